@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads src/freshet/LAYERS, the one truth about rooms, for SConstruct and for lint_layers.py."""
+import dataclasses
+
+
+class LayersError(Exception):
+    """LAYERS itself is wrong: the message names the line."""
+
+
+@dataclasses.dataclass
+class Third:
+    name: str
+    headers: list
+    pkg: str
+    libs: list
+    defines: list
+
+
+@dataclasses.dataclass
+class Room:
+    name: str
+    level: int
+    uses: list
+    third: list
+    only: dict
+
+    @property
+    def path(self):
+        """Folder below src/freshet: testing_sim lives in testing/sim."""
+        return self.name.replace('testing_', 'testing/')
+
+
+def _sections(words, keys):
+    """Splits words at the key words: {'uses': [...], 'third': [...]}."""
+    result = {key: [] for key in keys}
+    current = None
+    for word in words:
+        if word in keys:
+            current = word
+        elif current is None:
+            raise LayersError('unexpected word %r' % word)
+        else:
+            result[current].append(word)
+    return result
+
+
+class Layers:
+    def __init__(self, path):
+        self.rooms, self.thirds, self.programs, self._groups = {}, {}, {}, {}
+        with open(path, encoding='utf-8') as lines:
+            for number, line in enumerate(lines, 1):
+                words = line.split('#')[0].split()
+                if words:
+                    try:
+                        self._line(words)
+                    except (LayersError, KeyError, ValueError, IndexError) as error:
+                        raise LayersError('%s:%d: %s' % (path, number, error)) from error
+
+    def _line(self, words):
+        what, rest = words[0], words[1:]
+        if what == 'group':
+            self._groups[rest[0]] = rest[1:]
+        elif what == 'third':
+            part = _sections(rest[1:], ('headers', 'pkg', 'libs', 'define'))
+            self.thirds[rest[0]] = Third(rest[0], part['headers'], ''.join(part['pkg']), part['libs'], part['define'])
+        elif what == 'room':
+            self._room(rest[0], int(rest[1]), _sections(rest[2:], ('uses', 'third', 'only')))
+        elif what == 'program':
+            self.programs[rest[0]] = rest[1]
+        else:
+            raise LayersError('unknown line kind %r' % what)
+
+    def _room(self, name, level, part):
+        uses = [r for word in part['uses'] if word != '-' for r in self._groups.get(word, [word])]
+        for used in uses:
+            if self.rooms[used].level >= level:
+                raise LayersError('%s (level %d) may not use %s (level %d)' % (name, level, used, self.rooms[used].level))
+        for third in part['third']:
+            if third not in self.thirds:
+                raise LayersError('unknown third-party library %r' % third)
+        only = {}
+        for header in part['only']:
+            only.setdefault(header.split('/')[0], []).append(header)
+        self.rooms[name] = Room(name, level, uses, part['third'], only)
+
+    def closure(self, name, also=()):
+        """The room and all it uses, users before the used, for the linker."""
+        seen = set()
+        stack = [name, *also]
+        while stack:
+            room = stack.pop()
+            if room not in seen:
+                seen.add(room)
+                stack += self.rooms[room].uses
+        return sorted(seen, key=lambda r: -self.rooms[r].level)

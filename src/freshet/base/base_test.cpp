@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/base/bytes.h"
+#include "freshet/base/checksum.h"
+#include "freshet/base/status.h"
+
+#include <gtest/gtest.h>
+
+namespace freshet {
+namespace {
+
+TEST(Checksum, MatchesThePublishedCheckValue) {
+    EXPECT_EQ(crc32c("123456789", 9), 0xe3069283u);
+}
+
+TEST(Checksum, GoesOnFromAnEarlierResult) {
+    EXPECT_EQ(crc32c("56789", 5, crc32c("1234", 4)), crc32c("123456789", 9));
+}
+
+TEST(Bytes, BigEndianOrderIsNumericOrder) {
+    std::string small;
+    std::string large;
+    appendBe64(small, 255);
+    appendBe64(large, 256);
+    EXPECT_LT(small, large);
+    EXPECT_EQ(loadBe64(large.data()), 256u);
+}
+
+TEST(Status, CarriesCodeReasonAndText) {
+    Status status = badValue("no").withContext("find");
+    EXPECT_EQ(status.code(), Code::kInvalid);
+    EXPECT_EQ(status.reason(), Reason::kBadValue);
+    EXPECT_EQ(status.text(), "find: no");
+    EXPECT_TRUE(Status::ok().isOk());
+}
+
+StatusOr<int> half(int x) {
+    if (x % 2 != 0) {
+        return badValue("odd");
+    }
+    return x / 2;
+}
+
+Status quarter(int x, int* out) {
+    FRESHET_ASSIGN_OR_RETURN(int h, half(x));
+    FRESHET_ASSIGN_OR_RETURN(*out, half(h));
+    return Status::ok();
+}
+
+TEST(StatusOr, MacrosPassTheErrorOn) {
+    int out = 0;
+    EXPECT_TRUE(quarter(12, &out).isOk());
+    EXPECT_EQ(out, 3);
+    EXPECT_EQ(quarter(6, &out).text(), "odd");
+}
+
+}  // namespace
+}  // namespace freshet

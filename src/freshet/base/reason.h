@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Which of the protocol's named errors a client should be told. Names only: the numbers and the
+/// spelling on the wire are in command/error_map, the one place that knows them.
+#pragma once
+
+#include <cstdint>
+
+namespace freshet {
+
+enum class Reason : uint16_t {
+    kNone,
+    kInternalError,
+    kBadValue,
+    kNoSuchKey,
+    kGraphContainsCycle,
+    kHostUnreachable,
+    kUnauthorized,
+    kFailedToParse,
+    kTypeMismatch,
+    kOverflow,
+    kInvalidLength,
+    kProtocolError,
+    kIllegalOperation,
+    kNamespaceNotFound,
+    kIndexNotFound,
+    kPathNotViable,
+    kCannotCreateIndex,
+    kIndexAlreadyExists,
+    kEmptyFieldName,
+    kDottedFieldName,
+    kCommandNotFound,
+    kConflictingUpdateOperators,
+    kCursorNotFound,
+    kNamespaceExists,
+    kMaxTimeMsExpired,
+    kDollarPrefixedFieldName,
+    kInvalidIdField,
+    kNotSingleValueField,
+    kImmutableField,
+    kInvalidOptions,
+    kInvalidNamespace,
+    kIndexOptionsConflict,
+    kIndexKeySpecsConflict,
+    kWriteConcernFailed,
+    kUnknownReplWriteConcern,
+    kShutdownInProgress,
+    kOperationFailed,
+    kWriteConflict,
+    kCommandNotSupported,
+    kExceededMemoryLimit,
+    kInterrupted,
+    kInterruptedAtShutdown,
+    kQueryPlanKilled,
+    kOutOfDiskSpace,
+    kInvalidPipelineOperator,
+    kInvalidIndexSpecificationOption,
+    kBsonObjectTooLarge,
+    kInvalidBson,
+    kDuplicateKey,
+    kUnknownField,              // Location40415: "BSON field 'x.y' is an unknown field."
+    kMissingField,              // Location40414: "BSON field 'x.y' is missing but a required field"
+    kUnknownStage,              // Location40324: "Unrecognized pipeline stage name: '$x'"
+    kStageNotSingleField,       // Location40323
+    kGroupMissingId,            // Location15955
+    kGroupUnknownOperator,      // Location15952
+    kGroupFieldNotAccumulator,  // Location40234
+    kSpecNotObject,             // Location15947 and its kin
+    kProjectEmpty,              // Location51272
+    kProjectionMixed,           // Location31253 / 31254
+    kPathCollision,             // Location31250
+    kLimitNotPositive,          // Location15958
+    kSortSpecInvalid,           // Location15976 and its kin
+    kCountFieldInvalid,         // Location40156 and its kin
+    kUnknownExpression,         // Location168 InvalidPipelineOperator in $expr
+    kBatchSizeNegative,         // Location51024
+    kCursorOptionMissing,       // FailedToParse: The 'cursor' option is required
+    kRegexInvalid,              // Location51091
+    kIncNonNumeric,             // TypeMismatch texts of $inc
+    kParallelArrays,            // CannotIndexParallelArrays
+    kInvalidSortPattern,
+    kCount_,
+};
+
+}  // namespace freshet

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/// MongoDB Extended JSON v2, both ways, through libbson. Any thread.
+#pragma once
+
+#include "freshet/bson/builder.h"
+
+#include <string>
+
+namespace freshet::bson {
+
+/// Parses one JSON object (relaxed or canonical Extended JSON). kInvalid (kFailedToParse) with the
+/// place on bad input.
+StatusOr<OwnedDocument> fromJson(std::string_view json);
+/// Relaxed Extended JSON on one line.
+std::string toJson(Document document);
+/// Canonical Extended JSON on one line: types survive a round trip.
+std::string toCanonicalJson(Document document);
+/// One value the way error texts and explain print it: 1, "a", ObjectId('...'), { a: 1 }, [ 1, 2 ].
+std::string toShellText(const Element& element);
+/// The same for a whole document: { a: 1, b: "x" }.
+std::string toShellText(Document document);
+
+}  // namespace freshet::bson

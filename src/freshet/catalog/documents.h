@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Documents of a collection and all their index entries, changed as one inside the caller's Txn.
+/// Each call may return WouldBlock (txn.token()) and is then called again with the same arguments;
+/// kConflict means abort and run again. Order of writes is fixed (document, then indexes in their
+/// order, then keys ascending), so that waiting writers cannot wait for each other in a circle.
+#pragma once
+
+#include "freshet/catalog/catalog.h"
+
+namespace freshet::catalog {
+
+/// Thread rule: as the Txn.
+class DocumentWriter {
+public:
+    DocumentWriter(engine::Txn& txn, CollectionRef collection);
+    ~DocumentWriter();
+
+    /// REQUIRES: `document` has an _id as its first field. kExists (kDuplicateKey) with MongoDB's
+    /// E11000 text; duplicateKeyInfo() then tells more. Sets *id.
+    Status insert(bson::Document document, RecordId* id);
+    /// REQUIRES: same _id.
+    Status update(RecordId id, bson::Document before, bson::Document after);
+    Status remove(RecordId id, bson::Document before);
+
+    /// After kDuplicateKey: {keyPattern: ..., keyValue: ...}.
+    const bson::OwnedDocument& duplicateKeyInfo() const;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Reads one document. kNotFound when it is not visible.
+Status readDocument(engine::Txn& txn,
+                    const Collection& collection,
+                    RecordId id,
+                    std::string* document);
+
+std::string recordKey(RecordId id);
+RecordId recordIdOf(ByteView key);
+
+}  // namespace freshet::catalog

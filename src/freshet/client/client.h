@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/// libfreshet_client: a small blocking driver for the shell, the benchmark and C++ applications.
+#pragma once
+
+#include "freshet/base/status.h"
+#include "freshet/bson/builder.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace freshet::client {
+
+/// mongodb://host:port/db?appName=x&... ; hosts only one; unknown options are ignored.
+struct ConnectionString {
+    std::string host = "127.0.0.1";
+    uint16_t port = 27017;
+    std::string database = "test";
+    std::string appName;
+    uint32_t connectTimeoutMs = 10'000;
+
+    /// "mongodb://...", "host", "host:port", "host:port/db" or "db". kInvalid (kFailedToParse).
+    static StatusOr<ConnectionString> parse(std::string_view text);
+};
+
+/// One connection. Own thread only; blocks.
+class Connection {
+public:
+    /// Connects and says hello.
+    static StatusOr<std::unique_ptr<Connection>> open(const ConnectionString& where);
+    virtual ~Connection() = default;
+    /// Sends the command (adds $db) and waits for the reply. Only transport failures are errors: a
+    /// reply with ok: 0 is a reply.
+    virtual StatusOr<bson::OwnedDocument> run(std::string_view database,
+                                              bson::Document command) = 0;
+    /// The same, but {ok: 0} becomes kInvalid with the server's text.
+    StatusOr<bson::OwnedDocument> runChecked(std::string_view database, bson::Document command);
+    /// The server's hello reply.
+    virtual bson::Document hello() const = 0;
+};
+
+/// Calls `each` for every document of a find or aggregate, fetching batches as needed. `each`
+/// returns false to stop (the cursor is then killed).
+Status forEach(Connection& connection,
+               std::string_view database,
+               bson::Document command,
+               const std::function<bool(bson::Document)>& each);
+
+}  // namespace freshet::client

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The command layer's front door: bytes of a request in, bytes of a reply out. It knows no
+/// transport: server joins it to one. A Dispatcher is shared by all connections; a Connection is
+/// one client's state.
+#pragma once
+
+#include "freshet/base/bytes.h"
+#include "freshet/bson/builder.h"
+#include "freshet/catalog/catalog.h"
+#include "freshet/engine/store.h"
+#include "freshet/sync/task.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace freshet::command {
+
+/// What the server tells the commands about itself.
+struct ServerFacts {
+    std::string version =
+        "7.0.0";  // the MongoDB version whose behaviour we serve (wire version 21)
+    std::string freshetVersion = "0.1.0";
+    std::vector<std::string> argv;
+    bson::OwnedDocument parsedOptions;  // getCmdLineOpts
+    std::string host;                   // "name:port"
+    int64_t startedWallMs = 0;
+    /// Adds transport's numbers to serverStatus ({connections: ..., network: ...}).
+    std::function<void(bson::Builder*)> transportStatus;
+    /// Asked for by the shutdown command; returns at once.
+    std::function<void()> requestShutdown;
+    /// The newest log lines for getLog, oldest first.
+    std::function<std::vector<std::string>()> recentLog;
+};
+
+struct ClientFacts {
+    uint64_t connectionId = 0;
+    std::string remote;
+    std::string local;
+};
+
+struct Reply {
+    std::string message;      // a whole wire message; empty: no reply is due
+    bool closeAfter = false;  // protocol violation: send what there is, then close
+    bool moreToCome = false;  // exhaust: call next() for the following reply
+};
+
+class Connection {
+public:
+    virtual ~Connection() = default;
+    /// One whole message. On the connection's executor; one at a time. Never fails: errors are
+    /// replies.
+    virtual sync::Task<Reply> handle(ByteView message) = 0;
+    /// The next reply of an exhaust stream.
+    virtual sync::Task<Reply> next() = 0;
+};
+
+class Dispatcher {
+public:
+    Dispatcher(catalog::Catalog& catalog, ServerFacts facts);
+    ~Dispatcher();
+    std::unique_ptr<Connection> connect(ClientFacts client);
+    /// Commands that arrive from now on get ShutdownInProgress; cursors are ended.
+    void beginShutdown();
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace freshet::command

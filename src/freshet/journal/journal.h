@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The journal: an append-only sequence of records in segment files, written through consolidated
+/// slots (DESIGN 8; source: "Breaking the WiredTiger Logjam"). A committer joins the active slot by
+/// one CAS on a packed word, copies its record at once and releases; nobody leads, waits or spins.
+/// Whoever finishes a closed slot writes it; one flush covers all that arrived while the previous
+/// one ran.
+///
+/// Threads: every method may be called by any thread and never blocks; what must wait returns
+/// WouldBlock with a token. open() and close() block and are for start and stop.
+#pragma once
+
+#include "freshet/base/bytes.h"
+#include "freshet/base/status.h"
+#include "freshet/platform/file.h"
+#include "freshet/sync/wait_token.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace freshet::journal {
+
+/// Position in the log: slot number << 24 | byte offset in the slot. Logical: rises with the log
+/// and never repeats; where the bytes lie in a file is the journal's affair.
+using Lsn = uint64_t;
+
+enum class RecordType : uint8_t { kCommit = 1, kCheckpointDone = 2, kCatalog = 3, kNoop = 4 };
+
+/// A record that replay hands over. Views are valid during the call only.
+struct RecordView {
+    Lsn lsn = 0;  // of the record's last fragment
+    RecordType type = RecordType::kNoop;
+    uint16_t participant = 0;
+    uint64_t timestamp = 0;  // DESIGN 8.4: time base of the slot plus offset; rises with the LSN
+    ByteView body;
+};
+/// Called in LSN order for each whole record. A status that is not ok ends the open with it.
+using RecordSink = std::function<Status(const RecordView&)>;
+
+struct Options {
+    platform::FileSystem* files = nullptr;
+    std::string directory;  // dbpath/journal; created when missing
+    uint32_t slots = 8;     // 4 to 32
+    uint32_t slotBytes = 256 * 1024;
+    uint64_t segmentBytesFirst = 4u << 20;  // doubling up to:
+    uint64_t segmentBytesMax = 128u << 20;
+    uint32_t commitIntervalMs = 100;  // an idle journal writes what is buffered this often
+    std::array<char, 16> dbUuid{};    // of the data directory; a segment of another one is refused
+    /// A write or flush has failed: nothing may be acknowledged any more. Called once, on any
+    /// thread; the server logs and exits with code 14. All waiters have been failed or will be.
+    std::function<void(const Status&)> onFatal;
+};
+
+struct Stats {
+    uint64_t records = 0;
+    uint64_t bytes = 0;         // record bytes joined, padding included
+    uint64_t slotsWritten = 0;  // blocks written
+    uint64_t flushes = 0;       // fdatasync calls that returned
+    uint64_t joinRaces = 0;     // joins that lost a CAS
+    uint64_t fullWaits = 0;     // appends that found no free slot
+    uint64_t segments = 0;      // segment files in the directory
+    uint64_t flushMicrosTotal = 0;
+};
+
+/// One record on its way into the journal. The caller keeps it alive and unchanged from the first
+/// call of append() until it has returned ok or an error other than WouldBlock.
+class AppendOp {
+public:
+    AppendOp(RecordType type, uint16_t participant, std::string body)
+        : type_(type), participant_(participant), body_(std::move(body)) {}
+    /// REQUIRES: append() returned ok. LSN of the last (usually only) fragment.
+    Lsn lsn() const { return lsn_; }
+    /// Set when append() returned WouldBlock.
+    const sync::WaitToken& token() const { return token_; }
+    /// True from the first fragment on: the append must then be carried to its end.
+    bool started() const { return started_; }
+
+private:
+    friend class Journal;
+    RecordType type_;
+    uint16_t participant_;
+    std::string body_;
+    size_t done_ = 0;
+    Lsn first_ = 0;
+    Lsn lsn_ = 0;
+    bool started_ = false;
+    sync::WaitToken token_;
+};
+
+class Journal {
+public:
+    /// Scans what is there, hands every whole record to `replay`, finds the tail, begins a new era
+    /// and is ready to append. kCorruption, naming file and offset, when acknowledged records are
+    /// damaged (a later block proves that they were durable); a torn tail is not damage and is cut
+    /// off.
+    static StatusOr<std::unique_ptr<Journal>> open(const Options& options,
+                                                   const RecordSink& replay);
+    /// close() if still open.
+    ~Journal();
+
+    /// Copies the record into the log buffer. ok: it has its LSN and place in the order, and will
+    /// reach the disk within commitIntervalMs (or the process ends). WouldBlock: every slot is
+    /// being written; wait for op.token() and call again with the same op.
+    /// kIo/kNoSpace/kUnavailable: the journal has failed or is closed.
+    Status append(AppendOp& op);
+    /// ok when the record at `lsn` has been handed to the operating system; else asks for it and
+    /// returns WouldBlock with *token set. An error when the journal has failed.
+    Status written(Lsn lsn, sync::WaitToken* token);
+    /// The same for stable storage (fdatasync has returned).
+    Status durable(Lsn lsn, sync::WaitToken* token);
+
+    /// A lower bound on the LSN of every append that starts after this call. seq_cst.
+    Lsn tailLsn() const;
+    Lsn durableLsn() const;
+    /// Ok, or why nothing can be written any more.
+    Status health() const;
+    Stats stats() const;
+    /// Flushes everything appended and stops the helper thread. No call may be in progress or
+    /// follow.
+    Status close();
+
+private:
+    struct Impl;
+    explicit Journal(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace freshet::journal

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Time, the only place where it enters. Any thread.
+#pragma once
+
+#include <cstdint>
+
+namespace freshet::platform {
+
+/// Nanoseconds since an arbitrary start; never goes back.
+uint64_t monotonicNanos();
+/// Milliseconds since 1970-01-01 UTC; may jump.
+int64_t wallMillis();
+/// Processor time (user + system) of the whole process, in microseconds.
+uint64_t processCpuMicros();
+
+}  // namespace freshet::platform

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The file seam. Journal and block file reach the disk only through here, so that a test can put a
+/// faulty disk in its place. Every call may block: never make one on a reactor thread.
+#pragma once
+
+#include "freshet/base/bytes.h"
+#include "freshet/base/status.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace freshet::platform {
+
+/// One open file. Threads: pread and pwrite of disjoint ranges may run side by side with each other
+/// and with sync; nothing else may.
+class File {
+public:
+    virtual ~File() = default;
+    /// Reads exactly `bytes` bytes at `offset`, or fewer only at the end of the file: returns how
+    /// many.
+    virtual StatusOr<size_t> pread(char* out, size_t bytes, uint64_t offset) = 0;
+    /// Writes all of `data`; short writes are continued inside. kNoSpace or kIo on failure.
+    virtual Status pwrite(ByteView data, uint64_t offset) = 0;
+    /// fdatasync. A failure is final: the caller must not call again and must not go on.
+    virtual Status sync() = 0;
+    virtual StatusOr<uint64_t> size() = 0;
+    virtual Status truncate(uint64_t bytes) = 0;
+    /// Tells the kernel that the range will not be read again soon. Best effort.
+    virtual void forget(uint64_t offset, uint64_t bytes) = 0;
+};
+
+enum class OpenMode : uint8_t {
+    kRead,      // must exist
+    kWrite,     // must exist, read and write
+    kCreate,    // created when missing, read and write
+    kCreateNew  // kExists when it is there already
+};
+
+/// Holds an exclusive claim on a file until destroyed (flock).
+class FileLock {
+public:
+    virtual ~FileLock() = default;
+};
+
+class FileSystem {
+public:
+    virtual ~FileSystem() = default;
+    virtual StatusOr<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) = 0;
+    /// Names (not paths) in a directory, sorted, without `.` and `..`.
+    virtual StatusOr<std::vector<std::string>> list(const std::string& directory) = 0;
+    /// Creates the directory and its missing parents; ok when it is there already.
+    virtual Status makeDirectory(const std::string& path) = 0;
+    virtual Status rename(const std::string& from, const std::string& to) = 0;
+    virtual Status remove(const std::string& path) = 0;
+    /// Makes creations, renames and removals in the directory durable.
+    virtual Status syncDirectory(const std::string& path) = 0;
+    /// Locks `path`, creating it, and writes our process id into it. kUnavailable, with the
+    /// holder's id in the text, when another process or another FileLock of ours holds it.
+    virtual StatusOr<std::unique_ptr<FileLock>> lock(const std::string& path) = 0;
+
+    /// The operating system's own files. Lives as long as the process.
+    static FileSystem& posix();
+};
+
+}  // namespace freshet::platform

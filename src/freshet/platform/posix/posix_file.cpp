@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+/// FileSystem on POSIX calls. EINTR is retried and a short transfer continued; every other failure
+/// is reported with the path and the system's own words.
+#include "freshet/platform/file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace freshet::platform {
+namespace {
+
+Status failure(const char* what, const std::string& path, int error) {
+    Code code = error == ENOSPC || error == EDQUOT ? Code::kNoSpace
+                : error == ENOENT                  ? Code::kNotFound
+                : error == EEXIST                  ? Code::kExists
+                                                   : Code::kIo;
+    return Status(code, std::string(what) + " " + path + ": " + std::strerror(error));
+}
+
+class PosixFile final : public File {
+public:
+    PosixFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+    ~PosixFile() override { ::close(fd_); }
+
+    StatusOr<size_t> pread(char* out, size_t bytes, uint64_t offset) override {
+        size_t done = 0;
+        while (done < bytes) {
+            ssize_t n = ::pread(fd_, out + done, bytes - done, static_cast<off_t>(offset + done));
+            if (n == 0) {
+                break;
+            }
+            if (n < 0) {
+                if (errno == EINTR) {
+                    continue;
+                }
+                return failure("read", path_, errno);
+            }
+            done += static_cast<size_t>(n);
+        }
+        return done;
+    }
+
+    Status pwrite(ByteView data, uint64_t offset) override {
+        size_t done = 0;
+        while (done < data.size()) {
+            ssize_t n = ::pwrite(
+                fd_, data.data() + done, data.size() - done, static_cast<off_t>(offset + done));
+            if (n < 0) {
+                if (errno == EINTR) {
+                    continue;
+                }
+                return failure("write", path_, errno);
+            }
+            done += static_cast<size_t>(n);
+        }
+        return Status::ok();
+    }
+
+    Status sync() override {
+        return ::fdatasync(fd_) == 0 ? Status::ok() : failure("fdatasync", path_, errno);
+    }
+
+    StatusOr<uint64_t> size() override {
+        struct stat info;
+        if (::fstat(fd_, &info) != 0) {
+            return failure("stat", path_, errno);
+        }
+        return static_cast<uint64_t>(info.st_size);
+    }
+
+    Status truncate(uint64_t bytes) override {
+        return ::ftruncate(fd_, static_cast<off_t>(bytes)) == 0 ? Status::ok()
+                                                                : failure("truncate", path_, errno);
+    }
+
+    void forget(uint64_t offset, uint64_t bytes) override {
+        ::posix_fadvise(
+            fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_DONTNEED);
+    }
+
+private:
+    const int fd_;
+    const std::string path_;
+};
+
+class PosixLock final : public FileLock {
+public:
+    explicit PosixLock(int fd) : fd_(fd) {}
+    ~PosixLock() override { ::close(fd_); }
+
+private:
+    const int fd_;
+};
+
+int openFlags(OpenMode mode) {
+    switch (mode) {
+        case OpenMode::kRead:
+            return O_RDONLY;
+        case OpenMode::kWrite:
+            return O_RDWR;
+        case OpenMode::kCreate:
+            return O_RDWR | O_CREAT;
+        case OpenMode::kCreateNew:
+            return O_RDWR | O_CREAT | O_EXCL;
+    }
+    return O_RDONLY;
+}
+
+Status makeOneDirectory(const std::string& path) {
+    if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) {
+        return Status::ok();
+    }
+    return failure("create directory", path, errno);
+}
+
+class PosixFileSystem final : public FileSystem {
+public:
+    StatusOr<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override {
+        int fd = ::open(path.c_str(), openFlags(mode) | O_CLOEXEC, 0600);
+        if (fd < 0) {
+            return failure("open", path, errno);
+        }
+        return std::unique_ptr<File>(std::make_unique<PosixFile>(fd, path));
+    }
+
+    StatusOr<std::vector<std::string>> list(const std::string& directory) override {
+        DIR* dir = ::opendir(directory.c_str());
+        if (dir == nullptr) {
+            return failure("list", directory, errno);
+        }
+        std::vector<std::string> names;
+        while (dirent* entry = ::readdir(dir)) {
+            std::string name = entry->d_name;
+            if (name != "." && name != "..") {
+                names.push_back(std::move(name));
+            }
+        }
+        ::closedir(dir);
+        std::sort(names.begin(), names.end());
+        return names;
+    }
+
+    Status makeDirectory(const std::string& path) override {
+        for (size_t slash = path.find('/', 1); slash != std::string::npos;
+             slash = path.find('/', slash + 1)) {
+            FRESHET_RETURN_IF_ERROR(makeOneDirectory(path.substr(0, slash)));
+        }
+        return makeOneDirectory(path);
+    }
+
+    Status rename(const std::string& from, const std::string& to) override {
+        return ::rename(from.c_str(), to.c_str()) == 0 ? Status::ok()
+                                                       : failure("rename", from, errno);
+    }
+
+    Status remove(const std::string& path) override {
+        return ::unlink(path.c_str()) == 0 ? Status::ok() : failure("remove", path, errno);
+    }
+
+    Status syncDirectory(const std::string& path) override {
+        int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0) {
+            return failure("open directory", path, errno);
+        }
+        int result = ::fsync(fd);
+        int error = errno;
+        ::close(fd);
+        return result == 0 ? Status::ok() : failure("fsync directory", path, error);
+    }
+
+    StatusOr<std::unique_ptr<FileLock>> lock(const std::string& path) override {
+        int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (fd < 0) {
+            return failure("open", path, errno);
+        }
+        auto lock = std::make_unique<PosixLock>(fd);
+        if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+            char holder[32] = {};
+            ssize_t n = ::pread(fd, holder, sizeof(holder) - 1, 0);
+            std::string who(holder, static_cast<size_t>(std::max<ssize_t>(n, 0)));
+            while (!who.empty() && who.back() == '\n') {
+                who.pop_back();
+            }
+            return Status(Code::kUnavailable, path + " is held by process " + who);
+        }
+        std::string id = std::to_string(::getpid()) + "\n";
+        if (::ftruncate(fd, 0) != 0 || ::pwrite(fd, id.data(), id.size(), 0) < 0) {
+            return failure("write", path, errno);
+        }
+        return std::unique_ptr<FileLock>(std::move(lock));
+    }
+};
+
+}  // namespace
+
+FileSystem& FileSystem::posix() {
+    static PosixFileSystem instance;
+    return instance;
+}
+
+}  // namespace freshet::platform

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/platform/clock.h"
+#include "freshet/platform/thread.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+namespace freshet::platform {
+namespace {
+
+uint64_t nanosOf(clockid_t id) {
+    timespec now;
+    ::clock_gettime(id, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+}  // namespace
+
+uint64_t monotonicNanos() {
+    return nanosOf(CLOCK_MONOTONIC);
+}
+
+int64_t wallMillis() {
+    return static_cast<int64_t>(nanosOf(CLOCK_REALTIME) / 1'000'000u);
+}
+
+uint64_t processCpuMicros() {
+    return nanosOf(CLOCK_PROCESS_CPUTIME_ID) / 1'000u;
+}
+
+Thread::Thread(const std::string& name, std::function<void()> body)
+    : thread_([name = name.substr(0, 15), body = std::move(body)] {
+          ::pthread_setname_np(::pthread_self(), name.c_str());
+          body();
+      }) {}
+
+Thread::~Thread() {
+    join();
+}
+
+Thread& Thread::operator=(Thread&& other) noexcept {
+    join();
+    thread_ = std::move(other.thread_);
+    return *this;
+}
+
+void Thread::join() {
+    if (thread_.joinable()) {
+        thread_.join();
+    }
+}
+
+unsigned coreCount() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (::sched_getaffinity(0, sizeof(set), &set) != 0) {
+        return 1;
+    }
+    int count = CPU_COUNT(&set);
+    return count < 1 ? 1 : static_cast<unsigned>(count);
+}
+
+void pinToCore(unsigned index) {
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    if (::sched_getaffinity(0, sizeof(allowed), &allowed) != 0) {
+        return;
+    }
+    unsigned seen = 0;
+    for (int core = 0; core < CPU_SETSIZE; ++core) {
+        if (CPU_ISSET(core, &allowed) && seen++ == index) {
+            cpu_set_t one;
+            CPU_ZERO(&one);
+            CPU_SET(core, &one);
+            ::pthread_setaffinity_np(::pthread_self(), sizeof(one), &one);
+            return;
+        }
+    }
+}
+
+void yieldThread() {
+    ::sched_yield();
+}
+
+void sleepMillis(uint64_t ms) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+}
+
+uint64_t randomSeed() {
+    uint64_t seed = 0;
+    if (::getrandom(&seed, sizeof(seed), 0) != static_cast<ssize_t>(sizeof(seed))) {
+        seed = monotonicNanos();
+    }
+    return seed;
+}
+
+std::string hostName() {
+    char name[256] = {};
+    return ::gethostname(name, sizeof(name) - 1) == 0 ? std::string(name)
+                                                      : std::string("localhost");
+}
+
+int64_t processId() {
+    return ::getpid();
+}
+
+uint64_t residentBytes() {
+    uint64_t total = 0;
+    uint64_t resident = 0;
+    if (FILE* file = std::fopen("/proc/self/statm", "r")) {
+        int read = std::fscanf(file, "%lu %lu", &total, &resident);
+        std::fclose(file);
+        if (read != 2) {
+            resident = 0;
+        }
+    }
+    return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace freshet::platform

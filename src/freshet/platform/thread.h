@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Threads, cores, process identity and randomness from the operating system.
+#pragma once
+
+#include "freshet/base/status.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+namespace freshet::platform {
+
+/// A joinable thread with a name (15 characters are kept). Joins when destroyed.
+class Thread {
+public:
+    Thread() = default;
+    Thread(const std::string& name, std::function<void()> body);
+    ~Thread();
+    Thread(Thread&&) noexcept = default;
+    Thread& operator=(Thread&& other) noexcept;
+    void join();
+    bool joinable() const { return thread_.joinable(); }
+
+private:
+    std::thread thread_;
+};
+
+/// Cores this process may run on, at least 1 (affinity mask and not just what the machine has).
+unsigned coreCount();
+/// Pins the calling thread to the `index`-th core it may run on. Best effort.
+void pinToCore(unsigned index);
+/// Lets another thread run.
+void yieldThread();
+/// Blocks the calling thread. For background threads and tests' peers, never on a reactor.
+void sleepMillis(uint64_t ms);
+/// 64 bits from the kernel's generator.
+uint64_t randomSeed();
+std::string hostName();
+int64_t processId();
+/// Resident set of this process in bytes; 0 when the system does not tell.
+uint64_t residentBytes();
+
+}  // namespace freshet::platform

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+/// QueryCursor: a running find or aggregate. Between attach() and detach() it belongs to one thread
+/// and reads through a transaction of its own; detached it holds no snapshot and no page and may
+/// move to another thread (getMore on another connection). It goes on behind the last key it has
+/// seen.
+#pragma once
+
+#include "freshet/bson/builder.h"
+#include "freshet/catalog/catalog.h"
+#include "freshet/sync/wait_token.h"
+
+#include <memory>
+#include <string>
+
+namespace freshet::query {
+
+/// Documents on their way into a reply's array.
+class Batch {
+public:
+    /// `documentsMax` and `bytesMax` bound it; the first document always fits.
+    Batch(size_t documentsMax, size_t bytesMax);
+    /// False: the document does not fit; nothing was added.
+    bool add(bson::Document document);
+    bool isFull() const { return count_ >= documentsMax_ || full_; }
+    size_t count() const { return count_; }
+    /// Ends the batch: the bytes of a BSON array of the documents.
+    std::string finishArray();
+
+private:
+    std::string bytes_;
+    size_t count_ = 0;
+    size_t documentsMax_;
+    size_t bytesMax_;
+    bool full_ = false;
+};
+
+class QueryCursor {
+public:
+    virtual ~QueryCursor() = default;
+    /// A new snapshot to read through, on the calling thread.
+    virtual void attach() = 0;
+    virtual void detach() = 0;
+    /// Adds documents until the batch is full or the query is at its end. WouldBlock: wait for
+    /// token() (outside any slice) and call again; returned also, with a completed token, to let
+    /// others run after 128 documents or 500 us. kCancelled (kQueryPlanKilled): the collection or
+    /// an index in use is gone.
+    virtual Status next(Batch* batch) = 0;
+    virtual const sync::WaitToken& token() const = 0;
+    /// True when next() will add nothing more.
+    virtual bool isExhausted() const = 0;
+    /// What explain shows: {stage: "IXSCAN", ...}.
+    virtual bson::OwnedDocument describePlan() const = 0;
+};
+
+/// A find. Documents are copied; absent ones are empty.
+struct FindRequest {
+    bson::OwnedDocument filter;
+    bson::OwnedDocument projection;
+    bson::OwnedDocument sort;
+    bson::OwnedDocument hint;  // {} none, {$natural: 1}, a key pattern; or {"": "name"} for a name
+    int64_t skip = 0;
+    int64_t limit = 0;  // 0: none
+    bool allowDiskUse = true;
+};
+
+/// kInvalid with the client's reason when filter, sort, projection or hint are wrong. `collection`
+/// may be null (no such collection): then the cursor is empty, but the request is still checked.
+StatusOr<std::unique_ptr<QueryCursor>> makeFind(engine::Store& store,
+                                                catalog::CollectionRef collection,
+                                                FindRequest request);
+
+/// `pipeline` is the array of stages. A leading $match (and $sort, $limit after it) uses indexes.
+/// `collection` may be null.
+StatusOr<std::unique_ptr<QueryCursor>> makeAggregate(engine::Store& store,
+                                                     catalog::CollectionRef collection,
+                                                     bson::Document pipeline);
+
+/// Number of documents that match, as an operation like Write in write.h.
+class CountOp {
+public:
+    static StatusOr<std::unique_ptr<CountOp>> make(engine::Store& store,
+                                                   catalog::CollectionRef collection,
+                                                   FindRequest request);
+    virtual ~CountOp() = default;
+    virtual Status run() = 0;
+    virtual const sync::WaitToken& token() const = 0;
+    virtual int64_t count() const = 0;
+};
+
+}  // namespace freshet::query

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Predicates: a filter document compiled to a tree that answers "does this document match?" with
+/// MongoDB's semantics (implicit array traversal, null matches missing, type bracketing of
+/// comparisons). Immutable after compile; any thread.
+#pragma once
+
+#include "freshet/bson/builder.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace freshet::query {
+
+enum class MatchOp : uint8_t {
+    kAnd,
+    kOr,
+    kNor,
+    kNot,  // children
+    kEq,
+    kGt,
+    kGte,
+    kLt,
+    kLte,     // operand
+    kIn,      // operands (values; regexes among them are children)
+    kExists,  // flag
+    kRegex,   // operand
+    kElemMatchObject,
+    kElemMatchValue,  // children
+    kType,
+    kSize,
+    kMod,
+    kAll,
+    kExpr,
+    kAlwaysTrue,
+    kAlwaysFalse,
+};
+
+/// One node of the compiled tree, readable by the planner. $ne and $nin are kNot over kEq and kIn.
+struct MatchNode {
+    MatchOp op = MatchOp::kAlwaysTrue;
+    std::string path;                     // leaves
+    bson::Element operand;                // comparison value; points into the Matcher's own copy
+    std::vector<bson::Element> operands;  // kIn
+    bool flag = false;
+    std::vector<std::unique_ptr<MatchNode>> children;
+    struct Extra;  // compiled regex, type set, ...: match's own
+    std::shared_ptr<const Extra> extra;
+};
+
+class Matcher {
+public:
+    /// kInvalid (kBadValue and kin) with MongoDB's text.
+    static StatusOr<std::unique_ptr<Matcher>> compile(bson::Document filter);
+    ~Matcher();
+    bool matches(bson::Document document) const;
+    const MatchNode& root() const;
+    bson::Document filter() const;
+
+    /// Index of the array element that let the filter match along `arrayPath`, for the positional
+    /// `$` operator; -1 when none did.
+    int matchedIndex(bson::Document document, std::string_view arrayPath) const;
+
+private:
+    struct Impl;
+    explicit Matcher(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Tests a single value (of $pull and $elemMatch): `condition` is {$gt: 5, ...} or, for objects, a
+/// filter.
+StatusOr<std::unique_ptr<Matcher>> compileValueMatcher(bson::Document condition);
+bool matchesValue(const Matcher& matcher, const bson::Element& value);
+
+}  // namespace freshet::query

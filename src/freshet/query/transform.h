@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Pure functions over documents that find and aggregate are made of: projection, sort keys and
+/// pipeline stages. Immutable after compile (stages hold state of one run).
+#pragma once
+
+#include "freshet/bson/builder.h"
+#include "freshet/query/match.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace freshet::query {
+
+/// find's projection: inclusion or exclusion, dotted paths, $slice, $elemMatch, positional $.
+class Projection {
+public:
+    static StatusOr<std::unique_ptr<Projection>> compile(bson::Document spec);
+    ~Projection();
+    /// `matcher` resolves the positional operator; may be null.
+    bson::OwnedDocument apply(bson::Document document, const Matcher* matcher) const;
+
+private:
+    struct Impl;
+    explicit Projection(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+/// A sort pattern: {a: 1, "b.c": -1}.
+class SortPattern {
+public:
+    static StatusOr<SortPattern> compile(bson::Document spec);
+    struct Field {
+        std::string path;
+        bool descending = false;
+    };
+    const std::vector<Field>& fields() const { return fields_; }
+    /// The document's key as bytes whose memcmp order is the wanted order (arrays give their
+    /// smallest or largest element; missing counts as null).
+    std::string keyOf(bson::Document document) const;
+
+private:
+    std::vector<Field> fields_;
+};
+
+/// One stage of a pipeline run. Documents are pushed through; blocking stages give theirs at the
+/// end.
+class Stage {
+public:
+    virtual ~Stage() = default;
+    /// One input document; appends what comes out to *out. kLimit (kExceededMemoryLimit) at 100 MiB
+    /// held.
+    virtual Status push(bson::Document document, std::vector<bson::OwnedDocument>* out) = 0;
+    /// The input is at its end.
+    virtual Status finish(std::vector<bson::OwnedDocument>* out) = 0;
+    /// True when further input cannot change anything ($limit reached).
+    virtual bool isSatisfied() const { return false; }
+};
+
+/// A compiled pipeline: how it may use the storage, and its stages.
+struct Pipeline {
+    bson::OwnedDocument leadingMatch;  // filter that may be answered by an index scan; {} when none
+    bson::OwnedDocument leadingSort;   // $sort right behind it; {} when none
+    int64_t leadingLimit = 0;          // $limit right behind that; 0 when none
+    std::vector<std::unique_ptr<Stage>> stages;  // all that comes after these
+    bool needsNoFields = false;  // only the number of documents matters ($count first)
+};
+
+/// `stages` is the pipeline array. kInvalid with MongoDB's code and text for unknown stages and bad
+/// specs.
+StatusOr<Pipeline> compilePipeline(bson::Document stages);
+
+}  // namespace freshet::query

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Update programs: $set, $unset, $inc, $push, $pull and kin, or a whole replacement, applied to
+/// one document. Immutable after compile; any thread.
+#pragma once
+
+#include "freshet/bson/builder.h"
+#include "freshet/query/match.h"
+
+#include <memory>
+#include <string>
+
+namespace freshet::query {
+
+class UpdateProgram {
+public:
+    /// `update` has operators or is a replacement. `arrayFilters`: bytes of an array, may be empty.
+    /// Errors are the client's: kFailedToParse (unknown modifier), kConflictingUpdateOperators,
+    /// kBadValue ...
+    static StatusOr<std::unique_ptr<UpdateProgram>> compile(bson::Document update,
+                                                            bson::Document arrayFilters);
+    ~UpdateProgram();
+
+    bool isReplacement() const;
+    /// Applies to `before`; `matcher`, when given, resolves the positional `$`. The result keeps
+    /// _id as first field and is <= 16 MiB. *changed tells whether it differs. kInvalid
+    /// (kImmutableField, kPathNotViable, kTypeMismatch, kBsonObjectTooLarge ...).
+    StatusOr<bson::OwnedDocument> apply(bson::Document before,
+                                        const Matcher* matcher,
+                                        bool* changed) const;
+    /// The document that an upsert inserts: equality fields of the filter, then the program with
+    /// $setOnInsert; an _id is made when none comes out.
+    StatusOr<bson::OwnedDocument> makeUpsert(const Matcher& filter) const;
+
+private:
+    struct Impl;
+    explicit UpdateProgram(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace freshet::query

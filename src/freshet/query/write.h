@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Write operations on one collection: insert, update, delete. An operation is made, then run() is
+/// called until it returns something else than WouldBlock. Each document is changed in a
+/// transaction of its own together with its index entries; a conflict is run again inside from a
+/// new snapshot. The caller waits for durability with commitLsn(). One thread from begin to end.
+#pragma once
+
+#include "freshet/bson/builder.h"
+#include "freshet/catalog/catalog.h"
+
+#include <memory>
+
+namespace freshet::query {
+
+struct WriteResult {
+    int64_t matched = 0;   // update: documents the filter found; delete: removed; insert: 1
+    int64_t modified = 0;  // update: documents that really changed
+    bool upserted = false;
+    bson::OwnedDocument upsertedId;  // {_id: ...} when upserted
+};
+
+class WriteOp {
+public:
+    virtual ~WriteOp() = default;
+    /// Errors carry the client's reason; what was committed before stays (multi updates).
+    /// kCancelled with kNamespaceNotFound: the collection was dropped meanwhile; make the operation
+    /// anew.
+    virtual Status run() = 0;
+    virtual const sync::WaitToken& token() const = 0;
+    virtual const WriteResult& result() const = 0;
+    /// The newest commit so far, 0 when nothing was written.
+    virtual journal::Lsn commitLsn() const = 0;
+    /// After kDuplicateKey: {keyPattern, keyValue}; else empty.
+    virtual const bson::OwnedDocument& errorInfo() const = 0;
+};
+
+/// Adds an _id in front when there is none, moves it to the front when it is elsewhere. Checks size
+/// and that _id is no array, regex or undefined.
+StatusOr<std::unique_ptr<WriteOp>> makeInsert(engine::Store& store,
+                                              catalog::CollectionRef collection,
+                                              bson::Document document);
+
+struct UpdateRequest {
+    bson::OwnedDocument filter;
+    bson::OwnedDocument update;  // operators or a replacement
+    bson::OwnedDocument hint;
+    bson::OwnedDocument sort;
+    bson::OwnedDocument arrayFilters;  // an array's bytes; empty when absent
+    bool multi = false;
+    bool upsert = false;
+};
+StatusOr<std::unique_ptr<WriteOp>> makeUpdate(engine::Store& store,
+                                              catalog::CollectionRef collection,
+                                              UpdateRequest request);
+
+struct DeleteRequest {
+    bson::OwnedDocument filter;
+    bson::OwnedDocument hint;
+    bool justOne = false;
+};
+StatusOr<std::unique_ptr<WriteOp>> makeDelete(engine::Store& store,
+                                              catalog::CollectionRef collection,
+                                              DeleteRequest request);
+
+}  // namespace freshet::query

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Epochs: when may memory that others could still read be freed, and what is the oldest snapshot
+/// in use. Quiescent-state based: a thread announces itself once per *slice* (a batch of engine
+/// calls), never per page. Design: shared/DESIGN.md section 4; K. Fraser, "Practical lock-freedom",
+/// 2004.
+///
+/// Use: `Slice slice(domain);` around anything that touches nodes or versions; nested slices are
+/// free. A thread that parks, blocks or sleeps must have left its slice (sync::blockOn is called
+/// outside).
+#pragma once
+
+#include "freshet/sync/atomic.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace freshet::sync {
+
+class EpochDomain;
+
+/// A snapshot that outlives slices: while it is linked, minReadTs() <= ts. Belongs to one
+/// participant (the thread that pinned it) until unpinned there.
+struct SnapshotPin {
+    uint64_t ts = 0;
+    SnapshotPin* prev = nullptr;
+    SnapshotPin* next = nullptr;
+    bool linked = false;
+};
+
+/// One thread's membership in a domain. Created on first use by EpochDomain::here(); ends with the
+/// thread, its retired memory then passes to the domain. All methods: own thread only.
+class Participant {
+public:
+    /// REQUIRES inside a slice. Frees `object` by `free(object)` once no slice that could have seen
+    /// it is open. `bytes` is what it weighs.
+    void retire(void* object, void (*free)(void*), size_t bytes);
+    template <typename T>
+    void retire(T* object) {
+        retire(
+            object, [](void* p) { delete static_cast<T*>(p); }, sizeof(T));
+    }
+
+    bool inSlice() const;
+    /// REQUIRES inside a slice: pin->ts was read from the clock in this slice, or is pinned
+    /// already.
+    void pin(SnapshotPin* pin);
+    void unpin(SnapshotPin* pin);
+    /// 0-based, reused after a thread's end; below 65,536.
+    uint16_t index() const;
+    EpochDomain& domain() const;
+
+private:
+    friend class EpochDomain;
+    friend class Slice;
+    struct Impl;
+    Participant();
+    ~Participant();
+    std::unique_ptr<Impl> impl_;
+};
+
+class EpochDomain {
+public:
+    /// `clock` is the newest complete commit timestamp; it must outlive the domain.
+    explicit EpochDomain(const Atomic<uint64_t>* clock);
+    /// REQUIRES: no slice open, no pin linked. Frees all that was retired.
+    ~EpochDomain();
+    EpochDomain(const EpochDomain&) = delete;
+    EpochDomain& operator=(const EpochDomain&) = delete;
+
+    /// The calling thread's participant; registers it on first use. One thread-local look-up.
+    Participant& here();
+    /// E1: every snapshot in use, now or later, is >= the result. Any thread. Walks all
+    /// participants; callers may cache it, since an older answer is only more cautious.
+    uint64_t minReadTs() const;
+    /// Tries to move the epoch on and frees what the calling thread retired three epochs ago.
+    /// Called by itself every some retires; call it in idle moments too.
+    void tryAdvance();
+    /// Retired and not yet freed, over all participants.
+    size_t retiredBytes() const;
+    size_t participantCount() const;
+
+private:
+    friend class Participant;
+    friend class Slice;
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// The calling thread is inside a slice of `domain` while this lives. One full fence on the
+/// outermost.
+class Slice {
+public:
+    explicit Slice(EpochDomain& domain);
+    explicit Slice(Participant& participant);
+    ~Slice();
+    Slice(const Slice&) = delete;
+    Slice& operator=(const Slice&) = delete;
+    Participant& participant() const { return participant_; }
+
+private:
+    Participant& participant_;
+};
+
+}  // namespace freshet::sync

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/// WaitToken: the other half of Status::wouldBlock(). An operation that cannot go on returns
+/// WouldBlock and names a token; whoever removes the obstacle completes it; the caller waits
+/// (a coroutine by `co_await wait(token)`, a plain thread by `blockOn(token)`) and calls again.
+/// One-shot. Copies share one state, freed with the last copy.
+#pragma once
+
+#include "freshet/sync/atomic.h"
+
+#include <cstdint>
+
+namespace freshet::sync {
+
+/// Someone to be told once. `wake` runs on the completing thread, must not block and must not touch
+/// the Waiter after handing it on.
+struct Waiter {
+    void (*wake)(Waiter* self) = nullptr;
+};
+
+class WaitToken {
+public:
+    /// An empty token: waiting for it is a mistake.
+    WaitToken() = default;
+    ~WaitToken() { drop(); }
+    WaitToken(const WaitToken& other) : state_(other.state_) { hold(); }
+    WaitToken(WaitToken&& other) noexcept : state_(other.state_) { other.state_ = nullptr; }
+    WaitToken& operator=(WaitToken other) noexcept {
+        State* mine = state_;
+        state_ = other.state_;
+        other.state_ = mine;
+        return *this;
+    }
+
+    static WaitToken create();
+    /// Already complete: "call again at once, but let others run first".
+    static WaitToken completed();
+
+    bool isSet() const { return state_ != nullptr; }
+    bool isDone() const;
+    /// Any thread, any number of times; only the first has an effect.
+    void complete() const;
+    /// Registers the only waiter. False: the token is complete already and `wake` will not be
+    /// called.
+    bool arm(Waiter* waiter) const;
+
+private:
+    struct State;
+    explicit WaitToken(State* state) : state_(state) {}
+    void hold() const;
+    void drop();
+    State* state_ = nullptr;
+};
+
+/// Parks the calling plain thread until the token is complete. Never on a reactor.
+void blockOn(const WaitToken& token);
+
+}  // namespace freshet::sync

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/// MessageHandler: what the service state machine drives. Declared here, provided by server, which
+/// joins it to command; transport never sees a command.
+#pragma once
+
+#include "freshet/sync/task.h"
+#include "freshet/transport/message.h"
+#include "freshet/transport/session.h"
+
+#include <memory>
+
+namespace freshet::transport {
+
+/// What the state machine does after a message was handled.
+struct HandlerResult {
+    ReplyChain reply;         // empty: fire and forget, no reply
+    bool exhaust = false;     // send the reply, then call handleExhaust for the next one
+    bool endSession = false;  // send the reply, if any, then end
+};
+
+/// One per session, made when it is created and destroyed at its end, on its executor. Called for
+/// one message at a time.
+class MessageHandler {
+public:
+    virtual ~MessageHandler() = default;
+    virtual sync::Task<HandlerResult> handle(Message message) = 0;
+    /// The next reply of an exhaust stream. Called only after a result with `exhaust`.
+    virtual sync::Task<HandlerResult> handleExhaust() = 0;
+};
+
+class MessageHandlerFactory {
+public:
+    virtual ~MessageHandlerFactory() = default;
+    /// On the session's executor.
+    virtual std::unique_ptr<MessageHandler> create(const PeerInfo& peer) = 0;
+};
+
+}  // namespace freshet::transport

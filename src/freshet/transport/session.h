@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Session: one connection that moves whole messages, the same for server and client, for TCP,
+/// loopback and RDMA. After the handshake it has no side. Nothing above transport knows which kind
+/// it is.
+#pragma once
+
+#include "freshet/base/status.h"
+#include "freshet/sync/task.h"
+#include "freshet/transport/message.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace freshet::transport {
+
+struct PeerInfo {
+    uint64_t connectionId = 0;  // unique in this process
+    std::string remote;         // "127.0.0.1:51234"
+    std::string local;
+    std::string kind;  // "tcp", "loopback", "rdma"
+};
+
+struct SessionStats {
+    uint64_t messagesIn = 0;
+    uint64_t messagesOut = 0;
+    uint64_t bytesIn = 0;
+    uint64_t bytesOut = 0;
+};
+
+/// The async pair runs on the session's executor only; the blocking pair is for a client's own
+/// thread. A session uses one pair or the other. Errors: kCancelled when the peer or close() ended
+/// the connection between messages, kIo when the system failed or a message was cut, kInvalid
+/// (kProtocolError) for a length outside the limits, which is checked before anything is allocated.
+class Session {
+public:
+    virtual ~Session() = default;
+    /// Blocks until a whole message is there.
+    virtual StatusOr<Message> sourceMessage() = 0;
+    /// Blocks until the message has been handed to the system.
+    virtual Status sinkMessage(ReplyChain chain) = 0;
+    virtual sync::Task<StatusOr<Message>> asyncSourceMessage() = 0;
+    virtual sync::Task<Status> asyncSinkMessage(ReplyChain chain) = 0;
+    /// Any thread, any number of times: ends the connection; operations in progress come back with
+    /// kCancelled.
+    virtual void close() = 0;
+    virtual const PeerInfo& peer() const = 0;
+    virtual SessionStats stats() const = 0;
+};
+
+}  // namespace freshet::transport
