@@ -30,6 +30,15 @@ class Room:
         return self.name.replace('testing_', 'testing/')
 
 
+@dataclasses.dataclass
+class Program:
+    name: str
+    main: str
+    also: list
+    mutant_define: str = ''
+    mutant_source: str = ''
+
+
 def _sections(words, keys):
     """Splits words at the key words: {'uses': [...], 'third': [...]}."""
     result = {key: [] for key in keys}
@@ -66,7 +75,8 @@ class Layers:
         elif what == 'room':
             self._room(rest[0], int(rest[1]), _sections(rest[2:], ('uses', 'third', 'only')))
         elif what == 'program':
-            self.programs[rest[0]] = rest[1]
+            part = _sections(rest[2:], ('also', 'mutant'))
+            self.programs[rest[0]] = Program(rest[0], rest[1], part['also'], *part['mutant'])
         else:
             raise LayersError('unknown line kind %r' % what)
 
