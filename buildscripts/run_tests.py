@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds and runs every test of Freshet; called by buildscripts/test, which has installed the packages.
+
+Each part has a budget in .ci/budget. A part is a list of named checks; a check passes, fails or is
+skipped with a reason, and a GoogleTest binary counts as many checks as it has tests.
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+import time
+import unittest
+import xml.etree.ElementTree as xml
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, 'buildscripts'))
+sys.dont_write_bytecode = True
+LINTS = ('format', 'layers', 'atomics', 'size', 'docs', 'headers')
+# Rooms whose concurrent or byte-facing code also runs under the sanitizers.
+SANITIZED = ('sync', 'journal', 'engine', 'wire', 'bson', 'transport', 'catalog', 'query', 'command')
+THREADED = ('sync', 'journal', 'engine', 'transport', 'catalog', 'query')
+
+
+class Totals:
+    def __init__(self):
+        self.passed, self.failed, self.skipped, self.failures, self.skips = 0, 0, 0, [], []
+
+    def fail(self, name, why=''):
+        self.failed += 1
+        self.failures.append((name + ': ' + why).rstrip(': '))
+        print('FAILED  %s %s' % (name, why), flush=True)
+
+    def skip(self, name, why):
+        self.skipped += 1
+        self.skips.append('%s: %s' % (name, why))
+        print('SKIPPED %s: %s' % (name, why), flush=True)
+
+    def ok(self, count=1):
+        self.passed += count
+
+
+def scons(variant, *targets):
+    command = ['scons', '-Q', '-j%d' % len(os.sched_getaffinity(0)), 'variant=' + variant]
+    command += os.environ.get('FRESHET_SCONS_ARGS', '').split() + list(targets)
+    return subprocess.run(command, cwd=ROOT).returncode == 0
+
+
+def build_release(totals):
+    for targets in ([], ['tests', 'test_programs']):
+        if not scons('release', *targets):
+            totals.fail('build release ' + ' '.join(targets))
+            return
+    totals.ok()
+
+
+def run_lints(totals):
+    for lint in LINTS:
+        script = os.path.join(ROOT, 'buildscripts', 'lint_%s.py' % lint)
+        if subprocess.run([sys.executable, '-B', script], cwd=ROOT).returncode == 0:
+            totals.ok()
+        else:
+            totals.fail('lint ' + lint)
+
+
+def run_gtest(totals, variant, binary):
+    """Runs one GoogleTest binary and counts its tests; a crash counts as one failure."""
+    name = '%s/%s' % (variant, os.path.basename(binary))
+    report = binary + '.xml'
+    if os.path.exists(report):
+        os.remove(report)
+    command = [binary, '--gtest_output=xml:' + report, '--gtest_brief=1']
+    if variant == 'tsan':
+        command = ['setarch', '-R'] + command
+    env = dict(os.environ, TSAN_OPTIONS='halt_on_error=1 second_deadlock_stack=1',
+               ASAN_OPTIONS='detect_stack_use_after_return=1', UBSAN_OPTIONS='print_stacktrace=1')
+    began = time.monotonic()
+    try:
+        done = subprocess.run(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, errors='replace', timeout=600)
+        output, code = done.stdout, done.returncode
+    except subprocess.TimeoutExpired as late:
+        output, code = (late.stdout or b'').decode(errors='replace'), 'no end after 600 s'
+    failed = count_gtest(totals, name, report, code)
+    print('%-7s %-28s %6.1f s' % ('FAILED' if failed else 'ok', name, time.monotonic() - began), flush=True)
+    if failed:
+        print(output[-20000:])
+        print('again: ' + ' '.join(command), flush=True)
+
+
+def count_gtest(totals, name, report, code):
+    if not os.path.exists(report):
+        totals.fail(name, 'ended with %s before its report' % code)
+        return True
+    failed = 0
+    for case in xml.parse(report).getroot().iter('testcase'):
+        test = '%s %s.%s' % (name, case.get('classname'), case.get('name'))
+        if case.find('failure') is not None:
+            totals.fail(test)
+            failed += 1
+        elif case.find('skipped') is not None or case.get('result') == 'skipped':
+            totals.skip(test, (case.find('skipped').get('message') or '').strip().replace('\n', ' ')[:200]
+                        if case.find('skipped') is not None else 'by the test')
+        else:
+            totals.ok()
+    if code != 0 and not failed:
+        totals.fail(name, 'ended with %s' % code)
+        return True
+    return failed > 0
+
+
+def gtest_part(variant, rooms=None):
+    def part(totals):
+        targets = ['tests'] if rooms is None else ['test_' + room for room in rooms]
+        if variant != 'release' and not scons(variant, *targets):
+            totals.fail('build ' + variant)
+            return
+        folder = os.path.join(ROOT, 'build', variant, 'tests')
+        for name in sorted(os.listdir(folder)):
+            if name.endswith('_test') and (rooms is None or name[:-len('_test')] in rooms):
+                run_gtest(totals, variant, os.path.join(folder, name))
+    return part
+
+
+class CountingResult(unittest.TextTestResult):
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self.successes = getattr(self, 'successes', 0) + 1
+
+
+def python_part(pattern):
+    def part(totals):
+        suite = unittest.defaultTestLoader.discover(os.path.join(ROOT, 'buildscripts', 'tests'), pattern)
+        result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2, resultclass=CountingResult).run(suite)
+        totals.ok(getattr(result, 'successes', 0))
+        for test, trace in result.failures + result.errors:
+            totals.fail(str(test), trace.strip().splitlines()[-1])
+        for test, why in result.skipped:
+            totals.skip(str(test), why)
+    return part
+
+
+PARTS = {
+    'build': build_release,
+    'lints': lambda totals: (run_lints(totals), python_part('lint_test.py')(totals)),
+    'unit': gtest_part('release'),
+    'drivers': python_part('driver_*_test.py'),
+    'crash': python_part('crash_test.py'),
+    'explore': gtest_part('explore'),
+    'address': gtest_part('asan', SANITIZED),
+    'thread': gtest_part('tsan', THREADED),
+}
+
+
+def read_budget():
+    budget = {}
+    with open(os.path.join(ROOT, '.ci', 'budget'), encoding='utf-8') as lines:
+        for line in lines:
+            words = line.split('#')[0].split()
+            if words:
+                budget[words[0]] = float(words[1])
+    return budget
+
+
+def print_budget(took):
+    budget = read_budget()
+    took['total'] = sum(took.values())
+    print('\npart        minutes   budget')
+    for part, minutes in took.items():
+        allowed = budget.get(part)
+        over = '   OVER' if allowed is not None and minutes > allowed else ''
+        print('%-10s %8.1f %8s%s' % (part, minutes, '-' if allowed is None else '%g' % allowed, over))
+
+
+def main():
+    parser = argparse.ArgumentParser(prog='buildscripts/test', description='Builds and tests Freshet.')
+    parser.add_argument('parts', nargs='*', help='only these: ' + ' '.join(PARTS))
+    parser.add_argument('--san', choices=('address', 'thread'), help='only this sanitizer')
+    parser.add_argument('--explore', action='store_true', help='only the schedule explorer')
+    options = parser.parse_args()
+    chosen = options.parts or ([options.san] if options.san else []) or (['explore'] if options.explore else list(PARTS))
+    unknown = [part for part in chosen if part not in PARTS]
+    if unknown:
+        parser.error('unknown part ' + ', '.join(unknown))
+    totals, took = Totals(), {}
+    for part in chosen:
+        print('\n=== %s' % part, flush=True)
+        began = time.monotonic()
+        PARTS[part](totals)
+        took[part] = (time.monotonic() - began) / 60
+        if part == 'build' and totals.failed:
+            break
+    print_budget(took)
+    commit = subprocess.run(['git', 'rev-parse', '--short', 'HEAD'], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    for line in totals.failures:
+        print('FAILED  %s' % line)
+    if totals.failures:
+        print('at commit %s' % commit)
+    for line in totals.skips:
+        print('SKIPPED %s' % line)
+    print('%d passed, %d failed, %d skipped' % (totals.passed, totals.failed, totals.skipped))
+    sys.exit(1 if totals.failed or not totals.passed else 0)
+
+
+if __name__ == '__main__':
+    main()
