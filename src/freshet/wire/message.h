@@ -17,6 +17,10 @@ inline constexpr uint32_t kFlagChecksumPresent = 1u << 0;
 inline constexpr uint32_t kFlagMoreToCome = 1u << 1;
 inline constexpr uint32_t kFlagExhaustAllowed = 1u << 16;
 
+/// More document sequences than any command has are refused, so that looking for duplicate names
+/// stays cheap.
+inline constexpr size_t kSequencesMax = 16;
+
 struct Sequence {
     std::string_view name;
     std::vector<bson::Document> documents;
