@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every room has a README with the eight headings that names each of its public headers; every source
+starts with its licence line; local links in Markdown lead somewhere; the README opens with the two
+commands."""
+import os
+import re
+
+import lint_common as common
+
+HEADINGS = ['Purpose', 'Neighbours', 'Front doors', 'Words', 'Invariants', 'Threads', 'Failure', 'Tests']
+README_LINES = 120
+LINK = re.compile(r'\]\(([^)#]+)(?:#[^)]*)?\)')
+
+
+def rooms(root):
+    """Folder of each room -> its public headers."""
+    found = {}
+    for path in common.source_files(root):
+        room, inside = common.room_of(path)
+        headers = found.setdefault('%s/%s' % (common.SOURCE, room.replace('testing_', 'testing/')), [])
+        if path.endswith('.h') and '/' not in inside:
+            headers.append(inside)
+    return found
+
+
+def check_room(root, folder, headers):
+    path = folder + '/README.md'
+    if not os.path.exists(os.path.join(root, path)):
+        return ['%s: missing' % path]
+    lines = common.read_lines(root, path)
+    problems = []
+    if len(lines) > README_LINES:
+        problems.append('%s:1: %d lines, the limit is %d' % (path, len(lines), README_LINES))
+    have = [line[3:].strip() for line in lines if line.startswith('## ')]
+    if have != HEADINGS:
+        problems.append('%s:1: headings are %s, want %s' % (path, have, HEADINGS))
+    text = '\n'.join(lines)
+    return problems + ['%s: does not name %s' % (path, header) for header in headers if header not in text]
+
+
+def check_links(root):
+    problems = []
+    for folder, names, files in os.walk(root):
+        names[:] = [n for n in names if n not in ('.git', 'build', 'data', 'node_modules')]
+        for name in files:
+            if name.endswith('.md'):
+                path = os.path.relpath(os.path.join(folder, name), root)
+                for number, line in enumerate(common.read_lines(root, path), 1):
+                    for target in LINK.findall(line):
+                        if '://' not in target and not os.path.exists(os.path.join(folder, target)):
+                            problems.append('%s:%d: %s is not there' % (path, number, target))
+    return problems
+
+
+def check(root):
+    problems = []
+    for folder, headers in sorted(rooms(root).items()):
+        problems += check_room(root, folder, headers)
+    for path in common.source_files(root):
+        if common.read_lines(root, path)[0] != '// SPDX-License-Identifier: Apache-2.0':
+            problems.append('%s:1: no licence line' % path)
+    readme = '\n'.join(common.read_lines(root, 'README.md')[:20]) if os.path.exists(os.path.join(root, 'README.md')) else ''
+    for command in ('buildscripts/run', 'buildscripts/test'):
+        if command not in readme:
+            problems.append('README.md:1: does not open with %s' % command)
+    return problems + check_links(root)
+
+
+if __name__ == '__main__':
+    common.finish('docs', check(common.ROOT))

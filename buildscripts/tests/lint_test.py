@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every lint is fed a violation and seen to fail, and passes on the clean twin."""
+import os
+import shutil
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import lint_atomics  # noqa: E402
+import lint_docs  # noqa: E402
+import lint_format  # noqa: E402
+import lint_headers  # noqa: E402
+import lint_layers  # noqa: E402
+import lint_size  # noqa: E402
+
+LICENCE = '// SPDX-License-Identifier: Apache-2.0\n'
+LAYERS = '''third boost headers boost/
+room low 0 uses -
+room high 1 uses low third boost
+'''
+README = ''.join('## %s\n' % heading for heading in lint_docs.HEADINGS)
+
+
+class LintTest(unittest.TestCase):
+    def setUp(self):
+        self.root = tempfile.mkdtemp(prefix='freshet-lint-')
+        self.addCleanup(shutil.rmtree, self.root)
+        self.write('src/freshet/LAYERS', LAYERS)
+        self.write('src/freshet/low/a.h', LICENCE + '#pragma once\n')
+        self.write('src/freshet/low/closet/b.h', LICENCE + '#pragma once\n')
+        self.write('src/freshet/high/c.h', LICENCE + '#pragma once\n#include "freshet/low/a.h"\n')
+        self.write('src/freshet/low/README.md', README + 'a.h\n')
+        self.write('src/freshet/high/README.md', README + 'c.h\n')
+        self.write('README.md', 'buildscripts/run\nbuildscripts/test\n')
+
+    def write(self, path, text):
+        path = os.path.join(self.root, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, 'w', encoding='utf-8') as out:
+            out.write(text)
+
+    def assert_caught(self, lint, path, text, words):
+        self.assertEqual(lint.check(self.root), [])
+        self.write(path, LICENCE + text if path.endswith(('.h', '.cpp')) else text)
+        problems = lint.check(self.root)
+        self.assertTrue(any(words in problem for problem in problems), problems)
+
+    def test_layers_refuses_to_look_up(self):
+        self.assert_caught(lint_layers, 'src/freshet/low/a.cpp', '#include "freshet/high/c.h"\n', 'room low may not include')
+
+    def test_layers_keeps_closets_private(self):
+        self.assert_caught(lint_layers, 'src/freshet/high/c.cpp', '#include "freshet/low/closet/b.h"\n', 'is private to low')
+
+    def test_layers_refuses_an_unnamed_library(self):
+        self.assert_caught(lint_layers, 'src/freshet/low/a.cpp', '#include <boost/asio.hpp>\n', 'room low may not include <boost')
+
+    def test_layers_keeps_libraries_out_of_public_headers(self):
+        self.assert_caught(lint_layers, 'src/freshet/high/c.h', '#include <boost/asio.hpp>\n', 'public header')
+
+    def test_layers_refuses_threads_outside_platform(self):
+        self.assert_caught(lint_layers, 'src/freshet/low/a.cpp', 'std::thread t;\n', 'come from platform')
+
+    def test_layers_refuses_a_table_that_looks_up(self):
+        self.assert_caught(lint_layers, 'src/freshet/LAYERS', 'room low 0 uses -\nroom bad 0 uses low\n', 'may not use')
+
+    def test_atomics_refuses_raw_atomics(self):
+        self.assert_caught(lint_atomics, 'src/freshet/low/a.cpp', 'std::atomic<int> x;\n', 'outside sync')
+
+    def test_atomics_wants_an_order(self):
+        self.assert_caught(lint_atomics, 'src/freshet/low/a.cpp', 'int y = x.load();\n', 'names no memory order')
+
+    def test_atomics_wants_lost_and_progress(self):
+        self.assert_caught(lint_atomics, 'src/freshet/low/a.cpp',
+                           'bool b = x.compare_exchange_strong(e, 1, kAcqRel, kRelaxed);\n', 'without LOST')
+
+    def test_atomics_wants_partners_that_exist(self):
+        self.assert_caught(lint_atomics, 'src/freshet/low/a.cpp',
+                           '// [a.read] pairs with [a.write]\nint y = x.load(kAcquire);\n', '[a.write] is defined nowhere')
+
+    def test_size_refuses_a_long_file(self):
+        self.assert_caught(lint_size, 'src/freshet/low/a.cpp', 'int x;\n' * 801, 'the limit is 800')
+
+    def test_size_refuses_a_long_function(self):
+        self.assert_caught(lint_size, 'src/freshet/low/a.cpp', 'void f() {\n' + '    g();\n' * 70 + '}\n', 'a function of 72 lines')
+
+    def test_docs_wants_the_headings(self):
+        self.assert_caught(lint_docs, 'src/freshet/low/README.md', '## Purpose\na.h\n', 'headings are')
+
+    def test_docs_wants_every_header_named(self):
+        self.assert_caught(lint_docs, 'src/freshet/low/more.h', '', 'does not name more.h')
+
+    def test_docs_wants_the_licence_line(self):
+        self.assertEqual(lint_docs.check(self.root), [])
+        self.write('src/freshet/low/a.cpp', 'int x;\n')
+        self.assertIn('src/freshet/low/a.cpp:1: no licence line', lint_docs.check(self.root))
+
+    def test_docs_follows_links(self):
+        self.assert_caught(lint_docs, 'docs/x.md', 'see [y](y.md)\n', 'y.md is not there')
+
+    def test_headers_compiles_each_alone(self):
+        self.assert_caught(lint_headers, 'src/freshet/low/a.h', '#pragma once\nstd::string x();\n', 'does not compile alone')
+
+    def test_format_sees_a_bad_line(self):
+        shutil.copy(os.path.join(lint_layers.common.ROOT, '.clang-format'), self.root)
+        self.assert_caught(lint_format, 'src/freshet/low/a.cpp', 'int   x ;\n', 'not formatted')
+
+
+if __name__ == '__main__':
+    unittest.main()
