@@ -41,7 +41,7 @@ public:
     Builder() : Builder(&own_) {}
     /// A document appended to `out` (for messages: the bytes before it stay).
     explicit Builder(std::string* out);
-    /// Closes an open sub-document; a top document must have been finished or is abandoned.
+    /// Closes an open sub-document, or one appended to `out`; a document of its own is abandoned.
     ~Builder();
     Builder(const Builder&) = delete;
     Builder& operator=(const Builder&) = delete;
@@ -107,7 +107,6 @@ private:
     uint32_t index_ = 0;
     char indexText_[12];
     bool open_ = true;
-    bool nested_ = false;
 };
 
 /// An owned document: bytes and a view of them.

@@ -41,8 +41,9 @@ enum class Type : uint8_t {
 /// The type's alias in $type and in error texts: "double", "string", "object", ... "missing" for
 /// kEnd.
 std::string_view typeName(Type type);
-/// The alias' or number's type; kEnd when there is none.
+/// The type that has this alias, or this number in $type (-1 is minKey); kEnd when there is none.
 Type typeFromName(std::string_view alias);
+Type typeFromNumber(int64_t number);
 
 inline constexpr size_t kDocumentBytesMax = 16u * 1024 * 1024;  // a user's document
 inline constexpr size_t kInternalDocumentBytesMax =
@@ -99,8 +100,10 @@ public:
     uint64_t timestampValue() const { return loadLe<uint64_t>(valueStart()); }
     Decimal128 decimalValue() const;
     ByteView objectIdBytes() const { return {valueStart(), 12}; }
-    /// Strings, symbols and code: without the terminating zero.
+    /// Strings, symbols, code (with or without scope) and a dbPointer's namespace: without the
+    /// terminating zero.
     std::string_view stringValue() const;
+    /// Subtype 2 keeps its inner length in the bytes.
     Binary binaryValue() const;
     RegexView regexValue() const;
     /// Objects and arrays; the scope of code with scope.
