@@ -31,13 +31,16 @@ enum class MatchOp : uint8_t {
     kType,
     kSize,
     kMod,
-    kAll,
+    kBits,  // $bitsAllSet and kin
     kExpr,
     kAlwaysTrue,
     kAlwaysFalse,
 };
 
-/// One node of the compiled tree, readable by the planner. $ne and $nin are kNot over kEq and kIn.
+/// One node of the compiled tree, readable by the planner. Canonical form: $ne and $nin are kNot
+/// over kEq and kIn; $all is kAnd of its members; kAnd has no kAnd child; kAnd and kOr have two or
+/// more children (one alone stands for itself, an empty filter is kAlwaysTrue); the operands of kIn
+/// are sorted and distinct; the operand of kRegex is of type regex, whatever the filter wrote.
 struct MatchNode {
     MatchOp op = MatchOp::kAlwaysTrue;
     std::string path;                     // leaves
@@ -54,7 +57,10 @@ public:
     /// kInvalid (kBadValue and kin) with MongoDB's text.
     static StatusOr<std::unique_ptr<Matcher>> compile(bson::Document filter);
     ~Matcher();
+    /// A $expr that fails counts as no match; use test() where the client must hear of it.
     bool matches(bson::Document document) const;
+    /// As matches; kInvalid when a $expr failed on this document.
+    Status test(bson::Document document, bool* matched) const;
     const MatchNode& root() const;
     bson::Document filter() const;
 

@@ -17,8 +17,9 @@ class Projection {
 public:
     static StatusOr<std::unique_ptr<Projection>> compile(bson::Document spec);
     ~Projection();
-    /// `matcher` resolves the positional operator; may be null.
-    bson::OwnedDocument apply(bson::Document document, const Matcher* matcher) const;
+    /// `matcher` resolves the positional operator; may be null. Fails (kInvalid) when a computed
+    /// field does, or when no array element matched for the positional operator.
+    StatusOr<bson::OwnedDocument> apply(bson::Document document, const Matcher* matcher) const;
 
 private:
     struct Impl;
