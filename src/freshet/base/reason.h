@@ -78,6 +78,11 @@ enum class Reason : uint16_t {
     kIncNonNumeric,             // TypeMismatch texts of $inc
     kParallelArrays,            // CannotIndexParallelArrays
     kInvalidSortPattern,
+    kUnsupportedOpQueryCommand,
+    kCursorInUse,
+    kApiVersionError,
+    kApiStrictError,
+    kMissingDb,  // Location40571: "OP_MSG requests require a $db argument"
     kCount_,
 };
 
