@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #ifdef FRESHET_EXPLORE
@@ -44,6 +45,10 @@ void notePlainWrite(const void* address);
 #else
 inline void notePlainRead(const void*) {}
 inline void notePlainWrite(const void*) {}
+/// A scheduling point in plain code, and a place where a retry loop lets the others run: both mean
+/// something in the explore variant only (explored_atomic.h).
+inline void explorePoint() {}
+inline void exploreYield() {}
 #endif
 
 }  // namespace freshet::sync

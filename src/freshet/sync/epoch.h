@@ -84,6 +84,8 @@ private:
     friend class Participant;
     friend class Slice;
     struct Impl;
+    void announce();
+    void renounce();
     std::unique_ptr<Impl> impl_;
 };
 

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Deliberate mistakes in the epoch code, for the explore variant only: epoch_explore_test.cpp
+/// switches each on and demands that the explorer finds a schedule that breaks a promise. In every
+/// other variant mutated() is a constant false and leaves no code behind.
+#pragma once
+
+#include <cstdint>
+
+namespace freshet::sync {
+
+enum class EpochMutant : uint8_t {
+    kNone,
+    kClockAfterReadLow,  // minReadTs() reads the clock last instead of first
+    kPinLowFirst,        // minReadTs() reads pinLow before readLow
+    kNoEnterFence,       // entering a slice has no store-load fence
+    kNoFoldFence,        // minReadTs() has none
+    kNoAdvanceFence,     // tryAdvance() has none
+    kFreeOneEarly,       // two epochs of grace instead of three
+    kFreeTwoEarly,       // one
+    kLeaveRelaxed,       // leaving does not publish what the slice did
+};
+
+#ifdef FRESHET_EXPLORE
+inline EpochMutant epochMutant = EpochMutant::kNone;
+inline bool mutated(EpochMutant mutant) {
+    return epochMutant == mutant;
+}
+#else
+constexpr bool mutated(EpochMutant) {
+    return false;
+}
+#endif
+
+}  // namespace freshet::sync

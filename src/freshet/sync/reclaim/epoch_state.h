@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The insides of EpochDomain and Participant. The argument why nothing is freed early (E2) and why
+/// no reader is older than minReadTs() (E1) stands in sync/README.md; epoch_explore_test.cpp checks
+/// both.
+#pragma once
+
+#include "freshet/sync/epoch.h"
+#include "freshet/sync/mutex.h"
+#include "freshet/sync/reclaim/retired.h"
+
+#include <array>
+#include <vector>
+
+namespace freshet::sync {
+
+inline constexpr uint64_t kNoEpoch = 0;
+inline constexpr uint64_t kNoTs = UINT64_MAX;
+/// Slices that may see an object retired in epoch e are over when the epoch has reached e + this.
+inline constexpr uint64_t kGraceEpochs = 3;
+inline constexpr uint32_t kParticipantsMax = 65'536;
+inline constexpr uint32_t kCellsPerChunk = 64;
+/// tryAdvance() is called by retire() after this many objects or bytes.
+inline constexpr uint32_t kRetiresPerAdvance = 1024;
+inline constexpr size_t kBytesPerAdvance = size_t{1} << 20;
+
+/// What a participant tells the others. Written by: its thread. Read by: tryAdvance, minReadTs,
+/// retiredBytes, of any thread.
+///   WORD     epoch: the global epoch as of entering the slice, 0 outside
+///            readLow: the clock as of entering the slice, kNoTs outside
+///            pinLow: lowest pinned snapshot, kNoTs when there is none
+///   STEPS    enter: epoch, readLow, heavyFence.  leave: readLow = kNoTs, epoch = 0.
+///   INV-1    a snapshot used in the slice is >= readLow or pinned
+///   RECLAIM  cells live as long as the domain and are handed from a dead thread to a new one
+struct alignas(kLineBytes) EpochCell {
+    Atomic<uint64_t> epoch{kNoEpoch};
+    Atomic<uint64_t> readLow{kNoTs};
+    Atomic<uint64_t> pinLow{kNoTs};
+    Atomic<size_t> retiredBytes{0};
+};
+static_assert(kLineBytes < 128 || alignof(EpochCell) == kLineBytes);
+
+struct Participant::Impl {
+    EpochDomain* domain = nullptr;
+    EpochDomain::Impl* state = nullptr;
+    EpochCell* cell = nullptr;
+    uint16_t index = 0;
+    uint32_t depth = 0;  // slices open in this thread
+    uint32_t retiresSinceAdvance = 0;
+    size_t bytesSinceAdvance = 0;
+    RetiredBags bags;
+    SnapshotPin* lowest = nullptr;  // pins in ascending order of ts
+    SnapshotPin* highest = nullptr;
+
+    void enter();
+    void leave();
+    /// The cell's byte count; only its thread changes it.
+    void addRetiredBytes(size_t bytes);
+    void subRetiredBytes(size_t bytes);
+};
+
+struct EpochDomain::Impl {
+    explicit Impl(EpochDomain* self, const Atomic<uint64_t>* clockWord);
+    ~Impl();
+
+    struct Memberships;
+    static Memberships& ofThisThread();
+
+    Participant* join();
+    /// The thread of `participant` ends: its retired objects become orphans, its cell free.
+    void part(Participant* participant);
+    /// Calls f(cell) for every cell ever given out.
+    template <typename F>
+    void forEachCell(F&& f) const {
+        // [epoch.cells] acquire: pairs with [epoch.join]; chunks below the count are there.
+        uint32_t count = cellCount.load(kAcquire);
+        for (uint32_t i = 0; i < count; ++i) {
+            f(cellAt(i));
+        }
+    }
+    const EpochCell& cellAt(uint32_t index) const;
+    void freeOrphans(uint64_t upTo);
+
+    EpochDomain* const domain;
+    const Atomic<uint64_t>* const clock;
+    const uint64_t id;  // never reused in this process
+
+    /// The global epoch. Written by: tryAdvance. Read by: enter, retire.
+    ///   STEPS    rises by one, only while every open slice has entered in the current one
+    alignas(kLineBytes) Atomic<uint64_t> epoch{1};
+
+    struct Chunk {
+        std::array<EpochCell, kCellsPerChunk> cells;
+    };
+    /// The table of cells. Written by: join under the mutex. Read by: everybody who walks.
+    ///   STEPS    chunk pointers go from null to a chunk once; cellCount only grows
+    ///   RECLAIM  freed with the domain
+    alignas(kLineBytes) Atomic<uint32_t> cellCount{0};
+    std::array<Atomic<Chunk*>, kParticipantsMax / kCellsPerChunk> chunks{};
+    Atomic<size_t> orphanBytes{0};
+    Atomic<uint32_t> live{0};
+
+    Mutex mutex;  // leaf: nothing else is taken and no callback runs under it
+    std::vector<Participant*> participants;  // guarded by mutex; by index, null when free
+    std::vector<uint16_t> freeIndexes;       // guarded by mutex
+    std::vector<RetiredBag> orphans;         // guarded by mutex
+};
+
+}  // namespace freshet::sync

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The shared half of the epochs: the table of participants, advancing, the oldest reader.
+#include "freshet/base/assert.h"
+#include "freshet/sync/reclaim/epoch_mutant.h"
+#include "freshet/sync/reclaim/epoch_state.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+namespace freshet::sync {
+namespace {
+
+uint64_t graceEpochs() {
+    return mutated(EpochMutant::kFreeOneEarly)   ? kGraceEpochs - 1
+           : mutated(EpochMutant::kFreeTwoEarly) ? kGraceEpochs - 2
+                                                 : kGraceEpochs;
+}
+
+uint64_t nextDomainId() {
+    static Atomic<uint64_t> last{0};
+    // [epoch.id] relaxed: only the number matters.
+    return last.fetch_add(1, kRelaxed) + 1;
+}
+
+}  // namespace
+
+EpochDomain::Impl::Impl(EpochDomain* self, const Atomic<uint64_t>* clockWord)
+    : domain(self), clock(clockWord), id(nextDomainId()) {}
+
+EpochDomain::Impl::~Impl() {
+    for (Participant* participant : participants) {
+        if (participant != nullptr) {
+            invariant(participant->impl_->depth == 0 && participant->impl_->lowest == nullptr);
+            participant->impl_->bags.freeUpTo(UINT64_MAX);
+            delete participant;
+        }
+    }
+    for (RetiredBag& bag : orphans) {
+        bag.freeAll();
+    }
+    for (auto& chunk : chunks) {
+        // [epoch.end] relaxed: no other thread uses the domain any more.
+        delete chunk.load(kRelaxed);
+    }
+}
+
+const EpochCell& EpochDomain::Impl::cellAt(uint32_t index) const {
+    // [epoch.chunk] relaxed: published by [epoch.join], taken by [epoch.cells].
+    const Chunk* chunk = chunks[index / kCellsPerChunk].load(kRelaxed);
+    return chunk->cells[index % kCellsPerChunk];
+}
+
+Participant* EpochDomain::Impl::join() {
+    auto* participant = new Participant;
+    std::lock_guard<Mutex> lock(mutex);
+    uint32_t index;
+    if (!freeIndexes.empty()) {
+        index = freeIndexes.back();
+        freeIndexes.pop_back();
+    } else {
+        index = static_cast<uint32_t>(participants.size());
+        invariant(index < kParticipantsMax);
+        participants.push_back(nullptr);
+        auto& slot = chunks[index / kCellsPerChunk];
+        // [epoch.chunk] relaxed: the store is published by [epoch.join] below, and only holders of
+        // the mutex store.
+        if (slot.load(kRelaxed) == nullptr) {
+            slot.store(new Chunk, kRelaxed);
+        }
+        // [epoch.join] release: pairs with [epoch.cells]. Before the newcomer's first fence, so a
+        // walk whose fence comes later meets its cell.
+        cellCount.store(index + 1, kRelease);
+    }
+    participants[index] = participant;
+    participant->impl_->domain = domain;
+    participant->impl_->state = this;
+    participant->impl_->index = static_cast<uint16_t>(index);
+    participant->impl_->cell = const_cast<EpochCell*>(&cellAt(index));
+    // [epoch.live] relaxed: a figure.
+    live.fetch_add(1, kRelaxed);
+    return participant;
+}
+
+void EpochDomain::Impl::part(Participant* participant) {
+    Participant::Impl& leaver = *participant->impl_;
+    invariant(leaver.depth == 0 && leaver.lowest == nullptr);
+    {
+        std::lock_guard<Mutex> lock(mutex);
+        leaver.bags.giveTo(orphans);
+        // [epoch.bytes] relaxed: a figure. Added before it is taken away: never too low.
+        size_t bytes = leaver.cell->retiredBytes.load(kRelaxed);
+        orphanBytes.fetch_add(bytes, kRelaxed);
+        leaver.cell->retiredBytes.store(0, kRelaxed);
+        participants[leaver.index] = nullptr;
+        freeIndexes.push_back(leaver.index);
+        // [epoch.live] relaxed: a figure.
+        live.fetch_sub(1, kRelaxed);
+    }
+    delete participant;
+}
+
+void EpochDomain::Impl::freeOrphans(uint64_t upTo) {
+    // [epoch.bytes] relaxed: a bag that we miss now is met by a later call.
+    if (orphanBytes.load(kRelaxed) == 0) {
+        return;
+    }
+    std::vector<RetiredBag> expired;
+    {
+        std::unique_lock<Mutex> lock(mutex, std::try_to_lock);
+        if (!lock.owns_lock()) {
+            return;
+        }
+        auto keep = std::partition(orphans.begin(), orphans.end(), [&](const RetiredBag& bag) {
+            return bag.epoch > upTo;
+        });
+        std::move(keep, orphans.end(), std::back_inserter(expired));
+        orphans.erase(keep, orphans.end());
+    }
+    for (RetiredBag& bag : expired) {
+        orphanBytes.fetch_sub(bag.freeAll(), kRelaxed);
+    }
+}
+
+EpochDomain::EpochDomain(const Atomic<uint64_t>* clock)
+    : impl_(std::make_unique<Impl>(this, clock)) {
+    announce();
+}
+
+EpochDomain::~EpochDomain() {
+    renounce();
+}
+
+uint64_t EpochDomain::minReadTs() const {
+    const Impl& state = *impl_;
+    uint64_t low = kNoTs;
+    // [epoch.fold] the clock comes first: a reader whose fence comes after ours takes its snapshot
+    // from a clock that has at least this value; one whose fence came before shows its readLow.
+    // acquire: pairs with whoever raises the clock, and with [epoch.leave] and [epoch.unpin] below.
+    if (!mutated(EpochMutant::kClockAfterReadLow)) {
+        low = state.clock->load(kAcquire);
+    }
+    if (!mutated(EpochMutant::kNoFoldFence)) {
+        heavyFence();
+    }
+    state.forEachCell([&](const EpochCell& cell) {
+        // readLow THEN pinLow: a snapshot moves from the first to the second, so read in this order
+        // it is met at least once.
+        uint64_t pinLow = mutated(EpochMutant::kPinLowFirst) ? cell.pinLow.load(kAcquire) : kNoTs;
+        uint64_t readLow = cell.readLow.load(kAcquire);
+        if (!mutated(EpochMutant::kPinLowFirst)) {
+            pinLow = cell.pinLow.load(kAcquire);
+        }
+        low = std::min({low, readLow, pinLow});
+    });
+    if (mutated(EpochMutant::kClockAfterReadLow)) {
+        low = std::min(low, state.clock->load(kAcquire));
+    }
+    return low;
+}
+
+void EpochDomain::tryAdvance() {
+    Impl& state = *impl_;
+    // [epoch.scan] acquire on E: pairs with [epoch.advance]. The fence stands against that of
+    // [epoch.enter]: a slice that we do not see began after it and sees all that was unlinked
+    // before.
+    uint64_t now = state.epoch.load(kAcquire);
+    if (!mutated(EpochMutant::kNoAdvanceFence)) {
+        heavyFence();
+    }
+    bool all = true;
+    state.forEachCell([&](const EpochCell& cell) {
+        // acquire: pairs with [epoch.leave].
+        uint64_t theirs = all ? cell.epoch.load(kAcquire) : kNoEpoch;
+        all = theirs == kNoEpoch || theirs == now ? all : false;
+    });
+    if (all) {
+        // [epoch.advance] CAS. ORDER: release publishes what the scanned slices did, to
+        // [epoch.enter],
+        //   [epoch.scan] and [epoch.retire]; acquire on both outcomes, as the value decides what is
+        //   freed here.
+        //   LOST     somebody else advanced; theirs serves us too.
+        //   PROGRESS one attempt.
+        now = state.epoch.compare_exchange_strong(now, now + 1, kAcqRel, kAcquire) ? now + 1 : now;
+    }
+    if (now > graceEpochs()) {
+        Participant::Impl& me = *here().impl_;
+        me.retiresSinceAdvance = 0;
+        me.bytesSinceAdvance = 0;
+        me.subRetiredBytes(me.bags.freeUpTo(now - graceEpochs()));
+        state.freeOrphans(now - graceEpochs());
+    }
+}
+
+size_t EpochDomain::retiredBytes() const {
+    // [epoch.bytes] relaxed: a figure.
+    size_t bytes = impl_->orphanBytes.load(kRelaxed);
+    impl_->forEachCell([&](const EpochCell& cell) { bytes += cell.retiredBytes.load(kRelaxed); });
+    return bytes;
+}
+
+size_t EpochDomain::participantCount() const {
+    // [epoch.live] relaxed: a figure.
+    return impl_->live.load(kRelaxed);
+}
+
+}  // namespace freshet::sync

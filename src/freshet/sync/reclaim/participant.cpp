@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The own-thread half of the epochs: slices, pins, retiring.
+#include "freshet/base/assert.h"
+#include "freshet/sync/reclaim/epoch_mutant.h"
+#include "freshet/sync/reclaim/epoch_state.h"
+
+namespace freshet::sync {
+
+Participant::Participant() : impl_(std::make_unique<Impl>()) {}
+Participant::~Participant() = default;
+
+void Participant::Impl::enter() {
+    if (depth++ != 0) {
+        return;
+    }
+    // [epoch.enter] E and clock: acquire, pairs with [epoch.advance] and with whoever raises the
+    // clock. The stores are relaxed: the fence below orders them before every read of the slice,
+    // against the fences of [epoch.scan] and [epoch.fold]: either those see our cell, or we see all
+    // that was done before them.
+    cell->epoch.store(state->epoch.load(kAcquire), kRelaxed);
+    cell->readLow.store(state->clock->load(kAcquire), kRelaxed);
+    if (!mutated(EpochMutant::kNoEnterFence)) {
+        heavyFence();
+    }
+}
+
+void Participant::Impl::leave() {
+    dcheck(depth != 0);
+    if (--depth != 0) {
+        return;
+    }
+    const auto order = mutated(EpochMutant::kLeaveRelaxed) ? kRelaxed : kRelease;
+    // [epoch.leave] release: pairs with [epoch.fold], which having read kNoTs here sees the pinLow
+    // that pin() stored before, and with [epoch.scan], which having read 0 sees all our unlinking.
+    cell->readLow.store(kNoTs, order);
+    cell->epoch.store(kNoEpoch, order);
+}
+
+void Participant::Impl::addRetiredBytes(size_t bytes) {
+    // [epoch.bytes] relaxed: one writer, and a figure for people and for admission only.
+    cell->retiredBytes.store(cell->retiredBytes.load(kRelaxed) + bytes, kRelaxed);
+}
+
+void Participant::Impl::subRetiredBytes(size_t bytes) {
+    if (bytes != 0) {
+        // [epoch.bytes] relaxed, as above.
+        cell->retiredBytes.store(cell->retiredBytes.load(kRelaxed) - bytes, kRelaxed);
+    }
+}
+
+void Participant::retire(void* object, void (*free)(void*), size_t bytes) {
+    Impl& me = *impl_;
+    invariant(me.depth != 0);
+    // [epoch.retire] acquire: pairs with [epoch.advance]; an epoch read here is at most one behind.
+    uint64_t epoch = me.state->epoch.load(kAcquire);
+    me.addRetiredBytes(bytes);
+    me.subRetiredBytes(me.bags.add(epoch, {object, free, bytes}));
+    me.bytesSinceAdvance += bytes;
+    if (++me.retiresSinceAdvance >= kRetiresPerAdvance ||
+        me.bytesSinceAdvance >= kBytesPerAdvance) {
+        me.domain->tryAdvance();
+    }
+}
+
+bool Participant::inSlice() const {
+    return impl_->depth != 0;
+}
+
+void Participant::pin(SnapshotPin* pin) {
+    Impl& me = *impl_;
+    invariant(me.depth != 0 && !pin->linked);
+    // New snapshots are the newest: the search from the top ends at once, except for copies of old
+    // pins.
+    SnapshotPin* below = me.highest;
+    while (below != nullptr && below->ts > pin->ts) {
+        below = below->prev;
+    }
+    pin->prev = below;
+    pin->next = below != nullptr ? below->next : me.lowest;
+    (pin->prev != nullptr ? pin->prev->next : me.lowest) = pin;
+    (pin->next != nullptr ? pin->next->prev : me.highest) = pin;
+    pin->linked = true;
+    if (me.lowest == pin) {
+        // [epoch.pin] release: before [epoch.leave] takes readLow away; pairs with [epoch.fold].
+        me.cell->pinLow.store(pin->ts, kRelease);
+    }
+}
+
+void Participant::unpin(SnapshotPin* pin) {
+    Impl& me = *impl_;
+    invariant(pin->linked);
+    bool wasLowest = me.lowest == pin;
+    (pin->prev != nullptr ? pin->prev->next : me.lowest) = pin->next;
+    (pin->next != nullptr ? pin->next->prev : me.highest) = pin->prev;
+    pin->prev = pin->next = nullptr;
+    pin->linked = false;
+    if (wasLowest) {
+        // [epoch.unpin] release: pairs with [epoch.fold]; what was read through the snapshot was
+        // read before a folder may fold it away.
+        me.cell->pinLow.store(me.lowest != nullptr ? me.lowest->ts : kNoTs, kRelease);
+    }
+}
+
+uint16_t Participant::index() const {
+    return impl_->index;
+}
+
+EpochDomain& Participant::domain() const {
+    return *impl_->domain;
+}
+
+Slice::Slice(EpochDomain& domain) : Slice(domain.here()) {}
+
+Slice::Slice(Participant& participant) : participant_(participant) {
+    participant_.impl_->enter();
+}
+
+Slice::~Slice() {
+    participant_.impl_->leave();
+}
+
+}  // namespace freshet::sync
