@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The server as a process: doors, directories, ports, signals and exit codes; the shell from outside; the
+benchmark's rows."""
+import json
+import os
+import pty
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import harness  # noqa: E402
+
+
+def run(name, *arguments, stdin='', seconds=60):
+    return subprocess.run([harness.program(name), *arguments], input=stdin, capture_output=True, text=True, timeout=seconds)
+
+
+class DoorsTest(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.mkdtemp(prefix='freshet-test-')
+        self.addCleanup(shutil.rmtree, self.directory)
+
+    def refused(self, code, words, *arguments):
+        done = run('freshetd', *arguments)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertIn(words, done.stdout + done.stderr)
+
+    def test_only_loopback_without_authentication(self):
+        port = str(harness.free_port())
+        self.refused(2, '--unsafe-listen-without-auth', '--dbpath', self.directory, '--port', port, '--bind_ip', '0.0.0.0')
+        self.refused(2, '--unsafe-listen-without-auth', '--dbpath', self.directory, '--port', port, '--bind_ip', '127.0.0.1,::')
+
+    def test_the_explicit_flag_opens_the_door(self):
+        with harness.Server(arguments=['--bind_ip', '0.0.0.0', '--unsafe-listen-without-auth']) as server:
+            self.assertEqual(server.client().admin.command('ping')['ok'], 1)
+            self.assertIn('without', server.log_text())
+
+    def test_a_second_server_on_one_directory(self):
+        with harness.Server() as server:
+            self.refused(100, str(server.process.pid), '--dbpath', os.path.join(server.directory, 'db'),
+                         '--port', str(harness.free_port()))
+            self.assertEqual(server.client().admin.command('ping')['ok'], 1)
+
+    def test_a_directory_that_cannot_be_written(self):
+        path = os.path.join(self.directory, 'file')
+        with open(path, 'w', encoding='utf-8'):
+            pass
+        self.refused(100, path, '--dbpath', path, '--port', str(harness.free_port()))
+        self.refused(100, '/proc/1', '--dbpath', '/proc/1/nowhere', '--port', str(harness.free_port()))
+
+    def test_a_port_in_use(self):
+        with socket.socket() as taken:
+            taken.bind(('127.0.0.1', 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            self.refused(48, str(port), '--dbpath', self.directory, '--port', str(port))
+
+    def test_an_unknown_option(self):
+        self.refused(2, 'nosuch', '--nosuch', '1')
+
+    def test_signals_end_with_0(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with harness.Server() as server:
+                server.client().test.c.insert_one({'a': 1})
+                server.process.send_signal(number)
+                self.assertEqual(server.process.wait(30), 0)
+
+    def test_the_shutdown_command_ends_with_0(self):
+        pymongo = harness.import_pymongo()
+        with harness.Server() as server:
+            try:
+                server.client().admin.command('shutdown')
+            except pymongo.errors.AutoReconnect:
+                pass
+            self.assertEqual(server.process.wait(30), 0)
+
+    def test_damage_of_acknowledged_data_is_refused(self):
+        with harness.Server() as server:
+            client = server.client()
+            for i in range(50):
+                client.test.c.insert_one({'_id': i, 'pad': 'x' * 5000})
+            self.assertEqual(server.stop(), 0)
+            folder = os.path.join(server.directory, 'db', 'journal')
+            segment = os.path.join(folder, sorted(name for name in os.listdir(folder) if name.startswith('j.'))[0])
+            with open(segment, 'r+b') as data:
+                data.seek(64 * 1024)
+                damaged = bytes(byte ^ 0x55 for byte in data.read(4096))
+                data.seek(64 * 1024)
+                data.write(damaged)
+            done = subprocess.run(server.command(), capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn(os.path.basename(segment), done.stdout + done.stderr)
+
+    def test_an_idle_server_uses_no_processor(self):
+        with harness.Server() as server:
+            def ticks():
+                with open('/proc/%d/stat' % server.process.pid, encoding='utf-8') as stat:
+                    fields = stat.read().rsplit(')', 1)[1].split()
+                return int(fields[11]) + int(fields[12])
+            before = ticks()
+            time.sleep(2)
+            self.assertLessEqual(ticks() - before, 4, 'more than 2 percent of a core while idle')
+
+
+class ShellTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = harness.Server().start()
+        cls.addClassCleanup(cls.server.__exit__)
+        cls.port = str(cls.server.port)
+
+    def test_ping(self):
+        self.assertEqual(run('freshet', '--port', self.port, '--ping').returncode, 0)
+        done = run('freshet', '--port', str(harness.free_port()), '--ping')
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn('127.0.0.1', done.stderr)
+
+    def test_eval(self):
+        done = run('freshet', '--port', self.port, '--eval', '{"ping":1}')
+        self.assertEqual((done.returncode, json.loads(done.stdout)['ok']), (0, 1.0))
+        done = run('freshet', self.server.uri + 'shop', '--eval', '{"insert":"c","documents":[{"_id":1,"n":{"$numberLong":"5"}}]}',
+                   '--eval', '{"find":"c","filter":{"_id":1}}')
+        replies = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual(replies[0]['n'], 1)
+        self.assertEqual(replies[1]['cursor']['firstBatch'], [{'_id': 1, 'n': 5}])
+        self.assertEqual(replies[1]['cursor']['ns'], 'shop.c')
+
+    def test_eval_of_an_error(self):
+        done = run('freshet', '--port', self.port, '--eval', '{"nosuch":1}')
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('CommandNotFound', done.stdout + done.stderr)
+        self.assertNotEqual(run('freshet', '--port', self.port, '--eval', '{bad').returncode, 0)
+
+    def test_a_script_from_standard_input(self):
+        done = run('freshet', '--port', self.port, stdin='use other\n{"insert": "c",\n "documents": [{"_id": 7}]}\n{"count": "c"}\n')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('"n":1', done.stdout.replace(' ', ''))
+
+    def test_a_terminal_session(self):
+        child, terminal = pty.fork()
+        if child == 0:
+            os.execv(harness.program('freshet'), ['freshet', '--port', self.port])
+        seen = b''
+
+        def until(words):
+            nonlocal seen
+            deadline = time.monotonic() + 20
+            while words not in seen:
+                ready, _, _ = select.select([terminal], [], [], max(0, deadline - time.monotonic()))
+                self.assertTrue(ready, 'no %r in %r' % (words, seen))
+                seen += os.read(terminal, 4096)
+            seen = seen.split(words, 1)[1]
+
+        until(b'> ')
+        os.write(terminal, b'{"hello": 1}\n')
+        until(b'maxWireVersion')
+        until(b'> ')
+        os.write(terminal, b'use shop\n')
+        until(b'shop> ')
+        os.write(terminal, b'exit\n')
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+
+
+class BenchTest(unittest.TestCase):
+    def test_rows(self):
+        done = run('freshet-bench', 'wire', '--op', 'put', '--value-bytes', '1024', '--clients', '1', '--clients', '8',
+                   '--seconds', '1', '--with-echo', '--json', seconds=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{')]
+        self.assertEqual({(row['op'], row['clients']) for row in rows}, {('put', 1), ('put', 8), ('echo', 1), ('echo', 8)})
+        for row in rows:
+            for field in ('ops_per_s', 'server_cpu_us_per_op', 'p50_us', 'p99_us'):
+                self.assertGreater(row[field], 0, row)
+            self.assertLessEqual(row['p50_us'], row['p99_us'])
+
+
+if __name__ == '__main__':
+    unittest.main()
