@@ -69,6 +69,8 @@ public:
     int matchedIndex(bson::Document document, std::string_view arrayPath) const;
 
 private:
+    friend StatusOr<std::unique_ptr<Matcher>> compileValueMatcher(bson::Document condition);
+    friend bool matchesValue(const Matcher& matcher, const bson::Element& value);
     struct Impl;
     explicit Matcher(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Runs a tree over a document, on its bytes.
+#include "freshet/bson/compare.h"
+#include "freshet/query/match/tree.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace freshet::query {
+namespace {
+
+using bson::Document;
+using bson::Element;
+using bson::Type;
+
+bool isNullish(const Element& element) {
+    return element.isMissing() || element.isNull() || element.type() == Type::kUndefined;
+}
+
+bool isNan(const Element& element) {
+    return (element.type() == Type::kDouble || element.type() == Type::kDecimal) &&
+           std::isnan(element.toDouble());
+}
+
+bool includesEqual(MatchOp op) {
+    return op == MatchOp::kEq || op == MatchOp::kGte || op == MatchOp::kLte;
+}
+
+bool compares(MatchOp op, int order) {
+    switch (op) {
+        case MatchOp::kEq:
+            return order == 0;
+        case MatchOp::kGt:
+            return order > 0;
+        case MatchOp::kGte:
+            return order >= 0;
+        case MatchOp::kLt:
+            return order < 0;
+        default:
+            return order <= 0;
+    }
+}
+
+/// Comparisons stay within the operand's canonical class, but for MinKey and MaxKey, which bound
+/// everything.
+bool matchComparison(MatchOp op, const Element& operand, const Element& element) {
+    if (operand.isNull()) {
+        return includesEqual(op) && isNullish(element);
+    }
+    if (operand.type() == Type::kMinKey || operand.type() == Type::kMaxKey) {
+        return compares(op, bson::compareValues(element, operand));
+    }
+    if (element.isMissing() ||
+        bson::canonicalClass(element.type()) != bson::canonicalClass(operand.type())) {
+        return false;
+    }
+    if (isNan(operand) || isNan(element)) {
+        return includesEqual(op) && isNan(operand) && isNan(element);
+    }
+    return compares(op, bson::compareValues(element, operand));
+}
+
+bool matchIn(const MatchNode& node, const Element& element, MatchRun* run) {
+    if (isNullish(element)) {
+        return node.extra->hasNull;
+    }
+    const bool found = std::binary_search(
+        node.operands.begin(),
+        node.operands.end(),
+        element,
+        [](const Element& a, const Element& b) { return bson::compareValues(a, b) < 0; });
+    return found || std::any_of(node.children.begin(), node.children.end(), [&](const auto& regex) {
+               return matchSingle(*regex, element, run);
+           });
+}
+
+bool matchRegex(const MatchNode& node, const Element& element) {
+    switch (element.type()) {
+        case Type::kString:
+        case Type::kSymbol:
+            return node.extra->regex->matches(element.stringValue());
+        case Type::kRegex:
+            return bson::equalValues(element, node.operand);
+        default:
+            return false;
+    }
+}
+
+bool matchMod(const MatchNode::Extra& extra, const Element& element) {
+    if (!element.isNumber()) {
+        return false;
+    }
+    if (!element.isInteger()) {
+        const double value = element.toDouble();
+        if (!std::isfinite(value) || std::fabs(value) >= 0x1p63) {
+            return false;
+        }
+    }
+    if (extra.divisor == -1) {
+        return extra.remainder == 0;  // INT64_MIN % -1 traps
+    }
+    return element.toInt64() % extra.divisor == extra.remainder;
+}
+
+bool bitOf(const Element& element, int64_t number, uint32_t position) {
+    if (element.type() == Type::kBinary) {
+        const ByteView bytes = element.binaryValue().bytes;
+        return position / 8 < bytes.size() &&
+               ((static_cast<uint8_t>(bytes[position / 8]) >> (position % 8)) & 1);
+    }
+    return (number >> std::min(position, 63u)) & 1;  // the sign extends without end
+}
+
+bool matchBits(const MatchNode::Extra& extra, const Element& element) {
+    int64_t number = 0;
+    if (element.type() != Type::kBinary && !element.toExactInt64(&number)) {
+        return false;
+    }
+    for (uint32_t position : extra.bits) {
+        const bool hit = bitOf(element, number, position) == extra.bitsWanted;
+        if (hit != extra.bitsAll) {
+            return hit;
+        }
+    }
+    return extra.bitsAll;
+}
+
+/// The index of the array's first element that the condition holds for, -1 for none.
+int findElement(const MatchNode& node, const Element& array, MatchRun* run) {
+    const MatchNode& condition = *node.children.front();
+    const bool recording = std::exchange(run->recording, false);
+    int index = 0;
+    int found = -1;
+    for (const Element& element : array.document()) {
+        const bool hit = node.op == MatchOp::kElemMatchValue
+                             ? matchSingle(condition, element, run)
+                             : (element.isObject() || element.isArray()) &&
+                                   matchDocument(condition, element.document(), run);
+        if (hit) {
+            found = index;
+            break;
+        }
+        ++index;
+    }
+    run->recording = recording;
+    return found;
+}
+
+/// Conditions on an array as a whole do not enter it at the path's end.
+LeafArray leafArrayOf(MatchOp op) {
+    const bool whole =
+        op == MatchOp::kSize || op == MatchOp::kElemMatchObject || op == MatchOp::kElemMatchValue;
+    return whole ? LeafArray::kKeep : LeafArray::kEnter;
+}
+
+void recordIndex(const MatchNode& node, int index, MatchRun* run) {
+    if (index < 0) {
+        return;
+    }
+    run->indexAnywhere = index;
+    const std::string_view path = node.path;
+    if (path.starts_with(run->arrayPath) &&
+        (path.size() == run->arrayPath.size() || path[run->arrayPath.size()] == '.')) {
+        run->indexOnPath = index;
+    }
+}
+
+bool matchLeaf(const MatchNode& node, Document document, MatchRun* run) {
+    return node.extra->path.visit(
+        document, leafArrayOf(node.op), [&](const Element& element, int index) {
+            if (!matchSingle(node, element, run)) {
+                return false;
+            }
+            if (run->recording) {
+                const bool inArray = index < 0 && (node.op == MatchOp::kElemMatchObject ||
+                                                   node.op == MatchOp::kElemMatchValue);
+                recordIndex(node, inArray ? findElement(node, element, run) : index, run);
+            }
+            return true;
+        });
+}
+
+bool unrecorded(const MatchNode& node, Document document, MatchRun* run) {
+    const bool recording = std::exchange(run->recording, false);
+    const bool result = matchDocument(node, document, run);
+    run->recording = recording;
+    return result;
+}
+
+}  // namespace
+
+bool matchSingle(const MatchNode& node, const Element& element, MatchRun* run) {
+    const auto holds = [&](const NodePtr& child) { return matchSingle(*child, element, run); };
+    switch (node.op) {
+        case MatchOp::kEq:
+        case MatchOp::kGt:
+        case MatchOp::kGte:
+        case MatchOp::kLt:
+        case MatchOp::kLte:
+            return matchComparison(node.op, node.operand, element);
+        case MatchOp::kIn:
+            return matchIn(node, element, run);
+        case MatchOp::kExists:
+            return element.isMissing() != node.flag;
+        case MatchOp::kRegex:
+            return matchRegex(node, element);
+        case MatchOp::kType:
+            return !element.isMissing() &&
+                   node.extra->types.test(static_cast<uint8_t>(element.type()));
+        case MatchOp::kSize:
+            return element.isArray() && element.document().fieldCount() == node.extra->size;
+        case MatchOp::kMod:
+            return matchMod(*node.extra, element);
+        case MatchOp::kBits:
+            return matchBits(*node.extra, element);
+        case MatchOp::kElemMatchObject:
+        case MatchOp::kElemMatchValue:
+            return element.isArray() && findElement(node, element, run) >= 0;
+        case MatchOp::kAnd:
+            return std::all_of(node.children.begin(), node.children.end(), holds);
+        case MatchOp::kOr:
+            return std::any_of(node.children.begin(), node.children.end(), holds);
+        case MatchOp::kNor:
+        case MatchOp::kNot:
+            return std::none_of(node.children.begin(), node.children.end(), holds);
+        case MatchOp::kAlwaysFalse:
+        case MatchOp::kExpr:  // never parsed in a condition on values
+            return false;
+        case MatchOp::kAlwaysTrue:
+            return true;
+    }
+    return false;
+}
+
+bool matchDocument(const MatchNode& node, Document document, MatchRun* run) {
+    switch (node.op) {
+        case MatchOp::kAnd:
+            return std::all_of(node.children.begin(), node.children.end(), [&](const auto& child) {
+                return matchDocument(*child, document, run);
+            });
+        case MatchOp::kOr:
+            return std::any_of(node.children.begin(), node.children.end(), [&](const auto& child) {
+                return matchDocument(*child, document, run);
+            });
+        case MatchOp::kNor:
+        case MatchOp::kNot:
+            return std::none_of(node.children.begin(), node.children.end(), [&](const auto& child) {
+                return unrecorded(*child, document, run);
+            });
+        case MatchOp::kExists:  // absent means absent in every element
+            if (!node.flag) {
+                return !node.extra->path.visit(
+                    document, LeafArray::kKeep, [](const Element& element, int) {
+                        return !element.isMissing();
+                    });
+            }
+            return matchLeaf(node, document, run);
+        case MatchOp::kAlwaysTrue:
+            return true;
+        case MatchOp::kAlwaysFalse:
+            return false;
+        default:
+            return matchLeaf(node, document, run);
+    }
+}
+
+}  // namespace freshet::query

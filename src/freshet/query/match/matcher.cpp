@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The front door: a Matcher owns its filter and the tree made from it.
+#include "freshet/query/match/tree.h"
+
+namespace freshet::query {
+
+struct Matcher::Impl {
+    bson::OwnedDocument filter;
+    NodePtr root;
+    bool onValues = false;  // made for single values, not for documents
+};
+
+Matcher::Matcher(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Matcher::~Matcher() = default;
+
+StatusOr<std::unique_ptr<Matcher>> Matcher::compile(bson::Document filter) {
+    auto impl = std::make_unique<Impl>();
+    impl->filter = bson::OwnedDocument(filter);
+    FRESHET_ASSIGN_OR_RETURN(impl->root, parseFilter(impl->filter.view()));
+    return std::unique_ptr<Matcher>(new Matcher(std::move(impl)));
+}
+
+bool Matcher::matches(bson::Document document) const {
+    MatchRun run{.root = document};
+    return matchDocument(*impl_->root, document, &run) && run.error.isOk();
+}
+
+Status Matcher::test(bson::Document document, bool* matched) const {
+    MatchRun run{.root = document};
+    *matched = matchDocument(*impl_->root, document, &run);
+    return std::move(run.error);
+}
+
+const MatchNode& Matcher::root() const {
+    return *impl_->root;
+}
+
+bson::Document Matcher::filter() const {
+    return impl_->filter.view();
+}
+
+int Matcher::matchedIndex(bson::Document document, std::string_view arrayPath) const {
+    MatchRun run{.root = document, .recording = true, .arrayPath = arrayPath};
+    if (!matchDocument(*impl_->root, document, &run)) {
+        return -1;
+    }
+    return run.indexOnPath >= 0 ? run.indexOnPath : run.indexAnywhere;
+}
+
+StatusOr<std::unique_ptr<Matcher>> compileValueMatcher(bson::Document condition) {
+    auto impl = std::make_unique<Matcher::Impl>();
+    impl->filter = bson::OwnedDocument(condition);
+    const bson::Document own = impl->filter.view();
+    impl->onValues = isOperatorObject(own) && !isDocumentOperator(own.begin()->name());
+    FRESHET_ASSIGN_OR_RETURN(impl->root,
+                             impl->onValues ? parseValueCondition(own) : parseFilter(own));
+    return std::unique_ptr<Matcher>(new Matcher(std::move(impl)));
+}
+
+bool matchesValue(const Matcher& matcher, const bson::Element& value) {
+    if (!matcher.impl_->onValues) {
+        return value.isObject() && matcher.matches(value.document());
+    }
+    MatchRun run;
+    return matchSingle(*matcher.impl_->root, value, &run);
+}
+
+}  // namespace freshet::query

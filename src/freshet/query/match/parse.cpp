@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+/// From a filter to a tree: the level of whole documents ($and, $or, $nor, $expr, fields).
+#include "freshet/query/match/tree.h"
+
+namespace freshet::query {
+namespace {
+
+using bson::Document;
+using bson::Element;
+
+StatusOr<std::vector<NodePtr>> parseMembers(const Element& element) {
+    if (!element.isArray()) {
+        return badValue(std::string(element.name()) + " must be an array");
+    }
+    std::vector<NodePtr> members;
+    for (const Element& member : element.document()) {
+        if (!member.isObject()) {
+            return badValue("$or/$and/$nor entries need to be full objects");
+        }
+        FRESHET_ASSIGN_OR_RETURN(NodePtr node, parseFilter(member.document()));
+        members.push_back(std::move(node));
+    }
+    if (members.empty()) {
+        return badValue("$and/$or/$nor must be a nonempty array");
+    }
+    return members;
+}
+
+Status parseLogical(const Element& element, std::vector<NodePtr>* out) {
+    FRESHET_ASSIGN_OR_RETURN(std::vector<NodePtr> members, parseMembers(element));
+    if (element.name() == "$nor") {
+        auto nor = std::make_unique<MatchNode>();
+        nor->op = MatchOp::kNor;
+        nor->children = std::move(members);
+        out->push_back(std::move(nor));
+    } else {
+        out->push_back(
+            combine(element.name() == "$and" ? MatchOp::kAnd : MatchOp::kOr, std::move(members)));
+    }
+    return Status::ok();
+}
+
+Status parseConstant(const Element& element, std::vector<NodePtr>* out) {
+    int64_t one = 0;
+    if (!element.toExactInt64(&one) || one != 1) {
+        return invalid(Reason::kFailedToParse,
+                       std::string(element.name()) + " must be an integer value of 1");
+    }
+    auto node = std::make_unique<MatchNode>();
+    node->op = element.name() == "$alwaysTrue" ? MatchOp::kAlwaysTrue : MatchOp::kAlwaysFalse;
+    out->push_back(std::move(node));
+    return Status::ok();
+}
+
+Status parseTopOperator(const Element& element, std::vector<NodePtr>* out) {
+    const std::string_view name = element.name();
+    if (name == "$and" || name == "$or" || name == "$nor") {
+        return parseLogical(element, out);
+    }
+    if (name == "$comment") {
+        return Status::ok();
+    }
+    if (name == "$alwaysTrue" || name == "$alwaysFalse") {
+        return parseConstant(element, out);
+    }
+    if (name == "$where" || name == "$text" || name == "$jsonSchema" || name == "$sampleRate") {
+        return badValue(std::string(name) + " is not supported by this server");
+    }
+    return badValue("unknown top level operator: " + std::string(name) +
+                    ". If you have a field name that starts with a '$' symbol, consider using "
+                    "$getField or $setField.");
+}
+
+Status parseField(const Element& element, std::vector<NodePtr>* out) {
+    if (element.isObject() && isOperatorObject(element.document())) {
+        return parsePathOperators(element.name(), element.document(), out);
+    }
+    if (element.type() == bson::Type::kRegex) {
+        const bson::RegexView regex = element.regexValue();
+        FRESHET_ASSIGN_OR_RETURN(NodePtr node,
+                                 makeRegexNode(element.name(), regex.pattern, regex.options));
+        out->push_back(std::move(node));
+        return Status::ok();
+    }
+    if (element.type() == bson::Type::kUndefined) {
+        return badValue("cannot compare to undefined");
+    }
+    NodePtr node = makeNode(MatchOp::kEq, element.name(), nullptr);
+    node->operand = element;
+    out->push_back(std::move(node));
+    return Status::ok();
+}
+
+}  // namespace
+
+bool isDocumentOperator(std::string_view name) {
+    return name == "$and" || name == "$or" || name == "$nor" || name == "$expr" ||
+           name == "$where" || name == "$alwaysTrue" || name == "$alwaysFalse";
+}
+
+bool isOperatorObject(Document object) {
+    const Element first = *object.begin();
+    if (first.isMissing() || first.name().empty() || first.name()[0] != '$') {
+        return false;
+    }
+    return first.name() != "$ref" && first.name() != "$id" && first.name() != "$db";
+}
+
+NodePtr combine(MatchOp op, std::vector<NodePtr> children) {
+    auto node = std::make_unique<MatchNode>();
+    for (NodePtr& child : children) {
+        if (op == MatchOp::kAnd && child->op == MatchOp::kAlwaysTrue) {
+            continue;
+        }
+        if (child->op == op) {
+            for (NodePtr& grandchild : child->children) {
+                node->children.push_back(std::move(grandchild));
+            }
+        } else {
+            node->children.push_back(std::move(child));
+        }
+    }
+    if (node->children.empty()) {
+        return node;  // kAlwaysTrue
+    }
+    if (node->children.size() == 1) {
+        NodePtr only = std::move(node->children.front());
+        return only;
+    }
+    node->op = op;
+    return node;
+}
+
+StatusOr<NodePtr> parseFilter(Document filter) {
+    std::vector<NodePtr> parts;
+    for (const Element& element : filter) {
+        const bool isOperator = !element.name().empty() && element.name()[0] == '$' &&
+                                element.name() != "$ref" && element.name() != "$id" &&
+                                element.name() != "$db";
+        FRESHET_RETURN_IF_ERROR(isOperator ? parseTopOperator(element, &parts)
+                                           : parseField(element, &parts));
+    }
+    return combine(MatchOp::kAnd, std::move(parts));
+}
+
+StatusOr<NodePtr> parseValueCondition(Document condition) {
+    std::vector<NodePtr> parts;
+    FRESHET_RETURN_IF_ERROR(parsePathOperators("", condition, &parts));
+    return combine(MatchOp::kAnd, std::move(parts));
+}
+
+}  // namespace freshet::query

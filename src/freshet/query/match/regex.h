@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A compiled regular expression: PCRE2, UTF-8, with bounded work per match. Immutable; any thread.
+#pragma once
+
+#include "freshet/base/status.h"
+
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace freshet::query {
+
+class Regex {
+public:
+    /// `flags` of i, m, s, x and u. kInvalid (kRegexInvalid) otherwise, or when the pattern is
+    /// wrong.
+    static StatusOr<std::shared_ptr<const Regex>> compile(std::string_view pattern,
+                                                          std::string_view flags);
+    ~Regex();
+
+    /// Whether it matches anywhere in `text`. Bytes that are not UTF-8 match nothing; nor does a
+    /// text that needs more than kSteps steps.
+    bool matches(std::string_view text) const;
+
+    static constexpr uint32_t kSteps = 2'000'000;
+    static constexpr uint32_t kDepth = 100'000;
+
+private:
+    struct Impl;
+    explicit Regex(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace freshet::query

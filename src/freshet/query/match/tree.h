@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The insides of a Matcher: what a node knows beyond what the planner reads, how a tree is made
+/// from a filter and how it is run.
+///
+/// INV-1  A tree's elements point into the filter that it was made from, or into an Extra's bytes.
+/// INV-2  A negated node ($not, $nor) never records the index for the positional operator.
+#pragma once
+
+#include "freshet/query/match.h"
+#include "freshet/query/match/path.h"
+#include "freshet/query/match/regex.h"
+
+#include <bitset>
+
+namespace freshet::query {
+
+class Expression;
+
+struct MatchNode::Extra {
+    explicit Extra(std::string_view dotted) : path(dotted) {}
+
+    MatchPath path;
+    std::string bytes;  // where a rewritten operand lives
+    std::shared_ptr<const Regex> regex;
+    std::shared_ptr<const Expression> expression;
+    std::bitset<256> types;      // kType: by type byte
+    bool hasNull = false;        // kIn
+    int64_t divisor = 0;         // kMod
+    int64_t remainder = 0;       // kMod
+    int64_t size = 0;            // kSize
+    std::vector<uint32_t> bits;  // kBits: positions
+    bool bitsWanted = false;     // kBits: looks for ones, else zeros
+    bool bitsAll = false;        // kBits: every position, else any
+};
+
+using NodePtr = std::unique_ptr<MatchNode>;
+
+/// The tree of a whole filter. `filter` must outlive it.
+StatusOr<NodePtr> parseFilter(bson::Document filter);
+/// The tree of {$gt: 5, ...} for single values.
+StatusOr<NodePtr> parseValueCondition(bson::Document condition);
+/// True when `object` is {$op: ...} and not a DBRef: a condition, not a value.
+bool isOperatorObject(bson::Document object);
+/// $and, $or, $nor: conditions on documents, though they start with a dollar.
+bool isDocumentOperator(std::string_view name);
+
+/// kAnd or kOr of `children` in canonical form.
+NodePtr combine(MatchOp op, std::vector<NodePtr> children);
+
+// Parts of the parser; each appends what `element`, an operator and its operand, means for `path`.
+Status parsePathOperator(std::string_view path,
+                         const bson::Element& element,
+                         std::vector<NodePtr>* out);
+/// All members of an operator object.
+Status parsePathOperators(std::string_view path, bson::Document object, std::vector<NodePtr>* out);
+StatusOr<NodePtr> makeRegexNode(std::string_view path,
+                                std::string_view pattern,
+                                std::string_view flags);
+NodePtr makeNode(MatchOp op, std::string_view path, std::shared_ptr<MatchNode::Extra>* extra);
+StatusOr<NodePtr> parseTypeNode(std::string_view path, const bson::Element& operand);
+StatusOr<NodePtr> parseModNode(std::string_view path, const bson::Element& operand);
+StatusOr<NodePtr> parseSizeNode(std::string_view path, const bson::Element& operand);
+StatusOr<NodePtr> parseBitsNode(std::string_view path, const bson::Element& element);
+
+/// One evaluation of a tree.
+struct MatchRun {
+    bson::Document root;
+    Status error = {};  // of the first $expr that failed
+    // For the positional operator: the index met along `arrayPath`, and the last one met at all.
+    bool recording = false;
+    std::string_view arrayPath = {};
+    int indexOnPath = -1;
+    int indexAnywhere = -1;
+};
+
+bool matchDocument(const MatchNode& node, bson::Document document, MatchRun* run);
+bool matchSingle(const MatchNode& node, const bson::Element& element, MatchRun* run);
+
+}  // namespace freshet::query
