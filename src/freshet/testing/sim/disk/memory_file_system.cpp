@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/testing/sim/memory_file_system.h"
+
+#include "freshet/platform/thread.h"
+#include "freshet/testing/sim/disk/volatile_file.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <random>
+
+namespace freshet::testing {
+namespace {
+
+using platform::OpenMode;
+
+/// The platter: bytes in memory. Guarded by the VolatileFile in front of it.
+class Platter final : public platform::File {
+public:
+    StatusOr<size_t> pread(char* out, size_t bytes, uint64_t offset) override {
+        if (offset >= data_.size()) {
+            return size_t{0};
+        }
+        bytes = std::min<uint64_t>(bytes, data_.size() - offset);
+        std::memcpy(out, data_.data() + offset, bytes);
+        return bytes;
+    }
+    Status pwrite(ByteView data, uint64_t offset) override {
+        if (data_.size() < offset + data.size()) {
+            data_.resize(offset + data.size());
+        }
+        std::memcpy(data_.data() + offset, data.data(), data.size());
+        return Status::ok();
+    }
+    Status sync() override { return Status::ok(); }
+    StatusOr<uint64_t> size() override { return uint64_t{data_.size()}; }
+    Status truncate(uint64_t bytes) override {
+        data_.resize(bytes);
+        return Status::ok();
+    }
+    void forget(uint64_t, uint64_t) override {}
+
+private:
+    std::string data_;
+};
+
+std::string normal(const std::string& path) {
+    std::string result = std::filesystem::path("/" + path).lexically_normal().string();
+    while (result.size() > 1 && result.back() == '/') {
+        result.pop_back();
+    }
+    return result;
+}
+
+std::string parentOf(const std::string& normalPath) {
+    return std::filesystem::path(normalPath).parent_path().string();
+}
+
+Status missing(const std::string& path) {
+    return Status(Code::kNotFound, path + ": no such file or directory");
+}
+
+}  // namespace
+
+struct MemoryFileSystem::Locks {
+    sync::Mutex mutex;
+    std::set<std::string> held;  // guarded by mutex
+};
+
+class MemoryFileSystem::Lock final : public platform::FileLock {
+public:
+    Lock(std::shared_ptr<Locks> locks, std::string path)
+        : locks_(std::move(locks)), path_(std::move(path)) {}
+    ~Lock() override {
+        std::lock_guard<sync::Mutex> guard(locks_->mutex);
+        locks_->held.erase(path_);
+    }
+
+private:
+    const std::shared_ptr<Locks> locks_;
+    const std::string path_;
+};
+
+MemoryFileSystem::MemoryFileSystem() : directories_{"/"}, locks_(std::make_shared<Locks>()) {}
+MemoryFileSystem::~MemoryFileSystem() = default;
+
+bool MemoryFileSystem::isDirectory(const std::string& normalPath) const {
+    return directories_.contains(normalPath);
+}
+
+StatusOr<std::unique_ptr<platform::File>> MemoryFileSystem::open(const std::string& path,
+                                                                 OpenMode mode) {
+    std::lock_guard<sync::Mutex> guard(mutex_);
+    std::string name = normal(path);
+    auto found = files_.find(name);
+    if (found != files_.end() && mode == OpenMode::kCreateNew) {
+        return Status(Code::kExists, path + ": file exists");
+    }
+    if (found == files_.end()) {
+        if (mode == OpenMode::kRead || mode == OpenMode::kWrite || !isDirectory(parentOf(name))) {
+            return missing(path);
+        }
+        auto file = std::make_shared<VolatileFile>(std::make_unique<Platter>(), 0, &faults_);
+        found = files_.emplace(name, std::move(file)).first;
+    }
+    return std::unique_ptr<platform::File>(std::make_unique<VolatileHandle>(found->second));
+}
+
+StatusOr<std::vector<std::string>> MemoryFileSystem::list(const std::string& directory) {
+    std::lock_guard<sync::Mutex> guard(mutex_);
+    std::string parent = normal(directory);
+    if (!isDirectory(parent)) {
+        return missing(directory);
+    }
+    std::vector<std::string> names;
+    auto take = [&](const std::string& path) {
+        if (path != "/" && parentOf(path) == parent) {
+            names.push_back(std::filesystem::path(path).filename().string());
+        }
+    };
+    for (const auto& [path, file] : files_) {
+        take(path);
+    }
+    std::for_each(directories_.begin(), directories_.end(), take);
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+Status MemoryFileSystem::makeDirectory(const std::string& path) {
+    std::lock_guard<sync::Mutex> guard(mutex_);
+    for (std::string name = normal(path); name != "/"; name = parentOf(name)) {
+        directories_.insert(name);
+    }
+    return Status::ok();
+}
+
+Status MemoryFileSystem::rename(const std::string& from, const std::string& to) {
+    std::lock_guard<sync::Mutex> guard(mutex_);
+    auto moved = files_.extract(normal(from));
+    if (!moved) {
+        return missing(from);
+    }
+    moved.key() = normal(to);
+    files_.erase(normal(to));
+    files_.insert(std::move(moved));
+    return Status::ok();
+}
+
+Status MemoryFileSystem::remove(const std::string& path) {
+    std::lock_guard<sync::Mutex> guard(mutex_);
+    return files_.erase(normal(path)) != 0 ? Status::ok() : missing(path);
+}
+
+Status MemoryFileSystem::syncDirectory(const std::string& path) {
+    std::lock_guard<sync::Mutex> guard(mutex_);
+    return isDirectory(normal(path)) ? Status::ok() : missing(path);
+}
+
+StatusOr<std::unique_ptr<platform::FileLock>> MemoryFileSystem::lock(const std::string& path) {
+    FRESHET_ASSIGN_OR_RETURN(auto file, open(path, OpenMode::kCreate));
+    std::shared_ptr<Locks> locks;
+    {
+        std::lock_guard<sync::Mutex> guard(mutex_);
+        locks = locks_;
+    }
+    std::lock_guard<sync::Mutex> guard(locks->mutex);
+    std::string id = std::to_string(platform::processId());
+    if (!locks->held.insert(normal(path)).second) {
+        return Status(Code::kUnavailable, path + " is held by process " + id);
+    }
+    return std::unique_ptr<platform::FileLock>(std::make_unique<Lock>(locks, normal(path)));
+}
+
+template <typename Keep>
+void MemoryFileSystem::crashWith(Keep&& keep) {
+    std::lock_guard<sync::Mutex> guard(mutex_);
+    for (auto& [path, file] : files_) {
+        std::unique_ptr<platform::File> platter = file->crash(keep);
+        uint64_t bytes = *platter->size();
+        file = std::make_shared<VolatileFile>(std::move(platter), bytes, &faults_);
+    }
+    locks_ = std::make_shared<Locks>();
+}
+
+void MemoryFileSystem::crash() {
+    crashWith([](uint64_t) { return false; });
+}
+
+void MemoryFileSystem::crashKeepingSome(uint64_t seed) {
+    std::mt19937_64 random(seed);
+    crashWith([&](uint64_t) { return (random() & 1) != 0; });
+}
+
+}  // namespace freshet::testing

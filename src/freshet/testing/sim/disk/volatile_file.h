@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A file with a volatile cache in front of a durable one: what was written since the last sync is
+/// held in memory in blocks, and reaches the durable file by sync() only.
+#pragma once
+
+#include "freshet/platform/file.h"
+#include "freshet/sync/mutex.h"
+#include "freshet/testing/sim/disk_faults.h"
+
+#include <map>
+#include <memory>
+#include <string>
+
+namespace freshet::testing {
+
+inline constexpr uint64_t kDiskBlockBytes = 4096;
+
+/// One file, shared by all that have it open. Any thread.
+class VolatileFile {
+public:
+    /// `durableBytes` is the size of `durable`. `faults` must outlive the file.
+    VolatileFile(std::unique_ptr<platform::File> durable, uint64_t durableBytes, DiskFaults* faults)
+        : faults_(faults), durable_(std::move(durable)), bytes_(durableBytes), valid_(bytes_) {}
+
+    StatusOr<size_t> pread(char* out, size_t bytes, uint64_t offset);
+    Status pwrite(ByteView data, uint64_t offset);
+    /// Hands everything to the durable file.
+    Status sync();
+    StatusOr<uint64_t> size();
+    Status truncate(uint64_t bytes);
+
+    /// The power goes: of the blocks not synced those survive for which `keep(blockIndex)` says so.
+    /// The file is dead after it: every call gives kIo. Returns the durable file.
+    template <typename Keep>
+    std::unique_ptr<platform::File> crash(Keep&& keep);
+
+private:
+    Status checkAlive() const;
+    /// The block as a reader sees it now.
+    StatusOr<std::string> blockAt(uint64_t index);
+    Status writeVolatile(ByteView data, uint64_t offset);
+    Status writeOut();
+    static ByteView used(const std::string& block, uint64_t index, uint64_t fileBytes);
+
+    DiskFaults* const faults_;
+    sync::Mutex mutex_;                        // guards all below; faults_ is called outside it
+    std::unique_ptr<platform::File> durable_;  // null after a crash
+    uint64_t bytes_;                           // size as a reader sees it
+    uint64_t valid_;  // the durable bytes below this are still the file's; above, zeros
+    std::map<uint64_t, std::string> blocks_;  // by index: kDiskBlockBytes each, not yet synced
+};
+
+template <typename Keep>
+std::unique_ptr<platform::File> VolatileFile::crash(Keep&& keep) {
+    std::lock_guard<sync::Mutex> lock(mutex_);
+    for (const auto& [index, block] : blocks_) {
+        if (keep(index)) {
+            Status ignored = durable_->pwrite(used(block, index, bytes_), index * kDiskBlockBytes);
+            invariant(ignored.isOk());
+        }
+    }
+    blocks_.clear();
+    return std::move(durable_);
+}
+
+/// A handle on a shared VolatileFile.
+class VolatileHandle final : public platform::File {
+public:
+    explicit VolatileHandle(std::shared_ptr<VolatileFile> file) : file_(std::move(file)) {}
+    StatusOr<size_t> pread(char* out, size_t bytes, uint64_t offset) override {
+        return file_->pread(out, bytes, offset);
+    }
+    Status pwrite(ByteView data, uint64_t offset) override { return file_->pwrite(data, offset); }
+    Status sync() override { return file_->sync(); }
+    StatusOr<uint64_t> size() override { return file_->size(); }
+    Status truncate(uint64_t bytes) override { return file_->truncate(bytes); }
+    void forget(uint64_t, uint64_t) override {}
+
+private:
+    const std::shared_ptr<VolatileFile> file_;
+};
+
+}  // namespace freshet::testing

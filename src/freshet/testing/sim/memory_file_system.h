@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/// MemoryFileSystem: a disk in memory that can lose its power. For unit tests that crash and reopen
+/// a journal or an engine many times a second. Unsynced bytes and sizes are lost by crash(); names
+/// are durable at once. Any thread.
+///
+///     MemoryFileSystem disk;
+///     auto journal = open(&disk); append(); journal.reset();      // or just leave it as it is
+///     disk.crash();                                               // handles still open are dead
+///     journal = open(&disk);                                      // finds what had been synced
+#pragma once
+
+#include "freshet/platform/file.h"
+#include "freshet/testing/sim/disk_faults.h"
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+namespace freshet::testing {
+
+class VolatileFile;
+
+class MemoryFileSystem final : public platform::FileSystem {
+public:
+    MemoryFileSystem();
+    ~MemoryFileSystem() override;
+
+    StatusOr<std::unique_ptr<platform::File>> open(const std::string& path,
+                                                   platform::OpenMode mode) override;
+    StatusOr<std::vector<std::string>> list(const std::string& directory) override;
+    Status makeDirectory(const std::string& path) override;
+    Status rename(const std::string& from, const std::string& to) override;
+    Status remove(const std::string& path) override;
+    Status syncDirectory(const std::string& path) override;
+    StatusOr<std::unique_ptr<platform::FileLock>> lock(const std::string& path) override;
+
+    /// Forgets all that was not synced. Handles and locks from before are dead: files give kIo.
+    void crash();
+    /// As crash(), but each unsynced 4 KiB block survives with even odds, as a disk is free to
+    /// write out what it likes. The same seed keeps the same blocks.
+    void crashKeepingSome(uint64_t seed);
+
+    DiskFaults& faults() { return faults_; }
+
+private:
+    class Lock;
+    struct Locks;
+    bool isDirectory(const std::string& normalPath) const;
+    template <typename Keep>
+    void crashWith(Keep&& keep);
+
+    DiskFaults faults_;
+    sync::Mutex mutex_;
+    std::map<std::string, std::shared_ptr<VolatileFile>> files_;  // guarded by mutex_
+    std::set<std::string> directories_;                           // guarded by mutex_
+    std::shared_ptr<Locks> locks_;                                // replaced by a crash
+};
+
+}  // namespace freshet::testing

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/testing/sim/sim_file_system.h"
+
+#include "freshet/platform/thread.h"
+#include "freshet/testing/sim/memory_file_system.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+namespace freshet::testing {
+namespace {
+
+using platform::File;
+using platform::OpenMode;
+using Op = DiskFaults::Op;
+
+std::string contentOf(File& file) {
+    std::string content(*file.size(), '?');
+    content.resize(*file.pread(content.data(), content.size(), 0));
+    return content;
+}
+
+std::string contentOf(platform::FileSystem& files, const std::string& path) {
+    auto file = files.open(path, OpenMode::kRead);
+    return file.isOk() ? contentOf(**file) : std::string(codeName(file.status().code()));
+}
+
+TEST(MemoryFileSystem, ACrashKeepsWhatWasSyncedAndNothingElse) {
+    MemoryFileSystem disk;
+    ASSERT_TRUE(disk.makeDirectory("db/journal").isOk());
+    auto file = std::move(*disk.open("db/journal/a", OpenMode::kCreateNew));
+    ASSERT_TRUE(file->pwrite("synced", 0).isOk());
+    ASSERT_TRUE(file->sync().isOk());
+    ASSERT_TRUE(file->pwrite("LOST", 2).isOk());
+    ASSERT_TRUE(file->pwrite("far", 10'000).isOk());
+    EXPECT_EQ(*file->size(), 10'003u);
+    EXPECT_EQ(contentOf(*file).substr(0, 6), "syLOST");
+    disk.crash();
+    EXPECT_EQ(file->pwrite("x", 0).code(), Code::kIo);
+    EXPECT_EQ(contentOf(disk, "db/journal/a"), "synced");
+}
+
+TEST(MemoryFileSystem, ATruncationIsLostByACrashToo) {
+    MemoryFileSystem disk;
+    auto file = std::move(*disk.open("f", OpenMode::kCreate));
+    ASSERT_TRUE(file->pwrite("abcdef", 0).isOk());
+    ASSERT_TRUE(file->sync().isOk());
+    ASSERT_TRUE(file->truncate(2).isOk());
+    ASSERT_TRUE(file->truncate(4).isOk());
+    EXPECT_EQ(contentOf(*file), std::string("ab\0\0", 4));
+    disk.crash();
+    EXPECT_EQ(contentOf(disk, "f"), "abcdef");
+}
+
+TEST(MemoryFileSystem, NamesBehaveLikeThoseOfARealDirectory) {
+    MemoryFileSystem disk;
+    EXPECT_EQ(disk.open("d/f", OpenMode::kCreate).status().code(), Code::kNotFound);
+    ASSERT_TRUE(disk.makeDirectory("d/sub").isOk());
+    EXPECT_EQ(disk.open("d/f", OpenMode::kWrite).status().code(), Code::kNotFound);
+    ASSERT_TRUE(disk.open("d/f", OpenMode::kCreate).isOk());
+    EXPECT_EQ(disk.open("d//f", OpenMode::kCreateNew).status().code(), Code::kExists);
+    ASSERT_TRUE(disk.rename("d/f", "d/g").isOk());
+    EXPECT_EQ(*disk.list("d/"), (std::vector<std::string>{"g", "sub"}));
+    ASSERT_TRUE(disk.remove("d/g").isOk());
+    EXPECT_EQ(disk.remove("d/g").code(), Code::kNotFound);
+    EXPECT_EQ(disk.list("nowhere").status().code(), Code::kNotFound);
+}
+
+TEST(MemoryFileSystem, ALockIsExclusiveAndEndsWithThePower) {
+    MemoryFileSystem disk;
+    auto first = disk.lock("db.lock");
+    ASSERT_TRUE(first.isOk());
+    auto second = disk.lock("db.lock");
+    EXPECT_EQ(second.status().code(), Code::kUnavailable);
+    EXPECT_NE(second.status().text().find(std::to_string(platform::processId())),
+              std::string::npos);
+    disk.crash();
+    auto third = disk.lock("db.lock");
+    ASSERT_TRUE(third.isOk());
+    first->reset();
+    EXPECT_EQ(disk.lock("db.lock").status().code(), Code::kUnavailable);
+    third->reset();
+    EXPECT_TRUE(disk.lock("db.lock").isOk());
+}
+
+std::string crashKeepingSome(uint64_t seed) {
+    MemoryFileSystem disk;
+    auto file = std::move(*disk.open("f", OpenMode::kCreate));
+    EXPECT_TRUE(file->pwrite(std::string(64 * 4096, 'o'), 0).isOk());
+    EXPECT_TRUE(file->sync().isOk());
+    EXPECT_TRUE(file->pwrite(std::string(64 * 4096, 'n'), 0).isOk());
+    disk.crashKeepingSome(seed);
+    std::string all = contentOf(disk, "f");
+    std::string perBlock;
+    for (size_t at = 0; at < all.size(); at += 4096) {
+        EXPECT_EQ(all.substr(at, 4096), std::string(4096, all[at])) << "torn block at " << at;
+        perBlock += all[at];
+    }
+    return perBlock;
+}
+
+TEST(MemoryFileSystem, ACrashMayKeepSomeUnsyncedBlocksRepeatablyBySeed) {
+    std::string one = crashKeepingSome(1);
+    EXPECT_EQ(one, crashKeepingSome(1));
+    EXPECT_NE(one, crashKeepingSome(2));
+    EXPECT_NE(one.find('n'), std::string::npos);
+    EXPECT_NE(one.find('o'), std::string::npos);
+}
+
+TEST(MemoryFileSystem, TheNthOperationFailsAsToldAndOnlyThat) {
+    MemoryFileSystem disk;
+    auto file = std::move(*disk.open("f", OpenMode::kCreate));
+    disk.faults().fail(Op::kWrite, 2, Status(Code::kNoSpace, "full"));
+    disk.faults().fail(Op::kSync, 1, Status(Code::kIo, "broken"));
+    EXPECT_TRUE(file->pwrite("aaaa", 0).isOk());
+    EXPECT_EQ(file->pwrite("bbbb", 0).code(), Code::kNoSpace);
+    EXPECT_EQ(contentOf(*file), "bbaa");
+    EXPECT_EQ(file->sync().code(), Code::kIo);
+    disk.crash();
+    EXPECT_EQ(contentOf(disk, "f"), "");
+    EXPECT_EQ(disk.faults().count(Op::kWrite), 2u);
+    EXPECT_EQ(disk.faults().count(Op::kSync), 1u);
+    EXPECT_EQ(disk.faults().bytesWritten(), 8u);
+}
+
+/// Random operations against a plain string, for the overlay's arithmetic.
+TEST(MemoryFileSystem, BehavesAsAPlainFileUnderRandomOperations) {
+    const char* given = std::getenv("FRESHET_SEED");
+    uint64_t seed = given != nullptr ? std::stoull(given) : platform::randomSeed();
+    SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    MemoryFileSystem disk;
+    auto file = std::move(*disk.open("f", OpenMode::kCreate));
+    std::string now;
+    std::string durable;
+    for (int step = 0; step < 400; ++step) {
+        uint64_t at = random() % 20'000;
+        switch (random() % 8) {
+            case 0:
+                ASSERT_TRUE(file->truncate(at).isOk());
+                now.resize(at);
+                break;
+            case 1:
+                ASSERT_TRUE(file->sync().isOk());
+                durable = now;
+                break;
+            case 2:
+                if (random() % 4 == 0) {
+                    disk.crash();
+                    file = std::move(*disk.open("f", OpenMode::kWrite));
+                    now = durable;
+                }
+                break;
+            default: {
+                std::string data(1 + random() % 9'000, static_cast<char>('a' + random() % 26));
+                ASSERT_TRUE(file->pwrite(data, at).isOk());
+                now.resize(std::max<size_t>(now.size(), at + data.size()));
+                now.replace(at, data.size(), data);
+            }
+        }
+        ASSERT_EQ(contentOf(*file), now) << "step " << step;
+    }
+}
+
+class SimFileSystemTest : public ::testing::Test {
+protected:
+    void SetUp() override {
+        directory_ = std::filesystem::temp_directory_path() /
+                     ("freshet_sim_" + std::to_string(platform::processId()));
+        std::filesystem::create_directories(directory_);
+    }
+    void TearDown() override { std::filesystem::remove_all(directory_); }
+
+    std::string path(const std::string& name) const { return directory_ / name; }
+    std::string real(const std::string& name) const {
+        return contentOf(platform::FileSystem::posix(), path(name));
+    }
+
+    std::filesystem::path directory_;
+    SimFileSystem disk_{platform::FileSystem::posix()};
+};
+
+TEST_F(SimFileSystemTest, TheRealFileChangesOnSyncOnly) {
+    auto file = std::move(*disk_.open(path("f"), OpenMode::kCreate));
+    ASSERT_TRUE(file->pwrite("hello", 0).isOk());
+    EXPECT_EQ(contentOf(disk_, path("f")), "hello");
+    EXPECT_EQ(real("f"), "");
+    ASSERT_TRUE(file->sync().isOk());
+    EXPECT_EQ(real("f"), "hello");
+    ASSERT_TRUE(file->truncate(1).isOk());
+    EXPECT_EQ(real("f"), "hello");
+    ASSERT_TRUE(file->sync().isOk());
+    EXPECT_EQ(real("f"), "h");
+}
+
+TEST_F(SimFileSystemTest, UnsyncedBytesOutliveTheHandleAndFollowARename) {
+    {
+        auto file = std::move(*disk_.open(path("f"), OpenMode::kCreate));
+        ASSERT_TRUE(file->pwrite("hello", 0).isOk());
+    }
+    ASSERT_TRUE(disk_.rename(path("f"), path("g")).isOk());
+    EXPECT_EQ(contentOf(disk_, path("g")), "hello");
+    EXPECT_EQ(real("g"), "");
+    EXPECT_EQ(contentOf(disk_, path("f")), "NotFound");
+}
+
+TEST_F(SimFileSystemTest, AFileThatIsThereIsReadThrough) {
+    std::ofstream(path("f")) << std::string(5'000, 'x');
+    auto file = std::move(*disk_.open(path("f"), OpenMode::kWrite));
+    ASSERT_TRUE(file->pwrite("yy", 4'095).isOk());
+    EXPECT_EQ(contentOf(*file), std::string(4'095, 'x') + "yy" + std::string(5'000 - 4'097, 'x'));
+    EXPECT_EQ(disk_.open(path("f"), OpenMode::kCreateNew).status().code(), Code::kExists);
+    EXPECT_EQ(contentOf(disk_, path("f")).size(), 5'000u);
+}
+
+TEST_F(SimFileSystemTest, AFailedSyncLeavesTheRealFileAlone) {
+    auto file = std::move(*disk_.open(path("f"), OpenMode::kCreate));
+    ASSERT_TRUE(file->pwrite("hello", 0).isOk());
+    disk_.faults().fail(Op::kSync, 1, Status(Code::kIo, "broken"));
+    EXPECT_EQ(file->sync().text(), "broken");
+    EXPECT_EQ(real("f"), "");
+}
+
+}  // namespace
+}  // namespace freshet::testing
