@@ -38,18 +38,6 @@ ObjectId ObjectId::generate() {
     return result;
 }
 
-std::string ObjectId::toHex() const {
-    constexpr char kDigits[] = "0123456789abcdef";
-    std::string hex;
-    hex.reserve(2 * sizeof bytes);
-    for (char c : bytes) {
-        auto byte = static_cast<uint8_t>(c);
-        hex.push_back(kDigits[byte >> 4]);
-        hex.push_back(kDigits[byte & 0xf]);
-    }
-    return hex;
-}
-
 Builder::Builder(std::string* out) : out_(out), start_(out->size()) {
     out_->append(4, '\0');
 }

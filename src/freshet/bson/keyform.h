@@ -12,7 +12,9 @@
 namespace freshet::bson {
 
 /// Appends the key form of one value to `key`, complemented when `descending`. A missing element is
-/// encoded as null. When `typeBits` is given, appends what restore() needs.
+/// encoded as null. When `typeBits` is given, appends what restoreKeyForm needs: zero bytes at the
+/// end of the type bits of a whole key may be dropped. No form is the start of another one, so
+/// anything may follow it in a key.
 void appendKeyForm(const Element& value, bool descending, std::string* key, std::string* typeBits);
 
 /// Bytes that sort before (after) every value's form in the same direction's order, for open
@@ -20,14 +22,16 @@ void appendKeyForm(const Element& value, bool descending, std::string* key, std:
 void appendKeyFormMin(std::string* key);
 void appendKeyFormMax(std::string* key);
 
-/// The smallest and the largest form of a value of the same canonical class as `type`: the range
-/// that a comparison like {$gt: 5} may match (ascending forms; append complements when
-/// `descending`).
+/// Bounds of the forms of all values of the same canonical class as `type` (undefined and null
+/// are classes of their own), in either direction: below all of them, above all of them.
+/// Comparisons like {$gt: 5} match only within. NaN counts as the lowest number, and so lies
+/// within.
 void appendClassLow(Type type, bool descending, std::string* key);
 void appendClassHigh(Type type, bool descending, std::string* key);
 
 /// Restores values from a key made by appendKeyForm. `descending[i]` as it was given then. The
-/// result has fields named "0", "1", ... kCorruption when the bytes are not a key form.
+/// result has fields named "0", "1", ... and may be followed in the key by other bytes.
+/// kCorruption when the bytes are not a key form, or not of these type bits.
 StatusOr<OwnedDocument> restoreKeyForm(ByteView key,
                                        ByteView typeBits,
                                        const std::vector<bool>& descending);

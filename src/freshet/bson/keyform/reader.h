@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Reads bytes of a key form that may be complemented. Nothing is believed: each call says whether
+/// the bytes were there.
+#pragma once
+
+#include "freshet/base/bytes.h"
+#include "freshet/bson/keyform/format.h"
+
+#include <string>
+
+namespace freshet::bson::keyform {
+
+class Reader {
+public:
+    explicit Reader(ByteView bytes) : bytes_(bytes) {}
+
+    /// From here on bytes are (not) complemented.
+    void setComplemented(bool complemented) { mask_ = complemented ? 0xff : 0; }
+    void flip() { mask_ ^= 0xff; }
+    size_t position() const { return at_; }
+    bool atEnd() const { return at_ == bytes_.size(); }
+
+    bool byte(uint8_t* out) {
+        if (atEnd()) {
+            return false;
+        }
+        *out = static_cast<uint8_t>(bytes_[at_++]) ^ mask_;
+        return true;
+    }
+
+    /// Big endian, 1 to 8 bytes.
+    bool integer(size_t bytes, uint64_t* out) {
+        *out = 0;
+        for (uint8_t next = 0; bytes != 0; --bytes) {
+            if (!byte(&next)) {
+                return false;
+            }
+            *out = *out << 8 | next;
+        }
+        return true;
+    }
+
+    /// Appends the bytes when `out` is not null.
+    bool bytes(size_t count, std::string* out) {
+        if (bytes_.size() - at_ < count) {
+            return false;
+        }
+        take(count, out);
+        return true;
+    }
+
+    /// Up to the next end byte, which is consumed but not appended.
+    bool untilEnd(std::string* out) {
+        size_t end = bytes_.find(static_cast<char>(kEndByte ^ mask_), at_);
+        if (end == ByteView::npos) {
+            return false;
+        }
+        take(end - at_, out);
+        ++at_;
+        return true;
+    }
+
+private:
+    void take(size_t count, std::string* out) {
+        if (out != nullptr) {
+            size_t from = out->size();
+            out->append(bytes_.substr(at_, count));
+            for (size_t i = from; mask_ != 0 && i < out->size(); ++i) {
+                (*out)[i] = static_cast<char>(~(*out)[i]);
+            }
+        }
+        at_ += count;
+    }
+
+    ByteView bytes_;
+    size_t at_ = 0;
+    uint8_t mask_ = 0;
+};
+
+/// Complements the bytes from `from` on.
+inline void complementFrom(std::string* bytes, size_t from) {
+    for (size_t i = from; i < bytes->size(); ++i) {
+        (*bytes)[i] = static_cast<char>(~(*bytes)[i]);
+    }
+}
+
+}  // namespace freshet::bson::keyform
