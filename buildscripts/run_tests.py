@@ -19,6 +19,7 @@ sys.dont_write_bytecode = True
 LINTS = ('format', 'layers', 'atomics', 'size', 'docs', 'headers')
 # Rooms whose concurrent or byte-facing code also runs under the sanitizers.
 SANITIZED = ('sync', 'journal', 'engine', 'wire', 'bson', 'transport', 'catalog', 'query', 'command')
+FUZZ_RUNS = 200_000
 THREADED = ('sync', 'journal', 'engine', 'transport', 'catalog', 'query')
 
 
@@ -122,6 +123,26 @@ def gtest_part(variant, rooms=None):
     return part
 
 
+def fuzz_part(totals):
+    """Each fuzzer for a fixed number of runs from a printed seed, on an empty corpus."""
+    if not scons('fuzz'):
+        totals.fail('build fuzz')
+        return
+    folder = os.path.join(ROOT, 'build', 'fuzz', 'tests')
+    seed = int(os.environ.get('FRESHET_SEED') or int.from_bytes(os.urandom(4), 'little')) or 1
+    for name in sorted(os.listdir(folder)):
+        if name.endswith('_fuzz'):
+            command = [os.path.join(folder, name), '-runs=%d' % FUZZ_RUNS, '-seed=%d' % seed, '-max_len=4096',
+                       '-print_final_stats=0', '-artifact_prefix=' + folder + '/']
+            done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
+            print('%-7s fuzz/%s, FRESHET_SEED=%d' % ('ok' if done.returncode == 0 else 'FAILED', name, seed), flush=True)
+            if done.returncode == 0:
+                totals.ok()
+            else:
+                totals.fail('fuzz ' + name, 'again: ' + ' '.join(command))
+                print(done.stdout[-8000:])
+
+
 class CountingResult(unittest.TextTestResult):
     def addSuccess(self, test):
         super().addSuccess(test)
@@ -146,6 +167,7 @@ PARTS = {
     'unit': gtest_part('release'),
     'drivers': python_part('driver_*_test.py'),
     'crash': python_part('crash_test.py'),
+    'fuzz': fuzz_part,
     'explore': gtest_part('explore'),
     'address': gtest_part('asan', SANITIZED),
     'thread': gtest_part('tsan', THREADED),
