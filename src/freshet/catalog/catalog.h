@@ -30,22 +30,31 @@ struct KeyField {
     bool descending = false;
 };
 
-/// Immutable description of an index. The entry of a document is made by `index_keys.h`.
+/// What changes about an index while its description stays; shared by all its descriptions.
+struct IndexState;
+
+/// Immutable description of an index.
 struct Index {
     std::string name;
     std::vector<KeyField> fields;
     bool unique = false;
     bool sparse = false;
-    bool multikey = false;  // some document has had an array along one of the paths; never reset
     engine::TreeId treeId = 0;
     engine::TreeRef tree;
     bson::OwnedDocument spec;  // as listIndexes shows it: {v, key, name, ...}
+    std::shared_ptr<IndexState> state;
 
     bool isId() const { return name == "_id_"; }
     std::vector<bool> descending() const;
+    /// Some document has had an array along one of the paths; never reset. A planner asks after it
+    /// has taken its snapshot: what it can see then agrees with the answer (INV-catalog-3).
+    bool isMultikey() const;
+    /// The index is gone. A reader asks after it has taken its snapshot, as with isMultikey().
+    bool isDropped() const;
 };
 
-class Gate;  // who may write now; see gate.h
+class Gate;              // who may write now; see gate.h
+struct CollectionState;  // live parts
 
 /// Immutable description of a collection; replaced as a whole by a definition change. Shared live
 /// parts (record-id counter, gate) carry over from one description to the next.
@@ -59,11 +68,19 @@ struct Collection {
     std::vector<std::shared_ptr<const Index>> indexes;  // [0] is _id_
     std::shared_ptr<Gate> gate;
     std::shared_ptr<sync::Atomic<RecordId>> nextRecordId;
+    std::shared_ptr<CollectionState> state;
+    uint64_t revision = 0;  // differs between two descriptions of one collection
 
     std::string ns() const { return db + "." + name; }
+    /// The collection is gone. A reader asks after it has taken its snapshot.
+    bool isDropped() const;
     const Index* findIndex(std::string_view indexName) const;
 };
 using CollectionRef = std::shared_ptr<const Collection>;
+
+/// REQUIRES: inside the collection's gate. Null when `collection` is the current description, else
+/// the one that is. A writer that holds an older one would miss an index.
+CollectionRef newerDescription(const Collection& collection);
 
 /// A definition change in progress. run() until it returns something else than WouldBlock, waiting
 /// for token() in between. One thread from begin to end.

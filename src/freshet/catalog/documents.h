@@ -38,5 +38,8 @@ Status readDocument(engine::Txn& txn,
 
 std::string recordKey(RecordId id);
 RecordId recordIdOf(ByteView key);
+/// The document that an index entry stands for: non-unique entries end with the id, unique ones
+/// have it as value. kCorruption when the bytes are no entry.
+StatusOr<RecordId> recordIdOfEntry(const Index& index, ByteView key, ByteView value);
 
 }  // namespace freshet::catalog

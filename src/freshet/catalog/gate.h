@@ -21,11 +21,14 @@ public:
     Status enter(sync::WaitToken* token);
     void leave();
 
-    /// For definition changes. ok: the caller has the gate alone and must open() or retire() it.
+    /// For definition changes, one at a time. ok: the caller has the gate alone and must open() or
+    /// retire() it. WouldBlock: writers are inside, nobody new is let in; wait and call again, or
+    /// give up with open(). kCancelled: retired.
     Status close(sync::WaitToken* token);
     void open();
     /// The collection is gone: everyone who waits or comes later gets kCancelled.
     void retire();
+    bool isRetired() const;
 
 private:
     struct Impl;
@@ -42,6 +45,7 @@ public:
     /// See Gate::enter. Does nothing when inside already.
     Status enter(const std::shared_ptr<Gate>& gate, sync::WaitToken* token);
     void release();
+    bool isInside() const { return gate_ != nullptr; }
 
 private:
     std::shared_ptr<Gate> gate_;

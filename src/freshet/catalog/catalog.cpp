@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Catalog: open, look-up and publication of descriptions.
+#include "freshet/catalog/catalog.h"
+
+#include "freshet/base/assert.h"
+#include "freshet/catalog/collection/blocking.h"
+#include "freshet/catalog/collection/changes.h"
+#include "freshet/catalog/collection/state.h"
+#include "freshet/catalog/documents.h"
+#include "freshet/catalog/names/catalog_impl.h"
+#include "freshet/catalog/names/record.h"
+
+#include <algorithm>
+#include <set>
+
+namespace freshet::catalog {
+
+namespace {
+
+constexpr size_t kThreadsMax = 65'536;  // participant indexes are below this
+constexpr size_t kSeenMax = 4'096;      // collections that one thread's cache may hold
+
+}  // namespace
+
+std::vector<bool> Index::descending() const {
+    std::vector<bool> result;
+    for (const KeyField& field : fields) {
+        result.push_back(field.descending);
+    }
+    return result;
+}
+
+bool Index::isMultikey() const {
+    // [index.multikey-read] load.  ORDER  relaxed: see INV-catalog-3 at IndexState.
+    return state->multikey.load(sync::kRelaxed) != 0;
+}
+
+bool Index::isDropped() const {
+    // [index.dropped-read] load.  ORDER  acquire: pairs with [index.drop].
+    return state->dropped.load(sync::kAcquire) != 0;
+}
+
+bool Collection::isDropped() const {
+    return gate->isRetired();
+}
+
+const Index* Collection::findIndex(std::string_view indexName) const {
+    for (const auto& index : indexes) {
+        if (index->name == indexName) {
+            return index.get();
+        }
+    }
+    return nullptr;
+}
+
+CollectionRef newerDescription(const Collection& collection) {
+    const CollectionState& state = *collection.state;
+    return state.currentRevision == collection.revision ? nullptr : state.current.lock();
+}
+
+CollectionRef NameMap::find(std::string_view db, std::string_view collection) const {
+    auto database = databases.find(db);
+    if (database == databases.end()) {
+        return nullptr;
+    }
+    auto found = database->second.find(collection);
+    return found == database->second.end() ? nullptr : found->second;
+}
+
+Status ChangeLock::acquire(sync::WaitToken* token) {
+    std::lock_guard lock(mutex_);
+    if (!held_) {
+        held_ = true;
+        return Status::ok();
+    }
+    if (!freed_.isSet()) {
+        freed_ = sync::WaitToken::create();
+    }
+    *token = freed_;
+    return Status::wouldBlock();
+}
+
+void ChangeLock::release() {
+    std::lock_guard lock(mutex_);
+    dcheck(held_);
+    held_ = false;
+    if (freed_.isSet()) {
+        freed_.complete();
+        freed_ = {};
+    }
+}
+
+CatalogCore::CatalogCore(engine::Store& s)
+    : store(s), current_(std::make_shared<NameMap>()), caches_(kThreadsMax) {}
+
+std::shared_ptr<const NameMap> CatalogCore::names() const {
+    std::lock_guard lock(mutex_);
+    return current_;
+}
+
+void CatalogCore::publish(const std::function<void(NameMap*)>& edit) {
+    auto next = std::make_shared<NameMap>(*names());
+    edit(next.get());
+    std::lock_guard lock(mutex_);
+    current_ = std::move(next);
+    // [names.publish] store  tells threads that their copies are old.
+    //   ORDER  release: pairs with [names.check]. Relaxed load: only the change lock's holder
+    //          writes, which is us.
+    version_.store(version_.load(sync::kRelaxed) + 1, sync::kRelease);
+}
+
+CatalogCore::Cache& CatalogCore::cacheOfThread() {
+    std::unique_ptr<Cache>& cell = caches_[store.epochs().here().index()];
+    if (cell == nullptr) {
+        cell = std::make_unique<Cache>();
+    }
+    // [names.check] load.  ORDER  acquire: pairs with [names.publish]; what was published before
+    //   our caller learned of it is then seen by us.
+    if (cell->version != version_.load(sync::kAcquire)) {
+        std::lock_guard lock(mutex_);
+        cell->seen.clear();
+        cell->names = current_;
+        // Relaxed: written under the mutex, which we hold.
+        cell->version = version_.load(sync::kRelaxed);
+    }
+    return *cell;
+}
+
+CollectionRef CatalogCore::find(std::string_view db, std::string_view collection) {
+    Cache& cache = cacheOfThread();
+    std::string ns;
+    ns.reserve(db.size() + collection.size() + 1);
+    ns.append(db).append(1, '.').append(collection);
+    if (auto seen = cache.seen.find(ns); seen != cache.seen.end()) {
+        return seen->second;
+    }
+    CollectionRef shared = cache.names->find(db, collection);
+    if (shared == nullptr || cache.seen.size() >= kSeenMax) {
+        return shared;
+    }
+    const Collection* raw = shared.get();
+    auto holder = std::make_shared<CollectionRef>(std::move(shared));
+    return cache.seen.emplace(std::move(ns), CollectionRef(std::move(holder), raw)).first->second;
+}
+
+Status CatalogCore::loadCollection(engine::Txn& txn, ByteView key, ByteView value, NameMap* map) {
+    std::string db;
+    std::string name;
+    if (!splitCatalogKey(key, &db, &name)) {
+        return Status(Code::kCorruption, "catalog tree: unknown key");
+    }
+    auto record = CollectionRecord::decode(value);
+    if (!record.isOk()) {
+        return record.status().withContext(db + "." + name);
+    }
+    FRESHET_ASSIGN_OR_RETURN(auto collection, makeCollection(store, db, name, *record));
+    engine::Cursor cursor(txn, collection->records);
+    FRESHET_RETURN_IF_ERROR(untilDone(txn, [&] { return cursor.last(); }));
+    RecordId next = cursor.valid() ? recordIdOf(cursor.key()) + 1 : 1;
+    // Relaxed: no other thread knows the collection yet.
+    collection->nextRecordId->store(next, sync::kRelaxed);
+    makeCurrent(collection);
+    map->databases[db][name] = std::move(collection);
+    return Status::ok();
+}
+
+Status CatalogCore::load() {
+    NameMap map;
+    engine::Txn txn(store);
+    engine::Cursor cursor(txn, store.tree(engine::kCatalogTree));
+    Status status = untilDone(txn, [&] { return cursor.first(); });
+    while (status.isOk() && cursor.valid()) {
+        FRESHET_RETURN_IF_ERROR(loadCollection(txn, cursor.key(), cursor.value(), &map));
+        status = untilDone(txn, [&] { return cursor.next(); });
+    }
+    FRESHET_RETURN_IF_ERROR(status);
+
+    std::set<engine::TreeId> named{engine::kCatalogTree};
+    for (const auto& [db, collections] : map.databases) {
+        for (const auto& [name, collection] : collections) {
+            named.insert(collection->treeId);
+            for (const auto& index : collection->indexes) {
+                named.insert(index->treeId);
+            }
+        }
+    }
+    store.reserveTreeIds(*named.rbegin());
+    for (engine::TreeId id : store.treeIds()) {
+        if (!named.contains(id)) {
+            store.dropTree(id);  // of a change that never committed, or of something dropped
+        }
+    }
+    publish([&](NameMap* next) { *next = std::move(map); });
+    return Status::ok();
+}
+
+uint64_t CatalogCore::version() const {
+    // [names.version] load.  ORDER  acquire: pairs with [names.publish].
+    return version_.load(sync::kAcquire);
+}
+
+struct Catalog::Impl {
+    explicit Impl(engine::Store& store) : core(store) {}
+    CatalogCore core;
+};
+
+Catalog::Catalog(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Catalog::~Catalog() = default;
+
+StatusOr<std::unique_ptr<Catalog>> Catalog::open(engine::Store& store) {
+    auto impl = std::make_unique<Impl>(store);
+    FRESHET_RETURN_IF_ERROR(impl->core.load());
+    return std::unique_ptr<Catalog>(new Catalog(std::move(impl)));
+}
+
+CollectionRef Catalog::find(std::string_view db, std::string_view collection) const {
+    return impl_->core.find(db, collection);
+}
+
+std::vector<CollectionRef> Catalog::collections(std::string_view db) const {
+    auto names = impl_->core.names();
+    std::vector<CollectionRef> result;
+    if (auto found = names->databases.find(db); found != names->databases.end()) {
+        for (const auto& [name, collection] : found->second) {
+            result.push_back(collection);
+        }
+    }
+    return result;
+}
+
+std::vector<std::string> Catalog::databases() const {
+    auto names = impl_->core.names();
+    std::vector<std::string> result;
+    for (const auto& [db, collections] : names->databases) {
+        result.push_back(db);
+    }
+    return result;
+}
+
+uint64_t Catalog::version() const {
+    return impl_->core.version();
+}
+
+engine::Store& Catalog::store() const {
+    return impl_->core.store;
+}
+
+std::unique_ptr<Change> Catalog::createCollection(std::string db,
+                                                  std::string collection,
+                                                  bson::OwnedDocument options,
+                                                  bool ifMissing) {
+    return makeCreateCollection(
+        impl_->core, std::move(db), std::move(collection), std::move(options), ifMissing);
+}
+
+std::unique_ptr<Change> Catalog::dropCollection(std::string db, std::string collection) {
+    return makeDropCollection(impl_->core, std::move(db), std::move(collection));
+}
+
+std::unique_ptr<Change> Catalog::dropDatabase(std::string db) {
+    return makeDropDatabase(impl_->core, std::move(db));
+}
+
+std::unique_ptr<Change> Catalog::createIndexes(std::string db,
+                                               std::string collection,
+                                               std::vector<IndexRequest> requests,
+                                               IndexCounts* counts) {
+    return makeCreateIndexes(
+        impl_->core, std::move(db), std::move(collection), std::move(requests), counts);
+}
+
+std::unique_ptr<Change> Catalog::dropIndexes(std::string db,
+                                             std::string collection,
+                                             std::vector<std::string> names,
+                                             IndexCounts* counts) {
+    return makeDropIndexes(
+        impl_->core, std::move(db), std::move(collection), std::move(names), counts);
+}
+
+}  // namespace freshet::catalog

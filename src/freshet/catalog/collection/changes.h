@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Definition changes. Each holds the change lock from its first step to its last, closes the gates
+/// of the collections it touches, writes one transaction to the catalog tree, publishes and opens
+/// the gates. A change that fails or is dropped half-way undoes what it did; a crash half-way
+/// leaves at most trees that no record names, and open() drops those.
+#pragma once
+
+#include "freshet/catalog/names/catalog_impl.h"
+
+namespace freshet::catalog {
+
+std::unique_ptr<Change> makeCreateCollection(CatalogCore& core,
+                                             std::string db,
+                                             std::string collection,
+                                             bson::OwnedDocument options,
+                                             bool ifMissing);
+std::unique_ptr<Change> makeDropCollection(CatalogCore& core,
+                                           std::string db,
+                                           std::string collection);
+std::unique_ptr<Change> makeDropDatabase(CatalogCore& core, std::string db);
+std::unique_ptr<Change> makeCreateIndexes(CatalogCore& core,
+                                          std::string db,
+                                          std::string collection,
+                                          std::vector<IndexRequest> requests,
+                                          IndexCounts* counts);
+std::unique_ptr<Change> makeDropIndexes(CatalogCore& core,
+                                        std::string db,
+                                        std::string collection,
+                                        std::vector<std::string> names,
+                                        IndexCounts* counts);
+
+/// The common course. Subclasses say what changes.
+class DefinitionChange : public Change {
+public:
+    explicit DefinitionChange(CatalogCore& core) : core_(core) {}
+    Status run() final;
+    const sync::WaitToken& token() const final { return token_; }
+    journal::Lsn commitLsn() const final { return commitLsn_; }
+
+protected:
+    /// With the change lock held: looks at the names and decides. Fills gated_. Sets nothingToDo_
+    /// when the wish is fulfilled already.
+    virtual Status prepare() = 0;
+    /// With the gates closed: long work, resumable; on WouldBlock sets token_.
+    virtual Status work() { return Status::ok(); }
+    /// Writes the records. Called again after WouldBlock.
+    virtual Status write(engine::Txn& txn) = 0;
+    /// After the commit, gates still closed.
+    virtual void publish() = 0;
+    /// Nothing was committed: frees what prepare() and work() made.
+    virtual void undo() {}
+    /// Undoes an unfinished change. Every subclass calls it in its destructor, while undo() is
+    /// still its own.
+    void giveUp();
+
+    CatalogCore& core_;
+    sync::WaitToken token_;
+    std::vector<CollectionRef> gated_;
+    bool nothingToDo_ = false;
+
+private:
+    enum class Step { kLock, kPrepare, kGates, kWork, kWrite, kCommit, kDone };
+
+    Status step();
+    Status commit();
+    void finish();
+
+    Step step_ = Step::kLock;
+    size_t gatesClosed_ = 0;
+    bool gateWaiting_ = false;  // the next gate has been told to close
+    std::optional<engine::Txn> txn_;
+    journal::Lsn commitLsn_ = 0;
+};
+
+}  // namespace freshet::catalog

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Creating and dropping collections and databases.
+#include "freshet/bson/compare.h"
+#include "freshet/bson/json.h"
+#include "freshet/catalog/collection/changes.h"
+#include "freshet/catalog/collection/make.h"
+#include "freshet/catalog/collection/state.h"
+#include "freshet/catalog/names/record.h"
+
+namespace freshet::catalog {
+
+void dropTrees(engine::Store& store, const Collection& collection) {
+    store.dropTree(collection.treeId);
+    for (const auto& index : collection.indexes) {
+        store.dropTree(index->treeId);
+    }
+}
+
+namespace {
+
+class CreateCollection final : public DefinitionChange {
+public:
+    CreateCollection(CatalogCore& core,
+                     std::string db,
+                     std::string name,
+                     bson::OwnedDocument options,
+                     bool ifMissing)
+        : DefinitionChange(core),
+          db_(std::move(db)),
+          name_(std::move(name)),
+          options_(std::move(options)),
+          ifMissing_(ifMissing) {}
+    ~CreateCollection() override { giveUp(); }
+
+private:
+    Status prepare() override {
+        FRESHET_RETURN_IF_ERROR(checkNames(db_, name_));
+        if (CollectionRef existing = core_.find(db_, name_)) {
+            return checkSame(*existing);
+        }
+        FRESHET_ASSIGN_OR_RETURN(collection_,
+                                 makeEmptyCollection(core_.store, db_, name_, options_));
+        return Status::ok();
+    }
+
+    Status checkSame(const Collection& existing) {
+        bool same = bson::compareDocuments(existing.options.view(), options_.view()) == 0;
+        if (same && ifMissing_) {
+            nothingToDo_ = true;
+            return Status::ok();
+        }
+        return Status(Code::kExists,
+                      Reason::kNamespaceExists,
+                      same ? "Collection " + existing.ns() + " already exists."
+                           : "namespace " + existing.ns() +
+                                 " already exists, but with different options: " +
+                                 bson::toShellText(existing.options.view()));
+    }
+
+    Status write(engine::Txn& txn) override {
+        return txn.put(*collection_->state->catalogTree,
+                       catalogKey(db_, name_),
+                       recordOf(*collection_).encode());
+    }
+
+    void publish() override {
+        makeCurrent(collection_);
+        core_.publish([&](NameMap* map) { map->databases[db_][name_] = collection_; });
+    }
+
+    void undo() override {
+        if (collection_ != nullptr) {
+            dropTrees(core_.store, *collection_);
+        }
+    }
+
+    std::string db_;
+    std::string name_;
+    bson::OwnedDocument options_;
+    bool ifMissing_;
+    std::shared_ptr<Collection> collection_;
+};
+
+/// Drops one collection, or all of a database when no name is given.
+class DropCollections final : public DefinitionChange {
+public:
+    DropCollections(CatalogCore& core, std::string db, std::optional<std::string> name)
+        : DefinitionChange(core), db_(std::move(db)), name_(std::move(name)) {}
+    ~DropCollections() override { giveUp(); }
+
+private:
+    Status prepare() override {
+        if (name_.has_value()) {
+            CollectionRef collection = core_.find(db_, *name_);
+            if (collection == nullptr) {
+                return Status(Code::kNotFound, Reason::kNamespaceNotFound, "ns not found");
+            }
+            doomed_.push_back(std::move(collection));
+        } else {
+            auto names = core_.names();
+            if (auto found = names->databases.find(db_); found != names->databases.end()) {
+                for (const auto& [name, collection] : found->second) {
+                    doomed_.push_back(collection);
+                }
+            }
+        }
+        gated_ = doomed_;
+        nothingToDo_ = doomed_.empty();
+        return Status::ok();
+    }
+
+    Status write(engine::Txn& txn) override {
+        for (; erased_ < doomed_.size(); ++erased_) {
+            const Collection& collection = *doomed_[erased_];
+            FRESHET_RETURN_IF_ERROR(
+                txn.erase(*collection.state->catalogTree, catalogKey(db_, collection.name)));
+        }
+        return Status::ok();
+    }
+
+    void publish() override {
+        core_.publish([&](NameMap* map) {
+            auto database = map->databases.find(db_);
+            for (const CollectionRef& collection : doomed_) {
+                database->second.erase(collection->name);
+            }
+            if (database->second.empty()) {
+                map->databases.erase(database);
+            }
+        });
+        for (const CollectionRef& collection : doomed_) {
+            collection->gate->retire();
+            dropTrees(core_.store, *collection);
+        }
+    }
+
+    std::string db_;
+    std::optional<std::string> name_;
+    std::vector<CollectionRef> doomed_;
+    size_t erased_ = 0;
+};
+
+}  // namespace
+
+StatusOr<std::shared_ptr<Collection>> makeEmptyCollection(engine::Store& store,
+                                                          const std::string& db,
+                                                          const std::string& name,
+                                                          const bson::OwnedDocument& options) {
+    CollectionRecord record;
+    record.uuid = newUuid();
+    record.tree = store.newTreeId();
+    record.options = options;
+    record.indexes.push_back({store.newTreeId(), false, idIndexSpec()});
+    return makeCollection(store, db, name, record);
+}
+
+std::unique_ptr<Change> makeCreateCollection(CatalogCore& core,
+                                             std::string db,
+                                             std::string collection,
+                                             bson::OwnedDocument options,
+                                             bool ifMissing) {
+    return std::make_unique<CreateCollection>(
+        core, std::move(db), std::move(collection), std::move(options), ifMissing);
+}
+
+std::unique_ptr<Change> makeDropCollection(CatalogCore& core,
+                                           std::string db,
+                                           std::string collection) {
+    return std::make_unique<DropCollections>(core, std::move(db), std::move(collection));
+}
+
+std::unique_ptr<Change> makeDropDatabase(CatalogCore& core, std::string db) {
+    return std::make_unique<DropCollections>(core, std::move(db), std::nullopt);
+}
+
+}  // namespace freshet::catalog

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+/// DocumentWriter: a document's change as a list of engine writes in the fixed order, worked off
+/// across suspensions.
+#include "freshet/base/assert.h"
+#include "freshet/catalog/collection/state.h"
+#include "freshet/catalog/documents.h"
+#include "freshet/catalog/index/index_keys.h"
+#include "freshet/catalog/names/record.h"
+
+#include <algorithm>
+
+namespace freshet::catalog {
+
+namespace {
+
+enum class StepKind : uint8_t { kMultikey, kPut, kInsert, kErase };
+
+/// One engine write. Steps point at the description and at the caller's documents.
+struct Step {
+    StepKind kind;
+    const Index* index = nullptr;  // null: the records, or (kMultikey) the catalog record
+    std::string key;               // of an index: without record id
+};
+
+/// Entries that only one of two ascending key lists has, ascending.
+void diffKeys(const Index& index,
+              const std::vector<std::string>& before,
+              const std::vector<std::string>& after,
+              std::vector<Step>* steps) {
+    size_t b = 0;
+    size_t a = 0;
+    while (b < before.size() || a < after.size()) {
+        int order = b == before.size() ? 1 : a == after.size() ? -1 : before[b].compare(after[a]);
+        if (order == 0) {
+            ++b;
+            ++a;
+        } else if (order < 0) {
+            steps->push_back({StepKind::kErase, &index, before[b++]});
+        } else {
+            steps->push_back({StepKind::kInsert, &index, after[a++]});
+        }
+    }
+}
+
+}  // namespace
+
+struct DocumentWriter::Impl {
+    Impl(engine::Txn& t, CollectionRef c) : txn(t), collection(std::move(c)) {}
+
+    Status plan(StepKind kind, const bson::Document* before, const bson::Document* after);
+    Status run(RecordId id, const bson::Document* after);
+    Status perform(const Step& step, RecordId id, const bson::Document* after);
+    Status recordMultikey();
+
+    engine::Txn& txn;
+    CollectionRef collection;
+    std::vector<Step> steps;
+    size_t done = 0;
+    bool planned = false;  // a call is under way: it returned WouldBlock
+    RecordId inserted = 0;
+    bson::OwnedDocument duplicateInfo;
+};
+
+/// Makes the steps: catalog record, document, indexes in their order, keys ascending.
+Status DocumentWriter::Impl::plan(StepKind kind,
+                                  const bson::Document* before,
+                                  const bson::Document* after) {
+    steps.clear();
+    done = 0;
+    std::vector<Step> entries;
+    bool mustRecord = false;
+    IndexKeys oldKeys;
+    IndexKeys newKeys;
+    for (const auto& index : collection->indexes) {
+        oldKeys.keys.clear();
+        newKeys.keys.clear();
+        if (before != nullptr) {
+            FRESHET_RETURN_IF_ERROR(makeIndexKeys(*index, *before, &oldKeys));
+        }
+        if (after != nullptr) {
+            FRESHET_RETURN_IF_ERROR(makeIndexKeys(*index, *after, &newKeys));
+            if (newKeys.multikey) {
+                // [index.multikey-set] store  tells planners, ahead of our commit.
+                //   ORDER  relaxed: the commit's clock step carries it (INV-catalog-3).
+                index->state->multikey.store(1, sync::kRelaxed);
+                // Relaxed: an old 0 costs a look at the record.
+                mustRecord |= index->state->multikeyRecorded.load(sync::kRelaxed) == 0;
+            }
+        }
+        diffKeys(*index, oldKeys.keys, newKeys.keys, &entries);
+    }
+    if (mustRecord) {
+        steps.push_back({StepKind::kMultikey, nullptr, {}});
+    }
+    steps.push_back({kind, nullptr, {}});
+    std::move(entries.begin(), entries.end(), std::back_inserter(steps));
+    return Status::ok();
+}
+
+Status DocumentWriter::Impl::run(RecordId id, const bson::Document* after) {
+    for (; done < steps.size(); ++done) {
+        Status status = perform(steps[done], id, after);
+        if (status.isOk()) {
+            continue;
+        }
+        if (!status.isWouldBlock()) {
+            planned = false;
+        }
+        return status;
+    }
+    planned = false;
+    return Status::ok();
+}
+
+Status DocumentWriter::Impl::perform(const Step& step, RecordId id, const bson::Document* after) {
+    if (step.kind == StepKind::kMultikey) {
+        return recordMultikey();
+    }
+    engine::Tree& tree = step.index == nullptr ? *collection->records : *step.index->tree;
+    std::string key = step.index == nullptr ? recordKey(id) : entryKey(*step.index, step.key, id);
+    Status status;
+    if (step.kind == StepKind::kErase) {
+        status = txn.erase(tree, key);
+        if (status.code() == Code::kNotFound) {
+            return Status(
+                Code::kCorruption,
+                collection->ns() + (step.index == nullptr
+                                        ? ": no such record"
+                                        : ", index " + step.index->name + ": an entry is missing"));
+        }
+    } else if (step.index == nullptr) {
+        status = step.kind == StepKind::kInsert ? txn.insert(tree, key, after->bytes())
+                                                : txn.put(tree, key, after->bytes());
+    } else {
+        status = txn.insert(tree, key, entryValue(*step.index, id));
+    }
+    if (status.code() != Code::kExists) {
+        return status;
+    }
+    if (step.index == nullptr || !step.index->unique) {
+        return Status(Code::kCorruption, collection->ns() + ": a record id is in use already");
+    }
+    return duplicateKey(*collection, *step.index, *after, step.key, &duplicateInfo);
+}
+
+/// Writes into the catalog record, with this transaction, which indexes have array entries. Who
+/// finds them there already by its own snapshot knows that they are committed.
+Status DocumentWriter::Impl::recordMultikey() {
+    std::string key = catalogKey(collection->db, collection->name);
+    std::string bytes;
+    engine::Tree& tree = *collection->state->catalogTree;
+    Status status = txn.get(tree, key, &bytes);
+    if (status.code() == Code::kNotFound) {
+        return Status(Code::kConflict, "the snapshot is older than the collection");
+    }
+    FRESHET_RETURN_IF_ERROR(status);
+    FRESHET_ASSIGN_OR_RETURN(CollectionRecord record, CollectionRecord::decode(bytes));
+    bool changed = false;
+    for (const auto& index : collection->indexes) {
+        // Relaxed: our own store is what matters, and others' are welcome.
+        if (index->state->multikey.load(sync::kRelaxed) == 0) {
+            continue;
+        }
+        auto found = std::find_if(record.indexes.begin(),
+                                  record.indexes.end(),
+                                  [&](const IndexRecord& r) { return r.tree == index->treeId; });
+        if (found == record.indexes.end()) {
+            return Status(Code::kConflict, "the snapshot is older than an index");
+        }
+        if (found->multikey) {
+            // Relaxed: it only saves later looks.
+            index->state->multikeyRecorded.store(1, sync::kRelaxed);
+        } else {
+            found->multikey = true;
+            changed = true;
+        }
+    }
+    return changed ? txn.put(tree, key, record.encode()) : Status::ok();
+}
+
+DocumentWriter::DocumentWriter(engine::Txn& txn, CollectionRef collection)
+    : impl_(std::make_unique<Impl>(txn, std::move(collection))) {}
+DocumentWriter::~DocumentWriter() = default;
+
+Status DocumentWriter::insert(bson::Document document, RecordId* id) {
+    if (!impl_->planned) {
+        FRESHET_RETURN_IF_ERROR(impl_->plan(StepKind::kInsert, nullptr, &document));
+        impl_->planned = true;
+        // [record.next] fetch_add  takes a record id.
+        //   ORDER  relaxed: see CollectionState::nextRecordId.
+        impl_->inserted = impl_->collection->nextRecordId->fetch_add(1, sync::kRelaxed);
+    }
+    *id = impl_->inserted;
+    return impl_->run(*id, &document);
+}
+
+Status DocumentWriter::update(RecordId id, bson::Document before, bson::Document after) {
+    if (!impl_->planned) {
+        FRESHET_RETURN_IF_ERROR(impl_->plan(StepKind::kPut, &before, &after));
+        impl_->planned = true;
+    }
+    return impl_->run(id, &after);
+}
+
+Status DocumentWriter::remove(RecordId id, bson::Document before) {
+    if (!impl_->planned) {
+        FRESHET_RETURN_IF_ERROR(impl_->plan(StepKind::kErase, &before, nullptr));
+        impl_->planned = true;
+    }
+    return impl_->run(id, nullptr);
+}
+
+const bson::OwnedDocument& DocumentWriter::duplicateKeyInfo() const {
+    return impl_->duplicateInfo;
+}
+
+Status readDocument(engine::Txn& txn,
+                    const Collection& collection,
+                    RecordId id,
+                    std::string* document) {
+    return txn.get(*collection.records, recordKey(id), document);
+}
+
+std::string recordKey(RecordId id) {
+    std::string key;
+    appendBe64(key, id);
+    return key;
+}
+
+RecordId recordIdOf(ByteView key) {
+    return key.size() < sizeof(RecordId) ? 0 : loadBe64(key.data());
+}
+
+}  // namespace freshet::catalog

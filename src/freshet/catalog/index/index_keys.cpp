@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Index keys of a document: the walk along several paths at once.
+#include "freshet/catalog/index/index_keys.h"
+
+#include "freshet/bson/json.h"
+#include "freshet/bson/keyform.h"
+#include "freshet/catalog/documents.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace freshet::catalog {
+
+namespace {
+
+constexpr size_t kRecordIdBytes = 8;
+
+/// What is indexed for an empty array at a path's end.
+bson::Element undefinedElement() {
+    static constexpr char kBytes[] = {static_cast<char>(bson::Type::kUndefined), '\0'};
+    return bson::Element(kBytes);
+}
+
+/// The array element that `component` names as an index; missing when it names none.
+bson::Element elementAt(bson::Document array, std::string_view component) {
+    bool isIndex = !component.empty() && component.size() <= 9 &&
+                   component.find_first_not_of("0123456789") == std::string_view::npos;
+    return isIndex ? array.find(component) : bson::Element();
+}
+
+std::string_view firstComponent(std::string_view path) {
+    return path.substr(0, path.find('.'));
+}
+
+std::string_view afterFirst(std::string_view path) {
+    size_t dot = path.find('.');
+    return dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
+}
+
+/// How far one of the paths has come: at a value, or standing before an array.
+struct Place {
+    bson::Element at;       // the value reached, missing, or the array
+    std::string_view rest;  // what of the path lies behind the array
+    bool beforeArray = false;
+};
+
+/// Follows `path` from `document` to a value or to the first array.
+Place follow(bson::Document document, std::string_view path) {
+    for (;;) {
+        bson::Element element = document.find(firstComponent(path));
+        path = afterFirst(path);
+        while (element.isArray() && !path.empty()) {
+            bson::Element named = elementAt(element.document(), firstComponent(path));
+            if (named.isMissing()) {
+                break;
+            }
+            element = named;
+            path = afterFirst(path);
+        }
+        if (element.isArray()) {
+            return {element, path, true};
+        }
+        if (path.empty()) {
+            return {element, {}, false};
+        }
+        if (!element.isObject()) {
+            return {};
+        }
+        document = element.document();
+    }
+}
+
+/// Walks all paths of an index together, so that fields below one array stay in step.
+class KeyWalk {
+public:
+    using Emit = std::function<void(const std::vector<Place>&)>;
+
+    KeyWalk(const Index& index, Emit emit) : index_(index), emit_(std::move(emit)) {}
+
+    Status run(bson::Document document) {
+        std::vector<Place> places;
+        for (const KeyField& field : index_.fields) {
+            places.push_back(follow(document, field.path));
+        }
+        return expand(places);
+    }
+    bool multikey() const { return multikey_; }
+
+private:
+    /// Bounded by the nesting of documents (bson::kNestingMax).
+    Status expand(const std::vector<Place>& places) {
+        const Place* array = nullptr;
+        for (const Place& place : places) {
+            if (!place.beforeArray) {
+                continue;
+            }
+            if (array != nullptr && array->at.whole().data() != place.at.whole().data()) {
+                return invalid(Reason::kParallelArrays,
+                               "cannot index parallel arrays [" + std::string(place.at.name()) +
+                                   "] [" + std::string(array->at.name()) + "]");
+            }
+            array = array == nullptr ? &place : array;
+        }
+        if (array == nullptr) {
+            emit_(places);
+            return Status::ok();
+        }
+        multikey_ = true;
+        bson::Document elements = array->at.document();
+        if (elements.isEmpty()) {
+            return expand(step(places, bson::Element()));
+        }
+        for (const bson::Element& element : elements) {
+            FRESHET_RETURN_IF_ERROR(expand(step(places, element)));
+        }
+        return Status::ok();
+    }
+
+    /// The places after entering `element` of the array; a missing one stands for "it is empty".
+    static std::vector<Place> step(const std::vector<Place>& places, const bson::Element& element) {
+        std::vector<Place> next = places;
+        for (Place& place : next) {
+            if (!place.beforeArray) {
+                continue;
+            }
+            if (place.rest.empty()) {
+                place = {element.isMissing() ? undefinedElement() : element, {}, false};
+            } else if (element.isObject()) {
+                place = follow(element.document(), place.rest);
+            } else {
+                place = {};
+            }
+        }
+        return next;
+    }
+
+    const Index& index_;
+    Emit emit_;
+    bool multikey_ = false;
+};
+
+std::string keyOf(const Index& index, const std::vector<Place>& places) {
+    std::string key;
+    for (size_t i = 0; i < places.size(); ++i) {
+        bson::appendKeyForm(places[i].at, index.fields[i].descending, &key, nullptr);
+    }
+    return key;
+}
+
+bool allMissing(const std::vector<Place>& places) {
+    return std::all_of(
+        places.begin(), places.end(), [](const Place& place) { return place.at.isMissing(); });
+}
+
+}  // namespace
+
+Status makeIndexKeys(const Index& index, bson::Document document, IndexKeys* out) {
+    out->keys.clear();
+    bool tooLong = false;
+    KeyWalk walk(index, [&](const std::vector<Place>& places) {
+        if (index.sparse && allMissing(places)) {
+            return;
+        }
+        out->keys.push_back(keyOf(index, places));
+        tooLong |= out->keys.back().size() + kRecordIdBytes > engine::kKeyBytesMax;
+    });
+    FRESHET_RETURN_IF_ERROR(walk.run(document));
+    if (tooLong) {
+        return Status(Code::kLimit,
+                      Reason::kBadValue,
+                      "key too large to index " + index.name + ", the limit is " +
+                          std::to_string(engine::kKeyBytesMax - kRecordIdBytes) + " bytes");
+    }
+    out->multikey = walk.multikey();
+    std::sort(out->keys.begin(), out->keys.end());
+    out->keys.erase(std::unique(out->keys.begin(), out->keys.end()), out->keys.end());
+    return Status::ok();
+}
+
+std::string entryKey(const Index& index, ByteView key, RecordId id) {
+    std::string entry;
+    entry.reserve(key.size() + kRecordIdBytes);
+    entry.append(key);
+    if (!index.unique) {
+        appendBe64(entry, id);
+    }
+    return entry;
+}
+
+std::string entryValue(const Index& index, RecordId id) {
+    return index.unique ? recordKey(id) : std::string();
+}
+
+StatusOr<RecordId> recordIdOfEntry(const Index& index, ByteView key, ByteView value) {
+    ByteView holder = index.unique ? value.substr(0, kRecordIdBytes) : key;
+    if (holder.size() < kRecordIdBytes) {
+        return Status(Code::kCorruption, "index " + index.name + ": an entry without record id");
+    }
+    return loadBe64(holder.data() + holder.size() - kRecordIdBytes);
+}
+
+bson::OwnedDocument keyValues(const Index& index, bson::Document document, ByteView key) {
+    std::string found = bson::Builder().finish();
+    KeyWalk walk(index, [&](const std::vector<Place>& places) {
+        if (keyOf(index, places) != key) {
+            return;
+        }
+        bson::Builder builder;
+        for (size_t i = 0; i < places.size(); ++i) {
+            if (places[i].at.isMissing()) {
+                builder.add(index.fields[i].path, bson::Null{});
+            } else {
+                builder.addAs(index.fields[i].path, places[i].at);
+            }
+        }
+        found = builder.finish();
+    });
+    Status status = walk.run(document);
+    dcheck(status.isOk());  // the document has given this key before
+    return bson::OwnedDocument(std::move(found));
+}
+
+Status duplicateKey(const Collection& collection,
+                    const Index& index,
+                    bson::Document document,
+                    ByteView key,
+                    bson::OwnedDocument* info) {
+    bson::OwnedDocument values = keyValues(index, document, key);
+    bson::Builder builder;
+    builder.add("keyPattern", index.spec.view().find("key").document());
+    builder.add("keyValue", values.view());
+    *info = bson::OwnedDocument(builder.finish());
+    return Status(Code::kExists,
+                  Reason::kDuplicateKey,
+                  "E11000 duplicate key error collection: " + collection.ns() +
+                      " index: " + index.name + " dup key: " + bson::toShellText(values.view()));
+}
+
+}  // namespace freshet::catalog

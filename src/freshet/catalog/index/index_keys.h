@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What entries a document has in an index. An entry's key is the key form of the indexed values,
+/// followed by the 8-byte record id unless the index is unique; a unique entry has the id as value.
+/// An array along a path gives one entry for each element. Pure; any thread.
+#pragma once
+
+#include "freshet/catalog/catalog.h"
+
+#include <string>
+#include <vector>
+
+namespace freshet::catalog {
+
+struct IndexKeys {
+    std::vector<std::string> keys;  // ascending, no two equal, without record ids
+    bool multikey = false;          // an array was met
+};
+
+/// kInvalid with kParallelArrays when two paths lead through different arrays; kLimit when a key
+/// is longer than the engine takes. A sparse index has no entry where all paths are missing.
+Status makeIndexKeys(const Index& index, bson::Document document, IndexKeys* out);
+
+/// The entry's key and value in the index's tree.
+std::string entryKey(const Index& index, ByteView key, RecordId id);
+std::string entryValue(const Index& index, RecordId id);
+
+/// The values behind one of the document's keys, under the paths as names: {a: 1, "b.c": "x"}.
+bson::OwnedDocument keyValues(const Index& index, bson::Document document, ByteView key);
+
+/// kExists (kDuplicateKey) with the protocol's text; *info: {keyPattern: ..., keyValue: ...}.
+Status duplicateKey(const Collection& collection,
+                    const Index& index,
+                    bson::Document document,
+                    ByteView key,
+                    bson::OwnedDocument* info);
+
+}  // namespace freshet::catalog

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The catalog's inside: the published map of names and the lock that makes definition changes go
+/// one after the other.
+#pragma once
+
+#include "freshet/catalog/catalog.h"
+#include "freshet/sync/mutex.h"
+
+#include "absl/container/flat_hash_map.h"
+
+#include <functional>
+#include <map>
+#include <vector>
+
+namespace freshet::catalog {
+
+/// All collections at one moment; immutable once published.
+struct NameMap {
+    using Database = std::map<std::string, CollectionRef, std::less<>>;
+    std::map<std::string, Database, std::less<>> databases;
+
+    CollectionRef find(std::string_view db, std::string_view collection) const;
+};
+
+/// Held across suspensions by one definition change at a time. Whoever gives up waiting just stops
+/// asking: release() wakes all, so no wake-up is lost with an abandoned waiter.
+class ChangeLock {
+public:
+    Status acquire(sync::WaitToken* token);
+    void release();
+
+private:
+    sync::Mutex mutex_;
+    bool held_ = false;      // guarded by mutex_
+    sync::WaitToken freed_;  // guarded by mutex_; set while held and waited for
+};
+
+class CatalogCore {
+public:
+    explicit CatalogCore(engine::Store& s);
+
+    /// Reads the catalog tree. Blocks.
+    Status load();
+    CollectionRef find(std::string_view db, std::string_view collection);
+    std::shared_ptr<const NameMap> names() const;
+    /// Puts a changed copy of the map in place. REQUIRES: changeLock held, or at open.
+    void publish(const std::function<void(NameMap*)>& edit);
+
+    uint64_t version() const;
+
+    engine::Store& store;
+    ChangeLock changeLock;
+
+private:
+    /// One thread's copy of what it has looked up. Its references have control blocks of their own,
+    /// so that copying one does not write to a line that other threads use.
+    struct Cache {
+        uint64_t version = 0;
+        std::shared_ptr<const NameMap> names;
+        absl::flat_hash_map<std::string, CollectionRef> seen;
+    };
+    Cache& cacheOfThread();
+    Status loadCollection(engine::Txn& txn, ByteView key, ByteView value, NameMap* map);
+
+    mutable sync::Mutex mutex_;
+    std::shared_ptr<const NameMap> current_;  // guarded by mutex_
+
+    /// How often the map was replaced. Written by: publish(), under mutex_. Read by: find().
+    ///   WORD     version:64
+    ///   STEPS    rises by one
+    sync::Atomic<uint64_t> version_{1};
+
+    /// By participant index: each cell is its thread's own. A thread that takes over an index was
+    /// registered after the former one's end, which the epoch domain orders.
+    std::vector<std::unique_ptr<Cache>> caches_;
+};
+
+}  // namespace freshet::catalog

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Which names databases and collections may have.
+#include "freshet/catalog/catalog.h"
+
+namespace freshet::catalog {
+
+namespace {
+
+constexpr size_t kDatabaseNameBytesMax = 63;
+constexpr size_t kNamespaceBytesMax = 255;
+
+Status badName(std::string text) {
+    return invalid(Reason::kInvalidNamespace, std::move(text));
+}
+
+}  // namespace
+
+Status checkNames(std::string_view db, std::string_view collection) {
+    using namespace std::string_view_literals;
+    std::string ns = std::string(db) + "." + std::string(collection);
+    if (db.empty() || db.size() > kDatabaseNameBytesMax ||
+        db.find_first_of("/\\. \"$\0"sv) != std::string_view::npos) {
+        return badName("Invalid namespace specified '" + ns + "'");
+    }
+    if (collection.empty() || collection.find('\0') != std::string_view::npos) {
+        return badName("Invalid namespace specified '" + ns + "'");
+    }
+    if (collection.front() == '.') {
+        return badName("Collection names cannot start with '.': " + std::string(collection));
+    }
+    if (collection.find('$') != std::string_view::npos) {
+        return badName("Invalid collection name: " + std::string(collection));
+    }
+    if (ns.size() > kNamespaceBytesMax) {
+        return badName("Fully qualified namespace is too long. Namespace: " + ns +
+                       " Max: " + std::to_string(kNamespaceBytesMax));
+    }
+    return Status::ok();
+}
+
+}  // namespace freshet::catalog

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Does every index of a collection hold exactly the entries that its documents ask for? For the
+/// validate command, for tests and for the check after a crash.
+#pragma once
+
+#include "freshet/catalog/catalog.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace freshet::catalog {
+
+struct VerifyReport {
+    struct IndexPart {
+        std::string name;
+        uint64_t entries = 0;   // found in the tree
+        uint64_t expected = 0;  // asked for by the documents
+    };
+    uint64_t documents = 0;
+    std::vector<IndexPart> indexes;
+    std::vector<std::string> problems;  // at most kProblemsMax, the first ones
+    uint64_t problemCount = 0;
+
+    static constexpr size_t kProblemsMax = 100;
+    bool isValid() const { return problemCount == 0; }
+};
+
+/// A verification in progress, over one snapshot, beside writers. One thread from begin to end.
+class Verification {
+public:
+    Verification(engine::Store& store, CollectionRef collection);
+    ~Verification();
+
+    /// ok: report() is complete (problems found are no error of the run). WouldBlock: wait for
+    /// token() and call again; returned also, with a completed token, to let others run.
+    /// kCancelled: the collection or one of its indexes was dropped.
+    Status run();
+    const sync::WaitToken& token() const;
+    const VerifyReport& report() const;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// The same from a plain thread; blocks.
+StatusOr<VerifyReport> verifyCollection(engine::Store& store, CollectionRef collection);
+
+}  // namespace freshet::catalog
