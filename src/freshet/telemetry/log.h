@@ -3,6 +3,7 @@
 /// getLog. Any thread. Not for the data path.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
