@@ -27,6 +27,8 @@ struct ServerFacts {
     bson::OwnedDocument parsedOptions;  // getCmdLineOpts
     std::string host;                   // "name:port"
     int64_t startedWallMs = 0;
+    bool enableTestCommands = false;
+    uint32_t journalCommitIntervalMs = 100;
     /// Adds transport's numbers to serverStatus ({connections: ..., network: ...}).
     std::function<void(bson::Builder*)> transportStatus;
     /// Asked for by the shutdown command; returns at once.

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/// hello and its legacy spellings: what a driver learns first, and the stream its monitor listens
+/// to. The topology never changes (one standalone server), so an awaited hello answers at its time
+/// limit.
+#include "freshet/command/run/invocation.h"
+#include "freshet/command/run/tables.h"
+#include "freshet/platform/clock.h"
+#include "freshet/wire/frame.h"
+
+namespace freshet::command {
+namespace {
+
+constexpr int32_t kMaxWireVersion = 21;
+constexpr int64_t kTopologyCounter = 0;
+constexpr int64_t kMaxAwaitMs = INT32_MAX;
+
+/// Milliseconds the client wants to wait; 0: answer at once.
+StatusOr<int64_t> awaitTime(const Invocation& call) {
+    Fields fields(call.body(), "hello");
+    const bson::Document version = fields.object("topologyVersion");
+    const int64_t ms = fields.integer("maxAwaitTimeMS", 0, 0);
+    FRESHET_RETURN_IF_ERROR(fields.status());
+    if (fields.has("topologyVersion") != fields.has("maxAwaitTimeMS")) {
+        return badValue("'topologyVersion' and 'maxAwaitTimeMS' must be given together");
+    }
+    if (!fields.has("topologyVersion")) {
+        return int64_t{0};
+    }
+    const bson::Element process = version.find("processId");
+    const bson::Element counter = version.find("counter");
+    if (process.type() != bson::Type::kObjectId || !counter.isNumber()) {
+        return badValue("'topologyVersion' must have a processId and a counter");
+    }
+    const bson::ObjectId& ours = call.services.processId;
+    const bool isCurrent = process.objectIdBytes() == ByteView(ours.bytes, sizeof(ours.bytes)) &&
+                           counter.toInt64() == kTopologyCounter;
+    return isCurrent ? std::min(ms, kMaxAwaitMs) : int64_t{0};
+}
+
+sync::Task<Status> runHello(Invocation& call) {
+    StatusOr<int64_t> awaitMs = awaitTime(call);
+    FRESHET_CO_RETURN_IF_ERROR(awaitMs.status());
+    if (*awaitMs > 0) {
+        co_await sync::wait(sync::Executor::current()->after(static_cast<uint64_t>(*awaitMs)));
+        FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());
+    }
+    const bool isLegacy = call.body().begin()->name() != "hello";
+    bson::Builder& reply = call.reply;
+    if (call.body().find("helloOk").isTruthy()) {
+        reply.add("helloOk", true);
+    }
+    reply.add(isLegacy ? "ismaster" : "isWritablePrimary", true);
+    {
+        auto version = reply.object("topologyVersion");
+        version.add("processId", call.services.processId).add("counter", kTopologyCounter);
+    }
+    reply.add("maxBsonObjectSize", static_cast<int32_t>(bson::kDocumentBytesMax));
+    reply.add("maxMessageSizeBytes", static_cast<int32_t>(wire::kMessageBytesMax));
+    reply.add("maxWriteBatchSize", static_cast<int32_t>(kWriteBatchMax));
+    reply.add("localTime", bson::Date{platform::wallMillis()});
+    reply.add("logicalSessionTimeoutMinutes", kSessionTimeoutMinutes);
+    reply.add("connectionId", static_cast<int32_t>(call.client.connectionId));
+    reply.add("minWireVersion", int32_t{0}).add("maxWireVersion", kMaxWireVersion);
+    reply.add("readOnly", false);
+    call.isExhaust = call.request.exhaustAllowed() && call.body().has("topologyVersion");
+    co_return Status::ok();
+}
+
+}  // namespace
+
+CommandTable helloCommands() {
+    return {{
+        .name = "hello",
+        .aliases = {"isMaster", "ismaster"},
+        .help = "what this server is and can do",
+        .fields = {},
+        .handler = runHello,
+        .acceptsUnknownFields = true,
+        .allowedBeforeAuth = true,
+        .readOnly = true,
+        .inApiVersion1 = true,
+    }};
+}
+
+}  // namespace freshet::command

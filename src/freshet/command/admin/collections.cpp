@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+/// create, drop and dropDatabase.
+#include "freshet/command/run/invocation.h"
+#include "freshet/command/run/tables.h"
+
+namespace freshet::command {
+namespace {
+
+/// Options that describe the collection and are shown by listCollections, without an effect of
+/// their own here.
+constexpr std::string_view kKeptOptions[] = {
+    "storageEngine", "indexOptionDefaults", "validationLevel", "validationAction"};
+
+StatusOr<bson::OwnedDocument> parseCreate(bson::Document body) {
+    Fields fields(body, "create");
+    fields.refuse({"capped",
+                   "validator",
+                   "timeseries",
+                   "clusteredIndex",
+                   "viewOn",
+                   "pipeline",
+                   "expireAfterSeconds",
+                   "changeStreamPreAndPostImages",
+                   "encryptedFields"});
+    fields.refuseCollation();
+    fields.object("idIndex");
+    fields.boolean("autoIndexId", true);
+    fields.boolean("temp", false);
+    const bool hasBounds = fields.has("size") || fields.has("max");
+    FRESHET_RETURN_IF_ERROR(fields.status());
+    if (hasBounds) {
+        return invalid(
+            Reason::kInvalidOptions,
+            "the 'capped' field needs to be true when either the 'size' or 'max' fields are "
+            "present");
+    }
+    bson::Builder options;
+    for (std::string_view name : kKeptOptions) {
+        if (bson::Element option = fields.element(name)) {
+            options.add(option);
+        }
+    }
+    return bson::OwnedDocument(options.finish());
+}
+
+sync::Task<Status> runCreate(Invocation& call) {
+    StatusOr<std::string> collection = call.collectionName();
+    FRESHET_CO_RETURN_IF_ERROR(collection.status());
+    StatusOr<bson::OwnedDocument> options = parseCreate(call.body());
+    FRESHET_CO_RETURN_IF_ERROR(options.status());
+    std::unique_ptr<catalog::Change> change = call.services.catalog.createCollection(
+        call.generic.db, *collection, std::move(*options), true);
+    co_return co_await driveChange(call, *change);
+}
+
+sync::Task<Status> runDrop(Invocation& call) {
+    StatusOr<std::string> collection = call.collectionName();
+    FRESHET_CO_RETURN_IF_ERROR(collection.status());
+    catalog::CollectionRef before = call.services.catalog.find(call.generic.db, *collection);
+    std::unique_ptr<catalog::Change> change =
+        call.services.catalog.dropCollection(call.generic.db, *collection);
+    Status status = co_await driveChange(call, *change);
+    if (status.reason() == Reason::kNamespaceNotFound) {
+        co_return Status::ok();  // since 7.0 what is not there counts as dropped
+    }
+    FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+    if (before != nullptr) {
+        call.reply.add("nIndexesWas", static_cast<int32_t>(before->indexes.size()));
+    }
+    call.reply.add("ns", call.ns(*collection));
+    co_return Status::ok();
+}
+
+sync::Task<Status> runDropDatabase(Invocation& call) {
+    const bson::Element flag = *call.body().begin();
+    if (!flag.isNumber() || flag.toInt64() != 1) {
+        co_return badValue("have to pass 1 as db parameter");
+    }
+    const bool wasThere = !call.services.catalog.collections(call.generic.db).empty();
+    std::unique_ptr<catalog::Change> change = call.services.catalog.dropDatabase(call.generic.db);
+    Status status = co_await driveChange(call, *change);
+    FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+    if (wasThere) {
+        call.reply.add("dropped", call.generic.db);
+    }
+    co_return Status::ok();
+}
+
+}  // namespace
+
+CommandTable collectionCommands() {
+    return {
+        {
+            .name = "create",
+            .aliases = {},
+            .help = "create a collection",
+            .fields = {"capped",
+                       "size",
+                       "max",
+                       "autoIndexId",
+                       "idIndex",
+                       "temp",
+                       "flags",
+                       "storageEngine",
+                       "indexOptionDefaults",
+                       "validator",
+                       "validationLevel",
+                       "validationAction",
+                       "timeseries",
+                       "clusteredIndex",
+                       "expireAfterSeconds",
+                       "viewOn",
+                       "pipeline",
+                       "collation",
+                       "changeStreamPreAndPostImages",
+                       "encryptedFields"},
+            .handler = runCreate,
+            .inApiVersion1 = true,
+        },
+        {
+            .name = "drop",
+            .aliases = {},
+            .help = "drop a collection",
+            .fields = {},
+            .handler = runDrop,
+            .inApiVersion1 = true,
+        },
+        {
+            .name = "dropDatabase",
+            .aliases = {},
+            .help = "drop a database",
+            .fields = {},
+            .handler = runDropDatabase,
+            .inApiVersion1 = true,
+        },
+    };
+}
+
+}  // namespace freshet::command

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+/// listCollections and listDatabases.
+#include "freshet/command/crud/cursor_reply.h"
+#include "freshet/command/run/tables.h"
+#include "freshet/query/match.h"
+
+namespace freshet::command {
+namespace {
+
+bson::OwnedDocument describe(const catalog::Collection& collection, bool nameOnly) {
+    bson::Builder out;
+    out.add("name", collection.name).add("type", "collection");
+    if (!nameOnly) {
+        out.add("options", collection.options.view());
+        {
+            auto info = out.object("info");
+            info.add("readOnly", false);
+            info.add("uuid", bson::Binary{4, collection.uuid});
+        }
+        out.add("idIndex", collection.indexes.front()->spec.view());
+    }
+    return bson::OwnedDocument(out.finish());
+}
+
+sync::Task<Status> runListCollections(Invocation& call) {
+    Fields fields(call.body(), "listCollections");
+    const bool nameOnly = fields.boolean("nameOnly", false);
+    fields.boolean("authorizedCollections", false);
+    const bson::Document filter = fields.object("filter");
+    FRESHET_CO_RETURN_IF_ERROR(fields.status());
+    StatusOr<int64_t> batchSize = batchSizeOf(call);
+    FRESHET_CO_RETURN_IF_ERROR(batchSize.status());
+    StatusOr<std::unique_ptr<query::Matcher>> matcher = query::Matcher::compile(filter);
+    FRESHET_CO_RETURN_IF_ERROR(matcher.status());
+
+    std::vector<bson::OwnedDocument> found;
+    for (const catalog::CollectionRef& collection :
+         call.services.catalog.collections(call.generic.db)) {
+        if ((*matcher)->matches(describe(*collection, false).view())) {
+            found.push_back(describe(*collection, nameOnly));
+        }
+    }
+    FirstBatch how;
+    how.ns = call.ns("$cmd.listCollections");
+    how.batchSize = *batchSize;
+    std::unique_ptr<query::QueryCursor> cursor = makeListCursor(std::move(found));
+    co_return co_await replyWithFirstBatch(call, std::move(cursor), std::move(how));
+}
+
+sync::Task<Status> runListDatabases(Invocation& call) {
+    Fields fields(call.body(), "listDatabases");
+    const bool nameOnly = fields.boolean("nameOnly", false);
+    fields.boolean("authorizedDatabases", false);
+    const bson::Document filter = fields.object("filter");
+    FRESHET_CO_RETURN_IF_ERROR(fields.status());
+    StatusOr<std::unique_ptr<query::Matcher>> matcher = query::Matcher::compile(filter);
+    FRESHET_CO_RETURN_IF_ERROR(matcher.status());
+    {
+        auto list = call.reply.array("databases");
+        for (const std::string& name : call.services.catalog.databases()) {
+            bson::Builder entry;
+            entry.add("name", name);
+            if (!nameOnly) {
+                // No database has a file of its own: all share one journal.
+                entry.add("sizeOnDisk", int64_t{0}).add("empty", false);
+            }
+            const bson::OwnedDocument document(entry.finish());
+            if ((*matcher)->matches(document.view())) {
+                list.push(document.view());
+            }
+        }
+    }
+    if (!nameOnly) {
+        call.reply.add("totalSize", int64_t{0}).add("totalSizeMb", int64_t{0});
+    }
+    co_return Status::ok();
+}
+
+}  // namespace
+
+CommandTable listCommands() {
+    return {
+        {
+            .name = "listCollections",
+            .aliases = {},
+            .help = "list the collections of a database",
+            .fields = {"filter", "nameOnly", "authorizedCollections", "cursor"},
+            .handler = runListCollections,
+            .readOnly = true,
+            .inApiVersion1 = true,
+        },
+        {
+            .name = "listDatabases",
+            .aliases = {},
+            .help = "list databases",
+            .fields = {"filter", "nameOnly", "authorizedDatabases"},
+            .handler = runListDatabases,
+            .adminOnly = true,
+            .readOnly = true,
+            .inApiVersion1 = true,
+        },
+    };
+}
+
+}  // namespace freshet::command

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/// From a QueryCursor to the cursor part of a reply: the first batch, and the registration of what
+/// is left; the list cursor behind listCollections and its kin.
+#pragma once
+
+#include "freshet/command/run/invocation.h"
+#include "freshet/query/cursor.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace freshet::command {
+
+inline constexpr int64_t kFirstBatchDocuments = 101;
+
+struct FirstBatch {
+    std::string ns;
+    int64_t batchSize = kFirstBatchDocuments;
+    bool isSingle = false;  // the cursor ends with it
+    bool neverTimesOut = false;
+};
+
+/// Adds {cursor: {firstBatch, id, ns}} to the reply.
+sync::Task<Status> replyWithFirstBatch(Invocation& call,
+                                       std::unique_ptr<query::QueryCursor> cursor,
+                                       FirstBatch how);
+
+/// Adds {cursor: {nextBatch, id, ns}}. `batchSize` 0: as many as fit.
+sync::Task<Status> replyWithNextBatch(Invocation& call, ClientCursor cursor, int64_t batchSize);
+
+/// The batchSize in `cursor: {batchSize: n}`; kFirstBatchDocuments when there is none.
+StatusOr<int64_t> batchSizeOf(const Invocation& call);
+
+/// A cursor over documents made beforehand.
+std::unique_ptr<query::QueryCursor> makeListCursor(std::vector<bson::OwnedDocument> documents);
+
+}  // namespace freshet::command

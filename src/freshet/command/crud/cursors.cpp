@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/// getMore and killCursors.
+#include "freshet/command/crud/cursor_reply.h"
+#include "freshet/command/run/tables.h"
+
+namespace freshet::command {
+namespace {
+
+/// Namespaces of list cursors are no legal collection names, so only their emptiness is checked.
+Status checkCursorNamespace(std::string_view collection) {
+    return collection.empty()
+               ? invalid(Reason::kInvalidNamespace, "Collection names cannot be empty")
+               : Status::ok();
+}
+
+sync::Task<Status> runGetMore(Invocation& call) {
+    Fields fields(call.body(), "getMore");
+    const int64_t id = fields.integer("getMore", 0);
+    std::string collection(fields.requiredString("collection"));
+    const int64_t batchSize = fields.integer("batchSize", 0, 0);
+    FRESHET_CO_RETURN_IF_ERROR(fields.status());
+    FRESHET_CO_RETURN_IF_ERROR(checkCursorNamespace(collection));
+    StatusOr<ClientCursor> cursor = call.services.cursors.checkOut(id, call.ns(collection));
+    FRESHET_CO_RETURN_IF_ERROR(cursor.status());
+    Status status = co_await replyWithNextBatch(call, std::move(*cursor), batchSize);
+    call.isExhaust = status.isOk() && call.request.exhaustAllowed() && call.hasOpenCursor;
+    co_return status;
+}
+
+sync::Task<Status> runKillCursors(Invocation& call) {
+    Fields fields(call.body(), "killCursors");
+    const std::string collection(fields.requiredString("killCursors"));
+    fields.required("cursors");
+    const bson::Document ids = fields.array("cursors");
+    FRESHET_CO_RETURN_IF_ERROR(fields.status());
+    FRESHET_CO_RETURN_IF_ERROR(checkCursorNamespace(collection));
+    bson::Builder killed;
+    bson::Builder missing;
+    for (const bson::Element& id : ids) {
+        if (id.type() != bson::Type::kInt64) {
+            co_return invalid(Reason::kTypeMismatch,
+                              "BSON field 'killCursors.cursors." + std::string(id.name()) +
+                                  "' is the wrong type '" + std::string(bson::typeName(id.type())) +
+                                  "', expected type 'long'");
+        }
+        const bool found = call.services.cursors.kill(id.int64Value(), call.ns(collection));
+        (found ? killed : missing).push(id.int64Value());
+    }
+    const std::string killedBytes = killed.finish();
+    const std::string missingBytes = missing.finish();
+    call.reply.addArray("cursorsKilled", bson::Document(killedBytes.data()));
+    call.reply.addArray("cursorsNotFound", bson::Document(missingBytes.data()));
+    call.reply.array("cursorsAlive");
+    call.reply.array("cursorsUnknown");
+    co_return Status::ok();
+}
+
+}  // namespace
+
+CommandTable cursorCommands() {
+    return {
+        {
+            .name = "getMore",
+            .aliases = {},
+            .help = "the next batch of a cursor",
+            .fields = {"collection", "batchSize", "term", "lastKnownCommittedOpTime"},
+            .handler = runGetMore,
+            .kind = OpKind::kGetMore,
+            .readOnly = true,
+            .inApiVersion1 = true,
+        },
+        {
+            .name = "killCursors",
+            .aliases = {},
+            .help = "end cursors",
+            .fields = {"cursors"},
+            .handler = runKillCursors,
+            .readOnly = true,
+            .inApiVersion1 = true,
+        },
+    };
+}
+
+}  // namespace freshet::command

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/command/crud/write_batch.h"
+#include "freshet/command/run/tables.h"
+#include "freshet/query/match.h"
+
+namespace freshet::command {
+namespace {
+
+StatusOr<query::DeleteRequest> parseStatement(bson::Document statement) {
+    Fields fields(statement, "delete.deletes");
+    fields.allowOnly({"q", "limit", "hint", "collation"});
+    fields.refuseCollation();
+    fields.required("q");
+    fields.required("limit");
+    const int64_t limit = fields.integer("limit", 0);
+    query::DeleteRequest request;
+    request.filter = bson::OwnedDocument(fields.object("q"));
+    request.hint = fields.hint();
+    request.justOne = limit == 1;
+    FRESHET_RETURN_IF_ERROR(fields.status());
+    if (limit != 0 && limit != 1) {
+        return invalid(
+            Reason::kFailedToParse,
+            "The limit field in delete objects must be 0 or 1. Got " + std::to_string(limit));
+    }
+    return request;
+}
+
+class Deletes final : public Statements {
+public:
+    Deletes(engine::Store& store, std::vector<query::DeleteRequest> requests)
+        : store_(store), requests_(std::move(requests)) {}
+
+    size_t count() const override { return requests_.size(); }
+    bool createsCollection(size_t) const override { return false; }
+    StatusOr<std::unique_ptr<query::WriteOp>> make(size_t i,
+                                                   catalog::CollectionRef collection) override {
+        if (collection != nullptr) {
+            return query::makeDelete(store_, std::move(collection), requests_[i]);
+        }
+        FRESHET_RETURN_IF_ERROR(query::Matcher::compile(requests_[i].filter.view()).status());
+        return std::unique_ptr<query::WriteOp>();
+    }
+    void succeeded(size_t, const query::WriteResult& result) override {
+        removed_ += result.matched;
+    }
+    int64_t removed() const { return removed_; }
+
+private:
+    engine::Store& store_;
+    std::vector<query::DeleteRequest> requests_;
+    int64_t removed_ = 0;
+};
+
+StatusOr<std::vector<query::DeleteRequest>> parseStatements(const Invocation& call) {
+    FRESHET_ASSIGN_OR_RETURN(std::vector<bson::Document> statements, call.documents("deletes"));
+    FRESHET_RETURN_IF_ERROR(checkBatchSize(statements.size()));
+    std::vector<query::DeleteRequest> requests;
+    requests.reserve(statements.size());
+    for (bson::Document statement : statements) {
+        FRESHET_ASSIGN_OR_RETURN(query::DeleteRequest request, parseStatement(statement));
+        requests.push_back(std::move(request));
+    }
+    return requests;
+}
+
+sync::Task<Status> runDelete(Invocation& call) {
+    StatusOr<std::string> collection = call.collectionName();
+    FRESHET_CO_RETURN_IF_ERROR(collection.status());
+    Fields fields(call.body(), "delete");
+    const bool isOrdered = fields.boolean("ordered", true);
+    fields.refuse({"let"});
+    FRESHET_CO_RETURN_IF_ERROR(fields.status());
+    StatusOr<std::vector<query::DeleteRequest>> requests = parseStatements(call);
+    FRESHET_CO_RETURN_IF_ERROR(requests.status());
+
+    Deletes deletes(call.services.store, std::move(*requests));
+    Status status = co_await runStatements(call, *collection, isOrdered, deletes);
+    call.reply.add("n", static_cast<int32_t>(deletes.removed()));
+    co_return status;
+}
+
+}  // namespace
+
+CommandTable deleteCommands() {
+    return {{
+        .name = "delete",
+        .aliases = {},
+        .help = "delete documents",
+        .fields = {"deletes", "ordered", "let"},
+        .handler = runDelete,
+        .kind = OpKind::kDelete,
+        .inApiVersion1 = true,
+    }};
+}
+
+}  // namespace freshet::command

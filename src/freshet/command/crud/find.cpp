@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+/// find and count: queries on one collection.
+#include "freshet/command/crud/cursor_reply.h"
+#include "freshet/command/run/tables.h"
+
+#include <limits>
+
+namespace freshet::command {
+namespace {
+
+struct FindCommand {
+    query::FindRequest request;
+    FirstBatch firstBatch;
+};
+
+StatusOr<FindCommand> parseFind(bson::Document body) {
+    Fields fields(body, "find");
+    FindCommand find;
+    find.request.filter = bson::OwnedDocument(fields.object("filter"));
+    find.request.projection = bson::OwnedDocument(fields.object("projection"));
+    find.request.sort = bson::OwnedDocument(fields.object("sort"));
+    find.request.hint = fields.hint();
+    find.request.skip = fields.integer("skip", 0, 0);
+    find.request.limit = fields.integer("limit", 0, 0);
+    find.request.allowDiskUse = fields.boolean("allowDiskUse", true);
+    find.firstBatch.batchSize = fields.integer("batchSize", kFirstBatchDocuments, 0);
+    find.firstBatch.isSingle = fields.boolean("singleBatch", false);
+    find.firstBatch.neverTimesOut = fields.boolean("noCursorTimeout", false);
+    fields.boolean("allowPartialResults", false);
+    fields.boolean("oplogReplay", false);
+    fields.refuse({"max", "min", "returnKey", "showRecordId", "tailable", "awaitData", "let"});
+    fields.refuseCollation();
+    FRESHET_RETURN_IF_ERROR(fields.status());
+    return find;
+}
+
+sync::Task<Status> runFind(Invocation& call) {
+    StatusOr<std::string> collection = call.collectionName();
+    FRESHET_CO_RETURN_IF_ERROR(collection.status());
+    StatusOr<FindCommand> find = parseFind(call.body());
+    FRESHET_CO_RETURN_IF_ERROR(find.status());
+    find->firstBatch.ns = call.ns(*collection);
+    StatusOr<std::unique_ptr<query::QueryCursor>> cursor =
+        query::makeFind(call.services.store,
+                        call.services.catalog.find(call.generic.db, *collection),
+                        std::move(find->request));
+    FRESHET_CO_RETURN_IF_ERROR(cursor.status());
+    co_return co_await replyWithFirstBatch(call, std::move(*cursor), std::move(find->firstBatch));
+}
+
+StatusOr<query::FindRequest> parseCount(bson::Document body) {
+    Fields fields(body, "count");
+    query::FindRequest request;
+    request.filter = bson::OwnedDocument(fields.object("query"));
+    request.hint = fields.hint();
+    request.skip = fields.integer("skip", 0, 0);
+    const int64_t limit = fields.integer("limit", 0, std::numeric_limits<int64_t>::min() + 1);
+    request.limit = limit < 0 ? -limit : limit;  // as old drivers asked for a single batch
+    fields.refuseCollation();
+    FRESHET_RETURN_IF_ERROR(fields.status());
+    return request;
+}
+
+sync::Task<Status> runCount(Invocation& call) {
+    StatusOr<std::string> collection = call.collectionName();
+    FRESHET_CO_RETURN_IF_ERROR(collection.status());
+    StatusOr<query::FindRequest> request = parseCount(call.body());
+    FRESHET_CO_RETURN_IF_ERROR(request.status());
+    StatusOr<std::unique_ptr<query::CountOp>> op =
+        query::CountOp::make(call.services.store,
+                             call.services.catalog.find(call.generic.db, *collection),
+                             std::move(*request));
+    FRESHET_CO_RETURN_IF_ERROR(op.status());
+    Status status = co_await drive(call, **op);
+    if (status.isOk() && call.generic.needsDurableRead) {
+        journal::Journal& journal = call.services.store.journal();
+        status = co_await waitUntilDurable(journal, journal.tailLsn());
+    }
+    FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+    const int64_t count = (*op)->count();
+    if (count <= std::numeric_limits<int32_t>::max()) {
+        call.reply.add("n", static_cast<int32_t>(count));
+    } else {
+        call.reply.add("n", count);
+    }
+    co_return Status::ok();
+}
+
+}  // namespace
+
+CommandTable findCommands() {
+    return {
+        {
+            .name = "find",
+            .aliases = {},
+            .help = "query for documents",
+            .fields =
+                {"filter",   "projection", "sort",         "hint",         "skip",
+                 "limit",    "batchSize",  "singleBatch",  "allowDiskUse", "noCursorTimeout",
+                 "tailable", "awaitData",  "collation",    "let",          "min",
+                 "max",      "returnKey",  "showRecordId", "oplogReplay",  "allowPartialResults"},
+            .handler = runFind,
+            .kind = OpKind::kQuery,
+            .readOnly = true,
+            .inApiVersion1 = true,
+            .takesReadConcern = true,
+        },
+        {
+            .name = "count",
+            .aliases = {},
+            .help = "count documents in a collection",
+            .fields = {"query", "limit", "skip", "hint", "collation", "fields"},
+            .handler = runCount,
+            .readOnly = true,
+            .inApiVersion1 = true,
+            .takesReadConcern = true,
+        },
+    };
+}
+
+}  // namespace freshet::command

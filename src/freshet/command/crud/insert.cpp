@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/command/crud/write_batch.h"
+#include "freshet/command/run/tables.h"
+
+namespace freshet::command {
+namespace {
+
+class Inserts final : public Statements {
+public:
+    Inserts(engine::Store& store, std::vector<bson::Document> documents)
+        : store_(store), documents_(std::move(documents)) {}
+
+    size_t count() const override { return documents_.size(); }
+    bool createsCollection(size_t) const override { return true; }
+    StatusOr<std::unique_ptr<query::WriteOp>> make(size_t i,
+                                                   catalog::CollectionRef collection) override {
+        return query::makeInsert(store_, std::move(collection), documents_[i]);
+    }
+    void succeeded(size_t, const query::WriteResult&) override { ++inserted_; }
+    int32_t inserted() const { return inserted_; }
+
+private:
+    engine::Store& store_;
+    std::vector<bson::Document> documents_;
+    int32_t inserted_ = 0;
+};
+
+sync::Task<Status> runInsert(Invocation& call) {
+    StatusOr<std::string> collection = call.collectionName();
+    FRESHET_CO_RETURN_IF_ERROR(collection.status());
+    Fields fields(call.body(), "insert");
+    const bool isOrdered = fields.boolean("ordered", true);
+    fields.boolean("bypassDocumentValidation", false);
+    fields.boolean("bypassEmptyTsReplacement", false);
+    FRESHET_CO_RETURN_IF_ERROR(fields.status());
+    StatusOr<std::vector<bson::Document>> documents = call.documents("documents");
+    FRESHET_CO_RETURN_IF_ERROR(documents.status());
+    FRESHET_CO_RETURN_IF_ERROR(checkBatchSize(documents->size()));
+
+    Inserts inserts(call.services.store, std::move(*documents));
+    Status status = co_await runStatements(call, *collection, isOrdered, inserts);
+    call.reply.add("n", inserts.inserted());
+    co_return status;
+}
+
+}  // namespace
+
+CommandTable insertCommands() {
+    return {{
+        .name = "insert",
+        .aliases = {},
+        .help = "insert documents",
+        .fields = {"documents", "ordered", "bypassDocumentValidation", "bypassEmptyTsReplacement"},
+        .handler = runInsert,
+        .kind = OpKind::kInsert,
+        .inApiVersion1 = true,
+    }};
+}
+
+}  // namespace freshet::command

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/query/update.h"
+
+#include "freshet/command/crud/write_batch.h"
+#include "freshet/command/run/tables.h"
+#include "freshet/query/match.h"
+
+namespace freshet::command {
+namespace {
+
+StatusOr<query::UpdateRequest> parseStatement(bson::Document statement) {
+    Fields fields(statement, "update.updates");
+    fields.allowOnly({"q", "u", "c", "multi", "upsert", "collation", "arrayFilters", "hint"});
+    fields.refuse({"c"});
+    fields.refuseCollation();
+    const bson::Element change = fields.required("u");
+    fields.required("q");
+    query::UpdateRequest request;
+    request.filter = bson::OwnedDocument(fields.object("q"));
+    request.arrayFilters = bson::OwnedDocument(fields.array("arrayFilters"));
+    request.hint = fields.hint();
+    request.multi = fields.boolean("multi", false);
+    request.upsert = fields.boolean("upsert", false);
+    FRESHET_RETURN_IF_ERROR(fields.status());
+    if (change.isArray()) {
+        return Status(Code::kUnsupported,
+                      "Updates by an aggregation pipeline are not supported by this server");
+    }
+    if (!change.isObject()) {
+        return invalid(Reason::kFailedToParse,
+                       "Update argument must be either an object or an array");
+    }
+    request.update = bson::OwnedDocument(change.document());
+    return request;
+}
+
+class Updates final : public Statements {
+public:
+    Updates(engine::Store& store, std::vector<query::UpdateRequest> requests)
+        : store_(store), requests_(std::move(requests)) {}
+
+    size_t count() const override { return requests_.size(); }
+    bool createsCollection(size_t i) const override { return requests_[i].upsert; }
+
+    StatusOr<std::unique_ptr<query::WriteOp>> make(size_t i,
+                                                   catalog::CollectionRef collection) override {
+        const query::UpdateRequest& request = requests_[i];
+        if (collection != nullptr) {
+            return query::makeUpdate(store_, std::move(collection), request);
+        }
+        FRESHET_RETURN_IF_ERROR(query::Matcher::compile(request.filter.view()).status());
+        FRESHET_RETURN_IF_ERROR(
+            query::UpdateProgram::compile(request.update.view(), request.arrayFilters.view())
+                .status());
+        return std::unique_ptr<query::WriteOp>();
+    }
+
+    void succeeded(size_t i, const query::WriteResult& result) override {
+        matched_ += result.matched;
+        modified_ += result.modified;
+        if (result.upserted) {
+            ++matched_;
+            auto entry = upserted_.object(upserted_.nextIndex());
+            entry.add("index", static_cast<int32_t>(i));
+            entry.addAs("_id", result.upsertedId.view().find("_id"));
+            hasUpserted_ = true;
+        }
+    }
+
+    void report(bson::Builder* reply) {
+        reply->add("n", static_cast<int32_t>(matched_));
+        reply->add("nModified", static_cast<int32_t>(modified_));
+        if (hasUpserted_) {
+            const std::string bytes = upserted_.finish();
+            reply->addArray("upserted", bson::Document(bytes.data()));
+        }
+    }
+
+private:
+    engine::Store& store_;
+    std::vector<query::UpdateRequest> requests_;
+    int64_t matched_ = 0;
+    int64_t modified_ = 0;
+    bson::Builder upserted_;
+    bool hasUpserted_ = false;
+};
+
+StatusOr<std::vector<query::UpdateRequest>> parseStatements(const Invocation& call) {
+    FRESHET_ASSIGN_OR_RETURN(std::vector<bson::Document> statements, call.documents("updates"));
+    FRESHET_RETURN_IF_ERROR(checkBatchSize(statements.size()));
+    std::vector<query::UpdateRequest> requests;
+    requests.reserve(statements.size());
+    for (bson::Document statement : statements) {
+        FRESHET_ASSIGN_OR_RETURN(query::UpdateRequest request, parseStatement(statement));
+        requests.push_back(std::move(request));
+    }
+    return requests;
+}
+
+sync::Task<Status> runUpdate(Invocation& call) {
+    StatusOr<std::string> collection = call.collectionName();
+    FRESHET_CO_RETURN_IF_ERROR(collection.status());
+    Fields fields(call.body(), "update");
+    const bool isOrdered = fields.boolean("ordered", true);
+    fields.boolean("bypassDocumentValidation", false);
+    fields.boolean("bypassEmptyTsReplacement", false);
+    fields.refuse({"let"});
+    FRESHET_CO_RETURN_IF_ERROR(fields.status());
+    StatusOr<std::vector<query::UpdateRequest>> requests = parseStatements(call);
+    FRESHET_CO_RETURN_IF_ERROR(requests.status());
+
+    Updates updates(call.services.store, std::move(*requests));
+    Status status = co_await runStatements(call, *collection, isOrdered, updates);
+    updates.report(&call.reply);
+    co_return status;
+}
+
+}  // namespace
+
+CommandTable updateCommands() {
+    return {{
+        .name = "update",
+        .aliases = {},
+        .help = "update documents",
+        .fields =
+            {"updates", "ordered", "let", "bypassDocumentValidation", "bypassEmptyTsReplacement"},
+        .handler = runUpdate,
+        .kind = OpKind::kUpdate,
+        .inApiVersion1 = true,
+    }};
+}
+
+}  // namespace freshet::command

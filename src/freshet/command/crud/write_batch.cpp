@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/command/crud/write_batch.h"
+
+#include "freshet/command/error_map.h"
+
+#include <algorithm>
+
+namespace freshet::command {
+namespace {
+
+/// A collection that is dropped again and again under a writer makes the write fail after these.
+constexpr int kDropRacesMax = 16;
+/// Texts are left out behind this much, so that errors of a full batch fit in a reply.
+constexpr size_t kErrorTextBytesMax = 1u << 20;
+
+bool wasDropped(const Status& status) {
+    return status.code() == Code::kCancelled && status.reason() == Reason::kNamespaceNotFound;
+}
+
+/// Errors of the server or of the command as a whole, not of one statement.
+bool endsCommand(const Status& status) {
+    switch (status.code()) {
+        case Code::kIo:
+        case Code::kCorruption:
+        case Code::kUnavailable:
+        case Code::kTimeout:
+        case Code::kCancelled:
+            return true;
+        default:
+            return false;
+    }
+}
+
+class WriteErrors {
+public:
+    void add(size_t index, const Status& status, const bson::OwnedDocument& info) {
+        const bool isBrief = errors_.size() > kErrorTextBytesMax;
+        auto error = errors_.object(errors_.nextIndex());
+        error.add("index", static_cast<int32_t>(index));
+        error.add("code", wireErrorOf(status).code);
+        if (!isBrief) {
+            error.addFields(info.view());
+        }
+        error.add("errmsg", isBrief ? std::string_view() : status.text());
+        ++count_;
+    }
+    void addTo(bson::Builder* reply) {
+        if (count_ != 0) {
+            const std::string bytes = errors_.finish();
+            reply->addArray("writeErrors", bson::Document(bytes.data()));
+        }
+    }
+
+private:
+    bson::Builder errors_;
+    size_t count_ = 0;
+};
+
+/// How one statement ended.
+struct Outcome {
+    Status status;
+    journal::Lsn lsn = 0;
+    bson::OwnedDocument errorInfo;
+};
+
+sync::Task<Outcome> runStatement(Invocation& call,
+                                 const std::string& collection,
+                                 size_t i,
+                                 Statements& statements) {
+    Outcome outcome;
+    for (int attempt = 0; attempt < kDropRacesMax; ++attempt) {
+        catalog::CollectionRef found = call.services.catalog.find(call.generic.db, collection);
+        if (found == nullptr && statements.createsCollection(i)) {
+            outcome.status = co_await ensureCollection(call, collection);
+            if (!outcome.status.isOk()) {
+                co_return outcome;
+            }
+            found = call.services.catalog.find(call.generic.db, collection);
+            if (found == nullptr) {
+                continue;
+            }
+        }
+        StatusOr<std::unique_ptr<query::WriteOp>> op = statements.make(i, std::move(found));
+        if (!op.isOk() || *op == nullptr) {
+            outcome.status = op.status();
+            co_return outcome;
+        }
+        outcome.status = (*op)->run();
+        if (outcome.status.isWouldBlock()) {
+            outcome.status = co_await drive(call, **op);
+        }
+        outcome.lsn = std::max(outcome.lsn, (*op)->commitLsn());
+        if (wasDropped(outcome.status)) {
+            continue;
+        }
+        if (outcome.status.isOk()) {
+            statements.succeeded(i, (*op)->result());
+        } else {
+            outcome.errorInfo = (*op)->errorInfo();
+        }
+        co_return outcome;
+    }
+    outcome.status = Status(
+        Code::kConflict, Reason::kWriteConflict, "the collection is dropped again and again");
+    co_return outcome;
+}
+
+}  // namespace
+
+Status checkBatchSize(size_t count) {
+    if (count >= 1 && count <= kWriteBatchMax) {
+        return Status::ok();
+    }
+    return invalid(Reason::kInvalidLength,
+                   "Write batch sizes must be between 1 and " + std::to_string(kWriteBatchMax) +
+                       ". Got " + std::to_string(count) + " operations.");
+}
+
+sync::Task<Status> runStatements(Invocation& call,
+                                 const std::string& collection,
+                                 bool isOrdered,
+                                 Statements& statements) {
+    WriteErrors errors;
+    Pacer pacer;
+    journal::Lsn newest = 0;
+    call.services.counters.add(call.client.connectionId, call.command.kind, statements.count());
+    for (size_t i = 0; i < statements.count(); ++i) {
+        if (pacer.isDue()) {
+            FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());
+            co_await sync::wait(sync::WaitToken::completed());
+        }
+        Outcome outcome = co_await runStatement(call, collection, i, statements);
+        newest = std::max(newest, outcome.lsn);
+        if (outcome.status.isOk()) {
+            continue;
+        }
+        if (endsCommand(outcome.status)) {
+            co_return outcome.status;
+        }
+        errors.add(i, outcome.status, outcome.errorInfo);
+        if (isOrdered) {
+            break;
+        }
+    }
+    errors.addTo(&call.reply);
+    co_return co_await waitForDurability(call, newest);
+}
+
+sync::Task<Status> ensureCollection(Invocation& call, const std::string& collection) {
+    std::unique_ptr<catalog::Change> change =
+        call.services.catalog.createCollection(call.generic.db, collection, {}, true);
+    // No wait for the disk: the write that follows has a later LSN and waits for both.
+    Status status = change->run();
+    while (status.isWouldBlock()) {
+        co_await sync::wait(change->token());
+        status = change->run();
+    }
+    // Someone else's create with options of its own was first: it is there, all the same.
+    co_return status.code() == Code::kExists ? Status::ok() : status;
+}
+
+}  // namespace freshet::command

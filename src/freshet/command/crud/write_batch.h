@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What insert, update and delete have in common: a list of statements run in order, each an
+/// operation of query's, errors gathered by index, one wait for durability at the end.
+#pragma once
+
+#include "freshet/command/run/invocation.h"
+#include "freshet/query/write.h"
+
+#include <memory>
+#include <string>
+
+namespace freshet::command {
+
+/// The statements of one command.
+class Statements {
+public:
+    virtual ~Statements() = default;
+    virtual size_t count() const = 0;
+    /// True when statement `i` may add a document, so that the collection must exist.
+    virtual bool createsCollection(size_t i) const = 0;
+    /// Null when there is nothing to do: `collection` is null then, and the statement was checked.
+    virtual StatusOr<std::unique_ptr<query::WriteOp>> make(size_t i,
+                                                           catalog::CollectionRef collection) = 0;
+    virtual void succeeded(size_t i, const query::WriteResult& result) = 0;
+};
+
+/// InvalidLength unless 1 <= count <= kWriteBatchMax.
+Status checkBatchSize(size_t count);
+
+/// Runs the statements and adds writeErrors to the reply when there are any. A status that is not
+/// ok is the whole command's: what was written stays, unacknowledged.
+sync::Task<Status> runStatements(Invocation& call,
+                                 const std::string& collection,
+                                 bool isOrdered,
+                                 Statements& statements);
+
+/// Creates the collection unless it is there.
+sync::Task<Status> ensureCollection(Invocation& call, const std::string& collection);
+
+}  // namespace freshet::command

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Small facts about the server, and its end: ping, buildInfo, getCmdLineOpts, hostInfo,
+/// whatsmyuri, listCommands, shutdown.
+#include "freshet/command/run/invocation.h"
+#include "freshet/command/run/tables.h"
+#include "freshet/platform/clock.h"
+#include "freshet/platform/thread.h"
+
+namespace freshet::command {
+namespace {
+
+sync::Task<Status> runPing(Invocation&) {
+    co_return Status::ok();
+}
+
+/// "7.0.0" as [7, 0, 0, 0].
+void addVersionArray(std::string_view version, bson::Builder* reply) {
+    auto parts = reply->array("versionArray");
+    int32_t number = 0;
+    for (char c : version) {
+        if (c == '.') {
+            parts.push(number);
+            number = 0;
+        } else {
+            number = number * 10 + (c - '0');
+        }
+    }
+    parts.push(number).push(int32_t{0});
+}
+
+sync::Task<Status> runBuildInfo(Invocation& call) {
+    const ServerFacts& facts = call.services.facts;
+    bson::Builder& reply = call.reply;
+    reply.add("version", facts.version).add("gitVersion", "freshet-" + facts.freshetVersion);
+    reply.add("freshetVersion", facts.freshetVersion);
+    reply.array("modules");
+    addVersionArray(facts.version, &reply);
+    reply.add("allocator", "system").add("javascriptEngine", "none");
+    reply.add("bits", int32_t{64});
+#ifdef FRESHET_DEBUG
+    reply.add("debug", true);
+#else
+    reply.add("debug", false);
+#endif
+    reply.add("maxBsonObjectSize", static_cast<int32_t>(bson::kDocumentBytesMax));
+    reply.array("storageEngines").push("freshet");
+    co_return Status::ok();
+}
+
+sync::Task<Status> runGetCmdLineOpts(Invocation& call) {
+    {
+        auto argv = call.reply.array("argv");
+        for (const std::string& argument : call.services.facts.argv) {
+            argv.push(argument);
+        }
+    }
+    call.reply.add("parsed", call.services.facts.parsedOptions.view());
+    co_return Status::ok();
+}
+
+sync::Task<Status> runHostInfo(Invocation& call) {
+    {
+        auto system = call.reply.object("system");
+        system.add("currentTime", bson::Date{platform::wallMillis()});
+        system.add("hostname", platform::hostName()).add("cpuAddrSize", int32_t{64});
+        system.add("numCores", static_cast<int32_t>(platform::coreCount()));
+    }
+    call.reply.object("os").add("type", "Linux");
+    call.reply.object("extra");
+    co_return Status::ok();
+}
+
+sync::Task<Status> runWhatsMyUri(Invocation& call) {
+    call.reply.add("you", call.client.remote);
+    co_return Status::ok();
+}
+
+void describe(const Command& command, bson::Builder* out) {
+    auto entry = out->object(command.name);
+    entry.add("help", command.help);
+    {
+        auto aliases = entry.array("aliases");
+        for (std::string_view alias : command.aliases) {
+            aliases.push(alias);
+        }
+    }
+    {
+        auto versions = entry.array("apiVersions");
+        if (command.inApiVersion1) {
+            versions.push("1");
+        }
+    }
+    entry.array("deprecatedApiVersions");
+    entry.add("requiresAuth", !command.allowedBeforeAuth);
+    entry.add("secondaryOk", command.readOnly).add("adminOnly", command.adminOnly);
+}
+
+sync::Task<Status> runListCommands(Invocation& call) {
+    auto list = call.reply.object("commands");
+    for (const Command& command : call.services.registry.commands()) {
+        describe(command, &list);
+    }
+    co_return Status::ok();
+}
+
+bool isLocal(std::string_view remote) {
+    return remote.starts_with("127.") || remote.starts_with("[::1]") || remote.starts_with("::1");
+}
+
+sync::Task<Status> runShutdown(Invocation& call) {
+    if (!isLocal(call.client.remote)) {
+        co_return invalid(Reason::kUnauthorized,
+                          "shutdown must run from localhost when running db without auth");
+    }
+    if (!call.services.facts.requestShutdown) {
+        co_return Status(Code::kUnsupported, "this server cannot be shut down by a command");
+    }
+    call.services.facts.requestShutdown();
+    call.endsSession = true;
+    co_return Status::ok();
+}
+
+}  // namespace
+
+CommandTable serverCommands() {
+    return {
+        {
+            .name = "ping",
+            .aliases = {},
+            .help = "answer",
+            .fields = {},
+            .handler = runPing,
+            .allowedBeforeAuth = true,
+            .readOnly = true,
+            .inApiVersion1 = true,
+        },
+        {
+            .name = "buildInfo",
+            .aliases = {"buildinfo"},
+            .help = "version and build",
+            .fields = {},
+            .handler = runBuildInfo,
+            .allowedBeforeAuth = true,
+            .readOnly = true,
+        },
+        {
+            .name = "getCmdLineOpts",
+            .aliases = {},
+            .help = "the command line as given and as understood",
+            .fields = {},
+            .handler = runGetCmdLineOpts,
+            .adminOnly = true,
+            .readOnly = true,
+        },
+        {
+            .name = "hostInfo",
+            .aliases = {},
+            .help = "the machine",
+            .fields = {},
+            .handler = runHostInfo,
+            .readOnly = true,
+        },
+        {
+            .name = "whatsmyuri",
+            .aliases = {},
+            .help = "the client's address as the server sees it",
+            .fields = {},
+            .handler = runWhatsMyUri,
+            .allowedBeforeAuth = true,
+            .readOnly = true,
+        },
+        {
+            .name = "listCommands",
+            .aliases = {},
+            .help = "this list",
+            .fields = {},
+            .handler = runListCommands,
+            .allowedBeforeAuth = true,
+            .readOnly = true,
+        },
+        {
+            .name = "shutdown",
+            .aliases = {},
+            .help = "end the server",
+            .fields = {"force", "timeoutSecs"},
+            .handler = runShutdown,
+            .adminOnly = true,
+            .readOnly = true,
+        },
+    };
+}
+
+}  // namespace freshet::command

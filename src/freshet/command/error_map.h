@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The wire's error codes: the one place that knows their numbers and spelling. Pure; any thread.
+#pragma once
+
+#include "freshet/base/status.h"
+
+#include <cstdint>
+#include <string_view>
+
+namespace freshet::command {
+
+struct WireError {
+    int32_t code = 0;
+    std::string_view name;  // "Location40415" for codes that have no name of their own
+};
+
+/// REQUIRES: reason is a real one, neither kNone nor kCount_.
+WireError wireErrorOf(Reason reason);
+/// REQUIRES: not ok. By the reason; by the code where there is none.
+WireError wireErrorOf(const Status& status);
+
+}  // namespace freshet::command

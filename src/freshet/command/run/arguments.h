@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Generic arguments: what every command accepts besides its own fields ($db, lsid, writeConcern,
+/// maxTimeMS ...), checked and reduced to what the server acts on. Pure; any thread.
+#pragma once
+
+#include "freshet/command/registry.h"
+#include "freshet/wire/message.h"
+
+#include <string>
+
+namespace freshet::command {
+
+struct GenericArguments {
+    std::string db;
+    /// A write is acknowledged when it is on stable storage; false: when it is in the log buffer.
+    bool waitsForDisk = true;
+    /// Read concern majority and stronger: what was read must be durable before the reply.
+    bool needsDurableRead = false;
+    uint64_t deadlineNanos = 0;  // on platform::monotonicNanos(); 0: none
+    std::string lsid;            // bytes of the session's document; empty: none
+};
+
+bool isGenericArgument(std::string_view name);
+
+/// Checks the generic arguments, and that the body has no field the command does not know.
+StatusOr<GenericArguments> parseArguments(const Command& command, const wire::Request& request);
+
+}  // namespace freshet::command

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/command/run/cursors.h"
+
+#include "freshet/platform/clock.h"
+#include "freshet/platform/thread.h"
+
+#include <iterator>
+
+namespace freshet::command {
+namespace {
+
+constexpr uint64_t kSweepEveryNanos = 60ull * 1'000'000'000;
+
+Status notFound(int64_t id) {
+    return Status(
+        Code::kNotFound, Reason::kCursorNotFound, "cursor id " + std::to_string(id) + " not found");
+}
+
+}  // namespace
+
+// Dead cursors are moved out and destroyed after the mutex is free: they may hold much memory.
+
+StatusOr<int64_t> CursorRegistry::add(ClientCursor cursor) {
+    std::vector<ClientCursor> dead;
+    std::lock_guard<std::mutex> lock(mutex_);
+    endIdle(&dead);
+    if (entries_.size() >= kOpenCursorsMax) {
+        return Status(Code::kLimit, "Too many open cursors");
+    }
+    // Random, so that a client that confuses servers or restarts cannot meet another's cursor.
+    int64_t id = 0;
+    while (id == 0 || entries_.contains(id)) {
+        id = static_cast<int64_t>(platform::randomSeed() >> 1);
+    }
+    cursor.id = id;
+    entries_.emplace(id, Entry{std::move(cursor), platform::monotonicNanos(), false, false});
+    return id;
+}
+
+StatusOr<ClientCursor> CursorRegistry::checkOut(int64_t id, const std::string& ns) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto found = entries_.find(id);
+    if (found == entries_.end() || found->second.isKilled) {
+        return notFound(id);
+    }
+    Entry& entry = found->second;
+    if (entry.cursor.ns != ns) {
+        return invalid(Reason::kUnauthorized,
+                       "Requested getMore on namespace '" + ns +
+                           "', but cursor belongs to a different namespace " + entry.cursor.ns);
+    }
+    if (entry.isCheckedOut) {
+        return invalid(Reason::kCursorInUse,
+                       "cursor id " + std::to_string(id) + " is already in use");
+    }
+    entry.isCheckedOut = true;
+    ClientCursor out;
+    out.id = id;
+    out.ns = entry.cursor.ns;
+    out.lsid = entry.cursor.lsid;
+    out.neverTimesOut = entry.cursor.neverTimesOut;
+    out.needsDurableRead = entry.cursor.needsDurableRead;
+    out.cursor = std::move(entry.cursor.cursor);
+    return out;
+}
+
+void CursorRegistry::checkIn(ClientCursor cursor) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto found = entries_.find(cursor.id);
+    invariant(found != entries_.end() && found->second.isCheckedOut);
+    Entry& entry = found->second;
+    if (entry.isKilled) {
+        entries_.erase(found);
+        return;
+    }
+    entry.cursor.cursor = std::move(cursor.cursor);
+    entry.isCheckedOut = false;
+    entry.idleSinceNanos = platform::monotonicNanos();
+}
+
+void CursorRegistry::forget(int64_t id) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    entries_.erase(id);
+}
+
+bool CursorRegistry::isKilled(int64_t id) const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto found = entries_.find(id);
+    return found == entries_.end() || found->second.isKilled;
+}
+
+bool CursorRegistry::kill(int64_t id, const std::string& ns) {
+    std::vector<ClientCursor> dead;
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto found = entries_.find(id);
+    if (found == entries_.end() || found->second.isKilled || found->second.cursor.ns != ns) {
+        return false;
+    }
+    kill(found, &dead);
+    return true;
+}
+
+void CursorRegistry::killSessions(const std::unordered_set<std::string>& lsids) {
+    std::vector<ClientCursor> dead;
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (auto entry = entries_.begin(); entry != entries_.end();) {
+        entry = lsids.contains(entry->second.cursor.lsid) ? kill(entry, &dead) : std::next(entry);
+    }
+}
+
+void CursorRegistry::killAll() {
+    std::vector<ClientCursor> dead;
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (auto entry = entries_.begin(); entry != entries_.end();) {
+        entry = kill(entry, &dead);
+    }
+}
+
+size_t CursorRegistry::openCount() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return entries_.size();
+}
+
+CursorRegistry::Entries::iterator CursorRegistry::kill(Entries::iterator entry,
+                                                       std::vector<ClientCursor>* dead) {
+    if (entry->second.isCheckedOut) {
+        entry->second.isKilled = true;
+        return std::next(entry);
+    }
+    dead->push_back(std::move(entry->second.cursor));
+    return entries_.erase(entry);
+}
+
+void CursorRegistry::endIdle(std::vector<ClientCursor>* dead) {
+    const uint64_t now = platform::monotonicNanos();
+    if (now - lastSweepNanos_ < kSweepEveryNanos) {
+        return;
+    }
+    lastSweepNanos_ = now;
+    for (auto entry = entries_.begin(); entry != entries_.end();) {
+        const Entry& it = entry->second;
+        const bool isOver = !it.isCheckedOut && !it.cursor.neverTimesOut &&
+                            now - it.idleSinceNanos > kCursorIdleMsMax * 1'000'000;
+        entry = isOver ? kill(entry, dead) : std::next(entry);
+    }
+}
+
+}  // namespace freshet::command

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/command/run/invocation.h"
+
+#include "freshet/platform/clock.h"
+
+namespace freshet::command {
+namespace {
+
+constexpr int kStepsMax = 128;
+constexpr uint64_t kSliceNanos = 500'000;
+
+}  // namespace
+
+Status Invocation::checkInterrupt() const {
+    // [shutdown.seen] ORDER relaxed: only the flag itself counts; who misses it now sees it at the
+    // next wait.
+    if (services.isShuttingDown.load(sync::kRelaxed)) {
+        return Status(Code::kCancelled, Reason::kInterruptedAtShutdown, "interrupted at shutdown");
+    }
+    if (generic.deadlineNanos != 0 && platform::monotonicNanos() > generic.deadlineNanos) {
+        return Status(Code::kTimeout, Reason::kMaxTimeMsExpired, "operation exceeded time limit");
+    }
+    return Status::ok();
+}
+
+StatusOr<std::string> Invocation::collectionName() const {
+    const bson::Element first = *body().begin();
+    if (!first.isString()) {
+        return badValue("collection name has invalid type " +
+                        std::string(bson::typeName(first.type())));
+    }
+    FRESHET_RETURN_IF_ERROR(catalog::checkNames(generic.db, first.stringValue()));
+    return std::string(first.stringValue());
+}
+
+StatusOr<std::vector<bson::Document>> Invocation::documents(std::string_view field) const {
+    for (const wire::Sequence& sequence : request.sequences) {
+        if (sequence.name == field) {
+            return sequence.documents;
+        }
+    }
+    Fields fields(body(), command.name);
+    fields.required(field);
+    std::vector<bson::Document> result = fields.objects(field);
+    FRESHET_RETURN_IF_ERROR(fields.status());
+    return result;
+}
+
+sync::Task<Status> driveChange(Invocation& call, catalog::Change& change) {
+    Status status = change.run();
+    while (status.isWouldBlock()) {
+        co_await sync::wait(change.token());
+        status = change.run();
+    }
+    if (status.isOk()) {
+        status = co_await waitForDurability(call, change.commitLsn());
+    }
+    co_return status;
+}
+
+sync::Task<Status> waitForDurability(Invocation& call, journal::Lsn lsn) {
+    if (lsn == 0 || !call.generic.waitsForDisk) {
+        co_return Status::ok();
+    }
+    co_return co_await waitUntilDurable(call.services.store.journal(), lsn);
+}
+
+sync::Task<Status> waitUntilDurable(journal::Journal& journal, journal::Lsn lsn) {
+    while (true) {
+        sync::WaitToken token;
+        Status status = journal.durable(lsn, &token);
+        if (!status.isWouldBlock()) {
+            co_return status;
+        }
+        co_await sync::wait(token);
+    }
+}
+
+Pacer::Pacer() : startNanos_(platform::monotonicNanos()) {}
+
+bool Pacer::isDue() {
+    ++steps_;
+    const uint64_t now = platform::monotonicNanos();
+    if (steps_ < kStepsMax && now - startNanos_ < kSliceNanos) {
+        return false;
+    }
+    steps_ = 0;
+    startNanos_ = now;
+    return true;
+}
+
+}  // namespace freshet::command

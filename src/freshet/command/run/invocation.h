@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Invocation: one command from its request to its reply, and the helpers that every handler is
+/// made of: driving an operation that may have to wait, and waiting for durability. Belongs to the
+/// connection's executor.
+#pragma once
+
+#include "freshet/command/run/arguments.h"
+#include "freshet/command/run/fields.h"
+#include "freshet/command/run/services.h"
+#include "freshet/wire/message.h"
+
+/// Leaves the coroutine with the status of `expr` unless it is ok.
+#define FRESHET_CO_RETURN_IF_ERROR(expr)                           \
+    do {                                                           \
+        if (::freshet::Status status_ = (expr); !status_.isOk()) { \
+            co_return status_;                                     \
+        }                                                          \
+    } while (false)
+
+namespace freshet::command {
+
+struct Invocation {
+    Services& services;
+    const ClientFacts& client;
+    const Command& command;
+    const wire::Request& request;
+    GenericArguments generic;
+    bson::Builder reply;
+    bool hasOpenCursor = false;  // the reply names a cursor that can be asked for more
+    bool isExhaust = false;      // this reply announces another one without a request
+    bool endsSession = false;    // close the connection instead of replying
+
+    bson::Document body() const { return request.body; }
+    /// kTimeout or kCancelled when the command should not go on.
+    Status checkInterrupt() const;
+    /// `db.collection`, from the command's first field. An error unless it names a collection.
+    StatusOr<std::string> collectionName() const;
+    std::string ns(std::string_view collection) const {
+        return generic.db + "." + std::string(collection);
+    }
+    /// The documents of a kind-1 section or of the array in the body.
+    StatusOr<std::vector<bson::Document>> documents(std::string_view field) const;
+};
+
+/// Calls op.run() until it returns something else than WouldBlock, waiting in between.
+template <typename Op>
+sync::Task<Status> drive(Invocation& call, Op& op) {
+    while (true) {
+        Status status = op.run();
+        if (!status.isWouldBlock()) {
+            co_return status;
+        }
+        FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());
+        co_await sync::wait(op.token());
+    }
+}
+
+/// Drives a definition change to its end, whatever the deadline says: a half-made one helps nobody.
+/// Then waits as the write concern demands.
+sync::Task<Status> driveChange(Invocation& call, catalog::Change& change);
+
+/// Waits until everything up to `lsn` is on stable storage.
+sync::Task<Status> waitUntilDurable(journal::Journal& journal, journal::Lsn lsn);
+
+/// Waits until the commit at `lsn` may be acknowledged. 0: nothing to wait for.
+sync::Task<Status> waitForDurability(Invocation& call, journal::Lsn lsn);
+
+/// Lets other sessions run when a command has had the thread for long.
+class Pacer {
+public:
+    Pacer();
+    /// True when it is time for `co_await sync::wait(sync::WaitToken::completed())`. Starts anew.
+    bool isDue();
+
+private:
+    uint64_t startNanos_;
+    int steps_ = 0;
+};
+
+}  // namespace freshet::command

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The parts of the registry: each closet's files bring their commands. A new file of commands adds
+/// one line here and one in registry.cpp.
+#pragma once
+
+#include "freshet/command/registry.h"
+
+namespace freshet::command {
+
+using CommandTable = std::vector<Command>;
+
+CommandTable insertCommands();
+CommandTable updateCommands();
+CommandTable deleteCommands();
+CommandTable findCommands();
+CommandTable aggregateCommands();
+CommandTable cursorCommands();
+CommandTable collectionCommands();
+CommandTable indexCommands();
+CommandTable listCommands();
+CommandTable helloCommands();
+CommandTable parameterCommands();
+CommandTable sessionCommands();
+CommandTable statusCommands();
+CommandTable serverCommands();
+
+}  // namespace freshet::command
