@@ -22,16 +22,15 @@ void appendKeyForm(const Element& value, bool descending, std::string* key, std:
 void appendKeyFormMin(std::string* key);
 void appendKeyFormMax(std::string* key);
 
-/// Bounds of the forms of all values of the same canonical class as `type` (undefined and null
-/// are classes of their own), in either direction: below all of them, above all of them.
-/// Comparisons like {$gt: 5} match only within. NaN counts as the lowest number, and so lies
-/// within.
+/// Bounds of all values of the same canonical class as `type` (undefined and null are classes of
+/// their own): in the order of values, Low is below all of them and High above. Comparisons like
+/// {$gt: 5} match only within. NaN counts as the lowest number, and so lies within.
 void appendClassLow(Type type, bool descending, std::string* key);
 void appendClassHigh(Type type, bool descending, std::string* key);
 
 /// Restores values from a key made by appendKeyForm. `descending[i]` as it was given then. The
-/// result has fields named "0", "1", ... and may be followed in the key by other bytes.
-/// kCorruption when the bytes are not a key form, or not of these type bits.
+/// result has fields named "0", "1", ... The key may go on with other bytes. kCorruption when it
+/// does not start with key forms, or with none of these type bits.
 StatusOr<OwnedDocument> restoreKeyForm(ByteView key,
                                        ByteView typeBits,
                                        const std::vector<bool>& descending);

@@ -41,7 +41,7 @@ bool unescape(std::string* text) {
 /// Reads one value after the other; false means corruption. Without a builder it only skips.
 class Decoder {
 public:
-    Decoder(Reader& key, Reader& typeBits) : key_(key), typeBits_(typeBits) {}
+    Decoder(Reader& key, TypeBitsReader& typeBits) : key_(key), typeBits_(typeBits) {}
 
     bool value(std::string_view name, Builder* out, int nesting) {
         uint8_t classByte = 0;
@@ -105,10 +105,9 @@ private:
         if (out == nullptr) {
             return key_.untilEnd(nullptr);
         }
-        uint8_t symbol = 0;
+        uint8_t symbol = typeBits_.byte();
         std::string text;
-        if (!escaped(&text) || (!typeBits_.atEnd() && !typeBits_.byte(&symbol)) ||
-            symbol > kBitsSymbol) {
+        if (!escaped(&text) || symbol > kBitsSymbol) {
             return false;
         }
         if (symbol == 0) {
@@ -273,7 +272,7 @@ private:
     }
 
     Reader& key_;
-    Reader& typeBits_;
+    TypeBitsReader& typeBits_;
 };
 
 }  // namespace
@@ -282,7 +281,7 @@ StatusOr<OwnedDocument> restoreKeyForm(ByteView key,
                                        ByteView typeBits,
                                        const std::vector<bool>& descending) {
     Reader keyReader(key);
-    Reader bitsReader(typeBits);
+    TypeBitsReader bitsReader(typeBits);
     Decoder decoder(keyReader, bitsReader);
     Builder builder;
     for (bool complemented : descending) {
@@ -298,7 +297,7 @@ StatusOr<size_t> keyFormPrefixBytes(ByteView key,
                                     size_t values,
                                     const std::vector<bool>& descending) {
     Reader keyReader(key);
-    Reader bitsReader(ByteView{});
+    TypeBitsReader bitsReader(ByteView{});
     Decoder decoder(keyReader, bitsReader);
     for (size_t i = 0; i < values; ++i) {
         keyReader.setComplemented(i < descending.size() && descending[i]);

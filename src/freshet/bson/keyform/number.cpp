@@ -211,14 +211,9 @@ int64_t integerOf(const Parts& parts) {
     return parts.negative ? -magnitude : magnitude;
 }
 
-/// Adds what key and type bits say together; false when the type bits are cut or unknown.
-bool addNumber(const Parts& parts, Reader& typeBits, Builder& out) {
-    uint8_t bits = 0;
-    if (!typeBits.atEnd() && !typeBits.byte(&bits)) {
-        return false;
-    }
-    std::string raw;
-    switch (static_cast<NumberBits>(bits)) {
+/// Adds what key and type bits say together; false when the type bits are unknown.
+bool addNumber(const Parts& parts, TypeBitsReader& typeBits, Builder& out) {
+    switch (static_cast<NumberBits>(typeBits.byte())) {
         case NumberBits::kInt32:
             out.add("", static_cast<int32_t>(integerOf(parts)));
             return true;
@@ -232,16 +227,10 @@ bool addNumber(const Parts& parts, Reader& typeBits, Builder& out) {
             out.add("", -0.0);
             return true;
         case NumberBits::kNanDouble:
-            if (!typeBits.bytes(8, &raw)) {
-                return false;
-            }
-            out.addRaw("", Type::kDouble, raw);
+            out.addRaw("", Type::kDouble, typeBits.bytes(8));
             return true;
         case NumberBits::kDecimal:
-            if (!typeBits.bytes(16, &raw)) {
-                return false;
-            }
-            out.addRaw("", Type::kDecimal, raw);
+            out.addRaw("", Type::kDecimal, typeBits.bytes(16));
             return true;
     }
     return false;
@@ -274,8 +263,11 @@ bool skipNumber(uint8_t classByte, Reader& reader) {
     return readNumber(classByte, reader, &parts);
 }
 
-bool restoreNumber(
-    uint8_t classByte, Reader& reader, Reader& typeBits, std::string_view name, Builder& out) {
+bool restoreNumber(uint8_t classByte,
+                   Reader& reader,
+                   TypeBitsReader& typeBits,
+                   std::string_view name,
+                   Builder& out) {
     std::string form(1, static_cast<char>(classByte));
     Parts parts;
     Reader lookahead = reader;

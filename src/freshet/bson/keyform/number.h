@@ -29,7 +29,10 @@ void appendNumber(const Element& number, std::string* key, std::string* typeBits
 bool skipNumber(uint8_t classByte, Reader& reader);
 
 /// The same, and adds the number to `out`. False when key and type bits do not belong together.
-bool restoreNumber(
-    uint8_t classByte, Reader& reader, Reader& typeBits, std::string_view name, Builder& out);
+bool restoreNumber(uint8_t classByte,
+                   Reader& reader,
+                   TypeBitsReader& typeBits,
+                   std::string_view name,
+                   Builder& out);
 
 }  // namespace freshet::bson::keyform

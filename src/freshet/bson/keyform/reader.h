@@ -18,10 +18,9 @@ public:
     void setComplemented(bool complemented) { mask_ = complemented ? 0xff : 0; }
     void flip() { mask_ ^= 0xff; }
     size_t position() const { return at_; }
-    bool atEnd() const { return at_ == bytes_.size(); }
 
     bool byte(uint8_t* out) {
-        if (atEnd()) {
+        if (at_ == bytes_.size()) {
             return false;
         }
         *out = static_cast<uint8_t>(bytes_[at_++]) ^ mask_;
@@ -75,6 +74,25 @@ private:
     ByteView bytes_;
     size_t at_ = 0;
     uint8_t mask_ = 0;
+};
+
+/// Reads type bits. What is past their end reads as zero, so that zeros at the end need no room.
+class TypeBitsReader {
+public:
+    explicit TypeBitsReader(ByteView bytes) : bytes_(bytes) {}
+
+    uint8_t byte() { return at_ < bytes_.size() ? static_cast<uint8_t>(bytes_[at_++]) : 0; }
+    std::string bytes(size_t count) {
+        std::string result;
+        for (; count != 0; --count) {
+            result.push_back(static_cast<char>(byte()));
+        }
+        return result;
+    }
+
+private:
+    ByteView bytes_;
+    size_t at_ = 0;
 };
 
 /// Complements the bytes from `from` on.

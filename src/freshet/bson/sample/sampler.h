@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Random values of every type for this room's tests, from a seed. Numbers come mostly from places
+/// where types meet or rounding bites; texts are short and share prefixes, so that comparisons get
+/// past the first byte.
+#pragma once
+
+#include "freshet/bson/builder.h"
+
+#include <cstdint>
+#include <random>
+#include <string>
+
+namespace freshet::bson {
+
+/// FRESHET_SEED if set, else a new one; printed, so that a failure can be replayed.
+uint64_t testSeed();
+
+class Sampler {
+public:
+    explicit Sampler(uint64_t seed) : random_(seed) {}
+
+    /// Any type, nested up to `depth` levels.
+    void addValue(Builder& out, std::string_view name, int depth);
+    void addNumber(Builder& out, std::string_view name);
+    /// A document of up to `fieldsMax` random fields.
+    std::string document(int fieldsMax, int depth);
+    /// Less than `limit`.
+    uint64_t below(uint64_t limit) { return random_() % limit; }
+
+private:
+    double someDouble();
+    int64_t someInteger();
+    Decimal128 someDecimal();
+    std::string someText(bool withZeros);
+    ObjectId someObjectId();
+    void addPointer(Builder& out, std::string_view name);
+    void addScopedCode(Builder& out, std::string_view name, int depth);
+    void addContainer(Builder& out, std::string_view name, bool isArray, int depth);
+
+    std::mt19937_64 random_;
+};
+
+}  // namespace freshet::bson
