@@ -102,6 +102,25 @@ std::string print(Document document, Printer printer) {
 
 }  // namespace
 
+size_t jsonObjectBytes(std::string_view text) {
+    size_t open = 0;
+    bool quoted = false;
+    for (size_t at = 0; at < text.size(); ++at) {
+        char c = text[at];
+        if (quoted) {
+            at += static_cast<size_t>(c == '\\');
+            quoted = c != '"';
+        } else if (c == '"') {
+            quoted = true;
+        } else if (c == '{' || c == '[') {
+            ++open;
+        } else if ((c == '}' || c == ']') && --open == 0) {
+            return at + 1;
+        }
+    }
+    return 0;
+}
+
 StatusOr<OwnedDocument> fromJson(std::string_view json) {
     auto fail = [](std::string text) {
         return invalid(Reason::kFailedToParse, "not a JSON object: " + text);
@@ -109,6 +128,10 @@ StatusOr<OwnedDocument> fromJson(std::string_view json) {
     size_t start = json.find_first_not_of(" \t\r\n");
     if (start == std::string_view::npos || json[start] != '{') {
         return fail("it does not start with '{'");
+    }
+    size_t end = jsonObjectBytes(json.substr(start));
+    if (end != 0 && json.find_first_not_of(" \t\r\n", start + end) != std::string_view::npos) {
+        return fail("text follows the object");
     }
     bson_error_t error;
     ParsedJson parsed{bson_new_from_json(

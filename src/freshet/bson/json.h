@@ -11,6 +11,9 @@ namespace freshet::bson {
 /// Parses one JSON object (relaxed or canonical Extended JSON). kInvalid (kFailedToParse) with the
 /// place on bad input.
 StatusOr<OwnedDocument> fromJson(std::string_view json);
+/// Bytes up to the brace or bracket that closes the first one; 0 when that has not come yet. Tells
+/// an unfinished text from a wrong one.
+size_t jsonObjectBytes(std::string_view text);
 /// Relaxed Extended JSON on one line.
 std::string toJson(Document document);
 /// Canonical Extended JSON on one line: types survive a round trip.
