@@ -42,10 +42,10 @@ using RecordSink = std::function<Status(const RecordView&)>;
 
 struct Options {
     platform::FileSystem* files = nullptr;
-    std::string directory;  // dbpath/journal; created when missing
-    uint32_t slots = 8;     // 4 to 32
-    uint32_t slotBytes = 256 * 1024;
-    uint64_t segmentBytesFirst = 4u << 20;  // doubling up to:
+    std::string directory;                  // dbpath/journal; created when missing
+    uint32_t slots = 8;                     // 4 to 32
+    uint32_t slotBytes = 256 * 1024;        // 4 KiB to 2 MiB, a multiple of 4 KiB
+    uint64_t segmentBytesFirst = 4u << 20;  // at least slots * slotBytes; doubling up to:
     uint64_t segmentBytesMax = 128u << 20;
     uint32_t commitIntervalMs = 100;  // an idle journal writes what is buffered this often
     std::array<char, 16> dbUuid{};    // of the data directory; a segment of another one is refused
@@ -55,13 +55,14 @@ struct Options {
 };
 
 struct Stats {
-    uint64_t records = 0;
-    uint64_t bytes = 0;         // record bytes joined, padding included
-    uint64_t slotsWritten = 0;  // blocks written
-    uint64_t flushes = 0;       // fdatasync calls that returned
-    uint64_t joinRaces = 0;     // joins that lost a CAS
-    uint64_t fullWaits = 0;     // appends that found no free slot
-    uint64_t segments = 0;      // segment files in the directory
+    uint64_t records = 0;         // whole records written
+    uint64_t bytes = 0;           // bytes of their blocks, headers included, padding not
+    uint64_t slotsWritten = 0;    // blocks written
+    uint64_t flushes = 0;         // flushes (of all that was written before) that returned
+    uint64_t joinRaces = 0;       // joins that lost a CAS
+    uint64_t oldLapMeetings = 0;  // joins that had to move the active slot on for others
+    uint64_t fullWaits = 0;       // appends that found no free slot
+    uint64_t segments = 0;        // segment files in use or ready
     uint64_t flushMicrosTotal = 0;
 };
 
@@ -73,6 +74,8 @@ public:
         : type_(type), participant_(participant), body_(std::move(body)) {}
     /// REQUIRES: append() returned ok. LSN of the last (usually only) fragment.
     Lsn lsn() const { return lsn_; }
+    /// REQUIRES: append() returned ok. The record's Timestamp: replay will report the same.
+    uint64_t timestamp() const { return timestamp_; }
     /// Set when append() returned WouldBlock.
     const sync::WaitToken& token() const { return token_; }
     /// True from the first fragment on: the append must then be carried to its end.
@@ -86,6 +89,7 @@ private:
     size_t done_ = 0;
     Lsn first_ = 0;
     Lsn lsn_ = 0;
+    uint64_t timestamp_ = 0;
     bool started_ = false;
     sync::WaitToken token_;
 };
@@ -104,22 +108,27 @@ public:
     /// Copies the record into the log buffer. ok: it has its LSN and place in the order, and will
     /// reach the disk within commitIntervalMs (or the process ends). WouldBlock: every slot is
     /// being written; wait for op.token() and call again with the same op.
-    /// kIo/kNoSpace/kUnavailable: the journal has failed or is closed.
+    /// kIo, kUnavailable: the journal has failed or is closed. kNoSpace: as long as the next
+    /// segment cannot be made; not for an op that has started.
     Status append(AppendOp& op);
     /// ok when the record at `lsn` has been handed to the operating system; else asks for it and
-    /// returns WouldBlock with *token set. An error when the journal has failed.
+    /// returns WouldBlock with *token set. An error when the journal has failed. An `lsn` that
+    /// nobody has got yet stands for everything appended so far.
     Status written(Lsn lsn, sync::WaitToken* token);
     /// The same for stable storage (fdatasync has returned).
     Status durable(Lsn lsn, sync::WaitToken* token);
 
     /// A lower bound on the LSN of every append that starts after this call. seq_cst.
     Lsn tailLsn() const;
+    /// Everything below is on stable storage.
     Lsn durableLsn() const;
+    /// Timestamp above that of every record appended so far.
+    uint64_t now() const;
     /// Ok, or why nothing can be written any more.
     Status health() const;
     Stats stats() const;
-    /// Flushes everything appended and stops the helper thread. No call may be in progress or
-    /// follow.
+    /// Flushes everything appended and stops the helper thread. No call may be in progress; those
+    /// that follow are refused.
     Status close();
 
 private:

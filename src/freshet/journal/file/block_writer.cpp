@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/journal/file/block_writer.h"
+
+namespace freshet::journal {
+
+StatusOr<SealedBlock> BlockWriter::write(
+    char* block, uint32_t fill, uint64_t slotNo, uint64_t timeBase, uint64_t durableLsn) {
+    invariant(hasRoom(fill) && slotNo > position_.prevSlotNo);
+    SealedBlock sealed = sealBlock(block,
+                                   fill,
+                                   {.era = position_.era,
+                                    .slotNo = slotNo,
+                                    .prevSlotNo = position_.prevSlotNo,
+                                    .timeBase = timeBase,
+                                    .prevBlockCrc = position_.prevBlockCrc,
+                                    .dbUuidLow = position_.dbUuidLow,
+                                    .durableLsn = durableLsn});
+    FRESHET_RETURN_IF_ERROR(
+        position_.segment->file->pwrite(ByteView(block, sealed.storedBytes), position_.offset));
+    noteWritten(sealed.storedBytes);
+    position_.prevSlotNo = slotNo;
+    position_.prevBlockCrc = sealed.headerCrc;
+    return sealed;
+}
+
+void BlockWriter::noteWritten(uint64_t bytes) {
+    if (written_.empty() || written_.back().segment != position_.segment) {
+        written_.push_back({position_.segment, position_.offset, position_.offset});
+    }
+    position_.offset += bytes;
+    written_.back().to = position_.offset;
+}
+
+}  // namespace freshet::journal

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/// BlockWriter: puts blocks into segments, one behind the other, each naming the one before it.
+/// Threads: whoever holds the writer's role.
+#pragma once
+
+#include "freshet/journal/file/framing.h"
+#include "freshet/journal/file/segment.h"
+
+#include <memory>
+#include <vector>
+
+namespace freshet::journal {
+
+/// Bytes of a segment that were written and not yet flushed.
+struct WrittenRange {
+    std::shared_ptr<Segment> segment;
+    uint64_t from = 0;
+    uint64_t to = 0;
+};
+
+/// Where the log goes on.
+struct LogPosition {
+    std::shared_ptr<Segment> segment;
+    uint64_t offset = 0;
+    uint32_t era = 0;
+    uint64_t prevSlotNo = 0;
+    uint32_t prevBlockCrc = 0;
+    uint64_t dbUuidLow = 0;
+};
+
+class BlockWriter {
+public:
+    explicit BlockWriter(LogPosition position) : position_(std::move(position)) {}
+
+    /// A block of `fill` bytes fits into the current segment.
+    bool hasRoom(uint32_t fill) const {
+        return position_.offset + roundUp(fill, kBlockAlign) <= position_.segment->bytes;
+    }
+    /// Blocks go to the start of `segment` from now on.
+    void moveTo(std::shared_ptr<Segment> segment) {
+        position_.segment = std::move(segment);
+        position_.offset = 0;
+    }
+    /// Seals and writes a block. REQUIRES hasRoom(fill). A failure is final: never call again.
+    StatusOr<SealedBlock> write(
+        char* block, uint32_t fill, uint64_t slotNo, uint64_t timeBase, uint64_t durableLsn);
+    /// What has been written since the last call, at most one range per segment.
+    std::vector<WrittenRange> takeWritten() { return std::exchange(written_, {}); }
+
+private:
+    void noteWritten(uint64_t bytes);
+
+    LogPosition position_;
+    std::vector<WrittenRange> written_;
+};
+
+}  // namespace freshet::journal

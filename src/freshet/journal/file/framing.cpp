@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/journal/file/framing.h"
+
+#include "freshet/base/checksum.h"
+
+#include <cstring>
+
+namespace freshet::journal {
+namespace {
+
+constexpr size_t kRecordCrcFrom = offsetof(RecordHeader, type);
+
+uint32_t recordCrc(const RecordHeader& header, ByteView body) {
+    uint32_t crc = crc32c(reinterpret_cast<const char*>(&header) + kRecordCrcFrom,
+                          sizeof(RecordHeader) - kRecordCrcFrom);
+    return crc32c(body.data(), body.size(), crc);
+}
+
+uint32_t headerCrc(const BlockHeader& header) {
+    return crc32c(&header, offsetof(BlockHeader, headerCrc));
+}
+
+bool endsRecord(const RecordHeader& record) {
+    auto frag = static_cast<Fragment>(record.frag);
+    return (frag == Fragment::kFull || frag == Fragment::kLast) &&
+           (record.flags & kRecordInternal) == 0;
+}
+
+}  // namespace
+
+void sealRecord(RecordHeader& header, ByteView body) {
+    header.len = static_cast<uint32_t>(sizeof(RecordHeader) + body.size());
+    header.crc = recordCrc(header, body);
+}
+
+void copyRecord(char* out, const RecordHeader& header, ByteView body) {
+    std::memcpy(out, &header, sizeof(header));
+    if (!body.empty()) {
+        std::memcpy(out + sizeof(header), body.data(), body.size());
+    }
+    size_t used = sizeof(header) + body.size();
+    std::memset(out + used, 0, roundUp(used, kUnitBytes) - used);
+}
+
+void putInternalNoop(char* out) {
+    RecordHeader header{};
+    header.type = static_cast<uint8_t>(RecordType::kNoop);
+    header.flags = kRecordInternal;
+    sealRecord(header, {});
+    copyRecord(out, header, {});
+}
+
+SealedBlock sealBlock(char* block, uint32_t fill, const BlockPlace& place) {
+    BlockHeader header{};
+    SealedBlock sealed;
+    for (uint32_t at = sizeof(BlockHeader); at < fill;) {
+        auto record = loadLe<RecordHeader>(block + at);
+        invariant(record.len >= sizeof(RecordHeader) && record.len <= fill - at);
+        header.recordsCrc = crc32c(block + at, kRecordCrcFrom, header.recordsCrc);
+        ++header.nRecs;
+        sealed.records += endsRecord(record) ? 1 : 0;
+        at += static_cast<uint32_t>(roundUp(record.len, kUnitBytes));
+    }
+    header.magic = kBlockMagic;
+    header.formatVer = kBlockFormat;
+    header.era = place.era;
+    header.fill = fill;
+    header.slotNo = place.slotNo;
+    header.prevSlotNo = place.prevSlotNo;
+    header.timeBase = place.timeBase;
+    header.prevBlockCrc = place.prevBlockCrc;
+    header.dbUuidLow = place.dbUuidLow;
+    header.durableLsnAtWrite = place.durableLsn;
+    header.headerCrc = headerCrc(header);
+    std::memcpy(block, &header, sizeof(header));
+
+    sealed.storedBytes = static_cast<uint32_t>(roundUp(fill, kBlockAlign));
+    sealed.headerCrc = header.headerCrc;
+    std::memset(block + fill, 0, sealed.storedBytes - fill);
+    return sealed;
+}
+
+bool readHeader(const char* p, BlockHeader* header) {
+    std::memcpy(header, p, sizeof(*header));
+    return header->magic == kBlockMagic && header->headerCrc == headerCrc(*header);
+}
+
+bool recordsAreWhole(ByteView block, const BlockHeader& header) {
+    uint32_t records = 0;
+    uint32_t crc = 0;
+    uint32_t at = sizeof(BlockHeader);
+    while (at + sizeof(RecordHeader) <= header.fill) {
+        auto record = loadLe<RecordHeader>(block.data() + at);
+        if (record.len < sizeof(RecordHeader) || record.len > header.fill - at ||
+            record.frag > static_cast<uint8_t>(Fragment::kLast)) {
+            return false;
+        }
+        ByteView body = block.substr(at + sizeof(RecordHeader), record.len - sizeof(RecordHeader));
+        if (record.crc != recordCrc(record, body)) {
+            return false;
+        }
+        crc = crc32c(block.data() + at, kRecordCrcFrom, crc);
+        ++records;
+        at += static_cast<uint32_t>(roundUp(record.len, kUnitBytes));
+    }
+    return at == header.fill && records == header.nRecs && crc == header.recordsCrc;
+}
+
+uint64_t uuidLow(const Options& options) {
+    return loadLe<uint64_t>(options.dbUuid.data());
+}
+
+}  // namespace freshet::journal

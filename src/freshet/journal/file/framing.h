@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Framing: makes and checks records and blocks in memory. Used by the write path and by the scan,
+/// so that what one seals the other verifies by the same words.
+#pragma once
+
+#include "freshet/base/bytes.h"
+#include "freshet/journal/file/block_format.h"
+#include "freshet/journal/file/record_format.h"
+#include "freshet/journal/journal.h"
+#include "freshet/journal/slot/lsn.h"
+
+#include <cstdint>
+
+namespace freshet::journal {
+
+constexpr uint64_t roundUp(uint64_t bytes, uint64_t step) {
+    return (bytes + step - 1) / step * step;
+}
+
+/// Units that a record of `bodyBytes` takes.
+constexpr uint32_t recordUnits(size_t bodyBytes) {
+    return static_cast<uint32_t>(roundUp(sizeof(RecordHeader) + bodyBytes, kUnitBytes) /
+                                 kUnitBytes);
+}
+
+/// Fills in len and crc. The rest of `header` must be final.
+void sealRecord(RecordHeader& header, ByteView body);
+/// Writes header, body and the zeros behind it: recordUnits(body.size()) units at `out`.
+void copyRecord(char* out, const RecordHeader& header, ByteView body);
+/// A whole NOOP record of the journal's own at `out`, one unit.
+void putInternalNoop(char* out);
+
+/// What a block needs to know besides its records.
+struct BlockPlace {
+    uint32_t era = 0;
+    uint64_t slotNo = 0;
+    uint64_t prevSlotNo = 0;
+    uint64_t timeBase = 0;
+    uint32_t prevBlockCrc = 0;
+    uint64_t dbUuidLow = 0;
+    uint64_t durableLsn = 0;
+};
+/// What became of it.
+struct SealedBlock {
+    uint32_t storedBytes = 0;  // with padding
+    uint32_t headerCrc = 0;
+    uint32_t records = 0;  // whole ones that are not internal; a fragmented one counts at its end
+};
+/// Writes the header in front of the records in [128, fill) and zeros behind them. `block` has room
+/// for roundUp(fill, kBlockAlign) bytes.
+SealedBlock sealBlock(char* block, uint32_t fill, const BlockPlace& place);
+
+/// A header with right magic and checksum, whatever it says; nullptr-like `false` otherwise. `p`
+/// has sizeof(BlockHeader) bytes.
+bool readHeader(const char* p, BlockHeader* header);
+/// True when the records in `block` are just those that its header was sealed over.
+bool recordsAreWhole(ByteView block, const BlockHeader& header);
+/// First eight bytes of a data directory's id.
+uint64_t uuidLow(const Options& options);
+
+/// Calls fn(offset, RecordHeader, body) for each record of a block for which recordsAreWhole() has
+/// held, until fn returns a status that is not ok.
+template <typename Fn>
+Status forEachRecord(ByteView block, const BlockHeader& header, Fn&& fn) {
+    for (uint32_t at = sizeof(BlockHeader); at < header.fill;) {
+        auto record = loadLe<RecordHeader>(block.data() + at);
+        FRESHET_RETURN_IF_ERROR(
+            fn(at,
+               record,
+               block.substr(at + sizeof(RecordHeader), record.len - sizeof(RecordHeader))));
+        at += static_cast<uint32_t>(roundUp(record.len, kUnitBytes));
+    }
+    return Status::ok();
+}
+
+}  // namespace freshet::journal

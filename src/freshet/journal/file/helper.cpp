@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The helper thread: the only one that blocks on the disk's pace. It flushes, makes segments
+/// ahead, takes the writer's role when it is handed over, and asks for what lies idle in the open
+/// slot.
+#include "freshet/journal/file/flush.h"
+#include "freshet/journal/file/impl.h"
+#include "freshet/journal/slot/raise.h"
+#include "freshet/platform/clock.h"
+#include "freshet/telemetry/log.h"
+
+namespace freshet::journal {
+namespace {
+
+constexpr uint64_t kNanosPerMilli = 1'000'000;
+
+}  // namespace
+
+void Journal::Impl::help() {
+    const uint64_t interval = options.commitIntervalMs * kNanosPerMilli;
+    uint64_t due = platform::monotonicNanos() + interval;
+    bool busy = true;
+    // [journal.stopping] acquire: pairs with its store in close().
+    while (!stopping.load(sync::kAcquire)) {
+        uint64_t now = platform::monotonicNanos();
+        bell.listen(busy || now >= due ? 0 : (due - now) / kNanosPerMilli + 1);
+        flush();
+        // [journal.offer.take] acq_rel: acquire pairs with [journal.offer].
+        if (roleOffered.exchange(false, sync::kAcqRel)) {
+            writer.ringDone();
+        }
+        bool tick = platform::monotonicNanos() >= due;
+        if (tick) {
+            due = platform::monotonicNanos() + interval;
+            askForIdleData();
+        }
+        // Out of space: try again with each tick only. Relaxed: our own store.
+        busy = (tick || !outOfSpace.load(sync::kRelaxed)) && prepareSegment();
+    }
+}
+
+void Journal::Impl::flush() {
+    // [journal.flushTarget.get] acquire: pairs with [journal.flushTarget.set].
+    uint64_t target = flushTarget.load(sync::kAcquire);
+    if (target == 0 || failure.load(sync::kAcquire) != nullptr) {  // [journal.failure.load]
+        return;
+    }
+    uint64_t begin = platform::monotonicNanos();
+    for (const WrittenRange& range : flushRanges) {
+        Status status = flushSegment(*range.segment->file);
+        if (!status.isOk()) {
+            // flushTarget stays: no second flush can ever start.
+            fail(status);
+            return;
+        }
+        range.segment->file->forget(range.from, range.to - range.from);
+    }
+    flushRanges.clear();
+    // [journal.count] relaxed: statistics.
+    flushes.fetch_add(1, sync::kRelaxed);
+    flushMicros.fetch_add((platform::monotonicNanos() - begin) / 1000, sync::kRelaxed);
+    // [journal.durable] release: pairs with [journal.reached].
+    durableLsn.store(target, sync::kRelease);
+    // [journal.flushTarget.clear] release: pairs with [journal.flushTarget.load]; gives
+    // flushRanges back to the writer.
+    flushTarget.store(0, sync::kRelease);
+    syncWaiters.wake(target);
+    writer.ringDone();  // closes what has arrived meanwhile: the next batch
+}
+
+void Journal::Impl::askForIdleData() {
+    uint64_t end = servedAt(ring.tail() - 1);
+    if (end > durableLsn.load(sync::kRelaxed)) {  // our own store
+        raiseTo(syncWanted, end);
+        writer.ringDone();
+    }
+}
+
+bool Journal::Impl::prepareSegment() {
+    if (readySegment.load(sync::kRelaxed) != nullptr ||  // ours to set; a late null is seen
+        failure.load(sync::kAcquire) != nullptr) {       // at the bell that goes with it
+        return false;
+    }
+    auto made = maker.step();
+    if (!made.isOk()) {
+        noSegment(made.status().withContext("making a journal segment"));
+        return false;
+    }
+    if (*made == nullptr) {
+        return true;
+    }
+    if (outOfSpace.exchange(false, sync::kRelaxed)) {  // [journal.outOfSpace]
+        telemetry::logInfo("journal", "there is room for segments again");
+    }
+    segments.fetch_add(1, sync::kRelaxed);  // [journal.count]
+    // [journal.segment.ready] release: pairs with [journal.segment.take].
+    readySegment.store(made->release(), sync::kRelease);
+    writer.ringDone();  // the role may have been given up for want of it
+    return false;
+}
+
+void Journal::Impl::noSegment(const Status& why) {
+    // A full disk may get room again, but close() cannot wait for that.
+    bool hopeless = segmentMissing.load(sync::kAcquire) &&  // [journal.segmentMissing]
+                    closing.load(sync::kAcquire);           // [journal.closing]
+    if (why.code() != Code::kNoSpace || hopeless) {
+        fail(why);
+    } else if (!outOfSpace.exchange(true, sync::kRelaxed)) {  // [journal.outOfSpace]
+        telemetry::logError("journal", "writes are refused: " + why.toString());
+    }
+}
+
+void Journal::Impl::fail(const Status& why) {
+    auto* mine = new Status(why);
+    const Status* none = nullptr;
+    // [journal.fail] CAS. Ends the journal.
+    //   ORDER    acq_rel: release pairs with [journal.failure.load]; relaxed on failure, dropped.
+    //   LOST     it has ended already, for another reason.
+    //   PROGRESS one attempt.
+    if (!failure.compare_exchange_strong(none, mine, sync::kAcqRel, sync::kRelaxed)) {
+        delete mine;
+        return;
+    }
+    if (options.onFatal) {
+        options.onFatal(why);
+    }
+    writeWaiters.wake(UINT64_MAX);
+    syncWaiters.wake(UINT64_MAX);
+    freeWaiters.wake(UINT64_MAX);
+}
+
+}  // namespace freshet::journal

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Journal::Impl: joins ring, files and waiters. Cut by verb: journal.cpp appends and waits,
+/// file/writing.cpp is what the writer's role calls, file/helper.cpp the helper thread,
+/// file/open.cpp start and stop.
+#pragma once
+
+#include "freshet/journal/file/bell.h"
+#include "freshet/journal/file/block_writer.h"
+#include "freshet/journal/file/segment.h"
+#include "freshet/journal/journal.h"
+#include "freshet/journal/slot/ring_writer.h"
+#include "freshet/journal/slot/slot_ring.h"
+#include "freshet/journal/slot/wait_list.h"
+#include "freshet/platform/thread.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace freshet::journal {
+
+struct Journal::Impl {
+    /// The first block of the new era is slot `eraSlot`, durable already.
+    Impl(const Options& given,
+         BlockWriter blockWriter,
+         uint64_t eraSlot,
+         uint64_t timeBase,
+         SegmentMaker segmentMaker,
+         uint64_t segmentsKept);
+    ~Impl();
+
+    // --- Appending and waiting (journal.cpp) ---
+
+    Status append(AppendOp& op);
+    /// One fragment or whole record. WouldBlock with *token set, else ok with *lsn and *timestamp.
+    Status place(const RecordHeader& header,
+                 ByteView body,
+                 Lsn* lsn,
+                 uint64_t* timestamp,
+                 sync::WaitToken* token);
+    /// `reached` is what `wanted` asks to be raised; `waiters` wait for it.
+    Status await(Lsn lsn,
+                 const sync::Atomic<uint64_t>& reached,
+                 sync::Atomic<uint64_t>& wanted,
+                 WaitList& waiters,
+                 sync::WaitToken* token);
+    /// Ok, or why the journal serves nothing any more.
+    Status health() const;
+    /// Body bytes that a fragment can carry.
+    size_t fragmentBytesMax() const { return options.slotBytes / 4 - sizeof(RecordHeader); }
+
+    // --- RingWriter's backend (writing.cpp); the caller holds the role ---
+
+    bool writeSlot(uint64_t slotNo);
+    void afterWrites();
+    uint64_t wantedEnd() const;
+    void startFlush();
+    void handOver();  // without the role
+    bool takeNextSegment();
+
+    // --- Helper thread (helper.cpp) ---
+
+    void help();
+    void flush();
+    void askForIdleData();
+    /// One step towards the next segment. True: there is more to do at once.
+    bool prepareSegment();
+    void noSegment(const Status& why);
+    /// The journal is over. Any thread; the first reason counts.
+    void fail(const Status& why);
+
+    // --- Stop (open.cpp) ---
+
+    Status flushAll();
+    Status appendClosingBlock();
+    Status close();
+
+    const Options options;
+
+    SlotRing ring;
+    RingWriter<SlotRing, Impl> writer;
+    WaitList freeWaiters;  // for a free slot; all ends are 0
+
+    /// Slot starts below which all blocks are written, and durable. Written by: the writer;
+    /// the helper, after a flush. Rise only. INV-journal-4 (J4): durableLsn never exceeds the end
+    /// of the last block whose flush has returned ok.
+    alignas(sync::kLineBytes) sync::Atomic<uint64_t> writtenLsn;
+    sync::Atomic<uint64_t> durableLsn;
+    /// Slot starts that somebody waits for. Written by: await(), the helper's timer. Rise only.
+    sync::Atomic<uint64_t> writeWanted{0};
+    sync::Atomic<uint64_t> syncWanted{0};
+    WaitList writeWaiters;
+    WaitList syncWaiters;
+
+    /// The writtenLsn that the flush in flight will make durable, 0 when there is none.
+    ///   STEPS    0 -> target (by the writer) -> 0 (by the helper, after durableLsn); not left
+    ///   again
+    ///            when the flush has failed
+    ///   OWNS     flushRanges: the writer's while 0, the helper's else
+    sync::Atomic<uint64_t> flushTarget{0};
+    std::vector<WrittenRange> flushRanges;
+
+    BlockWriter blocks;  // owned by the writer's role
+    /// The segment made ahead. STEPS null -> segment (helper) -> null (writer, who then owns it).
+    sync::Atomic<Segment*> readySegment{nullptr};
+    SegmentMaker maker;  // helper's
+
+    /// Why the journal is over, null while it is not. Written once; freed with the journal.
+    sync::Atomic<const Status*> failure{nullptr};
+    sync::Atomic<bool> outOfSpace{false};      // the next segment cannot be made at present
+    sync::Atomic<bool> segmentMissing{false};  // the writer had to give up for want of one
+    sync::Atomic<bool> closing{false};
+    sync::Atomic<bool> closed{false};
+
+    sync::Atomic<bool> roleOffered{false};  // the helper shall call ringDone()
+    sync::Atomic<bool> stopping{false};
+    Bell bell;
+
+    // Statistics; nothing depends on them.
+    sync::Atomic<uint64_t> records{0};
+    sync::Atomic<uint64_t> bytes{0};
+    sync::Atomic<uint64_t> slotsWritten{0};
+    sync::Atomic<uint64_t> flushes{0};
+    sync::Atomic<uint64_t> flushMicros{0};
+    sync::Atomic<uint64_t> fullWaits{0};
+    sync::Atomic<uint64_t> segments{0};
+
+    platform::Thread helper;  // last: it uses all of the above
+};
+
+}  // namespace freshet::journal

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Segment files: their names, and making new ones ahead of need.
+#pragma once
+
+#include "freshet/base/status.h"
+#include "freshet/platform/file.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace freshet::journal {
+
+/// An open segment. Blocks are packed from offset 0.
+struct Segment {
+    std::unique_ptr<platform::File> file;
+    std::string path;
+    uint32_t index = 0;
+    uint64_t bytes = 0;  // usable, a multiple of kBlockAlign
+};
+
+/// "j." and eight hexadecimal digits.
+std::string segmentName(uint32_t index);
+/// Empty when `name` is not a segment's.
+std::optional<uint32_t> segmentIndex(const std::string& name);
+/// What an unfinished segment is called.
+inline constexpr const char* kUnfinishedName = "next.tmp";
+
+/// Makes segments one at a time, in small steps, so that a flush never waits long for it. A segment
+/// appears under its name only when all its zeros are durable, so no size on disk is ever partial
+/// and no later flush has to convert unwritten extents. Threads: one.
+class SegmentMaker {
+public:
+    SegmentMaker(platform::FileSystem* files,
+                 std::string directory,
+                 uint32_t nextIndex,
+                 uint64_t nextBytes,
+                 uint64_t bytesMax)
+        : files_(files),
+          directory_(std::move(directory)),
+          nextIndex_(nextIndex),
+          nextBytes_(nextBytes),
+          bytesMax_(bytesMax) {}
+
+    /// One step of bounded size. Null: not finished yet. After a failure the next call begins the
+    /// same segment again; kNoSpace may heal, others are for the caller to judge.
+    StatusOr<std::unique_ptr<Segment>> step();
+    /// Steps until finished.
+    StatusOr<std::unique_ptr<Segment>> makeNow();
+
+private:
+    StatusOr<std::unique_ptr<Segment>> tryStep();
+    StatusOr<std::unique_ptr<Segment>> publish();
+
+    platform::FileSystem* const files_;
+    const std::string directory_;
+    uint32_t nextIndex_;
+    uint64_t nextBytes_;
+    const uint64_t bytesMax_;
+    std::unique_ptr<platform::File> unfinished_;
+    uint64_t zeroed_ = 0;
+};
+
+}  // namespace freshet::journal

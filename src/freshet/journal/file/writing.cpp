@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What the writer's role does with slots: see slot/ring_writer.h for when.
+#include "freshet/journal/file/impl.h"
+
+namespace freshet::journal {
+
+bool Journal::Impl::writeSlot(uint64_t slotNo) {
+    if (failure.load(sync::kAcquire) != nullptr) {  // [journal.failure.load]
+        return false;
+    }
+    uint32_t fill = ring.joinedUnits(slotNo) * kUnitBytes;
+    if (!blocks.hasRoom(fill) && !takeNextSegment()) {
+        return false;  // the helper rings when the segment is ready
+    }
+    // [journal.reached] acquire: pairs with [journal.durable].
+    auto sealed = blocks.write(ring.bytes(slotNo, 0),
+                               fill,
+                               slotNo,
+                               ring.timeBase(slotNo),
+                               durableLsn.load(sync::kAcquire));
+    if (!sealed.isOk()) {
+        fail(sealed.status());
+        return false;
+    }
+    // [journal.written] release: pairs with [journal.reached].
+    writtenLsn.store(slotStart(slotNo + 1), sync::kRelease);
+    // [journal.count] relaxed: statistics.
+    records.fetch_add(sealed->records, sync::kRelaxed);
+    bytes.fetch_add(fill, sync::kRelaxed);
+    slotsWritten.fetch_add(1, sync::kRelaxed);
+    return true;
+}
+
+bool Journal::Impl::takeNextSegment() {
+    // [journal.segment.take] acq_rel: acquire pairs with [journal.segment.ready].
+    Segment* next = readySegment.exchange(nullptr, sync::kAcqRel);
+    if (next != nullptr) {
+        blocks.moveTo(std::shared_ptr<Segment>(next));
+    }
+    // [journal.segmentMissing] release: pairs with its load in the helper.
+    segmentMissing.store(next == nullptr, sync::kRelease);
+    bell.ring();  // one more is to be made
+    return next != nullptr;
+}
+
+void Journal::Impl::afterWrites() {
+    writeWaiters.wake(writtenLsn.load(sync::kRelaxed));  // our own store
+    freeWaiters.wake(0);
+}
+
+uint64_t Journal::Impl::wantedEnd() const {
+    if (failure.load(sync::kAcquire) != nullptr) {  // [journal.failure.load]
+        return 0;
+    }
+    // [journal.wanted] acquire: pairs with [raise.cas].
+    uint64_t end = writeWanted.load(sync::kAcquire);
+    if (end <= writtenLsn.load(sync::kRelaxed)) {  // our own store
+        end = 0;
+    }
+    // [journal.flushTarget.load] acquire: pairs with [journal.flushTarget.clear]; durableLsn, read
+    // after it, is at least what that flush has reached.
+    bool flushing = flushTarget.load(sync::kAcquire) != 0;
+    uint64_t wanted = syncWanted.load(sync::kAcquire);            // [journal.wanted]
+    if (!flushing && wanted > durableLsn.load(sync::kAcquire)) {  // [journal.reached]
+        end = std::max(end, wanted);
+    }
+    return end;
+}
+
+void Journal::Impl::startFlush() {
+    uint64_t written = writtenLsn.load(sync::kRelaxed);  // our own store
+    if (failure.load(sync::kAcquire) != nullptr ||       // [journal.failure.load]
+        flushTarget.load(sync::kAcquire) != 0) {         // [journal.flushTarget.load]
+        return;
+    }
+    uint64_t durable = durableLsn.load(sync::kAcquire);  // [journal.reached]
+    // [journal.wanted] acquire: pairs with [raise.cas].
+    if (syncWanted.load(sync::kAcquire) > durable && written > durable) {
+        flushRanges = blocks.takeWritten();
+        // [journal.flushTarget.set] release: pairs with [journal.flushTarget.get], which reads
+        // flushRanges.
+        flushTarget.store(written, sync::kRelease);
+        bell.ring();
+    }
+}
+
+void Journal::Impl::handOver() {
+    // [journal.offer] release: pairs with [journal.offer.take].
+    roleOffered.store(true, sync::kRelease);
+    bell.ring();
+}
+
+}  // namespace freshet::journal

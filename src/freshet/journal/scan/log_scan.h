@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The scan at open: reads the segments from their start, hands every whole record to replay, finds
+/// where the log ends and whether that end is honest. Threads: one, before the journal runs.
+///
+/// A block belongs to the log if its header and records are whole, it names the block before it by
+/// number and checksum, and its era does not fall. The first position where that fails is the end.
+/// Behind it may lie what a crash left: blocks of this era that were never flushed as a whole, and
+/// stale ones. They are surveyed, for two reasons:
+///   - One of them may prove that the place where the log ends was durable once: then acknowledged
+///     records are damaged, and the open is refused (DESIGN 7.4, rule 3).
+///   - The new era must be above every era that is still there, so that nothing can chain to it by
+///     accident. Highest era seen + 1 is that, without any other record of eras: the new era's
+///     first block is durable before a second one is written, so an era of which no header is left
+///     is one of which nothing is left. If the first block itself is lost in a crash, the same era
+///     is used again, with nothing in the files to mistake for it. Blocks before the end need no
+///     survey: eras do not fall along the chain, so its last block has their highest.
+#pragma once
+
+#include "freshet/journal/journal.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace freshet::journal {
+
+/// A segment as found in the directory.
+struct FoundSegment {
+    uint32_t index = 0;
+    std::string path;
+    uint64_t bytes = 0;  // of the file, whatever they are
+    std::unique_ptr<platform::File> file;
+};
+
+/// Where and how the log ends. All numbers 0 when there is no block at all.
+struct LogEnd {
+    std::vector<FoundSegment> segments;  // all, in order
+    size_t last = 0;                     // position in `segments` of the one with the last block
+    uint64_t offset = 0;                 // in it, behind the last block
+    uint64_t slotNo = 0;                 // of the last block
+    uint32_t blockCrc = 0;
+    // The highest of any valid header, behind the end too:
+    uint32_t eraMax = 0;
+    uint64_t slotNoMax = 0;
+    uint64_t timeBaseMax = 0;
+};
+
+/// kCorruption with file and offset: see above. kUnsupported: a newer format. Or what `replay`
+/// said.
+StatusOr<LogEnd> scanLog(const Options& options, const RecordSink& replay);
+
+}  // namespace freshet::journal

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+/// RingWriter: decides who writes. The role of writer is a counter: whoever raises it from 0 is the
+/// writer; everybody else has left a note that the writer finds before it can go. Nobody waits for
+/// the role, and a writer that has done enough for others hands it on (DESIGN 8.2, ringDone).
+///
+/// INV-journal-5 (J5): whenever a done slot is unwritten, or something wanted is unserved, then the
+/// role is held, or a flush is in flight (its end rings), or a hand-over or a new segment is on its
+/// way (both ring), or a joiner still copies (its release rings).
+///
+/// Backend (Journal::Impl; a recorder in tests) provides, all called with the role held:
+///   bool writeSlot(n)      writes slot n; false when it cannot now, and then somebody will ring
+///   void afterWrites()     slots have been written and reopened: wake who waits for that
+///   uint64_t wantedEnd()   LSN up to which slots should be closed now, 0 when nothing is wanted
+///   void startFlush()      starts a flush if one is wanted and none is in flight
+/// and, called without it:
+///   void handOver()        makes another thread call ringDone() soon
+#pragma once
+
+#include "freshet/journal/slot/lsn.h"
+#include "freshet/sync/atomic.h"
+
+#include <cstdint>
+
+namespace freshet::journal {
+
+template <typename Ring, typename Backend>
+class RingWriter {
+public:
+    RingWriter(Ring& ring, Backend& backend, uint64_t firstSlot)
+        : ring_(ring), backend_(backend), next_(firstSlot) {}
+
+    /// "There may be something to write": a slot is done, something is wanted, a flush has ended, a
+    /// segment is ready. Any thread; does the work if nobody else is at it. Bounded.
+    void ringDone() {
+        // [role.take] RMW acq_rel: acquire pairs with [role.leave], so that next_ and the file
+        // position of the writer before us are visible; release pairs with [role.seen], so that
+        // the writer who finds our note also sees what we rang for.
+        if (role_.fetch_add(1, sync::kAcqRel) != 0) {
+            return;
+        }
+        for (uint32_t round = 1;; ++round) {
+            // [role.seen] acquire: pairs with [role.take]; everything that was rung for up to this
+            // count is visible to serve().
+            uint64_t seen = role_.load(sync::kAcquire);
+            serve();
+            // [role.leave] CAS. Gives the role back if nobody has rung since `seen`.
+            //   ORDER    acq_rel: release pairs with [role.take]; relaxed on failure, the value is
+            //            loaded again.
+            //   LOST     someone rang: serve again.
+            //   PROGRESS bounded by kRoundsMax.
+            if (role_.compare_exchange_strong(seen, 0, sync::kAcqRel, sync::kRelaxed)) {
+                return;
+            }
+            if (round == kRoundsMax) {
+                // Own slot and one batch more are served. Notes left meanwhile are answered by the
+                // thread that is handed the role. [role.drop] acq_rel: as [role.leave].
+                role_.exchange(0, sync::kAcqRel);
+                backend_.handOver();
+                return;
+            }
+        }
+    }
+
+private:
+    static constexpr uint32_t kRoundsMax = 2;
+
+    void serve() {
+        writeDoneSlots();
+        if (closeWanted()) {
+            writeDoneSlots();
+        }
+        backend_.startFlush();
+    }
+
+    /// At most one lap: whatever is done after that was rung for after `seen` was read.
+    void writeDoneSlots() {
+        bool wrote = false;
+        sync::notePlainRead(&next_);
+        for (uint32_t i = 0; i < ring_.slots() && ring_.isDone(next_); ++i) {
+            if (!backend_.writeSlot(next_)) {
+                break;
+            }
+            ring_.reopen(next_);
+            sync::notePlainWrite(&next_);
+            ++next_;
+            wrote = true;
+        }
+        if (wrote) {
+            backend_.afterWrites();
+        }
+    }
+
+    /// Closing is demanded here and nowhere else, except by a joiner who finds no room: so a batch
+    /// is all that has arrived while the flush before it ran. True: the slot can be written now.
+    bool closeWanted() {
+        uint64_t active = ring_.active();
+        if (slotStart(active) >= backend_.wantedEnd()) {
+            return false;
+        }
+        bool done = ring_.close(active);
+        ring_.advance(active);
+        return done;
+    }
+
+    Ring& ring_;
+    Backend& backend_;
+    /// Notes left since the role was taken, 0 when it is free. Written by: everybody.
+    ///   STEPS    0 -> n -> n+1 ... -> 0; only the holder sets it to 0
+    ///   OWNS     next_ and the backend's file position belong to whoever moved it from 0
+    ///   ABA      64 bits: a holder cannot miss 2^64 notes
+    alignas(sync::kLineBytes) sync::Atomic<uint64_t> role_{0};
+    uint64_t next_;  // first slot not yet written; owned by the role
+};
+
+}  // namespace freshet::journal

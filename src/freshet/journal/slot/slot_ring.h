@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+/// SlotRing: K buffers in a ring, filled by any number of threads at once. It knows no files: who
+/// joins gets bytes to copy into, and whoever completes a slot is told so. There is no leader, no
+/// lock and no spin; every step that others depend on can be done by any of them (close, advance).
+/// Source: "Breaking the WiredTiger Logjam" for consolidation and copy at once; the packed word,
+/// closing and advancing by helping are DESIGN 8.2.
+///
+/// Policy is for the model checker: it builds the ring once as it is and once per seeded mistake.
+#pragma once
+
+#include "freshet/base/assert.h"
+#include "freshet/journal/slot/lsn.h"
+#include "freshet/journal/slot/slot_word.h"
+#include "freshet/sync/atomic.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace freshet::journal {
+
+/// The ring as it should be. Mutants in slot_explore_test.cpp override one line each.
+struct SlotPolicy {
+    static constexpr bool kAdvanceOnOldLap = true;  // finding F1: never just retry
+    static constexpr bool kRingOnClose = true;      // a close that completes a slot must say so
+    static constexpr auto kReleaseOrder = sync::kAcqRel;  // [slot.release]
+    static constexpr auto kOpenOrder = sync::kRelease;    // [slot.open]
+};
+
+/// Where a record's bytes go.
+struct Place {
+    bool ringFull = false;  // nothing was joined
+    uint64_t slotNo = 0;
+    uint32_t unit = 0;
+};
+
+template <typename Policy>
+class BasicSlotRing {
+public:
+    /// `firstSlot` is the number of the first active slot, `timeBase` its Timestamp. `wallSeconds`
+    /// feeds the time bases of later slots.
+    /// REQUIRES 2 <= slots, kHeaderUnits < unitsPerSlot <= SlotWord::kUnitsMax.
+    BasicSlotRing(uint32_t slots,
+                  uint32_t unitsPerSlot,
+                  uint64_t firstSlot,
+                  uint64_t timeBase,
+                  uint64_t (*wallSeconds)());
+    BasicSlotRing(const BasicSlotRing&) = delete;
+    BasicSlotRing& operator=(const BasicSlotRing&) = delete;
+
+    /// Claims `units` units of the active slot, closing full slots and moving on as needed. Calls
+    /// onDone() when it has completed a slot, which somebody must then write.
+    /// REQUIRES units <= unitsPerSlot - kHeaderUnits. Lock-free.
+    template <typename OnDone>
+    Place join(uint32_t units, OnDone&& onDone);
+    /// Where to copy what was joined. The caller's alone until release().
+    char* bytes(uint64_t slotNo, uint32_t unit) {
+        return at(slotNo).buffer + uint64_t{unit} * kUnitBytes;
+    }
+    /// The copy is complete. True: this completed the slot and the caller must see that it is
+    /// written. Exactly one of the release()s and close()s of a slot returns true.
+    [[nodiscard]] bool release(uint64_t slotNo, uint32_t units);
+
+    /// Closes slot `slotNo` if it is open and not empty. True: as for release().
+    [[nodiscard]] bool close(uint64_t slotNo);
+    /// Moves `active` past slot `a` if that is closed. False: the ring is full. Idempotent.
+    bool advance(uint64_t a);
+
+    // For the writer, who alone calls reopen(); slots are reopened in number order.
+    bool isDone(uint64_t slotNo) const;
+    uint32_t joinedUnits(uint64_t slotNo) const;
+    uint64_t timeBase(uint64_t slotNo) const;
+    /// Slot `slotNo` has been written: its place becomes slot `slotNo + K`. Afterwards whoever
+    /// waits for a free slot must be woken.
+    void reopen(uint64_t slotNo);
+
+    uint64_t active() const { return active_.load(sync::kAcquire); }  // [ring.active.load]
+    bool isOpenAndEmpty(uint64_t slotNo) const;
+    bool isOpen(uint64_t slotNo) const;
+    /// A lower bound on the LSN of every join that begins after this call.
+    uint64_t tail() const;
+    /// Timestamp (DESIGN 8.4) of the tail: above that of every finished join.
+    uint64_t now() const;
+    uint32_t slots() const { return slots_; }
+    uint32_t unitsPerSlot() const { return units_; }
+    uint64_t joinRaces() const { return joinRaces_.load(sync::kRelaxed); }
+    /// Joins that met a slot of a later lap than `active` says. At most one per thread and slot as
+    /// long as they help; without helping, unbounded (finding F1).
+    uint64_t oldLapMeetings() const { return oldLapMeetings_.load(sync::kRelaxed); }
+
+private:
+    /// One place of the ring.
+    struct alignas(sync::kLineBytes) Slot {
+        /// Written by: joiners, closers, the writer (reopen). Read by: all.
+        ///   WORD     see SlotWord
+        ///   STEPS    open -> closed -> done (joined == released) -> written -> open on the next
+        ///            lap; no step is skipped or undone
+        ///   INV-1    released <= joined <= unitsPerSlot
+        ///   INV-2    joined changes only while open (INV-journal-1)
+        ///   OWNS     units [a,b) belong to whoever moved joined from a to b, until it adds b-a to
+        ///            released; the header units and all of a done slot belong to the writer
+        ///   RECLAIM  pooled, freed with the ring; a late reader sees a valid, perhaps newer, slot
+        ///   ABA      a join that succeeds on a reloaded word is correct, since place and LSN come
+        ///            from the word that the CAS replaced; the lap wraps after 2^23 * K slots (16
+        ///            TiB of log at 8 x 256 KiB), far more than one load-to-CAS window can see
+        sync::Atomic<uint64_t> word{0};
+        /// The slot number that this place may become active as. Written by: the writer, rising.
+        sync::Atomic<uint64_t> freeFor{0};
+        /// Timestamp of the slot's first byte. Written by: helpers in advance(), rising only.
+        sync::Atomic<uint64_t> timeBase{0};
+        char* buffer = nullptr;
+    };
+    struct FreeBuffer {
+        void operator()(char* p) const { std::free(p); }
+    };
+
+    Slot& at(uint64_t slotNo) { return ring_[slotNo % slots_]; }
+    const Slot& at(uint64_t slotNo) const { return ring_[slotNo % slots_]; }
+    uint64_t lapOf(uint64_t slotNo) const { return slotNo / slots_; }
+    SlotWord load(uint64_t slotNo) const {
+        // [slot.load] acquire: pairs with [slot.open] (a word of this lap is seen with the slot
+        // given back), with [slot.release] (a done word is seen with all copies) and [slot.close].
+        return SlotWord(at(slotNo).word.load(sync::kAcquire));
+    }
+
+    const uint32_t slots_;
+    const uint32_t units_;
+    uint64_t (*const wallSeconds_)();
+    std::unique_ptr<char, FreeBuffer> buffers_;
+    std::unique_ptr<Slot[]> ring_;
+    /// Number of the slot that joiners try. Written by: anybody, in advance(). INV-journal-2: grows
+    /// by 1 only, and only onto a slot whose freeFor is that number.
+    alignas(sync::kLineBytes) sync::Atomic<uint64_t> active_;
+    // Counters; nothing depends on them.
+    alignas(sync::kLineBytes) sync::Atomic<uint64_t> joinRaces_{0};
+    sync::Atomic<uint64_t> oldLapMeetings_{0};
+};
+
+using SlotRing = BasicSlotRing<SlotPolicy>;
+
+template <typename Policy>
+BasicSlotRing<Policy>::BasicSlotRing(uint32_t slots,
+                                     uint32_t unitsPerSlot,
+                                     uint64_t firstSlot,
+                                     uint64_t timeBase,
+                                     uint64_t (*wallSeconds)())
+    : slots_(slots), units_(unitsPerSlot), wallSeconds_(wallSeconds), active_(firstSlot) {
+    invariant(slots >= 2 && unitsPerSlot > kHeaderUnits && unitsPerSlot <= SlotWord::kUnitsMax);
+    constexpr size_t kPage = 4096;
+    size_t slotBytes = (size_t{unitsPerSlot} * kUnitBytes + kPage - 1) / kPage * kPage;
+    buffers_.reset(static_cast<char*>(std::aligned_alloc(kPage, slotBytes * slots)));
+    invariant(buffers_ != nullptr);
+    std::memset(buffers_.get(), 0, slotBytes * slots);
+    ring_ = std::make_unique<Slot[]>(slots);
+    // [ring.init] relaxed: the ring is handed to other threads by whoever made it.
+    for (uint64_t s = firstSlot; s < firstSlot + slots; ++s) {
+        Slot& slot = at(s);
+        slot.buffer = buffers_.get() + slotBytes * (s % slots);
+        slot.word.store(SlotWord::open(lapOf(s)).raw(), sync::kRelaxed);
+        slot.freeFor.store(s, sync::kRelaxed);
+    }
+    at(firstSlot).timeBase.store(timeBase, sync::kRelaxed);
+}
+
+template <typename Policy>
+template <typename OnDone>
+Place BasicSlotRing<Policy>::join(uint32_t units, OnDone&& onDone) {
+    dcheck(units > 0 && units <= units_ - kHeaderUnits);
+    // Each turn that does not return means that another thread joined, closed, advanced or wrote.
+    for (;;) {
+        uint64_t a = active();
+        SlotWord word = load(a);
+        if (!word.isLap(lapOf(a))) {
+            // The slot was written before anybody moved `active` past it. Waiting for the thread
+            // that was about to would be a spin on its time slice (F1): do it ourselves.
+            oldLapMeetings_.fetch_add(1, sync::kRelaxed);  // [ring.count] a statistic
+            if constexpr (Policy::kAdvanceOnOldLap) {
+                advance(a);
+            }
+            continue;
+        }
+        if (word.hasRoom(units, units_)) {
+            uint64_t expected = word.raw();
+            // [slot.join] CAS. Claims the units; LINEARIZES the record's place in the log.
+            //   ORDER    acq_rel: acquire pairs with [slot.open], so that we copy after the writer
+            //            has finished with the bytes; release keeps what the caller did before its
+            //            append ahead of it for whoever loads the word (Journal::tailLsn). Relaxed
+            //            on failure: the value is dropped.
+            //   LOST     someone joined, released or closed: look again. Counter: joinRaces.
+            //   PROGRESS lock-free: our failure is another thread's success.
+            if (at(a).word.compare_exchange_weak(
+                    expected, word.withJoined(units).raw(), sync::kAcqRel, sync::kRelaxed)) {
+                return {false, a, word.joined()};
+            }
+            joinRaces_.fetch_add(1, sync::kRelaxed);  // [ring.count] a statistic
+            continue;
+        }
+        if (close(a)) {
+            onDone();
+        }
+        if (!advance(a)) {
+            return {true, 0, 0};
+        }
+    }
+}
+
+template <typename Policy>
+bool BasicSlotRing<Policy>::release(uint64_t slotNo, uint32_t units) {
+    // [slot.release] acq_rel: release pairs with [slot.load], so that the writer sees our copy; the
+    // read-modify-writes of all joiners form one release sequence. Acquire: if ours completes the
+    // slot, we go on as its writer and need the other joiners' copies.
+    SlotWord before(
+        at(slotNo).word.fetch_add(SlotWord::releaseDelta(units), Policy::kReleaseOrder));
+    SlotWord after = before.withReleased(units);
+    dcheck(after.released() <= after.joined());
+    return after.isDone();
+}
+
+template <typename Policy>
+bool BasicSlotRing<Policy>::close(uint64_t slotNo) {
+    SlotWord word = load(slotNo);
+    while (word.isLap(lapOf(slotNo)) && !word.isClosed() && !word.isEmpty()) {
+        uint64_t expected = word.raw();
+        // [slot.close] CAS. Ends joining.
+        //   ORDER    acq_rel: acquire pairs with [slot.release], since the closer of a quiet slot
+        //            becomes its writer; release pairs with [slot.load]: whoever sees the bit and
+        //            advances carries what we saw along. Acquire on failure, same reason.
+        //   LOST     someone joined or released: try again on the new word. Someone closed: done.
+        //   PROGRESS lock-free: each failure is a join or a release of another thread, and a slot
+        //            can take only so many.
+        if (at(slotNo).word.compare_exchange_weak(
+                expected, word.withClosed().raw(), sync::kAcqRel, sync::kAcquire)) {
+            return Policy::kRingOnClose && word.isQuiet();
+        }
+        word = SlotWord(expected);
+    }
+    return false;
+}
+
+template <typename Policy>
+bool BasicSlotRing<Policy>::advance(uint64_t a) {
+    SlotWord word = load(a);
+    if (word.isLap(lapOf(a)) && !word.isClosed()) {
+        return true;
+    }
+    Slot& next = at(a + 1);
+    // [ring.freeFor.load] acquire: pairs with [ring.freeFor.store]; the next slot's open word is
+    // visible to whoever follows `active` onto it.
+    uint64_t freeFor = next.freeFor.load(sync::kAcquire);
+    if (freeFor != a + 1) {
+        return freeFor > a + 1;  // greater: `active` has long passed a
+    }
+    // [ring.timeBase.load] acquire: pairs with [ring.timeBase.cas]. Had we read a base of a later
+    // lap, the check of `active` below would see the later number and we would leave.
+    uint64_t base = at(a).timeBase.load(sync::kAcquire);
+    uint64_t nextBase = next.timeBase.load(sync::kAcquire);
+    if (active() != a) {
+        return true;
+    }
+    if (nextBase <= base) {
+        uint64_t wanted = std::max(base + units_, wallSeconds_() << 32);
+        // [ring.timeBase.cas] CAS. Sets the slot's time once.
+        //   ORDER    acq_rel: release pairs with [ring.timeBase.load].
+        //   LOST     another helper has set it: any value above `base` is right.
+        //   PROGRESS one attempt.
+        next.timeBase.compare_exchange_strong(nextBase, wanted, sync::kAcqRel, sync::kRelaxed);
+    }
+    uint64_t expected = a;
+    // [ring.advance] CAS. Makes the next slot the active one.
+    //   ORDER    acq_rel: release pairs with [ring.active.load]: the open word and the time base of
+    //            the new slot are visible to its joiners.
+    //   LOST     another helper has done it.
+    //   PROGRESS one attempt.
+    active_.compare_exchange_strong(expected, a + 1, sync::kAcqRel, sync::kRelaxed);
+    return true;
+}
+
+template <typename Policy>
+bool BasicSlotRing<Policy>::isDone(uint64_t slotNo) const {
+    SlotWord word = load(slotNo);
+    return word.isLap(lapOf(slotNo)) && word.isDone();
+}
+
+template <typename Policy>
+uint32_t BasicSlotRing<Policy>::joinedUnits(uint64_t slotNo) const {
+    return load(slotNo).joined();
+}
+
+template <typename Policy>
+uint64_t BasicSlotRing<Policy>::timeBase(uint64_t slotNo) const {
+    return at(slotNo).timeBase.load(sync::kAcquire);  // [ring.timeBase.load]
+}
+
+template <typename Policy>
+void BasicSlotRing<Policy>::reopen(uint64_t slotNo) {
+    Slot& slot = at(slotNo);
+    uint64_t next = slotNo + slots_;
+    // [slot.open] release: pairs with [slot.join] and [slot.load]; our reads of the bytes come
+    // before the next lap's copies into them.
+    slot.word.store(SlotWord::open(lapOf(next)).raw(), Policy::kOpenOrder);
+    // [ring.freeFor.store] release: pairs with [ring.freeFor.load].
+    slot.freeFor.store(next, sync::kRelease);
+    // Nobody may be on the way to move `active` (all of them wait for a free slot, or one was
+    // preempted): do it here.
+    advance(active());
+}
+
+template <typename Policy>
+bool BasicSlotRing<Policy>::isOpen(uint64_t slotNo) const {
+    SlotWord word = load(slotNo);
+    return word.isLap(lapOf(slotNo)) && !word.isClosed();
+}
+
+template <typename Policy>
+bool BasicSlotRing<Policy>::isOpenAndEmpty(uint64_t slotNo) const {
+    SlotWord word = load(slotNo);
+    return word.isLap(lapOf(slotNo)) && word.isEmpty();
+}
+
+template <typename Policy>
+uint64_t BasicSlotRing<Policy>::tail() const {
+    // [ring.tail] seq_cst: the store-load pair is a committer's "publish commitLow, then append"
+    // against a checkpoint's "tail, then every commitLow" (DESIGN 6.4, 7.2). If the checkpoint's
+    // load of the word already counts the committer's join, [slot.join]'s release makes its
+    // commitLow visible; if not, that join gets an LSN at or above the result.
+    uint64_t a = active_.load(sync::kSeqCst);
+    SlotWord word(at(a).word.load(sync::kSeqCst));
+    return word.isLap(lapOf(a)) ? lsnAt(a, word.joined()) : slotStart(a + 1);
+}
+
+template <typename Policy>
+uint64_t BasicSlotRing<Policy>::now() const {
+    uint64_t a = active();
+    uint64_t base = timeBase(a);
+    SlotWord word = load(a);
+    return word.isLap(lapOf(a)) ? base + word.joined() : base + units_;
+}
+
+}  // namespace freshet::journal
