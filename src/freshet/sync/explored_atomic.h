@@ -40,6 +40,8 @@ public:
     /// word's own storage: what it holds when the explorer meets it first, and always the newest
     /// value.
     virtual uint64_t perform(ExploredPlace& place, uint64_t& newest, ExploredOp& op) = 0;
+    /// The word is constructed here: others need an edge from here to use it.
+    virtual void born(ExploredPlace& place, uint64_t& newest) = 0;
     /// The word's life ends; touching it later is reported.
     virtual void died(ExploredPlace& place) = 0;
     virtual void fence() = 0;
@@ -71,7 +73,11 @@ class ExploredAtomic {
 
 public:
     ExploredAtomic() : ExploredAtomic(T{}) {}
-    ExploredAtomic(T value) : newest_(widen(value)) {}  // NOLINT: implicit, as std::atomic
+    ExploredAtomic(T value) : newest_(widen(value)) {  // NOLINT: implicit, as std::atomic
+        if (AtomicObserver* observer = atomicObserver()) {
+            observer->born(place_, newest_);
+        }
+    }
     ~ExploredAtomic() {
         if (AtomicObserver* observer = atomicObserver()) {
             observer->died(place_);
