@@ -1,160 +1,116 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/command/error_map.h"
 
-namespace freshet::command {
+#include <algorithm>
+#include <iterator>
 
-// One case for each reason and no default: the compiler tells when one is missing.
-WireError wireErrorOf(Reason reason) {
-    switch (reason) {
-        case Reason::kNone:
-        case Reason::kCount_:
-            break;
-        case Reason::kInternalError:
-            return {1, "InternalError"};
-        case Reason::kBadValue:
-        case Reason::kInvalidSortPattern:
-            return {2, "BadValue"};
-        case Reason::kNoSuchKey:
-            return {4, "NoSuchKey"};
-        case Reason::kGraphContainsCycle:
-            return {5, "GraphContainsCycle"};
-        case Reason::kHostUnreachable:
-            return {6, "HostUnreachable"};
-        case Reason::kFailedToParse:
-        case Reason::kCursorOptionMissing:
-            return {9, "FailedToParse"};
-        case Reason::kUnauthorized:
-            return {13, "Unauthorized"};
-        case Reason::kTypeMismatch:
-        case Reason::kIncNonNumeric:
-            return {14, "TypeMismatch"};
-        case Reason::kOverflow:
-            return {15, "Overflow"};
-        case Reason::kInvalidLength:
-            return {16, "InvalidLength"};
-        case Reason::kProtocolError:
-            return {17, "ProtocolError"};
-        case Reason::kIllegalOperation:
-            return {20, "IllegalOperation"};
-        case Reason::kInvalidBson:
-            return {22, "InvalidBSON"};
-        case Reason::kNamespaceNotFound:
-            return {26, "NamespaceNotFound"};
-        case Reason::kIndexNotFound:
-            return {27, "IndexNotFound"};
-        case Reason::kPathNotViable:
-            return {28, "PathNotViable"};
-        case Reason::kConflictingUpdateOperators:
-            return {40, "ConflictingUpdateOperators"};
-        case Reason::kCursorNotFound:
-            return {43, "CursorNotFound"};
-        case Reason::kNamespaceExists:
-            return {48, "NamespaceExists"};
-        case Reason::kMaxTimeMsExpired:
-            return {50, "MaxTimeMSExpired"};
-        case Reason::kDollarPrefixedFieldName:
-            return {52, "DollarPrefixedFieldName"};
-        case Reason::kInvalidIdField:
-            return {53, "InvalidIdField"};
-        case Reason::kNotSingleValueField:
-            return {54, "NotSingleValueField"};
-        case Reason::kEmptyFieldName:
-            return {56, "EmptyFieldName"};
-        case Reason::kDottedFieldName:
-            return {57, "DottedFieldName"};
-        case Reason::kCommandNotFound:
-            return {59, "CommandNotFound"};
-        case Reason::kWriteConcernFailed:
-            return {64, "WriteConcernFailed"};
-        case Reason::kImmutableField:
-            return {66, "ImmutableField"};
-        case Reason::kCannotCreateIndex:
-            return {67, "CannotCreateIndex"};
-        case Reason::kIndexAlreadyExists:
-            return {68, "IndexAlreadyExists"};
-        case Reason::kInvalidOptions:
-            return {72, "InvalidOptions"};
-        case Reason::kInvalidNamespace:
-            return {73, "InvalidNamespace"};
-        case Reason::kUnknownReplWriteConcern:
-            return {79, "UnknownReplWriteConcern"};
-        case Reason::kIndexOptionsConflict:
-            return {85, "IndexOptionsConflict"};
-        case Reason::kIndexKeySpecsConflict:
-            return {86, "IndexKeySpecsConflict"};
-        case Reason::kShutdownInProgress:
-            return {91, "ShutdownInProgress"};
-        case Reason::kOperationFailed:
-            return {96, "OperationFailed"};
-        case Reason::kWriteConflict:
-            return {112, "WriteConflict"};
-        case Reason::kCommandNotSupported:
-            return {115, "CommandNotSupported"};
-        case Reason::kInvalidPipelineOperator:
-        case Reason::kUnknownExpression:
-            return {168, "InvalidPipelineOperator"};
-        case Reason::kParallelArrays:
-            return {171, "CannotIndexParallelArrays"};
-        case Reason::kQueryPlanKilled:
-            return {175, "QueryPlanKilled"};
-        case Reason::kInvalidIndexSpecificationOption:
-            return {197, "InvalidIndexSpecificationOption"};
-        case Reason::kExceededMemoryLimit:
-            return {292, "QueryExceededMemoryLimitNoDiskUseAllowed"};
-        case Reason::kApiVersionError:
-            return {322, "APIVersionError"};
-        case Reason::kApiStrictError:
-            return {323, "APIStrictError"};
-        case Reason::kUnsupportedOpQueryCommand:
-            return {352, "UnsupportedOpQueryCommand"};
-        case Reason::kBsonObjectTooLarge:
-            return {10334, "BSONObjectTooLarge"};
-        case Reason::kDuplicateKey:
-            return {11000, "DuplicateKey"};
-        case Reason::kInterruptedAtShutdown:
-            return {11600, "InterruptedAtShutdown"};
-        case Reason::kInterrupted:
-            return {11601, "Interrupted"};
-        case Reason::kCursorInUse:
-            return {12051, "CursorInUse"};
-        case Reason::kOutOfDiskSpace:
-            return {14031, "OutOfDiskSpace"};
-        case Reason::kSpecNotObject:
-            return {15947, "Location15947"};
-        case Reason::kGroupUnknownOperator:
-            return {15952, "Location15952"};
-        case Reason::kGroupMissingId:
-            return {15955, "Location15955"};
-        case Reason::kLimitNotPositive:
-            return {15958, "Location15958"};
-        case Reason::kSortSpecInvalid:
-            return {15976, "Location15976"};
-        case Reason::kPathCollision:
-            return {31250, "Location31250"};
-        case Reason::kProjectionMixed:
-            return {31254, "Location31254"};
-        case Reason::kCountFieldInvalid:
-            return {40156, "Location40156"};
-        case Reason::kGroupFieldNotAccumulator:
-            return {40234, "Location40234"};
-        case Reason::kStageNotSingleField:
-            return {40323, "Location40323"};
-        case Reason::kUnknownStage:
-            return {40324, "Location40324"};
-        case Reason::kMissingField:
-            return {40414, "Location40414"};
-        case Reason::kUnknownField:
-            return {40415, "Location40415"};
-        case Reason::kMissingDb:
-            return {40571, "Location40571"};
-        case Reason::kBatchSizeNegative:
-            return {51024, "Location51024"};
-        case Reason::kRegexInvalid:
-            return {51091, "Location51091"};
-        case Reason::kProjectEmpty:
-            return {51272, "Location51272"};
+namespace freshet::command {
+namespace {
+
+struct Row {
+    Reason reason;
+    WireError error;
+};
+
+// By number on the wire.
+constexpr Row kRows[] = {
+    {Reason::kInternalError, {1, "InternalError"}},
+    {Reason::kBadValue, {2, "BadValue"}},
+    {Reason::kInvalidSortPattern, {2, "BadValue"}},
+    {Reason::kNoSuchKey, {4, "NoSuchKey"}},
+    {Reason::kGraphContainsCycle, {5, "GraphContainsCycle"}},
+    {Reason::kHostUnreachable, {6, "HostUnreachable"}},
+    {Reason::kFailedToParse, {9, "FailedToParse"}},
+    {Reason::kCursorOptionMissing, {9, "FailedToParse"}},
+    {Reason::kUnauthorized, {13, "Unauthorized"}},
+    {Reason::kTypeMismatch, {14, "TypeMismatch"}},
+    {Reason::kIncNonNumeric, {14, "TypeMismatch"}},
+    {Reason::kOverflow, {15, "Overflow"}},
+    {Reason::kInvalidLength, {16, "InvalidLength"}},
+    {Reason::kProtocolError, {17, "ProtocolError"}},
+    {Reason::kIllegalOperation, {20, "IllegalOperation"}},
+    {Reason::kInvalidBson, {22, "InvalidBSON"}},
+    {Reason::kNamespaceNotFound, {26, "NamespaceNotFound"}},
+    {Reason::kIndexNotFound, {27, "IndexNotFound"}},
+    {Reason::kPathNotViable, {28, "PathNotViable"}},
+    {Reason::kConflictingUpdateOperators, {40, "ConflictingUpdateOperators"}},
+    {Reason::kCursorNotFound, {43, "CursorNotFound"}},
+    {Reason::kNamespaceExists, {48, "NamespaceExists"}},
+    {Reason::kMaxTimeMsExpired, {50, "MaxTimeMSExpired"}},
+    {Reason::kDollarPrefixedFieldName, {52, "DollarPrefixedFieldName"}},
+    {Reason::kInvalidIdField, {53, "InvalidIdField"}},
+    {Reason::kNotSingleValueField, {54, "NotSingleValueField"}},
+    {Reason::kEmptyFieldName, {56, "EmptyFieldName"}},
+    {Reason::kDottedFieldName, {57, "DottedFieldName"}},
+    {Reason::kCommandNotFound, {59, "CommandNotFound"}},
+    {Reason::kWriteConcernFailed, {64, "WriteConcernFailed"}},
+    {Reason::kImmutableField, {66, "ImmutableField"}},
+    {Reason::kCannotCreateIndex, {67, "CannotCreateIndex"}},
+    {Reason::kIndexAlreadyExists, {68, "IndexAlreadyExists"}},
+    {Reason::kInvalidOptions, {72, "InvalidOptions"}},
+    {Reason::kInvalidNamespace, {73, "InvalidNamespace"}},
+    {Reason::kUnknownReplWriteConcern, {79, "UnknownReplWriteConcern"}},
+    {Reason::kIndexOptionsConflict, {85, "IndexOptionsConflict"}},
+    {Reason::kIndexKeySpecsConflict, {86, "IndexKeySpecsConflict"}},
+    {Reason::kShutdownInProgress, {91, "ShutdownInProgress"}},
+    {Reason::kOperationFailed, {96, "OperationFailed"}},
+    {Reason::kWriteConflict, {112, "WriteConflict"}},
+    {Reason::kCommandNotSupported, {115, "CommandNotSupported"}},
+    {Reason::kInvalidPipelineOperator, {168, "InvalidPipelineOperator"}},
+    {Reason::kUnknownExpression, {168, "InvalidPipelineOperator"}},
+    {Reason::kParallelArrays, {171, "CannotIndexParallelArrays"}},
+    {Reason::kQueryPlanKilled, {175, "QueryPlanKilled"}},
+    {Reason::kInvalidIndexSpecificationOption, {197, "InvalidIndexSpecificationOption"}},
+    {Reason::kExceededMemoryLimit, {292, "QueryExceededMemoryLimitNoDiskUseAllowed"}},
+    {Reason::kApiVersionError, {322, "APIVersionError"}},
+    {Reason::kApiStrictError, {323, "APIStrictError"}},
+    {Reason::kUnsupportedOpQueryCommand, {352, "UnsupportedOpQueryCommand"}},
+    {Reason::kBsonObjectTooLarge, {10334, "BSONObjectTooLarge"}},
+    {Reason::kDuplicateKey, {11000, "DuplicateKey"}},
+    {Reason::kInterruptedAtShutdown, {11600, "InterruptedAtShutdown"}},
+    {Reason::kInterrupted, {11601, "Interrupted"}},
+    {Reason::kCursorInUse, {12051, "CursorInUse"}},
+    {Reason::kOutOfDiskSpace, {14031, "OutOfDiskSpace"}},
+    {Reason::kSpecNotObject, {15947, "Location15947"}},
+    {Reason::kGroupUnknownOperator, {15952, "Location15952"}},
+    {Reason::kGroupMissingId, {15955, "Location15955"}},
+    {Reason::kLimitNotPositive, {15958, "Location15958"}},
+    {Reason::kSortSpecInvalid, {15976, "Location15976"}},
+    {Reason::kPathCollision, {31250, "Location31250"}},
+    {Reason::kProjectionMixed, {31254, "Location31254"}},
+    {Reason::kCountFieldInvalid, {40156, "Location40156"}},
+    {Reason::kGroupFieldNotAccumulator, {40234, "Location40234"}},
+    {Reason::kStageNotSingleField, {40323, "Location40323"}},
+    {Reason::kUnknownStage, {40324, "Location40324"}},
+    {Reason::kMissingField, {40414, "Location40414"}},
+    {Reason::kUnknownField, {40415, "Location40415"}},
+    {Reason::kMissingDb, {40571, "Location40571"}},
+    {Reason::kBatchSizeNegative, {51024, "Location51024"}},
+    {Reason::kRegexInvalid, {51091, "Location51091"}},
+    {Reason::kProjectEmpty, {51272, "Location51272"}},
+};
+
+constexpr const Row* find(Reason reason) {
+    return std::find_if(
+        std::begin(kRows), std::end(kRows), [&](const Row& row) { return row.reason == reason; });
+}
+
+constexpr bool hasEveryReason() {
+    for (int i = 1; i < static_cast<int>(Reason::kCount_); ++i) {
+        if (find(static_cast<Reason>(i)) == std::end(kRows)) {
+            return false;
+        }
     }
-    return {1, "InternalError"};
+    return true;
+}
+static_assert(hasEveryReason(), "a reason has no number on the wire");
+
+}  // namespace
+
+WireError wireErrorOf(Reason reason) {
+    const Row* row = find(reason);
+    invariant(row != std::end(kRows));
+    return row->error;
 }
 
 WireError wireErrorOf(const Status& status) {

@@ -5,6 +5,7 @@
 #include "freshet/platform/thread.h"
 
 #include <iterator>
+#include <mutex>
 
 namespace freshet::command {
 namespace {
@@ -22,7 +23,7 @@ Status notFound(int64_t id) {
 
 StatusOr<int64_t> CursorRegistry::add(ClientCursor cursor) {
     std::vector<ClientCursor> dead;
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<sync::Mutex> lock(mutex_);
     endIdle(&dead);
     if (entries_.size() >= kOpenCursorsMax) {
         return Status(Code::kLimit, "Too many open cursors");
@@ -38,7 +39,7 @@ StatusOr<int64_t> CursorRegistry::add(ClientCursor cursor) {
 }
 
 StatusOr<ClientCursor> CursorRegistry::checkOut(int64_t id, const std::string& ns) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<sync::Mutex> lock(mutex_);
     auto found = entries_.find(id);
     if (found == entries_.end() || found->second.isKilled) {
         return notFound(id);
@@ -65,7 +66,7 @@ StatusOr<ClientCursor> CursorRegistry::checkOut(int64_t id, const std::string& n
 }
 
 void CursorRegistry::checkIn(ClientCursor cursor) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<sync::Mutex> lock(mutex_);
     auto found = entries_.find(cursor.id);
     invariant(found != entries_.end() && found->second.isCheckedOut);
     Entry& entry = found->second;
@@ -79,19 +80,19 @@ void CursorRegistry::checkIn(ClientCursor cursor) {
 }
 
 void CursorRegistry::forget(int64_t id) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<sync::Mutex> lock(mutex_);
     entries_.erase(id);
 }
 
 bool CursorRegistry::isKilled(int64_t id) const {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<sync::Mutex> lock(mutex_);
     auto found = entries_.find(id);
     return found == entries_.end() || found->second.isKilled;
 }
 
 bool CursorRegistry::kill(int64_t id, const std::string& ns) {
     std::vector<ClientCursor> dead;
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<sync::Mutex> lock(mutex_);
     auto found = entries_.find(id);
     if (found == entries_.end() || found->second.isKilled || found->second.cursor.ns != ns) {
         return false;
@@ -102,7 +103,7 @@ bool CursorRegistry::kill(int64_t id, const std::string& ns) {
 
 void CursorRegistry::killSessions(const std::unordered_set<std::string>& lsids) {
     std::vector<ClientCursor> dead;
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<sync::Mutex> lock(mutex_);
     for (auto entry = entries_.begin(); entry != entries_.end();) {
         entry = lsids.contains(entry->second.cursor.lsid) ? kill(entry, &dead) : std::next(entry);
     }
@@ -110,14 +111,14 @@ void CursorRegistry::killSessions(const std::unordered_set<std::string>& lsids) 
 
 void CursorRegistry::killAll() {
     std::vector<ClientCursor> dead;
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<sync::Mutex> lock(mutex_);
     for (auto entry = entries_.begin(); entry != entries_.end();) {
         entry = kill(entry, &dead);
     }
 }
 
 size_t CursorRegistry::openCount() const {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<sync::Mutex> lock(mutex_);
     return entries_.size();
 }
 

@@ -9,10 +9,10 @@
 
 #include "freshet/base/status.h"
 #include "freshet/query/cursor.h"
+#include "freshet/sync/mutex.h"
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -67,7 +67,7 @@ private:
     Entries::iterator kill(Entries::iterator entry, std::vector<ClientCursor>* dead);
     void endIdle(std::vector<ClientCursor>* dead);
 
-    mutable std::mutex mutex_;
+    mutable sync::Mutex mutex_;
     Entries entries_;              // guarded by mutex_
     uint64_t lastSweepNanos_ = 0;  // guarded by mutex_
 };

@@ -35,10 +35,10 @@ private:
 
 struct Services {
     Services(catalog::Catalog& theCatalog, ServerFacts theFacts)
-        : catalog(theCatalog), store(theCatalog.store()), facts(std::move(theFacts)) {}
+        : catalog(theCatalog), facts(std::move(theFacts)) {}
 
     catalog::Catalog& catalog;
-    engine::Store& store;
+    engine::Store& store{catalog.store()};
     const ServerFacts facts;
     const Registry registry;
     CursorRegistry cursors;

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Joins transport to command: each session gets a command::Connection. Used by run_server alone.
+#pragma once
+
+#include "freshet/command/dispatcher.h"
+#include "freshet/transport/message_handler.h"
+
+#include <memory>
+
+namespace freshet::server {
+
+/// `dispatcher` must outlive the factory and every handler made by it.
+std::shared_ptr<transport::MessageHandlerFactory> makeHandlerFactory(
+    command::Dispatcher& dispatcher);
+
+}  // namespace freshet::server
