@@ -5,8 +5,7 @@
 ///   Created -> Source -> SourceWait -> Process -> SinkWait -> Source     request and reply
 ///              Process -> Source                                         fire and forget
 ///              Process -> SinkWait -> Process                            exhaust
-///   any state but Ended -> EndSession -> Ended                           error, idle time,
-///   shutdown
+///   any state before -> EndSession -> Ended                  error, peer gone, end(), shutdown
 ///
 /// Ended is final: every call is illegal there. The state is changed by the session's executor
 /// only, so there is no lock. ServiceState is the table; ServiceStateMachine drives a Session with
@@ -14,6 +13,7 @@
 #pragma once
 
 #include "freshet/base/status.h"
+#include "freshet/sync/atomic.h"
 #include "freshet/sync/task.h"
 #include "freshet/transport/message_handler.h"
 
@@ -50,6 +50,8 @@ public:
     State current() const { return current_; }
     /// kInvalid, naming both states, when the table does not have it; the state then stays.
     Status advance(State to);
+    /// The same at the time of the last transition: a state that only passes needs no clock.
+    Status advanceAtOnce(State to);
     /// i = 0 is the newest; fewer than kHistory may have happened.
     Transition history(size_t i) const;
     size_t transitions() const { return transitions_; }
@@ -57,6 +59,8 @@ public:
     const std::array<uint64_t, kStateCount>& nanosIn() const { return nanosIn_; }
 
 private:
+    Status advance(State to, uint64_t nanos);
+
     State current_ = State::kCreated;
     std::array<Transition, kHistory> ring_{};
     std::array<uint64_t, kStateCount> nanosIn_{};
@@ -69,7 +73,7 @@ public:
     ServiceStateMachine(std::unique_ptr<Session> session, std::unique_ptr<MessageHandler> handler);
     ~ServiceStateMachine();
     /// Runs the session from Created to Ended. Once, on the session's executor; kInvalid when
-    /// called again.
+    /// called again. Ok when the peer or we ended it between messages, else why it ended.
     sync::Task<Status> run();
     /// Any thread: the session will go to EndSession. An error in Ended.
     Status end();
@@ -77,7 +81,16 @@ public:
     Session& session() { return *session_; }
 
 private:
+    static constexpr uint32_t kLives = 0;
+    static constexpr uint32_t kEndAsked = 1;
+    static constexpr uint32_t kDead = 2;
+    bool endAsked() const;
+    void step(State to);
+
     ServiceState state_;
+    /// How end() talks to the executor. Written by: anyone (lives -> end asked), the executor (to
+    /// dead, final).
+    sync::Atomic<uint32_t> life_{kLives};
     std::unique_ptr<Session> session_;
     std::unique_ptr<MessageHandler> handler_;
 };

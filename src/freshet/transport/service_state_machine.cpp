@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/transport/service_state_machine.h"
+
+#include "freshet/platform/clock.h"
+
+#include <string>
+
+namespace freshet::transport {
+namespace {
+
+constexpr uint8_t bit(State state) {
+    return static_cast<uint8_t>(1u << static_cast<unsigned>(state));
+}
+
+/// For each state, those that may follow it.
+constexpr std::array<uint8_t, kStateCount> kFollowers = {
+    /* Created */ bit(State::kSource) | bit(State::kEndSession),
+    /* Source */ bit(State::kSourceWait) | bit(State::kEndSession),
+    /* SourceWait */ bit(State::kProcess) | bit(State::kEndSession),
+    /* Process */ bit(State::kSinkWait) | bit(State::kSource) | bit(State::kEndSession),
+    /* SinkWait */ bit(State::kSource) | bit(State::kProcess) | bit(State::kEndSession),
+    /* EndSession */ bit(State::kEnded),
+    /* Ended */ 0,
+};
+
+}  // namespace
+
+std::string_view stateName(State state) {
+    constexpr std::string_view kNames[kStateCount] = {
+        "Created", "Source", "SourceWait", "Process", "SinkWait", "EndSession", "Ended"};
+    return kNames[static_cast<size_t>(state)];
+}
+
+bool isLegalTransition(State from, State to) {
+    return (kFollowers[static_cast<size_t>(from)] & bit(to)) != 0;
+}
+
+Status ServiceState::advance(State to) {
+    return advance(to, platform::monotonicNanos());
+}
+
+Status ServiceState::advanceAtOnce(State to) {
+    return advance(to, since_);
+}
+
+Status ServiceState::advance(State to, uint64_t nanos) {
+    if (!isLegalTransition(current_, to)) {
+        return Status(Code::kInvalid,
+                      "A session cannot go from " + std::string(stateName(current_)) + " to " +
+                          std::string(stateName(to)));
+    }
+    if (transitions_ > 0) {  // the time before the first step is nobody's
+        nanosIn_[static_cast<size_t>(current_)] += nanos - since_;
+    }
+    since_ = nanos;
+    current_ = to;
+    ring_[transitions_++ % kHistory] = {to, nanos};
+    return Status::ok();
+}
+
+ServiceState::Transition ServiceState::history(size_t i) const {
+    if (i >= kHistory || i >= transitions_) {
+        return {};
+    }
+    return ring_[(transitions_ - 1 - i) % kHistory];
+}
+
+ServiceStateMachine::ServiceStateMachine(std::unique_ptr<Session> session,
+                                         std::unique_ptr<MessageHandler> handler)
+    : session_(std::move(session)), handler_(std::move(handler)) {}
+
+ServiceStateMachine::~ServiceStateMachine() {
+    invariant(state_.current() == State::kCreated || state_.current() == State::kEnded);
+}
+
+Status ServiceStateMachine::end() {
+    uint32_t life = kLives;
+    // [session.end] CAS  asks for the end.
+    //   ORDER   acquire on failure: pairs with [session.ended]. Success needs no order: the
+    //           session's own close() wakes the executor.
+    //   LOST    asked already (nothing to do) or ended (an error).
+    //   PROGRESS one attempt.
+    if (!life_.compare_exchange_strong(life, kEndAsked, sync::kAcquire, sync::kAcquire) &&
+        life == kDead) {
+        return Status(Code::kInvalid, "The session has ended");
+    }
+    session_->close();
+    return Status::ok();
+}
+
+bool ServiceStateMachine::endAsked() const {
+    // [session.endAsked] relaxed: a late look is repaired by the session being closed.
+    return life_.load(sync::kRelaxed) != kLives;
+}
+
+sync::Task<Status> ServiceStateMachine::run() {
+    if (Status first = state_.advance(State::kSource); !first.isOk()) {
+        co_return first;
+    }
+    Status why;
+    while (why.isOk()) {
+        invariant(state_.advanceAtOnce(State::kSourceWait).isOk());
+        StatusOr<Message> message = co_await session_->asyncSourceMessage();
+        if (!message.isOk()) {
+            why = std::move(message).status();
+            break;
+        }
+        step(State::kProcess);
+        HandlerResult result = co_await handler_->handle(std::move(message).value());
+        while (!result.reply.isEmpty()) {
+            step(State::kSinkWait);
+            why = co_await session_->asyncSinkMessage(std::move(result.reply));
+            if (!why.isOk() || !result.exhaust || result.endSession || endAsked()) {
+                break;
+            }
+            step(State::kProcess);
+            result = co_await handler_->handleExhaust();
+        }
+        if (why.isOk() && (result.endSession || endAsked())) {
+            why = Status(Code::kCancelled, "The session was ended here");
+        }
+        if (why.isOk()) {
+            step(State::kSource);
+        }
+    }
+    // Nothing is in progress here: an operation that was begun above has shown its completion.
+    step(State::kEndSession);
+    session_->close();
+    handler_.reset();
+    step(State::kEnded);
+    // [session.ended] release: pairs with [session.end].
+    life_.store(kDead, sync::kRelease);
+    co_return why.code() == Code::kCancelled ? Status::ok() : why;
+}
+
+void ServiceStateMachine::step(State to) {
+    invariant(state_.advance(to).isOk());
+}
+
+}  // namespace freshet::transport

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/transport/session/message_cutter.h"
+
+#include "freshet/wire/frame.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace freshet::transport {
+
+std::shared_ptr<Block> BlockPool::take(size_t bytes) {
+    if (bytes > kSmallBytes) {
+        return std::make_shared<Block>(bytes);
+    }
+    if (kept_.empty()) {
+        return std::make_shared<Block>(kSmallBytes);
+    }
+    std::shared_ptr<Block> block = std::move(kept_.back());
+    kept_.pop_back();
+    return block;
+}
+
+void BlockPool::give(std::shared_ptr<Block> block) {
+    if (block != nullptr && block->capacity == kSmallBytes && block.use_count() == 1 &&
+        kept_.size() < kKeptMax) {
+        kept_.push_back(std::move(block));
+    }
+}
+
+StatusOr<bool> MessageCutter::next(Message* out) {
+    const size_t have = end_ - begin_;
+    if (have == 0) {
+        pool_.give(std::move(block_));
+        block_ = nullptr;
+        begin_ = end_ = 0;
+        return false;
+    }
+    if (have < wire::kHeaderBytes) {
+        return false;
+    }
+    const ByteView bytes(block_->bytes.get() + begin_, have);
+    FRESHET_ASSIGN_OR_RETURN(wire::Header header, wire::parseHeader(bytes));
+    const auto length = static_cast<size_t>(header.messageBytes);
+    if (have < length) {
+        return false;
+    }
+    *out = Message(bytes.substr(0, length), block_);
+    begin_ += length;
+    return true;
+}
+
+std::span<char> MessageCutter::target(std::span<char> scratch) {
+    if (!isMidMessage()) {
+        return scratch;
+    }
+    makeRoom();
+    return {block_->bytes.get() + end_, block_->capacity - end_};
+}
+
+void MessageCutter::makeRoom() {
+    if (begin_ == 0 && end_ < block_->capacity) {
+        return;
+    }
+    const size_t have = end_ - begin_;
+    const char* from = block_->bytes.get() + begin_;
+    size_t want = BlockPool::kSmallBytes;
+    if (have >= wire::kHeaderBytes) {
+        // next() has found the length good and the message incomplete, so want > have.
+        const auto length = static_cast<size_t>(loadLe<int32_t>(from));
+        want = std::min(length, std::max(want, kGrowth * have));
+    }
+    std::shared_ptr<Block> roomier = pool_.take(want);
+    std::memcpy(roomier->bytes.get(), from, have);
+    pool_.give(std::exchange(block_, std::move(roomier)));
+    begin_ = 0;
+    end_ = have;
+}
+
+void MessageCutter::arrived(const char* at, size_t bytes) {
+    if (block_ != nullptr && at == block_->bytes.get() + end_) {
+        invariant(bytes <= block_->capacity - end_);
+        end_ += bytes;
+        return;
+    }
+    invariant(!isMidMessage());
+    block_ = pool_.take(bytes);
+    std::memcpy(block_->bytes.get(), at, bytes);
+    begin_ = 0;
+    end_ = bytes;
+}
+
+}  // namespace freshet::transport

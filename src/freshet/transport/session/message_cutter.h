@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/// MessageCutter: cuts a byte stream into messages and decides where the next bytes go. While
+/// nothing is cut it owns no buffer. Memory follows what has arrived and not what was announced
+/// (INV-transport-4). One thread.
+#pragma once
+
+#include "freshet/base/status.h"
+#include "freshet/transport/message.h"
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace freshet::transport {
+
+/// Bytes that messages are views of; freed with the last message and the cutter's own claim.
+struct Block {
+    explicit Block(size_t capacityIn)
+        : bytes(std::make_unique_for_overwrite<char[]>(capacityIn)), capacity(capacityIn) {}
+    std::unique_ptr<char[]> bytes;
+    size_t capacity;
+};
+
+/// Small blocks for reuse, so that a small message costs no allocation.
+class BlockPool {
+public:
+    static constexpr size_t kSmallBytes = 4096;
+    static constexpr size_t kKeptMax = 64;
+    /// A block of at least `bytes`.
+    std::shared_ptr<Block> take(size_t bytes);
+    /// Keeps the block when it is small and nobody else has a claim on it.
+    void give(std::shared_ptr<Block> block);
+
+private:
+    std::vector<std::shared_ptr<Block>> kept_;
+};
+
+class MessageCutter {
+public:
+    explicit MessageCutter(BlockPool& pool) : pool_(pool) {}
+
+    /// Takes the next whole message. False: more bytes are needed. kInvalid (kProtocolError): a
+    /// length outside the limits; the stream is of no use any more.
+    StatusOr<bool> next(Message* out);
+    /// Where to read to: `scratch` when no message is cut, else room behind the cut one.
+    std::span<char> target(std::span<char> scratch);
+    /// `bytes` bytes were read to the last target's start `at`.
+    void arrived(const char* at, size_t bytes);
+    bool isMidMessage() const { return begin_ != end_; }
+    bool ownsBuffer() const { return block_ != nullptr; }
+    /// Bytes set aside for a cut message.
+    size_t capacity() const { return block_ == nullptr ? 0 : block_->capacity; }
+
+private:
+    /// A new block gets at most this many times what has arrived.
+    static constexpr size_t kGrowth = 4;
+    void makeRoom();
+
+    BlockPool& pool_;
+    std::shared_ptr<Block> block_;
+    size_t begin_ = 0;  // block_'s bytes [begin_, end_) are not handed out yet
+    size_t end_ = 0;
+};
+
+}  // namespace freshet::transport

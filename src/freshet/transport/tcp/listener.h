@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Listener: accepts on one reactor for all of them. Not SO_REUSEPORT: the kernel then deals
+/// connections out by a hash of their addresses, so eight clients on two cores are often six and
+/// two for as long as they live; whoever accepts here can see how many sessions each reactor has.
+#pragma once
+
+#include "freshet/base/status.h"
+#include "freshet/transport/tcp/reactor.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace freshet::transport {
+
+class Listener {
+public:
+    /// Binds and listens. Before the reactor has started. `onSocket` is called on the reactor's
+    /// thread and owns the descriptor.
+    static StatusOr<std::unique_ptr<Listener>> open(Reactor& reactor,
+                                                    const std::vector<std::string>& addresses,
+                                                    uint16_t port,
+                                                    std::function<void(int)> onSocket);
+    /// REQUIRES: the reactor is not running, or stop() was called.
+    ~Listener();
+    uint16_t port() const;
+    /// Reactor's thread, once.
+    void start();
+    /// Reactor's thread. onSocket is not called afterwards.
+    void stop();
+
+private:
+    struct Impl;
+    explicit Listener(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace freshet::transport

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Reactor: the executor of sessions. One pinned thread, one Asio io_context, one run queue. All
+/// session and command code of the thread runs from the run queue, inside a pass; Asio's handlers
+/// only put work on it. A reactor with nothing to do sleeps in epoll and uses no processor time.
+#pragma once
+
+#include "freshet/base/status.h"
+#include "freshet/platform/thread.h"
+#include "freshet/sync/executor.h"
+#include "freshet/transport/session/message_cutter.h"
+#include "freshet/transport/tcp/post_queue.h"
+
+#include <functional>
+#include <memory>
+#include <span>
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace freshet::transport {
+
+/// See ServerTransportOptions. Any of them may be empty.
+struct ReactorHooks {
+    std::function<void()> passBegin;
+    std::function<void()> passEnd;
+    std::function<void()> threadBegin;
+    std::function<void()> threadEnd;
+};
+
+/// Written by the reactor's thread only; read by any.
+struct ReactorCounters {
+    sync::Atomic<uint64_t> messagesIn{0};
+    sync::Atomic<uint64_t> messagesOut{0};
+    sync::Atomic<uint64_t> bytesIn{0};
+    sync::Atomic<uint64_t> bytesOut{0};
+
+    /// Reactor's thread.
+    static void bump(sync::Atomic<uint64_t>& counter, uint64_t by) {
+        // [counter.bump] relaxed: one writer, and nothing is inferred from the value.
+        counter.store(counter.load(sync::kRelaxed) + by, sync::kRelaxed);
+    }
+    // [counter.read] relaxed: a number for people.
+    static uint64_t read(const sync::Atomic<uint64_t>& counter) {
+        return counter.load(sync::kRelaxed);
+    }
+};
+
+class Reactor final : public sync::Executor {
+public:
+    static constexpr size_t kScratchBytes = 64 * 1024;
+
+    static StatusOr<std::unique_ptr<Reactor>> create(unsigned index, ReactorHooks hooks);
+    /// REQUIRES: not started, or joined.
+    ~Reactor() override;
+
+    /// Starts the thread.
+    void start();
+    /// Any thread. Timers are complete from now on, those that wait and those to come.
+    void endTimers();
+    /// Any thread, once. The thread ends when it has run everything that was posted before.
+    void stop();
+    void join() { thread_.join(); }
+
+    void post(sync::WorkItem* item) override;
+    sync::WaitToken after(uint64_t ms) override;
+
+    /// For sessions, on the reactor's thread (or before it starts).
+    boost::asio::io_context& io();
+    /// Good until the next suspension: sessions share it.
+    std::span<char> scratch() { return {scratch_.get(), kScratchBytes}; }
+    BlockPool& blocks() { return blocks_; }
+    ReactorCounters& counters() { return counters_; }
+
+private:
+    struct Impl;
+    explicit Reactor(unsigned index, ReactorHooks hooks);
+    void runThread();
+    void runPass();
+    void pushLocal(sync::WorkItem* first);
+    void awaitPosts();
+    void armTimer();
+    void completeTimers(uint64_t until);
+
+    const unsigned index_;
+    const ReactorHooks hooks_;
+    PostQueue posted_;
+    sync::WorkItem* head_ = nullptr;  // the run queue: reactor's thread only
+    sync::WorkItem* tail_ = nullptr;
+    bool stopping_ = false;
+    std::unique_ptr<char[]> scratch_;
+    BlockPool blocks_;
+    ReactorCounters counters_;
+    std::unique_ptr<Impl> impl_;
+    platform::Thread thread_;
+};
+
+}  // namespace freshet::transport

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The server over TCP: reactors, one listener, and which sessions live where.
+#include "freshet/sync/mutex.h"
+#include "freshet/telemetry/log.h"
+#include "freshet/transport/server_transport.h"
+#include "freshet/transport/service_state_machine.h"
+#include "freshet/transport/tcp/listener.h"
+#include "freshet/transport/tcp/reactor.h"
+#include "freshet/transport/tcp/tcp_session.h"
+
+#include <unistd.h>
+
+#include <mutex>
+#include <set>
+
+namespace freshet::transport {
+namespace {
+
+/// A reactor and its live sessions. `machines` and `ending` belong to the reactor's thread.
+struct Lane {
+    std::unique_ptr<Reactor> reactor;
+    std::set<ServiceStateMachine*> machines;
+    bool ending = false;
+    /// Sessions given to this reactor and not ended. Written by: the accepting thread (+1), the
+    /// lane's own (-1).
+    sync::Atomic<uint32_t> load{0};
+};
+
+class TcpServer final : public ServerTransport {
+public:
+    TcpServer(const ServerTransportOptions& options,
+              std::shared_ptr<MessageHandlerFactory> handlers)
+        : connectionsMax_(options.connectionsMax), handlers_(std::move(handlers)) {}
+    ~TcpServer() override { shutdown(); }
+
+    Status open(const ServerTransportOptions& options);
+    void shutdown() override;
+    uint16_t port() const override { return port_; }
+    ServerTransportStats stats() const override;
+    std::vector<sync::Executor*> executors() override;
+
+private:
+    void onSocket(int socket);
+    Lane& leastLoaded();
+    sync::Task<void> serve(Lane* lane, int socket);
+    sync::Task<void> serveSession(Lane* lane, int socket);
+    void sessionEnded();
+    /// Runs `body` on the reactor and waits for it.
+    template <typename F>
+    void runOn(Reactor& reactor, F body);
+
+    const uint32_t connectionsMax_;
+    const std::shared_ptr<MessageHandlerFactory> handlers_;
+    std::vector<std::unique_ptr<Lane>> lanes_;
+    std::unique_ptr<Listener> listener_;
+    uint16_t port_ = 0;
+    size_t nextLane_ = 0;  // the accepting reactor's
+
+    mutable sync::Mutex mutex_;
+    uint64_t current_ = 0;  // guarded by mutex_, as all below
+    uint64_t totalCreated_ = 0;
+    uint64_t rejected_ = 0;
+    bool shutdown_ = false;
+    sync::WaitToken allEnded_;  // set once shutdown waits for it
+};
+
+Status TcpServer::open(const ServerTransportOptions& options) {
+    const unsigned count = options.reactors != 0 ? options.reactors : platform::coreCount();
+    for (unsigned i = 0; i < count; ++i) {
+        auto lane = std::make_unique<Lane>();
+        FRESHET_ASSIGN_OR_RETURN(
+            lane->reactor,
+            Reactor::create(
+                i, {options.passBegin, options.passEnd, options.threadBegin, options.threadEnd}));
+        lanes_.push_back(std::move(lane));
+    }
+    FRESHET_ASSIGN_OR_RETURN(listener_,
+                             Listener::open(*lanes_.front()->reactor,
+                                            options.bindAddresses,
+                                            options.port,
+                                            [this](int socket) { onSocket(socket); }));
+    port_ = listener_->port();
+    for (auto& lane : lanes_) {
+        lane->reactor->start();
+    }
+    runOn(*lanes_.front()->reactor, [this] { listener_->start(); });
+    return Status::ok();
+}
+
+template <typename F>
+void TcpServer::runOn(Reactor& reactor, F body) {
+    sync::WaitToken done = sync::WaitToken::create();
+    auto task = [](F* what, sync::WaitToken token) -> sync::Task<void> {
+        (*what)();
+        token.complete();
+        co_return;
+    };
+    sync::spawn(reactor, task(&body, done));
+    sync::blockOn(done);
+}
+
+void TcpServer::onSocket(int socket) {
+    {
+        std::lock_guard<sync::Mutex> lock(mutex_);
+        if (current_ >= connectionsMax_) {
+            ++rejected_;
+            ::close(socket);
+            return;
+        }
+        ++current_;
+        ++totalCreated_;
+    }
+    Lane& lane = leastLoaded();
+    // [lane.load] relaxed, here and below: a hint for balance.
+    lane.load.fetch_add(1, sync::kRelaxed);
+    sync::spawn(*lane.reactor, serve(&lane, socket));
+}
+
+/// Equals take turns.
+Lane& TcpServer::leastLoaded() {
+    size_t best = nextLane_ % lanes_.size();
+    for (size_t i = 1; i < lanes_.size(); ++i) {
+        const size_t other = (nextLane_ + i) % lanes_.size();
+        // [lane.load]
+        if (lanes_[other]->load.load(sync::kRelaxed) < lanes_[best]->load.load(sync::kRelaxed)) {
+            best = other;
+        }
+    }
+    nextLane_ = best + 1;
+    return *lanes_[best];
+}
+
+sync::Task<void> TcpServer::serve(Lane* lane, int socket) {
+    co_await serveSession(lane, socket);
+    // [lane.load]
+    lane->load.fetch_sub(1, sync::kRelaxed);
+    sessionEnded();
+}
+
+sync::Task<void> TcpServer::serveSession(Lane* lane, int socket) {
+    auto session = makeReactorSession(*lane->reactor, socket, nextConnectionId());
+    if (!session.isOk()) {
+        telemetry::logWarning("transport", session.status().toString());
+        co_return;
+    }
+    std::unique_ptr<MessageHandler> handler = handlers_->create((*session)->peer());
+    ServiceStateMachine machine(std::move(session).value(), std::move(handler));
+    lane->machines.insert(&machine);
+    Status why = lane->ending ? machine.end() : Status::ok();
+    why = co_await machine.run();
+    lane->machines.erase(&machine);
+    if (!why.isOk()) {
+        telemetry::log(telemetry::Severity::kDebug,
+                       "transport",
+                       "Session " + std::to_string(machine.session().peer().connectionId) + " (" +
+                           machine.session().peer().remote + ") ended: " + why.toString());
+    }
+}
+
+void TcpServer::sessionEnded() {
+    std::lock_guard<sync::Mutex> lock(mutex_);
+    if (--current_ == 0 && allEnded_.isSet()) {
+        allEnded_.complete();
+    }
+}
+
+void TcpServer::shutdown() {
+    {
+        std::lock_guard<sync::Mutex> lock(mutex_);
+        if (std::exchange(shutdown_, true) || listener_ == nullptr) {
+            return;
+        }
+    }
+    runOn(*lanes_.front()->reactor, [this] { listener_->stop(); });
+    for (auto& lane : lanes_) {
+        lane->reactor->endTimers();
+        runOn(*lane->reactor, [&lane] {
+            lane->ending = true;
+            for (ServiceStateMachine* machine : lane->machines) {
+                (void)machine->end();
+            }
+        });
+    }
+    {
+        std::lock_guard<sync::Mutex> lock(mutex_);
+        allEnded_ = current_ == 0 ? sync::WaitToken::completed() : sync::WaitToken::create();
+    }
+    sync::blockOn(allEnded_);
+    for (auto& lane : lanes_) {
+        lane->reactor->stop();
+    }
+    for (auto& lane : lanes_) {
+        lane->reactor->join();
+    }
+}
+
+ServerTransportStats TcpServer::stats() const {
+    ServerTransportStats out;
+    {
+        std::lock_guard<sync::Mutex> lock(mutex_);
+        out.current = current_;
+        out.totalCreated = totalCreated_;
+        out.rejected = rejected_;
+    }
+    out.available = connectionsMax_ - out.current;
+    for (const auto& lane : lanes_) {
+        const ReactorCounters& counters = lane->reactor->counters();
+        out.bytesIn += ReactorCounters::read(counters.bytesIn);
+        out.bytesOut += ReactorCounters::read(counters.bytesOut);
+        out.messagesIn += ReactorCounters::read(counters.messagesIn);
+        out.messagesOut += ReactorCounters::read(counters.messagesOut);
+    }
+    return out;
+}
+
+std::vector<sync::Executor*> TcpServer::executors() {
+    std::vector<sync::Executor*> out;
+    for (auto& lane : lanes_) {
+        out.push_back(lane->reactor.get());
+    }
+    return out;
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<ServerTransport>> ServerTransport::start(
+    const ServerTransportOptions& options, std::shared_ptr<MessageHandlerFactory> handlers) {
+    auto server = std::make_unique<TcpServer>(options, std::move(handlers));
+    FRESHET_RETURN_IF_ERROR(server->open(options));
+    return std::unique_ptr<ServerTransport>(std::move(server));
+}
+
+}  // namespace freshet::transport
