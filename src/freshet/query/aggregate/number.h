@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Arithmetic on BSON numbers with MongoDB's promotion: int32, then int64, then double; a decimal
+/// on either side makes a decimal. Pure; any thread.
+#pragma once
+
+#include "freshet/query/aggregate/value.h"
+
+namespace freshet::query {
+
+enum class Arithmetic : uint8_t { kAdd, kSubtract, kMultiply, kDivide, kMod };
+
+/// a op b. REQUIRES: both are numbers; for kDivide and kMod b is not zero. Missing when two
+/// integers leave int64's range. kDivide gives a double, or a decimal.
+Value calculate(Arithmetic op, const bson::Element& a, const bson::Element& b);
+
+enum class Rounding : uint8_t { kFloor, kCeil, kTruncate, kHalfEven };
+
+/// Rounds to `place` digits behind the point (before it when negative); the type stays. REQUIRES: a
+/// number. Missing when an integer leaves int64's range.
+Value roundNumber(const bson::Element& number, Rounding rounding, int place);
+
+bool isZero(const bson::Element& number);
+bool isNanNumber(const bson::Element& number);
+/// |number|; REQUIRES: not INT64_MIN as int64.
+Value absolute(const bson::Element& number);
+/// Any number as a decimal: doubles to 15 digits, as MongoDB does.
+bson::Decimal128 toDecimal(const bson::Element& number);
+/// kInvalid when the text is no number.
+StatusOr<bson::Decimal128> parseDecimal(std::string_view text);
+std::string decimalText(bson::Decimal128 decimal);
+/// A double the way mongod turns it into a string: shortest form that reads back.
+std::string doubleText(double value);
+
+}  // namespace freshet::query

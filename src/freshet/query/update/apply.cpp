@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Walks a document and an update tree side by side and writes the changed document.
+#include "freshet/query/match/path.h"
+#include "freshet/query/update/tree.h"
+
+#include <vector>
+
+namespace freshet::query {
+namespace {
+
+using bson::Builder;
+using bson::Document;
+using bson::Element;
+
+/// Appends one component to the run's path for as long as it lives.
+class PathScope {
+public:
+    PathScope(UpdateRun* run, std::string_view name) : run_(run), bytes_(run->path.size()) {
+        if (bytes_ != 0) {
+            run->path += '.';
+        }
+        run->path += name;
+    }
+    ~PathScope() { run_->path.resize(bytes_); }
+    PathScope(const PathScope&) = delete;
+    PathScope& operator=(const PathScope&) = delete;
+
+private:
+    UpdateRun* run_;
+    size_t bytes_;
+};
+
+Status applyToElement(const UpdateNode& node,
+                      const Element& existing,
+                      std::string_view name,
+                      bool inArray,
+                      UpdateRun* run,
+                      Builder* out);
+
+OpTarget targetOf(const UpdateRun& run, const Element& existing) {
+    return {run.root, existing, run.path, run.isInsert, run.nowMillis};
+}
+
+bool createsAnything(const UpdateNode& node, const UpdateRun& run) {
+    if (node.op != nullptr) {
+        return node.op->creates(targetOf(run, Element()));
+    }
+    for (const auto& [name, child] : node.children) {
+        if (createsAnything(*child, run)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+Status applyOp(const UpdateOp& op,
+               const Element& existing,
+               std::string_view name,
+               bool inArray,
+               UpdateRun* run,
+               Builder* out) {
+    FRESHET_ASSIGN_OR_RETURN(const OpResult result, op.apply(targetOf(*run, existing)));
+    if (result.what == OpResult::kSet && !result.value.isMissing()) {
+        run->changed |= existing.isMissing() || !sameBytes(existing, result.value.element());
+        out->addAs(name, result.value.element());
+    } else if (result.what == OpResult::kRemove) {
+        run->changed = true;
+        if (inArray) {
+            out->add(name, bson::Null{});  // the elements behind it keep their places
+        }
+    } else if (!existing.isMissing()) {
+        out->addAs(name, existing);
+    }
+    return Status::ok();
+}
+
+/// The component that a child is met under: $ becomes the index the filter matched.
+StatusOr<std::string> resolved(const std::string& component, const UpdateRun& run) {
+    if (component != "$") {
+        return component;
+    }
+    const int index = run.matcher == nullptr ? -1 : run.matcher->matchedIndex(run.root, run.path);
+    if (index < 0) {
+        return badValue("The positional operator did not find the match needed from the query.");
+    }
+    return std::to_string(index);
+}
+
+struct ResolvedChild {
+    std::string name;
+    const UpdateNode* node;
+    bool done = false;
+};
+
+StatusOr<std::vector<ResolvedChild>> resolvedChildren(const UpdateNode& node,
+                                                      const UpdateRun& run) {
+    std::vector<ResolvedChild> result;
+    result.reserve(node.children.size());
+    for (const auto& [component, child] : node.children) {
+        FRESHET_ASSIGN_OR_RETURN(std::string name, resolved(component, run));
+        for (const ResolvedChild& other : result) {
+            if (other.name == name) {
+                return conflictAt(run.path + "." + component, run.path + "." + name);
+            }
+        }
+        result.push_back({std::move(name), child.get()});
+    }
+    return result;
+}
+
+/// The child for an array element under $[] and $[id] components, null when none of them holds;
+/// `merged` owns it when several do.
+StatusOr<const UpdateNode*> elementChild(const UpdateNode& node,
+                                         const Element& element,
+                                         UpdateRun* run,
+                                         std::unique_ptr<UpdateNode>* merged) {
+    const UpdateNode* result = nullptr;
+    for (const auto& [component, child] : node.children) {
+        if (component != "$[]") {
+            const std::string id = component.substr(2, component.size() - 3);
+            Builder wrapped;
+            wrapped.addAs(id, element);
+            const std::string bytes = wrapped.finish();
+            if (!run->arrayFilters->at(id)->matches(Document(bytes))) {
+                continue;
+            }
+        }
+        if (result != nullptr) {
+            FRESHET_ASSIGN_OR_RETURN(*merged, mergeNodes(*result, *child, run->path));
+            result = merged->get();
+        } else {
+            result = child.get();
+        }
+    }
+    return result;
+}
+
+Status applyToEachElement(const UpdateNode& node, Document array, UpdateRun* run, Builder* out) {
+    for (const Element& element : array) {
+        std::unique_ptr<UpdateNode> merged;
+        FRESHET_ASSIGN_OR_RETURN(const UpdateNode* child,
+                                 elementChild(node, element, run, &merged));
+        if (child == nullptr) {
+            out->add(element);
+            continue;
+        }
+        PathScope scope(run, element.name());
+        FRESHET_RETURN_IF_ERROR(applyToElement(*child, element, element.name(), true, run, out));
+    }
+    return Status::ok();
+}
+
+Status notViable(std::string_view name, const Element& inside) {
+    return invalid(
+        Reason::kPathNotViable,
+        "Cannot create field '" + std::string(name) + "' in element {" + elementText(inside) + "}");
+}
+
+/// Adds the elements that lie behind the array's end, with nulls in the gaps.
+Status extendArray(const std::vector<ResolvedChild>& children,
+                   const Element& array,
+                   int64_t count,
+                   UpdateRun* run,
+                   Builder* out) {
+    for (const ResolvedChild& child : children) {
+        PathScope scope(run, child.name);
+        if (child.done || !createsAnything(*child.node, *run)) {
+            continue;
+        }
+        const int64_t index = arrayIndexOf(child.name);
+        if (index < 0) {
+            return notViable(child.name, array);
+        }
+        if (index - count > kArrayPaddingMax) {
+            return badValue("Cannot backfill more than " + std::to_string(kArrayPaddingMax) +
+                            " elements in the array at path '" + run->path + "'");
+        }
+        for (; count < index; ++count) {
+            out->add(std::to_string(count), bson::Null{});
+        }
+        FRESHET_RETURN_IF_ERROR(applyToElement(*child.node, Element(), child.name, true, run, out));
+        ++count;
+    }
+    return Status::ok();
+}
+
+Status applyToArray(const UpdateNode& node, const Element& array, UpdateRun* run, Builder* out) {
+    if (node.isForElements()) {
+        return applyToEachElement(node, array.document(), run, out);
+    }
+    FRESHET_ASSIGN_OR_RETURN(std::vector<ResolvedChild> children, resolvedChildren(node, *run));
+    int64_t count = 0;
+    for (const Element& element : array.document()) {
+        ResolvedChild* hit = nullptr;
+        for (ResolvedChild& child : children) {
+            if (arrayIndexOf(child.name) == count) {
+                hit = &child;
+            }
+        }
+        ++count;
+        if (hit == nullptr) {
+            out->add(element);
+            continue;
+        }
+        hit->done = true;
+        PathScope scope(run, hit->name);
+        FRESHET_RETURN_IF_ERROR(
+            applyToElement(*hit->node, element, element.name(), true, run, out));
+    }
+    return extendArray(children, array, count, run, out);
+}
+
+/// Nothing is there yet: objects are made down to what the operators create.
+Status applyToMissing(const UpdateNode& node, std::string_view name, UpdateRun* run, Builder* out) {
+    if (node.isForElements()) {
+        return badValue("The path '" + run->path +
+                        "' must exist in the document in order to apply array updates.");
+    }
+    if (!createsAnything(node, *run)) {
+        return Status::ok();
+    }
+    Builder object = out->object(name);
+    return applyToDocument(node, Document(), run, &object);
+}
+
+Status applyToElement(const UpdateNode& node,
+                      const Element& existing,
+                      std::string_view name,
+                      bool inArray,
+                      UpdateRun* run,
+                      Builder* out) {
+    if (node.op != nullptr) {
+        return applyOp(*node.op, existing, name, inArray, run, out);
+    }
+    if (existing.isMissing()) {
+        return applyToMissing(node, name, run, out);
+    }
+    if (existing.isArray()) {
+        Builder array = out->array(name);
+        return applyToArray(node, existing, run, &array);
+    }
+    if (node.isForElements()) {
+        return badValue("Cannot apply array updates to non-array element " + elementText(existing));
+    }
+    if (existing.isObject()) {
+        Builder object = out->object(name);
+        return applyToDocument(node, existing.document(), run, &object);
+    }
+    if (createsAnything(node, *run)) {
+        FRESHET_ASSIGN_OR_RETURN(const std::string first,
+                                 resolved(node.children.begin()->first, *run));
+        return notViable(first, existing);
+    }
+    out->addAs(name, existing);
+    return Status::ok();
+}
+
+}  // namespace
+
+Status applyToDocument(const UpdateNode& node, Document document, UpdateRun* run, Builder* out) {
+    FRESHET_ASSIGN_OR_RETURN(std::vector<ResolvedChild> children, resolvedChildren(node, *run));
+    for (const Element& field : document) {
+        ResolvedChild* hit = nullptr;
+        for (ResolvedChild& child : children) {
+            if (!child.done && child.name == field.name()) {
+                hit = &child;
+                break;
+            }
+        }
+        if (hit == nullptr) {
+            out->add(field);
+            continue;
+        }
+        hit->done = true;
+        PathScope scope(run, hit->name);
+        FRESHET_RETURN_IF_ERROR(applyToElement(*hit->node, field, field.name(), false, run, out));
+    }
+    for (const ResolvedChild& child : children) {
+        if (child.done) {
+            continue;
+        }
+        PathScope scope(run, child.name);
+        FRESHET_RETURN_IF_ERROR(
+            applyToElement(*child.node, Element(), child.name, false, run, out));
+    }
+    return Status::ok();
+}
+
+}  // namespace freshet::query

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+/// An update as a tree of path components with operators at its leaves, so that one walk over the
+/// document applies all of them and two operators that meet on a path are seen as a conflict.
+///
+/// INV-1  A node has an operator or children, never both.
+/// INV-2  Children are in the order in which absent fields are made: numbers by value, then names.
+/// INV-3  If one child is $[] or $[id], all are.
+#pragma once
+
+#include "freshet/query/update/op.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace freshet::query {
+
+struct ComponentLess {
+    bool operator()(const std::string& a, const std::string& b) const;
+};
+
+struct UpdateNode {
+    OpPtr op;
+    std::map<std::string, std::unique_ptr<UpdateNode>, ComponentLess> children;
+
+    bool isForElements() const {  // children are $[] or $[id]
+        return !children.empty() && children.begin()->first.starts_with("$[");
+    }
+};
+
+/// kConflictingUpdateOperators when another operator is on the path, above or below it.
+Status addOp(UpdateNode* root, std::string_view path, OpPtr op);
+/// Both nodes' operators in one tree; `path` for the conflict's text.
+StatusOr<std::unique_ptr<UpdateNode>> mergeNodes(const UpdateNode& a,
+                                                 const UpdateNode& b,
+                                                 const std::string& path);
+Status conflictAt(std::string_view path, std::string_view where);
+
+/// kEmptyFieldName, kBadValue ... for paths that no update may name.
+Status checkPath(std::string_view path);
+
+inline constexpr int64_t kArrayPaddingMax = 1'500'000;
+
+/// One application of a tree to a document.
+struct UpdateRun {
+    bson::Document root;
+    const std::map<std::string, std::unique_ptr<Matcher>>* arrayFilters = nullptr;
+    const Matcher* matcher = nullptr;  // resolves $; may be null
+    bool isInsert = false;
+    int64_t nowMillis = 0;
+    bool changed = false;
+    std::string path;  // of the node being applied
+};
+
+/// Writes `document` as changed by the tree into `out`.
+Status applyToDocument(const UpdateNode& node,
+                       bson::Document document,
+                       UpdateRun* run,
+                       bson::Builder* out);
+
+}  // namespace freshet::query
