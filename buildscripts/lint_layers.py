@@ -64,9 +64,10 @@ def check(root):
         for number, line in enumerate(common.read_lines(root, path), 1):
             found = INCLUDE.match(line)
             problem = None
-            if found and found[1] == '"':
-                problem = problems_of_include(layers, room, path, found[2]) if found[2].startswith('freshet/') \
-                    else 'include "%s" does not start at freshet/' % found[2]
+            if found and found[2].startswith('freshet/'):
+                problem = problems_of_include(layers, room, path, found[2])
+            elif found and found[1] == '"' and '/' not in found[2]:
+                problem = 'include "%s" does not start at freshet/' % found[2]
             elif found:
                 problem = problems_of_third(layers, room, path, found[2])
             elif name != 'platform' and SEAM.search(line.split('//')[0]):
