@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Cursor: reads ahead in small, then larger portions, so that most steps touch no page. What was
+/// read ahead is thrown away when the Txn has written or begun again since.
+#include "freshet/base/assert.h"
+#include "freshet/engine/txn/txn_impl.h"
+
+#include <algorithm>
+
+namespace freshet::engine {
+
+namespace {
+
+constexpr uint32_t kFirstPortion = 2;  // a look-up of one key and its end
+constexpr uint32_t kPortionMax = 128;
+constexpr uint32_t kPortionGrowth = 4;
+
+/// Copies of consecutive entries. Shared values are held, not copied.
+class Portion {
+public:
+    Portion() = default;
+    ~Portion() { clear(); }
+    Portion(const Portion&) = delete;
+    Portion& operator=(const Portion&) = delete;
+
+    void clear() {
+        for (const Entry& entry : entries_) {
+            if (entry.shared != nullptr) {
+                entry.shared->drop();
+            }
+        }
+        entries_.clear();
+        bytes_.clear();
+    }
+    void add(ByteView key, const ValueRef& value) {
+        entries_.push_back({bytes_.size(), key.size(), value.bytes.size(), value.shared});
+        bytes_.append(key);
+        if (value.shared != nullptr) {
+            value.shared->hold();
+        } else {
+            bytes_.append(value.bytes);
+        }
+    }
+    size_t size() const { return entries_.size(); }
+    ByteView key(size_t i) const {
+        return ByteView(bytes_).substr(entries_[i].offset, entries_[i].keyBytes);
+    }
+    ByteView value(size_t i) const {
+        const Entry& entry = entries_[i];
+        return entry.shared != nullptr
+                   ? entry.shared->bytes()
+                   : ByteView(bytes_).substr(entry.offset + entry.keyBytes, entry.valueBytes);
+    }
+
+private:
+    struct Entry {
+        size_t offset;
+        size_t keyBytes;
+        size_t valueBytes;
+        ValueBuffer* shared;
+    };
+    std::string bytes_;
+    std::vector<Entry> entries_;
+};
+
+}  // namespace
+
+struct Cursor::Impl {
+    enum class Op : uint8_t { kNone, kSeek, kSeekBefore, kFirst, kLast, kNext, kPrev };
+
+    Impl(Txn::Impl* owner, TreeRef treeRef) : txn(owner), tree(std::move(treeRef)) {}
+
+    /// Positions on the first entry from `where` on. A call that could not finish goes on where it
+    /// stopped when it is repeated.
+    Status start(Op op, Direction towards, WalkFrom where);
+    Status step(Op op, Direction towards);
+    Status fill(Direction towards);
+
+    Txn::Impl* const txn;
+    const TreeRef tree;
+    Portion portion;
+    size_t index = 0;  // of the current entry
+    Direction direction = Direction::kForward;
+    uint32_t portionEntries = kFirstPortion;
+    WalkResult beyond;    // where the portion ended
+    uint64_t serial = 0;  // the Txn's, when the portion was read
+    // An operation that returned WouldBlock.
+    Op pending = Op::kNone;
+    std::string pendingKey;
+};
+
+Cursor::Cursor(Txn& txn, TreeRef tree)
+    : impl_(std::make_unique<Impl>(txn.impl_.get(), std::move(tree))) {}
+
+Cursor::~Cursor() = default;
+
+Status Cursor::Impl::fill(Direction towards) {
+    invariant(txn->state == Txn::Impl::State::kOpen);
+    portion.clear();
+    index = 0;
+    direction = towards;
+    serial = txn->serial;
+    sync::Slice slice(txn->core->epochs);
+    const WalkBudget budget{.entries = portionEntries};
+    const WalkFrom from = std::move(beyond.next);
+    beyond = tree->pages().walk(
+        towards, from, budget, txn->view(), [this](ByteView key, const ValueRef& value) {
+            portion.add(key, value);
+        });
+    portionEntries = std::min(portionEntries * kPortionGrowth, kPortionMax);
+    if (portion.size() == 0 && !beyond.atEnd) {
+        txn->token = sync::WaitToken::completed();
+        return Status::wouldBlock();
+    }
+    pending = Op::kNone;
+    return Status::ok();
+}
+
+Status Cursor::Impl::start(Op op, Direction towards, WalkFrom where) {
+    if (pending != op || pendingKey != where.key || serial != txn->serial) {
+        pending = op;
+        pendingKey = where.key;
+        portionEntries = kFirstPortion;
+        beyond = {false, std::move(where)};
+    }
+    return fill(towards);
+}
+
+Status Cursor::Impl::step(Op op, Direction towards) {
+    if (pending == op) {
+        return fill(towards);
+    }
+    invariant(pending == Op::kNone && index < portion.size());
+    const bool current = direction == towards && serial == txn->serial;
+    if (current && index + 1 < portion.size()) {
+        ++index;
+        return Status::ok();
+    }
+    if (!current) {
+        portionEntries = kFirstPortion;
+        beyond = {false, {Edge::kNone, std::string(portion.key(index)), false}};
+    }
+    if (beyond.atEnd) {
+        portion.clear();
+        index = 0;
+        return Status::ok();
+    }
+    pending = op;
+    return fill(towards);
+}
+
+Status Cursor::seek(ByteView key) {
+    return impl_->start(
+        Impl::Op::kSeek, Direction::kForward, {Edge::kNone, std::string(key), true});
+}
+
+Status Cursor::seekBefore(ByteView key) {
+    return impl_->start(
+        Impl::Op::kSeekBefore, Direction::kBackward, {Edge::kNone, std::string(key), true});
+}
+
+Status Cursor::first() {
+    return impl_->start(Impl::Op::kFirst, Direction::kForward, {Edge::kFirst, {}, true});
+}
+
+Status Cursor::last() {
+    return impl_->start(Impl::Op::kLast, Direction::kBackward, {Edge::kLast, {}, true});
+}
+
+Status Cursor::next() {
+    return impl_->step(Impl::Op::kNext, Direction::kForward);
+}
+
+Status Cursor::prev() {
+    return impl_->step(Impl::Op::kPrev, Direction::kBackward);
+}
+
+bool Cursor::valid() const {
+    return impl_->index < impl_->portion.size();
+}
+
+ByteView Cursor::key() const {
+    invariant(valid());
+    return impl_->portion.key(impl_->index);
+}
+
+ByteView Cursor::value() const {
+    invariant(valid());
+    return impl_->portion.value(impl_->index);
+}
+
+}  // namespace freshet::engine

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Sorted keys of one page, without the prefix that the page's fences share: the first eight bytes
+/// of each as a big-endian number (the head), so that a search compares numbers and looks at bytes
+/// only on ties. Immutable.
+#pragma once
+
+#include "freshet/base/bytes.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace freshet::engine {
+
+/// The first eight bytes as a number whose order is the bytes' order; short keys are padded.
+uint64_t keyHeadOf(ByteView tail);
+
+/// A key within a page: what follows the page's prefix.
+struct PageKey {
+    explicit PageKey(ByteView rest) : head(keyHeadOf(rest)), tail(rest) {}
+    uint64_t head;
+    ByteView tail;
+};
+
+/// Negative, zero or positive as (head, tail) is below, equal to or above `key`.
+inline int comparePageKey(uint64_t head, ByteView tail, const PageKey& key) {
+    if (head != key.head) {
+        return head < key.head ? -1 : 1;
+    }
+    return tail.compare(key.tail);
+}
+
+/// Length of the longest common prefix.
+size_t commonPrefix(ByteView a, ByteView b);
+
+class KeyArray {
+public:
+    struct Place {
+        uint32_t pos;  // of the first key >= the one sought
+        bool exact;
+    };
+
+    KeyArray() = default;
+    /// Copies the keys, which are in ascending order.
+    explicit KeyArray(std::span<const ByteView> tails);
+
+    uint32_t size() const { return size_; }
+    uint64_t head(uint32_t i) const { return heads()[i]; }
+    ByteView tail(uint32_t i) const {
+        return {bytes() + offsets()[i], offsets()[i + 1] - offsets()[i]};
+    }
+    Place lowerBound(const PageKey& key) const;
+    size_t memoryBytes() const { return memoryBytes_; }
+
+private:
+    // One block: heads[size], offsets[size + 1], bytes.
+    const uint64_t* heads() const { return reinterpret_cast<const uint64_t*>(block_.get()); }
+    const uint32_t* offsets() const {
+        return reinterpret_cast<const uint32_t*>(block_.get() + size_ * sizeof(uint64_t));
+    }
+    const char* bytes() const {
+        return block_.get() + size_ * sizeof(uint64_t) + (size_ + 1) * sizeof(uint32_t);
+    }
+    /// Index of the first head at or after `from` that is >= `head`.
+    uint32_t firstHead(uint32_t from, uint64_t head) const;
+
+    std::unique_ptr<char[]> block_;
+    uint32_t size_ = 0;
+    size_t memoryBytes_ = 0;
+};
+
+}  // namespace freshet::engine

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Pages in memory (DESIGN 3.1). A page is reached through its PageEntry, which never moves; the
+/// entry's word points to the page's current Node. A Node is complete when it becomes reachable;
+/// afterwards only a leaf's delta changes, until the leaf is frozen and replaced by one CAS on the
+/// entry. Inner nodes never change.
+///
+///   INV-engine-1  the fences of the live nodes of a level, reading `right` from the leftmost,
+///                 partition the key space.
+///   INV-engine-2  a reachable node is complete; nothing but a leaf's ctl, counters and delta links
+///                 changes in it.
+///   INV-engine-3  a marked word never changes again, so two rebuilds of one frozen leaf yield
+///                 equivalent nodes, of which at most one is installed.
+#pragma once
+
+#include "freshet/engine/tree/key_array.h"
+#include "freshet/engine/tree/leaf_image.h"
+#include "freshet/engine/tree/version.h"
+#include "freshet/sync/atomic.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace freshet::engine {
+
+struct Node;
+
+/// A page's fixed place. This cut knows two kinds of word: null (EMPTY, never reachable) and a Node
+/// (RESIDENT).
+///   WORD     Node*; the three low bits are the kind and are zero here
+///   STEPS    node -> its replacement, by CAS [entry.install]; never back
+///   RECLAIM  the entry goes with its tree; a replaced node through epochs, by the installer
+///   ABA      a node's memory is not reused while a slice that saw it is open
+struct alignas(64) PageEntry {
+    sync::Atomic<Node*> word{nullptr};
+};
+
+/// What leaves and inner nodes have in common. REQUIRES of all readers: inside a slice.
+struct Node {
+    Node(uint8_t nodeLevel, std::string lowFence, std::string highFence, PageEntry* rightPage);
+    uint8_t level;     // 0 = leaf
+    PageEntry* right;  // the page that begins at `high`, null at the right edge
+    std::string low;   // the first key that may be here
+    std::string high;  // the first key that may not; empty = no limit
+    size_t prefixLen;  // of the fences' common prefix, which every key here begins with
+
+    bool isLeaf() const { return level == 0; }
+    /// Whether `key` lies at or beyond the high fence.
+    bool isLeftOf(ByteView key) const { return !high.empty() && key >= high; }
+    /// REQUIRES: key lies within the fences.
+    PageKey pageKey(ByteView key) const { return PageKey(key.substr(prefixLen)); }
+    ByteView prefix() const { return ByteView(low).substr(0, prefixLen); }
+};
+
+/// child[i] holds the keys from separator i - 1 (or low) up to separator i (or high).
+struct InnerNode : Node {
+    InnerNode(uint8_t nodeLevel,
+              std::string lowFence,
+              std::string highFence,
+              PageEntry* rightPage,
+              std::span<const std::string> separators,
+              std::vector<PageEntry*> children);
+    KeyArray separators;
+    std::vector<PageEntry*> child;
+
+    std::string separator(size_t i) const {
+        return std::string(prefix()).append(separators.tail(static_cast<uint32_t>(i)));
+    }
+};
+
+/// Bit 0 of a delta link: frozen.
+inline constexpr uintptr_t kMark = 1;
+constexpr bool isMarked(uintptr_t word) {
+    return (word & kMark) != 0;
+}
+template <typename T>
+T* pointerOf(uintptr_t word) {
+    return reinterpret_cast<T*>(word & ~kMark);
+}
+template <typename T>
+uintptr_t wordOf(T* pointer) {
+    return reinterpret_cast<uintptr_t>(pointer);
+}
+
+/// A key of a leaf that has versions. Owned by its node, its versions by their chain.
+class DeltaKey {
+public:
+    static constexpr uint32_t kNoBase = UINT32_MAX;
+    using Link = sync::Atomic<uintptr_t>;
+
+    static DeltaKey* create(ByteView tail, uint32_t basePos, unsigned height, Version* version);
+    static void destroy(DeltaKey* key);
+
+    int compare(const PageKey& key) const { return comparePageKey(keyHead, tail(), key); }
+    ByteView tail() const;
+    /// next(0) is the list; the levels above are shortcuts that may lag behind or be missing.
+    ///   WORD     DeltaKey* | frozen (level 0 only)
+    ///   STEPS    successor -> a key inserted between -> ... -> marked; final then
+    Link& next(unsigned level) { return links()[level]; }
+
+    const uint64_t keyHead;
+    const uint32_t basePos;  // where the key is in the base, or kNoBase
+    const uint32_t tailBytes;
+    const uint32_t height;
+    /// The chain's newest version.
+    ///   WORD     Version* | frozen
+    ///   STEPS    head -> a newer version -> ... -> marked; final then
+    Link ver;
+
+private:
+    DeltaKey(ByteView tail, uint32_t basePosition, unsigned levels, Version* version);
+    Link* links() { return reinterpret_cast<Link*>(this + 1); }
+    const Link* links() const { return reinterpret_cast<const Link*>(this + 1); }
+};
+
+/// The changes of a leaf since its base was built: short sorted lists, one for each stretch of base
+/// keys. The last one, where appends go, also has skip levels.
+class LeafDelta {
+public:
+    using Link = DeltaKey::Link;
+    static constexpr unsigned kHeightMax = 5;
+
+    LeafDelta(uint32_t baseKeys, uint32_t bucketsMax);
+    /// Frees the keys, not their versions.
+    ~LeafDelta();
+
+    uint32_t buckets() const { return buckets_; }
+    /// The bucket of a key whose place in the base is `basePos`. Rises with basePos.
+    uint32_t bucketOf(uint32_t basePos) const {
+        return static_cast<uint32_t>(uint64_t{basePos} * buckets_ / (baseKeys_ + 1));
+    }
+    ///   WORD     DeltaKey* | frozen, as DeltaKey::next(0)
+    Link& head(uint32_t bucket) { return heads_[bucket]; }
+
+    /// Where a key is or would be: the link to change and, on every level, the one to begin from.
+    struct Spot {
+        Link* link = nullptr;
+        uintptr_t word = 0;       // what `link` held: the first key >= the one sought
+        DeltaKey* key = nullptr;  // that key if it is the one sought
+        Link* above[kHeightMax] = {};
+    };
+    Spot find(uint32_t bucket, const PageKey& key);
+    /// How tall a new key of that bucket is to be.
+    unsigned heightFor(uint32_t bucket, ByteView tail) const;
+    /// After `key` was linked at level 0: its shortcuts, as far as that goes without effort.
+    void linkAbove(const Spot& spot, DeltaKey* key);
+    /// REQUIRES: the delta is not published yet.
+    void insertPrivate(DeltaKey* key, uint32_t bucket);
+
+private:
+    const uint32_t baseKeys_;
+    const uint32_t buckets_;
+    std::unique_ptr<Link[]> heads_;
+    Link skip_[kHeightMax] = {};  // the last bucket's; [0] is unused
+};
+
+struct LeafNode : Node {
+    LeafNode(std::string lowFence,
+             std::string highFence,
+             PageEntry* rightPage,
+             std::span<const ByteView> tails,
+             std::span<const ValueRef> values);
+    ~LeafNode();
+
+    /// The delta if there is one, frozen or not.
+    LeafDelta* deltaForRead() const;
+    /// The same, made if there is none. Null when the leaf was frozen without one.
+    LeafDelta* deltaForWrite(uint32_t bucketsMax);
+
+    const LeafImage image;
+    /// 0 or kFrozen. A hint for writers: the marks decide. [leaf.freeze]
+    sync::Atomic<uint32_t> ctl{0};
+    /// What was written since the node was built; relaxed sums, only fed to a threshold.
+    sync::Atomic<uint32_t> deltaBytes{0};
+    sync::Atomic<uint32_t> deltaCount{0};
+    /// A rebuild is due at these. More than the limits when much had to be carried over.
+    uint32_t rebuildAtBytes = 0;
+    uint32_t rebuildAtCount = 0;
+    ///   WORD     LeafDelta* | frozen
+    ///   STEPS    0 -> delta; either -> marked by the freeze; final then
+    sync::Atomic<uintptr_t> delta{0};
+
+    static constexpr uint32_t kFrozen = 1;
+};
+
+/// Frees a node nobody can reach; a leaf's versions stay.
+void destroyNode(Node* node);
+/// For Participant::retire.
+inline void destroyNodeErased(void* node) {
+    destroyNode(static_cast<Node*>(node));
+}
+size_t nodeWeight(const Node* node);
+
+}  // namespace freshet::engine

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+/// One lock-free B+tree in memory (DESIGN 3). Between the root's entry and the version returned or
+/// installed no thread waits for another: readers store nothing, writers publish by one CAS, and
+/// whoever meets a frozen leaf can finish its rebuild. All calls REQUIRE an open slice.
+///
+///   INV-engine-4  versions belong to their chain, not to a node. Nobody walks below a committed
+///                 version with ts <= minReadTs; that version leaves only with its whole chain,
+///                 when the new base holds it. Every link is taken by one exchange, every chain
+///                 head by the one installing CAS, so nothing is retired twice.
+///   INV-engine-5  `right` of a reachable node leads to a page whose low fence is the node's high.
+#pragma once
+
+#include "freshet/engine/tree/node.h"
+#include "freshet/engine/tree/tree_env.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace freshet::engine {
+
+/// Through whose eyes: a snapshot, and the asker's own uncommitted writes.
+struct View {
+    uint64_t readTs = 0;
+    uint64_t ownStamp = 0;  // 0 = a reader
+};
+
+enum class WriteKind : uint8_t { kPut, kInsert, kErase, kReplay };
+
+struct WriteRequest {
+    WriteKind kind = WriteKind::kPut;
+    VersionOp op = VersionOp::kPut;
+    ByteView key;
+    ByteView value;
+    uint64_t stamp = 0;  // what the version carries: in flight, or (kReplay) committed
+    View view;
+};
+
+struct WriteResult {
+    enum class Kind : uint8_t { kDone, kNotFound, kExists, kConflict, kBusy };
+    Kind kind = Kind::kDone;
+    Version* version =
+        nullptr;         // kDone: what was linked; stays the writer's until its stamp is final
+    uint64_t other = 0;  // kConflict: the later commit's ts; kBusy: the other writer's stamp
+};
+
+enum class Direction : uint8_t { kForward, kBackward };
+
+enum class Edge : uint8_t { kNone, kFirst, kLast };
+
+/// A place in key order from which a walk goes on.
+struct WalkFrom {
+    Edge edge = Edge::kFirst;  // kNone: `key` decides
+    std::string key;
+    bool inclusive = true;  // may `key` itself be the first?
+};
+/// How far a walk may go in one call.
+struct WalkBudget {
+    uint32_t entries = 1;
+    size_t bytes = 64 * 1024;
+    uint32_t skips = 1000;  // keys without a visible value, and pages
+};
+/// Takes the walk's entries in order; key and value are valid during the call.
+using WalkSink = std::function<void(ByteView key, const ValueRef& value)>;
+struct WalkResult {
+    bool atEnd = false;  // there is nothing beyond
+    WalkFrom next;       // else: where to go on
+};
+
+class PageTree {
+public:
+    explicit PageTree(TreeEnv* env);
+    /// REQUIRES: nobody else can reach the tree. Frees pages, versions and all.
+    ~PageTree();
+    PageTree(const PageTree&) = delete;
+    PageTree& operator=(const PageTree&) = delete;
+
+    /// The visible value; valid while the slice lasts.
+    std::optional<ValueRef> get(ByteView key, const View& view);
+    WriteResult write(const WriteRequest& request);
+    WalkResult walk(Direction direction,
+                    const WalkFrom& from,
+                    const WalkBudget& budget,
+                    const View& view,
+                    const WalkSink& sink);
+
+    const PageEntry& root() const { return root_; }
+    /// Replaces the leaf that holds `key`, as if it were full.
+    void rebuildForTest(ByteView key);
+
+private:
+    /// How a descent ended, and a separator that it found missing on its way.
+    struct Descent {
+        PageEntry* entry = nullptr;
+        Node* node = nullptr;
+        Node* unposted = nullptr;  // this node's right neighbour was not known to the parent
+    };
+    /// A key, and whether the place just before it is meant.
+    struct Target {
+        ByteView key;
+        bool before = false;  // the last page that begins below `key`
+        bool last = false;    // the last page of all
+    };
+    struct Plan;
+    struct Judgement;
+    struct WalkState;
+    enum class Attempt : uint8_t { kDone, kRefused, kLost, kFrozen };
+
+    // tree_read.cpp
+    Descent descend(const Target& target, uint8_t level = 0);
+    void repair(const Descent& descent);
+    std::optional<ValueRef> visible(const Version* chain,
+                                    const View& view,
+                                    const std::optional<ValueRef>& base);
+
+    // tree_write.cpp
+    Attempt tryWrite(LeafNode* leaf, const WriteRequest& request, WriteResult* result);
+    Judgement judge(const WriteRequest& request,
+                    Version* chain,
+                    const std::optional<ValueRef>& base);
+    bool push(DeltaKey* key, uintptr_t seen, Version* fresh, Version* newest);
+    bool insertKey(LeafDelta* delta, uint32_t bucket, const LeafDelta::Spot& spot, DeltaKey* key);
+    uint32_t trim(Version* newest);
+    bool account(LeafNode* leaf, size_t bytes);
+
+    // tree_rebuild.cpp
+    void freeze(LeafNode* leaf);
+    void rebuild(PageEntry* entry, LeafNode* leaf);
+    Plan fold(LeafNode* leaf);
+    void foldKey(ByteView tail,
+                 const std::optional<ValueRef>& base,
+                 DeltaKey* key,
+                 uint64_t minReadTs,
+                 Plan* plan);
+    LeafNode* build(const Plan& plan, size_t begin, size_t end, std::string low, std::string high);
+    void retireFolded(const Plan& plan);
+    void retireVersion(Version* version);
+    /// Takes over and retires `version`, which the caller unlinked, and all below it.
+    uint32_t retireFrom(Version* version);
+
+    // tree_split.cpp
+    bool install(PageEntry* entry, Node* old, Node* fresh);
+    bool installHalves(PageEntry* entry, Node* old, Node* left, Node* right);
+    bool growRoot(Node* old, Node* left, Node* right);
+    bool splitLeaf(PageEntry* entry, LeafNode* leaf, const Plan& plan);
+    bool splitInner(PageEntry* entry,
+                    InnerNode* old,
+                    std::span<const std::string> keys,
+                    const std::vector<PageEntry*>& children);
+    void postSeparator(uint8_t level, const std::string& separator, PageEntry* right);
+
+    // tree_walk.cpp
+    bool walkLeaf(LeafNode* leaf, Direction direction, const WalkFrom& from, WalkState* state);
+    bool walkOne(ByteView prefix,
+                 ByteView tail,
+                 const std::optional<ValueRef>& base,
+                 DeltaKey* key,
+                 WalkState* state);
+
+    TreeEnv& env_;
+    PageEntry root_;
+};
+
+}  // namespace freshet::engine

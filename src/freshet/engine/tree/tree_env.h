@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What a page tree needs from around it. The store gives it epochs; a model check gives it a
+/// reclaimer of its own.
+#pragma once
+
+#include "freshet/engine/txn/txn_table.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace freshet::engine {
+
+/// Sizes at which pages change shape. Small in model checks.
+struct TreeLimits {
+    uint32_t deltaKeysMax = 256;         // rebuild a leaf at so many changed keys
+    uint32_t deltaBytesMax = 32 * 1024;  // or so many bytes of changes
+    uint32_t leafBytesMax = 64 * 1024;   // a leaf above this is split
+    uint32_t innerBytesMax = 16 * 1024;  // an inner node above this is split
+    uint32_t bucketsMax = 64;
+    uint32_t sharedValueBytesMin = 1024;  // values from here on live in a ValueBuffer
+    uint32_t trimDepthMin = 16;           // chains are trimmed at this depth and its doubles
+};
+
+class TreeEnv {
+public:
+    TreeEnv(TxnTable* table, const TreeLimits& treeLimits) : txns(*table), limits(treeLimits) {}
+    virtual ~TreeEnv() = default;
+    /// E1: every snapshot in use, now or later, is >= the result.
+    virtual uint64_t minReadTs() = 0;
+    /// REQUIRES: the caller is inside a slice. As sync::Participant::retire.
+    virtual void retire(void* object, void (*free)(void*), size_t bytes) = 0;
+
+    TxnTable& txns;
+    const TreeLimits limits;
+    /// Statistics; relaxed sums.
+    sync::Atomic<uint64_t> rebuilds{0};
+    sync::Atomic<uint64_t> splits{0};
+};
+
+}  // namespace freshet::engine

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+/// PageTree: the way down to a page, and what a snapshot sees of a key.
+#include "freshet/base/assert.h"
+#include "freshet/engine/tree/leaf_merge.h"
+#include "freshet/engine/tree/page_tree.h"
+
+namespace freshet::engine {
+
+using sync::kAcquire;
+
+PageTree::PageTree(TreeEnv* env) : env_(*env) {
+    auto* leaf = new LeafNode("", "", nullptr, {}, {});
+    leaf->rebuildAtBytes = env_.limits.deltaBytesMax;
+    leaf->rebuildAtCount = env_.limits.deltaKeysMax;
+    // [entry.first] release: pairs with [entry.read].
+    root_.word.store(leaf, sync::kRelease);
+}
+
+namespace {
+
+void freeChains(LeafNode* leaf) {
+    mergeUp(*leaf, nullptr, [](ByteView, const std::optional<ValueRef>&, DeltaKey* key) {
+        // [tree.end] relaxed: nobody else can reach the tree.
+        auto* version =
+            key == nullptr ? nullptr : pointerOf<Version>(key->ver.load(sync::kRelaxed));
+        while (version != nullptr) {
+            Version* older = version->older.load(sync::kRelaxed);
+            Version::destroy(version);
+            version = older;
+        }
+        return true;
+    });
+}
+
+}  // namespace
+
+PageTree::~PageTree() {
+    // Level by level along the right links: a page whose separator is still unposted hangs there.
+    PageEntry* first = &root_;
+    while (first != nullptr) {
+        // [tree.end] relaxed: nobody else can reach the tree.
+        Node* leftmost = first->word.load(sync::kRelaxed);
+        PageEntry* below =
+            leftmost->isLeaf() ? nullptr : static_cast<InnerNode*>(leftmost)->child.front();
+        for (PageEntry* entry = first; entry != nullptr;) {
+            Node* node = entry->word.load(sync::kRelaxed);
+            PageEntry* right = node->right;
+            if (node->isLeaf()) {
+                freeChains(static_cast<LeafNode*>(node));
+            }
+            destroyNode(node);
+            if (entry != &root_) {
+                delete entry;
+            }
+            entry = right;
+        }
+        first = below;
+    }
+}
+
+PageTree::Descent PageTree::descend(const Target& target, uint8_t level) {
+    Descent descent;
+    descent.entry = &root_;
+    for (;;) {
+        // [entry.read] acquire: pairs with [entry.install]: the node is complete.
+        Node* node = descent.entry->word.load(kAcquire);
+        sync::notePlainRead(node);
+        const bool beyond = target.last     ? node->right != nullptr
+                            : target.before ? !node->high.empty() && node->high < target.key
+                                            : node->isLeftOf(target.key);
+        if (beyond && !mutated(Mutant::kNoMoveRight)) {
+            descent.unposted = descent.unposted == nullptr ? node : descent.unposted;
+            descent.entry = node->right;
+            continue;
+        }
+        if (node->level == level) {
+            descent.node = node;
+            return descent;
+        }
+        invariant(node->level > level);
+        auto* inner = static_cast<InnerNode*>(node);
+        if (target.last) {
+            descent.entry = inner->child.back();
+            continue;
+        }
+        const KeyArray::Place place = inner->separators.lowerBound(node->pageKey(target.key));
+        descent.entry = inner->child[place.pos + (place.exact && !target.before ? 1 : 0)];
+    }
+}
+
+void PageTree::repair(const Descent& descent) {
+    if (const Node* left = descent.unposted) {
+        postSeparator(static_cast<uint8_t>(left->level + 1), left->high, left->right);
+    }
+}
+
+std::optional<ValueRef> PageTree::visible(const Version* chain,
+                                          const View& view,
+                                          const std::optional<ValueRef>& base) {
+    // [older.read] acquire: pairs with [version.push]. A link that trim() took lies below a version
+    // at which every snapshot stops, or above it below an aborted one that keeps its link.
+    for (const Version* v = chain; v != nullptr; v = v->older.load(kAcquire)) {
+        const Outcome outcome = env_.txns.resolve(v->stamp);
+        const bool mine = outcome.fate == Fate::kInFlight && outcome.stamp == view.ownStamp;
+        if (mine || (outcome.fate == Fate::kCommitted && outcome.ts <= view.readTs)) {
+            if (v->isDelete()) {
+                return std::nullopt;
+            }
+            return v->value();
+        }
+    }
+    // Anything newer than minReadTs keeps its chain, so the base is visible to every snapshot.
+    return base;
+}
+
+std::optional<ValueRef> PageTree::get(ByteView key, const View& view) {
+    const Descent descent = descend({.key = key});
+    auto* leaf = static_cast<LeafNode*>(descent.node);
+    const PageKey place = leaf->pageKey(key);
+    const KeyArray::Place at = leaf->image.keys().lowerBound(place);
+    std::optional<ValueRef> value = baseAt(*leaf, at.exact ? at.pos : DeltaKey::kNoBase);
+    if (LeafDelta* delta = leaf->deltaForRead()) {
+        if (DeltaKey* found = delta->find(delta->bucketOf(at.pos), place).key) {
+            // [version.read] acquire: pairs with [version.push].
+            value = visible(pointerOf<Version>(found->ver.load(kAcquire)), view, value);
+        }
+    }
+    repair(descent);
+    return value;
+}
+
+}  // namespace freshet::engine

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+/// PageTree: freeze a leaf, fold what every snapshot agrees on into a new base, carry the rest, and
+/// install the result by one CAS (DESIGN 3.6). Any number of threads may do it at once.
+#include "freshet/base/assert.h"
+#include "freshet/engine/tree/leaf_merge.h"
+#include "freshet/engine/tree/page_tree.h"
+#include "freshet/engine/tree/tree_plan.h"
+
+#include <algorithm>
+
+namespace freshet::engine {
+
+using sync::kAcqRel;
+using sync::kAcquire;
+using sync::kRelaxed;
+using sync::kRelease;
+
+void PageTree::Plan::add(ByteView tail, const std::optional<ValueRef>& base, Version* chain) {
+    size_t size = LeafImage::entryBytes(tail.size(), base.value_or(ValueRef{}));
+    if (chain != nullptr) {
+        size += chain->inlineBytes();
+    }
+    entries.push_back({tail, base, chain, size});
+    bytes += size;
+}
+
+namespace {
+
+/// Marks a link and returns what it leads to, for good.
+uintptr_t freezeLink(DeltaKey::Link& link, bool mark) {
+    // [version.mark] [delta.mark] acq_rel: acquire pairs with [version.push] and [delta.insert];
+    // release: later pushes fail and then see the freeze.
+    return mark ? link.fetch_or(kMark, kAcqRel) : link.load(kAcquire);
+}
+
+}  // namespace
+
+void PageTree::freeze(LeafNode* leaf) {
+    // [leaf.freeze] relaxed: see [leaf.frozen].
+    leaf->ctl.store(LeafNode::kFrozen, kRelaxed);
+    auto* delta = pointerOf<LeafDelta>(freezeLink(leaf->delta, true));
+    for (uint32_t b = 0; delta != nullptr && b < delta->buckets(); ++b) {
+        // Each link is marked before the key behind it is visited: nothing is inserted behind us.
+        auto* key =
+            pointerOf<DeltaKey>(freezeLink(delta->head(b), !mutated(Mutant::kNoBucketMark)));
+        while (key != nullptr) {
+            auto* next =
+                pointerOf<DeltaKey>(freezeLink(key->next(0), !mutated(Mutant::kNoNextMark)));
+            freezeLink(key->ver, !mutated(Mutant::kNoVersionMark));
+            key = next;
+        }
+    }
+}
+
+void PageTree::rebuild(PageEntry* entry, LeafNode* leaf) {
+    // [entry.read] acquire: pairs with [entry.install].
+    if (entry->word.load(kAcquire) != leaf) {
+        return;  // another thread has replaced it
+    }
+    freeze(leaf);
+    const Plan plan = fold(leaf);
+    bool installed = false;
+    if (plan.bytes <= env_.limits.leafBytesMax || plan.entries.size() < 2) {
+        LeafNode* fresh = build(plan, 0, plan.entries.size(), leaf->low, leaf->high);
+        fresh->right = leaf->right;
+        installed = install(entry, leaf, fresh);
+        if (!installed) {
+            destroyNode(fresh);
+        }
+    } else {
+        installed = splitLeaf(entry, leaf, plan);
+    }
+    if (installed) {
+        retireFolded(plan);
+        // [stats.add] relaxed: a statistic.
+        env_.rebuilds.fetch_add(1, kRelaxed);
+    }
+}
+
+PageTree::Plan PageTree::fold(LeafNode* leaf) {
+    const uint64_t minReadTs = mutated(Mutant::kFoldIgnoresReaders) ? UINT64_MAX : env_.minReadTs();
+    Plan plan;
+    plan.leaf = leaf;
+    mergeUp(*leaf, nullptr, [&](ByteView tail, const std::optional<ValueRef>& base, DeltaKey* key) {
+        if (key == nullptr) {
+            plan.add(tail, base, nullptr);
+        } else {
+            foldKey(tail, base, key, minReadTs, &plan);
+        }
+        return true;
+    });
+    return plan;
+}
+
+void PageTree::foldKey(ByteView tail,
+                       const std::optional<ValueRef>& base,
+                       DeltaKey* key,
+                       uint64_t minReadTs,
+                       Plan* plan) {
+    // [version.read] acquire: pairs with [version.push].
+    auto* head = pointerOf<Version>(key->ver.load(kAcquire));
+    const bool under = mutated(Mutant::kFoldUnderCarried);
+    Outcome outcome;
+    Version* newest = head;
+    // [older.read] acquire: pairs with [version.push].
+    for (; newest != nullptr; newest = newest->older.load(kAcquire)) {
+        outcome = env_.txns.resolve(newest->stamp);
+        if (outcome.fate == Fate::kCommitted || (outcome.fate == Fate::kInFlight && !under)) {
+            break;
+        }
+    }
+    if (newest == nullptr) {
+        plan->folded.push_back({head, nullptr});
+        if (base) {
+            plan->add(tail, base, nullptr);
+        }
+        return;
+    }
+    if (outcome.fate != Fate::kCommitted || outcome.ts > minReadTs) {
+        plan->add(tail, base, head);
+        return;
+    }
+    if (under && newest != head) {
+        plan->folded.push_back({newest, newest});
+        plan->add(tail, newest->isDelete() ? base : newest->value(), head);
+        return;
+    }
+    plan->folded.push_back({head, newest});
+    if (!newest->isDelete()) {
+        plan->add(tail, newest->value(), nullptr);
+    }
+}
+
+LeafNode* PageTree::build(
+    const Plan& plan, size_t begin, size_t end, std::string low, std::string high) {
+    // Narrower fences share at least as much.
+    const size_t prefixLen = high.empty() ? 0 : commonPrefix(low, high);
+    const size_t cut = prefixLen - plan.leaf->prefixLen;
+    std::vector<ByteView> tails;
+    std::vector<ValueRef> values;
+    for (size_t i = begin; i < end; ++i) {
+        if (plan.entries[i].base) {
+            tails.push_back(plan.entries[i].tail.substr(cut));
+            values.push_back(*plan.entries[i].base);
+        }
+    }
+    auto* leaf = new LeafNode(std::move(low), std::move(high), nullptr, tails, values);
+    size_t carriedBytes = 0;
+    uint32_t carriedCount = 0;
+    uint32_t basePos = 0;
+    for (size_t i = begin; i < end; ++i) {
+        const Plan::Entry& entry = plan.entries[i];
+        if (entry.chain != nullptr) {
+            LeafDelta* delta = leaf->deltaForWrite(env_.limits.bucketsMax);
+            const ByteView tail = entry.tail.substr(cut);
+            const uint32_t bucket = delta->bucketOf(basePos);
+            delta->insertPrivate(DeltaKey::create(tail,
+                                                  entry.base ? basePos : DeltaKey::kNoBase,
+                                                  delta->heightFor(bucket, tail),
+                                                  entry.chain),
+                                 bucket);
+            carriedBytes += entry.bytes;
+            ++carriedCount;
+        }
+        basePos += entry.base ? 1 : 0;
+    }
+    // [leaf.count] relaxed: published with the node by [entry.install].
+    leaf->deltaBytes.store(static_cast<uint32_t>(carriedBytes), kRelaxed);
+    leaf->deltaCount.store(carriedCount, kRelaxed);
+    // Twice what had to be carried, lest a long transaction cause a rebuild at every write.
+    leaf->rebuildAtBytes =
+        std::max(env_.limits.deltaBytesMax, static_cast<uint32_t>(2 * carriedBytes));
+    leaf->rebuildAtCount = std::max(env_.limits.deltaKeysMax, 2 * carriedCount);
+    return leaf;
+}
+
+void PageTree::retireVersion(Version* version) {
+    env_.retire(version, Version::destroyErased, version->weight());
+}
+
+uint32_t PageTree::retireFrom(Version* version) {
+    uint32_t count = 0;
+    while (version != nullptr) {
+        // [older.take] acq_rel: as in trim().
+        Version* below = version->older.exchange(nullptr, kAcqRel);
+        retireVersion(version);
+        version = below;
+        ++count;
+    }
+    return count;
+}
+
+void PageTree::retireFolded(const Plan& plan) {
+    for (const Plan::Folded& folded : plan.folded) {
+        // The aborted versions above the keeper keep their links: a reader of the old leaf may
+        // stand on one, and would else fall through to the old base.
+        Version* version = folded.head;
+        while (version != folded.keeper) {
+            // [older.read] acquire: pairs with [version.push].
+            Version* below = mutated(Mutant::kTakeAbortedLinks)
+                                 ? version->older.exchange(nullptr, kAcqRel)
+                                 : version->older.load(kAcquire);
+            retireVersion(version);
+            version = below;
+        }
+        retireFrom(folded.keeper);
+    }
+}
+
+void PageTree::rebuildForTest(ByteView key) {
+    const Descent descent = descend({.key = key});
+    rebuild(descent.entry, static_cast<LeafNode*>(descent.node));
+}
+
+}  // namespace freshet::engine

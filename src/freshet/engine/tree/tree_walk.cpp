@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+/// PageTree: a bounded walk in key order. There are no left links: downward, the page before is
+/// found from the root, as the last one that begins below the fence.
+#include "freshet/engine/tree/leaf_merge.h"
+#include "freshet/engine/tree/page_tree.h"
+
+namespace freshet::engine {
+
+struct PageTree::WalkState {
+    const WalkBudget& budget;
+    const View& view;
+    const WalkSink& sink;
+    std::string key = {};  // the last one met
+    uint32_t entries = 0;
+    uint32_t skips = 0;
+    size_t bytes = 0;
+
+    bool spent() const {
+        return entries >= budget.entries || skips >= budget.skips || bytes >= budget.bytes;
+    }
+};
+
+bool PageTree::walkOne(ByteView prefix,
+                       ByteView tail,
+                       const std::optional<ValueRef>& base,
+                       DeltaKey* key,
+                       WalkState* state) {
+    std::optional<ValueRef> value = base;
+    if (key != nullptr) {
+        // [version.read] acquire: pairs with [version.push].
+        value = visible(pointerOf<Version>(key->ver.load(sync::kAcquire)), state->view, base);
+    }
+    state->key.assign(prefix).append(tail);
+    if (value) {
+        state->sink(state->key, *value);
+        ++state->entries;
+        state->bytes += state->key.size() + (value->shared != nullptr ? 0 : value->bytes.size());
+    } else {
+        ++state->skips;
+    }
+    return !state->spent();
+}
+
+bool PageTree::walkLeaf(LeafNode* leaf,
+                        Direction direction,
+                        const WalkFrom& from,
+                        WalkState* state) {
+    std::optional<MergeBound> bound;
+    if (from.edge == Edge::kNone) {
+        bound = MergeBound{leaf->pageKey(from.key), from.inclusive};
+    }
+    const MergeBound* at = bound ? &*bound : nullptr;
+    const ByteView prefix = leaf->prefix();
+    auto visit = [&](ByteView tail, const std::optional<ValueRef>& base, DeltaKey* key) {
+        return walkOne(prefix, tail, base, key, state);
+    };
+    return direction == Direction::kForward ? mergeUp(*leaf, at, visit)
+                                            : mergeDown(*leaf, at, visit);
+}
+
+WalkResult PageTree::walk(Direction direction,
+                          const WalkFrom& from,
+                          const WalkBudget& budget,
+                          const View& view,
+                          const WalkSink& sink) {
+    WalkState state{budget, view, sink};
+    WalkFrom at = from;
+    const bool up = direction == Direction::kForward;
+    for (;;) {
+        const Descent descent = descend({.key = at.key,
+                                         .before = !up && at.edge == Edge::kNone && !at.inclusive,
+                                         .last = at.edge == Edge::kLast});
+        auto* leaf = static_cast<LeafNode*>(descent.node);
+        const bool through = walkLeaf(leaf, direction, at, &state);
+        repair(descent);
+        if (!through) {
+            return {false, {Edge::kNone, std::move(state.key), false}};
+        }
+        if (up ? leaf->right == nullptr : leaf->low.empty()) {
+            return {true, {}};
+        }
+        at = up ? WalkFrom{Edge::kNone, leaf->high, true} : WalkFrom{Edge::kNone, leaf->low, false};
+        ++state.skips;
+        if (state.spent()) {
+            return {false, std::move(at)};
+        }
+    }
+}
+
+}  // namespace freshet::engine

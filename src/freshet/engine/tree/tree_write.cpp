@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+/// PageTree: linking a version. What is in the way is judged on the chain's head; the head's CAS
+/// proves that the judgement still holds.
+#include "freshet/base/assert.h"
+#include "freshet/engine/tree/leaf_merge.h"
+#include "freshet/engine/tree/page_tree.h"
+
+#include <bit>
+
+namespace freshet::engine {
+
+using sync::kAcqRel;
+using sync::kAcquire;
+using sync::kRelaxed;
+using sync::kRelease;
+
+struct PageTree::Judgement {
+    WriteResult::Kind kind = WriteResult::Kind::kDone;
+    uint64_t other = 0;
+    Version* newest = nullptr;  // the newest version that is not aborted
+};
+
+WriteResult PageTree::write(const WriteRequest& request) {
+    using enum Attempt;
+    for (;;) {
+        const Descent descent = descend({.key = request.key});
+        auto* leaf = static_cast<LeafNode*>(descent.node);
+        WriteResult result;
+        const Attempt attempt = tryWrite(leaf, request, &result);
+        if (attempt == kFrozen) {
+            rebuild(descent.entry, leaf);
+            continue;
+        }
+        if (attempt == kLost) {
+            continue;
+        }
+        if (attempt == kDone) {
+            if (account(leaf, request.key.size() + result.version->inlineBytes())) {
+                rebuild(descent.entry, leaf);
+            }
+        }
+        repair(descent);
+        return result;
+    }
+}
+
+PageTree::Attempt PageTree::tryWrite(LeafNode* leaf,
+                                     const WriteRequest& request,
+                                     WriteResult* result) {
+    // [leaf.frozen] relaxed: a hint that saves work; the marks decide.
+    if (leaf->ctl.load(kRelaxed) == LeafNode::kFrozen) {
+        return Attempt::kFrozen;
+    }
+    LeafDelta* delta = leaf->deltaForWrite(env_.limits.bucketsMax);
+    if (delta == nullptr) {
+        return Attempt::kFrozen;
+    }
+    const PageKey place = leaf->pageKey(request.key);
+    const KeyArray::Place at = leaf->image.keys().lowerBound(place);
+    const uint32_t basePos = at.exact ? at.pos : DeltaKey::kNoBase;
+    const uint32_t bucket = delta->bucketOf(at.pos);
+    const LeafDelta::Spot spot = delta->find(bucket, place);
+    // [version.read] acquire: pairs with [version.push].
+    const uintptr_t seen = spot.key != nullptr ? spot.key->ver.load(kAcquire) : 0;
+    if (isMarked(seen) || (spot.key == nullptr && isMarked(spot.word))) {
+        return Attempt::kFrozen;
+    }
+    const Judgement judgement = judge(request, pointerOf<Version>(seen), baseAt(*leaf, basePos));
+    if (judgement.kind != WriteResult::Kind::kDone) {
+        *result = {judgement.kind, nullptr, judgement.other};
+        return Attempt::kRefused;
+    }
+    const bool shared = request.value.size() >= env_.limits.sharedValueBytesMin;
+    Version* fresh = Version::create(request.op, request.value, shared, request.stamp);
+    bool linked = false;
+    if (spot.key != nullptr) {
+        linked = push(spot.key, seen, fresh, judgement.newest);
+    } else {
+        const unsigned height = delta->heightFor(bucket, place.tail);
+        linked =
+            insertKey(delta, bucket, spot, DeltaKey::create(place.tail, basePos, height, fresh));
+    }
+    if (!linked) {
+        Version::destroy(fresh);
+        return Attempt::kLost;
+    }
+    *result = {WriteResult::Kind::kDone, fresh, 0};
+    return Attempt::kDone;
+}
+
+PageTree::Judgement PageTree::judge(const WriteRequest& request,
+                                    Version* chain,
+                                    const std::optional<ValueRef>& base) {
+    using Kind = WriteResult::Kind;
+    Judgement result;
+    Outcome outcome;
+    // [older.read] acquire: pairs with [version.push].
+    for (result.newest = chain; result.newest != nullptr;
+         result.newest = result.newest->older.load(kAcquire)) {
+        outcome = env_.txns.resolve(result.newest->stamp);
+        if (outcome.fate != Fate::kAborted) {
+            break;
+        }
+    }
+    if (request.kind == WriteKind::kReplay) {
+        return result;
+    }
+    if (request.kind == WriteKind::kErase && !visible(chain, request.view, base)) {
+        result.kind = Kind::kNotFound;
+        return result;
+    }
+    const Version* newest = result.newest;
+    const bool others = newest != nullptr && outcome.fate == Fate::kInFlight &&
+                        outcome.stamp != request.view.ownStamp;
+    if (others) {
+        result.kind = Kind::kBusy;
+        result.other = outcome.stamp;
+        return result;
+    }
+    const bool live = newest != nullptr ? !newest->isDelete() : base.has_value();
+    if (request.kind == WriteKind::kInsert && live) {
+        result.kind = Kind::kExists;
+    } else if (newest != nullptr && outcome.fate == Fate::kCommitted &&
+               outcome.ts > request.view.readTs) {
+        result.kind = Kind::kConflict;
+        result.other = outcome.ts;
+    }
+    return result;
+}
+
+bool PageTree::push(DeltaKey* key, uintptr_t seen, Version* fresh, Version* newest) {
+    uint32_t depth = newest == nullptr ? 0 : newest->depth + 1;
+    if (depth >= env_.limits.trimDepthMin && std::has_single_bit(depth)) {
+        depth = trim(newest) + 1;
+    }
+    fresh->depth = depth;
+    // [older.set] relaxed: published by [version.push].
+    fresh->older.store(newest, kRelaxed);
+    uintptr_t expected = seen;
+    // [version.push] CAS; LINEARIZES an update.
+    //   ORDER    release pairs with [version.read], [version.mark], [older.read]: the version is
+    //            complete. Relaxed on failure: everything is read again.
+    //   LOST     another writer pushed, or the leaf is frozen: look again.
+    //   PROGRESS lock-free: our failure is another's success, or a rebuild that we then finish.
+    if (!key->ver.compare_exchange_strong(expected,
+                                          wordOf(fresh),
+                                          mutated(Mutant::kRelaxedPush) ? kRelaxed : kRelease,
+                                          kRelaxed)) {
+        return false;
+    }
+    // The aborted versions passed over are ours to retire; their links stay, since a reader may
+    // stand on them.
+    for (auto* aborted = pointerOf<Version>(seen); aborted != newest;) {
+        // [older.read] acquire: pairs with [version.push].
+        Version* below = aborted->older.load(kAcquire);
+        retireVersion(aborted);
+        aborted = below;
+    }
+    return true;
+}
+
+bool PageTree::insertKey(LeafDelta* delta,
+                         uint32_t bucket,
+                         const LeafDelta::Spot& spot,
+                         DeltaKey* key) {
+    // [delta.own] relaxed: published by [delta.insert].
+    key->next(0).store(spot.word, kRelaxed);
+    uintptr_t expected = spot.word;
+    // [delta.insert] CAS; LINEARIZES the first change of a key in this leaf.
+    //   ORDER    release pairs with [delta.read], [delta.mark]: the key and its version are
+    //            complete. Relaxed on failure: everything is read again.
+    //   LOST     another key came between, or the leaf is frozen: look again.
+    //   PROGRESS lock-free, as [version.push].
+    if (!spot.link->compare_exchange_strong(
+            expected, wordOf(key), mutated(Mutant::kRelaxedPush) ? kRelaxed : kRelease, kRelaxed)) {
+        DeltaKey::destroy(key);
+        return false;
+    }
+    if (bucket + 1 == delta->buckets()) {
+        delta->linkAbove(spot, key);
+    }
+    return true;
+}
+
+uint32_t PageTree::trim(Version* newest) {
+    const uint64_t minReadTs = env_.minReadTs();
+    uint32_t above = 0;
+    // [older.read] acquire: pairs with [version.push].
+    for (Version* v = newest; v != nullptr; v = v->older.load(kAcquire), ++above) {
+        const Outcome outcome = env_.txns.resolve(v->stamp);
+        if (outcome.fate == Fate::kCommitted && outcome.ts <= minReadTs) {
+            // [older.take] acq_rel: acquire pairs with [version.push]; whoever exchanges a link
+            // owns what it led to, so nothing is retired twice.
+            retireFrom(v->older.exchange(nullptr, kAcqRel));
+            if (mutated(Mutant::kTrimTakesKeeper)) {
+                retireVersion(v);
+            }
+            return above;
+        }
+    }
+    return above;
+}
+
+bool PageTree::account(LeafNode* leaf, size_t bytes) {
+    // [leaf.count] relaxed: a threshold; two writers may both find it passed, or one late.
+    const auto added = static_cast<uint32_t>(bytes);
+    const uint32_t total = leaf->deltaBytes.fetch_add(added, kRelaxed) + added;
+    const uint32_t count = leaf->deltaCount.fetch_add(1, kRelaxed) + 1;
+    return total >= leaf->rebuildAtBytes || count >= leaf->rebuildAtCount;
+}
+
+}  // namespace freshet::engine

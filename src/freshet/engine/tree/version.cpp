@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/engine/tree/version.h"
+
+#include <new>
+
+namespace freshet::engine {
+
+ValueBuffer* ValueBuffer::create(ByteView bytes) {
+    void* memory = ::operator new(sizeof(ValueBuffer) + bytes.size());
+    auto* buffer = new (memory) ValueBuffer(bytes.size());
+    std::memcpy(const_cast<char*>(buffer->data()), bytes.data(), bytes.size());
+    return buffer;
+}
+
+void ValueBuffer::hold() {
+    // [value.hold] relaxed: made from a live reference, so the count cannot reach zero here.
+    refs_.fetch_add(1, sync::kRelaxed);
+}
+
+void ValueBuffer::drop() {
+    // [value.drop] acq_rel: pairs with itself; the last one sees all uses through the others.
+    if (refs_.fetch_sub(1, sync::kAcqRel) == 1) {
+        this->~ValueBuffer();
+        ::operator delete(this);
+    }
+}
+
+Version* Version::create(VersionOp op, ByteView value, bool shared, uint64_t stamp) {
+    const size_t tailBytes = shared ? sizeof(ValueBuffer*) : value.size();
+    void* memory = ::operator new(sizeof(Version) + tailBytes);
+    auto* version = new (memory) Version(op, shared, static_cast<uint32_t>(value.size()), stamp);
+    if (shared) {
+        storeLe(version->tail(), ValueBuffer::create(value));
+    } else {
+        std::memcpy(version->tail(), value.data(), value.size());
+    }
+    sync::notePlainWrite(version->tail());
+    return version;
+}
+
+void Version::destroy(Version* version) {
+    sync::notePlainWrite(version->tail());
+    if (version->shared_) {
+        version->value().shared->drop();
+    }
+    version->~Version();
+    ::operator delete(version);
+}
+
+ValueRef Version::value() const {
+    sync::notePlainRead(tail());
+    if (shared_) {
+        auto* buffer = loadLe<ValueBuffer*>(tail());
+        return {buffer->bytes(), buffer};
+    }
+    return {{tail(), bytes_}, nullptr};
+}
+
+size_t Version::weight() const {
+    return sizeof(Version) + bytes_;
+}
+
+size_t Version::inlineBytes() const {
+    return sizeof(Version) + (shared_ ? sizeof(ValueBuffer*) : bytes_);
+}
+
+}  // namespace freshet::engine

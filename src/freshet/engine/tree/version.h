@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Versions: one value of one key by one writer, in a chain from the newest to the oldest. Large
+/// values live in a counted buffer of their own, which versions and page images share, so that a
+/// rebuild never copies them.
+#pragma once
+
+#include "freshet/base/bytes.h"
+#include "freshet/engine/txn/stamp.h"
+#include "freshet/sync/atomic.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace freshet::engine {
+
+/// An immutable value with a reference count. Freed with the last reference.
+class ValueBuffer {
+public:
+    /// The caller owns one reference.
+    static ValueBuffer* create(ByteView bytes);
+    void hold();
+    void drop();
+    ByteView bytes() const { return {data(), bytes_}; }
+
+private:
+    explicit ValueBuffer(size_t bytes) : bytes_(bytes) {}
+    const char* data() const { return reinterpret_cast<const char*>(this + 1); }
+
+    /// Versions, images and cursors that refer to the buffer.
+    sync::Atomic<uint32_t> refs_{1};
+    const size_t bytes_;
+};
+
+/// A value as it is stored somewhere: its bytes and, when they are shared, their buffer.
+struct ValueRef {
+    ByteView bytes;
+    ValueBuffer* shared = nullptr;
+};
+
+enum class VersionOp : uint8_t { kPut, kDelete };
+
+/// REQUIRES of all readers: inside a slice. RECLAIM: through epochs, by whoever unlinks it
+/// (INV-engine-4).
+class Version {
+public:
+    /// `shared` when `value` is to live in a counted buffer.
+    static Version* create(VersionOp op, ByteView value, bool shared, uint64_t stamp);
+    static void destroy(Version* version);
+    /// For Participant::retire.
+    static void destroyErased(void* version) { destroy(static_cast<Version*>(version)); }
+
+    ValueRef value() const;
+    bool isDelete() const { return op_ == VersionOp::kDelete; }
+    /// Memory that goes with the version.
+    size_t weight() const;
+    /// The part of it that a rebuild copies.
+    size_t inlineBytes() const;
+
+    /// Who wrote it, or when it was committed (stamp.h). Written by: the owner, once, when its
+    /// outcome is decided [stamp.final]. Read by: all, through TxnTable::resolve.
+    sync::Atomic<uint64_t> stamp;
+    /// The next older one. Written by: the owner before publication; then only exchanged with null
+    /// by trim() and the folding installer, each link once [older.take].
+    sync::Atomic<Version*> older{nullptr};
+    /// About how many versions are below; a hint for trimming, set before publication.
+    uint32_t depth = 0;
+
+private:
+    Version(VersionOp op, bool shared, uint32_t bytes, uint64_t stampWord)
+        : stamp(stampWord), bytes_(bytes), op_(op), shared_(shared) {}
+    char* tail() { return reinterpret_cast<char*>(this + 1); }
+    const char* tail() const { return reinterpret_cast<const char*>(this + 1); }
+
+    const uint32_t bytes_;
+    const VersionOp op_;
+    const bool shared_;
+};
+
+}  // namespace freshet::engine

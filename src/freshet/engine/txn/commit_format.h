@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Body of a COMMIT record in the journal: all that one transaction changed, in all trees, as
+/// after-images; idempotent when replayed in LSN order. Little endian, no padding.
+///
+///   header    version u8 = 1 | flags u8 = 0 | reserved u16 = 0 | ops u32
+///   op        tree u32 | kind u8 (1 put, 2 delete) | flags u8 = 0 | reserved u16 = 0
+///             | keyBytes u32 | valueBytes u32 (0 for a delete) | key | value
+///   events    bytes u32, then as many bytes: the event section (DESIGN 8.4), empty in version 1
+///
+/// A key that was changed twice comes twice; the later op counts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace freshet::engine {
+
+inline constexpr uint8_t kCommitVersion = 1;
+inline constexpr size_t kCommitHeaderBytes = 8;
+inline constexpr size_t kCommitOpsOffset = 4;
+inline constexpr size_t kCommitOpBytes = 16;
+inline constexpr size_t kCommitEventBytes = 4;
+
+enum class CommitOp : uint8_t { kPut = 1, kDelete = 2 };
+
+}  // namespace freshet::engine

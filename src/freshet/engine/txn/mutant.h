@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Seeded mistakes for the model checks: in the `explore` variant a test switches one on and the
+/// checker must find it. In every other variant mutated() is a constant false.
+#pragma once
+
+#include <cstdint>
+
+namespace freshet::engine {
+
+enum class Mutant : uint8_t {
+    kNone,
+    kNoVersionMark,        // freeze leaves DeltaKey::ver unmarked
+    kNoNextMark,           // freeze leaves DeltaKey::next[0] unmarked
+    kNoBucketMark,         // freeze leaves the bucket heads unmarked
+    kRelaxedPush,          // a version is published without release
+    kRelaxedInstall,       // a rebuilt node is published without release
+    kFoldUnderCarried,     // fold moves the base below versions that are still in flight
+    kFoldIgnoresReaders,   // fold takes any committed version, whatever minReadTs says
+    kTrimTakesKeeper,      // trim also takes the version that the oldest reader stops at
+    kTakeAbortedLinks,     // a folded chain's aborted versions lose their links
+    kNoMoveRight,          // a descent trusts the parent and ignores the high fence
+    kResolveOnce,          // resolve does not read the stamp again after the entry
+    kHelperSkipsClock,     // a late helper does not look at the clock before it completes
+    kClaimBeforeComplete,  // a claimant leaves its timestamp to others to complete
+    kRecycleBeforeStamps,  // an entry is reused before its stamps are final
+    kRelaxedStamp,         // final stamps are stored without release
+    kRelaxedCommitting,    // ACTIVE -> COMMITTING is stored without release
+};
+
+#ifdef FRESHET_EXPLORE
+/// Set by a test before the explored threads start.
+inline Mutant activeMutant = Mutant::kNone;
+inline bool mutated(Mutant mutant) {
+    return activeMutant == mutant;
+}
+#else
+constexpr bool mutated(Mutant) {
+    return false;
+}
+#endif
+
+}  // namespace freshet::engine

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What a store's trees and transactions share; it lives until the last TreeRef or Txn is gone.
+#pragma once
+
+#include "freshet/engine/store.h"
+#include "freshet/engine/tree/page_tree.h"
+#include "freshet/engine/txn/txn_table.h"
+#include "freshet/journal/journal.h"
+#include "freshet/sync/epoch.h"
+
+#include <memory>
+
+namespace freshet::engine {
+
+struct StoreCore final : TreeEnv {
+    explicit StoreCore(const TreeLimits& treeLimits = {}) : TreeEnv(&table, treeLimits) {}
+
+    uint64_t minReadTs() override { return epochs.minReadTs(); }
+    void retire(void* object, void (*free)(void*), size_t bytes) override {
+        epochs.here().retire(object, free, bytes);
+    }
+
+    TxnTable table;
+    sync::EpochDomain epochs{&table.clock()};  // ends before the table: frees what was retired
+    std::unique_ptr<journal::Journal> journal;
+
+    /// Statistics; relaxed sums.
+    sync::Atomic<uint64_t> commits{0};
+    sync::Atomic<uint64_t> aborts{0};
+    sync::Atomic<uint64_t> conflicts{0};
+    sync::Atomic<uint64_t> conflictWaits{0};
+};
+
+/// [stats.add] relaxed: a statistic, read by nobody who decides anything.
+inline void count(sync::Atomic<uint64_t>& counter) {
+    counter.fetch_add(1, sync::kRelaxed);
+}
+
+/// A tree and its number. The pages go, through the epochs, with the last TreeRef.
+class Tree : public std::enable_shared_from_this<Tree> {
+public:
+    Tree(TreeId treeId, std::shared_ptr<StoreCore> core)
+        : id(treeId), core_(std::move(core)), pages_(new PageTree(core_.get())) {}
+    ~Tree() {
+        sync::Slice slice(core_->epochs);
+        slice.participant().retire(pages_);
+    }
+    Tree(const Tree&) = delete;
+    Tree& operator=(const Tree&) = delete;
+
+    PageTree& pages() const { return *pages_; }
+    const TreeId id;
+
+private:
+    const std::shared_ptr<StoreCore> core_;
+    PageTree* const pages_;
+};
+
+}  // namespace freshet::engine

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/base/assert.h"
+#include "freshet/engine/recovery/store_impl.h"
+#include "freshet/engine/txn/txn_impl.h"
+
+namespace freshet::engine {
+
+Txn::Txn(Store& store, OnConflict onConflict)
+    : impl_(std::make_unique<Impl>(store.impl_->core, onConflict)) {
+    begin();
+}
+
+Txn::~Txn() {
+    impl_->drop();
+}
+
+void Txn::Impl::unpin() {
+    if (pin.linked) {
+        core->epochs.here().unpin(&pin);
+    }
+}
+
+void Txn::Impl::drop() {
+    if (writes && writes->mustFinish()) {
+        finishOrphan(std::move(writes));
+    } else if (writes && !writes->settled()) {
+        writes->abort();
+    }
+    unpin();
+}
+
+void Txn::begin() {
+    Impl& self = *impl_;
+    invariant(self.state != Impl::State::kCommitting);
+    invariant(self.state != Impl::State::kOpen || !hasWrites());
+    sync::Slice slice(self.core->epochs);
+    self.drop();
+    self.writes.reset();
+    self.pin.ts = self.core->table.snapshot();
+    slice.participant().pin(&self.pin);
+    self.state = Impl::State::kOpen;
+    ++self.serial;
+}
+
+Status Txn::get(Tree& tree, ByteView key, std::string* value) {
+    Impl& self = *impl_;
+    invariant(self.state == Impl::State::kOpen);
+    sync::Slice slice(self.core->epochs);
+    const std::optional<ValueRef> found = tree.pages().get(key, self.view());
+    if (!found) {
+        return Status(Code::kNotFound, "no such key");
+    }
+    value->assign(found->bytes);
+    return Status::ok();
+}
+
+Status Txn::put(Tree& tree, ByteView key, ByteView value) {
+    return impl_->write(tree, WriteKind::kPut, key, value);
+}
+
+Status Txn::insert(Tree& tree, ByteView key, ByteView value) {
+    return impl_->write(tree, WriteKind::kInsert, key, value);
+}
+
+Status Txn::erase(Tree& tree, ByteView key) {
+    return impl_->write(tree, WriteKind::kErase, key, {});
+}
+
+Status Txn::Impl::write(Tree& tree, WriteKind kind, ByteView key, ByteView value) {
+    invariant(state == State::kOpen);
+    if (key.size() > kKeyBytesMax || value.size() > kValueBytesMax) {
+        return Status(Code::kLimit, "key or value too large");
+    }
+    if (writes && writes->recordBytes() > WriteSet::kRecordBytesMax) {
+        return Status(Code::kLimit, "transaction too large");
+    }
+    sync::Slice slice(core->epochs);
+    if (!writes) {
+        FRESHET_ASSIGN_OR_RETURN(uint64_t stamp, core->table.open());
+        writes = std::make_unique<WriteSet>(core, stamp);
+    }
+    const VersionOp op = kind == WriteKind::kErase ? VersionOp::kDelete : VersionOp::kPut;
+    const WriteResult result = tree.pages().write({kind, op, key, value, writes->stamp(), view()});
+    switch (result.kind) {
+        case WriteResult::Kind::kDone:
+            writes->add(tree, result.version, key, value);
+            ++serial;
+            return Status::ok();
+        case WriteResult::Kind::kNotFound:
+            return Status(Code::kNotFound, "no such key");
+        case WriteResult::Kind::kExists:
+            return Status(Code::kExists, "the key exists already");
+        case WriteResult::Kind::kConflict:
+        case WriteResult::Kind::kBusy:
+            break;
+    }
+    return conflictWith(result);
+}
+
+Status Txn::Impl::conflictWith(const WriteResult& result) {
+    if (result.kind == WriteResult::Kind::kBusy && onConflict == OnConflict::kWait) {
+        token = core->table.endOf(result.other);
+        count(core->conflictWaits);
+        return Status::wouldBlock();
+    }
+    if (result.kind == WriteResult::Kind::kConflict) {
+        // The next snapshot shall see it, else running again would fail again.
+        core->table.completeUpTo(result.other);
+    }
+    count(core->conflicts);
+    return Status(Code::kConflict, Reason::kWriteConflict, "another transaction changed the key");
+}
+
+Status Txn::commit() {
+    Impl& self = *impl_;
+    invariant(self.state == Impl::State::kOpen || self.state == Impl::State::kCommitting);
+    if (!hasWrites()) {
+        self.drop();
+        self.writes.reset();
+        self.state = Impl::State::kCommitted;
+        return Status::ok();
+    }
+    self.state = Impl::State::kCommitting;
+    Status status = self.writes->commit(&self.token);
+    if (!status.isWouldBlock()) {
+        self.state = status.isOk() ? Impl::State::kCommitted : Impl::State::kAborted;
+        self.unpin();
+    }
+    return status;
+}
+
+Status Txn::waitFor(Durability durability) {
+    Impl& self = *impl_;
+    invariant(self.state == Impl::State::kCommitted);
+    if (!self.writes || durability == Durability::kNoSync) {
+        return Status::ok();
+    }
+    journal::Journal& journal = *self.core->journal;
+    return durability == Durability::kWritten ? journal.written(self.writes->lsn(), &self.token)
+                                              : journal.durable(self.writes->lsn(), &self.token);
+}
+
+void Txn::abort() {
+    dcheck(impl_->state != Impl::State::kCommitted);
+    if (impl_->state == Impl::State::kCommitted) {
+        return;  // nothing is left to undo
+    }
+    impl_->drop();
+    impl_->writes.reset();
+    impl_->state = Impl::State::kAborted;
+}
+
+const sync::WaitToken& Txn::token() const {
+    return impl_->token;
+}
+
+uint64_t Txn::readTs() const {
+    return impl_->pin.ts;
+}
+
+bool Txn::hasWrites() const {
+    return impl_->writes && !impl_->writes->empty();
+}
+
+journal::Lsn Txn::commitLsn() const {
+    invariant(impl_->state == Impl::State::kCommitted && hasWrites());
+    return impl_->writes->lsn();
+}
+
+}  // namespace freshet::engine

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The inside of a Txn, as the cursor sees it too.
+#pragma once
+
+#include "freshet/engine/store.h"
+#include "freshet/engine/txn/store_core.h"
+#include "freshet/engine/txn/write_set.h"
+
+#include <memory>
+
+namespace freshet::engine {
+
+struct Txn::Impl {
+    enum class State : uint8_t { kOpen, kCommitting, kCommitted, kAborted };
+
+    Impl(std::shared_ptr<StoreCore> storeCore, OnConflict conflictRule)
+        : core(std::move(storeCore)), onConflict(conflictRule) {}
+
+    View view() const { return {pin.ts, writes ? writes->stamp() : 0}; }
+    Status write(Tree& tree, WriteKind kind, ByteView key, ByteView value);
+    Status conflictWith(const WriteResult& result);
+    void unpin();
+    /// Ends what is open, without asking.
+    void drop();
+
+    const std::shared_ptr<StoreCore> core;
+    const OnConflict onConflict;
+    State state = State::kAborted;
+    sync::SnapshotPin pin;
+    std::unique_ptr<WriteSet> writes;  // null until the first write
+    sync::WaitToken token;
+    /// Changes with every write and begin(): what a cursor read ahead is then out of date.
+    uint64_t serial = 0;
+};
+
+}  // namespace freshet::engine

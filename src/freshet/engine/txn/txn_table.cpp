@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/engine/txn/txn_table.h"
+
+#include "freshet/base/assert.h"
+
+#include <bit>
+
+namespace freshet::engine {
+
+using sync::kAcqRel;
+using sync::kAcquire;
+using sync::kRelaxed;
+using sync::kRelease;
+
+namespace {
+
+enum class Phase : uint8_t { kActive, kCommitting, kCommitted, kAborted };
+
+constexpr uint64_t kPhaseShift = 62;
+constexpr uint64_t kValueMask = (uint64_t{1} << kPhaseShift) - 1;
+constexpr uint64_t kEntryMask = 0xffff;
+constexpr unsigned kEntryBits = 16;
+
+constexpr uint64_t makeWord(Phase phase, uint64_t value) {
+    return static_cast<uint64_t>(phase) << kPhaseShift | value;
+}
+constexpr Phase phaseOf(uint64_t word) {
+    return static_cast<Phase>(word >> kPhaseShift);
+}
+constexpr uint64_t valueOf(uint64_t word) {
+    return word & kValueMask;
+}
+constexpr bool isUndecided(uint64_t word, uint64_t gen) {
+    return (phaseOf(word) == Phase::kActive || phaseOf(word) == Phase::kCommitting) &&
+           valueOf(word) == gen;
+}
+
+Outcome finalOutcome(uint64_t stamp) {
+    if (stamp == kStampAborted) {
+        return {Fate::kAborted, 0, stamp};
+    }
+    return {Fate::kCommitted, stamp, stamp};
+}
+
+}  // namespace
+
+/// Someone who waits for an entry's owner to end. Owned by the list it is in.
+struct TxnTable::WaitNode {
+    sync::WaitToken token;
+    WaitNode* next = nullptr;
+};
+
+struct alignas(sync::kLineBytes) TxnTable::Entry {
+    /// The owner's state. Written by: the owner; whoever completes its claim. Read by: all.
+    ///   WORD     phase:2 | value:62 (the generation; for COMMITTED the timestamp)
+    ///   STEPS    ACTIVE(g) -> COMMITTING(g) -> COMMITTED(ts) or ABORTED(g), or ACTIVE -> ABORTED,
+    ///            then ACTIVE(g + 1) for the next owner
+    ///   ABA      generations never repeat, so a late helper's CAS fails
+    sync::Atomic<uint64_t> word{makeWord(Phase::kActive, 1)};
+    /// Stack of WaitNodes; the owner takes all of them at its end. A node that came too late is
+    /// completed by its waiter and freed at the next owner's end.
+    sync::Atomic<WaitNode*> waiters{nullptr};
+    /// Below this one in the free list.
+    sync::Atomic<uint32_t> nextFree{0};
+    uint64_t gen = 1;  // the owner's
+};
+
+struct TxnTable::EntryChunk {
+    explicit EntryChunk(uint32_t count) : entries(new Entry[count]) {}
+    std::unique_ptr<Entry[]> entries;
+};
+
+TxnTable::TxnTable(const TxnLimits& limits)
+    : limits_(limits),
+      lapShift_(static_cast<unsigned>(std::countr_zero(limits.ringCells))),
+      clock_(limits.ringCells),  // lap 1, so that an untouched cell (lap 0) is a lap behind
+      ring_(new sync::Atomic<uint64_t>[limits.ringCells]),
+      chunks_(new sync::Atomic<EntryChunk*>[kChunks]) {
+    invariant(std::has_single_bit(limits.ringCells));
+    invariant(std::has_single_bit(limits.entriesPerChunk));
+    invariant(limits.entriesMax < limits.entriesPerChunk * kChunks);
+    for (uint32_t i = 0; i < limits.ringCells; ++i) {
+        // [ring.init] relaxed: nobody else knows the table yet.
+        ring_[i].store(0, kRelaxed);
+    }
+    for (uint32_t i = 0; i < kChunks; ++i) {
+        // [chunk.init] relaxed: as [ring.init].
+        chunks_[i].store(nullptr, kRelaxed);
+    }
+}
+
+TxnTable::~TxnTable() {
+    for (uint32_t i = 0; i < kChunks; ++i) {
+        // [chunk.end] relaxed: nobody else uses the table.
+        EntryChunk* chunk = chunks_[i].load(kRelaxed);
+        if (chunk == nullptr) {
+            continue;
+        }
+        for (uint32_t j = 0; j < limits_.entriesPerChunk; ++j) {
+            // [waiters.end] relaxed: as [chunk.end].
+            wakeAll(chunk->entries[j].waiters.load(kRelaxed));
+        }
+        delete chunk;
+    }
+}
+
+uint64_t TxnTable::snapshot() const {
+    // [clock.read] acquire: pairs with [clock.step]; the words of all commits up to it are visible.
+    return clock_.load(kAcquire);
+}
+
+void TxnTable::setClock(uint64_t ts) {
+    dcheck(ts >= clock_.load(kRelaxed));
+    // [clock.set] release: pairs with [clock.read] of threads that start after the replay.
+    clock_.store(ts, kRelease);
+    // The cell of ts must look claimed in ts's lap, as if a commit had made the step.
+    // [ring.set] relaxed: replay is alone; [clock.set] of the next record or the thread's start
+    // publishes it.
+    ring_[ts & (limits_.ringCells - 1)].store(ts >> lapShift_ << kEntryBits, kRelaxed);
+}
+
+TxnTable::Entry& TxnTable::at(uint32_t index) const {
+    // [chunk.load] acquire: pairs with [chunk.make].
+    EntryChunk* chunk = chunks_[index / limits_.entriesPerChunk].load(kAcquire);
+    dcheck(chunk != nullptr);
+    return chunk->entries[index & (limits_.entriesPerChunk - 1)];
+}
+
+uint32_t TxnTable::popFree() {
+    // [free.pop] CAS. ORDER: acquire pairs with [free.push]: the entry's fields are visible.
+    //   LOST     somebody pushed or popped; retry with the new head.
+    //   PROGRESS lock-free: our failure is another thread's success.
+    uint64_t head = freeHead_.load(kAcquire);
+    while ((head & kEntryMask) != 0) {
+        // [free.next] relaxed: of no use unless the CAS succeeds, which proves it was current.
+        uint64_t next = at(static_cast<uint32_t>(head & kEntryMask)).nextFree.load(kRelaxed);
+        uint64_t wanted = ((head >> kEntryBits) + 1) << kEntryBits | next;
+        if (freeHead_.compare_exchange_weak(head, wanted, kAcquire, kAcquire)) {
+            return static_cast<uint32_t>(head & kEntryMask);
+        }
+    }
+    return 0;
+}
+
+void TxnTable::pushFree(uint32_t index) {
+    Entry& entry = at(index);
+    // [free.head] relaxed: only fed to the CAS.
+    uint64_t head = freeHead_.load(kRelaxed);
+    uint64_t wanted = 0;
+    do {
+        // [free.next] relaxed: published by the CAS.
+        entry.nextFree.store(static_cast<uint32_t>(head & kEntryMask), kRelaxed);
+        wanted = ((head >> kEntryBits) + 1) << kEntryBits | index;
+        // [free.push] CAS. ORDER: release pairs with [free.pop].
+        //   LOST     somebody pushed or popped; retry.  PROGRESS lock-free.
+    } while (!freeHead_.compare_exchange_weak(head, wanted, kRelease, kRelaxed));
+}
+
+uint32_t TxnTable::takeFresh() {
+    // [fresh.take] relaxed: a mere number; the chunk is published by [chunk.make].
+    uint32_t index = freshNext_.load(kRelaxed);
+    do {
+        if (index > limits_.entriesMax) {
+            return 0;
+        }
+        //   LOST somebody took that number; try the next.  PROGRESS lock-free.
+    } while (!freshNext_.compare_exchange_weak(index, index + 1, kRelaxed, kRelaxed));
+    sync::Atomic<EntryChunk*>& slot = chunks_[index / limits_.entriesPerChunk];
+    // [chunk.look] acquire: pairs with [chunk.make].
+    if (slot.load(kAcquire) == nullptr) {
+        auto chunk = std::make_unique<EntryChunk>(limits_.entriesPerChunk);
+        EntryChunk* expected = nullptr;
+        // [chunk.make] CAS. ORDER: release pairs with [chunk.load]; acquire on failure likewise.
+        //   LOST somebody made it: ours is dropped.  PROGRESS one attempt.
+        if (slot.compare_exchange_strong(expected, chunk.get(), kAcqRel, kAcquire)) {
+            chunk.release();
+        }
+    }
+    return index;
+}
+
+StatusOr<uint64_t> TxnTable::open() {
+    uint32_t index = popFree();
+    if (index == 0) {
+        index = takeFresh();
+    }
+    if (index == 0) {
+        return Status(Code::kLimit, "too many open writing transactions");
+    }
+    // close() has left the word at ACTIVE(gen).
+    return makeInFlight(index, at(index).gen);
+}
+
+void TxnTable::setCommitting(uint64_t stamp) {
+    // [entry.committing] release: pairs with [entry.help] and [entry.resolve]: like
+    // [entry.recycle], whoever sees this generation sees how the one before it ended.
+    at(stampEntry(stamp))
+        .word.store(makeWord(Phase::kCommitting, stampGen(stamp)),
+                    mutated(Mutant::kRelaxedCommitting) ? kRelaxed : kRelease);
+}
+
+uint64_t TxnTable::claim(uint64_t stamp) {
+    const uint32_t self = stampEntry(stamp);
+    for (;;) {
+        // [clock.next] acquire: pairs with [clock.step]; the ring's cell of an earlier lap is then
+        // complete.
+        const uint64_t ts = clock_.load(kAcquire) + 1;
+        const uint64_t lap = ts >> lapShift_;
+        sync::Atomic<uint64_t>& cell = ring_[ts & (limits_.ringCells - 1)];
+        // [ring.look] acquire: pairs with [ring.claim]; the claimant's COMMITTING is visible.
+        uint64_t seen = cell.load(kAcquire);
+        // [ring.claim] CAS; LINEARIZES the order of commits.
+        //   ORDER    release pairs with [ring.look]; acquire on failure likewise.
+        //   LOST     somebody claimed ts (or a later lap): help it, then take the next timestamp.
+        //   PROGRESS lock-free: a lost CAS is somebody's commit.
+        if (seen >> kEntryBits < lap &&
+            cell.compare_exchange_strong(seen, lap << kEntryBits | self, kAcqRel, kAcquire)) {
+            if (!mutated(Mutant::kClaimBeforeComplete)) {
+                complete(ts, self);
+            }
+            return ts;
+        }
+        if (seen >> kEntryBits == lap) {
+            complete(ts, static_cast<uint32_t>(seen & kEntryMask));
+        }
+    }
+}
+
+void TxnTable::complete(uint64_t ts, uint32_t index) {
+    Entry& entry = at(index);
+    // [entry.help] acquire: pairs with [entry.recycle]: should the entry belong to a later owner,
+    // the clock is seen to have passed ts. Hence this load comes first.
+    uint64_t word = entry.word.load(kAcquire);
+    // [clock.check] acquire: pairs with [clock.step].
+    if (!mutated(Mutant::kHelperSkipsClock) && clock_.load(kAcquire) >= ts) {
+        return;
+    }
+    if (phaseOf(word) == Phase::kCommitting) {
+        // [entry.commit] CAS; LINEARIZES the commit: all its versions become committed at once.
+        //   ORDER    release: what the committer did is visible to whoever resolves; acquire on
+        //            failure, so that [clock.step] passes the other helper's work on.
+        //   LOST     somebody else completed it.  PROGRESS one attempt.
+        entry.word.compare_exchange_strong(
+            word, makeWord(Phase::kCommitted, ts), kAcqRel, kAcquire);
+    }
+    uint64_t before = ts - 1;
+    // [clock.step] CAS. ORDER: release pairs with [clock.read], [clock.next], [clock.check].
+    //   LOST     somebody else made the step.  PROGRESS one attempt.
+    clock_.compare_exchange_strong(before, ts, kAcqRel, kAcquire);
+}
+
+void TxnTable::completeUpTo(uint64_t ts) {
+    for (;;) {
+        // [clock.next] acquire: as in claim().
+        const uint64_t next = clock_.load(kAcquire) + 1;
+        if (next > ts) {
+            return;
+        }
+        // [ring.look] acquire: as in claim().
+        uint64_t seen = ring_[next & (limits_.ringCells - 1)].load(kAcquire);
+        if (seen >> kEntryBits == next >> lapShift_) {
+            complete(next, static_cast<uint32_t>(seen & kEntryMask));
+        }
+    }
+}
+
+void TxnTable::setAborted(uint64_t stamp) {
+    // [entry.abort] release: pairs with [entry.resolve].
+    at(stampEntry(stamp)).word.store(makeWord(Phase::kAborted, stampGen(stamp)), kRelease);
+}
+
+void TxnTable::wakeAll(WaitNode* list) {
+    while (list != nullptr) {
+        std::unique_ptr<WaitNode> node(list);
+        list = node->next;
+        node->token.complete();
+    }
+}
+
+void TxnTable::close(uint64_t stamp) {
+    const uint32_t index = stampEntry(stamp);
+    Entry& entry = at(index);
+    // [waiters.take] acq_rel: acquire pairs with [waiters.push] (the nodes' fields); release pairs
+    // with it too: a push that comes later sees that the owner has ended.
+    wakeAll(entry.waiters.exchange(nullptr, kAcqRel));
+    invariant(entry.gen < kStampGenMax);
+    ++entry.gen;
+    // [entry.recycle] release: pairs with [entry.resolve] and [entry.help]: whoever sees the new
+    // generation sees the final stamps of the old one and the clock beyond its timestamp.
+    entry.word.store(makeWord(Phase::kActive, entry.gen), kRelease);
+    pushFree(index);
+}
+
+Outcome TxnTable::resolve(const sync::Atomic<uint64_t>& stamp) const {
+    // [stamp.read] acquire: pairs with [stamp.final].
+    const uint64_t first = stamp.load(kAcquire);
+    if (!isInFlight(first)) {
+        return finalOutcome(first);
+    }
+    // [entry.resolve] acquire: pairs with [entry.commit], [entry.abort] and [entry.recycle]. If it
+    // saw a later owner, the second look at the stamp cannot miss its final value.
+    const uint64_t word = at(stampEntry(first)).word.load(kAcquire);
+    // [stamp.again] acquire: as [stamp.read].
+    const uint64_t second = mutated(Mutant::kResolveOnce) ? first : stamp.load(kAcquire);
+    if (!isInFlight(second)) {
+        return finalOutcome(second);
+    }
+    switch (phaseOf(word)) {
+        case Phase::kCommitted:
+            return {Fate::kCommitted, valueOf(word), first};
+        case Phase::kAborted:
+            return {Fate::kAborted, 0, first};
+        case Phase::kActive:
+        case Phase::kCommitting:
+            break;
+    }
+    return {Fate::kInFlight, 0, first};
+}
+
+sync::WaitToken TxnTable::endOf(uint64_t stamp) {
+    Entry& entry = at(stampEntry(stamp));
+    auto node = std::make_unique<WaitNode>();
+    node->token = sync::WaitToken::create();
+    sync::WaitToken token = node->token;
+    // [waiters.look] relaxed: only fed to the CAS.
+    WaitNode* head = entry.waiters.load(kRelaxed);
+    do {
+        node->next = head;
+        // [waiters.push] CAS. ORDER: release pairs with [waiters.take]; acquire pairs with it too:
+        //            if the owner took the list before, we see that it has ended.
+        //   LOST     another waiter came, or the owner took the list: retry.  PROGRESS lock-free.
+    } while (!entry.waiters.compare_exchange_weak(head, node.get(), kAcqRel, kRelaxed));
+    node.release();
+    // [entry.ended] acquire: pairs with [entry.commit], [entry.abort], [entry.recycle].
+    if (!isUndecided(entry.word.load(kAcquire), stampGen(stamp))) {
+        token.complete();
+    }
+    return token;
+}
+
+}  // namespace freshet::engine

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Who is writing, and the order of commits (DESIGN 6.1, 6.2, 6.4). A writer owns an entry from its
+/// first write to its end; the versions it makes name the entry, so that one CAS on the entry's
+/// word commits all of them at once. Timestamps are claimed in a ring whose every step can be
+/// finished by whoever meets it, so a preempted committer holds up nobody.
+///
+///   INV-engine-6 (C1)  clock == t: every commit with a timestamp <= t is COMMITTED; a timestamp is
+///                      claimed only when its predecessor is complete, so there are no gaps.
+///   INV-engine-7       an entry is reused only when every stamp of its last owner is final.
+#pragma once
+
+#include "freshet/base/status.h"
+#include "freshet/engine/txn/mutant.h"
+#include "freshet/engine/txn/stamp.h"
+#include "freshet/sync/atomic.h"
+#include "freshet/sync/wait_token.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace freshet::engine {
+
+/// Small in model checks.
+struct TxnLimits {
+    uint32_t ringCells = 1024;       // a power of two
+    uint32_t entriesMax = 65535;     // open writers
+    uint32_t entriesPerChunk = 256;  // a power of two; entriesMax + 1 <= 256 chunks of these
+};
+
+class TxnTable {
+public:
+    explicit TxnTable(const TxnLimits& limits = {});
+    /// REQUIRES: nobody uses the table.
+    ~TxnTable();
+    TxnTable(const TxnTable&) = delete;
+    TxnTable& operator=(const TxnTable&) = delete;
+
+    /// The newest complete commit timestamp; a snapshot is one acquire load of it.
+    const sync::Atomic<uint64_t>& clock() const { return clock_; }
+    uint64_t snapshot() const;
+    /// REQUIRES: no other thread uses the table (replay). Moves the clock to `ts`.
+    void setClock(uint64_t ts);
+
+    /// A fresh entry: the stamp that its owner gives to its versions. kLimit when all are in use.
+    StatusOr<uint64_t> open();
+    /// From here on the owner will either claim() or setAborted().
+    void setCommitting(uint64_t stamp);
+    /// REQUIRES setCommitting. The commit takes effect inside; returns its timestamp. The owner
+    /// then stores it into all its versions, in the same slice, and calls close().
+    uint64_t claim(uint64_t stamp);
+    /// The writes never happened. The owner stores kStampAborted likewise and calls close().
+    void setAborted(uint64_t stamp);
+    /// REQUIRES: every version of this owner has its final stamp. Wakes waiters; the entry is free.
+    void close(uint64_t stamp);
+
+    /// What has become of the version that carries `stamp`. Never waits.
+    Outcome resolve(const sync::Atomic<uint64_t>& stamp) const;
+    /// Finishes claims until the clock is at least `ts`, which somebody has been given.
+    void completeUpTo(uint64_t ts);
+    /// Completed when the owner of `stamp` has ended, at once if it has already.
+    sync::WaitToken endOf(uint64_t stamp);
+
+private:
+    struct Entry;
+    struct EntryChunk;
+    struct WaitNode;
+    static constexpr uint32_t kChunks = 256;
+
+    Entry& at(uint32_t index) const;
+    uint32_t popFree();
+    void pushFree(uint32_t index);
+    uint32_t takeFresh();
+    void complete(uint64_t ts, uint32_t entry);
+    static void wakeAll(WaitNode* list);
+
+    const TxnLimits limits_;
+    const unsigned lapShift_;
+
+    /// The newest complete commit timestamp. Written by: whoever completes a claim. Read by: all.
+    ///   STEPS    t -> t + 1 only, by CAS, after the claimant of t + 1 is COMMITTED
+    alignas(sync::kLineBytes) sync::Atomic<uint64_t> clock_;
+    /// Free entries, a Treiber stack of indexes.
+    ///   WORD     tag:48 | index:16; index 0 = empty
+    ///   ABA      every change raises the tag
+    ///   RECLAIM  entries are never freed before the table
+    alignas(sync::kLineBytes) sync::Atomic<uint64_t> freeHead_{0};
+    /// Entries below this have been handed out at least once. Entry 0 stays unused.
+    sync::Atomic<uint32_t> freshNext_{1};
+    /// The claims. Cell t % ringCells holds the claim of t while its lap is t / ringCells.
+    ///   WORD     lap:48 | entry:16
+    ///   STEPS    laps only rise, so a value never repeats and a late CAS fails
+    std::unique_ptr<sync::Atomic<uint64_t>[]> ring_;
+    /// Chunks of entries, made on first use, null before.
+    std::unique_ptr<sync::Atomic<EntryChunk*>[]> chunks_;
+};
+
+}  // namespace freshet::engine

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/engine/txn/write_set.h"
+
+#include "freshet/base/assert.h"
+#include "freshet/sync/executor.h"
+#include "freshet/telemetry/log.h"
+
+#include <algorithm>
+
+namespace freshet::engine {
+
+void settle(TxnTable& table, uint64_t stamp, std::span<Version* const> versions, uint64_t final) {
+    if (mutated(Mutant::kRecycleBeforeStamps)) {
+        table.close(stamp);
+    }
+    for (Version* version : versions) {
+        // [stamp.final] release: pairs with [stamp.read] and [stamp.again].
+        version->stamp.store(final,
+                             mutated(Mutant::kRelaxedStamp) ? sync::kRelaxed : sync::kRelease);
+    }
+    if (!mutated(Mutant::kRecycleBeforeStamps)) {
+        table.close(stamp);
+    }
+}
+
+WriteSet::~WriteSet() {
+    dcheck(settled_);
+}
+
+void WriteSet::add(Tree& tree, Version* version, ByteView key, ByteView value) {
+    versions_.push_back(version);
+    const bool held = std::any_of(
+        trees_.begin(), trees_.end(), [&](const TreeRef& ref) { return ref.get() == &tree; });
+    if (!held) {
+        trees_.push_back(tree.shared_from_this());
+    }
+    record_.add(tree.id, version->isDelete() ? CommitOp::kDelete : CommitOp::kPut, key, value);
+}
+
+Status WriteSet::commit(sync::WaitToken* token) {
+    sync::Slice slice(core_->epochs);
+    if (!append_) {
+        core_->table.setCommitting(stamp_);
+        append_.emplace(journal::RecordType::kCommit, slice.participant().index(), record_.take());
+    }
+    if (Status appended = core_->journal->append(*append_); !appended.isOk()) {
+        if (appended.isWouldBlock()) {
+            *token = append_->token();
+        } else {
+            abort();
+        }
+        return appended;
+    }
+    const uint64_t ts = core_->table.claim(stamp_);
+    settle(core_->table, stamp_, versions_, ts);
+    settled_ = true;
+    count(core_->commits);
+    return Status::ok();
+}
+
+void WriteSet::abort() {
+    sync::Slice slice(core_->epochs);
+    core_->table.setAborted(stamp_);
+    settle(core_->table, stamp_, versions_, kStampAborted);
+    settled_ = true;
+    count(core_->aborts);
+}
+
+namespace {
+
+/// Calls commit() again on the reactor's thread each time the journal has room.
+struct Orphan : sync::Waiter, sync::WorkItem {
+    std::unique_ptr<WriteSet> writes;
+    sync::Executor* executor = nullptr;
+    sync::WaitToken token;
+
+    static void step(sync::WorkItem* item) {
+        auto* self = static_cast<Orphan*>(item);
+        Status status = self->writes->commit(&self->token);
+        if (!status.isWouldBlock()) {
+            delete self;
+            return;
+        }
+        self->wake = [](sync::Waiter* waiter) {
+            auto* orphan = static_cast<Orphan*>(waiter);
+            orphan->executor->post(orphan);
+        };
+        if (!self->token.arm(self)) {
+            self->executor->post(self);
+        }
+    }
+};
+
+}  // namespace
+
+void finishOrphan(std::unique_ptr<WriteSet> writes) {
+    if (sync::Executor* executor = sync::Executor::current()) {
+        auto* orphan = new Orphan;
+        orphan->writes = std::move(writes);
+        orphan->executor = executor;
+        orphan->run = Orphan::step;
+        executor->post(orphan);
+        return;
+    }
+    sync::WaitToken token;
+    Status status = writes->commit(&token);
+    while (status.isWouldBlock()) {
+        sync::blockOn(token);
+        status = writes->commit(&token);
+    }
+    if (!status.isOk()) {
+        telemetry::logError("engine", "an abandoned commit failed: " + status.toString());
+    }
+}
+
+}  // namespace freshet::engine
