@@ -83,6 +83,13 @@ enum class Reason : uint16_t {
     kApiVersionError,
     kApiStrictError,
     kMissingDb,  // Location40571: "OP_MSG requests require a $db argument"
+    kFieldPathInvalid,          // Location16872 and its kin
+    kUndefinedVariable,         // Location17276: "Use of undefined variable: x"
+    kExpressionNotSingleField,  // Location15983
+    kExpressionArity,           // Location16020: "Expression $x takes exactly ..."
+    kConversionFailure,         // ConversionFailure 241: $toInt and kin
+    kPositionalNoMatch,         // Location51246
+    kSwitchNoBranch,            // Location40066
     kCount_,
 };
 
