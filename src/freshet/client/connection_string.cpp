@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Parsing of connection strings. What would make a connection other than the user asked for
+/// (credentials, TLS, several hosts) is refused rather than ignored.
+#include "freshet/client/client.h"
+
+#include <charconv>
+
+namespace freshet::client {
+
+namespace {
+
+constexpr std::string_view kScheme = "mongodb://";
+constexpr std::string_view kSrvScheme = "mongodb+srv://";
+
+Status fail(std::string text) {
+    return invalid(Reason::kFailedToParse, "connection string: " + std::move(text));
+}
+
+template <typename T>
+bool parseNumber(std::string_view text, T* out) {
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *out);
+    return error == std::errc() && end == text.data() + text.size();
+}
+
+/// Takes the text up to `separator` off the front; all of it when there is none.
+std::string_view takeUntil(std::string_view* text, char separator) {
+    size_t at = text->find(separator);
+    std::string_view front = text->substr(0, at);
+    text->remove_prefix(at == std::string_view::npos ? text->size() : at + 1);
+    return front;
+}
+
+int hexDigit(char c) {
+    uint8_t value = 0;
+    return std::from_chars(&c, &c + 1, value, 16).ec == std::errc() ? value : -1;
+}
+
+/// Undoes %xx.
+StatusOr<std::string> decode(std::string_view text) {
+    std::string result;
+    for (size_t at = 0; at < text.size(); ++at) {
+        if (text[at] != '%') {
+            result.push_back(text[at]);
+            continue;
+        }
+        int high = at + 2 < text.size() ? hexDigit(text[at + 1]) : -1;
+        int low = at + 2 < text.size() ? hexDigit(text[at + 2]) : -1;
+        if (high < 0 || low < 0) {
+            return fail("'%' needs two hexadecimal digits after it");
+        }
+        result.push_back(static_cast<char>(high * 16 + low));
+        at += 2;
+    }
+    return result;
+}
+
+/// "host", "host:port", "[::1]", "[::1]:port".
+Status parseHost(std::string_view text, ConnectionString* out) {
+    if (text.find(',') != std::string_view::npos) {
+        return fail("only one host can be given");
+    }
+    std::string_view host = text;
+    if (!text.empty() && text[0] == '[') {
+        text.remove_prefix(1);
+        host = takeUntil(&text, ']');
+        if (!text.empty() && text[0] != ':') {
+            return fail("'" + std::string(text) + "' follows the address in brackets");
+        }
+        text.remove_prefix(text.empty() ? 0 : 1);
+    } else {
+        host = takeUntil(&text, ':');
+    }
+    FRESHET_ASSIGN_OR_RETURN(out->host, decode(host));
+    if (out->host.empty()) {
+        return fail("the host is empty");
+    }
+    if (!text.empty() && (!parseNumber(text, &out->port) || out->port == 0)) {
+        return fail("'" + std::string(text) + "' is not a port");
+    }
+    return Status::ok();
+}
+
+bool isTlsOption(std::string_view name) {
+    return name == "tls" || name == "ssl";
+}
+
+Status parseOption(std::string_view option, ConnectionString* out) {
+    std::string_view name = takeUntil(&option, '=');
+    FRESHET_ASSIGN_OR_RETURN(std::string value, decode(option));
+    if (name == "appName" || name == "appname") {
+        out->appName = std::move(value);
+    } else if (name == "connectTimeoutMS" && !parseNumber(value, &out->connectTimeoutMs)) {
+        return fail("connectTimeoutMS must be a number of milliseconds");
+    } else if (isTlsOption(name) && value != "false") {
+        return fail("TLS is not available yet");
+    }
+    return Status::ok();
+}
+
+/// "host[:port][/database][?options]"
+Status parseRest(std::string_view text, ConnectionString* out) {
+    size_t question = text.find('?');
+    std::string_view options =
+        question == std::string_view::npos ? std::string_view() : text.substr(question + 1);
+    text = text.substr(0, question);
+    FRESHET_RETURN_IF_ERROR(parseHost(takeUntil(&text, '/'), out));
+    if (!text.empty()) {
+        FRESHET_ASSIGN_OR_RETURN(out->database, decode(text));
+    }
+    while (!options.empty()) {
+        FRESHET_RETURN_IF_ERROR(parseOption(takeUntil(&options, '&'), out));
+    }
+    return Status::ok();
+}
+
+/// A word alone is a database unless it looks like an address.
+bool isDatabaseName(std::string_view text) {
+    return text != "localhost" && text.find_first_of(".:/[") == std::string_view::npos;
+}
+
+}  // namespace
+
+StatusOr<ConnectionString> ConnectionString::parse(std::string_view text) {
+    ConnectionString result;
+    if (text.starts_with(kSrvScheme)) {
+        return fail("mongodb+srv is not available");
+    }
+    if (text.starts_with(kScheme)) {
+        text.remove_prefix(kScheme.size());
+        if (text.substr(0, text.find_first_of("/?")).find('@') != std::string_view::npos) {
+            return fail("user names and passwords are not available yet");
+        }
+    } else if (isDatabaseName(text)) {
+        if (text.empty()) {
+            return fail("it is empty");
+        }
+        result.database = text;
+        return result;
+    }
+    FRESHET_RETURN_IF_ERROR(parseRest(text, &result));
+    return result;
+}
+
+}  // namespace freshet::client
