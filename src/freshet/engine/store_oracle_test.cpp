@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The store against std::map: random operations in one writer, with snapshots kept open, aborts,
+/// full scans both ways, and reopening.
+#include "freshet/engine/store_test_support.h"
+
+#include <map>
+#include <vector>
+
+namespace freshet::engine {
+namespace {
+
+using Oracle = std::map<std::string, std::string>;
+
+struct Snapshot {
+    std::unique_ptr<Txn> txn;
+    Oracle state;
+};
+
+class OracleRun {
+public:
+    OracleRun(uint64_t seed, bool shortKeys) : random_(seed), shortKeys_(shortKeys) {}
+
+    void run(int rounds) {
+        for (int i = 0; i < rounds && !::testing::Test::HasFailure(); ++i) {
+            transaction();
+            if (pick(40) == 0) {
+                snapshots_.push_back({std::make_unique<Txn>(*store_), committed_});
+            }
+            if (!snapshots_.empty() && pick(50) == 0) {
+                const size_t which = pick(snapshots_.size());
+                compare(*snapshots_[which].txn, snapshots_[which].state);
+                if (pick(2) == 0) {
+                    snapshots_.erase(snapshots_.begin() + static_cast<std::ptrdiff_t>(which));
+                }
+            }
+            if (pick(rounds / 4) == 0) {
+                reopen();
+            }
+        }
+        reopen();
+    }
+    const Store& store() const { return *store_; }
+
+private:
+    size_t pick(size_t below) { return random_() % below; }
+
+    std::string randomKey() {
+        if (shortKeys_) {
+            std::string key(pick(4), '\0');
+            for (char& c : key) {
+                c = static_cast<char>("\0a\xff"[pick(3)]);
+            }
+            return key;
+        }
+        // Long common prefixes, heads that tie, and a rising edge.
+        const size_t family = pick(4);
+        const std::string number = std::to_string(1'000'000 + (family == 3 ? edge_++ : pick(3000)));
+        return family == 0 ? "common-prefix-of-many-keys/" + number + std::string(pick(3), '\0')
+                           : std::string(1, static_cast<char>('a' + family)) + number;
+    }
+    std::string randomValue() {
+        const size_t size = pick(50) == 0 ? 900 + pick(4000) : pick(120);
+        return std::string(size, static_cast<char>('a' + pick(26)));
+    }
+
+    void transaction() {
+        Txn txn(*store_);
+        Oracle state = committed_;
+        const size_t operations = pick(10) == 0 ? pick(200) : 1 + pick(6);
+        for (size_t i = 0; i < operations; ++i) {
+            operation(txn, &state);
+        }
+        if (pick(100) == 0) {
+            compare(txn, state);
+        }
+        if (pick(5) == 0) {
+            txn.abort();
+            return;
+        }
+        ASSERT_TRUE(commitAndWait(txn).isOk());
+        committed_ = std::move(state);
+    }
+
+    void operation(Txn& txn, Oracle* state) {
+        const std::string key = randomKey();
+        const std::string value = randomValue();
+        const bool there = state->count(key) != 0;
+        switch (pick(5)) {
+            case 0:
+                ASSERT_EQ(valueOf(txn, *tree_, key), there ? state->at(key) : "<NotFound>");
+                break;
+            case 1:
+                ASSERT_EQ(txn.erase(*tree_, key).code(), there ? Code::kOk : Code::kNotFound);
+                state->erase(key);
+                break;
+            case 2:
+                ASSERT_EQ(txn.insert(*tree_, key, value).code(), there ? Code::kExists : Code::kOk);
+                state->insert({key, value});
+                break;
+            default:
+                ASSERT_TRUE(txn.put(*tree_, key, value).isOk());
+                (*state)[key] = value;
+        }
+    }
+
+    void compare(Txn& txn, const Oracle& state) {
+        Cursor cursor(txn, tree_);
+        ASSERT_TRUE(waiting(txn, [&] { return cursor.first(); }).isOk());
+        for (const auto& [key, value] : state) {
+            ASSERT_TRUE(cursor.valid());
+            ASSERT_EQ(cursor.key(), key);
+            ASSERT_EQ(cursor.value(), value);
+            ASSERT_TRUE(waiting(txn, [&] { return cursor.next(); }).isOk());
+        }
+        ASSERT_FALSE(cursor.valid());
+        ASSERT_TRUE(waiting(txn, [&] { return cursor.last(); }).isOk());
+        for (auto it = state.rbegin(); it != state.rend(); ++it) {
+            ASSERT_TRUE(cursor.valid());
+            ASSERT_EQ(cursor.key(), it->first);
+            ASSERT_EQ(cursor.value(), it->second);
+            ASSERT_TRUE(waiting(txn, [&] { return cursor.prev(); }).isOk());
+        }
+        ASSERT_FALSE(cursor.valid());
+        for (int i = 0; i < 10; ++i) {
+            wander(txn, cursor, state);
+        }
+    }
+
+    /// Seeks and steps to and fro.
+    void wander(Txn& txn, Cursor& cursor, const Oracle& state) {
+        const std::string key = randomKey();
+        auto it = state.lower_bound(key);
+        if (pick(2) == 0) {
+            ASSERT_TRUE(waiting(txn, [&] { return cursor.seek(key); }).isOk());
+        } else {
+            ASSERT_TRUE(waiting(txn, [&] { return cursor.seekBefore(key); }).isOk());
+            it = state.upper_bound(key);
+            it = it == state.begin() ? state.end() : std::prev(it);
+        }
+        while (it != state.end() && pick(12) != 0) {
+            ASSERT_TRUE(cursor.valid());
+            ASSERT_EQ(cursor.key(), it->first);
+            ASSERT_EQ(cursor.value(), it->second);
+            if (pick(3) != 0) {
+                ASSERT_TRUE(waiting(txn, [&] { return cursor.next(); }).isOk());
+                ++it;
+            } else {
+                ASSERT_TRUE(waiting(txn, [&] { return cursor.prev(); }).isOk());
+                it = it == state.begin() ? state.end() : std::prev(it);
+            }
+        }
+        if (it == state.end()) {
+            ASSERT_FALSE(cursor.valid());
+        }
+    }
+
+    void reopen() {
+        for (Snapshot& snapshot : snapshots_) {
+            compare(*snapshot.txn, snapshot.state);
+        }
+        snapshots_.clear();
+        const TreeShape shape = shapeOf(*store_, tree_);
+        ASSERT_EQ(shape.error, "");
+        splits += store_->stats().splits;
+        tree_.reset();
+        store_.reset();
+        store_ = openStore(disk_);
+        tree_ = store_->tree(7);
+        Txn txn(*store_);
+        compare(txn, committed_);
+    }
+
+public:
+    uint64_t splits = 0;
+
+private:
+    std::mt19937_64 random_;
+    const bool shortKeys_;
+    testing::MemoryFileSystem disk_;
+    std::unique_ptr<Store> store_ = openStore(disk_);
+    TreeRef tree_ = store_->tree(7);
+    Oracle committed_;
+    std::vector<Snapshot> snapshots_;
+    uint64_t edge_ = 0;
+};
+
+TEST(StoreOracle, AgreesWithAMapOnManyKeys) {
+    OracleRun run(testSeed(), false);
+    run.run(1500);
+    EXPECT_GT(run.splits, 0u);
+}
+
+TEST(StoreOracle, AgreesWithAMapOnFewHotKeys) {
+    OracleRun run(testSeed(), true);
+    run.run(1500);
+}
+
+}  // namespace
+}  // namespace freshet::engine

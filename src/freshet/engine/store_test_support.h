@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/// For the engine's tests: stores on a disk in memory, waiting on plain threads, seeds.
+#pragma once
+
+#include "freshet/engine/store.h"
+#include "freshet/engine/tree/tree_check.h"
+#include "freshet/engine/txn/store_core.h"
+#include "freshet/platform/thread.h"
+#include "freshet/testing/sim/memory_file_system.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <string>
+
+namespace freshet::engine {
+
+/// The test's seed: FRESHET_SEED, or a fresh one; printed either way.
+inline uint64_t testSeed() {
+    const char* given = std::getenv("FRESHET_SEED");
+    const uint64_t seed =
+        given != nullptr ? std::strtoull(given, nullptr, 10) : platform::randomSeed();
+    std::cout << "FRESHET_SEED=" << seed << std::endl;
+    return seed;
+}
+
+inline std::unique_ptr<Store> openStore(testing::MemoryFileSystem& disk) {
+    StoreOptions options;
+    options.files = &disk;
+    options.directory = "/db";
+    options.journalSegmentBytesMax = 4u << 20;
+    options.onFatal = [](const Status&) {};
+    auto store = Store::open(options);
+    EXPECT_TRUE(store.isOk()) << store.status().toString();
+    return store.isOk() ? std::move(store).value() : nullptr;
+}
+
+/// Calls until it no longer would block.
+template <typename Call>
+Status waiting(Txn& txn, Call call) {
+    Status status = call();
+    while (status.isWouldBlock()) {
+        sync::blockOn(txn.token());
+        status = call();
+    }
+    return status;
+}
+
+inline Status commitAndWait(Txn& txn) {
+    return waiting(txn, [&] { return txn.commit(); });
+}
+
+inline std::string valueOf(Txn& txn, Tree& tree, ByteView key) {
+    std::string value;
+    const Status status = txn.get(tree, key, &value);
+    return status.isOk() ? value : "<" + std::string(codeName(status.code())) + ">";
+}
+
+inline void put(Store& store, Tree& tree, ByteView key, ByteView value) {
+    Txn txn(store);
+    ASSERT_TRUE(waiting(txn, [&] { return txn.put(tree, key, value); }).isOk());
+    ASSERT_TRUE(commitAndWait(txn).isOk());
+}
+
+inline void erase(Store& store, Tree& tree, ByteView key) {
+    Txn txn(store);
+    ASSERT_TRUE(waiting(txn, [&] { return txn.erase(tree, key); }).isOk());
+    ASSERT_TRUE(commitAndWait(txn).isOk());
+}
+
+inline TreeShape shapeOf(Store& store, const TreeRef& tree) {
+    sync::Slice slice(store.epochs());
+    return TreeCheck::run(tree->pages());
+}
+
+}  // namespace freshet::engine
