@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/// AttachedCursor: what find's and aggregate's cursors share: the transaction that lives from
+/// attach() to detach(), and the course of next().
+#pragma once
+
+#include "freshet/query/cursor.h"
+#include "freshet/query/exec/row_stream.h"
+
+#include <optional>
+
+namespace freshet::query {
+
+class AttachedCursor : public QueryCursor {
+public:
+    void attach() final {
+        if (stream_ != nullptr && !txn_.has_value()) {
+            txn_.emplace(store_);
+            stream_->attach(*txn_);
+        }
+    }
+    void detach() final {
+        if (txn_.has_value()) {
+            stream_->detach();
+            txn_.reset();
+        }
+    }
+    Status next(Batch* batch) final {
+        sync::Slice slice(store_.epochs());
+        if (stream_ != nullptr) {
+            dcheck(txn_.has_value());
+            stream_->startTurn();
+        }
+        return fill(batch);
+    }
+    const sync::WaitToken& token() const final { return stream_->token(); }
+
+protected:
+    /// `stream` is null when there is no collection.
+    AttachedCursor(engine::Store& store, std::unique_ptr<RowStream> stream)
+        : store_(store), stream_(std::move(stream)), atEnd_(stream_ == nullptr) {}
+
+    /// Adds documents until the batch is full or there are no more.
+    virtual Status fill(Batch* batch) = 0;
+
+    engine::Store& store_;
+    std::optional<engine::Txn> txn_;  // declared first: the stream's cursors go before it
+    std::unique_ptr<RowStream> stream_;
+    bool atEnd_;  // the stream has no more for us
+};
+
+}  // namespace freshet::query

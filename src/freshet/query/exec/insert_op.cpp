@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+/// insert: one document, one transaction.
+#include "freshet/query/exec/write_base.h"
+
+namespace freshet::query {
+
+namespace {
+
+class InsertOp final : public WriteBase {
+public:
+    InsertOp(engine::Store& store, catalog::CollectionRef collection, bson::OwnedDocument document)
+        : WriteBase(store, std::move(collection)), document_(std::move(document)) {}
+
+private:
+    enum class Step { kEnter, kWrite, kCommit };
+
+    Status step() override {
+        switch (step_) {
+            case Step::kEnter: {
+                bool changed = false;  // nothing has been read yet: the newer description will do
+                FRESHET_RETURN_IF_ERROR(enterGate(&changed));
+                begin();
+                startWriting();
+                step_ = Step::kWrite;
+                return Status::ok();
+            }
+            case Step::kWrite: {
+                catalog::RecordId id = 0;
+                return orAgain(fromTxn(writer_->insert(document_.view(), &id)), Step::kCommit);
+            }
+            case Step::kCommit: {
+                FRESHET_RETURN_IF_ERROR(orAgain(commit(), Step::kCommit));
+                if (step_ == Step::kCommit) {
+                    result_.matched = 1;
+                    done_ = true;
+                }
+                return Status::ok();
+            }
+        }
+        return Status::ok();
+    }
+
+    /// Goes to `next` when all is well, and to the start after a conflict.
+    Status orAgain(Status status, Step next) {
+        if (status.code() == Code::kConflict) {
+            abandon();
+            step_ = Step::kEnter;
+            return afterConflict();
+        }
+        if (status.isOk()) {
+            step_ = next;
+        }
+        return status;
+    }
+
+    bson::OwnedDocument document_;
+    Step step_ = Step::kEnter;
+};
+
+}  // namespace
+
+StatusOr<std::unique_ptr<WriteOp>> makeInsert(engine::Store& store,
+                                              catalog::CollectionRef collection,
+                                              bson::Document document) {
+    FRESHET_ASSIGN_OR_RETURN(auto normal, normalizeForInsert(document));
+    return std::unique_ptr<WriteOp>(new InsertOp(store, std::move(collection), std::move(normal)));
+}
+
+}  // namespace freshet::query

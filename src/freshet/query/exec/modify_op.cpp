@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The steps of update and delete.
+#include "freshet/query/exec/modify_op.h"
+
+namespace freshet::query {
+
+namespace {
+
+/// An upsert that meets a duplicate key looks again: another upsert was faster. When a look finds
+/// nothing this often, the key belongs to a document that the filter does not match.
+constexpr int kInsertAttemptsMax = 3;
+
+}  // namespace
+
+ModifyOp::ModifyOp(engine::Store& store, StreamRequest request, bool multi)
+    : WriteBase(store, request.collection), request_(std::move(request)), multi_(multi) {
+    request_.keep = multi ? 0 : 1;
+}
+
+Status ModifyOp::check() {
+    FRESHET_ASSIGN_OR_RETURN(stream_, RowStream::make(request_));
+    return Status::ok();
+}
+
+Status ModifyOp::step() {
+    switch (step_) {
+        case Step::kStart:
+            return start();
+        case Step::kScan:
+            return scan();
+        case Step::kEnter:
+            return enter();
+        case Step::kRead:
+            return readAgain();
+        case Step::kDecide:
+            return decideFate();
+        case Step::kWrite:
+            return write();
+        case Step::kCommit:
+            return commitOne();
+        case Step::kEnd:
+            return atEnd();
+        case Step::kInsert:
+            return insertSubstitute();
+    }
+    return Status::ok();
+}
+
+/// A fresh scan on a fresh snapshot.
+Status ModifyOp::start() {
+    request_.collection = collection_;
+    if (stream_ == nullptr) {
+        FRESHET_ASSIGN_OR_RETURN(stream_, RowStream::make(request_));
+    }
+    if (multi_) {
+        scanTxn_.emplace(store_);
+    } else {
+        begin();
+    }
+    stream_->attach(scanTxn());
+    lostOne_ = false;
+    step_ = Step::kScan;
+    return Status::ok();
+}
+
+Status ModifyOp::scan() {
+    Row row;
+    stream_->startTurn();
+    Status status = stream_->next(&row);
+    if (status.isWouldBlock()) {
+        token_ = stream_->token();
+    }
+    FRESHET_RETURN_IF_ERROR(status);
+    if (row.id == 0) {
+        step_ = Step::kEnd;
+        return Status::ok();
+    }
+    id_ = row.id;
+    before_ = std::string(row.document.bytes());
+    step_ = Step::kEnter;
+    return Status::ok();
+}
+
+Status ModifyOp::enter() {
+    bool changed = false;
+    FRESHET_RETURN_IF_ERROR(enterGate(&changed));
+    if (multi_) {
+        begin();
+        step_ = Step::kRead;
+    } else if (changed) {
+        abandon();
+        stream_.reset();
+        step_ = Step::kStart;
+    } else {
+        step_ = Step::kDecide;
+    }
+    return Status::ok();
+}
+
+/// The document as this transaction sees it, if it is still one of those we look for.
+Status ModifyOp::readAgain() {
+    std::string now;
+    Status status = fromTxn(catalog::readDocument(*txn_, *collection_, id_, &now));
+    bool matched = false;
+    if (status.isOk()) {
+        matched = now == before_;
+        before_ = std::move(now);
+        if (!matched) {
+            status = request_.matcher->test(bson::Document(before_), &matched);
+        }
+    } else if (status.code() == Code::kNotFound) {
+        status = Status::ok();
+    }
+    FRESHET_RETURN_IF_ERROR(status);
+    if (matched) {
+        step_ = Step::kDecide;
+    } else {
+        lostOne_ = true;
+        next();
+    }
+    return Status::ok();
+}
+
+Status ModifyOp::decideFate() {
+    FRESHET_ASSIGN_OR_RETURN(fate_, decide(bson::Document(before_), &after_));
+    if (fate_ == Fate::kKeep) {
+        count(fate_);
+        ++handled_;
+        next();
+        return Status::ok();
+    }
+    startWriting();
+    step_ = Step::kWrite;
+    return Status::ok();
+}
+
+Status ModifyOp::write() {
+    bson::Document before(before_);
+    Status status = fromTxn(fate_ == Fate::kRemove ? writer_->remove(id_, before)
+                                                   : writer_->update(id_, before, after_.view()));
+    if (status.code() == Code::kConflict) {
+        return conflicted(Step::kRead);
+    }
+    FRESHET_RETURN_IF_ERROR(status);
+    step_ = Step::kCommit;
+    return Status::ok();
+}
+
+Status ModifyOp::commitOne() {
+    Status status = commit();
+    if (status.code() == Code::kConflict) {
+        return conflicted(Step::kRead);
+    }
+    FRESHET_RETURN_IF_ERROR(status);
+    count(fate_);
+    ++handled_;
+    next();
+    return Status::ok();
+}
+
+/// Someone else was first. The gate stays ours: what comes next is the same document again, or its
+/// like, in a new snapshot.
+Status ModifyOp::conflicted(Step resume) {
+    writer_.reset();
+    txn_->abort();
+    txn_->begin();
+    step_ = resume;
+    return afterConflict();
+}
+
+/// Done with the document at hand.
+void ModifyOp::next() {
+    writer_.reset();
+    pass_.release();
+    if (!multi_ && handled_ > 0) {
+        txn_->abort();
+        done_ = true;
+    } else {
+        step_ = Step::kScan;
+    }
+}
+
+Status ModifyOp::atEnd() {
+    if (handled_ == 0 && lostOne_) {
+        abandon();
+        stream_.reset();
+        step_ = Step::kStart;
+        return afterConflict();
+    }
+    if (handled_ == 0) {
+        FRESHET_ASSIGN_OR_RETURN(substitute_, makeSubstitute());
+    }
+    if (!substitute_.has_value()) {
+        done_ = true;
+        return Status::ok();
+    }
+    step_ = Step::kInsert;
+    return Status::ok();
+}
+
+Status ModifyOp::insertSubstitute() {
+    if (!pass_.isInside()) {
+        bool changed = false;
+        FRESHET_RETURN_IF_ERROR(enterGate(&changed));
+        stream_.reset();
+        begin();
+        startWriting();
+        substituteWritten_ = false;
+    }
+    catalog::RecordId id = 0;
+    Status status;
+    if (!substituteWritten_) {
+        status = fromTxn(writer_->insert(substitute_->view(), &id));
+        substituteWritten_ = status.isOk();
+    }
+    if (status.isOk()) {
+        status = commit();
+    }
+    bool raced = status.reason() == Reason::kDuplicateKey && ++insertAttempts_ < kInsertAttemptsMax;
+    if (status.code() == Code::kConflict || raced) {
+        abandon();
+        step_ = Step::kStart;
+        return afterConflict();
+    }
+    FRESHET_RETURN_IF_ERROR(status);
+    bson::Builder upserted;
+    upserted.add(*substitute_->view().begin());
+    result_.upserted = true;
+    result_.upsertedId = bson::OwnedDocument(upserted.finish());
+    done_ = true;
+    return Status::ok();
+}
+
+}  // namespace freshet::query

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+/// RowStream: plan, scan, filter, sort.
+#include "freshet/query/exec/row_stream.h"
+
+#include <algorithm>
+
+namespace freshet::query {
+
+namespace {
+
+bool isNatural(bson::Document sort) {
+    return !sort.isEmpty() && sort.begin()->name() == "$natural";
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<RowStream>> RowStream::make(StreamRequest request) {
+    std::unique_ptr<RowStream> stream(new RowStream(std::move(request)));
+    StreamRequest& wish = stream->request_;
+    if (isNatural(wish.sort.view())) {
+        wish.hint = std::exchange(wish.sort, bson::OwnedDocument());
+    }
+    if (!wish.sort.view().isEmpty()) {
+        FRESHET_ASSIGN_OR_RETURN(stream->pattern_, SortPattern::compile(wish.sort.view()));
+    }
+    FRESHET_RETURN_IF_ERROR(stream->plan());
+    return stream;
+}
+
+Status RowStream::plan() {
+    PlanRequest wish;
+    wish.collection = request_.collection.get();
+    wish.matcher = request_.matcher.get();
+    wish.sort = pattern_.has_value() ? &*pattern_ : nullptr;
+    wish.hint = request_.hint.view();
+    FRESHET_ASSIGN_OR_RETURN(plan_, choosePlan(wish));
+    scan_ = makeScan(plan_, request_.collection);
+    sorter_.reset();
+    if (pattern_.has_value() && !plan_.givesOrder) {
+        sorter_.emplace(*pattern_, request_.keep);
+    }
+    return Status::ok();
+}
+
+bool RowStream::isKilled() const {
+    bool dropped = request_.collection->isDropped();
+    for (const IndexScan& scan : plan_.scans) {
+        dropped |= scan.index->isDropped();
+    }
+    return dropped;
+}
+
+void RowStream::attach(engine::Txn& txn) {
+    txn_ = &txn;
+    // Planned before the snapshot was taken: an index may have met its first array in between.
+    if (!started_ && plan_.isOutdated()) {
+        Status status = plan();
+        killed_ |= !status.isOk();  // the hint was good before, so its index is gone
+    }
+    started_ = true;
+    killed_ |= isKilled();
+    scan_->attach(txn);
+}
+
+void RowStream::detach() {
+    scan_->detach();
+    txn_ = nullptr;
+}
+
+Status RowStream::nextFromScan(Row* row) {
+    while (!turn_.isOver()) {
+        *row = {};
+        Status status = scan_->advance(row);
+        if (status.isWouldBlock()) {
+            token_ = txn_->token();
+        }
+        FRESHET_RETURN_IF_ERROR(status);
+        if (row->id == 0 && scan_->isAtEnd()) {
+            return Status::ok();
+        }
+        if (row->id != 0) {
+            bool matched = false;
+            FRESHET_RETURN_IF_ERROR(request_.matcher->test(row->document, &matched));
+            if (matched) {
+                return Status::ok();
+            }
+        }
+    }
+    token_ = sync::WaitToken::completed();
+    return Status::wouldBlock();
+}
+
+Status RowStream::sortAll() {
+    for (;;) {
+        Row row;
+        FRESHET_RETURN_IF_ERROR(nextFromScan(&row));
+        if (row.id == 0) {
+            sorter_->finish();
+            sorted_ = true;
+            return Status::ok();
+        }
+        FRESHET_RETURN_IF_ERROR(sorter_->add(row));
+    }
+}
+
+Status RowStream::next(Row* row) {
+    *row = {};
+    if (killed_) {
+        return Status(Code::kCancelled,
+                      Reason::kQueryPlanKilled,
+                      request_.collection->ns() + " or an index in use was dropped");
+    }
+    if (!sorter_.has_value()) {
+        return nextFromScan(row);
+    }
+    if (!sorted_) {
+        FRESHET_RETURN_IF_ERROR(sortAll());
+    }
+    *row = sorter_->next();
+    return Status::ok();
+}
+
+bson::OwnedDocument RowStream::describe() const {
+    bson::OwnedDocument input = describePlan(plan_, request_.matcher->filter());
+    if (!sorter_.has_value()) {
+        return input;
+    }
+    bson::Builder builder;
+    builder.add("stage", "SORT");
+    builder.add("sortPattern", request_.sort.view());
+    builder.add("memLimit", static_cast<int32_t>(kSortBytesMax));
+    if (request_.keep != 0) {
+        builder.add("limitAmount", static_cast<int64_t>(request_.keep));
+    }
+    builder.add("type", "simple");
+    builder.add("inputStage", input.view());
+    return bson::OwnedDocument(builder.finish());
+}
+
+}  // namespace freshet::query

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/// RowStream: the documents that match a filter, in the wanted order; what find, aggregate, count,
+/// update and delete have in common. Between attach() and detach() it reads through the caller's
+/// transaction; it goes on behind the last document when attached again.
+#pragma once
+
+#include "freshet/query/exec/scan.h"
+#include "freshet/query/exec/sorter.h"
+
+#include <memory>
+#include <optional>
+
+namespace freshet::query {
+
+struct StreamRequest {
+    catalog::CollectionRef collection;
+    std::shared_ptr<const Matcher> matcher;
+    bson::OwnedDocument sort;  // {} none; {$natural: -1} is a hint
+    bson::OwnedDocument hint;
+    uint64_t keep = 0;  // only the first so many are wanted; 0: all
+};
+
+class RowStream {
+public:
+    /// kInvalid when sort or hint are wrong.
+    static StatusOr<std::unique_ptr<RowStream>> make(StreamRequest request);
+
+    /// REQUIRES: the transaction's snapshot is taken.
+    void attach(engine::Txn& txn);
+    void detach();
+    /// REQUIRES: attached, and inside a slice. The next document, or row->id 0 at the end. With
+    /// WouldBlock wait for token(); it is complete already when the turn is over. kCancelled
+    /// (kQueryPlanKilled): the collection or an index in use is gone.
+    Status next(Row* row);
+    const sync::WaitToken& token() const { return token_; }
+    /// Call it when the stream gets its turn: it lets others run after kDocumentsPerTurn.
+    void startTurn() { turn_.start(); }
+
+    /// The plan as explain shows it.
+    bson::OwnedDocument describe() const;
+
+private:
+    explicit RowStream(StreamRequest request) : request_(std::move(request)) {}
+
+    Status plan();
+    Status nextFromScan(Row* row);
+    Status sortAll();
+    bool isKilled() const;
+
+    StreamRequest request_;
+    std::optional<SortPattern> pattern_;
+    Plan plan_;
+    std::unique_ptr<Scan> scan_;
+    std::optional<Sorter> sorter_;  // when the plan does not give the order
+    bool sorted_ = false;
+    bool started_ = false;
+    bool killed_ = false;
+    engine::Txn* txn_ = nullptr;
+    Turn turn_;
+    sync::WaitToken token_;
+};
+
+}  // namespace freshet::query

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Scans: the leaves of a running plan. A scan gives each document at most once, in the plan's
+/// order, unfiltered. It remembers its place by key, so it can go on in another transaction.
+#pragma once
+
+#include "freshet/query/exec/row.h"
+#include "freshet/query/plan/planner.h"
+
+#include <memory>
+
+namespace freshet::query {
+
+class Scan {
+public:
+    virtual ~Scan() = default;
+    /// Reads through `txn` from now on, behind what was given before.
+    virtual void attach(engine::Txn& txn) = 0;
+    virtual void detach() = 0;
+    /// One step: ok with row->id != 0 is a document; ok with id 0 and isAtEnd() is the end; ok with
+    /// id 0 otherwise is an entry that led to none. WouldBlock: the transaction's token.
+    virtual Status advance(Row* row) = 0;
+    virtual bool isAtEnd() const = 0;
+};
+
+std::unique_ptr<Scan> makeScan(const Plan& plan, catalog::CollectionRef collection);
+
+}  // namespace freshet::query

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What the write operations share: the gate, the transaction of one document, and the commit.
+///
+/// A writer is inside the collection's gate from before its first write until after its commit. It
+/// may have read before: when the description is still the one it read with, no definition change
+/// came in between, so its snapshot and the description agree (INV-query-3).
+#pragma once
+
+#include "freshet/catalog/documents.h"
+#include "freshet/catalog/gate.h"
+#include "freshet/query/exec/row.h"
+#include "freshet/query/write.h"
+
+#include <optional>
+
+namespace freshet::query {
+
+inline constexpr int kConflictsPerTurn = 8;  // then others get their turn
+
+class WriteBase : public WriteOp {
+public:
+    Status run() final;
+    const sync::WaitToken& token() const final { return token_; }
+    const WriteResult& result() const final { return result_; }
+    journal::Lsn commitLsn() const final { return commitLsn_; }
+    const bson::OwnedDocument& errorInfo() const final { return errorInfo_; }
+
+protected:
+    WriteBase(engine::Store& store, catalog::CollectionRef collection)
+        : store_(store), collection_(std::move(collection)) {}
+
+    /// One step of the operation; sets done_ at its end. On WouldBlock token_ must be set.
+    virtual Status step() = 0;
+
+    /// Enters the gate. *changed: the description was renewed, so what was read with the old one
+    /// is void.
+    Status enterGate(bool* changed);
+    /// Starts the document's change in the transaction.
+    void startWriting() { writer_.emplace(*txn_, collection_); }
+    /// Passes on a status of txn_ or of writer_; with WouldBlock the token.
+    Status fromTxn(Status status);
+    /// REQUIRES: something was written.
+    Status commit();
+    /// Undoes the document's transaction and leaves the gate. The next begin() sees what was in
+    /// the way.
+    void abandon();
+    /// A new snapshot.
+    void begin();
+    /// Counts a conflict; WouldBlock with a completed token after some in a row.
+    Status afterConflict();
+
+    engine::Store& store_;
+    catalog::CollectionRef collection_;
+    std::optional<engine::Txn> txn_;
+    std::optional<catalog::DocumentWriter> writer_;
+    catalog::GatePass pass_;
+    sync::WaitToken token_;
+    WriteResult result_;
+    bool done_ = false;
+
+private:
+    journal::Lsn commitLsn_ = 0;
+    bson::OwnedDocument errorInfo_;
+    int conflicts_ = 0;
+    Turn turn_;  // counts steps
+};
+
+/// The document as it will be stored: _id in front, made when there is none. kInvalid when the _id
+/// is of a type that none may have, kLimit when the document is too large.
+StatusOr<bson::OwnedDocument> normalizeForInsert(bson::Document document);
+
+}  // namespace freshet::query
