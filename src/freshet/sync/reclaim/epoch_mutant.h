@@ -10,14 +10,16 @@ namespace freshet::sync {
 
 enum class EpochMutant : uint8_t {
     kNone,
-    kClockAfterReadLow,  // minReadTs() reads the clock last instead of first
-    kPinLowFirst,        // minReadTs() reads pinLow before readLow
-    kNoEnterFence,       // entering a slice has no store-load fence
-    kNoFoldFence,        // minReadTs() has none
-    kNoAdvanceFence,     // tryAdvance() has none
-    kFreeOneEarly,       // two epochs of grace instead of three
-    kFreeTwoEarly,       // one
-    kLeaveRelaxed,       // leaving does not publish what the slice did
+    kClockAfterReadLow,    // minReadTs() reads the clock last instead of first
+    kPinLowFirst,          // minReadTs() reads pinLow before readLow
+    kEnterEpochRelaxed,    // entering stores the epoch without publishing earlier slices
+    kEnterReadLowRelaxed,  // the same for readLow
+    kNoEnterFence,         // entering a slice has no store-load fence
+    kNoFoldFence,          // minReadTs() has none
+    kNoAdvanceFence,       // tryAdvance() has none
+    kFreeOneEarly,         // two epochs of grace instead of three
+    kFreeTwoEarly,         // one
+    kLeaveRelaxed,         // leaving does not publish what the slice did
 };
 
 #ifdef FRESHET_EXPLORE

@@ -17,8 +17,14 @@ inline constexpr uint64_t kNoEpoch = 0;
 inline constexpr uint64_t kNoTs = UINT64_MAX;
 /// Slices that may see an object retired in epoch e are over when the epoch has reached e + this.
 inline constexpr uint64_t kGraceEpochs = 3;
+#ifdef FRESHET_EXPLORE
+// Every atomic made costs the explorer time.
+inline constexpr uint32_t kParticipantsMax = 8;
+inline constexpr uint32_t kCellsPerChunk = 4;
+#else
 inline constexpr uint32_t kParticipantsMax = 65'536;
 inline constexpr uint32_t kCellsPerChunk = 64;
+#endif
 /// tryAdvance() is called by retire() after this many objects or bytes.
 inline constexpr uint32_t kRetiresPerAdvance = 1024;
 inline constexpr size_t kBytesPerAdvance = size_t{1} << 20;

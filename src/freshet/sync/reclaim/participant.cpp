@@ -13,12 +13,16 @@ void Participant::Impl::enter() {
     if (depth++ != 0) {
         return;
     }
+    const auto epochOrder = mutated(EpochMutant::kEnterEpochRelaxed) ? kRelaxed : kRelease;
+    const auto readLowOrder = mutated(EpochMutant::kEnterReadLowRelaxed) ? kRelaxed : kRelease;
     // [epoch.enter] E and clock: acquire, pairs with [epoch.advance] and with whoever raises the
-    // clock. The stores are relaxed: the fence below orders them before every read of the slice,
-    // against the fences of [epoch.scan] and [epoch.fold]: either those see our cell, or we see all
-    // that was done before them.
-    cell->epoch.store(state->epoch.load(kAcquire), kRelaxed);
-    cell->readLow.store(state->clock->load(kAcquire), kRelaxed);
+    // clock. The stores are release although the fence comes after them: whoever reads them must
+    // know what our earlier slices did (pinLow for [epoch.fold], unlinking for [epoch.scan]), and a
+    // relaxed store would cut it off from the release store of [epoch.leave] that it replaces.
+    // The fence orders them before every read of the slice, against the fences of [epoch.scan] and
+    // [epoch.fold]: either those see our cell, or we see all that was done before them.
+    cell->epoch.store(state->epoch.load(kAcquire), epochOrder);
+    cell->readLow.store(state->clock->load(kAcquire), readLowOrder);
     if (!mutated(EpochMutant::kNoEnterFence)) {
         heavyFence();
     }

@@ -144,7 +144,8 @@ std::string Chooser::schedule() const {
 
 void Chooser::parse(const std::string& schedule) {
     exhaustive_ = schedule[0] == 'x';
-    std::istringstream in(schedule.substr(std::min<size_t>(2, schedule.size())));
+    std::string choices = schedule.substr(0, schedule.find('@'));
+    std::istringstream in(choices.substr(std::min<size_t>(2, choices.size())));
     for (std::string part; std::getline(in, part, '.');) {
         size_t times = part.find('x');
         unsigned long count = times == std::string::npos ? 1 : std::stoul(part.substr(times + 1));

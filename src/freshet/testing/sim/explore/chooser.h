@@ -17,6 +17,11 @@ public:
 
     /// Prepares the next execution. False: there is none.
     bool next();
+    /// The exhaustive search begins anew.
+    void restart() {
+        choices_.clear();
+        started_ = false;
+    }
     /// Which of `count` (>= 1) options; 0 is the one that costs nothing.
     unsigned choose(unsigned count);
     /// Who runs, of the threads in `candidates`; by position. The first is the running one when it

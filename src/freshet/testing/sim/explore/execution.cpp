@@ -44,9 +44,15 @@ FiberStacks::~FiberStacks() {
 
 Execution::Execution(const ExploreOptions& options,
                      Chooser& chooser,
+                     SharedWords& shared,
                      const FiberStacks& stacks,
                      bool tracing)
-    : options_(options), chooser_(chooser), stacks_(stacks), tracing_(tracing), run_(nextRun()) {}
+    : options_(options),
+      chooser_(chooser),
+      shared_(shared),
+      stacks_(stacks),
+      tracing_(tracing),
+      run_(nextRun()) {}
 
 Execution& Execution::current() {
     invariant(currentExecution != nullptr);
@@ -184,11 +190,15 @@ std::vector<unsigned> Execution::candidates(bool canGoOn) {
     return result;
 }
 
-void Execution::schedule(bool canGoOn) {
+void Execution::countStep() {
     if (++steps_ > options_.stepsMax) {
         fail("livelock, or a model too long: more than " + std::to_string(options_.stepsMax) +
              " steps");
     }
+}
+
+void Execution::schedule(bool canGoOn) {
+    countStep();
     if (canGoOn && ((chooser_.isExhaustive() && preemptions_ >= options_.preemptions) ||
                     threads_.size() == 1 || me().uninterrupted > 0)) {
         return;

@@ -35,6 +35,7 @@ class Execution final : public sync::AtomicObserver {
 public:
     Execution(const ExploreOptions& options,
               Chooser& chooser,
+              SharedWords& shared,
               const FiberStacks& stacks,
               bool tracing);
     /// Returns the failure, or an empty text. After a failure the fibers are abandoned as they
@@ -70,6 +71,7 @@ private:
         bool done = false;
         bool yielded = false;  // and nobody has stored anything since
         uint32_t yields = 0;
+        uint32_t wordsMade = 0;
         int uninterrupted = 0;
         std::function<bool()> blockedUntil;  // empty when it is not blocked
         void* slot = nullptr;
@@ -86,6 +88,7 @@ private:
     bool isEnabled(unsigned thread);
     /// Lets somebody else run, perhaps. `canGoOn`: the running thread is a candidate.
     void schedule(bool canGoOn);
+    void countStep();
     std::vector<unsigned> candidates(bool canGoOn);
     void switchTo(unsigned thread);
     void blockUntil(std::function<bool()> condition);
@@ -95,12 +98,15 @@ private:
     /// Index of the store that a load returns.
     uint32_t pickStore(uint32_t place, const sync::ExploredOp& op);
     void noteStored();
+    /// Remembers who used the word.
+    void noteUse(WordHistory& word, bool written);
     std::string nameOf(uint32_t place);
     void note(uint32_t place, const char* what, uint64_t value, bool stale);
     void noteText(std::string text);
 
     const ExploreOptions& options_;
     Chooser& chooser_;
+    SharedWords& shared_;
     const FiberStacks& stacks_;
     const bool tracing_;
     const uint64_t run_;  // unique in the process

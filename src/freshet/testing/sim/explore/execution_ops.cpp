@@ -4,6 +4,7 @@
 #include "freshet/testing/sim/explore/inside.h"
 
 #include <algorithm>
+#include <bit>
 #include <sstream>
 
 namespace freshet::testing {
@@ -37,7 +38,7 @@ const char* orderName(std::memory_order order) {
 uint32_t Execution::placeOf(sync::ExploredPlace& place, uint64_t& newest) {
     if (place.run != run_) {
         // A global from before this execution: everybody knows its value.
-        place = {run_, memory_.addWord(&newest)};
+        place = {run_, memory_.addWord(&newest, kGlobalWord)};
     }
     return place.place;
 }
@@ -76,10 +77,14 @@ uint32_t Execution::pickStore(uint32_t place, const sync::ExploredOp& op) {
 
 uint64_t Execution::perform(sync::ExploredPlace& place, uint64_t& newest, sync::ExploredOp& op) {
     Inside inside;
-    schedule(true);
     uint32_t p = placeOf(place, newest);
+    if (shared_.has(memory_.word(p).key)) {
+        schedule(true);
+    } else {
+        countStep();
+    }
     memory_.tick(running_);
-    touch(p, &newest);
+    noteUse(touch(p, &newest), op.kind != Kind::kLoad);
     if (op.kind == Kind::kStore) {
         memory_.store(running_, p, op.operand, op.order, false);
         noteStored();
@@ -111,7 +116,7 @@ uint64_t Execution::perform(sync::ExploredPlace& place, uint64_t& newest, sync::
 void Execution::born(sync::ExploredPlace& place, uint64_t& newest) {
     Inside inside;
     memory_.tick(running_);
-    place = {run_, memory_.addWord(&newest)};
+    place = {run_, memory_.addWord(&newest, wordKey(running_, me().wordsMade++))};
     unsigned with = 0;
     static_cast<void>(memory_.word(place.place).life.write(running_, memory_.of(running_), &with));
 }
@@ -133,7 +138,10 @@ void Execution::died(sync::ExploredPlace& place) {
 
 void Execution::fence() {
     Inside inside;
-    schedule(true);
+    // Fences decide about stale values only.
+    if (options_.staleLoads != 0) {
+        schedule(true);
+    }
     memory_.tick(running_);
     memory_.fence(running_);
     noteText("fence");
@@ -223,6 +231,16 @@ void Execution::waitUntil(std::function<bool()> condition) {
 void Execution::noteStored() {
     for (unsigned t = 0; t < threads_.size(); ++t) {
         threads_[t].yielded = threads_[t].yielded && t == running_;
+    }
+}
+
+void Execution::noteUse(WordHistory& word, bool written) {
+    if (running_ != 0) {
+        word.usedBy |= 1u << running_;
+        word.written = word.written || written;
+        if (word.written && std::popcount(word.usedBy) > 1) {
+            shared_.learn(word.key);
+        }
     }
 }
 

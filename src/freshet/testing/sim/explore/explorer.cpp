@@ -18,13 +18,15 @@ namespace {
 
 constexpr size_t kTraceLinesMax = 150;
 const Chooser* chooserOnCrash = nullptr;
+const SharedWords* sharedOnCrash = nullptr;
 
 /// The process dies inside a model (an invariant, a null pointer): says how to get there again.
 void onCrash(int signal) {
     if (const Chooser* chooser = std::exchange(chooserOnCrash, nullptr)) {
         Quarantine::pause();
         std::string text =
-            "explorer: died in the schedule FRESHET_SCHEDULE=" + chooser->schedule() + "\n";
+            "explorer: died in the schedule FRESHET_SCHEDULE=" + chooser->schedule() +
+            sharedOnCrash->toText() + "\n";
         static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
     }
     ::signal(signal, SIG_DFL);
@@ -33,8 +35,9 @@ void onCrash(int signal) {
 
 class CrashReporter {
 public:
-    explicit CrashReporter(const Chooser& chooser) {
+    CrashReporter(const Chooser& chooser, const SharedWords& shared) {
         chooserOnCrash = &chooser;
+        sharedOnCrash = &shared;
         stack_t alternate{};
         alternate.ss_sp = stack_;
         alternate.ss_size = sizeof(stack_);
@@ -76,8 +79,10 @@ std::string traceOf(ExploreOptions options,
                     const std::function<void(Model&)>& setup) {
     options.replay = schedule;
     Chooser chooser(options, 0);
+    SharedWords shared;
+    shared.parse(schedule.substr(std::min(schedule.find('@'), schedule.size())));
     chooser.next();
-    Execution execution(options, chooser, stacks, true);
+    Execution execution(options, chooser, shared, stacks, true);
     execution.run(setup);
     const auto& lines = execution.trace();
     std::string text;
@@ -99,18 +104,23 @@ ExploreResult explore(const ExploreOptions& given, const std::function<void(Mode
     result.seed = seedOf(options);
     Chooser chooser(options, result.seed);
     FiberStacks stacks;
-    CrashReporter reporter(chooser);
+    SharedWords shared;
+    shared.parse(options.replay.substr(std::min(options.replay.find('@'), options.replay.size())));
+    CrashReporter reporter(chooser, shared);
     while (result.passed() && chooser.next()) {
-        Execution execution(options, chooser, stacks, false);
+        Execution execution(options, chooser, shared, stacks, false);
         result.failure = execution.run(setup);
         ++result.executions;
         result.stepsLongest = std::max(result.stepsLongest, execution.steps());
         chooser.noteSteps(execution.steps());
+        if (result.passed() && shared.settle() && chooser.isExhaustive()) {
+            chooser.restart();
+        }
     }
     result.complete = chooser.isComplete();
     std::ostringstream report;
     if (!result.passed()) {
-        result.schedule = chooser.schedule();
+        result.schedule = chooser.schedule() + shared.toText();
         report << result.failure << "\n"
                << traceOf(options, result.schedule, stacks, setup)
                << "replay with FRESHET_SCHEDULE=" << result.schedule << "\n";

@@ -77,9 +77,10 @@ void MemoryModel::reset(bool keepOld) {
     plain_.clear();
 }
 
-uint32_t MemoryModel::addWord(uint64_t* newest) {
+uint32_t MemoryModel::addWord(uint64_t* newest, WordKey key) {
     WordHistory word;
     word.newest = newest;
+    word.key = key;
     word.stores.push_back({*newest, {}});
     words_.push_back(std::move(word));
     return static_cast<uint32_t>(words_.size() - 1);

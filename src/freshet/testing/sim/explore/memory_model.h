@@ -4,6 +4,8 @@
 /// relaxed-memory concurrency", 2017, without promises). Modification order is execution order.
 #pragma once
 
+#include "freshet/testing/sim/explore/shared_words.h"
+
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -48,6 +50,9 @@ struct WordHistory {
         Knowledge released;  // what an acquire load of it gains
     };
     uint64_t* newest = nullptr;
+    WordKey key = kGlobalWord;
+    uint32_t usedBy = 0;        // virtual threads but 0, as bits
+    bool written = false;       // by one of them
     std::vector<Store> stores;  // all, oldest first; only the newest when loads are never stale
     uint32_t firstIndex = 0;    // index of stores[0] in modification order
     AccessHistory life;         // birth is a write, every operation a read, death a write
@@ -64,7 +69,7 @@ public:
     /// Forgets everything. `keepOld`: loads may be stale.
     void reset(bool keepOld);
 
-    uint32_t addWord(uint64_t* newest);
+    uint32_t addWord(uint64_t* newest, WordKey key);
     WordHistory& word(uint32_t place) { return words_[place]; }
     AccessHistory& plain(const void* address) { return plain_[address]; }
     const Knowledge& of(unsigned thread) const { return threads_[thread].now; }

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Epochs under the explorer. Two promises: E1, no snapshot in use is older than a minReadTs() that
+/// anybody has computed; E2, nothing retired is freed while a slice may see it. For each there is a
+/// model that the code must pass, and a list of deliberate mistakes (epoch_mutant.h) that the same
+/// model must catch: a checker that passes a mutant checks nothing.
+#include "freshet/sync/epoch.h"
+#include "freshet/sync/reclaim/epoch_mutant.h"
+#include "freshet/testing/sim/explorer.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <ostream>
+
+namespace freshet::sync {
+
+void PrintTo(EpochMutant mutant, std::ostream* out) {
+    *out << "mutant " << static_cast<int>(mutant);
+}
+
+namespace {
+
+using testing::check;
+using testing::explore;
+using testing::ExploreOptions;
+using testing::ExploreResult;
+using testing::Model;
+using testing::Uninterrupted;
+
+ExploreResult exploreMutant(EpochMutant mutant,
+                            const ExploreOptions& options,
+                            const std::function<void(Model&)>& setup) {
+    epochMutant = mutant;
+    ExploreResult result = explore(options, setup);
+    epochMutant = EpochMutant::kNone;
+    return result;
+}
+
+struct Shared {
+    Atomic<uint64_t> clock{5};
+    EpochDomain domain{&clock};
+
+    Shared() {
+        // The first chunk of cells is made here, where nobody runs yet.
+        domain.here();
+    }
+    /// Registration is not what these models are about.
+    void joinQuietly() {
+        Uninterrupted scope;
+        domain.here();
+    }
+};
+
+// --- E1: the oldest reader
+
+struct OldestReader : Shared {
+    uint64_t folded = 0;  // what folders have thrown away: versions below this
+
+    void use(uint64_t snapshot) const { check(snapshot >= folded, "E1: snapshot below minReadTs"); }
+};
+
+/// A reader takes a snapshot, carries it over the end of its slice by a pin, uses it in a second
+/// slice and drops it. A writer commits, a folder folds what minReadTs() allows.
+void oldestReaderModel(Model& model) {
+    auto state = std::make_shared<OldestReader>();
+    model.name(&state->clock, "clock");
+    model.thread([state] {
+        state->joinQuietly();
+        SnapshotPin pin;
+        {
+            Slice slice(state->domain);
+            pin.ts = state->clock.load(kAcquire);
+            state->use(pin.ts);
+            slice.participant().pin(&pin);
+        }
+        state->use(pin.ts);
+        {
+            Slice slice(state->domain);
+            state->use(pin.ts);
+            slice.participant().unpin(&pin);
+        }
+    });
+    model.thread([state] {
+        state->clock.store(6, kRelease);
+        state->clock.store(7, kRelease);
+    });
+    model.thread([state] {
+        uint64_t low = state->domain.minReadTs();
+        state->folded = std::max(state->folded, low);
+    });
+}
+
+/// A reader of short slices: the fences of [epoch.enter] and [epoch.fold] are all there is.
+void shortReaderModel(Model& model) {
+    auto state = std::make_shared<OldestReader>();
+    model.name(&state->clock, "clock");
+    model.thread([state] {
+        state->joinQuietly();
+        Slice slice(state->domain);
+        uint64_t snapshot = state->clock.load(kAcquire);
+        explorePoint();
+        state->use(snapshot);
+    });
+    model.thread([state] {
+        state->clock.store(6, kRelease);
+        uint64_t low = state->domain.minReadTs();
+        state->folded = std::max(state->folded, low);
+    });
+}
+
+TEST(EpochExplore, NoSnapshotIsOlderThanMinReadTs) {
+    auto result = explore({.preemptions = 3}, oldestReaderModel);
+    EXPECT_TRUE(result.passed() && result.complete) << result.report;
+    RecordProperty("executions", std::to_string(result.executions));
+}
+
+TEST(EpochExplore, NoSnapshotIsOlderThanMinReadTsWithStaleLoads) {
+    auto pinned = explore({.preemptions = 2, .staleLoads = 1}, oldestReaderModel);
+    EXPECT_TRUE(pinned.passed() && pinned.complete) << pinned.report;
+    auto brief = explore({.preemptions = 3, .staleLoads = 3}, shortReaderModel);
+    EXPECT_TRUE(brief.passed() && brief.complete) << brief.report;
+}
+
+TEST(EpochExplore, MutantsOfMinReadTsAreKilled) {
+    for (EpochMutant mutant : {EpochMutant::kClockAfterReadLow, EpochMutant::kPinLowFirst}) {
+        auto result = exploreMutant(mutant, {.preemptions = 3}, oldestReaderModel);
+        EXPECT_EQ(result.failure, "check failed: E1: snapshot below minReadTs")
+            << ::testing::PrintToString(mutant) << "\n"
+            << result.report;
+    }
+    auto unpublished = exploreMutant(
+        EpochMutant::kEnterReadLowRelaxed, {.preemptions = 2, .staleLoads = 1}, oldestReaderModel);
+    EXPECT_EQ(unpublished.failure, "check failed: E1: snapshot below minReadTs")
+        << unpublished.report;
+    for (EpochMutant mutant : {EpochMutant::kNoEnterFence, EpochMutant::kNoFoldFence}) {
+        auto result = exploreMutant(mutant, {.preemptions = 3, .staleLoads = 2}, shortReaderModel);
+        EXPECT_EQ(result.failure, "check failed: E1: snapshot below minReadTs")
+            << ::testing::PrintToString(mutant) << "\n"
+            << result.report;
+    }
+}
+
+// --- E2: reclamation
+
+struct Node {
+    Atomic<uint32_t> value{1};
+};
+
+struct Reclaiming : Shared {
+    Atomic<Node*> head{new Node};
+
+    ~Reclaiming() { delete head.load(kRelaxed); }
+};
+
+/// A reader looks at the node behind `head` while a writer takes it away, retires it and advances;
+/// a third thread advances too.
+void reclaimingModel(Model& model) {
+    auto state = std::make_shared<Reclaiming>();
+    model.name(&state->head, "head");
+    model.thread([state] {
+        state->joinQuietly();
+        Slice slice(state->domain);
+        if (Node* node = state->head.load(kAcquire)) {
+            node->value.load(kRelaxed);
+        }
+    });
+    model.thread([state] {
+        state->joinQuietly();
+        {
+            Slice slice(state->domain);
+            Node* old = state->head.exchange(nullptr, kAcqRel);
+            slice.participant().retire(old);
+        }
+        state->domain.tryAdvance();
+        state->domain.tryAdvance();
+    });
+    model.thread([state] {
+        state->joinQuietly();
+        state->domain.tryAdvance();
+        state->domain.tryAdvance();
+    });
+}
+
+TEST(EpochExplore, NothingIsFreedWhileVisible) {
+    auto result = explore({.preemptions = 2}, reclaimingModel);
+    EXPECT_TRUE(result.passed() && result.complete) << result.report;
+    RecordProperty("executions", std::to_string(result.executions));
+}
+
+ExploreOptions randomly(unsigned staleLoads) {
+    ExploreOptions options;
+    options.mode = ExploreOptions::Mode::kRandom;
+    options.preemptions = 4;
+    options.staleLoads = staleLoads;
+    options.executionsMax = 60'000;
+    return options;
+}
+
+TEST(EpochExplore, NothingIsFreedWhileVisibleWithStaleLoads) {
+    auto result = explore(randomly(3), reclaimingModel);
+    EXPECT_TRUE(result.passed()) << result.report;
+}
+
+class ReclamationMutant : public ::testing::TestWithParam<EpochMutant> {};
+
+TEST_P(ReclamationMutant, IsKilled) {
+    auto options = randomly(3);
+    options.executionsMax = 2'000'000;
+    options.seed = 7;
+    auto result = exploreMutant(GetParam(), options, reclaimingModel);
+    EXPECT_FALSE(result.passed()) << result.report;
+    RecordProperty("executions", std::to_string(result.executions));
+}
+
+INSTANTIATE_TEST_SUITE_P(EpochExplore,
+                         ReclamationMutant,
+                         ::testing::Values(EpochMutant::kFreeOneEarly,
+                                           EpochMutant::kFreeTwoEarly,
+                                           EpochMutant::kNoEnterFence,
+                                           EpochMutant::kNoAdvanceFence,
+                                           EpochMutant::kLeaveRelaxed));
+
+/// A thread ends with objects retired: the others free them, once and not before time.
+TEST(EpochExplore, ADeadThreadsRetiredObjectsAreFreedByOthers) {
+    auto result = explore({.preemptions = 2}, [](Model& model) {
+        struct State : Reclaiming {
+            uint32_t freed = 0;
+        };
+        auto state = std::make_shared<State>();
+        model.thread([state] {
+            state->joinQuietly();
+            Slice slice(state->domain);
+            Node* old = state->head.exchange(nullptr, kAcqRel);
+            slice.participant().retire(
+                old, [](void* node) { delete static_cast<Node*>(node); }, 16);
+        });
+        model.thread([state] {
+            state->joinQuietly();
+            Slice slice(state->domain);
+            if (Node* node = state->head.load(kAcquire)) {
+                node->value.load(kRelaxed);
+            }
+        });
+        model.finally([state] {
+            check(state->domain.retiredBytes() == 16, "retired, not freed");
+            for (int i = 0; i < 4; ++i) {
+                state->domain.tryAdvance();
+            }
+            check(state->domain.retiredBytes() == 0, "freed");
+        });
+    });
+    EXPECT_TRUE(result.passed() && result.complete) << result.report;
+}
+
+}  // namespace
+}  // namespace freshet::sync
