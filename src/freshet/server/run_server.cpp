@@ -69,8 +69,8 @@ private:
     std::unique_ptr<catalog::Catalog> catalog_;
     std::unique_ptr<command::Dispatcher> dispatcher_;
     std::unique_ptr<transport::ServerTransport> transport_;
-    /// transport_, for commands. Sessions run before start() has returned to us, so they see null at
-    /// first. Written by: the main thread, once. Read by: serverStatus, on reactors.
+    /// transport_, for commands. Sessions run before start() has returned to us, so they see null
+    /// at first. Written by: the main thread, once. Read by: serverStatus, on reactors.
     ///   RECLAIM  shutdown() has joined the reactors before transport_ is freed
     sync::Atomic<const transport::ServerTransport*> running_{nullptr};
 };

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What tools and driver test suites ask about the server.
+#include "freshet/command/run/fixture_test.h"
+
+namespace freshet::command {
+namespace {
+
+using DiagTest = CommandTest;
+
+TEST_F(DiagTest, AnswersTheQuestionsOfAConnectingClient) {
+    expectReplies(
+        {
+            {R"({"buildInfo": 1})",
+             R"({"version": "7.0.0", "versionArray": [7, 0, 0, 0], "modules": [],
+                 "maxBsonObjectSize": 16777216, "ok": 1.0})"},
+            {R"({"buildinfo": 1})", R"({"ok": 1.0})"},
+            {R"({"getCmdLineOpts": 1})",
+             R"({"argv": ["freshetd", "--port", "0"], "parsed": {}, "ok": 1.0})"},
+            {R"({"connectionStatus": 1})",
+             R"({"authInfo": {"authenticatedUsers": [], "authenticatedUserRoles": []}})"},
+            {R"({"whatsmyuri": 1})", R"({"you": "127.0.0.1:5000"})"},
+            {R"({"hostInfo": 1})", R"({"system": {"cpuAddrSize": 64}, "os": {"type": "Linux"}})"},
+            {R"({"getLog": "*"})", R"({"names": ["global", "startupWarnings"]})"},
+            {R"({"getLog": "global"})", R"({"totalLinesWritten": 2, "log": ["first", "second"]})"},
+            {R"({"getLog": "startupWarnings"})", R"({"totalLinesWritten": 0, "log": []})"},
+            {R"({"getLog": "x"})", R"({"code": 96})"},
+            {R"({"atlasVersion": 1})", R"({"code": 59})"},
+        },
+        "admin");
+}
+
+TEST_F(DiagTest, Parameters) {
+    expectReplies(
+        {
+            {R"({"getParameter": "*"})",
+             R"({"enableTestCommands": true, "featureCompatibilityVersion": {"version": "7.0"}})"},
+            {R"({"getParameter": 1, "featureCompatibilityVersion": 1})",
+             R"({"featureCompatibilityVersion": {"version": "7.0"}, "ok": 1.0})"},
+            {R"({"getParameter": 1, "bogus": 1})",
+             R"({"code": 72, "errmsg": "no option found to get"})"},
+            {R"({"getParameter": {"showDetails": true}, "enableTestCommands": 1})",
+             R"({"enableTestCommands": {"value": true, "settableAtRuntime": false}})"},
+            {R"({"getParameter": {"allParameters": true}})", R"({"requireApiVersion": false})"},
+        },
+        "admin");
+    expectReply(R"({"getParameter": "*"})", R"({"code": 13})");
+    EXPECT_FALSE(run(R"({"getParameter": 1, "enableTestCommands": 1})", "admin")
+                     .view()
+                     .has("requireApiVersion"));
+}
+
+TEST_F(DiagTest, ServerStatusCountsOperations) {
+    expectReplies({
+        {R"({"insert": "c", "documents": [{"a": 1}, {"a": 2}]})", R"({"n": 2})"},
+        {R"({"find": "c", "batchSize": 1})", R"({"ok": 1.0})"},
+        {R"({"update": "c", "updates": [{"q": {"a": 1}, "u": {"$set": {"b": 1}}}]})",
+         R"({"n": 1})"},
+        {R"({"delete": "c", "deletes": [{"q": {"a": 1}, "limit": 1}]})", R"({"n": 1})"},
+        {R"({"serverStatus": 1, "repl": 0})",
+         R"({"opcounters": {"insert": 2, "query": 1, "update": 1, "delete": 1, "getmore": 0},
+             "storageEngine": {"name": "freshet"}, "process": "freshetd", "version": "7.0.0",
+             "metrics": {"cursor": {"open": {"total": 1}}}, "asserts": {"user": 0}, "ok": 1.0})"},
+    });
+    const bson::OwnedDocument status = run(R"({"serverStatus": 1})");
+    EXPECT_GT(status.view().findPath("freshet.journal.records").toInt64(), 0);
+    EXPECT_GT(status.view().findPath("freshet.engine.commits").toInt64(), 0);
+    EXPECT_GT(status.view().findPath("mem.resident").toInt64(), 0);
+}
+
+TEST_F(DiagTest, ListsCommandsUnderTheirNames) {
+    const bson::OwnedDocument reply = run(R"({"listCommands": 1})");
+    const bson::Document hello = reply.view().findPath("commands.hello").document();
+    EXPECT_EQ(2, hello.find("aliases").document().fieldCount());
+    EXPECT_FALSE(hello.find("requiresAuth").isTruthy());
+    EXPECT_TRUE(reply.view().findPath("commands.listDatabases.adminOnly").isTruthy());
+}
+
+TEST_F(DiagTest, ShutdownClosesWithoutAReply) {
+    expectReply(R"({"shutdown": 1})", R"({"code": 13})");
+    EXPECT_FALSE(wasAskedToEnd_);
+    const Reply reply = exchange(message(request(R"({"shutdown": 1})", "admin").view()));
+    EXPECT_TRUE(wasAskedToEnd_);
+    EXPECT_TRUE(reply.closeAfter);
+    EXPECT_TRUE(reply.message.empty());
+}
+
+TEST_F(DiagTest, ShutdownIsForLocalClients) {
+    connection_ = dispatcher_->connect({9, "10.1.2.3:5000", "10.1.2.4:27017"});
+    expectReply(R"({"shutdown": 1})", R"({"code": 13})", "admin");
+    EXPECT_FALSE(wasAskedToEnd_);
+}
+
+}  // namespace
+}  // namespace freshet::command

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The envelope: what every command has in common, from bytes to bytes.
+#include "freshet/command/run/fixture_test.h"
+
+namespace freshet::command {
+namespace {
+
+using DispatcherTest = CommandTest;
+
+TEST_F(DispatcherTest, AnswersTheRequestByItsId) {
+    const Reply reply = exchange(message(request(R"({"ping": 1})").view()));
+    auto parsed = wire::parseReply(reply.message);
+    ASSERT_TRUE(parsed.isOk());
+    EXPECT_EQ(42, parsed->header.responseTo);
+    EXPECT_FALSE(reply.closeAfter);
+    EXPECT_EQ(1.0, parsed->body.find("ok").toDouble());
+}
+
+TEST_F(DispatcherTest, RefusesWhatNobodyKnows) {
+    expectReplies({
+        {R"({"notARealCommand": 1})",
+         R"({"ok": 0.0, "code": 59, "codeName": "CommandNotFound",
+             "errmsg": "no such command: 'notARealCommand'"})"},
+        {R"({"Ping": 1})", R"({"code": 59})"},
+        {R"({"find": "c", "foo": 1})",
+         R"({"code": 40415, "codeName": "Location40415",
+             "errmsg": "BSON field 'find.foo' is an unknown field."})"},
+        {R"({"ping": 1, "apiVersion": "2"})", R"({"code": 322})"},
+        {R"({"ping": 1, "apiStrict": true})", R"({"code": 322})"},
+        {R"({"buildInfo": 1, "apiVersion": "1", "apiStrict": true})", R"({"code": 323})"},
+        {R"({"ping": 1, "apiVersion": "1", "apiStrict": true})", R"({"ok": 1.0})"},
+        {R"({"listDatabases": 1})",
+         R"({"code": 13, "errmsg": "listDatabases may only be run against the admin database."})"},
+    });
+}
+
+TEST_F(DispatcherTest, NeedsADatabase) {
+    const bson::OwnedDocument reply = bodyOf(exchange(message(json(R"({"ping": 1})").view())));
+    EXPECT_EQ(40571, reply.view().find("code").toInt64());
+}
+
+TEST_F(DispatcherTest, AcceptsGenericArgumentsEverywhere) {
+    expectReply(R"({"ping": 1, "comment": "x", "maxTimeMS": 1000, "$readPreference": {"mode":
+        "primary"}, "$clusterTime": {}, "readConcern": {"level": "local"},
+        "lsid": {"id": {"$uuid": "00112233-4455-6677-8899-aabbccddeeff"}}})",
+                R"({"ok": 1.0})");
+}
+
+TEST_F(DispatcherTest, RefusesTransactionsAsAStandaloneDoes) {
+    for (const char* extra : {R"("txnNumber": {"$numberLong": "1"})",
+                              R"("autocommit": false)",
+                              R"("startTransaction": true)"}) {
+        expectReply(
+            std::string(R"({"insert": "c", "documents": [{"a": 1}], )") + extra + "}",
+            R"({"code": 20, "errmsg": "Transaction numbers are only allowed on a replica set member or mongos"})");
+    }
+    expectReply(R"({"count": "c"})", R"({"n": 0})");
+}
+
+TEST_F(DispatcherTest, ChecksConcerns) {
+    expectReplies({
+        {R"({"insert": "c", "documents": [{}], "writeConcern": {"w": 2}})",
+         R"({"code": 2, "errmsg": "cannot use 'w' > 1 when a host is not replicated"})"},
+        {R"({"insert": "c", "documents": [{}], "writeConcern": {"w": "east"}})", R"({"code": 79})"},
+        {R"({"insert": "c", "documents": [{}], "writeConcern": {"x": 1}})", R"({"code": 40415})"},
+        {R"({"find": "c", "readConcern": {"level": "sometimes"}})", R"({"code": 2})"},
+        {R"({"ping": 1, "readConcern": {"level": "majority"}})", R"({"code": 72})"},
+        {R"({"count": "c"})", R"({"n": 0})"},  // nothing was written on the way
+        {R"({"insert": "c", "documents": [{}], "writeConcern": {"w": 0}})", R"({"n": 1})"},
+        {R"({"insert": "c", "documents": [{}], "writeConcern": {"w": 1}})", R"({"n": 1})"},
+        {R"({"insert": "c", "documents": [{}], "writeConcern": {"w": 1, "j": true}})",
+         R"({"n": 1})"},
+        {R"({"insert": "c", "documents": [{}], "writeConcern": {"w": "majority"}})", R"({"n": 1})"},
+        {R"({"count": "c", "readConcern": {"level": "majority"}})", R"({"n": 4})"},
+        {R"({"count": "c", "readConcern": {"level": "linearizable"}})", R"({"n": 4})"},
+    });
+}
+
+TEST_F(DispatcherTest, DoesNotAnswerFireAndForget) {
+    const Reply reply = exchange(message(
+        request(R"({"insert": "c", "documents": [{"a": 1}]})").view(), wire::kFlagMoreToCome));
+    EXPECT_TRUE(reply.message.empty());
+    EXPECT_FALSE(reply.closeAfter);
+    expectReply(R"({"count": "c"})", R"({"n": 1})");
+}
+
+TEST_F(DispatcherTest, ClosesOnBrokenMessages) {
+    std::string bytes = message(request(R"({"ping": 1})").view());
+    bytes[20] = 9;  // a section kind that does not exist
+    EXPECT_TRUE(exchange(bytes).closeAfter);
+    std::string compressed = message(request(R"({"ping": 1})").view());
+    storeLe(compressed.data() + 12, int32_t{2012});
+    EXPECT_TRUE(exchange(compressed).closeAfter);
+}
+
+TEST_F(DispatcherTest, AnswersUnknownFlagsAndBadDocuments) {
+    const Reply flags = exchange(message(request(R"({"ping": 1})").view(), 1u << 5));
+    EXPECT_FALSE(flags.closeAfter);
+    EXPECT_EQ(0.0, bodyOf(flags).view().find("ok").toDouble());
+    std::string bytes = message(request(R"({"ping": 1})").view());
+    bytes[25] = 0x55;  // the type of the first field
+    const Reply bad = exchange(bytes);
+    EXPECT_FALSE(bad.closeAfter);
+    EXPECT_EQ(22, bodyOf(bad).view().find("code").toInt64());
+}
+
+std::string opQuery(bson::Document body) {
+    std::string out(wire::kHeaderBytes, '\0');
+    appendLe(out, int32_t{0});
+    out += std::string_view("admin.$cmd\0", 11);
+    appendLe(out, int32_t{0});
+    appendLe(out, int32_t{-1});
+    out += body.bytes();
+    wire::storeHeader(out.data(), {static_cast<int32_t>(out.size()), 42, 0, 2004});
+    return out;
+}
+
+TEST_F(DispatcherTest, AnswersLegacyHelloAndNothingElseOverOpQuery) {
+    for (const char* text : {R"({"isMaster": 1, "helloOk": true})",
+                             R"({"$query": {"ismaster": 1, "helloOk": true}})"}) {
+        const Reply reply = exchange(opQuery(json(text).view()));
+        EXPECT_EQ(1, loadLe<int32_t>(reply.message.data() + 12)) << "not an OP_REPLY";
+        const bson::OwnedDocument body = bodyOf(reply);
+        EXPECT_TRUE(body.view().find("ismaster").isTruthy());
+        EXPECT_TRUE(body.view().find("helloOk").isTruthy());
+    }
+    const Reply refused = exchange(opQuery(json(R"({"find": "c"})").view()));
+    EXPECT_EQ(352, bodyOf(refused).view().find("code").toInt64());
+}
+
+TEST_F(DispatcherTest, RefusesCommandsWhenTheServerEnds) {
+    dispatcher_->beginShutdown();
+    expectReply(R"({"ping": 1})", R"({"ok": 0.0, "code": 91, "codeName": "ShutdownInProgress"})");
+}
+
+}  // namespace
+}  // namespace freshet::command

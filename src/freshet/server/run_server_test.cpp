@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Start, end, and the exit codes that scripts look at.
+#include "freshet/server/run_server.h"
+
+#include "freshet/engine/store.h"
+#include "freshet/platform/signals.h"
+#include "freshet/telemetry/log.h"
+#include "freshet/testing/sim/memory_file_system.h"
+#include "freshet/transport/server_transport.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace freshet::server {
+namespace {
+
+class NoSession final : public transport::MessageHandlerFactory {
+public:
+    std::unique_ptr<transport::MessageHandler> create(const transport::PeerInfo&) override {
+        return nullptr;
+    }
+};
+
+class RunServerTest : public ::testing::Test {
+protected:
+    RunServerTest() { EXPECT_TRUE(disk_.makeDirectory("/db").isOk()); }
+
+    int run(std::vector<std::string> words) {
+        words.insert(words.begin(), "freshetd");
+        std::vector<char*> argv;
+        for (std::string& word : words) {
+            argv.push_back(word.data());
+        }
+        return runServer(static_cast<int>(argv.size()), argv.data(), disk_);
+    }
+
+    /// The end is asked for before the start: the signal waits until the server looks for it.
+    int startAndEnd(std::vector<std::string> words) {
+        platform::holdEndSignals();
+        platform::requestEnd();
+        return run(std::move(words));
+    }
+
+    static bool hasLogged(std::string_view text) {
+        const std::vector<std::string> lines = telemetry::recentLog();
+        return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
+            return line.find(text) != std::string::npos;
+        });
+    }
+
+    testing::MemoryFileSystem disk_;
+};
+
+TEST_F(RunServerTest, StartsAndEndsCleanlyTwice) {
+    EXPECT_EQ(kExitClean, startAndEnd({"--dbpath", "/db", "--port", "0"}));
+    EXPECT_TRUE(hasLogged("Waiting for connections"));
+    EXPECT_EQ(kExitClean, startAndEnd({"--dbpath", "/db", "--port", "0"}));
+}
+
+TEST_F(RunServerTest, SaysWhatItIs) {
+    EXPECT_EQ(kExitClean, run({"--help"}));
+    EXPECT_EQ(kExitClean, run({"--version"}));
+}
+
+TEST_F(RunServerTest, RefusesBadOptions) {
+    EXPECT_EQ(2, run({"--bogus"}));
+    EXPECT_EQ(2, run({"--dbpath", "/db", "--bind_ip_all"}));
+}
+
+TEST_F(RunServerTest, RefusesAMissingDirectory) {
+    EXPECT_EQ(100, run({"--dbpath", "/none", "--port", "0"}));
+    EXPECT_TRUE(hasLogged("/none not found"));
+}
+
+TEST_F(RunServerTest, RefusesADirectoryInUse) {
+    engine::StoreOptions options;
+    options.files = &disk_;
+    options.directory = "/db";
+    auto holder = engine::Store::open(options);
+    ASSERT_TRUE(holder.isOk()) << holder.status().toString();
+    EXPECT_EQ(100, run({"--dbpath", "/db", "--port", "0"}));
+    EXPECT_TRUE(hasLogged("already in use"));
+    EXPECT_TRUE((*holder)->close().isOk());
+}
+
+TEST_F(RunServerTest, RefusesAPortInUse) {
+    transport::ServerTransportOptions options;
+    options.port = 0;
+    options.reactors = 1;
+    auto holder = transport::ServerTransport::start(options, std::make_shared<NoSession>());
+    ASSERT_TRUE(holder.isOk()) << holder.status().toString();
+    EXPECT_EQ(48, run({"--dbpath", "/db", "--port", std::to_string((*holder)->port())}));
+    (*holder)->shutdown();
+}
+
+}  // namespace
+}  // namespace freshet::server
