@@ -95,6 +95,13 @@ constexpr Row kRows[] = {
     {Reason::kRegexInvalid, {51091, "Location51091"}},
     {Reason::kPositionalNoMatch, {51246, "Location51246"}},
     {Reason::kProjectEmpty, {51272, "Location51272"}},
+    {Reason::kExpressionNotSingleField, {15983, "Location15983"}},
+    {Reason::kExpressionArity, {16020, "Location16020"}},
+    {Reason::kFieldPathInvalid, {16872, "Location16872"}},
+    {Reason::kUndefinedVariable, {17276, "Location17276"}},
+    {Reason::kConversionFailure, {241, "ConversionFailure"}},
+    {Reason::kSwitchNoBranch, {40066, "Location40066"}},
+    {Reason::kPositionalNoMatch, {51246, "Location51246"}},
 };
 
 constexpr const Row* find(Reason reason) {
