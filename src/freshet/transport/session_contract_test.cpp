@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What every kind of Session must do, whoever made it. One end is served by a reactor (the async
+/// pair of calls), the other blocks on the test's thread.
+#include "freshet/transport/loopback/loopback.h"
+#include "freshet/transport/session/step_executor_for_test.h"
+#include "freshet/transport/tcp/tcp_session.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <future>
+
+namespace freshet::transport {
+namespace {
+
+using boost::asio::ip::tcp;
+
+struct Ends {
+    std::unique_ptr<Session> async;  // lives on the reactor
+    std::unique_ptr<Session> blocking;
+};
+
+/// Two connected descriptors.
+std::pair<int, int> connectedSockets() {
+    boost::asio::io_context context;
+    tcp::acceptor acceptor(context, {boost::asio::ip::address_v4::loopback(), 0});
+    tcp::socket one(context), other(context);
+    one.connect(acceptor.local_endpoint());
+    acceptor.accept(other);
+    return {one.release(), other.release()};
+}
+
+Ends tcpEnds(Reactor& reactor) {
+    const auto [one, other] = connectedSockets();
+    Ends ends;
+    ends.async = std::move(makeReactorSession(reactor, one, nextConnectionId())).value();
+    ends.blocking = std::move(makeBlockingSession(other, nextConnectionId())).value();
+    return ends;
+}
+
+Ends loopbackEnds(Reactor&) {
+    auto [one, other] = makeLoopbackPair();
+    return {std::move(one), std::move(other)};
+}
+
+struct Kind {
+    const char* name;
+    Ends (*make)(Reactor&);
+};
+
+class SessionContract : public ::testing::TestWithParam<Kind> {
+protected:
+    void SetUp() override {
+        reactor_ = std::move(Reactor::create(0, {})).value();
+        reactor_->start();
+        run([this]() -> sync::Task<void> {
+            ends_ = GetParam().make(*reactor_);
+            co_return;
+        });
+    }
+    void TearDown() override {
+        run([this]() -> sync::Task<void> {
+            ends_.async.reset();
+            co_return;
+        });
+        reactor_->stop();
+        reactor_->join();
+    }
+
+    /// Starts the coroutine on the reactor. The future is ready when it has ended.
+    std::future<void> start(std::function<sync::Task<void>()> body) {
+        auto done = std::make_shared<std::promise<void>>();
+        std::future<void> future = done->get_future();
+        sync::spawn(*reactor_, runBody(std::move(body), done));
+        return future;
+    }
+    void run(std::function<sync::Task<void>()> body) { start(std::move(body)).wait(); }
+    static sync::Task<void> runBody(std::function<sync::Task<void>()> body,
+                                    std::shared_ptr<std::promise<void>> done) {
+        co_await body();
+        done->set_value();
+    }
+
+    /// Receives `count` messages and sends each back.
+    std::future<void> startEcho(int count) {
+        return start([this, count]() -> sync::Task<void> {
+            for (int i = 0; i < count; ++i) {
+                StatusOr<Message> message = co_await async().asyncSourceMessage();
+                EXPECT_TRUE(message.isOk()) << message.status().toString();
+                if (!message.isOk()) {
+                    co_return;
+                }
+                ReplyChain chain{std::string(message->view())};
+                Status sent = co_await async().asyncSinkMessage(std::move(chain));
+                EXPECT_TRUE(sent.isOk()) << sent.toString();
+            }
+        });
+    }
+    std::future<void> startReceiving(Status* out) {
+        return start([this, out]() -> sync::Task<void> {
+            StatusOr<Message> message = co_await async().asyncSourceMessage();
+            *out = message.isOk() ? Status::ok() : message.status();
+        });
+    }
+
+    Session& async() { return *ends_.async; }
+    Session& blocking() { return *ends_.blocking; }
+
+    std::unique_ptr<Reactor> reactor_;
+    Ends ends_;
+};
+
+TEST_P(SessionContract, MessagesOfAllSizesComeBackWhole) {
+    const std::vector<size_t> sizes = {0, 1, 100, 4079, 4080, 4081, 65'520, 65'521, 1'000'000};
+    auto echo = startEcho(static_cast<int>(sizes.size()));
+    for (size_t size : sizes) {
+        const std::string message = messageForTest(1, std::string(size, 's'));
+        ASSERT_TRUE(blocking().sinkMessage(ReplyChain(message)).isOk());
+        StatusOr<Message> reply = blocking().sourceMessage();
+        ASSERT_TRUE(reply.isOk()) << reply.status().toString();
+        EXPECT_EQ(reply->view(), message);
+    }
+    echo.wait();
+}
+
+TEST_P(SessionContract, LargestMessage) {
+    auto echo = startEcho(1);
+    const std::string message =
+        messageForTest(1, std::string(wire::kMessageBytesMax - wire::kHeaderBytes, 'L'));
+    ASSERT_TRUE(blocking().sinkMessage(ReplyChain(message)).isOk());
+    StatusOr<Message> reply = blocking().sourceMessage();
+    ASSERT_TRUE(reply.isOk()) << reply.status().toString();
+    EXPECT_TRUE(reply->view() == message);
+    echo.wait();
+}
+
+TEST_P(SessionContract, ChainsAreSentInOrder) {
+    const std::string message = messageForTest(1, std::string(500'000, 'c') + "end");
+    ReplyChain chain;
+    const size_t piece = message.size() / (ReplyChain::kSegmentsMax - 1);
+    for (size_t at = 0; at < message.size(); at += piece) {
+        chain.append(message.substr(at, piece));
+    }
+    EXPECT_EQ(chain.segments(), ReplyChain::kSegmentsMax);
+    auto echo = startEcho(1);
+    ASSERT_TRUE(blocking().sinkMessage(std::move(chain)).isOk());
+    StatusOr<Message> reply = blocking().sourceMessage();
+    ASSERT_TRUE(reply.isOk());
+    EXPECT_EQ(reply->view(), message);
+    echo.wait();
+}
+
+TEST_P(SessionContract, SeveralMessagesAtOnceKeepTheirOrder) {
+    auto echo = startEcho(50);
+    std::future<void> writer = std::async(std::launch::async, [this] {
+        for (int i = 0; i < 50; ++i) {
+            EXPECT_TRUE(blocking().sinkMessage(ReplyChain(messageForTest(i, "pipelined"))).isOk());
+        }
+    });
+    for (int i = 0; i < 50; ++i) {
+        StatusOr<Message> reply = blocking().sourceMessage();
+        ASSERT_TRUE(reply.isOk());
+        EXPECT_EQ(loadLe<int32_t>(reply->view().data() + 4), i);
+    }
+    writer.wait();
+    echo.wait();
+}
+
+TEST_P(SessionContract, ASlowReaderHoldsTheWriterBack) {
+    constexpr int kCount = 40;
+    const std::string message = messageForTest(1, std::string(1'000'000, 'b'));
+    sync::Atomic<int> sent{0};
+    auto sender = start([&]() -> sync::Task<void> {
+        for (int i = 0; i < kCount; ++i) {
+            EXPECT_TRUE((co_await async().asyncSinkMessage(ReplyChain(message))).isOk());
+            sent.fetch_add(1, sync::kRelaxed);
+        }
+    });
+    for (int i = 0; i < kCount; ++i) {
+        StatusOr<Message> received = blocking().sourceMessage();
+        ASSERT_TRUE(received.isOk());
+        ASSERT_EQ(received->view().size(), message.size());
+        // What the system or the pipe may hold is far less than all.
+        EXPECT_LE(sent.load(sync::kRelaxed), i + 20);
+    }
+    sender.wait();
+}
+
+TEST_P(SessionContract, LengthsOutsideTheLimitsAreProtocolErrors) {
+    for (int32_t lie : {0, 15, -1, INT32_MIN, 48'000'001, INT32_MAX}) {
+        TearDown();
+        SetUp();
+        std::string message = messageForTest(1, "x");
+        storeLe(message.data(), lie);
+        ASSERT_TRUE(blocking().sinkMessage(ReplyChain(message)).isOk());
+        Status received;
+        startReceiving(&received).wait();
+        EXPECT_EQ(received.code(), Code::kInvalid) << lie;
+        EXPECT_EQ(received.reason(), Reason::kProtocolError) << lie;
+    }
+}
+
+TEST_P(SessionContract, PeerThatLeavesBetweenMessagesIsCancelled) {
+    Status received;
+    auto receiving = startReceiving(&received);
+    ends_.blocking.reset();
+    receiving.wait();
+    EXPECT_EQ(received.code(), Code::kCancelled);
+}
+
+TEST_P(SessionContract, TheBlockingEndSeesThePeerLeave) {
+    run([this]() -> sync::Task<void> {
+        async().close();
+        co_return;
+    });
+    EXPECT_EQ(blocking().sourceMessage().status().code(), Code::kCancelled);
+}
+
+TEST_P(SessionContract, CloseFromAnotherThreadCancelsReceiving) {
+    Status received;
+    auto receiving = startReceiving(&received);
+    async().close();
+    async().close();
+    receiving.wait();
+    EXPECT_EQ(received.code(), Code::kCancelled);
+    startReceiving(&received).wait();
+    EXPECT_EQ(received.code(), Code::kCancelled) << "and what comes after it";
+}
+
+TEST_P(SessionContract, CloseFromAnotherThreadCancelsSending) {
+    const std::string message = messageForTest(1, std::string(1'000'000, 'b'));
+    Status last;
+    auto sending = start([&]() -> sync::Task<void> {
+        while (last.isOk()) {
+            last = co_await async().asyncSinkMessage(ReplyChain(message));
+        }
+    });
+    ASSERT_TRUE(blocking().sourceMessage().isOk());
+    async().close();
+    sending.wait();
+    EXPECT_EQ(last.code(), Code::kCancelled);
+}
+
+TEST_P(SessionContract, CloseWakesTheBlockedEnd) {
+    auto receiving = std::async(std::launch::async, [this] { return blocking().sourceMessage(); });
+    blocking().close();
+    EXPECT_EQ(receiving.get().status().code(), Code::kCancelled);
+    EXPECT_EQ(blocking().sinkMessage(ReplyChain(messageForTest(1, "x"))).code(), Code::kCancelled);
+}
+
+TEST_P(SessionContract, TellsWhoItIsAndWhatItDid) {
+    auto echo = startEcho(2);
+    for (int i = 0; i < 2; ++i) {
+        ASSERT_TRUE(blocking().sinkMessage(ReplyChain(messageForTest(1, "12345678"))).isOk());
+        ASSERT_TRUE(blocking().sourceMessage().isOk());
+    }
+    echo.wait();
+    const SessionStats stats = blocking().stats();
+    EXPECT_EQ(stats.messagesIn, 2u);
+    EXPECT_EQ(stats.messagesOut, 2u);
+    EXPECT_EQ(stats.bytesIn, 48u);
+    EXPECT_EQ(stats.bytesOut, 48u);
+    EXPECT_EQ(async().peer().kind, GetParam().name);
+    EXPECT_NE(async().peer().connectionId, blocking().peer().connectionId);
+    EXPECT_EQ(async().peer().remote, blocking().peer().local);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds,
+                         SessionContract,
+                         ::testing::Values(Kind{"tcp", tcpEnds}, Kind{"loopback", loopbackEnds}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace freshet::transport
