@@ -70,8 +70,8 @@ Status Verification::Impl::checkEntry(const Index& index, const std::string& key
     return Status::ok();
 }
 
-/// Looks up all entries of the document at the cursor. Starts over when a look-up had to wait: then
-/// nothing has been counted or noted yet, since the counters change at the end only.
+/// Looks up all entries of the document at the cursor. When a look-up has to wait, all is forgotten
+/// that was noted of this document, and it is looked at again from its start.
 Status Verification::Impl::checkDocument() {
     if (!bson::Document::parse(records.value()).isOk() || records.key().size() != 8) {
         problem("record " + std::to_string(recordIdOf(records.key())) + " is not a document");
@@ -107,7 +107,8 @@ bool Verification::Impl::hasKey(const Index& index,
                                 const std::string& document,
                                 const std::string& entry) const {
     IndexKeys keys;
-    if (!makeIndexKeys(index, bson::Document(document), &keys).isOk()) {
+    auto parsed = bson::Document::parse(document);
+    if (!parsed.isOk() || !makeIndexKeys(index, *parsed, &keys).isOk()) {
         return false;
     }
     ByteView key(entry);

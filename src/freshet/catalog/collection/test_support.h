@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+/// For the tests of catalog: a database on a disk in memory, changes and document writes driven
+/// from plain threads.
+#pragma once
+
+#include "freshet/bson/json.h"
+#include "freshet/catalog/catalog.h"
+#include "freshet/catalog/documents.h"
+#include "freshet/catalog/gate.h"
+#include "freshet/catalog/verify.h"
+#include "freshet/platform/thread.h"
+#include "freshet/testing/sim/memory_file_system.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <string>
+
+namespace freshet::catalog {
+
+inline uint64_t testSeed() {
+    const char* given = std::getenv("FRESHET_SEED");
+    uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : platform::randomSeed();
+    std::cout << "FRESHET_SEED=" << seed << std::endl;
+    return seed;
+}
+
+inline bson::OwnedDocument doc(std::string_view json) {
+    auto parsed = bson::fromJson(json);
+    EXPECT_TRUE(parsed.isOk()) << json << ": " << parsed.status().toString();
+    return parsed.isOk() ? *parsed : bson::OwnedDocument();
+}
+
+inline IndexRequest indexOn(std::string_view key, bool unique = false, bool sparse = false) {
+    IndexRequest request;
+    request.key = doc(key);
+    request.unique = unique;
+    request.sparse = sparse;
+    return request;
+}
+
+/// Store and catalog that can be closed and opened again.
+class Database {
+public:
+    Database() { open(); }
+
+    void open() {
+        engine::StoreOptions options;
+        options.files = &disk_;
+        options.directory = "/db";
+        options.onFatal = [](const Status& status) { ADD_FAILURE() << status.toString(); };
+        auto store = engine::Store::open(options);
+        ASSERT_TRUE(store.isOk()) << store.status().toString();
+        store_ = std::move(store).value();
+        auto catalog = Catalog::open(*store_);
+        ASSERT_TRUE(catalog.isOk()) << catalog.status().toString();
+        catalog_ = std::move(catalog).value();
+    }
+
+    void reopen() {
+        catalog_.reset();
+        ASSERT_TRUE(store_->close().isOk());
+        store_.reset();
+        open();
+    }
+
+    engine::Store& store() { return *store_; }
+    Catalog& catalog() { return *catalog_; }
+    CollectionRef find(std::string_view name) { return catalog_->find("db", name); }
+
+    static Status run(Change& change) {
+        Status status = change.run();
+        while (status.isWouldBlock()) {
+            sync::blockOn(change.token());
+            status = change.run();
+        }
+        return status;
+    }
+    static Status run(const std::unique_ptr<Change>& change) { return run(*change); }
+
+    CollectionRef create(const std::string& name) {
+        Status status = run(catalog_->createCollection("db", name, bson::OwnedDocument(), true));
+        EXPECT_TRUE(status.isOk()) << status.toString();
+        return find(name);
+    }
+
+    Status createIndexes(const std::string& name, std::vector<IndexRequest> requests) {
+        IndexCounts counts;
+        return run(catalog_->createIndexes("db", name, std::move(requests), &counts));
+    }
+
+    /// Runs `body(txn, writer)` inside the gate until it and the commit succeed or fail for good.
+    template <typename Body>
+    Status write(const std::string& name, Body body) {
+        for (;;) {
+            GatePass pass;
+            CollectionRef collection = enter(name, &pass);
+            if (collection == nullptr) {
+                return Status(Code::kNotFound, "no collection");
+            }
+            engine::Txn txn(*store_);
+            DocumentWriter writer(txn, collection);
+            Status status = drive(txn, [&] { return body(txn, writer, *collection); });
+            if (status.isOk()) {
+                status = drive(txn, [&] { return txn.commit(); });
+            }
+            if (status.code() != Code::kConflict) {
+                return status;
+            }
+        }
+    }
+
+    Status insert(const std::string& name, const bson::OwnedDocument& document) {
+        RecordId id = 0;
+        return write(name, [&](engine::Txn&, DocumentWriter& writer, const Collection&) {
+            return writer.insert(document.view(), &id);
+        });
+    }
+    Status insert(const std::string& name, std::string_view json) {
+        return insert(name, doc(json));
+    }
+
+    Status update(const std::string& name, RecordId id, const bson::OwnedDocument& after) {
+        return write(name, [&](engine::Txn& txn, DocumentWriter& writer, const Collection& c) {
+            std::string before;
+            FRESHET_RETURN_IF_ERROR(readDocument(txn, c, id, &before));
+            return writer.update(id, bson::Document(before), after.view());
+        });
+    }
+
+    Status remove(const std::string& name, RecordId id) {
+        return write(name, [&](engine::Txn& txn, DocumentWriter& writer, const Collection& c) {
+            std::string before;
+            FRESHET_RETURN_IF_ERROR(readDocument(txn, c, id, &before));
+            return writer.remove(id, bson::Document(before));
+        });
+    }
+
+    VerifyReport verify(const std::string& name) {
+        auto report = verifyCollection(*store_, find(name));
+        EXPECT_TRUE(report.isOk()) << report.status().toString();
+        return report.isOk() ? *report : VerifyReport();
+    }
+
+    void expectValid(const std::string& name) {
+        VerifyReport report = verify(name);
+        EXPECT_TRUE(report.isValid()) << report.problems.front();
+        for (const auto& index : report.indexes) {
+            EXPECT_EQ(index.entries, index.expected) << index.name;
+        }
+    }
+
+private:
+    template <typename Call>
+    static Status drive(engine::Txn& txn, Call call) {
+        Status status = call();
+        while (status.isWouldBlock()) {
+            sync::blockOn(txn.token());
+            status = call();
+        }
+        return status;
+    }
+
+    CollectionRef enter(const std::string& name, GatePass* pass) {
+        for (;;) {
+            CollectionRef collection = find(name);
+            if (collection == nullptr) {
+                return nullptr;
+            }
+            sync::WaitToken token;
+            Status status = pass->enter(collection->gate, &token);
+            if (status.isWouldBlock()) {
+                sync::blockOn(token);
+            } else if (status.isOk()) {
+                CollectionRef newer = newerDescription(*collection);
+                return newer == nullptr ? collection : newer;
+            }
+        }
+    }
+
+    testing::MemoryFileSystem disk_;
+    std::unique_ptr<engine::Store> store_;
+    std::unique_ptr<Catalog> catalog_;
+};
+
+}  // namespace freshet::catalog
