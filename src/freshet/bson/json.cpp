@@ -102,20 +102,18 @@ std::string print(Document document, Printer printer) {
 
 }  // namespace
 
-size_t jsonObjectBytes(std::string_view text) {
-    size_t open = 0;
-    bool quoted = false;
-    for (size_t at = 0; at < text.size(); ++at) {
-        char c = text[at];
-        if (quoted) {
-            at += static_cast<size_t>(c == '\\');
-            quoted = c != '"';
+size_t JsonEndFinder::find(std::string_view text) {
+    while (at_ < text.size()) {
+        char c = text[at_++];
+        if (quoted_) {
+            at_ += static_cast<size_t>(c == '\\');
+            quoted_ = c != '"';
         } else if (c == '"') {
-            quoted = true;
+            quoted_ = true;
         } else if (c == '{' || c == '[') {
-            ++open;
-        } else if ((c == '}' || c == ']') && --open == 0) {
-            return at + 1;
+            ++open_;
+        } else if ((c == '}' || c == ']') && --open_ == 0) {
+            return at_;
         }
     }
     return 0;
@@ -129,7 +127,7 @@ StatusOr<OwnedDocument> fromJson(std::string_view json) {
     if (start == std::string_view::npos || json[start] != '{') {
         return fail("it does not start with '{'");
     }
-    size_t end = jsonObjectBytes(json.substr(start));
+    size_t end = JsonEndFinder().find(json.substr(start));
     if (end != 0 && json.find_first_not_of(" \t\r\n", start + end) != std::string_view::npos) {
         return fail("text follows the object");
     }

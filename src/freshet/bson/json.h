@@ -11,9 +11,18 @@ namespace freshet::bson {
 /// Parses one JSON object (relaxed or canonical Extended JSON). kInvalid (kFailedToParse) with the
 /// place on bad input.
 StatusOr<OwnedDocument> fromJson(std::string_view json);
-/// Bytes up to the brace or bracket that closes the first one; 0 when that has not come yet. Tells
-/// an unfinished text from a wrong one.
-size_t jsonObjectBytes(std::string_view text);
+/// Finds where a JSON object ends, in text that may grow between calls.
+class JsonEndFinder {
+public:
+    /// Bytes up to the brace or bracket that closes the first one; 0 when that has not come yet.
+    /// `text` starts with what earlier calls were given, which is not looked at again.
+    size_t find(std::string_view text);
+
+private:
+    size_t at_ = 0;
+    size_t open_ = 0;
+    bool quoted_ = false;
+};
 /// Relaxed Extended JSON on one line.
 std::string toJson(Document document);
 /// Canonical Extended JSON on one line: types survive a round trip.

@@ -60,11 +60,20 @@ TEST(Json, RefusesWhatIsNotOneObject) {
 }
 
 TEST(Json, SeesWhereAnObjectEnds) {
-    EXPECT_EQ(jsonObjectBytes(R"({"a": [1, {"b": "}\"]"}]} {})"), 25u);
-    EXPECT_EQ(jsonObjectBytes(R"(  {})"), 4u);
+    EXPECT_EQ(JsonEndFinder().find(R"({"a": [1, {"b": "}\"]"}]} {})"), 25u);
+    EXPECT_EQ(JsonEndFinder().find("  {}"), 4u);
     for (const char* open : {"", "{", R"({"a": "})", R"({"a": "\"})", R"({"a": [})", "x"}) {
-        EXPECT_EQ(jsonObjectBytes(open), 0u) << open;
+        EXPECT_EQ(JsonEndFinder().find(open), 0u) << open;
     }
+}
+
+TEST(Json, SeesWhereAnObjectEndsHoweverItArrives) {
+    const std::string whole = R"({"a\\": ["}", "\"", {}]} {})";
+    JsonEndFinder finder;
+    for (size_t length = 0; length < 24; ++length) {
+        ASSERT_EQ(finder.find(std::string_view(whole).substr(0, length)), 0u) << length;
+    }
+    EXPECT_EQ(finder.find(whole), 24u);
 }
 
 TEST(Json, PrintsTextThatIsNotUtf8) {

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The shell's command line.
+#pragma once
+
+#include "freshet/base/status.h"
+#include "freshet/client/client.h"
+
+#include <string>
+#include <vector>
+
+namespace freshet::shell {
+
+enum class Mode : uint8_t { kCommands, kPing, kEval, kHelp, kVersion };
+
+struct Options {
+    Mode mode = Mode::kCommands;
+    client::ConnectionString where;
+    std::vector<std::string> evals;  // kEval: in the order given
+    bool quiet = false;
+};
+
+/// `arguments` without the program's name. kInvalid with a text for the user.
+StatusOr<Options> parseOptions(const std::vector<std::string>& arguments);
+
+std::string usage();
+std::string versionText();
+
+}  // namespace freshet::shell
