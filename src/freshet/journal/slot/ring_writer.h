@@ -47,22 +47,24 @@ public:
             //   ORDER    acq_rel: release pairs with [role.take]; relaxed on failure, the value is
             //            loaded again.
             //   LOST     someone rang: serve again.
-            //   PROGRESS bounded by kRoundsMax.
+            //   PROGRESS bounded by Policy::kRoundsMax.
             if (role_.compare_exchange_strong(seen, 0, sync::kAcqRel, sync::kRelaxed)) {
                 return;
             }
-            if (round == kRoundsMax) {
+            if (round == Policy::kRoundsMax || !Policy::kLeaveOnlyUnrung) {
                 // Own slot and one batch more are served. Notes left meanwhile are answered by the
                 // thread that is handed the role. [role.drop] acq_rel: as [role.leave].
                 role_.exchange(0, sync::kAcqRel);
-                backend_.handOver();
+                if constexpr (Policy::kHandOver && Policy::kLeaveOnlyUnrung) {
+                    backend_.handOver();
+                }
                 return;
             }
         }
     }
 
 private:
-    static constexpr uint32_t kRoundsMax = 2;
+    using Policy = typename Ring::Policy;
 
     void serve() {
         writeDoneSlots();

@@ -21,12 +21,15 @@
 
 namespace freshet::journal {
 
-/// The ring as it should be. Mutants in slot_explore_test.cpp override one line each.
+/// Ring and writer as they should be. Mutants in slot_explore_test.cpp override one line each.
 struct SlotPolicy {
-    static constexpr bool kAdvanceOnOldLap = true;  // finding F1: never just retry
-    static constexpr bool kRingOnClose = true;      // a close that completes a slot must say so
+    static constexpr bool kAdvanceOnOldLap = true;        // finding F1: never just retry
+    static constexpr bool kRingOnClose = true;            // a close that completes a slot says so
     static constexpr auto kReleaseOrder = sync::kAcqRel;  // [slot.release]
-    static constexpr auto kOpenOrder = sync::kRelease;    // [slot.open]
+    static constexpr auto kOpenOrder = sync::kRelease;    // [slot.open], [ring.freeFor.store]
+    static constexpr bool kLeaveOnlyUnrung = true;        // [role.leave] heeds the notes
+    static constexpr bool kHandOver = true;               // [role.drop] makes somebody else serve
+    static constexpr uint32_t kRoundsMax = 2;             // own slot and one batch more
 };
 
 /// Where a record's bytes go.
@@ -36,9 +39,10 @@ struct Place {
     uint32_t unit = 0;
 };
 
-template <typename Policy>
+template <typename PolicyType>
 class BasicSlotRing {
 public:
+    using Policy = PolicyType;
     /// `firstSlot` is the number of the first active slot, `timeBase` its Timestamp. `wallSeconds`
     /// feeds the time bases of later slots.
     /// REQUIRES 2 <= slots, kHeaderUnits < unitsPerSlot <= SlotWord::kUnitsMax.
@@ -298,10 +302,11 @@ void BasicSlotRing<Policy>::reopen(uint64_t slotNo) {
     Slot& slot = at(slotNo);
     uint64_t next = slotNo + slots_;
     // [slot.open] release: pairs with [slot.join] and [slot.load]; our reads of the bytes come
-    // before the next lap's copies into them.
+    // before the next lap's copies into them. (Joiners come by way of `active`, so the release of
+    // freeFor below would do for them; this one is for whoever loads the word alone.)
     slot.word.store(SlotWord::open(lapOf(next)).raw(), Policy::kOpenOrder);
     // [ring.freeFor.store] release: pairs with [ring.freeFor.load].
-    slot.freeFor.store(next, sync::kRelease);
+    slot.freeFor.store(next, Policy::kOpenOrder);
     // Nobody may be on the way to move `active` (all of them wait for a free slot, or one was
     // preempted): do it here.
     advance(active());

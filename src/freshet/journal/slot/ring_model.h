@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+/// For this room's tests only: a ring with its writer and a backend that keeps what it is given
+/// instead of writing it, and checks each slot as it comes. Used with real threads, with none, and
+/// under the explorer.
+#pragma once
+
+#include "freshet/journal/slot/raise.h"
+#include "freshet/journal/slot/ring_writer.h"
+#include "freshet/journal/slot/slot_ring.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace freshet::journal {
+
+inline uint64_t stoppedClock() {
+    return 1;
+}
+
+/// What a unit of a record holds in these tests.
+struct ModelUnit {
+    uint32_t thread;
+    uint32_t number;  // of the record in its thread
+    uint32_t unit;    // in the record
+    uint32_t units;   // of the record
+};
+
+template <typename Policy>
+class RingModel {
+public:
+    using Ring = BasicSlotRing<Policy>;
+    static constexpr uint64_t kFirstSlot = 1;
+
+    /// `dataUnits` units for records in each slot.
+    RingModel(uint32_t slots, uint32_t dataUnits)
+        : ring(slots, dataUnits + kHeaderUnits, kFirstSlot, 1, &stoppedClock),
+          writer(ring, *this, kFirstSlot) {}
+
+    /// Appends one record without waiting: join, copy, release. False: the ring is full.
+    bool tryAppend(uint32_t thread, uint32_t number, uint32_t units, uint64_t* lsn) {
+        uint64_t before = ring.tail();
+        Place place = ring.join(units, [this] { writer.ringDone(); });
+        if (place.ringFull) {
+            return false;
+        }
+        *lsn = lsnAt(place.slotNo, place.unit);
+        expect(*lsn >= before, "the tail is a lower bound");
+        copy(place, thread, number, units);
+        if (ring.release(place.slotNo, units)) {
+            writer.ringDone();
+        }
+        return true;
+    }
+    void copy(const Place& place, uint32_t thread, uint32_t number, uint32_t units) {
+        for (uint32_t i = 0; i < units; ++i) {
+            char* p = ring.bytes(place.slotNo, place.unit + i);
+            sync::notePlainWrite(p);
+            *reinterpret_cast<ModelUnit*>(p) = {thread, number, i, units};
+        }
+    }
+    /// Asks for everything up to `lsn`, as Journal::written() does.
+    void want(uint64_t lsn) {
+        raiseTo(wanted, servedAt(lsn));
+        writer.ringDone();
+    }
+
+    // RingWriter's backend.
+    bool writeSlot(uint64_t slotNo) {
+        expect(slotNo == kFirstSlot + slotsWritten, "slots are written in order");
+        expect(ring.timeBase(slotNo) > lastTimeBase, "time rises from slot to slot");
+        lastTimeBase = ring.timeBase(slotNo);
+        uint32_t end = ring.joinedUnits(slotNo);
+        expect(end > kHeaderUnits, "no empty slot is written");
+        for (uint32_t unit = kHeaderUnits; unit < end;) {
+            unit += takeRecord(slotNo, unit);
+        }
+        ++slotsWritten;
+        written.store(slotStart(slotNo + 1), sync::kRelease);
+        return true;
+    }
+    void afterWrites() { ++wakes; }
+    uint64_t wantedEnd() const {
+        uint64_t end = wanted.load(sync::kAcquire);
+        return end > written.load(sync::kRelaxed) ? end : 0;
+    }
+    void startFlush() {}
+    void handOver() { roleOffered = true; }
+
+    struct Record {
+        uint32_t thread;
+        uint32_t number;
+        uint64_t lsn;
+    };
+    Ring ring;
+    RingWriter<Ring, RingModel> writer;
+    std::vector<Record> records;  // as written; the writer's, like all that follows
+    uint64_t slotsWritten = 0;
+    uint64_t lastTimeBase = 0;
+    uint64_t wakes = 0;
+    bool roleOffered = false;
+    sync::Atomic<uint64_t> wanted{0};
+    sync::Atomic<uint64_t> written{0};
+    /// What to do about a broken expectation.
+    void (*expect)(bool condition, const char* what) = [](bool condition, const char*) {
+        invariant(condition);
+    };
+
+private:
+    uint32_t takeRecord(uint64_t slotNo, uint32_t unit) {
+        ModelUnit first = read(slotNo, unit);
+        for (uint32_t i = 0; i < first.units; ++i) {
+            ModelUnit part = read(slotNo, unit + i);
+            expect(part.thread == first.thread && part.number == first.number && part.unit == i &&
+                       part.units == first.units,
+                   "a record's bytes are its own");
+        }
+        expect(first.units > 0, "every joined unit was copied");
+        records.push_back({first.thread, first.number, lsnAt(slotNo, unit)});
+        return first.units;
+    }
+    ModelUnit read(uint64_t slotNo, uint32_t unit) {
+        char* p = ring.bytes(slotNo, unit);
+        sync::notePlainRead(p);
+        return *reinterpret_cast<ModelUnit*>(p);
+    }
+};
+
+}  // namespace freshet::journal
