@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Operators that decide themselves what they evaluate: conditions, and those that bind variables.
+#include "freshet/query/aggregate/operators.h"
+
+#include <algorithm>
+
+namespace freshet::query {
+namespace {
+
+using bson::Document;
+using bson::Element;
+
+/// The arguments of an operator written as an array or as one expression.
+StatusOr<std::vector<ExprPtr>> parseArguments(const Element& operand, ExprScope* scope) {
+    std::vector<ExprPtr> result;
+    if (!operand.isArray()) {
+        FRESHET_ASSIGN_OR_RETURN(ExprPtr only, parseExpression(operand, scope));
+        result.push_back(std::move(only));
+        return result;
+    }
+    for (const Element& member : operand.document()) {
+        FRESHET_ASSIGN_OR_RETURN(ExprPtr argument, parseExpression(member, scope));
+        result.push_back(std::move(argument));
+    }
+    return result;
+}
+
+/// The arguments of an operator written as an object, in the order of `names`. A name with a
+/// question mark behind it may be absent.
+StatusOr<std::vector<ExprPtr>> parseNamed(const Element& operand,
+                                          std::initializer_list<std::string_view> names,
+                                          ExprScope* scope) {
+    const std::string operatorName(operand.name());
+    if (!operand.isObject()) {
+        return invalid(Reason::kFailedToParse,
+                       operatorName + " only supports an object as its argument");
+    }
+    std::vector<ExprPtr> result;
+    for (std::string_view name : names) {
+        const bool optional = name.ends_with('?');
+        const Element argument = operand.document().find(name.substr(0, name.size() - optional));
+        if (argument.isMissing()) {
+            if (!optional) {
+                return invalid(Reason::kFailedToParse,
+                               "Missing '" + std::string(name) + "' parameter to " + operatorName);
+            }
+            result.push_back(nullptr);
+            continue;
+        }
+        FRESHET_ASSIGN_OR_RETURN(ExprPtr expression, parseExpression(argument, scope));
+        result.push_back(std::move(expression));
+    }
+    for (const Element& field : operand.document()) {
+        if (std::none_of(names.begin(), names.end(), [&](std::string_view name) {
+                return name.substr(0, name.size() - name.ends_with('?')) == field.name();
+            })) {
+            return invalid(
+                Reason::kFailedToParse,
+                "Unrecognized parameter to " + operatorName + ": " + std::string(field.name()));
+        }
+    }
+    return result;
+}
+
+class Junction final : public Expression {
+public:
+    Junction(std::vector<ExprPtr> members, bool isAnd)
+        : members_(std::move(members)), isAnd_(isAnd) {}
+    Value evaluate(ExprContext& context) const override {
+        for (const ExprPtr& member : members_) {
+            if (isTrue(member->evaluate(context)) != isAnd_) {
+                return Value::of(!isAnd_);
+            }
+        }
+        return Value::of(isAnd_);
+    }
+    bool isConstant() const override {
+        return std::all_of(members_.begin(), members_.end(), [](const ExprPtr& member) {
+            return member->isConstant();
+        });
+    }
+
+private:
+    std::vector<ExprPtr> members_;
+    bool isAnd_;
+};
+
+class Conditional final : public Expression {
+public:
+    explicit Conditional(std::vector<ExprPtr> parts) : parts_(std::move(parts)) {}
+    Value evaluate(ExprContext& context) const override {
+        return parts_[isTrue(parts_[0]->evaluate(context)) ? 1 : 2]->evaluate(context);
+    }
+
+private:
+    std::vector<ExprPtr> parts_;
+};
+
+class IfNull final : public Expression {
+public:
+    explicit IfNull(std::vector<ExprPtr> choices) : choices_(std::move(choices)) {}
+    Value evaluate(ExprContext& context) const override {
+        for (size_t i = 0; i + 1 < choices_.size(); ++i) {
+            Value value = choices_[i]->evaluate(context);
+            if (!value.isNullish()) {
+                return value;
+            }
+        }
+        return choices_.back()->evaluate(context);
+    }
+
+private:
+    std::vector<ExprPtr> choices_;
+};
+
+class Switch final : public Expression {
+public:
+    std::vector<std::pair<ExprPtr, ExprPtr>> branches;
+    ExprPtr otherwise;
+
+    Value evaluate(ExprContext& context) const override {
+        for (const auto& [condition, result] : branches) {
+            if (isTrue(condition->evaluate(context))) {
+                return result->evaluate(context);
+            }
+        }
+        if (otherwise == nullptr) {
+            return context.fail(Reason::kSwitchNoBranch,
+                                "$switch could not find a matching branch for an input, and no "
+                                "default was specified.");
+        }
+        return otherwise->evaluate(context);
+    }
+};
+
+class Let final : public Expression {
+public:
+    std::vector<std::pair<size_t, ExprPtr>> bindings;
+    ExprPtr body;
+
+    Value evaluate(ExprContext& context) const override {
+        std::vector<Value> values;
+        for (const auto& binding : bindings) {
+            values.push_back(binding.second->evaluate(context));
+        }
+        for (size_t i = 0; i < bindings.size(); ++i) {
+            context.setVariable(bindings[i].first, std::move(values[i]));
+        }
+        return body->evaluate(context);
+    }
+};
+
+/// $map and $filter: `body` per element of `input`, bound to one variable.
+class ForEach final : public Expression {
+public:
+    ExprPtr input;
+    ExprPtr body;
+    ExprPtr limit;  // $filter's; may be null
+    size_t slot = 0;
+    bool isFilter = false;
+
+    Value evaluate(ExprContext& context) const override {
+        const Value array = input->evaluate(context);
+        if (array.isNullish() || context.failed()) {
+            return Value::null();
+        }
+        if (!array.element().isArray()) {
+            return context.fail(Reason::kTypeMismatch,
+                                std::string("input to ") + (isFilter ? "$filter" : "$map") +
+                                    " must be an array not " + typeText(array));
+        }
+        int64_t left = INT32_MAX;
+        if (limit != nullptr && !readLimit(context, &left)) {
+            return {};
+        }
+        bson::Builder builder;
+        for (const Element& member : array.element().document()) {
+            context.setVariable(slot, array.part(member));
+            const Value value = body->evaluate(context);
+            if (context.failed()) {
+                return {};
+            }
+            if (!isFilter) {
+                pushValue(value, &builder);
+            } else if (isTrue(value)) {
+                builder.pushElement(member);
+                if (--left == 0) {
+                    break;
+                }
+            }
+        }
+        return Value::ofArray(builder.finish());
+    }
+
+private:
+    bool readLimit(ExprContext& context, int64_t* left) const {
+        const Value value = limit->evaluate(context);
+        if (value.isNullish()) {
+            return true;
+        }
+        if (!integerArgument(context,
+                             value,
+                             "$filter: limit must be represented as a 32-bit integral: ",
+                             left)) {
+            return false;
+        }
+        if (*left < 1) {
+            context.fail(Reason::kBadValue,
+                         "$filter: limit must be greater than 0: " + std::to_string(*left));
+            return false;
+        }
+        return true;
+    }
+
+    static void pushValue(const Value& value, bson::Builder* builder) {
+        if (value.isMissing()) {
+            builder->push(bson::Null{});
+        } else {
+            builder->pushElement(value.element());
+        }
+    }
+};
+
+class Reduce final : public Expression {
+public:
+    ExprPtr input;
+    ExprPtr initial;
+    ExprPtr body;
+    size_t thisSlot = 0;
+    size_t valueSlot = 0;
+
+    Value evaluate(ExprContext& context) const override {
+        const Value array = input->evaluate(context);
+        if (array.isNullish() || context.failed()) {
+            return Value::null();
+        }
+        if (!array.element().isArray()) {
+            return context.fail(
+                Reason::kTypeMismatch,
+                "$reduce requires that 'input' be an array, found: " + typeText(array));
+        }
+        Value value = initial->evaluate(context);
+        for (const Element& member : array.element().document()) {
+            context.setVariable(thisSlot, array.part(member));
+            context.setVariable(valueSlot, value);
+            value = body->evaluate(context);
+            if (context.failed()) {
+                return {};
+            }
+        }
+        return value;
+    }
+};
+
+/// A field by its literal name, dots and dollars included.
+class GetField final : public Expression {
+public:
+    ExprPtr field;
+    ExprPtr input;  // null: the current document
+
+    Value evaluate(ExprContext& context) const override {
+        const Value name = field->evaluate(context);
+        if (!name.element().isString()) {
+            return context.fail(
+                Reason::kTypeMismatch,
+                "$getField requires 'field' to evaluate to type String, but got " + typeText(name));
+        }
+        if (input == nullptr) {
+            return Value(context.root.find(name.element().stringValue()));
+        }
+        const Value holder = input->evaluate(context);
+        if (!holder.element().isObject()) {
+            return !holder.isMissing() && holder.isNullish() ? Value::null() : Value();
+        }
+        return holder.part(holder.element().document().find(name.element().stringValue()));
+    }
+};
+
+StatusOr<ExprPtr> parseGetField(const Element& operand, ExprScope* scope) {
+    auto result = std::make_shared<GetField>();
+    const bool named = operand.isObject() && operand.document().has("field");
+    const Element field = named ? operand.document().find("field") : operand;
+    FRESHET_ASSIGN_OR_RETURN(result->field, parseExpression(field, scope));
+    if (named) {
+        const Element input = operand.document().find("input");
+        if (input.isMissing()) {
+            return invalid(Reason::kFailedToParse, "$getField requires 'input' to be specified");
+        }
+        FRESHET_ASSIGN_OR_RETURN(result->input, parseExpression(input, scope));
+    }
+    return ExprPtr(std::move(result));
+}
+
+StatusOr<ExprPtr> parseAnd(const Element& operand, ExprScope* scope) {
+    FRESHET_ASSIGN_OR_RETURN(auto members, parseArguments(operand, scope));
+    return ExprPtr(std::make_shared<Junction>(std::move(members), true));
+}
+
+StatusOr<ExprPtr> parseOr(const Element& operand, ExprScope* scope) {
+    FRESHET_ASSIGN_OR_RETURN(auto members, parseArguments(operand, scope));
+    return ExprPtr(std::make_shared<Junction>(std::move(members), false));
+}
+
+StatusOr<ExprPtr> parseCond(const Element& operand, ExprScope* scope) {
+    if (operand.isObject()) {
+        FRESHET_ASSIGN_OR_RETURN(auto parts, parseNamed(operand, {"if", "then", "else"}, scope));
+        return ExprPtr(std::make_shared<Conditional>(std::move(parts)));
+    }
+    FRESHET_ASSIGN_OR_RETURN(auto parts, parseArguments(operand, scope));
+    if (parts.size() != 3) {
+        return invalid(Reason::kExpressionArity,
+                       "Expression $cond takes exactly 3 arguments. " +
+                           std::to_string(parts.size()) + " were passed in.");
+    }
+    return ExprPtr(std::make_shared<Conditional>(std::move(parts)));
+}
+
+StatusOr<ExprPtr> parseIfNull(const Element& operand, ExprScope* scope) {
+    FRESHET_ASSIGN_OR_RETURN(auto choices, parseArguments(operand, scope));
+    if (choices.size() < 2) {
+        return invalid(
+            Reason::kExpressionArity,
+            "$ifNull needs at least two arguments, had: " + std::to_string(choices.size()));
+    }
+    return ExprPtr(std::make_shared<IfNull>(std::move(choices)));
+}
+
+StatusOr<ExprPtr> parseSwitch(const Element& operand, ExprScope* scope) {
+    const Element branches = operand.isObject() ? operand.document().find("branches") : Element();
+    if (!branches.isArray()) {
+        return invalid(Reason::kFailedToParse,
+                       "$switch requires an object with an array of 'branches'");
+    }
+    auto result = std::make_shared<Switch>();
+    for (const Element& branch : branches.document()) {
+        const Document parts = branch.isObject() ? branch.document() : Document();
+        if (!parts.has("case") || !parts.has("then") || parts.fieldCount() != 2) {
+            return invalid(Reason::kFailedToParse,
+                           "$switch requires each branch have a 'case' and a 'then' expression");
+        }
+        FRESHET_ASSIGN_OR_RETURN(ExprPtr condition, parseExpression(parts.find("case"), scope));
+        FRESHET_ASSIGN_OR_RETURN(ExprPtr then, parseExpression(parts.find("then"), scope));
+        result->branches.emplace_back(std::move(condition), std::move(then));
+    }
+    if (result->branches.empty()) {
+        return invalid(Reason::kFailedToParse, "$switch requires at least one branch.");
+    }
+    if (const Element otherwise = operand.document().find("default"); !otherwise.isMissing()) {
+        FRESHET_ASSIGN_OR_RETURN(result->otherwise, parseExpression(otherwise, scope));
+    }
+    return ExprPtr(std::move(result));
+}
+
+StatusOr<ExprPtr> parseLet(const Element& operand, ExprScope* scope) {
+    const Document object = operand.isObject() ? operand.document() : Document();
+    const Element variables = object.find("vars");
+    if (!variables.isObject() || !object.has("in")) {
+        return invalid(Reason::kFailedToParse,
+                       "$let requires an object with 'vars' and 'in' parameters");
+    }
+    auto result = std::make_shared<Let>();
+    std::vector<ExprPtr> values;
+    for (const Element& variable : variables.document()) {
+        FRESHET_ASSIGN_OR_RETURN(ExprPtr value, parseExpression(variable, scope));
+        values.push_back(std::move(value));
+    }
+    size_t next = 0;
+    for (const Element& variable : variables.document()) {
+        const size_t slot = scope->push(std::string(variable.name()));
+        result->bindings.emplace_back(slot, std::move(values[next++]));
+    }
+    auto body = parseExpression(object.find("in"), scope);
+    scope->pop(values.size());
+    FRESHET_ASSIGN_OR_RETURN(result->body, std::move(body));
+    return ExprPtr(std::move(result));
+}
+
+StatusOr<ExprPtr> parseForEach(const Element& operand, ExprScope* scope) {
+    auto result = std::make_shared<ForEach>();
+    result->isFilter = operand.name() == "$filter";
+    const std::string_view bodyName = result->isFilter ? "cond" : "in";
+    const Document object = operand.isObject() ? operand.document() : Document();
+    if (!object.has("input") || !object.has(bodyName)) {
+        return invalid(Reason::kFailedToParse,
+                       "Missing '" + std::string(object.has("input") ? bodyName : "input") +
+                           "' parameter to " + std::string(operand.name()));
+    }
+    for (const Element& field : object) {
+        const bool known = field.name() == "input" || field.name() == "as" ||
+                           field.name() == bodyName ||
+                           (result->isFilter && field.name() == "limit");
+        if (!known) {
+            return invalid(Reason::kFailedToParse,
+                           "Unrecognized parameter to " + std::string(operand.name()) + ": " +
+                               std::string(field.name()));
+        }
+    }
+    FRESHET_ASSIGN_OR_RETURN(result->input, parseExpression(object.find("input"), scope));
+    if (object.has("limit")) {
+        FRESHET_ASSIGN_OR_RETURN(result->limit, parseExpression(object.find("limit"), scope));
+    }
+    const Element as = object.find("as");
+    result->slot = scope->push(as.isString() ? std::string(as.stringValue()) : "this");
+    auto body = parseExpression(object.find(bodyName), scope);
+    scope->pop(1);
+    FRESHET_ASSIGN_OR_RETURN(result->body, std::move(body));
+    return ExprPtr(std::move(result));
+}
+
+StatusOr<ExprPtr> parseReduce(const Element& operand, ExprScope* scope) {
+    const Document object = operand.isObject() ? operand.document() : Document();
+    auto result = std::make_shared<Reduce>();
+    for (const char* name : {"input", "initialValue", "in"}) {
+        if (!object.has(name)) {
+            return invalid(Reason::kFailedToParse,
+                           std::string("$reduce requires '") + name + "' to be specified");
+        }
+    }
+    FRESHET_ASSIGN_OR_RETURN(result->input, parseExpression(object.find("input"), scope));
+    FRESHET_ASSIGN_OR_RETURN(result->initial, parseExpression(object.find("initialValue"), scope));
+    result->thisSlot = scope->push("this");
+    result->valueSlot = scope->push("value");
+    auto body = parseExpression(object.find("in"), scope);
+    scope->pop(2);
+    FRESHET_ASSIGN_OR_RETURN(result->body, std::move(body));
+    return ExprPtr(std::move(result));
+}
+
+StatusOr<ExprPtr> parseLiteral(const Element& operand, ExprScope*) {
+    return makeLiteral(Value(operand));
+}
+
+constexpr ParsedSpec kControlOperators[] = {
+    {"$and", parseAnd},
+    {"$or", parseOr},
+    {"$cond", parseCond},
+    {"$ifNull", parseIfNull},
+    {"$switch", parseSwitch},
+    {"$let", parseLet},
+    {"$map", parseForEach},
+    {"$filter", parseForEach},
+    {"$reduce", parseReduce},
+    {"$literal", parseLiteral},
+    {"$const", parseLiteral},
+    {"$getField", parseGetField},
+};
+
+}  // namespace
+
+std::span<const ParsedSpec> controlOperators() {
+    return kControlOperators;
+}
+
+}  // namespace freshet::query

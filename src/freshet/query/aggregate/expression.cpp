@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Literals, field paths, variables, objects and arrays, and how an expression is parsed.
+#include "freshet/query/aggregate/expression.h"
+
+#include "freshet/bson/json.h"
+#include "freshet/platform/clock.h"
+#include "freshet/query/aggregate/operators.h"
+
+#include <algorithm>
+
+namespace freshet::query {
+namespace {
+
+using bson::Document;
+using bson::Element;
+using bson::Type;
+
+class Literal final : public Expression {
+public:
+    explicit Literal(Value value) : value_(value.own()) {}
+    Value evaluate(ExprContext&) const override { return value_; }
+    bool isConstant() const override { return true; }
+
+private:
+    Value value_;
+};
+
+class FieldPath final : public Expression {
+public:
+    explicit FieldPath(std::string_view dotted) : parts_(splitPath(dotted)) {}
+    Value evaluate(ExprContext& context) const override {
+        const Value first(context.root.find(parts_[0]));
+        return parts_.size() == 1 ? first : followPath(first, parts_, 1);
+    }
+
+private:
+    std::vector<std::string> parts_;
+};
+
+enum class SystemVariable : uint8_t { kRoot, kRemove, kNow };
+
+class SystemVariablePath final : public Expression {
+public:
+    SystemVariablePath(SystemVariable variable, std::vector<std::string> parts)
+        : variable_(variable), parts_(std::move(parts)) {}
+    Value evaluate(ExprContext& context) const override {
+        switch (variable_) {
+            case SystemVariable::kRemove:
+                return {};
+            case SystemVariable::kNow:
+                return parts_.empty() ? Value::of(bson::Date{context.nowMillis}) : Value();
+            case SystemVariable::kRoot:
+                break;
+        }
+        if (parts_.empty()) {
+            return Value::ofDocument(context.root.bytes());
+        }
+        return followPath(Value(context.root.find(parts_[0])), parts_, 1);
+    }
+
+private:
+    SystemVariable variable_;
+    std::vector<std::string> parts_;
+};
+
+class VariablePath final : public Expression {
+public:
+    VariablePath(size_t slot, std::vector<std::string> parts)
+        : slot_(slot), parts_(std::move(parts)) {}
+    Value evaluate(ExprContext& context) const override {
+        const Value& value = context.variables[slot_];
+        return parts_.empty() ? value : followPath(value, parts_, 0);
+    }
+
+private:
+    size_t slot_;
+    std::vector<std::string> parts_;
+};
+
+class ObjectExpression final : public Expression {
+public:
+    void add(std::string name, ExprPtr expression) {
+        constant_ &= expression->isConstant();
+        fields_.emplace_back(std::move(name), std::move(expression));
+    }
+    Value evaluate(ExprContext& context) const override {
+        bson::Builder builder;
+        for (const auto& [name, expression] : fields_) {
+            const Value value = expression->evaluate(context);
+            if (!value.isMissing()) {
+                builder.addAs(name, value.element());
+            }
+        }
+        return Value::ofDocument(builder.finish());
+    }
+    bool isConstant() const override { return constant_; }
+
+private:
+    std::vector<std::pair<std::string, ExprPtr>> fields_;
+    bool constant_ = true;
+};
+
+class ArrayExpression final : public Expression {
+public:
+    void add(ExprPtr expression) {
+        constant_ &= expression->isConstant();
+        members_.push_back(std::move(expression));
+    }
+    Value evaluate(ExprContext& context) const override {
+        bson::Builder builder;
+        for (const ExprPtr& member : members_) {
+            const Value value = member->evaluate(context);
+            if (value.isMissing()) {
+                builder.push(bson::Null{});
+            } else {
+                builder.pushElement(value.element());
+            }
+        }
+        return Value::ofArray(builder.finish());
+    }
+    bool isConstant() const override { return constant_; }
+
+private:
+    std::vector<ExprPtr> members_;
+    bool constant_ = true;
+};
+
+Status checkFieldPath(std::string_view path) {
+    if (path.empty()) {
+        return invalid(Reason::kFieldPathInvalid, "'$' by itself is not a valid FieldPath");
+    }
+    if (path.back() == '.') {
+        return invalid(Reason::kFieldPathInvalid, "FieldPath must not end with a '.'.");
+    }
+    for (const std::string& part : splitPath(path)) {
+        if (part.empty()) {
+            return invalid(Reason::kFieldPathInvalid,
+                           "FieldPath field names may not be empty strings.");
+        }
+        if (part[0] == '$') {
+            return invalid(Reason::kFieldPathInvalid,
+                           "FieldPath field names may not start with '$'. Consider using "
+                           "$getField or $setField.");
+        }
+    }
+    return Status::ok();
+}
+
+StatusOr<ExprPtr> parseVariable(std::string_view text, const ExprScope& scope) {
+    std::vector<std::string> parts = splitPath(text);
+    const std::string name = parts[0];
+    parts.erase(parts.begin());
+    if (!parts.empty()) {
+        FRESHET_RETURN_IF_ERROR(checkFieldPath(text.substr(name.size() + 1)));
+    }
+    const int slot = scope.find(name);
+    if (slot >= 0) {
+        return ExprPtr(std::make_shared<VariablePath>(slot, std::move(parts)));
+    }
+    SystemVariable variable;
+    if (name == "ROOT" || name == "CURRENT") {
+        variable = SystemVariable::kRoot;
+    } else if (name == "REMOVE") {
+        variable = SystemVariable::kRemove;
+    } else if (name == "NOW") {
+        variable = SystemVariable::kNow;
+    } else {
+        return invalid(Reason::kUndefinedVariable, "Use of undefined variable: " + name);
+    }
+    return ExprPtr(std::make_shared<SystemVariablePath>(variable, std::move(parts)));
+}
+
+StatusOr<ExprPtr> parseString(const Element& element, const ExprScope& scope) {
+    const std::string_view text = element.stringValue();
+    if (!text.starts_with('$')) {
+        return makeLiteral(Value(element));
+    }
+    if (text.starts_with("$$")) {
+        return parseVariable(text.substr(2), scope);
+    }
+    FRESHET_RETURN_IF_ERROR(checkFieldPath(text.substr(1)));
+    return makeFieldPath(text.substr(1));
+}
+
+StatusOr<ExprPtr> parseArray(Document array, ExprScope* scope) {
+    auto result = std::make_shared<ArrayExpression>();
+    for (const Element& member : array) {
+        FRESHET_ASSIGN_OR_RETURN(ExprPtr expression, parseExpression(member, scope));
+        result->add(std::move(expression));
+    }
+    return ExprPtr(std::move(result));
+}
+
+}  // namespace
+
+Value ExprContext::fail(Reason reason, std::string text) {
+    if (error.isOk()) {
+        error = invalid(reason, std::move(text));
+    }
+    return {};
+}
+
+void ExprContext::setVariable(size_t slot, Value value) {
+    if (variables.size() <= slot) {
+        variables.resize(slot + 1);
+    }
+    variables[slot] = std::move(value);
+}
+
+int ExprScope::find(std::string_view name) const {
+    const auto at = std::find(names_.rbegin(), names_.rend(), name);
+    return at == names_.rend() ? -1 : static_cast<int>(names_.rend() - at) - 1;
+}
+
+size_t ExprScope::push(std::string name) {
+    names_.push_back(std::move(name));
+    return names_.size() - 1;
+}
+
+void ExprScope::pop(size_t count) {
+    names_.resize(names_.size() - count);
+}
+
+StatusOr<ExprPtr> parseExpression(const Element& element, ExprScope* scope) {
+    switch (element.type()) {
+        case Type::kString:
+            return parseString(element, *scope);
+        case Type::kObject:
+            return parseObjectExpression(element.document(), scope);
+        case Type::kArray:
+            return parseArray(element.document(), scope);
+        default:
+            return makeLiteral(Value(element));
+    }
+}
+
+StatusOr<ExprPtr> parseExpression(const Element& element) {
+    ExprScope scope;
+    return parseExpression(element, &scope);
+}
+
+StatusOr<ExprPtr> parseObjectExpression(Document object, ExprScope* scope) {
+    if (!object.isEmpty() && object.begin()->name().starts_with('$')) {
+        if (object.fieldCount() != 1) {
+            return invalid(Reason::kExpressionNotSingleField,
+                           "an object representing an expression must have exactly one field: " +
+                               bson::toShellText(object));
+        }
+        return parseOperator(*object.begin(), scope);
+    }
+    auto result = std::make_shared<ObjectExpression>();
+    for (const Element& field : object) {
+        FRESHET_RETURN_IF_ERROR(checkFieldPath(field.name()));
+        if (field.name().find('.') != std::string_view::npos) {
+            return invalid(Reason::kFieldPathInvalid,
+                           "FieldPath field names may not contain '.'. Consider using $getField "
+                           "or $setField.");
+        }
+        FRESHET_ASSIGN_OR_RETURN(ExprPtr expression, parseExpression(field, scope));
+        result->add(std::string(field.name()), std::move(expression));
+    }
+    return ExprPtr(std::move(result));
+}
+
+ExprPtr makeLiteral(Value value) {
+    return std::make_shared<Literal>(std::move(value));
+}
+
+ExprPtr makeFieldPath(std::string_view dotted) {
+    return std::make_shared<FieldPath>(dotted);
+}
+
+StatusOr<Value> evaluateOnce(const Expression& expression, Document document) {
+    ExprContext context;
+    context.root = document;
+    context.nowMillis = platform::wallMillis();
+    Value value = expression.evaluate(context);
+    if (context.failed()) {
+        return std::move(context.error);
+    }
+    return value;
+}
+
+Value followPath(const Value& start, const std::vector<std::string>& parts, size_t from) {
+    Value at = start;
+    for (size_t i = from; i < parts.size(); ++i) {
+        if (at.element().isArray()) {
+            bson::Builder builder;
+            for (const Element& member : at.element().document()) {
+                if (!member.isObject()) {
+                    continue;
+                }
+                const Value found = followPath(at.part(member), parts, i);
+                if (!found.isMissing()) {
+                    builder.pushElement(found.element());
+                }
+            }
+            return Value::ofArray(builder.finish());
+        }
+        if (!at.element().isObject()) {
+            return {};
+        }
+        at = at.part(at.element().document().find(parts[i]));
+    }
+    return at;
+}
+
+std::vector<std::string> splitPath(std::string_view dotted) {
+    std::vector<std::string> parts;
+    for (;;) {
+        const size_t dot = dotted.find('.');
+        parts.emplace_back(dotted.substr(0, dot));
+        if (dot == std::string_view::npos) {
+            return parts;
+        }
+        dotted.remove_prefix(dot + 1);
+    }
+}
+
+}  // namespace freshet::query

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Operators on objects.
+#include "freshet/bson/json.h"
+#include "freshet/query/aggregate/operators.h"
+
+#include <utility>
+#include <vector>
+
+namespace freshet::query {
+namespace {
+
+using bson::Document;
+using bson::Element;
+
+Value objectToArray(ExprContext& context, Arguments arguments) {
+    if (arguments[0].isNullish()) {
+        return Value::null();
+    }
+    if (!arguments[0].element().isObject()) {
+        return context.fail(
+            Reason::kTypeMismatch,
+            "$objectToArray requires a document input, found: " + typeText(arguments[0]));
+    }
+    bson::Builder builder;
+    for (const Element& field : arguments[0].element().document()) {
+        bson::Builder pair = builder.object(builder.nextIndex());
+        pair.add("k", field.name());
+        pair.addAs("v", field);
+    }
+    return Value::ofArray(builder.finish());
+}
+
+/// Key and value of one member of $arrayToObject's input; false when it is neither [k, v] nor
+/// {k: ..., v: ...}.
+bool pairOf(const Element& member, Element* key, Element* value) {
+    if (!(member.isArray() || member.isObject()) || member.document().fieldCount() != 2) {
+        return false;
+    }
+    const Document pair = member.document();
+    *key = pair.find(member.isArray() ? "0" : "k");
+    *value = pair.find(member.isArray() ? "1" : "v");
+    return key->isString() && !value->isMissing();
+}
+
+Value arrayToObject(ExprContext& context, Arguments arguments) {
+    if (arguments[0].isNullish()) {
+        return Value::null();
+    }
+    if (!arguments[0].element().isArray()) {
+        return context.fail(
+            Reason::kTypeMismatch,
+            "$arrayToObject requires an array input, found: " + typeText(arguments[0]));
+    }
+    std::vector<std::pair<std::string_view, Element>> fields;
+    for (const Element& member : arguments[0].element().document()) {
+        Element key;
+        Element value;
+        if (!pairOf(member, &key, &value)) {
+            return context.fail(Reason::kTypeMismatch,
+                                "$arrayToObject requires an array of key-value pairs, where the "
+                                "key must be of type string. Found: " +
+                                    bson::toShellText(member));
+        }
+        bool placed = false;
+        for (auto& [name, known] : fields) {
+            if (name == key.stringValue()) {
+                known = value;
+                placed = true;
+            }
+        }
+        if (!placed) {
+            fields.emplace_back(key.stringValue(), value);
+        }
+    }
+    bson::Builder builder;
+    for (const auto& [name, value] : fields) {
+        builder.addAs(name, value);
+    }
+    return Value::ofDocument(builder.finish());
+}
+
+constexpr FunctionSpec kObjects[] = {
+    {"$mergeObjects", 0, kAnyNumber, mergeObjects},
+    {"$objectToArray", 1, 1, objectToArray},
+    {"$arrayToObject", 1, 1, arrayToObject},
+};
+
+}  // namespace
+
+/// Later objects' fields replace earlier ones' in their place.
+Value mergeObjects(ExprContext& context, Arguments arguments) {
+    std::vector<Element> inputs;
+    if (arguments.size() == 1 && arguments[0].element().isArray()) {
+        for (const Element& member : arguments[0].element().document()) {
+            inputs.push_back(member);
+        }
+    } else {
+        for (const Value& argument : arguments) {
+            inputs.push_back(argument.element());
+        }
+    }
+    std::vector<Element> fields;
+    for (const Element& input : inputs) {
+        if (Value(input).isNullish()) {
+            continue;
+        }
+        if (!input.isObject()) {
+            return context.fail(Reason::kTypeMismatch,
+                                "$mergeObjects requires object inputs, but input " +
+                                    bson::toShellText(input) + " is of type " +
+                                    std::string(bson::typeName(input.type())));
+        }
+        for (const Element& field : input.document()) {
+            bool placed = false;
+            for (Element& known : fields) {
+                if (known.name() == field.name()) {
+                    known = field;
+                    placed = true;
+                }
+            }
+            if (!placed) {
+                fields.push_back(field);
+            }
+        }
+    }
+    bson::Builder builder;
+    for (const Element& field : fields) {
+        builder.add(field);
+    }
+    return Value::ofDocument(builder.finish());
+}
+
+std::span<const FunctionSpec> objectFunctions() {
+    return kObjects;
+}
+
+}  // namespace freshet::query

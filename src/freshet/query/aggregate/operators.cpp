@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Finds an operator by name and parses its arguments.
+#include "freshet/query/aggregate/operators.h"
+
+#include "freshet/bson/json.h"
+#include "freshet/platform/clock.h"
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/inlined_vector.h>
+
+namespace freshet::query {
+namespace {
+
+using bson::Element;
+
+using Call = Value (*)(ExprContext& context, Arguments arguments);
+
+class FunctionExpression final : public Expression {
+public:
+    FunctionExpression(Call call, std::vector<ExprPtr> arguments)
+        : call_(call), arguments_(std::move(arguments)) {}
+    Value evaluate(ExprContext& context) const override {
+        absl::InlinedVector<Value, 3> values;
+        values.reserve(arguments_.size());
+        for (const ExprPtr& argument : arguments_) {
+            values.push_back(argument == nullptr ? Value() : argument->evaluate(context));
+        }
+        return context.failed() ? Value() : call_(context, Arguments(values.data(), values.size()));
+    }
+
+private:
+    Call call_;
+    std::vector<ExprPtr> arguments_;
+};
+
+/// The call, or its value where all arguments are known already.
+StatusOr<ExprPtr> makeCall(Call call, std::vector<ExprPtr> arguments) {
+    bool constant = true;
+    for (const ExprPtr& argument : arguments) {
+        constant &= argument == nullptr || argument->isConstant();
+    }
+    ExprPtr expression = std::make_shared<FunctionExpression>(call, std::move(arguments));
+    if (!constant) {
+        return expression;
+    }
+    FRESHET_ASSIGN_OR_RETURN(Value value, evaluateOnce(*expression, bson::Document()));
+    return makeLiteral(std::move(value));
+}
+
+Status arityError(const FunctionSpec& spec, size_t passed) {
+    const std::string name(spec.name);
+    const std::string count = std::to_string(passed);
+    if (spec.argumentsMin == spec.argumentsMax) {
+        return invalid(Reason::kExpressionArity,
+                       "Expression " + name + " takes exactly " +
+                           std::to_string(spec.argumentsMin) + " arguments. " + count +
+                           " were passed in.");
+    }
+    return invalid(Reason::kExpressionArity,
+                   "Expression " + name + " takes at least " + std::to_string(spec.argumentsMin) +
+                       " arguments, and at most " + std::to_string(spec.argumentsMax) + ", but " +
+                       count + " were passed in.");
+}
+
+StatusOr<ExprPtr> parseCall(const FunctionSpec& spec, const Element& operand, ExprScope* scope) {
+    std::vector<ExprPtr> arguments;
+    if (operand.isArray()) {
+        for (const Element& member : operand.document()) {
+            FRESHET_ASSIGN_OR_RETURN(ExprPtr argument, parseExpression(member, scope));
+            arguments.push_back(std::move(argument));
+        }
+    } else {
+        FRESHET_ASSIGN_OR_RETURN(ExprPtr argument, parseExpression(operand, scope));
+        arguments.push_back(std::move(argument));
+    }
+    const auto count = static_cast<int>(arguments.size());
+    if (count < spec.argumentsMin || count > spec.argumentsMax) {
+        return arityError(spec, arguments.size());
+    }
+    return makeCall(spec.call, std::move(arguments));
+}
+
+StatusOr<ExprPtr> parseNamedCall(const NamedFunctionSpec& spec,
+                                 const Element& operand,
+                                 ExprScope* scope) {
+    const std::string name(spec.name);
+    if (!operand.isObject()) {
+        return invalid(Reason::kFailedToParse,
+                       name + " only supports an object as an argument, found " +
+                           std::string(bson::typeName(operand.type())));
+    }
+    std::vector<ExprPtr> arguments(spec.names.size());
+    for (const Element& field : operand.document()) {
+        size_t at = 0;
+        while (at < spec.names.size() && spec.names[at] != field.name()) {
+            ++at;
+        }
+        if (at == spec.names.size()) {
+            return invalid(Reason::kFailedToParse,
+                           name + " found an unknown argument: " + std::string(field.name()));
+        }
+        FRESHET_ASSIGN_OR_RETURN(arguments[at], parseExpression(field, scope));
+    }
+    for (size_t i = 0; i < spec.required; ++i) {
+        if (arguments[i] == nullptr) {
+            return invalid(Reason::kFailedToParse,
+                           name + " requires a '" + std::string(spec.names[i]) + "' argument");
+        }
+    }
+    return makeCall(spec.call, std::move(arguments));
+}
+
+/// Every operator by name, built once.
+struct Registry {
+    absl::flat_hash_map<std::string_view, const FunctionSpec*> functions;
+    absl::flat_hash_map<std::string_view, const NamedFunctionSpec*> named;
+    absl::flat_hash_map<std::string_view, const ParsedSpec*> parsed;
+
+    Registry() {
+        for (const auto& table : {arithmeticFunctions(),
+                                  comparisonFunctions(),
+                                  stringFunctions(),
+                                  arrayFunctions(),
+                                  objectFunctions(),
+                                  conversionFunctions(),
+                                  dateFunctions(),
+                                  accumulatorFunctions()}) {
+            for (const FunctionSpec& spec : table) {
+                functions[spec.name] = &spec;
+            }
+        }
+        for (const auto& table : {namedStringFunctions(), namedDateFunctions()}) {
+            for (const NamedFunctionSpec& spec : table) {
+                named[spec.name] = &spec;
+            }
+        }
+        for (const ParsedSpec& spec : controlOperators()) {
+            parsed[spec.name] = &spec;
+        }
+    }
+};
+
+const Registry& registry() {
+    static const Registry instance;
+    return instance;
+}
+
+}  // namespace
+
+StatusOr<ExprPtr> parseOperator(const Element& operand, ExprScope* scope) {
+    const std::string_view name = operand.name();
+    if (const auto at = registry().functions.find(name); at != registry().functions.end()) {
+        return parseCall(*at->second, operand, scope);
+    }
+    if (const auto at = registry().parsed.find(name); at != registry().parsed.end()) {
+        return at->second->parse(operand, scope);
+    }
+    // Dates may be asked for by a bare expression too, which the plain table serves.
+    if (const auto at = registry().named.find(name); at != registry().named.end()) {
+        return parseNamedCall(*at->second, operand, scope);
+    }
+    return invalid(Reason::kUnknownExpression,
+                   "Unrecognized expression '" + std::string(name) + "'");
+}
+
+std::string typeText(const Value& value) {
+    return std::string(bson::typeName(value.type()));
+}
+
+bool integerArgument(ExprContext& context,
+                     const Value& value,
+                     const std::string& errorText,
+                     int64_t* out) {
+    if (!value.element().isNumber() || !value.element().toExactInt64(out) || *out > INT32_MAX ||
+        *out < INT32_MIN) {
+        context.fail(Reason::kBadValue, errorText + bson::toShellText(value.element()));
+        return false;
+    }
+    return true;
+}
+
+}  // namespace freshet::query

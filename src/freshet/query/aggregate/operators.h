@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The operators of expressions. Those that take their arguments evaluated are plain functions in
+/// tables, one table per kind of value; those that evaluate arguments themselves ($cond, $map ...)
+/// have a parser.
+#pragma once
+
+#include "freshet/query/aggregate/expression.h"
+
+#include <span>
+
+namespace freshet::query {
+
+using Arguments = std::span<const Value>;
+
+inline constexpr int kAnyNumber = 1 << 20;
+
+struct FunctionSpec {
+    std::string_view name;
+    int argumentsMin;
+    int argumentsMax;
+    Value (*call)(ExprContext& context, Arguments arguments);
+};
+
+/// Operators with named arguments ({$trim: {input: ..., chars: ...}}): called with them in the
+/// order of `names`, absent ones missing. The first `required` must be there.
+struct NamedFunctionSpec {
+    std::string_view name;
+    std::vector<std::string_view> names;
+    size_t required;
+    Value (*call)(ExprContext& context, Arguments arguments);
+};
+
+struct ParsedSpec {
+    std::string_view name;
+    StatusOr<ExprPtr> (*parse)(const bson::Element& operand, ExprScope* scope);
+};
+
+std::span<const FunctionSpec> arithmeticFunctions();
+std::span<const FunctionSpec> comparisonFunctions();
+std::span<const FunctionSpec> stringFunctions();
+std::span<const FunctionSpec> arrayFunctions();
+std::span<const FunctionSpec> objectFunctions();
+std::span<const FunctionSpec> conversionFunctions();
+std::span<const FunctionSpec> dateFunctions();
+std::span<const FunctionSpec> accumulatorFunctions();
+std::span<const NamedFunctionSpec> namedStringFunctions();
+std::span<const NamedFunctionSpec> namedDateFunctions();
+std::span<const ParsedSpec> controlOperators();
+
+/// `{$name: operand}`; kUnknownExpression when there is no such operator.
+StatusOr<ExprPtr> parseOperator(const bson::Element& operand, ExprScope* scope);
+
+/// $mergeObjects, which is an accumulator too.
+Value mergeObjects(ExprContext& context, Arguments arguments);
+
+std::string typeText(const Value& value);
+/// An integral number in int range; fails the context with the text otherwise.
+bool integerArgument(ExprContext& context,
+                     const Value& value,
+                     const std::string& errorText,
+                     int64_t* out);
+
+}  // namespace freshet::query
