@@ -27,6 +27,7 @@ using testing::ExploreOptions;
 using testing::ExploreResult;
 using testing::Model;
 using testing::Uninterrupted;
+using testing::waitUntil;
 
 ExploreResult exploreMutant(EpochMutant mutant,
                             const ExploreOptions& options,
@@ -220,6 +221,58 @@ INSTANTIATE_TEST_SUITE_P(EpochExplore,
                                            EpochMutant::kNoEnterFence,
                                            EpochMutant::kNoAdvanceFence,
                                            EpochMutant::kLeaveRelaxed));
+
+/// The writer enters a second slice right after the first: whoever sees the second one's epoch must
+/// know what the first one unlinked, or a reader that enters later may still find it. Five steps in
+/// a row are needed to tell, so waitUntil() leads the way to the place.
+void reenteringModel(Model& model) {
+    struct State : Reclaiming {
+        bool retired = false;
+        bool advancedOnce = false;
+        bool advancedTwice = false;
+        bool writerDone = false;
+    };
+    auto state = std::make_shared<State>();
+    model.name(&state->head, "head");
+    model.thread([state] {
+        state->joinQuietly();
+        waitUntil([state] { return state->advancedTwice; });
+        Slice slice(state->domain);
+        Node* node = state->head.load(kAcquire);
+        waitUntil([state] { return state->writerDone; });
+        if (node != nullptr) {
+            node->value.load(kRelaxed);
+        }
+    });
+    model.thread([state] {
+        state->joinQuietly();
+        {
+            Slice slice(state->domain);
+            slice.participant().retire(state->head.exchange(nullptr, kAcqRel));
+            state->retired = true;
+            waitUntil([state] { return state->advancedOnce; });
+        }
+        { Slice again(state->domain); }
+        state->domain.tryAdvance();
+        state->writerDone = true;
+    });
+    model.thread([state] {
+        state->joinQuietly();
+        waitUntil([state] { return state->retired; });
+        state->domain.tryAdvance();
+        state->advancedOnce = true;
+        state->domain.tryAdvance();
+        state->advancedTwice = true;
+    });
+}
+
+TEST(EpochExplore, ASecondSliceCarriesWhatTheFirstUnlinked) {
+    ExploreOptions options{.preemptions = 1, .staleLoads = 1};
+    auto result = explore(options, reenteringModel);
+    EXPECT_TRUE(result.passed() && result.complete) << result.report;
+    auto mutant = exploreMutant(EpochMutant::kEnterEpochRelaxed, options, reenteringModel);
+    EXPECT_FALSE(mutant.passed()) << mutant.report;
+}
 
 /// A thread ends with objects retired: the others free them, once and not before time.
 TEST(EpochExplore, ADeadThreadsRetiredObjectsAreFreedByOthers) {

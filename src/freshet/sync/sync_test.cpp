@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+/// WaitToken, Task and LocalExecutor.
+#include "freshet/platform/clock.h"
+#include "freshet/platform/thread.h"
+#include "freshet/sync/local_executor.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace freshet::sync {
+namespace {
+
+struct CountingWaiter : Waiter {
+    Atomic<int> woken{0};
+    CountingWaiter() {
+        wake = [](Waiter* self) {
+            static_cast<CountingWaiter*>(self)->woken.fetch_add(1, kRelaxed);
+        };
+    }
+};
+
+TEST(WaitToken, WakesTheArmedWaiterOnceHoweverOftenItIsCompleted) {
+    WaitToken token = WaitToken::create();
+    WaitToken copy = token;
+    CountingWaiter waiter;
+    ASSERT_TRUE(token.arm(&waiter));
+    EXPECT_FALSE(copy.isDone());
+    copy.complete();
+    copy.complete();
+    EXPECT_EQ(waiter.woken.load(kRelaxed), 1);
+    EXPECT_TRUE(token.isDone());
+}
+
+TEST(WaitToken, ArmingACompleteTokenSaysSoAndNeverWakes) {
+    WaitToken token = WaitToken::completed();
+    CountingWaiter waiter;
+    EXPECT_FALSE(token.arm(&waiter));
+    token.complete();
+    EXPECT_EQ(waiter.woken.load(kRelaxed), 0);
+    EXPECT_FALSE(WaitToken().isSet());
+}
+
+TEST(WaitToken, AThreadBlocksUntilAnotherCompletes) {
+    for (int round = 0; round < 200; ++round) {
+        WaitToken token = WaitToken::create();
+        int data = 0;
+        platform::Thread completer("completer", [&data, token] {
+            data = 7;
+            token.complete();
+        });
+        blockOn(token);
+        EXPECT_EQ(data, 7);
+    }
+}
+
+Task<int> twice(int x) {
+    co_return x * 2;
+}
+
+Task<int> sumOfTwice(int count) {
+    int sum = 0;
+    for (int i = 0; i < count; ++i) {
+        sum += co_await twice(i);
+    }
+    co_return sum;
+}
+
+TEST(Task, YieldsItsValueToItsAwaiter) {
+    LocalExecutor executor;
+    EXPECT_EQ(executor.run(sumOfTwice(4)), 12);
+}
+
+TEST(Task, ALongChainDoesNotGrowTheStack) {
+    LocalExecutor executor;
+    EXPECT_EQ(executor.run(sumOfTwice(30'000)), 30'000 * 29'999);
+}
+
+Task<void> note(std::vector<std::string>* seen, std::string text, WaitToken token) {
+    co_await wait(token);
+    seen->push_back(text);
+}
+
+TEST(LocalExecutor, WaitingForACompleteTokenLetsOthersRunFirst) {
+    LocalExecutor executor;
+    std::vector<std::string> seen;
+    auto all = [](LocalExecutor* on, std::vector<std::string>* seen) -> Task<void> {
+        spawn(*on, note(seen, "spawned", WaitToken::completed()));
+        co_await wait(WaitToken::completed());
+        seen->push_back("first");
+        co_await wait(WaitToken::completed());
+        seen->push_back("second");
+    };
+    executor.run(all(&executor, &seen));
+    EXPECT_EQ(seen, (std::vector<std::string>{"first", "spawned", "second"}));
+}
+
+TEST(LocalExecutor, TimersFireInTheOrderOfTheirTimesAndNotEarly) {
+    LocalExecutor executor;
+    std::vector<std::string> seen;
+    auto all = [](LocalExecutor* on, std::vector<std::string>* seen) -> Task<void> {
+        WaitToken late = on->after(20);
+        spawn(*on, note(seen, "early", on->after(1)));
+        co_await note(seen, "late", late);
+    };
+    uint64_t start = platform::monotonicNanos();
+    executor.run(all(&executor, &seen));
+    EXPECT_GE(platform::monotonicNanos() - start, 20'000'000u);
+    EXPECT_EQ(seen, (std::vector<std::string>{"early", "late"}));
+}
+
+TEST(LocalExecutor, ACoroutineGoesOnOnItsOwnThreadWhoeverCompletes) {
+    LocalExecutor executor;
+    EXPECT_EQ(Executor::current(), nullptr);
+    auto waiting = [](LocalExecutor* on, WaitToken token) -> Task<bool> {
+        co_await wait(token);
+        co_return Executor::current() == on;
+    };
+    for (int round = 0; round < 100; ++round) {
+        WaitToken token = WaitToken::create();
+        platform::Thread completer("completer", [token] { token.complete(); });
+        EXPECT_TRUE(executor.run(waiting(&executor, token)));
+    }
+    EXPECT_EQ(Executor::current(), nullptr);
+}
+
+struct Posted : WorkItem {
+    std::vector<int>* seen = nullptr;
+    int number = 0;
+};
+
+TEST(LocalExecutor, KeepsTheOrderOfEachPoster) {
+    LocalExecutor executor;
+    constexpr int kPosters = 3;
+    constexpr int kItems = 200;
+    std::vector<int> seen;
+    std::vector<Posted> items(kPosters * kItems);
+    std::vector<platform::Thread> posters;
+    WaitToken done = WaitToken::create();
+    Atomic<int> left{kPosters};
+    for (int p = 0; p < kPosters; ++p) {
+        posters.emplace_back("poster", [&, p] {
+            for (int i = 0; i < kItems; ++i) {
+                Posted& item = items[static_cast<size_t>(p * kItems + i)];
+                item.seen = &seen;
+                item.number = p * kItems + i;
+                item.run = [](WorkItem* self) {
+                    auto* posted = static_cast<Posted*>(self);
+                    posted->seen->push_back(posted->number);
+                };
+                executor.post(&item);
+            }
+            if (left.fetch_sub(1, kAcqRel) == 1) {
+                done.complete();
+            }
+        });
+    }
+    auto waiting = [](WaitToken token) -> Task<void> { co_await wait(token); };
+    executor.run(waiting(done));
+    std::vector<int> last(kPosters, -1);
+    for (int number : seen) {
+        int& before = last[static_cast<size_t>(number / kItems)];
+        EXPECT_GT(number, before);
+        before = number;
+    }
+    EXPECT_EQ(seen.size(), items.size());
+}
+
+}  // namespace
+}  // namespace freshet::sync
