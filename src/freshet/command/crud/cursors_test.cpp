@@ -20,8 +20,10 @@ protected:
     static int64_t idOf(const bson::OwnedDocument& reply) {
         return reply.view().findPath("cursor.id").toInt64();
     }
+    /// -1 when there is no such batch.
     static int sizeOf(const bson::OwnedDocument& reply, const char* batch) {
-        return reply.view().findPath(std::string("cursor.") + batch).document().fieldCount();
+        const bson::Element found = reply.view().findPath(std::string("cursor.") + batch);
+        return found.isArray() ? found.document().fieldCount() : -1;
     }
     bson::OwnedDocument getMore(int64_t id, const char* more = "", const char* collection = "c") {
         return run(R"({"getMore": {"$numberLong": ")" + std::to_string(id) +
