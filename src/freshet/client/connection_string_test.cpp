@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/client/client.h"
+
+#include <gtest/gtest.h>
+
+namespace freshet::client {
+
+namespace {
+
+ConnectionString parsed(std::string_view text) {
+    StatusOr<ConnectionString> result = ConnectionString::parse(text);
+    EXPECT_TRUE(result.isOk()) << text << ": " << result.status().toString();
+    return result.isOk() ? *result : ConnectionString();
+}
+
+std::string summary(std::string_view text) {
+    ConnectionString where = parsed(text);
+    return where.host + " " + std::to_string(where.port) + " " + where.database;
+}
+
+}  // namespace
+
+TEST(ConnectionString, TakesTheFormsOfShells) {
+    EXPECT_EQ(summary("mongodb://h"), "h 27017 test");
+    EXPECT_EQ(summary("mongodb://h:1234"), "h 1234 test");
+    EXPECT_EQ(summary("mongodb://h:1234/"), "h 1234 test");
+    EXPECT_EQ(summary("mongodb://h/shop"), "h 27017 shop");
+    EXPECT_EQ(summary("mongodb://h:1234/shop?w=1"), "h 1234 shop");
+    EXPECT_EQ(summary("mongodb://h/?w=1"), "h 27017 test");
+    EXPECT_EQ(summary("mongodb://h?w=1"), "h 27017 test");
+    EXPECT_EQ(summary("mongodb://[::1]:5/x"), "::1 5 x");
+    EXPECT_EQ(summary("mongodb://[::1]"), "::1 27017 test");
+    EXPECT_EQ(summary("localhost"), "localhost 27017 test");
+    EXPECT_EQ(summary("10.0.0.1"), "10.0.0.1 27017 test");
+    EXPECT_EQ(summary("h:1234/shop"), "h 1234 shop");
+    EXPECT_EQ(summary("h/shop"), "h 27017 shop");
+    EXPECT_EQ(summary("shop"), "127.0.0.1 27017 shop");
+    EXPECT_EQ(summary("mongodb://h/a%20b"), "h 27017 a b");
+}
+
+TEST(ConnectionString, TakesOptions) {
+    ConnectionString where =
+        parsed("mongodb://h/?connectTimeoutMS=250&appName=my%20app&retryWrites=true&tls=false&x");
+    EXPECT_EQ(where.connectTimeoutMs, 250u);
+    EXPECT_EQ(where.appName, "my app");
+}
+
+TEST(ConnectionString, RefusesWhatItCannotDo) {
+    for (const char* text : {"",
+                             "mongodb://",
+                             "mongodb://:1",
+                             "mongodb://h:0",
+                             "mongodb://h:65536",
+                             "mongodb://h:port",
+                             "mongodb://h:12x",
+                             "mongodb://a,b",
+                             "mongodb://[::1]x",
+                             "mongodb://user:pw@h",
+                             "mongodb+srv://h",
+                             "mongodb://h/?tls=true",
+                             "mongodb://h/?ssl=true",
+                             "mongodb://h/?connectTimeoutMS=soon",
+                             "mongodb://h/%4",
+                             "mongodb://h/%zz"}) {
+        StatusOr<ConnectionString> result = ConnectionString::parse(text);
+        EXPECT_FALSE(result.isOk()) << text;
+        if (!result.isOk()) {
+            EXPECT_EQ(result.status().reason(), Reason::kFailedToParse) << text;
+        }
+    }
+}
+
+}  // namespace freshet::client

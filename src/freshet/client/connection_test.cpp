@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A connection against a server with made-up replies, over real sockets.
+#include "freshet/bson/json.h"
+#include "freshet/client/scripted_server.h"
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <vector>
+
+namespace freshet::client {
+
+namespace {
+
+std::string json(std::string_view text) {
+    return bson::fromJson(text)->bytes();
+}
+
+std::unique_ptr<Connection> connectTo(const ScriptedServer& server) {
+    StatusOr<std::unique_ptr<Connection>> opened = Connection::open(server.where());
+    EXPECT_TRUE(opened.isOk()) << opened.status().toString();
+    return opened.isOk() ? std::move(*opened) : nullptr;
+}
+
+/// What the server was asked, as relaxed JSON.
+class Requests {
+public:
+    void add(const wire::Request& request) {
+        std::lock_guard lock(mutex_);
+        texts_.push_back(bson::toJson(request.body));
+    }
+    std::vector<std::string> texts() {
+        std::lock_guard lock(mutex_);
+        return texts_;
+    }
+
+private:
+    std::mutex mutex_;
+    std::vector<std::string> texts_;
+};
+
+const std::string kPing = bson::Builder().add("ping", 1).finish();
+
+}  // namespace
+
+TEST(Connection, SaysHelloAndRunsCommands) {
+    Requests requests;
+    ScriptedServer server([&](const wire::Request& request) {
+        requests.add(request);
+        return json(R"({"ok": 1, "n": 5})");
+    });
+    std::unique_ptr<Connection> connection = connectTo(server);
+    ASSERT_NE(connection, nullptr);
+    EXPECT_EQ(connection->hello().find("maxWireVersion").toInt64(), 21);
+    for (int i = 0; i < 3; ++i) {
+        StatusOr<bson::OwnedDocument> reply = connection->run("shop", bson::Document(kPing));
+        ASSERT_TRUE(reply.isOk()) << reply.status().toString();
+        EXPECT_EQ(reply->view().find("n").toInt64(), 5);
+    }
+    EXPECT_EQ(requests.texts(), std::vector<std::string>(3, R"({ "ping" : 1, "$db" : "shop" })"));
+}
+
+TEST(Connection, KeepsTheCommandsOwnDatabase) {
+    Requests requests;
+    ScriptedServer server([&](const wire::Request& request) {
+        requests.add(request);
+        return json(R"({"ok": 1})");
+    });
+    std::string command = json(R"({"ping": 1, "$db": "other"})");
+    ASSERT_TRUE(connectTo(server)->run("shop", bson::Document(command)).isOk());
+    EXPECT_EQ(requests.texts()[0], R"({ "ping" : 1, "$db" : "other" })");
+}
+
+TEST(Connection, AReplyWithOkZeroIsAReplyUnlessChecked) {
+    ScriptedServer server([&](const wire::Request&) {
+        return json(R"({"ok": 0, "errmsg": "no such command: 'x'", "code": 59})");
+    });
+    std::unique_ptr<Connection> connection = connectTo(server);
+    StatusOr<bson::OwnedDocument> reply = connection->run("shop", bson::Document(kPing));
+    ASSERT_TRUE(reply.isOk());
+    EXPECT_EQ(reply->view().find("code").toInt64(), 59);
+    Status checked = connection->runChecked("shop", bson::Document(kPing)).status();
+    EXPECT_EQ(checked.code(), Code::kInvalid);
+    EXPECT_EQ(checked.text(), "no such command: 'x'");
+}
+
+TEST(Connection, TellsWhenNobodyListens) {
+    ConnectionString where;
+    where.port = 1;
+    EXPECT_EQ(Connection::open(where).status().code(), Code::kUnavailable);
+}
+
+TEST(Connection, FailsWhenTheServerHangsUp) {
+    ScriptedServer server([](const wire::Request&) { return std::string(); });
+    std::unique_ptr<Connection> connection = connectTo(server);
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_FALSE(connection->run("shop", bson::Document(kPing)).isOk());
+    }
+}
+
+TEST(ForEach, FetchesAllBatches) {
+    Requests requests;
+    ScriptedServer server([&](const wire::Request& request) {
+        requests.add(request);
+        return request.body.has("find") ? json(R"({"ok": 1, "cursor": {"id": 77, "ns": "shop.a.b",
+                                                  "firstBatch": [{"n": 1}, {"n": 2}]}})")
+                                        : json(R"({"ok": 1, "cursor": {"id": 0, "ns": "shop.a.b",
+                                                  "nextBatch": [{"n": 3}]}})");
+    });
+    std::unique_ptr<Connection> connection = connectTo(server);
+    std::vector<int64_t> seen;
+    std::string find = json(R"({"find": "a.b"})");
+    Status status = forEach(*connection, "shop", bson::Document(find), [&](bson::Document each) {
+        seen.push_back(each.find("n").toInt64());
+        return true;
+    });
+    ASSERT_TRUE(status.isOk()) << status.toString();
+    EXPECT_EQ(seen, (std::vector<int64_t>{1, 2, 3}));
+    EXPECT_EQ(requests.texts()[1], R"({ "getMore" : 77, "collection" : "a.b", "$db" : "shop" })");
+}
+
+TEST(ForEach, KillsTheCursorWhenStopped) {
+    Requests requests;
+    ScriptedServer server([&](const wire::Request& request) {
+        requests.add(request);
+        return json(R"({"ok": 1, "cursor": {"id": 77, "ns": "shop.c",
+                                            "firstBatch": [{"n": 1}, {"n": 2}]}})");
+    });
+    std::unique_ptr<Connection> connection = connectTo(server);
+    int calls = 0;
+    std::string find = json(R"({"find": "c"})");
+    ASSERT_TRUE(forEach(*connection, "shop", bson::Document(find), [&](bson::Document) {
+                    ++calls;
+                    return false;
+                }).isOk());
+    EXPECT_EQ(calls, 1);
+    ASSERT_EQ(requests.texts().size(), 2u);
+    EXPECT_EQ(requests.texts()[1],
+              R"({ "killCursors" : "c", "cursors" : [ 77 ], "$db" : "shop" })");
+}
+
+TEST(ForEach, RefusesRepliesWithoutACursor) {
+    ScriptedServer server([](const wire::Request&) { return json(R"({"ok": 1, "cursor": 5})"); });
+    std::unique_ptr<Connection> connection = connectTo(server);
+    Status status =
+        forEach(*connection, "shop", bson::Document(kPing), [](bson::Document) { return true; });
+    EXPECT_EQ(status.code(), Code::kInvalid);
+}
+
+}  // namespace freshet::client
