@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/platform/clock.h"
+#include "freshet/platform/file.h"
+#include "freshet/platform/thread.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace freshet::platform {
+namespace {
+
+class PosixFiles : public ::testing::Test {
+protected:
+    void SetUp() override {
+        directory_ = std::filesystem::temp_directory_path() /
+                     ("freshet_platform_" + std::to_string(processId()));
+        ASSERT_TRUE(files_.makeDirectory(path("a/b")).isOk());
+    }
+    void TearDown() override { std::filesystem::remove_all(directory_); }
+
+    std::string path(const std::string& name) const { return directory_ / name; }
+
+    FileSystem& files_ = FileSystem::posix();
+    std::filesystem::path directory_;
+};
+
+TEST_F(PosixFiles, WhatIsWrittenIsRead) {
+    auto file = std::move(*files_.open(path("f"), OpenMode::kCreateNew));
+    ASSERT_TRUE(file->pwrite("hello", 3).isOk());
+    EXPECT_EQ(*file->size(), 8u);
+    char out[16] = {};
+    EXPECT_EQ(*file->pread(out, sizeof(out), 2), 6u);
+    EXPECT_EQ(std::string_view(out, 6), std::string_view("\0hello", 6));
+    EXPECT_EQ(*file->pread(out, sizeof(out), 8), 0u);
+    ASSERT_TRUE(file->truncate(4).isOk());
+    EXPECT_EQ(*file->size(), 4u);
+    EXPECT_TRUE(file->sync().isOk());
+    file->forget(0, 4);
+}
+
+TEST_F(PosixFiles, OpenModesMeanWhatTheySay) {
+    EXPECT_EQ(files_.open(path("f"), OpenMode::kRead).status().code(), Code::kNotFound);
+    EXPECT_EQ(files_.open(path("f"), OpenMode::kWrite).status().code(), Code::kNotFound);
+    EXPECT_EQ(files_.open(path("none/f"), OpenMode::kCreate).status().code(), Code::kNotFound);
+    ASSERT_TRUE(files_.open(path("f"), OpenMode::kCreate).isOk());
+    auto again = files_.open(path("f"), OpenMode::kCreateNew);
+    EXPECT_EQ(again.status().code(), Code::kExists);
+    EXPECT_NE(again.status().text().find(path("f")), std::string::npos);
+    auto reader = std::move(*files_.open(path("f"), OpenMode::kRead));
+    EXPECT_EQ(reader->pwrite("x", 0).code(), Code::kIo);
+}
+
+TEST_F(PosixFiles, DirectoriesListRenameAndRemove) {
+    ASSERT_TRUE(files_.makeDirectory(path("a/b")).isOk());
+    ASSERT_TRUE(files_.open(path("a/z"), OpenMode::kCreate).isOk());
+    ASSERT_TRUE(files_.rename(path("a/z"), path("a/aa")).isOk());
+    EXPECT_TRUE(files_.syncDirectory(path("a")).isOk());
+    EXPECT_EQ(*files_.list(path("a")), (std::vector<std::string>{"aa", "b"}));
+    EXPECT_TRUE(files_.remove(path("a/aa")).isOk());
+    EXPECT_EQ(files_.remove(path("a/aa")).code(), Code::kNotFound);
+    EXPECT_EQ(files_.list(path("none")).status().code(), Code::kNotFound);
+    EXPECT_EQ(files_.syncDirectory(path("none")).code(), Code::kNotFound);
+}
+
+TEST_F(PosixFiles, ALockIsExclusiveAndNamesItsHolder) {
+    auto first = files_.lock(path("lock"));
+    ASSERT_TRUE(first.isOk());
+    auto second = files_.lock(path("lock"));
+    EXPECT_EQ(second.status().code(), Code::kUnavailable);
+    EXPECT_NE(second.status().text().find(std::to_string(processId())), std::string::npos);
+    first->reset();
+    EXPECT_TRUE(files_.lock(path("lock")).isOk());
+}
+
+TEST(Clock, MonotonicTimePassesWhileAThreadSleeps) {
+    uint64_t before = monotonicNanos();
+    sleepMillis(2);
+    EXPECT_GE(monotonicNanos() - before, 2'000'000u);
+    EXPECT_GT(wallMillis(), int64_t{1'600'000'000'000});
+}
+
+TEST(Threads, RunAndAreJoinedByTheirDestructor) {
+    bool ran = false;
+    {
+        Thread thread("a name of more than 15 characters", [&ran] { ran = true; });
+    }
+    EXPECT_TRUE(ran);
+    Thread moved("one", [] {});
+    moved = Thread("two", [&ran] { ran = false; });
+    moved.join();
+    EXPECT_FALSE(ran);
+    EXPECT_FALSE(moved.joinable());
+}
+
+TEST(Process, TheSystemTellsAboutUs) {
+    EXPECT_GE(coreCount(), 1u);
+    EXPECT_GT(processId(), 0);
+    EXPECT_FALSE(hostName().empty());
+    EXPECT_GT(residentBytes(), 0u);
+    EXPECT_NE(randomSeed(), randomSeed());
+}
+
+}  // namespace
+}  // namespace freshet::platform
