@@ -27,9 +27,10 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// A sort pattern: {a: 1, "b.c": -1}.
+/// A sort pattern: {a: 1, "b.c": -1}. Cheap to copy.
 class SortPattern {
 public:
+    /// kInvalid (kSortSpecInvalid) for directions other than 1 and -1.
     static StatusOr<SortPattern> compile(bson::Document spec);
     struct Field {
         std::string path;
@@ -41,7 +42,9 @@ public:
     std::string keyOf(bson::Document document) const;
 
 private:
+    struct Paths;  // the fields' paths, split once
     std::vector<Field> fields_;
+    std::shared_ptr<const Paths> paths_;
 };
 
 /// One stage of a pipeline run. Documents are pushed through; blocking stages give theirs at the
