@@ -73,10 +73,7 @@ Status ChangeLock::acquire(sync::WaitToken* token) {
         held_ = true;
         return Status::ok();
     }
-    if (!freed_.isSet()) {
-        freed_ = sync::WaitToken::create();
-    }
-    *token = freed_;
+    *token = waiting_.emplace_back(sync::WaitToken::create());
     return Status::wouldBlock();
 }
 
@@ -84,10 +81,10 @@ void ChangeLock::release() {
     std::lock_guard lock(mutex_);
     dcheck(held_);
     held_ = false;
-    if (freed_.isSet()) {
-        freed_.complete();
-        freed_ = {};
+    for (const sync::WaitToken& token : waiting_) {
+        token.complete();
     }
+    waiting_.clear();
 }
 
 CatalogCore::CatalogCore(engine::Store& s)

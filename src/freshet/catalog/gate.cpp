@@ -7,6 +7,8 @@
 #include "freshet/sync/atomic.h"
 #include "freshet/sync/mutex.h"
 
+#include <vector>
+
 namespace freshet::catalog {
 
 namespace {
@@ -29,15 +31,15 @@ struct Gate::Impl {
     alignas(sync::kLineBytes) sync::Atomic<uint64_t> word{0};
 
     sync::Mutex mutex;
-    sync::WaitToken opened;   // guarded by mutex; set while closing; completed by open and retire
-    sync::WaitToken emptied;  // guarded by mutex; set while close() waits for writers
+    std::vector<sync::WaitToken> waiting;  // guarded by mutex; writers shut out, one token each
+    sync::WaitToken emptied;               // guarded by mutex; set while close() waits for writers
 
-    /// REQUIRES: mutex held.
+    /// REQUIRES: mutex held. Who has given up meanwhile does not hear of it, which is as well.
     void wakeWriters() {
-        if (opened.isSet()) {
-            opened.complete();
+        for (const sync::WaitToken& token : waiting) {
+            token.complete();
         }
-        opened = {};
+        waiting.clear();
         emptied = {};
     }
 };
@@ -62,7 +64,7 @@ Status Gate::enter(sync::WaitToken* token) {
         // Relaxed: flags change under the mutex only, which we hold.
         uint64_t now = impl_->word.load(sync::kRelaxed);
         if ((now & kClosing) != 0) {
-            *token = impl_->opened;
+            *token = impl_->waiting.emplace_back(sync::WaitToken::create());
             return Status::wouldBlock();
         }
         // It was opened (or retired) meanwhile: each further round is another definition change.
@@ -87,9 +89,6 @@ void Gate::leave() {
 
 Status Gate::close(sync::WaitToken* token) {
     std::lock_guard lock(impl_->mutex);
-    if (!impl_->opened.isSet()) {
-        impl_->opened = sync::WaitToken::create();
-    }
     impl_->emptied = sync::WaitToken::create();
     // [gate.close] fetch_or  shuts newcomers out and looks who is inside.
     //   ORDER  acquire: pairs with [gate.leave].

@@ -23,7 +23,7 @@ struct NameMap {
 };
 
 /// Held across suspensions by one definition change at a time. Whoever gives up waiting just stops
-/// asking: release() wakes all, so no wake-up is lost with an abandoned waiter.
+/// asking: release() wakes all, so that no wake-up is lost with an abandoned waiter.
 class ChangeLock {
 public:
     Status acquire(sync::WaitToken* token);
@@ -31,8 +31,8 @@ public:
 
 private:
     sync::Mutex mutex_;
-    bool held_ = false;      // guarded by mutex_
-    sync::WaitToken freed_;  // guarded by mutex_; set while held and waited for
+    bool held_ = false;                     // guarded by mutex_
+    std::vector<sync::WaitToken> waiting_;  // guarded by mutex_; one for each who asked in vain
 };
 
 class CatalogCore {
