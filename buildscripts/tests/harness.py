@@ -63,6 +63,7 @@ class Server:
         return [self.binary, '--dbpath', os.path.join(self.directory, 'db'), '--port', str(self.port)] + self.arguments
 
     def start(self, seconds=60):
+        os.makedirs(os.path.join(self.directory, 'db'), exist_ok=True)
         with open(self.log, 'ab') as log:
             self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         deadline = time.monotonic() + seconds
