@@ -23,7 +23,6 @@ enum class Mutant : uint8_t {
     kHelperSkipsClock,     // a late helper does not look at the clock before it completes
     kClaimBeforeComplete,  // a claimant leaves its timestamp to others to complete
     kRecycleBeforeStamps,  // an entry is reused before its stamps are final
-    kRelaxedStamp,         // final stamps are stored without release
     kRelaxedCommitting,    // ACTIVE -> COMMITTING is stored without release
 };
 

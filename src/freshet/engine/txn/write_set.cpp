@@ -15,8 +15,7 @@ void settle(TxnTable& table, uint64_t stamp, std::span<Version* const> versions,
     }
     for (Version* version : versions) {
         // [stamp.final] release: pairs with [stamp.read] and [stamp.again].
-        version->stamp.store(final,
-                             mutated(Mutant::kRelaxedStamp) ? sync::kRelaxed : sync::kRelease);
+        version->stamp.store(final, sync::kRelease);
     }
     if (!mutated(Mutant::kRecycleBeforeStamps)) {
         table.close(stamp);

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Model checks of the page tree: push against freeze and rebuild, carried chains against folding
+/// and trimming with old readers, splits against inserts and reads (INV-engine-1 to 5). Each seeded
+/// mistake must be found by one of the models.
+#include "freshet/engine/tree/tree_check.h"
+#include "freshet/engine/txn/write_set.h"
+#include "freshet/testing/sim/explorer.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace freshet::engine {
+namespace {
+
+using testing::check;
+using testing::explore;
+using testing::ExploreOptions;
+using testing::ExploreResult;
+using testing::Model;
+using testing::Uninterrupted;
+
+constexpr TxnLimits kTinyTable{.ringCells = 2, .entriesMax = 6, .entriesPerChunk = 8};
+
+/// Stands in for the epochs, whose own promises are checked in sync: what is retired is freed as
+/// soon as every slice that was open then has been left. Plain bookkeeping, since one model step
+/// never interrupts it; the word makes the edges that entering and leaving give in truth.
+class ModelEnv : public TreeEnv {
+public:
+    ModelEnv(TxnTable* table, const TreeLimits& limits) : TreeEnv(table, limits) {}
+    ~ModelEnv() override {
+        for (const Retired& object : retired_) {
+            object.free(object.object);
+        }
+    }
+
+    class Slice {
+    public:
+        /// `pinned`: a snapshot taken earlier; else one is taken now.
+        explicit Slice(ModelEnv* env, uint64_t pinned = 0) : env_(env), id_(++env->lastId_) {
+            Uninterrupted whole;
+            env_->edges_.fetch_add(1, sync::kAcqRel);
+            snapshot = pinned != 0 ? pinned : env_->txns.snapshot();
+            env_->open_.insert(id_);
+            env_->snapshots_.insert(snapshot);
+        }
+        ~Slice() {
+            Uninterrupted whole;
+            env_->snapshots_.erase(env_->snapshots_.find(snapshot));
+            env_->edges_.fetch_add(1, sync::kAcqRel);
+            env_->open_.erase(id_);
+            env_->freeUnreachable();
+        }
+        Slice(const Slice&) = delete;
+        Slice& operator=(const Slice&) = delete;
+        uint64_t snapshot = 0;
+
+    private:
+        ModelEnv* const env_;
+        const uint64_t id_;
+    };
+
+    /// A snapshot that outlives slices.
+    void pin(uint64_t ts) { snapshots_.insert(ts); }
+    void unpin(uint64_t ts) { snapshots_.erase(snapshots_.find(ts)); }
+
+    uint64_t minReadTs() override {
+        const uint64_t clock = txns.snapshot();
+        return snapshots_.empty() ? clock : std::min(clock, *snapshots_.begin());
+    }
+    void retire(void* object, void (*free)(void*), size_t) override {
+        for (const Retired& other : retired_) {
+            check(other.object != object, "nothing is retired twice");
+        }
+        retired_.push_back({object, free, open_});
+    }
+
+private:
+    struct Retired {
+        void* object;
+        void (*free)(void*);
+        std::set<uint64_t> seenBy;
+    };
+    void freeUnreachable() {
+        std::vector<Retired> kept;
+        std::vector<Retired> gone;
+        for (Retired& object : retired_) {
+            const bool seen = std::any_of(object.seenBy.begin(), object.seenBy.end(), [&](auto id) {
+                return open_.count(id) != 0;
+            });
+            (seen ? kept : gone).push_back(std::move(object));
+        }
+        retired_ = std::move(kept);
+        for (const Retired& object : gone) {
+            object.free(object.object);
+        }
+    }
+
+    uint64_t lastId_ = 0;
+    std::set<uint64_t> open_;
+    std::multiset<uint64_t> snapshots_;
+    std::vector<Retired> retired_;
+    sync::Atomic<uint64_t> edges_{0};
+};
+
+struct World {
+    explicit World(TreeLimits limits = {}) : env(&table, limits), tree(&env) {}
+
+    /// Writes without committing; the stamp names the transaction.
+    Version* write(ByteView key, ByteView value, uint64_t stamp, uint64_t readTs) {
+        const VersionOp op = value.empty() ? VersionOp::kDelete : VersionOp::kPut;
+        const WriteResult result =
+            tree.write({WriteKind::kPut, op, key, value, stamp, {readTs, stamp}});
+        return result.kind == WriteResult::Kind::kDone ? result.version : nullptr;
+    }
+    void finish(uint64_t stamp, Version* version, bool commit) {
+        uint64_t final = kStampAborted;
+        if (commit) {
+            table.setCommitting(stamp);
+            final = table.claim(stamp);
+        } else {
+            table.setAborted(stamp);
+        }
+        settle(table, stamp, std::span<Version* const>(&version, 1), final);
+    }
+    /// A whole transaction. An empty value deletes. False: a conflict.
+    bool put(ByteView key, ByteView value, bool commit = true) {
+        ModelEnv::Slice slice(&env);
+        const uint64_t stamp = *table.open();
+        Version* version = write(key, value, stamp, slice.snapshot);
+        if (version == nullptr) {
+            table.setAborted(stamp);
+            table.close(stamp);
+            return false;
+        }
+        Uninterrupted rest;
+        finish(stamp, version, commit);
+        return true;
+    }
+    std::string get(ByteView key, uint64_t snapshot = 0) {
+        ModelEnv::Slice slice(&env, snapshot);
+        const std::optional<ValueRef> value = tree.get(key, {slice.snapshot, 0});
+        return value ? std::string(value->bytes) : "none";
+    }
+    void rebuild(ByteView key) {
+        ModelEnv::Slice slice(&env);
+        tree.rebuildForTest(key);
+    }
+    std::string scan(Direction direction) {
+        ModelEnv::Slice slice(&env);
+        std::string keys;
+        const WalkFrom from{
+            direction == Direction::kForward ? Edge::kFirst : Edge::kLast, "", true};
+        tree.walk(direction,
+                  from,
+                  {.entries = 100},
+                  {slice.snapshot, 0},
+                  [&](ByteView key, const ValueRef&) { keys += key; });
+        return keys;
+    }
+    void expectSound() {
+        ModelEnv::Slice slice(&env);
+        const TreeShape shape = TreeCheck::run(tree);
+        check(shape.error.empty(), shape.error.c_str());
+    }
+
+    TxnTable table{kTinyTable};
+    ModelEnv env;
+    PageTree tree;
+};
+
+using Setup = std::function<void(Model&)>;
+
+ExploreResult run(Mutant mutant, const Setup& setup, ExploreOptions options = {.preemptions = 2}) {
+    activeMutant = mutant;
+    ExploreResult result = explore(options, setup);
+    activeMutant = Mutant::kNone;
+    return result;
+}
+
+void expectHolds(const Setup& setup, ExploreOptions options = {.preemptions = 2}) {
+    const ExploreResult result = run(Mutant::kNone, setup, options);
+    EXPECT_TRUE(result.passed()) << result.report;
+    EXPECT_TRUE(result.complete) << result.executions;
+    options.mode = ExploreOptions::Mode::kRandom;
+    options.executionsMax = 3000;
+    const ExploreResult random = run(Mutant::kNone, setup, options);
+    EXPECT_TRUE(random.passed()) << random.report << " seed " << random.seed;
+    std::cout << result.executions << " executions, the longest " << result.stepsLongest
+              << " steps\n";
+}
+
+void expectFound(Mutant mutant, const Setup& setup) {
+    const ExploreResult result = run(mutant, setup);
+    EXPECT_FALSE(result.passed()) << "survived " << result.executions << " executions";
+    std::cout << result.failure << " after " << result.executions << " executions\n";
+}
+
+/// One thread writes `key` while another rebuilds its leaf and a third reads. The delta has "b".
+Setup pushAgainstRebuild(const std::string& key) {
+    return [key](Model& model) {
+        auto world = std::make_shared<World>();
+        world->put("b", "old");
+        world->put("e", "base");
+        world->rebuild("");
+        world->put("b", "older");
+        model.thread([world, key] { check(world->put(key, "new"), "no conflict"); });
+        model.thread([world] { world->rebuild(""); });
+        model.thread([world, key] {
+            const std::string value = world->get(key);
+            check(value == "new" || value == (key == "b" ? "older" : "none"), "one of two states");
+        });
+        model.finally([world, key] {
+            check(world->get(key) == "new", "the write is there");
+            check(world->get("e") == "base", "its neighbour, too");
+            check(world->get("b") == (key == "b" ? "new" : "older"), "the other key, too");
+            world->expectSound();
+        });
+    };
+}
+
+TEST(PushAgainstRebuild, LosesNothing) {
+    for (const char* key : {"a", "b", "c"}) {
+        expectHolds(pushAgainstRebuild(key));
+    }
+}
+
+TEST(PushAgainstRebuild, EveryMissingMarkIsFound) {
+    expectFound(Mutant::kNoBucketMark, pushAgainstRebuild("a"));
+    expectFound(Mutant::kNoVersionMark, pushAgainstRebuild("b"));
+    expectFound(Mutant::kNoNextMark, pushAgainstRebuild("c"));
+}
+
+TEST(PushAgainstRebuild, RelaxedPublicationIsFound) {
+    expectFound(Mutant::kRelaxedPush, pushAgainstRebuild("a"));
+    expectFound(Mutant::kRelaxedPush, pushAgainstRebuild("b"));
+    expectFound(Mutant::kRelaxedInstall, pushAgainstRebuild("b"));
+}
+
+/// Two rebuilds and a writer at once: at most one replacement is installed, nothing is freed twice.
+TEST(Rebuild, CanBeDoneByTwoAtOnce) {
+    expectHolds([](Model& model) {
+        auto world = std::make_shared<World>();
+        world->put("a", "1");
+        world->put("b", "2", false);
+        world->put("c", "3");
+        model.thread([world] { world->rebuild(""); });
+        model.thread([world] { world->rebuild(""); });
+        model.thread([world] { world->put("b", "4"); });
+        model.finally([world] {
+            check(world->scan(Direction::kForward) == "abc", "all keys");
+            check(world->get("b") == "4", "the write is there");
+            world->expectSound();
+        });
+    });
+}
+
+/// An old reader holds a snapshot while its key is updated, trimmed and folded.
+Setup chainWithOldReader(unsigned trimDepth) {
+    return [trimDepth](Model& model) {
+        auto world = std::make_shared<World>(TreeLimits{.trimDepthMin = trimDepth});
+        world->put("k", "v0");
+        world->rebuild("");
+        world->put("k", "v1");
+        world->put("k", "v2");
+        const uint64_t old = world->table.snapshot();
+        world->env.pin(old);
+        world->put("k", "v3");
+        model.thread([world, old] {
+            check(world->get("k", old) == "v2", "the snapshot stands");
+            check(world->get("k", old) == "v2", "the snapshot still stands");
+        });
+        model.thread([world] {
+            world->rebuild("");
+            world->rebuild("");
+        });
+        model.thread([world] { world->put("k", "v4"); });
+        model.finally([world, old] {
+            check(world->get("k", old) == "v2", "to the end");
+            check(world->get("k") == "v4", "and the newest is there");
+            world->env.unpin(old);
+        });
+    };
+}
+
+TEST(Chains, KeepWhatAnOldReaderNeeds) {
+    expectHolds(chainWithOldReader(1));
+}
+
+TEST(Chains, FoldingOrTrimmingTooMuchIsFound) {
+    expectFound(Mutant::kFoldIgnoresReaders, chainWithOldReader(16));
+    expectFound(Mutant::kTrimTakesKeeper, chainWithOldReader(1));
+}
+
+/// A transaction is in flight over a committed version while the leaf is rebuilt: the chain is
+/// carried, and decided later.
+Setup carriedChain(bool commits) {
+    return [commits](Model& model) {
+        auto world = std::make_shared<World>();
+        world->put("k", "v0");
+        world->rebuild("");
+        world->put("k", "v1");
+        auto slice = std::make_shared<ModelEnv::Slice>(&world->env);
+        const uint64_t stamp = *world->table.open();
+        Version* mine = world->write("k", "mine", stamp, slice->snapshot);
+        slice.reset();
+        model.thread([world] {
+            world->rebuild("");
+            world->rebuild("");
+        });
+        model.thread([world, stamp, mine, commits] {
+            ModelEnv::Slice inside(&world->env);
+            world->finish(stamp, mine, commits);
+        });
+        model.thread([world, commits] {
+            const std::string value = world->get("k");
+            check(value == "v1" || (commits && value == "mine"), "one of two states");
+        });
+        model.finally([world, commits] {
+            check(world->get("k") == (commits ? "mine" : "v1"), "as it was decided");
+            world->rebuild("");
+            check(world->get("k") == (commits ? "mine" : "v1"), "and folded");
+        });
+    };
+}
+
+TEST(CarriedChains, AreDecidedOnce) {
+    expectHolds(carriedChain(true));
+    expectHolds(carriedChain(false));
+}
+
+TEST(CarriedChains, FoldingUnderThemIsFound) {
+    expectFound(Mutant::kFoldUnderCarried, carriedChain(true));
+}
+
+/// A reader stands on an aborted version in the old leaf while the chain below it is folded.
+Setup abortedAbove() {
+    return [](Model& model) {
+        auto world = std::make_shared<World>();
+        world->put("k", "v0");
+        world->rebuild("");
+        world->put("k", "v1");
+        world->put("k", "gone", false);
+        model.thread([world] { check(world->get("k") == "v1", "the committed one"); });
+        model.thread([world] { world->rebuild(""); });
+        model.thread([world] { world->put("k", "v2", false); });
+        model.finally([world] { check(world->get("k") == "v1", "the committed one"); });
+    };
+}
+
+TEST(AbortedVersions, DoNotHideWhatLiesBelow) {
+    expectHolds(abortedAbove());
+}
+
+TEST(AbortedVersions, TakingTheirLinksIsFound) {
+    expectFound(Mutant::kTakeAbortedLinks, abortedAbove());
+}
+
+/// Leaves of two or three keys. `deep`: the tree has an inner node already.
+Setup splitAgainstInsertAndRead(bool deep) {
+    return [deep](Model& model) {
+        auto world = std::make_shared<World>(TreeLimits{.leafBytesMax = 100, .innerBytesMax = 60});
+        world->put("b", "1");
+        world->put("f", "2");
+        if (deep) {
+            world->put("d", "3");
+            world->put("h", "4");
+            world->rebuild("");
+            check(!world->tree.root().word.load(sync::kAcquire)->isLeaf(), "it has split");
+            world->put("a", "5");
+        }
+        world->put("c", "6");
+        model.thread([world] { world->rebuild("a"); });
+        model.thread([world] { check(world->put("e", "7"), "no conflict"); });
+        model.thread([world] {
+            check(world->get("c") == "6", "present all the time");
+            check(world->get("f") == "2", "present all the time");
+        });
+        model.finally([world, deep] {
+            const std::string all = deep ? "abcdefh" : "bcef";
+            check(world->scan(Direction::kForward) == all, "all keys upward");
+            const std::string downward = world->scan(Direction::kBackward);
+            check(std::string(downward.rbegin(), downward.rend()) == all, "all keys downward");
+            world->expectSound();
+        });
+    };
+}
+
+TEST(Splits, LoseNothing) {
+    expectHolds(splitAgainstInsertAndRead(false));
+    expectHolds(splitAgainstInsertAndRead(true));
+}
+
+TEST(Splits, IgnoringTheFenceIsFound) {
+    expectFound(Mutant::kNoMoveRight, splitAgainstInsertAndRead(true));
+}
+
+/// Walkers in both directions while pages split under them.
+TEST(Walks, SeeOneStateDuringSplits) {
+    expectHolds([](Model& model) {
+        auto world = std::make_shared<World>(TreeLimits{.leafBytesMax = 100, .innerBytesMax = 60});
+        for (const char* key : {"b", "d", "f", "h"}) {
+            world->put(key, "1");
+        }
+        world->rebuild("");
+        world->put("a", "1");
+        world->put("c", "1");
+        model.thread([world] { world->rebuild("a"); });
+        model.thread([world] { check(world->scan(Direction::kBackward) == "hfdcba", "downward"); });
+        model.thread([world] { check(world->scan(Direction::kForward) == "abcdfh", "upward"); });
+        model.finally([world] { world->expectSound(); });
+    });
+}
+
+}  // namespace
+}  // namespace freshet::engine
