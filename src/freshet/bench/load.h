@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The load generator: many connections, each with one request in flight, over a few threads that
+/// sleep in epoll. It sends copies of one request in which only ids change, so that it costs far
+/// less than the server it measures.
+#pragma once
+
+#include "freshet/base/bytes.h"
+#include "freshet/base/status.h"
+#include "freshet/bench/histogram.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace freshet::bench {
+
+enum class Ids : uint8_t {
+    kNone,    // every request is the same
+    kRandom,  // below idRange
+    kUnique   // counting up from idBase, never the same twice
+};
+
+struct RequestTemplate {
+    std::string bytes;  // a whole message
+    size_t idAt = 0;    // where its int64 id is
+    Ids ids = Ids::kNone;
+    uint64_t idBase = 0;
+    uint64_t idRange = 0;
+    /// Judges a reply. Called for each whose length is not that of the last one found good.
+    std::function<Status(ByteView)> checkReply;
+};
+
+struct LoadPlan {
+    std::string host;
+    uint16_t port = 0;
+    unsigned clients = 1;
+    unsigned threads = 1;
+    uint64_t warmUpMillis = 0;
+    uint64_t millis = 0;
+    RequestTemplate request;
+    /// Called when the measured time begins.
+    std::function<void()> measuringBegins;
+};
+
+struct LoadResult {
+    Histogram latencies;  // of the measured time
+    double seconds = 0;   // measured
+    size_t replyBytes = 0;
+    uint64_t clientCpuMicros = 0;
+    uint64_t idsUsed = 0;  // kUnique: how many, warm-up included
+};
+
+StatusOr<LoadResult> runLoad(const LoadPlan& plan);
+
+}  // namespace freshet::bench

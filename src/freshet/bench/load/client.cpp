@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/bench/load/client.h"
+
+#include "freshet/platform/clock.h"
+#include "freshet/wire/frame.h"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace freshet::bench {
+namespace {
+
+Status systemError(const char* what) {
+    return Status(Code::kIo, std::string(what) + ": " + std::strerror(errno));
+}
+
+constexpr size_t kFirstReplyBytes = 16 * 1024;
+
+}  // namespace
+
+Client::Client(const RequestTemplate& request, Share share)
+    : request_(request),
+      share_(share),
+      out_(request.bytes),
+      in_(kFirstReplyBytes),
+      random_((share.index + 1) * 0x9e3779b97f4a7c15u) {}
+
+Client::~Client() {
+    if (descriptor_ >= 0) {
+        ::close(descriptor_);
+    }
+}
+
+Status Client::connect(const std::string& host, uint16_t port) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) {
+        return Status(Code::kUnavailable, "Cannot find host " + host);
+    }
+    descriptor_ = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const bool connected =
+        descriptor_ >= 0 && ::connect(descriptor_, found->ai_addr, found->ai_addrlen) == 0;
+    const int error = errno;
+    ::freeaddrinfo(found);
+    if (!connected) {
+        errno = error;
+        return errno == ECONNREFUSED ? Status(Code::kUnavailable, "Nobody listens there")
+                                     : systemError("connect");
+    }
+    const int one = 1;
+    ::setsockopt(descriptor_, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    return ::fcntl(descriptor_, F_SETFL, O_NONBLOCK) == 0 ? Status::ok() : systemError("fcntl");
+}
+
+Status Client::begin() {
+    prepareRequest(platform::monotonicNanos());
+    return writeSome();
+}
+
+void Client::prepareRequest(uint64_t now) {
+    if (request_.ids == Ids::kUnique) {
+        storeLe(out_.data() + request_.idAt,
+                request_.idBase + share_.index + requests_ * share_.of);
+    } else if (request_.ids == Ids::kRandom) {
+        random_ ^= random_ << 13;
+        random_ ^= random_ >> 7;
+        random_ ^= random_ << 17;
+        storeLe(out_.data() + request_.idAt, random_ % request_.idRange);
+    }
+    ++requests_;
+    startedAt_ = now;
+    sent_ = 0;
+    received_ = 0;
+}
+
+Status Client::writeSome() {
+    const ssize_t bytes =
+        ::send(descriptor_, out_.data() + sent_, out_.size() - sent_, MSG_NOSIGNAL);
+    if (bytes < 0) {
+        return errno == EAGAIN ? Status::ok() : systemError("send");
+    }
+    sent_ += static_cast<size_t>(bytes);
+    return Status::ok();
+}
+
+StatusOr<bool> Client::readSome() {
+    const ssize_t bytes = ::recv(descriptor_, in_.data() + received_, in_.size() - received_, 0);
+    if (bytes < 0) {
+        return errno == EAGAIN ? StatusOr<bool>(false) : systemError("recv");
+    }
+    if (bytes == 0) {
+        return Status(Code::kIo, "The server ended a connection");
+    }
+    received_ += static_cast<size_t>(bytes);
+    if (received_ < wire::kHeaderBytes) {
+        return false;
+    }
+    FRESHET_ASSIGN_OR_RETURN(wire::Header header, wire::parseHeader({in_.data(), received_}));
+    const auto length = static_cast<size_t>(header.messageBytes);
+    if (length > in_.size()) {
+        in_.resize(length);
+    }
+    if (received_ < length) {
+        return false;
+    }
+    if (received_ > length) {
+        return Status(Code::kIo, "The server sent more than one reply to a request");
+    }
+    if (length != goodReplyBytes_) {
+        FRESHET_RETURN_IF_ERROR(request_.checkReply({in_.data(), length}));
+        goodReplyBytes_ = length;
+    }
+    return true;
+}
+
+StatusOr<Client::Progress> Client::proceed() {
+    Progress out;
+    const bool wantedWrite = wantsWrite();
+    if (wantedWrite) {
+        FRESHET_RETURN_IF_ERROR(writeSome());
+    } else {
+        FRESHET_ASSIGN_OR_RETURN(out.replied, readSome());
+    }
+    if (out.replied) {
+        out.replyBytes = received_;
+        out.repliedAt = platform::monotonicNanos();
+        prepareRequest(out.repliedAt);
+        FRESHET_RETURN_IF_ERROR(writeSome());
+    }
+    out.wantsWriteChanged = wantsWrite() != wantedWrite;
+    return out;
+}
+
+}  // namespace freshet::bench

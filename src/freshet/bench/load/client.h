@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/// One connection of the load generator: sends a request, waits for the reply, sends the next.
+#pragma once
+
+#include "freshet/bench/load.h"
+#include "freshet/sync/atomic.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace freshet::bench {
+
+class Client {
+public:
+    /// Which of the unique ids are this client's: idBase + index + n * of.
+    struct Share {
+        uint64_t index = 0;
+        uint64_t of = 1;
+    };
+    struct Progress {
+        bool replied = false;
+        bool wantsWriteChanged = false;
+        uint64_t repliedAt = 0;
+        size_t replyBytes = 0;
+    };
+
+    Client(const RequestTemplate& request, Share share);
+    ~Client();
+    Client(const Client&) = delete;
+    Client& operator=(const Client&) = delete;
+
+    Status connect(const std::string& host, uint16_t port);
+    /// Sends the first request.
+    Status begin();
+    /// Reads and writes what is possible now; a whole reply starts the next request.
+    StatusOr<Progress> proceed();
+
+    int descriptor() const { return descriptor_; }
+    bool wantsWrite() const { return sent_ < out_.size(); }
+    uint64_t startedAt() const { return startedAt_; }
+    uint64_t requests() const { return requests_; }
+
+private:
+    void prepareRequest(uint64_t now);
+    Status writeSome();
+    /// True when the reply is whole.
+    StatusOr<bool> readSome();
+
+    const RequestTemplate& request_;
+    const Share share_;
+    int descriptor_ = -1;
+    std::string out_;
+    size_t sent_ = 0;
+    std::vector<char> in_;
+    size_t received_ = 0;
+    size_t goodReplyBytes_ = 0;
+    uint64_t startedAt_ = 0;
+    uint64_t requests_ = 0;
+    uint64_t random_;
+};
+
+}  // namespace freshet::bench

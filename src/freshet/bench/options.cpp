@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/bench/options.h"
+
+#include <charconv>
+#include <functional>
+#include <map>
+
+namespace freshet::bench {
+namespace {
+
+std::vector<std::string> splitAtCommas(const std::string& text) {
+    std::vector<std::string> out;
+    for (size_t at = 0; at <= text.size();) {
+        const size_t comma = std::min(text.find(',', at), text.size());
+        out.push_back(text.substr(at, comma - at));
+        at = comma + 1;
+    }
+    return out;
+}
+
+template <typename T>
+Status number(const std::string& text, uint64_t least, uint64_t most, T* out) {
+    uint64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || stop != end || value < least || value > most) {
+        return badValue("'" + text + "' is not a number from " + std::to_string(least) + " to " +
+                        std::to_string(most));
+    }
+    *out = static_cast<T>(value);
+    return Status::ok();
+}
+
+using Setter = std::function<Status(WireOptions*, const std::string&)>;
+
+/// Options with a value. Lists that are given again are appended to.
+const std::map<std::string, Setter>& setters() {
+    static const std::map<std::string, Setter> all = {
+        {"--op",
+         [](WireOptions* out, const std::string& value) {
+             for (const std::string& op : splitAtCommas(value)) {
+                 if (op != "get" && op != "put") {
+                     return badValue("'" + op + "' is neither get nor put");
+                 }
+                 out->ops.push_back(op);
+             }
+             return Status::ok();
+         }},
+        {"--clients",
+         [](WireOptions* out, const std::string& value) {
+             for (const std::string& count : splitAtCommas(value)) {
+                 FRESHET_RETURN_IF_ERROR(number(count, 1, 10'000, &out->clients.emplace_back()));
+             }
+             return Status::ok();
+         }},
+        {"--value-bytes",
+         [](WireOptions* out, const std::string& value) {
+             return number(value, 0, 16'000'000, &out->valueBytes);
+         }},
+        {"--seconds",
+         [](WireOptions* out, const std::string& value) {
+             return number(value, 1, 3'600, &out->seconds);
+         }},
+        {"--threads",
+         [](WireOptions* out, const std::string& value) {
+             return number(value, 1, 64, &out->threads);
+         }},
+        {"--records",
+         [](WireOptions* out, const std::string& value) {
+             return number(value, 1, 1'000'000'000, &out->records);
+         }},
+        {"--durability",
+         [](WireOptions* out, const std::string& value) {
+             out->durable = value == "durable";
+             return value == "durable" || value == "nosync"
+                        ? Status::ok()
+                        : badValue("'" + value + "' is neither durable nor nosync");
+         }},
+        {"--uri",
+         [](WireOptions* out, const std::string& value) {
+             out->uri = value;
+             return Status::ok();
+         }},
+        {"--pid",
+         [](WireOptions* out, const std::string& value) {
+             return number(value, 1, INT32_MAX, &out->pid);
+         }},
+        {"--data-dir",
+         [](WireOptions* out, const std::string& value) {
+             out->dataDir = value;
+             return Status::ok();
+         }},
+    };
+    return all;
+}
+
+}  // namespace
+
+StatusOr<WireOptions> parseWireOptions(const std::vector<std::string>& arguments) {
+    const WireOptions defaults;
+    WireOptions out;
+    out.ops.clear();
+    out.clients.clear();
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        const std::string& name = arguments[i];
+        if (name == "--with-echo") {
+            out.withEcho = true;
+        } else if (name == "--json") {
+            out.json = true;
+        } else if (auto setter = setters().find(name); setter == setters().end()) {
+            return badValue("unknown option '" + name + "'");
+        } else if (++i == arguments.size()) {
+            return badValue(name + " needs a value");
+        } else if (Status set = setter->second(&out, arguments[i]); !set.isOk()) {
+            return set.withContext(name);
+        }
+    }
+    out.ops = out.ops.empty() ? defaults.ops : out.ops;
+    out.clients = out.clients.empty() ? defaults.clients : out.clients;
+    return out;
+}
+
+std::string_view usageText() {
+    return R"(usage: freshet-bench wire [options]
+Closed-loop clients against a server over the wire protocol; one line a measurement.
+  --op get|put          find by _id, or insert; comma list or repeated (default both)
+  --clients N[,N...]    connections, each with one request in flight (default 1,8,64)
+  --value-bytes N       size of the value field (default 1024)
+  --seconds N           measured time of a row, after a warm-up of a quarter (default 5)
+  --durability D        of put: durable (default; w:1, j:true) or nosync (w:1, j:false)
+  --records N           documents that get chooses from (default 100000)
+  --with-echo           after each row, the same sizes against an echo on the same reactors
+  --threads N           threads of the load generator (default 2)
+  --uri URI             an existing server; default: starts the freshetd beside this program
+  --pid N               with --uri: the process whose processor time is taken
+  --data-dir DIR        where the own server's temporary data goes
+  --json                one JSON object a line
+)";
+}
+
+}  // namespace freshet::bench

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The command line of freshet-bench.
+#pragma once
+
+#include "freshet/base/status.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace freshet::bench {
+
+struct WireOptions {
+    std::vector<std::string> ops{"get", "put"};
+    std::vector<unsigned> clients{1, 8, 64};
+    size_t valueBytes = 1024;
+    unsigned seconds = 5;
+    unsigned threads = 2;  // of the load generator
+    uint64_t records = 100'000;
+    bool durable = true;  // of put
+    bool withEcho = false;
+    bool json = false;
+    std::string uri;      // empty: a server of our own
+    int64_t pid = 0;      // with uri: whose processor time to take
+    std::string dataDir;  // where our own server's data goes; empty: the system's temporary one
+};
+
+/// `arguments` after "wire". kInvalid with a text for the user.
+StatusOr<WireOptions> parseWireOptions(const std::vector<std::string>& arguments);
+
+std::string_view usageText();
+
+}  // namespace freshet::bench

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Child processes and what they cost. One thread.
+#pragma once
+
+#include "freshet/base/status.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace freshet::bench {
+
+/// A running program; ended with SIGTERM (after ten seconds SIGKILL) when this dies.
+class ChildProcess {
+public:
+    /// `arguments` starts with the program's path. Its output goes to `logPath`.
+    static StatusOr<ChildProcess> start(const std::vector<std::string>& arguments,
+                                        const std::string& logPath);
+    ChildProcess() = default;
+    ChildProcess(ChildProcess&& other) noexcept;
+    ChildProcess& operator=(ChildProcess&& other) noexcept;
+    ~ChildProcess() { stop(); }
+    void stop();
+    bool isRunning();
+    int64_t pid() const { return pid_; }
+
+private:
+    int64_t pid_ = 0;
+};
+
+/// User and system time of all the process's threads so far, from /proc. Steps of 10 ms.
+StatusOr<uint64_t> cpuMicrosOf(int64_t pid);
+/// A loopback port nobody listened on just now.
+StatusOr<uint16_t> freePort();
+/// The folder of the running program.
+std::string programFolder();
+
+}  // namespace freshet::bench
