@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What a single user of a Store sees: snapshots, conflicts, uniqueness, reopening.
 #include "freshet/engine/store_test_support.h"
+#include "freshet/sync/local_executor.h"
 
 namespace freshet::engine {
 namespace {
@@ -207,6 +208,100 @@ TEST_F(StoreTest, AFailedJournalCommitsNothing) {
     EXPECT_EQ(commitAndWait(txn).code(), Code::kUnavailable);
     txn.begin();
     EXPECT_EQ(valueOf(txn, *tree, "k"), "before");
+}
+
+/// Larger than all of the journal's slots together, so that the commit has to wait in its middle.
+TEST_F(StoreTest, ACommitThatHasBegunIsFinishedThoughItsTxnIsGone) {
+    const std::string large(16u << 20, 'x');
+    {
+        Txn txn(*store);
+        ASSERT_TRUE(txn.put(*tree, "k", large).isOk());
+        ASSERT_TRUE(txn.commit().isWouldBlock());
+    }
+    Txn reader(*store);
+    EXPECT_EQ(valueOf(reader, *tree, "k").size(), large.size());
+}
+
+TEST_F(StoreTest, ACommitThatHasBegunIsFinishedByItsReactor) {
+    sync::LocalExecutor executor;
+    // Parameters, not captures: the lambda is gone when its coroutine resumes.
+    auto client = [](Store* on, Tree* in, sync::LocalExecutor* runner) -> sync::Task<void> {
+        {
+            Txn txn(*on);
+            EXPECT_TRUE(txn.put(*in, "k", std::string(16u << 20, 'x')).isOk());
+            EXPECT_TRUE(txn.commit().isWouldBlock());
+        }
+        EXPECT_EQ(on->stats().commits, 0u);
+        while (on->stats().commits == 0) {
+            co_await sync::wait(runner->after(1));
+        }
+    };
+    executor.run(client(store.get(), tree.get(), &executor));
+    Txn reader(*store);
+    EXPECT_EQ(valueOf(reader, *tree, "k").size(), 16u << 20);
+}
+
+TEST_F(StoreTest, ACursorYieldsWhileItPassesManyDeletedKeys) {
+    Txn old(*store);  // keeps the deleted keys' chains
+    for (int round = 0; round < 2; ++round) {
+        Txn txn(*store);
+        for (int i = 0; i < 5000; ++i) {
+            const std::string key = "k" + std::to_string(100'000 + i);
+            ASSERT_TRUE((round == 0 ? txn.put(*tree, key, "v") : txn.erase(*tree, key)).isOk());
+        }
+        ASSERT_TRUE(commitAndWait(txn).isOk());
+    }
+    put(*store, *tree, "a", "first");
+    put(*store, *tree, "z", "last");
+    Txn txn(*store);
+    Cursor cursor(txn, tree);
+    for (bool up : {true, false}) {
+        ASSERT_TRUE((up ? cursor.first() : cursor.last()).isOk());
+        EXPECT_EQ(cursor.key(), up ? "a" : "z");
+        int yields = 0;
+        Status status = up ? cursor.next() : cursor.prev();
+        for (; status.isWouldBlock(); ++yields) {
+            ASSERT_TRUE(txn.token().isDone());
+            status = up ? cursor.next() : cursor.prev();
+        }
+        EXPECT_GE(yields, 3);
+        ASSERT_TRUE(cursor.valid());
+        EXPECT_EQ(cursor.key(), up ? "z" : "a");
+    }
+}
+
+TEST_F(StoreTest, ACursorSeesItsTxnsOwnWritesAsTheyCome) {
+    for (const char* key : {"a", "c", "e", "g"}) {
+        put(*store, *tree, key, key);
+    }
+    Txn txn(*store);
+    Cursor cursor(txn, tree);
+    ASSERT_TRUE(cursor.first().isOk());
+    ASSERT_TRUE(cursor.next().isOk());
+    EXPECT_EQ(cursor.key(), "c");
+    ASSERT_TRUE(txn.put(*tree, "d", "new").isOk());
+    ASSERT_TRUE(txn.erase(*tree, "e").isOk());
+    ASSERT_TRUE(txn.put(*tree, "b", "behind").isOk());
+    EXPECT_EQ(cursor.key(), "c");
+    ASSERT_TRUE(cursor.next().isOk());
+    EXPECT_EQ(cursor.key(), "d");
+    ASSERT_TRUE(cursor.next().isOk());
+    EXPECT_EQ(cursor.key(), "g");
+    ASSERT_TRUE(cursor.next().isOk());
+    EXPECT_FALSE(cursor.valid());
+}
+
+TEST_F(StoreTest, AnOutdatedDirectoryNameIsNoticed) {
+    put(*store, *tree, "k", "v");
+    tree.reset();
+    store.reset();
+    auto file = disk.open("/db/freshet.id", platform::OpenMode::kWrite);
+    ASSERT_TRUE(file.isOk());
+    ASSERT_TRUE((*file)->pwrite("X", 20).isOk());
+    StoreOptions options;
+    options.files = &disk;
+    options.directory = "/db";
+    EXPECT_EQ(Store::open(options).status().code(), Code::kCorruption);
 }
 
 }  // namespace

@@ -187,7 +187,7 @@ void expectHolds(const Setup& setup, ExploreOptions options = {.preemptions = 2}
     EXPECT_TRUE(result.passed()) << result.report;
     EXPECT_TRUE(result.complete) << result.executions;
     options.mode = ExploreOptions::Mode::kRandom;
-    options.executionsMax = 3000;
+    options.executionsMax = 1000;
     const ExploreResult random = run(Mutant::kNone, setup, options);
     EXPECT_TRUE(random.passed()) << random.report << " seed " << random.seed;
     std::cout << result.executions << " executions, the longest " << result.stepsLongest

@@ -75,22 +75,22 @@ TxnTable::TxnTable(const TxnLimits& limits)
       lapShift_(static_cast<unsigned>(std::countr_zero(limits.ringCells))),
       clock_(limits.ringCells),  // lap 1, so that an untouched cell (lap 0) is a lap behind
       ring_(new sync::Atomic<uint64_t>[limits.ringCells]),
-      chunks_(new sync::Atomic<EntryChunk*>[kChunks]) {
+      chunks_(new sync::Atomic<EntryChunk*>[chunkCount()]) {
     invariant(std::has_single_bit(limits.ringCells));
     invariant(std::has_single_bit(limits.entriesPerChunk));
-    invariant(limits.entriesMax < limits.entriesPerChunk * kChunks);
+    invariant(limits.entriesMax <= kEntryMask);
     for (uint32_t i = 0; i < limits.ringCells; ++i) {
         // [ring.init] relaxed: nobody else knows the table yet.
         ring_[i].store(0, kRelaxed);
     }
-    for (uint32_t i = 0; i < kChunks; ++i) {
+    for (uint32_t i = 0; i < chunkCount(); ++i) {
         // [chunk.init] relaxed: as [ring.init].
         chunks_[i].store(nullptr, kRelaxed);
     }
 }
 
 TxnTable::~TxnTable() {
-    for (uint32_t i = 0; i < kChunks; ++i) {
+    for (uint32_t i = 0; i < chunkCount(); ++i) {
         // [chunk.end] relaxed: nobody else uses the table.
         EntryChunk* chunk = chunks_[i].load(kRelaxed);
         if (chunk == nullptr) {

@@ -24,7 +24,7 @@ namespace freshet::engine {
 struct TxnLimits {
     uint32_t ringCells = 1024;       // a power of two
     uint32_t entriesMax = 65535;     // open writers
-    uint32_t entriesPerChunk = 256;  // a power of two; entriesMax + 1 <= 256 chunks of these
+    uint32_t entriesPerChunk = 256;  // a power of two
 };
 
 class TxnTable {
@@ -64,7 +64,7 @@ private:
     struct Entry;
     struct EntryChunk;
     struct WaitNode;
-    static constexpr uint32_t kChunks = 256;
+    uint32_t chunkCount() const { return limits_.entriesMax / limits_.entriesPerChunk + 1; }
 
     Entry& at(uint32_t index) const;
     uint32_t popFree();
