@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+/// find, count and aggregate as a client of the room sees them.
+#include "freshet/query/exec/row.h"
+#include "freshet/query/exec/test_support.h"
+
+#include <gtest/gtest.h>
+
+namespace freshet::query {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+std::unique_ptr<QueryCursor> cursorOver(TestCollection& collection, FindRequest request) {
+    auto cursor = makeFind(collection.store(), collection.get(), std::move(request));
+    EXPECT_TRUE(cursor.isOk()) << cursor.status().toString();
+    return std::move(cursor).value();
+}
+
+TEST(Find, FiltersSortsSkipsLimitsAndProjects) {
+    TestCollection c;
+    c.insertNumbers(10);
+    FindRequest request;
+    request.filter = doc(R"({"a": {"$gte": 2}})");
+    request.sort = doc(R"({"a": -1})");
+    request.projection = doc(R"({"_id": 0})");
+    request.skip = 1;
+    request.limit = 3;
+    auto found = c.find(std::move(request));
+    ASSERT_TRUE(found.isOk()) << found.status().toString();
+    EXPECT_EQ(asText(*found), (Texts{"{ a: 8 }", "{ a: 7 }", "{ a: 6 }"}));
+}
+
+TEST(Find, WithoutACollectionIsEmptyButChecked) {
+    TestCollection c;
+    FindRequest good;
+    good.sort = doc(R"({"a": 1})");
+    auto cursor = makeFind(c.store(), nullptr, good);
+    ASSERT_TRUE(cursor.isOk());
+    auto found = drained(**cursor);
+    ASSERT_TRUE(found.isOk());
+    EXPECT_TRUE(found->empty());
+    FindRequest bad;
+    bad.filter = doc(R"({"a": {"$nope": 1}})");
+    EXPECT_EQ(makeFind(c.store(), nullptr, bad).status().reason(), Reason::kBadValue);
+}
+
+TEST(Find, GoesOnWhereItStoppedWhateverHappenedBetween) {
+    TestCollection c;
+    c.addIndex(R"({"a": 1})");
+    c.insertNumbers(10);
+    for (const char* hint : {R"({"$natural": 1})", R"({"a": 1})"}) {
+        FindRequest request;
+        request.hint = doc(hint);
+        auto cursor = cursorOver(c, std::move(request));
+        Documents seen;
+        cursor->attach();
+        ASSERT_TRUE(nextBatch(*cursor, 4, &seen).isOk());
+        cursor->detach();
+        ASSERT_EQ(seen.size(), 4u);
+        ASSERT_TRUE(c.remove(R"({"a": {"$in": [3, 4]}})").isOk());  // where it stands, and the next
+        cursor->attach();
+        ASSERT_TRUE(nextBatch(*cursor, 100, &seen).isOk());
+        cursor->detach();
+        EXPECT_TRUE(cursor->isExhausted());
+        EXPECT_EQ(seen.size(), 9u);
+        ASSERT_TRUE(c.insert(R"({"_id": 3, "a": 3})").isOk());
+        ASSERT_TRUE(c.insert(R"({"_id": 4, "a": 4})").isOk());
+        ASSERT_TRUE(c.remove("{}").isOk());
+        c.insertNumbers(10);
+    }
+}
+
+TEST(Find, ReadsOneSnapshotWhileAttached) {
+    TestCollection c;
+    c.insertNumbers(5);
+    auto cursor = cursorOver(c, {});
+    Documents seen;
+    cursor->attach();
+    ASSERT_TRUE(nextBatch(*cursor, 2, &seen).isOk());
+    ASSERT_TRUE(c.remove("{}").isOk());
+    ASSERT_TRUE(nextBatch(*cursor, 10, &seen).isOk());
+    EXPECT_EQ(seen.size(), 5u);
+    cursor->detach();
+}
+
+TEST(Find, LetsOthersRun) {
+    TestCollection c;
+    c.insertNumbers(2 * kDocumentsPerTurn);
+    FindRequest request;
+    request.filter = doc(R"({"a": -1})");
+    auto cursor = cursorOver(c, std::move(request));
+    cursor->attach();
+    Batch batch(10, 1'000);
+    ASSERT_TRUE(cursor->next(&batch).isWouldBlock());
+    EXPECT_TRUE(cursor->token().isDone());
+    cursor->detach();
+}
+
+TEST(Find, EndsWhenWhatItReadsIsDropped) {
+    TestCollection c;
+    c.addIndex(R"({"a": 1})");
+    c.insertNumbers(10);
+    FindRequest byIndex;
+    byIndex.hint = doc(R"({"a": 1})");
+    auto overIndex = cursorOver(c, std::move(byIndex));
+    auto overAll = cursorOver(c, {});
+    Documents seen;
+    for (auto* cursor : {overIndex.get(), overAll.get()}) {
+        cursor->attach();
+        ASSERT_TRUE(nextBatch(*cursor, 2, &seen).isOk());
+        cursor->detach();
+    }
+    c.dropIndex("a_1");
+    overIndex->attach();
+    EXPECT_EQ(nextBatch(*overIndex, 2, &seen).reason(), Reason::kQueryPlanKilled);
+    overIndex->detach();
+    overAll->attach();
+    EXPECT_TRUE(nextBatch(*overAll, 2, &seen).isOk());
+    overAll->detach();
+    c.change(c.catalog().dropCollection("db", "c"));
+    overAll->attach();
+    EXPECT_EQ(nextBatch(*overAll, 2, &seen).reason(), Reason::kQueryPlanKilled);
+    overAll->detach();
+}
+
+/// The plan was made before the index met its first array, the snapshot taken after it.
+TEST(Find, SeesArraysThatCameBetweenPlanAndSnapshot) {
+    TestCollection c;
+    c.addIndex(R"({"a": 1})");
+    FindRequest request;
+    request.filter = doc(R"({"a": {"$gt": 5, "$lt": 10}})");
+    auto cursor = cursorOver(c, std::move(request));
+    ASSERT_TRUE(c.insert(R"({"_id": 1, "a": [1, 20]})").isOk());
+    auto found = drained(*cursor);
+    ASSERT_TRUE(found.isOk());
+    EXPECT_EQ(found->size(), 1u);
+}
+
+TEST(Batch, KeepsItsBoundsAndTheFirstAlwaysFits) {
+    bson::OwnedDocument document = doc(R"({"a": 1})");
+    Batch byBytes(100, 30);
+    EXPECT_TRUE(byBytes.add(document.view()));
+    EXPECT_TRUE(byBytes.add(document.view()) == false);
+    EXPECT_TRUE(byBytes.isFull());
+    Batch byCount(2, 1'000);
+    EXPECT_TRUE(byCount.add(document.view()));
+    EXPECT_TRUE(byCount.add(document.view()));
+    EXPECT_FALSE(byCount.add(document.view()));
+    std::string array = byCount.finishArray();
+    ASSERT_TRUE(bson::Document::parse(array).isOk());
+    EXPECT_EQ(bson::Document(array).fieldCount(), 2);
+    Batch tiny(100, 1);
+    EXPECT_TRUE(tiny.add(document.view()));
+    EXPECT_FALSE(tiny.isFull());
+}
+
+TEST(Batch, ADocumentThatDoesNotFitComesNext) {
+    TestCollection c;
+    c.insertNumbers(7);
+    auto cursor = cursorOver(c, {});
+    size_t total = 0;
+    for (int round = 0; round < 20 && !cursor->isExhausted(); ++round) {
+        cursor->attach();
+        Batch batch(100, 60);  // two documents and a bit
+        ASSERT_TRUE(cursor->next(&batch).isOk());
+        EXPECT_LE(batch.count(), 2u);
+        total += batch.count();
+        cursor->detach();
+    }
+    EXPECT_EQ(total, 7u);
+}
+
+TEST(Count, CountsWhatMatches) {
+    TestCollection c;
+    c.insertNumbers(300);
+    auto count = [&](std::string_view filter, int64_t skip = 0, int64_t limit = 0) {
+        FindRequest request;
+        request.filter = doc(filter);
+        request.skip = skip;
+        request.limit = limit;
+        auto op = CountOp::make(c.store(), c.get(), std::move(request));
+        EXPECT_TRUE(op.isOk());
+        EXPECT_TRUE(driven(**op).isOk());
+        return (*op)->count();
+    };
+    EXPECT_EQ(count("{}"), 300);
+    EXPECT_EQ(count(R"({"a": {"$lt": 5}})"), 5);
+    EXPECT_EQ(count("{}", 10), 290);
+    EXPECT_EQ(count("{}", 10, 20), 20);
+    EXPECT_EQ(count("{}", 290, 20), 10);
+}
+
+TEST(Aggregate, RunsStagesBehindTheScan) {
+    TestCollection c;
+    c.addIndex(R"({"a": 1})");
+    c.insertNumbers(20);
+    auto run = [&](std::string_view json, catalog::CollectionRef collection) {
+        bson::OwnedDocument holder = doc(json);
+        auto cursor =
+            makeAggregate(c.store(), std::move(collection), holder.view().find("p").document());
+        EXPECT_TRUE(cursor.isOk()) << cursor.status().toString();
+        auto found = drained(**cursor, 3);
+        EXPECT_TRUE(found.isOk()) << found.status().toString();
+        return asText(*found);
+    };
+    EXPECT_EQ(
+        run(R"({"p": [{"$match": {"a": {"$gte": 10}}}, {"$sort": {"a": -1}}, {"$limit": 2}]})",
+            c.get()),
+        (Texts{"{ _id: 19, a: 19 }", "{ _id: 18, a: 18 }"}));
+    EXPECT_EQ(run(R"({"p": [{"$match": {"a": {"$lt": 7}}},
+                            {"$group": {"_id": null, "n": {"$sum": "$a"}}}]})",
+                  c.get()),
+              Texts{"{ _id: null, n: 21 }"});
+    EXPECT_EQ(run(R"({"p": [{"$skip": 3}, {"$limit": 4}, {"$count": "n"}]})", c.get()),
+              Texts{"{ n: 4 }"});
+    EXPECT_EQ(run(R"({"p": [{"$group": {"_id": null, "n": {"$sum": 1}}}]})", nullptr), Texts{});
+}
+
+}  // namespace
+}  // namespace freshet::query
