@@ -80,7 +80,10 @@ uint64_t testSeed() {
 
 double Sampler::someDouble() {
     double value = oneOf(*this, kDoubles);
-    switch (below(6)) {
+    switch (below(7)) {
+        case 6:  // next to decimals that are no doubles
+            value = static_cast<double>(below(60)) / 10;
+            break;
         case 0:
             value = std::bit_cast<double>(random_());
             break;
@@ -139,8 +142,9 @@ Decimal128 Sampler::someDecimal() {
                 negative,
                 static_cast<unsigned __int128>(integer) * 1'000'000'000'000'000 + below(3),
                 -15);
-        case 3:  // 0.1 and the like: never a double
-            return makeDecimal(negative, below(1000), -static_cast<int>(below(25)));
+        case 3:  // 0.1 and the like: never a double, but next to one that someDouble gives
+            return below(2) == 0 ? makeDecimal(negative, below(60), -1)
+                                 : makeDecimal(negative, below(1000), -static_cast<int>(below(25)));
         case 4:
             return makeDecimal(negative, random_(), static_cast<int>(below(12288)) - 6176);
         case 5:  // about where doubles end
