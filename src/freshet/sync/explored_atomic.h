@@ -182,7 +182,7 @@ private:
     }
     uint64_t performUnobserved(ExploredOp& op) const {
         std::atomic_ref<uint64_t> word(newest_);
-        uint64_t old = word.load();
+        uint64_t old = word.load(std::memory_order_seq_cst);
         if (op.kind == Kind::kLoad) {
             return old;
         }
@@ -191,7 +191,10 @@ private:
             if (op.kind == Kind::kCompareExchange && old != op.expected) {
                 return old;
             }
-            if (word.compare_exchange_weak(old, next)) {
+            // [explored.perform] CAS. ORDER: whatever the caller asked for, seq_cst is enough.
+            //   LOST     somebody else changed the word: again from what it holds now.
+            //   PROGRESS lock-free.
+            if (word.compare_exchange_weak(old, next, std::memory_order_seq_cst)) {
                 op.exchanged = true;
                 return old;
             }

@@ -174,8 +174,8 @@ ExploreResult iriw(std::memory_order order) {
         };
         auto state = std::make_shared<State>();
         std::memory_order storeOrder = order == kSeqCst ? kSeqCst : kRelease;
-        model.thread([state, storeOrder] { state->x.store(1, storeOrder); });
-        model.thread([state, storeOrder] { state->y.store(1, storeOrder); });
+        model.thread([state, order = storeOrder] { state->x.store(1, order); });
+        model.thread([state, order = storeOrder] { state->y.store(1, order); });
         model.thread([state, order] {
             state->seen[0] = state->x.load(order);
             state->seen[1] = state->y.load(order);

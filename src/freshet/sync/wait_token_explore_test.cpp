@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Arming a token against completing it, and the end of its shared state.
+#include "freshet/sync/wait_token.h"
+#include "freshet/testing/sim/explorer.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+
+namespace freshet::sync {
+namespace {
+
+using testing::check;
+using testing::explore;
+using testing::Model;
+
+struct PlainWaiter : Waiter {
+    int woken = 0;
+    PlainWaiter() {
+        wake = [](Waiter* self) {
+            auto* waiter = static_cast<PlainWaiter*>(self);
+            notePlainWrite(&waiter->woken);
+            ++waiter->woken;
+        };
+    }
+};
+
+TEST(WaitTokenExplore, TheWaiterIsWokenOnceOrToldAtOnceAndSeesTheWork) {
+    auto result = explore({.preemptions = 4, .staleLoads = 2}, [](Model& model) {
+        struct State {
+            PlainWaiter waiter;
+            int work = 0;
+            bool armed = false;
+        };
+        auto state = std::make_shared<State>();
+        WaitToken token = WaitToken::create();
+        model.thread([state, mine = std::optional(token)]() mutable {
+            notePlainWrite(&state->waiter.woken);  // the waiter is made ready, then handed over
+            state->armed = mine->arm(&state->waiter);
+            if (!state->armed) {
+                notePlainRead(&state->work);
+                check(state->work == 1, "told at once: the work is visible");
+            }
+            mine.reset();
+        });
+        for (int i = 0; i < 2; ++i) {
+            model.thread([state, first = i == 0, mine = std::optional(token)]() mutable {
+                if (first) {
+                    notePlainWrite(&state->work);
+                    state->work = 1;
+                    mine->complete();
+                }
+                mine.reset();
+            });
+        }
+        model.finally(
+            [state] { check(state->waiter.woken == (state->armed ? 1 : 0), "woken iff armed"); });
+    });
+    EXPECT_TRUE(result.passed() && result.complete) << result.report;
+}
+
+}  // namespace
+}  // namespace freshet::sync
