@@ -177,7 +177,7 @@ public:
         for (const Element& member : array.element().document()) {
             context.setVariable(slot, array.part(member));
             const Value value = body->evaluate(context);
-            if (context.failed()) {
+            if (context.failed() || !context.allows(builder.size() + value.heldBytes())) {
                 return {};
             }
             if (!isFilter) {
@@ -244,6 +244,9 @@ public:
             context.setVariable(thisSlot, array.part(member));
             context.setVariable(valueSlot, value);
             value = body->evaluate(context);
+            if (!context.failed() && nestingOf(value.element()) > bson::kNestingMax) {
+                context.fail(Reason::kOverflow, "$reduce made a value that nests too deeply");
+            }
             if (context.failed()) {
                 return {};
             }

@@ -87,7 +87,7 @@ public:
         bson::Builder builder;
         for (const auto& [name, expression] : fields_) {
             const Value value = expression->evaluate(context);
-            if (!value.isMissing()) {
+            if (!value.isMissing() && context.allows(builder.size() + value.heldBytes())) {
                 builder.addAs(name, value.element());
             }
         }
@@ -112,7 +112,7 @@ public:
             const Value value = member->evaluate(context);
             if (value.isMissing()) {
                 builder.push(bson::Null{});
-            } else {
+            } else if (context.allows(builder.size() + value.heldBytes())) {
                 builder.pushElement(value.element());
             }
         }
@@ -198,6 +198,15 @@ Value ExprContext::fail(Reason reason, std::string text) {
         error = invalid(reason, std::move(text));
     }
     return {};
+}
+
+bool ExprContext::allows(size_t bytes) {
+    if (bytes > kValueBytesMax) {
+        fail(Reason::kExceededMemoryLimit,
+             "a value made by an expression exceeds " + std::to_string(kValueBytesMax) + " bytes");
+        return false;
+    }
+    return true;
 }
 
 void ExprContext::setVariable(size_t slot, Value value) {

@@ -16,6 +16,9 @@
 
 namespace freshet::query {
 
+/// What one value may take; beyond it an evaluation fails.
+inline constexpr size_t kValueBytesMax = 64u * 1024 * 1024;
+
 /// One evaluation, or many in a row; reset by setting root and error.
 struct ExprContext {
     bson::Document root;
@@ -26,6 +29,8 @@ struct ExprContext {
     /// Keeps the first error. Returns missing, for `return ctx.fail(...)`.
     Value fail(Reason reason, std::string text);
     bool failed() const { return !error.isOk(); }
+    /// Fails when a value of that many bytes is too large to be made.
+    bool allows(size_t bytes);
     void setVariable(size_t slot, Value value);
 };
 

@@ -21,11 +21,15 @@ public:
         : call_(call), arguments_(std::move(arguments)) {}
     Value evaluate(ExprContext& context) const override {
         absl::InlinedVector<Value, 3> values;
+        size_t bytes = 0;
         values.reserve(arguments_.size());
         for (const ExprPtr& argument : arguments_) {
             values.push_back(argument == nullptr ? Value() : argument->evaluate(context));
+            bytes += values.back().element().value().size();
         }
-        return context.failed() ? Value() : call_(context, Arguments(values.data(), values.size()));
+        // Most results are about as large as the arguments together.
+        const bool fits = context.allows(bytes) && !context.failed();
+        return !fits ? Value() : call_(context, Arguments(values.data(), values.size()));
     }
 
 private:

@@ -11,6 +11,9 @@ using bson::Element;
 using bson::OwnedDocument;
 
 constexpr size_t kStagesMax = 1000;
+// A stage nests its input at most twice as deep as its text is, so this keeps all that recurses
+// over documents far from the stack's end.
+constexpr int kTotalNestingMax = 4000;
 
 struct StageParser {
     std::string_view name;
@@ -35,6 +38,7 @@ constexpr StageParser kStages[] = {
 
 StatusOr<std::vector<Element>> stageSpecs(Document stages) {
     std::vector<Element> specs;
+    int nesting = 0;
     for (const Element& stage : stages) {
         if (!stage.isObject()) {
             return invalid(Reason::kTypeMismatch,
@@ -46,6 +50,10 @@ StatusOr<std::vector<Element>> stageSpecs(Document stages) {
                            "field.");
         }
         specs.push_back(*stage.document().begin());
+        nesting += nestingOf(specs.back());
+    }
+    if (nesting > kTotalNestingMax) {
+        return invalid(Reason::kOverflow, "The pipeline's stages nest too deeply");
     }
     if (specs.size() > kStagesMax) {
         return invalid(

@@ -397,6 +397,9 @@ Value replace(ExprContext& context, Arguments arguments) {
     std::string result;
     for (size_t at = text.find(find); at != text.npos && !find.empty(); at = text.find(find)) {
         result.append(text.substr(0, at)).append(arguments[2].element().stringValue());
+        if (!context.allows(result.size())) {
+            return {};
+        }
         text.remove_prefix(at + find.size());
         if (!all) {
             break;

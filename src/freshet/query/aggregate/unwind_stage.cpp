@@ -67,11 +67,16 @@ public:
             return Status::ok();
         }
         int64_t index = 0;
+        size_t bytes = 0;
         for (const Element& member : at.document()) {
             Builder builder;
             writeReplaced(document, path, 0, member, &builder);
-            const std::string bytes = builder.finish();
-            emit(Document(bytes), Value::of(index++), out);
+            const std::string one = builder.finish();
+            emit(Document(one), Value::of(index++), out);
+            bytes += one.size();
+            if (bytes > kStageBytesMax) {
+                return exceededMemory("$unwind");
+            }
         }
         return Status::ok();
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/query/aggregate/value.h"
 
+#include <algorithm>
+
 namespace freshet::query {
 
 using bson::Element;
@@ -57,6 +59,17 @@ Value Value::part(const Element& element) const {
     }
     result.owner_ = owner_;
     return result;
+}
+
+int nestingOf(const Element& element) {
+    if (!element.isObject() && !element.isArray()) {
+        return 0;
+    }
+    int deepest = 0;
+    for (const Element& child : element.document()) {
+        deepest = std::max(deepest, nestingOf(child));
+    }
+    return deepest + 1;
 }
 
 }  // namespace freshet::query

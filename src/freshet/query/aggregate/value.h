@@ -102,4 +102,7 @@ private:
     bool isSmall_ = false;
 };
 
+/// Levels of nesting in a value: 0 for scalars.
+int nestingOf(const bson::Element& element);
+
 }  // namespace freshet::query

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Runs a tree over a document, on its bytes.
 #include "freshet/bson/compare.h"
+#include "freshet/platform/clock.h"
+#include "freshet/query/aggregate/expression.h"
 #include "freshet/query/match/tree.h"
 
 #include <algorithm>
@@ -180,6 +182,17 @@ bool matchLeaf(const MatchNode& node, Document document, MatchRun* run) {
         });
 }
 
+bool matchExpression(const MatchNode& node, MatchRun* run) {
+    ExprContext context;
+    context.root = run->root;
+    context.nowMillis = platform::wallMillis();
+    const bool result = isTrue(node.extra->expression->evaluate(context));
+    if (context.failed() && run->error.isOk()) {
+        run->error = std::move(context.error);
+    }
+    return result;
+}
+
 bool unrecorded(const MatchNode& node, Document document, MatchRun* run) {
     const bool recording = std::exchange(run->recording, false);
     const bool result = matchDocument(node, document, run);
@@ -224,7 +237,7 @@ bool matchSingle(const MatchNode& node, const Element& element, MatchRun* run) {
         case MatchOp::kNot:
             return std::none_of(node.children.begin(), node.children.end(), holds);
         case MatchOp::kAlwaysFalse:
-        case MatchOp::kExpr:  // never parsed in a condition on values
+        case MatchOp::kExpr:  // refused in a condition on values
             return false;
         case MatchOp::kAlwaysTrue:
             return true;
@@ -255,6 +268,8 @@ bool matchDocument(const MatchNode& node, Document document, MatchRun* run) {
                     });
             }
             return matchLeaf(node, document, run);
+        case MatchOp::kExpr:
+            return matchExpression(node, run);
         case MatchOp::kAlwaysTrue:
             return true;
         case MatchOp::kAlwaysFalse:

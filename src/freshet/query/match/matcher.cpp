@@ -54,6 +54,7 @@ StatusOr<std::unique_ptr<Matcher>> compileValueMatcher(bson::Document condition)
     impl->onValues = isOperatorObject(own) && !isDocumentOperator(own.begin()->name());
     FRESHET_ASSIGN_OR_RETURN(impl->root,
                              impl->onValues ? parseValueCondition(own) : parseFilter(own));
+    FRESHET_RETURN_IF_ERROR(refuseExpr(*impl->root));
     return std::unique_ptr<Matcher>(new Matcher(std::move(impl)));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// From a filter to a tree: the level of whole documents ($and, $or, $nor, $expr, fields).
+#include "freshet/query/aggregate/expression.h"
 #include "freshet/query/match/tree.h"
 
 namespace freshet::query {
@@ -52,10 +53,21 @@ Status parseConstant(const Element& element, std::vector<NodePtr>* out) {
     return Status::ok();
 }
 
+Status parseExpr(const Element& element, std::vector<NodePtr>* out) {
+    std::shared_ptr<MatchNode::Extra> extra;
+    NodePtr node = makeNode(MatchOp::kExpr, "", &extra);
+    FRESHET_ASSIGN_OR_RETURN(extra->expression, parseExpression(element));
+    out->push_back(std::move(node));
+    return Status::ok();
+}
+
 Status parseTopOperator(const Element& element, std::vector<NodePtr>* out) {
     const std::string_view name = element.name();
     if (name == "$and" || name == "$or" || name == "$nor") {
         return parseLogical(element, out);
+    }
+    if (name == "$expr") {
+        return parseExpr(element, out);
     }
     if (name == "$comment") {
         return Status::ok();
@@ -129,6 +141,16 @@ NodePtr combine(MatchOp op, std::vector<NodePtr> children) {
     }
     node->op = op;
     return node;
+}
+
+Status refuseExpr(const MatchNode& node) {
+    if (node.op == MatchOp::kExpr) {
+        return badValue("$expr can only be applied to the top-level document");
+    }
+    for (const NodePtr& child : node.children) {
+        FRESHET_RETURN_IF_ERROR(refuseExpr(*child));
+    }
+    return Status::ok();
 }
 
 StatusOr<NodePtr> parseFilter(Document filter) {

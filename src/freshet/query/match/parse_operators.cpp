@@ -89,6 +89,7 @@ StatusOr<NodePtr> elemMatchNode(std::string_view path, const Element& operand) {
         makeNode(onValues ? MatchOp::kElemMatchValue : MatchOp::kElemMatchObject, path, nullptr);
     FRESHET_ASSIGN_OR_RETURN(NodePtr child,
                              onValues ? parseValueCondition(object) : parseFilter(object));
+    FRESHET_RETURN_IF_ERROR(refuseExpr(*child));
     node->children.push_back(std::move(child));
     return node;
 }

@@ -37,6 +37,8 @@ using NodePtr = std::unique_ptr<MatchNode>;
 
 /// The tree of a whole filter. `filter` must outlive it.
 StatusOr<NodePtr> parseFilter(bson::Document filter);
+/// kInvalid when the tree has a $expr, which speaks of whole documents only.
+Status refuseExpr(const MatchNode& node);
 /// The tree of {$gt: 5, ...} for single values.
 StatusOr<NodePtr> parseValueCondition(bson::Document condition);
 /// True when `object` is {$op: ...} and not a DBRef: a condition, not a value.

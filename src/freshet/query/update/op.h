@@ -63,8 +63,6 @@ bool isModifier(std::string_view name);
 std::string idText(bson::Document document);
 /// `a: 1`.
 std::string elementText(const bson::Element& element);
-/// Levels of nesting in a value: 0 for scalars.
-int nestingOf(const bson::Element& element);
 bool sameBytes(const bson::Element& a, const bson::Element& b);
 
 }  // namespace freshet::query

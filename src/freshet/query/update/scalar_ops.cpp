@@ -313,17 +313,6 @@ std::string elementText(const Element& element) {
     return std::string(element.name()) + ": " + bson::toShellText(element);
 }
 
-int nestingOf(const Element& element) {
-    if (!element.isObject() && !element.isArray()) {
-        return 0;
-    }
-    int deepest = 0;
-    for (const Element& child : element.document()) {
-        deepest = std::max(deepest, nestingOf(child));
-    }
-    return deepest + 1;
-}
-
 bool sameBytes(const Element& a, const Element& b) {
     return a.type() == b.type() && a.value() == b.value();
 }
