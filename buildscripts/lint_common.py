@@ -29,7 +29,7 @@ def room_of(path):
 
 
 def is_test(path):
-    return path.endswith(('_test.cpp', '_fuzz.cpp')) or '/testing/' in path or path.endswith('_test.h')
+    return (path.endswith(('_test.cpp', '_fuzz.cpp', '_test.h', 'test_support.h', '_for_test.h')) or '/testing/' in path)
 
 
 def finish(name, problems):

@@ -105,7 +105,8 @@ class PymongoTest(unittest.TestCase):
 
     def test_collections_and_indexes(self):
         self.db.create_collection('made')
-        self.refused(48, 'already exists', lambda: self.db.command('create', 'made', validator={'a': 1}))
+        self.assertEqual(self.db.command('create', 'made')['ok'], 1)
+        self.refused(115, 'validator', lambda: self.db.command('create', 'checked', validator={'a': 1}))
         self.c.insert_one({'a': 1, 'b': [1, 2]})
         self.assertEqual(self.c.create_index([('a', 1), ('b', -1)]), 'a_1_b_-1')
         self.c.create_index('u', unique=True, name='mine')
