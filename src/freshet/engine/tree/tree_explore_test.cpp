@@ -363,7 +363,7 @@ TEST(AbortedVersions, TakingTheirLinksIsFound) {
 /// Leaves of two or three keys. `deep`: the tree has an inner node already.
 Setup splitAgainstInsertAndRead(bool deep) {
     return [deep](Model& model) {
-        auto world = std::make_shared<World>(TreeLimits{.leafBytesMax = 100, .innerBytesMax = 60});
+        auto world = std::make_shared<World>(TreeLimits{.leafBytesMax = 60, .innerBytesMax = 60});
         world->put("b", "1");
         world->put("f", "2");
         if (deep) {
@@ -402,7 +402,7 @@ TEST(Splits, IgnoringTheFenceIsFound) {
 /// Walkers in both directions while pages split under them.
 TEST(Walks, SeeOneStateDuringSplits) {
     expectHolds([](Model& model) {
-        auto world = std::make_shared<World>(TreeLimits{.leafBytesMax = 100, .innerBytesMax = 60});
+        auto world = std::make_shared<World>(TreeLimits{.leafBytesMax = 60, .innerBytesMax = 60});
         for (const char* key : {"b", "d", "f", "h"}) {
             world->put(key, "1");
         }

@@ -149,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(All,
 /// first one's version for undecided.
 ExploreResult twoOwners(Mutant mutant) {
     activeMutant = mutant;
-    ExploreResult result = explore({.preemptions = 1, .staleLoads = 1}, [](Model& model) {
+    ExploreResult result = explore({.preemptions = 3, .staleLoads = 1}, [](Model& model) {
         auto table = std::make_shared<Table>();
         auto sight = std::make_shared<Table::Sight>();
         model.thread([table] {
