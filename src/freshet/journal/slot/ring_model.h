@@ -85,7 +85,7 @@ public:
         return end > written.load(sync::kRelaxed) ? end : 0;
     }
     void startFlush() {}
-    void handOver() { roleOffered = true; }
+    void handOver() { onHandOver(*this); }
 
     struct Record {
         uint32_t thread;
@@ -101,6 +101,8 @@ public:
     bool roleOffered = false;
     sync::Atomic<uint64_t> wanted{0};
     sync::Atomic<uint64_t> written{0};
+    /// Whoever is handed the role: a thread of the model. Tests with real threads replace it.
+    void (*onHandOver)(RingModel&) = [](RingModel& model) { model.roleOffered = true; };
     /// What to do about a broken expectation.
     void (*expect)(bool condition, const char* what) = [](bool condition, const char*) {
         invariant(condition);

@@ -215,8 +215,8 @@ bool BasicSlotRing<Policy>::release(uint64_t slotNo, uint32_t units) {
     // [slot.release] acq_rel: release pairs with [slot.load], so that the writer sees our copy; the
     // read-modify-writes of all joiners form one release sequence. Acquire: if ours completes the
     // slot, we go on as its writer and need the other joiners' copies.
-    SlotWord before(
-        at(slotNo).word.fetch_add(SlotWord::releaseDelta(units), Policy::kReleaseOrder));
+    constexpr auto order = Policy::kReleaseOrder;
+    SlotWord before(at(slotNo).word.fetch_add(SlotWord::releaseDelta(units), order));
     SlotWord after = before.withReleased(units);
     dcheck(after.released() <= after.joined());
     return after.isDone();
@@ -299,14 +299,15 @@ uint64_t BasicSlotRing<Policy>::timeBase(uint64_t slotNo) const {
 
 template <typename Policy>
 void BasicSlotRing<Policy>::reopen(uint64_t slotNo) {
+    constexpr auto order = Policy::kOpenOrder;
     Slot& slot = at(slotNo);
     uint64_t next = slotNo + slots_;
     // [slot.open] release: pairs with [slot.join] and [slot.load]; our reads of the bytes come
     // before the next lap's copies into them. (Joiners come by way of `active`, so the release of
     // freeFor below would do for them; this one is for whoever loads the word alone.)
-    slot.word.store(SlotWord::open(lapOf(next)).raw(), Policy::kOpenOrder);
+    slot.word.store(SlotWord::open(lapOf(next)).raw(), order);
     // [ring.freeFor.store] release: pairs with [ring.freeFor.load].
-    slot.freeFor.store(next, Policy::kOpenOrder);
+    slot.freeFor.store(next, order);
     // Nobody may be on the way to move `active` (all of them wait for a free slot, or one was
     // preempted): do it here.
     advance(active());
