@@ -31,12 +31,12 @@ std::vector<bool> Index::descending() const {
 }
 
 bool Index::isMultikey() const {
-    // [index.multikey-read] load.  ORDER  relaxed: see INV-catalog-3 at IndexState.
+    // [index.multikeyRead] load.  ORDER  relaxed: see INV-catalog-3 at IndexState.
     return state->multikey.load(sync::kRelaxed) != 0;
 }
 
 bool Index::isDropped() const {
-    // [index.dropped-read] load.  ORDER  acquire: pairs with [index.drop].
+    // [index.droppedRead] load.  ORDER  acquire: pairs with [index.drop].
     return state->dropped.load(sync::kAcquire) != 0;
 }
 
@@ -140,7 +140,7 @@ CollectionRef CatalogCore::find(std::string_view db, std::string_view collection
     return cache.seen.emplace(std::move(ns), CollectionRef(std::move(holder), raw)).first->second;
 }
 
-Status CatalogCore::loadCollection(engine::Txn& txn, ByteView key, ByteView value, NameMap* map) {
+Status CatalogCore::readCollection(engine::Txn& txn, ByteView key, ByteView value, NameMap* map) {
     std::string db;
     std::string name;
     if (!splitCatalogKey(key, &db, &name)) {
@@ -161,13 +161,13 @@ Status CatalogCore::loadCollection(engine::Txn& txn, ByteView key, ByteView valu
     return Status::ok();
 }
 
-Status CatalogCore::load() {
+Status CatalogCore::readAll() {
     NameMap map;
     engine::Txn txn(store);
     engine::Cursor cursor(txn, store.tree(engine::kCatalogTree));
     Status status = untilDone(txn, [&] { return cursor.first(); });
     while (status.isOk() && cursor.valid()) {
-        FRESHET_RETURN_IF_ERROR(loadCollection(txn, cursor.key(), cursor.value(), &map));
+        FRESHET_RETURN_IF_ERROR(readCollection(txn, cursor.key(), cursor.value(), &map));
         status = untilDone(txn, [&] { return cursor.next(); });
     }
     FRESHET_RETURN_IF_ERROR(status);
@@ -206,7 +206,7 @@ Catalog::~Catalog() = default;
 
 StatusOr<std::unique_ptr<Catalog>> Catalog::open(engine::Store& store) {
     auto impl = std::make_unique<Impl>(store);
-    FRESHET_RETURN_IF_ERROR(impl->core.load());
+    FRESHET_RETURN_IF_ERROR(impl->core.readAll());
     return std::unique_ptr<Catalog>(new Catalog(std::move(impl)));
 }
 

@@ -110,9 +110,9 @@ TEST(Catalog, DroppingACollectionLeavesNothing) {
     db.reopen();
     EXPECT_EQ(db.find("c"), nullptr);
     EXPECT_NE(db.find("d"), nullptr);
-    auto ids = db.store().treeIds();
+    auto ids = db.engine().treeIds();
     EXPECT_EQ(std::count(ids.begin(), ids.end(), tree), 0);
-    EXPECT_GT(db.store().newTreeId(), tree);
+    EXPECT_GT(db.engine().newTreeId(), tree);
 }
 
 TEST(Catalog, DroppingADatabaseSparesTheOthers) {
@@ -198,13 +198,13 @@ TEST(Indexes, AUniqueBuildThatMeetsADuplicateLeavesNothing) {
     db.create("c");
     ASSERT_TRUE(db.insert("c", R"({"_id": 1, "a": 7})").isOk());
     ASSERT_TRUE(db.insert("c", R"({"_id": 2, "a": 7})").isOk());
-    auto trees = db.store().treeIds();
+    auto trees = db.engine().treeIds();
     Status status = db.createIndexes("c", {indexOn(R"({"b": 1})"), indexOn(R"({"a": 1})", true)});
     EXPECT_EQ(status.reason(), Reason::kDuplicateKey);
     EXPECT_EQ(status.text(),
               "E11000 duplicate key error collection: db.c index: a_1 dup key: { a: 7 }");
     EXPECT_EQ(db.find("c")->indexes.size(), 1u);
-    EXPECT_EQ(db.store().treeIds(), trees);
+    EXPECT_EQ(db.engine().treeIds(), trees);
     ASSERT_TRUE(db.insert("c", R"({"_id": 3, "a": 7})").isOk());  // the gate is open again
 }
 
@@ -255,7 +255,7 @@ TEST(Changes, GoOneAfterTheOther) {
 TEST(Changes, OneThatIsGivenUpLetsOthersGoOn) {
     Database db;
     db.create("c");
-    auto trees = db.store().treeIds();
+    auto trees = db.engine().treeIds();
     GatePass writer;
     sync::WaitToken token;
     ASSERT_TRUE(writer.enter(db.find("c")->gate, &token).isOk());
@@ -269,7 +269,7 @@ TEST(Changes, OneThatIsGivenUpLetsOthersGoOn) {
     EXPECT_TRUE(other.enter(db.find("c")->gate, &token).isOk());
     other.release();
     writer.release();
-    EXPECT_EQ(db.store().treeIds(), trees);
+    EXPECT_EQ(db.engine().treeIds(), trees);
     EXPECT_EQ(db.find("c")->indexes.size(), 1u);
     EXPECT_TRUE(Database::run(db.catalog().dropCollection("db", "c")).isOk());
 }

@@ -91,7 +91,7 @@ TEST(DocumentWriter, RecordsTheFirstArrayForGood) {
     Database db;
     ASSERT_TRUE(db.createIndexes("c", {indexOn(R"({"a": 1})")}).isOk());
     {
-        engine::Txn txn(db.store());
+        engine::Txn txn(db.engine());
         CollectionRef collection = db.find("c");
         DocumentWriter writer(txn, collection);
         RecordId id = 0;
@@ -103,7 +103,7 @@ TEST(DocumentWriter, RecordsTheFirstArrayForGood) {
     db.reopen();
     EXPECT_FALSE(db.find("c")->findIndex("a_1")->isMultikey());
     {
-        engine::Txn txn(db.store());
+        engine::Txn txn(db.engine());
         DocumentWriter writer(txn, db.find("c"));
         RecordId id = 0;
         auto document = doc(R"({"_id": 1, "a": [1, 2]})");
@@ -129,7 +129,7 @@ TEST(Verify, SeesEveryKindOfDamage) {
     const Index& plain = *collection->findIndex("a_1");
     const Index& unique = *collection->findIndex("u_1");
     auto damage = [&](auto change) {
-        engine::Txn txn(db.store());
+        engine::Txn txn(db.engine());
         change(txn);
         ASSERT_TRUE(txn.commit().isOk());
     };

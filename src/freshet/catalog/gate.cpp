@@ -115,14 +115,14 @@ void Gate::open() {
 void Gate::retire() {
     std::lock_guard lock(impl_->mutex);
     // [gate.retire] fetch_or  nobody gets in any more.
-    //   ORDER  release: pairs with [gate.is-retired]; the flag comes after the change's commit.
+    //   ORDER  release: pairs with [gate.isRetired]; the flag comes after the change's commit.
     impl_->word.fetch_or(kRetired, sync::kRelease);
     impl_->word.fetch_and(~kClosing, sync::kRelaxed);  // waiters look again and find the flag
     impl_->wakeWriters();
 }
 
 bool Gate::isRetired() const {
-    // [gate.is-retired] load.  ORDER  acquire: pairs with [gate.retire].
+    // [gate.isRetired] load.  ORDER  acquire: pairs with [gate.retire].
     return (impl_->word.load(sync::kAcquire) & kRetired) != 0;
 }
 

@@ -80,7 +80,7 @@ Status DocumentWriter::Impl::plan(StepKind kind,
         if (after != nullptr) {
             FRESHET_RETURN_IF_ERROR(makeIndexKeys(*index, *after, &newKeys));
             if (newKeys.multikey) {
-                // [index.multikey-set] store  tells planners, ahead of our commit.
+                // [index.multikeySet] store  tells planners, ahead of our commit.
                 //   ORDER  relaxed: the commit's clock step carries it (INV-catalog-3).
                 index->state->multikey.store(1, sync::kRelaxed);
                 // Relaxed: an old 0 costs a look at the record.

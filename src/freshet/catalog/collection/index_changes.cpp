@@ -175,7 +175,7 @@ private:
     void publish() override {
         IndexChange::publish();
         for (const auto& index : dropped_) {
-            // [index.drop] store.  ORDER  release: pairs with [index.dropped-read]; before the gate
+            // [index.drop] store.  ORDER  release: pairs with [index.droppedRead]; before the gate
             //   opens, so before any commit that leaves the index out.
             index->state->dropped.store(1, sync::kRelease);
             core_.store.dropTree(index->treeId);

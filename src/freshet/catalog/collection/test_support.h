@@ -66,7 +66,7 @@ public:
         open();
     }
 
-    engine::Store& store() { return *store_; }
+    engine::Store& engine() { return *store_; }
     Catalog& catalog() { return *catalog_; }
     CollectionRef find(std::string_view name) { return catalog_->find("db", name); }
 

@@ -40,7 +40,7 @@ public:
     explicit CatalogCore(engine::Store& s);
 
     /// Reads the catalog tree. Blocks.
-    Status load();
+    Status readAll();
     CollectionRef find(std::string_view db, std::string_view collection);
     std::shared_ptr<const NameMap> names() const;
     /// Puts a changed copy of the map in place. REQUIRES: changeLock held, or at open.
@@ -60,7 +60,7 @@ private:
         absl::flat_hash_map<std::string, CollectionRef> seen;
     };
     Cache& cacheOfThread();
-    Status loadCollection(engine::Txn& txn, ByteView key, ByteView value, NameMap* map);
+    Status readCollection(engine::Txn& txn, ByteView key, ByteView value, NameMap* map);
 
     mutable sync::Mutex mutex_;
     std::shared_ptr<const NameMap> current_;  // guarded by mutex_

@@ -254,7 +254,7 @@ protected:
         bson::OwnedDocument sort = request.sort;
         int64_t limit = request.limit;
         std::vector<int32_t> ids = expected(filter);
-        auto cursor = makeFind(collection_.store(), collection_.get(), std::move(request));
+        auto cursor = makeFind(collection_.engine(), collection_.get(), std::move(request));
         ASSERT_TRUE(cursor.isOk()) << cursor.status().toString();
         auto found = drained(**cursor, 1 + generator_.below(20));
         ASSERT_TRUE(found.isOk()) << found.status().toString();
@@ -321,7 +321,7 @@ protected:
         }
         DeleteRequest request;
         request.filter = filter;
-        auto op = makeDelete(collection_.store(), collection_.get(), std::move(request));
+        auto op = makeDelete(collection_.engine(), collection_.get(), std::move(request));
         ASSERT_TRUE(op.isOk());
         ASSERT_TRUE(driven(**op).isOk());
         for (int32_t id : ids) {

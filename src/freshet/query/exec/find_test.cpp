@@ -11,7 +11,7 @@ namespace {
 using Texts = std::vector<std::string>;
 
 std::unique_ptr<QueryCursor> cursorOver(TestCollection& collection, FindRequest request) {
-    auto cursor = makeFind(collection.store(), collection.get(), std::move(request));
+    auto cursor = makeFind(collection.engine(), collection.get(), std::move(request));
     EXPECT_TRUE(cursor.isOk()) << cursor.status().toString();
     return std::move(cursor).value();
 }
@@ -34,14 +34,14 @@ TEST(Find, WithoutACollectionIsEmptyButChecked) {
     TestCollection c;
     FindRequest good;
     good.sort = doc(R"({"a": 1})");
-    auto cursor = makeFind(c.store(), nullptr, good);
+    auto cursor = makeFind(c.engine(), nullptr, good);
     ASSERT_TRUE(cursor.isOk());
     auto found = drained(**cursor);
     ASSERT_TRUE(found.isOk());
     EXPECT_TRUE(found->empty());
     FindRequest bad;
     bad.filter = doc(R"({"a": {"$nope": 1}})");
-    EXPECT_EQ(makeFind(c.store(), nullptr, bad).status().reason(), Reason::kBadValue);
+    EXPECT_EQ(makeFind(c.engine(), nullptr, bad).status().reason(), Reason::kBadValue);
 }
 
 TEST(Find, GoesOnWhereItStoppedWhateverHappenedBetween) {
@@ -178,7 +178,7 @@ TEST(Count, CountsWhatMatches) {
         request.filter = doc(filter);
         request.skip = skip;
         request.limit = limit;
-        auto op = CountOp::make(c.store(), c.get(), std::move(request));
+        auto op = CountOp::make(c.engine(), c.get(), std::move(request));
         EXPECT_TRUE(op.isOk());
         EXPECT_TRUE(driven(**op).isOk());
         return (*op)->count();
@@ -197,7 +197,7 @@ TEST(Aggregate, RunsStagesBehindTheScan) {
     auto run = [&](std::string_view json, catalog::CollectionRef collection) {
         bson::OwnedDocument holder = doc(json);
         auto cursor =
-            makeAggregate(c.store(), std::move(collection), holder.view().find("p").document());
+            makeAggregate(c.engine(), std::move(collection), holder.view().find("p").document());
         EXPECT_TRUE(cursor.isOk()) << cursor.status().toString();
         auto found = drained(**cursor, 3);
         EXPECT_TRUE(found.isOk()) << found.status().toString();

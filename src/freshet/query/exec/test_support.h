@@ -96,7 +96,7 @@ public:
         change(catalog_->createCollection("db", "c", bson::OwnedDocument(), true));
     }
 
-    engine::Store& store() { return *store_; }
+    engine::Store& engine() { return *store_; }
     catalog::Catalog& catalog() { return *catalog_; }
     catalog::CollectionRef get() { return catalog_->find("db", "c"); }
 

@@ -29,10 +29,10 @@ TEST(Insert, RefusesWhatCannotBeStored) {
     builder.add("x", std::string(bson::kDocumentBytesMax, 'x'));
     EXPECT_EQ(c.insert(bson::OwnedDocument(builder.finish()).view()).reason(),
               Reason::kBsonObjectTooLarge);
-    auto op = makeInsert(c.store(), c.get(), doc(R"({"_id": 1})").view());
+    auto op = makeInsert(c.engine(), c.get(), doc(R"({"_id": 1})").view());
     ASSERT_TRUE(driven(**op).isOk());
     EXPECT_NE((*op)->commitLsn(), 0u);
-    auto again = makeInsert(c.store(), c.get(), doc(R"({"_id": 1})").view());
+    auto again = makeInsert(c.engine(), c.get(), doc(R"({"_id": 1})").view());
     EXPECT_EQ(driven(**again).reason(), Reason::kDuplicateKey);
     EXPECT_EQ(bson::toShellText((*again)->errorInfo().view()),
               "{ keyPattern: { _id: 1 }, keyValue: { _id: 1 } }");
@@ -75,7 +75,7 @@ TEST(Update, KeepsWhatWasDoneBeforeAnError) {
     TestCollection c;
     c.addIndex(R"({"u": 1})", true, true);
     c.insertNumbers(3);
-    auto op = makeUpdate(c.store(), c.get(), [] {
+    auto op = makeUpdate(c.engine(), c.get(), [] {
         UpdateRequest request;
         request.update = doc(R"({"$set": {"u": 1}})");
         request.multi = true;
@@ -131,7 +131,7 @@ TEST(Delete, OneOrAll) {
 TEST(Writes, EndWhenTheCollectionIsDropped) {
     TestCollection c;
     c.insertNumbers(1);
-    auto op = makeInsert(c.store(), c.get(), doc(R"({"_id": 9})").view());
+    auto op = makeInsert(c.engine(), c.get(), doc(R"({"_id": 9})").view());
     ASSERT_TRUE(op.isOk());
     c.change(c.catalog().dropCollection("db", "c"));
     Status status = driven(**op);
@@ -143,11 +143,11 @@ TEST(Writes, EndWhenTheCollectionIsDropped) {
 TEST(Writes, FollowADefinitionChange) {
     TestCollection c;
     c.insertNumbers(3);
-    auto insert = makeInsert(c.store(), c.get(), doc(R"({"_id": 9, "a": 9})").view());
+    auto insert = makeInsert(c.engine(), c.get(), doc(R"({"_id": 9, "a": 9})").view());
     UpdateRequest request;
     request.filter = doc(R"({"a": 1})");
     request.update = doc(R"({"$set": {"a": 77}})");
-    auto update = makeUpdate(c.store(), c.get(), std::move(request));
+    auto update = makeUpdate(c.engine(), c.get(), std::move(request));
     c.addIndex(R"({"a": 1})");
     ASSERT_TRUE(driven(**insert).isOk());
     ASSERT_TRUE(driven(**update).isOk());

@@ -35,8 +35,10 @@ std::optional<Candidate> bestCandidate(const catalog::Collection& collection,
     for (const auto& index : collection.indexes) {
         Candidate candidate = considerIndex(index, predicates, sort);
         bool useful = candidate.isBounded() || candidate.givesOrder;
-        if (useful && !candidate.mayMissDocuments &&
-            (!best.has_value() || candidate.isBetterThan(*best))) {
+        if (!useful || candidate.mayMissDocuments) {
+            continue;
+        }
+        if (!best.has_value() || candidate.isBetterThan(*best)) {
             best = std::move(candidate);
         }
     }

@@ -39,7 +39,7 @@ std::string planOf(TestCollection& collection,
     request.filter = doc(filter);
     request.sort = doc(sort);
     request.hint = doc(hint);
-    auto cursor = makeFind(collection.store(), collection.get(), std::move(request));
+    auto cursor = makeFind(collection.engine(), collection.get(), std::move(request));
     return cursor.isOk() ? lineOf((*cursor)->describePlan().view())
                          : std::string(cursor.status().text());
 }
