@@ -10,7 +10,7 @@ uint64_t keyHeadOf(ByteView tail) {
         return loadBe64(tail.data());
     }
     char padded[8] = {};
-    std::memcpy(padded, tail.data(), tail.size());
+    tail.copy(padded, tail.size());
     return loadBe64(padded);
 }
 
@@ -37,7 +37,7 @@ KeyArray::KeyArray(std::span<const ByteView> tails) : size_(static_cast<uint32_t
     for (ByteView tail : tails) {
         storeLe(head, keyHeadOf(tail));
         storeLe(offset, at);
-        std::memcpy(byte + at, tail.data(), tail.size());
+        tail.copy(byte + at, tail.size());
         head += sizeof(uint64_t);
         offset += sizeof(uint32_t);
         at += static_cast<uint32_t>(tail.size());

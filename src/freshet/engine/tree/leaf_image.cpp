@@ -31,7 +31,7 @@ LeafImage::LeafImage(std::span<const ByteView> tails, std::span<const ValueRef> 
             value.shared->hold();
             storeLe(bytes + at, value.shared);
         } else {
-            std::memcpy(bytes + at, value.bytes.data(), value.bytes.size());
+            value.bytes.copy(bytes + at, value.bytes.size());
         }
         cell += sizeof(Cell);
         at += static_cast<uint32_t>(storedBytes(value));

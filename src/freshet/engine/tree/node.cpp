@@ -58,7 +58,7 @@ DeltaKey::DeltaKey(ByteView tail, uint32_t basePosition, unsigned levels, Versio
     for (unsigned level = 0; level < levels; ++level) {
         new (links() + level) Link(0);
     }
-    std::memcpy(reinterpret_cast<char*>(links() + levels), tail.data(), tail.size());
+    tail.copy(reinterpret_cast<char*>(links() + levels), tail.size());
     sync::notePlainWrite(this);
 }
 

@@ -8,7 +8,7 @@ namespace freshet::engine {
 ValueBuffer* ValueBuffer::create(ByteView bytes) {
     void* memory = ::operator new(sizeof(ValueBuffer) + bytes.size());
     auto* buffer = new (memory) ValueBuffer(bytes.size());
-    std::memcpy(const_cast<char*>(buffer->data()), bytes.data(), bytes.size());
+    bytes.copy(const_cast<char*>(buffer->data()), bytes.size());
     return buffer;
 }
 
@@ -32,7 +32,7 @@ Version* Version::create(VersionOp op, ByteView value, bool shared, uint64_t sta
     if (shared) {
         storeLe(version->tail(), ValueBuffer::create(value));
     } else {
-        std::memcpy(version->tail(), value.data(), value.size());
+        value.copy(version->tail(), value.size());
     }
     sync::notePlainWrite(version->tail());
     return version;
