@@ -44,7 +44,7 @@ class MongoshTest(unittest.TestCase):
 
     def test_insert_find_update_aggregate_delete(self):
         self.assertEqual(self.answer('''
-            db.c.drop();
+            db.dropDatabase();
             const many = db.c.insertMany([{_id: 1, a: 1, t: ["x", "y"]}, {_id: 2, a: 2, t: ["y"]}, {_id: 3, a: 3}]);
             db.c.createIndex({t: 1});
             const update = db.c.updateOne({_id: 1}, {$inc: {a: 10}, $push: {t: "z"}});
