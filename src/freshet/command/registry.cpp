@@ -21,6 +21,7 @@ Registry::Registry() : impl_(std::make_unique<Impl>()) {
         updateCommands,
         deleteCommands,
         findCommands,
+        explainCommands,
         aggregateCommands,
         cursorCommands,
         collectionCommands,

@@ -117,6 +117,40 @@ TEST_F(CrudTest, RefusesWhatItWouldGetWrong) {
     });
 }
 
+TEST_F(CrudTest, ExplainsFinds) {
+    expectReplies({
+        {R"({"createIndexes": "c", "indexes": [{"key": {"a": 1}, "name": "a_1"}]})",
+         R"({"ok": 1.0})"},
+        {R"({"explain": {"find": "c", "filter": {"b": 1}}, "verbosity": "queryPlanner"})",
+         R"({"queryPlanner": {"namespace": "test.c", "parsedQuery": {"b": 1},
+                              "winningPlan": {"stage": "COLLSCAN"}, "rejectedPlans": []},
+             "command": {"find": "c", "filter": {"b": 1}}, "ok": 1.0})"},
+        {R"({"explain": {"find": "c", "bogus": 1}})", R"({"code": 40415})"},
+        {R"({"explain": {"bogus": "c"}})", R"({"code": 59})"},
+        {R"({"explain": {"count": "c"}})", R"({"code": 115})"},
+        {R"({"explain": {"find": "c"}, "verbosity": "loud"})", R"({"code": 2})"},
+    });
+    const bson::OwnedDocument reply = run(R"({"explain": {"find": "c", "filter": {"a": 1}}})");
+    EXPECT_NE(std::string::npos, bson::toJson(reply.view()).find("IXSCAN"));
+}
+
+TEST_F(CrudTest, EndsAtTheTimeLimit) {
+    std::string text = R"({"insert": "c", "documents": [)";
+    for (int i = 0; i < 2000; ++i) {
+        text += (i == 0 ? "" : ",") + std::string("{}");
+    }
+    expectReply(text + R"(], "writeConcern": {"w": 1}})", R"({"n": 2000})");
+    // Far more work than a millisecond's, and looked at every 128 documents.
+    std::string filter;
+    for (int i = 0; i < 500; ++i) {
+        filter += (i == 0 ? "" : ",") + std::string(R"({"x": {"$regex": "a.*b"}})");
+    }
+    const std::string slow = R"({"count": "c", "query": {"$or": [)" + filter + "]}";
+    expectReply(slow + R"(, "maxTimeMS": 1})",
+                R"({"code": 50, "errmsg": "operation exceeded time limit"})");
+    expectReply(slow + "}", R"({"n": 0})");
+}
+
 TEST_F(CrudTest, LongBatchesAreWholeAndDurable) {
     std::vector<bson::OwnedDocument> owned;
     std::vector<bson::Document> documents;

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// find and count: queries on one collection.
-#include "freshet/command/crud/cursor_reply.h"
+#include "freshet/command/crud/find.h"
+
 #include "freshet/command/run/tables.h"
 
 #include <limits>
 
 namespace freshet::command {
-namespace {
-
-struct FindCommand {
-    query::FindRequest request;
-    FirstBatch firstBatch;
-};
 
 StatusOr<FindCommand> parseFind(bson::Document body) {
     Fields fields(body, "find");
@@ -33,6 +28,8 @@ StatusOr<FindCommand> parseFind(bson::Document body) {
     FRESHET_RETURN_IF_ERROR(fields.status());
     return find;
 }
+
+namespace {
 
 sync::Task<Status> runFind(Invocation& call) {
     StatusOr<std::string> collection = call.collectionName();

@@ -34,19 +34,9 @@ bool isAllowed(const Command& command, std::string_view field) {
            std::find(command.fields.begin(), command.fields.end(), field) != command.fields.end();
 }
 
-Status checkKnownFields(const Command& command, const wire::Request& request) {
-    if (command.acceptsUnknownFields) {
-        return Status::ok();
-    }
-    bool isFirst = true;  // the command's own name, whichever alias was used
-    for (const bson::Element& element : request.body) {
-        if (!isFirst && !isAllowed(command, element.name())) {
-            return unknownField(command.name, element.name());
-        }
-        isFirst = false;
-    }
+Status checkSequences(const Command& command, const wire::Request& request) {
     for (const wire::Sequence& sequence : request.sequences) {
-        if (!isAllowed(command, sequence.name)) {
+        if (!command.acceptsUnknownFields && !isAllowed(command, sequence.name)) {
             return unknownField(command.name, sequence.name);
         }
     }
@@ -154,6 +144,17 @@ bool isGenericArgument(std::string_view name) {
            std::end(kGenericArguments);
 }
 
+Status checkKnownFields(const Command& command, bson::Document body) {
+    bool isFirst = true;  // the command's own name, whichever alias was used
+    for (const bson::Element& element : body) {
+        if (!isFirst && !command.acceptsUnknownFields && !isAllowed(command, element.name())) {
+            return unknownField(command.name, element.name());
+        }
+        isFirst = false;
+    }
+    return Status::ok();
+}
+
 StatusOr<GenericArguments> parseArguments(const Command& command, const wire::Request& request) {
     GenericArguments out;
     Fields fields(request.body, command.name);
@@ -166,7 +167,8 @@ StatusOr<GenericArguments> parseArguments(const Command& command, const wire::Re
     }
     FRESHET_RETURN_IF_ERROR(fields.status());
     FRESHET_RETURN_IF_ERROR(checkApiVersion(&fields, command));
-    FRESHET_RETURN_IF_ERROR(checkKnownFields(command, request));
+    FRESHET_RETURN_IF_ERROR(checkKnownFields(command, request.body));
+    FRESHET_RETURN_IF_ERROR(checkSequences(command, request));
     FRESHET_RETURN_IF_ERROR(parseSession(&fields, &out));
     const int64_t maxTimeMs = fields.integer("maxTimeMS", 0, 0);
     bson::Document writeConcern = fields.object("writeConcern");

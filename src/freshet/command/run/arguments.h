@@ -22,6 +22,9 @@ struct GenericArguments {
 
 bool isGenericArgument(std::string_view name);
 
+/// Errors when the body has a field that the command does not know.
+Status checkKnownFields(const Command& command, bson::Document body);
+
 /// Checks the generic arguments, and that the body has no field the command does not know.
 StatusOr<GenericArguments> parseArguments(const Command& command, const wire::Request& request);
 

@@ -13,6 +13,7 @@ CommandTable insertCommands();
 CommandTable updateCommands();
 CommandTable deleteCommands();
 CommandTable findCommands();
+CommandTable explainCommands();
 CommandTable aggregateCommands();
 CommandTable cursorCommands();
 CommandTable collectionCommands();
