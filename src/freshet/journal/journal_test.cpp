@@ -6,7 +6,7 @@
 
 #include "freshet/journal/file/test_log.h"
 #include "freshet/platform/thread.h"
-#include "freshet/sync/mutex.h"
+#include "freshet/sync/atomic.h"
 #include "freshet/testing/sim/memory_file_system.h"
 
 #include <gtest/gtest.h>
@@ -420,39 +420,128 @@ TEST(Journal, FailureReachesEveryWaiter) {
     EXPECT_EQ(log.journal->health().code(), Code::kIo);
 }
 
-TEST(Journal, FullDiskRefusesNewRecordsAndKeepsTheOld) {
-    MemoryFileSystem disk;
-    FatalCount fatal;
-    // Writes of open(): one segment of zeros, the first block. The next is the second segment.
-    disk.faults().fail(DiskFaults::Op::kWrite, 3, Status(Code::kNoSpace, "disk full"));
-    Opened log = openLog(fatal.watch(smallOptions(disk)));
-    while (disk.faults().count(DiskFaults::Op::kWrite) < 3) {
+/// A disk with no room for new files while `full` is set; old ones can be written.
+class CrampedFileSystem final : public platform::FileSystem {
+public:
+    explicit CrampedFileSystem(platform::FileSystem& disk) : disk_(disk) {}
+    StatusOr<std::unique_ptr<platform::File>> open(const std::string& path,
+                                                   platform::OpenMode mode) override {
+        if (mode == platform::OpenMode::kCreate && full.load(sync::kAcquire)) {
+            return Status(Code::kNoSpace, "disk full");
+        }
+        return disk_.open(path, mode);
+    }
+    StatusOr<std::vector<std::string>> list(const std::string& directory) override {
+        return disk_.list(directory);
+    }
+    Status makeDirectory(const std::string& path) override { return disk_.makeDirectory(path); }
+    Status rename(const std::string& from, const std::string& to) override {
+        return disk_.rename(from, to);
+    }
+    Status remove(const std::string& path) override { return disk_.remove(path); }
+    Status syncDirectory(const std::string& path) override { return disk_.syncDirectory(path); }
+    StatusOr<std::unique_ptr<platform::FileLock>> lock(const std::string& path) override {
+        return disk_.lock(path);
+    }
+    sync::Atomic<bool> full{false};
+
+private:
+    platform::FileSystem& disk_;
+};
+
+/// Appends until the journal, short of a segment, refuses. Returns the records stored.
+size_t fillUntilRefused(Journal& journal) {
+    for (size_t stored = 0;; ++stored) {
+        AppendOp op(RecordType::kCommit, 1, std::string(900, 'x'));
+        Status status = appendWaiting(journal, op);
+        if (!status.isOk()) {
+            EXPECT_EQ(status.code(), Code::kNoSpace) << status.toString();
+            EXPECT_FALSE(op.started());
+            return stored;
+        }
         platform::yieldThread();
     }
-    Status status;
-    int stored = 0;
-    while (status.isOk()) {
-        AppendOp op(RecordType::kCommit, 1, "x");
-        status = log.journal->append(op);
-        stored += status.isOk() ? 1 : 0;
-        platform::yieldThread();
-    }
-    EXPECT_EQ(status.code(), Code::kNoSpace);
-    EXPECT_TRUE(log.journal->health().isOk());
-    EXPECT_TRUE(log.journal->close().isOk());
-    EXPECT_EQ(fatal.calls, 0);
-    EXPECT_EQ(openLog(smallOptions(disk)).records.size(), static_cast<size_t>(stored));
 }
 
-TEST(Journal, FullDiskHeals) {
-    MemoryFileSystem disk;
-    Options options = smallOptions(disk);
+TEST(Journal, FullDiskRefusesNewRecordsKeepsTheOldAndHeals) {
+    MemoryFileSystem memory;
+    CrampedFileSystem disk(memory);
+    FatalCount fatal;
+    Options options = fatal.watch(smallOptions(disk));
     options.commitIntervalMs = 1;
-    disk.faults().fail(DiskFaults::Op::kWrite, 3, Status(Code::kNoSpace, "disk full"));
     Opened log = openLog(options);
     waitForReadySegment(*log.journal, 2);
-    AppendOp op(RecordType::kCommit, 1, "x");
-    EXPECT_TRUE(log.journal->append(op).isOk());
+    disk.full.store(true, sync::kRelease);
+    size_t stored = fillUntilRefused(*log.journal);
+    EXPECT_TRUE(log.journal->health().isOk());
+    EXPECT_TRUE(waitDurable(*log.journal, log.journal->tailLsn()).isOk());
+    disk.full.store(false, sync::kRelease);
+    AppendOp late(RecordType::kCommit, 1, "there is room again");
+    while (!appendWaiting(*log.journal, late).isOk()) {
+        platform::yieldThread();
+    }
+    EXPECT_TRUE(log.journal->close().isOk());
+    EXPECT_EQ(fatal.calls, 0);
+    EXPECT_EQ(openLog(smallOptions(memory)).records.size(), stored + 1);
+}
+
+/// A record larger than all the room there is, begun before the disk was full.
+TEST(Journal, StartedRecordWaitsForRoomOnAFullDisk) {
+    MemoryFileSystem memory;
+    CrampedFileSystem disk(memory);
+    Options options = smallOptions(disk);
+    options.commitIntervalMs = 1;
+    std::string body(4 * options.segmentBytesMax, 'b');
+    {
+        Opened log = openLog(options);
+        waitForReadySegment(*log.journal, 2);
+        disk.full.store(true, sync::kRelease);
+        AppendOp op(RecordType::kCommit, 1, body);
+        ASSERT_TRUE(log.journal->append(op).isWouldBlock());
+        EXPECT_TRUE(op.started());
+        EXPECT_TRUE(log.journal->health().isOk());
+        disk.full.store(false, sync::kRelease);
+        ASSERT_TRUE(appendWaiting(*log.journal, op).isOk());
+    }
+    EXPECT_EQ(bodiesOf(openLog(options).records), std::vector<std::string>{body});
+}
+
+TEST(Journal, CloseDoesNotWaitForAFullDisk) {
+    MemoryFileSystem memory;
+    CrampedFileSystem disk(memory);
+    FatalCount fatal;
+    Options options = fatal.watch(smallOptions(disk));
+    options.commitIntervalMs = 1;
+    Opened log = openLog(options);
+    waitForReadySegment(*log.journal, 2);
+    disk.full.store(true, sync::kRelease);
+    AppendOp op(RecordType::kCommit, 1, std::string(4 * options.segmentBytesMax, 'b'));
+    ASSERT_TRUE(log.journal->append(op).isWouldBlock());
+    EXPECT_EQ(log.journal->close().code(), Code::kNoSpace);
+    EXPECT_EQ(fatal.calls, 1);
+}
+
+TEST(Journal, RealFiles) {
+    std::string directory = ::testing::TempDir() + "freshet-journal-" +
+                            std::to_string(platform::processId()) + "/journal";
+    Options options = smallOptions(platform::FileSystem::posix());
+    options.directory = directory;
+    std::vector<std::string> bodies;
+    for (int session = 0; session < 3; ++session) {
+        Opened log = openLog(options);
+        ASSERT_TRUE(log.status.isOk()) << log.status.toString();
+        EXPECT_EQ(bodiesOf(log.records), bodies);
+        for (int i = 0; i < 5; ++i) {
+            bodies.push_back(std::string(static_cast<size_t>(i) * 5000, 'r'));
+            putDurable(*log.journal, bodies.back());
+        }
+        EXPECT_TRUE(log.journal->close().isOk());
+    }
+    auto names = options.files->list(directory);
+    ASSERT_TRUE(names.isOk());
+    for (const std::string& name : *names) {
+        EXPECT_TRUE(options.files->remove(directory + "/" + name).isOk());
+    }
 }
 
 TEST(Journal, ClosedMeansClosed) {

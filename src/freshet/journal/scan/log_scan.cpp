@@ -10,7 +10,7 @@
 namespace freshet::journal {
 namespace {
 
-constexpr size_t kSurveyChunk = 1u << 20;
+constexpr size_t kSurveyChunk = 256 * 1024;
 constexpr uint32_t kFillMin = sizeof(BlockHeader) + kUnitBytes;
 constexpr uint32_t kFillMax = 1u << kLsnOffsetBits;
 

@@ -169,7 +169,7 @@ TEST(LogScan, DamageBeforeTheDurableEndIsRefusedWithItsPlace) {
         // The last block is durable, but no block behind it says so.
         bool proven = b + 1 < blocks.size();
         auto [offset, header] = blocks[b];
-        for (int i = 0; i < 40; ++i) {
+        for (int i = 0; i < 16; ++i) {
             // Somewhere in the header or in a record; zeros behind a record's end mean nothing.
             uint64_t at = i % 2 == 0 ? random() % sizeof(BlockHeader)
                                      : sizeof(BlockHeader) + random() % sizeof(RecordHeader);
@@ -199,7 +199,7 @@ TEST(LogScan, DamageInWhatWasNeverFlushedIsCutOff) {
     auto blocks = blocksOf(files.at("j.00000000"));
     for (size_t b = 1; b < blocks.size(); ++b) {
         auto [offset, header] = blocks[b];
-        for (int i = 0; i < 20; ++i) {
+        for (int i = 0; i < 8; ++i) {
             Files damaged = files;
             damaged["j.00000000"][offset + random() % (sizeof(BlockHeader) + 32)] ^= 0x10;
             Opened log = openCopy(damaged);
