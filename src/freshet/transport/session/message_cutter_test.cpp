@@ -2,6 +2,7 @@
 /// However the bytes arrive, the same messages come out, and memory follows the bytes.
 #include "freshet/transport/session/message_cutter.h"
 
+#include "freshet/platform/thread.h"
 #include "freshet/transport/session/step_executor_for_test.h"
 
 #include <gtest/gtest.h>
@@ -114,7 +115,7 @@ TEST(MessageCutter, MessagesOutliveTheNextRead) {
 TEST(MessageCutter, RandomStreamsAndPieces) {
     const char* given = std::getenv("FRESHET_SEED");
     const uint64_t seed =
-        given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
+        given != nullptr ? std::strtoull(given, nullptr, 10) : platform::randomSeed();
     std::cout << "FRESHET_SEED=" << seed << "\n";
     SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
     std::mt19937_64 random(seed);
