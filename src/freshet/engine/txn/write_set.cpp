@@ -62,7 +62,9 @@ void WriteSet::abort() {
     core_->table.setAborted(stamp_);
     settle(core_->table, stamp_, versions_, kStampAborted);
     settled_ = true;
-    count(core_->aborts);
+    if (!empty()) {
+        count(core_->aborts);
+    }
 }
 
 namespace {
