@@ -32,6 +32,7 @@ Registry::Registry() : impl_(std::make_unique<Impl>()) {
         sessionCommands,
         statusCommands,
         serverCommands,
+        validateCommands,
     };
     CommandTable& all = impl_->commands;
     for (auto table : kTables) {

@@ -49,6 +49,18 @@ TEST_F(DiagTest, Parameters) {
                      .has("requireApiVersion"));
 }
 
+TEST_F(DiagTest, ValidateHoldsIndexesAgainstTheirCollection) {
+    expectReplies({
+        {R"({"createIndexes": "c", "indexes": [{"key": {"a": 1}, "name": "a_1"}]})",
+         R"({"ok": 1.0})"},
+        {R"({"insert": "c", "documents": [{"a": [1, 2]}, {"a": 3}]})", R"({"n": 2})"},
+        {R"({"validate": "c", "full": true})",
+         R"({"valid": true, "nrecords": 2, "nIndexes": 2, "keysPerIndex": {"_id_": 2, "a_1": 3},
+             "errors": [], "ok": 1.0})"},
+        {R"({"validate": "nosuch"})", R"({"code": 26})"},
+    });
+}
+
 TEST_F(DiagTest, ServerStatusCountsOperations) {
     expectReplies({
         {R"({"insert": "c", "documents": [{"a": 1}, {"a": 2}]})", R"({"n": 2})"},

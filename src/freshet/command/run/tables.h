@@ -24,5 +24,6 @@ CommandTable parameterCommands();
 CommandTable sessionCommands();
 CommandTable statusCommands();
 CommandTable serverCommands();
+CommandTable validateCommands();
 
 }  // namespace freshet::command
