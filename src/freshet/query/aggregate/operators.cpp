@@ -25,7 +25,7 @@ public:
         values.reserve(arguments_.size());
         for (const ExprPtr& argument : arguments_) {
             values.push_back(argument == nullptr ? Value() : argument->evaluate(context));
-            bytes += values.back().element().value().size();
+            bytes += values.back().valueBytes();
         }
         // Most results are about as large as the arguments together.
         const bool fits = context.allows(bytes) && !context.failed();

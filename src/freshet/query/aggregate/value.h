@@ -62,7 +62,8 @@ public:
     /// Part of this Value, sharing what it owns.
     Value part(const bson::Element& element) const;
     /// Bytes kept alive by this Value alone, for memory accounts.
-    size_t heldBytes() const { return sizeof(Value) + element_.value().size(); }
+    size_t heldBytes() const { return sizeof(Value) + valueBytes(); }
+    size_t valueBytes() const { return isMissing() ? 0 : element_.value().size(); }
 
 private:
     static constexpr size_t kSmallBytes = 18;  // type, empty name, a decimal

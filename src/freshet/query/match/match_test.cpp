@@ -291,6 +291,24 @@ TEST(Match, Bits) {
     });
 }
 
+TEST(Match, Expr) {
+    check({
+        {R"({"$expr":{"$gt":["$a","$b"]}})", R"({"a":2,"b":1})", true},
+        {R"({"$expr":{"$gt":["$a","$b"]}})", R"({"a":1,"b":1})", false},
+        {R"({"c":1,"$expr":{"$eq":["$a",{"$add":["$b",1]}]}})", R"({"a":2,"b":1,"c":1})", true},
+        {R"({"$or":[{"$expr":{"$eq":["$a",1]}},{"b":1}]})", R"({"a":1})", true},
+        {R"({"$nor":[{"$expr":"$a"}]})", R"({"a":0})", true},
+    });
+    auto matcher = Matcher::compile(json(R"({"$expr":{"$divide":[1,"$a"]}})").view());
+    ASSERT_TRUE(matcher.isOk());
+    bool matched = false;
+    EXPECT_TRUE((*matcher)->test(json(R"({"a":1})").view(), &matched).isOk());
+    EXPECT_TRUE(matched);
+    const Status failed = (*matcher)->test(json(R"({"a":0})").view(), &matched);
+    EXPECT_EQ(failed.text(), "can't $divide by zero");
+    EXPECT_FALSE((*matcher)->matches(json(R"({"a":0})").view()));
+}
+
 struct ErrorCase {
     const char* filter;
     Reason reason;
@@ -336,6 +354,10 @@ TEST(Match, RefusesWrongFilters) {
          Reason::kBadValue,
          "Can't have RegEx as arg to predicate over field 'a'."},
         {R"({"a":{"$undefined":true}})", Reason::kBadValue, "cannot compare to undefined"},
+        {R"({"$expr":{"$foo":1}})", Reason::kUnknownExpression, "Unrecognized expression '$foo'"},
+        {R"({"a":{"$elemMatch":{"$expr":true}}})",
+         Reason::kBadValue,
+         "$expr can only be applied to the top-level document"},
         {R"({"$where":"1"})", Reason::kBadValue, "$where is not supported"},
     };
     for (const ErrorCase& one : cases) {
