@@ -173,7 +173,7 @@ Status WireBench::measureOp(const std::string& op, unsigned clients) {
     } else {
         row.durability = options_.durable ? "durable" : "nosync";
         row.plan.request = putRequest(options_.valueBytes, options_.durable, nextId_);
-        // What inserts leave to be written in the background is part of their price.
+        // What inserts leave to be written is part of their price, where the server has fsync.
         row.settle = [this] {
             const std::string command = bson::Builder().add("fsync", int32_t{1}).finish();
             (void)connection_->run("admin", bson::Document(command));
