@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The store against std::map: random operations in one writer, with snapshots kept open, aborts,
 /// full scans both ways, and reopening.
-#include "freshet/engine/store_test_support.h"
+#include "freshet/engine/txn/store_test_support.h"
 
 #include <map>
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What a single user of a Store sees: snapshots, conflicts, uniqueness, reopening.
-#include "freshet/engine/store_test_support.h"
+#include "freshet/engine/txn/store_test_support.h"
 #include "freshet/sync/local_executor.h"
 
 namespace freshet::engine {
@@ -210,33 +210,64 @@ TEST_F(StoreTest, AFailedJournalCommitsNothing) {
     EXPECT_EQ(valueOf(txn, *tree, "k"), "before");
 }
 
-/// Larger than all of the journal's slots together, so that the commit has to wait in its middle.
+/// Holds the journal's helper in a flush until released. It makes no segments meanwhile, so a
+/// record larger than the room that is left has to wait in its middle.
+class HeldJournal {
+public:
+    HeldJournal(testing::MemoryFileSystem& disk, Store& store, Tree& tree) {
+        disk.faults().setBeforeSync([entered = entered_, gate = gate_] {
+            entered.complete();
+            sync::blockOn(gate);
+        });
+        Txn txn(store);
+        EXPECT_TRUE(txn.put(tree, "first", "flush").isOk());
+        EXPECT_TRUE(commitAndWait(txn).isOk());
+        EXPECT_TRUE(txn.waitFor(Durability::kDurable).isWouldBlock());
+        sync::blockOn(entered_);
+    }
+    ~HeldJournal() { release(); }
+    void release() { gate_.complete(); }
+
+private:
+    const sync::WaitToken entered_ = sync::WaitToken::create();
+    const sync::WaitToken gate_ = sync::WaitToken::create();
+};
+
 TEST_F(StoreTest, ACommitThatHasBegunIsFinishedThoughItsTxnIsGone) {
     const std::string large(16u << 20, 'x');
+    HeldJournal held(disk, *store, *tree);
     {
         Txn txn(*store);
         ASSERT_TRUE(txn.put(*tree, "k", large).isOk());
         ASSERT_TRUE(txn.commit().isWouldBlock());
+        EXPECT_EQ(store->stats().commits, 1u);
+        held.release();
     }
+    EXPECT_EQ(store->stats().commits, 2u);
     Txn reader(*store);
     EXPECT_EQ(valueOf(reader, *tree, "k").size(), large.size());
 }
 
 TEST_F(StoreTest, ACommitThatHasBegunIsFinishedByItsReactor) {
+    HeldJournal held(disk, *store, *tree);
     sync::LocalExecutor executor;
     // Parameters, not captures: the lambda is gone when its coroutine resumes.
-    auto client = [](Store* on, Tree* in, sync::LocalExecutor* runner) -> sync::Task<void> {
+    auto client = [](Store* on,
+                     Tree* in,
+                     HeldJournal* hold,
+                     sync::LocalExecutor* runner) -> sync::Task<void> {
         {
             Txn txn(*on);
             EXPECT_TRUE(txn.put(*in, "k", std::string(16u << 20, 'x')).isOk());
             EXPECT_TRUE(txn.commit().isWouldBlock());
         }
-        EXPECT_EQ(on->stats().commits, 0u);
-        while (on->stats().commits == 0) {
+        EXPECT_EQ(on->stats().commits, 1u);
+        hold->release();
+        while (on->stats().commits == 1) {
             co_await sync::wait(runner->after(1));
         }
     };
-    executor.run(client(store.get(), tree.get(), &executor));
+    executor.run(client(store.get(), tree.get(), &held, &executor));
     Txn reader(*store);
     EXPECT_EQ(valueOf(reader, *tree, "k").size(), 16u << 20);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Many threads in one store: snapshots stay consistent, commits are atomic over trees, uniqueness
 /// has one winner, readers survive rebuilds and splits, nothing is lost.
-#include "freshet/engine/store_test_support.h"
+#include "freshet/engine/txn/store_test_support.h"
 #include "freshet/sync/atomic.h"
 
 #include <functional>

@@ -2,8 +2,8 @@
 /// The page tree under many threads with tiny pages, so that rebuilds and splits happen all the
 /// time. Every commit and every read is written down and judged afterwards: a read at a snapshot
 /// must see exactly the newest commit up to it (snapshot isolation), in a sound tree.
-#include "freshet/engine/store_test_support.h"
 #include "freshet/engine/tree/tree_check.h"
+#include "freshet/engine/txn/store_test_support.h"
 #include "freshet/engine/txn/write_set.h"
 
 #include <map>

@@ -28,8 +28,8 @@ namespace {
 
 /// Marks a link and returns what it leads to, for good.
 uintptr_t freezeLink(DeltaKey::Link& link, bool mark) {
-    // [version.mark] [delta.mark] acq_rel: acquire pairs with [version.push] and [delta.insert];
-    // release: later pushes fail and then see the freeze.
+    // [version.mark] acq_rel: acquire pairs with [version.push]; release: later pushes fail.
+    // [delta.mark] acq_rel: acquire pairs with [delta.insert]; release: later inserts fail.
     return mark ? link.fetch_or(kMark, kAcqRel) : link.load(kAcquire);
 }
 
