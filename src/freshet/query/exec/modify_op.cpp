@@ -163,7 +163,7 @@ Status ModifyOp::commitOne() {
 Status ModifyOp::conflicted(Step resume) {
     writer_.reset();
     txn_->abort();
-    txn_->begin();
+    begin();
     step_ = resume;
     return afterConflict();
 }
@@ -173,7 +173,7 @@ void ModifyOp::next() {
     writer_.reset();
     pass_.release();
     if (!multi_ && handled_ > 0) {
-        txn_->abort();
+        abandon();  // ends a snapshot that nothing was written in
         done_ = true;
     } else {
         step_ = Step::kScan;

@@ -2,6 +2,8 @@
 /// The course of a write operation, and what a document must be to be stored.
 #include "freshet/query/exec/write_base.h"
 
+#include <utility>
+
 namespace freshet::query {
 
 Status WriteBase::run() {
@@ -48,6 +50,7 @@ Status WriteBase::fromTxn(Status status) {
 
 Status WriteBase::commit() {
     FRESHET_RETURN_IF_ERROR(fromTxn(txn_->commit()));
+    open_ = false;
     commitLsn_ = txn_->commitLsn();
     writer_.reset();
     pass_.release();
@@ -56,18 +59,19 @@ Status WriteBase::commit() {
 
 void WriteBase::abandon() {
     writer_.reset();
-    if (txn_.has_value()) {
+    if (std::exchange(open_, false)) {
         txn_->abort();
     }
     pass_.release();
 }
 
 void WriteBase::begin() {
-    if (!txn_.has_value()) {
+    open_ = true;
+    if (txn_.has_value()) {
+        txn_->begin();
+    } else {
         txn_.emplace(store_);
-        return;
     }
-    txn_->begin();
 }
 
 Status WriteBase::afterConflict() {

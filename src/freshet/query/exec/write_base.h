@@ -59,6 +59,7 @@ protected:
     bool done_ = false;
 
 private:
+    bool open_ = false;  // txn_ has begun and not ended
     journal::Lsn commitLsn_ = 0;
     bson::OwnedDocument errorInfo_;
     int conflicts_ = 0;
