@@ -36,7 +36,9 @@ def check_file(path, lines, in_sync):
     text = '\n'.join(code)
     for found in OPERATION.finditer(text):
         number = text.count('\n', 0, found.start()) + 1
-        if not ORDER.search(arguments(text, found.end() - 1)):
+        inside = arguments(text, found.end() - 1)
+        is_accessor = found[1] == 'store' and not inside.strip()  # an atomic's store() takes a value
+        if not is_accessor and not ORDER.search(inside):
             problems.append('%s:%d: %s names no memory order' % (path, number, found[1]))
         if found[1].startswith('compare_exchange') and not common.is_test(path):
             near = ' '.join(comment_of(line) for line in lines[max(0, number - LOOK_BACK):number + 2])

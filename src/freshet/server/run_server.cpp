@@ -148,6 +148,11 @@ int Server::openDoors() {
     for (const std::string& address : options_.bindAddresses) {
         addresses += (addresses.empty() ? "" : ",") + address;
     }
+    if (options_.unsafeListenWithoutAuth) {
+        telemetry::logWarning(
+            "server",
+            "Listening beyond loopback without authentication: whoever reaches it owns it");
+    }
     logInfo(
         "server",
         "Waiting for connections on " + addresses + " port " + std::to_string(transport_->port()));

@@ -59,10 +59,13 @@ sync::Task<Status> driveChange(Invocation& call, catalog::Change& change) {
 }
 
 sync::Task<Status> waitForDurability(Invocation& call, journal::Lsn lsn) {
-    if (lsn == 0 || !call.generic.waitsForDisk) {
+    if (!call.generic.waitsForDisk) {
         co_return Status::ok();
     }
-    co_return co_await waitUntilDurable(call.services.store.journal(), lsn);
+    journal::Journal& journal = call.services.store.journal();
+    // Nothing written: the answer ("matched, nothing to change", "exists already") still rests on
+    // what others have committed, and must not be undone by a crash either.
+    co_return co_await waitUntilDurable(journal, lsn != 0 ? lsn : journal.tailLsn());
 }
 
 sync::Task<Status> waitUntilDurable(journal::Journal& journal, journal::Lsn lsn) {
