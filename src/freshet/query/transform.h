@@ -38,7 +38,8 @@ public:
     };
     const std::vector<Field>& fields() const { return fields_; }
     /// The document's key as bytes whose memcmp order is the wanted order (arrays give their
-    /// smallest or largest element; missing counts as null).
+    /// smallest or largest element; missing counts as null, an empty array as less). Each field
+    /// takes its own smallest or largest, also where two of them reach into the same array.
     std::string keyOf(bson::Document document) const;
 
 private:
@@ -65,7 +66,7 @@ public:
 struct Pipeline {
     bson::OwnedDocument leadingMatch;  // filter that may be answered by an index scan; {} when none
     bson::OwnedDocument leadingSort;   // $sort right behind it; {} when none
-    int64_t leadingLimit = 0;          // $limit right behind that; 0 when none
+    int64_t leadingLimit = 0;          // $limit right behind these; 0 when none
     std::vector<std::unique_ptr<Stage>> stages;  // all that comes after these
     bool needsNoFields = false;  // only the number of documents matters ($count first)
 };

@@ -13,9 +13,9 @@ namespace freshet::query {
 
 class UpdateProgram {
 public:
-    /// `update` has operators or is a replacement. `arrayFilters`: bytes of an array, may be empty.
-    /// Errors are the client's: kFailedToParse (unknown modifier), kConflictingUpdateOperators,
-    /// kBadValue ...
+    /// `update` has operators or is a replacement (a pipeline is not one). `arrayFilters`: bytes of
+    /// an array, may be empty. Errors are the client's: kFailedToParse (unknown modifier),
+    /// kConflictingUpdateOperators, kBadValue ...
     static StatusOr<std::unique_ptr<UpdateProgram>> compile(bson::Document update,
                                                             bson::Document arrayFilters);
     ~UpdateProgram();

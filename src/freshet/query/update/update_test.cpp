@@ -33,7 +33,7 @@ void check(std::initializer_list<Case> cases) {
     }
 }
 
-TEST(Update, SetAndUnset) {
+TEST(UpdateProgram, SetAndUnset) {
     check({
         {R"({"_id":1,"a":1})", R"({"$set":{"a":2}})", R"({"_id":1,"a":2})"},
         {R"({"_id":1,"a":1})", R"({"$set":{"a":1}})", nullptr},
@@ -65,7 +65,7 @@ TEST(Update, SetAndUnset) {
     });
 }
 
-TEST(Update, Arithmetic) {
+TEST(UpdateProgram, Arithmetic) {
     check({
         {R"({"a":1})", R"({"$inc":{"a":2}})", R"({"a":3})"},
         {R"({"a":1})", R"({"$inc":{"a":-2}})", R"({"a":-1})"},
@@ -96,7 +96,7 @@ TEST(Update, Arithmetic) {
     });
 }
 
-TEST(Update, Rename) {
+TEST(UpdateProgram, Rename) {
     check({
         {R"({"a":1})", R"({"$rename":{"a":"b"}})", R"({"b":1})"},
         {R"({"a":1,"b":2})", R"({"$rename":{"a":"b"}})", R"({"b":1})"},
@@ -106,7 +106,7 @@ TEST(Update, Rename) {
     });
 }
 
-TEST(Update, Push) {
+TEST(UpdateProgram, Push) {
     check({
         {"{}", R"({"$push":{"a":1}})", R"({"a":[1]})"},
         {R"({"a":[1]})", R"({"$push":{"a":2}})", R"({"a":[1,2]})"},
@@ -131,7 +131,7 @@ TEST(Update, Push) {
     });
 }
 
-TEST(Update, SetsAndRemovals) {
+TEST(UpdateProgram, SetsAndRemovals) {
     check({
         {R"({"a":[1]})", R"({"$addToSet":{"a":2}})", R"({"a":[1,2]})"},
         {R"({"a":[1]})", R"({"$addToSet":{"a":1.0}})", nullptr},
@@ -157,7 +157,7 @@ TEST(Update, SetsAndRemovals) {
     });
 }
 
-TEST(Update, Positional) {
+TEST(UpdateProgram, Positional) {
     check({
         {R"({"a":[1,2,3]})", R"({"$set":{"a.$":9}})", R"({"a":[1,9,3]})", "{}", R"({"a":2})"},
         {R"({"a":[{"x":1},{"x":2}]})",
@@ -186,7 +186,7 @@ TEST(Update, Positional) {
     });
 }
 
-TEST(Update, Replacement) {
+TEST(UpdateProgram, Replacement) {
     check({
         {R"({"_id":1,"a":1})", R"({"b":2})", R"({"_id":1,"b":2})"},
         {R"({"_id":1,"a":1})", R"({"b":2,"_id":1})", R"({"_id":1,"b":2})"},
@@ -203,7 +203,7 @@ struct ErrorCase {
     const char* arrayFilters = "{}";
 };
 
-TEST(Update, Errors) {
+TEST(UpdateProgram, Errors) {
     const ErrorCase cases[] = {
         {"{}",
          R"({"$foo":{"a":1}})",
@@ -374,7 +374,7 @@ TEST(Update, Errors) {
     }
 }
 
-TEST(Update, CurrentDate) {
+TEST(UpdateProgram, CurrentDate) {
     auto program = UpdateProgram::compile(
         json(R"({"$currentDate":{"a":true,"b":{"@type":"timestamp"}}})").view(), {});
     ASSERT_TRUE(program.isOk()) << program.status().text();
@@ -386,7 +386,7 @@ TEST(Update, CurrentDate) {
     EXPECT_EQ(after->view().find("b").type(), bson::Type::kTimestamp);
 }
 
-TEST(Update, Upsert) {
+TEST(UpdateProgram, Upsert) {
     struct UpsertCase {
         const char* filter;
         const char* update;
