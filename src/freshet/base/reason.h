@@ -82,7 +82,7 @@ enum class Reason : uint16_t {
     kCursorInUse,
     kApiVersionError,
     kApiStrictError,
-    kMissingDb,  // Location40571: "OP_MSG requests require a $db argument"
+    kMissingDb,                 // Location40571: "OP_MSG requests require a $db argument"
     kFieldPathInvalid,          // Location16872 and its kin
     kUndefinedVariable,         // Location17276: "Use of undefined variable: x"
     kExpressionNotSingleField,  // Location15983

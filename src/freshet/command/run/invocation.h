@@ -62,8 +62,8 @@ sync::Task<Status> driveChange(Invocation& call, catalog::Change& change);
 /// Waits until everything up to `lsn` is on stable storage.
 sync::Task<Status> waitUntilDurable(journal::Journal& journal, journal::Lsn lsn);
 
-/// Waits until the commit at `lsn` may be acknowledged. 0: nothing was written; then everything that
-/// the answer may rest on.
+/// Waits until the commit at `lsn` may be acknowledged. 0: nothing was written; then everything
+/// that the answer may rest on.
 sync::Task<Status> waitForDurability(Invocation& call, journal::Lsn lsn);
 
 /// Lets other sessions run when a command has had the thread for long.
