@@ -17,13 +17,17 @@ Status Journal::Impl::health() const {
                                        : Status::ok();
 }
 
-Status Journal::Impl::append(AppendOp& op) {
-    FRESHET_RETURN_IF_ERROR(health());
-    // [journal.outOfSpace] relaxed: a hint; an append that slips through is safe, since the ring
-    // fits into what is left of the current segment.
-    if (!op.started_ && outOfSpace.load(sync::kRelaxed)) {
+Status Journal::Impl::refusal(bool started) const {
+    // [journal.outOfSpace] relaxed: an append that slips through is safe, it goes into the ring and
+    // waits there. One that waits for a free slot is woken after the flag was set: [waitList.push].
+    if (!started && outOfSpace.load(sync::kRelaxed)) {
         return Status(Code::kNoSpace, "no room for another journal segment");
     }
+    return health();
+}
+
+Status Journal::Impl::append(AppendOp& op) {
+    FRESHET_RETURN_IF_ERROR(refusal(op.started_));
     ByteView body = op.body_;
     do {
         ByteView part = body.substr(op.done_, fragmentBytesMax());
@@ -36,7 +40,8 @@ Status Journal::Impl::append(AppendOp& op) {
                                                   : Fragment::kMiddle);
         header.participant = op.participant_;
         header.recId = op.first_;
-        FRESHET_RETURN_IF_ERROR(place(header, part, &op.lsn_, &op.timestamp_, &op.token_));
+        FRESHET_RETURN_IF_ERROR(
+            place(header, part, op.started_, &op.lsn_, &op.timestamp_, &op.token_));
         op.started_ = true;
         op.done_ += part.size();
         op.first_ = first ? op.lsn_ : op.first_;
@@ -46,6 +51,7 @@ Status Journal::Impl::append(AppendOp& op) {
 
 Status Journal::Impl::place(const RecordHeader& unsealed,
                             ByteView body,
+                            bool started,
                             Lsn* lsn,
                             uint64_t* timestamp,
                             sync::WaitToken* token) {
@@ -56,7 +62,7 @@ Status Journal::Impl::place(const RecordHeader& unsealed,
     Place where = ring.join(units, onDone);
     if (where.ringFull) {
         *token = freeWaiters.add(0);
-        FRESHET_RETURN_IF_ERROR(health());
+        FRESHET_RETURN_IF_ERROR(refusal(started));
         // A slot may have become free before the token was in the list.
         where = ring.join(units, onDone);
         if (where.ringFull) {

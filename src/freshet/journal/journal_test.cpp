@@ -485,6 +485,31 @@ TEST(Journal, FullDiskRefusesNewRecordsKeepsTheOldAndHeals) {
     EXPECT_EQ(openLog(smallOptions(memory)).records.size(), stored + 1);
 }
 
+TEST(Journal, FullDiskRefusesThoseWhoWaitForASlot) {
+    MemoryFileSystem memory;
+    CrampedFileSystem disk(memory);
+    Opened log = openLog(smallOptions(disk));
+    waitForReadySegment(*log.journal, 2);
+    // While the helper is held in a flush, it cannot notice that the disk is full.
+    FlushGate gate(memory.faults());
+    disk.full.store(true, sync::kRelease);
+    AppendOp first(RecordType::kCommit, 1, "x");
+    ASSERT_TRUE(log.journal->append(first).isOk());
+    sync::WaitToken token;
+    ASSERT_TRUE(log.journal->durable(first.lsn(), &token).isWouldBlock());
+    gate.awaitArrival(1);
+    AppendOp op(RecordType::kCommit, 1, std::string(900, 'x'));
+    Status status;
+    while (status.isOk()) {
+        op = AppendOp(RecordType::kCommit, 1, std::string(900, 'x'));
+        status = log.journal->append(op);
+    }
+    ASSERT_TRUE(status.isWouldBlock()) << status.toString();
+    gate.open();
+    sync::blockOn(op.token());
+    EXPECT_EQ(log.journal->append(op).code(), Code::kNoSpace);
+}
+
 /// A record larger than all the room there is, begun before the disk was full.
 TEST(Journal, StartedRecordWaitsForRoomOnAFullDisk) {
     MemoryFileSystem memory;
@@ -510,8 +535,7 @@ TEST(Journal, CloseDoesNotWaitForAFullDisk) {
     MemoryFileSystem memory;
     CrampedFileSystem disk(memory);
     FatalCount fatal;
-    Options options = fatal.watch(smallOptions(disk));
-    options.commitIntervalMs = 1;
+    Options options = fatal.watch(smallOptions(disk));  // no timer: nobody else takes the role
     Opened log = openLog(options);
     waitForReadySegment(*log.journal, 2);
     disk.full.store(true, sync::kRelease);

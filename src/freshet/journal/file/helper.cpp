@@ -33,8 +33,11 @@ void Journal::Impl::help() {
             due = platform::monotonicNanos() + interval;
             askForIdleData();
         }
-        // Out of space: try again with each tick only. Relaxed: our own store.
-        busy = (tick || !outOfSpace.load(sync::kRelaxed)) && prepareSegment();
+        // Out of space: try again with each tick only (relaxed: our own store); but close() waits
+        // for an answer now, and rings.
+        bool may = tick || !outOfSpace.load(sync::kRelaxed) ||
+                   closing.load(sync::kAcquire);  // [journal.closing]
+        busy = may && prepareSegment();
     }
 }
 
@@ -106,6 +109,7 @@ void Journal::Impl::noSegment(const Status& why) {
         fail(why);
     } else if (!outOfSpace.exchange(true, sync::kRelaxed)) {  // [journal.outOfSpace]
         telemetry::logError("journal", "writes are refused: " + why.toString());
+        freeWaiters.wake(0);  // those that have not started are refused now, not kept waiting
     }
 }
 

@@ -32,9 +32,14 @@ struct Journal::Impl {
     // --- Appending and waiting (journal.cpp) ---
 
     Status append(AppendOp& op);
-    /// One fragment or whole record. WouldBlock with *token set, else ok with *lsn and *timestamp.
+    /// Ok, or why nothing can be appended now; a record that has `started` is only refused for
+    /// good.
+    Status refusal(bool started) const;
+    /// One fragment or whole record; `started`: refuse for good only. WouldBlock with *token set,
+    /// else ok with *lsn and *timestamp.
     Status place(const RecordHeader& header,
                  ByteView body,
+                 bool started,
                  Lsn* lsn,
                  uint64_t* timestamp,
                  sync::WaitToken* token);

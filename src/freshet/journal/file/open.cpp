@@ -169,7 +169,7 @@ Status Journal::Impl::appendClosingBlock() {
         Lsn lsn;
         uint64_t timestamp;
         sync::WaitToken token;
-        Status status = place(header, {}, &lsn, &timestamp, &token);
+        Status status = place(header, {}, true, &lsn, &timestamp, &token);
         if (!status.isWouldBlock()) {
             return status;
         }
@@ -182,7 +182,9 @@ Status Journal::Impl::close() {
         const Status* why = failure.load(sync::kAcquire);  // [journal.failure.load]
         return why != nullptr ? *why : Status::ok();
     }
-    closing.store(true, sync::kRelease);  // [journal.closing]
+    // [journal.closing] release: pairs with its loads in the helper.
+    closing.store(true, sync::kRelease);
+    bell.ring();
     Status status = flushAll();
     if (status.isOk()) {
         status = appendClosingBlock();
