@@ -4,7 +4,7 @@
 #include "freshet/bson/compare.h"
 
 #include "freshet/bson/json.h"
-#include "freshet/bson/sample/sampler.h"
+#include "freshet/bson/sample/sampler_for_test.h"
 
 #include <gtest/gtest.h>
 

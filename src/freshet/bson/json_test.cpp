@@ -2,7 +2,7 @@
 /// Extended JSON both ways, and the notation of error texts.
 #include "freshet/bson/json.h"
 
-#include "freshet/bson/sample/sampler.h"
+#include "freshet/bson/sample/sampler_for_test.h"
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,7 @@
 
 #include "freshet/catalog/collection/test_support.h"
 #include "freshet/catalog/index/index_keys.h"
+#include "freshet/platform/thread.h"
 
 #include <gtest/gtest.h>
 

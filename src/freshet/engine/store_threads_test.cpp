@@ -2,6 +2,7 @@
 /// Many threads in one store: snapshots stay consistent, commits are atomic over trees, uniqueness
 /// has one winner, readers survive rebuilds and splits, nothing is lost.
 #include "freshet/engine/txn/store_test_support.h"
+#include "freshet/platform/thread.h"
 #include "freshet/sync/atomic.h"
 
 #include <functional>

@@ -4,7 +4,7 @@
 /// scan/log_scan_test.cpp.
 #include "freshet/journal/journal.h"
 
-#include "freshet/journal/file/test_log.h"
+#include "freshet/journal/file/test_support.h"
 #include "freshet/platform/thread.h"
 #include "freshet/sync/atomic.h"
 #include "freshet/testing/sim/memory_file_system.h"

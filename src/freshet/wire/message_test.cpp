@@ -3,11 +3,10 @@
 #include "freshet/wire/message.h"
 
 #include "freshet/base/checksum.h"
+#include "freshet/testing/sim/seed.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <iostream>
 #include <random>
 
 namespace freshet::wire {
@@ -239,18 +238,9 @@ size_t walk(const StatusOr<Request>& parsed) {
     return sum;
 }
 
-uint64_t seed() {
-    const char* given = std::getenv("FRESHET_SEED");
-    // Wire has no source of chance below it; the test run's start does.
-    return given != nullptr
-               ? std::strtoull(given, nullptr, 10)
-               : static_cast<uint64_t>(testing::UnitTest::GetInstance()->start_timestamp());
-}
-
 TEST(Damage, NoMutationCrashesTheParsers) {
-    const uint64_t from = seed();
+    const uint64_t from = freshet::testing::testSeed();
     SCOPED_TRACE("FRESHET_SEED=" + std::to_string(from));
-    std::cout << "FRESHET_SEED=" << from << "\n";
     std::mt19937_64 random(from);
     std::string body = document("insert", 1), one = document("a", 1), reply;
     appendOpReply(&reply, 5, 3, view(body));

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The sampler, and the one check it needs: what it makes is well-formed BSON of every type.
-#include "freshet/bson/sample/sampler.h"
+#include "freshet/bson/sample/sampler_for_test.h"
 
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <iterator>
 #include <limits>
 #include <set>
@@ -68,15 +67,6 @@ const T& oneOf(Sampler& sampler, const T (&values)[kCount]) {
 }
 
 }  // namespace
-
-uint64_t testSeed() {
-    const char* given = std::getenv("FRESHET_SEED");
-    // An object id ends in bytes that differ from process to process and from call to call.
-    uint64_t fresh = loadLe<uint64_t>(ObjectId::generate().bytes + 4);
-    uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 0) : fresh;
-    std::printf("FRESHET_SEED=%llu\n", static_cast<unsigned long long>(seed));
-    return seed;
-}
 
 double Sampler::someDouble() {
     double value = oneOf(*this, kDoubles);

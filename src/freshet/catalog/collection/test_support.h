@@ -8,24 +8,17 @@
 #include "freshet/catalog/documents.h"
 #include "freshet/catalog/gate.h"
 #include "freshet/catalog/verify.h"
-#include "freshet/platform/thread.h"
 #include "freshet/testing/sim/memory_file_system.h"
+#include "freshet/testing/sim/seed.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <iostream>
 #include <memory>
 #include <string>
 
 namespace freshet::catalog {
 
-inline uint64_t testSeed() {
-    const char* given = std::getenv("FRESHET_SEED");
-    uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : platform::randomSeed();
-    std::cout << "FRESHET_SEED=" << seed << std::endl;
-    return seed;
-}
+using freshet::testing::testSeed;
 
 inline bson::OwnedDocument doc(std::string_view json) {
     auto parsed = bson::fromJson(json);

@@ -5,6 +5,7 @@
 #include "freshet/engine/tree/tree_check.h"
 #include "freshet/engine/txn/store_test_support.h"
 #include "freshet/engine/txn/write_set.h"
+#include "freshet/platform/thread.h"
 
 #include <map>
 #include <mutex>

@@ -5,27 +5,18 @@
 #include "freshet/engine/store.h"
 #include "freshet/engine/tree/tree_check.h"
 #include "freshet/engine/txn/store_core.h"
-#include "freshet/platform/thread.h"
 #include "freshet/testing/sim/memory_file_system.h"
+#include "freshet/testing/sim/seed.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <iostream>
 #include <memory>
 #include <random>
 #include <string>
 
 namespace freshet::engine {
 
-/// The test's seed: FRESHET_SEED, or a fresh one; printed either way.
-inline uint64_t testSeed() {
-    const char* given = std::getenv("FRESHET_SEED");
-    const uint64_t seed =
-        given != nullptr ? std::strtoull(given, nullptr, 10) : platform::randomSeed();
-    std::cout << "FRESHET_SEED=" << seed << std::endl;
-    return seed;
-}
+using freshet::testing::testSeed;
 
 inline std::unique_ptr<Store> openStore(testing::MemoryFileSystem& disk) {
     StoreOptions options;

@@ -6,7 +6,7 @@
 #include "freshet/base/checksum.h"
 #include "freshet/journal/file/framing.h"
 #include "freshet/journal/file/segment.h"
-#include "freshet/journal/file/test_log.h"
+#include "freshet/journal/file/test_support.h"
 #include "freshet/testing/sim/memory_file_system.h"
 
 #include <gtest/gtest.h>

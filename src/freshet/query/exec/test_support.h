@@ -4,28 +4,21 @@
 #pragma once
 
 #include "freshet/catalog/verify.h"
-#include "freshet/platform/thread.h"
 #include "freshet/query/cursor.h"
 #include "freshet/query/match/json_for_test.h"
 #include "freshet/query/write.h"
 #include "freshet/testing/sim/memory_file_system.h"
+#include "freshet/testing/sim/seed.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace freshet::query {
 
-inline uint64_t testSeed() {
-    const char* given = std::getenv("FRESHET_SEED");
-    uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : platform::randomSeed();
-    std::cout << "FRESHET_SEED=" << seed << std::endl;
-    return seed;
-}
+using freshet::testing::testSeed;
 
 inline bson::OwnedDocument doc(std::string_view text) {
     return json(text);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// insert, update and delete, alone and against each other.
+#include "freshet/platform/thread.h"
 #include "freshet/query/exec/test_support.h"
 
 #include <gtest/gtest.h>

@@ -3,6 +3,7 @@
 
 #include "freshet/platform/thread.h"
 #include "freshet/testing/sim/memory_file_system.h"
+#include "freshet/testing/sim/seed.h"
 
 #include <gtest/gtest.h>
 
@@ -129,8 +130,7 @@ TEST(MemoryFileSystem, TheNthOperationFailsAsToldAndOnlyThat) {
 
 /// Random operations against a plain string, for the overlay's arithmetic.
 TEST(MemoryFileSystem, BehavesAsAPlainFileUnderRandomOperations) {
-    const char* given = std::getenv("FRESHET_SEED");
-    uint64_t seed = given != nullptr ? std::stoull(given) : platform::randomSeed();
+    uint64_t seed = testSeed();
     SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
     std::mt19937_64 random(seed);
     MemoryFileSystem disk;

@@ -2,14 +2,12 @@
 /// However the bytes arrive, the same messages come out, and memory follows the bytes.
 #include "freshet/transport/session/message_cutter.h"
 
-#include "freshet/platform/thread.h"
+#include "freshet/testing/sim/seed.h"
 #include "freshet/transport/session/step_executor_for_test.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <iostream>
 #include <random>
 
 namespace freshet::transport {
@@ -113,10 +111,7 @@ TEST(MessageCutter, MessagesOutliveTheNextRead) {
 }
 
 TEST(MessageCutter, RandomStreamsAndPieces) {
-    const char* given = std::getenv("FRESHET_SEED");
-    const uint64_t seed =
-        given != nullptr ? std::strtoull(given, nullptr, 10) : platform::randomSeed();
-    std::cout << "FRESHET_SEED=" << seed << "\n";
+    const uint64_t seed = freshet::testing::testSeed();
     SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
     std::mt19937_64 random(seed);
     Rig rig;

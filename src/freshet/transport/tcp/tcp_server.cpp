@@ -173,13 +173,14 @@ void TcpServer::shutdown() {
     }
     runOn(*lanes_.front()->reactor, [this] { listener_->stop(); });
     for (auto& lane : lanes_) {
-        lane->reactor->endTimers();
         runOn(*lane->reactor, [&lane] {
             lane->ending = true;
             for (ServiceStateMachine* machine : lane->machines) {
                 (void)machine->end();
             }
         });
+        // After that: a handler that was waiting for a timer finds its session ended already.
+        lane->reactor->endTimers();
     }
     {
         std::lock_guard<sync::Mutex> lock(mutex_);

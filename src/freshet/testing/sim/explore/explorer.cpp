@@ -5,6 +5,7 @@
 
 #include "freshet/platform/thread.h"
 #include "freshet/testing/sim/explore/inside.h"
+#include "freshet/testing/sim/seed.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -65,11 +66,7 @@ private:
 };
 
 uint64_t seedOf(const ExploreOptions& options) {
-    if (options.seed != 0) {
-        return options.seed;
-    }
-    const char* given = std::getenv("FRESHET_SEED");
-    return given != nullptr ? std::strtoull(given, nullptr, 10) : platform::randomSeed();
+    return options.seed != 0 ? options.seed : testSeed();
 }
 
 /// Runs the failed schedule once more to see its steps.

@@ -4,9 +4,9 @@
 
 #include "freshet/journal/journal.h"
 #include "freshet/platform/thread.h"
+#include "freshet/testing/sim/seed.h"
 
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -123,10 +123,6 @@ inline std::vector<std::string> bodiesOf(const std::vector<Replayed>& records) {
     return bodies;
 }
 
-/// From FRESHET_SEED, or a fresh one.
-inline uint64_t testSeed() {
-    const char* given = std::getenv("FRESHET_SEED");
-    return given != nullptr ? std::strtoull(given, nullptr, 0) : platform::randomSeed();
-}
+using freshet::testing::testSeed;
 
 }  // namespace freshet::journal

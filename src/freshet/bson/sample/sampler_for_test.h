@@ -5,6 +5,7 @@
 #pragma once
 
 #include "freshet/bson/builder.h"
+#include "freshet/testing/sim/seed.h"
 
 #include <cstdint>
 #include <random>
@@ -12,8 +13,7 @@
 
 namespace freshet::bson {
 
-/// FRESHET_SEED if set, else a new one; printed, so that a failure can be replayed.
-uint64_t testSeed();
+using freshet::testing::testSeed;
 
 class Sampler {
 public:
