@@ -33,9 +33,9 @@ void Journal::Impl::help() {
             due = platform::monotonicNanos() + interval;
             askForIdleData();
         }
-        // Out of space: try again with each tick only (relaxed: our own store); but close() waits
-        // for an answer now, and rings.
-        bool may = tick || !outOfSpace.load(sync::kRelaxed) ||
+        // Out of space: try again with each tick only (relaxed: our own store), and go on while it
+        // goes; but close() waits for an answer now, and rings.
+        bool may = busy || tick || !outOfSpace.load(sync::kRelaxed) ||
                    closing.load(sync::kAcquire);  // [journal.closing]
         busy = may && prepareSegment();
     }
