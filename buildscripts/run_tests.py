@@ -6,7 +6,7 @@ skipped with a reason, and a GoogleTest binary counts as many checks as it has t
 """
 import argparse
 import os
-import re
+import shutil
 import subprocess
 import sys
 import time
@@ -194,6 +194,14 @@ def print_budget(took):
         print('%-10s %8.1f %8s%s' % (part, minutes, '-' if allowed is None else '%g' % allowed, over))
 
 
+def commit():
+    """The commit under test; a fresh machine may have no git, and a tarball no history."""
+    if not shutil.which('git'):
+        return 'unknown'
+    done = subprocess.run(['git', 'rev-parse', '--short', 'HEAD'], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip() or 'unknown'
+
+
 def main():
     parser = argparse.ArgumentParser(prog='buildscripts/test', description='Builds and tests Freshet.')
     parser.add_argument('parts', nargs='*', help='only these: ' + ' '.join(PARTS))
@@ -213,11 +221,10 @@ def main():
         if part == 'build' and totals.failed:
             break
     print_budget(took)
-    commit = subprocess.run(['git', 'rev-parse', '--short', 'HEAD'], cwd=ROOT, capture_output=True, text=True).stdout.strip()
     for line in totals.failures:
         print('FAILED  %s' % line)
     if totals.failures:
-        print('at commit %s' % commit)
+        print('at commit %s' % commit())
     for line in totals.skips:
         print('SKIPPED %s' % line)
     print('%d passed, %d failed, %d skipped' % (totals.passed, totals.failed, totals.skipped))
