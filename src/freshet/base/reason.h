@@ -12,8 +12,6 @@ enum class Reason : uint16_t {
     kInternalError,
     kBadValue,
     kNoSuchKey,
-    kGraphContainsCycle,
-    kHostUnreachable,
     kUnauthorized,
     kFailedToParse,
     kTypeMismatch,
@@ -25,9 +23,7 @@ enum class Reason : uint16_t {
     kIndexNotFound,
     kPathNotViable,
     kCannotCreateIndex,
-    kIndexAlreadyExists,
     kEmptyFieldName,
-    kDottedFieldName,
     kCommandNotFound,
     kConflictingUpdateOperators,
     kCursorNotFound,
@@ -41,7 +37,6 @@ enum class Reason : uint16_t {
     kInvalidNamespace,
     kIndexOptionsConflict,
     kIndexKeySpecsConflict,
-    kWriteConcernFailed,
     kUnknownReplWriteConcern,
     kShutdownInProgress,
     kOperationFailed,
@@ -52,7 +47,6 @@ enum class Reason : uint16_t {
     kInterruptedAtShutdown,
     kQueryPlanKilled,
     kOutOfDiskSpace,
-    kInvalidPipelineOperator,
     kInvalidIndexSpecificationOption,
     kBsonObjectTooLarge,
     kInvalidBson,
@@ -75,9 +69,7 @@ enum class Reason : uint16_t {
     kBatchSizeNegative,         // Location51024
     kCursorOptionMissing,       // FailedToParse: The 'cursor' option is required
     kRegexInvalid,              // Location51091
-    kIncNonNumeric,             // TypeMismatch texts of $inc
     kParallelArrays,            // CannotIndexParallelArrays
-    kInvalidSortPattern,
     kUnsupportedOpQueryCommand,
     kCursorInUse,
     kApiVersionError,

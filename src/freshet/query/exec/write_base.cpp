@@ -107,26 +107,30 @@ Status checkId(const bson::Element& id) {
     return Status::ok();
 }
 
+/// A copy that begins with _id, made if there is none.
+bson::OwnedDocument withIdInFront(bson::Document document) {
+    const bson::Element id = document.find("_id");
+    if (!id.isMissing() && id.whole().data() == document.begin()->whole().data()) {
+        return bson::OwnedDocument(document);
+    }
+    bson::Builder builder;
+    if (id.isMissing()) {
+        builder.add("_id", bson::ObjectId::generate());
+    } else {
+        builder.add(id);
+    }
+    for (const bson::Element& field : document) {
+        if (field.name() != "_id") {
+            builder.add(field);
+        }
+    }
+    return bson::OwnedDocument(builder.finish());
+}
+
 }  // namespace
 
 StatusOr<bson::OwnedDocument> normalizeForInsert(bson::Document document) {
-    bson::OwnedDocument result(document);
-    bson::Element id = document.find("_id");
-    bool isFirst = !id.isMissing() && id.whole().data() == document.begin()->whole().data();
-    if (!isFirst) {
-        bson::Builder builder;
-        if (id.isMissing()) {
-            builder.add("_id", bson::ObjectId::generate());
-        } else {
-            builder.add(id);
-        }
-        for (const bson::Element& field : document) {
-            if (field.name() != "_id") {
-                builder.add(field);
-            }
-        }
-        result = bson::OwnedDocument(builder.finish());
-    }
+    bson::OwnedDocument result = withIdInFront(document);
     FRESHET_RETURN_IF_ERROR(checkId(*result.view().begin()));
     if (result.bytes().size() > bson::kDocumentBytesMax) {
         return Status(
