@@ -7,12 +7,14 @@
 
 namespace freshet {
 
-enum class Reason : uint16_t {
+enum class Reason : uint32_t {
     kNone,
     kInternalError,
     kBadValue,
     kNoSuchKey,
     kUnauthorized,
+    kUserNotFound,
+    kAuthenticationFailed,
     kFailedToParse,
     kTypeMismatch,
     kOverflow,
@@ -84,5 +86,16 @@ enum class Reason : uint16_t {
     kSwitchNoBranch,            // Location40066
     kCount_,
 };
+
+/// An error that the protocol knows by a number alone ("Location40415"): no name to keep apart from
+/// the number, so the number is given where the error arises. Not for those that have a name.
+constexpr Reason location(uint32_t number) {
+    return static_cast<Reason>((1U << 31) | number);
+}
+/// The number of a location(); 0 for a named reason.
+constexpr uint32_t locationOf(Reason reason) {
+    const auto value = static_cast<uint32_t>(reason);
+    return (value & (1U << 31)) != 0 ? value & ~(1U << 31) : 0;
+}
 
 }  // namespace freshet

@@ -41,6 +41,9 @@ struct ClientFacts {
     uint64_t connectionId = 0;
     std::string remote;
     std::string local;
+    bool isLocal = false;  // from this machine: the localhost exception may apply
+    bool isTls = false;
+    std::string certificateSubject;
 };
 
 struct Reply {

@@ -3,13 +3,17 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 
 namespace freshet::command {
 namespace {
 
 struct Row {
     Reason reason;
-    WireError error;
+    struct {
+        int32_t code;
+        std::string_view name;
+    } error;
 };
 
 // By number on the wire.
@@ -19,11 +23,13 @@ constexpr Row kRows[] = {
     {Reason::kNoSuchKey, {4, "NoSuchKey"}},
     {Reason::kFailedToParse, {9, "FailedToParse"}},
     {Reason::kCursorOptionMissing, {9, "FailedToParse"}},
+    {Reason::kUserNotFound, {11, "UserNotFound"}},
     {Reason::kUnauthorized, {13, "Unauthorized"}},
     {Reason::kTypeMismatch, {14, "TypeMismatch"}},
     {Reason::kOverflow, {15, "Overflow"}},
     {Reason::kInvalidLength, {16, "InvalidLength"}},
     {Reason::kProtocolError, {17, "ProtocolError"}},
+    {Reason::kAuthenticationFailed, {18, "AuthenticationFailed"}},
     {Reason::kIllegalOperation, {20, "IllegalOperation"}},
     {Reason::kInvalidBson, {22, "InvalidBSON"}},
     {Reason::kNamespaceNotFound, {26, "NamespaceNotFound"}},
@@ -107,9 +113,12 @@ static_assert(hasEveryReason(), "a reason has no number on the wire");
 }  // namespace
 
 WireError wireErrorOf(Reason reason) {
+    if (const uint32_t number = locationOf(reason); number != 0) {
+        return {static_cast<int32_t>(number), "Location" + std::to_string(number)};
+    }
     const Row* row = find(reason);
     invariant(row != std::end(kRows));
-    return row->error;
+    return {row->error.code, std::string(row->error.name)};
 }
 
 WireError wireErrorOf(const Status& status) {

@@ -5,16 +5,16 @@
 #include "freshet/base/status.h"
 
 #include <cstdint>
-#include <string_view>
+#include <string>
 
 namespace freshet::command {
 
 struct WireError {
     int32_t code = 0;
-    std::string_view name;  // "Location40415" for codes that have no name of their own
+    std::string name;  // "Location40415" for codes that have no name of their own
 };
 
-/// REQUIRES: reason is a real one, neither kNone nor kCount_.
+/// REQUIRES: reason is a real one (location() included), neither kNone nor kCount_.
 WireError wireErrorOf(Reason reason);
 /// REQUIRES: not ok. By the reason; by the code where there is none.
 WireError wireErrorOf(const Status& status);

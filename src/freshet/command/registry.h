@@ -21,6 +21,86 @@ using Handler = sync::Task<Status> (*)(Invocation& call);
 /// Which opcounter of serverStatus a command counts in.
 enum class OpKind : uint8_t { kInsert, kQuery, kUpdate, kDelete, kGetMore, kCommand };
 
+/// What a role can allow, in the protocol's own terms.
+enum class Action : uint8_t {
+    kFind,
+    kInsert,
+    kUpdate,
+    kRemove,
+    kBypassDocumentValidation,
+    kCreateCollection,
+    kDropCollection,
+    kRenameCollection,
+    kCollMod,
+    kCompact,
+    kConvertToCapped,
+    kCreateIndex,
+    kDropIndex,
+    kListIndexes,
+    kListCollections,
+    kListDatabases,
+    kDropDatabase,
+    kCollStats,
+    kDbStats,
+    kDbHash,
+    kIndexStats,
+    kValidate,
+    kEnableProfiler,
+    kKillCursors,
+    kKillAnyCursor,
+    kKillAnySession,
+    kListSessions,
+    kInprog,
+    kKillOp,
+    kServerStatus,
+    kTop,
+    kHostInfo,
+    kGetLog,
+    kGetParameter,
+    kSetParameter,
+    kGetCmdLineOpts,
+    kConnPoolStats,
+    kLogRotate,
+    kFsync,
+    kUnlock,
+    kShutdown,
+    kCreateUser,
+    kUpdateUser,  // changePassword, changeCustomData
+    kDropUser,
+    kViewUser,
+    kGrantRole,
+    kRevokeRole,
+    kViewRole,
+    kTestCommand,  // behind enableTestCommands
+    kCount_,
+};
+
+/// What a command asks of whoever sends it. There is no default: a command that does not say does
+/// not compile.
+class Access {
+public:
+    enum class Scope : uint8_t {
+        kAnybody,     // even before login
+        kLoggedIn,    // any user, whatever the roles
+        kCluster,     // `action` on the server as a whole
+        kDatabase,    // `action` on the request's database
+        kCollection,  // `action` on the collection that the command's first field names
+        kByHandler    // depends on the arguments: the handler asks, see access/authorize.h
+    };
+    static constexpr Access anybody() { return {Scope::kAnybody, Action::kCount_}; }
+    static constexpr Access loggedIn() { return {Scope::kLoggedIn, Action::kCount_}; }
+    static constexpr Access byHandler() { return {Scope::kByHandler, Action::kCount_}; }
+    static constexpr Access onCluster(Action action) { return {Scope::kCluster, action}; }
+    static constexpr Access onDatabase(Action action) { return {Scope::kDatabase, action}; }
+    static constexpr Access onCollection(Action action) { return {Scope::kCollection, action}; }
+
+    Scope scope;
+    Action action;
+
+private:
+    constexpr Access(Scope theScope, Action theAction) : scope(theScope), action(theAction) {}
+};
+
 struct Command {
     std::string_view name;
     std::vector<std::string_view> aliases;
@@ -28,10 +108,10 @@ struct Command {
     /// What the body may have besides the command's own name and the generic arguments.
     std::vector<std::string_view> fields;
     Handler handler = nullptr;
+    Access access;
     OpKind kind = OpKind::kCommand;
     bool acceptsUnknownFields = false;  // handshakes: newer drivers send what we do not know
     bool adminOnly = false;             // runs against the admin database alone
-    bool allowedBeforeAuth = false;
     bool readOnly = false;
     bool inApiVersion1 = false;  // may be sent with apiStrict
     bool takesReadConcern = false;

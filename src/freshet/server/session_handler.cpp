@@ -36,8 +36,12 @@ class HandlerFactory final : public transport::MessageHandlerFactory {
 public:
     explicit HandlerFactory(command::Dispatcher& dispatcher) : dispatcher_(dispatcher) {}
     std::unique_ptr<transport::MessageHandler> create(const transport::PeerInfo& peer) override {
-        return std::make_unique<Handler>(
-            dispatcher_.connect({peer.connectionId, peer.remote, peer.local}));
+        return std::make_unique<Handler>(dispatcher_.connect({peer.connectionId,
+                                                              peer.remote,
+                                                              peer.local,
+                                                              peer.isLocal,
+                                                              peer.isTls,
+                                                              peer.certificateSubject}));
     }
 
 private:

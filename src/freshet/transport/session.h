@@ -18,7 +18,11 @@ struct PeerInfo {
     uint64_t connectionId = 0;  // unique in this process
     std::string remote;         // "127.0.0.1:51234"
     std::string local;
-    std::string kind;  // "tcp", "loopback", "rdma"
+    std::string kind;  // "tcp", "unix", "loopback", "rdma"
+    /// From this machine: a Unix socket, or both ends on a loopback address.
+    bool isLocal = false;
+    bool isTls = false;
+    std::string certificateSubject;  // RFC 2253 name of the peer's certificate; empty without one
 };
 
 struct SessionStats {

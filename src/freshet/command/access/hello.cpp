@@ -75,8 +75,8 @@ CommandTable helloCommands() {
         .help = "what this server is and can do",
         .fields = {},
         .handler = runHello,
+        .access = Access::anybody(),
         .acceptsUnknownFields = true,
-        .allowedBeforeAuth = true,
         .readOnly = true,
         .inApiVersion1 = true,
     }};

@@ -67,6 +67,7 @@ CommandTable sessionCommands() {
             .help = "a new session's id",
             .fields = {},
             .handler = runStartSession,
+            .access = Access::loggedIn(),
             .readOnly = true,
         },
         {
@@ -75,7 +76,7 @@ CommandTable sessionCommands() {
             .help = "end sessions and their cursors",
             .fields = {},
             .handler = runEndSessions,
-            .allowedBeforeAuth = true,
+            .access = Access::anybody(),
             .readOnly = true,
             .inApiVersion1 = true,
         },
@@ -85,6 +86,7 @@ CommandTable sessionCommands() {
             .help = "end sessions and their cursors",
             .fields = {},
             .handler = runEndSessions,
+            .access = Access::byHandler(),
             .readOnly = true,
         },
         {
@@ -93,6 +95,7 @@ CommandTable sessionCommands() {
             .help = "note that sessions are in use",
             .fields = {},
             .handler = runRefreshSessions,
+            .access = Access::loggedIn(),
             .readOnly = true,
             .inApiVersion1 = true,
         },

@@ -115,6 +115,7 @@ CommandTable collectionCommands() {
                        "changeStreamPreAndPostImages",
                        "encryptedFields"},
             .handler = runCreate,
+            .access = Access::onCollection(Action::kCreateCollection),
             .inApiVersion1 = true,
         },
         {
@@ -123,6 +124,7 @@ CommandTable collectionCommands() {
             .help = "drop a collection",
             .fields = {},
             .handler = runDrop,
+            .access = Access::onCollection(Action::kDropCollection),
             .inApiVersion1 = true,
         },
         {
@@ -131,6 +133,7 @@ CommandTable collectionCommands() {
             .help = "drop a database",
             .fields = {},
             .handler = runDropDatabase,
+            .access = Access::onDatabase(Action::kDropDatabase),
             .inApiVersion1 = true,
         },
     };

@@ -229,6 +229,7 @@ CommandTable indexCommands() {
             .help = "create indexes",
             .fields = {"indexes", "ignoreUnknownIndexOptions", "commitQuorum"},
             .handler = runCreateIndexes,
+            .access = Access::onCollection(Action::kCreateIndex),
             .inApiVersion1 = true,
         },
         {
@@ -237,6 +238,7 @@ CommandTable indexCommands() {
             .help = "drop indexes",
             .fields = {"index"},
             .handler = runDropIndexes,
+            .access = Access::onCollection(Action::kDropIndex),
             .inApiVersion1 = true,
         },
         {
@@ -245,6 +247,7 @@ CommandTable indexCommands() {
             .help = "list the indexes of a collection",
             .fields = {"cursor"},
             .handler = runListIndexes,
+            .access = Access::onCollection(Action::kListIndexes),
             .readOnly = true,
             .inApiVersion1 = true,
         },

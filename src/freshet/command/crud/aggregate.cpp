@@ -75,6 +75,7 @@ CommandTable aggregateCommands() {
                    "hint",
                    "let"},
         .handler = runAggregate,
+        .access = Access::byHandler(),
         .readOnly = true,
         .inApiVersion1 = true,
         .takesReadConcern = true,

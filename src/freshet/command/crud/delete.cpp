@@ -89,6 +89,7 @@ CommandTable deleteCommands() {
         .help = "delete documents",
         .fields = {"deletes", "ordered", "let"},
         .handler = runDelete,
+        .access = Access::onCollection(Action::kRemove),
         .kind = OpKind::kDelete,
         .inApiVersion1 = true,
     }};

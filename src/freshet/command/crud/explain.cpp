@@ -78,6 +78,7 @@ CommandTable explainCommands() {
         .help = "how a find would be run",
         .fields = {"verbosity"},
         .handler = runExplain,
+        .access = Access::byHandler(),
         .readOnly = true,
         .inApiVersion1 = true,
     }};

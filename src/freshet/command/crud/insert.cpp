@@ -52,6 +52,7 @@ CommandTable insertCommands() {
         .help = "insert documents",
         .fields = {"documents", "ordered", "bypassDocumentValidation", "bypassEmptyTsReplacement"},
         .handler = runInsert,
+        .access = Access::onCollection(Action::kInsert),
         .kind = OpKind::kInsert,
         .inApiVersion1 = true,
     }};

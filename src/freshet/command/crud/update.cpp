@@ -125,6 +125,7 @@ CommandTable updateCommands() {
         .fields =
             {"updates", "ordered", "let", "bypassDocumentValidation", "bypassEmptyTsReplacement"},
         .handler = runUpdate,
+        .access = Access::byHandler(),
         .kind = OpKind::kUpdate,
         .inApiVersion1 = true,
     }};

@@ -87,6 +87,7 @@ CommandTable parameterCommands() {
         .help = "values of server parameters; '*' for all",
         .fields = {},
         .handler = runGetParameter,
+        .access = Access::onCluster(Action::kGetParameter),
         .acceptsUnknownFields = true,  // the names of parameters are fields
         .adminOnly = true,
         .readOnly = true,

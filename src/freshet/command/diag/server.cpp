@@ -91,7 +91,7 @@ void describe(const Command& command, bson::Builder* out) {
         }
     }
     entry.array("deprecatedApiVersions");
-    entry.add("requiresAuth", !command.allowedBeforeAuth);
+    entry.add("requiresAuth", command.access.scope != Access::Scope::kAnybody);
     entry.add("secondaryOk", command.readOnly).add("adminOnly", command.adminOnly);
 }
 
@@ -130,7 +130,7 @@ CommandTable serverCommands() {
             .help = "answer",
             .fields = {},
             .handler = runPing,
-            .allowedBeforeAuth = true,
+            .access = Access::anybody(),
             .readOnly = true,
             .inApiVersion1 = true,
         },
@@ -140,7 +140,7 @@ CommandTable serverCommands() {
             .help = "version and build",
             .fields = {},
             .handler = runBuildInfo,
-            .allowedBeforeAuth = true,
+            .access = Access::anybody(),
             .readOnly = true,
         },
         {
@@ -149,6 +149,7 @@ CommandTable serverCommands() {
             .help = "the command line as given and as understood",
             .fields = {},
             .handler = runGetCmdLineOpts,
+            .access = Access::onCluster(Action::kGetCmdLineOpts),
             .adminOnly = true,
             .readOnly = true,
         },
@@ -158,6 +159,7 @@ CommandTable serverCommands() {
             .help = "the machine",
             .fields = {},
             .handler = runHostInfo,
+            .access = Access::onCluster(Action::kHostInfo),
             .readOnly = true,
         },
         {
@@ -166,7 +168,7 @@ CommandTable serverCommands() {
             .help = "the client's address as the server sees it",
             .fields = {},
             .handler = runWhatsMyUri,
-            .allowedBeforeAuth = true,
+            .access = Access::anybody(),
             .readOnly = true,
         },
         {
@@ -175,7 +177,7 @@ CommandTable serverCommands() {
             .help = "this list",
             .fields = {},
             .handler = runListCommands,
-            .allowedBeforeAuth = true,
+            .access = Access::anybody(),
             .readOnly = true,
         },
         {
@@ -184,6 +186,7 @@ CommandTable serverCommands() {
             .help = "end the server",
             .fields = {"force", "timeoutSecs"},
             .handler = runShutdown,
+            .access = Access::onCluster(Action::kShutdown),
             .adminOnly = true,
             .readOnly = true,
         },

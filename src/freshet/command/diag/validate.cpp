@@ -66,6 +66,7 @@ CommandTable validateCommands() {
         .help = "check a collection against its indexes",
         .fields = {"full", "background", "checkBSONConformance"},
         .handler = runValidate,
+        .access = Access::onCollection(Action::kValidate),
         .readOnly = true,
     }};
 }

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The block file: pages on disk, each under a page id, replaced only by copies elsewhere, and
+/// checkpoints that say which copies count (DESIGN 7.1 to 7.3). A checkpoint is one map run and one
+/// superblock, made durable by one flush; until then the one before stays whole. Block knows pages
+/// and their checksums, not what is in them, and takes log positions as opaque numbers.
+///
+/// Threads: one at a time for everything but stats(). Every call but stats() may block on the disk.
+#pragma once
+
+#include "freshet/base/bytes.h"
+#include "freshet/base/status.h"
+#include "freshet/block/page_format.h"
+#include "freshet/platform/file.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace freshet::block {
+
+/// Names a page for ever. 0 is no page.
+using PageId = uint64_t;
+
+/// A stretch of blocks of kBlockBytes. blocks == 0: nowhere.
+struct Extent {
+    uint64_t firstBlock = 0;
+    uint32_t blocks = 0;
+};
+
+/// Where a page's image lies, and what it must look like. The checksum is kept here, outside the
+/// page, because a lost or misdirected write leaves a page that agrees with itself.
+struct PagePlace {
+    Extent extent;
+    uint32_t crc = 0;
+    uint32_t seqLow = 0;  // low half of the image's sequence number
+};
+
+/// What a checkpoint fixes beside the map. Block stores it and gives it back.
+struct Root {
+    uint64_t checkpointNo = 0;  // 0: there has been none. Set by commit().
+    uint64_t redoLsn = 0;       // replay begins here
+    uint64_t clockTs = 0;
+    uint64_t timeBase = 0;
+    uint64_t nextPageId = 0;
+    uint32_t nextTreeId = 0;
+};
+
+struct Options {
+    platform::FileSystem* files = nullptr;
+    std::string path;  // dbpath/data.freshet
+    std::array<char, 16> dbUuid{};
+    /// The file grows by an eighth of its size within these, zero-filled ahead of use.
+    uint64_t growBytesMin = 4u << 20;
+    uint64_t growBytesMax = 64u << 20;
+};
+
+struct Stats {
+    uint64_t fileBytes = 0;
+    uint64_t freeBytes = 0;     // usable now
+    uint64_t pendingBytes = 0;  // usable after the next checkpoint settles
+    uint64_t mappedPages = 0;   // in the newest checkpoint
+    uint64_t pagesWritten = 0;
+    uint64_t bytesWritten = 0;
+    uint64_t checkpoints = 0;
+    uint64_t flushes = 0;
+};
+
+/// What verify() found; each text names a page or an extent.
+struct VerifyReport {
+    uint64_t pages = 0;
+    uint64_t bytes = 0;
+    std::vector<std::string> errors;
+};
+
+class BlockFile {
+public:
+    /// Opens the file, or makes it, and loads the newest whole checkpoint's map. Raises startNo
+    /// durably before it returns. kUnsupported: a newer format. kCorruption: no whole checkpoint,
+    /// or another directory's file; the text names the place. A superblock whose run or whose late
+    /// images are not whole is passed over for the one before it (it was never durable).
+    static StatusOr<std::unique_ptr<BlockFile>> open(const Options& options);
+    ~BlockFile();
+
+    /// Of the newest durable checkpoint.
+    const Root& root() const;
+    /// How often this file was opened; part of every image's sequence number, so that a crash
+    /// cannot repeat one.
+    uint32_t startNo() const;
+    /// Every page of the newest durable checkpoint, in page id order.
+    Status forEachPage(const std::function<Status(PageId, const PagePlace&)>& sink) const;
+
+    /// `image`: a PageHeader, of which the caller fills the fields that are its own, and the body.
+    /// Completes the header (sequence number, lengths, checksum), picks an extent that no durable
+    /// checkpoint names, and writes. The place counts from the next commit() that names it.
+    /// kNoSpace: the file cannot grow; nothing was written.
+    StatusOr<PagePlace> writePage(std::string* image);
+    /// Reads and checks an image: both checksums, page id, length, sequence number. kCorruption
+    /// names the page, the file and the offset.
+    Status readPage(PageId page, const PagePlace& place, std::string* image) const;
+    /// Gives back the extent of an image that no commit() has named.
+    void discard(const PagePlace& place);
+
+    /// Makes all images written so far durable. To be called before commit(), so that commit()'s
+    /// own flush is short; images written after it are listed in the checkpoint and checked at the
+    /// next open().
+    Status flush();
+    /// What changed since the last commit(): a page's new place, or extent.blocks == 0 for a page
+    /// that is gone.
+    struct Change {
+        PageId page = 0;
+        PagePlace place;
+    };
+    /// Writes the changes and the superblock, then one flush. Afterwards the new checkpoint is the
+    /// durable one. The places that it replaces stay untouched until settle(). Any failure but
+    /// kNoSpace is final: the caller must not go on. kNoSpace: nothing has changed.
+    Status commit(const Root& root, const std::vector<Change>& changes);
+    /// The last commit() is known to be durable for good (its log record is): frees what it
+    /// replaced.
+    void settle();
+
+    /// Reads every page of the newest checkpoint and checks that no two extents overlap.
+    StatusOr<VerifyReport> verify() const;
+    /// Any thread.
+    Stats stats() const;
+
+private:
+    struct Impl;
+    explicit BlockFile(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace freshet::block

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/// SCRAM-SHA-1 and SCRAM-SHA-256 (RFC 5802, RFC 7677), both sides, as MongoDB uses them: the SHA-1
+/// password is md5(user:mongo:password) in hex, the SHA-256 one is prepared by SASLprep. Knows no
+/// storage: the caller brings credentials. One conversation belongs to one thread at a time.
+#pragma once
+
+#include "freshet/base/bytes.h"
+#include "freshet/base/status.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace freshet::security {
+
+enum class ScramMechanism : uint8_t { kSha1, kSha256 };
+
+/// "SCRAM-SHA-1", "SCRAM-SHA-256".
+std::string_view mechanismName(ScramMechanism mechanism);
+
+/// What a server keeps of a password. Binary strings, not base64.
+struct ScramCredentials {
+    uint32_t iterations = 0;
+    std::string salt;
+    std::string storedKey;
+    std::string serverKey;
+};
+
+/// With a random salt. Slow by intent (iterations): not on a reactor for more than one at a time.
+/// kInvalid when the password cannot be prepared.
+StatusOr<ScramCredentials> makeCredentials(ScramMechanism mechanism,
+                                           const std::string& user,
+                                           const std::string& password,
+                                           uint32_t iterations);
+
+/// The server's side of one login.
+class ScramServer {
+public:
+    /// `lookUp(user)` is called once, with the name from the first message; an error makes the
+    /// login fail after the same number of steps and with the same text as a wrong password.
+    ScramServer(ScramMechanism mechanism,
+                std::function<StatusOr<ScramCredentials>(const std::string& user)> lookUp);
+    ~ScramServer();
+
+    /// The client's next message in, ours out. kInvalid: malformed; kUnavailable never; a wrong
+    /// proof or unknown user: kInvalid with Reason::kAuthenticationFailed and "Authentication
+    /// failed.".
+    StatusOr<std::string> step(ByteView clientMessage);
+    bool isDone() const;  // the proof was right and our signature has been handed out
+    const std::string& user() const;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// The client's side of one login.
+class ScramClient {
+public:
+    ScramClient(ScramMechanism mechanism, std::string user, std::string password);
+    ~ScramClient();
+    /// The message to send first.
+    std::string first();
+    /// The server's message in, our next one out; empty when we are done. An error when the server
+    /// cannot prove that it knows us.
+    StatusOr<std::string> step(ByteView serverMessage);
+    bool isDone() const;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Compares without telling by its duration where the difference is.
+bool equalInConstantTime(ByteView a, ByteView b);
+/// `bytes` bytes from the system's cryptographic source.
+std::string secureRandom(size_t bytes);
+/// SHA-256 of `bytes`, binary.
+std::string sha256(ByteView bytes);
+
+}  // namespace freshet::security
