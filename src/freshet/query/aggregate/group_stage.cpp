@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// $group and $sortByCount. Groups come out in the order in which they were first seen.
 #include "freshet/platform/clock.h"
-#include "freshet/query/aggregate/accumulator.h"
+#include "freshet/query/expression/accumulator.h"
 #include "freshet/query/aggregate/stages.h"
-#include "freshet/query/aggregate/value_set.h"
+#include "freshet/query/expression/value_set.h"
 
 namespace freshet::query {
 namespace {

@@ -2,7 +2,7 @@
 /// Runs a tree over a document, on its bytes.
 #include "freshet/bson/compare.h"
 #include "freshet/platform/clock.h"
-#include "freshet/query/aggregate/expression.h"
+#include "freshet/query/expression/expression.h"
 #include "freshet/query/match/tree.h"
 
 #include <algorithm>

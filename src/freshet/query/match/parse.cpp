@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// From a filter to a tree: the level of whole documents ($and, $or, $nor, $expr, fields).
-#include "freshet/query/aggregate/expression.h"
+#include "freshet/query/expression/expression.h"
 #include "freshet/query/match/tree.h"
 
 namespace freshet::query {

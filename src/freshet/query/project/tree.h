@@ -6,7 +6,7 @@
 /// INV-2  In mode kExclude no node computes.
 #pragma once
 
-#include "freshet/query/aggregate/expression.h"
+#include "freshet/query/expression/expression.h"
 #include "freshet/query/match.h"
 
 #include <memory>

@@ -3,7 +3,7 @@
 /// Immutable after parsing; any thread.
 #pragma once
 
-#include "freshet/query/aggregate/value.h"
+#include "freshet/query/expression/value.h"
 #include "freshet/query/match.h"
 
 #include <map>

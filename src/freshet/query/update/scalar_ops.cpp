@@ -3,7 +3,7 @@
 /// $bit, $setOnInsert, and the two halves of $rename.
 #include "freshet/bson/compare.h"
 #include "freshet/bson/json.h"
-#include "freshet/query/aggregate/number.h"
+#include "freshet/query/expression/number.h"
 #include "freshet/query/update/op.h"
 
 namespace freshet::query {

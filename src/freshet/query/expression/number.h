@@ -3,7 +3,7 @@
 /// on either side makes a decimal. Pure; any thread.
 #pragma once
 
-#include "freshet/query/aggregate/value.h"
+#include "freshet/query/expression/value.h"
 
 namespace freshet::query {
 

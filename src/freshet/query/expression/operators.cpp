@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Finds an operator by name and parses its arguments.
-#include "freshet/query/aggregate/operators.h"
+#include "freshet/query/expression/operators.h"
 
 #include "freshet/bson/json.h"
 #include "freshet/platform/clock.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/query/aggregate/time_text.h"
+#include "freshet/query/expression/time_text.h"
 
 #include <cstdio>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "freshet/bson/compare.h"
-#include "freshet/query/aggregate/value.h"
+#include "freshet/query/expression/value.h"
 
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/query/aggregate/number.h"
+#include "freshet/query/expression/number.h"
 
 #include <bid_conf.h>
 // bid_conf.h must come first: it says how the functions are called.

@@ -7,7 +7,7 @@
 /// INV-2  A result may borrow from the context's root document or from the expression.
 #pragma once
 
-#include "freshet/query/aggregate/value.h"
+#include "freshet/query/expression/value.h"
 
 #include <memory>
 #include <string>

@@ -4,7 +4,7 @@
 /// have a parser.
 #pragma once
 
-#include "freshet/query/aggregate/expression.h"
+#include "freshet/query/expression/expression.h"
 
 #include <span>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Operators on objects.
 #include "freshet/bson/json.h"
-#include "freshet/query/aggregate/operators.h"
+#include "freshet/query/expression/operators.h"
 
 #include <utility>
 #include <vector>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Operators on strings. Those named ...CP count code points, those named ...Bytes count bytes.
 #include "freshet/bson/json.h"
-#include "freshet/query/aggregate/number.h"
-#include "freshet/query/aggregate/operators.h"
-#include "freshet/query/aggregate/time_text.h"
+#include "freshet/query/expression/number.h"
+#include "freshet/query/expression/operators.h"
+#include "freshet/query/expression/time_text.h"
 #include "freshet/query/match/regex.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Operators that decide themselves what they evaluate: conditions, and those that bind variables.
-#include "freshet/query/aggregate/operators.h"
+#include "freshet/query/expression/operators.h"
 
 #include <algorithm>
 

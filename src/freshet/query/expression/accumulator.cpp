@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/query/aggregate/accumulator.h"
+#include "freshet/query/expression/accumulator.h"
 
 #include "freshet/bson/compare.h"
-#include "freshet/query/aggregate/number.h"
-#include "freshet/query/aggregate/operators.h"
-#include "freshet/query/aggregate/value_set.h"
+#include "freshet/query/expression/number.h"
+#include "freshet/query/expression/operators.h"
+#include "freshet/query/expression/value_set.h"
 
 #include <cmath>
 

@@ -2,7 +2,7 @@
 /// Accumulators: what $group makes of many values. One state per group and field; not thread-safe.
 #pragma once
 
-#include "freshet/query/aggregate/expression.h"
+#include "freshet/query/expression/expression.h"
 
 #include <memory>
 #include <string_view>

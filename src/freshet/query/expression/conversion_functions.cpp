@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// $type, and the operators that turn one type into another.
 #include "freshet/bson/json.h"
-#include "freshet/query/aggregate/number.h"
-#include "freshet/query/aggregate/operators.h"
-#include "freshet/query/aggregate/time_text.h"
+#include "freshet/query/expression/number.h"
+#include "freshet/query/expression/operators.h"
+#include "freshet/query/expression/time_text.h"
 
 #include <charconv>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/query/aggregate/value.h"
+#include "freshet/query/expression/value.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Operators on dates. Time zones: UTC only; another one is refused, not ignored.
-#include "freshet/query/aggregate/operators.h"
-#include "freshet/query/aggregate/time_text.h"
+#include "freshet/query/expression/operators.h"
+#include "freshet/query/expression/time_text.h"
 
 namespace freshet::query {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Literals, field paths, variables, objects and arrays, and how an expression is parsed.
-#include "freshet/query/aggregate/expression.h"
+#include "freshet/query/expression/expression.h"
 
 #include "freshet/bson/json.h"
 #include "freshet/platform/clock.h"
-#include "freshet/query/aggregate/operators.h"
+#include "freshet/query/expression/operators.h"
 
 #include <algorithm>
 

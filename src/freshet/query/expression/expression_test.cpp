@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Expressions evaluated on one document, as tables.
-#include "freshet/query/aggregate/expression.h"
+#include "freshet/query/expression/expression.h"
 
 #include "freshet/query/match/json_for_test.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// $add, $round and kin, and the comparisons.
 #include "freshet/bson/compare.h"
-#include "freshet/query/aggregate/number.h"
-#include "freshet/query/aggregate/operators.h"
+#include "freshet/query/expression/number.h"
+#include "freshet/query/expression/operators.h"
 
 #include <cmath>
 
