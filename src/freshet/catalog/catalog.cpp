@@ -87,8 +87,11 @@ void ChangeLock::release() {
     waiting_.clear();
 }
 
-CatalogCore::CatalogCore(engine::Store& s)
-    : store(s), current_(std::make_shared<NameMap>()), caches_(kThreadsMax) {}
+CatalogCore::CatalogCore(engine::Store& s, PredicateCompiler c)
+    : store(s),
+      compiler(std::move(c)),
+      current_(std::make_shared<NameMap>()),
+      caches_(kThreadsMax) {}
 
 std::shared_ptr<const NameMap> CatalogCore::names() const {
     std::lock_guard lock(mutex_);
@@ -150,7 +153,7 @@ Status CatalogCore::readCollection(engine::Txn& txn, ByteView key, ByteView valu
     if (!record.isOk()) {
         return record.status().withContext(db + "." + name);
     }
-    FRESHET_ASSIGN_OR_RETURN(auto collection, makeCollection(store, db, name, *record));
+    FRESHET_ASSIGN_OR_RETURN(auto collection, makeCollection(store, compiler, db, name, *record));
     engine::Cursor cursor(txn, collection->records);
     FRESHET_RETURN_IF_ERROR(untilDone(txn, [&] { return cursor.last(); }));
     RecordId next = cursor.valid() ? recordIdOf(cursor.key()) + 1 : 1;
@@ -197,15 +200,15 @@ uint64_t CatalogCore::version() const {
 }
 
 struct Catalog::Impl {
-    explicit Impl(engine::Store& store) : core(store) {}
+    Impl(engine::Store& store, PredicateCompiler compiler) : core(store, std::move(compiler)) {}
     CatalogCore core;
 };
 
 Catalog::Catalog(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Catalog::~Catalog() = default;
 
-StatusOr<std::unique_ptr<Catalog>> Catalog::open(engine::Store& store) {
-    auto impl = std::make_unique<Impl>(store);
+StatusOr<std::unique_ptr<Catalog>> Catalog::open(engine::Store& store, PredicateCompiler compiler) {
+    auto impl = std::make_unique<Impl>(store, std::move(compiler));
     FRESHET_RETURN_IF_ERROR(impl->core.readAll());
     return std::unique_ptr<Catalog>(new Catalog(std::move(impl)));
 }

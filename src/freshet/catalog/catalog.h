@@ -10,6 +10,7 @@
 
 #include "freshet/base/status.h"
 #include "freshet/bson/builder.h"
+#include "freshet/catalog/predicate.h"
 #include "freshet/engine/store.h"
 #include "freshet/sync/wait_token.h"
 
@@ -39,6 +40,9 @@ struct Index {
     std::vector<KeyField> fields;
     bool unique = false;
     bool sparse = false;
+    bool hidden = false;  // kept up to date, and no plan uses it
+    std::optional<int64_t> expireAfterSeconds;
+    PredicateRef filter;  // of a partial index: who does not match has no entry; null: all have
     engine::TreeId treeId = 0;
     engine::TreeRef tree;
     bson::OwnedDocument spec;  // as listIndexes shows it: {v, key, name, ...}
@@ -63,6 +67,7 @@ struct Collection {
     std::string name;
     std::string uuid;  // 16 bytes
     bson::OwnedDocument options;
+    PredicateRef validator;  // null: none. How strictly it counts is in the options
     engine::TreeId treeId = 0;
     engine::TreeRef records;  // key: 8-byte big-endian RecordId; value: the document
     std::vector<std::shared_ptr<const Index>> indexes;  // [0] is _id_
@@ -97,7 +102,7 @@ public:
 struct IndexRequest {
     std::string name;          // made from the key when the client gave none
     bson::OwnedDocument key;   // {a: 1, "b.c": -1}
-    bson::OwnedDocument spec;  // the client's own document, for options we only keep
+    bson::OwnedDocument spec;  // the client's own document: options beyond the two below
     bool unique = false;
     bool sparse = false;
 };
@@ -112,8 +117,9 @@ struct IndexCounts {
 class Catalog {
 public:
     /// Reads the catalog tree, drops trees it does not name, sets record-id counters. Blocks; at
-    /// start.
-    static StatusOr<std::unique_ptr<Catalog>> open(engine::Store& store);
+    /// start. Without a compiler nothing may have a partial index or a validator (kUnsupported).
+    static StatusOr<std::unique_ptr<Catalog>> open(engine::Store& store,
+                                                   PredicateCompiler compiler = {});
     ~Catalog();
 
     /// Null when there is none. Any thread, no lock.

@@ -38,8 +38,7 @@ private:
         if (CollectionRef existing = core_.find(db_, name_)) {
             return checkSame(*existing);
         }
-        FRESHET_ASSIGN_OR_RETURN(collection_,
-                                 makeEmptyCollection(core_.store, db_, name_, options_));
+        FRESHET_ASSIGN_OR_RETURN(collection_, makeEmptyCollection(core_, db_, name_, options_));
         return Status::ok();
     }
 
@@ -142,16 +141,16 @@ private:
 
 }  // namespace
 
-StatusOr<std::shared_ptr<Collection>> makeEmptyCollection(engine::Store& store,
+StatusOr<std::shared_ptr<Collection>> makeEmptyCollection(CatalogCore& core,
                                                           const std::string& db,
                                                           const std::string& name,
                                                           const bson::OwnedDocument& options) {
     CollectionRecord record;
     record.uuid = newUuid();
-    record.tree = store.newTreeId();
+    record.tree = core.store.newTreeId();
     record.options = options;
-    record.indexes.push_back({store.newTreeId(), false, idIndexSpec()});
-    return makeCollection(store, db, name, record);
+    record.indexes.push_back({core.store.newTreeId(), false, idIndexSpec()});
+    return makeCollection(core.store, core.compiler, db, name, record);
 }
 
 std::unique_ptr<Change> makeCreateCollection(CatalogCore& core,

@@ -72,15 +72,15 @@ private:
 
     Status describe(const CollectionRef& existing, const std::vector<bson::OwnedDocument>& specs) {
         if (createsCollection_) {
-            FRESHET_ASSIGN_OR_RETURN(
-                next_, makeEmptyCollection(core_.store, db_, name_, bson::OwnedDocument()));
+            FRESHET_ASSIGN_OR_RETURN(next_,
+                                     makeEmptyCollection(core_, db_, name_, bson::OwnedDocument()));
         } else {
             next_ = std::make_shared<Collection>(*existing);
             gated_.push_back(existing);
         }
         for (const bson::OwnedDocument& spec : specs) {
             IndexRecord record{core_.store.newTreeId(), false, spec};
-            FRESHET_ASSIGN_OR_RETURN(auto index, makeIndex(core_.store, record));
+            FRESHET_ASSIGN_OR_RETURN(auto index, makeIndex(core_.store, core_.compiler, record));
             next_->indexes.push_back(index);
             created_.push_back(std::move(index));
         }

@@ -156,6 +156,10 @@ bool allMissing(const std::vector<Place>& places) {
 
 Status makeIndexKeys(const Index& index, bson::Document document, IndexKeys* out) {
     out->keys.clear();
+    out->multikey = false;
+    if (index.filter != nullptr && !index.filter->matches(document)) {
+        return Status::ok();
+    }
     bool tooLong = false;
     KeyWalk walk(index, [&](const std::vector<Place>& places) {
         if (index.sparse && allMissing(places)) {

@@ -17,7 +17,8 @@ struct IndexKeys {
 };
 
 /// kInvalid with kParallelArrays when two paths lead through different arrays; kLimit when a key
-/// is longer than the engine takes. A sparse index has no entry where all paths are missing.
+/// is longer than the engine takes. A sparse index has no entry where all paths are missing, a
+/// partial one none where its filter does not match.
 Status makeIndexKeys(const Index& index, bson::Document document, IndexKeys* out);
 
 /// The entry's key and value in the index's tree.

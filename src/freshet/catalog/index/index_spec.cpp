@@ -11,40 +11,67 @@ namespace freshet::catalog {
 
 namespace {
 
-constexpr size_t kIndexFieldsMax = 32;  // of one key pattern, as MongoDB
+constexpr size_t kIndexFieldsMax = 32;            // of one key pattern, as MongoDB
+constexpr int64_t kExpireSecondsMax = INT32_MAX;  // of a TTL index
 
 Status cannotCreate(std::string text) {
     return invalid(Reason::kCannotCreateIndex, std::move(text));
 }
 
-Status checkField(const bson::Element& field) {
-    std::string_view path = field.name();
-    if (path.empty() || path.front() == '.' || path.back() == '.' ||
-        path.find("..") != std::string_view::npos) {
-        return cannotCreate("Index keys cannot contain an empty field.");
+void addInteger(bson::Builder* builder, std::string_view name, int64_t value) {
+    if (value >= INT32_MIN && value <= INT32_MAX) {
+        builder->add(name, static_cast<int32_t>(value));
+    } else {
+        builder->add(name, value);
     }
-    if (path.front() == '$' || path.find(".$") != std::string_view::npos) {
-        return cannotCreate(
-            "Index key contains an illegal field name: field name starts with '$'.");
-    }
+}
+
+/// Kinds of indexes that the protocol knows and that are not served.
+bool isKnownPlugin(std::string_view name) {
+    return name == "hashed" || name == "text" || name == "2d" || name == "2dsphere" ||
+           name == "2dsphere_bucket" || name == "geoHaystack" || name == "wildcard";
+}
+
+Status checkDirection(const bson::Element& field) {
     if (field.isString()) {
-        return cannotCreate("Unknown index plugin '" + std::string(field.stringValue()) + "'");
+        const std::string plugin(field.stringValue());
+        return cannotCreate(isKnownPlugin(plugin) ? "Indexes of type '" + plugin +
+                                                        "' are not supported by this server"
+                                                  : "Unknown index plugin '" + plugin + "'");
     }
     if (!field.isNumber()) {
         return cannotCreate("Values in v:2 index key pattern cannot be of type " +
                             std::string(bson::typeName(field.type())) +
                             ". Only numbers > 0, numbers < 0, and strings are allowed.");
     }
-    double direction = field.toDouble();
-    if (direction == 0 || std::isnan(direction)) {
-        return cannotCreate("Values in the index key pattern cannot be 0.");
+    const double direction = field.toDouble();
+    if (std::isnan(direction)) {
+        return cannotCreate("Values in the index key pattern cannot be NaN.");
+    }
+    return direction == 0 ? cannotCreate("Values in the index key pattern cannot be 0.")
+                          : Status::ok();
+}
+
+Status checkField(const bson::Element& field) {
+    const std::string_view path = field.name();
+    FRESHET_RETURN_IF_ERROR(checkDirection(field));
+    if (path.empty() || path.front() == '.' || path.back() == '.' ||
+        path.find("..") != std::string_view::npos) {
+        return cannotCreate("Index keys cannot contain an empty field.");
+    }
+    if (path == "$**" || path.ends_with(".$**")) {
+        return cannotCreate("Wildcard indexes are not supported by this server");
+    }
+    if (path.front() == '$' || path.find(".$") != std::string_view::npos) {
+        return cannotCreate(
+            "Index key contains an illegal field name: field name starts with '$'.");
     }
     return Status::ok();
 }
 
 Status checkKey(bson::Document key) {
     if (key.isEmpty()) {
-        return cannotCreate("Index keys cannot be an empty.");
+        return cannotCreate("Index keys cannot be empty.");
     }
     if (key.fieldCount() > static_cast<int>(kIndexFieldsMax)) {
         return cannotCreate("Number of fields in the index exceeds the limit of " +
@@ -54,8 +81,8 @@ Status checkKey(bson::Document key) {
         FRESHET_RETURN_IF_ERROR(checkField(field));
         for (const bson::Element& other : key) {
             if (other.whole().data() < field.whole().data() && other.name() == field.name()) {
-                return cannotCreate("Duplicate field in the index key pattern: " +
-                                    std::string(field.name()));
+                return cannotCreate("The field '" + std::string(field.name()) +
+                                    "' appears in the index key pattern multiple times");
             }
         }
     }
@@ -74,10 +101,13 @@ bson::OwnedDocument specOf(const IndexRequest& request) {
         builder.add("sparse", true);
     }
     for (const bson::Element& field : request.spec.view()) {
-        std::string_view name = field.name();
-        bool ours = name == "v" || name == "key" || name == "name" || name == "ns" ||
-                    name == "unique" || name == "sparse" || name == "background";
-        if (!ours) {
+        const std::string_view name = field.name();
+        const bool isOurs = name == "v" || name == "key" || name == "name" || name == "ns" ||
+                            name == "unique" || name == "sparse" || name == "background";
+        const bool isNotHidden = name == "hidden" && !field.isTruthy();
+        if (name == "expireAfterSeconds" && field.isNumber()) {
+            addInteger(&builder, name, field.toInt64());
+        } else if (!isOurs && !isNotHidden) {
             builder.add(field);
         }
     }
@@ -96,11 +126,21 @@ bool sameKey(bson::Document a, bson::Document b) {
     return left == a.end() && right == b.end();
 }
 
-bool sameOptions(bson::Document a, bson::Document b) {
-    auto covers = [](bson::Document x, bson::Document y) {
+/// What makes two indexes on one key pattern different indexes, rather than one index with
+/// different options.
+bool isInSignature(std::string_view option) {
+    return option == "unique" || option == "sparse" || option == "partialFilterExpression" ||
+           option == "collation";
+}
+
+/// Same options, all of them or those of the signature.
+bool sameOptions(bson::Document a, bson::Document b, bool signatureOnly) {
+    const auto covers = [signatureOnly](bson::Document x, bson::Document y) {
         for (const bson::Element& field : x) {
-            if (field.name() != "key" && field.name() != "name" && field.name() != "v" &&
-                !bson::equalValues(field, y.find(field.name()))) {
+            const bool counts = signatureOnly ? isInSignature(field.name())
+                                              : field.name() != "key" && field.name() != "name" &&
+                                                    field.name() != "v" && field.name() != "hidden";
+            if (counts && !bson::equalValues(field, y.find(field.name()))) {
                 return false;
             }
         }
@@ -113,28 +153,84 @@ bool isIdKey(bson::Document key) {
     return key.fieldCount() == 1 && key.begin()->name() == "_id" && key.begin()->toDouble() > 0;
 }
 
+Status conflict(Reason reason, const char* what, bson::Document wanted, bson::Document existing) {
+    return invalid(reason,
+                   std::string(what) + " Requested index: " + bson::toShellText(wanted) +
+                       ", existing index: " + bson::toShellText(existing));
+}
+
 /// True when `existing` is what is wanted already; else ok(false) or the clash.
 StatusOr<bool> alreadyThere(bson::Document existing, bson::Document wanted) {
-    std::string_view oldName = existing.find("name").stringValue();
-    std::string_view newName = wanted.find("name").stringValue();
-    bool keys = sameKey(existing.find("key").document(), wanted.find("key").document());
-    bool options = sameOptions(existing, wanted);
-    if (oldName == newName) {
-        if (keys && options) {
-            return true;
-        }
-        return invalid(
+    const bool sameName = existing.find("name").stringValue() == wanted.find("name").stringValue();
+    const bool sameIndex =
+        sameKey(existing.find("key").document(), wanted.find("key").document()) &&
+        sameOptions(existing, wanted, true);
+    const bool isIdentical = sameIndex && sameOptions(existing, wanted, false);
+    if (sameName && isIdentical) {
+        return true;
+    }
+    if (sameName && sameIndex) {
+        return conflict(
+            Reason::kIndexOptionsConflict,
+            "An equivalent index already exists with the same name but different options.",
+            wanted,
+            existing);
+    }
+    if (sameName) {
+        return conflict(
             Reason::kIndexKeySpecsConflict,
             "An existing index has the same name as the requested index. When index names are not "
             "specified, they are auto generated and can cause conflicts. Please refer to our "
-            "documentation. Requested index: " +
-                bson::toShellText(wanted) + ", existing index: " + bson::toShellText(existing));
+            "documentation.",
+            wanted,
+            existing);
     }
-    if (keys) {
+    if (isIdentical) {
         return invalid(Reason::kIndexOptionsConflict,
-                       "Index already exists with a different name: " + std::string(oldName));
+                       "Index already exists with a different name: " +
+                           std::string(existing.find("name").stringValue()));
+    }
+    if (sameIndex) {
+        return conflict(Reason::kIndexOptionsConflict,
+                        "An equivalent index already exists with a different name and options.",
+                        wanted,
+                        existing);
     }
     return false;
+}
+
+Status checkExpiry(bson::Document spec) {
+    const bson::Element expiry = spec.find("expireAfterSeconds");
+    if (!expiry.isNumber()) {
+        return Status::ok();
+    }
+    if (spec.find("key").document().fieldCount() != 1) {
+        return cannotCreate(
+            "TTL indexes are single-field indexes, compound indexes do not support TTL. Index "
+            "spec: " +
+            bson::toShellText(spec));
+    }
+    if (expiry.toInt64() < 0) {
+        return cannotCreate(
+            "TTL index 'expireAfterSeconds' option cannot be less than 0. Index "
+            "spec: " +
+            bson::toShellText(spec));
+    }
+    if (expiry.toInt64() > kExpireSecondsMax) {
+        return cannotCreate(
+            "TTL index 'expireAfterSeconds' option must be within an acceptable "
+            "range, try a lower number. Index spec: " +
+            bson::toShellText(spec));
+    }
+    return Status::ok();
+}
+
+Status checkOptions(bson::Document spec) {
+    FRESHET_RETURN_IF_ERROR(checkExpiry(spec));
+    if (spec.has("partialFilterExpression") && spec.has("sparse")) {
+        return cannotCreate("cannot mix \"partialFilterExpression\" and \"sparse\" options");
+    }
+    return Status::ok();
 }
 
 }  // namespace
@@ -158,6 +254,7 @@ StatusOr<std::vector<bson::OwnedDocument>> resolveIndexRequests(
             continue;  // every collection has it, whatever name the client gives
         }
         bson::OwnedDocument spec = specOf(request);
+        FRESHET_RETURN_IF_ERROR(checkOptions(spec.view()));
         bool found = false;
         for (const bson::OwnedDocument& other : all) {
             FRESHET_ASSIGN_OR_RETURN(bool same, alreadyThere(other.view(), spec.view()));

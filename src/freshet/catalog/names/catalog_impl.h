@@ -37,7 +37,7 @@ private:
 
 class CatalogCore {
 public:
-    explicit CatalogCore(engine::Store& s);
+    CatalogCore(engine::Store& s, PredicateCompiler c);
 
     /// Reads the catalog tree. Blocks.
     Status readAll();
@@ -49,6 +49,7 @@ public:
     uint64_t version() const;
 
     engine::Store& store;
+    const PredicateCompiler compiler;  // may be empty
     ChangeLock changeLock;
 
 private:

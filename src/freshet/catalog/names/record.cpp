@@ -25,6 +25,15 @@ StatusOr<engine::TreeId> treeIdOf(const bson::Element& element) {
     return static_cast<engine::TreeId>(id);
 }
 
+StatusOr<PredicateRef> compile(const PredicateCompiler& compiler,
+                               bson::Document expression,
+                               PredicateUse use) {
+    if (!compiler) {
+        return Status(Code::kUnsupported, "this program knows no predicates on documents");
+    }
+    return compiler(expression, use);
+}
+
 }  // namespace
 
 std::string CollectionRecord::encode() const {
@@ -115,7 +124,9 @@ CollectionRecord recordOf(const Collection& collection) {
     return record;
 }
 
-StatusOr<std::shared_ptr<Index>> makeIndex(engine::Store& store, const IndexRecord& record) {
+StatusOr<std::shared_ptr<Index>> makeIndex(engine::Store& store,
+                                           const PredicateCompiler& compiler,
+                                           const IndexRecord& record) {
     auto index = std::make_shared<Index>();
     bson::Document spec = record.spec.view();
     if (!spec.find("name").isString() || !spec.find("key").isObject()) {
@@ -130,6 +141,14 @@ StatusOr<std::shared_ptr<Index>> makeIndex(engine::Store& store, const IndexReco
     }
     index->unique = index->isId() || spec.find("unique").isTruthy();
     index->sparse = spec.find("sparse").isTruthy();
+    index->hidden = spec.find("hidden").isTruthy();
+    if (const bson::Element expiry = spec.find("expireAfterSeconds"); expiry.isNumber()) {
+        index->expireAfterSeconds = expiry.toInt64();
+    }
+    if (const bson::Element filter = spec.find("partialFilterExpression"); filter.isObject()) {
+        FRESHET_ASSIGN_OR_RETURN(index->filter,
+                                 compile(compiler, filter.document(), PredicateUse::kPartialIndex));
+    }
     index->treeId = record.tree;
     index->tree = store.tree(record.tree);
     index->spec = record.spec;
@@ -140,7 +159,19 @@ StatusOr<std::shared_ptr<Index>> makeIndex(engine::Store& store, const IndexReco
     return index;
 }
 
+Status compileValidator(const PredicateCompiler& compiler, Collection* collection) {
+    const bson::Element validator = collection->options.view().find("validator");
+    collection->validator = nullptr;
+    if (!validator.isObject() || validator.document().isEmpty()) {
+        return Status::ok();
+    }
+    FRESHET_ASSIGN_OR_RETURN(collection->validator,
+                             compile(compiler, validator.document(), PredicateUse::kValidator));
+    return Status::ok();
+}
+
 StatusOr<std::shared_ptr<Collection>> makeCollection(engine::Store& store,
+                                                     const PredicateCompiler& compiler,
                                                      std::string db,
                                                      std::string name,
                                                      const CollectionRecord& record) {
@@ -149,10 +180,11 @@ StatusOr<std::shared_ptr<Collection>> makeCollection(engine::Store& store,
     collection->name = std::move(name);
     collection->uuid = record.uuid;
     collection->options = record.options;
+    FRESHET_RETURN_IF_ERROR(compileValidator(compiler, collection.get()));
     collection->treeId = record.tree;
     collection->records = store.tree(record.tree);
     for (const IndexRecord& indexRecord : record.indexes) {
-        FRESHET_ASSIGN_OR_RETURN(auto index, makeIndex(store, indexRecord));
+        FRESHET_ASSIGN_OR_RETURN(auto index, makeIndex(store, compiler, indexRecord));
         collection->indexes.push_back(std::move(index));
     }
     auto state = std::make_shared<CollectionState>();

@@ -38,12 +38,18 @@ bool splitCatalogKey(ByteView key, std::string* db, std::string* collection);
 CollectionRecord recordOf(const Collection& collection);
 
 /// Index of a stored or requested spec. kCorruption when it has no usable key.
-StatusOr<std::shared_ptr<Index>> makeIndex(engine::Store& store, const IndexRecord& record);
+/// `compiler` is for partial indexes: without one they are refused (kUnsupported).
+StatusOr<std::shared_ptr<Index>> makeIndex(engine::Store& store,
+                                           const PredicateCompiler& compiler,
+                                           const IndexRecord& record);
 /// A description with new live parts; its record ids start at 1.
 StatusOr<std::shared_ptr<Collection>> makeCollection(engine::Store& store,
+                                                     const PredicateCompiler& compiler,
                                                      std::string db,
                                                      std::string name,
                                                      const CollectionRecord& record);
+/// Compiles the validator that the description's options name. Call it whenever options change.
+Status compileValidator(const PredicateCompiler& compiler, Collection* collection);
 /// The spec of the index that every collection has.
 bson::OwnedDocument idIndexSpec();
 /// 16 random bytes, marked as a version 4 UUID.

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Predicates that the catalog keeps with its descriptions without understanding them: the filter
+/// of a partial index and the validator of a collection. Query knows what they mean; who opens the
+/// catalog hands in how to compile them. Immutable once compiled; any thread.
+#pragma once
+
+#include "freshet/base/status.h"
+#include "freshet/bson/builder.h"
+
+#include <functional>
+#include <memory>
+
+namespace freshet::catalog {
+
+class DocumentPredicate {
+public:
+    virtual ~DocumentPredicate() = default;
+    virtual bool matches(bson::Document document) const = 0;
+};
+using PredicateRef = std::shared_ptr<const DocumentPredicate>;
+
+enum class PredicateUse : uint8_t {
+    kPartialIndex,  // a few operators only
+    kValidator,
+};
+
+/// kInvalid with the client's reason when the expression is not good for its use.
+using PredicateCompiler =
+    std::function<StatusOr<PredicateRef>(bson::Document expression, PredicateUse use)>;
+
+}  // namespace freshet::catalog
