@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// WaitToken, Task and LocalExecutor.
+/// WaitToken, Alarms, Task and LocalExecutor.
 #include "freshet/platform/clock.h"
 #include "freshet/platform/thread.h"
+#include "freshet/sync/alarms.h"
 #include "freshet/sync/local_executor.h"
 
 #include <gtest/gtest.h>
@@ -40,6 +41,45 @@ TEST(WaitToken, ArmingACompleteTokenSaysSoAndNeverWakes) {
     token.complete();
     EXPECT_EQ(waiter.woken.load(kRelaxed), 0);
     EXPECT_FALSE(WaitToken().isSet());
+}
+
+TEST(WaitToken, ADisarmedWaiterIsNotWokenAndAnotherMayBeArmed) {
+    WaitToken token = WaitToken::create();
+    CountingWaiter first;
+    CountingWaiter second;
+    ASSERT_TRUE(token.arm(&first));
+    EXPECT_TRUE(token.disarm(&first));
+    ASSERT_TRUE(token.arm(&second));
+    token.complete();
+    EXPECT_EQ(0, first.woken.load(kRelaxed));
+    EXPECT_EQ(1, second.woken.load(kRelaxed));
+    EXPECT_FALSE(token.disarm(&second));
+}
+
+TEST(Alarms, RingInTheOrderOfTheirTimesAndNotWhenCancelled) {
+    Alarms alarms;
+    const uint64_t now = platform::monotonicNanos();
+    WaitToken later = WaitToken::create();
+    WaitToken never = WaitToken::create();
+    WaitToken soon = WaitToken::create();
+    alarms.set(now + 2'000'000, later);
+    const Alarms::Id cancelled = alarms.set(now + 1'500'000, never);
+    alarms.set(now + 1'000'000, soon);
+    alarms.cancel(cancelled);
+    blockOn(later);
+    EXPECT_GE(platform::monotonicNanos(), now + 2'000'000);
+    EXPECT_TRUE(soon.isDone());
+    EXPECT_FALSE(never.isDone());
+    EXPECT_EQ(0u, alarms.count());
+}
+
+TEST(Alarms, TheEndCompletesAllThatWait) {
+    WaitToken token = WaitToken::create();
+    {
+        Alarms alarms;
+        alarms.set(platform::monotonicNanos() + 3'600'000'000'000, token);
+    }
+    EXPECT_TRUE(token.isDone());
 }
 
 TEST(WaitToken, AThreadBlocksUntilAnotherCompletes) {

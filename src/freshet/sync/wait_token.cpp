@@ -10,7 +10,7 @@ namespace freshet::sync {
 
 /// Shared by the copies of one token.
 ///   WORD     waiter: 0 = pending, 1 = done, else the armed Waiter*
-///   STEPS    pending -> done, or pending -> armed -> done; done is final
+///   STEPS    pending -> done, or pending -> armed -> done or pending; done is final
 ///   RECLAIM  refs counts the copies; the last drop deletes
 struct WaitToken::State {
     Atomic<uint32_t> refs{1};
@@ -75,6 +75,15 @@ bool WaitToken::arm(Waiter* waiter) const {
     }
     invariant(expected == State::kDone);
     return false;
+}
+
+bool WaitToken::disarm(Waiter* waiter) const {
+    auto expected = reinterpret_cast<uintptr_t>(waiter);
+    // [token.disarm] CAS. ORDER: relaxed on success: the waiter's owner takes back what only it has
+    // written. Acquire on failure pairs with [token.complete].
+    //   LOST     the token is done: the completer calls, or has called, the waiter.
+    //   PROGRESS one attempt.
+    return state_->waiter.compare_exchange_strong(expected, State::kPending, kRelaxed, kAcquire);
 }
 
 namespace {

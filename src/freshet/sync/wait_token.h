@@ -42,6 +42,9 @@ public:
     /// Registers the only waiter. False: the token is complete already and `wake` will not be
     /// called.
     bool arm(Waiter* waiter) const;
+    /// Takes the armed waiter back: it will not be called, and another may arm the token. False:
+    /// the token is complete, `wake` has been called, is being called, or is about to be.
+    bool disarm(Waiter* waiter) const;
 
 private:
     struct State;

@@ -60,5 +60,35 @@ TEST(WaitTokenExplore, TheWaiterIsWokenOnceOrToldAtOnceAndSeesTheWork) {
     EXPECT_TRUE(result.passed() && result.complete) << result.report;
 }
 
+TEST(WaitTokenExplore, AWaiterTakenBackIsNotWokenAndOneThatIsNotIsWokenOnce) {
+    auto result = explore({.preemptions = 4, .staleLoads = 2}, [](Model& model) {
+        struct State {
+            PlainWaiter waiter;
+            bool armed = false;
+            bool takenBack = false;
+        };
+        auto state = std::make_shared<State>();
+        WaitToken token = WaitToken::create();
+        model.thread([state, mine = std::optional(token)]() mutable {
+            notePlainWrite(&state->waiter.woken);
+            state->armed = mine->arm(&state->waiter);
+            state->takenBack = state->armed && mine->disarm(&state->waiter);
+            if (state->takenBack) {
+                notePlainWrite(&state->waiter.woken);  // ours again
+            }
+            mine.reset();
+        });
+        model.thread([mine = std::optional(token)]() mutable {
+            mine->complete();
+            mine.reset();
+        });
+        model.finally([state] {
+            const bool isDue = state->armed && !state->takenBack;
+            check(state->waiter.woken == (isDue ? 1 : 0), "woken iff not taken back");
+        });
+    });
+    EXPECT_TRUE(result.passed() && result.complete) << result.report;
+}
+
 }  // namespace
 }  // namespace freshet::sync

@@ -65,7 +65,7 @@ protected:
         facts.requestShutdown = [this] { wasAskedToEnd_ = true; };
         facts.recentLog = [] { return std::vector<std::string>{"first", "second"}; };
         dispatcher_ = std::make_unique<Dispatcher>(*catalog_, std::move(facts));
-        connection_ = dispatcher_->connect({7, "127.0.0.1:5000", "127.0.0.1:27017"});
+        connection_ = dispatcher_->connect(clientFacts(7));
     }
 
     void close() {
@@ -76,6 +76,15 @@ protected:
             EXPECT_TRUE(store_->close().isOk());
         }
         store_.reset();
+    }
+
+    static ClientFacts clientFacts(uint64_t id) {
+        ClientFacts client;
+        client.connectionId = id;
+        client.remote = "127.0.0.1:5000";
+        client.local = "127.0.0.1:27017";
+        client.isLocal = true;
+        return client;
     }
 
     static std::string message(bson::Document body,

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Fail points: named places in the server that tests may make fail. Each is an object of static
+/// storage beside the code it belongs to; all are listed by name. Off, one costs a relaxed load.
+/// Any thread.
+#pragma once
+
+#include "freshet/sync/atomic.h"
+#include "freshet/sync/mutex.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace freshet::telemetry {
+
+/// When a fail point that applies fires. The order is the protocol's numbers of the modes.
+enum class FailMode : uint8_t { kOff, kAlwaysOn, kRandom, kTimes, kSkip };
+
+struct FailPointSetting {
+    FailMode mode = FailMode::kOff;
+    int64_t count = 0;         // kTimes: fires this often; kSkip: lets this many pass first
+    double probability = 0.0;  // kRandom
+    /// What the place is to do; only the place knows the form.
+    std::string data;
+};
+
+class FailPoint {
+public:
+    /// `name` must outlive it. Joins the list of all.
+    explicit FailPoint(std::string_view name);
+    ~FailPoint();
+    FailPoint(const FailPoint&) = delete;
+    FailPoint& operator=(const FailPoint&) = delete;
+
+    std::string_view name() const { return name_; }
+
+    /// How often it has fired since the start of the process.
+    uint64_t configure(FailPointSetting setting);
+    FailPointSetting setting() const;
+    uint64_t timesFired() const;
+
+    /// The data when it fires now, else null. `applies` says whether the caller is one whom the
+    /// data means; those it does not mean are not counted.
+    std::shared_ptr<const std::string> fire(
+        const std::function<bool(const std::string& data)>& applies);
+
+private:
+    bool isDueNow();
+
+    const std::string_view name_;
+    /// A hint that spares the lock. Written by: configure() and fire(), under mutex_. Read by: all.
+    ///   STEPS    any
+    sync::Atomic<bool> isOn_{false};
+    mutable sync::Mutex mutex_;
+    FailPointSetting setting_;                 // guarded by mutex_; its data is data_
+    std::shared_ptr<const std::string> data_;  // guarded by mutex_
+    uint64_t timesFired_ = 0;                  // guarded by mutex_
+};
+
+/// Null when there is none of that name.
+FailPoint* findFailPoint(std::string_view name);
+/// In the order of their names.
+std::vector<FailPoint*> allFailPoints();
+
+}  // namespace freshet::telemetry
