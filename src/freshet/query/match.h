@@ -54,8 +54,10 @@ struct MatchNode {
 
 class Matcher {
 public:
-    /// kInvalid (kBadValue and kin) with MongoDB's text.
-    static StatusOr<std::unique_ptr<Matcher>> compile(bson::Document filter);
+    /// kInvalid (kBadValue and kin) with MongoDB's text. `variables`: what $expr sees as $$name, as
+    /// evaluateLet() in transform.h makes it; copied.
+    static StatusOr<std::unique_ptr<Matcher>> compile(bson::Document filter,
+                                                      bson::Document variables = {});
     ~Matcher();
     /// A $expr that fails counts as no match; use test() where the client must hear of it.
     bool matches(bson::Document document) const;

@@ -12,10 +12,17 @@
 
 namespace freshet::query {
 
+/// A command's `let`, evaluated: the document of variables that Matcher, Projection and pipelines
+/// take. It also fixes $$NOW. kInvalid (kFailedToParse and kin) for bad names and expressions that
+/// read a document.
+StatusOr<bson::OwnedDocument> evaluateLet(bson::Document let);
+
 /// find's projection: inclusion or exclusion, dotted paths, $slice, $elemMatch, positional $.
 class Projection {
 public:
-    static StatusOr<std::unique_ptr<Projection>> compile(bson::Document spec);
+    /// `variables`: what computed fields see as $$name; copied.
+    static StatusOr<std::unique_ptr<Projection>> compile(bson::Document spec,
+                                                         bson::Document variables = {});
     ~Projection();
     /// `matcher` resolves the positional operator; may be null. Fails (kInvalid) when a computed
     /// field does, or when no array element matched for the positional operator.
@@ -46,6 +53,25 @@ private:
     struct Paths;  // the fields' paths, split once
     std::vector<Field> fields_;
     std::shared_ptr<const Paths> paths_;
+};
+
+/// A pipeline that turns one document into one: an update written as [{$set: ...}, ...]. Stages:
+/// $addFields, $set, $project, $unset, $replaceRoot, $replaceWith. Immutable; any thread.
+class DocumentPipeline {
+public:
+    /// `stages`: an array. kInvalid for other stages and for bad ones. `variables` as evaluateLet()
+    /// makes them; copied.
+    static StatusOr<std::unique_ptr<DocumentPipeline>> parse(bson::Document stages,
+                                                             bson::Document variables = {});
+    ~DocumentPipeline();
+    /// The document as the last stage leaves it; nothing is checked or done about _id. kInvalid
+    /// when an expression fails.
+    StatusOr<bson::OwnedDocument> apply(bson::Document document) const;
+
+private:
+    struct Impl;
+    explicit DocumentPipeline(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
 };
 
 /// One stage of a pipeline run. Documents are pushed through; blocking stages give theirs at the

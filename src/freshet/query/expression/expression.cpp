@@ -63,6 +63,13 @@ private:
     std::vector<std::string> parts_;
 };
 
+/// A variable without a value. Not constant, so that nothing is evaluated ahead where it only
+/// stands for a value to come.
+class MissingVariable final : public Expression {
+public:
+    Value evaluate(ExprContext&) const override { return {}; }
+};
+
 class VariablePath final : public Expression {
 public:
     VariablePath(size_t slot, std::vector<std::string> parts)
@@ -157,6 +164,12 @@ StatusOr<ExprPtr> parseVariable(std::string_view text, const ExprScope& scope) {
     if (slot >= 0) {
         return ExprPtr(std::make_shared<VariablePath>(slot, std::move(parts)));
     }
+    if (const Element constant = scope.constant(name); !constant.isMissing()) {
+        if (constant.type() == Type::kUndefined) {
+            return ExprPtr(std::make_shared<MissingVariable>());
+        }
+        return makeLiteral(followPath(Value(constant), parts, 0));
+    }
     SystemVariable variable;
     if (name == "ROOT" || name == "CURRENT") {
         variable = SystemVariable::kRoot;
@@ -164,10 +177,21 @@ StatusOr<ExprPtr> parseVariable(std::string_view text, const ExprScope& scope) {
         variable = SystemVariable::kRemove;
     } else if (name == "NOW") {
         variable = SystemVariable::kNow;
+    } else if (name == "CLUSTER_TIME") {
+        return invalid(location(51144), "Builtin variable '$$CLUSTER_TIME' is not available");
+    } else if (name == "USER_ROLES") {
+        return invalid(location(51144), "Builtin variable '$$USER_ROLES' is not available");
     } else {
         return invalid(Reason::kUndefinedVariable, "Use of undefined variable: " + name);
     }
     return ExprPtr(std::make_shared<SystemVariablePath>(variable, std::move(parts)));
+}
+
+/// A path of what $$CURRENT stands for at this place.
+ExprPtr makeCurrentPath(std::string_view dotted, const ExprScope& scope) {
+    const int slot = scope.find("CURRENT");
+    return slot < 0 ? makeFieldPath(dotted)
+                    : std::make_shared<VariablePath>(slot, splitPath(dotted));
 }
 
 StatusOr<ExprPtr> parseString(const Element& element, const ExprScope& scope) {
@@ -179,7 +203,7 @@ StatusOr<ExprPtr> parseString(const Element& element, const ExprScope& scope) {
         return parseVariable(text.substr(2), scope);
     }
     FRESHET_RETURN_IF_ERROR(checkFieldPath(text.substr(1)));
-    return makeFieldPath(text.substr(1));
+    return makeCurrentPath(text.substr(1), scope);
 }
 
 StatusOr<ExprPtr> parseArray(Document array, ExprScope* scope) {
@@ -277,6 +301,33 @@ ExprPtr makeLiteral(Value value) {
 
 ExprPtr makeFieldPath(std::string_view dotted) {
     return std::make_shared<FieldPath>(dotted);
+}
+
+Status checkVariableName(std::string_view name) {
+    const auto isUnicode = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
+    const auto isLower = [](char c) { return c >= 'a' && c <= 'z'; };
+    const auto isUpperOrDigit = [](char c) {
+        return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    };
+    if (name.empty()) {
+        return invalid(Reason::kFailedToParse, "empty variable names are not allowed");
+    }
+    if (name == "CURRENT") {
+        return Status::ok();
+    }
+    if (!isLower(name[0]) && !isUnicode(name[0])) {
+        return invalid(Reason::kFailedToParse,
+                       "'" + std::string(name) +
+                           "' starts with an invalid character for a user variable name");
+    }
+    for (const char c : name) {
+        if (!isLower(c) && !isUpperOrDigit(c) && c != '_' && !isUnicode(c)) {
+            return invalid(Reason::kFailedToParse,
+                           "'" + std::string(name) +
+                               "' contains an invalid character for a variable name: '" + c + "'");
+        }
+    }
+    return Status::ok();
 }
 
 StatusOr<Value> evaluateOnce(const Expression& expression, Document document) {

@@ -48,6 +48,11 @@ using ExprPtr = std::shared_ptr<const Expression>;
 class ExprScope {
 public:
     ExprScope() = default;
+    /// `constants`: names that stand for their values; undefined stands for missing. Must outlive
+    /// the scope, not the expressions.
+    explicit ExprScope(bson::Document constants) : constants_(constants) {}
+    /// The value of a constant; missing when there is none.
+    bson::Element constant(std::string_view name) const { return constants_.find(name); }
     /// The slot of $$name; -1 when there is no such variable.
     int find(std::string_view name) const;
     /// Makes $$name visible until pop(). Inner names hide outer ones.
@@ -55,6 +60,7 @@ public:
     void pop(size_t count);
 
 private:
+    bson::Document constants_;
     std::vector<std::string> names_;  // the index is the slot
 };
 
@@ -67,6 +73,8 @@ ExprPtr makeLiteral(Value value);
 /// The field at a dotted path (without the dollar) of the current document.
 ExprPtr makeFieldPath(std::string_view dotted);
 
+/// "'1x' starts with an invalid character for a user variable name" and its kin.
+Status checkVariableName(std::string_view name);
 /// Evaluates for one document outside a stage.
 StatusOr<Value> evaluateOnce(const Expression& expression, bson::Document document);
 

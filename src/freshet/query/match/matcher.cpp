@@ -13,10 +13,11 @@ struct Matcher::Impl {
 Matcher::Matcher(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Matcher::~Matcher() = default;
 
-StatusOr<std::unique_ptr<Matcher>> Matcher::compile(bson::Document filter) {
+StatusOr<std::unique_ptr<Matcher>> Matcher::compile(bson::Document filter,
+                                                    bson::Document variables) {
     auto impl = std::make_unique<Impl>();
     impl->filter = bson::OwnedDocument(filter);
-    FRESHET_ASSIGN_OR_RETURN(impl->root, parseFilter(impl->filter.view()));
+    FRESHET_ASSIGN_OR_RETURN(impl->root, parseFilter(impl->filter.view(), variables));
     return std::unique_ptr<Matcher>(new Matcher(std::move(impl)));
 }
 

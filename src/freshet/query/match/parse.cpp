@@ -9,7 +9,7 @@ namespace {
 using bson::Document;
 using bson::Element;
 
-StatusOr<std::vector<NodePtr>> parseMembers(const Element& element) {
+StatusOr<std::vector<NodePtr>> parseMembers(const Element& element, Document variables) {
     if (!element.isArray()) {
         return badValue(std::string(element.name()) + " must be an array");
     }
@@ -18,7 +18,7 @@ StatusOr<std::vector<NodePtr>> parseMembers(const Element& element) {
         if (!member.isObject()) {
             return badValue("$or/$and/$nor entries need to be full objects");
         }
-        FRESHET_ASSIGN_OR_RETURN(NodePtr node, parseFilter(member.document()));
+        FRESHET_ASSIGN_OR_RETURN(NodePtr node, parseFilter(member.document(), variables));
         members.push_back(std::move(node));
     }
     if (members.empty()) {
@@ -27,8 +27,8 @@ StatusOr<std::vector<NodePtr>> parseMembers(const Element& element) {
     return members;
 }
 
-Status parseLogical(const Element& element, std::vector<NodePtr>* out) {
-    FRESHET_ASSIGN_OR_RETURN(std::vector<NodePtr> members, parseMembers(element));
+Status parseLogical(const Element& element, Document variables, std::vector<NodePtr>* out) {
+    FRESHET_ASSIGN_OR_RETURN(std::vector<NodePtr> members, parseMembers(element, variables));
     if (element.name() == "$nor") {
         auto nor = std::make_unique<MatchNode>();
         nor->op = MatchOp::kNor;
@@ -53,21 +53,22 @@ Status parseConstant(const Element& element, std::vector<NodePtr>* out) {
     return Status::ok();
 }
 
-Status parseExpr(const Element& element, std::vector<NodePtr>* out) {
+Status parseExpr(const Element& element, Document variables, std::vector<NodePtr>* out) {
     std::shared_ptr<MatchNode::Extra> extra;
     NodePtr node = makeNode(MatchOp::kExpr, "", &extra);
-    FRESHET_ASSIGN_OR_RETURN(extra->expression, parseExpression(element));
+    ExprScope scope(variables);
+    FRESHET_ASSIGN_OR_RETURN(extra->expression, parseExpression(element, &scope));
     out->push_back(std::move(node));
     return Status::ok();
 }
 
-Status parseTopOperator(const Element& element, std::vector<NodePtr>* out) {
+Status parseTopOperator(const Element& element, Document variables, std::vector<NodePtr>* out) {
     const std::string_view name = element.name();
     if (name == "$and" || name == "$or" || name == "$nor") {
-        return parseLogical(element, out);
+        return parseLogical(element, variables, out);
     }
     if (name == "$expr") {
-        return parseExpr(element, out);
+        return parseExpr(element, variables, out);
     }
     if (name == "$comment") {
         return Status::ok();
@@ -153,13 +154,13 @@ Status refuseExpr(const MatchNode& node) {
     return Status::ok();
 }
 
-StatusOr<NodePtr> parseFilter(Document filter) {
+StatusOr<NodePtr> parseFilter(Document filter, Document variables) {
     std::vector<NodePtr> parts;
     for (const Element& element : filter) {
         const bool isOperator = !element.name().empty() && element.name()[0] == '$' &&
                                 element.name() != "$ref" && element.name() != "$id" &&
                                 element.name() != "$db";
-        FRESHET_RETURN_IF_ERROR(isOperator ? parseTopOperator(element, &parts)
+        FRESHET_RETURN_IF_ERROR(isOperator ? parseTopOperator(element, variables, &parts)
                                            : parseField(element, &parts));
     }
     return combine(MatchOp::kAnd, std::move(parts));

@@ -35,8 +35,8 @@ struct MatchNode::Extra {
 
 using NodePtr = std::unique_ptr<MatchNode>;
 
-/// The tree of a whole filter. `filter` must outlive it.
-StatusOr<NodePtr> parseFilter(bson::Document filter);
+/// The tree of a whole filter. `filter` must outlive it. `variables`: what $expr sees as $$name.
+StatusOr<NodePtr> parseFilter(bson::Document filter, bson::Document variables = {});
 /// kInvalid when the tree has a $expr, which speaks of whole documents only.
 Status refuseExpr(const MatchNode& node);
 /// The tree of {$gt: 5, ...} for single values.

@@ -20,7 +20,8 @@ struct ModeChoice {
 
 class ProjectionParser {
 public:
-    explicit ProjectionParser(ProjectStyle style) : style_(style) {}
+    explicit ProjectionParser(ProjectStyle style, Document variables = {})
+        : style_(style), scope_(variables) {}
 
     StatusOr<ProjectTree> parse(Document spec) {
         for (const Element& field : spec) {
@@ -126,7 +127,7 @@ private:
         auto node = std::make_unique<ProjectNode>();
         node->kind = ProjectNode::kComputed;
         node->computes = true;
-        FRESHET_ASSIGN_OR_RETURN(node->expression, parseExpression(value));
+        FRESHET_ASSIGN_OR_RETURN(node->expression, parseExpression(value, &scope_));
         return insert(path, std::move(node));
     }
 
@@ -282,6 +283,7 @@ private:
     }
 
     ProjectStyle style_;
+    ExprScope scope_;
     ProjectTree tree_;
     ModeChoice choice_;
     bool hasPositional_ = false;
@@ -298,8 +300,8 @@ const ProjectNode* ProjectNode::find(std::string_view name) const {
     return nullptr;
 }
 
-StatusOr<ProjectTree> parseProjection(Document spec, ProjectStyle style) {
-    return ProjectionParser(style).parse(spec);
+StatusOr<ProjectTree> parseProjection(Document spec, ProjectStyle style, Document variables) {
+    return ProjectionParser(style, variables).parse(spec);
 }
 
 StatusOr<ProjectTree> makeExclusion(const std::vector<std::string>& paths) {

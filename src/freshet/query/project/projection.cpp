@@ -17,10 +17,11 @@ struct Projection::Impl {
 Projection::Projection(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Projection::~Projection() = default;
 
-StatusOr<std::unique_ptr<Projection>> Projection::compile(Document spec) {
+StatusOr<std::unique_ptr<Projection>> Projection::compile(Document spec, Document variables) {
     auto impl = std::make_unique<Impl>();
     impl->spec = OwnedDocument(spec);
-    FRESHET_ASSIGN_OR_RETURN(impl->tree, parseProjection(impl->spec.view(), ProjectStyle::kFind));
+    FRESHET_ASSIGN_OR_RETURN(impl->tree,
+                             parseProjection(impl->spec.view(), ProjectStyle::kFind, variables));
     return std::unique_ptr<Projection>(new Projection(std::move(impl)));
 }
 

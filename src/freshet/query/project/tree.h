@@ -45,8 +45,11 @@ struct ProjectTree {
     ProjectMode mode = ProjectMode::kExclude;
 };
 
-/// Errors have mongod's text, without the stage's prefix.
-StatusOr<ProjectTree> parseProjection(bson::Document spec, ProjectStyle style);
+/// Errors have mongod's text, without the stage's prefix. `variables`: what expressions see as
+/// $$name.
+StatusOr<ProjectTree> parseProjection(bson::Document spec,
+                                      ProjectStyle style,
+                                      bson::Document variables = {});
 /// $unset's tree, or one that drops `paths`.
 StatusOr<ProjectTree> makeExclusion(const std::vector<std::string>& paths);
 

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Pipelines of one document, and the variables that commands bring.
+#include "freshet/bson/json.h"
+#include "freshet/platform/clock.h"
+#include "freshet/query/aggregate/step.h"
+#include "freshet/query/transform.h"
+
+namespace freshet::query {
+
+using bson::Document;
+using bson::Element;
+using bson::OwnedDocument;
+
+namespace {
+constexpr size_t kStepsMax = 1000;
+}  // namespace
+
+struct DocumentPipeline::Impl {
+    std::vector<std::unique_ptr<DocumentStep>> steps;
+    OwnedDocument variables;
+};
+
+DocumentPipeline::DocumentPipeline(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+DocumentPipeline::~DocumentPipeline() = default;
+
+StatusOr<std::unique_ptr<DocumentPipeline>> DocumentPipeline::parse(Document stages,
+                                                                    Document variables) {
+    auto impl = std::make_unique<Impl>();
+    impl->variables = OwnedDocument(variables);
+    for (const Element& stage : stages) {
+        if (!stage.isObject()) {
+            return invalid(Reason::kTypeMismatch,
+                           "Each element of the 'pipeline' array must be an object");
+        }
+        if (stage.document().fieldCount() != 1) {
+            return invalid(Reason::kStageNotSingleField,
+                           "A pipeline stage specification object must contain exactly one "
+                           "field.");
+        }
+        const Element spec = *stage.document().begin();
+        if (!isStep(spec.name())) {
+            return invalid(
+                Reason::kInvalidOptions,
+                std::string(spec.name()) + " is not allowed to be used within an update");
+        }
+        if (impl->steps.size() == kStepsMax) {
+            return invalid(
+                Reason::kFailedToParse,
+                "Pipeline length must be no longer than " + std::to_string(kStepsMax) + " stages");
+        }
+        FRESHET_ASSIGN_OR_RETURN(auto step, parseStep(spec, impl->variables.view()));
+        impl->steps.push_back(std::move(step));
+    }
+    return std::unique_ptr<DocumentPipeline>(new DocumentPipeline(std::move(impl)));
+}
+
+StatusOr<OwnedDocument> DocumentPipeline::apply(Document document) const {
+    ExprContext context;
+    context.nowMillis = platform::wallMillis();
+    std::string bytes(document.bytes());
+    std::string next;
+    for (const auto& step : impl_->steps) {
+        FRESHET_RETURN_IF_ERROR(step->apply(Document(bytes), &context, &next));
+        bytes.swap(next);
+    }
+    return OwnedDocument(std::move(bytes));
+}
+
+StatusOr<OwnedDocument> evaluateLet(Document let) {
+    const OwnedDocument nothing;
+    bson::Builder builder;
+    builder.add("NOW", bson::Date{platform::wallMillis()});
+    for (const Element& variable : let) {
+        FRESHET_RETURN_IF_ERROR(checkVariableName(variable.name()));
+        FRESHET_ASSIGN_OR_RETURN(ExprPtr expression, parseExpression(variable));
+        if (!expression->isConstant()) {
+            return invalid(location(4890500),
+                           "Command let Expression tried to access a field, but this is not "
+                           "allowed because Command let Expressions run before the query examines "
+                           "any documents.");
+        }
+        FRESHET_ASSIGN_OR_RETURN(const Value value, evaluateOnce(*expression, nothing.view()));
+        if (value.isMissing()) {
+            builder.add(variable.name(), bson::Undefined{});
+        } else {
+            builder.addAs(variable.name(), value.element());
+        }
+    }
+    return OwnedDocument(builder.finish());
+}
+
+}  // namespace freshet::query
