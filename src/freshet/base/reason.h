@@ -30,6 +30,18 @@ enum class Reason : uint32_t {
     kConflictingUpdateOperators,
     kCursorNotFound,
     kNamespaceExists,
+    kDatabaseDifferCase,
+    kNotAReplicaSet,
+    kNoReplicationEnabled,
+    kFailPointSetFailed,
+    kTooManyLogicalSessions,
+    kNoSuchSession,
+    kApiDeprecationError,
+    kClientMetadataCannotBeMutated,
+    kClientMetadataMissingField,
+    kClientMetadataAppNameTooLarge,
+    kClientMetadataDocumentTooLarge,
+    kCommandNotSupportedOnView,
     kMaxTimeMsExpired,
     kDollarPrefixedFieldName,
     kInvalidIdField,
@@ -53,6 +65,8 @@ enum class Reason : uint32_t {
     kBsonObjectTooLarge,
     kInvalidBson,
     kDuplicateKey,
+    kDocumentValidationFailure,
+    kAmbiguousIndexKeyPattern,
     kUnknownField,              // Location40415: "BSON field 'x.y' is an unknown field."
     kMissingField,              // Location40414: "BSON field 'x.y' is missing but a required field"
     kUnknownStage,              // Location40324: "Unrecognized pipeline stage name: '$x'"
