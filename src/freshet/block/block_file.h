@@ -4,7 +4,8 @@
 /// superblock, made durable by one flush; until then the one before stays whole. Block knows pages
 /// and their checksums, not what is in them, and takes log positions as opaque numbers.
 ///
-/// Threads: one at a time for everything but stats(). Every call but stats() may block on the disk.
+/// Threads: stats() and readPage() from any, at any time; of the others one at a time. Every call
+/// but stats() may block on the disk.
 #pragma once
 
 #include "freshet/base/bytes.h"
@@ -66,7 +67,12 @@ struct Stats {
     uint64_t bytesWritten = 0;
     uint64_t checkpoints = 0;
     uint64_t flushes = 0;
+    /// The disk refused the last growth and less than one step is free: what is left is for the
+    /// checkpoint that makes room. Until it clears, refuse whatever makes pages dirty.
+    bool spaceShort = false;
 };
+
+inline constexpr size_t kVerifyErrorsMax = 1000;
 
 /// What verify() found; each text names a page or an extent.
 struct VerifyReport {
@@ -84,7 +90,9 @@ public:
     static StatusOr<std::unique_ptr<BlockFile>> open(const Options& options);
     ~BlockFile();
 
-    /// Of the newest durable checkpoint.
+    /// Of the newest durable checkpoint. A caller that finds in its log that a checkpoint beyond
+    /// this one had become durable must not go on: that one was damaged later, and what this one
+    /// names may have been overwritten.
     const Root& root() const;
     /// How often this file was opened; part of every image's sequence number, so that a crash
     /// cannot repeat one.
@@ -95,10 +103,11 @@ public:
     /// `image`: a PageHeader, of which the caller fills the fields that are its own, and the body.
     /// Completes the header (sequence number, lengths, checksum), picks an extent that no durable
     /// checkpoint names, and writes. The place counts from the next commit() that names it.
-    /// kNoSpace: the file cannot grow; nothing was written.
+    /// kNoSpace: the file cannot grow, and what is left is kept for commit(); nothing was written.
+    /// kLimit: an image of more than 65,535 blocks.
     StatusOr<PagePlace> writePage(std::string* image);
     /// Reads and checks an image: both checksums, page id, length, sequence number. kCorruption
-    /// names the page, the file and the offset.
+    /// names the page, the file and the offset. Any thread.
     Status readPage(PageId page, const PagePlace& place, std::string* image) const;
     /// Gives back the extent of an image that no commit() has named.
     void discard(const PagePlace& place);
@@ -121,7 +130,8 @@ public:
     /// replaced.
     void settle();
 
-    /// Reads every page of the newest checkpoint and checks that no two extents overlap.
+    /// Reads every page of the newest checkpoint and checks that no two extents overlap. The report
+    /// lists at most kVerifyErrorsMax errors.
     StatusOr<VerifyReport> verify() const;
     /// Any thread.
     Stats stats() const;

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Pages in and out, flushes, and what an open file can tell of itself. Opening and checkpoints are
+/// in root/.
+#include "freshet/block/block_file.h"
+
+#include "freshet/block/root/image.h"
+#include "freshet/block/root/impl.h"
+#include "freshet/block/root/loaded.h"
+
+#include <mutex>
+
+namespace freshet::block {
+namespace {
+
+constexpr unsigned kImageCounterBits = 40;
+
+}  // namespace
+
+BlockFile::BlockFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+BlockFile::~BlockFile() = default;
+
+const Root& BlockFile::root() const {
+    return impl_->root;
+}
+
+uint32_t BlockFile::startNo() const {
+    return impl_->durable.startNo;
+}
+
+Status BlockFile::forEachPage(const std::function<Status(PageId, const PagePlace&)>& sink) const {
+    return impl_->pages.forEach(sink);
+}
+
+StatusOr<PagePlace> BlockFile::writePage(std::string* image) {
+    Impl& impl = *impl_;
+    FRESHET_RETURN_IF_ERROR(impl.failure);
+    const size_t bytes = image->size();
+    const uint64_t blocks = (bytes + kBlockBytes - 1) / kBlockBytes;
+    if (blocks > kPlaceBlocksMax) {
+        return Status(Code::kLimit,
+                      "a page image of " + std::to_string(bytes) + " bytes is too large");
+    }
+    auto extent = impl.space.take(static_cast<uint32_t>(blocks), impl.commitNeedBlocks());
+    if (!extent.isOk()) {
+        impl.publishStats();
+        return std::move(extent).status();
+    }
+    PagePlace place =
+        sealImage(image, uint64_t{impl.durable.startNo} << kImageCounterBits | impl.nextImage++);
+    place.extent = *extent;
+    image->resize(blocks * kBlockBytes);
+    Status status = impl.file->pwrite(*image, place.extent.firstBlock * kBlockBytes);
+    image->resize(bytes);
+    if (!status.isOk()) {
+        impl.space.give(place.extent);
+        return status;
+    }
+    impl.unnamed[place.extent.firstBlock] = {place.extent.blocks, impl.nextFlushNo};
+    ++impl.counted.pagesWritten;
+    impl.counted.bytesWritten += blocks * kBlockBytes;
+    impl.publishStats();
+    return place;
+}
+
+Status BlockFile::readPage(PageId page, const PagePlace& place, std::string* image) const {
+    Status status = readImage(*impl_->file, page, place, image);
+    return status.isOk() ? status : status.withContext(impl_->options.path);
+}
+
+void BlockFile::discard(const PagePlace& place) {
+    Impl& impl = *impl_;
+    auto image = impl.unnamed.find(place.extent.firstBlock);
+    invariant(image != impl.unnamed.end() && image->second.blocks == place.extent.blocks);
+    impl.unnamed.erase(image);
+    impl.space.give(place.extent);
+    impl.publishStats();
+}
+
+Status BlockFile::flush() {
+    FRESHET_RETURN_IF_ERROR(impl_->failure);
+    Status status = impl_->syncFile();
+    impl_->publishStats();
+    return status.isOk() ? status : impl_->fail(status);
+}
+
+Status BlockFile::Impl::syncFile() {
+    FRESHET_RETURN_IF_ERROR(file->sync());
+    ++nextFlushNo;
+    ++counted.flushes;
+    return Status::ok();
+}
+
+Status BlockFile::Impl::fail(Status status) {
+    failure = status;
+    return status;
+}
+
+void BlockFile::Impl::publishStats() {
+    counted.fileBytes = space.fileBlocks() * kBlockBytes;
+    counted.freeBytes = space.freeBlocks() * kBlockBytes;
+    counted.mappedPages = pages.size();
+    counted.spaceShort = space.isShort();
+    counted.pendingBytes = replacedBlocks * kBlockBytes;
+    std::lock_guard<sync::Mutex> lock(statsMutex);
+    published = counted;
+}
+
+Stats BlockFile::stats() const {
+    std::lock_guard<sync::Mutex> lock(impl_->statsMutex);
+    return impl_->published;
+}
+
+StatusOr<VerifyReport> BlockFile::verify() const {
+    VerifyReport report;
+    auto note = [&](const Status& status) {
+        if (report.errors.size() < kVerifyErrorsMax) {
+            report.errors.emplace_back(status.text());
+        }
+    };
+    std::vector<Extent> used = runExtents(impl_->durable);
+    used.push_back({0, kSuperblockCopies});
+    std::string image;
+    FRESHET_RETURN_IF_ERROR(forEachPage([&](PageId page, const PagePlace& place) -> Status {
+        used.push_back(place.extent);
+        ++report.pages;
+        report.bytes += place.extent.blocks * kBlockBytes;
+        Status status = readPage(page, place, &image);
+        if (status.code() == Code::kIo) {
+            return status;
+        }
+        if (!status.isOk()) {
+            note(status);
+        }
+        return Status::ok();
+    }));
+    if (auto free = FreeMap::around(std::move(used), impl_->space.fileBlocks()); !free.isOk()) {
+        note(free.status());
+    }
+    return report;
+}
+
+}  // namespace freshet::block

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/block/extent/free_map.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace freshet::block {
+
+StatusOr<FreeMap> FreeMap::around(std::vector<Extent> used, uint64_t fileBlocks) {
+    std::sort(used.begin(), used.end(), [](const Extent& a, const Extent& b) {
+        return a.firstBlock < b.firstBlock;
+    });
+    FreeMap map;
+    uint64_t end = 0;
+    for (const Extent& extent : used) {
+        if (extent.firstBlock < end) {
+            return Status(Code::kCorruption,
+                          "block " + std::to_string(extent.firstBlock) + " is in use twice");
+        }
+        if (extent.firstBlock > fileBlocks || extent.blocks > fileBlocks - extent.firstBlock) {
+            return Status(Code::kCorruption,
+                          "blocks from " + std::to_string(extent.firstBlock) +
+                              " on lie beyond the end of the file");
+        }
+        if (extent.firstBlock > end) {
+            map.insert(end, extent.firstBlock - end);
+        }
+        end = extent.firstBlock + extent.blocks;
+    }
+    if (end < fileBlocks) {
+        map.insert(end, fileBlocks - end);
+    }
+    return map;
+}
+
+void FreeMap::insert(uint64_t firstBlock, uint64_t blocks) {
+    byPosition_.emplace(firstBlock, blocks);
+    byLength_.emplace(blocks, firstBlock);
+    freeBlocks_ += blocks;
+}
+
+void FreeMap::erase(std::map<uint64_t, uint64_t>::iterator stretch) {
+    byLength_.erase({stretch->second, stretch->first});
+    freeBlocks_ -= stretch->second;
+    byPosition_.erase(stretch);
+}
+
+bool FreeMap::fits(uint32_t blocks) const {
+    return !byLength_.empty() && byLength_.rbegin()->first >= blocks;
+}
+
+std::optional<Extent> FreeMap::take(uint32_t blocks) {
+    invariant(blocks > 0);
+    auto best = byLength_.lower_bound({blocks, 0});
+    if (best == byLength_.end()) {
+        return std::nullopt;
+    }
+    const auto [length, firstBlock] = *best;
+    erase(byPosition_.find(firstBlock));
+    if (length > blocks) {
+        insert(firstBlock + blocks, length - blocks);
+    }
+    return Extent{firstBlock, blocks};
+}
+
+void FreeMap::give(uint64_t firstBlock, uint64_t blocks) {
+    invariant(blocks > 0);
+    uint64_t end = firstBlock + blocks;
+    auto next = byPosition_.lower_bound(firstBlock);
+    if (next != byPosition_.end()) {
+        invariant(end <= next->first);
+        if (end == next->first) {
+            end += next->second;
+            auto joined = next++;
+            erase(joined);
+        }
+    }
+    if (next != byPosition_.begin()) {
+        auto previous = std::prev(next);
+        const uint64_t previousEnd = previous->first + previous->second;
+        invariant(previousEnd <= firstBlock);
+        if (previousEnd == firstBlock) {
+            firstBlock = previous->first;
+            erase(previous);
+        }
+    }
+    insert(firstBlock, end - firstBlock);
+}
+
+uint64_t FreeMap::freeBefore(uint64_t end) const {
+    if (byPosition_.empty()) {
+        return 0;
+    }
+    auto last = byPosition_.lower_bound(end);
+    if (last == byPosition_.begin()) {
+        return 0;
+    }
+    --last;
+    return last->first + last->second == end ? last->second : 0;
+}
+
+}  // namespace freshet::block

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Which blocks of a file are free: stretches by position, so that neighbours join, and by length,
+/// so that the smallest that fits is found. Threads: one.
+#pragma once
+
+#include "freshet/base/status.h"
+#include "freshet/block/block_file.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace freshet::block {
+
+class FreeMap {
+public:
+    /// What `used` leaves of the blocks [0, fileBlocks). kCorruption, naming the block, when two of
+    /// `used` overlap or one reaches beyond the end.
+    static StatusOr<FreeMap> around(std::vector<Extent> used, uint64_t fileBlocks);
+
+    /// The smallest stretch that fits, the foremost of those. Empty when none does.
+    std::optional<Extent> take(uint32_t blocks);
+    /// REQUIRES: no block of it is free.
+    void give(uint64_t firstBlock, uint64_t blocks);
+
+    bool fits(uint32_t blocks) const;
+    uint64_t freeBlocks() const { return freeBlocks_; }
+    /// Free blocks directly before `end`.
+    uint64_t freeBefore(uint64_t end) const;
+
+private:
+    void insert(uint64_t firstBlock, uint64_t blocks);
+    void erase(std::map<uint64_t, uint64_t>::iterator stretch);
+
+    std::map<uint64_t, uint64_t> byPosition_;           // first block -> blocks
+    std::set<std::pair<uint64_t, uint64_t>> byLength_;  // (blocks, first block)
+    uint64_t freeBlocks_ = 0;
+};
+
+}  // namespace freshet::block

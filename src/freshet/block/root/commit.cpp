@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A checkpoint: runs, superblock, one flush.
+#include "freshet/block/root/impl.h"
+
+#include <algorithm>
+
+namespace freshet::block {
+
+struct CommitPlan {
+    Superblock next;
+    std::vector<BlockFile::Change> changes;  // by page; only those that change something
+    std::vector<BlockFile::Change> late;     // of those, images that no flush has covered
+    uint64_t pagesAfter = 0;                 // in the map when they are applied
+    std::vector<Extent> taken;               // by the runs
+};
+
+namespace {
+
+bool samePlace(const PagePlace& a, const PagePlace& b) {
+    return a.extent.firstBlock == b.extent.firstBlock && a.extent.blocks == b.extent.blocks &&
+           a.crc == b.crc && a.seqLow == b.seqLow;
+}
+
+uint64_t deltaEntries(const Superblock& superblock) {
+    uint64_t entries = 0;
+    std::for_each_n(superblock.mapDelta.begin(), superblock.deltaCount, [&](const RunRef& ref) {
+        entries += ref.count;
+    });
+    return entries;
+}
+
+/// Deltas are merged when there are too many to list, or more than a quarter of the base.
+bool wantsBase(const CommitPlan& plan) {
+    return plan.next.deltaCount == kDeltaRunsMax ||
+           4 * (deltaEntries(plan.next) + plan.changes.size()) > plan.next.mapBase.count;
+}
+
+}  // namespace
+
+StatusOr<CommitPlan> BlockFile::Impl::plan(const std::vector<Change>& changes) {
+    CommitPlan plan;
+    plan.next = durable;
+    plan.pagesAfter = pages.size();
+    for (const Change& change : changes) {
+        const PagePlace* old = pages.find(change.page);
+        const bool gone = change.place.extent.blocks == 0;
+        if (gone ? old == nullptr : old != nullptr && samePlace(*old, change.place)) {
+            continue;
+        }
+        if (!gone) {
+            auto image = unnamed.find(change.place.extent.firstBlock);
+            invariant(image != unnamed.end());
+            invariant(image->second.blocks == change.place.extent.blocks);
+            if (image->second.flushNo == nextFlushNo) {
+                plan.late.push_back(change);
+            }
+        }
+        plan.pagesAfter += (gone ? 0 : 1) - (old == nullptr ? 0 : 1);
+        plan.changes.push_back(change);
+    }
+    auto byPage = [](const Change& a, const Change& b) { return a.page < b.page; };
+    std::sort(plan.changes.begin(), plan.changes.end(), byPage);
+    std::sort(plan.late.begin(), plan.late.end(), byPage);
+    invariant(std::adjacent_find(
+                  plan.changes.begin(), plan.changes.end(), [](const Change& a, const Change& b) {
+                      return a.page == b.page;
+                  }) == plan.changes.end());
+    return plan;
+}
+
+StatusOr<RunRef> BlockFile::Impl::writeRun(RunKind kind,
+                                           uint64_t count,
+                                           const std::function<Status(RunWriter*)>& fill,
+                                           std::vector<Extent>* taken) {
+    const uint64_t blocks = runBlocks(count);
+    if (blocks > UINT32_MAX) {
+        return Status(Code::kLimit, options.path + ": the page map is too large");
+    }
+    FRESHET_ASSIGN_OR_RETURN(const Extent extent, space.take(static_cast<uint32_t>(blocks), 0));
+    taken->push_back(extent);
+    RunWriter writer(file.get(),
+                     extent,
+                     {.kind = static_cast<uint16_t>(kind),
+                      .checkpointNo = root.checkpointNo + 1,
+                      .count = count,
+                      .dbUuidLow = loadLe<uint64_t>(options.dbUuid.data())});
+    FRESHET_RETURN_IF_ERROR(fill(&writer));
+    return writer.finish();
+}
+
+Status BlockFile::Impl::writeBase(CommitPlan* plan) {
+    // The old map and the changes, merged in page order.
+    auto fill = [&](RunWriter* writer) -> Status {
+        auto change = plan->changes.begin();
+        auto addChangesBefore = [&](PageId page) -> Status {
+            for (; change != plan->changes.end() && change->page < page; ++change) {
+                if (change->place.extent.blocks != 0) {
+                    FRESHET_RETURN_IF_ERROR(writer->add(change->page, change->place));
+                }
+            }
+            return Status::ok();
+        };
+        FRESHET_RETURN_IF_ERROR(pages.forEach([&](PageId page, const PagePlace& place) -> Status {
+            FRESHET_RETURN_IF_ERROR(addChangesBefore(page));
+            const bool changed = change != plan->changes.end() && change->page == page;
+            return changed ? Status::ok() : writer->add(page, place);
+        }));
+        return addChangesBefore(UINT64_MAX);
+    };
+    FRESHET_ASSIGN_OR_RETURN(const RunRef base,
+                             writeRun(RunKind::kMapBase, plan->pagesAfter, fill, &plan->taken));
+    plan->next.mapBase = base;
+    plan->next.mapDelta = {};
+    plan->next.deltaCount = 0;
+    return Status::ok();
+}
+
+Status BlockFile::Impl::writeDelta(CommitPlan* plan) {
+    auto fill = [&](RunWriter* writer) -> Status {
+        for (const Change& change : plan->changes) {
+            FRESHET_RETURN_IF_ERROR(writer->add(change.page, change.place));
+        }
+        return Status::ok();
+    };
+    FRESHET_ASSIGN_OR_RETURN(
+        const RunRef delta, writeRun(RunKind::kMapDelta, plan->changes.size(), fill, &plan->taken));
+    plan->next.mapDelta[plan->next.deltaCount++] = delta;
+    return Status::ok();
+}
+
+Status BlockFile::Impl::writeRuns(CommitPlan* plan) {
+    plan->next.lateImages = {};
+    if (!plan->late.empty()) {
+        auto fill = [&](RunWriter* writer) -> Status {
+            for (const Change& change : plan->late) {
+                FRESHET_RETURN_IF_ERROR(writer->add(change.page, change.place));
+            }
+            return Status::ok();
+        };
+        FRESHET_ASSIGN_OR_RETURN(
+            plan->next.lateImages,
+            writeRun(RunKind::kLateImages, plan->late.size(), fill, &plan->taken));
+    }
+    if (plan->changes.empty()) {
+        return Status::ok();
+    }
+    if (wantsBase(*plan)) {
+        const size_t before = plan->taken.size();
+        Status status = writeBase(plan);
+        if (status.code() != Code::kNoSpace || plan->next.deltaCount == kDeltaRunsMax) {
+            return status;
+        }
+        // A base is a matter of order, a delta will do until there is room.
+        for (; plan->taken.size() > before; plan->taken.pop_back()) {
+            space.give(plan->taken.back());
+        }
+    }
+    return writeDelta(plan);
+}
+
+Status BlockFile::commit(const Root& root, const std::vector<Change>& changes) {
+    Impl& impl = *impl_;
+    FRESHET_RETURN_IF_ERROR(impl.failure);
+    FRESHET_ASSIGN_OR_RETURN(CommitPlan plan, impl.plan(changes));
+    if (Status status = impl.writeRuns(&plan); !status.isOk()) {
+        // No superblock names what was written.
+        for (const Extent& extent : plan.taken) {
+            impl.space.give(extent);
+        }
+        impl.publishStats();
+        return status.code() == Code::kNoSpace ? status : impl.fail(status);
+    }
+    plan.next.checkpointNo = impl.root.checkpointNo + 1;
+    plan.next.redoLsn = root.redoLsn;
+    plan.next.clockTs = root.clockTs;
+    plan.next.timeBase = root.timeBase;
+    plan.next.nextPageId = root.nextPageId;
+    plan.next.nextTreeId = root.nextTreeId;
+    plan.next.dataFileBlocks = impl.space.fileBlocks();
+    // From here on a superblock may or may not name the runs: no failure can be taken back.
+    Status status = impl.writeSuperblock(plan.next, plan.next.checkpointNo % kSuperblockCopies);
+    if (status.isOk()) {
+        status = impl.syncFile();
+    }
+    if (!status.isOk()) {
+        return impl.fail(status);
+    }
+    impl.root = root;
+    impl.adopt(plan);
+    return Status::ok();
+}
+
+/// The checkpoint is durable: it is the newest now, and what it replaced waits for settle().
+void BlockFile::Impl::adopt(const CommitPlan& plan) {
+    for (const Change& change : plan.changes) {
+        PagePlace old;
+        if (change.place.extent.blocks != 0) {
+            unnamed.erase(change.place.extent.firstBlock);
+            old = pages.put(change.page, change.place);
+        } else {
+            old = pages.remove(change.page);
+        }
+        retire(old.extent);
+    }
+    retire({durable.lateImages.firstBlock, durable.lateImages.blocks});
+    if (plan.next.mapBase.firstBlock != durable.mapBase.firstBlock) {
+        retire({durable.mapBase.firstBlock, durable.mapBase.blocks});
+        std::for_each_n(durable.mapDelta.begin(), durable.deltaCount, [&](const RunRef& ref) {
+            retire({ref.firstBlock, ref.blocks});
+        });
+    }
+    durable = plan.next;
+    root.checkpointNo = durable.checkpointNo;
+    ++counted.checkpoints;
+    publishStats();
+}
+
+void BlockFile::Impl::retire(const Extent& extent) {
+    if (extent.blocks != 0) {
+        replaced.push_back(extent);
+        replacedBlocks += extent.blocks;
+    }
+}
+
+void BlockFile::settle() {
+    Impl& impl = *impl_;
+    for (const Extent& extent : impl.replaced) {
+        impl.space.give(extent);
+    }
+    impl.replaced.clear();
+    impl.replacedBlocks = 0;
+    impl.publishStats();
+}
+
+uint64_t BlockFile::Impl::commitNeedBlocks() const {
+    constexpr uint64_t kPagesGone = 1024;  // tombstones that a checkpoint may bring, by guess
+    return 2 * runBlocks(unnamed.size() + kPagesGone);
+}
+
+}  // namespace freshet::block

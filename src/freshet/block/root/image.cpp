@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/block/root/image.h"
+
+#include "freshet/base/checksum.h"
+#include "freshet/block/root/check.h"
+#include "freshet/block/root/map_format.h"
+
+namespace freshet::block {
+namespace {
+
+constexpr size_t kCrcFrom = offsetof(PageHeader, pageId);
+
+std::string placeText(PageId page, const PagePlace& place) {
+    return "page " + std::to_string(page) + " at offset " +
+           std::to_string(place.extent.firstBlock * kBlockBytes) + ": ";
+}
+
+/// Empty when the bytes are the image that `place` means.
+std::string complaint(PageId page, const PagePlace& place, ByteView bytes) {
+    const auto header = loadLe<PageHeader>(bytes.data());
+    if (header.magic != kPageMagic) {
+        return "it does not begin as a page does";
+    }
+    if (header.storedLen < sizeof(PageHeader) || header.storedLen > bytes.size() ||
+        header.storedLen + kBlockBytes <= bytes.size()) {
+        return "its length does not fit its extent";
+    }
+    if (!checksumMatches(header.crc,
+                         crc32c(bytes.data() + kCrcFrom, header.storedLen - kCrcFrom))) {
+        return "its checksum is wrong";
+    }
+    if (!checksumMatches(place.crc, header.crc)) {
+        return "it is whole, but not the image that was written here last (checksum in the map)";
+    }
+    if (header.pageId != page) {
+        return "it is whole, but page " + std::to_string(header.pageId);
+    }
+    if (static_cast<uint32_t>(header.imageSeq) != place.seqLow) {
+        return "it is whole, but not the image that was written here last (sequence number)";
+    }
+    return header.rawLen == header.storedLen ? "" : "its two lengths differ";
+}
+
+}  // namespace
+
+PagePlace sealImage(std::string* image, uint64_t imageSeq) {
+    invariant(image->size() >= sizeof(PageHeader));
+    auto header = loadLe<PageHeader>(image->data());
+    invariant(header.pageId != 0);
+    header.magic = kPageMagic;
+    header.version = kPageVersion;
+    header.storedLen = static_cast<uint32_t>(image->size());
+    header.rawLen = header.storedLen;
+    header.codec = 0;
+    header.cipher = 0;
+    header.keyId = 0;
+    header.tag = {};
+    header.imageSeq = imageSeq;
+    storeLe(image->data(), header);
+    header.crc = crc32c(image->data() + kCrcFrom, image->size() - kCrcFrom);
+    storeLe(image->data(), header);
+    return {.extent = {}, .crc = header.crc, .seqLow = static_cast<uint32_t>(imageSeq)};
+}
+
+Status readImage(platform::File& file, PageId page, const PagePlace& place, std::string* image) {
+    if (place.extent.blocks == 0 || place.extent.blocks > kPlaceBlocksMax) {
+        return Status(Code::kCorruption, placeText(page, place) + "its extent has no valid size");
+    }
+    image->resize(place.extent.blocks * kBlockBytes);
+    FRESHET_ASSIGN_OR_RETURN(
+        const size_t got,
+        file.pread(image->data(), image->size(), place.extent.firstBlock * kBlockBytes));
+    if (got != image->size()) {
+        return Status(Code::kCorruption, placeText(page, place) + "the file ends in it");
+    }
+    if (std::string text = complaint(page, place, *image); !text.empty()) {
+        return Status(Code::kCorruption, placeText(page, place) + text);
+    }
+    const auto header = loadLe<PageHeader>(image->data());
+    if (header.version > kPageVersion || header.codec != 0 || header.cipher != 0) {
+        return Status(Code::kUnsupported,
+                      placeText(page, place) + "it was written by a newer version");
+    }
+    image->resize(header.storedLen);
+    return Status::ok();
+}
+
+}  // namespace freshet::block

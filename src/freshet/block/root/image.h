@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Page images: what block adds to one before it is written, and what it checks in one that was
+/// read.
+#pragma once
+
+#include "freshet/base/status.h"
+#include "freshet/block/block_file.h"
+#include "freshet/platform/file.h"
+
+#include <string>
+
+namespace freshet::block {
+
+/// Completes the header; the checksum comes last, over the bytes as they are stored. Returns the
+/// place but for its extent.
+PagePlace sealImage(std::string* image, uint64_t imageSeq);
+
+/// Reads the image at `place` and checks all that can be: header, length against extent, checksum
+/// inside and outside, page id, sequence number. The text of a failure names the page and the
+/// offset, not the file.
+Status readImage(platform::File& file, PageId page, const PagePlace& place, std::string* image);
+
+}  // namespace freshet::block

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What an open block file consists of.
+///
+/// INV-block-1  A durable checkpoint's extents are not written to while a reopen could choose it:
+///              until settle() after the commit that replaced them.
+/// INV-block-2  At every moment one superblock copy is durable and whole, and the other is the only
+///              one being written.
+/// INV-block-3  No image is written under a startNo before both copies carry that startNo.
+#pragma once
+
+#include "freshet/block/block_file.h"
+#include "freshet/block/extent/space.h"
+#include "freshet/block/root/map_run.h"
+#include "freshet/block/root/page_table.h"
+#include "freshet/block/root/superblock_format.h"
+#include "freshet/sync/mutex.h"
+
+#include <unordered_map>
+#include <vector>
+
+namespace freshet::block {
+
+/// The run extents and what they were filled with, on the way to a commit.
+struct CommitPlan;
+
+struct BlockFile::Impl {
+    explicit Impl(const Options& given) : options(given) {}
+
+    // open.cpp
+    Status openOrCreate();
+    Status create();
+    Status raiseStart(uint64_t copy);
+    Status writeSuperblock(const Superblock& next, uint64_t copy);
+
+    // commit.cpp
+    StatusOr<CommitPlan> plan(const std::vector<Change>& changes);
+    Status writeRuns(CommitPlan* plan);
+    StatusOr<RunRef> writeRun(RunKind kind,
+                              uint64_t count,
+                              const std::function<Status(RunWriter*)>& fill,
+                              std::vector<Extent>* taken);
+    Status writeBase(CommitPlan* plan);
+    Status writeDelta(CommitPlan* plan);
+    void adopt(const CommitPlan& plan);
+    void retire(const Extent& extent);
+
+    uint64_t commitNeedBlocks() const;
+    Status syncFile();
+    /// Keeps a failure that ends all writing: what it left on the disk is unknown.
+    Status fail(Status status);
+    void publishStats();
+
+    const Options options;
+    std::unique_ptr<platform::File> file;
+    Superblock durable;  // as in the newest durable copy
+    Root root;           // of it
+    PageTable pages;     // of it
+    Space space;
+    uint64_t nextImage = 1;  // the counter in imageSeq
+
+    /// An image that no commit has named, by its first block.
+    struct Unnamed {
+        uint32_t blocks;
+        uint64_t flushNo;  // the flush that makes it durable
+    };
+    std::unordered_map<uint64_t, Unnamed> unnamed;
+    uint64_t nextFlushNo = 1;
+    std::vector<Extent> replaced;  // by commits since the last settle()
+    uint64_t replacedBlocks = 0;   // in them
+    Status failure;                // final
+
+    Stats counted;  // what is not derived; copied by publishStats()
+    mutable sync::Mutex statsMutex;
+    Stats published;  // guarded by statsMutex
+};
+
+}  // namespace freshet::block

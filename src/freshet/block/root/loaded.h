@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Finding the newest whole checkpoint in a file. Writes nothing.
+#pragma once
+
+#include "freshet/base/status.h"
+#include "freshet/block/block_file.h"
+#include "freshet/block/extent/free_map.h"
+#include "freshet/block/root/page_table.h"
+#include "freshet/block/root/superblock_format.h"
+#include "freshet/platform/file.h"
+
+#include <array>
+#include <string>
+
+namespace freshet::block {
+
+/// A checkpoint as found, whole.
+struct Loaded {
+    Superblock superblock;
+    uint64_t copy = 0;  // in which block
+    PageTable pages;
+    FreeMap free;
+    uint64_t fileBlocks = 0;
+};
+
+/// The newer of the two checkpoints that is whole: superblock, runs and late images. Status codes
+/// as BlockFile::open.
+StatusOr<Loaded> loadNewest(platform::File& file,
+                            const std::string& path,
+                            const std::array<char, 16>& dbUuid);
+
+/// Where a superblock's runs lie, unused ones left out.
+std::vector<Extent> runExtents(const Superblock& superblock);
+
+}  // namespace freshet::block

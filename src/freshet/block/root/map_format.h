@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Layout of a run: a header, then entries in rising page id order, then zeros up to whole blocks.
+/// The page map is a base run and the delta runs after it, later ones first to be believed; the
+/// list of late images has the same form. Little endian.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace freshet::block {
+
+inline constexpr uint32_t kRunMagic = 0x4e524846;  // "FHRN"
+/// A new form of runs raises the superblock's version, too: that is where a reader is refused.
+inline constexpr uint16_t kRunVersion = 1;
+
+enum class RunKind : uint16_t { kMapBase = 1, kMapDelta = 2, kLateImages = 3 };
+
+struct RunHeader {
+    uint32_t magic = kRunMagic;
+    uint16_t version = kRunVersion;
+    uint16_t kind = 0;          // RunKind
+    uint64_t checkpointNo = 0;  // of the checkpoint that wrote it
+    uint64_t count = 0;         // entries
+    uint64_t dbUuidLow = 0;     // first eight bytes of the data directory's id
+};
+
+/// Where one page's image lies.
+///   WORD   firstBlock:40 | blocks:16 | flags:8   from the low bits up
+struct MapEntry {
+    uint64_t pageId = 0;
+    uint64_t place = 0;   // blocks == 0: a tombstone, the page is gone (delta runs only)
+    uint32_t crc = 0;     // PageHeader::crc of the image
+    uint32_t seqLow = 0;  // low half of its PageHeader::imageSeq
+};
+
+inline constexpr unsigned kPlaceBlockBits = 40;
+inline constexpr unsigned kPlaceCountBits = 16;
+inline constexpr uint64_t kPlaceBlocksMax = (1u << kPlaceCountBits) - 1;
+
+/// Flags of an entry: reserved, 0 in version 1.
+inline constexpr uint8_t kEntryCompressed = 1;
+inline constexpr uint8_t kEntryEncrypted = 2;
+
+static_assert(sizeof(RunHeader) == 32 && offsetof(RunHeader, count) == 16);
+static_assert(sizeof(MapEntry) == 24 && offsetof(MapEntry, crc) == 16);
+
+}  // namespace freshet::block

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Opening a block file: making it, choosing a checkpoint, counting the start.
+#include "freshet/block/root/impl.h"
+#include "freshet/block/root/loaded.h"
+#include "freshet/block/root/superblock.h"
+
+namespace freshet::block {
+namespace {
+
+constexpr uint32_t kStartNoMax = (1u << 24) - 1;
+/// What a file is called until both its superblocks are durable: so a file under its own name has
+/// always had a checkpoint, and one without is damaged, not new.
+constexpr const char* kUnfinishedSuffix = ".new";
+
+std::string parentOf(const std::string& path) {
+    const size_t slash = path.rfind('/');
+    return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+Root rootOf(const Superblock& superblock) {
+    return {.checkpointNo = superblock.checkpointNo,
+            .redoLsn = superblock.redoLsn,
+            .clockTs = superblock.clockTs,
+            .timeBase = superblock.timeBase,
+            .nextPageId = superblock.nextPageId,
+            .nextTreeId = superblock.nextTreeId};
+}
+
+}  // namespace
+
+Status BlockFile::Impl::create() {
+    const std::string fresh = options.path + kUnfinishedSuffix;
+    FRESHET_ASSIGN_OR_RETURN(file, options.files->open(fresh, platform::OpenMode::kCreate));
+    FRESHET_RETURN_IF_ERROR(file->truncate(0));
+    Superblock first;
+    first.dbUuid = options.dbUuid;
+    first.dataFileBlocks = kSuperblockCopies;
+    for (uint64_t copy = 0; copy < kSuperblockCopies; ++copy) {
+        FRESHET_RETURN_IF_ERROR(writeSuperblock(first, copy));
+    }
+    FRESHET_RETURN_IF_ERROR(syncFile());
+    FRESHET_RETURN_IF_ERROR(options.files->rename(fresh, options.path));
+    return options.files->syncDirectory(parentOf(options.path));
+}
+
+Status BlockFile::Impl::openOrCreate() {
+    auto opened = options.files->open(options.path, platform::OpenMode::kWrite);
+    if (opened.isOk()) {
+        file = std::move(*opened);
+    } else if (opened.status().code() == Code::kNotFound) {
+        FRESHET_RETURN_IF_ERROR(create());
+    } else {
+        return std::move(opened).status();
+    }
+    FRESHET_ASSIGN_OR_RETURN(Loaded loaded, loadNewest(*file, options.path, options.dbUuid));
+    durable = loaded.superblock;
+    root = rootOf(durable);
+    pages = std::move(loaded.pages);
+    space = Space(file.get(),
+                  options.path,
+                  options.growBytesMin,
+                  options.growBytesMax,
+                  std::move(loaded.free),
+                  loaded.fileBlocks);
+    return raiseStart(loaded.copy);
+}
+
+/// Puts the chosen checkpoint with the next startNo into both copies. Whatever a crash leaves, one
+/// whole copy of the checkpoint that was chosen stays:
+///  - It was chosen from what the system shows, which after a killed process is more than what is
+///    durable; so a flush comes first. Now `copy` is durable, with all it names.
+///  - The other copy is then overwritten: it held an older checkpoint, or one that is not whole and
+///    must go before its extents are written again. Torn: `copy` still stands.
+///  - When that is durable the same goes over `copy`. Torn: the other stands, and says the same.
+/// Only then may an image carry the new startNo. Raising it in one copy would not do: the next
+/// commit overwrites one of the two, and were it torn, the startNo of the other would come back
+/// and with it sequence numbers that have been used.
+Status BlockFile::Impl::raiseStart(uint64_t copy) {
+    if (durable.startNo >= kStartNoMax) {
+        return Status(Code::kLimit, options.path + " was opened too often");
+    }
+    FRESHET_RETURN_IF_ERROR(syncFile());
+    Superblock raised = durable;
+    ++raised.startNo;
+    for (const uint64_t target : {kSuperblockCopies - 1 - copy, copy}) {
+        FRESHET_RETURN_IF_ERROR(writeSuperblock(raised, target));
+        FRESHET_RETURN_IF_ERROR(syncFile());
+    }
+    durable = raised;
+    return Status::ok();
+}
+
+Status BlockFile::Impl::writeSuperblock(const Superblock& next, uint64_t copy) {
+    return file->pwrite(encodeSuperblock(next), copy * kBlockBytes);
+}
+
+StatusOr<std::unique_ptr<BlockFile>> BlockFile::open(const Options& options) {
+    auto impl = std::make_unique<Impl>(options);
+    FRESHET_RETURN_IF_ERROR(impl->openOrCreate());
+    impl->publishStats();
+    return std::unique_ptr<BlockFile>(new BlockFile(std::move(impl)));
+}
+
+}  // namespace freshet::block
