@@ -6,6 +6,10 @@
 #include "freshet/command/error_map.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/telemetry/log.h"
+#include "freshet/wire/compress.h"
+
+#include <algorithm>
+#include <optional>
 
 namespace freshet::command {
 
@@ -16,11 +20,11 @@ struct Dispatcher::Impl {
 
 namespace {
 
-std::string errorBody(const Status& status) {
+std::string errorBody(const Status& status, bson::Document info = {}) {
     const WireError error = wireErrorOf(status);
     bson::Builder reply;
     reply.add("ok", 0.0).add("errmsg", status.text());
-    reply.add("code", error.code).add("codeName", error.name);
+    reply.add("code", error.code).add("codeName", error.name).addFields(info);
     return reply.finish();
 }
 
@@ -43,6 +47,8 @@ public:
 private:
     sync::Task<Reply> answer(const wire::Request& request, int32_t responseTo);
     sync::Task<Status> execute(Invocation& call);
+    /// `*message` becomes the one inside, kept in `unpacked`, when it is compressed.
+    StatusOr<wire::Request> parse(ByteView* message, std::string* unpacked);
     StatusOr<const Command*> find(const wire::Request& request) const;
     StatusOr<GenericArguments> admit(const Command& command, const wire::Request& request) const;
     std::string wrap(const wire::Request& request,
@@ -53,7 +59,8 @@ private:
     Services& services_;
     const ClientFacts client_;
     int32_t lastReplyId_ = 0;
-    std::string exhaustRequest_;  // what next() answers again
+    std::string exhaustRequest_;                  // what next() answers again
+    std::optional<wire::Compressor> compressor_;  // the current request's; its reply gets the same
 };
 
 StatusOr<const Command*> ConnectionImpl::find(const wire::Request& request) const {
@@ -99,7 +106,12 @@ std::string ConnectionImpl::wrap(const wire::Request& request,
         wire::appendOpReply(&message, lastReplyId_, responseTo, document);
     } else {
         uint32_t flags = isExhaust ? wire::kFlagMoreToCome : 0;
+        flags |= request.flags & wire::kFlagChecksumPresent;
         wire::appendOpMsg(&message, lastReplyId_, responseTo, flags, document);
+    }
+    if (compressor_ && (request.body.isEmpty() || wire::mayPack(request.body.begin()->name()))) {
+        StatusOr<std::string> packed = wire::packMessage(message, *compressor_);
+        return packed.isOk() ? std::move(*packed) : message;
     }
     return message;
 }
@@ -116,6 +128,7 @@ sync::Task<Reply> ConnectionImpl::answer(const wire::Request& request, int32_t r
     Reply reply;
     Status status;
     std::string body;
+    bson::OwnedDocument errorInfo;
     StatusOr<const Command*> command = find(request);
     if (!command.isOk()) {
         status = command.status();
@@ -131,12 +144,13 @@ sync::Task<Reply> ConnectionImpl::answer(const wire::Request& request, int32_t r
                 co_return reply;
             }
             reply.moreToCome = status.isOk() && call.isExhaust;
+            errorInfo = std::move(call.errorInfo);
             call.reply.add("ok", 1.0);
             body = call.reply.finish();
         }
     }
     if (!status.isOk()) {
-        body = errorBody(status);
+        body = errorBody(status, errorInfo.view());
     }
     if (!request.moreToCome()) {
         reply.message = wrap(request, responseTo, reply.moreToCome, body);
@@ -144,9 +158,26 @@ sync::Task<Reply> ConnectionImpl::answer(const wire::Request& request, int32_t r
     co_return reply;
 }
 
+StatusOr<wire::Request> ConnectionImpl::parse(ByteView* message, std::string* unpacked) {
+    compressor_.reset();
+    if (wire::isCompressed(*message)) {
+        FRESHET_ASSIGN_OR_RETURN(wire::Unpacked inner, wire::unpackMessage(*message));
+        const std::vector<std::string>& ours = services_.facts.compressors;
+        if (std::find(ours.begin(), ours.end(), wire::compressorName(inner.compressor)) ==
+            ours.end()) {
+            return invalid(Reason::kProtocolError, "That compressor is not enabled here");
+        }
+        compressor_ = inner.compressor;
+        *unpacked = std::move(inner.message);
+        *message = *unpacked;
+    }
+    return wire::parseRequest(*message);
+}
+
 sync::Task<Reply> ConnectionImpl::handle(ByteView message) {
     exhaustRequest_.clear();
-    StatusOr<wire::Request> request = wire::parseRequest(message);
+    std::string unpacked;
+    StatusOr<wire::Request> request = parse(&message, &unpacked);
     if (!request.isOk()) {
         Reply reply;
         const Status& why = request.status();

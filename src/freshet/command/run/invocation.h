@@ -26,7 +26,7 @@ struct Invocation {
     const wire::Request& request;
     GenericArguments generic;
     bson::Builder reply;
-    bson::OwnedDocument errorInfo;  // further fields of an error reply: {keyPattern, keyValue}
+    bson::OwnedDocument errorInfo{};  // further fields of an error reply: {keyPattern, keyValue}
     bool hasOpenCursor = false;  // the reply names a cursor that can be asked for more
     bool isExhaust = false;      // this reply announces another one without a request
     bool endsSession = false;    // close the connection instead of replying
