@@ -6,6 +6,7 @@ skipped with a reason, and a GoogleTest binary counts as many checks as it has t
 """
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,9 +19,9 @@ sys.path.insert(0, os.path.join(ROOT, 'buildscripts'))
 sys.dont_write_bytecode = True
 LINTS = ('format', 'layers', 'atomics', 'size', 'docs', 'headers')
 # Rooms whose concurrent or byte-facing code also runs under the sanitizers.
-SANITIZED = ('sync', 'journal', 'engine', 'wire', 'bson', 'transport', 'catalog', 'query', 'command')
+SANITIZED = ('sync', 'journal', 'block', 'engine', 'security', 'wire', 'bson', 'transport', 'catalog', 'query', 'command')
 FUZZ_RUNS = 200_000
-THREADED = ('sync', 'journal', 'engine', 'transport', 'catalog', 'query')
+THREADED = ('sync', 'journal', 'block', 'engine', 'transport', 'catalog', 'query', 'command')
 
 
 class Totals:
@@ -161,11 +162,27 @@ def python_part(pattern):
     return part
 
 
+def conformance_part(totals):
+    """The official driver specification tests, where their repositories lie beside the checkout."""
+    done = subprocess.run([sys.executable, '-B', os.path.join(ROOT, 'buildscripts', 'conformance')], cwd=ROOT,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
+    print(done.stdout, end='', flush=True)
+    last = done.stdout.strip().splitlines()[-1] if done.stdout.strip() else ''
+    counts = re.fullmatch(r'(\d+) passed, (\d+) failed, (\d+) skipped', last)
+    if counts:
+        totals.ok(int(counts[1]))
+    if done.returncode != 0:
+        totals.fail('conformance', last)
+    elif not counts or counts[3] != '0':
+        totals.skip('conformance', last if not counts else counts[3] + ' tests, each with its reason above or in etc/conformance')
+
+
 PARTS = {
     'build': build_release,
     'lints': lambda totals: (run_lints(totals), python_part('lint_test.py')(totals)),
     'unit': gtest_part('release'),
     'drivers': python_part('driver_*_test.py'),
+    'conformance': conformance_part,
     'crash': python_part('crash_test.py'),
     'fuzz': fuzz_part,
     'explore': gtest_part('explore'),
@@ -187,11 +204,11 @@ def read_budget():
 def print_budget(took):
     budget = read_budget()
     took['total'] = sum(took.values())
-    print('\npart        minutes   budget')
+    print('\npart          minutes   budget')
     for part, minutes in took.items():
         allowed = budget.get(part)
         over = '   OVER' if allowed is not None and minutes > allowed else ''
-        print('%-10s %8.1f %8s%s' % (part, minutes, '-' if allowed is None else '%g' % allowed, over))
+        print('%-12s %8.1f %8s%s' % (part, minutes, '-' if allowed is None else '%g' % allowed, over))
 
 
 def commit():

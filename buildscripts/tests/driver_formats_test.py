@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data directories of every released on-disk format open, with all that was in them; a format of the future is
+refused with a clear word. `python3 driver_formats_test.py --make NAME` adds one for the current format, ended
+by a kill, so that opening it replays a journal too."""
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import harness  # noqa: E402
+
+KEPT = os.path.join(harness.ROOT, 'buildscripts', 'tests', 'formats')
+
+
+def documents():
+    """What every kept directory holds."""
+    large = {7: 'x' * 20_000, 8: 'y' * 200_000}
+    return [{'_id': i, 'square': i * i, 'name': 'name %d' % i, 'large': large.get(i, ''), 'list': list(range(i % 5))}
+            for i in range(600) if i % 10 != 3]
+
+
+def fill(client):
+    kept = client.kept.c
+    kept.create_index([('name', 1)], unique=True)
+    kept.insert_many([{'_id': i, 'square': -1, 'name': 'name %d' % i} for i in range(600)])
+    kept.create_index([('list', 1), ('square', -1)])
+    client.kept.gone.insert_one({'x': 1})
+    client.kept.drop_collection('gone')
+    if 'fsync' in client.admin.command('listCommands')['commands']:
+        client.admin.command('fsync')  # half in a checkpoint, half in the journal
+    kept.delete_many({'_id': {'$mod': [10, 3]}})
+    for document in documents():
+        kept.replace_one({'_id': document['_id']}, document)
+
+
+def make(name):
+    with harness.Server() as server, server.client() as client:
+        fill(client)
+        server.kill()
+        with tarfile.open(os.path.join(KEPT, name + '.tar.xz'), 'w:xz') as archive:
+            for file in sorted(glob.glob(os.path.join(server.directory, 'db', '**'), recursive=True)):
+                if os.path.isfile(file) and not file.endswith('.lock'):
+                    archive.add(file, os.path.relpath(file, os.path.join(server.directory, 'db')))
+
+
+class FormatsTest(unittest.TestCase):
+    def unpacked(self, archive):
+        directory = tempfile.mkdtemp(prefix='freshet-format-')
+        self.addCleanup(shutil.rmtree, directory)
+        with tarfile.open(archive) as files:
+            files.extractall(os.path.join(directory, 'db'))
+        return directory
+
+    def check(self, server):
+        with server.client() as client:
+            kept = client.kept.c
+            self.assertEqual(list(kept.find(sort=[('_id', 1)])), documents())
+            self.assertEqual(sorted(kept.index_information()), ['_id_', 'list_1_square_-1', 'name_1'])
+            self.assertEqual(client.kept.list_collection_names(), ['c'])
+            self.assertTrue(client.kept.command('validate', 'c')['valid'])
+            self.assertEqual(kept.count_documents({'list': 3}, hint='list_1_square_-1'),
+                             sum(3 in d['list'] for d in documents()))
+
+    def test_every_released_format_opens_and_stays_open(self):
+        archives = sorted(glob.glob(os.path.join(KEPT, '*.tar.xz')))
+        self.assertTrue(archives)
+        for archive in archives:
+            with self.subTest(os.path.basename(archive)):
+                directory = self.unpacked(archive)
+                for _ in range(2):  # the second time in today's format
+                    with harness.Server(directory=directory) as server:
+                        self.check(server)
+                        self.assertEqual(server.stop(), 0)
+
+    def newest(self):
+        return max(glob.glob(os.path.join(KEPT, '*.tar.xz')))
+
+    def refused_with_version(self, file, offset, magic):
+        """Raises the u32 at `offset` of a file and expects a refusal that names the file."""
+        directory = self.unpacked(self.newest())
+        path = os.path.join(directory, 'db', file)
+        with open(path, 'r+b') as out:
+            self.assertEqual(out.read(len(magic)), magic)
+            out.seek(offset)
+            out.write((1000).to_bytes(2, 'little'))
+        server = harness.Server(directory=directory)
+        done = subprocess.run(server.command(), capture_output=True, text=True, timeout=60)
+        self.assertNotEqual(done.returncode, 0)
+        return done
+
+    def test_a_newer_identity_is_refused(self):
+        done = self.refused_with_version('freshet.id', 8, b'FRESHETD')
+        self.assertIn('freshet.id', done.stderr + done.stdout)
+        self.assertIn('newer', done.stderr + done.stdout)
+
+
+if __name__ == '__main__':
+    if sys.argv[1:2] == ['--make']:
+        make(sys.argv[2])
+    else:
+        unittest.main()
