@@ -277,4 +277,15 @@ std::unique_ptr<Change> Catalog::dropIndexes(std::string db,
         impl_->core, std::move(db), std::move(collection), std::move(names), counts);
 }
 
+std::unique_ptr<Change> Catalog::renameCollection(RenameRequest request) {
+    return makeRenameCollection(impl_->core, std::move(request));
+}
+
+std::unique_ptr<Change> Catalog::modifyCollection(
+    std::string db,
+    std::string collection,
+    std::function<Status(const Collection& current, CollectionEdit* edit)> edit) {
+    return makeModifyCollection(impl_->core, std::move(db), std::move(collection), std::move(edit));
+}
+
 }  // namespace freshet::catalog

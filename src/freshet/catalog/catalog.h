@@ -15,10 +15,12 @@
 #include "freshet/sync/wait_token.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace freshet::catalog {
@@ -114,6 +116,21 @@ struct IndexCounts {
     bool createdCollection = false;
 };
 
+struct RenameRequest {
+    std::string db;
+    std::string collection;
+    std::string toDb;
+    std::string toCollection;
+    bool dropTarget = false;  // a collection that has the new name goes
+};
+
+/// What a modification puts in place of what is there.
+struct CollectionEdit {
+    std::optional<bson::OwnedDocument> options;
+    /// Index names with their whole new specs. Only what does not change the entries may differ.
+    std::vector<std::pair<std::string, bson::OwnedDocument>> indexSpecs;
+};
+
 class Catalog {
 public:
     /// Reads the catalog tree, drops trees it does not name, sets record-id counters. Blocks; at
@@ -153,6 +170,16 @@ public:
                                         std::string collection,
                                         std::vector<std::string> names,
                                         IndexCounts* counts);
+    /// One commit for all it does to names. The collection keeps its uuid, documents and indexes;
+    /// who holds its description finds it dropped. kNotFound (kNamespaceNotFound); kExists
+    /// (kNamespaceExists) unless dropTarget; kInvalid for bad names and a rename to itself.
+    std::unique_ptr<Change> renameCollection(RenameRequest request);
+    /// `edit` looks at the current description, with no other definition change in progress, and
+    /// says what is to be different. Its error is the change's.
+    std::unique_ptr<Change> modifyCollection(
+        std::string db,
+        std::string collection,
+        std::function<Status(const Collection& current, CollectionEdit* edit)> edit);
 
     engine::Store& store() const;
 

@@ -29,6 +29,13 @@ std::unique_ptr<Change> makeDropIndexes(CatalogCore& core,
                                         std::vector<std::string> names,
                                         IndexCounts* counts);
 
+std::unique_ptr<Change> makeRenameCollection(CatalogCore& core, RenameRequest request);
+std::unique_ptr<Change> makeModifyCollection(
+    CatalogCore& core,
+    std::string db,
+    std::string collection,
+    std::function<Status(const Collection&, CollectionEdit*)> edit);
+
 /// The common course. Subclasses say what changes.
 class DefinitionChange : public Change {
 public:

@@ -145,6 +145,7 @@ StatusOr<std::shared_ptr<Collection>> makeEmptyCollection(CatalogCore& core,
                                                           const std::string& db,
                                                           const std::string& name,
                                                           const bson::OwnedDocument& options) {
+    FRESHET_RETURN_IF_ERROR(checkDatabaseCase(*core.names(), db));
     CollectionRecord record;
     record.uuid = newUuid();
     record.tree = core.store.newTreeId();

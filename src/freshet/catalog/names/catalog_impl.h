@@ -22,6 +22,10 @@ struct NameMap {
     CollectionRef find(std::string_view db, std::string_view collection) const;
 };
 
+/// kExists (kDatabaseDifferCase) when `db` would be a new database whose name differs from an
+/// existing one's in the case of letters alone.
+Status checkDatabaseCase(const NameMap& names, std::string_view db);
+
 /// Held across suspensions by one definition change at a time. Whoever gives up waiting just stops
 /// asking: release() wakes all, so that no wake-up is lost with an abandoned waiter.
 class ChangeLock {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Which names databases and collections may have.
-#include "freshet/catalog/catalog.h"
+#include "freshet/catalog/names/catalog_impl.h"
+
+#include <algorithm>
 
 namespace freshet::catalog {
 
@@ -13,7 +15,30 @@ Status badName(std::string text) {
     return invalid(Reason::kInvalidNamespace, std::move(text));
 }
 
+/// ASCII alone, as the protocol's servers compare names of databases.
+bool equalsIgnoringCase(std::string_view a, std::string_view b) {
+    auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) {
+        return lower(x) == lower(y);
+    });
+}
+
 }  // namespace
+
+Status checkDatabaseCase(const NameMap& names, std::string_view db) {
+    if (names.databases.contains(db)) {
+        return Status::ok();
+    }
+    for (const auto& [existing, collections] : names.databases) {
+        if (equalsIgnoringCase(existing, db)) {
+            return Status(Code::kExists,
+                          Reason::kDatabaseDifferCase,
+                          "db already exists with different case already have: [" + existing +
+                              "] trying to create [" + std::string(db) + "]");
+        }
+    }
+    return Status::ok();
+}
 
 Status checkNames(std::string_view db, std::string_view collection) {
     using namespace std::string_view_literals;

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Renaming a collection, over another one if that is wished: one commit record takes the old name
+/// away and gives the new one, so a crash leaves either.
+#include "freshet/catalog/collection/changes.h"
+#include "freshet/catalog/collection/make.h"
+#include "freshet/catalog/collection/state.h"
+#include "freshet/catalog/names/record.h"
+
+#include <algorithm>
+
+namespace freshet::catalog {
+namespace {
+
+class RenameCollection final : public DefinitionChange {
+public:
+    RenameCollection(CatalogCore& core, RenameRequest request)
+        : DefinitionChange(core), request_(std::move(request)) {}
+    ~RenameCollection() override { giveUp(); }
+
+private:
+    Status prepare() override {
+        const RenameRequest& r = request_;
+        FRESHET_RETURN_IF_ERROR(checkNames(r.toDb, r.toCollection));
+        source_ = core_.find(r.db, r.collection);
+        if (source_ == nullptr) {
+            return Status(Code::kNotFound,
+                          Reason::kNamespaceNotFound,
+                          "Source collection " + r.db + "." + r.collection + " does not exist");
+        }
+        if (r.db == r.toDb && r.collection == r.toCollection) {
+            return invalid(Reason::kIllegalOperation, "Can't rename a collection to itself");
+        }
+        target_ = core_.find(r.toDb, r.toCollection);
+        if (target_ != nullptr && !r.dropTarget) {
+            return Status(Code::kExists, Reason::kNamespaceExists, "target namespace exists");
+        }
+        FRESHET_RETURN_IF_ERROR(checkDatabaseCase(*core_.names(), r.toDb));
+        gated_.push_back(source_);
+        if (target_ != nullptr) {
+            gated_.push_back(target_);
+        }
+        std::sort(gated_.begin(), gated_.end(), [](const auto& a, const auto& b) {
+            return a->ns() < b->ns();
+        });
+        return Status::ok();
+    }
+
+    /// The same trees under a new description with a gate of its own: writers that wait at the old
+    /// one are sent to look the name up again.
+    Status work() override {
+        FRESHET_ASSIGN_OR_RETURN(renamed_,
+                                 makeCollection(core_.store,
+                                                core_.compiler,
+                                                request_.toDb,
+                                                request_.toCollection,
+                                                recordOf(*source_)));
+        // Relaxed both: behind the closed gate nobody takes record ids, and nobody knows renamed_.
+        renamed_->nextRecordId->store(source_->nextRecordId->load(sync::kRelaxed), sync::kRelaxed);
+        return Status::ok();
+    }
+
+    Status write(engine::Txn& txn) override {
+        engine::Tree& names = *source_->state->catalogTree;
+        if (!hasErased_) {
+            FRESHET_RETURN_IF_ERROR(txn.erase(names, catalogKey(request_.db, request_.collection)));
+            hasErased_ = true;
+        }
+        return txn.put(
+            names, catalogKey(request_.toDb, request_.toCollection), recordOf(*renamed_).encode());
+    }
+
+    void publish() override {
+        makeCurrent(renamed_);
+        core_.publish([&](NameMap* map) {
+            auto database = map->databases.find(request_.db);
+            database->second.erase(request_.collection);
+            if (database->second.empty()) {
+                map->databases.erase(database);
+            }
+            map->databases[request_.toDb][request_.toCollection] = renamed_;
+        });
+        source_->gate->retire();
+        if (target_ != nullptr) {
+            target_->gate->retire();
+            dropTrees(core_.store, *target_);
+        }
+    }
+
+    const RenameRequest request_;
+    CollectionRef source_;
+    CollectionRef target_;  // null when the new name is free
+    std::shared_ptr<Collection> renamed_;
+    bool hasErased_ = false;
+};
+
+/// Replaces a collection's description by one with other options.
+class ModifyCollection final : public DefinitionChange {
+public:
+    ModifyCollection(CatalogCore& core,
+                     std::string db,
+                     std::string name,
+                     std::function<Status(const Collection&, CollectionEdit*)> edit)
+        : DefinitionChange(core),
+          db_(std::move(db)),
+          name_(std::move(name)),
+          edit_(std::move(edit)) {}
+    ~ModifyCollection() override { giveUp(); }
+
+private:
+    Status prepare() override {
+        existing_ = core_.find(db_, name_);
+        if (existing_ == nullptr) {
+            return Status(Code::kNotFound,
+                          Reason::kNamespaceNotFound,
+                          "ns does not exist: " + db_ + "." + name_);
+        }
+        CollectionEdit edit;
+        FRESHET_RETURN_IF_ERROR(edit_(*existing_, &edit));
+        nothingToDo_ = !edit.options.has_value() && edit.indexSpecs.empty();
+        gated_.push_back(existing_);
+        next_ = std::make_shared<Collection>(*existing_);
+        if (edit.options.has_value()) {
+            next_->options = std::move(*edit.options);
+            FRESHET_RETURN_IF_ERROR(compileValidator(core_.compiler, next_.get()));
+        }
+        for (const auto& [name, spec] : edit.indexSpecs) {
+            FRESHET_RETURN_IF_ERROR(replaceIndex(name, spec));
+        }
+        return Status::ok();
+    }
+
+    Status replaceIndex(const std::string& name, const bson::OwnedDocument& spec) {
+        for (auto& index : next_->indexes) {
+            if (index->name == name) {
+                IndexRecord record{index->treeId, index->isMultikey(), spec};
+                FRESHET_ASSIGN_OR_RETURN(auto changed,
+                                         makeIndex(core_.store, core_.compiler, record));
+                changed->state = index->state;  // the entries are the same, so are the live parts
+                index = std::move(changed);
+                return Status::ok();
+            }
+        }
+        return Status(Code::kNotFound, Reason::kIndexNotFound, "cannot find index " + name);
+    }
+
+    Status write(engine::Txn& txn) override {
+        return txn.put(
+            *next_->state->catalogTree, catalogKey(db_, name_), recordOf(*next_).encode());
+    }
+
+    void publish() override {
+        makeCurrent(next_);
+        core_.publish([&](NameMap* map) { map->databases[db_][name_] = next_; });
+    }
+
+    const std::string db_;
+    const std::string name_;
+    const std::function<Status(const Collection&, CollectionEdit*)> edit_;
+    CollectionRef existing_;
+    std::shared_ptr<Collection> next_;
+};
+
+}  // namespace
+
+std::unique_ptr<Change> makeRenameCollection(CatalogCore& core, RenameRequest request) {
+    return std::make_unique<RenameCollection>(core, std::move(request));
+}
+
+std::unique_ptr<Change> makeModifyCollection(
+    CatalogCore& core,
+    std::string db,
+    std::string collection,
+    std::function<Status(const Collection&, CollectionEdit*)> edit) {
+    return std::make_unique<ModifyCollection>(
+        core, std::move(db), std::move(collection), std::move(edit));
+}
+
+}  // namespace freshet::catalog
