@@ -29,6 +29,8 @@ struct ServerFacts {
     int64_t startedWallMs = 0;
     bool enableTestCommands = false;
     uint32_t journalCommitIntervalMs = 100;
+    /// Of OP_COMPRESSED, the preferred one first; names as in hello.
+    std::vector<std::string> compressors{"snappy", "zstd", "zlib"};
     /// Adds transport's numbers to serverStatus ({connections: ..., network: ...}).
     std::function<void(bson::Builder*)> transportStatus;
     /// Asked for by the shutdown command; returns at once.
@@ -43,7 +45,7 @@ struct ClientFacts {
     std::string local;
     bool isLocal = false;  // from this machine: the localhost exception may apply
     bool isTls = false;
-    std::string certificateSubject;
+    std::string certificateSubject = {};
 };
 
 struct Reply {

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/// libFuzzer target: any bytes through both parsers; what they accept is walked through.
+/// libFuzzer target: any bytes through both parsers and the unpacker; what they accept is walked
+/// through, and what was unpacked is parsed in turn.
+#include "freshet/wire/compress.h"
 #include "freshet/wire/message.h"
 
 namespace {
+
+/// Small, so that bombs do not slow the search down; the limit itself has a test of its own.
+constexpr size_t kUnpackedBytesMax = 1 << 20;
 
 void walk(const freshet::StatusOr<freshet::wire::Request>& parsed) {
     if (!parsed.isOk()) {
@@ -24,5 +29,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     freshet::ByteView bytes(reinterpret_cast<const char*>(data), size);
     walk(freshet::wire::parseRequest(bytes));
     walk(freshet::wire::parseReply(bytes));
+    auto unpacked = freshet::wire::unpackMessage(bytes, kUnpackedBytesMax);
+    if (unpacked.isOk()) {
+        invariant(unpacked->message.size() <= kUnpackedBytesMax);
+        walk(freshet::wire::parseRequest(unpacked->message));
+    }
     return 0;
 }

@@ -5,6 +5,7 @@
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/platform/clock.h"
+#include "freshet/wire/compress.h"
 #include "freshet/wire/frame.h"
 
 namespace freshet::command {
@@ -37,6 +38,31 @@ StatusOr<int64_t> awaitTime(const Invocation& call) {
     return isCurrent ? std::min(ms, kMaxAwaitMs) : int64_t{0};
 }
 
+/// Answers the client's list of compressors with those that we have too.
+Status addCompression(Invocation& call) {
+    const bson::Element offered = call.body().find("compression");
+    if (!offered.isArray()) {
+        return !offered.isMissing() ? badValue("'compression' must be an array of names")
+                                    : Status::ok();
+    }
+    std::vector<std::string> theirs;
+    for (const bson::Element& name : offered.document()) {
+        if (!name.isString()) {
+            return badValue("'compression' must be an array of names");
+        }
+        theirs.emplace_back(name.stringValue());
+    }
+    const std::vector<std::string> common =
+        wire::commonCompressors(call.services.facts.compressors, theirs);
+    if (!common.empty()) {
+        auto list = call.reply.array("compression");
+        for (const std::string& name : common) {
+            list.push(name);
+        }
+    }
+    return Status::ok();
+}
+
 sync::Task<Status> runHello(Invocation& call) {
     StatusOr<int64_t> awaitMs = awaitTime(call);
     FRESHET_CO_RETURN_IF_ERROR(awaitMs.status());
@@ -62,6 +88,7 @@ sync::Task<Status> runHello(Invocation& call) {
     reply.add("connectionId", static_cast<int32_t>(call.client.connectionId));
     reply.add("minWireVersion", int32_t{0}).add("maxWireVersion", kMaxWireVersion);
     reply.add("readOnly", false);
+    FRESHET_CO_RETURN_IF_ERROR(addCompression(call));
     call.isExhaust = call.request.exhaustAllowed() && call.body().has("topologyVersion");
     co_return Status::ok();
 }
