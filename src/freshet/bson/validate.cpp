@@ -11,6 +11,8 @@ namespace {
 using Fault = const char*;
 
 constexpr uint32_t kEmptyDocumentBytes = 5;
+/// Compared by address: this fault has a code of its own.
+constexpr const char kTooDeep[] = "BSONObj exceeded maximum nested object depth: ";
 
 /// A half-open range that is consumed from its front.
 struct Range {
@@ -150,7 +152,7 @@ Fault checkValue(Type type, Range& range, int nesting) {
 /// Consumes one document from the front of the range; `nesting` is 1 for the outermost.
 Fault checkDocument(Range& range, int nesting) {
     if (nesting > kNestingMax) {
-        return "documents are nested too deep";
+        return kTooDeep;
     }
     if (range.left() < kEmptyDocumentBytes) {
         return "a document is cut";
@@ -177,6 +179,9 @@ Fault checkDocument(Range& range, int nesting) {
 }
 
 Status invalidBson(Fault fault) {
+    if (fault == kTooDeep) {
+        return invalid(Reason::kOverflow, kTooDeep + std::to_string(kNestingMax));
+    }
     return invalid(Reason::kInvalidBson, std::string("invalid BSON: ") + fault);
 }
 
