@@ -120,6 +120,14 @@ Status Journal::durable(Lsn lsn, sync::WaitToken* token) {
     return impl_->await(lsn, impl_->durableLsn, impl_->syncWanted, impl_->syncWaiters, token);
 }
 
+Status Journal::recycle(Lsn redoLsn) {
+    return impl_->recycle(redoLsn);
+}
+
+std::vector<std::string> Journal::losses() const {
+    return impl_->losses;
+}
+
 Lsn Journal::tailLsn() const {
     return impl_->ring.tail();
 }
@@ -152,6 +160,8 @@ Stats Journal::stats() const {
     stats.fullWaits = impl_->fullWaits.load(sync::kRelaxed);
     stats.segments = impl_->segments.load(sync::kRelaxed);
     stats.flushMicrosTotal = impl_->flushMicros.load(sync::kRelaxed);
+    stats.segmentsRecycled = impl_->recycler->recycled();
+    stats.retainedBytes = impl_->recycler->keptBytes();
     return stats;
 }
 

@@ -6,7 +6,8 @@
 /// one ran.
 ///
 /// Threads: every method may be called by any thread and never blocks; what must wait returns
-/// WouldBlock with a token. open() and close() block and are for start and stop.
+/// WouldBlock with a token. open() and close() block and are for start and stop; recycle() blocks
+/// and is for a background thread.
 #pragma once
 
 #include "freshet/base/bytes.h"
@@ -49,6 +50,17 @@ struct Options {
     uint64_t segmentBytesMax = 128u << 20;
     uint32_t commitIntervalMs = 100;  // an idle journal writes what is buffered this often
     std::array<char, 16> dbUuid{};    // of the data directory; a segment of another one is refused
+    /// Replay begins here: records below are not handed over, and segments that lie below as a
+    /// whole are not even read. 0: from the very first record. REQUIRES: at least the highest
+    /// `redoLsn` that recycle() was ever given, and durable() has once returned ok for it.
+    Lsn redoLsn = 0;
+    /// Retention (DESIGN 8.4): recycle() leaves a segment alone while the finished segments behind
+    /// it hold less than this many bytes, or it holds records younger than this. 0: no retention.
+    uint64_t retainBytes = 0;
+    uint32_t retainHours = 0;
+    /// Damage ends the log instead of the open: it is cut where the damage begins, and losses()
+    /// says where that was and what is gone.
+    bool repair = false;
     /// A write or flush has failed: nothing may be acknowledged any more. Called once, on any
     /// thread; the server logs and exits with code 14. All waiters have been failed or will be.
     std::function<void(const Status&)> onFatal;
@@ -64,6 +76,8 @@ struct Stats {
     uint64_t fullWaits = 0;       // appends that found no free slot
     uint64_t segments = 0;        // segment files in use or ready
     uint64_t flushMicrosTotal = 0;
+    uint64_t segmentsRecycled = 0;  // renamed for reuse, or removed
+    uint64_t retainedBytes = 0;     // bytes of finished segments that are still there
 };
 
 /// One record on its way into the journal. The caller keeps it alive and unchanged from the first
@@ -96,10 +110,10 @@ private:
 
 class Journal {
 public:
-    /// Scans what is there, hands every whole record to `replay`, finds the tail, begins a new era
-    /// and is ready to append. kCorruption, naming file and offset, when acknowledged records are
-    /// damaged (a later block proves that they were durable); a torn tail is not damage and is cut
-    /// off.
+    /// Scans what is there, hands every whole record from redoLsn on to `replay`, finds the tail,
+    /// begins a new era and is ready to append. kCorruption, naming file and offset, when
+    /// acknowledged records are damaged (a later block proves that they were durable) or the log
+    /// does not reach back to redoLsn; a torn tail is not damage and is cut off.
     static StatusOr<std::unique_ptr<Journal>> open(const Options& options,
                                                    const RecordSink& replay);
     /// close() if still open.
@@ -117,6 +131,14 @@ public:
     Status written(Lsn lsn, sync::WaitToken* token);
     /// The same for stable storage (fdatasync has returned).
     Status durable(Lsn lsn, sync::WaitToken* token);
+
+    /// Nobody needs records below `redoLsn` any more, and every later open() will say so: segments
+    /// that lie below it as a whole, are durable and are outside the retention are made ready for
+    /// reuse. Blocks (renames, a directory sync); appends go on meanwhile. One call at a time.
+    /// kIo: the journal has failed; kNoSpace: what could not be recycled is tried again next time.
+    Status recycle(Lsn redoLsn);
+    /// What Options::repair has cost: one line for each place where the log was cut.
+    std::vector<std::string> losses() const;
 
     /// A lower bound on the LSN of every append that starts after this call. seq_cst.
     Lsn tailLsn() const;

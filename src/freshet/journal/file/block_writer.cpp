@@ -20,7 +20,18 @@ StatusOr<SealedBlock> BlockWriter::write(
     noteWritten(sealed.storedBytes);
     position_.prevSlotNo = slotNo;
     position_.prevBlockCrc = sealed.headerCrc;
+    position_.prevTimeBase = timeBase;
     return sealed;
+}
+
+FinishedSegment BlockWriter::moveTo(std::shared_ptr<Segment> segment) {
+    FinishedSegment left{.path = position_.segment->path,
+                         .bytes = position_.segment->bytes,
+                         .end = slotStart(position_.prevSlotNo + 1),
+                         .timestamp = position_.prevTimeBase};
+    position_.segment = std::move(segment);
+    position_.offset = 0;
+    return left;
 }
 
 void BlockWriter::noteWritten(uint64_t bytes) {

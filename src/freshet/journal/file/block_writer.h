@@ -25,6 +25,7 @@ struct LogPosition {
     uint32_t era = 0;
     uint64_t prevSlotNo = 0;
     uint32_t prevBlockCrc = 0;
+    uint64_t prevTimeBase = 0;
     uint64_t dbUuidLow = 0;
 };
 
@@ -36,11 +37,8 @@ public:
     bool hasRoom(uint32_t fill) const {
         return position_.offset + roundUp(fill, kBlockAlign) <= position_.segment->bytes;
     }
-    /// Blocks go to the start of `segment` from now on.
-    void moveTo(std::shared_ptr<Segment> segment) {
-        position_.segment = std::move(segment);
-        position_.offset = 0;
-    }
+    /// Blocks go to the start of `segment` from now on. The segment that is left by that.
+    FinishedSegment moveTo(std::shared_ptr<Segment> segment);
     /// Seals and writes a block. REQUIRES hasRoom(fill). A failure is final: never call again.
     StatusOr<SealedBlock> write(
         char* block, uint32_t fill, uint64_t slotNo, uint64_t timeBase, uint64_t durableLsn);

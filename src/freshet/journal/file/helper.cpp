@@ -113,6 +113,21 @@ void Journal::Impl::noSegment(const Status& why) {
     }
 }
 
+Status Journal::Impl::recycle(Lsn redoLsn) {
+    FRESHET_RETURN_IF_ERROR(health());
+    uint64_t gone = 0;
+    auto now = static_cast<uint64_t>(platform::wallMillis() / 1000);
+    Status status = recycler->recycle(
+        redoLsn, durableLsn.load(sync::kAcquire), now, &gone);  // [journal.reached]
+    segments.fetch_sub(gone, sync::kRelaxed);                   // [journal.count]
+    if (status.isOk() || status.code() == Code::kNoSpace) {
+        return status;
+    }
+    status = status.withContext("recycling journal segments");
+    fail(status);
+    return status;
+}
+
 void Journal::Impl::fail(const Status& why) {
     auto* mine = new Status(why);
     const Status* none = nullptr;

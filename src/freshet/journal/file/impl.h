@@ -6,6 +6,7 @@
 
 #include "freshet/journal/file/bell.h"
 #include "freshet/journal/file/block_writer.h"
+#include "freshet/journal/file/recycling.h"
 #include "freshet/journal/file/segment.h"
 #include "freshet/journal/journal.h"
 #include "freshet/journal/slot/ring_writer.h"
@@ -20,13 +21,17 @@
 namespace freshet::journal {
 
 struct Journal::Impl {
-    /// The first block of the new era is slot `eraSlot`, durable already.
-    Impl(const Options& given,
-         BlockWriter blockWriter,
-         uint64_t eraSlot,
-         uint64_t timeBase,
-         SegmentMaker segmentMaker,
-         uint64_t segmentsKept);
+    /// What open() has found and made. The first block of the new era is durable already.
+    struct Start {
+        BlockWriter blocks;
+        uint64_t eraSlot;
+        uint64_t timeBase;
+        std::unique_ptr<Recycler> recycler;
+        SegmentMaker maker;
+        uint64_t segments;
+        std::vector<std::string> losses;
+    };
+    Impl(const Options& given, Start start);
     ~Impl();
 
     // --- Appending and waiting (journal.cpp) ---
@@ -74,6 +79,9 @@ struct Journal::Impl {
     /// The journal is over. Any thread; the first reason counts.
     void fail(const Status& why);
 
+    /// On a thread of the caller's.
+    Status recycle(Lsn redoLsn);
+
     // --- Stop (open.cpp) ---
 
     Status flushAll();
@@ -108,7 +116,9 @@ struct Journal::Impl {
     BlockWriter blocks;  // owned by the writer's role
     /// The segment made ahead. STEPS null -> segment (helper) -> null (writer, who then owns it).
     sync::Atomic<Segment*> readySegment{nullptr};
-    SegmentMaker maker;  // helper's
+    const std::unique_ptr<Recycler> recycler;  // threads: see there
+    SegmentMaker maker;                        // helper's
+    const std::vector<std::string> losses;
 
     /// Why the journal is over, null while it is not. Written once; freed with the journal.
     sync::Atomic<const Status*> failure{nullptr};

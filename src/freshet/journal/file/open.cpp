@@ -40,27 +40,51 @@ Status check(const Options& options) {
 }
 
 /// For the segment behind the last one that is kept.
-SegmentMaker makerAfter(const Options& options, const LogEnd& end, bool anyKept) {
+SegmentMaker makerAfter(const Options& options, const LogEnd& end, SparePool& spares) {
     uint64_t bytes = options.segmentBytesFirst;
-    size_t kept = anyKept ? end.last + 1 : 0;
-    for (size_t i = 0; i < kept && bytes < options.segmentBytesMax; ++i) {
-        bytes = std::min(bytes * 2, options.segmentBytesMax);
+    uint32_t index = 0;
+    if (end.slotNo != 0) {
+        const FoundSegment& last = end.segments[end.last];
+        bytes = std::clamp(roundUp(last.bytes * 2, kBlockAlign), bytes, options.segmentBytesMax);
+        index = last.index + 1;
     }
-    uint32_t index = anyKept ? end.segments[end.last].index + 1 : 0;
-    return SegmentMaker(options.files, options.directory, index, bytes, options.segmentBytesMax);
+    return SegmentMaker(
+        options.files, options.directory, index, bytes, options.segmentBytesMax, spares);
 }
 
-/// What lies behind the segment where the log goes on is of no use: blocks there were never durable
-/// as part of the log (the scan has checked), and new segments are made under the same names.
-Status removeAfter(const Options& options, const LogEnd& end, uint32_t lastIndex) {
-    bool removed = false;
-    for (const FoundSegment& segment : end.segments) {
-        if (segment.index > lastIndex) {
-            FRESHET_RETURN_IF_ERROR(options.files->remove(segment.path));
-            removed = true;
+/// Segments in front of the one where the log goes on wait to be recycled.
+size_t noteFinished(const LogEnd& end, uint32_t currentIndex, Recycler& recycler) {
+    size_t count = 0;
+    for (size_t i = 0; end.slotNo != 0 && i <= end.last; ++i) {
+        const FoundSegment& segment = end.segments[i];
+        if (segment.index != currentIndex) {
+            bool last = i == end.last;
+            recycler.finished({.path = segment.path,
+                               .bytes = segment.bytes,
+                               .end = last ? slotStart(end.slotNo + 1) : segment.end,
+                               .timestamp = last ? end.timeBaseMax : segment.timestamp});
+            ++count;
         }
     }
-    return removed ? options.files->syncDirectory(options.directory) : Status::ok();
+    return count;
+}
+
+/// What lies behind the segment where the log goes on is of no use under its name: blocks there
+/// were never durable as part of the log (the scan has checked), or have been given up. Their eras
+/// and slot numbers are below those of the new era, which is durable.
+Status spareBehind(const Options& options,
+                   const LogEnd& end,
+                   uint32_t currentIndex,
+                   Recycler& recycler) {
+    bool any = false;
+    for (const FoundSegment& segment : end.segments) {
+        bool kept = end.slotNo != 0 && segment.index <= currentIndex;
+        if (!kept && segment.index != currentIndex) {
+            FRESHET_RETURN_IF_ERROR(recycler.spareOne(segment.path, segment.bytes));
+            any = true;
+        }
+    }
+    return any ? syncNames(*options.files, options.directory) : Status::ok();
 }
 
 struct Era {
@@ -100,10 +124,10 @@ StatusOr<std::unique_ptr<Journal>> Journal::open(const Options& options, const R
     position.prevSlotNo = end.slotNo;
     position.prevBlockCrc = end.blockCrc;
     position.dbUuidLow = uuidLow(options);
-    bool anyKept = end.slotNo != 0;
-    SegmentMaker maker = makerAfter(options, end, anyKept);
-    size_t kept = anyKept ? end.last + 1 : 0;
-    if (anyKept && end.offset + kBlockAlign <= end.segments[end.last].bytes) {
+    auto recycler = std::make_unique<Recycler>(options);
+    FRESHET_RETURN_IF_ERROR(recycler->findSpares());
+    SegmentMaker maker = makerAfter(options, end, recycler->spares());
+    if (end.slotNo != 0 && end.offset + kBlockAlign <= end.segments[end.last].bytes) {
         FoundSegment& last = end.segments[end.last];
         position.segment = std::make_shared<Segment>();
         position.segment->bytes = last.bytes / kBlockAlign * kBlockAlign;
@@ -113,34 +137,38 @@ StatusOr<std::unique_ptr<Journal>> Journal::open(const Options& options, const R
         position.offset = end.offset;
     } else {
         FRESHET_ASSIGN_OR_RETURN(position.segment, maker.makeNow());
-        ++kept;
     }
+    uint32_t index = position.segment->index;
     BlockWriter blocks(position);
     FRESHET_ASSIGN_OR_RETURN(Era era, beginEra(end, blocks));
-    FRESHET_RETURN_IF_ERROR(removeAfter(options, end, position.segment->index));
-    auto impl = std::make_unique<Impl>(
-        options, std::move(blocks), era.slotNo, era.timeBase, std::move(maker), kept);
+    size_t finished = noteFinished(end, index, *recycler);
+    FRESHET_RETURN_IF_ERROR(spareBehind(options, end, index, *recycler));
+    auto impl = std::make_unique<Impl>(options,
+                                       Impl::Start{.blocks = std::move(blocks),
+                                                   .eraSlot = era.slotNo,
+                                                   .timeBase = era.timeBase,
+                                                   .recycler = std::move(recycler),
+                                                   .maker = std::move(maker),
+                                                   .segments = finished + 1,
+                                                   .losses = std::move(end.losses)});
     return std::unique_ptr<Journal>(new Journal(std::move(impl)));
 }
 
-Journal::Impl::Impl(const Options& given,
-                    BlockWriter blockWriter,
-                    uint64_t eraSlot,
-                    uint64_t timeBase,
-                    SegmentMaker segmentMaker,
-                    uint64_t segmentsKept)
+Journal::Impl::Impl(const Options& given, Start start)
     : options(given),
       ring(given.slots,
            given.slotBytes / kUnitBytes,
-           eraSlot + 1,
-           timeBase + given.slotBytes / kUnitBytes,
+           start.eraSlot + 1,
+           start.timeBase + given.slotBytes / kUnitBytes,
            &wallSeconds),
-      writer(ring, *this, eraSlot + 1),
-      writtenLsn(slotStart(eraSlot + 1)),
-      durableLsn(slotStart(eraSlot + 1)),
-      blocks(std::move(blockWriter)),
-      maker(std::move(segmentMaker)),
-      segments(segmentsKept),
+      writer(ring, *this, start.eraSlot + 1),
+      writtenLsn(slotStart(start.eraSlot + 1)),
+      durableLsn(slotStart(start.eraSlot + 1)),
+      blocks(std::move(start.blocks)),
+      recycler(std::move(start.recycler)),
+      maker(std::move(start.maker)),
+      losses(std::move(start.losses)),
+      segments(start.segments),
       helper("journal", [this] { help(); }) {}
 
 Journal::Impl::~Impl() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/journal/file/segment.h"
 
+#include "freshet/journal/file/block_format.h"
+
 #include <algorithm>
 #include <cstdio>
 
@@ -8,7 +10,8 @@ namespace freshet::journal {
 namespace {
 
 constexpr size_t kStepBytes = 1u << 20;
-constexpr size_t kNameDigits = 8;
+/// A spare smaller than this share of a new segment is not worth its renames.
+constexpr uint64_t kSpareShareMin = 4;
 
 }  // namespace
 
@@ -19,7 +22,7 @@ std::string segmentName(uint32_t index) {
 }
 
 std::optional<uint32_t> segmentIndex(const std::string& name) {
-    if (name.size() != 2 + kNameDigits || name.compare(0, 2, "j.") != 0 ||
+    if (name.size() != 2 + kSegmentDigits || name.compare(0, 2, "j.") != 0 ||
         name.find_first_not_of("0123456789abcdef", 2) != std::string::npos) {
         return std::nullopt;
     }
@@ -27,7 +30,21 @@ std::optional<uint32_t> segmentIndex(const std::string& name) {
 }
 
 StatusOr<std::unique_ptr<Segment>> SegmentMaker::step() {
-    auto result = tryStep();
+    if (unfinished_ == nullptr) {
+        while (std::optional<Spare> spare = spares_.take()) {
+            if (spare->bytes < nextBytes_ / kSpareShareMin) {
+                // The log has grown; small segments would only cost renames.
+                FRESHET_RETURN_IF_ERROR(files_->remove(spare->path));
+                continue;
+            }
+            auto made = reuse(*spare);
+            if (!made.isOk() && made.status().code() == Code::kNoSpace) {
+                spares_.give(std::move(*spare));
+            }
+            return made;
+        }
+    }
+    auto result = zeroStep();
     if (!result.isOk()) {
         unfinished_.reset();
         // Gives the space back; a left-over is overwritten by the next try anyhow.
@@ -45,11 +62,17 @@ StatusOr<std::unique_ptr<Segment>> SegmentMaker::makeNow() {
     }
 }
 
-StatusOr<std::unique_ptr<Segment>> SegmentMaker::tryStep() {
+StatusOr<std::unique_ptr<Segment>> SegmentMaker::reuse(const Spare& spare) {
+    FRESHET_ASSIGN_OR_RETURN(auto file, files_->open(spare.path, platform::OpenMode::kWrite));
+    FRESHET_RETURN_IF_ERROR(file->pwrite(std::string(kBlockAlign, '\0'), 0));
+    FRESHET_RETURN_IF_ERROR(file->sync());
+    return publish(spare.path, std::move(file), spare.bytes);
+}
+
+StatusOr<std::unique_ptr<Segment>> SegmentMaker::zeroStep() {
+    const std::string path = directory_ + "/" + kUnfinishedName;
     if (unfinished_ == nullptr) {
-        FRESHET_ASSIGN_OR_RETURN(
-            unfinished_,
-            files_->open(directory_ + "/" + kUnfinishedName, platform::OpenMode::kCreate));
+        FRESHET_ASSIGN_OR_RETURN(unfinished_, files_->open(path, platform::OpenMode::kCreate));
         FRESHET_RETURN_IF_ERROR(unfinished_->truncate(0));
         zeroed_ = 0;
     }
@@ -58,19 +81,25 @@ StatusOr<std::unique_ptr<Segment>> SegmentMaker::tryStep() {
     FRESHET_RETURN_IF_ERROR(unfinished_->pwrite(ByteView(zeros).substr(0, piece), zeroed_));
     FRESHET_RETURN_IF_ERROR(unfinished_->sync());
     zeroed_ += piece;
-    return zeroed_ < nextBytes_ ? std::unique_ptr<Segment>() : publish();
+    if (zeroed_ < nextBytes_) {
+        return std::unique_ptr<Segment>();
+    }
+    unfinished_->forget(0, nextBytes_);
+    FRESHET_ASSIGN_OR_RETURN(auto segment, publish(path, std::move(unfinished_), nextBytes_));
+    nextBytes_ = std::min(nextBytes_ * 2, bytesMax_);
+    return segment;
 }
 
-StatusOr<std::unique_ptr<Segment>> SegmentMaker::publish() {
-    unfinished_->forget(0, nextBytes_);
+StatusOr<std::unique_ptr<Segment>> SegmentMaker::publish(const std::string& from,
+                                                         std::unique_ptr<platform::File> file,
+                                                         uint64_t bytes) {
     auto segment = std::make_unique<Segment>();
     segment->path = directory_ + "/" + segmentName(nextIndex_);
-    FRESHET_RETURN_IF_ERROR(files_->rename(directory_ + "/" + kUnfinishedName, segment->path));
-    FRESHET_RETURN_IF_ERROR(files_->syncDirectory(directory_));
-    segment->file = std::move(unfinished_);
+    FRESHET_RETURN_IF_ERROR(files_->rename(from, segment->path));
+    FRESHET_RETURN_IF_ERROR(syncNames(*files_, directory_));
+    segment->file = std::move(file);
     segment->index = nextIndex_++;
-    segment->bytes = nextBytes_;
-    nextBytes_ = std::min(nextBytes_ * 2, bytesMax_);
+    segment->bytes = bytes;
     return segment;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "freshet/base/status.h"
+#include "freshet/journal/file/recycling.h"
 #include "freshet/platform/file.h"
 
 #include <cstdint>
@@ -20,6 +21,8 @@ struct Segment {
     uint64_t bytes = 0;  // usable, a multiple of kBlockAlign
 };
 
+inline constexpr size_t kSegmentDigits = 8;
+
 /// "j." and eight hexadecimal digits.
 std::string segmentName(uint32_t index);
 /// Empty when `name` is not a segment's.
@@ -29,19 +32,23 @@ inline constexpr const char* kUnfinishedName = "next.tmp";
 
 /// Makes segments one at a time, in small steps, so that a flush never waits long for it. A segment
 /// appears under its name only when all its zeros are durable, so no size on disk is ever partial
-/// and no later flush has to convert unwritten extents. Threads: one.
+/// and no later flush has to convert unwritten extents; or, made of a spare, when its first block
+/// is blank, durably (INV-journal-8). Threads: one.
 class SegmentMaker {
 public:
+    /// `spares` must outlive this.
     SegmentMaker(platform::FileSystem* files,
                  std::string directory,
                  uint32_t nextIndex,
                  uint64_t nextBytes,
-                 uint64_t bytesMax)
+                 uint64_t bytesMax,
+                 SparePool& spares)
         : files_(files),
           directory_(std::move(directory)),
           nextIndex_(nextIndex),
           nextBytes_(nextBytes),
-          bytesMax_(bytesMax) {}
+          bytesMax_(bytesMax),
+          spares_(spares) {}
 
     /// One step of bounded size. Null: not finished yet. After a failure the next call begins the
     /// same segment again; kNoSpace may heal, others are for the caller to judge.
@@ -50,14 +57,18 @@ public:
     StatusOr<std::unique_ptr<Segment>> makeNow();
 
 private:
-    StatusOr<std::unique_ptr<Segment>> tryStep();
-    StatusOr<std::unique_ptr<Segment>> publish();
+    StatusOr<std::unique_ptr<Segment>> zeroStep();
+    StatusOr<std::unique_ptr<Segment>> reuse(const Spare& spare);
+    StatusOr<std::unique_ptr<Segment>> publish(const std::string& from,
+                                               std::unique_ptr<platform::File> file,
+                                               uint64_t bytes);
 
     platform::FileSystem* const files_;
     const std::string directory_;
     uint32_t nextIndex_;
     uint64_t nextBytes_;
     const uint64_t bytesMax_;
+    SparePool& spares_;
     std::unique_ptr<platform::File> unfinished_;
     uint64_t zeroed_ = 0;
 };

@@ -35,7 +35,7 @@ bool Journal::Impl::takeNextSegment() {
     // [journal.segment.take] acq_rel: acquire pairs with [journal.segment.ready].
     Segment* next = readySegment.exchange(nullptr, sync::kAcqRel);
     if (next != nullptr) {
-        blocks.moveTo(std::shared_ptr<Segment>(next));
+        recycler->finished(blocks.moveTo(std::shared_ptr<Segment>(next)));
     }
     // [journal.segmentMissing] release: pairs with its load in the helper.
     segmentMissing.store(next == nullptr, sync::kRelease);

@@ -40,23 +40,35 @@ StatusOr<std::vector<FoundSegment>> openSegments(const Options& options) {
 class LogScan {
 public:
     LogScan(const Options& options, const RecordSink& replay, std::vector<FoundSegment> segments)
-        : uuidLow_(uuidLow(options)), joiner_(replay) {
+        : options_(options),
+          uuidLow_(uuidLow(options)),
+          fromRedoOn_([&options, &replay](const RecordView& record) {
+              return record.lsn < options.redoLsn ? Status::ok() : replay(record);
+          }),
+          joiner_(fromRedoOn_) {
         end_.segments = std::move(segments);
     }
 
     StatusOr<LogEnd> run() {
-        if (!end_.segments.empty()) {
+        FRESHET_RETURN_IF_ERROR(chooseStart());
+        if (!givenUp_ && !end_.segments.empty()) {
             FRESHET_RETURN_IF_ERROR(followChain());
-            FRESHET_RETURN_IF_ERROR(surveyBehindEnd());
-            FRESHET_RETURN_IF_ERROR(settle());
+        }
+        FRESHET_RETURN_IF_ERROR(surveyBehindEnd());
+        if (!givenUp_) {
+            FRESHET_RETURN_IF_ERROR(judgeEnd());
+        }
+        for (size_t i = start_; i < end_.segments.size() && i <= end_.last; ++i) {
+            // After a kill, what was just replayed may still be in the kernel's cache only. New
+            // records will build on it.
+            FRESHET_RETURN_IF_ERROR(end_.segments[i].file->sync());
         }
         return std::move(end_);
     }
 
 private:
-    /// Reads the block at `offset` of a segment. True: it is the next one of the log, and header_
-    /// and block_ hold it.
-    StatusOr<bool> readNext(const FoundSegment& segment, uint64_t offset) {
+    /// True: header_ is that of a block of ours at `offset`.
+    StatusOr<bool> readHeaderAt(const FoundSegment& segment, uint64_t offset) {
         char head[sizeof(BlockHeader)];
         FRESHET_ASSIGN_OR_RETURN(size_t got, segment.file->pread(head, sizeof(head), offset));
         if (got < sizeof(head) || !readHeader(head, &header_)) {
@@ -72,21 +84,75 @@ private:
             return Status(Code::kCorruption,
                           placeOf(segment, offset) + ": belongs to another data directory");
         }
-        if (!chains() || header_.fill < kFillMin || header_.fill > kFillMax ||
+        return true;
+    }
+
+    /// True: the next block of the log is at `offset`, and header_ and block_ hold it.
+    StatusOr<bool> readNext(const FoundSegment& segment, uint64_t offset) {
+        FRESHET_ASSIGN_OR_RETURN(bool ours, readHeaderAt(segment, offset));
+        if (!ours || !chains() || header_.fill < kFillMin || header_.fill > kFillMax ||
             header_.fill % kUnitBytes != 0) {
             return false;
         }
         block_.resize(header_.fill);
-        FRESHET_ASSIGN_OR_RETURN(got, segment.file->pread(block_.data(), header_.fill, offset));
+        FRESHET_ASSIGN_OR_RETURN(size_t got,
+                                 segment.file->pread(block_.data(), header_.fill, offset));
         return got == header_.fill && recordsAreWhole(block_, header_);
     }
 
     bool chains() const {
-        if (end_.slotNo == 0) {
-            return true;  // the first block that is there; followChain() judges it
-        }
         return header_.prevSlotNo == end_.slotNo && header_.prevBlockCrc == end_.blockCrc &&
                header_.slotNo > end_.slotNo && header_.era >= end_.eraMax;
+    }
+
+    /// Sets end_ to where the log begins: in front of the first block to read.
+    Status chooseStart() {
+        const FoundSegment* first = nullptr;
+        uint64_t slotNo = 0;
+        bool found = false;
+        for (size_t i = 0; i < end_.segments.size(); ++i) {
+            FRESHET_ASSIGN_OR_RETURN(bool ours, readHeaderAt(end_.segments[i], 0));
+            if (!ours || header_.slotNo <= slotNo) {
+                continue;  // blank; or damaged, which the chain will tell if it matters
+            }
+            first = slotNo == 0 ? &end_.segments[i] : first;
+            slotNo = header_.slotNo;
+            Lsn begin = slotStart(header_.prevSlotNo + 1);
+            if (begin > options_.redoLsn && header_.prevSlotNo != 0) {
+                break;
+            }
+            for (size_t before = start_; before < i; ++before) {
+                end_.segments[before].end = begin;
+                end_.segments[before].timestamp = header_.timeBase;
+            }
+            start_ = end_.last = i;
+            end_.slotNo = header_.prevSlotNo;
+            end_.blockCrc = header_.prevBlockCrc;
+            found = true;
+        }
+        if (found || (first == nullptr && options_.redoLsn == 0)) {
+            return Status::ok();
+        }
+        givenUp_ = true;
+        return loss(missing(first != nullptr
+                                ? first->path + " is the first segment with any"
+                                : "no segment in " + options_.directory + " begins with a block"));
+    }
+
+    std::string missing(const std::string& why) {
+        // New records must lie above what the caller calls the past.
+        end_.slotNoMax = std::max(end_.slotNoMax, slotOf(options_.redoLsn) + 1);
+        return "journal: records from " + std::to_string(options_.redoLsn) + " are missing: " + why;
+    }
+
+    /// Damage, or with repair a note in the books.
+    Status loss(std::string text) {
+        if (!options_.repair) {
+            return Status(Code::kCorruption,
+                          text + "; refusing to start without acknowledged data");
+        }
+        end_.losses.push_back(std::move(text));
+        return Status::ok();
     }
 
     Status followChain() {
@@ -97,17 +163,14 @@ private:
                 // Perhaps the block did not fit here.
                 FRESHET_ASSIGN_OR_RETURN(next, readNext(end_.segments[end_.last + 1], 0));
                 if (next) {
+                    end_.segments[end_.last].end = slotStart(end_.slotNo + 1);
+                    end_.segments[end_.last].timestamp = header_.timeBase;
                     ++end_.last;
                     end_.offset = 0;
                 }
             }
             if (!next) {
                 return Status::ok();
-            }
-            if (end_.slotNo == 0 && header_.prevSlotNo != 0) {
-                return Status(Code::kCorruption,
-                              placeOf(here, end_.offset) +
-                                  ": the log begins in its middle; earlier segments are missing");
             }
             FRESHET_RETURN_IF_ERROR(joiner_.take(block_, header_));
             end_.offset += roundUp(header_.fill, kBlockAlign);
@@ -136,25 +199,65 @@ private:
             for (; from < segment.bytes; from += kSurveyChunk) {
                 FRESHET_ASSIGN_OR_RETURN(size_t got,
                                          segment.file->pread(chunk.data(), kSurveyChunk, from));
-                FRESHET_RETURN_IF_ERROR(surveyChunk(ByteView(chunk.data(), got)));
+                surveyChunk(ByteView(chunk.data(), got));
             }
         }
         return Status::ok();
     }
 
-    Status surveyChunk(ByteView chunk) {
+    void surveyChunk(ByteView chunk) {
         BlockHeader header;
         for (size_t at = 0; at + sizeof(header) <= chunk.size(); at += kBlockAlign) {
             if (!readHeader(chunk.data() + at, &header) || header.dbUuidLow != uuidLow_) {
                 continue;
             }
             noteSeen(header);
-            // Slots are durable as a whole, so this speaks of the block that should be at the end.
-            if (header.durableLsnAtWrite > slotStart(end_.slotNo + 1)) {
-                return damaged(header);
+            if (header.slotNo > end_.slotNo) {
+                ++blocksBehind_;
+                recordsBehind_ += header.nRecs;
+            }
+            if (header.durableLsnAtWrite > witness_.durableLsnAtWrite) {
+                witness_ = header;
             }
         }
+    }
+
+    /// Slots are durable as a whole, so a witness of more than the last block speaks of the one
+    /// that should be at the end. And without damage the log reaches up to redoLsn, which was below
+    /// the durable end when it was written down.
+    Status judgeEnd() {
+        if (witness_.durableLsnAtWrite > slotStart(end_.slotNo + 1)) {
+            FRESHET_ASSIGN_OR_RETURN(std::string place, placeOfEnd());
+            FRESHET_RETURN_IF_ERROR(
+                loss(place + ": journal block damaged or missing, though records up to " +
+                     std::to_string(witness_.durableLsnAtWrite) + " had been made durable (slot " +
+                     std::to_string(witness_.slotNo) + " says so); behind it lie " +
+                     std::to_string(blocksBehind_) + " blocks with " +
+                     std::to_string(recordsBehind_) + " records"));
+        }
+        if (slotOf(options_.redoLsn) > end_.slotNo + 1) {
+            FRESHET_ASSIGN_OR_RETURN(std::string place, placeOfEnd());
+            return loss(missing("the log ends in " + place));
+        }
         return Status::ok();
+    }
+
+    /// Where the block that should follow the last one lies, or would lie.
+    StatusOr<std::string> placeOfEnd() {
+        const FoundSegment& here = end_.segments[end_.last];
+        if (!nextSegmentFollows()) {
+            return placeOf(here, end_.offset);
+        }
+        // First blocks are never stale, what lies behind them may be (INV-journal-10).
+        const FoundSegment& next = end_.segments[end_.last + 1];
+        FRESHET_ASSIGN_OR_RETURN(bool ours, readHeaderAt(next, 0));
+        bool there = ours && header_.prevSlotNo == end_.slotNo;
+        if (!ours) {
+            FRESHET_ASSIGN_OR_RETURN(bool nextBlank, isBlank(next, 0));
+            FRESHET_ASSIGN_OR_RETURN(bool hereBlank, isBlank(here, end_.offset));
+            there = !nextBlank || hereBlank;
+        }
+        return there ? placeOf(next, 0) : placeOf(here, end_.offset);
     }
 
     /// Nothing was ever written there, or there is no "there".
@@ -164,36 +267,19 @@ private:
         return std::all_of(head, head + sizeof(head), [](char c) { return c == 0; });
     }
 
-    Status damaged(const BlockHeader& witness) const {
-        const FoundSegment* segment = &end_.segments[end_.last];
-        uint64_t offset = end_.offset;
-        FRESHET_ASSIGN_OR_RETURN(bool blank, isBlank(*segment, offset));
-        if (blank && nextSegmentFollows()) {
-            ++segment;
-            offset = 0;
-        }
-        return Status(Code::kCorruption,
-                      placeOf(*segment, offset) +
-                          ": journal block damaged or missing, though records up to " +
-                          std::to_string(witness.durableLsnAtWrite) +
-                          " had been made durable (slot " + std::to_string(witness.slotNo) +
-                          " says so); refusing to start without acknowledged data");
-    }
-
-    /// After a kill, what was just replayed may still be in the kernel's cache only. New records
-    /// will build on it.
-    Status settle() {
-        for (size_t i = 0; i <= end_.last; ++i) {
-            FRESHET_RETURN_IF_ERROR(end_.segments[i].file->sync());
-        }
-        return Status::ok();
-    }
-
+    const Options& options_;
     const uint64_t uuidLow_;
+    const RecordSink fromRedoOn_;
     RecordJoiner joiner_;
     LogEnd end_;
+    size_t start_ = 0;      // position in end_.segments of the first that is read
+    bool givenUp_ = false;  // there is no beginning; repair drops everything
     BlockHeader header_{};
     std::string block_;
+    // What lies behind the end:
+    BlockHeader witness_{};  // the block with the highest durableLsnAtWrite
+    uint64_t blocksBehind_ = 0;
+    uint64_t recordsBehind_ = 0;
 };
 
 }  // namespace

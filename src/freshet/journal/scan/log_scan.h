@@ -2,6 +2,10 @@
 /// The scan at open: reads the segments from their start, hands every whole record to replay, finds
 /// where the log ends and whether that end is honest. Threads: one, before the journal runs.
 ///
+/// It begins at the last segment whose first block says that what lies before is below redoLsn:
+/// earlier segments need not be read, nor be there. First blocks are never stale (INV-journal-10),
+/// and recycling leaves one such segment at least.
+///
 /// A block belongs to the log if its header and records are whole, it names the block before it by
 /// number and checksum, and its era does not fall. The first position where that fails is the end.
 /// Behind it may lie what a crash left: blocks of this era that were never flushed as a whole, and
@@ -31,6 +35,9 @@ struct FoundSegment {
     std::string path;
     uint64_t bytes = 0;  // of the file, whatever they are
     std::unique_ptr<platform::File> file;
+    /// Set for those in front of LogEnd::last: as in FinishedSegment.
+    Lsn end = 0;
+    uint64_t timestamp = 0;
 };
 
 /// Where and how the log ends. All numbers 0 when there is no block at all.
@@ -44,10 +51,12 @@ struct LogEnd {
     uint32_t eraMax = 0;
     uint64_t slotNoMax = 0;
     uint64_t timeBaseMax = 0;
+    std::vector<std::string> losses;  // with Options::repair only
 };
 
-/// kCorruption with file and offset: see above. kUnsupported: a newer format. Or what `replay`
-/// said.
+/// kCorruption with file and offset: see above; or the log does not reach back to redoLsn, or not
+/// up to it. With Options::repair the log ends there instead. kUnsupported: a newer format. Or what
+/// `replay` said.
 StatusOr<LogEnd> scanLog(const Options& options, const RecordSink& replay);
 
 }  // namespace freshet::journal

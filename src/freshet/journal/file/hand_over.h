@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/// HandOver: values on their way from threads that must not wait to one that takes them all at
+/// once. Nothing is ever popped singly, so no node is taken that another thread could be looking
+/// at.
+#pragma once
+
+#include "freshet/sync/atomic.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace freshet::journal {
+
+template <typename T>
+class HandOver {
+public:
+    HandOver() = default;
+    ~HandOver() { static_cast<void>(takeAll()); }
+    HandOver(const HandOver&) = delete;
+    HandOver& operator=(const HandOver&) = delete;
+
+    /// Any thread, lock-free.
+    void push(T value) {
+        auto* node = new Node{std::move(value), head_.load(sync::kRelaxed)};  // a guess for the CAS
+        // [handOver.push] CAS. ORDER release: pairs with [handOver.take], the node is whole.
+        //   Relaxed on failure: the value is only fed to the next attempt.
+        //   LOST     someone pushed or took: try again on the new head.
+        //   PROGRESS lock-free: our failure is another thread's success.
+        while (!head_.compare_exchange_weak(node->next, node, sync::kRelease, sync::kRelaxed)) {
+        }
+    }
+
+    /// What has been pushed since the last call, in the order of the pushes. Any thread.
+    std::vector<T> takeAll() {
+        std::vector<T> values;
+        // [handOver.take] acquire: pairs with [handOver.push].
+        Node* node = head_.exchange(nullptr, sync::kAcquire);
+        while (node != nullptr) {
+            values.push_back(std::move(node->value));
+            delete std::exchange(node, node->next);
+        }
+        std::reverse(values.begin(), values.end());
+        return values;
+    }
+
+private:
+    struct Node {
+        T value;
+        Node* next;
+    };
+    /// Newest node. Written by: pushers, takers. RECLAIM: a node is freed by who took the list.
+    ///   ABA      no node is popped singly: a CAS that succeeds on a reused address is still right
+    sync::Atomic<Node*> head_{nullptr};
+};
+
+}  // namespace freshet::journal

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/journal/file/recycling.h"
+
+#include "freshet/journal/file/block_format.h"
+
+#include <algorithm>
+
+namespace freshet::journal {
+namespace {
+
+constexpr const char* kSparePrefix = "spare.";
+constexpr size_t kSparePrefixBytes = 6;
+constexpr size_t kSpareDigitsMax = 18;
+
+/// The number in a spare's name; empty when it is not one.
+std::optional<uint64_t> spareNumber(const std::string& name) {
+    if (name.compare(0, kSparePrefixBytes, kSparePrefix) != 0 || name.size() == kSparePrefixBytes ||
+        name.size() > kSparePrefixBytes + kSpareDigitsMax ||
+        name.find_first_not_of("0123456789", kSparePrefixBytes) != std::string::npos) {
+        return std::nullopt;
+    }
+    return std::stoull(name.substr(kSparePrefixBytes));
+}
+
+}  // namespace
+
+Status syncNames(platform::FileSystem& files, const std::string& directory) {
+    Status synced = files.syncDirectory(directory);
+    return synced.isOk() ? synced : Status(Code::kIo, synced.toString());
+}
+
+void SparePool::give(Spare spare) {
+    count_.fetch_add(1, sync::kRelaxed);  // [spares.count]
+    given_.push(std::move(spare));
+}
+
+std::optional<Spare> SparePool::take() {
+    for (Spare& spare : given_.takeAll()) {
+        taken_.push_back(std::move(spare));
+    }
+    if (taken_.empty()) {
+        return std::nullopt;
+    }
+    Spare spare = std::move(taken_.back());
+    taken_.pop_back();
+    count_.fetch_sub(1, sync::kRelaxed);  // [spares.count]
+    return spare;
+}
+
+void Recycler::finished(FinishedSegment segment) {
+    keptBytes_.fetch_add(segment.bytes, sync::kRelaxed);  // [recycler.count]
+    finished_.push(std::move(segment));
+}
+
+Status Recycler::findSpares() {
+    FRESHET_ASSIGN_OR_RETURN(auto names, files_->list(directory_));
+    for (const std::string& name : names) {
+        std::optional<uint64_t> number = spareNumber(name);
+        if (!number) {
+            continue;
+        }
+        nextSpare_ = std::max(nextSpare_, *number + 1);
+        std::string path = directory_ + "/" + name;
+        FRESHET_ASSIGN_OR_RETURN(auto file, files_->open(path, platform::OpenMode::kWrite));
+        FRESHET_ASSIGN_OR_RETURN(uint64_t bytes, file->size());
+        if (bytes >= bytesMin_ && spares_.hasRoom(0)) {
+            spares_.give({path, bytes / kBlockAlign * kBlockAlign});
+        } else {
+            FRESHET_RETURN_IF_ERROR(files_->remove(path));
+        }
+    }
+    return Status::ok();
+}
+
+Status Recycler::spareOne(const std::string& path, uint64_t bytes) {
+    std::vector<Spare> spares;
+    FRESHET_RETURN_IF_ERROR(letGo(path, bytes, &spares));
+    for (Spare& spare : spares) {
+        spares_.give(std::move(spare));
+    }
+    return Status::ok();
+}
+
+bool Recycler::mayGo(const FinishedSegment& oldest,
+                     Lsn redoLsn,
+                     Lsn durableLsn,
+                     uint64_t now) const {
+    // durableLsn above its end: the block that follows, which begins another segment, is durable,
+    // so that the next open finds a beginning of the log.
+    return oldest.end <= redoLsn && oldest.end < durableLsn &&
+           keptBytes_.load(sync::kRelaxed) - oldest.bytes >= retainBytes_ &&
+           (retainSeconds_ == 0 || (oldest.timestamp >> 32) + retainSeconds_ <= now);
+}
+
+Status Recycler::letGo(const std::string& path, uint64_t bytes, std::vector<Spare>* spares) {
+    if (bytes < bytesMin_ || !spares_.hasRoom(spares->size())) {
+        return files_->remove(path);
+    }
+    Spare spare{directory_ + "/" + kSparePrefix + std::to_string(nextSpare_++),
+                bytes / kBlockAlign * kBlockAlign};
+    FRESHET_RETURN_IF_ERROR(files_->rename(path, spare.path));
+    spares->push_back(std::move(spare));
+    return Status::ok();
+}
+
+Status Recycler::recycle(Lsn redoLsn, Lsn durableLsn, uint64_t now, uint64_t* gone) {
+    for (FinishedSegment& segment : finished_.takeAll()) {
+        kept_.push_back(std::move(segment));
+    }
+    std::vector<Spare> spares;
+    Status status;
+    uint64_t before = *gone;
+    while (status.isOk() && !kept_.empty() && mayGo(kept_.front(), redoLsn, durableLsn, now)) {
+        status = letGo(kept_.front().path, kept_.front().bytes, &spares);
+        if (status.isOk()) {
+            keptBytes_.fetch_sub(kept_.front().bytes, sync::kRelaxed);  // [recycler.count]
+            recycled_.fetch_add(1, sync::kRelaxed);
+            kept_.pop_front();
+            ++*gone;
+        }
+    }
+    if (*gone != before) {
+        // Before anybody writes into them: what is written under a new name must not be found under
+        // the old one.
+        FRESHET_RETURN_IF_ERROR(syncNames(*files_, directory_));
+    }
+    for (Spare& spare : spares) {
+        spares_.give(std::move(spare));
+    }
+    return status;
+}
+
+}  // namespace freshet::journal

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What becomes of segments that the log has left behind: kept for redo and retention, then spare
+/// for reuse under a higher name, or removed.
+///
+///     j.0000000a --writer has moved on--> finished --recycle()--> spare.3
+///     spare.3 --maker clears its first block, durably--> j.00000017
+///
+/// INV-journal-10: the first block of a file named j.* is blank or belongs to the log under that
+/// name; it is never stale. Behind it a recycled segment is full of stale blocks. They are never
+/// taken for the log, in the same era neither: their slot numbers, and those they name as their
+/// predecessors', are below those of every block written after the segment was recycled, because
+/// only what lies in front of a durable block is recycled. Nor do they prove damage: what they call
+/// durable lies below their own slot number.
+#pragma once
+
+#include "freshet/base/status.h"
+#include "freshet/journal/file/hand_over.h"
+#include "freshet/journal/journal.h"
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace freshet::journal {
+
+/// A segment that the writer has left.
+struct FinishedSegment {
+    std::string path;
+    uint64_t bytes = 0;
+    Lsn end = 0;             // where the slot behind its last block begins
+    uint64_t timestamp = 0;  // time base of its last block, or a later one
+};
+
+/// A file with the size of a segment and nothing in it that anybody needs.
+struct Spare {
+    std::string path;
+    uint64_t bytes = 0;
+};
+
+/// Makes renames and removals durable. A failure is final, hence never kNoSpace.
+Status syncNames(platform::FileSystem& files, const std::string& directory);
+
+/// Spares between the threads that give them and the one that makes segments of them.
+class SparePool {
+public:
+    static constexpr size_t kSparesMax = 8;
+
+    /// For the one thread that gives: room for one more beside `more`.
+    bool hasRoom(size_t more) const {
+        return count_.load(sync::kRelaxed) + more < kSparesMax;  // [spares.count]
+    }
+    void give(Spare spare);
+    /// The maker's thread only: any, or none.
+    std::optional<Spare> take();
+
+private:
+    HandOver<Spare> given_;
+    std::vector<Spare> taken_;  // the maker's
+    /// [spares.count] relaxed: bounds the disk space, publishes nothing.
+    sync::Atomic<size_t> count_{0};
+};
+
+class Recycler {
+public:
+    explicit Recycler(const Options& options)
+        : files_(options.files),
+          directory_(options.directory),
+          retainBytes_(options.retainBytes),
+          retainSeconds_(uint64_t{options.retainHours} * 3600),
+          bytesMin_(uint64_t{options.slots} * options.slotBytes) {}
+
+    SparePool& spares() { return spares_; }
+    /// At open, before all else: spares that an earlier start has left.
+    Status findSpares();
+    /// At open: makes the file of `bytes` bytes a spare, or removes it. Not durable yet.
+    Status spareOne(const std::string& path, uint64_t bytes);
+    /// The writer has left a segment. In the order of the log. Never blocks.
+    void finished(FinishedSegment segment);
+    /// Lets go of what ends at or below `redoLsn` and in front of `durableLsn`, and is outside the
+    /// retention at wall clock second `now`. One call at a time. After a status that is not ok the
+    /// rest is left for the next call. The number of segments that have gone is added to *gone.
+    Status recycle(Lsn redoLsn, Lsn durableLsn, uint64_t now, uint64_t* gone);
+
+    uint64_t keptBytes() const { return keptBytes_.load(sync::kRelaxed); }  // [recycler.count]
+    uint64_t recycled() const { return recycled_.load(sync::kRelaxed); }    // [recycler.count]
+
+private:
+    bool mayGo(const FinishedSegment& oldest, Lsn redoLsn, Lsn durableLsn, uint64_t now) const;
+    /// Renames the file to a spare's name, or removes it; not durable yet.
+    Status letGo(const std::string& path, uint64_t bytes, std::vector<Spare>* spares);
+
+    platform::FileSystem* const files_;
+    const std::string directory_;
+    const uint64_t retainBytes_;
+    const uint64_t retainSeconds_;
+    const uint64_t bytesMin_;  // smaller files cannot be segments of this ring
+    uint64_t nextSpare_ = 0;   // for names; recycle()'s
+    SparePool spares_;
+    HandOver<FinishedSegment> finished_;
+    std::deque<FinishedSegment> kept_;  // oldest first; recycle()'s
+    // [recycler.count] relaxed: numbers for people. keptBytes_ also bounds the retention, for which
+    // the newest segment may be counted late.
+    sync::Atomic<uint64_t> keptBytes_{0};
+    sync::Atomic<uint64_t> recycled_{0};
+};
+
+}  // namespace freshet::journal
