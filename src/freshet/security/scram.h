@@ -34,6 +34,9 @@ StatusOr<ScramCredentials> makeCredentials(ScramMechanism mechanism,
                                            const std::string& password,
                                            uint32_t iterations);
 
+/// The user that a client's first message names. kInvalid when it is malformed.
+StatusOr<std::string> userOfFirstMessage(ByteView clientMessage);
+
 /// The server's side of one login.
 class ScramServer {
 public:
@@ -47,8 +50,8 @@ public:
     /// proof or unknown user: kInvalid with Reason::kAuthenticationFailed and "Authentication
     /// failed.".
     StatusOr<std::string> step(ByteView clientMessage);
-    bool isDone() const;  // the proof was right and our signature has been handed out
-    const std::string& user() const;
+    bool isDone() const;              // the proof was right and our signature has been handed out
+    const std::string& user() const;  // of the first message; empty before it
 
 private:
     struct Impl;
@@ -76,7 +79,7 @@ private:
 bool equalInConstantTime(ByteView a, ByteView b);
 /// `bytes` bytes from the system's cryptographic source.
 std::string secureRandom(size_t bytes);
-/// SHA-256 of `bytes`, binary.
+/// SHA-256 of `bytes`, 32 of them.
 std::string sha256(ByteView bytes);
 
 }  // namespace freshet::security

@@ -3,6 +3,7 @@
 /// out on the other, and nothing else does, whatever is cut, damaged, expired or foreign.
 #include "freshet/security/tls.h"
 
+#include "freshet/platform/thread.h"
 #include "freshet/security/certificates_for_test.h"
 
 #include <gtest/gtest.h>
@@ -220,9 +221,9 @@ TEST_F(TlsTest, ADamagedRecordIsAnErrorAndNoData) {
 }
 
 TEST_F(TlsTest, RandomBytesNeverHurt) {
-    std::random_device device;
     const char* given = std::getenv("FRESHET_SEED");
-    const uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : device();
+    const uint64_t seed =
+        given != nullptr ? std::strtoull(given, nullptr, 10) : platform::randomSeed();
     SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
     std::mt19937_64 random(seed);
     for (int round = 0; round < 300; ++round) {
