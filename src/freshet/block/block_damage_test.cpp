@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Damaged files: a disk that loses, misdirects or corrupts writes is noticed, and what cannot be
+/// trusted is refused with its place named. Nothing here may ever hand out wrong data.
+#include "freshet/block/block_file.h"
+#include "freshet/block/root/superblock.h"
+#include "freshet/block/root/test_support.h"
+#include "freshet/testing/sim/memory_file_system.h"
+#include "freshet/testing/sim/seed.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace freshet::block {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::MemoryFileSystem;
+
+class BlockDamageTest : public ::testing::Test {
+protected:
+    BlockDamageTest() {
+        invariant(disk_.makeDirectory(kTestDirectory).isOk());
+        reopen();
+    }
+    void reopen() {
+        auto file = BlockFile::open(testOptions(&disk_));
+        ASSERT_TRUE(file.isOk()) << file.status().toString();
+        file_ = std::move(*file);
+    }
+    PagePlace write(PageId page, const std::string& body) {
+        std::string image = imageOf(page, body);
+        auto place = file_->writePage(&image);
+        invariant(place.isOk());
+        return *place;
+    }
+    void commit(const std::vector<BlockFile::Change>& changes) {
+        ASSERT_TRUE(file_->commit(Root{}, changes).isOk());
+    }
+    std::string raw(const PagePlace& place) {
+        return readWhole(disk_).substr(place.extent.firstBlock * kBlockBytes,
+                                       place.extent.blocks * kBlockBytes);
+    }
+    void overwrite(uint64_t offset, ByteView bytes) {
+        auto file = disk_.open(kTestPath, platform::OpenMode::kWrite);
+        invariant(file.isOk() && (*file)->pwrite(bytes, offset).isOk());
+        invariant((*file)->sync().isOk());
+    }
+    Status read(PageId page, const PagePlace& place) {
+        std::string image;
+        return file_->readPage(page, place, &image);
+    }
+    /// What opening a file of these bytes says.
+    static StatusOr<std::unique_ptr<BlockFile>> openBytes(MemoryFileSystem* disk, ByteView bytes) {
+        writeWhole(*disk, bytes);
+        return BlockFile::open(testOptions(disk));
+    }
+
+    MemoryFileSystem disk_;
+    std::unique_ptr<BlockFile> file_;
+};
+
+TEST_F(BlockDamageTest, MisdirectedWriteIsNoticed) {
+    const PagePlace a = write(1, "aaaa");
+    const PagePlace b = write(2, "bbbb");
+    overwrite(b.extent.firstBlock * kBlockBytes, raw(a));
+    Status status = read(2, b);
+    EXPECT_EQ(status.code(), Code::kCorruption);
+    EXPECT_THAT(std::string(status.text()), HasSubstr("page 2"));
+    EXPECT_THAT(std::string(status.text()),
+                HasSubstr("offset " + std::to_string(b.extent.firstBlock * kBlockBytes)));
+    EXPECT_TRUE(read(1, a).isOk());
+}
+
+TEST_F(BlockDamageTest, LostWriteIsNoticed) {
+    const PagePlace before = write(1, "before");
+    const std::string stale = raw(before);
+    file_->discard(before);
+    const PagePlace after = write(1, "after!");
+    ASSERT_EQ(after.extent.firstBlock, before.extent.firstBlock);
+    overwrite(after.extent.firstBlock * kBlockBytes, stale);
+    // The page is whole, of the right id and in its place: only the map knows better.
+    EXPECT_EQ(read(1, after).code(), Code::kCorruption);
+    EXPECT_TRUE(read(1, before).isOk());
+}
+
+TEST_F(BlockDamageTest, SameBytesOfAnEarlierImageAreNoticed) {
+    const PagePlace place = write(1, "x");
+    PagePlace later = place;
+    ++later.seqLow;
+    EXPECT_EQ(read(1, later).code(), Code::kCorruption);
+    EXPECT_EQ(read(2, place).code(), Code::kCorruption);
+}
+
+TEST_F(BlockDamageTest, NewerFormatIsRefusedByName) {
+    Superblock superblock = *decodeSuperblock(readWhole(disk_).substr(0, kSuperblockBytes));
+    superblock.version = 9;
+    const std::string bytes = encodeSuperblock(superblock);
+    overwrite(0, bytes);
+    auto opened = BlockFile::open(testOptions(&disk_));
+    ASSERT_FALSE(opened.isOk());
+    EXPECT_EQ(opened.status().code(), Code::kUnsupported);
+    EXPECT_THAT(std::string(opened.status().text()), HasSubstr(kTestPath));
+    EXPECT_THAT(std::string(opened.status().text()), HasSubstr("format 9"));
+    EXPECT_THAT(std::string(opened.status().text()), HasSubstr("format 1"));
+}
+
+TEST_F(BlockDamageTest, AnotherDirectorysFileIsRefused) {
+    Options options = testOptions(&disk_);
+    options.dbUuid[0] = 'z';
+    auto opened = BlockFile::open(options);
+    ASSERT_FALSE(opened.isOk());
+    EXPECT_EQ(opened.status().code(), Code::kCorruption);
+    EXPECT_THAT(std::string(opened.status().text()), HasSubstr("another data directory"));
+}
+
+TEST_F(BlockDamageTest, EmptiedFileIsDamagedNotNew) {
+    MemoryFileSystem disk;
+    auto opened = openBytes(&disk, "");
+    ASSERT_FALSE(opened.isOk());
+    EXPECT_EQ(opened.status().code(), Code::kCorruption);
+    EXPECT_THAT(std::string(opened.status().text()), HasSubstr("superblock A"));
+    EXPECT_THAT(std::string(opened.status().text()), HasSubstr("superblock B"));
+}
+
+TEST_F(BlockDamageTest, CheckpointWhoseLateImageIsMissingIsPassedOver) {
+    commit({{1, write(1, "old")}});
+    const PagePlace early = write(2, "flushed in time");
+    ASSERT_TRUE(file_->flush().isOk());
+    const PagePlace late = write(1, "new");
+    commit({{1, late}, {2, early}});
+    // As if the power had gone during the commit's flush, when the superblock was on the disk.
+    overwrite(late.extent.firstBlock * kBlockBytes, std::string(kBlockBytes, '\0'));
+    reopen();
+    EXPECT_EQ(file_->root().checkpointNo, 1u);
+    EXPECT_EQ(*readContents(*file_), (Contents{{1, "old"}}));
+}
+
+TEST_F(BlockDamageTest, EarlyImageIsNotReadAtOpen) {
+    const PagePlace early = write(2, "flushed in time");
+    ASSERT_TRUE(file_->flush().isOk());
+    commit({{2, early}});
+    overwrite(early.extent.firstBlock * kBlockBytes, "damage");
+    reopen();
+    EXPECT_EQ(file_->root().checkpointNo, 1u) << "a durable checkpoint is not passed over";
+    EXPECT_EQ(read(2, early).code(), Code::kCorruption);
+}
+
+TEST_F(BlockDamageTest, MapRunDamagedInBothCheckpointsIsRefused) {
+    commit({{1, write(1, "a")}});
+    reopen();
+    std::string bytes = readWhole(disk_);
+    const Superblock superblock = *decodeSuperblock(ByteView(bytes).substr(0, kSuperblockBytes));
+    bytes[superblock.mapBase.firstBlock * kBlockBytes + 40] ^= 1;
+    MemoryFileSystem disk;
+    auto opened = openBytes(&disk, bytes);
+    ASSERT_FALSE(opened.isOk());
+    EXPECT_EQ(opened.status().code(), Code::kCorruption);
+    EXPECT_THAT(std::string(opened.status().text()), HasSubstr("run at offset"));
+}
+
+/// A file with two different checkpoints, and what each holds.
+TEST_F(BlockDamageTest, NoBitFlipGivesWrongData) {
+    const uint64_t seed = testing::testSeed();
+    ModelUser user(seed);
+    ASSERT_EQ(user.attach(file_.get()), "");
+    std::map<uint64_t, Contents> history;
+    while (user.acknowledged() < 5) {
+        ASSERT_TRUE(user.step().isOk());
+        history[user.acknowledged()] = user.committed();
+    }
+    const std::string bytes = readWhole(disk_);
+    std::mt19937_64 random(seed);
+    unsigned refused = 0, older = 0, pageDamage = 0;
+    for (int i = 0; i < 3000; ++i) {
+        std::string flipped = bytes;
+        // Superblocks are a small part of the file, but not of what can go wrong.
+        const uint64_t bits = (i % 2 == 0 ? 2 * kBlockBytes : bytes.size()) * 8;
+        const uint64_t bit = random() % bits;
+        flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ 1 << bit % 8);
+        MemoryFileSystem disk;
+        auto opened = openBytes(&disk, flipped);
+        if (!opened.isOk()) {
+            EXPECT_EQ(opened.status().code(), Code::kCorruption) << "bit " << bit;
+            ++refused;
+            continue;
+        }
+        const uint64_t no = (*opened)->root().checkpointNo;
+        ASSERT_GE(no, 4u) << "bit " << bit;
+        older += no == 4;
+        auto found = readContents(**opened);
+        if (!found.isOk()) {
+            EXPECT_EQ(found.status().code(), Code::kCorruption) << "bit " << bit;
+            ++pageDamage;
+        } else {
+            ASSERT_EQ(*found, history[no]) << "bit " << bit;
+        }
+    }
+    EXPECT_GT(older, 100u);
+    EXPECT_GT(pageDamage + refused, 100u);
+}
+
+}  // namespace
+}  // namespace freshet::block

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/block/block_file.h"
+
+#include "freshet/block/root/test_support.h"
+#include "freshet/testing/sim/memory_file_system.h"
+#include "freshet/testing/sim/seed.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace freshet::block {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::MemoryFileSystem;
+
+/// A disk in memory on which files may not grow beyond a quota.
+class QuotaFileSystem final : public platform::FileSystem {
+public:
+    uint64_t quota = UINT64_MAX;
+
+    StatusOr<std::unique_ptr<platform::File>> open(const std::string& path,
+                                                   platform::OpenMode mode) override {
+        FRESHET_ASSIGN_OR_RETURN(auto file, disk_.open(path, mode));
+        return std::unique_ptr<platform::File>(
+            std::make_unique<QuotaFile>(std::move(file), &quota));
+    }
+    StatusOr<std::vector<std::string>> list(const std::string& directory) override {
+        return disk_.list(directory);
+    }
+    Status makeDirectory(const std::string& path) override { return disk_.makeDirectory(path); }
+    Status rename(const std::string& from, const std::string& to) override {
+        return disk_.rename(from, to);
+    }
+    Status remove(const std::string& path) override { return disk_.remove(path); }
+    Status syncDirectory(const std::string& path) override { return disk_.syncDirectory(path); }
+    StatusOr<std::unique_ptr<platform::FileLock>> lock(const std::string& path) override {
+        return disk_.lock(path);
+    }
+
+private:
+    class QuotaFile final : public platform::File {
+    public:
+        QuotaFile(std::unique_ptr<platform::File> file, const uint64_t* quota)
+            : file_(std::move(file)), quota_(quota) {}
+        StatusOr<size_t> pread(char* out, size_t bytes, uint64_t offset) override {
+            return file_->pread(out, bytes, offset);
+        }
+        Status pwrite(ByteView data, uint64_t offset) override {
+            return offset + data.size() > *quota_ ? Status(Code::kNoSpace, "quota")
+                                                  : file_->pwrite(data, offset);
+        }
+        Status sync() override { return file_->sync(); }
+        StatusOr<uint64_t> size() override { return file_->size(); }
+        Status truncate(uint64_t bytes) override { return file_->truncate(bytes); }
+        void forget(uint64_t, uint64_t) override {}
+
+    private:
+        const std::unique_ptr<platform::File> file_;
+        const uint64_t* const quota_;
+    };
+
+    MemoryFileSystem disk_;
+};
+
+class BlockFileTest : public ::testing::Test {
+protected:
+    BlockFileTest() {
+        invariant(disk_.makeDirectory(kTestDirectory).isOk());
+        reopen();
+    }
+    void reopen() {
+        file_.reset();
+        auto file = BlockFile::open(testOptions(&disk_));
+        ASSERT_TRUE(file.isOk()) << file.status().toString();
+        file_ = std::move(*file);
+    }
+    PagePlace write(PageId page, const std::string& body) {
+        std::string image = imageOf(page, body);
+        auto place = file_->writePage(&image);
+        EXPECT_TRUE(place.isOk()) << place.status().toString();
+        return place.isOk() ? *place : PagePlace{};
+    }
+    void commit(const std::vector<BlockFile::Change>& changes) {
+        Status status = file_->commit(Root{}, changes);
+        ASSERT_TRUE(status.isOk()) << status.toString();
+    }
+
+    QuotaFileSystem disk_;
+    std::unique_ptr<BlockFile> file_;
+};
+
+TEST_F(BlockFileTest, NewFileHasNoCheckpoint) {
+    EXPECT_EQ(file_->root().checkpointNo, 0u);
+    EXPECT_EQ(file_->startNo(), 1u);
+    EXPECT_TRUE(readContents(*file_)->empty());
+    reopen();
+    EXPECT_EQ(file_->startNo(), 2u);
+}
+
+TEST_F(BlockFileTest, CheckpointComesBackWithItsRoot) {
+    const Root root{.checkpointNo = 0,
+                    .redoLsn = 7,
+                    .clockTs = 8,
+                    .timeBase = 9,
+                    .nextPageId = 10,
+                    .nextTreeId = 11};
+    ASSERT_TRUE(file_->commit(root, {{5, write(5, "five")}, {3, write(3, "three")}}).isOk());
+    EXPECT_EQ(file_->root().checkpointNo, 1u);
+    reopen();
+    EXPECT_EQ(file_->root().checkpointNo, 1u);
+    EXPECT_EQ(file_->root().redoLsn, 7u);
+    EXPECT_EQ(file_->root().clockTs, 8u);
+    EXPECT_EQ(file_->root().timeBase, 9u);
+    EXPECT_EQ(file_->root().nextPageId, 10u);
+    EXPECT_EQ(file_->root().nextTreeId, 11u);
+    EXPECT_EQ(*readContents(*file_), (Contents{{3, "three"}, {5, "five"}}));
+}
+
+TEST_F(BlockFileTest, HeaderIsCompletedAndTheCallersFieldsStay) {
+    PageHeader header;
+    header.pageId = 4;
+    header.treeId = 77;
+    header.entries = 3;
+    header.rightId = 9;
+    header.flags = static_cast<uint16_t>(PageKind::kInner);
+    std::string image(reinterpret_cast<const char*>(&header), sizeof(header));
+    image += "body";
+    auto place = file_->writePage(&image);
+    ASSERT_TRUE(place.isOk());
+    std::string read;
+    ASSERT_TRUE(file_->readPage(4, *place, &read).isOk());
+    EXPECT_EQ(read, image);
+    const auto found = loadLe<PageHeader>(read.data());
+    EXPECT_EQ(found.treeId, 77u);
+    EXPECT_EQ(found.entries, 3u);
+    EXPECT_EQ(found.rightId, 9u);
+    EXPECT_EQ(found.flags, static_cast<uint16_t>(PageKind::kInner));
+    EXPECT_EQ(found.imageSeq >> 40, file_->startNo());
+    EXPECT_EQ(found.storedLen, sizeof(PageHeader) + 4);
+}
+
+TEST_F(BlockFileTest, WhatNoCommitNamedIsGoneAfterReopening) {
+    commit({{1, write(1, "kept")}});
+    write(1, "never named");
+    write(2, "never named");
+    reopen();
+    EXPECT_EQ(*readContents(*file_), (Contents{{1, "kept"}}));
+    EXPECT_EQ(file_->verify()->errors.size(), 0u);
+}
+
+TEST_F(BlockFileTest, TombstoneRemovesAPage) {
+    commit({{1, write(1, "a")}, {2, write(2, "b")}});
+    commit({{1, PagePlace{}}, {99, PagePlace{}}});
+    EXPECT_EQ(*readContents(*file_), (Contents{{2, "b"}}));
+    reopen();
+    EXPECT_EQ(*readContents(*file_), (Contents{{2, "b"}}));
+    commit({{2, PagePlace{}}});
+    reopen();
+    EXPECT_TRUE(readContents(*file_)->empty());
+}
+
+TEST_F(BlockFileTest, ReplacedExtentsAreFreedBySettleOnly) {
+    const PagePlace first = write(1, std::string(50000, 'a'));
+    commit({{1, first}});
+    file_->settle();
+    const PagePlace second = write(1, std::string(50000, 'b'));
+    commit({{1, second}});
+    EXPECT_GE(file_->stats().pendingBytes, first.extent.blocks * kBlockBytes);
+    for (PageId page = 10; page < 30; ++page) {
+        const PagePlace place = write(page, std::string(20000, 'c'));
+        EXPECT_TRUE(place.extent.firstBlock >= first.extent.firstBlock + first.extent.blocks ||
+                    place.extent.firstBlock + place.extent.blocks <= first.extent.firstBlock);
+    }
+    const uint64_t freeBefore = file_->stats().freeBytes;
+    file_->settle();
+    EXPECT_EQ(file_->stats().pendingBytes, 0u);
+    EXPECT_GE(file_->stats().freeBytes, freeBefore + first.extent.blocks * kBlockBytes);
+}
+
+TEST_F(BlockFileTest, DiscardedExtentIsUsedAgain) {
+    const PagePlace first = write(1, std::string(9000, 'a'));
+    file_->discard(first);
+    EXPECT_EQ(write(1, std::string(9000, 'b')).extent.firstBlock, first.extent.firstBlock);
+}
+
+TEST_F(BlockFileTest, SpaceIsReusedForEver) {
+    for (int i = 0; i < 300; ++i) {
+        commit({{1, write(1, std::string(60000, 'a'))}, {2, write(2, "b")}});
+        file_->settle();
+    }
+    EXPECT_LT(file_->stats().fileBytes, 1u << 20);
+    reopen();
+    EXPECT_LT(file_->stats().fileBytes, 1u << 20);
+    EXPECT_EQ(file_->verify()->errors.size(), 0u);
+}
+
+TEST_F(BlockFileTest, DeltasAreMergedIntoABase) {
+    // A large base, then small changes: far more commits than there is room for runs.
+    std::vector<BlockFile::Change> all;
+    for (PageId page = 1; page <= 2000; ++page) {
+        all.push_back({page, write(page, "x")});
+    }
+    commit(all);
+    file_->settle();
+    Contents expected = *readContents(*file_);
+    for (int i = 0; i < 150; ++i) {
+        const PageId page = 1 + i * 13 % 2000;
+        const std::string body = "y" + std::to_string(i);
+        commit({{page, write(page, body)}});
+        file_->settle();
+        expected[page] = body;
+        if (i % 40 == 0) {
+            reopen();
+        }
+    }
+    reopen();
+    EXPECT_EQ(*readContents(*file_), expected);
+    auto report = file_->verify();
+    ASSERT_TRUE(report.isOk());
+    EXPECT_EQ(report->pages, 2000u);
+    EXPECT_TRUE(report->errors.empty());
+}
+
+TEST_F(BlockFileTest, FullDiskRefusesPagesButNotTheCheckpoint) {
+    commit({{1, write(1, std::string(200000, 'a'))}});
+    file_->settle();
+    disk_.quota = file_->stats().fileBytes + (64u << 10);
+    std::vector<BlockFile::Change> changes;
+    Status refused;
+    for (PageId page = 2; refused.isOk(); ++page) {
+        ASSERT_LT(page, 1000u);
+        std::string image = imageOf(page, std::string(5000, 'b'));
+        auto place = file_->writePage(&image);
+        if (place.isOk()) {
+            changes.push_back({page, *place});
+        }
+        refused = place.status();
+    }
+    EXPECT_EQ(refused.code(), Code::kNoSpace);
+    EXPECT_TRUE(file_->stats().spaceShort);
+    EXPECT_GT(changes.size(), 5u);
+    changes.push_back({1, PagePlace{}});
+    commit(changes);
+    file_->settle();
+    EXPECT_EQ(file_->verify()->errors.size(), 0u);
+    write(1, std::string(5000, 'c'));  // page 1's old extent has become room
+    EXPECT_FALSE(file_->stats().spaceShort);
+    reopen();
+    EXPECT_EQ(readContents(*file_)->size(), changes.size() - 1);
+}
+
+TEST_F(BlockFileTest, RefusedCommitChangesNothing) {
+    commit({{1, write(1, "a")}});
+    std::vector<BlockFile::Change> changes;
+    for (PageId page = 2; page < 40; ++page) {
+        changes.push_back({page, write(page, "b")});
+    }
+    const uint64_t before = file_->root().checkpointNo;
+    disk_.quota = 0;
+    EXPECT_EQ(file_->commit(Root{}, changes).code(), Code::kNoSpace);
+    EXPECT_EQ(file_->root().checkpointNo, before);
+    disk_.quota = UINT64_MAX;
+    commit(changes);
+    reopen();
+    EXPECT_EQ(readContents(*file_)->size(), 39u);
+}
+
+TEST_F(BlockFileTest, ImagesBeyondTheMapEntryAreRefused) {
+    std::string image = imageOf(1, "");
+    image.resize(kBlockBytes << 16);
+    EXPECT_EQ(file_->writePage(&image).status().code(), Code::kLimit);
+    // The largest value a page can hold fits easily.
+    image = imageOf(1, std::string(17u << 20, 'x'));
+    auto place = file_->writePage(&image);
+    ASSERT_TRUE(place.isOk());
+    commit({{1, *place}});
+    reopen();
+    EXPECT_EQ(readContents(*file_)->at(1).size(), 17u << 20);
+}
+
+TEST_F(BlockFileTest, VerifyNamesTheDamagedPage) {
+    const PagePlace place = write(12, "twelve");
+    commit({{12, place}, {13, write(13, "thirteen")}});
+    EXPECT_EQ(file_->verify()->pages, 2u);
+    auto raw = disk_.open(kTestPath, platform::OpenMode::kWrite);
+    ASSERT_TRUE((*raw)->pwrite("!", place.extent.firstBlock * kBlockBytes + 100).isOk());
+    auto report = file_->verify();
+    ASSERT_TRUE(report.isOk());
+    ASSERT_EQ(report->errors.size(), 1u);
+    EXPECT_THAT(report->errors[0], HasSubstr("page 12"));
+    EXPECT_THAT(report->errors[0], HasSubstr(kTestPath));
+}
+
+TEST_F(BlockFileTest, FailedFlushIsFinal) {
+    MemoryFileSystem disk;
+    ASSERT_TRUE(disk.makeDirectory(kTestDirectory).isOk());
+    auto file = BlockFile::open(testOptions(&disk));
+    ASSERT_TRUE(file.isOk());
+    disk.faults().fail(testing::DiskFaults::Op::kSync, 1, Status(Code::kIo, "broken"));
+    EXPECT_EQ((*file)->flush().code(), Code::kIo);
+    EXPECT_EQ((*file)->flush().code(), Code::kIo);
+    std::string image = imageOf(1, "x");
+    EXPECT_EQ((*file)->writePage(&image).status().code(), Code::kIo);
+    EXPECT_EQ((*file)->commit(Root{}, {}).code(), Code::kIo);
+}
+
+TEST_F(BlockFileTest, AgreesWithAMapThroughManyReopenings) {
+    const uint64_t seed = testing::testSeed();
+    MemoryFileSystem disk;
+    ASSERT_TRUE(disk.makeDirectory(kTestDirectory).isOk());
+    ModelUser user(seed);
+    for (int round = 0; round < 60; ++round) {
+        auto file = BlockFile::open(testOptions(&disk));
+        ASSERT_TRUE(file.isOk()) << file.status().toString();
+        ASSERT_EQ(user.attach(file->get()), "");
+        for (int i = 0; i < 60; ++i) {
+            ASSERT_TRUE(user.step().isOk());
+        }
+        ASSERT_EQ(*readContents(**file), user.committed());
+        ASSERT_TRUE((*file)->verify()->errors.empty());
+    }
+    EXPECT_GT(user.acknowledged(), 200u);
+}
+
+}  // namespace
+}  // namespace freshet::block

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+/// libFuzzer target: a small block file with arbitrary changes is opened, read and, if it opens,
+/// written to. Input: one byte that says whether the superblocks' and runs' checksums are made
+/// right again, then changes of five bytes each: offset u32, xor u8.
+///
+///   scons variant=fuzz, then build/fuzz/tests/block_fuzz
+#include "freshet/base/checksum.h"
+#include "freshet/block/root/superblock.h"
+#include "freshet/block/root/test_support.h"
+
+#include <algorithm>
+
+namespace freshet::block {
+namespace {
+
+constexpr size_t kChangeBytes = 5;
+
+std::string makeSample() {
+    testing::MemoryFileSystem disk;
+    invariant(disk.makeDirectory(kTestDirectory).isOk());
+    auto file = BlockFile::open(testOptions(&disk));
+    invariant(file.isOk());
+    for (uint64_t round = 0; round < 3; ++round) {
+        std::vector<BlockFile::Change> changes;
+        for (PageId page = 1 + round; page < (round == 0 ? 40 : 4); ++page) {
+            std::string image = imageOf(page, std::string(page * 100, 'p'));
+            changes.push_back({page, *(*file)->writePage(&image)});
+        }
+        invariant((*file)->commit(Root{}, changes).isOk());
+    }
+    return readWhole(disk);
+}
+
+/// Makes the checksum of a run right, and tells the superblock.
+void sealRun(std::string* bytes, RunRef* ref) {
+    const uint64_t begin = ref->firstBlock * kBlockBytes;
+    const uint64_t length = 32 + ref->count * 24;
+    if (ref->blocks != 0 && ref->firstBlock < 1u << 20 && ref->count < 1u << 20 &&
+        begin + length <= bytes->size()) {
+        ref->crc = crc32c(bytes->data() + begin, length);
+    }
+}
+
+void seal(std::string* bytes) {
+    for (size_t copy = 0; copy < kSuperblockCopies; ++copy) {
+        auto superblock = loadLe<Superblock>(bytes->data() + copy * kBlockBytes);
+        sealRun(bytes, &superblock.mapBase);
+        sealRun(bytes, &superblock.lateImages);
+        std::for_each_n(superblock.mapDelta.begin(),
+                        std::min<size_t>(superblock.deltaCount, kDeltaRunsMax),
+                        [&](RunRef& ref) { sealRun(bytes, &ref); });
+        bytes->replace(copy * kBlockBytes, kBlockBytes, encodeSuperblock(superblock));
+    }
+}
+
+void use(BlockFile& file) {
+    std::ignore = readContents(file).isOk();
+    std::ignore = file.verify().isOk();
+    std::string image = imageOf(7, "written after opening");
+    auto place = file.writePage(&image);
+    if (place.isOk() && file.commit(Root{}, {{7, *place}, {8, PagePlace{}}}).isOk()) {
+        file.settle();
+        invariant(file.readPage(7, *place, &image).isOk());
+    }
+}
+
+void fuzz(ByteView input) {
+    static const std::string sample = makeSample();
+    std::string bytes = sample;
+    const bool sealed = !input.empty() && input[0] % 2 != 0;
+    for (size_t at = 1; at + kChangeBytes <= input.size(); at += kChangeBytes) {
+        const size_t offset = loadLe<uint32_t>(input.data() + at) % bytes.size();
+        bytes[offset] = static_cast<char>(bytes[offset] ^ input[at + 4]);
+    }
+    if (sealed) {
+        seal(&bytes);
+    }
+    testing::MemoryFileSystem disk;
+    writeWhole(disk, bytes);
+    if (auto file = BlockFile::open(testOptions(&disk)); file.isOk()) {
+        use(**file);
+    }
+}
+
+}  // namespace
+}  // namespace freshet::block
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    freshet::block::fuzz(freshet::ByteView(reinterpret_cast<const char*>(data), size));
+    return 0;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/block/extent/free_map.h"
+
+#include "freshet/testing/sim/seed.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace freshet::block {
+namespace {
+
+TEST(FreeMap, TakesTheSmallestStretchThatFits) {
+    FreeMap map = *FreeMap::around({{0, 2}, {12, 1}, {17, 1}}, 20);  // free: 2-11, 13-16, 18-19
+    EXPECT_EQ(map.take(3)->firstBlock, 13u);
+    EXPECT_EQ(map.take(2)->firstBlock, 18u);
+    EXPECT_EQ(map.take(10)->firstBlock, 2u);
+    EXPECT_FALSE(map.fits(2));
+    EXPECT_FALSE(map.take(2).has_value());
+    EXPECT_EQ(map.take(1)->firstBlock, 16u);
+    EXPECT_EQ(map.freeBlocks(), 0u);
+}
+
+TEST(FreeMap, NeighboursJoin) {
+    FreeMap map = *FreeMap::around({{0, 9}}, 9);
+    map.give(0, 3);
+    map.give(6, 3);
+    EXPECT_FALSE(map.fits(4));
+    map.give(3, 3);
+    EXPECT_EQ(map.freeBefore(9), 9u);
+    EXPECT_EQ(map.take(9)->firstBlock, 0u);
+}
+
+TEST(FreeMap, OverlapAndOverrunAreDamage) {
+    EXPECT_EQ(FreeMap::around({{0, 4}, {3, 1}}, 9).status().code(), Code::kCorruption);
+    EXPECT_EQ(FreeMap::around({{8, 2}}, 9).status().code(), Code::kCorruption);
+    EXPECT_EQ(FreeMap::around({{UINT64_MAX, 2}}, 9).status().code(), Code::kCorruption);
+}
+
+TEST(FreeMap, AgreesWithAListOfBlocks) {
+    constexpr uint64_t kBlocks = 300;
+    std::mt19937_64 random(testing::testSeed());
+    std::vector<bool> used(kBlocks, false);
+    FreeMap map = *FreeMap::around({}, kBlocks);
+    std::vector<Extent> taken;
+    for (int i = 0; i < 5000; ++i) {
+        if (random() % 2 == 0) {
+            auto extent = map.take(static_cast<uint32_t>(1 + random() % 12));
+            if (extent) {
+                for (uint64_t b = extent->firstBlock; b < extent->firstBlock + extent->blocks;
+                     ++b) {
+                    ASSERT_FALSE(used[b]) << "block " << b << " given twice";
+                    used[b] = true;
+                }
+                taken.push_back(*extent);
+            }
+        } else if (!taken.empty()) {
+            std::swap(taken[random() % taken.size()], taken.back());
+            map.give(taken.back().firstBlock, taken.back().blocks);
+            std::fill_n(used.begin() + static_cast<long>(taken.back().firstBlock),
+                        taken.back().blocks,
+                        false);
+            taken.pop_back();
+        }
+        ASSERT_EQ(map.freeBlocks(),
+                  static_cast<uint64_t>(std::count(used.begin(), used.end(), false)));
+    }
+    for (const Extent& extent : taken) {
+        map.give(extent.firstBlock, extent.blocks);
+    }
+    EXPECT_TRUE(map.fits(kBlocks)) << "freed stretches did not join";
+}
+
+}  // namespace
+}  // namespace freshet::block
