@@ -36,6 +36,7 @@ enum class Reason : uint32_t {
     kFailPointSetFailed,
     kTooManyLogicalSessions,
     kNoSuchSession,
+    kInvalidUuid,
     kApiDeprecationError,
     kClientMetadataCannotBeMutated,
     kClientMetadataMissingField,

@@ -69,6 +69,7 @@ constexpr Row kRows[] = {
     {Reason::kClientMetadataCannotBeMutated, {186, "ClientMetadataCannotBeMutated"}},
     {Reason::kInvalidIndexSpecificationOption, {197, "InvalidIndexSpecificationOption"}},
     {Reason::kNoSuchSession, {206, "NoSuchSession"}},
+    {Reason::kInvalidUuid, {207, "InvalidUUID"}},
     {Reason::kConversionFailure, {241, "ConversionFailure"}},
     {Reason::kTooManyLogicalSessions, {261, "TooManyLogicalSessions"}},
     {Reason::kFailPointSetFailed, {266, "FailPointSetFailed"}},
