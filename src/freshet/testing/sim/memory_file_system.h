@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// MemoryFileSystem: a disk in memory that can lose its power. For unit tests that crash and reopen
-/// a journal or an engine many times a second. Unsynced bytes and sizes are lost by crash(); names
-/// are durable at once. Any thread.
+/// a journal or an engine many times a second. Unsynced bytes, sizes and names are lost by crash();
+/// only directories themselves are durable at once. Any thread.
 ///
 ///     MemoryFileSystem disk;
 ///     auto journal = open(&disk); append(); journal.reset();      // or just leave it as it is
@@ -37,24 +37,40 @@ public:
 
     /// Forgets all that was not synced. Handles and locks from before are dead: files give kIo.
     void crash();
-    /// As crash(), but each unsynced 4 KiB block survives with even odds, as a disk is free to
-    /// write out what it likes. The same seed keeps the same blocks.
-    void crashKeepingSome(uint64_t seed);
+    /// As crash(), but each unsynced piece of `granularity` bytes (512 or 4096) and each unsynced
+    /// change of a name survives with even odds, as a disk is free to write out what it likes. The
+    /// same seed keeps the same ones.
+    void crashKeepingSome(uint64_t seed, uint64_t granularity = 4096);
+
+    /// A durable file with these bytes, whatever was there before. For making states of a disk.
+    void put(const std::string& path, std::string bytes);
 
     DiskFaults& faults() { return faults_; }
 
 private:
     class Lock;
     struct Locks;
+    using Names = std::map<std::string, std::shared_ptr<VolatileFile>>;
+    /// An entry made, moved or removed, not yet durable.
+    struct NameChange {
+        std::string from;                    // empty: made
+        std::string to;                      // empty: removed
+        std::shared_ptr<VolatileFile> made;  // for one that is made
+    };
     bool isDirectory(const std::string& normalPath) const;
-    template <typename Keep>
-    void crashWith(Keep&& keep);
+    static void apply(const NameChange& change, Names* names);
+    void change(NameChange change);
+    /// KeepBytes(sector index) and KeepName() say what of the unsynced survives.
+    template <typename KeepBytes, typename KeepName>
+    void crashWith(KeepBytes&& keepBytes, KeepName&& keepName);
 
     DiskFaults faults_;
     sync::Mutex mutex_;
-    std::map<std::string, std::shared_ptr<VolatileFile>> files_;  // guarded by mutex_
-    std::set<std::string> directories_;                           // guarded by mutex_
-    std::shared_ptr<Locks> locks_;                                // replaced by a crash
+    Names files_;                        // guarded by mutex_
+    Names durable_;                      // names only; guarded by mutex_
+    std::vector<NameChange> unsynced_;   // guarded by mutex_
+    std::set<std::string> directories_;  // guarded by mutex_
+    std::shared_ptr<Locks> locks_;       // replaced by a crash
 };
 
 }  // namespace freshet::testing

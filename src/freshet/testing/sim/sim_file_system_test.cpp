@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <set>
 #include <sstream>
 
 namespace freshet::testing {
@@ -36,6 +37,7 @@ TEST(MemoryFileSystem, ACrashKeepsWhatWasSyncedAndNothingElse) {
     auto file = std::move(*disk.open("db/journal/a", OpenMode::kCreateNew));
     ASSERT_TRUE(file->pwrite("synced", 0).isOk());
     ASSERT_TRUE(file->sync().isOk());
+    ASSERT_TRUE(disk.syncDirectory("db/journal").isOk());
     ASSERT_TRUE(file->pwrite("LOST", 2).isOk());
     ASSERT_TRUE(file->pwrite("far", 10'000).isOk());
     EXPECT_EQ(*file->size(), 10'003u);
@@ -50,6 +52,7 @@ TEST(MemoryFileSystem, ATruncationIsLostByACrashToo) {
     auto file = std::move(*disk.open("f", OpenMode::kCreate));
     ASSERT_TRUE(file->pwrite("abcdef", 0).isOk());
     ASSERT_TRUE(file->sync().isOk());
+    ASSERT_TRUE(disk.syncDirectory("/").isOk());
     ASSERT_TRUE(file->truncate(2).isOk());
     ASSERT_TRUE(file->truncate(4).isOk());
     EXPECT_EQ(contentOf(*file), std::string("ab\0\0", 4));
@@ -88,33 +91,79 @@ TEST(MemoryFileSystem, ALockIsExclusiveAndEndsWithThePower) {
     EXPECT_TRUE(disk.lock("db.lock").isOk());
 }
 
-std::string crashKeepingSome(uint64_t seed) {
+std::string crashKeepingSome(uint64_t seed, uint64_t granularity) {
     MemoryFileSystem disk;
-    auto file = std::move(*disk.open("f", OpenMode::kCreate));
-    EXPECT_TRUE(file->pwrite(std::string(64 * 4096, 'o'), 0).isOk());
-    EXPECT_TRUE(file->sync().isOk());
+    disk.put("f", std::string(64 * 4096, 'o'));
+    auto file = std::move(*disk.open("f", OpenMode::kWrite));
     EXPECT_TRUE(file->pwrite(std::string(64 * 4096, 'n'), 0).isOk());
-    disk.crashKeepingSome(seed);
+    disk.crashKeepingSome(seed, granularity);
     std::string all = contentOf(disk, "f");
-    std::string perBlock;
-    for (size_t at = 0; at < all.size(); at += 4096) {
-        EXPECT_EQ(all.substr(at, 4096), std::string(4096, all[at])) << "torn block at " << at;
-        perBlock += all[at];
+    std::string perPiece;
+    for (size_t at = 0; at < all.size(); at += granularity) {
+        EXPECT_EQ(all.substr(at, granularity), std::string(granularity, all[at]))
+            << "torn piece at " << at;
+        perPiece += all[at];
     }
-    return perBlock;
+    return perPiece;
 }
 
-TEST(MemoryFileSystem, ACrashMayKeepSomeUnsyncedBlocksRepeatablyBySeed) {
-    std::string one = crashKeepingSome(1);
-    EXPECT_EQ(one, crashKeepingSome(1));
-    EXPECT_NE(one, crashKeepingSome(2));
-    EXPECT_NE(one.find('n'), std::string::npos);
-    EXPECT_NE(one.find('o'), std::string::npos);
+TEST(MemoryFileSystem, ACrashMayKeepSomeUnsyncedPiecesRepeatablyBySeed) {
+    for (uint64_t granularity : {4096, 512}) {
+        std::string one = crashKeepingSome(1, granularity);
+        EXPECT_EQ(one, crashKeepingSome(1, granularity));
+        EXPECT_NE(one, crashKeepingSome(2, granularity));
+        EXPECT_NE(one.find('n'), std::string::npos);
+        EXPECT_NE(one.find('o'), std::string::npos);
+    }
+    // Blocks do get torn where sectors are what survives.
+    std::string sectors = crashKeepingSome(1, 512);
+    EXPECT_NE(sectors.substr(0, 8).find_first_not_of(sectors[0]), std::string::npos);
+}
+
+TEST(MemoryFileSystem, NamesAreLostByACrashUnlessTheirDirectoryWasSynced) {
+    MemoryFileSystem disk;
+    ASSERT_TRUE(disk.makeDirectory("d").isOk());
+    disk.put("d/kept", "k");
+    disk.put("d/removed", "r");
+    disk.put("d/over", "o");
+    auto made = std::move(*disk.open("d/made", OpenMode::kCreate));
+    ASSERT_TRUE(made->pwrite("m", 0).isOk());
+    ASSERT_TRUE(made->sync().isOk());
+    ASSERT_TRUE(disk.remove("d/removed").isOk());
+    ASSERT_TRUE(disk.rename("d/kept", "d/over").isOk());
+    EXPECT_EQ(*disk.list("d"), (std::vector<std::string>{"made", "over"}));
+    EXPECT_EQ(contentOf(disk, "d/over"), "k");
+    disk.crash();
+    EXPECT_EQ(made->pwrite("x", 0).code(), Code::kIo);
+    EXPECT_EQ(*disk.list("d"), (std::vector<std::string>{"kept", "over", "removed"}));
+    EXPECT_EQ(contentOf(disk, "d/over"), "o");
+
+    ASSERT_TRUE(disk.remove("d/removed").isOk());
+    ASSERT_TRUE(disk.rename("d/kept", "d/over").isOk());
+    ASSERT_TRUE(disk.syncDirectory("d").isOk());
+    disk.crash();
+    EXPECT_EQ(*disk.list("d"), (std::vector<std::string>{"over"}));
+    EXPECT_EQ(contentOf(disk, "d/over"), "k");
+}
+
+TEST(MemoryFileSystem, ACrashMayKeepSomeUnsyncedNames) {
+    std::set<std::vector<std::string>> seen;
+    for (uint64_t seed = 0; seed < 64; ++seed) {
+        MemoryFileSystem disk;
+        disk.put("a", "");
+        ASSERT_TRUE(disk.rename("a", "b").isOk());
+        ASSERT_TRUE(disk.open("c", OpenMode::kCreate).isOk());
+        disk.crashKeepingSome(seed);
+        seen.insert(*disk.list("/"));
+    }
+    EXPECT_EQ(seen,
+              (std::set<std::vector<std::string>>{{"a"}, {"b"}, {"a", "c"}, {"b", "c"}}));
 }
 
 TEST(MemoryFileSystem, TheNthOperationFailsAsToldAndOnlyThat) {
     MemoryFileSystem disk;
     auto file = std::move(*disk.open("f", OpenMode::kCreate));
+    ASSERT_TRUE(disk.syncDirectory("/").isOk());
     disk.faults().fail(Op::kWrite, 2, Status(Code::kNoSpace, "full"));
     disk.faults().fail(Op::kSync, 1, Status(Code::kIo, "broken"));
     EXPECT_TRUE(file->pwrite("aaaa", 0).isOk());
@@ -135,6 +184,7 @@ TEST(MemoryFileSystem, BehavesAsAPlainFileUnderRandomOperations) {
     std::mt19937_64 random(seed);
     MemoryFileSystem disk;
     auto file = std::move(*disk.open("f", OpenMode::kCreate));
+    ASSERT_TRUE(disk.syncDirectory("/").isOk());
     std::string now;
     std::string durable;
     for (int step = 0; step < 400; ++step) {

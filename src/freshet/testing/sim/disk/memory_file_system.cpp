@@ -18,6 +18,7 @@ using platform::OpenMode;
 /// The platter: bytes in memory. Guarded by the VolatileFile in front of it.
 class Platter final : public platform::File {
 public:
+    explicit Platter(std::string data = {}) : data_(std::move(data)) {}
     StatusOr<size_t> pread(char* out, size_t bytes, uint64_t offset) override {
         if (offset >= data_.size()) {
             return size_t{0};
@@ -102,7 +103,8 @@ StatusOr<std::unique_ptr<platform::File>> MemoryFileSystem::open(const std::stri
             return missing(path);
         }
         auto file = std::make_shared<VolatileFile>(std::make_unique<Platter>(), 0, &faults_);
-        found = files_.emplace(name, std::move(file)).first;
+        change({.from = "", .to = name, .made = std::move(file)});
+        found = files_.find(name);
     }
     return std::unique_ptr<platform::File>(std::make_unique<VolatileHandle>(found->second));
 }
@@ -137,24 +139,36 @@ Status MemoryFileSystem::makeDirectory(const std::string& path) {
 
 Status MemoryFileSystem::rename(const std::string& from, const std::string& to) {
     std::lock_guard<sync::Mutex> guard(mutex_);
-    auto moved = files_.extract(normal(from));
-    if (!moved) {
+    if (!files_.contains(normal(from))) {
         return missing(from);
     }
-    moved.key() = normal(to);
-    files_.erase(normal(to));
-    files_.insert(std::move(moved));
+    change({.from = normal(from), .to = normal(to), .made = nullptr});
     return Status::ok();
 }
 
 Status MemoryFileSystem::remove(const std::string& path) {
     std::lock_guard<sync::Mutex> guard(mutex_);
-    return files_.erase(normal(path)) != 0 ? Status::ok() : missing(path);
+    if (!files_.contains(normal(path))) {
+        return missing(path);
+    }
+    change({.from = normal(path), .to = "", .made = nullptr});
+    return Status::ok();
 }
 
 Status MemoryFileSystem::syncDirectory(const std::string& path) {
     std::lock_guard<sync::Mutex> guard(mutex_);
-    return isDirectory(normal(path)) ? Status::ok() : missing(path);
+    std::string directory = normal(path);
+    if (!isDirectory(directory)) {
+        return missing(path);
+    }
+    std::erase_if(unsynced_, [&](const NameChange& change) {
+        if (parentOf(change.to.empty() ? change.from : change.to) != directory) {
+            return false;
+        }
+        apply(change, &durable_);
+        return true;
+    });
+    return Status::ok();
 }
 
 StatusOr<std::unique_ptr<platform::FileLock>> MemoryFileSystem::lock(const std::string& path) {
@@ -172,24 +186,75 @@ StatusOr<std::unique_ptr<platform::FileLock>> MemoryFileSystem::lock(const std::
     return std::unique_ptr<platform::FileLock>(std::make_unique<Lock>(locks, normal(path)));
 }
 
-template <typename Keep>
-void MemoryFileSystem::crashWith(Keep&& keep) {
+void MemoryFileSystem::apply(const NameChange& change, Names* names) {
+    std::shared_ptr<VolatileFile> file = change.made;
+    if (!change.from.empty()) {
+        auto found = names->extract(change.from);
+        if (!found) {
+            return;  // a crash that has kept a later change only
+        }
+        file = found.mapped();
+    }
+    if (!change.to.empty()) {
+        names->insert_or_assign(change.to, std::move(file));
+    }
+}
+
+void MemoryFileSystem::change(NameChange change) {
+    apply(change, &files_);
+    unsynced_.push_back(std::move(change));
+}
+
+void MemoryFileSystem::put(const std::string& path, std::string bytes) {
     std::lock_guard<sync::Mutex> guard(mutex_);
-    for (auto& [path, file] : files_) {
-        std::unique_ptr<platform::File> platter = file->crash(keep);
+    for (std::string name = parentOf(normal(path)); name != "/"; name = parentOf(name)) {
+        directories_.insert(name);
+    }
+    uint64_t size = bytes.size();
+    auto file =
+        std::make_shared<VolatileFile>(std::make_unique<Platter>(std::move(bytes)), size, &faults_);
+    files_.insert_or_assign(normal(path), file);
+    durable_.insert_or_assign(normal(path), std::move(file));
+}
+
+template <typename KeepBytes, typename KeepName>
+void MemoryFileSystem::crashWith(KeepBytes&& keepBytes, KeepName&& keepName) {
+    std::lock_guard<sync::Mutex> guard(mutex_);
+    for (const NameChange& change : unsynced_) {
+        if (keepName()) {
+            apply(change, &durable_);
+        }
+    }
+    unsynced_.clear();
+    Names lost = std::exchange(files_, {});
+    for (auto& [path, file] : durable_) {
+        std::unique_ptr<platform::File> platter = file->crash(keepBytes);
         uint64_t bytes = *platter->size();
         file = std::make_shared<VolatileFile>(std::move(platter), bytes, &faults_);
     }
+    for (auto& [path, file] : lost) {
+        file->crash([](uint64_t) { return false; });  // handles on what has no name any more
+    }
+    files_ = durable_;
     locks_ = std::make_shared<Locks>();
 }
 
 void MemoryFileSystem::crash() {
-    crashWith([](uint64_t) { return false; });
+    crashWith([](uint64_t) { return false; }, [] { return false; });
 }
 
-void MemoryFileSystem::crashKeepingSome(uint64_t seed) {
+void MemoryFileSystem::crashKeepingSome(uint64_t seed, uint64_t granularity) {
     std::mt19937_64 random(seed);
-    crashWith([&](uint64_t) { return (random() & 1) != 0; });
+    const uint64_t sectors = granularity / kSectorBytes;
+    bool kept = false;
+    crashWith(
+        [&](uint64_t sector) {
+            if (sector % sectors == 0) {
+                kept = (random() & 1) != 0;
+            }
+            return kept;
+        },
+        [&] { return (random() & 1) != 0; });
 }
 
 }  // namespace freshet::testing

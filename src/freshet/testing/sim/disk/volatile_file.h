@@ -14,6 +14,7 @@
 namespace freshet::testing {
 
 inline constexpr uint64_t kDiskBlockBytes = 4096;
+inline constexpr uint64_t kSectorBytes = 512;
 
 /// One file, shared by all that have it open. Any thread.
 class VolatileFile {
@@ -29,8 +30,9 @@ public:
     StatusOr<uint64_t> size();
     Status truncate(uint64_t bytes);
 
-    /// The power goes: of the blocks not synced those survive for which `keep(blockIndex)` says so.
-    /// The file is dead after it: every call gives kIo. Returns the durable file.
+    /// The power goes: of the blocks not synced those sectors survive for which
+    /// `keep(sectorIndex)` says so, asked in order for every sector of a block. The file is dead
+    /// after it: every call gives kIo. Returns the durable file, or null when it was dead already.
     template <typename Keep>
     std::unique_ptr<platform::File> crash(Keep&& keep);
 
@@ -54,9 +56,13 @@ template <typename Keep>
 std::unique_ptr<platform::File> VolatileFile::crash(Keep&& keep) {
     std::lock_guard<sync::Mutex> lock(mutex_);
     for (const auto& [index, block] : blocks_) {
-        if (keep(index)) {
-            Status ignored = durable_->pwrite(used(block, index, bytes_), index * kDiskBlockBytes);
-            invariant(ignored.isOk());
+        ByteView bytes = used(block, index, bytes_);
+        for (uint64_t at = 0; at < kDiskBlockBytes; at += kSectorBytes) {
+            uint64_t offset = index * kDiskBlockBytes + at;
+            if (keep(offset / kSectorBytes) && at < bytes.size()) {
+                Status kept = durable_->pwrite(bytes.substr(at, kSectorBytes), offset);
+                invariant(kept.isOk());
+            }
         }
     }
     blocks_.clear();
