@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What the operator has asked for, checked and in one place: from the configuration file and the
+/// command line, else defaults. Filled by parseOptions(); constant afterwards.
+#pragma once
+
+#include "freshet/bson/builder.h"
+#include "freshet/security/tls.h"
+#include "freshet/transport/server_transport.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace freshet::server {
+
+enum class LogRotate : uint8_t { kRename, kReopen };
+enum class TimeStampFormat : uint8_t { kIso8601Local, kIso8601Utc };
+enum class ProfilingMode : uint8_t { kOff, kSlowOp, kAll };
+
+struct LogSettings {
+    std::string path;  // empty: standard output
+    bool append = false;
+    LogRotate rotate = LogRotate::kRename;
+    TimeStampFormat timeStampFormat = TimeStampFormat::kIso8601Local;
+    int verbosity = 0;  // 0 to 5
+    bool quiet = false;
+    /// Component as in a configuration file ("storage.journal"), 0 to 5 or -1: like its parent.
+    std::vector<std::pair<std::string, int>> componentVerbosity;
+};
+
+struct NetSettings {
+    uint16_t port = 27017;  // 0: any free one
+    std::vector<std::string> bindAddresses{"127.0.0.1"};
+    bool bindAll = false;  // all addresses of this machine, instead of bindAddresses
+    bool ipv6 = false;
+    uint32_t connectionsMax = 65'536;
+    bool unixSocket = true;
+    std::string unixSocketPrefix = "/tmp";
+    uint32_t unixSocketMode = 0700;
+    /// Of OP_COMPRESSED, the preferred one first; empty: none.
+    std::vector<std::string> compressors{"snappy", "zstd", "zlib"};
+    transport::TlsMode tlsMode = transport::TlsMode::kDisabled;
+    security::TlsOptions tls;
+    bool unsafeListenWithoutAuth = false;
+    unsigned reactors = 0;  // 0: one per core
+};
+
+struct StorageSettings {
+    std::string dbPath = "/data/db";
+    uint32_t journalCommitIntervalMs = 100;
+    uint32_t checkpointSeconds = 60;  // 0: only by the amount of journal
+    bool repair = false;              // mend what can be mended, then end
+    double memoryLimitGB = 0;         // 0: the server's own choice
+    uint64_t oplogBytes = 0;          // journal kept for readers of events; 0: none
+    double oplogRetentionHours = 0;
+};
+
+struct ProfilingSettings {
+    ProfilingMode mode = ProfilingMode::kOff;
+    uint32_t slowMs = 100;
+    double sampleRate = 1.0;
+};
+
+struct Settings {
+    std::string configFile;  // empty: none was given
+    LogSettings log;
+    NetSettings net;
+    StorageSettings storage;
+    ProfilingSettings profiling;
+    bool auth = false;
+    bool fork = false;
+    std::string pidFile;  // empty: none
+    /// --setParameter in the order given; each has passed command's checkStartParameter().
+    std::vector<std::pair<std::string, std::string>> parameters;
+    bool showHelp = false;
+    bool showVersion = false;
+    bool shutdownOther = false;  // end the server that runs on dbPath instead of starting one
+    /// To be logged at the start: what was accepted and has no effect.
+    std::vector<std::string> notes;
+    /// What was given, in the shape of a configuration file, for getCmdLineOpts.
+    bson::OwnedDocument parsed;
+
+    bool parameterIsOn(std::string_view name) const;
+};
+
+}  // namespace freshet::server
