@@ -27,6 +27,7 @@ enum class Action : uint8_t {
     kInsert,
     kUpdate,
     kRemove,
+    kChangeStream,
     kBypassDocumentValidation,
     kCreateCollection,
     kDropCollection,
@@ -36,6 +37,7 @@ enum class Action : uint8_t {
     kConvertToCapped,
     kCreateIndex,
     kDropIndex,
+    kReIndex,
     kListIndexes,
     kListCollections,
     kListDatabases,
@@ -45,6 +47,10 @@ enum class Action : uint8_t {
     kDbHash,
     kIndexStats,
     kValidate,
+    kStorageDetails,
+    kPlanCacheRead,
+    kPlanCacheWrite,
+    kPlanCacheIndexFilter,
     kEnableProfiler,
     kKillCursors,
     kKillAnyCursor,
@@ -55,25 +61,60 @@ enum class Action : uint8_t {
     kServerStatus,
     kTop,
     kHostInfo,
+    kNetstat,
     kGetLog,
     kGetParameter,
     kSetParameter,
+    kGetClusterParameter,
+    kSetClusterParameter,
+    kGetDefaultRWConcern,
+    kSetDefaultRWConcern,
     kGetCmdLineOpts,
     kConnPoolStats,
+    kConnPoolSync,
+    kApplicationMessage,
     kLogRotate,
+    kRotateCertificates,
     kFsync,
     kUnlock,
     kShutdown,
+    kDropConnections,
+    kCloseAllDatabases,
+    kCpuProfiler,
+    kSetFeatureCompatibilityVersion,
+    kSetUserWriteBlockMode,
+    kBypassWriteBlockingMode,
+    kAppendOplogNote,
+    kReplSetGetConfig,
+    kReplSetGetStatus,
+    kReplSetConfigure,
+    kReplSetStateChange,
+    kResync,
+    kListShards,
+    kShardingState,
+    kGetShardMap,
     kCreateUser,
-    kUpdateUser,  // changePassword, changeCustomData
     kDropUser,
     kViewUser,
+    kChangePassword,
+    kChangeOwnPassword,
+    kChangeCustomData,
+    kChangeOwnCustomData,
+    kSetAuthenticationRestriction,
+    kCreateRole,
+    kDropRole,
+    kViewRole,
     kGrantRole,
     kRevokeRole,
-    kViewRole,
+    kInvalidateUserCache,
+    kAuthSchemaUpgrade,
+    kUseUUID,
     kTestCommand,  // behind enableTestCommands
     kCount_,
 };
+
+/// As the protocol spells it: "find", "renameCollectionSameDB".
+std::string_view actionName(Action action);
 
 /// What a command asks of whoever sends it. There is no default: a command that does not say does
 /// not compile.
@@ -115,6 +156,7 @@ struct Command {
     bool readOnly = false;
     bool inApiVersion1 = false;  // may be sent with apiStrict
     bool takesReadConcern = false;
+    bool testOnly = false;  // exists when enableTestCommands is on
 };
 
 class Registry {

@@ -75,6 +75,10 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
+std::string toBase64(ByteView bytes);
+/// kInvalid unless it is base64 with its padding.
+StatusOr<std::string> fromBase64(ByteView text);
+
 /// Compares without telling by its duration where the difference is.
 bool equalInConstantTime(ByteView a, ByteView b);
 /// `bytes` bytes from the system's cryptographic source.

@@ -28,10 +28,6 @@ std::string serverKeyOf(ScramMechanism mechanism, ByteView salted);
 /// REQUIRES: equal sizes.
 std::string exclusiveOr(ByteView a, ByteView b);
 
-std::string toBase64(ByteView bytes);
-/// kInvalid unless it is base64 with its padding.
-StatusOr<std::string> fromBase64(ByteView text);
-
 /// Overwrites what was secret.
 void forget(std::string* secret);
 

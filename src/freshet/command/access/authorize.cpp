@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/command/access/authorize.h"
+
+#include "freshet/bson/json.h"
+#include "freshet/command/access/user_store.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace freshet::command {
+namespace {
+
+constexpr size_t kCommandTextBytesMax = 2048;
+
+bool isAuthOn(const Invocation& call) {
+    return call.services.facts.authEnabled;
+}
+
+/// Before there is any user, somebody on this machine may make the first one.
+bool isAllowedBeforeUsers(const Invocation& call, Action action, std::string_view db) {
+    if (!call.login.hasLocalhostException) {
+        return false;
+    }
+    switch (action) {
+        case Action::kCreateUser:
+        case Action::kGrantRole:
+            return db == "admin" || db == "config";
+        case Action::kReplSetConfigure:
+        case Action::kReplSetGetStatus:
+            return true;
+        default:
+            return false;
+    }
+}
+
+Status notAuthorized(const Invocation& call) {
+    std::string text = bson::toShellText(withoutSecrets(call.body()).view());
+    if (text.size() > kCommandTextBytesMax) {
+        size_t end = kCommandTextBytesMax;
+        while ((static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) {
+            --end;  // not inside a character
+        }
+        text = text.substr(0, end) + "...";
+    }
+    return invalid(Reason::kUnauthorized,
+                   "not authorized on " + call.generic.db + " to execute command " + text);
+}
+
+/// Not asked for what it wants to do, but whether it is anybody at all.
+Status requireLogin(const Invocation& call) {
+    if (call.login.user == nullptr && !call.login.hasLocalhostException) {
+        return invalid(Reason::kUnauthorized,
+                       "Command " + std::string(call.command.name) + " requires authentication");
+    }
+    return Status::ok();
+}
+
+/// Tells a user from a later one of the same name.
+ByteView identityOf(const User& user) {
+    const bson::Element id = user.stored.view().find("userId");
+    return id.isMissing() ? ByteView() : id.value();
+}
+
+/// A user whose document changed, or went, is looked up again.
+sync::Task<Status> refreshUser(Invocation& call) {
+    const uint64_t generation = call.services.users.generation();
+    if (call.login.generation == generation) {
+        co_return Status::ok();
+    }
+    StatusOr<UserRef> user = co_await fetchUser(call, call.login.user->id());
+    if (!user.isOk() && user.status().reason() != Reason::kUserNotFound) {
+        co_return user.status();
+    }
+    // A user who was dropped and made anew is another one, whom this connection never proved to be.
+    const bool isSame = user.isOk() && identityOf(**user) == identityOf(*call.login.user);
+    call.login.user = isSame ? *user : nullptr;
+    call.login.generation = generation;
+    co_return Status::ok();
+}
+
+/// What a collection's command is about: its first field's text, if it is one.
+std::string_view collectionOf(const Invocation& call) {
+    const bson::Element first = *call.body().begin();
+    return first.isString() ? first.stringValue() : std::string_view();
+}
+
+bool isUsersNamespace(std::string_view db, std::string_view collection) {
+    return db == kUsersDb && (collection.empty() || collection == kUsersCollection);
+}
+
+bool isWrite(Action action) {
+    switch (action) {
+        case Action::kInsert:
+        case Action::kUpdate:
+        case Action::kRemove:
+        case Action::kRenameCollection:
+        case Action::kDropCollection:
+        case Action::kDropDatabase:
+            return true;
+        default:
+            return false;
+    }
+}
+
+}  // namespace
+
+Status authorize(Invocation& call,
+                 const Access& access,
+                 std::string_view db,
+                 std::string_view collection) {
+    switch (access.scope) {
+        case Access::Scope::kAnybody:
+        case Access::Scope::kByHandler:
+            return Status::ok();
+        case Access::Scope::kLoggedIn:
+            return authorizeLoggedIn(call);
+        case Access::Scope::kCluster:
+            return authorizeCluster(call, access.action);
+        case Access::Scope::kDatabase:
+            return authorize(call, access.action, db);
+        case Access::Scope::kCollection:
+            return authorize(call, access.action, db, collection);
+    }
+    return notAuthorized(call);
+}
+
+Status authorize(Invocation& call,
+                 Action action,
+                 std::string_view db,
+                 std::string_view collection) {
+    if (mayDo(call, action, db, collection)) {
+        return Status::ok();
+    }
+    FRESHET_RETURN_IF_ERROR(requireLogin(call));
+    return notAuthorized(call);
+}
+
+Status authorizeCluster(Invocation& call, Action action) {
+    if (mayDoOnCluster(call, action)) {
+        return Status::ok();
+    }
+    FRESHET_RETURN_IF_ERROR(requireLogin(call));
+    return notAuthorized(call);
+}
+
+Status authorizeLoggedIn(Invocation& call) {
+    call.hasAskedAccess = true;
+    return isAuthOn(call) ? requireLogin(call) : Status::ok();
+}
+
+bool mayDo(Invocation& call, Action action, std::string_view db, std::string_view collection) {
+    call.hasAskedAccess = true;
+    call.changesUsers |= isUsersNamespace(db, collection) && isWrite(action);
+    if (!isAuthOn(call)) {
+        return true;
+    }
+    const UserRef& user = call.login.user;
+    return user != nullptr ? user->grants.allows(action, db, collection)
+                           : isAllowedBeforeUsers(call, action, db);
+}
+
+bool mayDoOnCluster(Invocation& call, Action action) {
+    call.hasAskedAccess = true;
+    if (!isAuthOn(call)) {
+        return true;
+    }
+    const UserRef& user = call.login.user;
+    return user != nullptr ? user->grants.allowsCluster(action)
+                           : isAllowedBeforeUsers(call, action, {});
+}
+
+bool maySeeDatabase(Invocation& call, std::string_view db) {
+    call.hasAskedAccess = true;
+    return !isAuthOn(call) ||
+           (call.login.user != nullptr && call.login.user->grants.touchesDatabase(db));
+}
+
+std::string ownerOf(const Invocation& call) {
+    const UserRef& user = call.login.user;
+    return user == nullptr ? std::string() : user->user + "@" + user->db;
+}
+
+bool isOwnOrMay(Invocation& call, std::string_view owner, Action orElse) {
+    call.hasAskedAccess = true;
+    return !isAuthOn(call) || (call.login.user != nullptr && ownerOf(call) == owner) ||
+           mayDoOnCluster(call, orElse);
+}
+
+bson::OwnedDocument withoutSecrets(bson::Document command) {
+    constexpr std::string_view kCommands[] = {"createUser",
+                                              "updateUser",
+                                              "saslStart",
+                                              "saslContinue",
+                                              "authenticate",
+                                              "hello",
+                                              "isMaster",
+                                              "ismaster"};
+    constexpr std::string_view kSecrets[] = {"pwd", "payload", "key", "speculativeAuthenticate"};
+    const std::string_view name = command.isEmpty() ? std::string_view() : command.begin()->name();
+    if (std::find(std::begin(kCommands), std::end(kCommands), name) == std::end(kCommands)) {
+        return bson::OwnedDocument(command);
+    }
+    bson::Builder out;
+    for (const bson::Element& field : command) {
+        if (std::find(std::begin(kSecrets), std::end(kSecrets), field.name()) !=
+            std::end(kSecrets)) {
+            out.add(field.name(), "xxx");
+        } else {
+            out.add(field);
+        }
+    }
+    return bson::OwnedDocument(out.finish());
+}
+
+sync::Task<Status> admitCaller(Invocation& call) {
+    if (isAuthOn(call)) {
+        call.login.hasLocalhostException = false;
+        if (call.login.user != nullptr) {
+            Status status = co_await refreshUser(call);
+            FRESHET_CO_RETURN_IF_ERROR(status);
+        } else if (call.client.isLocal && call.services.facts.enableLocalhostAuthBypass &&
+                   !call.services.users.haveBeenSeen()) {
+            StatusOr<bool> withoutUsers = co_await isWithoutUsers(call);
+            FRESHET_CO_RETURN_IF_ERROR(withoutUsers.status());
+            call.login.hasLocalhostException = *withoutUsers;
+        }
+        if (call.command.access.scope == Access::Scope::kByHandler) {
+            Status status = requireLogin(call);
+            FRESHET_CO_RETURN_IF_ERROR(status);
+        }
+    }
+    co_return authorize(call, call.command.access, call.generic.db, collectionOf(call));
+}
+
+Status checkThatItAsked(const Invocation& call) {
+    if (call.command.access.scope != Access::Scope::kByHandler || call.hasAskedAccess) {
+        return Status::ok();
+    }
+    return Status(Code::kUnavailable,
+                  Reason::kInternalError,
+                  "The handler of " + std::string(call.command.name) +
+                      " did not ask who may run it (see command/access/authorize.h)");
+}
+
+Status ownSession(const LoginState& login, std::string* lsid) {
+    if (login.user == nullptr || lsid->empty()) {
+        return Status::ok();
+    }
+    const bson::Document session(lsid->data());
+    const bson::Element uid = session.find("uid");
+    if (!uid.isMissing()) {
+        const bool isOwn = uid.type() == bson::Type::kBinary &&
+                           uid.binaryValue().bytes == ByteView(login.user->digest);
+        return isOwn ? Status::ok()
+                     : invalid(Reason::kUnauthorized, "Unauthorized to set the user of a session");
+    }
+    bson::Builder owned;
+    owned.addFields(session);
+    owned.add("uid", bson::Binary{0, login.user->digest});
+    *lsid = owned.finish();
+    return Status::ok();
+}
+
+void noteChangesOfUsers(Invocation& call) {
+    // Whatever was written to the admin database, even by a command that failed half way.
+    if (call.changesUsers || (!call.command.readOnly && call.generic.db == kUsersDb)) {
+        call.services.users.changed();
+    }
+}
+
+}  // namespace freshet::command

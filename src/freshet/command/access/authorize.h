@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Access checks. The dispatcher asks for every command what its table entry declares, before the
+/// handler runs. A command whose access is kByHandler must ask by itself, whatever its arguments:
+/// one that replies without having asked is refused by the dispatcher. Without --auth everything is
+/// allowed, but asking is due all the same.
+///
+/// Each call belongs to its Invocation's thread. kInvalid (kUnauthorized) when it is not allowed,
+/// with a text that has the command with its secrets blotted out.
+#pragma once
+
+#include "freshet/command/run/invocation.h"
+
+#include <string_view>
+
+namespace freshet::command {
+
+/// `access` on the server, on database `db`, or on `db.collection`. An empty collection means the
+/// database as a whole.
+Status authorize(Invocation& call,
+                 const Access& access,
+                 std::string_view db,
+                 std::string_view collection);
+/// `action` on a collection, or on the database when `collection` is empty.
+Status authorize(Invocation& call,
+                 Action action,
+                 std::string_view db,
+                 std::string_view collection = {});
+Status authorizeCluster(Invocation& call, Action action);
+/// Any user will do.
+Status authorizeLoggedIn(Invocation& call);
+
+/// All that a pipeline over this collection reads and writes. `collection` empty: {aggregate: 1}.
+Status authorizePipeline(Invocation& call,
+                         std::string_view db,
+                         std::string_view collection,
+                         bson::Document pipeline);
+/// What running the explained command would ask for.
+Status authorizeExplained(Invocation& call, const Command& command, bson::Document explained);
+
+/// Does the same look-up without an error, for lists that show what one may see. Counts as asking.
+bool mayDo(Invocation& call, Action action, std::string_view db, std::string_view collection = {});
+bool mayDoOnCluster(Invocation& call, Action action);
+/// May learn from a list that the database exists.
+bool maySeeDatabase(Invocation& call, std::string_view db);
+
+/// "user@db" of who is logged in; empty: nobody. What owns cursors and sessions.
+std::string ownerOf(const Invocation& call);
+/// ok when `owner` is who is logged in, or auth is off, or `orElse` is allowed on the cluster.
+bool isOwnOrMay(Invocation& call, std::string_view owner, Action orElse);
+
+/// The command with its secrets (passwords, login payloads) replaced, for logs, currentOp and error
+/// texts.
+bson::OwnedDocument withoutSecrets(bson::Document command);
+
+/// For the dispatcher: brings the connection's user up to date, then asks for what the command's
+/// table entry declares.
+sync::Task<Status> admitCaller(Invocation& call);
+/// For the dispatcher, after the handler: an error when the command should have asked who may run
+/// it and did not.
+Status checkThatItAsked(const Invocation& call);
+/// For the dispatcher: sessions belong to their user. `*lsid`, a canonical name, gets the user's
+/// digest; kInvalid (kUnauthorized) when it has another one's.
+Status ownSession(const LoginState& login, std::string* lsid);
+/// For the dispatcher, after the handler: makes changes to users count.
+void noteChangesOfUsers(Invocation& call);
+
+}  // namespace freshet::command

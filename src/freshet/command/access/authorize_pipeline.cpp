@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What a pipeline asks for: its own collection, those that its stages read, and those they write.
+/// Looks at names only; whether the stages are well formed is for query to say.
+#include "freshet/command/access/authorize.h"
+
+namespace freshet::command {
+namespace {
+
+std::string_view stringAt(bson::Document document, std::string_view name) {
+    const bson::Element element = document.find(name);
+    return element.isString() ? element.stringValue() : std::string_view();
+}
+
+struct Target {
+    std::string_view db;
+    std::string_view collection;
+};
+
+/// "c" or {db: "d", coll: "c"}.
+Target targetOf(const bson::Element& element, std::string_view db) {
+    if (element.isString()) {
+        return {db, element.stringValue()};
+    }
+    if (!element.isObject()) {
+        return {db, {}};
+    }
+    const std::string_view named = stringAt(element.document(), "db");
+    return {named.empty() ? db : named, stringAt(element.document(), "coll")};
+}
+
+class PipelineAccess {
+public:
+    PipelineAccess(Invocation& call, std::string_view db) : call_(call), db_(db) {}
+
+    Status check(std::string_view collection, bson::Document pipeline) {
+        FRESHET_RETURN_IF_ERROR(checkSource(collection, pipeline));
+        return checkStages(pipeline);
+    }
+
+private:
+    /// The first stage says what is read: documents, or something about them.
+    Status checkSource(std::string_view collection, bson::Document pipeline) {
+        const bson::Element first = pipeline.isEmpty() ? bson::Element() : *pipeline.begin();
+        const bson::Element stage = first.isObject() && !first.document().isEmpty()
+                                        ? *first.document().begin()
+                                        : bson::Element();
+        const std::string_view name = stage.isMissing() ? std::string_view() : stage.name();
+        const bool forAllUsers = stage.isObject() && stage.document().find("allUsers").isTruthy();
+        if (name == "$collStats") {
+            return authorize(call_, Action::kCollStats, db_, collection);
+        }
+        if (name == "$indexStats") {
+            return authorize(call_, Action::kIndexStats, db_, collection);
+        }
+        if (name == "$planCacheStats") {
+            return authorize(call_, Action::kPlanCacheRead, db_, collection);
+        }
+        if (name == "$currentOp") {
+            return forAllUsers ? authorizeCluster(call_, Action::kInprog)
+                               : authorizeLoggedIn(call_);
+        }
+        if (name == "$listLocalSessions" || name == "$listSessions") {
+            return forAllUsers ? authorizeCluster(call_, Action::kListSessions)
+                               : authorizeLoggedIn(call_);
+        }
+        if (name == "$documents" && collection.empty()) {
+            return authorizeLoggedIn(call_);
+        }
+        return authorize(call_, Action::kFind, db_, collection);
+    }
+
+    Status checkStages(bson::Document pipeline) {
+        for (const bson::Element& element : pipeline) {
+            if (element.isObject() && !element.document().isEmpty()) {
+                FRESHET_RETURN_IF_ERROR(checkStage(*element.document().begin()));
+            }
+        }
+        return Status::ok();
+    }
+
+    Status checkStage(const bson::Element& stage) {
+        const std::string_view name = stage.name();
+        if (name == "$lookup" || name == "$graphLookup") {
+            return stage.isObject() ? checkOther(stage.document().find("from"),
+                                                 stage.document().find("pipeline"))
+                                    : Status::ok();
+        }
+        if (name == "$unionWith") {
+            const bson::Element inner =
+                stage.isObject() ? stage.document().find("pipeline") : bson::Element();
+            return checkOther(stage, inner);
+        }
+        if (name == "$facet" && stage.isObject()) {
+            for (const bson::Element& facet : stage.document()) {
+                if (facet.isArray()) {
+                    FRESHET_RETURN_IF_ERROR(checkStages(facet.document()));
+                }
+            }
+            return Status::ok();
+        }
+        if (name == "$out") {
+            const Target to = targetOf(stage, db_);
+            FRESHET_RETURN_IF_ERROR(authorize(call_, Action::kInsert, to.db, to.collection));
+            return authorize(call_, Action::kRemove, to.db, to.collection);
+        }
+        if (name == "$merge") {
+            return checkMerge(stage);
+        }
+        return Status::ok();
+    }
+
+    /// Another collection that is read, by a pipeline perhaps. Its stages are looked at also where
+    /// no collection is named ($documents).
+    Status checkOther(const bson::Element& from, const bson::Element& pipeline) {
+        const Target other = targetOf(from, db_);
+        if (!other.collection.empty()) {
+            FRESHET_RETURN_IF_ERROR(authorize(call_, Action::kFind, other.db, other.collection));
+        }
+        return pipeline.isArray() ? checkStages(pipeline.document()) : Status::ok();
+    }
+
+    Status checkMerge(const bson::Element& stage) {
+        const bson::Document options = stage.isObject() ? stage.document() : bson::Document();
+        const Target to = targetOf(stage.isObject() ? options.find("into") : stage, db_);
+        if (stringAt(options, "whenNotMatched") != "discard" &&
+            stringAt(options, "whenNotMatched") != "fail") {
+            FRESHET_RETURN_IF_ERROR(authorize(call_, Action::kInsert, to.db, to.collection));
+        }
+        if (stringAt(options, "whenMatched") != "keepExisting" &&
+            stringAt(options, "whenMatched") != "fail") {
+            FRESHET_RETURN_IF_ERROR(authorize(call_, Action::kUpdate, to.db, to.collection));
+        }
+        const bson::Element pipeline = options.find("whenMatched");
+        return pipeline.isArray() ? checkStages(pipeline.document()) : Status::ok();
+    }
+
+    Invocation& call_;
+    const std::string_view db_;
+};
+
+Status authorizeUpserts(Invocation& call, std::string_view collection, bson::Document explained) {
+    const bson::Element updates = explained.find("updates");
+    bool inserts = explained.find("upsert").isTruthy();
+    if (updates.isArray()) {
+        for (const bson::Element& update : updates.document()) {
+            inserts |= update.isObject() && update.document().find("upsert").isTruthy();
+        }
+    }
+    return inserts ? authorize(call, Action::kInsert, call.generic.db, collection) : Status::ok();
+}
+
+}  // namespace
+
+Status authorizePipeline(Invocation& call,
+                         std::string_view db,
+                         std::string_view collection,
+                         bson::Document pipeline) {
+    return PipelineAccess(call, db).check(collection, pipeline);
+}
+
+Status authorizeExplained(Invocation& call, const Command& command, bson::Document explained) {
+    const bson::Element first = *explained.begin();
+    const std::string_view collection = first.isString() ? first.stringValue() : std::string_view();
+    const std::string_view db = call.generic.db;
+    if (command.name == "aggregate") {
+        const bson::Element pipeline = explained.find("pipeline");
+        return authorizePipeline(
+            call, db, collection, pipeline.isArray() ? pipeline.document() : bson::Document());
+    }
+    if (command.name == "update" || command.name == "findAndModify") {
+        const bool removes = explained.find("remove").isTruthy();
+        if (command.name == "findAndModify") {
+            FRESHET_RETURN_IF_ERROR(authorize(call, Action::kFind, db, collection));
+        }
+        FRESHET_RETURN_IF_ERROR(
+            authorize(call, removes ? Action::kRemove : Action::kUpdate, db, collection));
+        return authorizeUpserts(call, collection, explained);
+    }
+    if (command.access.scope == Access::Scope::kByHandler) {
+        return authorize(call, Action::kFind, db, collection);
+    }
+    return authorize(call, command.access, db, collection);
+}
+
+}  // namespace freshet::command

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The built-in roles as tables of actions by kind of resource, after the public manual.
+#include "freshet/command/access/grants.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace freshet::command {
+namespace {
+
+using enum Action;
+
+constexpr char kAnyDb[] = "";
+constexpr char kAnyCollection[] = "";
+
+const Actions& readActions() {
+    static const Actions kActions = actionsOf({kChangeStream,
+                                               kCollStats,
+                                               kDbHash,
+                                               kDbStats,
+                                               kFind,
+                                               kKillCursors,
+                                               kListCollections,
+                                               kListIndexes,
+                                               kPlanCacheRead});
+    return kActions;
+}
+
+const Actions& writeActions() {
+    static const Actions kActions = actionsOf({kConvertToCapped,
+                                               kCreateCollection,
+                                               kCreateIndex,
+                                               kDropCollection,
+                                               kDropIndex,
+                                               kInsert,
+                                               kRemove,
+                                               kRenameCollection,
+                                               kUpdate});
+    return kActions;
+}
+
+const Actions& dbAdminActions() {
+    static const Actions kActions = actionsOf({kBypassDocumentValidation,
+                                               kCollMod,
+                                               kCollStats,
+                                               kCompact,
+                                               kConvertToCapped,
+                                               kCreateCollection,
+                                               kCreateIndex,
+                                               kDbHash,
+                                               kDbStats,
+                                               kDropCollection,
+                                               kDropDatabase,
+                                               kDropIndex,
+                                               kEnableProfiler,
+                                               kIndexStats,
+                                               kKillCursors,
+                                               kListCollections,
+                                               kListIndexes,
+                                               kPlanCacheIndexFilter,
+                                               kPlanCacheRead,
+                                               kPlanCacheWrite,
+                                               kReIndex,
+                                               kRenameCollection,
+                                               kStorageDetails,
+                                               kValidate});
+    return kActions;
+}
+
+const Actions& profileActions() {
+    static const Actions kActions =
+        readActions() | actionsOf({kConvertToCapped, kCreateCollection, kDropCollection});
+    return kActions;
+}
+
+const Actions& userAdminActions() {
+    static const Actions kActions = actionsOf({kChangeCustomData,
+                                               kChangePassword,
+                                               kCreateRole,
+                                               kCreateUser,
+                                               kDropRole,
+                                               kDropUser,
+                                               kGrantRole,
+                                               kRevokeRole,
+                                               kSetAuthenticationRestriction,
+                                               kViewRole,
+                                               kViewUser});
+    return kActions;
+}
+
+const Actions& monitorClusterActions() {
+    static const Actions kActions = actionsOf({kConnPoolStats,
+                                               kGetClusterParameter,
+                                               kGetCmdLineOpts,
+                                               kGetDefaultRWConcern,
+                                               kGetLog,
+                                               kGetParameter,
+                                               kGetShardMap,
+                                               kHostInfo,
+                                               kInprog,
+                                               kListDatabases,
+                                               kListSessions,
+                                               kListShards,
+                                               kNetstat,
+                                               kReplSetGetConfig,
+                                               kReplSetGetStatus,
+                                               kServerStatus,
+                                               kShardingState,
+                                               kTop,
+                                               kUseUUID});
+    return kActions;
+}
+
+const Actions& hostClusterActions() {
+    static const Actions kActions = actionsOf({kApplicationMessage,
+                                               kCloseAllDatabases,
+                                               kConnPoolSync,
+                                               kCpuProfiler,
+                                               kDropConnections,
+                                               kFsync,
+                                               kInvalidateUserCache,
+                                               kKillAnyCursor,
+                                               kKillAnySession,
+                                               kKillOp,
+                                               kLogRotate,
+                                               kResync,
+                                               kRotateCertificates,
+                                               kSetParameter,
+                                               kShutdown,
+                                               kUnlock});
+    return kActions;
+}
+
+const Actions& managerClusterActions() {
+    static const Actions kActions = actionsOf({kAppendOplogNote,
+                                               kApplicationMessage,
+                                               kGetClusterParameter,
+                                               kGetDefaultRWConcern,
+                                               kListSessions,
+                                               kListShards,
+                                               kReplSetConfigure,
+                                               kReplSetGetConfig,
+                                               kReplSetGetStatus,
+                                               kReplSetStateChange,
+                                               kResync,
+                                               kSetClusterParameter,
+                                               kSetDefaultRWConcern,
+                                               kSetFeatureCompatibilityVersion});
+    return kActions;
+}
+
+void addRead(const std::string& db, Grants* out) {
+    out->add(db, kAnyCollection, readActions());
+    out->add(db, "system.js", readActions());
+}
+
+void addReadWrite(const std::string& db, Grants* out) {
+    addRead(db, out);
+    out->add(db, kAnyCollection, writeActions());
+    out->add(db, "system.js", writeActions());
+}
+
+void addDbAdmin(const std::string& db, Grants* out) {
+    out->add(db, kAnyCollection, dbAdminActions());
+    out->add(db, "system.profile", profileActions());
+    out->add(db, "system.js", actionsOf({kCollStats, kDbHash, kDbStats, kListIndexes}));
+}
+
+void addUserAdmin(const std::string& db, Grants* out) {
+    out->add(db, kAnyCollection, userAdminActions());
+}
+
+void addDbOwner(const std::string& db, Grants* out) {
+    addReadWrite(db, out);
+    addDbAdmin(db, out);
+    addUserAdmin(db, out);
+}
+
+void addReadAny(const std::string&, Grants* out) {
+    addRead(kAnyDb, out);
+    out->addCluster(actionsOf({kListDatabases}));
+}
+
+void addReadWriteAny(const std::string&, Grants* out) {
+    addReadWrite(kAnyDb, out);
+    out->addCluster(actionsOf({kListDatabases}));
+}
+
+void addDbAdminAny(const std::string&, Grants* out) {
+    addDbAdmin(kAnyDb, out);
+    out->addCluster(actionsOf({kApplicationMessage, kListDatabases}));
+}
+
+void addUserAdminAny(const std::string&, Grants* out) {
+    addUserAdmin(kAnyDb, out);
+    out->addCluster(
+        actionsOf({kAuthSchemaUpgrade, kInvalidateUserCache, kListDatabases, kViewUser}));
+    const Actions look = actionsOf({kCollStats, kDbHash, kDbStats, kFind, kKillCursors});
+    for (const char* collection : {"system.users", "system.roles", "system.version"}) {
+        out->add("admin", collection, look);
+    }
+    out->add("admin", "system.users", actionsOf({kCreateIndex, kDropIndex, kPlanCacheRead}));
+    for (const char* db : {"config", "local"}) {
+        addUserAdmin(db, out);
+    }
+}
+
+void addClusterMonitor(const std::string&, Grants* out) {
+    out->addCluster(monitorClusterActions());
+    const Actions look = actionsOf({kCollStats, kDbStats, kIndexStats, kUseUUID});
+    for (const char* db : {kAnyDb, "config", "local"}) {
+        out->add(db, kAnyCollection, look);
+    }
+    out->add(kAnyDb, "system.profile", actionsOf({kFind}));
+    addRead("config", out);
+    out->add("local", kAnyCollection, actionsOf({kFind, kListCollections, kListIndexes}));
+    out->add("local", "system.replset", actionsOf({kFind}));
+}
+
+void addHostManager(const std::string&, Grants* out) {
+    out->addCluster(hostClusterActions());
+    out->add(kAnyDb, kAnyCollection, actionsOf({kKillCursors}));
+}
+
+void addClusterManager(const std::string&, Grants* out) {
+    out->addCluster(managerClusterActions());
+    addReadWrite("config", out);
+    addRead("local", out);
+    out->add("local", "system.replset", readActions());
+}
+
+void addClusterAdmin(const std::string& db, Grants* out) {
+    addClusterMonitor(db, out);
+    addHostManager(db, out);
+    addClusterManager(db, out);
+    out->add(kAnyDb, kAnyCollection, actionsOf({kDropDatabase}));
+}
+
+void addBackup(const std::string&, Grants* out) {
+    out->addCluster(actionsOf(
+        {kAppendOplogNote, kGetParameter, kListDatabases, kServerStatus, kSetUserWriteBlockMode}));
+    const Actions look = actionsOf({kCollStats, kDbStats, kFind, kListCollections, kListIndexes});
+    for (const char* db : {kAnyDb, "config", "local"}) {
+        out->add(db, kAnyCollection, look);
+    }
+    for (const char* collection : {"system.js", "system.profile", "system.views"}) {
+        out->add(kAnyDb, collection, look);
+    }
+    for (const char* collection : {"system.users", "system.roles", "system.version"}) {
+        out->add("admin", collection, look);
+    }
+    const Actions note = actionsOf({kInsert, kUpdate});
+    out->add("admin", "mms.backup", note);
+    out->add("config", "settings", note);
+}
+
+void addRestore(const std::string&, Grants* out) {
+    out->addCluster(actionsOf({kBypassWriteBlockingMode, kGetParameter, kUseUUID}));
+    const Actions fill = actionsOf({kBypassDocumentValidation,
+                                    kCollMod,
+                                    kConvertToCapped,
+                                    kCreateCollection,
+                                    kCreateIndex,
+                                    kDropCollection,
+                                    kInsert,
+                                    kListCollections,
+                                    kListIndexes});
+    for (const char* db : {kAnyDb, "config", "local"}) {
+        out->add(db, kAnyCollection, fill);
+    }
+    out->add(kAnyDb, "system.js", fill | actionsOf({kFind, kRemove, kUpdate}));
+    out->add(kAnyDb, kAnyCollection, userAdminActions());
+    const Actions all = fill | actionsOf({kFind, kRemove, kUpdate});
+    for (const char* collection : {"system.users",
+                                   "system.roles",
+                                   "system.version",
+                                   "system.new_users",
+                                   "system.backup_users",
+                                   "tempusers",
+                                   "temproles"}) {
+        out->add("admin", collection, all);
+    }
+}
+
+void addRoot(const std::string& db, Grants* out) {
+    addReadWriteAny(db, out);
+    addDbAdminAny(db, out);
+    addUserAdminAny(db, out);
+    addClusterAdmin(db, out);
+    addBackup(db, out);
+    addRestore(db, out);
+    out->addCluster(actionsOf({kTestCommand}));
+    const Actions check = actionsOf({kCollStats, kValidate});
+    for (const char* collection : {"system.users", "system.roles", "system.version"}) {
+        out->add("admin", collection, check);
+    }
+    for (const char* database : {"config", "local"}) {
+        out->add(database, kAnyCollection, check);
+    }
+}
+
+void addSystem(const std::string&, Grants* out) {
+    out->addAnything();
+    out->addCluster(Actions().set());
+}
+
+struct BuiltinRole {
+    std::string_view name;
+    bool onAdminOnly;
+    void (*add)(const std::string& db, Grants* out);
+};
+
+// By name.
+constexpr BuiltinRole kRoles[] = {
+    {"__system", true, addSystem},
+    {"backup", true, addBackup},
+    {"clusterAdmin", true, addClusterAdmin},
+    {"clusterManager", true, addClusterManager},
+    {"clusterMonitor", true, addClusterMonitor},
+    {"dbAdmin", false, addDbAdmin},
+    {"dbAdminAnyDatabase", true, addDbAdminAny},
+    {"dbOwner", false, addDbOwner},
+    {"hostManager", true, addHostManager},
+    {"read", false, addRead},
+    {"readAnyDatabase", true, addReadAny},
+    {"readWrite", false, addReadWrite},
+    {"readWriteAnyDatabase", true, addReadWriteAny},
+    {"restore", true, addRestore},
+    {"root", true, addRoot},
+    {"userAdmin", false, addUserAdmin},
+    {"userAdminAnyDatabase", true, addUserAdminAny},
+};
+
+}  // namespace
+
+bool addRole(const RoleName& role, Grants* out) {
+    const auto* found = std::find_if(std::begin(kRoles), std::end(kRoles), [&role](auto& known) {
+        return known.name == role.role && (!known.onAdminOnly || role.db == "admin");
+    });
+    if (found == std::end(kRoles) || role.db.empty()) {
+        return false;
+    }
+    found->add(role.db, out);
+    return true;
+}
+
+std::vector<std::string_view> rolesOf(std::string_view db) {
+    std::vector<std::string_view> out;
+    for (const BuiltinRole& role : kRoles) {
+        if (!role.onAdminOnly || db == "admin") {
+            out.push_back(role.name);
+        }
+    }
+    return out;
+}
+
+}  // namespace freshet::command

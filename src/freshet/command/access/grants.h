@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Grants: what someone may do, as the sum of roles. A resource is the whole server, or collections
+/// named by database and collection, where an empty name stands for any. Immutable once made; any
+/// thread.
+#pragma once
+
+#include "freshet/bson/builder.h"
+#include "freshet/command/registry.h"
+
+#include <bitset>
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace freshet::command {
+
+using Actions = std::bitset<static_cast<size_t>(Action::kCount_)>;
+
+Actions actionsOf(std::initializer_list<Action> list);
+
+struct RoleName {
+    std::string role;
+    std::string db;
+    bool operator==(const RoleName&) const = default;
+};
+
+class Grants {
+public:
+    void addCluster(const Actions& actions) { cluster_ |= actions; }
+    /// Everything everywhere, system collections included.
+    void addAnything() { hasAnything_ = true; }
+    /// `db` or `collection` empty: any. Any collection does not mean those named `system.`, and any
+    /// database does not mean `local` and `config`.
+    void add(const std::string& db, const std::string& collection, const Actions& actions);
+
+    bool allowsCluster(Action action) const;
+    /// `collection` empty: the database itself.
+    bool allows(Action action, std::string_view db, std::string_view collection) const;
+    /// On some database or collection, whichever.
+    bool allowsSomewhere(Action action) const;
+    /// In some way has to do with this database, so that a list of databases may name it.
+    bool touchesDatabase(std::string_view db) const;
+
+    /// As elements of an array: {resource: {...}, actions: [...]}.
+    void describe(bson::Builder* array) const;
+
+private:
+    using Key = std::pair<std::string, std::string>;
+    struct Less {
+        using is_transparent = void;
+        template <typename A, typename B>
+        bool operator()(const A& a, const B& b) const {
+            return std::pair<std::string_view, std::string_view>(a.first, a.second) <
+                   std::pair<std::string_view, std::string_view>(b.first, b.second);
+        }
+    };
+    bool has(std::string_view db, std::string_view collection, size_t bit) const;
+
+    Actions cluster_;
+    Actions anyNormal_;  // any collection of any database
+    std::map<Key, Actions, Less> named_;
+    bool hasAnything_ = false;
+};
+
+/// Adds what the built-in role allows. False when there is no such role.
+bool addRole(const RoleName& role, Grants* out);
+/// The built-in roles that can be given on this database, sorted by name.
+std::vector<std::string_view> rolesOf(std::string_view db);
+
+}  // namespace freshet::command

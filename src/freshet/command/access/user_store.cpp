@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/command/access/user_store.h"
+
+#include "freshet/query/cursor.h"
+#include "freshet/query/write.h"
+
+#include <algorithm>
+
+namespace freshet::command {
+namespace {
+
+constexpr char kVersionCollection[] = "system.version";
+constexpr int kDropRacesMax = 16;
+
+catalog::CollectionRef find(const Invocation& call, std::string_view collection) {
+    return call.services.catalog.find(kUsersDb, collection);
+}
+
+sync::Task<StatusOr<catalog::CollectionRef>> ensure(Invocation& call, std::string collection) {
+    for (int attempt = 0; attempt < kDropRacesMax; ++attempt) {
+        catalog::CollectionRef found = find(call, collection);
+        if (found != nullptr) {
+            co_return found;
+        }
+        std::unique_ptr<catalog::Change> change =
+            call.services.catalog.createCollection(kUsersDb, collection, {}, true);
+        Status status = change->run();
+        while (status.isWouldBlock()) {
+            co_await sync::wait(change->token());
+            status = change->run();
+        }
+        if (!status.isOk() && status.code() != Code::kExists) {
+            co_return status;
+        }
+    }
+    co_return Status(
+        Code::kConflict, Reason::kWriteConflict, "the collection is dropped again and again");
+}
+
+/// Runs the operation to its end and waits for the disk, whatever the write concern says: a user
+/// that is gone after a crash, or is there again, is a hole.
+sync::Task<Status> write(Invocation& call, query::WriteOp& op) {
+    Status status = op.run();
+    while (status.isWouldBlock()) {
+        co_await sync::wait(op.token());
+        status = op.run();
+    }
+    if (status.isOk()) {
+        journal::Journal& journal = call.services.store.journal();
+        const journal::Lsn lsn = op.commitLsn();
+        status = co_await waitUntilDurable(journal, lsn != 0 ? lsn : journal.tailLsn());
+    }
+    call.services.users.changed();
+    co_return status;
+}
+
+sync::Task<Status> insertInto(Invocation& call,
+                              std::string collection,
+                              bson::OwnedDocument document) {
+    StatusOr<catalog::CollectionRef> target = co_await ensure(call, std::move(collection));
+    FRESHET_CO_RETURN_IF_ERROR(target.status());
+    StatusOr<std::unique_ptr<query::WriteOp>> op =
+        query::makeInsert(call.services.store, std::move(*target), document.view());
+    FRESHET_CO_RETURN_IF_ERROR(op.status());
+    co_return co_await write(call, **op);
+}
+
+/// What tells backup tools in which shape users are stored.
+sync::Task<Status> ensureSchemaVersion(Invocation& call) {
+    bson::Builder id;
+    id.add("_id", "authSchema");
+    std::vector<bson::OwnedDocument> found;
+    Status status = co_await findDocuments(
+        call, kVersionCollection, bson::OwnedDocument(id.finish()), 1, &found);
+    FRESHET_CO_RETURN_IF_ERROR(status);
+    if (!found.empty()) {
+        co_return Status::ok();
+    }
+    bson::Builder version;
+    version.add("_id", "authSchema").add("currentVersion", kAuthSchemaVersion);
+    status = co_await insertInto(call, kVersionCollection, bson::OwnedDocument(version.finish()));
+    co_return status.code() == Code::kExists ? Status::ok() : status;
+}
+
+}  // namespace
+
+sync::Task<Status> findDocuments(Invocation& call,
+                                 std::string collection,
+                                 bson::OwnedDocument filter,
+                                 size_t max,
+                                 std::vector<bson::OwnedDocument>* out) {
+    query::FindRequest request;
+    request.filter = std::move(filter);
+    request.limit = static_cast<int64_t>(max);
+    StatusOr<std::unique_ptr<query::QueryCursor>> cursor =
+        query::makeFind(call.services.store, find(call, collection), std::move(request));
+    FRESHET_CO_RETURN_IF_ERROR(cursor.status());
+    query::Batch batch(max, bson::kDocumentBytesMax);
+    (*cursor)->attach();
+    Status status = (*cursor)->next(&batch);
+    while (status.isWouldBlock()) {
+        status = call.checkInterrupt();
+        if (status.isOk()) {
+            co_await sync::wait((*cursor)->token());
+            status = (*cursor)->next(&batch);
+        }
+    }
+    (*cursor)->detach();
+    FRESHET_CO_RETURN_IF_ERROR(status);
+    if (!(*cursor)->isExhausted() && batch.count() < max) {
+        co_return Status(Code::kLimit, "Too many users for one reply");
+    }
+    const std::string bytes = batch.finishArray();
+    for (const bson::Element& document : bson::Document(bytes.data())) {
+        out->emplace_back(document.document());
+    }
+    co_return Status::ok();
+}
+
+sync::Task<StatusOr<UserRef>> fetchUser(Invocation& call, std::string id) {
+    Users& users = call.services.users;
+    UserRef known = users.cached(id);
+    if (known != nullptr) {
+        co_return known;
+    }
+    const uint64_t generation = users.generation();
+    bson::Builder filter;
+    filter.add("_id", id);
+    std::vector<bson::OwnedDocument> found;
+    const Status status = co_await findDocuments(
+        call, kUsersCollection, bson::OwnedDocument(filter.finish()), 1, &found);
+    FRESHET_CO_RETURN_IF_ERROR(status);
+    if (found.empty()) {
+        co_return Status(Code::kNotFound, Reason::kUserNotFound, "Could not find user " + id);
+    }
+    users.noteSeen();
+    StatusOr<UserRef> user = parseUser(found.front().view());
+    if (user.isOk() && (*user)->id() == id) {
+        users.remember(*user, generation);
+    }
+    co_return user;
+}
+
+sync::Task<Status> insertUser(Invocation& call, bson::OwnedDocument document) {
+    Status status = co_await ensureSchemaVersion(call);
+    FRESHET_CO_RETURN_IF_ERROR(status);
+    co_return co_await insertInto(call, kUsersCollection, std::move(document));
+}
+
+sync::Task<Status> replaceUser(Invocation& call, bson::OwnedDocument document, bool upsert) {
+    StatusOr<catalog::CollectionRef> target = co_await ensure(call, kUsersCollection);
+    FRESHET_CO_RETURN_IF_ERROR(target.status());
+    query::UpdateRequest request;
+    bson::Builder filter;
+    filter.add(document.view().find("_id"));
+    request.filter = bson::OwnedDocument(filter.finish());
+    request.update = std::move(document);
+    request.upsert = upsert;
+    StatusOr<std::unique_ptr<query::WriteOp>> op =
+        query::makeUpdate(call.services.store, std::move(*target), std::move(request));
+    FRESHET_CO_RETURN_IF_ERROR(op.status());
+    const Status status = co_await write(call, **op);
+    FRESHET_CO_RETURN_IF_ERROR(status);
+    const query::WriteResult& result = (*op)->result();
+    co_return result.matched == 0 && !result.upserted
+        ? Status(Code::kNotFound, Reason::kUserNotFound, "Could not find the user")
+        : Status::ok();
+}
+
+sync::Task<Status> removeUsers(Invocation& call, bson::OwnedDocument filter, int64_t* removed) {
+    *removed = 0;
+    catalog::CollectionRef target = find(call, kUsersCollection);
+    if (target == nullptr) {
+        co_return Status::ok();
+    }
+    query::DeleteRequest request;
+    request.filter = std::move(filter);
+    StatusOr<std::unique_ptr<query::WriteOp>> op =
+        query::makeDelete(call.services.store, std::move(target), std::move(request));
+    FRESHET_CO_RETURN_IF_ERROR(op.status());
+    const Status status = co_await write(call, **op);
+    *removed = (*op)->result().matched;
+    co_return status;
+}
+
+sync::Task<StatusOr<bool>> isWithoutUsers(Invocation& call) {
+    if (call.services.users.haveBeenSeen()) {
+        co_return false;
+    }
+    std::vector<bson::OwnedDocument> found;
+    const Status status =
+        co_await findDocuments(call, kUsersCollection, bson::OwnedDocument(), 1, &found);
+    FRESHET_CO_RETURN_IF_ERROR(status);
+    if (!found.empty()) {
+        call.services.users.noteSeen();
+    }
+    co_return found.empty();
+}
+
+}  // namespace freshet::command

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Reading and writing admin.system.users: users by id or filter, changes that are durable before
+/// they are acknowledged.
+#pragma once
+
+#include "freshet/command/access/users.h"
+#include "freshet/command/run/invocation.h"
+
+#include <functional>
+#include <vector>
+
+namespace freshet::command {
+
+inline constexpr size_t kUsersListedMax = 10'000;
+
+/// The user of this id ("db.name"), from the cache or the store. kNotFound (kUserNotFound).
+sync::Task<StatusOr<UserRef>> fetchUser(Invocation& call, std::string id);
+/// Documents of an admin collection that match, at most `max` and one batch's bytes (kLimit).
+sync::Task<Status> findDocuments(Invocation& call,
+                                 std::string collection,
+                                 bson::OwnedDocument filter,
+                                 size_t max,
+                                 std::vector<bson::OwnedDocument>* out);
+
+/// Adds the document; kExists (kDuplicateKey) when there is one with its _id.
+sync::Task<Status> insertUser(Invocation& call, bson::OwnedDocument document);
+/// Replaces the one with this _id, or adds it with `upsert`. kNotFound (kUserNotFound).
+sync::Task<Status> replaceUser(Invocation& call, bson::OwnedDocument document, bool upsert);
+/// Removes what matches; *removed counts.
+sync::Task<Status> removeUsers(Invocation& call, bson::OwnedDocument filter, int64_t* removed);
+
+/// The localhost exception: there is no user yet.
+sync::Task<StatusOr<bool>> isWithoutUsers(Invocation& call);
+
+}  // namespace freshet::command
