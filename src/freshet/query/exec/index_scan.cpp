@@ -4,8 +4,13 @@
 
 namespace freshet::query {
 
-IndexScans::IndexScans(catalog::CollectionRef collection, std::vector<IndexScan> scans)
-    : collection_(std::move(collection)), scans_(std::move(scans)), dedupes_(scans_.size() > 1) {
+IndexScans::IndexScans(catalog::CollectionRef collection,
+                       std::vector<IndexScan> scans,
+                       bool fetches)
+    : collection_(std::move(collection)),
+      scans_(std::move(scans)),
+      fetches_(fetches),
+      dedupes_(scans_.size() > 1) {
     for (IndexScan& scan : scans_) {
         dedupes_ |= scan.wasMultikey;
     }
@@ -98,6 +103,7 @@ Status IndexScans::advance(Row* row) {
         nextRange();
         return Status::ok();
     }
+    ++counts_.keysExamined;
     hasLast_ = true;
     lastKey_ = cursor_->key();
     FRESHET_ASSIGN_OR_RETURN(toFetch_,
@@ -106,7 +112,19 @@ Status IndexScans::advance(Row* row) {
         toFetch_ = 0;
         return Status::ok();
     }
+    if (!fetches_) {
+        give(std::exchange(toFetch_, 0), row);
+        return Status::ok();
+    }
     return fetch(row);
+}
+
+void IndexScans::give(catalog::RecordId id, Row* row) {
+    if (dedupes_) {
+        given_.insert(id);
+    }
+    ++counts_.given;
+    row->id = id;
 }
 
 Status IndexScans::fetch(Row* row) {
@@ -121,10 +139,9 @@ Status IndexScans::fetch(Row* row) {
                           ": an entry of a document that is not there");
     }
     FRESHET_RETURN_IF_ERROR(status);
-    if (dedupes_) {
-        given_.insert(id);
-    }
-    *row = {id, bson::Document(document_)};
+    ++counts_.docsExamined;
+    give(id, row);
+    row->document = bson::Document(document_);
     return Status::ok();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// IndexScans: walks the key ranges of one or more index scans, one after the other, and fetches
-/// the documents.
+/// the documents when they are wanted.
 #pragma once
 
 #include "freshet/query/exec/scan.h"
@@ -15,7 +15,7 @@ namespace freshet::query {
 
 class IndexScans final : public Scan {
 public:
-    IndexScans(catalog::CollectionRef collection, std::vector<IndexScan> scans);
+    IndexScans(catalog::CollectionRef collection, std::vector<IndexScan> scans, bool fetches);
 
     void attach(engine::Txn& txn) override;
     void detach() override;
@@ -29,10 +29,12 @@ private:
     bool isInRange() const;
     void nextRange();
     Status fetch(Row* row);
+    void give(catalog::RecordId id, Row* row);
     void watchForArrays();
 
     catalog::CollectionRef collection_;
     std::vector<IndexScan> scans_;
+    bool fetches_;
     engine::Txn* txn_ = nullptr;
     std::optional<engine::Cursor> cursor_;
     size_t scanAt_ = 0;

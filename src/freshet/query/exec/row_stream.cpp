@@ -23,18 +23,20 @@ StatusOr<std::unique_ptr<RowStream>> RowStream::make(StreamRequest request) {
     if (!wish.sort.view().isEmpty()) {
         FRESHET_ASSIGN_OR_RETURN(stream->pattern_, SortPattern::compile(wish.sort.view()));
     }
-    FRESHET_RETURN_IF_ERROR(stream->plan());
+    FRESHET_RETURN_IF_ERROR(stream->makePlan());
     return stream;
 }
 
-Status RowStream::plan() {
+Status RowStream::makePlan() {
     PlanRequest wish;
     wish.collection = request_.collection.get();
     wish.matcher = request_.matcher.get();
     wish.sort = pattern_.has_value() ? &*pattern_ : nullptr;
     wish.hint = request_.hint.view();
+    wish.min = request_.min.view();
+    wish.max = request_.max.view();
     FRESHET_ASSIGN_OR_RETURN(plan_, choosePlan(wish));
-    scan_ = makeScan(plan_, request_.collection);
+    scan_ = makeScan(plan_, request_.collection, fetches());
     sorter_.reset();
     if (pattern_.has_value() && !plan_.givesOrder) {
         sorter_.emplace(*pattern_, request_.keep);
@@ -54,7 +56,7 @@ void RowStream::attach(engine::Txn& txn) {
     txn_ = &txn;
     // Planned before the snapshot was taken: an index may have met its first array in between.
     if (!started_ && plan_.isOutdated()) {
-        Status status = plan();
+        Status status = makePlan();
         killed_ |= !status.isOk();  // the hint was good before, so its index is gone
     }
     started_ = true;
@@ -79,9 +81,12 @@ Status RowStream::nextFromScan(Row* row) {
             return Status::ok();
         }
         if (row->id != 0) {
-            bool matched = false;
-            FRESHET_RETURN_IF_ERROR(request_.matcher->test(row->document, &matched));
+            bool matched = !fetches();  // then whoever has an entry matches
+            if (!matched) {
+                FRESHET_RETURN_IF_ERROR(request_.matcher->test(row->document, &matched));
+            }
             if (matched) {
+                ++matched_;
                 return Status::ok();
             }
         }
@@ -111,30 +116,31 @@ Status RowStream::next(Row* row) {
                       request_.collection->ns() + " or an index in use was dropped");
     }
     if (!sorter_.has_value()) {
-        return nextFromScan(row);
+        FRESHET_RETURN_IF_ERROR(nextFromScan(row));
+    } else {
+        if (!sorted_) {
+            FRESHET_RETURN_IF_ERROR(sortAll());
+        }
+        *row = sorter_->next();
     }
-    if (!sorted_) {
-        FRESHET_RETURN_IF_ERROR(sortAll());
-    }
-    *row = sorter_->next();
+    given_ += row->id != 0 ? 1 : 0;
     return Status::ok();
 }
 
-bson::OwnedDocument RowStream::describe() const {
-    bson::OwnedDocument input = describePlan(plan_, request_.matcher->filter());
+StageNode RowStream::stages() const {
+    StageNode input =
+        stagesOf(plan_, request_.matcher->filter(), fetches(), scan_->counts(), matched_);
     if (!sorter_.has_value()) {
         return input;
     }
     bson::Builder builder;
-    builder.add("stage", "SORT");
     builder.add("sortPattern", request_.sort.view());
     builder.add("memLimit", static_cast<int32_t>(kSortBytesMax));
     if (request_.keep != 0) {
         builder.add("limitAmount", static_cast<int64_t>(request_.keep));
     }
     builder.add("type", "simple");
-    builder.add("inputStage", input.view());
-    return bson::OwnedDocument(builder.finish());
+    return stageAbove("SORT", bson::OwnedDocument(builder.finish()), given_, std::move(input));
 }
 
 }  // namespace freshet::query

@@ -18,6 +18,9 @@ struct StreamRequest {
     bson::OwnedDocument sort;  // {} none; {$natural: -1} is a hint
     bson::OwnedDocument hint;
     uint64_t keep = 0;  // only the first so many are wanted; 0: all
+    bson::OwnedDocument min;
+    bson::OwnedDocument max;
+    bool needsDocuments = true;  // else rows may have an id alone: counting
 };
 
 class RowStream {
@@ -37,12 +40,16 @@ public:
     void startTurn() { turn_.start(); }
 
     /// The plan as explain shows it.
-    bson::OwnedDocument describe() const;
+    bson::OwnedDocument describe() const { return describeTree(stages(), false); }
+    /// The plan and what it has done.
+    StageNode stages() const;
+    const Plan& plan() const { return plan_; }
 
 private:
     explicit RowStream(StreamRequest request) : request_(std::move(request)) {}
 
-    Status plan();
+    Status makePlan();
+    bool fetches() const { return request_.needsDocuments || !plan_.isExact; }
     Status nextFromScan(Row* row);
     Status sortAll();
     bool isKilled() const;
@@ -55,6 +62,8 @@ private:
     bool sorted_ = false;
     bool started_ = false;
     bool killed_ = false;
+    uint64_t matched_ = 0;
+    uint64_t given_ = 0;
     engine::Txn* txn_ = nullptr;
     Turn turn_;
     sync::WaitToken token_;

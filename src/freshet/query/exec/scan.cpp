@@ -31,6 +31,8 @@ public:
             return Status::ok();
         }
         last_ = catalog::recordIdOf(cursor_->key());
+        ++counts_.docsExamined;
+        ++counts_.given;
         *row = {last_, bson::Document(cursor_->value())};
         return Status::ok();
     }
@@ -84,6 +86,7 @@ public:
         }
         FRESHET_RETURN_IF_ERROR(status);
         given_ = true;
+        counts_ = {1, 1, 1};
         *row = {id, bson::Document(document_)};
         return Status::ok();
     }
@@ -107,7 +110,7 @@ public:
 
 }  // namespace
 
-std::unique_ptr<Scan> makeScan(const Plan& plan, catalog::CollectionRef collection) {
+std::unique_ptr<Scan> makeScan(const Plan& plan, catalog::CollectionRef collection, bool fetches) {
     switch (plan.kind) {
         case PlanKind::kCollection:
             return std::make_unique<CollectionScan>(std::move(collection), plan.backward);
@@ -115,7 +118,7 @@ std::unique_ptr<Scan> makeScan(const Plan& plan, catalog::CollectionRef collecti
             return std::make_unique<IdLookup>(std::move(collection), plan.idKey);
         case PlanKind::kIndex:
         case PlanKind::kUnion:
-            return std::make_unique<IndexScans>(std::move(collection), plan.scans);
+            return std::make_unique<IndexScans>(std::move(collection), plan.scans, fetches);
         case PlanKind::kNothing:
             break;
     }

@@ -5,6 +5,7 @@
 
 #include "freshet/query/exec/row.h"
 #include "freshet/query/plan/planner.h"
+#include "freshet/query/plan/stage_tree.h"
 
 #include <memory>
 
@@ -20,8 +21,13 @@ public:
     /// id 0 otherwise is an entry that led to none. WouldBlock: the transaction's token.
     virtual Status advance(Row* row) = 0;
     virtual bool isAtEnd() const = 0;
+    const ScanCounts& counts() const { return counts_; }
+
+protected:
+    ScanCounts counts_;
 };
 
-std::unique_ptr<Scan> makeScan(const Plan& plan, catalog::CollectionRef collection);
+/// Without `fetches` an index scan gives rows with an id and no document.
+std::unique_ptr<Scan> makeScan(const Plan& plan, catalog::CollectionRef collection, bool fetches);
 
 }  // namespace freshet::query

@@ -2,9 +2,12 @@
 /// Bounds of single predicates and their intersection.
 #include "freshet/query/plan/bounds.h"
 
+#include "freshet/bson/json.h"
 #include "freshet/bson/keyform.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace freshet::query {
 
@@ -28,6 +31,18 @@ Interval nullish() {
     return {formOf(bson::Element(kUndefined)), formOf(bson::Element(kNull)), false, false};
 }
 
+bool isNan(const bson::Element& value) {
+    return value.isNumber() && std::isnan(value.toDouble());
+}
+
+/// The lowest of all numbers in the order of keys, and equal to itself alone for a predicate.
+std::string nanForm() {
+    bson::Builder builder;
+    builder.add("", std::numeric_limits<double>::quiet_NaN());
+    const bson::OwnedDocument holder(builder.finish());
+    return formOf(*holder.view().begin());
+}
+
 /// Entries hold the elements of an array, not the array, so one as operand bounds nothing; MinKey
 /// and MaxKey compare with values of every type.
 bool boundsNothing(const bson::Element& operand) {
@@ -41,10 +56,15 @@ std::optional<Bounds> comparisonBounds(const MatchNode& leaf) {
         return std::nullopt;
     }
     if (operand.isNull() || operand.type() == bson::Type::kUndefined) {
-        return Bounds{{nullish()}, true};
+        const bool asksForNull = leaf.op != MatchOp::kGt && leaf.op != MatchOp::kLt;
+        return asksForNull ? Bounds{{nullish()}, true} : Bounds{{}, false, true};
     }
     if (leaf.op == MatchOp::kEq) {
-        return Bounds{{point(operand)}, false};
+        return Bounds{{point(operand)}, false, true};
+    }
+    if (isNan(operand)) {
+        const bool includes = leaf.op == MatchOp::kGte || leaf.op == MatchOp::kLte;
+        return includes ? Bounds{{point(operand)}, false, true} : Bounds{{}, false, true};
     }
     Interval interval;
     if (leaf.op == MatchOp::kGt || leaf.op == MatchOp::kGte) {
@@ -53,12 +73,16 @@ std::optional<Bounds> comparisonBounds(const MatchNode& leaf) {
         bson::appendClassHigh(operand.type(), false, &interval.high);
         interval.highOpen = true;
     } else {
-        bson::appendClassLow(operand.type(), false, &interval.low);
+        if (operand.isNumber()) {
+            interval.low = nanForm();
+        } else {
+            bson::appendClassLow(operand.type(), false, &interval.low);
+        }
         interval.lowOpen = true;
         interval.high = formOf(operand);
         interval.highOpen = leaf.op == MatchOp::kLt;
     }
-    return Bounds{{std::move(interval)}, false};
+    return Bounds{{std::move(interval)}, false, true};
 }
 
 /// What every match of an anchored regular expression starts with; empty when that is unknown.
@@ -99,6 +123,7 @@ std::optional<Bounds> regexBounds(const MatchNode& leaf) {
 
 std::optional<Bounds> inBounds(const MatchNode& leaf) {
     Bounds bounds;
+    bounds.isExact = true;
     for (const bson::Element& operand : leaf.operands) {
         if (boundsNothing(operand)) {
             return std::nullopt;
@@ -106,6 +131,7 @@ std::optional<Bounds> inBounds(const MatchNode& leaf) {
         bool isNull = operand.isNull() || operand.type() == bson::Type::kUndefined;
         bounds.intervals.push_back(isNull ? nullish() : point(operand));
         bounds.hasMissing |= isNull;
+        bounds.isExact &= !isNull;
     }
     if (!leaf.children.empty()) {
         return std::nullopt;  // regular expressions among the values
@@ -134,6 +160,46 @@ Interval overlap(const Interval& a, const Interval& b) {
     result.high = high <= 0 ? a.high : b.high;
     result.highOpen = high == 0 ? a.highOpen || b.highOpen : high < 0 ? a.highOpen : b.highOpen;
     return result;
+}
+
+/// A value's text; empty when the bytes are a limit and no value.
+std::string valueText(const std::string& form) {
+    auto values = bson::restoreKeyForm(form, {}, {false});
+    return values.isOk() ? bson::toShellText(*values->view().begin()) : std::string();
+}
+
+/// How explain names an end that is no value: the class's lowest or what follows its highest.
+std::string endText(const std::string& end, const std::string& other, bool isLow) {
+    std::string edge;
+    isLow ? bson::appendKeyFormMin(&edge) : bson::appendKeyFormMax(&edge);
+    if (end == edge) {
+        return isLow ? "MinKey" : "MaxKey";
+    }
+    if (std::string text = valueText(end); !text.empty()) {
+        return text;
+    }
+    const auto values = bson::restoreKeyForm(other, {}, {false});
+    const bson::Type type = values.isOk() ? values->view().begin()->type() : bson::Type::kEnd;
+    switch (type) {
+        case bson::Type::kDouble:
+        case bson::Type::kInt32:
+        case bson::Type::kInt64:
+        case bson::Type::kDecimal:
+            return isLow ? "nan" : "inf";
+        case bson::Type::kString:
+            return isLow ? "\"\"" : "{}";
+        case bson::Type::kObject:
+            return isLow ? "{}" : "[]";
+        case bson::Type::kBool:
+            return isLow ? "false" : "true";
+        case bson::Type::kObjectId:
+            return isLow ? "ObjectId('000000000000000000000000')"
+                         : "ObjectId('ffffffffffffffffffffffff')";
+        case bson::Type::kDate:
+            return isLow ? "new Date(-9223372036854775808)" : "new Date(9223372036854775807)";
+        default:
+            return isLow ? "MinKey" : "MaxKey";
+    }
 }
 
 }  // namespace
@@ -165,6 +231,7 @@ std::optional<Bounds> boundsOf(const MatchNode& leaf) {
 Bounds intersect(const Bounds& a, const Bounds& b) {
     Bounds result;
     result.hasMissing = a.hasMissing && b.hasMissing;
+    result.isExact = a.isExact && b.isExact;
     size_t i = 0;
     size_t j = 0;
     while (i < a.intervals.size() && j < b.intervals.size()) {
@@ -180,6 +247,23 @@ Bounds intersect(const Bounds& a, const Bounds& b) {
         }
     }
     return result;
+}
+
+Bounds allValues() {
+    Interval all;
+    bson::appendKeyFormMin(&all.low);
+    bson::appendKeyFormMax(&all.high);
+    return Bounds{{std::move(all)}, true, false};
+}
+
+std::string textOf(const Interval& interval, bool descending) {
+    const std::string low = (interval.lowOpen ? "(" : "[");
+    const std::string high = (interval.highOpen ? ")" : "]");
+    const std::string from = endText(interval.low, interval.high, true);
+    const std::string to = endText(interval.high, interval.low, false);
+    return descending
+               ? (interval.highOpen ? "(" : "[") + to + ", " + from + (interval.lowOpen ? ")" : "]")
+               : low + from + ", " + to + high;
 }
 
 std::string afterPrefix(std::string prefix) {

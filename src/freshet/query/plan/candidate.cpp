@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What one index can do for a query: the key ranges that its predicates leave, and the order.
+#include "freshet/bson/json.h"
+#include "freshet/bson/keyform.h"
 #include "freshet/query/plan/planner.h"
 
 #include <algorithm>
@@ -18,35 +20,57 @@ std::string_view topField(std::string_view path) {
     return path.substr(0, path.find('.'));
 }
 
-/// What the predicates say of one path. Two predicates on a path along arrays may be met by two
-/// different elements, so of them only one may bound a multikey index.
-std::optional<Bounds> fieldBounds(const std::string& path,
-                                  const std::vector<const MatchNode*>& predicates,
-                                  bool multikey) {
-    std::optional<Bounds> result;
-    for (const MatchNode* leaf : predicates) {
-        std::optional<Bounds> bounds = leaf->path == path ? boundsOf(*leaf) : std::nullopt;
+/// What is known of one field of an index.
+struct FieldBounds {
+    Bounds bounds;
+    const MatchNode* group = nullptr;
+    size_t used = 0;  // predicates that are in the bounds
+};
+
+/// On a multikey index two predicates on a path may be met by two different elements, so of them
+/// only one may bound it; but what an $elemMatch says of plain values is said of one of them.
+bool meetInOneValue(const Predicate& predicate, const MatchNode* group, bool multikey) {
+    return !multikey ||
+           (group != nullptr && predicate.group == group && group->op == MatchOp::kElemMatchValue);
+}
+
+bool isTighter(const Bounds& a, const Bounds& b) {
+    if (a.areAllPoints() != b.areAllPoints()) {
+        return a.areAllPoints();
+    }
+    return a.areAllPoints() && a.intervals.size() < b.intervals.size();
+}
+
+/// What the predicates say of one path.
+std::optional<FieldBounds> fieldBounds(const std::string& path,
+                                       const std::vector<Predicate>& predicates,
+                                       bool multikey) {
+    std::optional<FieldBounds> result;
+    for (const Predicate& predicate : predicates) {
+        if (predicate.path != path) {
+            continue;
+        }
+        std::optional<Bounds> bounds = boundsOf(*predicate.leaf);
         if (!bounds.has_value()) {
             continue;
         }
-        if (!result.has_value()) {
-            result = std::move(bounds);
-        } else if (!multikey) {
-            result = intersect(*result, *bounds);
-        } else if (bounds->areAllPoints() &&
-                   (!result->areAllPoints() ||
-                    bounds->intervals.size() < result->intervals.size())) {
-            result = std::move(bounds);
+        if (result.has_value() && meetInOneValue(predicate, result->group, multikey)) {
+            result->bounds = intersect(result->bounds, *bounds);
+            ++result->used;
+        } else if (!result.has_value() || isTighter(*bounds, result->bounds)) {
+            result = {*std::move(bounds), predicate.group, 1};
         }
     }
     return result;
 }
 
 /// Two fields below one array are met by any two of its elements, but an entry holds both fields of
-/// one: only the first of them may be bound.
-bool sharesArray(const Index& index, size_t field, const std::vector<Bounds>& bound) {
-    for (size_t i = 0; i < bound.size(); ++i) {
-        if (topField(index.fields[i].path) == topField(index.fields[field].path)) {
+/// one: only the first of them may be bound, unless one $elemMatch speaks of both.
+bool sharesArray(const Index& index, size_t field, const std::vector<FieldBounds>& bound) {
+    const MatchNode* group = bound.back().group;
+    for (size_t i = 0; i < field; ++i) {
+        const bool related = topField(index.fields[i].path) == topField(index.fields[field].path);
+        if (related && (group == nullptr || bound[i].group != group)) {
             return true;
         }
     }
@@ -54,23 +78,24 @@ bool sharesArray(const Index& index, size_t field, const std::vector<Bounds>& bo
 }
 
 /// Bounds of the index's leading fields: lists of points, and at most one range at the end.
-std::vector<Bounds> leadingBounds(const Index& index,
-                                  const std::vector<const MatchNode*>& predicates,
-                                  bool multikey) {
-    std::vector<Bounds> result;
+std::vector<FieldBounds> leadingBounds(const Index& index,
+                                       const std::vector<Predicate>& predicates,
+                                       bool multikey) {
+    std::vector<FieldBounds> result;
     size_t ranges = 1;
     for (size_t i = 0; i < index.fields.size(); ++i) {
+        std::optional<FieldBounds> field = fieldBounds(index.fields[i].path, predicates, multikey);
+        if (!field.has_value() || ranges * field->bounds.intervals.size() > kRangesMax) {
+            break;
+        }
+        result.push_back(*std::move(field));
         if (multikey && sharesArray(index, i, result)) {
+            result.pop_back();
             break;
         }
-        std::optional<Bounds> bounds = fieldBounds(index.fields[i].path, predicates, multikey);
-        if (!bounds.has_value() || ranges * bounds->intervals.size() > kRangesMax) {
-            break;
-        }
-        ranges *= bounds->intervals.size();
-        bool points = bounds->areAllPoints();
-        result.push_back(*std::move(bounds));
-        if (!points) {
+        const Bounds& bounds = result.back().bounds;
+        ranges *= bounds.intervals.size();
+        if (!bounds.areAllPoints()) {
             break;
         }
     }
@@ -169,6 +194,38 @@ bool isAmbiguous(const Index& index) {
     });
 }
 
+/// REQUIRES: the scan's bounds are set. An order may turn the scan round.
+void decideOrder(const SortPattern* sort, Candidate* candidate) {
+    IndexScan& scan = candidate->scan;
+    const bool canOrder = sort != nullptr && !scan.wasMultikey && !isAmbiguous(*scan.index);
+    candidate->givesOrder =
+        canOrder && providesOrder(*scan.index, scan.bounds, *sort, &scan.backward);
+    if (!candidate->givesOrder) {
+        scan.backward = false;
+    }
+}
+
+/// The key form of {a: 5, b: "x"}, fields in the index's order.
+StatusOr<std::string> keyOfPattern(const Index& index, bson::Document values) {
+    std::string key;
+    auto value = values.begin();
+    for (const KeyField& field : index.fields) {
+        if (value == values.end() || value->name() != field.path) {
+            return invalid(location(51174),
+                           "The index chosen is not compatible with min/max: its fields are not "
+                           "those of " +
+                               bson::toShellText(values));
+        }
+        bson::appendKeyForm(*value, field.descending, &key, nullptr);
+        ++value;
+    }
+    if (value != values.end()) {
+        return invalid(location(51174),
+                       "The index chosen is not compatible with min/max: too many fields");
+    }
+    return key;
+}
+
 }  // namespace
 
 bool Candidate::isBetterThan(const Candidate& other) const {
@@ -180,27 +237,54 @@ bool Candidate::isBetterThan(const Candidate& other) const {
 }
 
 Candidate considerIndex(const std::shared_ptr<const Index>& index,
-                        const std::vector<const MatchNode*>& predicates,
+                        const std::vector<Predicate>& predicates,
                         const SortPattern* sort) {
     Candidate result;
     result.scan.index = index;
     result.scan.wasMultikey = index->isMultikey();
-    std::vector<Bounds> bound;
+    std::vector<FieldBounds> fields;
     if (!isAmbiguous(*index)) {
-        bound = leadingBounds(*index, predicates, result.scan.wasMultikey);
+        fields = leadingBounds(*index, predicates, result.scan.wasMultikey);
     }
-    result.scan.ranges = composeRanges(*index, bound);
-    for (const Bounds& bounds : bound) {
-        bounds.areAllPoints() ? ++result.points : result.hasRange = true;
+    size_t used = 0;
+    bool demandsField = false;
+    result.isExact = true;
+    for (FieldBounds& field : fields) {
+        field.bounds.areAllPoints() ? ++result.points : result.hasRange = true;
+        demandsField |= !field.bounds.hasMissing;
+        result.isExact &= field.bounds.isExact && field.group == nullptr;
+        used += field.used;
+        result.scan.bounds.push_back(std::move(field.bounds));
     }
-    bool demandsField = std::any_of(
-        bound.begin(), bound.end(), [](const Bounds& bounds) { return !bounds.hasMissing; });
+    result.isExact &= used == predicates.size();
+    result.scan.ranges = composeRanges(*index, result.scan.bounds);
     result.mayMissDocuments = index->sparse && !demandsField;
-    bool canOrder = sort != nullptr && !result.scan.wasMultikey && !isAmbiguous(*index);
-    result.givesOrder = canOrder && providesOrder(*index, bound, *sort, &result.scan.backward);
-    if (!result.givesOrder) {
-        result.scan.backward = false;
+    decideOrder(sort, &result);
+    return result;
+}
+
+StatusOr<Candidate> boundByKeys(const std::shared_ptr<const Index>& index,
+                                bson::Document min,
+                                bson::Document max,
+                                const SortPattern* sort) {
+    Candidate result;
+    result.scan.index = index;
+    result.scan.wasMultikey = index->isMultikey();
+    result.hasRange = true;
+    KeyRange range;
+    if (!min.isEmpty()) {
+        FRESHET_ASSIGN_OR_RETURN(range.low, keyOfPattern(*index, min));
     }
+    if (!max.isEmpty()) {
+        FRESHET_ASSIGN_OR_RETURN(range.high, keyOfPattern(*index, max));
+    }
+    if (!min.isEmpty() && !max.isEmpty() && range.low >= range.high) {
+        return invalid(location(51175),
+                       "The value provided for min() does not come before the value provided for "
+                       "max() in the hinted index");
+    }
+    result.scan.ranges.push_back(std::move(range));
+    decideOrder(sort, &result);
     return result;
 }
 

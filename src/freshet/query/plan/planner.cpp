@@ -3,6 +3,8 @@
 #include "freshet/query/plan/planner.h"
 
 #include "freshet/bson/keyform.h"
+#include "freshet/query/match/stored_predicate.h"
+#include "freshet/query/plan/implication.h"
 
 #include <algorithm>
 #include <optional>
@@ -13,29 +15,57 @@ namespace {
 
 using catalog::Index;
 
-/// Leaves that every match fulfils, below nested $and.
-void collectPredicates(const MatchNode& node, std::vector<const MatchNode*>* out) {
+/// What the condition inside of `group` says, on paths from the document's root. Conditions within
+/// a further $elemMatch speak of other elements and are left out.
+void collectInside(const MatchNode& node, const MatchNode& group, std::vector<Predicate>* out) {
     if (node.op == MatchOp::kAnd) {
         for (const auto& child : node.children) {
-            collectPredicates(*child, out);
+            collectInside(*child, group, out);
         }
-    } else {
-        out->push_back(&node);
+        return;
     }
+    const bool onValues = group.op == MatchOp::kElemMatchValue;
+    out->push_back({&node, onValues ? group.path : group.path + "." + node.path, &group});
+}
+
+void collect(const MatchNode& node, std::vector<Predicate>* out) {
+    if (node.op == MatchOp::kAnd) {
+        for (const auto& child : node.children) {
+            collect(*child, out);
+        }
+        return;
+    }
+    out->push_back({&node, node.path, nullptr});
+    if (node.op == MatchOp::kElemMatchObject || node.op == MatchOp::kElemMatchValue) {
+        collectInside(*node.children.front(), node, out);
+    }
+}
+
+/// Whether the index has an entry of every document that the filter can match.
+bool hasAllMatches(const Index& index, const MatchNode& filter) {
+    return index.filter == nullptr ||
+           implies(filter, StoredPredicate::matcherOf(*index.filter).root());
 }
 
 bool isIdEquality(const MatchNode& node) {
     return node.op == MatchOp::kEq && node.path == "_id" && !node.operand.isArray();
 }
 
+/// `filters`: conditions that all documents looked for fulfil; of the last one `predicates` are.
 std::optional<Candidate> bestCandidate(const catalog::Collection& collection,
-                                       const std::vector<const MatchNode*>& predicates,
+                                       const std::vector<const MatchNode*>& filters,
+                                       const std::vector<Predicate>& predicates,
                                        const SortPattern* sort) {
     std::optional<Candidate> best;
     for (const auto& index : collection.indexes) {
+        if (index->hidden || std::none_of(filters.begin(), filters.end(), [&](const auto* filter) {
+                return hasAllMatches(*index, *filter);
+            })) {
+            continue;
+        }
         Candidate candidate = considerIndex(index, predicates, sort);
-        bool useful = candidate.isBounded() || candidate.givesOrder;
-        if (!useful || candidate.mayMissDocuments) {
+        const bool isUseful = candidate.isBounded() || candidate.givesOrder;
+        if (!isUseful || candidate.mayMissDocuments) {
             continue;
         }
         if (!best.has_value() || candidate.isBetterThan(*best)) {
@@ -46,16 +76,19 @@ std::optional<Candidate> bestCandidate(const catalog::Collection& collection,
 }
 
 /// A scan for each branch of an $or, when each has an index with bounds.
-std::optional<Plan> planUnion(const catalog::Collection& collection, const MatchNode& either) {
+std::optional<Plan> planUnion(const catalog::Collection& collection,
+                              const MatchNode& root,
+                              const MatchNode& either) {
     Plan plan;
     plan.kind = PlanKind::kUnion;
+    plan.isExact = &root == &either;
     for (const auto& branch : either.children) {
-        std::vector<const MatchNode*> predicates;
-        collectPredicates(*branch, &predicates);
-        std::optional<Candidate> best = bestCandidate(collection, predicates, nullptr);
+        std::optional<Candidate> best =
+            bestCandidate(collection, {&root, branch.get()}, collectPredicates(*branch), nullptr);
         if (!best.has_value()) {
             return std::nullopt;
         }
+        plan.isExact &= best->isExact;
         plan.scans.push_back(std::move(best->scan));
     }
     return plan;
@@ -65,6 +98,7 @@ Plan planIndex(Candidate candidate) {
     Plan plan;
     plan.kind = PlanKind::kIndex;
     plan.givesOrder = candidate.givesOrder;
+    plan.isExact = candidate.isExact;
     plan.scans.push_back(std::move(candidate.scan));
     return plan;
 }
@@ -86,17 +120,17 @@ std::shared_ptr<const Index> hintedIndex(const catalog::Collection& collection,
                                          const bson::Element& first,
                                          bson::Document hint) {
     for (const auto& index : collection.indexes) {
-        bool isIt = first.name().empty() && first.isString() ? index->name == first.stringValue()
-                                                             : isKeyPattern(*index, hint);
-        if (isIt) {
+        const bool isIt = first.name().empty() && first.isString()
+                              ? index->name == first.stringValue()
+                              : isKeyPattern(*index, hint);
+        if (isIt && !index->hidden) {
             return index;
         }
     }
     return nullptr;
 }
 
-StatusOr<Plan> planHinted(const PlanRequest& request,
-                          const std::vector<const MatchNode*>& predicates) {
+StatusOr<Plan> planHinted(const PlanRequest& request) {
     const bson::Element first = *request.hint.begin();
     if (first.name() == "$natural") {
         Plan plan;
@@ -109,25 +143,46 @@ StatusOr<Plan> planHinted(const PlanRequest& request,
                         " planner returned error :: caused by :: hint provided does not "
                         "correspond to an existing index");
     }
-    return planIndex(considerIndex(index, predicates, request.sort));
+    if (!request.min.isEmpty() || !request.max.isEmpty()) {
+        FRESHET_ASSIGN_OR_RETURN(Candidate between,
+                                 boundByKeys(index, request.min, request.max, request.sort));
+        return planIndex(std::move(between));
+    }
+    const MatchNode& root = request.matcher->root();
+    Candidate candidate = considerIndex(index, collectPredicates(root), request.sort);
+    // The whole of a sparse or partial index, if that is what is asked for; but then not fewer than
+    // it has because of bounds.
+    candidate.isExact &= !candidate.mayMissDocuments && hasAllMatches(*index, root);
+    return planIndex(std::move(candidate));
 }
 
-bson::OwnedDocument describeScan(const IndexScan& scan) {
-    bson::Builder builder;
-    const Index& index = *scan.index;
-    builder.add("stage", "IXSCAN");
-    builder.add("keyPattern", index.spec.view().find("key").document());
-    builder.add("indexName", index.name);
-    builder.add("isMultiKey", scan.wasMultikey);
-    builder.add("isUnique", index.unique);
-    builder.add("isSparse", index.sparse);
-    builder.add("isPartial", false);
-    builder.add("indexVersion", int32_t{2});
-    builder.add("direction", scan.backward ? "backward" : "forward");
-    return bson::OwnedDocument(builder.finish());
+/// The best way, when an index can bound what is read.
+std::optional<Plan> planBounded(const PlanRequest& request,
+                                const std::vector<Predicate>& predicates,
+                                std::optional<Candidate>* best) {
+    const MatchNode& root = request.matcher->root();
+    *best = bestCandidate(*request.collection, {&root}, predicates, request.sort);
+    if (best->has_value() && (*best)->isBounded()) {
+        return planIndex(**best);
+    }
+    for (const Predicate& predicate : predicates) {
+        if (predicate.group != nullptr || predicate.leaf->op != MatchOp::kOr) {
+            continue;
+        }
+        if (auto plan = planUnion(*request.collection, root, *predicate.leaf)) {
+            return plan;
+        }
+    }
+    return std::nullopt;
 }
 
 }  // namespace
+
+std::vector<Predicate> collectPredicates(const MatchNode& node) {
+    std::vector<Predicate> result;
+    collect(node, &result);
+    return result;
+}
 
 bool Plan::isOutdated() const {
     return std::any_of(scans.begin(), scans.end(), [](const IndexScan& scan) {
@@ -137,10 +192,12 @@ bool Plan::isOutdated() const {
 
 StatusOr<Plan> choosePlan(const PlanRequest& request) {
     const MatchNode& root = request.matcher->root();
-    std::vector<const MatchNode*> predicates;
-    collectPredicates(root, &predicates);
     if (!request.hint.isEmpty()) {
-        return planHinted(request, predicates);
+        return planHinted(request);
+    }
+    if (!request.min.isEmpty() || !request.max.isEmpty()) {
+        return invalid(location(51173),
+                       "When using min()/max() a hint of which index to use must be provided");
     }
     if (root.op == MatchOp::kAlwaysFalse) {
         Plan plan;
@@ -155,58 +212,11 @@ StatusOr<Plan> choosePlan(const PlanRequest& request) {
         plan.givesOrder = true;
         return plan;
     }
-    std::optional<Candidate> best = bestCandidate(*request.collection, predicates, request.sort);
-    if (best.has_value() && best->isBounded()) {
-        return planIndex(*std::move(best));
-    }
-    for (const MatchNode* predicate : predicates) {
-        if (predicate->op != MatchOp::kOr) {
-            continue;
-        }
-        if (auto plan = planUnion(*request.collection, *predicate)) {
-            return *std::move(plan);
-        }
+    std::optional<Candidate> best;
+    if (auto plan = planBounded(request, collectPredicates(root), &best)) {
+        return *std::move(plan);
     }
     return best.has_value() ? planIndex(*std::move(best)) : Plan();
-}
-
-bson::OwnedDocument describePlan(const Plan& plan, bson::Document filter) {
-    bson::Builder builder;
-    switch (plan.kind) {
-        case PlanKind::kNothing:
-            builder.add("stage", "EOF");
-            break;
-        case PlanKind::kId:
-            builder.add("stage", "IDHACK");
-            break;
-        case PlanKind::kCollection:
-            builder.add("stage", "COLLSCAN");
-            if (!filter.isEmpty()) {
-                builder.add("filter", filter);
-            }
-            builder.add("direction", plan.backward ? "backward" : "forward");
-            break;
-        case PlanKind::kIndex:
-        case PlanKind::kUnion:
-            builder.add("stage", "FETCH");
-            if (!filter.isEmpty()) {
-                builder.add("filter", filter);
-            }
-            if (plan.kind == PlanKind::kIndex) {
-                builder.add("inputStage", describeScan(plan.scans[0]).view());
-                break;
-            }
-            auto either = builder.object("inputStage");
-            either.add("stage", "OR");
-            auto inputs = either.array("inputStages");
-            for (const IndexScan& scan : plan.scans) {
-                inputs.push(describeScan(scan).view());
-            }
-            inputs.close();
-            either.close();
-            break;
-    }
-    return bson::OwnedDocument(builder.finish());
 }
 
 }  // namespace freshet::query

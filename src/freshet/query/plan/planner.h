@@ -27,6 +27,7 @@ struct KeyRange {
 struct IndexScan {
     std::shared_ptr<const catalog::Index> index;
     std::vector<KeyRange> ranges;  // ascending, disjoint
+    std::vector<Bounds> bounds;    // of the leading fields, as the ranges were made from them
     bool backward = false;
     bool wasMultikey = false;  // when it was planned
 };
@@ -45,6 +46,7 @@ struct Plan {
     std::string idKey;             // kId: the key in the _id index
     std::vector<IndexScan> scans;  // kIndex: one; kUnion: one for each branch
     bool givesOrder = false;       // documents come in the wanted order
+    bool isExact = false;          // whoever has an entry in the ranges matches: kIndex, kUnion
 
     /// An index that was not multikey when this was planned is now.
     bool isOutdated() const;
@@ -55,15 +57,25 @@ struct PlanRequest {
     const Matcher* matcher = nullptr;
     const SortPattern* sort = nullptr;  // null: any order
     bson::Document hint;                // as FindRequest::hint
+    bson::Document min;                 // keys of the hinted index: from here on
+    bson::Document max;                 // up to, not including, this one
 };
 
 /// kInvalid (kBadValue) when the hint names no index.
 StatusOr<Plan> choosePlan(const PlanRequest& request);
 
-/// The part of explain's winningPlan that reads documents.
-bson::OwnedDocument describePlan(const Plan& plan, bson::Document filter);
-
 // Parts of the planner.
+
+/// A condition that every document looked for fulfils.
+struct Predicate {
+    const MatchNode* leaf = nullptr;
+    std::string path;                  // of the leaf, from the document's root
+    const MatchNode* group = nullptr;  // the $elemMatch that it is part of: one element of its
+                                       // array fulfils all that it says
+};
+
+/// The conditions below `node`: of nested $and, and those inside of an $elemMatch.
+std::vector<Predicate> collectPredicates(const MatchNode& node);
 
 /// The bounds for an index and what they are worth.
 struct Candidate {
@@ -71,15 +83,22 @@ struct Candidate {
     int points = 0;         // leading fields bound to values
     bool hasRange = false;  // the next one bound to a range
     bool givesOrder = false;
+    bool isExact = false;
     bool mayMissDocuments = false;  // sparse, and nothing demands a field
 
     bool isBounded() const { return points > 0 || hasRange; }
     bool isBetterThan(const Candidate& other) const;
 };
 
-/// `predicates`: leaves of which every document looked for fulfils all.
 Candidate considerIndex(const std::shared_ptr<const catalog::Index>& index,
-                        const std::vector<const MatchNode*>& predicates,
+                        const std::vector<Predicate>& predicates,
                         const SortPattern* sort);
+
+/// The index from `min` up to `max`, either of which may be empty. kInvalid when they are no keys
+/// of it.
+StatusOr<Candidate> boundByKeys(const std::shared_ptr<const catalog::Index>& index,
+                                bson::Document min,
+                                bson::Document max,
+                                const SortPattern* sort);
 
 }  // namespace freshet::query

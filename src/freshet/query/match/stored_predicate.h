@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A filter that the catalog keeps: its Matcher, for whoever must look inside. Immutable; any
+/// thread.
+#pragma once
+
+#include "freshet/query/match.h"
+#include "freshet/query/predicate.h"
+
+namespace freshet::query {
+
+class StoredPredicate final : public catalog::DocumentPredicate {
+public:
+    explicit StoredPredicate(std::unique_ptr<Matcher> matcher) : matcher_(std::move(matcher)) {}
+    bool matches(bson::Document document) const override { return matcher_->matches(document); }
+    const Matcher& matcher() const { return *matcher_; }
+
+    /// REQUIRES: made by compilePredicate(), as all are whose catalog this room works on.
+    static const Matcher& matcherOf(const catalog::DocumentPredicate& predicate) {
+        return static_cast<const StoredPredicate&>(predicate).matcher();
+    }
+
+private:
+    std::unique_ptr<Matcher> matcher_;
+};
+
+}  // namespace freshet::query
