@@ -3,8 +3,12 @@
 /// handler, put the envelope around what it says.
 #include "freshet/command/dispatcher.h"
 
+#include "freshet/command/access/authorize.h"
 #include "freshet/command/error_map.h"
+#include "freshet/command/run/fail_command.h"
 #include "freshet/command/run/invocation.h"
+#include "freshet/command/run/slow_log.h"
+#include "freshet/platform/clock.h"
 #include "freshet/telemetry/log.h"
 #include "freshet/wire/compress.h"
 
@@ -19,6 +23,8 @@ struct Dispatcher::Impl {
 };
 
 namespace {
+
+constexpr int64_t kSessionNoteEveryMs = 60'000;
 
 std::string errorBody(const Status& status, bson::Document info = {}) {
     const WireError error = wireErrorOf(status);
@@ -39,14 +45,24 @@ void unwrapQuery(wire::Request* request) {
 class ConnectionImpl final : public Connection {
 public:
     ConnectionImpl(Services& services, ClientFacts client)
-        : services_(services), client_(std::move(client)) {}
+        : services_(services),
+          client_(std::move(client)),
+          record_(services.operations.connect(client_)) {}
+    ~ConnectionImpl() override { services_.operations.disconnect(client_.connectionId); }
 
     sync::Task<Reply> handle(ByteView message) override;
     sync::Task<Reply> next() override;
+    bool isAuthenticated() const override {
+        return !services_.facts.authEnabled || login_.user != nullptr;
+    }
 
 private:
     sync::Task<Reply> answer(const wire::Request& request, int32_t responseTo);
-    sync::Task<Status> execute(Invocation& call);
+    /// Runs the command; the reply's body, whatever became of it.
+    sync::Task<std::string> run(Invocation& call);
+    sync::Task<Status> execute(Invocation& call, const FailCommand& fail);
+    Status useSession(const Invocation& call);
+    void count(const Invocation& call, const Status& status, const std::string& body);
     /// `*message` becomes the one inside, kept in `unpacked`, when it is compressed.
     StatusOr<wire::Request> parse(ByteView* message, std::string* unpacked);
     StatusOr<const Command*> find(const wire::Request& request) const;
@@ -58,6 +74,10 @@ private:
 
     Services& services_;
     const ClientFacts client_;
+    const std::shared_ptr<ConnectionRecord> record_;
+    std::string lastSession_;           // noted in the table of sessions
+    int64_t lastSessionUseWallMs_ = 0;  // when
+    LoginState login_;
     int32_t lastReplyId_ = 0;
     std::string exhaustRequest_;                  // what next() answers again
     std::optional<wire::Compressor> compressor_;  // the current request's; its reply gets the same
@@ -72,7 +92,7 @@ StatusOr<const Command*> ConnectionImpl::find(const wire::Request& request) cons
                        "Unsupported OP_QUERY command: " + name +
                            ". The client driver may require an upgrade.");
     }
-    if (command == nullptr) {
+    if (command == nullptr || (command->testOnly && !services_.facts.enableTestCommands)) {
         return invalid(Reason::kCommandNotFound, "no such command: '" + name + "'");
     }
     return command;
@@ -91,6 +111,7 @@ StatusOr<GenericArguments> ConnectionImpl::admit(const Command& command,
                       Reason::kShutdownInProgress,
                       "The server is in quiesce mode and will shut down");
     }
+    FRESHET_RETURN_IF_ERROR(ownSession(login_, &generic.lsid));
     return generic;
 }
 
@@ -116,41 +137,113 @@ std::string ConnectionImpl::wrap(const wire::Request& request,
     return message;
 }
 
-sync::Task<Status> ConnectionImpl::execute(Invocation& call) {
+/// Notes that the session is in use. A connection that goes on with the same one tells the table
+/// once a minute.
+Status ConnectionImpl::useSession(const Invocation& call) {
+    const std::string& session = call.generic.lsid;
+    if (session.empty() || call.command.access.scope == Access::Scope::kAnybody) {
+        return Status::ok();
+    }
+    const int64_t now = platform::wallMillis();
+    if (session == lastSession_ && now - lastSessionUseWallMs_ < kSessionNoteEveryMs) {
+        return Status::ok();
+    }
+    FRESHET_RETURN_IF_ERROR(services_.sessions.use(session, now));
+    lastSession_ = session;
+    lastSessionUseWallMs_ = now;
+    return Status::ok();
+}
+
+sync::Task<Status> ConnectionImpl::execute(Invocation& call, const FailCommand& fail) {
     if (call.command.kind != OpKind::kInsert && call.command.kind != OpKind::kUpdate &&
         call.command.kind != OpKind::kDelete) {  // those count their documents
-        services_.counters.add(client_.connectionId, call.command.kind);
+        services_.counters.add(call.command.kind);
     }
-    co_return co_await call.command.handler(call);
+    if (fail.data != nullptr) {
+        Status status = co_await applyFailCommand(call, fail);
+        if (!status.isOk() || call.endsSession) {
+            co_return status;
+        }
+    }
+    Status admitted = co_await admitCaller(call);
+    FRESHET_CO_RETURN_IF_ERROR(std::move(admitted));
+    FRESHET_CO_RETURN_IF_ERROR(useSession(call));
+    Status status = co_await call.command.handler(call);
+    noteChangesOfUsers(call);
+    co_return status.isOk() ? checkThatItAsked(call) : status;
+}
+
+void ConnectionImpl::count(const Invocation& call, const Status& status, const std::string& body) {
+    Statistics& statistics = services_.statistics;
+    const Command& command = call.command;
+    const uint64_t micros = (platform::monotonicNanos() - call.startNanos) / 1'000;
+    const LatencyClass latency = latencyClassOf(command);
+    statistics.ended(services_.indexOf(command), latency, micros, !status.isOk());
+    if (command.kind != OpKind::kCommand || command.access.scope == Access::Scope::kCollection) {
+        const std::string ns = namespaceOf(command, call.body(), call.generic.db);
+        statistics.touched(ns, command.kind, latency, micros);
+    }
+    const bson::Document reply(body.data());
+    if (command.kind == OpKind::kInsert) {
+        statistics.add(Counter::kDocumentsInserted, reply.find("n").toInt64());
+    } else if (command.kind == OpKind::kUpdate) {
+        statistics.add(Counter::kDocumentsUpdated, reply.find("nModified").toInt64());
+    } else if (command.kind == OpKind::kDelete) {
+        statistics.add(Counter::kDocumentsDeleted, reply.find("n").toInt64());
+    } else if (call.stats.nReturned > 0) {
+        statistics.add(Counter::kDocumentsReturned, call.stats.nReturned);
+    }
+    if (status.code() == Code::kTimeout) {
+        statistics.add(Counter::kKilledByTimeLimit);
+    }
+    logIfSlow(call, status, micros, body.size());
+}
+
+sync::Task<std::string> ConnectionImpl::run(Invocation& call) {
+    struct Visible {
+        Visible(ConnectionRecord& r, const Invocation& call) : record(r) {
+            record.begin({0, call.startNanos, &call.command, call.body(), &call.generic});
+        }
+        ~Visible() { record.end(); }
+        ConnectionRecord& record;
+    };
+    const FailCommand fail = findFailCommand(call);
+    Status status;
+    {
+        Visible visible(*record_, call);
+        status = co_await execute(call, fail);
+    }
+    std::string body;
+    if (status.isOk()) {
+        fail.decorate(&call.reply);
+        call.reply.add("ok", 1.0);
+        body = call.reply.finish();
+    } else {
+        call.isExhaust = false;
+        body = errorBody(status, call.errorInfo.view());
+    }
+    count(call, status, body);
+    co_return body;
 }
 
 sync::Task<Reply> ConnectionImpl::answer(const wire::Request& request, int32_t responseTo) {
     Reply reply;
-    Status status;
     std::string body;
-    bson::OwnedDocument errorInfo;
     StatusOr<const Command*> command = find(request);
     if (!command.isOk()) {
-        status = command.status();
+        body = errorBody(command.status());
+    } else if (StatusOr<GenericArguments> generic = admit(**command, request); !generic.isOk()) {
+        body = errorBody(generic.status());
     } else {
-        StatusOr<GenericArguments> generic = admit(**command, request);
-        if (!generic.isOk()) {
-            status = generic.status();
-        } else {
-            Invocation call{services_, client_, **command, request, std::move(*generic), {}};
-            status = co_await execute(call);
-            if (call.endsSession) {
-                reply.closeAfter = true;
-                co_return reply;
-            }
-            reply.moreToCome = status.isOk() && call.isExhaust;
-            errorInfo = std::move(call.errorInfo);
-            call.reply.add("ok", 1.0);
-            body = call.reply.finish();
+        Invocation call{
+            services_, client_, login_, *record_, **command, request, std::move(*generic), {}};
+        call.startNanos = platform::monotonicNanos();
+        body = co_await run(call);
+        if (call.endsSession) {
+            reply.closeAfter = true;
+            co_return reply;
         }
-    }
-    if (!status.isOk()) {
-        body = errorBody(status, errorInfo.view());
+        reply.moreToCome = call.isExhaust;
     }
     if (!request.moreToCome()) {
         reply.message = wrap(request, responseTo, reply.moreToCome, body);
@@ -229,6 +322,8 @@ void Dispatcher::beginShutdown() {
     // [shutdown.begin] ORDER relaxed: commands that see it late run to their end, as before it.
     impl_->services.isShuttingDown.store(true, sync::kRelaxed);
     impl_->services.cursors.killAll();
+    impl_->services.operations.killIf(Reason::kInterruptedAtShutdown,
+                                      [](const RunningOperation&) { return true; });
 }
 
 }  // namespace freshet::command

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace freshet::command {
@@ -28,7 +29,11 @@ struct ServerFacts {
     std::string host;                   // "name:port"
     int64_t startedWallMs = 0;
     bool enableTestCommands = false;
+    bool authEnabled = false;
+    bool enableLocalhostAuthBypass = true;
     uint32_t journalCommitIntervalMs = 100;
+    /// --setParameter: those that checkStartParameter() has passed.
+    std::vector<std::pair<std::string, std::string>> startParameters;
     /// Of OP_COMPRESSED, the preferred one first; names as in hello.
     std::vector<std::string> compressors{"snappy", "zstd", "zlib"};
     /// Adds transport's numbers to serverStatus ({connections: ..., network: ...}).
@@ -62,6 +67,8 @@ public:
     virtual sync::Task<Reply> handle(ByteView message) = 0;
     /// The next reply of an exhaust stream.
     virtual sync::Task<Reply> next() = 0;
+    /// Somebody is logged in, or nobody needs to be.
+    virtual bool isAuthenticated() const = 0;
 };
 
 class Dispatcher {

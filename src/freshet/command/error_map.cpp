@@ -110,6 +110,59 @@ constexpr Row kRows[] = {
     {Reason::kProjectEmpty, {51272, "Location51272"}},
 };
 
+/// Errors that this server has no cause to give: only `failCommand` sends them.
+constexpr struct {
+    int32_t code;
+    std::string_view name;
+} kOthers[] = {
+    {6, "HostUnreachable"},
+    {7, "HostNotFound"},
+    {8, "UnknownError"},
+    {24, "LockTimeout"},
+    {46, "LockBusy"},
+    {63, "StaleShardVersion"},
+    {64, "WriteConcernFailed"},
+    {89, "NetworkTimeout"},
+    {90, "CallbackCanceled"},
+    {95, "NotSecondary"},
+    {100, "UnsatisfiableWriteConcern"},
+    {125, "CommandFailed"},
+    {133, "FailedToSatisfyReadPreference"},
+    {134, "ReadConcernMajorityNotAvailableYet"},
+    {136, "CappedPositionLost"},
+    {150, "StaleEpoch"},
+    {189, "PrimarySteppedDown"},
+    {202, "NetworkInterfaceExceededTimeLimit"},
+    {216, "ElectionInProgress"},
+    {222, "CloseChangeStream"},
+    {225, "TransactionTooOld"},
+    {234, "RetryChangeStream"},
+    {237, "CursorKilled"},
+    {238, "NotImplemented"},
+    {239, "SnapshotTooOld"},
+    {246, "SnapshotUnavailable"},
+    {251, "NoSuchTransaction"},
+    {256, "TransactionCommitted"},
+    {257, "TransactionTooLarge"},
+    {260, "InvalidResumeToken"},
+    {262, "ExceededTimeLimit"},
+    {263, "OperationNotSupportedInTransaction"},
+    {280, "ChangeStreamFatalError"},
+    {286, "ChangeStreamHistoryLost"},
+    {290, "TransactionExceededLifetimeLimitSeconds"},
+    {301, "DataCorruptionDetected"},
+    {317, "ConnectionPoolExpired"},
+    {358, "InternalTransactionNotSupported"},
+    {384, "ConnectionError"},
+    {391, "ReauthenticationRequired"},
+    {9001, "SocketException"},
+    {10107, "NotWritablePrimary"},
+    {11602, "InterruptedDueToReplStateChange"},
+    {13388, "StaleConfig"},
+    {13435, "NotPrimaryNoSecondaryOk"},
+    {13436, "NotPrimaryOrSecondary"},
+};
+
 constexpr const Row* find(Reason reason) {
     return std::find_if(
         std::begin(kRows), std::end(kRows), [&](const Row& row) { return row.reason == reason; });
@@ -125,11 +178,27 @@ constexpr bool hasEveryReason() {
 }
 static_assert(hasEveryReason(), "a reason has no number on the wire");
 
+/// For tests that choose numbers of errors which we never give ourselves.
+WireError wireErrorOfNumber(int32_t number) {
+    const auto* known = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& row) {
+        return row.error.code == number;
+    });
+    if (known != std::end(kRows)) {
+        return {number, std::string(known->error.name)};
+    }
+    const auto* other = std::find_if(std::begin(kOthers), std::end(kOthers), [&](const auto& row) {
+        return row.code == number;
+    });
+    return {number,
+            other != std::end(kOthers) ? std::string(other->name)
+                                       : "Location" + std::to_string(number)};
+}
+
 }  // namespace
 
 WireError wireErrorOf(Reason reason) {
     if (const uint32_t number = locationOf(reason); number != 0) {
-        return {static_cast<int32_t>(number), "Location" + std::to_string(number)};
+        return wireErrorOfNumber(static_cast<int32_t>(number));
     }
     const Row* row = find(reason);
     invariant(row != std::end(kRows));

@@ -33,6 +33,8 @@ Registry::Registry() : impl_(std::make_unique<Impl>()) {
         statusCommands,
         serverCommands,
         validateCommands,
+        testCommands,
+        operationCommands,
     };
     CommandTable& all = impl_->commands;
     for (auto table : kTables) {

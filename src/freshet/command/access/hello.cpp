@@ -84,7 +84,7 @@ sync::Task<Status> runHello(Invocation& call) {
     reply.add("maxMessageSizeBytes", static_cast<int32_t>(wire::kMessageBytesMax));
     reply.add("maxWriteBatchSize", static_cast<int32_t>(kWriteBatchMax));
     reply.add("localTime", bson::Date{platform::wallMillis()});
-    reply.add("logicalSessionTimeoutMinutes", kSessionTimeoutMinutes);
+    reply.add("logicalSessionTimeoutMinutes", call.services.sessionTimeoutMinutes());
     reply.add("connectionId", static_cast<int32_t>(call.client.connectionId));
     reply.add("minWireVersion", int32_t{0}).add("maxWireVersion", kMaxWireVersion);
     reply.add("readOnly", false);

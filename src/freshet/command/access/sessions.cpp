@@ -37,7 +37,7 @@ sync::Task<Status> runStartSession(Invocation& call) {
         const std::string uuid = randomUuid();
         id.add("id", bson::Binary{4, uuid});
     }
-    call.reply.add("timeoutMinutes", kSessionTimeoutMinutes);
+    call.reply.add("timeoutMinutes", call.services.sessionTimeoutMinutes());
     co_return Status::ok();
 }
 

@@ -123,7 +123,7 @@ sync::Task<Status> runStatements(Invocation& call,
     WriteErrors errors;
     Pacer pacer;
     journal::Lsn newest = 0;
-    call.services.counters.add(call.client.connectionId, call.command.kind, statements.count());
+    call.services.counters.add(call.command.kind, statements.count());
     for (size_t i = 0; i < statements.count(); ++i) {
         if (pacer.isDue()) {
             FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());

@@ -1,60 +1,109 @@
 // SPDX-License-Identifier: Apache-2.0
-/// getParameter: the server's parameters by name. None can be changed while it runs.
+/// getParameter and setParameter. Most parameters are numbers in a table (run/parameters.h); here
+/// are those of another form.
+#include "freshet/command/run/parameters.h"
+
+#include "freshet/command/run/fail_command.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
+#include "freshet/telemetry/fail_point.h"
+#include "freshet/telemetry/log.h"
 
 namespace freshet::command {
 namespace {
 
-struct Parameter {
+constexpr std::string_view kFailPointPrefix = "failpoint.";
+
+/// A parameter that is shown, and not set by setParameter.
+struct Shown {
     std::string_view name;
     void (*add)(const Services& services, std::string_view name, bson::Builder* out);
-    bool atStartup;  // may be given on the command line
 };
 
-void addFeatureCompatibility(const Services&, std::string_view name, bson::Builder* out) {
-    out->object(name).add("version", "7.0");
-}
-void addTestCommands(const Services& services, std::string_view name, bson::Builder* out) {
-    out->add(name, services.facts.enableTestCommands);
-}
-void addCommitInterval(const Services& services, std::string_view name, bson::Builder* out) {
-    out->add(name, static_cast<int32_t>(services.facts.journalCommitIntervalMs));
-}
-void addCursorTimeout(const Services&, std::string_view name, bson::Builder* out) {
-    out->add(name, static_cast<int64_t>(kCursorIdleMsMax));
-}
-void addSessionTimeout(const Services&, std::string_view name, bson::Builder* out) {
-    out->add(name, kSessionTimeoutMinutes);
-}
-void addRequireApiVersion(const Services&, std::string_view name, bson::Builder* out) {
-    out->add(name, false);
-}
-void addMechanisms(const Services&, std::string_view name, bson::Builder* out) {
-    out->array(name);
-}
-
-constexpr Parameter kParameters[] = {
-    {"authenticationMechanisms", addMechanisms, false},
-    {"cursorTimeoutMillis", addCursorTimeout, false},
-    {"enableTestCommands", addTestCommands, true},
-    {"featureCompatibilityVersion", addFeatureCompatibility, false},
-    {"journalCommitInterval", addCommitInterval, true},
-    {"localLogicalSessionTimeoutMinutes", addSessionTimeout, false},
-    {"requireApiVersion", addRequireApiVersion, false},
+constexpr Shown kShown[] = {
+    {"authSchemaVersion",
+     [](const Services&, std::string_view name, bson::Builder* out) {
+         out->add(name, int32_t{5});
+     }},
+    {"authenticationMechanisms",
+     [](const Services&, std::string_view name, bson::Builder* out) {
+         out->array(name).push("SCRAM-SHA-1").push("SCRAM-SHA-256");
+     }},
+    {"featureCompatibilityVersion",
+     [](const Services&, std::string_view name, bson::Builder* out) {
+         out->object(name).add("version", "7.0");
+     }},
+    {"logComponentVerbosity",
+     [](const Services& services, std::string_view name, bson::Builder* out) {
+         out->object(name).add(
+             "verbosity", static_cast<int32_t>(ParameterValues::get(services.parameters.logLevel)));
+     }},
+    {"notablescan",
+     [](const Services&, std::string_view name, bson::Builder* out) { out->add(name, false); }},
 };
 
-void addParameter(const Invocation& call,
-                  const Parameter& parameter,
-                  bool showDetails,
-                  bson::Builder* reply) {
-    if (!showDetails) {
-        parameter.add(call.services, parameter.name, reply);
+void addFailPoint(const telemetry::FailPoint& point, std::string_view name, bson::Builder* out) {
+    const telemetry::FailPointSetting setting = point.setting();
+    auto entry = out->object(name);
+    entry.add("mode", static_cast<int32_t>(setting.mode));
+    entry.add("data",
+              setting.data.empty() ? bson::Document() : bson::Document(setting.data.data()));
+    entry.add("timesEntered", static_cast<int64_t>(point.timesFired()));
+}
+
+/// One answer of getParameter: values by name, with or without details.
+class Answer {
+public:
+    Answer(Invocation& call, bool wantsAll, bool showDetails)
+        : call_(call), wantsAll_(wantsAll), showDetails_(showDetails) {}
+
+    template <typename Add>
+    void offer(std::string_view name, Settable settable, Add add) {
+        if (!wantsAll_ && !call_.body().has(name)) {
+            return;
+        }
+        hasFound_ = true;
+        if (!showDetails_) {
+            add(name, &call_.reply);
+            return;
+        }
+        auto details = call_.reply.object(name);
+        add("value", &details);
+        const bool isBoth = settable == Settable::kBoth;
+        details.add("settableAtRuntime", isBoth || settable == Settable::kAtRuntime);
+        details.add("settableAtStartup", isBoth || settable == Settable::kAtStartup);
+    }
+    bool hasFound() const { return hasFound_; }
+
+private:
+    Invocation& call_;
+    const bool wantsAll_;
+    const bool showDetails_;
+    bool hasFound_ = false;
+};
+
+void offerAll(const Services& services, Answer* answer) {
+    for (const Parameter& parameter : parameters()) {
+        answer->offer(
+            parameter.name, parameter.settable, [&](std::string_view name, bson::Builder* out) {
+                addParameterValue(parameter, services.parameters, name, out);
+            });
+    }
+    for (const Shown& shown : kShown) {
+        answer->offer(
+            shown.name, Settable::kNowhere, [&](std::string_view name, bson::Builder* out) {
+                shown.add(services, name, out);
+            });
+    }
+    if (!services.facts.enableTestCommands) {
         return;
     }
-    auto details = reply->object(parameter.name);
-    parameter.add(call.services, "value", &details);
-    details.add("settableAtRuntime", false).add("settableAtStartup", parameter.atStartup);
+    for (const telemetry::FailPoint* point : telemetry::allFailPoints()) {
+        const std::string name = std::string(kFailPointPrefix) + std::string(point->name());
+        answer->offer(name, Settable::kNowhere, [&](std::string_view as, bson::Builder* out) {
+            addFailPoint(*point, as, out);
+        });
+    }
 }
 
 sync::Task<Status> runGetParameter(Invocation& call) {
@@ -68,30 +117,132 @@ sync::Task<Status> runGetParameter(Invocation& call) {
         wantsAll = options.boolean("allParameters", false);
         FRESHET_CO_RETURN_IF_ERROR(options.status());
     }
-    bool found = false;
-    for (const Parameter& parameter : kParameters) {
-        if (wantsAll || call.body().has(parameter.name)) {
-            addParameter(call, parameter, showDetails, &call.reply);
-            found = true;
+    Answer answer(call, wantsAll, showDetails);
+    offerAll(call.services, &answer);
+    co_return answer.hasFound() ? Status::ok()
+                                : invalid(Reason::kInvalidOptions, "no option found to get");
+}
+
+/// {verbosity: n}; components have no levels of their own.
+Status setVerbosity(const bson::Element& value, ParameterValues* values) {
+    if (!value.isObject()) {
+        return invalid(Reason::kTypeMismatch, "log component verbosity is not a BSON object");
+    }
+    for (const bson::Element& component : value.document()) {
+        if (component.name() != "verbosity") {
+            return Status(Code::kUnsupported,
+                          "This server has one log level for all components: set 'verbosity'");
         }
     }
-    co_return found ? Status::ok() : invalid(Reason::kInvalidOptions, "no option found to get");
+    const bson::Element level = value.document().find("verbosity");
+    return level.isMissing() ? Status::ok()
+                             : setParameterValue(*findParameter("logLevel"), level, values);
+}
+
+/// What a change has to tell others at once.
+void announce(Services& services, std::string_view name) {
+    if (name == "logLevel" || name == "logComponentVerbosity") {
+        const bool isVerbose = ParameterValues::get(services.parameters.logLevel) > 0;
+        telemetry::setLogLevel(isVerbose ? telemetry::Severity::kDebug
+                                         : telemetry::Severity::kInfo);
+    }
+    services.parametersChanged();
+}
+
+Status setOne(Services& services, const bson::Element& element, bson::Builder* reply) {
+    const std::string name(element.name());
+    if (name == "logComponentVerbosity") {
+        FRESHET_RETURN_IF_ERROR(setVerbosity(element, &services.parameters));
+        announce(services, name);
+        return Status::ok();
+    }
+    const Parameter* parameter = findParameter(name);
+    bool isShown = parameter != nullptr;
+    for (const Shown& shown : kShown) {
+        isShown |= shown.name == name;
+    }
+    if (!isShown) {
+        return invalid(Reason::kInvalidOptions,
+                       "attempted to set unrecognized parameter [" + name +
+                           "], use help:true to see options ");
+    }
+    if (parameter == nullptr || parameter->settable == Settable::kAtStartup ||
+        parameter->settable == Settable::kNowhere) {
+        return invalid(Reason::kIllegalOperation,
+                       "not allowed to change [" + name + "] at runtime");
+    }
+    if (reply != nullptr) {
+        addParameterValue(*parameter, services.parameters, "was", reply);
+    }
+    FRESHET_RETURN_IF_ERROR(setParameterValue(*parameter, element, &services.parameters));
+    announce(services, name);
+    return Status::ok();
+}
+
+sync::Task<Status> runSetParameter(Invocation& call) {
+    bool hasAny = false;
+    bool isFirst = true;
+    for (const bson::Element& element : call.body()) {
+        if (!isFirst && !isGenericArgument(element.name())) {
+            Status status = setOne(call.services, element, hasAny ? nullptr : &call.reply);
+            FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+            hasAny = true;
+        }
+        isFirst = false;
+    }
+    co_return hasAny
+        ? Status::ok()
+        : invalid(Reason::kInvalidOptions, "no option found to set, use help:true to see options ");
+}
+
+/// setFeatureCompatibilityVersion: there is one, which it may name.
+sync::Task<Status> runSetFeatureCompatibility(Invocation& call) {
+    Fields fields(call.body(), call.command.name);
+    const std::string_view version = fields.requiredString(call.command.name);
+    fields.boolean("confirm", false);
+    FRESHET_CO_RETURN_IF_ERROR(fields.status());
+    if (version != "7.0") {
+        co_return badValue("Invalid feature compatibility version value, expected '7.0', not '" +
+                           std::string(version) + "'");
+    }
+    co_return Status::ok();
 }
 
 }  // namespace
 
 CommandTable parameterCommands() {
-    return {{
-        .name = "getParameter",
-        .aliases = {},
-        .help = "values of server parameters; '*' for all",
-        .fields = {},
-        .handler = runGetParameter,
-        .access = Access::onCluster(Action::kGetParameter),
-        .acceptsUnknownFields = true,  // the names of parameters are fields
-        .adminOnly = true,
-        .readOnly = true,
-    }};
+    return {
+        {
+            .name = "getParameter",
+            .aliases = {},
+            .help = "values of server parameters; '*' for all",
+            .fields = {},
+            .handler = runGetParameter,
+            .access = Access::onCluster(Action::kGetParameter),
+            .acceptsUnknownFields = true,  // the names of parameters are fields
+            .adminOnly = true,
+            .readOnly = true,
+        },
+        {
+            .name = "setParameter",
+            .aliases = {},
+            .help = "change server parameters",
+            .fields = {},
+            .handler = runSetParameter,
+            .access = Access::onCluster(Action::kSetParameter),
+            .acceptsUnknownFields = true,
+            .adminOnly = true,
+        },
+        {
+            .name = "setFeatureCompatibilityVersion",
+            .aliases = {},
+            .help = "the version whose features are in use; it cannot change",
+            .fields = {"confirm", "fromConfigServer"},
+            .handler = runSetFeatureCompatibility,
+            .access = Access::onCluster(Action::kSetParameter),
+            .adminOnly = true,
+        },
+    };
 }
 
 }  // namespace freshet::command

@@ -59,6 +59,7 @@ StatusOr<ClientCursor> CursorRegistry::checkOut(int64_t id, const std::string& n
     out.id = id;
     out.ns = entry.cursor.ns;
     out.lsid = entry.cursor.lsid;
+    out.owner = entry.cursor.owner;
     out.neverTimesOut = entry.cursor.neverTimesOut;
     out.needsDurableRead = entry.cursor.needsDurableRead;
     out.cursor = std::move(entry.cursor.cursor);
@@ -88,6 +89,15 @@ bool CursorRegistry::isKilled(int64_t id) const {
     std::lock_guard<sync::Mutex> lock(mutex_);
     auto found = entries_.find(id);
     return found == entries_.end() || found->second.isKilled;
+}
+
+StatusOr<std::string> CursorRegistry::ownerOf(int64_t id) const {
+    std::lock_guard<sync::Mutex> lock(mutex_);
+    auto found = entries_.find(id);
+    if (found == entries_.end() || found->second.isKilled) {
+        return notFound(id);
+    }
+    return found->second.cursor.owner;
 }
 
 bool CursorRegistry::kill(int64_t id, const std::string& ns) {

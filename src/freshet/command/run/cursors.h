@@ -27,7 +27,8 @@ inline constexpr uint64_t kCursorIdleMsMax = 10 * 60 * 1000;
 struct ClientCursor {
     int64_t id = 0;
     std::string ns;
-    std::string lsid;  // of the session that made it; empty: none
+    std::string lsid;   // of the session that made it; empty: none
+    std::string owner;  // "user@db" of who made it; empty: nobody was logged in
     bool neverTimesOut = false;
     bool needsDurableRead = false;
     std::unique_ptr<query::QueryCursor> cursor;
@@ -47,6 +48,8 @@ public:
     /// True when a checked-out cursor was killed: its getMore should end.
     bool isKilled(int64_t id) const;
 
+    /// Of whom the cursor is; kNotFound (kCursorNotFound).
+    StatusOr<std::string> ownerOf(int64_t id) const;
     /// False when there is none of that id and namespace.
     bool kill(int64_t id, const std::string& ns);
     /// `lsids`: bytes of the sessions' documents.

@@ -17,7 +17,10 @@ Status Invocation::checkInterrupt() const {
     if (services.isShuttingDown.load(sync::kRelaxed)) {
         return Status(Code::kCancelled, Reason::kInterruptedAtShutdown, "interrupted at shutdown");
     }
-    if (generic.deadlineNanos != 0 && platform::monotonicNanos() > generic.deadlineNanos) {
+    if (const Reason why = connection.interrupted(); why != Reason::kNone) {
+        return Status(Code::kCancelled, why, "operation was interrupted");
+    }
+    if (generic.deadlineNanos != 0 && platform::monotonicNanos() >= generic.deadlineNanos) {
         return Status(Code::kTimeout, Reason::kMaxTimeMsExpired, "operation exceeded time limit");
     }
     return Status::ok();

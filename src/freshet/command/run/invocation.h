@@ -6,6 +6,7 @@
 
 #include "freshet/command/run/arguments.h"
 #include "freshet/command/run/fields.h"
+#include "freshet/command/run/operations.h"
 #include "freshet/command/run/services.h"
 #include "freshet/wire/message.h"
 
@@ -19,17 +20,33 @@
 
 namespace freshet::command {
 
+/// What a command did, for the slow query log and the counters; -1: does not apply.
+struct OperationStats {
+    int64_t keysExamined = -1;
+    int64_t docsExamined = -1;
+    int64_t nReturned = -1;
+    int64_t cursorId = 0;
+    std::string planSummary;
+    bool sortsInMemory = false;
+};
+
 struct Invocation {
     Services& services;
     const ClientFacts& client;
+    LoginState& login;
+    ConnectionRecord& connection;
     const Command& command;
     const wire::Request& request;
     GenericArguments generic;
     bson::Builder reply;
     bson::OwnedDocument errorInfo{};  // further fields of an error reply: {keyPattern, keyValue}
-    bool hasOpenCursor = false;  // the reply names a cursor that can be asked for more
-    bool isExhaust = false;      // this reply announces another one without a request
-    bool endsSession = false;    // close the connection instead of replying
+    OperationStats stats{};
+    uint64_t startNanos = 0;      // on platform::monotonicNanos()
+    bool hasOpenCursor = false;   // the reply names a cursor that can be asked for more
+    bool isExhaust = false;       // this reply announces another one without a request
+    bool endsSession = false;     // close the connection instead of replying
+    bool hasAskedAccess = false;  // see access/authorize.h
+    bool changesUsers = false;    // what is cached of users may be wrong afterwards
 
     bson::Document body() const { return request.body; }
     /// kTimeout or kCancelled when the command should not go on.
@@ -43,16 +60,24 @@ struct Invocation {
     StatusOr<std::vector<bson::Document>> documents(std::string_view field) const;
 };
 
+/// Returns when `token` is complete, or with the status that says why the command is not to go on.
+/// In the latter case the token's waiter has been taken back: whoever completes it later finds
+/// nobody.
+sync::Task<Status> waitOrStop(Invocation& call, sync::WaitToken token);
+/// Waits for `ms` milliseconds, or until the command is not to go on.
+sync::Task<Status> sleepOrStop(Invocation& call, uint64_t ms);
+
 /// Calls op.run() until it returns something else than WouldBlock, waiting in between.
 template <typename Op>
 sync::Task<Status> drive(Invocation& call, Op& op) {
     while (true) {
         Status status = op.run();
-        if (!status.isWouldBlock()) {
-            co_return status;
+        if (status.isWouldBlock()) {
+            status = co_await waitOrStop(call, op.token());
+            FRESHET_CO_RETURN_IF_ERROR(status);
+            continue;
         }
-        FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());
-        co_await sync::wait(op.token());
+        co_return status;
     }
 }
 

@@ -1,10 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/command/run/services.h"
 
+#include "freshet/base/assert.h"
+
 namespace freshet::command {
 
-void OpCounters::add(uint64_t connectionId, OpKind kind, uint64_t count) {
-    Stripe& stripe = stripes_[connectionId % kStripes];
+Services::Services(catalog::Catalog& theCatalog, ServerFacts theFacts)
+    : catalog(theCatalog), facts(std::move(theFacts)) {
+    ParameterValues::set(parameters.enableTestCommands, facts.enableTestCommands ? 1 : 0);
+    ParameterValues::set(parameters.journalCommitInterval, facts.journalCommitIntervalMs);
+    for (const auto& [name, text] : facts.startParameters) {
+        bson::Builder holder;
+        holder.add("", text);
+        const bson::OwnedDocument value(holder.finish());
+        const Parameter* parameter = findParameter(name);
+        invariant(parameter != nullptr);  // the options were checked
+        const Status set = setParameterValue(*parameter, *value.view().begin(), &parameters);
+        invariant(set.isOk());
+    }
+}
+
+std::vector<bson::OwnedDocument> Services::currentOperations(const ShowOperations& show) const {
+    std::vector<bson::OwnedDocument> result;
+    for (const auto& connection : operations.all()) {
+        bson::OwnedDocument one = connection->describe(show, facts.host);
+        if (!one.view().isEmpty()) {
+            result.push_back(std::move(one));
+        }
+    }
+    return result;
+}
+
+void Services::parametersChanged() {
+    ttlNap.wake();
+}
+
+void OpCounters::add(OpKind kind, uint64_t count) {
+    Stripe& stripe = stripes_[threadOrdinal() % kStripes];
     // [opcounter.add] ORDER relaxed: a number for people; nothing is read because of it.
     stripe.cells[static_cast<size_t>(kind)].fetch_add(count, sync::kRelaxed);
 }

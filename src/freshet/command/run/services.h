@@ -2,9 +2,16 @@
 /// Services: what all connections of one Dispatcher share. Any thread.
 #pragma once
 
+#include "freshet/command/access/users.h"
 #include "freshet/command/dispatcher.h"
 #include "freshet/command/registry.h"
 #include "freshet/command/run/cursors.h"
+#include "freshet/command/run/nap.h"
+#include "freshet/command/run/operations.h"
+#include "freshet/command/run/parameters.h"
+#include "freshet/command/run/sessions.h"
+#include "freshet/command/run/statistics.h"
+#include "freshet/sync/alarms.h"
 #include "freshet/sync/atomic.h"
 
 #include <array>
@@ -13,19 +20,18 @@ namespace freshet::command {
 
 /// Limits that hello announces.
 inline constexpr size_t kWriteBatchMax = 100'000;
-inline constexpr int32_t kSessionTimeoutMinutes = 30;
 
 /// opcounters of serverStatus, kept in stripes so that reactors do not share a line.
 class OpCounters {
 public:
-    void add(uint64_t connectionId, OpKind kind, uint64_t count = 1);
+    void add(OpKind kind, uint64_t count = 1);
     /// Sums may lag behind operations in progress.
     uint64_t total(OpKind kind) const;
 
 private:
     static constexpr size_t kStripes = 16;
     static constexpr size_t kKinds = 6;
-    /// Operations counted. Written by: connections of the stripe, on any reactor. Read by: total().
+    /// Operations counted. Written by: the threads of the stripe. Read by: total().
     ///   INV-1    a cell only rises
     struct alignas(sync::kLineBytes) Stripe {
         std::array<sync::Atomic<uint64_t>, kKinds> cells{};
@@ -34,18 +40,36 @@ private:
 };
 
 struct Services {
-    Services(catalog::Catalog& theCatalog, ServerFacts theFacts)
-        : catalog(theCatalog), facts(std::move(theFacts)) {}
+    Services(catalog::Catalog& theCatalog, ServerFacts theFacts);
 
     catalog::Catalog& catalog;
     engine::Store& store{catalog.store()};
     const ServerFacts facts;
     const Registry registry;
+    ParameterValues parameters;
     CursorRegistry cursors;
+    Users users;
+    LogicalSessions sessions;
+    Operations operations;
     OpCounters counters;
+    Statistics statistics{registry.commands().size()};
+    sync::Alarms alarms;
+    Nap ttlNap{alarms};  // of the thread that deletes expired documents
     /// Names this run of the server in topologyVersion: a client that sees it change knows of the
     /// restart.
     const bson::ObjectId processId = bson::ObjectId::generate();
+
+    int32_t sessionTimeoutMinutes() const {
+        return static_cast<int32_t>(ParameterValues::get(parameters.sessionTimeoutMinutes));
+    }
+    /// As $currentOp and currentOp show them.
+    std::vector<bson::OwnedDocument> currentOperations(const ShowOperations& show) const;
+    /// To be called after values of parameters have changed: wakes those that sleep by them.
+    void parametersChanged();
+    /// A command's place in the registry's list.
+    size_t indexOf(const Command& command) const {
+        return static_cast<size_t>(&command - registry.commands().data());
+    }
 
     /// Set once by beginShutdown(). Written by: the thread that ends the server. Read by: all
     /// commands, at their start and at each wait.

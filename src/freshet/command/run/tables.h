@@ -25,5 +25,7 @@ CommandTable sessionCommands();
 CommandTable statusCommands();
 CommandTable serverCommands();
 CommandTable validateCommands();
+CommandTable testCommands();
+CommandTable operationCommands();
 
 }  // namespace freshet::command

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What runs: each connection has a record of its client and of the operation it is serving, which
+/// currentOp shows and killOp ends. An operation touches its own connection's record only; the list
+/// of all is touched when connections come and go, and by those who look.
+#pragma once
+
+#include "freshet/bson/builder.h"
+#include "freshet/command/run/arguments.h"
+#include "freshet/sync/atomic.h"
+#include "freshet/sync/mutex.h"
+#include "freshet/sync/wait_token.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace freshet::command {
+
+struct ClientFacts;
+
+/// An operation in progress. What it points to lives as long as it runs.
+struct RunningOperation {
+    int32_t id = 0;
+    uint64_t startNanos = 0;
+    const Command* command = nullptr;
+    bson::Document body;
+    const GenericArguments* generic = nullptr;
+};
+
+/// How much of the operations to show.
+struct ShowOperations {
+    bool idleConnections = false;
+    bool ownOnly = false;
+    uint64_t ownConnection = 0;
+};
+
+/// One connection. begin(), end() and the waiting belong to its executor; the rest is for any
+/// thread.
+class ConnectionRecord {
+public:
+    /// `client` must outlive the record's use by its connection; a copy of its facts is kept.
+    ConnectionRecord(const ClientFacts& client, sync::Atomic<uint64_t>& idSource);
+
+    void begin(RunningOperation operation);
+    void end();
+    /// Why the operation should not go on; kNone when it should.
+    Reason interrupted() const;
+
+    /// What hello told of the client. Once; kInvalid when it comes again or is too large.
+    Status setMetadata(bson::Document metadata);
+    std::string appName() const;
+
+    /// Completed when the operation is interrupted: at once when it is so already.
+    void setWake(sync::WaitToken token);
+    void clearWake();
+
+    /// False when the operation is another one or none.
+    bool interrupt(int32_t operationId, Reason why);
+    /// Interrupts what runs when `isMeant` says so.
+    bool interruptIf(Reason why, const std::function<bool(const RunningOperation&)>& isMeant);
+    /// As currentOp shows it; empty when it is idle and idle ones are not asked for.
+    bson::OwnedDocument describe(const ShowOperations& show, std::string_view host) const;
+    bool isActive() const;
+    uint64_t connectionId() const { return connectionId_; }
+
+private:
+    void addClient(bson::Builder* out) const;
+    int32_t nextOperationId();
+
+    const uint64_t connectionId_;
+    const std::string remote_;
+    sync::Atomic<uint64_t>& idSource_;
+    uint64_t nextId_ = 0;  // its executor's: ids are taken from the source in blocks
+    uint64_t idsEnd_ = 0;
+
+    /// The Reason why the running operation is to end, 0: none. Written by: begin(), interrupt(),
+    /// under mutex_. Read by: the operation.
+    ///   STEPS    0 -> reason, back to 0 with the next operation
+    sync::Atomic<uint32_t> interrupt_{0};
+
+    mutable sync::Mutex mutex_;
+    RunningOperation running_;      // guarded by mutex_; id 0: none
+    bool isWaiting_ = false;        // guarded by mutex_
+    sync::WaitToken wake_;          // guarded by mutex_
+    bson::OwnedDocument metadata_;  // guarded by mutex_
+    std::string appName_;           // guarded by mutex_
+};
+
+/// All connections.
+class Operations {
+public:
+    std::shared_ptr<ConnectionRecord> connect(const ClientFacts& client);
+    void disconnect(uint64_t connectionId);
+    std::vector<std::shared_ptr<ConnectionRecord>> all() const;
+
+    bool kill(int32_t operationId);
+    /// Ends operations; the number of those that were meant.
+    size_t killIf(Reason why, const std::function<bool(const RunningOperation&)>& isMeant);
+
+private:
+    /// The first operation id that no connection has taken. Written and read by: connections.
+    ///   STEPS    rises in blocks
+    sync::Atomic<uint64_t> nextIds_{1};
+    mutable sync::Mutex mutex_;
+    std::map<uint64_t, std::shared_ptr<ConnectionRecord>> connections_;  // guarded by mutex_
+};
+
+/// "query", "insert", "update", "remove", "getmore" or "command".
+std::string_view operationKindName(OpKind kind);
+/// The namespace that a command names, or `db.$cmd`.
+std::string namespaceOf(const Command& command, bson::Document body, std::string_view db);
+/// The command as it may be shown to others: secrets left out, long values cut.
+bson::OwnedDocument presentable(const Command& command, bson::Document body);
+
+}  // namespace freshet::command

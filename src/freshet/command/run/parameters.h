@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The server's parameters: what getParameter shows and setParameter changes, with their types and
+/// bounds. Values are read where they have an effect, each time, so a change counts at once. Any
+/// thread.
+#pragma once
+
+#include "freshet/bson/builder.h"
+#include "freshet/sync/atomic.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace freshet::command {
+
+/// The values that can change while the server runs. Written by: start, setParameter. Read by:
+/// those whom they concern.
+///   ORDER    relaxed everywhere: each stands for itself
+struct ParameterValues {
+    sync::Atomic<int64_t> cursorTimeoutMillis{600'000};
+    sync::Atomic<int64_t> ttlMonitorEnabled{1};
+    sync::Atomic<int64_t> ttlMonitorSleepSecs{60};
+    sync::Atomic<int64_t> sessionTimeoutMinutes{30};
+    sync::Atomic<int64_t> transactionLifetimeLimitSeconds{60};
+    sync::Atomic<int64_t> enableTestCommands{0};
+    sync::Atomic<int64_t> requireApiVersion{0};
+    sync::Atomic<int64_t> quiet{0};
+    sync::Atomic<int64_t> logLevel{0};
+    sync::Atomic<int64_t> journalCommitInterval{100};
+    sync::Atomic<int64_t> slowOpThresholdMs{100};
+    sync::Atomic<int64_t> slowOpSamplePpm{1'000'000};  // of a million slow operations, logged
+
+    static int64_t get(const sync::Atomic<int64_t>& value) {
+        // [parameter.get] ORDER relaxed: see the struct.
+        return value.load(sync::kRelaxed);
+    }
+    static void set(sync::Atomic<int64_t>& value, int64_t to) {
+        // [parameter.set] ORDER relaxed: see the struct.
+        value.store(to, sync::kRelaxed);
+    }
+};
+
+/// Where a parameter may be given a value.
+enum class Settable : uint8_t { kNowhere, kAtStartup, kAtRuntime, kBoth };
+
+struct Parameter {
+    enum class Kind : uint8_t { kBool, kInt, kLong };
+    std::string_view name;
+    Kind kind;
+    Settable settable;
+    sync::Atomic<int64_t> ParameterValues::*value;
+    int64_t least;
+    int64_t most;
+};
+
+/// In the order of their names. Those that are no number are with getParameter.
+const std::vector<Parameter>& parameters();
+const Parameter* findParameter(std::string_view name);
+void addParameterValue(const Parameter& parameter,
+                       const ParameterValues& values,
+                       std::string_view name,
+                       bson::Builder* out);
+/// kInvalid when the value is of a wrong type or out of bounds; it may be text, as on the command
+/// line.
+Status setParameterValue(const Parameter& parameter,
+                         const bson::Element& value,
+                         ParameterValues* values);
+
+}  // namespace freshet::command

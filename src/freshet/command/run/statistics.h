@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Statistics of commands: how many, how long, on which collections. Kept in stripes, one for each
+/// of the first threads, so that reactors do not share a line. Any thread.
+#pragma once
+
+#include "freshet/command/registry.h"
+#include "freshet/sync/atomic.h"
+#include "freshet/sync/mutex.h"
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace freshet::command {
+
+/// How opLatencies and top sort operations.
+enum class LatencyClass : uint8_t { kReads, kWrites, kCommands };
+LatencyClass latencyClassOf(const Command& command);
+
+/// A number of operations and the time that they took.
+struct Effort {
+    uint64_t count = 0;
+    uint64_t micros = 0;
+    void add(uint64_t byMicros) {
+        ++count;
+        micros += byMicros;
+    }
+    void add(const Effort& other) {
+        count += other.count;
+        micros += other.micros;
+    }
+};
+
+/// What top says of a collection.
+struct Top {
+    Effort total;
+    std::array<Effort, 2> locks;  // reads, writes
+    std::array<Effort, 6> kinds;  // by OpKind
+    void add(const Top& other);
+};
+
+/// Numbers of serverStatus beyond those by command.
+enum class Counter : uint8_t {
+    kDocumentsInserted,
+    kDocumentsReturned,
+    kDocumentsUpdated,
+    kDocumentsDeleted,
+    kKeysExamined,
+    kDocsExamined,
+    kCursorsTimedOut,
+    kCursorsOpened,
+    kTtlPasses,
+    kTtlDeleted,
+    kUserErrors,
+    kKilledByTimeLimit,
+    kCount_
+};
+
+class Statistics {
+public:
+    explicit Statistics(size_t commandCount);
+
+    /// An operation has ended. `command`: its place in the registry.
+    void ended(size_t command, LatencyClass kind, uint64_t micros, bool hasFailed);
+    /// It was on that collection.
+    void touched(const std::string& ns, OpKind kind, LatencyClass latency, uint64_t micros);
+    void add(Counter counter, uint64_t by = 1);
+
+    struct CommandTotals {
+        uint64_t total = 0;
+        uint64_t failed = 0;
+    };
+    CommandTotals ofCommand(size_t command) const;
+    Effort latency(LatencyClass kind) const;
+    uint64_t total(Counter counter) const;
+    std::map<std::string, Top> top() const;
+
+private:
+    static constexpr size_t kStripes = 16;
+    static constexpr size_t kCollectionsMax =
+        10'000;  // of one stripe; further ones are not counted
+
+    /// Numbers for people. Written by: the threads of the stripe. Read by: reports.
+    ///   INV-1    a cell only rises
+    ///   ORDER    relaxed everywhere: nothing is read because of them, and sums may lag
+    struct alignas(sync::kLineBytes) Stripe {
+        std::vector<sync::Atomic<uint64_t>> commands;  // total and failed of each
+        std::array<sync::Atomic<uint64_t>, 6> latencies{};
+        std::array<sync::Atomic<uint64_t>, static_cast<size_t>(Counter::kCount_)> counters{};
+        mutable sync::Mutex mutex;
+        std::unordered_map<std::string, Top> top;  // guarded by mutex
+    };
+    Stripe& mine();
+    template <typename Cell>
+    uint64_t sum(Cell cell) const;
+
+    std::array<Stripe, kStripes> stripes_;
+};
+
+/// A small number that differs between the first threads that ask.
+size_t threadOrdinal();
+
+}  // namespace freshet::command
