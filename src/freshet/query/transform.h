@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Pure functions over documents that find and aggregate are made of: projection, sort keys and
-/// pipeline stages. Immutable after compile (stages hold state of one run).
+/// Pure functions over documents that find, aggregate and update are made of: projection, sort keys
+/// and pipelines of one document. Immutable after compile.
 #pragma once
 
 #include "freshet/bson/builder.h"
@@ -73,32 +73,5 @@ private:
     explicit DocumentPipeline(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
 };
-
-/// One stage of a pipeline run. Documents are pushed through; blocking stages give theirs at the
-/// end.
-class Stage {
-public:
-    virtual ~Stage() = default;
-    /// One input document; appends what comes out to *out. kLimit (kExceededMemoryLimit) at 100 MiB
-    /// held.
-    virtual Status push(bson::Document document, std::vector<bson::OwnedDocument>* out) = 0;
-    /// The input is at its end.
-    virtual Status finish(std::vector<bson::OwnedDocument>* out) = 0;
-    /// True when further input cannot change anything ($limit reached).
-    virtual bool isSatisfied() const { return false; }
-};
-
-/// A compiled pipeline: how it may use the storage, and its stages.
-struct Pipeline {
-    bson::OwnedDocument leadingMatch;  // filter that may be answered by an index scan; {} when none
-    bson::OwnedDocument leadingSort;   // $sort right behind it; {} when none
-    int64_t leadingLimit = 0;          // $limit right behind these; 0 when none
-    std::vector<std::unique_ptr<Stage>> stages;  // all that comes after these
-    bool needsNoFields = false;  // only the number of documents matters ($count first)
-};
-
-/// `stages` is the pipeline array. kInvalid with MongoDB's code and text for unknown stages and bad
-/// specs.
-StatusOr<Pipeline> compilePipeline(bson::Document stages);
 
 }  // namespace freshet::query

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// From the pipeline's array to what the storage may do and the stages that are left.
-#include "freshet/bson/json.h"
+/// From a pipeline's text to its chain of stages.
 #include "freshet/query/aggregate/stages.h"
+#include "freshet/query/aggregate/step.h"
 
 namespace freshet::query {
 namespace {
@@ -10,34 +10,76 @@ using bson::Document;
 using bson::Element;
 using bson::OwnedDocument;
 
-constexpr size_t kStagesMax = 1000;
 // A stage nests its input at most twice as deep as its text is, so this keeps all that recurses
 // over documents far from the stack's end.
 constexpr int kTotalNestingMax = 4000;
 
 struct StageParser {
     std::string_view name;
-    Status (*parse)(const Element& spec, std::vector<StagePtr>* out);
+    StageOr (*make)(const PipelineMaker& maker, const Element& spec, StagePtr input);
 };
 
 constexpr StageParser kStages[] = {
-    {"$match", parseMatch},
-    {"$project", parseProject},
-    {"$addFields", parseAddFields},
-    {"$set", parseAddFields},
-    {"$unset", parseUnset},
-    {"$group", parseGroup},
-    {"$sortByCount", parseSortByCount},
-    {"$skip", parseSkip},
-    {"$limit", parseLimit},
-    {"$count", parseCount},
-    {"$unwind", parseUnwind},
-    {"$replaceRoot", parseReplaceRoot},
-    {"$replaceWith", parseReplaceRoot},
+    {"$match", makeMatch},
+    {"$group", makeGroup},
+    {"$sortByCount", makeSortByCount},
+    {"$skip", makeSkip},
+    {"$limit", makeLimit},
+    {"$count", makeCount},
+    {"$unwind", makeUnwind},
+    {"$sample", makeSample},
+    {"$redact", makeRedact},
+    {"$lookup", makeLookup},
+    {"$graphLookup", makeGraphLookup},
+    {"$facet", makeFacet},
+    {"$unionWith", makeUnionWith},
+    {"$bucket", makeBucket},
+    {"$bucketAuto", makeBucketAuto},
 };
 
-StatusOr<std::vector<Element>> stageSpecs(Document stages) {
-    std::vector<Element> specs;
+/// Stages that documents come from.
+bool isSource(std::string_view name) {
+    return name == "$documents" || name == "$collStats" || name == "$indexStats" ||
+           name == "$currentOp" || name == "$listLocalSessions" || name == "$listSessions" ||
+           name == "$geoNear" || name == "$changeStream" || name == "$planCacheStats";
+}
+
+bool isSink(std::string_view name) {
+    return name == "$out" || name == "$merge";
+}
+
+StageOr makeStage(const PipelineMaker& maker,
+                  const std::vector<Element>& specs,
+                  size_t at,
+                  StagePtr input) {
+    const Element& spec = specs[at];
+    const std::string name(spec.name());
+    if (name == "$sort") {
+        FRESHET_ASSIGN_OR_RETURN(SortPattern pattern, parseSortPattern(spec));
+        return makeSort(maker.run, std::move(input), std::move(pattern), wantedFrom(specs, at + 1));
+    }
+    if (isStep(name)) {
+        return makeStep(maker, spec, std::move(input));
+    }
+    for (const StageParser& known : kStages) {
+        if (known.name == name) {
+            return known.make(maker, spec, std::move(input));
+        }
+    }
+    if (isSource(name)) {
+        return invalid(location(40602), name + " is only valid as the first stage in a pipeline.");
+    }
+    if (isSink(name)) {
+        return maker.depth > 0
+                   ? invalid(location(51047), name + " is not allowed within an inner pipeline")
+                   : invalid(location(40601),
+                             name + " can only be the final stage in the pipeline");
+    }
+    return invalid(Reason::kUnknownStage, "Unrecognized pipeline stage name: '" + name + "'");
+}
+
+/// Checks what can be said about a pipeline without looking into its stages.
+Status checkStages(Document stages, size_t* made) {
     int nesting = 0;
     for (const Element& stage : stages) {
         if (!stage.isObject()) {
@@ -49,100 +91,95 @@ StatusOr<std::vector<Element>> stageSpecs(Document stages) {
                            "A pipeline stage specification object must contain exactly one "
                            "field.");
         }
-        specs.push_back(*stage.document().begin());
-        nesting += nestingOf(specs.back());
+        nesting += nestingOf(stage);
+        if (++*made > kStagesMax) {
+            return invalid(
+                Reason::kFailedToParse,
+                "Pipeline length must be no longer than " + std::to_string(kStagesMax) + " stages");
+        }
     }
     if (nesting > kTotalNestingMax) {
         return invalid(Reason::kOverflow, "The pipeline's stages nest too deeply");
     }
-    if (specs.size() > kStagesMax) {
-        return invalid(
-            Reason::kFailedToParse,
-            "Pipeline length must be no longer than " + std::to_string(kStagesMax) + " stages");
-    }
-    return specs;
+    return Status::ok();
 }
 
-/// How many documents a $sort at `specs[at]` must give for the $skip and $limit behind it; 0 for
-/// all.
-StatusOr<int64_t> wantedOfSort(const std::vector<Element>& specs, size_t at) {
-    int64_t skipped = 0;
-    size_t next = at + 1;
-    if (next < specs.size() && specs[next].name() == "$skip") {
-        FRESHET_ASSIGN_OR_RETURN(skipped, parseStageNumber(specs[next]));
-        ++next;
+OwnedDocument bothOf(const OwnedDocument& a, const OwnedDocument& b) {
+    if (a.view().isEmpty() || b.view().isEmpty()) {
+        return a.view().isEmpty() ? b : a;
     }
-    if (next == specs.size() || specs[next].name() != "$limit") {
-        return int64_t{0};
+    bson::Builder builder;
+    {
+        bson::Builder members = builder.array("$and");
+        members.push(a.view());
+        members.push(b.view());
     }
-    FRESHET_ASSIGN_OR_RETURN(const int64_t limit, parseStageNumber(specs[next]));
-    int64_t wanted = 0;
-    return __builtin_add_overflow(skipped, limit, &wanted) ? int64_t{0} : wanted;
+    return OwnedDocument(builder.finish());
 }
 
-Status parseStage(const std::vector<Element>& specs, size_t at, std::vector<StagePtr>* out) {
-    const Element& spec = specs[at];
-    if (spec.name() == "$sort") {
-        FRESHET_ASSIGN_OR_RETURN(SortPattern pattern, parseSortPattern(spec));
-        FRESHET_ASSIGN_OR_RETURN(const int64_t wanted, wantedOfSort(specs, at));
-        out->push_back(makeSort(std::move(pattern), wanted));
-        return Status::ok();
+StageOr chain(const PipelineMaker& maker, const std::vector<Element>& specs, StagePtr source) {
+    for (size_t at = 0; at < specs.size(); ++at) {
+        FRESHET_ASSIGN_OR_RETURN(source, makeStage(maker, specs, at, std::move(source)));
     }
-    for (const StageParser& known : kStages) {
-        if (known.name == spec.name()) {
-            return known.parse(spec, out);
-        }
-    }
-    return invalid(Reason::kUnknownStage,
-                   "Unrecognized pipeline stage name: '" + std::string(spec.name()) + "'");
-}
-
-/// Leading $match stages as one filter; returns how many there are.
-StatusOr<size_t> takeLeadingMatch(const std::vector<Element>& specs, OwnedDocument* filter) {
-    size_t count = 0;
-    while (count < specs.size() && specs[count].name() == "$match") {
-        std::vector<StagePtr> checked;
-        FRESHET_RETURN_IF_ERROR(parseMatch(specs[count], &checked));
-        ++count;
-    }
-    if (count == 1) {
-        *filter = OwnedDocument(specs[0].document());
-    } else if (count > 1) {
-        bson::Builder builder;
-        {
-            bson::Builder members = builder.array("$and");
-            for (size_t i = 0; i < count; ++i) {
-                members.push(specs[i].document());
-            }
-        }
-        *filter = OwnedDocument(builder.finish());
-    }
-    return count;
+    return source;
 }
 
 }  // namespace
 
-StatusOr<Pipeline> compilePipeline(Document stages) {
-    FRESHET_ASSIGN_OR_RETURN(const std::vector<Element> specs, stageSpecs(stages));
-    Pipeline pipeline;
-    FRESHET_ASSIGN_OR_RETURN(size_t at, takeLeadingMatch(specs, &pipeline.leadingMatch));
-    if (at < specs.size() && specs[at].name() == "$sort") {
-        FRESHET_RETURN_IF_ERROR(parseSortPattern(specs[at]).status());
-        pipeline.leadingSort = OwnedDocument(specs[at].document());
-        ++at;
+StatusOr<ExprPtr> PipelineMaker::expression(const Element& element) const {
+    ExprScope names(variables);
+    return parseExpression(element, &names);
+}
+
+StatusOr<PipelineMaker> PipelineMaker::inner(Document innerVariables) const {
+    if (depth == kInnerPipelinesMax) {
+        return invalid(location(232),
+                       "Maximum number of nested sub-pipelines exceeded. Limit is " +
+                           std::to_string(kInnerPipelinesMax));
     }
-    if (at < specs.size() && specs[at].name() == "$limit") {
-        FRESHET_ASSIGN_OR_RETURN(pipeline.leadingLimit, parseStageNumber(specs[at]));
-        ++at;
+    return PipelineMaker{run, depth + 1, stagesMade, innerVariables};
+}
+
+StageOr PipelineMaker::makeBehind(Document stages, StagePtr source) const {
+    FRESHET_RETURN_IF_ERROR(checkStages(stages, stagesMade));
+    std::vector<Element> specs;
+    for (const Element& stage : stages) {
+        specs.push_back(*stage.document().begin());
     }
-    if (at < specs.size()) {
-        pipeline.needsNoFields = specs[at].name() == "$count" ||
-                                 (specs[at].name() == "$group" && readsNoFields(specs[at]));
+    return chain(*this, specs, std::move(source));
+}
+
+StageOr PipelineMaker::makeOver(Document stages,
+                                CollectionRequest request,
+                                PipelineFacts* facts) const {
+    FRESHET_RETURN_IF_ERROR(checkStages(stages, stagesMade));
+    const Element first = stages.isEmpty() ? Element() : *stages.begin()->document().begin();
+    if (!first.isMissing() && isSource(first.name())) {
+        FRESHET_ASSIGN_OR_RETURN(StagePtr source, makeSource(*this, first, request.collection));
+        std::vector<Element> specs;
+        for (const Element& stage : stages) {
+            specs.push_back(*stage.document().begin());
+        }
+        if (facts != nullptr) {
+            facts->stages = specs;
+        }
+        specs.erase(specs.begin());
+        return chain(*this, specs, std::move(source));
     }
-    for (; at < specs.size(); ++at) {
-        FRESHET_RETURN_IF_ERROR(parseStage(specs, at, &pipeline.stages));
+    FRESHET_ASSIGN_OR_RETURN(ArrangedPipeline arranged, arrange(stages, variables));
+    request.filter = bothOf(request.filter, arranged.filter);
+    request.sort = arranged.sort;
+    request.keep = arranged.keep;
+    OwnedDocument* plan = facts == nullptr ? nullptr : &facts->plan;
+    FRESHET_ASSIGN_OR_RETURN(StagePtr source,
+                             makeCollectionStage(run, std::move(request), variables, plan));
+    FRESHET_ASSIGN_OR_RETURN(StagePtr last, chain(*this, arranged.rest, std::move(source)));
+    if (facts != nullptr) {
+        facts->filter = std::move(arranged.filter);
+        facts->stages = std::move(arranged.rest);
+        facts->held = std::move(arranged.held);
     }
-    return pipeline;
+    return last;
 }
 
 }  // namespace freshet::query

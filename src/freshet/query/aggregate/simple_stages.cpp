@@ -1,296 +1,278 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Stages that hold nothing: one document in, at most one out.
+/// Stages that hold at most one document.
 #include "freshet/bson/json.h"
-#include "freshet/platform/clock.h"
+#include "freshet/platform/thread.h"
 #include "freshet/query/aggregate/stages.h"
+#include "freshet/query/aggregate/step.h"
+
+#include <random>
 
 namespace freshet::query {
 namespace {
 
 using bson::Document;
 using bson::Element;
-using bson::OwnedDocument;
 
-class MatchStage final : public Stage {
+class MatchStage final : public ChainedStage {
 public:
-    explicit MatchStage(std::unique_ptr<Matcher> matcher) : matcher_(std::move(matcher)) {}
-    Status push(Document document, Documents* out) override {
-        bool matched = false;
-        FRESHET_RETURN_IF_ERROR(matcher_->test(document, &matched));
-        if (matched) {
-            out->emplace_back(document);
+    MatchStage(PipelineRun& run, StagePtr input, std::unique_ptr<Matcher> matcher)
+        : ChainedStage(run, std::move(input)), matcher_(std::move(matcher)) {}
+    Status next(Output* out) override {
+        for (;;) {
+            FRESHET_RETURN_IF_ERROR(input().next(out));
+            bool matched = out->isEnd;
+            if (!matched) {
+                FRESHET_RETURN_IF_ERROR(matcher_->test(out->document, &matched));
+            }
+            if (matched) {
+                return Status::ok();
+            }
+            FRESHET_RETURN_IF_ERROR(checkTurn());
         }
-        return Status::ok();
     }
-    Status finish(Documents*) override { return Status::ok(); }
 
 private:
     std::unique_ptr<Matcher> matcher_;
 };
 
-class LimitStage final : public Stage {
+class LimitStage final : public ChainedStage {
 public:
-    explicit LimitStage(int64_t limit) : left_(limit) {}
-    Status push(Document document, Documents* out) override {
-        if (left_ > 0) {
-            --left_;
-            out->emplace_back(document);
+    LimitStage(PipelineRun& run, StagePtr input, int64_t limit)
+        : ChainedStage(run, std::move(input)), left_(limit) {}
+    Status next(Output* out) override {
+        if (left_ == 0) {
+            return out->end();
         }
+        FRESHET_RETURN_IF_ERROR(input().next(out));
+        --left_;
         return Status::ok();
     }
-    Status finish(Documents*) override { return Status::ok(); }
-    bool isSatisfied() const override { return left_ == 0; }
 
 private:
     int64_t left_;
 };
 
-class SkipStage final : public Stage {
+class SkipStage final : public ChainedStage {
 public:
-    explicit SkipStage(int64_t count) : left_(count) {}
-    Status push(Document document, Documents* out) override {
-        if (left_ > 0) {
+    SkipStage(PipelineRun& run, StagePtr input, int64_t count)
+        : ChainedStage(run, std::move(input)), left_(count) {}
+    Status next(Output* out) override {
+        for (;;) {
+            FRESHET_RETURN_IF_ERROR(input().next(out));
+            if (out->isEnd || left_ == 0) {
+                return Status::ok();
+            }
             --left_;
-        } else {
-            out->emplace_back(document);
+            FRESHET_RETURN_IF_ERROR(checkTurn());
         }
-        return Status::ok();
     }
-    Status finish(Documents*) override { return Status::ok(); }
 
 private:
     int64_t left_;
 };
 
-class CountStage final : public Stage {
+class CountStage final : public BlockingStage {
 public:
-    explicit CountStage(std::string name) : name_(std::move(name)) {}
-    Status push(Document, Documents*) override {
+    CountStage(PipelineRun& run, StagePtr input, std::string name)
+        : BlockingStage(run, std::move(input)), name_(std::move(name)) {}
+
+private:
+    Status consume(Document) override {
         ++count_;
         return Status::ok();
     }
-    Status finish(Documents* out) override {
-        if (count_ > 0) {
-            bson::Builder builder;
-            builder.addAs(name_, Value::ofInteger(count_).element());
-            out->emplace_back(builder.finish());
+    Status give(Output* out) override {
+        if (count_ == 0) {
+            return out->end();
         }
-        return Status::ok();
+        bson::Builder builder;
+        builder.addAs(name_, Value::ofInteger(count_).element());
+        bytes_ = builder.finish();
+        count_ = 0;
+        return out->give(Document(bytes_));
     }
 
-private:
     std::string name_;
     int64_t count_ = 0;
+    std::string bytes_;
 };
 
-class ProjectStage final : public Stage {
+class StepStage final : public ChainedStage {
 public:
-    explicit ProjectStage(ProjectTree tree) : tree_(std::move(tree)) {
-        context_.nowMillis = platform::wallMillis();
-    }
-    Status push(Document document, Documents* out) override {
-        bson::Builder builder;
-        projectDocument(tree_, document, nullptr, &context_, &builder);
-        std::string bytes = builder.finish();
-        if (context_.failed()) {
-            return context_.error;
+    StepStage(PipelineRun& run, StagePtr input, std::unique_ptr<DocumentStep> step)
+        : ChainedStage(run, std::move(input)), step_(std::move(step)) {}
+    Status next(Output* out) override {
+        FRESHET_RETURN_IF_ERROR(input().next(out));
+        if (out->isEnd) {
+            return Status::ok();
         }
-        out->emplace_back(std::move(bytes));
-        return Status::ok();
+        FRESHET_RETURN_IF_ERROR(step_->apply(out->document, &context_, &bytes_));
+        return out->give(Document(bytes_));
     }
-    Status finish(Documents*) override { return Status::ok(); }
 
 private:
-    ProjectTree tree_;
-    ExprContext context_;
+    std::unique_ptr<DocumentStep> step_;
+    std::string bytes_;
 };
 
-class ReplaceRootStage final : public Stage {
+/// `count` of the documents, any as likely as any other, in any order.
+class SampleStage final : public BlockingStage {
 public:
-    explicit ReplaceRootStage(ExprPtr newRoot) : newRoot_(std::move(newRoot)) {
-        context_.nowMillis = platform::wallMillis();
-    }
-    Status push(Document document, Documents* out) override {
-        context_.root = document;
-        const Value value = newRoot_->evaluate(context_);
-        if (context_.failed()) {
-            return context_.error;
-        }
-        if (!value.element().isObject()) {
-            const std::string shown =
-                value.isMissing() ? "MISSING" : bson::toShellText(value.element());
-            return invalid(Reason::kTypeMismatch,
-                           "'newRoot' expression  must evaluate to an object, but resulting value "
-                           "was: " +
-                               shown + ". Type of resulting value: '" +
-                               std::string(bson::typeName(value.type())) +
-                               "'. Input document: " + bson::toShellText(document));
-        }
-        out->emplace_back(value.element().document());
-        return Status::ok();
-    }
-    Status finish(Documents*) override { return Status::ok(); }
+    SampleStage(PipelineRun& run, StagePtr input, size_t count)
+        : BlockingStage(run, std::move(input)), count_(count), random_(platform::randomSeed()) {}
 
 private:
-    ExprPtr newRoot_;
-    ExprContext context_;
+    Status consume(Document document) override {
+        ++seen_;
+        if (kept_.size() < count_) {
+            bytesHeld_ += document.size() + sizeof(bson::OwnedDocument);
+            kept_.emplace_back(document);
+        } else if (const size_t at = below(seen_); at < count_) {
+            bytesHeld_ += document.size() - kept_[at].bytes().size();
+            kept_[at] = bson::OwnedDocument(document);
+        }
+        return bytesHeld_ > kStageBytesMax ? exceededMemory("$sample") : Status::ok();
+    }
+    Status finish() override {
+        for (size_t i = kept_.size(); i > 1; --i) {
+            std::swap(kept_[i - 1], kept_[below(i)]);
+        }
+        return Status::ok();
+    }
+    Status give(Output* out) override {
+        return next_ == kept_.size() ? out->end() : out->give(kept_[next_++].view());
+    }
+    size_t below(size_t bound) {
+        return std::uniform_int_distribution<size_t>(0, bound - 1)(random_);
+    }
+
+    size_t count_;
+    size_t seen_ = 0;
+    size_t bytesHeld_ = 0;
+    size_t next_ = 0;
+    std::vector<bson::OwnedDocument> kept_;
+    std::mt19937_64 random_;
 };
+
+/// Numbers of $limit and $skip as they are shown in errors.
+std::string shownNumber(const Element& spec) {
+    return std::string(spec.name()) + ": " + bson::toShellText(spec);
+}
 
 }  // namespace
 
-Status exceededMemory(const char* stage) {
-    return Status(Code::kLimit,
-                  Reason::kExceededMemoryLimit,
-                  std::string("Exceeded memory limit for ") + stage + ": it may hold " +
-                      std::to_string(kStageBytesMax) +
-                      " bytes, and this server does not spill to disk");
+Status exceededMemory(std::string_view stage) {
+    return Status(
+        Code::kLimit,
+        Reason::kExceededMemoryLimit,
+        "PlanExecutor error during aggregation :: caused by :: Exceeded memory limit for " +
+            std::string(stage) + ": it may hold " + std::to_string(kStageBytesMax) +
+            " bytes, and this stage does not spill to disk");
 }
 
-Status parseMatch(const Element& spec, std::vector<StagePtr>* out) {
+StageOr makeMatch(const PipelineMaker& maker, const Element& spec, StagePtr input) {
     if (!spec.isObject()) {
-        return invalid(Reason::kSpecNotObject,
-                       "the match filter must be an expression in an object");
+        return invalid(location(15959), "the match filter must be an expression in an object");
     }
-    FRESHET_ASSIGN_OR_RETURN(auto matcher, Matcher::compile(spec.document()));
-    out->push_back(std::make_unique<MatchStage>(std::move(matcher)));
-    return Status::ok();
+    FRESHET_ASSIGN_OR_RETURN(auto matcher, Matcher::compile(spec.document(), maker.variables));
+    return StagePtr(std::make_unique<MatchStage>(maker.run, std::move(input), std::move(matcher)));
 }
 
-Status parseProject(const Element& spec, std::vector<StagePtr>* out) {
-    constexpr std::string_view kPrefix = "Invalid $project :: caused by :: ";
-    if (!spec.isObject()) {
-        return invalid(Reason::kSpecNotObject, "$project specification must be an object");
-    }
-    if (spec.document().isEmpty()) {
-        return invalid(
-            Reason::kProjectEmpty,
-            std::string(kPrefix) + "projection specification must have at least one field");
-    }
-    auto tree = parseProjection(spec.document(), ProjectStyle::kStage);
-    if (!tree.isOk()) {
-        return tree.status().withContext("Invalid $project :: caused by :");
-    }
-    out->push_back(std::make_unique<ProjectStage>(*std::move(tree)));
-    return Status::ok();
+StageOr makeStep(const PipelineMaker& maker, const Element& spec, StagePtr input) {
+    FRESHET_ASSIGN_OR_RETURN(auto step, parseStep(spec, maker.variables));
+    return StagePtr(std::make_unique<StepStage>(maker.run, std::move(input), std::move(step)));
 }
 
-Status parseAddFields(const Element& spec, std::vector<StagePtr>* out) {
-    const std::string name(spec.name());
-    if (!spec.isObject()) {
-        return invalid(Reason::kSpecNotObject,
-                       name + " specification stage must be an object, got " +
-                           std::string(bson::typeName(spec.type())));
-    }
-    if (spec.document().isEmpty()) {
-        return invalid(
-            Reason::kProjectEmpty,
-            "Invalid " + name + " :: caused by :: specification must have at least one field");
-    }
-    auto tree = parseProjection(spec.document(), ProjectStyle::kAddFields);
-    if (!tree.isOk()) {
-        return tree.status().withContext("Invalid " + name + " :: caused by :");
-    }
-    out->push_back(std::make_unique<ProjectStage>(*std::move(tree)));
-    return Status::ok();
-}
-
-Status parseUnset(const Element& spec, std::vector<StagePtr>* out) {
-    std::vector<std::string> paths;
-    if (spec.isString()) {
-        paths.emplace_back(spec.stringValue());
-    } else if (spec.isArray() && !spec.document().isEmpty()) {
-        for (const Element& member : spec.document()) {
-            if (!member.isString()) {
-                return invalid(Reason::kSpecNotObject,
-                               "$unset specification must be a string or an array containing only "
-                               "string values");
-            }
-            paths.emplace_back(member.stringValue());
-        }
-    } else {
-        return invalid(Reason::kSpecNotObject,
-                       spec.isArray()
-                           ? "$unset specification must be a string or an array with at least one "
-                             "field"
-                           : "$unset specification must be a string or an array");
-    }
-    auto tree = makeExclusion(paths);
-    if (!tree.isOk()) {
-        return tree.status().withContext("Invalid $unset :: caused by :");
-    }
-    out->push_back(std::make_unique<ProjectStage>(*std::move(tree)));
-    return Status::ok();
-}
-
-Status parseReplaceRoot(const Element& spec, std::vector<StagePtr>* out) {
-    Element newRoot = spec;
-    if (spec.name() == "$replaceRoot") {
-        if (!spec.isObject()) {
-            return invalid(Reason::kSpecNotObject,
-                           "expected an object as specification for $replaceRoot stage, got " +
-                               std::string(bson::typeName(spec.type())));
-        }
-        newRoot = spec.document().find("newRoot");
-        if (newRoot.isMissing()) {
-            return invalid(Reason::kMissingField,
-                           "BSON field '$replaceRoot.newRoot' is missing but a required field");
-        }
-    }
-    FRESHET_ASSIGN_OR_RETURN(ExprPtr expression, parseExpression(newRoot));
-    out->push_back(std::make_unique<ReplaceRootStage>(std::move(expression)));
-    return Status::ok();
-}
-
-Status parseCount(const Element& spec, std::vector<StagePtr>* out) {
-    const auto wrong = [](const char* text) { return invalid(Reason::kCountFieldInvalid, text); };
-    if (!spec.isString() || spec.stringValue().empty()) {
-        return wrong("the count field must be a non-empty string");
+StageOr makeCount(const PipelineMaker& maker, const Element& spec, StagePtr input) {
+    if (!spec.isString()) {
+        return invalid(location(40156), "the count field must be a non-empty string");
     }
     const std::string name(spec.stringValue());
+    if (name.empty()) {
+        return invalid(location(40157), "the count field must be a non-empty string");
+    }
     if (name[0] == '$') {
-        return wrong("the count field cannot be a $-prefixed path");
+        return invalid(location(40158), "the count field cannot be a $-prefixed path");
     }
     if (name.find('\0') != name.npos) {
-        return wrong("the count field cannot contain a null byte");
+        return invalid(location(40159), "the count field cannot contain a null byte");
     }
     if (name.find('.') != name.npos) {
-        return wrong("the count field cannot contain '.'");
+        return invalid(location(40160), "the count field cannot contain '.'");
     }
-    out->push_back(std::make_unique<CountStage>(name));
-    return Status::ok();
+    return StagePtr(std::make_unique<CountStage>(maker.run, std::move(input), name));
 }
 
 StatusOr<int64_t> parseStageNumber(const Element& spec) {
-    const std::string name(spec.name());
-    const std::string shown = name + ": " + bson::toShellText(spec);
-    const std::string prefix = "invalid argument to " + name + " stage: ";
+    const bool isLimit = spec.name() == "$limit";
+    const std::string prefix = "invalid argument to " + std::string(spec.name()) + " stage: ";
+    const Reason reason = location(isLimit ? 5107201 : 5107200);
     int64_t number = 0;
     if (!spec.isNumber()) {
-        return invalid(Reason::kFailedToParse, prefix + "Expected a number in: " + shown);
+        return invalid(reason, prefix + "Expected a number in: " + shownNumber(spec));
     }
     if (!spec.toExactInt64(&number)) {
-        return invalid(Reason::kFailedToParse, prefix + "Expected an integer: " + shown);
+        return invalid(reason, prefix + "Expected an integer: " + shownNumber(spec));
     }
     if (number < 0) {
-        return invalid(Reason::kFailedToParse,
-                       prefix + "Expected a non-negative number in: " + shown);
+        return invalid(reason, prefix + "Expected a non-negative number in: " + shownNumber(spec));
     }
-    if (number == 0 && name == "$limit") {
+    if (number == 0 && isLimit) {
         return invalid(Reason::kLimitNotPositive, "the limit must be positive");
     }
     return number;
 }
 
-Status parseSkip(const Element& spec, std::vector<StagePtr>* out) {
+StageOr makeSkip(const PipelineMaker& maker, const Element& spec, StagePtr input) {
     FRESHET_ASSIGN_OR_RETURN(const int64_t count, parseStageNumber(spec));
-    out->push_back(std::make_unique<SkipStage>(count));
-    return Status::ok();
+    return StagePtr(std::make_unique<SkipStage>(maker.run, std::move(input), count));
 }
 
-Status parseLimit(const Element& spec, std::vector<StagePtr>* out) {
+StageOr makeLimit(const PipelineMaker& maker, const Element& spec, StagePtr input) {
     FRESHET_ASSIGN_OR_RETURN(const int64_t count, parseStageNumber(spec));
-    out->push_back(std::make_unique<LimitStage>(count));
-    return Status::ok();
+    return StagePtr(std::make_unique<LimitStage>(maker.run, std::move(input), count));
+}
+
+StageOr makeSample(const PipelineMaker& maker, const Element& spec, StagePtr input) {
+    if (!spec.isObject()) {
+        return invalid(location(28745), "the $sample stage specification must be an object");
+    }
+    Element size;
+    for (const Element& option : spec.document()) {
+        if (option.name() != "size") {
+            return invalid(location(28748),
+                           "unrecognized option to $sample: " + std::string(option.name()));
+        }
+        size = option;
+    }
+    if (size.isMissing()) {
+        return invalid(location(28749), "$sample stage must specify a size");
+    }
+    if (!size.isNumber()) {
+        return invalid(location(28746), "size argument to $sample must be a number");
+    }
+    if (size.toInt64() <= 0) {
+        return invalid(location(28747), "size argument to $sample must be a positive integer");
+    }
+    return StagePtr(std::make_unique<SampleStage>(
+        maker.run, std::move(input), static_cast<size_t>(size.toInt64())));
+}
+
+StatusOr<std::vector<bson::OwnedDocument>> evaluateDocuments(const PipelineMaker& maker,
+                                                             const Element& spec) {
+    FRESHET_ASSIGN_OR_RETURN(ExprPtr expression, maker.expression(spec));
+    FRESHET_ASSIGN_OR_RETURN(const Value value, evaluateOnce(*expression, Document()));
+    if (!value.element().isArray()) {
+        return invalid(location(5858203), "an array is expected for $documents stage");
+    }
+    std::vector<bson::OwnedDocument> documents;
+    for (const Element& member : value.element().document()) {
+        if (!member.isObject()) {
+            return invalid(location(40228), "$documents: all elements must be objects");
+        }
+        documents.emplace_back(member.document());
+    }
+    return documents;
 }
 
 }  // namespace freshet::query

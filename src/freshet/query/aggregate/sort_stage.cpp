@@ -11,12 +11,22 @@ using bson::Document;
 using bson::Element;
 using bson::OwnedDocument;
 
-class SortStage final : public Stage {
+class SortStage final : public BlockingStage {
 public:
-    SortStage(SortPattern pattern, int64_t limit)
-        : pattern_(std::move(pattern)), limit_(static_cast<size_t>(limit)) {}
+    SortStage(PipelineRun& run, StagePtr input, SortPattern pattern, int64_t limit)
+        : BlockingStage(run, std::move(input)),
+          pattern_(std::move(pattern)),
+          limit_(static_cast<size_t>(limit)) {}
 
-    Status push(Document document, Documents*) override {
+private:
+    struct Row {
+        std::string key;
+        std::string document;
+        size_t bytes() const { return sizeof(Row) + key.size() + document.size(); }
+    };
+    static bool before(const Row& a, const Row& b) { return a.key < b.key; }
+
+    Status consume(Document document) override {
         std::string key = pattern_.keyOf(document);
         appendBe64(key, arrived_++);  // makes the order stable
         const bool full = limit_ != 0 && rows_.size() == limit_;
@@ -28,7 +38,7 @@ public:
             bytesHeld_ -= rows_.back().bytes();
             rows_.pop_back();
         }
-        rows_.push_back({std::move(key), OwnedDocument(document)});
+        rows_.push_back({std::move(key), std::string(document.bytes())});
         bytesHeld_ += rows_.back().bytes();
         if (limit_ != 0) {
             std::push_heap(rows_.begin(), rows_.end(), before);
@@ -36,28 +46,23 @@ public:
         return bytesHeld_ > kStageBytesMax ? exceededMemory("$sort") : Status::ok();
     }
 
-    Status finish(Documents* out) override {
+    Status finish() override {
         std::sort(rows_.begin(), rows_.end(), before);
-        out->reserve(out->size() + rows_.size());
-        for (Row& row : rows_) {
-            out->push_back(std::move(row.document));
-        }
-        rows_.clear();
         return Status::ok();
     }
 
-private:
-    struct Row {
-        std::string key;
-        OwnedDocument document;
-        size_t bytes() const { return sizeof(Row) + key.size() + document.bytes().size(); }
-    };
-    static bool before(const Row& a, const Row& b) { return a.key < b.key; }
+    Status give(Output* out) override {
+        if (next_ > 0) {
+            std::string().swap(rows_[next_ - 1].document);  // given and done with
+        }
+        return next_ == rows_.size() ? out->end() : out->give(Document(rows_[next_++].document));
+    }
 
     SortPattern pattern_;
     size_t limit_;  // 0: none; otherwise rows_ is a heap with the worst row in front
     uint64_t arrived_ = 0;
     size_t bytesHeld_ = 0;
+    size_t next_ = 0;
     std::vector<Row> rows_;
 };
 
@@ -65,7 +70,7 @@ private:
 
 StatusOr<SortPattern> parseSortPattern(const Element& spec) {
     if (!spec.isObject()) {
-        return invalid(Reason::kSortSpecInvalid, "the $sort key specification must be an object");
+        return invalid(location(15973), "the $sort key specification must be an object");
     }
     if (spec.document().isEmpty()) {
         return invalid(Reason::kSortSpecInvalid, "$sort stage must have at least one sort key");
@@ -73,8 +78,13 @@ StatusOr<SortPattern> parseSortPattern(const Element& spec) {
     return SortPattern::compile(spec.document());
 }
 
-StagePtr makeSort(SortPattern pattern, int64_t limit) {
-    return std::make_unique<SortStage>(std::move(pattern), limit);
+StagePtr makeSort(PipelineRun& run, StagePtr input, SortPattern pattern, int64_t limit) {
+    return std::make_unique<SortStage>(run, std::move(input), std::move(pattern), limit);
+}
+
+StageOr makeSortStage(const PipelineMaker& maker, const Element& spec, StagePtr input) {
+    FRESHET_ASSIGN_OR_RETURN(SortPattern pattern, parseSortPattern(spec));
+    return makeSort(maker.run, std::move(input), std::move(pattern), 0);
 }
 
 }  // namespace freshet::query

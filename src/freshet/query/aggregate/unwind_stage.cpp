@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// $unwind: one document per element of an array.
+#include "freshet/query/aggregate/nested_field.h"
 #include "freshet/query/aggregate/stages.h"
 
 namespace freshet::query {
@@ -9,131 +10,124 @@ using bson::Builder;
 using bson::Document;
 using bson::Element;
 
-/// Writes `document` with the value at `parts` (from `at`) replaced, or left out when `value` is
-/// missing. Objects on the way are made where there are none.
-void writeReplaced(Document document,
-                   const std::vector<std::string>& parts,
-                   size_t at,
-                   const Element& value,
-                   Builder* out) {
-    const bool last = at + 1 == parts.size();
-    bool found = false;
-    const auto writeHere = [&](const Element& existing) {
-        found = true;
-        if (last) {
-            if (!value.isMissing()) {
-                out->addAs(parts[at], value);
-            }
-            return;
-        }
-        Builder object = out->object(parts[at]);
-        writeReplaced(
-            existing.isObject() ? existing.document() : Document(), parts, at + 1, value, &object);
-    };
-    for (const Element& field : document) {
-        if (!found && field.name() == parts[at]) {
-            writeHere(field);
-        } else {
-            out->add(field);
-        }
-    }
-    if (!found && !value.isMissing()) {
-        writeHere(Element());
-    }
-}
-
-class UnwindStage final : public Stage {
-public:
+struct UnwindSpec {
     std::vector<std::string> path;
     std::vector<std::string> indexPath;  // empty: not wanted
     bool keepsEmpty = false;
-
-    Status push(Document document, Documents* out) override {
-        const Element at = elementAt(document);
-        if (!at.isArray()) {
-            const bool nothing = Value(at).isNullish();
-            if (!nothing || keepsEmpty) {
-                emit(document, Value::null(), out);
-            }
-            return Status::ok();
-        }
-        if (at.document().isEmpty()) {
-            if (keepsEmpty) {
-                Builder builder;
-                writeReplaced(document, path, 0, Element(), &builder);
-                const std::string bytes = builder.finish();
-                emit(Document(bytes), Value::null(), out);
-            }
-            return Status::ok();
-        }
-        int64_t index = 0;
-        size_t bytes = 0;
-        for (const Element& member : at.document()) {
-            Builder builder;
-            writeReplaced(document, path, 0, member, &builder);
-            const std::string one = builder.finish();
-            emit(Document(one), Value::of(index++), out);
-            bytes += one.size();
-            if (bytes > kStageBytesMax) {
-                return exceededMemory("$unwind");
-            }
-        }
-        return Status::ok();
-    }
-    Status finish(Documents*) override { return Status::ok(); }
-
-private:
-    /// Arrays on the way are not entered: {$unwind: "$a.b"} wants objects down to b.
-    Element elementAt(Document document) const {
-        Element at = document.find(path[0]);
-        for (size_t i = 1; i < path.size(); ++i) {
-            if (!at.isObject()) {
-                return {};
-            }
-            at = at.document().find(path[i]);
-        }
-        return at;
-    }
-
-    void emit(Document unwound, const Value& index, Documents* out) const {
-        if (indexPath.empty()) {
-            out->emplace_back(unwound);
-            return;
-        }
-        Builder builder;
-        writeReplaced(unwound, indexPath, 0, index.element(), &builder);
-        out->emplace_back(builder.finish());
-    }
 };
 
-Status parseOptions(Document options, UnwindStage* stage, Element* path) {
+class UnwindStage final : public ChainedStage {
+public:
+    UnwindStage(PipelineRun& run, StagePtr input, UnwindSpec spec)
+        : ChainedStage(run, std::move(input)), spec_(std::move(spec)) {}
+
+    Status next(Output* out) override {
+        for (;;) {
+            if (inArray_) {
+                if (*member_ != Document::Iterator(membersEnd_)) {
+                    return giveMember(out);
+                }
+                inArray_ = false;
+            }
+            Output in;
+            FRESHET_RETURN_IF_ERROR(input().next(&in));
+            if (in.isEnd) {
+                return out->end();
+            }
+            bool given = false;
+            FRESHET_RETURN_IF_ERROR(start(in.document, &given, out));
+            if (given) {
+                return Status::ok();
+            }
+            FRESHET_RETURN_IF_ERROR(checkTurn());
+        }
+    }
+
+private:
+    /// A new input document: gives it at once, or prepares its members.
+    Status start(Document document, bool* given, Output* out) {
+        const Element at = nestedField(document, spec_.path);
+        if (at.isArray() && !at.document().isEmpty()) {
+            document_.assign(document.bytes());
+            const Document members = nestedField(Document(document_), spec_.path).document();
+            member_.emplace(members.begin());
+            membersEnd_ = members.data() + members.size() - 1;
+            index_ = 0;
+            inArray_ = true;
+            return Status::ok();
+        }
+        const bool nothing = at.isArray() || Value(at).isNullish();
+        *given = !nothing || spec_.keepsEmpty;
+        if (!*given) {
+            return Status::ok();
+        }
+        if (at.isArray()) {
+            Builder builder;
+            writeReplaced(document, spec_.path, Element(), &builder);
+            document_ = builder.finish();
+            return give(Document(document_), Value::null(), out);
+        }
+        return give(document, Value::null(), out);
+    }
+
+    Status giveMember(Output* out) {
+        Builder builder;
+        writeReplaced(Document(document_), spec_.path, **member_, &builder);
+        ++*member_;
+        unwound_ = builder.finish();
+        return give(Document(unwound_), Value::of(index_++), out);
+    }
+
+    Status give(Document unwound, const Value& index, Output* out) {
+        if (spec_.indexPath.empty()) {
+            return out->give(unwound);
+        }
+        Builder builder;
+        writeReplaced(unwound, spec_.indexPath, index.element(), &builder);
+        indexed_ = builder.finish();
+        return out->give(Document(indexed_));
+    }
+
+    UnwindSpec spec_;
+    std::string document_;  // whose members are being given
+    bool inArray_ = false;
+    std::optional<Document::Iterator> member_;
+    const char* membersEnd_ = nullptr;
+    int64_t index_ = 0;
+    std::string unwound_;
+    std::string indexed_;
+};
+
+Status parseOptions(Document options, UnwindSpec* spec, Element* path) {
     for (const Element& option : options) {
+        const std::string type(bson::typeName(option.type()));
         if (option.name() == "path") {
             *path = option;
         } else if (option.name() == "preserveNullAndEmptyArrays") {
             if (option.type() != bson::Type::kBool) {
-                return badValue(
-                    "expected a boolean for the preserveNullAndEmptyArrays option to "
-                    "$unwind stage, got " +
-                    std::string(bson::typeName(option.type())));
+                return invalid(location(28809),
+                               "expected a boolean for the preserveNullAndEmptyArrays option to "
+                               "$unwind stage, got " +
+                                   type);
             }
-            stage->keepsEmpty = option.boolValue();
+            spec->keepsEmpty = option.boolValue();
         } else if (option.name() == "includeArrayIndex") {
             if (!option.isString() || option.stringValue().empty()) {
-                return badValue(
-                    "expected a non-empty string for the includeArrayIndex  option to "
-                    "$unwind stage, got " +
-                    std::string(bson::typeName(option.type())));
+                return invalid(location(28810),
+                               "expected a non-empty string for the includeArrayIndex  option to "
+                               "$unwind stage, got " +
+                                   type);
             }
             if (option.stringValue().starts_with('$')) {
-                return badValue(
-                    "includeArrayIndex option to $unwind stage should not be prefixed "
-                    "with a '$': " +
-                    std::string(option.stringValue()));
+                return invalid(location(28822),
+                               "includeArrayIndex option to $unwind stage should not be prefixed "
+                               "with a '$': " +
+                                   std::string(option.stringValue()));
             }
-            stage->indexPath = splitPath(option.stringValue());
+            spec->indexPath = splitPath(option.stringValue());
         } else {
-            return badValue("unrecognized option to $unwind stage: " + std::string(option.name()));
+            return invalid(location(28811),
+                           "unrecognized option to $unwind stage: " + std::string(option.name()));
         }
     }
     return Status::ok();
@@ -141,36 +135,38 @@ Status parseOptions(Document options, UnwindStage* stage, Element* path) {
 
 }  // namespace
 
-Status parseUnwind(const Element& spec, std::vector<StagePtr>* out) {
-    auto stage = std::make_unique<UnwindStage>();
+StageOr makeUnwind(const PipelineMaker& maker, const Element& spec, StagePtr input) {
+    UnwindSpec parsed;
     Element path = spec;
     if (spec.isObject()) {
         path = Element();
-        FRESHET_RETURN_IF_ERROR(parseOptions(spec.document(), stage.get(), &path));
+        FRESHET_RETURN_IF_ERROR(parseOptions(spec.document(), &parsed, &path));
         if (path.isMissing()) {
-            return badValue("no path specified to $unwind stage");
+            return invalid(location(28812), "no path specified to $unwind stage");
         }
     } else if (!spec.isString()) {
-        return invalid(Reason::kSpecNotObject,
+        return invalid(location(15981),
                        "expected either a string or an object as specification for $unwind stage, "
                        "got " +
                            std::string(bson::typeName(spec.type())));
     }
     if (!path.isString()) {
-        return badValue("expected a string as the path for $unwind stage, got " +
-                        std::string(bson::typeName(path.type())));
+        return invalid(location(28808),
+                       "expected a string as the path for $unwind stage, got " +
+                           std::string(bson::typeName(path.type())));
     }
     const std::string_view text = path.stringValue();
+    if (text.empty()) {
+        return invalid(location(28812), "no path specified to $unwind stage");
+    }
     if (!text.starts_with('$')) {
-        return badValue("path option to $unwind stage should be prefixed with a '$': " +
-                        std::string(text));
+        return invalid(
+            location(28818),
+            "path option to $unwind stage should be prefixed with a '$': " + std::string(text));
     }
-    if (text.size() == 1 || text.ends_with('.') || text.find("..") != text.npos) {
-        return invalid(Reason::kFieldPathInvalid, "'$' by itself is not a valid FieldPath");
-    }
-    stage->path = splitPath(text.substr(1));
-    out->push_back(std::move(stage));
-    return Status::ok();
+    FRESHET_RETURN_IF_ERROR(checkFieldPath(text.substr(1)));
+    parsed.path = splitPath(text.substr(1));
+    return StagePtr(std::make_unique<UnwindStage>(maker.run, std::move(input), std::move(parsed)));
 }
 
 }  // namespace freshet::query

@@ -1,119 +1,151 @@
 // SPDX-License-Identifier: Apache-2.0
-/// aggregate: a RowStream for the leading $match, $sort and $limit, then documents pushed through
-/// the remaining stages one by one.
-#include "freshet/query/exec/attached_cursor.h"
+/// aggregate's cursor: documents pulled through the stages of a pipeline.
+#include "freshet/query/aggregate.h"
+#include "freshet/query/aggregate/stages.h"
 
-#include <algorithm>
-#include <deque>
+#include <optional>
 
 namespace freshet::query {
 
 namespace {
 
-class AggregateCursor final : public AttachedCursor {
+class AggregateCursor final : public QueryCursor {
 public:
-    AggregateCursor(engine::Store& store, std::unique_ptr<RowStream> stream, Pipeline pipeline)
-        : AttachedCursor(store, std::move(stream)),
-          pipeline_(std::move(pipeline)),
-          toRead_(pipeline_.leadingLimit == 0 ? INT64_MAX : pipeline_.leadingLimit) {}
+    AggregateCursor(engine::Store& store, AggregateRequest request)
+        : store_(store),
+          request_(std::move(request)),
+          run_(request_.db, request_.find, request_.variables.view()) {}
 
-    bool isExhausted() const override { return finished_ && ready_.empty(); }
+    Status compile() {
+        size_t stagesMade = 0;
+        const PipelineMaker maker{run_, 0, &stagesMade, run_.variables()};
+        CollectionRequest source;
+        source.collection = request_.collection;
+        source.hint = request_.hint;
+        FRESHET_ASSIGN_OR_RETURN(
+            last_, maker.makeOver(request_.pipeline.view(), std::move(source), &facts_));
+        return Status::ok();
+    }
+
+    void attach() override {
+        if (!txn_.has_value()) {
+            txn_.emplace(store_);
+            run_.attach(*txn_);
+        }
+    }
+    void detach() override {
+        if (txn_.has_value()) {
+            run_.detach();
+            txn_.reset();
+        }
+    }
+
+    Status next(Batch* batch) override {
+        sync::Slice slice(store_.epochs());
+        dcheck(txn_.has_value());
+        run_.startTurn();
+        if (hasPending_ && batch->add(bson::Document(pending_))) {
+            hasPending_ = false;
+        }
+        while (!atEnd_ && !hasPending_ && !batch->isFull()) {
+            Output out;
+            FRESHET_RETURN_IF_ERROR(last_->next(&out));
+            atEnd_ = out.isEnd;
+            if (!atEnd_ && !batch->add(out.document)) {
+                pending_.assign(out.document.bytes());
+                hasPending_ = true;
+            }
+        }
+        return Status::ok();
+    }
+
+    const sync::WaitToken& token() const override { return run_.token(); }
+    bool isExhausted() const override { return atEnd_ && !hasPending_; }
 
     bson::OwnedDocument describePlan() const override {
-        if (stream_ != nullptr) {
-            return stream_->describe();
+        if (facts_.stages.empty()) {
+            return facts_.plan;
         }
         bson::Builder builder;
-        builder.add("stage", "EOF");
+        {
+            bson::Builder stages = builder.array("stages");
+            if (!facts_.plan.view().isEmpty()) {
+                addCursorStage(&stages);
+            }
+            for (const bson::Element& stage : facts_.stages) {
+                bson::Builder one = stages.object(stages.nextIndex());
+                one.add(stage);
+            }
+        }
         return bson::OwnedDocument(builder.finish());
     }
 
 private:
-    Status fill(Batch* batch) override {
-        for (;;) {
-            while (!ready_.empty()) {
-                if (batch->isFull() || !batch->add(ready_.front().view())) {
-                    return Status::ok();
-                }
-                ready_.pop_front();
-            }
-            if (finished_ || batch->isFull()) {
-                return Status::ok();
-            }
-            FRESHET_RETURN_IF_ERROR(atEnd_ ? finish() : readOne());
-        }
+    void addCursorStage(bson::Builder* stages) const {
+        bson::Builder stage = stages->object(stages->nextIndex());
+        bson::Builder cursor = stage.object("$cursor");
+        bson::Builder planner = cursor.object("queryPlanner");
+        planner.add("namespace",
+                    request_.collection == nullptr ? request_.db : request_.collection->ns());
+        planner.add("parsedQuery", facts_.filter.view());
+        planner.add("winningPlan", facts_.plan.view());
+        planner.array("rejectedPlans");
     }
 
-    Status readOne() {
-        Row row;
-        FRESHET_RETURN_IF_ERROR(stream_->next(&row));
-        if (row.id == 0) {
-            atEnd_ = true;
-            return Status::ok();
-        }
-        FRESHET_RETURN_IF_ERROR(push(0, row.document));
-        atEnd_ = --toRead_ == 0 || isSatisfied();
-        return Status::ok();
-    }
-
-    bool isSatisfied() const {
-        const auto& stages = pipeline_.stages;
-        return std::any_of(
-            stages.begin(), stages.end(), [](const auto& stage) { return stage->isSatisfied(); });
-    }
-
-    /// Recursion as deep as the pipeline is long, which compilePipeline bounds.
-    Status push(size_t stage, bson::Document document) {
-        if (stage == pipeline_.stages.size()) {
-            ready_.emplace_back(document);
-            return Status::ok();
-        }
-        std::vector<bson::OwnedDocument> out;
-        FRESHET_RETURN_IF_ERROR(pipeline_.stages[stage]->push(document, &out));
-        return pushAll(stage + 1, out);
-    }
-
-    Status pushAll(size_t stage, const std::vector<bson::OwnedDocument>& documents) {
-        for (const bson::OwnedDocument& document : documents) {
-            FRESHET_RETURN_IF_ERROR(push(stage, document.view()));
-        }
-        return Status::ok();
-    }
-
-    Status finish() {
-        for (size_t i = 0; i < pipeline_.stages.size(); ++i) {
-            std::vector<bson::OwnedDocument> out;
-            FRESHET_RETURN_IF_ERROR(pipeline_.stages[i]->finish(&out));
-            FRESHET_RETURN_IF_ERROR(pushAll(i + 1, out));
-        }
-        finished_ = true;
-        return Status::ok();
-    }
-
-    Pipeline pipeline_;
-    int64_t toRead_;
-    bool finished_ = false;
-    std::deque<bson::OwnedDocument> ready_;  // came out of the last stage
+    engine::Store& store_;
+    AggregateRequest request_;
+    std::optional<engine::Txn> txn_;  // outlives the stages' cursors
+    PipelineRun run_;
+    PipelineFacts facts_;
+    StagePtr last_;
+    bool atEnd_ = false;
+    bool hasPending_ = false;
+    std::string pending_;  // a document that did not fit into the last batch
 };
 
 }  // namespace
 
 StatusOr<std::unique_ptr<QueryCursor>> makeAggregate(engine::Store& store,
+                                                     AggregateRequest request) {
+    auto cursor = std::make_unique<AggregateCursor>(store, std::move(request));
+    FRESHET_RETURN_IF_ERROR(cursor->compile());
+    return std::unique_ptr<QueryCursor>(std::move(cursor));
+}
+
+StatusOr<std::unique_ptr<QueryCursor>> makeAggregate(engine::Store& store,
                                                      catalog::CollectionRef collection,
                                                      bson::Document pipeline) {
-    FRESHET_ASSIGN_OR_RETURN(Pipeline compiled, compilePipeline(pipeline));
-    FRESHET_ASSIGN_OR_RETURN(auto matcher, Matcher::compile(compiled.leadingMatch.view()));
-    std::unique_ptr<RowStream> stream;
+    AggregateRequest request;
     if (collection != nullptr) {
-        StreamRequest wish;
-        wish.collection = std::move(collection);
-        wish.matcher = std::move(matcher);
-        wish.sort = compiled.leadingSort;
-        wish.keep = static_cast<uint64_t>(compiled.leadingLimit);
-        FRESHET_ASSIGN_OR_RETURN(stream, RowStream::make(std::move(wish)));
+        request.db = collection->db;
     }
-    return std::unique_ptr<QueryCursor>(
-        new AggregateCursor(store, std::move(stream), std::move(compiled)));
+    request.collection = std::move(collection);
+    request.pipeline = bson::OwnedDocument(pipeline);
+    return makeAggregate(store, std::move(request));
+}
+
+Status checkWithoutCollection(bson::Document pipeline) {
+    if (pipeline.isEmpty()) {
+        return invalid(Reason::kInvalidNamespace,
+                       "{aggregate: 1} is not valid for an empty pipeline.");
+    }
+    const bson::Element first = *pipeline.begin();
+    const std::string_view name =
+        first.isObject() && !first.document().isEmpty() ? first.document().begin()->name() : "";
+    if (name == "$documents" || name == "$listLocalSessions" || name == "$currentOp") {
+        return Status::ok();
+    }
+    return invalid(
+        Reason::kInvalidNamespace,
+        "{aggregate: 1} is not valid for '" + std::string(name) + "'; a collection is required.");
+}
+
+bool writesResult(bson::Document pipeline) {
+    bson::Element last;
+    for (const bson::Element& stage : pipeline) {
+        last = stage;
+    }
+    return last.isObject() && (last.document().has("$out") || last.document().has("$merge"));
 }
 
 }  // namespace freshet::query

@@ -246,6 +246,8 @@ private:
     double squares_ = 0;
 };
 
+using AccumulatorFactory = std::unique_ptr<Accumulator> (*)();
+
 template <typename T>
 std::unique_ptr<Accumulator> make() {
     return std::make_unique<T>();
@@ -270,6 +272,15 @@ constexpr Named kAccumulators[] = {
     {"$stdDevPop", make<Deviation<false>>},
     {"$stdDevSamp", make<Deviation<true>>},
 };
+
+AccumulatorFactory accumulatorByName(std::string_view name) {
+    for (const Named& known : kAccumulators) {
+        if (known.name == name) {
+            return known.factory;
+        }
+    }
+    return nullptr;
+}
 
 /// As an expression an accumulator works on its arguments, or on the members of its one array.
 template <typename T>
@@ -298,13 +309,38 @@ constexpr FunctionSpec kFunctions[] = {
 
 }  // namespace
 
-AccumulatorFactory accumulatorByName(std::string_view name) {
-    for (const Named& known : kAccumulators) {
-        if (known.name == name) {
-            return known.factory;
-        }
+bool isAccumulator(std::string_view name) {
+    return accumulatorByName(name) != nullptr || isRankedAccumulator(name) ||
+           isPercentileAccumulator(name);
+}
+
+StatusOr<AccumulatorPlan> parseAccumulator(const Element& operand, ExprScope* scope) {
+    const std::string name(operand.name());
+    if (isRankedAccumulator(name)) {
+        return parseRankedAccumulator(operand, scope);
     }
-    return nullptr;
+    if (isPercentileAccumulator(name)) {
+        return parsePercentileAccumulator(operand, scope);
+    }
+    const AccumulatorFactory factory = accumulatorByName(name);
+    if (factory == nullptr) {
+        return invalid(Reason::kGroupUnknownOperator, "unknown group operator '" + name + "'");
+    }
+    AccumulatorPlan plan;
+    plan.makeState = [factory](ExprContext&) { return factory(); };
+    if (name == "$count") {
+        if (!operand.isObject() || !operand.document().isEmpty()) {
+            return invalid(Reason::kTypeMismatch, "$count takes no arguments, i.e. $count:{}");
+        }
+        plan.argument = makeLiteral(Value());
+        return plan;
+    }
+    if (operand.isArray() && operand.document().fieldCount() != 1) {
+        return invalid(location(40237), "The " + name + " accumulator is a unary operator");
+    }
+    const Element argument = operand.isArray() ? *operand.document().begin() : operand;
+    FRESHET_ASSIGN_OR_RETURN(plan.argument, parseExpression(argument, scope));
+    return plan;
 }
 
 std::span<const FunctionSpec> accumulatorFunctions() {

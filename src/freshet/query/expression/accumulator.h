@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Accumulators: what $group makes of many values. One state per group and field; not thread-safe.
+/// Accumulators: what $group and $setWindowFields make of many values. One state per group and
+/// field; not thread-safe.
 #pragma once
 
-#include "freshet/query/expression/expression.h"
+#include "freshet/query/expression/operators.h"
 
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -19,9 +21,29 @@ public:
     virtual size_t heldBytes() const { return sizeof(void*) * 8; }
 };
 
-using AccumulatorFactory = std::unique_ptr<Accumulator> (*)();
+/// A parsed `{$accumulator: operand}`. Any thread.
+struct AccumulatorPlan {
+    ExprPtr argument;  // what of each document is added
+    /// A fresh state. The context's root is the group's key where that is an object; fails the
+    /// context when the accumulator's `n` is no good.
+    std::function<std::unique_ptr<Accumulator>(ExprContext& context)> makeState;
+};
 
-/// Null when there is no accumulator of that name.
-AccumulatorFactory accumulatorByName(std::string_view name);
+bool isAccumulator(std::string_view name);
+/// kInvalid: location 15952 for unknown names, location 40237 for several arguments, ...
+StatusOr<AccumulatorPlan> parseAccumulator(const bson::Element& operand, ExprScope* scope);
+
+// The parts of parseAccumulator for those that take an object with options.
+
+/// $firstN, $lastN, $minN, $maxN, $top, $topN, $bottom, $bottomN.
+bool isRankedAccumulator(std::string_view name);
+StatusOr<AccumulatorPlan> parseRankedAccumulator(const bson::Element& operand, ExprScope* scope);
+/// $median and $percentile.
+bool isPercentileAccumulator(std::string_view name);
+StatusOr<AccumulatorPlan> parsePercentileAccumulator(const bson::Element& operand,
+                                                     ExprScope* scope);
+/// The same as operators over an array: $firstN ... $maxN, $median, $percentile.
+StatusOr<ExprPtr> parseRankedOperator(const bson::Element& operand, ExprScope* scope);
+StatusOr<ExprPtr> parsePercentileOperator(const bson::Element& operand, ExprScope* scope);
 
 }  // namespace freshet::query

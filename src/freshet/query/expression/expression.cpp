@@ -132,27 +132,6 @@ private:
     bool constant_ = true;
 };
 
-Status checkFieldPath(std::string_view path) {
-    if (path.empty()) {
-        return invalid(Reason::kFieldPathInvalid, "'$' by itself is not a valid FieldPath");
-    }
-    if (path.back() == '.') {
-        return invalid(Reason::kFieldPathInvalid, "FieldPath must not end with a '.'.");
-    }
-    for (const std::string& part : splitPath(path)) {
-        if (part.empty()) {
-            return invalid(Reason::kFieldPathInvalid,
-                           "FieldPath field names may not be empty strings.");
-        }
-        if (part[0] == '$') {
-            return invalid(Reason::kFieldPathInvalid,
-                           "FieldPath field names may not start with '$'. Consider using "
-                           "$getField or $setField.");
-        }
-    }
-    return Status::ok();
-}
-
 StatusOr<ExprPtr> parseVariable(std::string_view text, const ExprScope& scope) {
     std::vector<std::string> parts = splitPath(text);
     const std::string name = parts[0];
@@ -283,9 +262,9 @@ StatusOr<ExprPtr> parseObjectExpression(Document object, ExprScope* scope) {
     }
     auto result = std::make_shared<ObjectExpression>();
     for (const Element& field : object) {
-        FRESHET_RETURN_IF_ERROR(checkFieldPath(field.name()));
+        FRESHET_RETURN_IF_ERROR(checkFieldName(field.name()));
         if (field.name().find('.') != std::string_view::npos) {
-            return invalid(Reason::kFieldPathInvalid,
+            return invalid(location(16412),
                            "FieldPath field names may not contain '.'. Consider using $getField "
                            "or $setField.");
         }
@@ -301,6 +280,39 @@ ExprPtr makeLiteral(Value value) {
 
 ExprPtr makeFieldPath(std::string_view dotted) {
     return std::make_shared<FieldPath>(dotted);
+}
+
+Status checkFieldName(std::string_view name) {
+    if (name.empty()) {
+        return invalid(location(15998), "FieldPath field names may not be empty strings.");
+    }
+    if (name[0] == '$') {
+        return invalid(location(16410),
+                       "FieldPath field names may not start with '$'. Consider using $getField or "
+                       "$setField.");
+    }
+    if (name.find('\0') != name.npos) {
+        return invalid(location(16411), "FieldPath field names may not contain '\\0'.");
+    }
+    return Status::ok();
+}
+
+Status checkFieldPath(std::string_view path) {
+    constexpr size_t kPartsMax = 200;
+    if (path.empty()) {
+        return invalid(Reason::kFieldPathInvalid, "'$' by itself is not a valid FieldPath");
+    }
+    if (path.back() == '.') {
+        return invalid(location(40353), "FieldPath must not end with a '.'.");
+    }
+    const std::vector<std::string> parts = splitPath(path);
+    for (const std::string& part : parts) {
+        FRESHET_RETURN_IF_ERROR(checkFieldName(part));
+    }
+    if (parts.size() > kPartsMax) {
+        return invalid(Reason::kOverflow, "FieldPath is too long");
+    }
+    return Status::ok();
 }
 
 Status checkVariableName(std::string_view name) {

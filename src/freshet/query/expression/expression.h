@@ -73,6 +73,9 @@ ExprPtr makeLiteral(Value value);
 /// The field at a dotted path (without the dollar) of the current document.
 ExprPtr makeFieldPath(std::string_view dotted);
 
+/// A dotted path, without its dollar.
+Status checkFieldPath(std::string_view path);
+Status checkFieldName(std::string_view name);
 /// "'1x' starts with an invalid character for a user variable name" and its kin.
 Status checkVariableName(std::string_view name);
 /// Evaluates for one document outside a stage.

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/// aggregate: pipelines over collections, read through a QueryCursor or written to a collection
+/// ($out, $merge).
+#pragma once
+
+#include "freshet/query/cursor.h"
+
+#include <functional>
+
+namespace freshet::query {
+
+struct AggregateRequest {
+    std::string db;
+    catalog::CollectionRef collection;  // may be null: no such collection
+    bson::OwnedDocument pipeline;       // the array of stages
+    bson::OwnedDocument variables;      // as evaluateLet() makes them; {} none
+    bson::OwnedDocument hint;           // as FindRequest::hint
+    /// Collections that stages name ($lookup ...); none are seen when it is empty.
+    std::function<catalog::CollectionRef(std::string_view db, std::string_view collection)> find;
+};
+
+/// A leading $match (also one behind stages that do not touch its fields), $sort and $limit use
+/// indexes. kInvalid with MongoDB's code and text for a bad pipeline.
+StatusOr<std::unique_ptr<QueryCursor>> makeAggregate(engine::Store& store,
+                                                     AggregateRequest request);
+
+/// Checks an aggregate without a collection ({aggregate: 1}): its first stage must bring documents.
+Status checkWithoutCollection(bson::Document pipeline);
+
+/// The last stage is $out or $merge.
+bool writesResult(bson::Document pipeline);
+
+/// An aggregate that ends in $out or $merge: run() it to its end like a WriteOp.
+class AggregateWrite {
+public:
+    virtual ~AggregateWrite() = default;
+    virtual Status run() = 0;
+    virtual const sync::WaitToken& token() const = 0;
+    /// The newest commit so far, 0 when nothing was written.
+    virtual journal::Lsn commitLsn() const = 0;
+};
+/// REQUIRES: writesResult(request.pipeline).
+StatusOr<std::unique_ptr<AggregateWrite>> makeAggregateWrite(catalog::Catalog& catalog,
+                                                             AggregateRequest request);
+
+}  // namespace freshet::query

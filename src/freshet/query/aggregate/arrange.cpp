@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The order in which a pipeline's stages are run: conditions go in front of stages that they do
+/// not depend on, so that the storage can answer them by an index.
+#include "freshet/query/aggregate/stages.h"
+
+#include <algorithm>
+
+namespace freshet::query {
+namespace {
+
+using bson::Document;
+using bson::Element;
+using bson::OwnedDocument;
+
+bool isOneForOne(std::string_view stage) {
+    return stage == "$project" || stage == "$addFields" || stage == "$set" || stage == "$unset" ||
+           stage == "$replaceRoot" || stage == "$replaceWith" || stage == "$lookup";
+}
+
+/// One path leads to, through or from the other.
+bool overlap(std::string_view a, std::string_view b) {
+    const std::string_view& shorter = a.size() < b.size() ? a : b;
+    const std::string_view& longer = a.size() < b.size() ? b : a;
+    return longer.starts_with(shorter) &&
+           (longer.size() == shorter.size() || longer[shorter.size()] == '.');
+}
+
+using Paths = std::vector<std::string_view>;
+
+bool anyOverlap(const Paths& paths, std::string_view touched) {
+    return std::any_of(
+        paths.begin(), paths.end(), [&](auto path) { return overlap(path, touched); });
+}
+
+/// The fields that a member of a filter looks at; false when they are not known.
+bool collectPaths(const Element& member, Paths* out) {
+    if (!member.name().starts_with('$')) {
+        out->push_back(member.name());
+        return true;
+    }
+    if (member.name() == "$comment") {
+        return true;
+    }
+    if ((member.name() != "$and" && member.name() != "$or" && member.name() != "$nor") ||
+        !member.isArray()) {
+        return false;
+    }
+    for (const Element& branch : member.document()) {
+        if (!branch.isObject()) {
+            return false;
+        }
+        for (const Element& field : branch.document()) {
+            if (!collectPaths(field, out)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+bool isExcluded(const Element& value) {
+    return (value.isNumber() || value.type() == bson::Type::kBool) && !value.isTruthy();
+}
+bool isIncluded(const Element& value) {
+    return (value.isNumber() || value.type() == bson::Type::kBool) && value.isTruthy();
+}
+
+/// $project lets the path through as it is.
+bool projectKeeps(Document projection, std::string_view path) {
+    bool excludes = true;  // true while nothing but exclusions has been seen
+    bool kept = overlap(path, "_id");
+    for (const Element& field : projection) {
+        excludes &= isExcluded(field);
+        if (!overlap(path, field.name())) {
+            continue;
+        }
+        kept = isIncluded(field) && path.starts_with(field.name());
+        if (!kept) {
+            return false;
+        }
+    }
+    return excludes || kept;
+}
+
+bool unwindTouches(const Element& spec, const Paths& paths) {
+    const Element path = spec.isObject() ? spec.document().find("path") : spec;
+    if (!path.isString() || path.stringValue().size() < 2) {
+        return true;
+    }
+    const Element index = spec.isObject() ? spec.document().find("includeArrayIndex") : Element();
+    return anyOverlap(paths, path.stringValue().substr(1)) ||
+           (index.isString() && anyOverlap(paths, index.stringValue()));
+}
+
+bool unsetTouches(const Element& spec, const Paths& paths) {
+    if (spec.isString()) {
+        return anyOverlap(paths, spec.stringValue());
+    }
+    if (!spec.isArray()) {
+        return true;
+    }
+    for (const Element& name : spec.document()) {
+        if (!name.isString() || anyOverlap(paths, name.stringValue())) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// A condition on these fields may be tested before the stage as well as behind it.
+bool commutes(const Element& stage, const Paths& paths) {
+    const std::string_view name = stage.name();
+    if (name == "$unwind") {
+        return !unwindTouches(stage, paths);
+    }
+    if (name == "$unset") {
+        return !unsetTouches(stage, paths);
+    }
+    if (!stage.isObject()) {
+        return false;
+    }
+    const Document spec = stage.document();
+    if (name == "$project") {
+        return std::all_of(
+            paths.begin(), paths.end(), [&](auto path) { return projectKeeps(spec, path); });
+    }
+    if (name == "$addFields" || name == "$set") {
+        for (const Element& field : spec) {
+            if (anyOverlap(paths, field.name())) {
+                return false;
+            }
+        }
+        return true;
+    }
+    const Element as = spec.find("as");
+    return name == "$lookup" && as.isString() && !anyOverlap(paths, as.stringValue());
+}
+
+/// Values that $eq in an expression demands of fields, as conditions that an index can answer.
+class EqualityFinder {
+public:
+    explicit EqualityFinder(Document variables) : variables_(variables) {}
+
+    void visitFilter(Document filter) {
+        for (const Element& member : filter) {
+            if (member.name() == "$expr") {
+                visitExpression(member);
+            } else if (member.name() == "$and" && member.isArray()) {
+                for (const Element& part : member.document()) {
+                    if (part.isObject()) {
+                        visitFilter(part.document());
+                    }
+                }
+            }
+        }
+    }
+    std::vector<OwnedDocument> conditions;
+
+private:
+    void visitExpression(const Element& expression) {
+        if (!expression.isObject() || expression.document().fieldCount() != 1) {
+            return;
+        }
+        const Element operand = *expression.document().begin();
+        if (!operand.isArray()) {
+            return;
+        }
+        if (operand.name() == "$and") {
+            for (const Element& member : operand.document()) {
+                visitExpression(member);
+            }
+        } else if (operand.name() == "$eq" && operand.document().fieldCount() == 2) {
+            const Element a = operand.document().find("0");
+            const Element b = operand.document().find("1");
+            isField(a) ? addEquality(a, b) : addEquality(b, a);
+        }
+    }
+
+    static bool isField(const Element& element) {
+        return element.isString() && element.stringValue().starts_with('$') &&
+               !element.stringValue().starts_with("$$") && element.stringValue().size() > 1;
+    }
+
+    void addEquality(const Element& field, const Element& other) {
+        ExprScope scope(variables_);
+        if (!isField(field) || isField(other)) {
+            return;
+        }
+        auto expression = parseExpression(other, &scope);
+        if (!expression.isOk() || !(*expression)->isConstant()) {
+            return;
+        }
+        auto value = evaluateOnce(**expression, Document());
+        // The order of arrays is another matter in filters, and what is missing equals null there.
+        if (!value.isOk() || value->isMissing() || value->element().isArray() ||
+            value->type() == bson::Type::kUndefined) {
+            return;
+        }
+        bson::Builder builder;
+        {
+            bson::Builder condition = builder.object(field.stringValue().substr(1));
+            condition.addAs("$eq", value->element());
+        }
+        conditions.emplace_back(builder.finish());
+    }
+
+    Document variables_;
+};
+
+class Arranger {
+public:
+    explicit Arranger(Document variables) : variables_(variables) {}
+
+    Status add(const Element& stage) {
+        if (stage.name() == "$match" && stage.isObject()) {
+            FRESHET_RETURN_IF_ERROR(Matcher::compile(stage.document(), variables_).status());
+            addMatch(stage);
+        } else {
+            kept_.push_back(stage);
+        }
+        return Status::ok();
+    }
+
+    StatusOr<ArrangedPipeline> finish() {
+        addEqualities();
+        result_.filter = combined(early_);
+        if (!kept_.empty() && kept_[0].name() == "$sort") {
+            FRESHET_RETURN_IF_ERROR(parseSortPattern(kept_[0]).status());
+            result_.sort = OwnedDocument(kept_[0].document());
+            kept_.erase(kept_.begin());
+            result_.keep = static_cast<uint64_t>(wantedFrom(kept_, 0));
+        }
+        result_.rest = std::move(kept_);
+        return std::move(result_);
+    }
+
+private:
+    /// Members that may run first go there; the others stay.
+    void addMatch(const Element& stage) {
+        std::vector<Element> early;
+        std::vector<Element> late;
+        for (const Element& member : stage.document()) {
+            (mayRunFirst(member) ? early : late).push_back(member);
+        }
+        if (!early.empty()) {
+            early_.push_back(documentOf(early));
+        }
+        if (late.empty()) {
+            return;
+        }
+        bson::Builder builder;
+        builder.add("$match", documentOf(late).view());
+        result_.held.push_back(std::make_unique<OwnedDocument>(builder.finish()));
+        kept_.push_back(*result_.held.back()->view().begin());
+    }
+
+    bool mayRunFirst(const Element& member) const {
+        Paths paths;
+        const bool known = collectPaths(member, &paths);
+        return std::all_of(kept_.begin(), kept_.end(), [&](const Element& stage) {
+            return stage.name() == "$sort" || (known && commutes(stage, paths));
+        });
+    }
+
+    static OwnedDocument documentOf(const std::vector<Element>& members) {
+        bson::Builder builder;
+        for (const Element& member : members) {
+            builder.add(member);
+        }
+        return OwnedDocument(builder.finish());
+    }
+
+    void addEqualities() {
+        EqualityFinder finder(variables_);
+        for (const OwnedDocument& filter : early_) {
+            finder.visitFilter(filter.view());
+        }
+        std::move(finder.conditions.begin(), finder.conditions.end(), std::back_inserter(early_));
+    }
+
+    static OwnedDocument combined(const std::vector<OwnedDocument>& filters) {
+        if (filters.size() < 2) {
+            return filters.empty() ? OwnedDocument() : filters[0];
+        }
+        bson::Builder builder;
+        {
+            bson::Builder members = builder.array("$and");
+            for (const OwnedDocument& filter : filters) {
+                members.push(filter.view());
+            }
+        }
+        return OwnedDocument(builder.finish());
+    }
+
+    Document variables_;
+    std::vector<OwnedDocument> early_;
+    std::vector<Element> kept_;
+    ArrangedPipeline result_;
+};
+
+}  // namespace
+
+int64_t wantedFrom(const std::vector<Element>& specs, size_t at) {
+    int64_t skipped = 0;
+    for (; at < specs.size(); ++at) {
+        const Element& spec = specs[at];
+        const bool counts = spec.name() == "$skip" || spec.name() == "$limit";
+        if (!counts && !isOneForOne(spec.name())) {
+            return 0;
+        }
+        if (!counts) {
+            continue;
+        }
+        auto number = parseStageNumber(spec);
+        int64_t wanted = 0;
+        if (!number.isOk() || __builtin_add_overflow(skipped, *number, &wanted)) {
+            return 0;
+        }
+        if (spec.name() == "$limit") {
+            return wanted;
+        }
+        skipped = wanted;
+    }
+    return 0;
+}
+
+StatusOr<ArrangedPipeline> arrange(Document stages, Document variables) {
+    Arranger arranger(variables);
+    for (const Element& stage : stages) {
+        FRESHET_RETURN_IF_ERROR(arranger.add(*stage.document().begin()));
+    }
+    return arranger.finish();
+}
+
+}  // namespace freshet::query

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+/// $bucket, which is a $group by a $switch over the boundaries, and $bucketAuto, which finds the
+/// boundaries itself.
+#include "freshet/bson/compare.h"
+#include "freshet/bson/json.h"
+#include "freshet/query/aggregate/group_table.h"
+#include "freshet/query/aggregate/stages.h"
+
+#include <algorithm>
+
+namespace freshet::query {
+namespace {
+
+using bson::Builder;
+using bson::Document;
+using bson::Element;
+
+std::string typeOf(const Element& element) {
+    return std::string(bson::typeName(element.type()));
+}
+
+bool isExpressionLike(const Element& groupBy) {
+    return groupBy.isString() ? groupBy.stringValue().starts_with('$')
+                              : groupBy.isObject() && !groupBy.document().isEmpty() &&
+                                    groupBy.document().begin()->name().starts_with('$');
+}
+
+struct BucketText {
+    Element groupBy;
+    Element boundaries;
+    Element defaultBucket;
+    Element output;
+};
+
+StatusOr<BucketText> readBucket(const Element& spec) {
+    if (!spec.isObject()) {
+        return invalid(
+            location(40201),
+            "Argument to $bucket stage must be an object, but found type: " + typeOf(spec) + ".");
+    }
+    BucketText text;
+    for (const Element& option : spec.document()) {
+        if (option.name() == "groupBy") {
+            text.groupBy = option;
+        } else if (option.name() == "boundaries") {
+            text.boundaries = option;
+        } else if (option.name() == "default") {
+            text.defaultBucket = option;
+        } else if (option.name() == "output") {
+            text.output = option;
+        } else {
+            return invalid(location(40197),
+                           "Unrecognized option to $bucket: " + std::string(option.name()) + ".");
+        }
+    }
+    if (text.groupBy.isMissing() || text.boundaries.isMissing()) {
+        return invalid(location(40198),
+                       "$bucket requires 'groupBy' and 'boundaries' to be specified.");
+    }
+    if (!isExpressionLike(text.groupBy)) {
+        return invalid(location(40202),
+                       "The $bucket 'groupBy' field must be defined as a $-prefixed path or an "
+                       "expression, but found: " +
+                           bson::toShellText(text.groupBy) + ".");
+    }
+    if (!text.boundaries.isArray()) {
+        return invalid(location(40200),
+                       "The $bucket 'boundaries' field must be an array, but found type: " +
+                           typeOf(text.boundaries) + ".");
+    }
+    if (!text.output.isMissing() && !text.output.isObject()) {
+        return invalid(location(40196),
+                       "The $bucket 'output' field must be an object, but found type: " +
+                           typeOf(text.output) + ".");
+    }
+    return text;
+}
+
+StatusOr<Value> constantOf(const PipelineMaker& maker,
+                           const Element& element,
+                           uint32_t number,
+                           const std::string& what) {
+    FRESHET_ASSIGN_OR_RETURN(ExprPtr expression, maker.expression(element));
+    if (!expression->isConstant()) {
+        return invalid(location(number), what);
+    }
+    FRESHET_ASSIGN_OR_RETURN(const Value value, evaluateOnce(*expression, Document()));
+    return value.own();
+}
+
+StatusOr<std::vector<Value>> readBoundaries(const PipelineMaker& maker, const Element& array) {
+    std::vector<Value> boundaries;
+    for (const Element& member : array.document()) {
+        FRESHET_ASSIGN_OR_RETURN(
+            Value boundary,
+            constantOf(maker,
+                       member,
+                       40191,
+                       "The $bucket 'boundaries' field must be an array of constant values, but "
+                       "found value: " +
+                           bson::toShellText(member) + "."));
+        boundaries.push_back(std::move(boundary));
+    }
+    if (boundaries.size() < 2) {
+        return invalid(location(40192),
+                       "The $bucket 'boundaries' field must have at least 2 values, but found " +
+                           std::to_string(boundaries.size()) + " value(s).");
+    }
+    for (size_t i = 1; i < boundaries.size(); ++i) {
+        const Element& low = boundaries[i - 1].element();
+        const Element& high = boundaries[i].element();
+        if (bson::canonicalClass(low.type()) != bson::canonicalClass(high.type())) {
+            return invalid(location(40193),
+                           "All values in the the 'boundaries' option to $bucket must have the "
+                           "same type. Found conflicting types " +
+                               typeOf(low) + " and " + typeOf(high) + ".");
+        }
+        if (bson::compareValues(low, high) >= 0) {
+            return invalid(location(40194),
+                           "The 'boundaries' option to $bucket must be sorted, but elements " +
+                               std::to_string(i - 1) + " and " + std::to_string(i) +
+                               " are not in ascending order (" + bson::toShellText(low) +
+                               " is "
+                               "not less than " +
+                               bson::toShellText(high) + ").");
+        }
+    }
+    return boundaries;
+}
+
+void addLiteral(std::string_view name, const Value& value, Builder* out) {
+    Builder literal = out->object(name);
+    literal.addAs("$literal", value.element());
+}
+
+/// {case: {$and: [{$gte: [by, low]}, {$lt: [by, high]}]}, then: low}
+void addBranch(const Element& groupBy, const Value& low, const Value& high, Builder* branches) {
+    Builder branch = branches->object(branches->nextIndex());
+    {
+        Builder condition = branch.object("case");
+        Builder both = condition.array("$and");
+        for (const auto& [op, bound] : {std::pair("$gte", &low), std::pair("$lt", &high)}) {
+            Builder member = both.object(both.nextIndex());
+            Builder arguments = member.array(op);
+            arguments.pushElement(groupBy);
+            addLiteral(arguments.nextIndex(), *bound, &arguments);
+        }
+    }
+    addLiteral("then", low, &branch);
+}
+
+std::string groupText(const BucketText& text,
+                      const std::vector<Value>& boundaries,
+                      const Value& defaultBucket) {
+    Builder builder;
+    Builder group = builder.object("$group");
+    {
+        Builder id = group.object("_id");
+        Builder choice = id.object("$switch");
+        {
+            Builder branches = choice.array("branches");
+            for (size_t i = 1; i < boundaries.size(); ++i) {
+                addBranch(text.groupBy, boundaries[i - 1], boundaries[i], &branches);
+            }
+        }
+        if (!defaultBucket.isMissing()) {
+            addLiteral("default", defaultBucket, &choice);
+        }
+    }
+    if (text.output.isObject()) {
+        group.addFields(text.output.document());
+    } else {
+        Builder count = group.object("count");
+        count.add("$sum", int32_t{1});
+    }
+    group.close();
+    return builder.finish();
+}
+
+StatusOr<SortPattern> sortById() {
+    Builder builder;
+    builder.add("_id", int32_t{1});
+    const std::string bytes = builder.finish();
+    return SortPattern::compile(Document(bytes));
+}
+
+/// Sorts its input by the expression and cuts it into buckets of about the same size.
+class BucketAutoStage final : public BlockingStage {
+public:
+    BucketAutoStage(PipelineRun& run,
+                    StagePtr input,
+                    ExprPtr groupBy,
+                    size_t buckets,
+                    std::vector<GroupField> fields)
+        : BlockingStage(run, std::move(input)),
+          groupBy_(std::move(groupBy)),
+          buckets_(buckets),
+          table_(std::move(fields)) {}
+
+private:
+    struct Row {
+        Value value;
+        std::string document;
+    };
+
+    Status consume(Document document) override {
+        context_.root = document;
+        Value value = groupBy_->evaluate(context_).own();
+        if (context_.failed()) {
+            return context_.error;
+        }
+        if (value.isMissing()) {
+            value = Value::null();
+        }
+        bytesHeld_ += sizeof(Row) + value.valueBytes() + document.size();
+        rows_.push_back({std::move(value), std::string(document.bytes())});
+        return bytesHeld_ > kStageBytesMax ? exceededMemory("$bucketAuto") : Status::ok();
+    }
+
+    static bool same(const Row& a, const Row& b) {
+        return bson::equalValues(a.value.element(), b.value.element());
+    }
+
+    Status finish() override {
+        std::stable_sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) {
+            return bson::compareValues(a.value.element(), b.value.element()) < 0;
+        });
+        const size_t wanted =
+            std::max<size_t>(1, (rows_.size() + buckets_ / 2) / buckets_);  // rounded
+        for (size_t from = 0; from < rows_.size();) {
+            size_t to = starts_.size() + 1 == buckets_ ? rows_.size()
+                                                       : std::min(rows_.size(), from + wanted);
+            while (to < rows_.size() && same(rows_[to - 1], rows_[to])) {
+                ++to;
+            }
+            const Value bucket = Value::of(static_cast<int64_t>(starts_.size()));
+            starts_.push_back(from);
+            for (; from < to; ++from) {
+                context_.root = Document(rows_[from].document);
+                FRESHET_RETURN_IF_ERROR(table_.add(context_, bucket));
+            }
+        }
+        return Status::ok();
+    }
+
+    Status give(Output* out) override {
+        if (next_ == starts_.size()) {
+            return out->end();
+        }
+        FRESHET_ASSIGN_OR_RETURN(const std::string group, table_.take(context_, next_));
+        const bool isLast = next_ + 1 == starts_.size();
+        Builder builder;
+        {
+            Builder id = builder.object("_id");
+            id.addAs("min", rows_[starts_[next_]].value.element());
+            const Row& upper = isLast ? rows_.back() : rows_[starts_[next_ + 1]];
+            id.addAs("max", upper.value.element());
+        }
+        for (const Element& field : Document(group)) {
+            if (field.name() != "_id") {
+                builder.add(field);
+            }
+        }
+        ++next_;
+        bytes_ = builder.finish();
+        return out->give(Document(bytes_));
+    }
+
+    ExprPtr groupBy_;
+    size_t buckets_;
+    GroupTable table_;
+    std::vector<Row> rows_;
+    std::vector<size_t> starts_;  // of buckets, in rows_
+    size_t bytesHeld_ = 0;
+    size_t next_ = 0;
+    std::string bytes_;
+};
+
+StatusOr<std::vector<GroupField>> readOutput(const PipelineMaker& maker, const Element& output) {
+    std::vector<GroupField> fields;
+    if (output.isMissing()) {
+        FRESHET_ASSIGN_OR_RETURN(GroupField count, makeCountField("count"));
+        fields.push_back(std::move(count));
+        return fields;
+    }
+    if (!output.isObject()) {
+        return invalid(location(40244),
+                       "The $bucketAuto 'output' field must be an object, but found type: " +
+                           typeOf(output) + ".");
+    }
+    for (const Element& field : output.document()) {
+        FRESHET_ASSIGN_OR_RETURN(GroupField parsed, parseGroupField(field, maker.variables));
+        fields.push_back(std::move(parsed));
+    }
+    return fields;
+}
+
+Status checkBuckets(const Element& buckets, int64_t* count) {
+    if (!buckets.isNumber()) {
+        return invalid(location(40241),
+                       "The $bucketAuto 'buckets' field must be a numeric value, but found type: " +
+                           typeOf(buckets) + ".");
+    }
+    if (!buckets.toExactInt64(count) || *count > INT32_MAX || *count < INT32_MIN) {
+        return invalid(location(40242),
+                       "The $bucketAuto 'buckets' field must be representable as a 32-bit "
+                       "integer, but found " +
+                           bson::toShellText(buckets));
+    }
+    if (*count <= 0) {
+        return invalid(location(40243),
+                       "The $bucketAuto 'buckets' field must be greater than 0, but found: " +
+                           std::to_string(*count) + ".");
+    }
+    return Status::ok();
+}
+
+}  // namespace
+
+StageOr makeBucket(const PipelineMaker& maker, const Element& spec, StagePtr input) {
+    FRESHET_ASSIGN_OR_RETURN(const BucketText text, readBucket(spec));
+    FRESHET_ASSIGN_OR_RETURN(const auto boundaries, readBoundaries(maker, text.boundaries));
+    Value defaultBucket;
+    if (!text.defaultBucket.isMissing()) {
+        FRESHET_ASSIGN_OR_RETURN(
+            defaultBucket,
+            constantOf(maker,
+                       text.defaultBucket,
+                       40195,
+                       "The $bucket 'default' field must be a constant expression, but found: " +
+                           bson::toShellText(text.defaultBucket) + "."));
+        const Element& value = defaultBucket.element();
+        const bool within = bson::compareValues(value, boundaries.front().element()) >= 0 &&
+                            bson::compareValues(value, boundaries.back().element()) < 0;
+        if (within) {
+            return invalid(location(40199),
+                           "The $bucket 'default' field must be less than the lowest boundary or "
+                           "greater than or equal to the highest boundary.");
+        }
+    }
+    const std::string group = groupText(text, boundaries, defaultBucket);
+    FRESHET_ASSIGN_OR_RETURN(StagePtr grouped,
+                             makeGroup(maker, *Document(group).begin(), std::move(input)));
+    FRESHET_ASSIGN_OR_RETURN(SortPattern pattern, sortById());
+    return makeSort(maker.run, std::move(grouped), std::move(pattern), 0);
+}
+
+StageOr makeBucketAuto(const PipelineMaker& maker, const Element& spec, StagePtr input) {
+    if (!spec.isObject()) {
+        return invalid(
+            location(40240),
+            "The argument to $bucketAuto must be an object, but found type: " + typeOf(spec) + ".");
+    }
+    Element groupBy;
+    Element buckets;
+    Element output;
+    for (const Element& option : spec.document()) {
+        if (option.name() == "groupBy") {
+            groupBy = option;
+        } else if (option.name() == "buckets") {
+            buckets = option;
+        } else if (option.name() == "output") {
+            output = option;
+        } else if (option.name() == "granularity") {
+            return Status(Code::kUnsupported,
+                          "$bucketAuto's 'granularity' is not supported by this server");
+        } else {
+            return invalid(
+                location(40245),
+                "Unrecognized option to $bucketAuto: " + std::string(option.name()) + ".");
+        }
+    }
+    if (groupBy.isMissing() || buckets.isMissing()) {
+        return invalid(location(40246),
+                       "$bucketAuto requires 'groupBy' and 'buckets' to be specified.");
+    }
+    if (!isExpressionLike(groupBy)) {
+        return invalid(location(40239),
+                       "The $bucketAuto 'groupBy' field must be defined as a $-prefixed path or "
+                       "an expression object, but found: " +
+                           bson::toShellText(groupBy) + ".");
+    }
+    int64_t count = 0;
+    FRESHET_RETURN_IF_ERROR(checkBuckets(buckets, &count));
+    FRESHET_ASSIGN_OR_RETURN(auto fields, readOutput(maker, output));
+    FRESHET_ASSIGN_OR_RETURN(ExprPtr expression, maker.expression(groupBy));
+    return StagePtr(std::make_unique<BucketAutoStage>(maker.run,
+                                                      std::move(input),
+                                                      std::move(expression),
+                                                      static_cast<size_t>(count),
+                                                      std::move(fields)));
+}
+
+}  // namespace freshet::query

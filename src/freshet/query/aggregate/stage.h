@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Stages: a pipeline running. Each stage pulls documents from the one before it, so one that has
+/// to wait (for a page, or to let others run) returns WouldBlock through all of them and goes on
+/// where it was when it is called again. A run belongs to one thread while it is attached.
+///
+/// INV-1  A stage that is called again after WouldBlock has lost nothing and repeats nothing.
+/// INV-2  What a stage keeps between two calls of next() is its own copy: the run may have been
+///        detached in between, and the storage's bytes are gone then.
+#pragma once
+
+#include "freshet/catalog/catalog.h"
+#include "freshet/query/exec/row_stream.h"
+#include "freshet/query/expression/expression.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace freshet::query {
+
+/// A document on its way to the next stage; its bytes are good until the next call of that stage.
+struct Output {
+    bson::Document document;
+    bool isEnd = false;
+
+    Status give(bson::Document next) {
+        document = next;
+        isEnd = false;
+        return Status::ok();
+    }
+    Status end() {
+        isEnd = true;
+        return Status::ok();
+    }
+};
+
+/// What the stages of one run share, those of inner pipelines too.
+class PipelineRun {
+public:
+    using FindCollection =
+        std::function<catalog::CollectionRef(std::string_view db, std::string_view collection)>;
+
+    PipelineRun(std::string db, FindCollection find, bson::Document variables);
+
+    void attach(engine::Txn& txn);
+    void detach();
+    bool isAttached() const { return txn_ != nullptr; }
+    void startTurn();
+    /// WouldBlock when the turn is over; call it in every loop.
+    Status checkTurn();
+    /// What to wait for after WouldBlock.
+    const sync::WaitToken& token() const { return token_; }
+    void waitFor(const sync::WaitToken& token) { token_ = token; }
+
+    const std::string& db() const { return db_; }
+    bson::Document variables() const { return variables_.view(); }
+    int64_t nowMillis() const { return nowMillis_; }
+    catalog::CollectionRef find(std::string_view db, std::string_view collection) const {
+        return find_ ? find_(db, collection) : nullptr;
+    }
+
+    /// Streams are attached and detached with the run.
+    void add(RowStream* stream);
+    void remove(RowStream* stream);
+
+private:
+    std::string db_;
+    FindCollection find_;
+    bson::OwnedDocument variables_;
+    int64_t nowMillis_;
+    engine::Txn* txn_ = nullptr;
+    Turn turn_;
+    sync::WaitToken token_ = sync::WaitToken::completed();
+    std::vector<RowStream*> streams_;
+};
+
+class Stage {
+public:
+    virtual ~Stage() = default;
+    /// The next document, or out->isEnd; after the end only the end. WouldBlock: wait for the run's
+    /// token and call again.
+    virtual Status next(Output* out) = 0;
+};
+using StagePtr = std::unique_ptr<Stage>;
+
+/// A stage with one before it.
+class ChainedStage : public Stage {
+protected:
+    ChainedStage(PipelineRun& run, StagePtr input) : run_(run), input_(std::move(input)) {
+        context_.nowMillis = run.nowMillis();
+    }
+    Stage& input() { return *input_; }
+    Status checkTurn() { return run_.checkTurn(); }
+
+    PipelineRun& run_;
+    ExprContext context_;
+
+private:
+    StagePtr input_;
+};
+
+/// A stage that reads all of its input before it gives anything.
+class BlockingStage : public ChainedStage {
+public:
+    Status next(Output* out) final {
+        while (!collected_) {
+            Output in;
+            FRESHET_RETURN_IF_ERROR(input().next(&in));
+            if (in.isEnd) {
+                FRESHET_RETURN_IF_ERROR(finish());
+                collected_ = true;
+                break;
+            }
+            FRESHET_RETURN_IF_ERROR(consume(in.document));
+            FRESHET_RETURN_IF_ERROR(checkTurn());
+        }
+        return give(out);
+    }
+
+protected:
+    using ChainedStage::ChainedStage;
+    virtual Status consume(bson::Document document) = 0;
+    /// The input is at its end. Not called again when it has returned ok.
+    virtual Status finish() { return Status::ok(); }
+    /// As next().
+    virtual Status give(Output* out) = 0;
+
+private:
+    bool collected_ = false;
+};
+
+/// A collection's documents, by index where there is one for the filter. `collection` may be null.
+struct CollectionRequest {
+    catalog::CollectionRef collection;
+    bson::OwnedDocument filter;
+    bson::OwnedDocument sort;
+    bson::OwnedDocument hint;
+    uint64_t keep = 0;  // only the first so many of a sort are wanted; 0: all
+};
+/// `describe`: the plan as explain shows it; may be null.
+StatusOr<StagePtr> makeCollectionStage(PipelineRun& run,
+                                       CollectionRequest request,
+                                       bson::Document variables,
+                                       bson::OwnedDocument* describe);
+/// Documents given beforehand.
+StagePtr makeListStage(std::vector<bson::OwnedDocument> documents);
+
+}  // namespace freshet::query
