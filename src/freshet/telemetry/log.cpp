@@ -1,38 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-/// One line per event: time, severity, component, text. spdlog carries it to standard error; a ring
-/// keeps the newest for getLog. The line is made here once, so that both show the same.
+/// Which lines are written, where they go, and which are kept. A line is made once, so that the
+/// file and getLog show the same.
 #include "freshet/telemetry/log.h"
 
 #include "freshet/platform/clock.h"
+#include "freshet/platform/file.h"
 #include "freshet/sync/atomic.h"
 #include "freshet/sync/mutex.h"
+#include "freshet/telemetry/line/json_line.h"
 
+#include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
-#include <time.h>
 
+#include <algorithm>
 #include <array>
-#include <cstdio>
+#include <filesystem>
 #include <mutex>
 
 namespace freshet::telemetry {
 namespace {
 
 constexpr size_t kLinesKept = 1024;
-constexpr size_t kTextBytesMax = 16 * 1024;
+constexpr size_t kStartupWarningsKept = 128;
+constexpr int kVerbosityMax = 5;
+
+std::shared_ptr<spdlog::logger> makeLogger(spdlog::sink_ptr sink) {
+    auto logger = std::make_shared<spdlog::logger>("freshet", std::move(sink));
+    logger->set_pattern("%v");
+    logger->set_level(spdlog::level::trace);
+    logger->flush_on(spdlog::level::trace);
+    return logger;
+}
 
 /// Never destroyed: threads may log while static objects end.
 struct Log {
-    Log() : logger("freshet", std::make_shared<spdlog::sinks::stderr_sink_mt>()) {
-        logger.set_pattern("%v");
-        logger.set_level(spdlog::level::trace);
+    Log() : logger(makeLogger(std::make_shared<spdlog::sinks::stdout_sink_st>())) {
+        own.fill(-1);
+        own[0] = 0;
     }
-    spdlog::logger logger;
-    /// Lines below it are dropped. Any thread reads and writes; nothing else hangs on it.
+
+    /// What isLogged() looks at. Any thread reads and writes; nothing else hangs on either word.
     sync::Atomic<uint8_t> least{static_cast<uint8_t>(Severity::kInfo)};
-    sync::Mutex mutex;                         // leaf
-    std::array<std::string, kLinesKept> ring;  // guarded by mutex
-    uint64_t lines = 0;                        // ever kept; guarded by mutex
+    std::array<sync::Atomic<uint8_t>, kComponents> debugLevels{};
+
+    sync::Mutex mutex;  // leaf; guards all below
+    std::shared_ptr<spdlog::logger> logger;
+    LogDestination destination;
+    std::array<int, kComponents> own;          // verbosity as set, -1: like the parent
+    std::array<std::string, kLinesKept> ring;  // by line number
+    uint64_t lines = 0;                        // ever kept
+    std::vector<std::string> startupWarnings;
 };
 
 Log& theLog() {
@@ -40,67 +58,115 @@ Log& theLog() {
     return instance;
 }
 
-char letterOf(Severity severity) {
-    return "DIWEF"[static_cast<size_t>(severity)];
+std::string& threadContext() {
+    thread_local std::string name = "-";
+    return name;
 }
 
-/// "2026-11-20T21:05:00.123Z"
-std::string isoTime(int64_t wallMillis) {
-    time_t seconds = wallMillis / 1000;
-    tm parts;
-    ::gmtime_r(&seconds, &parts);
-    char day[32];
-    char all[40];
-    std::strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &parts);
-    std::snprintf(all, sizeof(all), "%s.%03dZ", day, static_cast<int>(wallMillis % 1000));
-    return all;
+int debugLevelOf(Severity severity) {
+    return static_cast<int>(Severity::kInfo) - static_cast<int>(severity);
 }
 
-/// Line breaks and other control characters become escapes; an over-long text is cut.
-void appendEscaped(std::string& line, std::string_view text) {
-    for (char c : text.substr(0, kTextBytesMax)) {
-        if (c == '\n') {
-            line += "\\n";
-        } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-            char escape[8];
-            std::snprintf(escape, sizeof(escape), "\\x%02x", static_cast<unsigned char>(c));
-            line += escape;
-        } else {
-            line += c;
-        }
+void write(Severity severity,
+           Component component,
+           int32_t id,
+           std::string_view message,
+           const LogAttributes& attributes,
+           bool isStartupWarning) {
+    Log& out = theLog();
+    std::lock_guard<sync::Mutex> lock(out.mutex);
+    std::string line = renderLine({.wallMillis = platform::wallMillis(),
+                                   .utc = out.destination.utc,
+                                   .severity = severity,
+                                   .component = component,
+                                   .id = id,
+                                   .context = threadContext(),
+                                   .message = message,
+                                   .attributes = attributes,
+                                   .isStartupWarning = isStartupWarning});
+    // Under the lock: lines are in one order everywhere, and none goes to a file put aside.
+    out.logger->log(spdlog::level::info, spdlog::string_view_t(line.data(), line.size()));
+    if (isStartupWarning && out.startupWarnings.size() < kStartupWarningsKept) {
+        out.startupWarnings.push_back(line);
     }
-    if (text.size() > kTextBytesMax) {
-        line += "...";
+    out.ring[out.lines++ % kLinesKept] = std::move(line);
+}
+
+/// Opens the file for appending. spdlog throws; here is where that ends.
+StatusOr<std::shared_ptr<spdlog::logger>> openFile(const std::string& path) {
+    const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+    std::error_code ignored;
+    // spdlog would make the directory, which hides a mistyped path.
+    if (!parent.empty() && !std::filesystem::is_directory(parent, ignored)) {
+        return Status(Code::kIo, path + ": no such directory");
+    }
+    try {
+        return makeLogger(std::make_shared<spdlog::sinks::basic_file_sink_st>(path));
+    } catch (const spdlog::spdlog_ex& failure) {
+        return Status(Code::kIo, failure.what());
     }
 }
 
-spdlog::level::level_enum levelOf(Severity severity) {
-    static constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::debug,
-                                                            spdlog::level::info,
-                                                            spdlog::level::warn,
-                                                            spdlog::level::err,
-                                                            spdlog::level::critical};
-    return kLevels[static_cast<size_t>(severity)];
+/// A free name beside the file, after mongod's pattern.
+std::string rotatedName(const std::string& path) {
+    std::string stamp = isoTime(platform::wallMillis(), true).substr(0, 19);
+    std::replace(stamp.begin(), stamp.end(), ':', '-');
+    std::string name = path + "." + stamp;
+    std::error_code ignored;
+    for (int i = 1; std::filesystem::exists(name, ignored) && i < 1000; ++i) {
+        name = path + "." + stamp + "-" + std::to_string(i);
+    }
+    return name;
+}
+
+Status putAside(const std::string& path) {
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(path, ignored)) {
+        return Status::ok();  // not there, or a device
+    }
+    return platform::FileSystem::posix().rename(path, rotatedName(path));
 }
 
 }  // namespace
 
-void log(Severity severity, std::string_view component, std::string_view text) {
-    Log& out = theLog();
-    // [log.level] relaxed: a line more or less around the change does not matter.
-    if (static_cast<uint8_t>(severity) < out.least.load(sync::kRelaxed)) {
-        return;
+bool isLogged(Severity severity, Component component) {
+    Log& log = theLog();
+    // [log.level] relaxed: a line more or less around a change does not matter.
+    if (severity < Severity::kInfo &&
+        debugLevelOf(severity) <=
+            log.debugLevels[static_cast<size_t>(component)].load(sync::kRelaxed)) {
+        return true;
     }
-    std::string line = isoTime(platform::wallMillis());
-    line += ' ';
-    line += letterOf(severity);
-    line += ' ';
-    line += component;
-    line += ": ";
-    appendEscaped(line, text);
-    out.logger.log(levelOf(severity), spdlog::string_view_t(line.data(), line.size()));
-    std::lock_guard<sync::Mutex> lock(out.mutex);
-    out.ring[out.lines++ % kLinesKept] = std::move(line);
+    return static_cast<uint8_t>(severity) >= log.least.load(sync::kRelaxed);
+}
+
+void log(Severity severity,
+         Component component,
+         int32_t id,
+         std::string_view message,
+         const LogAttributes& attributes) {
+    if (isLogged(severity, component)) {
+        write(severity, component, id, message, attributes, false);
+    }
+}
+
+void logStartupWarning(Component component,
+                       int32_t id,
+                       std::string_view message,
+                       const LogAttributes& attributes) {
+    write(Severity::kWarning, component, id, message, attributes, true);
+}
+
+void log(Severity severity, std::string_view component, std::string_view text) {
+    const Component known = componentOfRoom(component);
+    log(severity, known, kOwnIds + static_cast<int32_t>(known), text);
+}
+
+LogContext::LogContext(std::string name)
+    : outer_(std::exchange(threadContext(), std::move(name))) {}
+
+LogContext::~LogContext() {
+    threadContext() = std::move(outer_);
 }
 
 void setLogLevel(Severity least) {
@@ -108,15 +174,79 @@ void setLogLevel(Severity least) {
     theLog().least.store(static_cast<uint8_t>(least), sync::kRelaxed);
 }
 
+void setVerbosity(Component component, int level) {
+    Log& log = theLog();
+    std::lock_guard<sync::Mutex> lock(log.mutex);
+    log.own[static_cast<size_t>(component)] =
+        std::clamp(level, component == Component::kDefault ? 0 : -1, kVerbosityMax);
+    for (size_t i = 0; i < kComponents; ++i) {
+        auto from = static_cast<Component>(i);
+        while (log.own[static_cast<size_t>(from)] < 0) {
+            from = parentOf(from);
+        }
+        // [log.level] relaxed, as above.
+        log.debugLevels[i].store(static_cast<uint8_t>(log.own[static_cast<size_t>(from)]),
+                                 sync::kRelaxed);
+    }
+}
+
+int verbosity(Component component) {
+    Log& log = theLog();
+    std::lock_guard<sync::Mutex> lock(log.mutex);
+    return log.own[static_cast<size_t>(component)];
+}
+
+Status setLogDestination(const LogDestination& destination) {
+    std::shared_ptr<spdlog::logger> logger;
+    if (destination.path.empty()) {
+        logger = makeLogger(std::make_shared<spdlog::sinks::stdout_sink_st>());
+    } else {
+        if (!destination.append) {
+            FRESHET_RETURN_IF_ERROR(putAside(destination.path));
+        }
+        FRESHET_ASSIGN_OR_RETURN(logger, openFile(destination.path));
+    }
+    Log& log = theLog();
+    std::lock_guard<sync::Mutex> lock(log.mutex);
+    log.logger = std::move(logger);
+    log.destination = destination;
+    return Status::ok();
+}
+
+Status rotateLog() {
+    Log& log = theLog();
+    std::lock_guard<sync::Mutex> lock(log.mutex);
+    if (log.destination.path.empty()) {
+        return Status::ok();
+    }
+    if (!log.destination.rotateReopens) {
+        FRESHET_RETURN_IF_ERROR(putAside(log.destination.path));
+    }
+    FRESHET_ASSIGN_OR_RETURN(log.logger, openFile(log.destination.path));
+    return Status::ok();
+}
+
 std::vector<std::string> recentLog() {
     Log& from = theLog();
     std::lock_guard<sync::Mutex> lock(from.mutex);
     std::vector<std::string> lines;
-    uint64_t oldest = from.lines > kLinesKept ? from.lines - kLinesKept : 0;
+    const uint64_t oldest = from.lines > kLinesKept ? from.lines - kLinesKept : 0;
     for (uint64_t i = oldest; i < from.lines; ++i) {
         lines.push_back(from.ring[i % kLinesKept]);
     }
     return lines;
+}
+
+uint64_t logLinesWritten() {
+    Log& log = theLog();
+    std::lock_guard<sync::Mutex> lock(log.mutex);
+    return log.lines;
+}
+
+std::vector<std::string> startupWarnings() {
+    Log& log = theLog();
+    std::lock_guard<sync::Mutex> lock(log.mutex);
+    return log.startupWarnings;
 }
 
 }  // namespace freshet::telemetry

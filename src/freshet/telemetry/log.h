@@ -1,18 +1,101 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Log lines for people and tools, through spdlog, to standard error; the newest are kept for
+/// The log: one JSON object a line, in the shape that tools for mongod's logs read, to standard
+/// output or a file, through spdlog. The newest lines and the start-up warnings are kept for
 /// getLog. Any thread. Not for the data path.
+///
+///     log(Severity::kInfo, Component::kNetwork, 23016, "Waiting for connections",
+///         {{"port", 27017}, {"ssl", "off"}});
 #pragma once
 
+#include "freshet/base/status.h"
+
+#include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace freshet::telemetry {
 
-enum class Severity : uint8_t { kDebug, kInfo, kWarning, kError, kFatal };
+enum class Severity : uint8_t {
+    kDebug5,
+    kDebug4,
+    kDebug3,
+    kDebug2,
+    kDebug1,
+    kInfo,
+    kWarning,
+    kError,
+    kFatal,
+    kDebug = kDebug1
+};
 
-/// `component` is a room's name. One line; line breaks are escaped.
+/// mongod's names, as far as we have something to say there.
+enum class Component : uint8_t {
+    kDefault,  // "-"
+    kAccess,
+    kCommand,
+    kControl,
+    kIndex,
+    kJournal,
+    kNetwork,
+    kQuery,
+    kRecovery,
+    kReplication,
+    kSharding,
+    kStorage,
+    kTransaction,
+    kWrite,
+};
+inline constexpr size_t kComponents = 14;
+
+/// Text that is JSON already, as of a document.
+struct JsonText {
+    std::string text;
+};
+
+/// One name and value of a line's `attr`.
+struct LogAttribute {
+    template <std::integral T>
+        requires(!std::same_as<T, bool>)
+    LogAttribute(std::string_view key, T number) : name(key), value(static_cast<int64_t>(number)) {}
+    LogAttribute(std::string_view key, bool flag) : name(key), value(flag) {}
+    LogAttribute(std::string_view key, double number) : name(key), value(number) {}
+    LogAttribute(std::string_view key, std::string_view text)
+        : name(key), value(std::string(text)) {}
+    LogAttribute(std::string_view key, const std::string& text) : name(key), value(text) {}
+    LogAttribute(std::string_view key, const char* text) : name(key), value(std::string(text)) {}
+    LogAttribute(std::string_view key, JsonText json) : name(key), value(std::move(json)) {}
+    LogAttribute(std::string_view key, const Status& status)
+        : name(key), value(status.toString()) {}
+
+    std::string name;
+    std::variant<int64_t, bool, double, std::string, JsonText> value;
+};
+using LogAttributes = std::vector<LogAttribute>;
+
+/// One line. `id` is a number that scripts may look for: mongod's where it has the event, else one
+/// of ours from kOwnIds on. Attributes beyond 10 KiB are cut.
+void log(Severity severity,
+         Component component,
+         int32_t id,
+         std::string_view message,
+         const LogAttributes& attributes = {});
+/// A warning that getLog keeps for as long as the process lives and shells show on connecting.
+void logStartupWarning(Component component,
+                       int32_t id,
+                       std::string_view message,
+                       const LogAttributes& attributes = {});
+/// Whether log() would write: spares the making of attributes.
+bool isLogged(Severity severity, Component component);
+
+/// Ids that mongod does not have.
+inline constexpr int32_t kOwnIds = 9'000'000;
+
+/// Short form, `component` being a room's name, for lines that no script looks for.
 void log(Severity severity, std::string_view component, std::string_view text);
 inline void logInfo(std::string_view component, std::string_view text) {
     log(Severity::kInfo, component, text);
@@ -24,9 +107,50 @@ inline void logError(std::string_view component, std::string_view text) {
     log(Severity::kError, component, text);
 }
 
-/// Lines below this are dropped. Default kInfo.
+/// Names what the calling thread works for ("conn12", "listener") in the lines that it writes while
+/// this lives. Scopes nest.
+class LogContext {
+public:
+    explicit LogContext(std::string name);
+    ~LogContext();
+    LogContext(const LogContext&) = delete;
+    LogContext& operator=(const LogContext&) = delete;
+
+private:
+    std::string outer_;
+};
+
+/// Lines below this are dropped, but for components with a verbosity of their own. Default kInfo.
 void setLogLevel(Severity least);
+/// 0 to 5 debug levels are shown for the component (kDefault: for all that have none of their own);
+/// -1: like its parent.
+void setVerbosity(Component component, int level);
+int verbosity(Component component);
+/// "storage.journal" and the like, as in a configuration file; empty or "default": kDefault.
+/// kNotFound: no such component.
+StatusOr<Component> componentByName(std::string_view name);
+
+/// Where lines go from now on, and how they show time.
+struct LogDestination {
+    std::string path;  // empty: standard output
+    /// An existing file is gone on with; else it is put aside as rotation does.
+    bool append = false;
+    /// Rotation opens the file anew, for tools that have moved it away; else it renames it to
+    /// path.YYYY-MM-DDTHH-MM-SS first.
+    bool rotateReopens = false;
+    bool utc = false;
+};
+/// kIo: the file cannot be opened; the destination stays as it was.
+Status setLogDestination(const LogDestination& destination);
+/// Does nothing without a file. kIo: a name could not be changed, or the file not opened; the log
+/// goes on in the old file.
+Status rotateLog();
+
 /// The newest 1,024 lines, oldest first.
 std::vector<std::string> recentLog();
+/// How many there have been ever.
+uint64_t logLinesWritten();
+/// The lines of logStartupWarning().
+std::vector<std::string> startupWarnings();
 
 }  // namespace freshet::telemetry
