@@ -57,7 +57,7 @@ private:
         std::string to;                      // empty: removed
         std::shared_ptr<VolatileFile> made;  // for one that is made
     };
-    bool isDirectory(const std::string& normalPath) const;
+    bool isDirectory(const std::string& path) const;
     static void apply(const NameChange& change, Names* names);
     void change(NameChange change);
     /// KeepBytes(sector index) and KeepName() say what of the unsynced survives.

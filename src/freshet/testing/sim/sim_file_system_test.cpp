@@ -156,8 +156,7 @@ TEST(MemoryFileSystem, ACrashMayKeepSomeUnsyncedNames) {
         disk.crashKeepingSome(seed);
         seen.insert(*disk.list("/"));
     }
-    EXPECT_EQ(seen,
-              (std::set<std::vector<std::string>>{{"a"}, {"b"}, {"a", "c"}, {"b", "c"}}));
+    EXPECT_EQ(seen, (std::set<std::vector<std::string>>{{"a"}, {"b"}, {"a", "c"}, {"b", "c"}}));
 }
 
 TEST(MemoryFileSystem, TheNthOperationFailsAsToldAndOnlyThat) {

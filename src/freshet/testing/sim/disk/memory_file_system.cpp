@@ -2,6 +2,7 @@
 #include "freshet/testing/sim/memory_file_system.h"
 
 #include "freshet/platform/thread.h"
+#include "freshet/testing/sim/disk/paths.h"
 #include "freshet/testing/sim/disk/volatile_file.h"
 
 #include <algorithm>
@@ -46,18 +47,6 @@ private:
     std::string data_;
 };
 
-std::string normal(const std::string& path) {
-    std::string result = std::filesystem::path("/" + path).lexically_normal().string();
-    while (result.size() > 1 && result.back() == '/') {
-        result.pop_back();
-    }
-    return result;
-}
-
-std::string parentOf(const std::string& normalPath) {
-    return std::filesystem::path(normalPath).parent_path().string();
-}
-
 Status missing(const std::string& path) {
     return Status(Code::kNotFound, path + ": no such file or directory");
 }
@@ -86,14 +75,14 @@ private:
 MemoryFileSystem::MemoryFileSystem() : directories_{"/"}, locks_(std::make_shared<Locks>()) {}
 MemoryFileSystem::~MemoryFileSystem() = default;
 
-bool MemoryFileSystem::isDirectory(const std::string& normalPath) const {
-    return directories_.contains(normalPath);
+bool MemoryFileSystem::isDirectory(const std::string& path) const {
+    return directories_.contains(path);
 }
 
 StatusOr<std::unique_ptr<platform::File>> MemoryFileSystem::open(const std::string& path,
                                                                  OpenMode mode) {
     std::lock_guard<sync::Mutex> guard(mutex_);
-    std::string name = normal(path);
+    std::string name = normalPath(path);
     auto found = files_.find(name);
     if (found != files_.end() && mode == OpenMode::kCreateNew) {
         return Status(Code::kExists, path + ": file exists");
@@ -111,7 +100,7 @@ StatusOr<std::unique_ptr<platform::File>> MemoryFileSystem::open(const std::stri
 
 StatusOr<std::vector<std::string>> MemoryFileSystem::list(const std::string& directory) {
     std::lock_guard<sync::Mutex> guard(mutex_);
-    std::string parent = normal(directory);
+    std::string parent = normalPath(directory);
     if (!isDirectory(parent)) {
         return missing(directory);
     }
@@ -131,7 +120,7 @@ StatusOr<std::vector<std::string>> MemoryFileSystem::list(const std::string& dir
 
 Status MemoryFileSystem::makeDirectory(const std::string& path) {
     std::lock_guard<sync::Mutex> guard(mutex_);
-    for (std::string name = normal(path); name != "/"; name = parentOf(name)) {
+    for (std::string name = normalPath(path); name != "/"; name = parentOf(name)) {
         directories_.insert(name);
     }
     return Status::ok();
@@ -139,25 +128,25 @@ Status MemoryFileSystem::makeDirectory(const std::string& path) {
 
 Status MemoryFileSystem::rename(const std::string& from, const std::string& to) {
     std::lock_guard<sync::Mutex> guard(mutex_);
-    if (!files_.contains(normal(from))) {
+    if (!files_.contains(normalPath(from))) {
         return missing(from);
     }
-    change({.from = normal(from), .to = normal(to), .made = nullptr});
+    change({.from = normalPath(from), .to = normalPath(to), .made = nullptr});
     return Status::ok();
 }
 
 Status MemoryFileSystem::remove(const std::string& path) {
     std::lock_guard<sync::Mutex> guard(mutex_);
-    if (!files_.contains(normal(path))) {
+    if (!files_.contains(normalPath(path))) {
         return missing(path);
     }
-    change({.from = normal(path), .to = "", .made = nullptr});
+    change({.from = normalPath(path), .to = "", .made = nullptr});
     return Status::ok();
 }
 
 Status MemoryFileSystem::syncDirectory(const std::string& path) {
     std::lock_guard<sync::Mutex> guard(mutex_);
-    std::string directory = normal(path);
+    std::string directory = normalPath(path);
     if (!isDirectory(directory)) {
         return missing(path);
     }
@@ -180,10 +169,10 @@ StatusOr<std::unique_ptr<platform::FileLock>> MemoryFileSystem::lock(const std::
     }
     std::lock_guard<sync::Mutex> guard(locks->mutex);
     std::string id = std::to_string(platform::processId());
-    if (!locks->held.insert(normal(path)).second) {
+    if (!locks->held.insert(normalPath(path)).second) {
         return Status(Code::kUnavailable, path + " is held by process " + id);
     }
-    return std::unique_ptr<platform::FileLock>(std::make_unique<Lock>(locks, normal(path)));
+    return std::unique_ptr<platform::FileLock>(std::make_unique<Lock>(locks, normalPath(path)));
 }
 
 void MemoryFileSystem::apply(const NameChange& change, Names* names) {
@@ -207,14 +196,14 @@ void MemoryFileSystem::change(NameChange change) {
 
 void MemoryFileSystem::put(const std::string& path, std::string bytes) {
     std::lock_guard<sync::Mutex> guard(mutex_);
-    for (std::string name = parentOf(normal(path)); name != "/"; name = parentOf(name)) {
+    for (std::string name = parentOf(normalPath(path)); name != "/"; name = parentOf(name)) {
         directories_.insert(name);
     }
     uint64_t size = bytes.size();
     auto file =
         std::make_shared<VolatileFile>(std::make_unique<Platter>(std::move(bytes)), size, &faults_);
-    files_.insert_or_assign(normal(path), file);
-    durable_.insert_or_assign(normal(path), std::move(file));
+    files_.insert_or_assign(normalPath(path), file);
+    durable_.insert_or_assign(normalPath(path), std::move(file));
 }
 
 template <typename KeepBytes, typename KeepName>

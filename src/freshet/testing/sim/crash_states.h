@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/// CrashStates: the disks that a crash could have left behind, for a recorded run. For every prefix
+/// of the trace: nothing of what was not synced, all of it, and subsets of it, in which writes are
+/// torn into sectors of 512 bytes. What one sync covers is what was written to that file (or named
+/// in that directory) before it.
+///
+///     TraceRecorder disk(memory);  ... run, noting disk.position() after each acknowledgement ...
+///     Status bad = forEachCrashState(disk.trace(), {.seed = testSeed()},
+///         [&](MemoryFileSystem& disk, const CrashState& state) {
+///             ... open; all that was acknowledged at a position <= state.prefix must be there ...
+///         });
+///     EXPECT_TRUE(bad.isOk()) << bad.toString();      // names the state
+#pragma once
+
+#include "freshet/testing/sim/memory_file_system.h"
+#include "freshet/testing/sim/trace_recorder.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace freshet::testing {
+
+struct CrashState {
+    size_t prefix = 0;    // operations of the trace that had begun
+    size_t unsynced = 0;  // of them not yet synced
+    std::string kept;     // one letter for each of those: . dropped, k kept, t torn
+    uint64_t number = 0;  // of the state
+};
+
+struct CrashStatesOptions {
+    uint64_t seed = 0;
+    /// About how many states to make. Prefixes are spread evenly over the trace, from `from` on,
+    /// and each has at least the first two states.
+    uint64_t statesMax = 1000;
+    size_t from = 0;
+    /// With so few unsynced operations all subsets are made (2^n), else as many sampled ones.
+    size_t allSubsetsUpTo = 3;
+};
+
+struct CrashStatesCount {
+    uint64_t prefixes = 0;
+    uint64_t states = 0;
+    uint64_t torn = 0;  // states with a torn write
+};
+
+/// Calls `check` with each state until it returns a status that is not ok; that status, with the
+/// state's description, else ok. The disk is the check's own, and durable as it stands.
+Status forEachCrashState(
+    const Trace& trace,
+    const CrashStatesOptions& options,
+    const std::function<Status(MemoryFileSystem& disk, const CrashState& state)>& check,
+    CrashStatesCount* count = nullptr);
+
+/// FRESHET_CRASH_STATES from the environment, else `usual`: how many states a test makes. For
+/// longer runs.
+uint64_t crashStatesWanted(uint64_t usual);
+
+}  // namespace freshet::testing

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+/// FaultPlan: rules for what goes wrong with files, and the account of what did. One plan may serve
+/// several FaultyFileSystems. Any thread.
+///
+///     FaultPlan plan(testSeed());
+///     plan.add({.path = "*/journal/*", .op = FileOp::kSync, .nth = 3});     // the third one: kIo
+///     size_t full = plan.add({.op = FileOp::kWrite, .error = noSpace, .times = kEver,
+///                             .growingOnly = true});
+///     ...
+///     plan.cancel(full);                                                    // space is back
+///     EXPECT_GT(plan.fired(), 0u) << plan.summary();
+#pragma once
+
+#include "freshet/base/status.h"
+#include "freshet/sync/mutex.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace freshet::testing {
+
+enum class FileOp : uint8_t {
+    kOpen,
+    kRead,
+    kWrite,
+    kSync,
+    kTruncate,
+    kRename,
+    kRemove,
+    kSyncDirectory
+};
+
+enum class FaultKind : uint8_t {
+    kError,             // any operation: fails, nothing is done
+    kShortWrite,        // a first part of the bytes is written, then as kError
+    kLyingSync,         // kSync, kSyncDirectory: ok, and nothing has become durable
+    kTornWrite,         // ok, but only some of the 512-byte sectors are written
+    kDroppedWrite,      // ok, but nothing is written
+    kMisdirectedWrite,  // ok, but the bytes land at another offset of the file
+    kFlipAtRest,        // ok, but one bit of what is written is wrong
+    kFlipOnRead,        // ok, but one bit of what is read is wrong
+    kSplitWrite         // no fault to the caller: the bytes are written in two pieces
+};
+
+inline constexpr uint64_t kEver = UINT64_MAX;
+
+struct FaultRule {
+    std::string path = "*";  // a glob, in which * also matches slashes; of a rename, either name
+    FileOp op = FileOp::kWrite;
+    FaultKind kind = FaultKind::kError;
+    Status error = Status(Code::kIo, "Input/output error");  // kError, kShortWrite
+    uint64_t nth = 1;          // from the n-th matching call on, counted from add()
+    double chance = 1;         // of each call from there on
+    uint64_t times = 1;        // fires at most so often
+    bool growingOnly = false;  // kWrite: only those that make the file longer match
+    bool powerOff = false;     // with it the power goes: every later call fails with kIo
+};
+
+class FaultPlan {
+public:
+    /// Chances, and which sectors, bits and offsets, are drawn from `seed`.
+    explicit FaultPlan(uint64_t seed) : seed_(seed), random_(seed) {}
+
+    /// The rule's number.
+    size_t add(FaultRule rule);
+    /// The rule fires no more. An ENOSPC rule: space has been given back.
+    void cancel(size_t rule);
+    /// Called with one line for every fault, on the thread that meets it, under a lock: it must not
+    /// come back here.
+    void onFired(std::function<void(const std::string&)> report);
+
+    uint64_t fired() const;
+    uint64_t fired(size_t rule) const;
+    /// The seed and every fault that fired (the first 100 of them), for a test's messages.
+    std::string summary() const;
+
+    // --- For FaultyFileSystem ---
+
+    struct Call {
+        FileOp op;
+        const std::string& path;
+        const std::string& path2;  // of a rename: the new name
+        uint64_t offset = 0;
+        uint64_t bytes = 0;
+        bool grows = false;
+    };
+    struct Fault {
+        FaultKind kind;
+        Status error;
+        uint64_t random;  // 64 bits of the fault's own
+    };
+    /// What happens to this call, or nothing.
+    std::optional<Fault> meet(const Call& call);
+
+private:
+    struct Entry {
+        FaultRule rule;
+        uint64_t matched = 0;
+        uint64_t fired = 0;
+        bool cancelled = false;
+    };
+    bool fires(Entry& entry, const Call& call);
+    void note(const Entry& entry, const Call& call);
+
+    const uint64_t seed_;
+    mutable sync::Mutex mutex_;  // guards all below
+    std::mt19937_64 random_;
+    std::vector<Entry> entries_;
+    uint64_t fired_ = 0;
+    bool powerIsOff_ = false;
+    std::vector<std::string> lines_;
+    std::function<void(const std::string&)> report_;
+};
+
+}  // namespace freshet::testing
