@@ -42,6 +42,9 @@ struct ServerFacts {
     std::function<void()> requestShutdown;
     /// The newest log lines for getLog, oldest first.
     std::function<std::vector<std::string>()> recentLog;
+    std::function<std::vector<std::string>()> startupWarnings;
+    /// For the logRotate command.
+    std::function<Status()> rotateLog;
 };
 
 struct ClientFacts {
