@@ -6,9 +6,9 @@
 #include "freshet/base/assert.h"
 #include "freshet/base/bytes.h"
 
-#include <array>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace freshet::transport {
@@ -36,32 +36,67 @@ private:
 
 /// One outgoing message as up to kSegmentsMax pieces, sent in order. A piece is either owned or
 /// borrowed with a holder that keeps it alive until it has been sent (pinned page images, later).
+/// The usual chain of one piece allocates nothing of its own and is cheap to move.
 class ReplyChain {
 public:
     static constexpr size_t kSegmentsMax = 32;
     ReplyChain() = default;
     explicit ReplyChain(std::string bytes) { append(std::move(bytes)); }
+    ReplyChain(ReplyChain&& other) noexcept
+        : first_(std::move(other.first_)),
+          firstOwned_(std::move(other.firstOwned_)),
+          rest_(std::move(other.rest_)),
+          count_(std::exchange(other.count_, 0)),
+          bytes_(std::exchange(other.bytes_, 0)) {}
+    ReplyChain& operator=(ReplyChain&& other) noexcept {
+        first_ = std::move(other.first_);
+        firstOwned_ = std::move(other.firstOwned_);
+        rest_ = std::move(other.rest_);
+        count_ = std::exchange(other.count_, 0);
+        bytes_ = std::exchange(other.bytes_, 0);
+        return *this;
+    }
 
     void append(std::string bytes) {
+        if (count_ == 0) {
+            bytes_ = bytes.size();
+            firstOwned_ = std::move(bytes);
+            count_ = 1;
+            return;
+        }
         auto owned = std::make_shared<std::string>(std::move(bytes));
         ByteView view = *owned;
         append(view, std::move(owned));
     }
     void append(ByteView view, std::shared_ptr<const void> holder) {
         invariant(count_ < kSegmentsMax);
-        views_[count_] = view;
-        holders_[count_] = std::move(holder);
-        ++count_;
         bytes_ += view.size();
+        if (count_++ == 0) {
+            first_ = {view, std::move(holder)};
+        } else {
+            rest_.push_back({view, std::move(holder)});
+        }
     }
     size_t segments() const { return count_; }
-    ByteView segment(size_t i) const { return views_[i]; }
+    /// Good while the chain stays where it is.
+    ByteView segment(size_t i) const {
+        if (i > 0) {
+            return rest_[i - 1].view;
+        }
+        return first_.holder == nullptr && first_.view.empty() ? ByteView(firstOwned_)
+                                                               : first_.view;
+    }
     size_t bytes() const { return bytes_; }
     bool isEmpty() const { return bytes_ == 0; }
 
 private:
-    std::array<ByteView, kSegmentsMax> views_{};
-    std::array<std::shared_ptr<const void>, kSegmentsMax> holders_{};
+    struct Piece {
+        ByteView view;
+        std::shared_ptr<const void> holder;
+    };
+    Piece first_;             // when it is borrowed
+    std::string firstOwned_;  // when it is owned
+    std::vector<Piece> rest_;
     size_t count_ = 0;
     size_t bytes_ = 0;
 };

@@ -6,6 +6,7 @@
 #include "freshet/sync/task.h"
 #include "freshet/transport/message.h"
 #include "freshet/transport/session.h"
+#include "freshet/wire/frame.h"
 
 #include <memory>
 
@@ -18,14 +19,19 @@ struct HandlerResult {
     bool endSession = false;  // send the reply, if any, then end
 };
 
-/// One per session, made when it is created and destroyed at its end, on its executor. Called for
-/// one message at a time.
+/// One per session, made when its first message has come and destroyed at its end, on its executor.
+/// Called for one message at a time.
 class MessageHandler {
 public:
     virtual ~MessageHandler() = default;
     virtual sync::Task<HandlerResult> handle(Message message) = 0;
     /// The next reply of an exhaust stream. Called only after a result with `exhaust`.
     virtual sync::Task<HandlerResult> handleExhaust() = 0;
+    /// How long the next message may be: less than the protocol's limit for strangers. Together
+    /// such sessions set aside ServerTransportOptions::limitedBytesMax for messages not yet whole.
+    virtual size_t messageBytesMax() const { return wire::kMessageBytesMax; }
+    /// While handle or handleExhaust is suspended: nobody waits for the answer any more, end early.
+    virtual void onPeerGone() {}
 };
 
 class MessageHandlerFactory {
@@ -33,6 +39,8 @@ public:
     virtual ~MessageHandlerFactory() = default;
     /// On the session's executor.
     virtual std::unique_ptr<MessageHandler> create(const PeerInfo& peer) = 0;
+    /// messageBytesMax() before there is a handler. Any thread.
+    virtual size_t firstMessageBytesMax() const { return wire::kMessageBytesMax; }
 };
 
 }  // namespace freshet::transport

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "freshet/base/status.h"
+#include "freshet/security/tls.h"
 #include "freshet/sync/executor.h"
 #include "freshet/transport/message_handler.h"
 
@@ -14,11 +15,39 @@
 
 namespace freshet::transport {
 
+/// What a listener does with a connection that begins with TLS, or does not.
+enum class TlsMode : uint8_t {
+    kDisabled,  // closes those that begin TLS
+    kAllow,     // serves both (kPrefer differs only for connections that a server makes)
+    kPrefer,
+    kRequire,  // closes those that do not
+};
+
 struct ServerTransportOptions {
-    std::vector<std::string> bindAddresses{"127.0.0.1"};  // numeric IPv4 or IPv6
-    uint16_t port = 27017;                                // 0: the system chooses
-    unsigned reactors = 0;                                // 0: one per core
+    /// Numeric addresses, host names (all that they resolve to), or the paths of Unix sockets.
+    std::vector<std::string> bindAddresses{"127.0.0.1"};
+    bool bindAll = false;   // all addresses of this machine, instead of bindAddresses
+    bool ipv6 = false;      // host names and bindAll mean IPv6 too; numeric addresses always may
+    uint16_t port = 27017;  // 0: the system chooses
+    /// Also listens on <prefix>/mongodb-<port>.sock. Empty: does not.
+    std::string unixSocketPrefix;
+    uint32_t unixSocketMode = 0700;
+    unsigned reactors = 0;  // 0: one per core
     uint32_t connectionsMax = 65'536;
+
+    TlsMode tlsMode = TlsMode::kDisabled;
+    std::shared_ptr<const security::TlsContext> tls;  // unless kDisabled
+    uint32_t tlsHandshakeMillisMax = 30'000;
+    uint32_t tlsHandshakesMax = 1'024;  // at one time; a connection over it is closed
+
+    /// See MessageHandler::messageBytesMax().
+    size_t limitedBytesMax = 16 << 20;
+
+    /// shutdown() calls `shutdownOverdue` when handlers still run after so long, with their number,
+    /// and goes on waiting if that returns. Empty: just waits.
+    uint32_t shutdownMillisMax = 15'000;
+    std::function<void(uint64_t)> shutdownOverdue;
+
     /// Around each pass over a reactor's run queue, on its thread (the server opens and closes an
     /// epoch slice there). May be empty.
     std::function<void()> passBegin;
@@ -43,6 +72,7 @@ class ServerTransport {
 public:
     /// Binds and listens; kUnavailable with the address in the text when it is in use, kIo
     /// otherwise.
+    /// Raises the process's soft limit on open files to the hard one.
     static StatusOr<std::unique_ptr<ServerTransport>> start(
         const ServerTransportOptions& options, std::shared_ptr<MessageHandlerFactory> handlers);
     /// shutdown() if not yet done.
@@ -50,6 +80,10 @@ public:
     /// Stops accepting, ends every session, waits for their completions, joins the reactors. Not
     /// from a reactor's thread.
     virtual void shutdown() = 0;
+    /// Connections that begin TLS from now on use this. Not from a reactor's thread.
+    virtual void replaceTls(std::shared_ptr<const security::TlsContext> tls) = 0;
+    /// What is listened on, as in "127.0.0.1:27017" and "/tmp/mongodb-27017.sock".
+    virtual std::vector<std::string> doors() const = 0;
     /// The port in use.
     virtual uint16_t port() const = 0;
     virtual ServerTransportStats stats() const = 0;

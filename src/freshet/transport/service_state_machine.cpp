@@ -66,8 +66,9 @@ ServiceState::Transition ServiceState::history(size_t i) const {
 }
 
 ServiceStateMachine::ServiceStateMachine(std::unique_ptr<Session> session,
-                                         std::unique_ptr<MessageHandler> handler)
-    : session_(std::move(session)), handler_(std::move(handler)) {}
+                                         MessageHandlerFactory& handlers,
+                                         BusyListener* busy)
+    : session_(std::move(session)), handlers_(handlers), busy_(busy) {}
 
 ServiceStateMachine::~ServiceStateMachine() {
     invariant(state_.current() == State::kCreated || state_.current() == State::kEnded);
@@ -100,12 +101,14 @@ sync::Task<Status> ServiceStateMachine::run() {
     Status why;
     while (why.isOk()) {
         invariant(state_.advanceAtOnce(State::kSourceWait).isOk());
+        session_->setMessageBytesMax(handler_ != nullptr ? handler_->messageBytesMax()
+                                                         : handlers_.firstMessageBytesMax());
         StatusOr<Message> message = co_await session_->asyncSourceMessage();
         if (!message.isOk()) {
             why = std::move(message).status();
             break;
         }
-        step(State::kProcess);
+        beginProcess();
         HandlerResult result = co_await handler_->handle(std::move(message).value());
         while (!result.reply.isEmpty()) {
             step(State::kSinkWait);
@@ -131,6 +134,34 @@ sync::Task<Status> ServiceStateMachine::run() {
     // [session.ended] release: pairs with [session.end].
     life_.store(kDead, sync::kRelease);
     co_return why.code() == Code::kCancelled ? Status::ok() : why;
+}
+
+/// From Source to Process.
+void ServiceStateMachine::beginProcess() {
+    step(State::kProcess);
+    if (handler_ == nullptr) {
+        handler_ = handlers_.create(session_->peer());
+    }
+    if (busy_ != nullptr) {
+        busy_->onSessionBusy();
+    }
+}
+
+bool ServiceStateMachine::watchLongHandler() {
+    if (state_.current() != State::kProcess) {
+        return false;
+    }
+    if (handledAt_ != state_.transitions()) {
+        handledAt_ = state_.transitions();
+        return true;
+    }
+    return !session_->watchPeer(this);
+}
+
+void ServiceStateMachine::onPeerGone() {
+    if (state_.current() == State::kProcess) {
+        handler_->onPeerGone();
+    }
 }
 
 void ServiceStateMachine::step(State to) {

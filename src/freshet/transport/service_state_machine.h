@@ -68,15 +68,36 @@ private:
     uint64_t since_ = 0;
 };
 
-class ServiceStateMachine {
+/// Who looks after a set of machines: told that one has got a message, so that it may be worth
+/// looking for handlers that run for long.
+class BusyListener {
 public:
-    ServiceStateMachine(std::unique_ptr<Session> session, std::unique_ptr<MessageHandler> handler);
+    virtual void onSessionBusy() = 0;
+
+protected:
+    ~BusyListener() = default;
+};
+
+class ServiceStateMachine : private PeerWatcher {
+public:
+    /// The handler is made by `handlers` when the first message has come, so that a connection that
+    /// never speaks costs none. Both outlive this; `busy` may be null.
+    ServiceStateMachine(std::unique_ptr<Session> session,
+                        MessageHandlerFactory& handlers,
+                        BusyListener* busy);
+    ServiceStateMachine(const ServiceStateMachine&) = delete;
+    ServiceStateMachine& operator=(const ServiceStateMachine&) = delete;
     ~ServiceStateMachine();
     /// Runs the session from Created to Ended. Once, on the session's executor; kInvalid when
     /// called again. Ok when the peer or we ended it between messages, else why it ended.
     sync::Task<Status> run();
     /// Any thread: the session will go to EndSession. An error in Ended.
     Status end();
+    /// Session's executor, now and then: when the same message is handled as at the last call, has
+    /// the handler told if the peer leaves. True: call again.
+    bool watchLongHandler();
+    /// Session's executor, after end(): a handler that runs is told that nobody waits for it.
+    void hurryHandler() { onPeerGone(); }
     const ServiceState& state() const { return state_; }
     Session& session() { return *session_; }
 
@@ -86,13 +107,18 @@ private:
     static constexpr uint32_t kDead = 2;
     bool endAsked() const;
     void step(State to);
+    void beginProcess();
+    void onPeerGone() override;
 
     ServiceState state_;
     /// How end() talks to the executor. Written by: anyone (lives -> end asked), the executor (to
     /// dead, final).
     sync::Atomic<uint32_t> life_{kLives};
     std::unique_ptr<Session> session_;
+    MessageHandlerFactory& handlers_;
+    BusyListener* const busy_;
     std::unique_ptr<MessageHandler> handler_;
+    size_t handledAt_ = 0;  // transitions() when watchLongHandler() last found a handler running
 };
 
 }  // namespace freshet::transport

@@ -122,9 +122,17 @@ public:
         co_return co_await sink.done();
     }
     void close() override { ++closes; }
+    void setMessageBytesMax(size_t bytes) override { bytesMax.push_back(bytes); }
+    bool watchPeer(PeerWatcher* theWatcher) override {
+        watcher = theWatcher;
+        return canWatch;
+    }
     const PeerInfo& peer() const override { return peer_; }
     SessionStats stats() const override { return {}; }
 
+    std::vector<size_t> bytesMax;
+    PeerWatcher* watcher = nullptr;
+    bool canWatch = true;
     Completion source, sink;
     uint64_t sourceSeq = 0, sinkSeq = 0;
     std::string incoming;
@@ -161,11 +169,29 @@ public:
         result.exhaust = ++exhausted_ < 2;
         co_return result;
     }
+    size_t messageBytesMax() const override { return 2'000; }
+    void onPeerGone() override {
+        log_->push_back("peer gone");
+        gate.complete();
+    }
     sync::WaitToken gate;
 
 private:
     std::vector<std::string>* log_;
     int exhausted_ = 0;
+};
+
+/// Hands out one handler, and counts messages.
+class OneHandler final : public MessageHandlerFactory, public BusyListener {
+public:
+    explicit OneHandler(std::unique_ptr<TextHandler> handler) : handler_(std::move(handler)) {}
+    std::unique_ptr<MessageHandler> create(const PeerInfo&) override { return std::move(handler_); }
+    size_t firstMessageBytesMax() const override { return 1'000; }
+    void onSessionBusy() override { ++busy; }
+    int busy = 0;
+
+private:
+    std::unique_ptr<TextHandler> handler_;
 };
 
 class Machine : public ::testing::Test {
@@ -175,7 +201,9 @@ protected:
         session_ = session.get();
         auto handler = std::make_unique<TextHandler>(&log);
         handler_ = handler.get();
-        machine = std::make_unique<ServiceStateMachine>(std::move(session), std::move(handler));
+        handlers_ = std::make_unique<OneHandler>(std::move(handler));
+        machine =
+            std::make_unique<ServiceStateMachine>(std::move(session), *handlers_, handlers_.get());
     }
     void start() {
         sync::spawn(executor, keep(machine.get(), &result));
@@ -201,6 +229,7 @@ protected:
 
     std::vector<std::string> log;
     StepExecutorForTest executor;
+    std::unique_ptr<OneHandler> handlers_;
     std::unique_ptr<ServiceStateMachine> machine;
     HandSession* session_;
     TextHandler* handler_;
@@ -295,6 +324,44 @@ TEST_F(Machine, EndDuringProcessLetsTheHandlerFinish) {
     executor.runAll();
     sent(Status(Code::kCancelled, ""));
     EXPECT_EQ(now(), kEnded);
+}
+
+TEST_F(Machine, StrangersMaySayLess) {
+    start();
+    EXPECT_EQ(session_->bytesMax, std::vector<size_t>{1'000}) << "no handler yet";
+    receive("hello");
+    EXPECT_EQ(handlers_->busy, 1);
+    sent();
+    EXPECT_EQ(session_->bytesMax, (std::vector<size_t>{1'000, 2'000})) << "the handler says";
+    finishSource(Status(Code::kCancelled, ""));
+}
+
+TEST_F(Machine, ALongHandlerIsToldThatThePeerHasGone) {
+    start();
+    EXPECT_FALSE(machine->watchLongHandler()) << "nothing runs";
+    receive("wait");
+    EXPECT_TRUE(machine->watchLongHandler()) << "it may be a short one";
+    EXPECT_EQ(session_->watcher, nullptr);
+    session_->canWatch = false;
+    EXPECT_TRUE(machine->watchLongHandler());
+    session_->canWatch = true;
+    EXPECT_FALSE(machine->watchLongHandler());
+    ASSERT_NE(session_->watcher, nullptr);
+    session_->watcher->onPeerGone();
+    EXPECT_EQ(log.back(), "peer gone");
+    executor.runAll();
+    EXPECT_EQ(now(), kSinkWait);
+    session_->watcher->onPeerGone();
+    EXPECT_EQ(log.back(), "peer gone") << "once: no handler runs any more";
+    sent(Status(Code::kIo, "gone"));
+    EXPECT_EQ(now(), kEnded);
+}
+
+TEST_F(Machine, AConnectionThatNeverSpeaksHasNoHandler) {
+    start();
+    finishSource(Status(Code::kCancelled, ""));
+    EXPECT_EQ(now(), kEnded);
+    EXPECT_EQ(log, std::vector<std::string>{});
 }
 
 TEST_F(Machine, EveryCallInEndedIsAnError) {

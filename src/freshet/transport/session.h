@@ -32,6 +32,15 @@ struct SessionStats {
     uint64_t bytesOut = 0;
 };
 
+/// Told when nobody is there any more to be answered.
+class PeerWatcher {
+public:
+    virtual void onPeerGone() = 0;
+
+protected:
+    ~PeerWatcher() = default;
+};
+
 /// The async pair runs on the session's executor only; the blocking pair is for a client's own
 /// thread. A session uses one pair or the other. Errors: kCancelled when the peer or close() ended
 /// the connection between messages, kIo when the system failed or a message was cut, kInvalid
@@ -48,6 +57,14 @@ public:
     /// Any thread, any number of times: ends the connection; operations in progress come back with
     /// kCancelled.
     virtual void close() = 0;
+    /// A longer message from the peer is a protocol error, found before anything is set aside for
+    /// it. From the next source on; wire::kMessageBytesMax at first.
+    virtual void setMessageBytesMax(size_t bytes) = 0;
+    /// On the session's executor, while nothing is sourced or sunk: tells `watcher` once, from the
+    /// run queue, when the peer ends the connection. The watcher outlives the session. False: it
+    /// cannot be told (any more, for input is waiting): ask again later.
+    virtual bool watchPeer(PeerWatcher* watcher) = 0;
+    /// Complete once a message has come: TLS is made by then.
     virtual const PeerInfo& peer() const = 0;
     virtual SessionStats stats() const = 0;
 };

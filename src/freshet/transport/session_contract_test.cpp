@@ -3,14 +3,17 @@
 /// pair of calls), the other blocks on the test's thread.
 #include "freshet/transport/loopback/loopback.h"
 #include "freshet/transport/session/step_executor_for_test.h"
+#include "freshet/transport/session/tls_for_test.h"
 #include "freshet/transport/tcp/tcp_session.h"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <functional>
 #include <future>
+#include <tuple>
 
 namespace freshet::transport {
 namespace {
@@ -32,33 +35,53 @@ std::pair<int, int> connectedSockets() {
     return {one.release(), other.release()};
 }
 
-Ends tcpEnds(Reactor& reactor) {
-    const auto [one, other] = connectedSockets();
-    Ends ends;
-    ends.async = std::move(makeReactorSession(reactor, one, nextConnectionId())).value();
-    ends.blocking = std::move(makeBlockingSession(other, nextConnectionId())).value();
-    return ends;
-}
-
-Ends loopbackEnds(Reactor&) {
-    auto [one, other] = makeLoopbackPair();
-    return {std::move(one), std::move(other)};
+std::pair<int, int> connectedUnixSockets() {
+    int both[2];
+    invariant(::socketpair(AF_UNIX, SOCK_STREAM, 0, both) == 0);
+    return {both[0], both[1]};
 }
 
 struct Kind {
     const char* name;
-    Ends (*make)(Reactor&);
+    const char* peerKind;
+    std::pair<int, int> (*sockets)();  // null: loopback
+    bool isTls;
 };
+
+const DoorPolicy& policy() {
+    static const DoorPolicy kBoth{TlsMode::kAllow, CertificateForTest::get().server(), 30'000, 8};
+    return kBoth;
+}
 
 class SessionContract : public ::testing::TestWithParam<Kind> {
 protected:
     void SetUp() override {
         reactor_ = std::move(Reactor::create(0, {})).value();
         reactor_->start();
-        run([this]() -> sync::Task<void> {
-            ends_ = GetParam().make(*reactor_);
+        if (GetParam().sockets == nullptr) {
+            std::tie(ends_.async, ends_.blocking) = makeLoopbackPair();
+            return;
+        }
+        const auto [one, other] = GetParam().sockets();
+        run([this, socket = one]() -> sync::Task<void> {
+            ends_.async =
+                std::move(makeReactorSession(*reactor_, socket, nextConnectionId(), policy()))
+                    .value();
             co_return;
         });
+        if (!GetParam().isTls) {
+            ends_.blocking = std::move(makeBlockingSession(other, nextConnectionId())).value();
+            return;
+        }
+        // The served end shakes hands when it is first asked for a message.
+        auto echo = startEcho(1);
+        auto blocking = makeBlockingSession(
+            other, nextConnectionId(), CertificateForTest::get().client(), "localhost", 30'000);
+        ASSERT_TRUE(blocking.isOk()) << blocking.status().toString();
+        ends_.blocking = std::move(*blocking);
+        ASSERT_TRUE(this->blocking().sinkMessage(ReplyChain(messageForTest(1, "first"))).isOk());
+        ASSERT_TRUE(this->blocking().sourceMessage().isOk());
+        echo.wait();
     }
     void TearDown() override {
         run([this]() -> sync::Task<void> {
@@ -251,6 +274,7 @@ TEST_P(SessionContract, CloseWakesTheBlockedEnd) {
 }
 
 TEST_P(SessionContract, TellsWhoItIsAndWhatItDid) {
+    const SessionStats before = blocking().stats();
     auto echo = startEcho(2);
     for (int i = 0; i < 2; ++i) {
         ASSERT_TRUE(blocking().sinkMessage(ReplyChain(messageForTest(1, "12345678"))).isOk());
@@ -258,18 +282,47 @@ TEST_P(SessionContract, TellsWhoItIsAndWhatItDid) {
     }
     echo.wait();
     const SessionStats stats = blocking().stats();
-    EXPECT_EQ(stats.messagesIn, 2u);
-    EXPECT_EQ(stats.messagesOut, 2u);
-    EXPECT_EQ(stats.bytesIn, 48u);
-    EXPECT_EQ(stats.bytesOut, 48u);
-    EXPECT_EQ(async().peer().kind, GetParam().name);
+    EXPECT_EQ(stats.messagesIn - before.messagesIn, 2u);
+    EXPECT_EQ(stats.messagesOut - before.messagesOut, 2u);
+    if (GetParam().isTls) {  // what went over the wire
+        EXPECT_GT(stats.bytesIn - before.bytesIn, 48u);
+        EXPECT_GT(stats.bytesOut - before.bytesOut, 48u);
+    } else {
+        EXPECT_EQ(stats.bytesIn - before.bytesIn, 48u);
+        EXPECT_EQ(stats.bytesOut - before.bytesOut, 48u);
+    }
+    EXPECT_EQ(async().peer().kind, GetParam().peerKind);
+    EXPECT_EQ(async().peer().isTls, GetParam().isTls);
+    EXPECT_TRUE(async().peer().isLocal || GetParam().sockets == nullptr);
     EXPECT_NE(async().peer().connectionId, blocking().peer().connectionId);
     EXPECT_EQ(async().peer().remote, blocking().peer().local);
 }
 
+TEST_P(SessionContract, LongerMessagesThanAllowedAreRefused) {
+    run([this]() -> sync::Task<void> {
+        async().setMessageBytesMax(1'000);
+        co_return;
+    });
+    auto echo = startEcho(1);
+    ASSERT_TRUE(
+        blocking().sinkMessage(ReplyChain(messageForTest(1, std::string(984, 'a')))).isOk());
+    ASSERT_TRUE(blocking().sourceMessage().isOk());
+    echo.wait();
+    Status received;
+    auto receiving = startReceiving(&received);
+    ASSERT_TRUE(
+        blocking().sinkMessage(ReplyChain(messageForTest(1, std::string(985, 'b')))).isOk());
+    receiving.wait();
+    EXPECT_EQ(received.reason(), Reason::kProtocolError);
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds,
                          SessionContract,
-                         ::testing::Values(Kind{"tcp", tcpEnds}, Kind{"loopback", loopbackEnds}),
+                         ::testing::Values(Kind{"tcp", "tcp", connectedSockets, false},
+                                           Kind{"unix", "unix", connectedUnixSockets, false},
+                                           Kind{"tls", "tcp", connectedSockets, true},
+                                           Kind{"unixtls", "unix", connectedUnixSockets, true},
+                                           Kind{"loopback", "loopback", nullptr, false}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

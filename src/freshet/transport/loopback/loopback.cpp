@@ -88,6 +88,8 @@ public:
         in_.wakeAll();
         out_.wakeAll();
     }
+    void setMessageBytesMax(size_t bytes) override { messageBytesMax_ = bytes; }
+    bool watchPeer(PeerWatcher*) override { return true; }  // never told: nothing here takes long
     const PeerInfo& peer() const override { return peer_; }
     SessionStats stats() const override { return stats_; }
 
@@ -102,6 +104,7 @@ private:
     Pipe& out_;
     Pipe& in_;
     PeerInfo peer_;
+    size_t messageBytesMax_ = wire::kMessageBytesMax;
     SessionStats stats_;
 };
 
@@ -126,6 +129,9 @@ Status LoopbackSession::tryTake(Message* out, sync::WaitToken* token) {
     FRESHET_ASSIGN_OR_RETURN(wire::Header header, wire::parseHeader(bytes));
     if (static_cast<size_t>(header.messageBytes) != bytes.size()) {
         return invalid(Reason::kProtocolError, "The message's length is not as announced");
+    }
+    if (bytes.size() > messageBytesMax_) {
+        return invalid(Reason::kProtocolError, "The message is longer than is allowed");
     }
     ++stats_.messagesIn;
     stats_.bytesIn += bytes.size();

@@ -27,26 +27,65 @@ void BlockPool::give(std::shared_ptr<Block> block) {
     }
 }
 
+MessageCutter::~MessageCutter() {
+    setBlock(nullptr);
+}
+
+void MessageCutter::setMessageBytesMax(size_t bytes) {
+    if (bytes == messageBytesMax_) {
+        return;
+    }
+    messageBytesMax_ = bytes;
+    setBlock(std::move(block_));
+}
+
+/// Every change of the block goes through here, so that the pool knows what limited sessions hold.
+void MessageCutter::setBlock(std::shared_ptr<Block> block) {
+    const bool isLimited = messageBytesMax_ < wire::kMessageBytesMax;
+    const size_t bytes = isLimited && block != nullptr ? block->capacity : 0;
+    if (bytes != noted_) {
+        pool_.noteLimited(noted_, bytes);
+        noted_ = bytes;
+    }
+    block_ = std::move(block);
+}
+
 StatusOr<bool> MessageCutter::next(Message* out) {
     const size_t have = end_ - begin_;
     if (have == 0) {
         pool_.give(std::move(block_));
-        block_ = nullptr;
+        setBlock(nullptr);
         begin_ = end_ = 0;
         return false;
     }
-    if (have < wire::kHeaderBytes) {
-        return false;
+    const ByteView bytes = pending();
+    size_t length = wire::kHeaderBytes;
+    if (have >= wire::kHeaderBytes) {
+        FRESHET_ASSIGN_OR_RETURN(wire::Header header, wire::parseHeader(bytes));
+        length = static_cast<size_t>(header.messageBytes);
+        if (length > messageBytesMax_) {
+            return invalid(Reason::kProtocolError,
+                           "A message of " + std::to_string(length) + " bytes where " +
+                               std::to_string(messageBytesMax_) + " are allowed, before login");
+        }
     }
-    const ByteView bytes(block_->bytes.get() + begin_, have);
-    FRESHET_ASSIGN_OR_RETURN(wire::Header header, wire::parseHeader(bytes));
-    const auto length = static_cast<size_t>(header.messageBytes);
     if (have < length) {
+        if (noted_ > 0 && pool_.limitedBytes() > pool_.limitedBytesMax) {
+            return Status(Code::kLimit, "Connections that have not logged in hold too much memory");
+        }
         return false;
     }
     *out = Message(bytes.substr(0, length), block_);
     begin_ += length;
     return true;
+}
+
+std::string MessageCutter::takePending() {
+    std::string out(pending());
+    pool_.give(std::move(block_));
+    setBlock(nullptr);
+    begin_ = end_ = 0;
+    return out;
 }
 
 std::span<char> MessageCutter::target(std::span<char> scratch) {
@@ -71,7 +110,8 @@ void MessageCutter::makeRoom() {
     }
     std::shared_ptr<Block> roomier = pool_.take(want);
     std::memcpy(roomier->bytes.get(), from, have);
-    pool_.give(std::exchange(block_, std::move(roomier)));
+    pool_.give(std::move(block_));
+    setBlock(std::move(roomier));
     begin_ = 0;
     end_ = have;
 }
@@ -83,7 +123,7 @@ void MessageCutter::arrived(const char* at, size_t bytes) {
         return;
     }
     invariant(!isMidMessage());
-    block_ = pool_.take(bytes);
+    setBlock(pool_.take(bytes));
     std::memcpy(block_->bytes.get(), at, bytes);
     begin_ = 0;
     end_ = bytes;

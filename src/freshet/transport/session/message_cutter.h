@@ -6,9 +6,12 @@
 
 #include "freshet/base/status.h"
 #include "freshet/transport/message.h"
+#include "freshet/wire/frame.h"
 
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace freshet::transport {
@@ -31,17 +34,37 @@ public:
     /// Keeps the block when it is small and nobody else has a claim on it.
     void give(std::shared_ptr<Block> block);
 
+    /// What sessions under a smaller limit may together set aside for messages not yet whole.
+    size_t limitedBytesMax = SIZE_MAX;
+    size_t limitedBytes() const { return limitedBytes_; }
+    void noteLimited(size_t was, size_t is) { limitedBytes_ += is - was; }
+
 private:
     std::vector<std::shared_ptr<Block>> kept_;
+    size_t limitedBytes_ = 0;
 };
 
 class MessageCutter {
 public:
     explicit MessageCutter(BlockPool& pool) : pool_(pool) {}
+    ~MessageCutter();
+    MessageCutter(const MessageCutter&) = delete;
+    MessageCutter& operator=(const MessageCutter&) = delete;
 
+    /// Longer messages are refused from now on. Less than wire::kMessageBytesMax makes the session
+    /// one of those that share the pool's budget.
+    void setMessageBytesMax(size_t bytes);
     /// Takes the next whole message. False: more bytes are needed. kInvalid (kProtocolError): a
-    /// length outside the limits; the stream is of no use any more.
+    /// length outside the limits; kLimit: the budget of limited sessions is used up. The stream is
+    /// of no use any more then.
     StatusOr<bool> next(Message* out);
+    /// What has come and was not handed out. Good until the next call.
+    ByteView pending() const {
+        return block_ == nullptr ? ByteView()
+                                 : ByteView(block_->bytes.get() + begin_, end_ - begin_);
+    }
+    /// Takes all of it out: it is no message.
+    std::string takePending();
     /// Where to read to: `scratch` when no message is cut, else room behind the cut one.
     std::span<char> target(std::span<char> scratch);
     /// `bytes` bytes were read to the last target's start `at`.
@@ -55,11 +78,14 @@ private:
     /// A new block gets at most this many times what has arrived.
     static constexpr size_t kGrowth = 4;
     void makeRoom();
+    void setBlock(std::shared_ptr<Block> block);
 
     BlockPool& pool_;
     std::shared_ptr<Block> block_;
     size_t begin_ = 0;  // block_'s bytes [begin_, end_) are not handed out yet
     size_t end_ = 0;
+    size_t messageBytesMax_ = wire::kMessageBytesMax;
+    size_t noted_ = 0;  // of the pool's limited bytes
 };
 
 }  // namespace freshet::transport

@@ -2,13 +2,20 @@
 #include "freshet/transport/tcp/listener.h"
 
 #include "freshet/telemetry/log.h"
+#include "freshet/transport/tcp/socket.h"
+#include "freshet/transport/tcp/unix_path.h"
 
+#include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 
 namespace freshet::transport {
 namespace asio = boost::asio;
@@ -21,19 +28,31 @@ constexpr int kBacklog = 4096;
 constexpr int kAcceptsPerTurn = 64;
 constexpr auto kRetryAfter = std::chrono::milliseconds(100);
 
+using Acceptor = asio::basic_socket_acceptor<asio::generic::stream_protocol>;
+
 /// One listening socket.
 class Door {
 public:
     Door(asio::io_context& io, const std::function<void(int)>& onSocket)
         : acceptor_(io), retry_(io), onSocket_(onSocket) {}
+    ~Door() {
+        if (!unixPath_.empty()) {
+            removeSocketFile(unixPath_);
+        }
+    }
 
-    Status open(const std::string& address, uint16_t port);
+    Status openTcp(const tcp::endpoint& endpoint);
+    Status openUnix(const std::string& path, uint32_t mode);
     uint16_t port() const {
         error_code ignored;
-        return acceptor_.local_endpoint(ignored).port();
+        const Endpoint local = acceptor_.local_endpoint(ignored);
+        tcp::endpoint internet;
+        std::memcpy(internet.data(), local.data(), std::min(local.size(), internet.capacity()));
+        return internet.port();
     }
+    const std::string& text() const { return text_; }
     void start() {
-        acceptor_.async_wait(tcp::acceptor::wait_read, [this](error_code error) {
+        acceptor_.async_wait(Acceptor::wait_read, [this](error_code error) {
             if (!error && !stopped_) {
                 acceptSome();
             }
@@ -47,28 +66,44 @@ public:
     }
 
 private:
+    Status listen(const Endpoint& endpoint, error_code error);
     void acceptSome();
 
-    tcp::acceptor acceptor_;
+    Acceptor acceptor_;
     asio::steady_timer retry_;
     const std::function<void(int)>& onSocket_;
+    std::string text_;
+    std::string unixPath_;  // once the file is ours
     bool stopped_ = false;
 };
 
-Status Door::open(const std::string& text, uint16_t port) {
+Status Door::openTcp(const tcp::endpoint& endpoint) {
     error_code error;
-    const asio::ip::address address = asio::ip::make_address(text, error);
-    if (error) {
-        return badValue("'" + text + "' is not a numeric address");
-    }
-    const tcp::endpoint endpoint(address, port);
     acceptor_.open(endpoint.protocol(), error);
-    if (!error && address.is_v6()) {
+    if (!error && endpoint.address().is_v6()) {
         acceptor_.set_option(asio::ip::v6_only(true), error);
     }
     if (!error) {
         acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
     }
+    return listen(endpoint, error);
+}
+
+Status Door::openUnix(const std::string& path, uint32_t mode) {
+    FRESHET_RETURN_IF_ERROR(clearStaleSocket(path));
+    const asio::local::stream_protocol::endpoint endpoint(path);
+    error_code error;
+    acceptor_.open(endpoint.protocol(), error);
+    if (!error) {
+        FRESHET_RETURN_IF_ERROR(setSocketMode(acceptor_.native_handle(), mode));
+    }
+    FRESHET_RETURN_IF_ERROR(listen(endpoint, error));
+    unixPath_ = path;
+    return Status::ok();
+}
+
+Status Door::listen(const Endpoint& endpoint, error_code error) {
+    text_ = endpointText(endpoint);
     if (!error) {
         acceptor_.bind(endpoint, error);
     }
@@ -79,17 +114,23 @@ Status Door::open(const std::string& text, uint16_t port) {
         acceptor_.non_blocking(true, error);
     }
     if (error) {
-        return Status(
-            error == asio::error::address_in_use ? Code::kUnavailable : Code::kIo,
-            "Cannot listen on " + text + ":" + std::to_string(port) + ": " + error.message());
+        const bool isTaken = error == asio::error::address_in_use;
+        const bool hasNoSuch = error == asio::error::address_family_not_supported ||
+                               error == error_code(EADDRNOTAVAIL, error.category());
+        return Status(isTaken     ? Code::kUnavailable
+                      : hasNoSuch ? Code::kUnsupported
+                                  : Code::kIo,
+                      "Cannot listen on " + text_ + ": " + error.message());
     }
+    text_ = endpoint.data()->sa_family == AF_UNIX ? text_
+                                                  : endpointText(acceptor_.local_endpoint(error));
     return Status::ok();
 }
 
 void Door::acceptSome() {
     for (int i = 0; i < kAcceptsPerTurn; ++i) {
         error_code error;
-        tcp::socket socket(acceptor_.get_executor());
+        Socket socket(acceptor_.get_executor());
         acceptor_.accept(socket, error);
         if (error == asio::error::would_block) {
             break;
@@ -117,28 +158,126 @@ void Door::acceptSome() {
     start();
 }
 
+/// An address to listen on. The same one may come from several names.
+struct Wanted {
+    asio::ip::address address;
+    bool isOptional = false;  // came from a name: a machine without IPv6 may do without it
+    bool operator==(const Wanted& other) const { return address == other.address; }
+};
+
+void add(std::vector<Wanted>* out, const asio::ip::address& address, bool isOptional) {
+    const Wanted wanted{address, isOptional};
+    if (std::find(out->begin(), out->end(), wanted) == out->end()) {
+        out->push_back(wanted);
+    }
+}
+
+Status addNamed(asio::io_context& io,
+                const std::string& name,
+                bool ipv6,
+                std::vector<Wanted>* out) {
+    error_code error;
+    const auto found = tcp::resolver(io).resolve(name, "", tcp::resolver::passive, error);
+    const size_t before = out->size();
+    bool isKnown = false;
+    for (const auto& entry : found) {
+        if (entry.endpoint().address().is_v4() || ipv6) {
+            add(out, entry.endpoint().address(), entry.endpoint().address().is_v6());
+            isKnown = true;
+        }
+    }
+    if (error || (!isKnown && out->size() == before)) {
+        return badValue("'" + name + "' is no address and no name of one" +
+                        (error ? ": " + error.message() : std::string()));
+    }
+    return Status::ok();
+}
+
+StatusOr<std::vector<Wanted>> wantedAddresses(asio::io_context& io,
+                                              const ServerTransportOptions& options) {
+    std::vector<Wanted> out;
+    if (options.bindAll) {
+        add(&out, asio::ip::address_v4::any(), false);
+        if (options.ipv6) {
+            add(&out, asio::ip::address_v6::any(), true);
+        }
+        return out;
+    }
+    for (const std::string& text : options.bindAddresses) {
+        error_code error;
+        const asio::ip::address address = asio::ip::make_address(text, error);
+        if (text.starts_with('/')) {
+            continue;  // a Unix socket
+        }
+        if (!error) {
+            add(&out, address, false);
+        } else {
+            FRESHET_RETURN_IF_ERROR(addNamed(io, text, options.ipv6, &out));
+        }
+    }
+    return out;
+}
+
 }  // namespace
 
 struct Listener::Impl {
+    Status openTcp(asio::io_context& io, const ServerTransportOptions& options);
+    Status openUnix(asio::io_context& io, const ServerTransportOptions& options);
+
     std::function<void(int)> onSocket;
     std::vector<std::unique_ptr<Door>> doors;
+    uint16_t port = 0;
 };
+
+Status Listener::Impl::openTcp(asio::io_context& io, const ServerTransportOptions& options) {
+    FRESHET_ASSIGN_OR_RETURN(std::vector<Wanted> wanted, wantedAddresses(io, options));
+    port = options.port;
+    for (const Wanted& each : wanted) {
+        auto door = std::make_unique<Door>(io, onSocket);
+        Status opened = door->openTcp({each.address, port});
+        if (opened.code() == Code::kUnsupported && each.isOptional) {
+            telemetry::logWarning("transport", std::string(opened.text()));
+            continue;
+        }
+        if (!opened.isOk()) {
+            return opened.code() == Code::kUnsupported
+                       ? Status(Code::kIo, std::string(opened.text()))
+                       : std::move(opened);
+        }
+        port = door->port();  // chosen by the system for the first is everybody's
+        doors.push_back(std::move(door));
+    }
+    return Status::ok();
+}
+
+Status Listener::Impl::openUnix(asio::io_context& io, const ServerTransportOptions& options) {
+    std::vector<std::string> paths;
+    if (!options.unixSocketPrefix.empty()) {
+        paths.push_back(options.unixSocketPrefix + "/mongodb-" + std::to_string(port) + ".sock");
+    }
+    for (const std::string& text : options.bindAddresses) {
+        if (text.starts_with('/')) {
+            paths.push_back(text);
+        }
+    }
+    for (const std::string& path : paths) {
+        auto door = std::make_unique<Door>(io, onSocket);
+        FRESHET_RETURN_IF_ERROR(door->openUnix(path, options.unixSocketMode));
+        doors.push_back(std::move(door));
+    }
+    return Status::ok();
+}
 
 Listener::Listener(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Listener::~Listener() = default;
 
 StatusOr<std::unique_ptr<Listener>> Listener::open(Reactor& reactor,
-                                                   const std::vector<std::string>& addresses,
-                                                   uint16_t port,
+                                                   const ServerTransportOptions& options,
                                                    std::function<void(int)> onSocket) {
     auto impl = std::make_unique<Impl>();
     impl->onSocket = std::move(onSocket);
-    for (const std::string& address : addresses) {
-        auto door = std::make_unique<Door>(reactor.io(), impl->onSocket);
-        FRESHET_RETURN_IF_ERROR(door->open(address, port));
-        port = door->port();  // chosen by the system for the first is everybody's
-        impl->doors.push_back(std::move(door));
-    }
+    FRESHET_RETURN_IF_ERROR(impl->openTcp(reactor.io(), options));
+    FRESHET_RETURN_IF_ERROR(impl->openUnix(reactor.io(), options));
     if (impl->doors.empty()) {
         return badValue("There is no address to listen on");
     }
@@ -146,7 +285,15 @@ StatusOr<std::unique_ptr<Listener>> Listener::open(Reactor& reactor,
 }
 
 uint16_t Listener::port() const {
-    return impl_->doors.front()->port();
+    return impl_->port;
+}
+
+std::vector<std::string> Listener::doors() const {
+    std::vector<std::string> out;
+    for (const auto& door : impl_->doors) {
+        out.push_back(door->text());
+    }
+    return out;
 }
 
 void Listener::start() {

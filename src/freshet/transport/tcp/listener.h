@@ -5,6 +5,7 @@
 #pragma once
 
 #include "freshet/base/status.h"
+#include "freshet/transport/server_transport.h"
 #include "freshet/transport/tcp/reactor.h"
 
 #include <cstdint>
@@ -17,15 +18,15 @@ namespace freshet::transport {
 
 class Listener {
 public:
-    /// Binds and listens. Before the reactor has started. `onSocket` is called on the reactor's
-    /// thread and owns the descriptor.
+    /// Binds and listens on every address and Unix socket of `options`. Before the reactor has
+    /// started. `onSocket` is called on the reactor's thread and owns the descriptor.
     static StatusOr<std::unique_ptr<Listener>> open(Reactor& reactor,
-                                                    const std::vector<std::string>& addresses,
-                                                    uint16_t port,
+                                                    const ServerTransportOptions& options,
                                                     std::function<void(int)> onSocket);
-    /// REQUIRES: the reactor is not running, or stop() was called.
+    /// REQUIRES: the reactor is not running, or stop() was called. Removes its Unix sockets.
     ~Listener();
     uint16_t port() const;
+    std::vector<std::string> doors() const;
     /// Reactor's thread, once.
     void start();
     /// Reactor's thread. onSocket is not called afterwards.

@@ -71,6 +71,8 @@ public:
     std::span<char> scratch() { return {scratch_.get(), kScratchBytes}; }
     BlockPool& blocks() { return blocks_; }
     ReactorCounters& counters() { return counters_; }
+    /// Sessions that have begun TLS and not come to its end. Reactor's thread.
+    uint32_t handshakes = 0;
 
 private:
     struct Impl;

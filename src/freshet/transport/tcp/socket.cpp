@@ -4,7 +4,15 @@
 #include "freshet/sync/atomic.h"
 #include "freshet/transport/tcp/tcp_session.h"
 
+#include <boost/asio/error.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
+
+#include <cstddef>
+#include <cstring>
 
 namespace freshet::transport {
 namespace asio = boost::asio;
@@ -13,9 +21,34 @@ using boost::system::error_code;
 
 namespace {
 
+/// What mongod calls the end of a Unix socket that has no name of its own.
+constexpr std::string_view kUnnamed = "anonymous unix socket";
+
 bool isPeerGone(const error_code& error) {
     return error == asio::error::eof || error == asio::error::connection_reset ||
            error == asio::error::broken_pipe;
+}
+
+std::string unixPath(const Endpoint& endpoint) {
+    const size_t before = offsetof(sockaddr_un, sun_path);
+    if (endpoint.size() <= before) {
+        return std::string(kUnnamed);
+    }
+    sockaddr_un address{};
+    std::memcpy(&address, endpoint.data(), std::min(endpoint.size(), sizeof(address)));
+    return {address.sun_path, ::strnlen(address.sun_path, endpoint.size() - before)};
+}
+
+bool isLoopback(const Endpoint& endpoint) {
+    const sockaddr* address = endpoint.data();
+    if (address->sa_family == AF_INET6) {
+        sockaddr_in6 six{};
+        std::memcpy(&six, address, std::min(endpoint.size(), sizeof(six)));
+        return IN6_IS_ADDR_LOOPBACK(&six.sin6_addr);
+    }
+    sockaddr_in four{};
+    std::memcpy(&four, address, std::min(endpoint.size(), sizeof(four)));
+    return address->sa_family == AF_INET && (ntohl(four.sin_addr.s_addr) >> 24) == 127;
 }
 
 }  // namespace
@@ -26,28 +59,44 @@ uint64_t nextConnectionId() {
     return last.fetch_add(1, sync::kRelaxed) + 1;
 }
 
-std::string endpointText(const tcp::endpoint& endpoint) {
-    const std::string address = endpoint.address().to_string();
-    const std::string port = std::to_string(endpoint.port());
-    return endpoint.address().is_v6() ? "[" + address + "]:" + port : address + ":" + port;
+std::string endpointText(const Endpoint& endpoint) {
+    const int family = endpoint.data()->sa_family;
+    if (family == AF_UNIX) {
+        return unixPath(endpoint);
+    }
+    tcp::endpoint internet;
+    if (endpoint.size() > internet.capacity() || (family != AF_INET && family != AF_INET6)) {
+        return "unknown";
+    }
+    std::memcpy(internet.data(), endpoint.data(), endpoint.size());
+    const std::string address = internet.address().to_string();
+    const std::string port = std::to_string(internet.port());
+    return family == AF_INET6 ? "[" + address + "]:" + port : address + ":" + port;
 }
 
-Status adoptSocket(tcp::socket* out, int socket, PeerInfo* peer) {
+Status adoptSocket(Socket* out, int socket, PeerInfo* peer) {
+    int family = AF_INET;
+    socklen_t bytes = sizeof(family);
+    ::getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &family, &bytes);
     error_code error;
-    // The protocol is for Asio's records only; the socket has long had its own.
-    out->assign(tcp::v4(), socket, error);
+    out->assign(asio::generic::stream_protocol(family, 0), socket, error);
     if (error) {
         ::close(socket);
         return Status(Code::kIo, "Cannot adopt a socket: " + error.message());
     }
     // Best effort: a peer that is gone already is found by the first read.
-    out->set_option(tcp::no_delay(true), error);
-    out->set_option(asio::socket_base::keep_alive(true), error);
-    const tcp::endpoint remote = out->remote_endpoint(error);
+    if (family != AF_UNIX) {
+        out->set_option(tcp::no_delay(true), error);
+        out->set_option(asio::socket_base::keep_alive(true), error);
+    }
+    const Endpoint remote = out->remote_endpoint(error);
     peer->remote = error ? "unknown" : endpointText(remote);
-    const tcp::endpoint local = out->local_endpoint(error);
+    const bool hasRemote = !error;
+    const Endpoint local = out->local_endpoint(error);
     peer->local = error ? "unknown" : endpointText(local);
-    peer->kind = "tcp";
+    peer->kind = family == AF_UNIX ? "unix" : "tcp";
+    peer->isLocal =
+        family == AF_UNIX || (hasRemote && !error && isLoopback(remote) && isLoopback(local));
     return Status::ok();
 }
 
@@ -65,6 +114,13 @@ Status writeFailure(const error_code& error) {
 
 Status closedHere() {
     return Status(Code::kCancelled, "The session was closed");
+}
+
+bool hasPeerLeft(Socket& socket) {
+    pollfd what{};
+    what.fd = socket.native_handle();
+    what.events = POLLRDHUP;
+    return ::poll(&what, 1, 0) > 0 && (what.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
 }  // namespace freshet::transport

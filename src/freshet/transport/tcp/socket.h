@@ -1,63 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the two kinds of TCP session share. Includes Asio: for tcp/*.cpp only.
+/// What all kinds of stream session share, TCP and Unix, served and dialled. Includes Asio: for
+/// tcp/*.cpp only.
 #pragma once
 
 #include "freshet/transport/message.h"
 #include "freshet/transport/session.h"
 
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 
+#include <array>
 #include <span>
 
 namespace freshet::transport {
 
-/// Takes the socket over, sets its options and fills in `peer`.
-Status adoptSocket(boost::asio::ip::tcp::socket* out, int socket, PeerInfo* peer);
+using Socket = boost::asio::generic::stream_protocol::socket;
+using Endpoint = boost::asio::generic::stream_protocol::endpoint;
 
-/// "127.0.0.1:80", "[::1]:80".
-std::string endpointText(const boost::asio::ip::tcp::endpoint& endpoint);
+/// Takes the socket over, sets its options and fills in `peer`.
+Status adoptSocket(Socket* out, int socket, PeerInfo* peer);
+
+/// "127.0.0.1:80", "[::1]:80", "/tmp/mongodb-27017.sock".
+std::string endpointText(const Endpoint& endpoint);
 
 /// What a failed or finished read means. kCancelled: the peer ended the connection between two
 /// messages; kIo: in the middle of one, or the system failed.
 Status readFailure(const boost::system::error_code& error, bool midMessage);
 Status writeFailure(const boost::system::error_code& error);
 Status closedHere();
+/// True when the peer has ended its side, whatever it has left to be read.
+bool hasPeerLeft(Socket& socket);
 
 /// A chain's pieces that are not sent yet, as the system wants them.
 class Unsent {
 public:
-    explicit Unsent(const ReplyChain& chain) : chain_(chain) {
-        for (size_t i = 0; i < chain.segments(); ++i) {
-            pieces_[i] = {chain.segment(i).data(), chain.segment(i).size()};
-        }
-    }
+    explicit Unsent(const ReplyChain& chain) : chain_(chain) {}
     bool isDone() const { return first_ == chain_.segments(); }
-    std::span<const boost::asio::const_buffer> pieces() const {
-        return {pieces_.data() + first_, chain_.segments() - first_};
+    bool isLast() const { return first_ + 1 == chain_.segments(); }
+    boost::asio::const_buffer front() const {
+        const ByteView segment = chain_.segment(first_);
+        return boost::asio::const_buffer(segment.data(), segment.size()) + skip_;
+    }
+    using Pieces = std::array<boost::asio::const_buffer, ReplyChain::kSegmentsMax>;
+    std::span<const boost::asio::const_buffer> pieces(Pieces* out) const {
+        size_t count = 0;
+        (*out)[count++] = front();
+        for (size_t i = first_ + 1; i < chain_.segments(); ++i) {
+            (*out)[count++] = {chain_.segment(i).data(), chain_.segment(i).size()};
+        }
+        return {out->data(), count};
     }
     void sent(size_t bytes) {
-        while (!isDone() && bytes >= pieces_[first_].size()) {
-            bytes -= pieces_[first_++].size();
+        while (!isDone() && bytes >= front().size()) {
+            bytes -= front().size();
+            skip_ = 0;
+            ++first_;
         }
-        if (bytes > 0) {
-            pieces_[first_] += bytes;
-        }
+        skip_ += bytes;
     }
 
 private:
     const ReplyChain& chain_;
-    std::array<boost::asio::const_buffer, ReplyChain::kSegmentsMax> pieces_;
     size_t first_ = 0;
+    size_t skip_ = 0;  // of the first
 };
 
 /// One attempt to send. A single piece, the usual case, takes the cheaper system call.
-inline size_t writeSome(boost::asio::ip::tcp::socket& socket,
-                        const Unsent& unsent,
-                        boost::system::error_code& error) {
-    auto pieces = unsent.pieces();
-    return pieces.size() == 1 ? socket.write_some(boost::asio::buffer(pieces[0]), error)
-                              : socket.write_some(pieces, error);
+inline size_t writeSome(Socket& socket, const Unsent& unsent, boost::system::error_code& error) {
+    if (unsent.isLast()) {
+        return socket.write_some(boost::asio::buffer(unsent.front()), error);
+    }
+    Unsent::Pieces pieces;
+    return socket.write_some(unsent.pieces(&pieces), error);
 }
 
 }  // namespace freshet::transport

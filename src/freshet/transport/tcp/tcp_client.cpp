@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "freshet/platform/clock.h"
 #include "freshet/transport/connector.h"
+#include "freshet/transport/session/tls_pump.h"
 #include "freshet/transport/tcp/socket.h"
 #include "freshet/transport/tcp/tcp_session.h"
 
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/write.hpp>
+#include <poll.h>
 
 #include <chrono>
 
@@ -33,6 +39,9 @@ public:
         return error ? Status(Code::kIo, "Cannot make a socket block: " + error.message())
                      : Status::ok();
     }
+    Status shakeHands(std::shared_ptr<const security::TlsContext> tls,
+                      const std::string& peerName,
+                      uint32_t timeoutMs);
 
     StatusOr<Message> sourceMessage() override;
     Status sinkMessage(ReplyChain chain) override;
@@ -47,8 +56,10 @@ public:
         // the descriptor stays ours until the destructor, so nobody can be given its number.
         closed_.store(1, sync::kRelease);
         error_code ignored;
-        socket_.shutdown(tcp::socket::shutdown_both, ignored);
+        socket_.shutdown(Socket::shutdown_both, ignored);
     }
+    void setMessageBytesMax(size_t bytes) override { cutter_.setMessageBytesMax(bytes); }
+    bool watchPeer(PeerWatcher*) override { return false; }  // it has no run queue to tell from
     const PeerInfo& peer() const override { return peer_; }
     SessionStats stats() const override { return stats_; }
 
@@ -58,15 +69,59 @@ private:
         // [client.closed] acquire: pairs with [client.close].
         return closed_.load(sync::kAcquire) != 0;
     }
+    StatusOr<size_t> receive(std::span<char> room);
+    /// Blocks until more is in the cutter.
+    Status readMore();
+    Status readMoreTls();
+    Status send(ByteView bytes);
 
-    tcp::socket socket_;
+    Socket socket_;
     PeerInfo peer_;
     BlockPool blocks_;
     MessageCutter cutter_;
+    std::unique_ptr<security::TlsChannel> channel_;  // null: plain
     char scratch_[kScratchBytes];
     SessionStats stats_;
     sync::Atomic<uint32_t> closed_{0};
 };
+
+StatusOr<size_t> BlockingSession::receive(std::span<char> room) {
+    error_code error;
+    const size_t bytes = socket_.read_some(asio::buffer(room.data(), room.size()), error);
+    if (error) {
+        return isClosed() ? closedHere() : readFailure(error, cutter_.isMidMessage());
+    }
+    stats_.bytesIn += bytes;
+    return bytes;
+}
+
+Status BlockingSession::readMore() {
+    if (channel_ != nullptr) {
+        return readMoreTls();
+    }
+    const std::span<char> room = cutter_.target(scratch_);
+    FRESHET_ASSIGN_OR_RETURN(size_t bytes, receive(room));
+    cutter_.arrived(room.data(), bytes);
+    return Status::ok();
+}
+
+Status BlockingSession::readMoreTls() {
+    while (!isClosed()) {
+        FRESHET_ASSIGN_OR_RETURN(bool moved, movePlain(*channel_, cutter_, scratch_));
+        if (moved) {
+            return Status::ok();
+        }
+        if (channel_->isPeerClosed()) {
+            return readFailure(asio::error::eof, cutter_.isMidMessage());
+        }
+        FRESHET_ASSIGN_OR_RETURN(size_t bytes, receive(scratch_));
+        const Status fed = channel_->feedCipher({scratch_, bytes});
+        const Status sent = send(channel_->drainCipher());
+        FRESHET_RETURN_IF_ERROR(fed);
+        FRESHET_RETURN_IF_ERROR(sent);
+    }
+    return closedHere();
+}
 
 StatusOr<Message> BlockingSession::sourceMessage() {
     while (!isClosed()) {
@@ -76,19 +131,32 @@ StatusOr<Message> BlockingSession::sourceMessage() {
             ++stats_.messagesIn;
             return message;
         }
-        const std::span<char> room = cutter_.target(scratch_);
-        error_code error;
-        const size_t bytes = socket_.read_some(asio::buffer(room.data(), room.size()), error);
-        if (error) {
-            return isClosed() ? closedHere() : readFailure(error, cutter_.isMidMessage());
-        }
-        cutter_.arrived(room.data(), bytes);
-        stats_.bytesIn += bytes;
+        FRESHET_RETURN_IF_ERROR(readMore());
     }
     return closedHere();
 }
 
+Status BlockingSession::send(ByteView bytes) {
+    error_code error;
+    stats_.bytesOut += asio::write(socket_, asio::buffer(bytes), error);
+    if (error) {
+        return isClosed() ? closedHere() : writeFailure(error);
+    }
+    return Status::ok();
+}
+
 Status BlockingSession::sinkMessage(ReplyChain chain) {
+    if (isClosed()) {
+        return closedHere();
+    }
+    if (channel_ != nullptr) {
+        for (Sealer sealer(*channel_, chain); !sealer.isDone();) {
+            FRESHET_ASSIGN_OR_RETURN(std::string cipher, sealer.next());
+            FRESHET_RETURN_IF_ERROR(send(cipher));
+        }
+        ++stats_.messagesOut;
+        return Status::ok();
+    }
     Unsent unsent(chain);
     while (!unsent.isDone()) {
         if (isClosed()) {
@@ -106,54 +174,115 @@ Status BlockingSession::sinkMessage(ReplyChain chain) {
     return Status::ok();
 }
 
-/// Connects `socket` to the first address that answers.
-Status connectSocket(asio::io_context* context,
-                     tcp::socket* socket,
-                     const tcp::resolver::results_type& addresses,
-                     const ConnectOptions& options) {
-    error_code result = asio::error::would_block;
-    asio::async_connect(
-        *socket, addresses, [&](error_code error, const tcp::endpoint&) { result = error; });
+Status BlockingSession::shakeHands(std::shared_ptr<const security::TlsContext> tls,
+                                   const std::string& peerName,
+                                   uint32_t timeoutMs) {
+    constexpr uint64_t kNanosPerMs = 1'000'000;
+    const uint64_t end = platform::monotonicNanos() + timeoutMs * kNanosPerMs;
+    FRESHET_ASSIGN_OR_RETURN(channel_, security::TlsChannel::open(std::move(tls), peerName));
+    // The client speaks first.
+    Status status = channel_->feedCipher({});
+    while (true) {
+        const Status sent = send(channel_->drainCipher());
+        FRESHET_RETURN_IF_ERROR(status);
+        FRESHET_RETURN_IF_ERROR(sent);
+        if (channel_->isHandshakeDone()) {
+            peer_.isTls = true;
+            peer_.certificateSubject = channel_->peerSubject();
+            return Status::ok();
+        }
+        pollfd what{};
+        what.fd = socket_.native_handle();
+        what.events = POLLIN;
+        const uint64_t now = platform::monotonicNanos();
+        const int left =
+            timeoutMs == 0 ? -1 : static_cast<int>((end - std::min(now, end)) / kNanosPerMs);
+        if (::poll(&what, 1, left) == 0) {
+            return Status(Code::kTimeout, "The TLS handshake took too long");
+        }
+        FRESHET_ASSIGN_OR_RETURN(size_t bytes, receive(scratch_));
+        status = channel_->feedCipher({scratch_, bytes});
+    }
+}
+
+std::string whereText(const ConnectOptions& options) {
+    return options.host.starts_with('/') ? options.host
+                                         : options.host + ":" + std::to_string(options.port);
+}
+
+/// Runs the context until `result` is set or the time is over.
+Status runConnect(asio::io_context* context,
+                  const error_code& result,
+                  const ConnectOptions& options) {
     if (options.timeoutMs == 0) {
         context->run();
     } else {
         context->run_for(std::chrono::milliseconds(options.timeoutMs));
     }
-    const std::string where = options.host + ":" + std::to_string(options.port);
+    const std::string where = whereText(options);
     if (result == asio::error::would_block) {
         return Status(Code::kTimeout, "No answer from " + where);
     }
-    if (result == asio::error::connection_refused) {
+    if (result == asio::error::connection_refused ||
+        result == error_code(ENOENT, result.category())) {
         return Status(Code::kUnavailable, "Nobody listens on " + where);
     }
     return result ? Status(Code::kIo, "Cannot connect to " + where + ": " + result.message())
                   : Status::ok();
 }
 
+/// A connected descriptor.
+StatusOr<int> connectTcp(asio::io_context* context, const ConnectOptions& options) {
+    tcp::socket socket(*context);
+    error_code error, result = asio::error::would_block;
+    const auto addresses =
+        tcp::resolver(*context).resolve(options.host, std::to_string(options.port), error);
+    if (error) {
+        return Status(Code::kUnavailable,
+                      "Cannot find host " + options.host + ": " + error.message());
+    }
+    asio::async_connect(
+        socket, addresses, [&](error_code ended, const tcp::endpoint&) { result = ended; });
+    FRESHET_RETURN_IF_ERROR(runConnect(context, result, options));
+    return socket.release();
+}
+
+StatusOr<int> connectUnix(asio::io_context* context, const ConnectOptions& options) {
+    using asio::local::stream_protocol;
+    if (options.host.size() >= sizeof(sockaddr_un::sun_path)) {
+        return badValue("The path of a Unix socket is too long: " + options.host);
+    }
+    stream_protocol::socket socket(*context);
+    error_code result = asio::error::would_block;
+    socket.async_connect(stream_protocol::endpoint(options.host),
+                         [&](error_code ended) { result = ended; });
+    FRESHET_RETURN_IF_ERROR(runConnect(context, result, options));
+    return socket.release();
+}
+
 }  // namespace
 
-StatusOr<std::unique_ptr<Session>> makeBlockingSession(int socket, uint64_t connectionId) {
+StatusOr<std::unique_ptr<Session>> makeBlockingSession(
+    int socket,
+    uint64_t connectionId,
+    std::shared_ptr<const security::TlsContext> tls,
+    const std::string& peerName,
+    uint32_t timeoutMs) {
     auto session = std::make_unique<BlockingSession>();
     FRESHET_RETURN_IF_ERROR(session->adopt(socket, connectionId));
+    if (tls != nullptr) {
+        FRESHET_RETURN_IF_ERROR(session->shakeHands(std::move(tls), peerName, timeoutMs));
+    }
     return std::unique_ptr<Session>(std::move(session));
 }
 
 StatusOr<std::unique_ptr<Session>> connect(const ConnectOptions& options) {
     asio::io_context context(1);  // its own, so that the timeout is a bound on running it
-    tcp::socket socket(context);
-    error_code error;
-    const auto addresses =
-        tcp::resolver(context).resolve(options.host, std::to_string(options.port), error);
-    if (error) {
-        return Status(Code::kUnavailable,
-                      "Cannot find host " + options.host + ": " + error.message());
-    }
-    FRESHET_RETURN_IF_ERROR(connectSocket(&context, &socket, addresses, options));
-    const int connected = socket.release(error);
-    if (error) {
-        return Status(Code::kIo, "Cannot release a socket: " + error.message());
-    }
-    return makeBlockingSession(connected, nextConnectionId());
+    const bool isUnix = options.host.starts_with('/');
+    FRESHET_ASSIGN_OR_RETURN(
+        int socket, isUnix ? connectUnix(&context, options) : connectTcp(&context, options));
+    return makeBlockingSession(
+        socket, nextConnectionId(), options.tls, isUnix ? "" : options.host, options.timeoutMs);
 }
 
 }  // namespace freshet::transport

@@ -8,33 +8,85 @@
 #include "freshet/transport/tcp/reactor.h"
 #include "freshet/transport/tcp/tcp_session.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <set>
 
 namespace freshet::transport {
 namespace {
 
-/// A reactor and its live sessions. `machines` and `ending` belong to the reactor's thread.
-struct Lane {
+/// A reactor and its live sessions. All but `load` belongs to the reactor's thread.
+struct Lane final : BusyListener {
+    /// How often handlers are looked for that take long, while messages come.
+    static constexpr uint64_t kLookMillis = 500;
+
+    void onSessionBusy() override {
+        if (!isLooking) {
+            isLooking = true;
+            sync::spawn(*reactor, lookAfterHandlers());
+        }
+    }
+    /// Ends when no handler is left to look after, so that an idle reactor sleeps.
+    sync::Task<void> lookAfterHandlers() {
+        bool isNeeded = true;
+        while (isNeeded && !ending) {
+            co_await sync::wait(reactor->after(kLookMillis));
+            isNeeded = false;
+            for (ServiceStateMachine* machine : machines) {
+                isNeeded = machine->watchLongHandler() || isNeeded;
+            }
+        }
+        isLooking = false;
+    }
+
     std::unique_ptr<Reactor> reactor;
     std::set<ServiceStateMachine*> machines;
+    DoorPolicy policy;
+    bool isLooking = false;
     bool ending = false;
     /// Sessions given to this reactor and not ended. Written by: the accepting thread (+1), the
     /// lane's own (-1).
     sync::Atomic<uint32_t> load{0};
 };
 
+/// One line for each session that did not end as sessions do. What a peer did wrong is worth an
+/// operator's attention; a line that was cut is not.
+void tellEnd(const PeerInfo& peer, const Status& why) {
+    telemetry::log(
+        why.code() == Code::kIo ? telemetry::Severity::kDebug : telemetry::Severity::kInfo,
+        "transport",
+        "Closing connection " + std::to_string(peer.connectionId) + " from " + peer.remote + ": " +
+            why.toString());
+}
+
+/// A connection is a descriptor, and the soft limit is often 1,024. Best effort.
+void raiseFileLimit() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        ::setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 class TcpServer final : public ServerTransport {
 public:
     TcpServer(const ServerTransportOptions& options,
               std::shared_ptr<MessageHandlerFactory> handlers)
-        : connectionsMax_(options.connectionsMax), handlers_(std::move(handlers)) {}
+        : connectionsMax_(options.connectionsMax),
+          shutdownMillisMax_(options.shutdownMillisMax),
+          shutdownOverdue_(options.shutdownOverdue),
+          handlers_(std::move(handlers)) {}
     ~TcpServer() override { shutdown(); }
 
     Status open(const ServerTransportOptions& options);
     void shutdown() override;
+    void replaceTls(std::shared_ptr<const security::TlsContext> tls) override;
+    std::vector<std::string> doors() const override { return doors_; }
     uint16_t port() const override { return port_; }
     ServerTransportStats stats() const override;
     std::vector<sync::Executor*> executors() override;
@@ -45,14 +97,18 @@ private:
     sync::Task<void> serve(Lane* lane, int socket);
     sync::Task<void> serveSession(Lane* lane, int socket);
     void sessionEnded();
+    void awaitSessions();
     /// Runs `body` on the reactor and waits for it.
     template <typename F>
     void runOn(Reactor& reactor, F body);
 
     const uint32_t connectionsMax_;
+    const uint32_t shutdownMillisMax_;
+    const std::function<void(uint64_t)> shutdownOverdue_;
     const std::shared_ptr<MessageHandlerFactory> handlers_;
     std::vector<std::unique_ptr<Lane>> lanes_;
     std::unique_ptr<Listener> listener_;
+    std::vector<std::string> doors_;
     uint16_t port_ = 0;
     size_t nextLane_ = 0;  // the accepting reactor's
 
@@ -61,10 +117,14 @@ private:
     uint64_t totalCreated_ = 0;
     uint64_t rejected_ = 0;
     bool shutdown_ = false;
-    sync::WaitToken allEnded_;  // set once shutdown waits for it
+    std::condition_variable_any ended_;
 };
 
 Status TcpServer::open(const ServerTransportOptions& options) {
+    if (options.tlsMode != TlsMode::kDisabled && options.tls == nullptr) {
+        return badValue("TLS is asked for, and there is no certificate");
+    }
+    raiseFileLimit();
     const unsigned count = options.reactors != 0 ? options.reactors : platform::coreCount();
     for (unsigned i = 0; i < count; ++i) {
         auto lane = std::make_unique<Lane>();
@@ -72,14 +132,19 @@ Status TcpServer::open(const ServerTransportOptions& options) {
             lane->reactor,
             Reactor::create(
                 i, {options.passBegin, options.passEnd, options.threadBegin, options.threadEnd}));
+        lane->reactor->blocks().limitedBytesMax = options.limitedBytesMax / count;
+        lane->policy = {options.tlsMode,
+                        options.tls,
+                        options.tlsHandshakeMillisMax,
+                        std::max(1u, options.tlsHandshakesMax / count)};
         lanes_.push_back(std::move(lane));
     }
     FRESHET_ASSIGN_OR_RETURN(listener_,
-                             Listener::open(*lanes_.front()->reactor,
-                                            options.bindAddresses,
-                                            options.port,
-                                            [this](int socket) { onSocket(socket); }));
+                             Listener::open(*lanes_.front()->reactor, options, [this](int socket) {
+                                 onSocket(socket);
+                             }));
     port_ = listener_->port();
+    doors_ = listener_->doors();
     for (auto& lane : lanes_) {
         lane->reactor->start();
     }
@@ -138,30 +203,39 @@ sync::Task<void> TcpServer::serve(Lane* lane, int socket) {
 }
 
 sync::Task<void> TcpServer::serveSession(Lane* lane, int socket) {
-    auto session = makeReactorSession(*lane->reactor, socket, nextConnectionId());
+    auto session = makeReactorSession(*lane->reactor, socket, nextConnectionId(), lane->policy);
     if (!session.isOk()) {
         telemetry::logWarning("transport", session.status().toString());
         co_return;
     }
-    std::unique_ptr<MessageHandler> handler = handlers_->create((*session)->peer());
-    ServiceStateMachine machine(std::move(session).value(), std::move(handler));
+    ServiceStateMachine machine(std::move(session).value(), *handlers_, lane);
     lane->machines.insert(&machine);
     Status why = lane->ending ? machine.end() : Status::ok();
     why = co_await machine.run();
     lane->machines.erase(&machine);
     if (!why.isOk()) {
-        telemetry::log(telemetry::Severity::kDebug,
-                       "transport",
-                       "Session " + std::to_string(machine.session().peer().connectionId) + " (" +
-                           machine.session().peer().remote + ") ended: " + why.toString());
+        tellEnd(machine.session().peer(), why);
     }
 }
 
 void TcpServer::sessionEnded() {
     std::lock_guard<sync::Mutex> lock(mutex_);
-    if (--current_ == 0 && allEnded_.isSet()) {
-        allEnded_.complete();
+    if (--current_ == 0) {
+        ended_.notify_all();  // under the lock: nobody frees us before we are through
     }
+}
+
+void TcpServer::awaitSessions() {
+    std::unique_lock<sync::Mutex> lock(mutex_);
+    const auto isOver = [this] { return current_ == 0; };
+    if (shutdownOverdue_ &&
+        !ended_.wait_for(lock, std::chrono::milliseconds(shutdownMillisMax_), isOver)) {
+        const uint64_t left = current_;
+        lock.unlock();
+        shutdownOverdue_(left);
+        lock.lock();
+    }
+    ended_.wait(lock, isOver);
 }
 
 void TcpServer::shutdown() {
@@ -177,21 +251,25 @@ void TcpServer::shutdown() {
             lane->ending = true;
             for (ServiceStateMachine* machine : lane->machines) {
                 (void)machine->end();
+                machine->hurryHandler();
             }
         });
         // After that: a handler that was waiting for a timer finds its session ended already.
         lane->reactor->endTimers();
     }
-    {
-        std::lock_guard<sync::Mutex> lock(mutex_);
-        allEnded_ = current_ == 0 ? sync::WaitToken::completed() : sync::WaitToken::create();
-    }
-    sync::blockOn(allEnded_);
+    awaitSessions();
     for (auto& lane : lanes_) {
         lane->reactor->stop();
     }
     for (auto& lane : lanes_) {
         lane->reactor->join();
+    }
+    listener_.reset();
+}
+
+void TcpServer::replaceTls(std::shared_ptr<const security::TlsContext> tls) {
+    for (auto& lane : lanes_) {
+        runOn(*lane->reactor, [&lane, &tls] { lane->policy.tls = tls; });
     }
 }
 

@@ -1,63 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
+/// A reactor's session over a stream socket. The first bytes decide whether it is TLS; the plain
+/// way, by far the hottest, is one coroutine for each direction.
 #include "freshet/transport/tcp/tcp_session.h"
 
-#include "freshet/transport/session/completion.h"
-#include "freshet/transport/tcp/socket.h"
+#include "freshet/transport/session/first_bytes.h"
+#include "freshet/transport/session/tls_pump.h"
+#include "freshet/transport/tcp/connection.h"
 
-#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 
-#include <utility>
+#include <chrono>
 
 namespace freshet::transport {
 namespace asio = boost::asio;
-using asio::ip::tcp;
 using boost::system::error_code;
 
 namespace {
 
-/// What outlives the session while the system, or a close() in the mail, still refers to it.
-struct Connection : sync::WorkItem, std::enable_shared_from_this<Connection> {
-    explicit Connection(Reactor& reactorIn)
-        : reactor(reactorIn), socket(reactorIn.io()), readable(reactorIn), writable(reactorIn) {}
-
-    /// Reactor's thread. Waits in progress are cancelled; their completions come through Asio.
-    void closeNow() {
-        if (!std::exchange(closed, true)) {
-            error_code ignored;
-            socket.shutdown(tcp::socket::shutdown_both, ignored);
-            socket.close(ignored);
+/// What only a session with TLS has.
+struct TlsState {
+    explicit TlsState(Reactor& reactorIn) : reactor(reactorIn), overdue(reactorIn.io()) {
+        ++reactor.handshakes;
+    }
+    ~TlsState() { handshakeOver(); }
+    void handshakeOver() {
+        if (std::exchange(isHalfOpen, false)) {
+            --reactor.handshakes;
+            overdue.cancel();
         }
     }
 
-    /// `co_await ready(...)`: the system says that an attempt may succeed. The wait re-arms epoll,
-    /// which looks at the socket again, so there is no need for an attempt before it.
-    auto ready(tcp::socket::wait_type what, Completion& completion) {
-        const uint64_t opSeq = completion.begin();
-        socket.async_wait(what, [self = shared_from_this(), &completion, opSeq](error_code error) {
-            completion.finish(opSeq, error ? closedHere() : Status::ok());
-        });
-        return completion.done();
-    }
-
     Reactor& reactor;
-    tcp::socket socket;
-    Completion readable;
-    Completion writable;
-    bool closed = false;
-    /// 1 once another thread has posted the close. Guards `keep`.
-    sync::Atomic<uint32_t> closeAsked{0};
-    std::shared_ptr<Connection> keep;
+    std::unique_ptr<security::TlsChannel> channel;
+    asio::steady_timer overdue;
+    bool isHalfOpen = true;
 };
 
 class ReactorSession final : public Session {
 public:
-    ReactorSession(Reactor& reactor, std::shared_ptr<Connection> connection, PeerInfo peer)
+    ReactorSession(Reactor& reactor,
+                   std::shared_ptr<Connection> connection,
+                   PeerInfo peer,
+                   const DoorPolicy& policy)
         : reactor_(reactor),
           connection_(std::move(connection)),
+          policy_(policy),
           peer_(std::move(peer)),
           cutter_(reactor.blocks()) {}
     ~ReactorSession() override {
         invariant(connection_->readable.isIdle() && connection_->writable.isIdle());
+        connection_->watcher = nullptr;
+        sayGoodbye();
         connection_->closeNow();
     }
 
@@ -66,6 +59,8 @@ public:
     sync::Task<StatusOr<Message>> asyncSourceMessage() override;
     sync::Task<Status> asyncSinkMessage(ReplyChain chain) override;
     void close() override;
+    void setMessageBytesMax(size_t bytes) override { cutter_.setMessageBytesMax(bytes); }
+    bool watchPeer(PeerWatcher* watcher) override { return connection_->watch(watcher); }
     const PeerInfo& peer() const override { return peer_; }
     SessionStats stats() const override { return stats_; }
 
@@ -77,14 +72,32 @@ private:
         return Status(Code::kUnsupported, "A reactor's session does not block");
     }
     StatusOr<bool> nextMessage(Message* out);
+    StatusOr<size_t> receive(std::span<char> room);
     /// One attempt. True: bytes have come; false: none are there.
     StatusOr<bool> readOnce();
+    void noteSent(size_t bytes);
+    void noteMessageOut();
+
+    /// Until it is known what the connection speaks, and TLS is made if it is that.
+    sync::Task<Status> open();
+    Status refuse(const char* why);
+    sync::Task<Status> shakeHands(std::string first);
+    Status openTls();
+    /// Cipher bytes from the peer to the channel, the channel's answers to the peer.
+    sync::Task<Status> pumpTls();
+    sync::Task<StatusOr<Message>> sourceTls();
+    sync::Task<Status> sinkTls(ReplyChain chain);
+    sync::Task<Status> sendAll(std::string bytes);
+    void sayGoodbye();
 
     Reactor& reactor_;
     std::shared_ptr<Connection> connection_;
-    const PeerInfo peer_;
+    const DoorPolicy& policy_;
+    PeerInfo peer_;
     MessageCutter cutter_;
     SessionStats stats_;
+    std::unique_ptr<TlsState> tls_;
+    bool isOpen_ = false;
     bool maybeMore_ = false;  // the last read filled its room: the system may hold more
     uint32_t messagesInTurn_ = 0;
 };
@@ -99,22 +112,30 @@ StatusOr<bool> ReactorSession::nextMessage(Message* out) {
     return found;
 }
 
-StatusOr<bool> ReactorSession::readOnce() {
-    const std::span<char> room = cutter_.target(reactor_.scratch());
+/// 0: nothing is there.
+StatusOr<size_t> ReactorSession::receive(std::span<char> room) {
     error_code error;
     const size_t bytes =
         connection_->socket.read_some(asio::buffer(room.data(), room.size()), error);
     maybeMore_ = bytes == room.size();
     if (error == asio::error::would_block) {
-        return false;
+        return size_t{0};
     }
     if (error) {
         return readFailure(error, cutter_.isMidMessage());
     }
-    cutter_.arrived(room.data(), bytes);
     stats_.bytesIn += bytes;
     ReactorCounters::bump(reactor_.counters().bytesIn, bytes);
-    return true;
+    return bytes;
+}
+
+StatusOr<bool> ReactorSession::readOnce() {
+    const std::span<char> room = cutter_.target(reactor_.scratch());
+    FRESHET_ASSIGN_OR_RETURN(size_t bytes, receive(room));
+    if (bytes > 0) {
+        cutter_.arrived(room.data(), bytes);
+    }
+    return bytes > 0;
 }
 
 sync::Task<StatusOr<Message>> ReactorSession::asyncSourceMessage() {
@@ -123,6 +144,16 @@ sync::Task<StatusOr<Message>> ReactorSession::asyncSourceMessage() {
         Completion& turn = connection_->readable;
         turn.finish(turn.begin(), Status::ok());
         (void)co_await turn.done();
+    }
+    if (!isOpen_) {
+        Status opened = co_await open();
+        if (!opened.isOk()) {
+            co_return opened;
+        }
+        isOpen_ = true;
+    }
+    if (tls_ != nullptr) {
+        co_return co_await sourceTls();
     }
     while (!connection_->closed) {
         Message message;
@@ -135,8 +166,7 @@ sync::Task<StatusOr<Message>> ReactorSession::asyncSourceMessage() {
         }
         if (!maybeMore_) {
             messagesInTurn_ = 0;
-            Status ready =
-                co_await connection_->ready(tcp::socket::wait_read, connection_->readable);
+            Status ready = co_await connection_->readReady();
             if (!ready.isOk()) {
                 co_return ready;
             }
@@ -149,7 +179,20 @@ sync::Task<StatusOr<Message>> ReactorSession::asyncSourceMessage() {
     co_return closedHere();
 }
 
+void ReactorSession::noteSent(size_t bytes) {
+    stats_.bytesOut += bytes;
+    ReactorCounters::bump(reactor_.counters().bytesOut, bytes);
+}
+
+void ReactorSession::noteMessageOut() {
+    ++stats_.messagesOut;
+    ReactorCounters::bump(reactor_.counters().messagesOut, 1);
+}
+
 sync::Task<Status> ReactorSession::asyncSinkMessage(ReplyChain chain) {
+    if (tls_ != nullptr) {
+        co_return co_await sinkTls(std::move(chain));
+    }
     Unsent unsent(chain);
     while (!unsent.isDone()) {
         if (connection_->closed) {
@@ -158,8 +201,7 @@ sync::Task<Status> ReactorSession::asyncSinkMessage(ReplyChain chain) {
         error_code error;
         const size_t bytes = writeSome(connection_->socket, unsent, error);
         if (error == asio::error::would_block) {
-            Status ready =
-                co_await connection_->ready(tcp::socket::wait_write, connection_->writable);
+            Status ready = co_await connection_->writeReady();
             if (!ready.isOk()) {
                 co_return ready;
             }
@@ -169,16 +211,184 @@ sync::Task<Status> ReactorSession::asyncSinkMessage(ReplyChain chain) {
             co_return writeFailure(error);
         }
         unsent.sent(bytes);
-        stats_.bytesOut += bytes;
-        ReactorCounters::bump(reactor_.counters().bytesOut, bytes);
+        noteSent(bytes);
     }
-    ++stats_.messagesOut;
-    ReactorCounters::bump(reactor_.counters().messagesOut, 1);
+    noteMessageOut();
     co_return Status::ok();
+}
+
+sync::Task<Status> ReactorSession::open() {
+    while (!connection_->closed) {
+        switch (judgeFirstBytes(cutter_.pending())) {
+            case FirstBytes::kPlain:
+                co_return policy_.tlsMode == TlsMode::kRequire
+                    ? refuse("it does not begin with TLS, which is required")
+                    : Status::ok();
+            case FirstBytes::kTls:
+                if (policy_.tlsMode == TlsMode::kDisabled || policy_.tls == nullptr) {
+                    co_return refuse("it begins with TLS, which is disabled");
+                }
+                co_return co_await shakeHands(cutter_.takePending());
+            case FirstBytes::kTooFew:
+                break;
+        }
+        Status ready = co_await connection_->readReady();
+        if (!ready.isOk()) {
+            co_return ready;
+        }
+        StatusOr<bool> read = readOnce();
+        if (!read.isOk()) {
+            co_return std::move(read).status();
+        }
+    }
+    co_return closedHere();
+}
+
+Status ReactorSession::refuse(const char* why) {
+    return Status(Code::kUnsupported, why);
+}
+
+Status ReactorSession::openTls() {
+    if (reactor_.handshakes >= policy_.handshakesMax) {
+        return refuse("too many others are in the middle of their TLS handshakes");
+    }
+    tls_ = std::make_unique<TlsState>(reactor_);
+    FRESHET_ASSIGN_OR_RETURN(tls_->channel, security::TlsChannel::open(policy_.tls, ""));
+    tls_->overdue.expires_after(std::chrono::milliseconds(policy_.handshakeMillisMax));
+    tls_->overdue.async_wait([weak = std::weak_ptr<Connection>(connection_)](error_code cancelled) {
+        std::shared_ptr<Connection> late = weak.lock();
+        if (!cancelled && late != nullptr) {
+            late->isOverdue = true;
+            late->closeNow();
+        }
+    });
+    return Status::ok();
+}
+
+sync::Task<Status> ReactorSession::shakeHands(std::string first) {
+    Status status = openTls();
+    if (status.isOk()) {
+        status = tls_->channel->feedCipher(first);
+        first = std::string();
+        Status sent = co_await sendAll(tls_->channel->drainCipher());
+        status = status.isOk() ? std::move(sent) : std::move(status);
+    }
+    while (status.isOk() && !tls_->channel->isHandshakeDone()) {
+        status = co_await pumpTls();
+    }
+    if (status.isOk()) {
+        tls_->handshakeOver();
+        peer_.isTls = true;
+        peer_.certificateSubject = tls_->channel->peerSubject();
+    }
+    co_return connection_->isOverdue ? Status(Code::kTimeout, "its TLS handshake took too long")
+                                     : std::move(status);
+}
+
+sync::Task<Status> ReactorSession::pumpTls() {
+    if (!maybeMore_) {
+        messagesInTurn_ = 0;
+        Status ready = co_await connection_->readReady();
+        if (!ready.isOk()) {
+            co_return ready;
+        }
+    }
+    StatusOr<size_t> bytes = receive(reactor_.scratch());
+    if (!bytes.isOk()) {
+        co_return std::move(bytes).status();
+    }
+    Status fed = tls_->channel->feedCipher({reactor_.scratch().data(), *bytes});
+    // Also after a failure: the peer is told why.
+    if (std::string answer = tls_->channel->drainCipher(); !answer.empty()) {
+        Status sent = co_await sendAll(std::move(answer));
+        fed = fed.isOk() ? std::move(sent) : std::move(fed);
+    }
+    co_return fed;
+}
+
+sync::Task<StatusOr<Message>> ReactorSession::sourceTls() {
+    while (!connection_->closed) {
+        Message message;
+        StatusOr<bool> found = nextMessage(&message);
+        if (found.isOk() && *found) {
+            co_return std::move(message);
+        }
+        if (found.isOk()) {
+            found = movePlain(*tls_->channel, cutter_, reactor_.scratch());
+        }
+        if (!found.isOk()) {
+            co_return std::move(found).status();
+        }
+        if (*found) {
+            continue;
+        }
+        if (tls_->channel->isPeerClosed()) {
+            co_return readFailure(asio::error::eof, cutter_.isMidMessage());
+        }
+        Status pumped = co_await pumpTls();
+        if (!pumped.isOk()) {
+            co_return pumped;
+        }
+    }
+    co_return closedHere();
+}
+
+sync::Task<Status> ReactorSession::sinkTls(ReplyChain chain) {
+    Sealer sealer(*tls_->channel, chain);
+    while (!sealer.isDone()) {
+        StatusOr<std::string> cipher = sealer.next();
+        if (!cipher.isOk()) {
+            co_return std::move(cipher).status();
+        }
+        Status sent = co_await sendAll(std::move(*cipher));
+        if (!sent.isOk()) {
+            co_return sent;
+        }
+    }
+    noteMessageOut();
+    co_return Status::ok();
+}
+
+sync::Task<Status> ReactorSession::sendAll(std::string bytes) {
+    size_t done = 0;
+    while (done < bytes.size()) {
+        if (connection_->closed) {
+            co_return closedHere();
+        }
+        error_code error;
+        const size_t some = connection_->socket.write_some(
+            asio::buffer(bytes.data() + done, bytes.size() - done), error);
+        if (error == asio::error::would_block) {
+            Status ready = co_await connection_->writeReady();
+            if (!ready.isOk()) {
+                co_return ready;
+            }
+            continue;
+        }
+        if (error) {
+            co_return writeFailure(error);
+        }
+        done += some;
+        noteSent(some);
+    }
+    co_return Status::ok();
+}
+
+/// The closing alert, if it goes out at once: nobody waits for a peer that we leave.
+void ReactorSession::sayGoodbye() {
+    if (tls_ == nullptr || tls_->channel == nullptr || tls_->isHalfOpen || connection_->closed ||
+        !connection_->writable.isIdle()) {
+        return;
+    }
+    tls_->channel->close();
+    const std::string alert = tls_->channel->drainCipher();
+    error_code ignored;
+    connection_->socket.write_some(asio::buffer(alert), ignored);
 }
 
 void ReactorSession::close() {
     if (sync::Executor::current() == &reactor_) {
+        sayGoodbye();
         connection_->closeNow();
         return;
     }
@@ -199,7 +409,8 @@ void ReactorSession::close() {
 
 StatusOr<std::unique_ptr<Session>> makeReactorSession(Reactor& reactor,
                                                       int socket,
-                                                      uint64_t connectionId) {
+                                                      uint64_t connectionId,
+                                                      const DoorPolicy& policy) {
     auto connection = std::make_shared<Connection>(reactor);
     PeerInfo peer;
     peer.connectionId = connectionId;
@@ -209,7 +420,7 @@ StatusOr<std::unique_ptr<Session>> makeReactorSession(Reactor& reactor,
         return Status(Code::kIo, "Cannot make a socket non-blocking: " + error.message());
     }
     return std::unique_ptr<Session>(
-        std::make_unique<ReactorSession>(reactor, std::move(connection), std::move(peer)));
+        std::make_unique<ReactorSession>(reactor, std::move(connection), std::move(peer), policy));
 }
 
 }  // namespace freshet::transport

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Makes TCP sessions from connected sockets. The socket passes to the session, also on failure.
+/// Makes sessions from connected sockets, TCP or Unix. The socket passes to the session, also on
+/// failure.
 #pragma once
 
+#include "freshet/transport/server_transport.h"
 #include "freshet/transport/session.h"
 #include "freshet/transport/tcp/reactor.h"
 
@@ -9,12 +11,28 @@
 
 namespace freshet::transport {
 
-/// Serves the async pair. On the reactor's thread; the session must die there too.
+/// What a server's sessions must know of its TLS.
+struct DoorPolicy {
+    TlsMode tlsMode = TlsMode::kDisabled;
+    std::shared_ptr<const security::TlsContext> tls;
+    uint32_t handshakeMillisMax = 30'000;
+    uint32_t handshakesMax = 1'024;  // of one reactor
+};
+
+/// Serves the async pair. On the reactor's thread; the session must die there too. `policy` is read
+/// when the first bytes come and outlives the session.
 StatusOr<std::unique_ptr<Session>> makeReactorSession(Reactor& reactor,
                                                       int socket,
-                                                      uint64_t connectionId);
-/// Serves the blocking pair.
-StatusOr<std::unique_ptr<Session>> makeBlockingSession(int socket, uint64_t connectionId);
+                                                      uint64_t connectionId,
+                                                      const DoorPolicy& policy);
+/// Serves the blocking pair. With `tls`, makes the handshake, within `timeoutMs` unless 0;
+/// `peerName` is the host that was asked for.
+StatusOr<std::unique_ptr<Session>> makeBlockingSession(
+    int socket,
+    uint64_t connectionId,
+    std::shared_ptr<const security::TlsContext> tls = nullptr,
+    const std::string& peerName = "",
+    uint32_t timeoutMs = 0);
 
 /// Unique in this process.
 uint64_t nextConnectionId();
