@@ -99,6 +99,8 @@ enum class Reason : uint32_t {
     kConversionFailure,         // ConversionFailure 241: $toInt and kin
     kPositionalNoMatch,         // Location51246
     kSwitchNoBranch,            // Location40066
+    kRoleNotFound,
+    kMechanismUnavailable,
     kCount_,
 };
 
