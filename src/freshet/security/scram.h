@@ -34,6 +34,9 @@ StatusOr<ScramCredentials> makeCredentials(ScramMechanism mechanism,
                                            const std::string& password,
                                            uint32_t iterations);
 
+/// For SHA-1, from what clients of old send instead of a password: md5(user:mongo:password) in hex.
+StatusOr<ScramCredentials> makeCredentialsOfDigest(const std::string& digest, uint32_t iterations);
+
 /// The user that a client's first message names. kInvalid when it is malformed.
 StatusOr<std::string> userOfFirstMessage(ByteView clientMessage);
 

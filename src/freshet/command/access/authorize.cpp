@@ -180,10 +180,8 @@ std::string ownerOf(const Invocation& call) {
     return user == nullptr ? std::string() : user->user + "@" + user->db;
 }
 
-bool isOwnOrMay(Invocation& call, std::string_view owner, Action orElse) {
-    call.hasAskedAccess = true;
-    return !isAuthOn(call) || (call.login.user != nullptr && ownerOf(call) == owner) ||
-           mayDoOnCluster(call, orElse);
+bool isOwn(const Invocation& call, std::string_view owner) {
+    return !isAuthOn(call) || (call.login.user != nullptr && ownerOf(call) == owner);
 }
 
 bson::OwnedDocument withoutSecrets(bson::Document command) {

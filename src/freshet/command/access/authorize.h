@@ -45,8 +45,8 @@ bool maySeeDatabase(Invocation& call, std::string_view db);
 
 /// "user@db" of who is logged in; empty: nobody. What owns cursors and sessions.
 std::string ownerOf(const Invocation& call);
-/// ok when `owner` is who is logged in, or auth is off, or `orElse` is allowed on the cluster.
-bool isOwnOrMay(Invocation& call, std::string_view owner, Action orElse);
+/// What `owner` made is the caller's own, or auth is off.
+bool isOwn(const Invocation& call, std::string_view owner);
 
 /// The command with its secrets (passwords, login payloads) replaced, for logs, currentOp and error
 /// texts.

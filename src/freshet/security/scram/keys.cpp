@@ -44,6 +44,23 @@ std::string toHex(ByteView bytes) {
     return out;
 }
 
+StatusOr<ScramCredentials> credentialsOfPrepared(ScramMechanism mechanism,
+                                                 const std::string& prepared,
+                                                 uint32_t iterations) {
+    if (iterations == 0 || iterations > INT32_MAX) {
+        return badValue("The iteration count must be positive");
+    }
+    ScramCredentials made;
+    made.iterations = iterations;
+    made.salt =
+        secureRandom(mechanism == ScramMechanism::kSha1 ? kSaltBytesSha1 : kSaltBytesSha256);
+    std::string salted = saltedPassword(mechanism, prepared, made.salt, iterations);
+    made.storedKey = digest(mechanism, clientKeyOf(mechanism, salted));
+    made.serverKey = serverKeyOf(mechanism, salted);
+    forget(&salted);
+    return made;
+}
+
 }  // namespace
 
 std::string_view mechanismName(ScramMechanism mechanism) {
@@ -158,20 +175,14 @@ StatusOr<ScramCredentials> makeCredentials(ScramMechanism mechanism,
                                            const std::string& user,
                                            const std::string& password,
                                            uint32_t iterations) {
-    if (iterations == 0 || iterations > INT32_MAX) {
-        return badValue("The iteration count must be positive");
-    }
     FRESHET_ASSIGN_OR_RETURN(std::string prepared, preparePassword(mechanism, user, password));
-    ScramCredentials made;
-    made.iterations = iterations;
-    made.salt =
-        secureRandom(mechanism == ScramMechanism::kSha1 ? kSaltBytesSha1 : kSaltBytesSha256);
-    std::string salted = saltedPassword(mechanism, prepared, made.salt, iterations);
-    made.storedKey = digest(mechanism, clientKeyOf(mechanism, salted));
-    made.serverKey = serverKeyOf(mechanism, salted);
-    forget(&salted);
+    StatusOr<ScramCredentials> made = credentialsOfPrepared(mechanism, prepared, iterations);
     forget(&prepared);
     return made;
+}
+
+StatusOr<ScramCredentials> makeCredentialsOfDigest(const std::string& digest, uint32_t iterations) {
+    return credentialsOfPrepared(ScramMechanism::kSha1, digest, iterations);
 }
 
 bool equalInConstantTime(ByteView a, ByteView b) {
