@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// aggregate: pipelines over collections, read through a QueryCursor or written to a collection
-/// ($out, $merge).
+/// aggregate: pipelines over collections, read through a QueryCursor. What $out and $merge do with
+/// the documents is the caller's part.
 #pragma once
 
 #include "freshet/query/cursor.h"
@@ -30,17 +30,7 @@ Status checkWithoutCollection(bson::Document pipeline);
 /// The last stage is $out or $merge.
 bool writesResult(bson::Document pipeline);
 
-/// An aggregate that ends in $out or $merge: run() it to its end like a WriteOp.
-class AggregateWrite {
-public:
-    virtual ~AggregateWrite() = default;
-    virtual Status run() = 0;
-    virtual const sync::WaitToken& token() const = 0;
-    /// The newest commit so far, 0 when nothing was written.
-    virtual journal::Lsn commitLsn() const = 0;
-};
-/// REQUIRES: writesResult(request.pipeline).
-StatusOr<std::unique_ptr<AggregateWrite>> makeAggregateWrite(catalog::Catalog& catalog,
-                                                             AggregateRequest request);
+/// The same pipeline without its last stage.
+bson::OwnedDocument withoutLastStage(bson::Document pipeline);
 
 }  // namespace freshet::query

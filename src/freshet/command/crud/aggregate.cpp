@@ -1,60 +1,146 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "freshet/query/aggregate.h"
+
+#include "freshet/command/access/authorize.h"
+#include "freshet/command/crud/aggregate_output.h"
 #include "freshet/command/crud/cursor_reply.h"
 #include "freshet/command/run/tables.h"
+#include "freshet/query/transform.h"
 
 namespace freshet::command {
 namespace {
 
-Status checkOptions(const Invocation& call) {
-    Fields fields(call.body(), "aggregate");
+/// The command's options; cheap to copy.
+struct AggregateCommand {
+    bson::Document pipeline;
+    bool explains = false;
+    query::AggregateRequest request;
+};
+
+StatusOr<AggregateCommand> parseAggregate(const Invocation& call, bson::Document body) {
+    Fields fields(body, "aggregate");
     fields.boolean("allowDiskUse", true);
     fields.boolean("bypassDocumentValidation", false);
-    fields.hint();
-    fields.refuse({"explain", "let"});
+    AggregateCommand command;
+    command.explains = fields.boolean("explain", false);
+    command.request.hint = fields.hint();
+    const bson::Document let = fields.object("let");
     fields.refuseCollation();
     fields.required("pipeline");
-    fields.array("pipeline");
+    command.pipeline = fields.array("pipeline");
     FRESHET_RETURN_IF_ERROR(fields.status());
-    if (!call.body().has("cursor")) {
-        return invalid(Reason::kCursorOptionMissing,
-                       "The 'cursor' option is required, except for aggregate with the explain "
-                       "argument");
-    }
-    return Status::ok();
+    FRESHET_ASSIGN_OR_RETURN(command.request.variables, query::evaluateLet(let));
+    command.request.db = call.generic.db;
+    catalog::Catalog& catalog = call.services.catalog;
+    command.request.find = [&catalog](std::string_view db, std::string_view collection) {
+        return catalog.find(db, collection);
+    };
+    return command;
 }
 
-/// {aggregate: 1}: stages that need no collection, of which there are none yet.
-Status refuseWithoutCollection(const Invocation& call) {
-    Fields fields(call.body(), "aggregate");
-    std::vector<bson::Document> stages = fields.objects("pipeline");
-    FRESHET_RETURN_IF_ERROR(fields.status());
-    FRESHET_RETURN_IF_ERROR(
-        query::makeAggregate(call.services.store, nullptr, fields.array("pipeline")).status());
-    if (stages.empty()) {
-        return invalid(Reason::kInvalidNamespace,
-                       "{aggregate: 1} is not valid for an empty pipeline.");
+/// Checks the name, or that no collection is needed; the name is empty then.
+StatusOr<std::string> parseCollection(const Invocation& call,
+                                      const bson::Element& first,
+                                      bson::Document pipeline) {
+    if (first.isNumber()) {
+        int64_t one = 0;
+        if (!first.toExactInt64(&one) || one != 1) {
+            return invalid(Reason::kFailedToParse,
+                           "Invalid command format: the 'aggregate' field must specify a "
+                           "collection name or 1");
+        }
+        FRESHET_RETURN_IF_ERROR(query::checkWithoutCollection(pipeline));
+        return std::string();
     }
-    return invalid(Reason::kInvalidNamespace,
-                   "{aggregate: 1} is not valid for '" + std::string(stages[0].begin()->name()) +
-                       "'; a collection is required.");
+    if (!first.isString()) {
+        return invalid(
+            Reason::kTypeMismatch,
+            "collection name has invalid type " + std::string(bson::typeName(first.type())));
+    }
+    const std::string name(first.stringValue());
+    FRESHET_RETURN_IF_ERROR(catalog::checkNames(call.generic.db, name));
+    return name;
+}
+
+/// What explain adds to the reply for this cursor.
+void addExplanation(Invocation& call, const query::QueryCursor& cursor, bson::Document command) {
+    const bson::OwnedDocument plan = cursor.describePlan();
+    call.reply.add("explainVersion", "1");
+    if (plan.view().has("stages")) {
+        call.reply.add(plan.view().find("stages"));
+    } else {
+        auto planner = call.reply.object("queryPlanner");
+        planner.add("winningPlan", plan.view());
+        planner.array("rejectedPlans");
+    }
+    {
+        auto server = call.reply.object("serverInfo");
+        server.add("host", call.services.facts.host).add("version", call.services.facts.version);
+    }
+    call.reply.add("command", command);
+}
+
+bson::Document lastStage(bson::Document pipeline) {
+    bson::Element last;
+    for (const bson::Element& stage : pipeline) {
+        last = stage;
+    }
+    return last.document();
+}
+
+/// Writes the result where the last stage says; the reply has an empty batch.
+sync::Task<Status> runWithOutput(Invocation& call,
+                                 AggregateCommand command,
+                                 std::string collection) {
+    StatusOr<AggregateOutput> output = parseOutput(call, lastStage(command.pipeline));
+    FRESHET_CO_RETURN_IF_ERROR(output.status());
+    command.request.pipeline = query::withoutLastStage(command.pipeline);
+    StatusOr<std::unique_ptr<query::QueryCursor>> cursor =
+        query::makeAggregate(call.services.store, std::move(command.request));
+    FRESHET_CO_RETURN_IF_ERROR(cursor.status());
+    if (command.explains) {
+        addExplanation(call, **cursor, call.body());
+        co_return Status::ok();
+    }
+    Status status = co_await writeOutput(call, **cursor, *output);
+    FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+    FirstBatch how;
+    how.ns = call.ns(collection);
+    how.isSingle = true;
+    co_return co_await replyWithFirstBatch(call, makeListCursor({}), std::move(how));
 }
 
 sync::Task<Status> runAggregate(Invocation& call) {
-    FRESHET_CO_RETURN_IF_ERROR(checkOptions(call));
+    FRESHET_CO_RETURN_IF_ERROR(authorizeExplained(call, call.command, call.body()));
+    StatusOr<AggregateCommand> command = parseAggregate(call, call.body());
+    FRESHET_CO_RETURN_IF_ERROR(command.status());
     StatusOr<int64_t> batchSize = batchSizeOf(call);
     FRESHET_CO_RETURN_IF_ERROR(batchSize.status());
-    if (call.body().begin()->isNumber()) {
-        co_return refuseWithoutCollection(call);
+    if (!call.body().has("cursor") && !command->explains) {
+        co_return invalid(Reason::kCursorOptionMissing,
+                          "The 'cursor' option is required, except for aggregate with the explain "
+                          "argument");
     }
-    StatusOr<std::string> collection = call.collectionName();
+    StatusOr<std::string> collection =
+        parseCollection(call, *call.body().begin(), command->pipeline);
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
+    if (!collection->empty()) {
+        command->request.collection = call.services.catalog.find(call.generic.db, *collection);
+    }
+    const std::string ns = call.ns(collection->empty() ? "$cmd.aggregate" : *collection);
+    if (query::writesResult(command->pipeline)) {
+        co_return co_await runWithOutput(call, *std::move(command), *std::move(collection));
+    }
+    command->request.pipeline = bson::OwnedDocument(command->pipeline);
     StatusOr<std::unique_ptr<query::QueryCursor>> cursor =
-        query::makeAggregate(call.services.store,
-                             call.services.catalog.find(call.generic.db, *collection),
-                             call.body().find("pipeline").document());
+        query::makeAggregate(call.services.store, std::move(command->request));
     FRESHET_CO_RETURN_IF_ERROR(cursor.status());
+    if (command->explains) {
+        addExplanation(call, **cursor, call.body());
+        co_return Status::ok();
+    }
     FirstBatch how;
-    how.ns = call.ns(*collection);
+    how.ns = ns;
     how.batchSize = *batchSize;
     co_return co_await replyWithFirstBatch(call, std::move(*cursor), std::move(how));
 }

@@ -159,8 +159,10 @@ TEST(Pipeline, Group) {
 }
 
 TEST(Pipeline, GroupKeysAreComparedByValue) {
-    auto result = TestRun(R"([{"$group":{"_id":"$k","n":{"$sum":1}}}])").over(arrayOf(
-        R"([{"k":1},{"k":1.0},{"k":{"$numberLong":"1"}},{"k":{"$numberDecimal":"1"}},{"k":"1"}])"));
+    auto result =
+        TestRun(R"([{"$group":{"_id":"$k","n":{"$sum":1}}}])")
+            .over(arrayOf(
+                R"([{"k":1},{"k":1.0},{"k":{"$numberLong":"1"}},{"k":{"$numberDecimal":"1"}},{"k":"1"}])"));
     ASSERT_TRUE(result.isOk());
     EXPECT_EQ(textOf(*result), textOf(arrayOf(R"([{"_id":1,"n":4},{"_id":"1","n":1}])")));
 }
@@ -190,8 +192,7 @@ std::string arrangedText(const std::string& text) {
         return std::string(arranged.status().text());
     }
     std::string result = bson::toShellText(arranged->filter.view()) +
-                         bson::toShellText(arranged->sort.view()) +
-                         std::to_string(arranged->keep);
+                         bson::toShellText(arranged->sort.view()) + std::to_string(arranged->keep);
     for (const bson::Element& stage : arranged->rest) {
         result += " " + std::string(stage.name()) + bson::toShellText(stage);
     }
@@ -318,13 +319,9 @@ TEST(Pipeline, Refuses) {
          location(40235),
          "The field name 'a.b' cannot contain '.'"},
         {R"([{"$limit":0}])", Reason::kLimitNotPositive, "the limit must be positive"},
-        {R"([{"$limit":-1}])",
-         location(5107201),
-         "Expected a non-negative number in: $limit: -1"},
+        {R"([{"$limit":-1}])", location(5107201), "Expected a non-negative number in: $limit: -1"},
         {R"([{"$skip":"x"}])", location(5107200), "Expected a number in: $skip"},
-        {R"([{"$sort":1}])",
-         location(15973),
-         "the $sort key specification must be an object"},
+        {R"([{"$sort":1}])", location(15973), "the $sort key specification must be an object"},
         {R"([{"$sort":{}}])",
          Reason::kSortSpecInvalid,
          "$sort stage must have at least one sort key"},
@@ -339,18 +336,12 @@ TEST(Pipeline, Refuses) {
          Reason::kUnknownExpression,
          "Invalid $project :: caused by :: Unrecognized expression '$foo'"},
         {R"([{"$addFields":{}}])", location(40177), "Invalid $addFields"},
-        {R"([{"$count":""}])",
-         location(40157),
-         "the count field must be a non-empty string"},
-        {R"([{"$count":"$a"}])",
-         location(40158),
-         "the count field cannot be a $-prefixed path"},
+        {R"([{"$count":""}])", location(40157), "the count field must be a non-empty string"},
+        {R"([{"$count":"$a"}])", location(40158), "the count field cannot be a $-prefixed path"},
         {R"([{"$count":"a.b"}])", location(40160), "the count field cannot contain '.'"},
         {R"([{"$unwind":"a"}])", location(28818), "should be prefixed with a '$': a"},
         {R"([{"$unwind":{}}])", location(28812), "no path specified to $unwind stage"},
-        {R"([{"$unset":1}])",
-         location(31002),
-         "$unset specification must be a string or an array"},
+        {R"([{"$unset":1}])", location(31002), "$unset specification must be a string or an array"},
     };
     for (const ErrorCase& one : cases) {
         auto result = TestRun(one.pipeline).over({});

@@ -140,6 +140,18 @@ Status checkWithoutCollection(bson::Document pipeline) {
         "{aggregate: 1} is not valid for '" + std::string(name) + "'; a collection is required.");
 }
 
+bson::OwnedDocument withoutLastStage(bson::Document pipeline) {
+    const int count = pipeline.fieldCount();
+    bson::Builder builder;
+    int at = 0;
+    for (const bson::Element& stage : pipeline) {
+        if (++at < count) {
+            builder.pushElement(stage);
+        }
+    }
+    return bson::OwnedDocument(builder.finish());
+}
+
 bool writesResult(bson::Document pipeline) {
     bson::Element last;
     for (const bson::Element& stage : pipeline) {

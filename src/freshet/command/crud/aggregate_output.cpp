@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+/// $out writes a collection of its own and gives it the target's name at the end; $merge writes
+/// into the target, document by document.
+#include "freshet/command/crud/aggregate_output.h"
+
+#include "freshet/bson/json.h"
+#include "freshet/command/crud/write_batch.h"
+#include "freshet/query/write.h"
+
+#include <algorithm>
+
+namespace freshet::command {
+namespace {
+
+using bson::Document;
+using bson::Element;
+using bson::OwnedDocument;
+
+constexpr size_t kPortionDocuments = 1000;
+constexpr size_t kPortionBytes = 4u << 20;
+
+/// The next documents, as the bytes of an array; the snapshot is let go before they are written.
+sync::Task<Status> readPortion(Invocation& call, query::QueryCursor& cursor, std::string* array) {
+    query::Batch batch(kPortionDocuments, kPortionBytes);
+    cursor.attach();
+    Status status = cursor.next(&batch);
+    while (status.isWouldBlock()) {
+        status = call.checkInterrupt();
+        if (!status.isOk()) {
+            break;
+        }
+        co_await sync::wait(cursor.token());
+        status = cursor.next(&batch);
+    }
+    cursor.detach();
+    *array = batch.finishArray();
+    co_return status;
+}
+
+sync::Task<Status> runChange(catalog::Change& change) {
+    Status status = change.run();
+    while (status.isWouldBlock()) {
+        co_await sync::wait(change.token());
+        status = change.run();
+    }
+    co_return status;
+}
+
+sync::Task<Status> makeLike(Invocation& call,
+                            const catalog::CollectionRef& model,
+                            const std::string& db,
+                            const std::string& name) {
+    catalog::Catalog& catalog = call.services.catalog;
+    const OwnedDocument options = model == nullptr ? OwnedDocument() : model->options;
+    auto create = catalog.createCollection(db, name, options, false);
+    Status status = co_await runChange(*create);
+    FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+    std::vector<catalog::IndexRequest> requests;
+    for (size_t i = 1; model != nullptr && i < model->indexes.size(); ++i) {
+        const catalog::Index& index = *model->indexes[i];
+        catalog::IndexRequest request;
+        request.name = index.name;
+        request.key = OwnedDocument(index.spec.view().find("key").document());
+        request.spec = index.spec;
+        request.unique = index.unique;
+        request.sparse = index.sparse;
+        requests.push_back(std::move(request));
+    }
+    if (requests.empty()) {
+        co_return Status::ok();
+    }
+    catalog::IndexCounts counts;
+    auto build = catalog.createIndexes(db, name, std::move(requests), &counts);
+    co_return co_await runChange(*build);
+}
+
+sync::Task<Status> insertAll(Invocation& call,
+                             query::QueryCursor& cursor,
+                             const catalog::CollectionRef& target) {
+    Pacer pacer;
+    while (!cursor.isExhausted()) {
+        std::string array;
+        Status status = co_await readPortion(call, cursor, &array);
+        FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+        for (const Element& element : Document(array)) {
+            if (pacer.isDue()) {
+                FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());
+                co_await sync::wait(sync::WaitToken::completed());
+            }
+            auto op = query::makeInsert(call.services.store, target, element.document());
+            FRESHET_CO_RETURN_IF_ERROR(op.status());
+            status = co_await drive(call, **op);
+            FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+        }
+    }
+    co_return Status::ok();
+}
+
+sync::Task<Status> replaceCollection(Invocation& call,
+                                     query::QueryCursor& cursor,
+                                     const AggregateOutput& output) {
+    catalog::Catalog& catalog = call.services.catalog;
+    const std::string name = "tmp.agg_out." + bson::ObjectId::generate().toHex();
+    const catalog::CollectionRef old = catalog.find(output.db, output.collection);
+    Status status = co_await makeLike(call, old, output.db, name);
+    if (status.isOk()) {
+        status = co_await insertAll(call, cursor, catalog.find(output.db, name));
+    }
+    if (status.isOk()) {
+        auto rename = catalog.renameCollection(
+            {output.db, name, output.db, output.collection, /*dropTarget=*/true});
+        // Waits as the write concern says: for the documents too, whose commits are older.
+        co_return co_await driveChange(call, *rename);
+    }
+    if (catalog.find(output.db, name) != nullptr) {
+        auto drop = catalog.dropCollection(output.db, name);
+        Status dropped = co_await runChange(*drop);
+        static_cast<void>(dropped);  // the first error is the one to tell
+    }
+    co_return status;
+}
+
+/// {on: value, ...} of a document; its values may be no arrays and none may be missing.
+StatusOr<OwnedDocument> keyOf(const AggregateOutput& output, Document document) {
+    bson::Builder builder;
+    for (const std::string& path : output.on) {
+        const Element value = document.findPath(path);
+        if (value.isMissing() && path == "_id") {
+            builder.add("_id", bson::ObjectId::generate());
+            continue;
+        }
+        if (value.isMissing() || value.isNull() || value.type() == bson::Type::kUndefined) {
+            return invalid(location(51132),
+                           "$merge write error: 'on' field '" + path +
+                               "' cannot be missing, null, undefined or an array");
+        }
+        if (value.isArray()) {
+            return invalid(location(51185),
+                           "$merge write error: 'on' field '" + path + "' cannot be an array");
+        }
+        bson::Builder condition = builder.object(path);
+        condition.addAs("$eq", value);
+    }
+    return OwnedDocument(builder.finish());
+}
+
+/// What is done with a document of the target that has the same key.
+OwnedDocument updateFor(const AggregateOutput& output, Document document) {
+    using WhenMatched = AggregateOutput::WhenMatched;
+    if (output.whenMatched == WhenMatched::kReplace) {
+        return OwnedDocument(document);
+    }
+    const bool keeps = output.whenMatched == WhenMatched::kKeep;
+    const bool isKeyedById = output.on.size() == 1 && output.on[0] == "_id";
+    bson::Builder builder;
+    bson::Builder fields = builder.object(keeps ? "$setOnInsert" : "$set");
+    for (const Element& field : document) {
+        if (field.name() != "_id") {
+            fields.add(field);
+        } else if (keeps && !isKeyedById) {
+            fields.add(field);
+        }
+    }
+    fields.close();
+    if (!keeps && !isKeyedById && document.has("_id")) {
+        bson::Builder id = builder.object("$setOnInsert");
+        id.add(document.find("_id"));
+    }
+    return OwnedDocument(builder.finish());
+}
+
+StatusOr<std::unique_ptr<query::WriteOp>> makeMergeOp(Invocation& call,
+                                                      const AggregateOutput& output,
+                                                      const catalog::CollectionRef& target,
+                                                      Document document) {
+    if (output.whenMatched == AggregateOutput::WhenMatched::kFail) {
+        return query::makeInsert(call.services.store, target, document);
+    }
+    query::UpdateRequest request;
+    FRESHET_ASSIGN_OR_RETURN(request.filter, keyOf(output, document));
+    request.update = updateFor(output, document);
+    request.upsert = output.whenNotMatched == AggregateOutput::WhenNotMatched::kInsert;
+    return query::makeUpdate(call.services.store, target, std::move(request));
+}
+
+/// The join fields must be those of a unique index, or two documents may be meant by one key.
+Status checkUniqueness(const AggregateOutput& output, const catalog::Collection* target) {
+    std::vector<std::string> wanted = output.on;
+    std::sort(wanted.begin(), wanted.end());
+    bool found = wanted == std::vector<std::string>{"_id"};
+    for (size_t i = 0; target != nullptr && !found && i < target->indexes.size(); ++i) {
+        std::vector<std::string> paths;
+        for (const catalog::KeyField& field : target->indexes[i]->fields) {
+            paths.push_back(field.path);
+        }
+        std::sort(paths.begin(), paths.end());
+        found = target->indexes[i]->unique && paths == wanted;
+    }
+    return found ? Status::ok()
+                 : invalid(location(51183),
+                           "Cannot find index to verify that join fields will be unique");
+}
+
+sync::Task<Status> mergeInto(Invocation& call,
+                             query::QueryCursor& cursor,
+                             const AggregateOutput& output) {
+    catalog::Catalog& catalog = call.services.catalog;
+    FRESHET_CO_RETURN_IF_ERROR(
+        checkUniqueness(output, catalog.find(output.db, output.collection).get()));
+    Status status;
+    if (catalog.find(output.db, output.collection) == nullptr) {
+        auto create = catalog.createCollection(output.db, output.collection, OwnedDocument(), true);
+        status = co_await runChange(*create);
+        FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+    }
+    const catalog::CollectionRef target = catalog.find(output.db, output.collection);
+    journal::Lsn newest = 0;
+    Pacer pacer;
+    while (target != nullptr && !cursor.isExhausted()) {
+        std::string array;
+        status = co_await readPortion(call, cursor, &array);
+        FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+        for (const Element& element : Document(array)) {
+            if (pacer.isDue()) {
+                FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());
+                co_await sync::wait(sync::WaitToken::completed());
+            }
+            auto op = makeMergeOp(call, output, target, element.document());
+            FRESHET_CO_RETURN_IF_ERROR(op.status());
+            status = co_await drive(call, **op);
+            FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+            newest = std::max(newest, (*op)->commitLsn());
+            if (output.whenNotMatched == AggregateOutput::WhenNotMatched::kFail &&
+                (*op)->result().matched == 0) {
+                co_return invalid(location(13113),
+                                  "$merge could not find a matching document in the target "
+                                  "collection for at least one document in the source collection");
+            }
+        }
+    }
+    co_return co_await waitForDurability(call, newest);
+}
+
+/// "coll", {db: ..., coll: ...}, of $out and of $merge's `into`.
+Status readTarget(const Element& target, std::string_view stage, AggregateOutput* output) {
+    if (target.isString()) {
+        output->collection = std::string(target.stringValue());
+        return Status::ok();
+    }
+    if (!target.isObject()) {
+        return stage == "$out"
+                   ? invalid(location(16990),
+                             "$out only supports a string or object argument, but found " +
+                                 std::string(bson::typeName(target.type())))
+                   : invalid(
+                         location(51178),
+                         "$merge 'into' field  must be either a string or an object, but found " +
+                             std::string(bson::typeName(target.type())));
+    }
+    for (const Element& field : target.document()) {
+        if (field.name() == "db" && field.isString()) {
+            output->db = std::string(field.stringValue());
+        } else if (field.name() == "coll" && field.isString()) {
+            output->collection = std::string(field.stringValue());
+        } else if (field.name() == "timeseries") {
+            return Status(Code::kUnsupported, "time series collections are not supported");
+        } else {
+            return invalid(location(field.name() == "db" || field.name() == "coll" ? 13111 : 40415),
+                           "BSON field '" + std::string(stage) + "." + std::string(field.name()) +
+                               "' is an unknown field or of the wrong type.");
+        }
+    }
+    if (output->collection.empty()) {
+        return invalid(
+            location(40414),
+            "BSON field '" + std::string(stage) + ".coll' is missing but a required field");
+    }
+    return Status::ok();
+}
+
+Status readOn(const Element& on, AggregateOutput* output) {
+    output->on.clear();
+    if (on.isString()) {
+        output->on.emplace_back(on.stringValue());
+        return Status::ok();
+    }
+    if (!on.isArray()) {
+        return invalid(location(51186),
+                       "$merge 'on' field  must be either a string or an array of strings, but "
+                       "found " +
+                           std::string(bson::typeName(on.type())));
+    }
+    for (const Element& path : on.document()) {
+        if (!path.isString()) {
+            return invalid(location(51134),
+                           "$merge 'on' array elements must be strings, but found " +
+                               std::string(bson::typeName(path.type())));
+        }
+        output->on.emplace_back(path.stringValue());
+    }
+    if (output->on.empty()) {
+        return invalid(location(51187),
+                       "If explicitly specifying $merge 'on', must include at least one field");
+    }
+    return Status::ok();
+}
+
+template <typename Mode>
+Status readMode(const Element& value,
+                std::initializer_list<std::pair<std::string_view, Mode>> modes,
+                Mode* out) {
+    for (const auto& [name, mode] : modes) {
+        if (value.isString() && value.stringValue() == name) {
+            *out = mode;
+            return Status::ok();
+        }
+    }
+    const std::string field(value.name());
+    if (value.isArray()) {
+        return Status(Code::kUnsupported, "$merge with a pipeline for '" + field + "'");
+    }
+    return value.isString() ? badValue("Enumeration value '" + std::string(value.stringValue()) +
+                                       "' for field '$merge." + field + "' is not a valid value.")
+                            : invalid(location(51191),
+                                      "$merge '" + field +
+                                          "' field  must be either a string or an array, but "
+                                          "found " +
+                                          std::string(bson::typeName(value.type())));
+}
+
+Status readMerge(const Element& spec, AggregateOutput* output) {
+    using WhenMatched = AggregateOutput::WhenMatched;
+    using WhenNotMatched = AggregateOutput::WhenNotMatched;
+    output->on = {"_id"};
+    if (spec.isString()) {
+        return readTarget(spec, "$merge", output);
+    }
+    if (!spec.isObject()) {
+        return invalid(location(51182),
+                       "$merge requires a string or object argument, but found " +
+                           std::string(bson::typeName(spec.type())));
+    }
+    if (!spec.document().has("into")) {
+        return invalid(location(40414), "BSON field '$merge.into' is missing but a required field");
+    }
+    for (const Element& option : spec.document()) {
+        const std::string_view name = option.name();
+        if (name == "into") {
+            FRESHET_RETURN_IF_ERROR(readTarget(option, "$merge", output));
+        } else if (name == "on") {
+            FRESHET_RETURN_IF_ERROR(readOn(option, output));
+        } else if (name == "whenMatched") {
+            FRESHET_RETURN_IF_ERROR(readMode<WhenMatched>(option,
+                                                          {{"replace", WhenMatched::kReplace},
+                                                           {"keepExisting", WhenMatched::kKeep},
+                                                           {"merge", WhenMatched::kMerge},
+                                                           {"fail", WhenMatched::kFail}},
+                                                          &output->whenMatched));
+        } else if (name == "whenNotMatched") {
+            FRESHET_RETURN_IF_ERROR(readMode<WhenNotMatched>(option,
+                                                             {{"insert", WhenNotMatched::kInsert},
+                                                              {"discard", WhenNotMatched::kDiscard},
+                                                              {"fail", WhenNotMatched::kFail}},
+                                                             &output->whenNotMatched));
+        } else {
+            return invalid(location(40415),
+                           "BSON field '$merge." + std::string(name) + "' is an unknown field.");
+        }
+    }
+    const bool keepsWithoutInsert = output->whenMatched == WhenMatched::kKeep &&
+                                    output->whenNotMatched != WhenNotMatched::kInsert;
+    const bool failsWithoutInsert = output->whenMatched == WhenMatched::kFail &&
+                                    output->whenNotMatched != WhenNotMatched::kInsert;
+    if (keepsWithoutInsert || failsWithoutInsert) {
+        return invalid(location(51181),
+                       "Combination of $merge modes 'whenMatched' and 'whenNotMatched' is not "
+                       "supported");
+    }
+    return Status::ok();
+}
+
+}  // namespace
+
+StatusOr<AggregateOutput> parseOutput(const Invocation& call, Document stage) {
+    AggregateOutput output;
+    output.db = call.generic.db;
+    const Element spec = *stage.begin();
+    if (stage.fieldCount() != 1) {
+        return invalid(Reason::kStageNotSingleField,
+                       "A pipeline stage specification object must contain exactly one field.");
+    }
+    output.replacesCollection = spec.name() == "$out";
+    FRESHET_RETURN_IF_ERROR(output.replacesCollection ? readTarget(spec, "$out", &output)
+                                                      : readMerge(spec, &output));
+    FRESHET_RETURN_IF_ERROR(catalog::checkNames(output.db, output.collection));
+    return output;
+}
+
+sync::Task<Status> writeOutput(Invocation& call,
+                               query::QueryCursor& cursor,
+                               const AggregateOutput& output) {
+    co_return output.replacesCollection ? co_await replaceCollection(call, cursor, output)
+                                        : co_await mergeInto(call, cursor, output);
+}
+
+}  // namespace freshet::command
