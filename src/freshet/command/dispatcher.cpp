@@ -4,6 +4,7 @@
 #include "freshet/command/dispatcher.h"
 
 #include "freshet/command/access/authorize.h"
+#include "freshet/command/background/housekeeper.h"
 #include "freshet/command/error_map.h"
 #include "freshet/command/run/fail_command.h"
 #include "freshet/command/run/invocation.h"
@@ -20,10 +21,12 @@ namespace freshet::command {
 struct Dispatcher::Impl {
     Impl(catalog::Catalog& catalog, ServerFacts facts) : services(catalog, std::move(facts)) {}
     Services services;
+    Housekeeper housekeeper{services};
 };
 
 namespace {
 
+constexpr uint32_t kApiVersionRequired = 498870;
 constexpr int64_t kSessionNoteEveryMs = 60'000;
 
 std::string errorBody(const Status& status, bson::Document info = {}) {
@@ -54,6 +57,9 @@ public:
     sync::Task<Reply> next() override;
     bool isAuthenticated() const override {
         return !services_.facts.authEnabled || login_.user != nullptr;
+    }
+    void onPeerGone() override {
+        record_->interruptIf(Reason::kInterrupted, [](const RunningOperation&) { return true; });
     }
 
 private:
@@ -104,6 +110,12 @@ StatusOr<GenericArguments> ConnectionImpl::admit(const Command& command,
     if (command.adminOnly && generic.db != "admin") {
         return invalid(Reason::kUnauthorized,
                        std::string(command.name) + " may only be run against the admin database.");
+    }
+    const bool isApiRequired = ParameterValues::get(services_.parameters.requireApiVersion) != 0;
+    if (isApiRequired && !generic.hasApiVersion && command.name != "hello") {
+        return invalid(location(kApiVersionRequired),
+                       "The apiVersion parameter is required, please configure your MongoClient's "
+                       "API version");
     }
     // [shutdown.admit] ORDER relaxed: only the flag itself counts.
     if (services_.isShuttingDown.load(sync::kRelaxed)) {
@@ -312,10 +324,16 @@ sync::Task<Reply> ConnectionImpl::next() {
 Dispatcher::Dispatcher(catalog::Catalog& catalog, ServerFacts facts)
     : impl_(std::make_unique<Impl>(catalog, std::move(facts))) {}
 
-Dispatcher::~Dispatcher() = default;
+Dispatcher::~Dispatcher() {
+    beginShutdown();
+}
 
 std::unique_ptr<Connection> Dispatcher::connect(ClientFacts client) {
     return std::make_unique<ConnectionImpl>(impl_->services, std::move(client));
+}
+
+bool Dispatcher::needsLogin() const {
+    return impl_->services.facts.authEnabled;
 }
 
 void Dispatcher::beginShutdown() {
@@ -324,6 +342,7 @@ void Dispatcher::beginShutdown() {
     impl_->services.cursors.killAll();
     impl_->services.operations.killIf(Reason::kInterruptedAtShutdown,
                                       [](const RunningOperation&) { return true; });
+    impl_->services.housekeeping.wake();
 }
 
 }  // namespace freshet::command

@@ -72,6 +72,9 @@ public:
     virtual sync::Task<Reply> next() = 0;
     /// Somebody is logged in, or nobody needs to be.
     virtual bool isAuthenticated() const = 0;
+    /// While handle() or next() is suspended: nobody waits for its reply any more. What can be
+    /// interrupted is.
+    virtual void onPeerGone() = 0;
 };
 
 class Dispatcher {
@@ -79,6 +82,8 @@ public:
     Dispatcher(catalog::Catalog& catalog, ServerFacts facts);
     ~Dispatcher();
     std::unique_ptr<Connection> connect(ClientFacts client);
+    /// Connections begin unauthenticated.
+    bool needsLogin() const;
     /// Commands that arrive from now on get ShutdownInProgress; cursors are ended.
     void beginShutdown();
 

@@ -4,6 +4,9 @@
 namespace freshet::server {
 namespace {
 
+/// What somebody who has not logged in may send: every command of a login fits well.
+constexpr size_t kStrangerBytesMax = 64 * 1024;
+
 transport::HandlerResult resultOf(command::Reply reply) {
     transport::HandlerResult result;
     if (!reply.message.empty()) {
@@ -27,6 +30,10 @@ public:
         command::Reply reply = co_await connection_->next();
         co_return resultOf(std::move(reply));
     }
+    size_t messageBytesMax() const override {
+        return connection_->isAuthenticated() ? wire::kMessageBytesMax : kStrangerBytesMax;
+    }
+    void onPeerGone() override { connection_->onPeerGone(); }
 
 private:
     const std::unique_ptr<command::Connection> connection_;
@@ -42,6 +49,10 @@ public:
                                                               peer.isLocal,
                                                               peer.isTls,
                                                               peer.certificateSubject}));
+    }
+
+    size_t firstMessageBytesMax() const override {
+        return dispatcher_.needsLogin() ? kStrangerBytesMax : wire::kMessageBytesMax;
     }
 
 private:

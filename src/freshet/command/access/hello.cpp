@@ -2,6 +2,7 @@
 /// hello and its legacy spellings: what a driver learns first, and the stream its monitor listens
 /// to. The topology never changes (one standalone server), so an awaited hello answers at its time
 /// limit.
+#include "freshet/command/access/sasl.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/platform/clock.h"
@@ -67,8 +68,8 @@ sync::Task<Status> runHello(Invocation& call) {
     StatusOr<int64_t> awaitMs = awaitTime(call);
     FRESHET_CO_RETURN_IF_ERROR(awaitMs.status());
     if (*awaitMs > 0) {
-        co_await sync::wait(sync::Executor::current()->after(static_cast<uint64_t>(*awaitMs)));
-        FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());
+        Status waited = co_await sleepOrStop(call, static_cast<uint64_t>(*awaitMs));
+        FRESHET_CO_RETURN_IF_ERROR(std::move(waited));
     }
     const bool isLegacy = call.body().begin()->name() != "hello";
     bson::Builder& reply = call.reply;
@@ -89,6 +90,8 @@ sync::Task<Status> runHello(Invocation& call) {
     reply.add("minWireVersion", int32_t{0}).add("maxWireVersion", kMaxWireVersion);
     reply.add("readOnly", false);
     FRESHET_CO_RETURN_IF_ERROR(addCompression(call));
+    Status loggedIn = co_await addLoginFields(call);
+    FRESHET_CO_RETURN_IF_ERROR(std::move(loggedIn));
     call.isExhaust = call.request.exhaustAllowed() && call.body().has("topologyVersion");
     co_return Status::ok();
 }
