@@ -69,6 +69,10 @@ const std::map<std::string, Setter>& setters() {
          [](WireOptions* out, const std::string& value) {
              return number(value, 1, 1'000'000'000, &out->records);
          }},
+        {"--idle",
+         [](WireOptions* out, const std::string& value) {
+             return number(value, 1, 60'000, &out->idle);
+         }},
         {"--durability",
          [](WireOptions* out, const std::string& value) {
              out->durable = value == "durable";
@@ -130,8 +134,10 @@ Closed-loop clients against a server over the wire protocol; one line a measurem
   --durability D        of put: durable (default; w:1, j:true) or nosync (w:1, j:false)
   --records N           documents that get chooses from (default 100000)
   --with-echo           after each row, the same sizes against an echo on the same reactors
+  --idle N              measures again beside N idle connections, and what each of them holds
   --threads N           threads of the load generator (default 2)
-  --uri URI             an existing server; default: starts the freshetd beside this program
+  --uri URI             any existing server, without TLS and login; default: starts the
+                        freshetd beside this program
   --pid N               with --uri: the process whose processor time is taken
   --data-dir DIR        where the own server's temporary data goes
   --json                one JSON object a line

@@ -19,6 +19,7 @@ struct WireOptions {
     uint64_t records = 100'000;
     bool durable = true;  // of put
     bool withEcho = false;
+    unsigned idle = 0;  // connections that say hello and then nothing, while all is measured again
     bool json = false;
     std::string uri;      // empty: a server of our own
     int64_t pid = 0;      // with uri: whose processor time to take

@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -97,6 +98,22 @@ StatusOr<uint64_t> cpuMicrosOf(int64_t pid) {
     uint64_t user = 0, system = 0;
     fields >> user >> system;
     return (user + system) * 1'000'000u / static_cast<uint64_t>(::sysconf(_SC_CLK_TCK));
+}
+
+StatusOr<uint64_t> residentBytesOf(int64_t pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/statm");
+    uint64_t all = 0, resident = 0;
+    if (!(file >> all >> resident)) {
+        return Status(Code::kIo, "Cannot read the memory of process " + std::to_string(pid));
+    }
+    return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+void raiseFileLimit() {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 StatusOr<uint16_t> freePort() {

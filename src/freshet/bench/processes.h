@@ -30,6 +30,10 @@ private:
 
 /// User and system time of all the process's threads so far, from /proc. Steps of 10 ms.
 StatusOr<uint64_t> cpuMicrosOf(int64_t pid);
+/// The process's resident set in bytes.
+StatusOr<uint64_t> residentBytesOf(int64_t pid);
+/// As many open files as the hard limit allows. Best effort.
+void raiseFileLimit();
 /// A loopback port nobody listened on just now.
 StatusOr<uint16_t> freePort();
 /// The folder of the running program.

@@ -2,6 +2,7 @@
 #include "freshet/bench/wire_bench.h"
 
 #include "freshet/bench/load.h"
+#include "freshet/bench/load/idle_crowd.h"
 #include "freshet/bench/processes.h"
 #include "freshet/bench/requests.h"
 #include "freshet/client/client.h"
@@ -59,6 +60,9 @@ private:
     Status startServer();
     Status connect();
     Status preload();
+    Status measureAll();
+    /// Brings the idle connections and tells what each of them makes the server hold.
+    Status fillWithIdle();
     Status measureOp(const std::string& op, unsigned clients);
     Status measureEcho(unsigned clients, size_t replyBytes);
     StatusOr<LoadResult> measure(const Row& row);
@@ -73,6 +77,8 @@ private:
     int64_t serverPid_ = 0;
     uint64_t nextId_ = 0;
     size_t requestBytes_ = 0;  // of the last row
+    IdleCrowd crowd_;
+    bool preloaded_ = false;
 };
 
 Status WireBench::run() {
@@ -81,20 +87,56 @@ Status WireBench::run() {
         FRESHET_RETURN_IF_ERROR(startServer());
     } else {
         FRESHET_ASSIGN_OR_RETURN(where_, client::ConnectionString::parse(options_.uri));
+        if (where_.tls || !where_.username.empty() || where_.host.starts_with('/')) {
+            return Status(Code::kUnsupported,
+                          "The load generator's connections are TCP, without TLS and login");
+        }
         serverPid_ = options_.pid;
     }
     FRESHET_RETURN_IF_ERROR(connect());
     // Inserts into a server that was measured before must not meet their own ids.
     nextId_ = static_cast<uint64_t>(platform::wallMillis()) << 20;
-    bool preloaded = false;
+    FRESHET_RETURN_IF_ERROR(measureAll());
+    if (options_.idle > 0) {
+        FRESHET_RETURN_IF_ERROR(fillWithIdle());
+        FRESHET_RETURN_IF_ERROR(measureAll());
+        crowd_.leave();
+        FRESHET_RETURN_IF_ERROR(measureAll());
+    }
+    return Status::ok();
+}
+
+Status WireBench::measureAll() {
     for (const std::string& op : options_.ops) {
-        if (op == "get" && !std::exchange(preloaded, true)) {
+        if (op == "get" && !std::exchange(preloaded_, true)) {
             FRESHET_RETURN_IF_ERROR(preload());
         }
         for (unsigned clients : options_.clients) {
             FRESHET_RETURN_IF_ERROR(measureOp(op, clients));
         }
     }
+    return Status::ok();
+}
+
+Status WireBench::fillWithIdle() {
+    const auto resident = [this] {
+        StatusOr<uint64_t> bytes = residentBytesOf(serverPid_);
+        return bytes.isOk() ? static_cast<double>(*bytes) : 0.0;
+    };
+    raiseFileLimit();
+    const double before = resident();
+    FRESHET_RETURN_IF_ERROR(
+        crowd_.come(where_.host, where_.port, options_.idle, getRequest(options_.records)));
+    const double after = resident();
+    std::printf(options_.json ? R"({"op": "idle", "connections": %u, "resident_before": %.0f, )"
+                                R"("resident_after": %.0f, "bytes_each": %.0f})"
+                                "\n"
+                              : "idle  %u connections  resident %.0f -> %.0f B  %.0f B each\n",
+                options_.idle,
+                before,
+                after,
+                (after - before) / options_.idle);
+    std::fflush(stdout);
     return Status::ok();
 }
 

@@ -12,22 +12,39 @@
 
 namespace freshet::client {
 
-/// mongodb://host:port/db?appName=x&... ; hosts only one; unknown options are ignored.
+/// mongodb://user:password@host:port/db?appName=x&... ; one host only. Options that would make a
+/// connection other than was asked for are refused, those that only tune are ignored.
 struct ConnectionString {
-    std::string host = "127.0.0.1";
+    std::string host = "127.0.0.1";  // or the path of a Unix socket, in a string as %2Ftmp%2F...
     uint16_t port = 27017;
     std::string database = "test";
     std::string appName;
     uint32_t connectTimeoutMs = 10'000;
 
+    std::string username;  // empty: no login
+    std::string password;
+    std::string authSource;     // empty: "admin"
+    std::string authMechanism;  // empty: the best that the server has for the user
+    std::vector<std::string> compressors;
+
+    bool tls = false;
+    std::string tlsCaFile;
+    std::string tlsCertificateKeyFile;
+    std::string tlsCertificateKeyFilePassword;
+    bool tlsAllowInvalidCertificates = false;
+    bool tlsAllowInvalidHostnames = false;
+
     /// "mongodb://...", "host", "host:port", "host:port/db" or "db". kInvalid (kFailedToParse).
     static StatusOr<ConnectionString> parse(std::string_view text);
+    /// For people: without the password.
+    std::string whereText() const;
 };
 
 /// One connection. Own thread only; blocks.
 class Connection {
 public:
-    /// Connects and says hello.
+    /// Connects, makes TLS, says hello and logs in, as far as asked for. Also kInvalid with the
+    /// server's text when it does not let us in.
     static StatusOr<std::unique_ptr<Connection>> open(const ConnectionString& where);
     virtual ~Connection() = default;
     /// Sends the command (adds $db) and waits for the reply. Only transport failures are errors: a

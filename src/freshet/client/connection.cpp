@@ -3,8 +3,12 @@
 #include "freshet/bson/json.h"
 #include "freshet/client/client.h"
 #include "freshet/client/deadline/deadline.h"
+#include "freshet/client/login/login.h"
 #include "freshet/transport/connector.h"
+#include "freshet/wire/compress.h"
 #include "freshet/wire/message.h"
+
+#include <optional>
 
 namespace freshet::client {
 
@@ -25,10 +29,13 @@ public:
 
 private:
     StatusOr<bson::OwnedDocument> readReply(int32_t requestId);
+    Status send(std::string message, std::string_view commandName);
+    Status introduce(const ConnectionString& where);
 
     std::unique_ptr<transport::Session> session_;
     bson::OwnedDocument hello_;
     int32_t lastRequestId_ = 0;
+    std::optional<wire::Compressor> compressor_;  // the first that both sides have
 };
 
 std::string helloCommand(const ConnectionString& where) {
@@ -41,6 +48,15 @@ std::string helloCommand(const ConnectionString& where) {
         }
         client.object("driver").add("name", "freshet").add("version", kDriverVersion);
         client.object("os").add("type", "Linux");
+    }
+    if (!where.compressors.empty()) {
+        bson::Builder list = command.array("compression");
+        for (const std::string& name : where.compressors) {
+            list.push(name);
+        }
+    }
+    if (!where.username.empty()) {
+        command.add("saslSupportedMechs", userForHello(where));
     }
     return command.finish();
 }
@@ -59,13 +75,33 @@ StatusOr<bson::OwnedDocument> SessionConnection::run(std::string_view database,
     if (message.size() > wire::kMessageBytesMax) {
         return Status(Code::kLimit, "the command is larger than a message may be");
     }
-    FRESHET_RETURN_IF_ERROR(session_->sinkMessage(transport::ReplyChain(std::move(message))));
+    const std::string_view name = command.isEmpty() ? "" : command.begin()->name();
+    FRESHET_RETURN_IF_ERROR(send(std::move(message), name));
     return readReply(requestId);
+}
+
+Status SessionConnection::send(std::string message, std::string_view commandName) {
+    if (compressor_ && wire::mayPack(commandName)) {
+        if (StatusOr<std::string> packed = wire::packMessage(message, *compressor_);
+            packed.isOk()) {
+            message = std::move(*packed);
+        }
+    }
+    return session_->sinkMessage(transport::ReplyChain(std::move(message)));
 }
 
 StatusOr<bson::OwnedDocument> SessionConnection::readReply(int32_t requestId) {
     FRESHET_ASSIGN_OR_RETURN(transport::Message message, session_->sourceMessage());
-    StatusOr<wire::Request> reply = wire::parseReply(message.view());
+    StatusOr<wire::Unpacked> unpacked = wire::Unpacked();
+    if (wire::isCompressed(message.view())) {
+        unpacked = wire::unpackMessage(message.view());
+    }
+    if (!unpacked.isOk()) {
+        session_->close();
+        return std::move(unpacked).status();
+    }
+    StatusOr<wire::Request> reply =
+        wire::parseReply(unpacked->message.empty() ? message.view() : unpacked->message);
     if (reply.isOk() && reply->header.responseTo == requestId) {
         return bson::OwnedDocument(reply->body);
     }
@@ -75,16 +111,42 @@ StatusOr<bson::OwnedDocument> SessionConnection::readReply(int32_t requestId) {
 }
 
 Status SessionConnection::sayHello(const ConnectionString& where) {
-    std::string command = helloCommand(where);
     Deadline deadline(*session_, where.connectTimeoutMs);
-    StatusOr<bson::OwnedDocument> reply = runChecked("admin", bson::Document(command));
+    Status introduced = introduce(where);
     if (deadline.hasPassed()) {
         return Status(Code::kTimeout,
                       "no answer within " + std::to_string(where.connectTimeoutMs) + " ms");
     }
-    FRESHET_RETURN_IF_ERROR(reply.status());
-    hello_ = std::move(*reply);
-    return Status::ok();
+    return introduced;
+}
+
+Status SessionConnection::introduce(const ConnectionString& where) {
+    const std::string command = helloCommand(where);
+    FRESHET_ASSIGN_OR_RETURN(hello_, runChecked("admin", bson::Document(command)));
+    const bson::Element common = hello_.view().find("compression");
+    if (common.isArray() && !common.document().isEmpty()) {
+        const bson::Element first = *common.document().begin();
+        StatusOr<wire::Compressor> named =
+            wire::compressorNamed(first.isString() ? first.stringValue() : "");
+        if (named.isOk()) {
+            compressor_ = *named;
+        }
+    }
+    return where.username.empty() ? Status::ok() : logIn(*this, where, hello_.view());
+}
+
+/// Null when TLS is not asked for.
+StatusOr<std::shared_ptr<const security::TlsContext>> tlsContextFor(const ConnectionString& where) {
+    if (!where.tls) {
+        return std::shared_ptr<const security::TlsContext>();
+    }
+    security::TlsOptions options;
+    options.caFile = where.tlsCaFile;
+    options.certificateKeyFile = where.tlsCertificateKeyFile;
+    options.certificateKeyPassword = where.tlsCertificateKeyFilePassword;
+    options.allowInvalidCertificates = where.tlsAllowInvalidCertificates;
+    options.allowInvalidHostnames = where.tlsAllowInvalidHostnames;
+    return security::TlsContext::make(security::TlsSide::kClient, options);
 }
 
 }  // namespace
@@ -94,11 +156,12 @@ StatusOr<std::unique_ptr<Connection>> Connection::open(const ConnectionString& w
     options.host = where.host;
     options.port = where.port;
     options.timeoutMs = where.connectTimeoutMs;
+    FRESHET_ASSIGN_OR_RETURN(options.tls, tlsContextFor(where));
     FRESHET_ASSIGN_OR_RETURN(std::unique_ptr<transport::Session> session,
                              transport::connect(options));
     auto connection = std::make_unique<SessionConnection>(std::move(session));
     if (Status status = connection->sayHello(where); !status.isOk()) {
-        return status.withContext("hello to " + where.host + ":" + std::to_string(where.port));
+        return status.withContext("hello to " + where.whereText());
     }
     return std::unique_ptr<Connection>(std::move(connection));
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Parsing of connection strings. What would make a connection other than the user asked for
-/// (credentials, TLS, several hosts) is refused rather than ignored.
+/// (several hosts, a kind of login that we do not have) is refused rather than ignored.
 #include "freshet/client/client.h"
+#include "freshet/wire/compress.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace freshet::client {
@@ -80,21 +82,103 @@ Status parseHost(std::string_view text, ConnectionString* out) {
     return Status::ok();
 }
 
-bool isTlsOption(std::string_view name) {
-    return name == "tls" || name == "ssl";
+std::string lowered(std::string_view text) {
+    std::string out(text);
+    std::transform(out.begin(), out.end(), out.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return out;
 }
 
-Status parseOption(std::string_view option, ConnectionString* out) {
-    std::string_view name = takeUntil(&option, '=');
-    FRESHET_ASSIGN_OR_RETURN(std::string value, decode(option));
-    if (name == "appName" || name == "appname") {
-        out->appName = std::move(value);
-    } else if (name == "connectTimeoutMS" && !parseNumber(value, &out->connectTimeoutMs)) {
-        return fail("connectTimeoutMS must be a number of milliseconds");
-    } else if (isTlsOption(name) && value != "false") {
-        return fail("TLS is not available yet");
+Status parseCompressors(std::string_view list, ConnectionString* out) {
+    while (!list.empty()) {
+        const std::string_view name = takeUntil(&list, ',');
+        if (!wire::compressorNamed(name).isOk()) {
+            return fail("there is no compressor '" + std::string(name) + "'");
+        }
+        out->compressors.emplace_back(name);
     }
     return Status::ok();
+}
+
+Status parseMechanism(const std::string& value, ConnectionString* out) {
+    if (value != "SCRAM-SHA-1" && value != "SCRAM-SHA-256") {
+        return fail("authMechanism '" + value + "' is not available");
+    }
+    out->authMechanism = value;
+    return Status::ok();
+}
+
+/// Names are the same in any case.
+struct TextOption {
+    std::string_view name;
+    std::string ConnectionString::*member;
+};
+constexpr TextOption kTextOptions[] = {
+    {"appname", &ConnectionString::appName},
+    {"authsource", &ConnectionString::authSource},
+    {"tlscafile", &ConnectionString::tlsCaFile},
+    {"tlscertificatekeyfile", &ConnectionString::tlsCertificateKeyFile},
+    {"tlscertificatekeyfilepassword", &ConnectionString::tlsCertificateKeyFilePassword},
+};
+struct FlagOption {
+    std::string_view name;
+    bool ConnectionString::*member;
+};
+constexpr FlagOption kFlagOptions[] = {
+    {"tls", &ConnectionString::tls},
+    {"ssl", &ConnectionString::tls},
+    {"tlsallowinvalidcertificates", &ConnectionString::tlsAllowInvalidCertificates},
+    {"tlsallowinvalidhostnames", &ConnectionString::tlsAllowInvalidHostnames},
+};
+
+Status parseOption(std::string_view option, ConnectionString* out) {
+    const std::string name = lowered(takeUntil(&option, '='));
+    FRESHET_ASSIGN_OR_RETURN(std::string value, decode(option));
+    for (const TextOption& known : kTextOptions) {
+        if (name == known.name) {
+            out->*known.member = value;
+        }
+    }
+    for (const FlagOption& known : kFlagOptions) {
+        if (name == known.name && value != "true" && value != "false") {
+            return fail(name + " must be true or false");
+        }
+        if (name == known.name) {
+            out->*known.member = value == "true";
+        }
+    }
+    if (name == "tlsinsecure" && value == "true") {
+        out->tlsAllowInvalidCertificates = out->tlsAllowInvalidHostnames = true;
+    } else if (name == "connecttimeoutms" && !parseNumber(value, &out->connectTimeoutMs)) {
+        return fail("connectTimeoutMS must be a number of milliseconds");
+    } else if (name == "compressors") {
+        return parseCompressors(value, out);
+    } else if (name == "authmechanism") {
+        return parseMechanism(value, out);
+    }
+    return Status::ok();
+}
+
+/// "user[:password]@" in front of the host.
+Status parseUser(std::string_view* text, ConnectionString* out) {
+    const size_t hostEnd = std::min(text->find_first_of("/?"), text->size());
+    const size_t at = text->substr(0, hostEnd).rfind('@');
+    if (at == std::string_view::npos) {
+        return Status::ok();
+    }
+    std::string_view user = text->substr(0, at);
+    text->remove_prefix(at + 1);
+    if (user.find('@') != std::string_view::npos) {
+        return fail("'@' in a user name or password must be written %40");
+    }
+    FRESHET_ASSIGN_OR_RETURN(out->username, decode(takeUntil(&user, ':')));
+    FRESHET_ASSIGN_OR_RETURN(out->password, decode(user));
+    if (out->username.empty()) {
+        return fail("the user name is empty");
+    }
+    return user.find(':') == std::string_view::npos ? Status::ok()
+                                                    : fail("':' in a password must be written %3A");
 }
 
 /// "host[:port][/database][?options]"
@@ -106,6 +190,7 @@ Status parseRest(std::string_view text, ConnectionString* out) {
     FRESHET_RETURN_IF_ERROR(parseHost(takeUntil(&text, '/'), out));
     if (!text.empty()) {
         FRESHET_ASSIGN_OR_RETURN(out->database, decode(text));
+        out->authSource = out->database;  // unless an option says otherwise
     }
     while (!options.empty()) {
         FRESHET_RETURN_IF_ERROR(parseOption(takeUntil(&options, '&'), out));
@@ -127,9 +212,7 @@ StatusOr<ConnectionString> ConnectionString::parse(std::string_view text) {
     }
     if (text.starts_with(kScheme)) {
         text.remove_prefix(kScheme.size());
-        if (text.substr(0, text.find_first_of("/?")).find('@') != std::string_view::npos) {
-            return fail("user names and passwords are not available yet");
-        }
+        FRESHET_RETURN_IF_ERROR(parseUser(&text, &result));
     } else if (isDatabaseName(text)) {
         if (text.empty()) {
             return fail("it is empty");
@@ -137,8 +220,16 @@ StatusOr<ConnectionString> ConnectionString::parse(std::string_view text) {
         result.database = text;
         return result;
     }
+    if (text.starts_with('/')) {
+        result.host = text;
+        return result;
+    }
     FRESHET_RETURN_IF_ERROR(parseRest(text, &result));
     return result;
+}
+
+std::string ConnectionString::whereText() const {
+    return host.starts_with('/') ? host : host + ":" + std::to_string(port);
 }
 
 }  // namespace freshet::client

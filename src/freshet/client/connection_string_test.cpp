@@ -45,6 +45,35 @@ TEST(ConnectionString, TakesOptions) {
     EXPECT_EQ(where.appName, "my app");
 }
 
+TEST(ConnectionString, TakesUsersAndTheirSource) {
+    ConnectionString where = parsed("mongodb://ann:p%40ss%3Aword@h:5/shop");
+    EXPECT_EQ(where.username, "ann");
+    EXPECT_EQ(where.password, "p@ss:word");
+    EXPECT_EQ(where.authSource, "shop");
+    EXPECT_EQ(where.host, "h");
+    EXPECT_EQ(parsed("mongodb://ann:x@h/shop?authSource=admin").authSource, "admin");
+    EXPECT_EQ(parsed("mongodb://ann@h/").authSource, "");
+    EXPECT_EQ(parsed("mongodb://a:b@h/?authMechanism=SCRAM-SHA-1").authMechanism, "SCRAM-SHA-1");
+    EXPECT_EQ(parsed("mongodb://a:secret@h").whereText().find("secret"), std::string::npos);
+}
+
+TEST(ConnectionString, TakesTlsCompressionAndUnixSockets) {
+    ConnectionString where = parsed(
+        "mongodb://h/?tls=true&tlsCAFile=%2Fca.pem&tlsCertificateKeyFile=k.pem&"
+        "tlsCertificateKeyFilePassword=x&tlsAllowInvalidHostnames=true&compressors=zstd,snappy");
+    EXPECT_TRUE(where.tls);
+    EXPECT_EQ(where.tlsCaFile, "/ca.pem");
+    EXPECT_EQ(where.tlsCertificateKeyFile, "k.pem");
+    EXPECT_EQ(where.tlsCertificateKeyFilePassword, "x");
+    EXPECT_TRUE(where.tlsAllowInvalidHostnames);
+    EXPECT_FALSE(where.tlsAllowInvalidCertificates);
+    EXPECT_EQ(where.compressors, (std::vector<std::string>{"zstd", "snappy"}));
+    where = parsed("mongodb://h/?ssl=true&tlsInsecure=true");
+    EXPECT_TRUE(where.tls && where.tlsAllowInvalidHostnames && where.tlsAllowInvalidCertificates);
+    EXPECT_EQ(parsed("mongodb://%2Ftmp%2Fmongodb-1.sock/db").host, "/tmp/mongodb-1.sock");
+    EXPECT_EQ(parsed("/tmp/mongodb-1.sock").whereText(), "/tmp/mongodb-1.sock");
+}
+
 TEST(ConnectionString, RefusesWhatItCannotDo) {
     for (const char* text : {"",
                              "mongodb://",
@@ -55,10 +84,13 @@ TEST(ConnectionString, RefusesWhatItCannotDo) {
                              "mongodb://h:12x",
                              "mongodb://a,b",
                              "mongodb://[::1]x",
-                             "mongodb://user:pw@h",
+                             "mongodb://:pw@h",
+                             "mongodb://us@er:pw@h",
+                             "mongodb://user:p:w@h",
                              "mongodb+srv://h",
-                             "mongodb://h/?tls=true",
-                             "mongodb://h/?ssl=true",
+                             "mongodb://h/?tls=perhaps",
+                             "mongodb://h/?compressors=brotli",
+                             "mongodb://h/?authMechanism=PLAIN",
                              "mongodb://h/?connectTimeoutMS=soon",
                              "mongodb://h/%4",
                              "mongodb://h/%zz"}) {

@@ -2,6 +2,8 @@
 /// A connection against a server with made-up replies, over real sockets.
 #include "freshet/bson/json.h"
 #include "freshet/client/scripted_server.h"
+#include "freshet/security/scram.h"
+#include "freshet/wire/compress.h"
 
 #include <gtest/gtest.h>
 
@@ -96,6 +98,108 @@ TEST(Connection, FailsWhenTheServerHangsUp) {
     for (int i = 0; i < 2; ++i) {
         EXPECT_FALSE(connection->run("shop", bson::Document(kPing)).isOk());
     }
+}
+
+/// Plays the server's side of SCRAM for ann, whose password is "pencil".
+class LoginScript {
+public:
+    explicit LoginScript(security::ScramMechanism mechanism)
+        : scram_(mechanism, [mechanism](const std::string& user) {
+              return user == "ann" ? security::makeCredentials(mechanism, user, "pencil", 5'000)
+                                   : Status(Code::kNotFound, "");
+          }) {}
+    std::string operator()(const wire::Request& request) {
+        const bool isLogin = request.body.has("saslStart") || request.body.has("saslContinue");
+        if (!isLogin) {
+            return json(R"({"ok": 1, "in": true})");
+        }
+        std::string payload;
+        if (!scram_.isDone()) {
+            auto next = scram_.step(request.body.find("payload").binaryValue().bytes);
+            if (!next.isOk()) {
+                return json(R"({"ok": 0, "errmsg": "Authentication failed.", "code": 18})");
+            }
+            payload = *next;
+        }
+        return bson::Builder()
+            .add("conversationId", 1)
+            .add("done", scram_.isDone())
+            .add("payload", bson::Binary{0, payload})
+            .add("ok", 1.0)
+            .finish();
+    }
+
+private:
+    security::ScramServer scram_;
+};
+
+TEST(Login, BothMechanisms) {
+    for (security::ScramMechanism mechanism :
+         {security::ScramMechanism::kSha1, security::ScramMechanism::kSha256}) {
+        auto script = std::make_shared<LoginScript>(mechanism);
+        ScriptedServer server(
+            [script](const wire::Request& request) { return (*script)(request); });
+        ConnectionString where = server.where();
+        where.username = "ann";
+        where.password = "pencil";
+        where.authMechanism = security::mechanismName(mechanism);
+        auto opened = Connection::open(where);
+        ASSERT_TRUE(opened.isOk()) << opened.status().toString();
+        EXPECT_TRUE((*opened)->run("x", bson::Document(kPing))->view().has("in"));
+    }
+}
+
+TEST(Login, TellsTheServersWordForAWrongPassword) {
+    auto script = std::make_shared<LoginScript>(security::ScramMechanism::kSha1);
+    ScriptedServer server([script](const wire::Request& request) { return (*script)(request); });
+    ConnectionString where = server.where();
+    where.username = "ann";
+    where.password = "pen";
+    Status status = Connection::open(where).status();
+    EXPECT_EQ(status.code(), Code::kInvalid);
+    EXPECT_NE(status.text().find("Authentication failed."), std::string_view::npos);
+}
+
+TEST(Login, AServerThatDoesNotKnowThePasswordIsNotBelieved) {
+    ScriptedServer server([](const wire::Request&) {
+        return bson::Builder()
+            .add("conversationId", 1)
+            .add("done", true)
+            .add("payload", bson::Binary{0, "v=bm90IGEgcHJvb2Y="})
+            .add("ok", 1.0)
+            .finish();
+    });
+    ConnectionString where = server.where();
+    where.username = "ann";
+    where.password = "pencil";
+    EXPECT_FALSE(Connection::open(where).isOk());
+}
+
+TEST(Compression, IsUsedOnceTheServerHasAgreed) {
+    std::vector<bool> packed;
+    ScriptedServer server([&](const wire::Request&) { return json(R"({"ok": 1})"); },
+                          0,
+                          {"zstd", "snappy"},
+                          [&](ByteView message) { packed.push_back(wire::isCompressed(message)); });
+    ConnectionString where = server.where();
+    where.compressors = {"snappy", "zstd"};
+    auto opened = Connection::open(where);
+    ASSERT_TRUE(opened.isOk()) << opened.status().toString();
+    const std::string login = bson::Builder().add("saslStart", 1).finish();
+    ASSERT_TRUE((*opened)->run("x", bson::Document(kPing)).isOk());
+    ASSERT_TRUE((*opened)->run("x", bson::Document(login)).isOk());
+    EXPECT_EQ(packed, (std::vector<bool>{false, true, false})) << "hello, ping, saslStart";
+}
+
+TEST(Tls, AServerThatSpeaksNoneIsToldApart) {
+    ScriptedServer server([](const wire::Request&) { return json(R"({"ok": 1})"); });
+    ConnectionString where = server.where();
+    where.tls = true;
+    EXPECT_FALSE(Connection::open(where).isOk());
+    where.tlsCaFile = "/nowhere/ca.pem";
+    const Status status = Connection::open(where).status();
+    EXPECT_EQ(status.code(), Code::kInvalid);
+    EXPECT_NE(status.text().find("/nowhere/ca.pem"), std::string_view::npos);
 }
 
 TEST(ForEach, FetchesAllBatches) {

@@ -4,12 +4,14 @@
 
 #include "freshet/client/client.h"
 #include "freshet/transport/server_transport.h"
+#include "freshet/wire/compress.h"
 #include "freshet/wire/message.h"
 
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace freshet::client {
 
@@ -19,13 +21,22 @@ public:
     /// the server's one thread.
     using Script = std::function<std::string(const wire::Request&)>;
 
-    /// hello is answered without asking the script.
-    explicit ScriptedServer(Script script, uint16_t port = 0) {
+    /// Sees each message as it came.
+    using Onlooker = std::function<void(ByteView)>;
+
+    /// hello is answered without asking the script, agreeing to `compressors`. Packed requests get
+    /// packed replies.
+    explicit ScriptedServer(Script script,
+                            uint16_t port = 0,
+                            std::vector<std::string> compressors = {},
+                            Onlooker onlooker = {}) {
         transport::ServerTransportOptions options;
         options.port = port;
         options.reactors = 1;
         auto started = transport::ServerTransport::start(
-            options, std::make_shared<Factory>(std::move(script)));
+            options,
+            std::make_shared<Factory>(
+                Play{std::move(script), std::move(compressors), std::move(onlooker)}));
         invariant(started.isOk());
         server_ = std::move(*started);
     }
@@ -37,22 +48,38 @@ public:
     }
 
 private:
+    struct Play {
+        Script script;
+        std::vector<std::string> compressors;
+        Onlooker onlooker;
+    };
+
     class Handler final : public transport::MessageHandler {
     public:
-        explicit Handler(const Script& script) : script_(script) {}
+        explicit Handler(const Play& play) : play_(play) {}
 
         sync::Task<transport::HandlerResult> handle(transport::Message message) override {
-            StatusOr<wire::Request> request = wire::parseRequest(message.view());
+            if (play_.onlooker) {
+                play_.onlooker(message.view());
+            }
+            const bool isPacked = wire::isCompressed(message.view());
+            wire::Unpacked unpacked;
+            if (isPacked) {
+                unpacked = std::move(wire::unpackMessage(message.view())).value();
+            }
+            StatusOr<wire::Request> request =
+                wire::parseRequest(isPacked ? unpacked.message : message.view());
             invariant(request.isOk());
-            std::string body =
-                request->body.has("hello")
-                    ? bson::Builder().add("maxWireVersion", 21).add("ok", 1.0).finish()
-                    : script_(*request);
+            const std::string body =
+                request->body.has("hello") ? helloReply() : play_.script(*request);
             transport::HandlerResult result;
             result.endSession = body.empty();
             if (!body.empty()) {
                 std::string bytes;
                 wire::appendOpMsg(&bytes, 1, request->header.requestId, 0, bson::Document(body));
+                if (isPacked) {
+                    bytes = std::move(wire::packMessage(bytes, unpacked.compressor)).value();
+                }
                 result.reply.append(std::move(bytes));
             }
             co_return result;
@@ -62,18 +89,30 @@ private:
         }
 
     private:
-        const Script& script_;
+        std::string helloReply() const {
+            bson::Builder reply;
+            reply.add("maxWireVersion", 21);
+            if (!play_.compressors.empty()) {
+                bson::Builder list = reply.array("compression");
+                for (const std::string& name : play_.compressors) {
+                    list.push(name);
+                }
+            }
+            return reply.add("ok", 1.0).finish();
+        }
+
+        const Play& play_;
     };
 
     class Factory final : public transport::MessageHandlerFactory {
     public:
-        explicit Factory(Script script) : script_(std::move(script)) {}
+        explicit Factory(Play play) : play_(std::move(play)) {}
         std::unique_ptr<transport::MessageHandler> create(const transport::PeerInfo&) override {
-            return std::make_unique<Handler>(script_);
+            return std::make_unique<Handler>(play_);
         }
 
     private:
-        Script script_;
+        const Play play_;
     };
 
     std::unique_ptr<transport::ServerTransport> server_;

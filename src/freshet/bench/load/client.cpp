@@ -121,6 +121,14 @@ StatusOr<bool> Client::readSome() {
     return true;
 }
 
+StatusOr<bool> Client::proceedOnce() {
+    if (wantsWrite()) {
+        FRESHET_RETURN_IF_ERROR(writeSome());
+        return false;
+    }
+    return readSome();
+}
+
 StatusOr<Client::Progress> Client::proceed() {
     Progress out;
     const bool wantedWrite = wantsWrite();

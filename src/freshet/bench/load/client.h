@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace freshet::bench {
@@ -35,6 +36,10 @@ public:
     Status begin();
     /// Reads and writes what is possible now; a whole reply starts the next request.
     StatusOr<Progress> proceed();
+    /// The same without a next request: true when the reply is whole.
+    StatusOr<bool> proceedOnce();
+    /// The descriptor is the caller's from now on.
+    int release() { return std::exchange(descriptor_, -1); }
 
     int descriptor() const { return descriptor_; }
     bool wantsWrite() const { return sent_ < out_.size(); }

@@ -2,6 +2,7 @@
 #include "freshet/shell/repl/options.h"
 
 #include <charconv>
+#include <functional>
 #include <optional>
 
 namespace freshet::shell {
@@ -24,12 +25,11 @@ public:
             FRESHET_RETURN_IF_ERROR(one());
         }
         // These win over the connection string wherever they stand.
-        if (host_.has_value()) {
-            options_.where.host = *host_;
+        for (const auto& change : changes_) {
+            change(&options_.where);
         }
-        if (port_.has_value()) {
-            options_.where.port = *port_;
-        }
+        options_.asksPassword =
+            !options_.where.username.empty() && !hasPassword_ && options_.where.password.empty();
         if (options_.mode == Mode::kPing && !options_.evals.empty()) {
             return fail("--ping and --eval exclude each other");
         }
@@ -67,13 +67,81 @@ private:
             FRESHET_ASSIGN_OR_RETURN(std::string text, value(name));
             options_.evals.push_back(std::move(text));
             options_.mode = options_.mode == Mode::kCommands ? Mode::kEval : options_.mode;
-        } else if (name == "--host") {
-            FRESHET_ASSIGN_OR_RETURN(host_, value(name));
         } else if (name == "--port") {
             return port(name);
+        } else if (name == "--password" || name == "-p") {
+            return password(name);
+        } else if (name == "--networkMessageCompressors") {
+            return compressors(name);
         } else {
-            return fail("unknown option " + std::string(name));
+            return ofConnection(name);
         }
+        return Status::ok();
+    }
+
+    /// Those that are a field of the connection string.
+    Status ofConnection(std::string_view name) {
+        using client::ConnectionString;
+        struct Text {
+            std::string_view name;
+            std::string ConnectionString::*member;
+        };
+        constexpr Text kTexts[] = {
+            {"--host", &ConnectionString::host},
+            {"--username", &ConnectionString::username},
+            {"-u", &ConnectionString::username},
+            {"--authenticationDatabase", &ConnectionString::authSource},
+            {"--authenticationMechanism", &ConnectionString::authMechanism},
+            {"--tlsCAFile", &ConnectionString::tlsCaFile},
+            {"--tlsCertificateKeyFile", &ConnectionString::tlsCertificateKeyFile},
+            {"--tlsCertificateKeyFilePassword", &ConnectionString::tlsCertificateKeyFilePassword},
+        };
+        struct Flag {
+            std::string_view name;
+            bool ConnectionString::*member;
+        };
+        constexpr Flag kFlags[] = {
+            {"--tls", &ConnectionString::tls},
+            {"--tlsAllowInvalidCertificates", &ConnectionString::tlsAllowInvalidCertificates},
+            {"--tlsAllowInvalidHostnames", &ConnectionString::tlsAllowInvalidHostnames},
+        };
+        for (const Text& text : kTexts) {
+            if (name == text.name) {
+                FRESHET_ASSIGN_OR_RETURN(std::string given, value(name));
+                changes_.push_back([member = text.member, given](ConnectionString* where) {
+                    where->*member = given;
+                });
+                return Status::ok();
+            }
+        }
+        for (const Flag& flag : kFlags) {
+            if (name == flag.name) {
+                changes_.push_back(
+                    [member = flag.member](ConnectionString* where) { where->*member = true; });
+                return Status::ok();
+            }
+        }
+        return fail("unknown option " + std::string(name));
+    }
+
+    /// Without a value it is asked for at the terminal.
+    Status password(std::string_view name) {
+        if (!value_.has_value() && (at_ == arguments_.size() || arguments_[at_].starts_with('-'))) {
+            return Status::ok();
+        }
+        FRESHET_ASSIGN_OR_RETURN(std::string given, value(name));
+        hasPassword_ = true;
+        changes_.push_back([given](client::ConnectionString* where) { where->password = given; });
+        return Status::ok();
+    }
+
+    Status compressors(std::string_view name) {
+        FRESHET_ASSIGN_OR_RETURN(std::string given, value(name));
+        FRESHET_ASSIGN_OR_RETURN(
+            client::ConnectionString parsed,
+            client::ConnectionString::parse("mongodb://h/?compressors=" + given));
+        changes_.push_back(
+            [parsed](client::ConnectionString* where) { where->compressors = parsed.compressors; });
         return Status::ok();
     }
 
@@ -84,7 +152,7 @@ private:
         if (error != std::errc() || end != text.data() + text.size() || number == 0) {
             return fail("'" + text + "' is not a port");
         }
-        port_ = number;
+        changes_.push_back([number](client::ConnectionString* where) { where->port = number; });
         return Status::ok();
     }
 
@@ -113,8 +181,8 @@ private:
     const std::vector<std::string>& arguments_;
     size_t at_ = 0;
     std::optional<std::string_view> value_;
-    std::optional<std::string> host_;
-    std::optional<uint16_t> port_;
+    std::vector<std::function<void(client::ConnectionString*)>> changes_;
+    bool hasPassword_ = false;
     bool placed_ = false;
     Options options_;
 };
@@ -129,8 +197,15 @@ std::string usage() {
     return "usage: freshet [connection-string] [options]\n"
            "\n"
            "  connection-string   mongodb://host:port/database, host:port, or a database's name\n"
-           "  --host HOST         server to connect to (127.0.0.1)\n"
+           "  --host HOST         server to connect to (127.0.0.1), or a Unix socket's path\n"
            "  --port PORT         its port (27017)\n"
+           "  -u, --username NAME, -p, --password [PASSWORD]\n"
+           "                      log in; a password that is not given is asked for\n"
+           "  --authenticationDatabase DB, --authenticationMechanism NAME\n"
+           "  --tls, --tlsCAFile FILE, --tlsCertificateKeyFile FILE,\n"
+           "  --tlsCertificateKeyFilePassword WORD, --tlsAllowInvalidCertificates,\n"
+           "  --tlsAllowInvalidHostnames\n"
+           "  --networkMessageCompressors NAMES   of snappy, zstd, zlib\n"
            "  --ping, --health    ask the server whether it is alive, and leave\n"
            "  --eval JSON         run an Extended JSON command and leave; may be repeated\n"
            "  --quiet             no greeting\n"

@@ -17,6 +17,7 @@ struct Options {
     client::ConnectionString where;
     std::vector<std::string> evals;  // kEval: in the order given
     bool quiet = false;
+    bool asksPassword = false;  // a user is given and no password: ask at the terminal
 };
 
 /// `arguments` without the program's name. kInvalid with a text for the user.

@@ -16,6 +16,36 @@ TEST(Options, HostAndPortWinOverTheConnectionString) {
     EXPECT_EQ(options->mode, Mode::kCommands);
 }
 
+TEST(Options, LoginAndTls) {
+    StatusOr<Options> options = parseOptions({"-u",
+                                              "ann",
+                                              "-p",
+                                              "secret",
+                                              "--authenticationDatabase=shop",
+                                              "--tls",
+                                              "--tlsCAFile",
+                                              "ca.pem",
+                                              "--networkMessageCompressors=zstd,zlib",
+                                              "mongodb://bob:x@h/"});
+    ASSERT_TRUE(options.isOk()) << options.status().toString();
+    EXPECT_EQ(options->where.username, "ann");
+    EXPECT_EQ(options->where.password, "secret");
+    EXPECT_EQ(options->where.authSource, "shop");
+    EXPECT_TRUE(options->where.tls);
+    EXPECT_EQ(options->where.tlsCaFile, "ca.pem");
+    EXPECT_EQ(options->where.compressors, (std::vector<std::string>{"zstd", "zlib"}));
+    EXPECT_FALSE(options->asksPassword);
+}
+
+TEST(Options, APasswordThatIsNotGivenIsAskedFor) {
+    EXPECT_TRUE(parseOptions({"--username", "ann"})->asksPassword);
+    EXPECT_TRUE(parseOptions({"-u", "ann", "-p", "--quiet"})->asksPassword);
+    EXPECT_TRUE(parseOptions({"-u", "ann", "-p"})->asksPassword);
+    EXPECT_FALSE(parseOptions({"-u", "ann", "--password="})->asksPassword) << "it is empty";
+    EXPECT_FALSE(parseOptions({"mongodb://ann:x@h"})->asksPassword);
+    EXPECT_FALSE(parseOptions({})->asksPassword);
+}
+
 TEST(Options, EvalsKeepTheirOrder) {
     StatusOr<Options> options = parseOptions({"--eval", "{\"a\":1}", "--eval={\"b\":\"x=y\"}"});
     ASSERT_TRUE(options.isOk());
@@ -31,6 +61,9 @@ TEST(Options, RefusesWhatItDoesNotKnow) {
                                             {"--port", "70000"},
                                             {"--eval"},
                                             {"--quiet=yes"},
+                                            {"--tls=yes"},
+                                            {"-u"},
+                                            {"--networkMessageCompressors", "lzma"},
                                             {"a", "b"},
                                             {"mongodb://"},
                                             {"--ping", "--eval", "{}"}};

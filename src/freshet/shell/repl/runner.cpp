@@ -21,10 +21,6 @@ std::string_view takeWord(std::string_view* text) {
     return word;
 }
 
-std::string whereText(const client::ConnectionString& where) {
-    return where.host + ":" + std::to_string(where.port);
-}
-
 bson::OwnedDocument commandOf(std::string_view name) {
     return bson::OwnedDocument(bson::Builder().add(name, 1).finish());
 }
@@ -40,7 +36,7 @@ bool Runner::connect() {
     }
     StatusOr<std::unique_ptr<client::Connection>> opened = client::Connection::open(where_);
     if (!opened.isOk()) {
-        err_ << "cannot connect to " << whereText(where_) << ": " << opened.status().text()
+        err_ << "cannot connect to " << where_.whereText() << ": " << opened.status().text()
              << std::endl;
         return false;
     }
@@ -178,7 +174,7 @@ Outcome Runner::failed(const Status& status) {
         err_ << status.text() << std::endl;
     } else {
         connection_.reset();
-        err_ << "connection to " << whereText(where_) << " lost: " << status.text()
+        err_ << "connection to " << where_.whereText() << " lost: " << status.text()
              << "; the next command connects again" << std::endl;
     }
     return Outcome::kFailed;

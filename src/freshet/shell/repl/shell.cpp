@@ -3,10 +3,12 @@
 
 #include "freshet/shell/repl/line_reader.h"
 #include "freshet/shell/repl/options.h"
+#include "freshet/shell/repl/password.h"
 #include "freshet/shell/repl/runner.h"
 #include "freshet/shell/repl/splitter.h"
 
 #include <istream>
+#include <optional>
 #include <ostream>
 
 namespace freshet::shell {
@@ -94,9 +96,9 @@ int runCommands(const Options& options,
         return kExitFailed;
     }
     if (isTerminal && !options.quiet) {
-        out << versionText() << "connected to " << options.where.host << ':' << options.where.port
-            << ", server version " << runner.serverVersion()
-            << "\nCommands are Extended JSON; help tells more." << std::endl;
+        out << versionText() << "connected to " << options.where.whereText() << ", server version "
+            << runner.serverVersion() << "\nCommands are Extended JSON; help tells more."
+            << std::endl;
     }
     bool ok = Loop(*reader, runner, err).run();
     return ok || isTerminal ? kExitDone : kExitFailed;
@@ -113,6 +115,15 @@ int runShell(const std::vector<std::string>& arguments,
     if (!options.isOk()) {
         err << options.status().text() << "\n\n" << usage() << std::flush;
         return kExitUsage;
+    }
+    if (options->asksPassword) {
+        std::optional<std::string> password =
+            askPassword("Password of " + options->where.username + ": ");
+        if (!password.has_value()) {
+            err << "a password is needed, and there is no terminal to ask at" << std::endl;
+            return kExitUsage;
+        }
+        options->where.password = *password;
     }
     Runner runner(options->where, out, err);
     switch (options->mode) {
