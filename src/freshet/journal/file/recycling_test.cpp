@@ -69,6 +69,15 @@ Options from(Options options, Lsn redo) {
     return options;
 }
 
+void flipBit(MemoryFileSystem& disk, const std::string& path, uint64_t offset) {
+    auto file = disk.open(path, platform::OpenMode::kWrite);
+    char byte = 0;
+    ASSERT_EQ(*(*file)->pread(&byte, 1, offset), 1u);
+    byte ^= 1;
+    ASSERT_TRUE((*file)->pwrite(ByteView(&byte, 1), offset).isOk());
+    ASSERT_TRUE((*file)->sync().isOk());
+}
+
 TEST(Recycling, ReplayBeginsAtTheRedoLsnWhereverItLies) {
     MemoryFileSystem disk;
     Opened log = openLog(smallOptions(disk));
@@ -158,6 +167,53 @@ TEST(Recycling, ASegmentWaitsUntilTheBlockBehindItIsDurable) {
     disk.crash();
     Opened again = openLog(from(options, redo));
     EXPECT_TRUE(again.status.isOk()) << again.status.toString();
+}
+
+TEST(Recycling, ADurableSegmentWaitsForTheFirstBlockOfTheNextOne) {
+    MemoryFileSystem disk;
+    Options options = smallOptions(disk);
+    Opened log = openLog(options);
+    waitForReadySegment(*log.journal, 2);
+    for (uint64_t block = 1; block < options.segmentBytesFirst / kBlockAlign; ++block) {
+        putDurable(*log.journal, "fills the segment");
+    }
+    Lsn redo = log.journal->tailLsn();
+    ASSERT_EQ(log.journal->stats().retainedBytes, 0u);
+    putWritten(*log.journal, "in the second segment, not durable");
+    ASSERT_GT(log.journal->stats().retainedBytes, 0u);
+    ASSERT_TRUE(log.journal->recycle(redo).isOk());
+    EXPECT_EQ(log.journal->stats().segmentsRecycled, 0u);
+    disk.crash();
+    Opened again = openLog(from(options, redo));
+    EXPECT_TRUE(again.status.isOk()) << again.status.toString();
+}
+
+/// The log begins in a segment whose first block is damaged, and the one made ready behind it was
+/// once the segment in front of it: its blocks would end exactly where the log has to begin.
+TEST(Recycling, DamageIsNotHiddenByAnOlderLifeOfARecycledSegment) {
+    MemoryFileSystem disk;
+    Lsn redo = 0;
+    {
+        Opened log = openLog(smallOptions(disk));
+        auto written = leaveBehind(*log.journal, 1, "r");
+        for (const auto& [body, lsn] : written) {
+            redo = std::max(redo, slotStart(slotOf(lsn)));  // the newest has a segment of its own
+        }
+        ASSERT_TRUE(log.journal->recycle(redo).isOk());
+        ASSERT_EQ(log.journal->stats().segmentsRecycled, 1u);
+        waitForReadySegment(*log.journal, 2);
+        ASSERT_TRUE(log.journal->close().isOk());
+    }
+    ASSERT_TRUE(disk.remove("/journal/j.00000002").isOk());
+    {
+        Opened log = openLog(from(smallOptions(disk), redo));
+        ASSERT_EQ(log.records.size(), 1u);
+        waitForReadySegment(*log.journal, 2);
+        ASSERT_EQ(namesIn(disk), (std::vector<std::string>{"j.00000001", "j.00000002"}));
+        ASSERT_TRUE(log.journal->close().isOk());
+    }
+    flipBit(disk, "/journal/j.00000001", 20);
+    EXPECT_EQ(openLog(from(smallOptions(disk), redo)).status.code(), Code::kCorruption);
 }
 
 TEST(Recycling, RetentionByBytesAndByAge) {
@@ -299,15 +355,6 @@ TEST(Recycling, TheLogMayEndAnywhereInARecycledSegment) {
 }
 
 // --- Repair ---
-
-void flipBit(MemoryFileSystem& disk, const std::string& path, uint64_t offset) {
-    auto file = disk.open(path, platform::OpenMode::kWrite);
-    char byte = 0;
-    ASSERT_EQ(*(*file)->pread(&byte, 1, offset), 1u);
-    byte ^= 1;
-    ASSERT_TRUE((*file)->pwrite(ByteView(&byte, 1), offset).isOk());
-    ASSERT_TRUE((*file)->sync().isOk());
-}
 
 TEST(Repair, ADamagedLogIsCutAndTheLossIsNamed) {
     MemoryFileSystem disk;

@@ -7,6 +7,7 @@
 #include "freshet/journal/file/framing.h"
 #include "freshet/journal/file/segment.h"
 #include "freshet/journal/file/test_support.h"
+#include "freshet/testing/sim/faulty_file_system.h"
 #include "freshet/testing/sim/memory_file_system.h"
 
 #include <gtest/gtest.h>
@@ -362,6 +363,24 @@ TEST(LogScan, NewerFormatIsNamed) {
     Opened log = openCopy(files);
     EXPECT_EQ(log.status.code(), Code::kUnsupported);
     EXPECT_NE(log.status.text().find("newer"), std::string::npos);
+}
+
+TEST(LogScan, WhatAStartHasReplayedIsDurable) {
+    // Written but never flushed, since every flush fails: the process has died, not the machine.
+    MemoryFileSystem disk;
+    testing::FaultPlan plan(1);
+    testing::FaultyFileSystem broken(disk, plan);
+    {
+        Opened log = openLog(smallOptions(broken));
+        waitForReadySegment(*log.journal, 2);
+        plan.add({.op = testing::FileOp::kSync, .times = testing::kEver});
+        putWritten(*log.journal, "in the kernel's cache");
+        EXPECT_EQ(log.journal->close().code(), Code::kIo);
+    }
+    const std::vector<std::string> expected = {"in the kernel's cache"};
+    EXPECT_EQ(bodiesOf(openLog(smallOptions(disk)).records), expected);
+    disk.crash();
+    EXPECT_EQ(bodiesOf(openLog(smallOptions(disk)).records), expected);
 }
 
 TEST(LogScan, PowerCutsAtRandomKeepAllThatWasAcknowledged) {

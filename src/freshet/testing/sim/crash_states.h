@@ -30,11 +30,11 @@ struct CrashState {
 
 struct CrashStatesOptions {
     uint64_t seed = 0;
-    /// About how many states to make. Prefixes are spread evenly over the trace, from `from` on,
-    /// and each has at least the first two states.
+    /// About how many states to make, in prefixes spread evenly over the trace from `from` on. A
+    /// prefix with few unsynced operations has fewer than its share of states.
     uint64_t statesMax = 1000;
     size_t from = 0;
-    /// With so few unsynced operations all subsets are made (2^n), else as many sampled ones.
+    /// With so few unsynced operations all subsets of whole ones are made.
     size_t allSubsetsUpTo = 3;
 };
 

@@ -94,8 +94,9 @@ public:
 
     Status run() {
         size_t span = trace_.size() - std::min(options_.from, trace_.size()) + 1;
-        uint64_t perPrefix = uint64_t{1} << options_.allSubsetsUpTo;
-        uint64_t prefixes = std::clamp<uint64_t>(options_.statesMax / perPrefix, 1, span);
+        uint64_t usual = (uint64_t{1} << options_.allSubsetsUpTo) + 1;
+        uint64_t prefixes = std::clamp<uint64_t>(options_.statesMax / usual, 1, span);
+        perPrefix_ = options_.statesMax / prefixes;
         uint64_t done = 0;
         for (size_t prefix = 0; prefix <= trace_.size(); ++prefix) {
             // The k-th of them is the first at or behind its place in the span.
@@ -140,40 +141,37 @@ private:
 
     Status statesAt(size_t prefix) {
         const size_t n = unsynced_.size();
+        const uint64_t before = count_.states;
         FRESHET_RETURN_IF_ERROR(one(prefix, std::string(n, '.')));
         if (n == 0) {
             return Status::ok();
         }
         FRESHET_RETURN_IF_ERROR(one(prefix, std::string(n, 'k')));
-        const bool all = n <= options_.allSubsetsUpTo;
-        const uint64_t subsets = uint64_t{1} << std::min(n, options_.allSubsetsUpTo);
-        for (uint64_t subset = 1; subset + 1 < subsets; ++subset) {
+        for (uint64_t subset = 1; n <= options_.allSubsetsUpTo && subset + 1 < uint64_t{1} << n;
+             ++subset) {
             std::string kept(n, '.');
             for (size_t i = 0; i < n; ++i) {
-                bool keep = all ? (subset >> i & 1) != 0 : (random_() & 1) != 0;
-                kept[i] = keep ? 'k' : '.';
+                kept[i] = (subset >> i & 1) != 0 ? 'k' : '.';
             }
             FRESHET_RETURN_IF_ERROR(one(prefix, kept));
         }
-        return tornAt(prefix);
+        bool torn =
+            unsynced_.back()->kind == Kind::kWrite && unsynced_.back()->data.size() > kSectorBytes;
+        if (torn) {  // the likeliest of all: the write at which the power went
+            FRESHET_RETURN_IF_ERROR(one(prefix, std::string(n - 1, 'k') + 't'));
+        }
+        while (n + torn > 1 && count_.states < before + perPrefix_) {
+            FRESHET_RETURN_IF_ERROR(one(prefix, sample()));
+        }
+        return Status::ok();
     }
 
-    /// Everything, but for torn writes: the newest in one state, any in another.
-    Status tornAt(size_t prefix) {
-        std::string newest(unsynced_.size(), 'k');
-        std::string any(unsynced_.size(), 'k');
-        for (size_t i = 0; i < unsynced_.size(); ++i) {
-            if (unsynced_[i]->kind == Kind::kWrite) {
-                std::replace(newest.begin(), newest.end(), 't', 'k');
-                newest[i] = 't';
-                any[i] = ".kt"[random_() % 3];
-            }
+    std::string sample() {
+        std::string kept;
+        for (const TraceOp* op : unsynced_) {
+            kept += ".kt"[random_() % (op->kind == Kind::kWrite ? 3 : 2)];
         }
-        if (newest.find('t') == std::string::npos) {
-            return Status::ok();
-        }
-        FRESHET_RETURN_IF_ERROR(one(prefix, newest));
-        return one(prefix, any);
+        return kept;
     }
 
     Status one(size_t prefix, const std::string& kept) {
@@ -205,6 +203,7 @@ private:
     const std::function<Status(MemoryFileSystem&, const CrashState&)>& check_;
     CrashStatesCount& count_;
     std::mt19937_64 random_;
+    uint64_t perPrefix_ = 0;
     Image image_;                           // durable at the prefix that has been reached
     std::vector<const TraceOp*> unsynced_;  // in order
 };
