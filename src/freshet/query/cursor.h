@@ -50,6 +50,9 @@ public:
     virtual bool isExhausted() const = 0;
     /// What explain shows: {stage: "IXSCAN", ...}.
     virtual bson::OwnedDocument describePlan() const = 0;
+    /// The plan with what it has done so far: {nReturned, totalKeysExamined, executionStages, ...};
+    /// empty when the cursor does not keep count.
+    virtual bson::OwnedDocument describeExecution(uint64_t /*elapsedMillis*/) const { return {}; }
 };
 
 /// A find. Documents are copied; absent ones are empty.
@@ -61,6 +64,11 @@ struct FindRequest {
     int64_t skip = 0;
     int64_t limit = 0;  // 0: none
     bool allowDiskUse = true;
+    bson::OwnedDocument variables;  // as evaluateLet() makes them; {} none
+    bson::OwnedDocument min;        // keys of the hinted index: from here on
+    bson::OwnedDocument max;        // up to, not including, this one
+    bool returnsKey = false;        // the indexed fields instead of the document
+    bool showsRecordId = false;     // adds $recordId
 };
 
 /// kInvalid with the client's reason when filter, sort, projection or hint are wrong. `collection`
@@ -85,6 +93,22 @@ public:
     virtual Status run() = 0;
     virtual const sync::WaitToken& token() const = 0;
     virtual int64_t count() const = 0;
+};
+
+/// The distinct values at a dotted path of the documents that match, elements of arrays each for
+/// itself; an operation like CountOp.
+class DistinctOp {
+public:
+    static StatusOr<std::unique_ptr<DistinctOp>> make(engine::Store& store,
+                                                      catalog::CollectionRef collection,
+                                                      FindRequest request,
+                                                      std::string_view path);
+    virtual ~DistinctOp() = default;
+    /// kInvalid (17217) when the values do not fit in a document.
+    virtual Status run() = 0;
+    virtual const sync::WaitToken& token() const = 0;
+    /// REQUIRES: run() returned ok. The bytes of an array, once.
+    virtual std::string takeValues() = 0;
 };
 
 }  // namespace freshet::query

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Update programs: $set, $unset, $inc, $push, $pull and kin, or a whole replacement, applied to
-/// one document. Immutable after compile; any thread.
+/// Update programs: $set, $unset, $inc, $push, $pull and kin, a whole replacement, or a pipeline,
+/// applied to one document. Immutable after compile; any thread.
 #pragma once
 
 #include "freshet/bson/builder.h"
@@ -18,6 +18,9 @@ public:
     /// kConflictingUpdateOperators, kBadValue ...
     static StatusOr<std::unique_ptr<UpdateProgram>> compile(bson::Document update,
                                                             bson::Document arrayFilters);
+    /// [{$set: ...}, ...], as DocumentPipeline.
+    static StatusOr<std::unique_ptr<UpdateProgram>> compilePipeline(bson::Document stages,
+                                                                    bson::Document variables);
     ~UpdateProgram();
 
     bool isReplacement() const;

@@ -9,6 +9,7 @@
 #include "freshet/catalog/catalog.h"
 
 #include <memory>
+#include <optional>
 
 namespace freshet::query {
 
@@ -16,7 +17,16 @@ struct WriteResult {
     int64_t matched = 0;   // update: documents the filter found; delete: removed; insert: 1
     int64_t modified = 0;  // update: documents that really changed
     bool upserted = false;
-    bson::OwnedDocument upsertedId;  // {_id: ...} when upserted
+    bson::OwnedDocument upsertedId;            // {_id: ...} when upserted
+    std::optional<bson::OwnedDocument> value;  // as Returning asks; none when there is none
+};
+
+/// What an update or delete of one document gives back.
+enum class Returning : uint8_t { kNothing, kBefore, kAfter };
+
+struct WriteOptions {
+    bool bypassValidation = false;      // the collection's validator does not count
+    bool keepsEmptyTimestamps = false;  // Timestamp(0, 0) stays what it is
 };
 
 class WriteOp {
@@ -30,25 +40,35 @@ public:
     virtual const WriteResult& result() const = 0;
     /// The newest commit so far, 0 when nothing was written.
     virtual journal::Lsn commitLsn() const = 0;
-    /// After kDuplicateKey: {keyPattern, keyValue}; else empty.
+    /// After kDuplicateKey: {keyPattern, keyValue}; after kDocumentValidationFailure: {errInfo};
+    /// else empty.
     virtual const bson::OwnedDocument& errorInfo() const = 0;
 };
 
 /// Adds an _id in front when there is none, moves it to the front when it is elsewhere. Checks size
-/// and that _id is no array, regex or undefined.
+/// and that _id is no array, regex or undefined. Puts the time into empty timestamps.
 StatusOr<std::unique_ptr<WriteOp>> makeInsert(engine::Store& store,
                                               catalog::CollectionRef collection,
-                                              bson::Document document);
+                                              bson::Document document,
+                                              WriteOptions options = {});
 
 struct UpdateRequest {
     bson::OwnedDocument filter;
-    bson::OwnedDocument update;  // operators or a replacement
+    bson::OwnedDocument update;  // operators or a replacement; an array's bytes if isPipeline
+    bool isPipeline = false;
+    bson::OwnedDocument variables;  // as evaluateLet() makes them; {} none
     bson::OwnedDocument hint;
     bson::OwnedDocument sort;
     bson::OwnedDocument arrayFilters;  // an array's bytes; empty when absent
     bool multi = false;
     bool upsert = false;
+    std::optional<bson::OwnedDocument> supplied;  // what an upsert inserts, whatever the update
+    WriteOptions options;
+    Returning returning = Returning::kNothing;  // REQUIRES: not multi
+    bson::OwnedDocument projection;             // of what is returned
 };
+/// The request's filter, update and projection are good. For when there is no collection to try.
+Status checkUpdate(const UpdateRequest& request);
 StatusOr<std::unique_ptr<WriteOp>> makeUpdate(engine::Store& store,
                                               catalog::CollectionRef collection,
                                               UpdateRequest request);
@@ -56,10 +76,18 @@ StatusOr<std::unique_ptr<WriteOp>> makeUpdate(engine::Store& store,
 struct DeleteRequest {
     bson::OwnedDocument filter;
     bson::OwnedDocument hint;
+    bson::OwnedDocument variables;  // as evaluateLet() makes them; {} none
     bool justOne = false;
+    bson::OwnedDocument sort;                   // REQUIRES: justOne
+    Returning returning = Returning::kNothing;  // kBefore. REQUIRES: justOne
+    bson::OwnedDocument projection;             // of what is returned
 };
+Status checkDelete(const DeleteRequest& request);
 StatusOr<std::unique_ptr<WriteOp>> makeDelete(engine::Store& store,
                                               catalog::CollectionRef collection,
                                               DeleteRequest request);
+
+/// A delete of what is past its time by a TTL index now. REQUIRES: index.expireAfterSeconds.
+DeleteRequest expiryOf(const catalog::Index& index, int64_t nowMillis);
 
 }  // namespace freshet::query

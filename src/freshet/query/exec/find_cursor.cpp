@@ -9,6 +9,23 @@ namespace freshet::query {
 
 namespace {
 
+bson::OwnedDocument oneField(const char* name, int64_t value) {
+    bson::Builder builder;
+    builder.add(name, value);
+    return bson::OwnedDocument(builder.finish());
+}
+
+/// Explain tells projections apart by what they cost.
+const char* projectionStage(bson::Document spec) {
+    for (const bson::Element& field : spec) {
+        const bool isFlag = field.isNumber() || field.type() == bson::Type::kBool;
+        if (!isFlag || field.name().find('.') != std::string_view::npos) {
+            return "PROJECTION_DEFAULT";
+        }
+    }
+    return "PROJECTION_SIMPLE";
+}
+
 class FindCursor final : public AttachedCursor {
 public:
     FindCursor(engine::Store& store,
@@ -19,44 +36,42 @@ public:
         : AttachedCursor(store, std::move(stream)),
           matcher_(std::move(matcher)),
           projection_(std::move(projection)),
-          projectionSpec_(std::move(request.projection)),
-          skip_(request.skip),
-          limit_(request.limit),
-          toSkip_(request.skip),
-          toGive_(request.limit == 0 ? INT64_MAX : request.limit) {}
+          request_(std::move(request)),
+          toSkip_(request_.skip),
+          toGive_(request_.limit == 0 ? INT64_MAX : request_.limit) {}
 
     bool isExhausted() const override { return atEnd_ && pending_.empty(); }
 
-    bson::OwnedDocument describePlan() const override {
-        if (stream_ == nullptr) {
-            bson::Builder builder;
-            builder.add("stage", "EOF");
-            return bson::OwnedDocument(builder.finish());
-        }
-        bson::OwnedDocument plan = stream_->describe();
-        if (skip_ > 0) {
-            plan = wrap("SKIP", "skipAmount", skip_, plan);
-        }
-        if (projection_ != nullptr) {
-            bson::Builder builder;
-            builder.add("stage", "PROJECTION_DEFAULT");
-            builder.add("transformBy", projectionSpec_.view());
-            builder.add("inputStage", plan.view());
-            plan = bson::OwnedDocument(builder.finish());
-        }
-        return limit_ > 0 ? wrap("LIMIT", "limitAmount", limit_, plan) : plan;
+    bson::OwnedDocument describePlan() const override { return describeTree(stages(), false); }
+    bson::OwnedDocument describeExecution(uint64_t elapsedMillis) const override {
+        return describeRun(stages(), elapsedMillis);
     }
 
 private:
-    static bson::OwnedDocument wrap(const char* stage,
-                                    const char* field,
-                                    int64_t amount,
-                                    const bson::OwnedDocument& input) {
-        bson::Builder builder;
-        builder.add("stage", stage);
-        builder.add(field, amount);
-        builder.add("inputStage", input.view());
-        return bson::OwnedDocument(builder.finish());
+    StageNode stages() const {
+        StageNode tree;
+        tree.name = "EOF";
+        if (stream_ != nullptr) {
+            tree = stream_->stages();
+        }
+        if (stream_ != nullptr && request_.skip > 0) {
+            tree =
+                stageAbove("SKIP", oneField("skipAmount", request_.skip), given_, std::move(tree));
+        }
+        if (stream_ != nullptr && request_.returnsKey) {
+            tree = stageAbove("RETURN_KEY", {}, given_, std::move(tree));
+        } else if (stream_ != nullptr && projection_ != nullptr) {
+            bson::Builder builder;
+            builder.add("transformBy", request_.projection.view());
+            tree = stageAbove(projectionStage(request_.projection.view()),
+                              bson::OwnedDocument(builder.finish()),
+                              given_,
+                              std::move(tree));
+        }
+        return stream_ != nullptr && request_.limit > 0
+                   ? stageAbove(
+                         "LIMIT", oneField("limitAmount", request_.limit), given_, std::move(tree))
+                   : tree;
     }
 
     Status fill(Batch* batch) override {
@@ -74,34 +89,63 @@ private:
             } else if (toSkip_ > 0) {
                 --toSkip_;
             } else {
-                FRESHET_RETURN_IF_ERROR(give(row.document, batch));
+                FRESHET_RETURN_IF_ERROR(give(row, batch));
                 atEnd_ = --toGive_ == 0;
             }
         }
         return Status::ok();
     }
 
-    Status give(bson::Document document, Batch* batch) {
-        if (projection_ == nullptr) {
-            if (!batch->add(document)) {
-                pending_ = std::string(document.bytes());
-            }
-            return Status::ok();
+    Status give(const Row& row, Batch* batch) {
+        ++given_;
+        bson::OwnedDocument made;
+        bson::Document document = row.document;
+        if (request_.returnsKey) {
+            made = keyOf(row.document);
+            document = made.view();
+        } else if (projection_ != nullptr) {
+            FRESHET_ASSIGN_OR_RETURN(made, projection_->apply(row.document, matcher_.get()));
+            document = made.view();
         }
-        FRESHET_ASSIGN_OR_RETURN(auto projected, projection_->apply(document, matcher_.get()));
-        if (!batch->add(projected.view())) {
-            pending_ = projected.bytes();
+        if (request_.showsRecordId) {
+            bson::Builder builder;
+            builder.addFields(document);
+            builder.add("$recordId", static_cast<int64_t>(row.id));
+            made = bson::OwnedDocument(builder.finish());
+            document = made.view();
+        }
+        if (!batch->add(document)) {
+            pending_ = std::string(document.bytes());
         }
         return Status::ok();
     }
 
+    /// The fields of the index that led to the document; empty without one.
+    bson::OwnedDocument keyOf(bson::Document document) const {
+        bson::Builder builder;
+        const Plan& plan = stream_->plan();
+        if (plan.kind == PlanKind::kId) {
+            builder.add(document.find("_id"));
+        }
+        if (plan.kind == PlanKind::kIndex) {
+            for (const catalog::KeyField& field : plan.scans[0].index->fields) {
+                const bson::Element value = document.findPath(field.path);
+                if (value.isMissing()) {
+                    builder.add(field.path, bson::Null{});
+                } else {
+                    builder.addAs(field.path, value);
+                }
+            }
+        }
+        return bson::OwnedDocument(builder.finish());
+    }
+
     std::shared_ptr<const Matcher> matcher_;
     std::unique_ptr<Projection> projection_;
-    bson::OwnedDocument projectionSpec_;
-    int64_t skip_;
-    int64_t limit_;
+    const FindRequest request_;
     int64_t toSkip_;
     int64_t toGive_;
+    uint64_t given_ = 0;
     std::string pending_;  // a document that did not fit into the last batch
 };
 
@@ -124,7 +168,8 @@ Status checkRequest(const FindRequest& request) {
 
 StatusOr<std::unique_ptr<RowStream>> makeStream(const catalog::CollectionRef& collection,
                                                 const std::shared_ptr<const Matcher>& matcher,
-                                                const FindRequest& request) {
+                                                const FindRequest& request,
+                                                bool needsDocuments) {
     if (collection == nullptr) {
         return std::unique_ptr<RowStream>();
     }
@@ -134,6 +179,9 @@ StatusOr<std::unique_ptr<RowStream>> makeStream(const catalog::CollectionRef& co
     wish.sort = request.sort;
     wish.hint = request.hint;
     wish.keep = keepFor(request.skip, request.limit);
+    wish.min = request.min;
+    wish.max = request.max;
+    wish.needsDocuments = needsDocuments;
     return RowStream::make(std::move(wish));
 }
 
@@ -183,13 +231,15 @@ StatusOr<std::unique_ptr<QueryCursor>> makeFind(engine::Store& store,
                                                 catalog::CollectionRef collection,
                                                 FindRequest request) {
     FRESHET_RETURN_IF_ERROR(checkRequest(request));
-    FRESHET_ASSIGN_OR_RETURN(auto compiled, Matcher::compile(request.filter.view()));
+    FRESHET_ASSIGN_OR_RETURN(auto compiled,
+                             Matcher::compile(request.filter.view(), request.variables.view()));
     std::shared_ptr<const Matcher> matcher = std::move(compiled);
     std::unique_ptr<Projection> projection;
     if (!request.projection.view().isEmpty()) {
-        FRESHET_ASSIGN_OR_RETURN(projection, Projection::compile(request.projection.view()));
+        FRESHET_ASSIGN_OR_RETURN(
+            projection, Projection::compile(request.projection.view(), request.variables.view()));
     }
-    FRESHET_ASSIGN_OR_RETURN(auto stream, makeStream(collection, matcher, request));
+    FRESHET_ASSIGN_OR_RETURN(auto stream, makeStream(collection, matcher, request, true));
     return std::unique_ptr<QueryCursor>(new FindCursor(
         store, std::move(stream), std::move(matcher), std::move(projection), std::move(request)));
 }
@@ -198,10 +248,11 @@ StatusOr<std::unique_ptr<CountOp>> CountOp::make(engine::Store& store,
                                                  catalog::CollectionRef collection,
                                                  FindRequest request) {
     FRESHET_RETURN_IF_ERROR(checkRequest(request));
-    FRESHET_ASSIGN_OR_RETURN(auto compiled, Matcher::compile(request.filter.view()));
+    FRESHET_ASSIGN_OR_RETURN(auto compiled,
+                             Matcher::compile(request.filter.view(), request.variables.view()));
     std::shared_ptr<const Matcher> matcher = std::move(compiled);
     request.sort = bson::OwnedDocument();
-    FRESHET_ASSIGN_OR_RETURN(auto stream, makeStream(collection, matcher, request));
+    FRESHET_ASSIGN_OR_RETURN(auto stream, makeStream(collection, matcher, request, false));
     return std::unique_ptr<CountOp>(
         new Counter(store, std::move(stream), request.skip, request.limit));
 }

@@ -8,8 +8,11 @@ namespace {
 
 class InsertOp final : public WriteBase {
 public:
-    InsertOp(engine::Store& store, catalog::CollectionRef collection, bson::OwnedDocument document)
-        : WriteBase(store, std::move(collection)), document_(std::move(document)) {}
+    InsertOp(engine::Store& store,
+             catalog::CollectionRef collection,
+             bson::OwnedDocument document,
+             WriteOptions options)
+        : WriteBase(store, std::move(collection), options), document_(std::move(document)) {}
 
 private:
     enum class Step { kEnter, kWrite, kCommit };
@@ -19,6 +22,7 @@ private:
             case Step::kEnter: {
                 bool changed = false;  // nothing has been read yet: the newer description will do
                 FRESHET_RETURN_IF_ERROR(enterGate(&changed));
+                FRESHET_RETURN_IF_ERROR(validate(nullptr, document_.view()));
                 begin();
                 startWriting();
                 step_ = Step::kWrite;
@@ -61,9 +65,14 @@ private:
 
 StatusOr<std::unique_ptr<WriteOp>> makeInsert(engine::Store& store,
                                               catalog::CollectionRef collection,
-                                              bson::Document document) {
+                                              bson::Document document,
+                                              WriteOptions options) {
     FRESHET_ASSIGN_OR_RETURN(auto normal, normalizeForInsert(document));
-    return std::unique_ptr<WriteOp>(new InsertOp(store, std::move(collection), std::move(normal)));
+    if (!options.keepsEmptyTimestamps) {
+        fillTimestamps(&normal);
+    }
+    return std::unique_ptr<WriteOp>(
+        new InsertOp(store, std::move(collection), std::move(normal), options));
 }
 
 }  // namespace freshet::query

@@ -12,8 +12,8 @@ constexpr int kInsertAttemptsMax = 3;
 
 }  // namespace
 
-ModifyOp::ModifyOp(engine::Store& store, StreamRequest request, bool multi)
-    : WriteBase(store, request.collection), request_(std::move(request)), multi_(multi) {
+ModifyOp::ModifyOp(engine::Store& store, StreamRequest request, bool multi, WriteOptions options)
+    : WriteBase(store, request.collection, options), request_(std::move(request)), multi_(multi) {
     request_.keep = multi ? 0 : 1;
 }
 
@@ -129,6 +129,10 @@ Status ModifyOp::decideFate() {
         next();
         return Status::ok();
     }
+    if (fate_ == Fate::kReplace) {
+        const bson::Document before(before_);
+        FRESHET_RETURN_IF_ERROR(validate(&before, after_.view()));
+    }
     startWriting();
     step_ = Step::kWrite;
     return Status::ok();
@@ -202,6 +206,7 @@ Status ModifyOp::insertSubstitute() {
     if (!pass_.isInside()) {
         bool changed = false;
         FRESHET_RETURN_IF_ERROR(enterGate(&changed));
+        FRESHET_RETURN_IF_ERROR(validate(nullptr, substitute_->view()));
         stream_.reset();
         begin();
         startWriting();

@@ -18,7 +18,7 @@ namespace freshet::query {
 
 class ModifyOp : public WriteBase {
 protected:
-    ModifyOp(engine::Store& store, StreamRequest request, bool multi);
+    ModifyOp(engine::Store& store, StreamRequest request, bool multi, WriteOptions options);
 
     /// Finds out whether filter, sort and hint are good. Call once after making.
     Status check();

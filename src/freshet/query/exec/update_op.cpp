@@ -1,106 +1,214 @@
 // SPDX-License-Identifier: Apache-2.0
 /// update and delete as two uses of ModifyOp.
+#include "freshet/bson/json.h"
 #include "freshet/query/exec/modify_op.h"
+#include "freshet/query/match/stored_predicate.h"
+#include "freshet/query/transform.h"
 #include "freshet/query/update.h"
 
 namespace freshet::query {
 
 namespace {
 
+/// What a client wants to see of the document that was changed.
+struct Answer {
+    Returning returning = Returning::kNothing;
+    std::unique_ptr<Projection> projection;  // null: all of it
+
+    static StatusOr<Answer> make(Returning returning,
+                                 bson::Document projection,
+                                 bson::Document variables) {
+        Answer answer{returning, nullptr};
+        if (returning != Returning::kNothing && !projection.isEmpty()) {
+            FRESHET_ASSIGN_OR_RETURN(answer.projection, Projection::compile(projection, variables));
+        }
+        return answer;
+    }
+
+    StatusOr<bson::OwnedDocument> of(bson::Document document, const Matcher& matcher) const {
+        return projection == nullptr ? StatusOr<bson::OwnedDocument>(bson::OwnedDocument(document))
+                                     : projection->apply(document, &matcher);
+    }
+};
+
 class UpdateOp final : public ModifyOp {
 public:
     UpdateOp(engine::Store& store,
              StreamRequest wish,
              std::unique_ptr<UpdateProgram> program,
-             bool multi,
-             bool upsert)
-        : ModifyOp(store, std::move(wish), multi), program_(std::move(program)), upsert_(upsert) {}
+             Answer answer,
+             const UpdateRequest& request)
+        : ModifyOp(store, std::move(wish), request.multi, request.options),
+          program_(std::move(program)),
+          answer_(std::move(answer)),
+          upsert_(request.upsert),
+          supplied_(request.supplied) {}
     using ModifyOp::check;
 
 private:
     StatusOr<Fate> decide(bson::Document before, bson::OwnedDocument* after) override {
         bool changed = false;
         FRESHET_ASSIGN_OR_RETURN(*after, program_->apply(before, request_.matcher.get(), &changed));
+        if (changed && program_->isReplacement() && !options_.keepsEmptyTimestamps) {
+            fillTimestamps(after);
+        }
+        // Before anything is written: what cannot be shown is not done.
+        if (answer_.returning != Returning::kNothing) {
+            const bool old = answer_.returning == Returning::kBefore || !changed;
+            FRESHET_ASSIGN_OR_RETURN(value_,
+                                     answer_.of(old ? before : after->view(), *request_.matcher));
+        }
         return changed ? Fate::kReplace : Fate::kKeep;
     }
 
     void count(Fate fate) override {
         ++result_.matched;
         result_.modified += fate == Fate::kReplace ? 1 : 0;
+        if (answer_.returning != Returning::kNothing) {
+            result_.value = std::move(value_);
+        }
     }
 
     StatusOr<std::optional<bson::OwnedDocument>> makeSubstitute() override {
         if (!upsert_) {
             return std::optional<bson::OwnedDocument>();
         }
-        FRESHET_ASSIGN_OR_RETURN(auto made, program_->makeUpsert(*request_.matcher));
+        bson::OwnedDocument made;
+        if (supplied_.has_value()) {
+            made = *supplied_;
+        } else {
+            FRESHET_ASSIGN_OR_RETURN(made, program_->makeUpsert(*request_.matcher));
+        }
         FRESHET_ASSIGN_OR_RETURN(auto normal, normalizeForInsert(made.view()));
+        if (program_->isReplacement() && !options_.keepsEmptyTimestamps) {
+            fillTimestamps(&normal);
+        }
+        if (answer_.returning == Returning::kAfter) {
+            FRESHET_ASSIGN_OR_RETURN(result_.value, answer_.of(normal.view(), *request_.matcher));
+        }
         return std::optional<bson::OwnedDocument>(std::move(normal));
     }
 
     std::unique_ptr<UpdateProgram> program_;
+    Answer answer_;
     bool upsert_;
+    std::optional<bson::OwnedDocument> supplied_;
+    bson::OwnedDocument value_;
 };
 
 class DeleteOp final : public ModifyOp {
 public:
-    DeleteOp(engine::Store& store, StreamRequest wish, bool justOne)
-        : ModifyOp(store, std::move(wish), !justOne) {}
+    DeleteOp(engine::Store& store, StreamRequest wish, Answer answer, bool justOne)
+        : ModifyOp(store, std::move(wish), !justOne, {}), answer_(std::move(answer)) {}
     using ModifyOp::check;
 
 private:
-    StatusOr<Fate> decide(bson::Document, bson::OwnedDocument*) override { return Fate::kRemove; }
-    void count(Fate) override { ++result_.matched; }
+    StatusOr<Fate> decide(bson::Document before, bson::OwnedDocument*) override {
+        if (answer_.returning != Returning::kNothing) {
+            FRESHET_ASSIGN_OR_RETURN(value_, answer_.of(before, *request_.matcher));
+        }
+        return Fate::kRemove;
+    }
+    void count(Fate) override {
+        ++result_.matched;
+        if (answer_.returning != Returning::kNothing) {
+            result_.value = std::move(value_);
+        }
+    }
     StatusOr<std::optional<bson::OwnedDocument>> makeSubstitute() override {
         return std::optional<bson::OwnedDocument>();
     }
+
+    Answer answer_;
+    bson::OwnedDocument value_;
 };
 
-StatusOr<StreamRequest> streamRequest(catalog::CollectionRef collection,
-                                      bson::OwnedDocument filter,
-                                      bson::OwnedDocument sort,
-                                      bson::OwnedDocument hint) {
-    StreamRequest wish;
-    wish.collection = std::move(collection);
-    FRESHET_ASSIGN_OR_RETURN(wish.matcher, Matcher::compile(filter.view()));
-    wish.sort = std::move(sort);
-    wish.hint = std::move(hint);
-    return wish;
-}
-
-}  // namespace
-
-StatusOr<std::unique_ptr<WriteOp>> makeUpdate(engine::Store& store,
-                                              catalog::CollectionRef collection,
-                                              UpdateRequest request) {
-    FRESHET_ASSIGN_OR_RETURN(
-        auto program, UpdateProgram::compile(request.update.view(), request.arrayFilters.view()));
+StatusOr<std::unique_ptr<UpdateProgram>> programOf(const UpdateRequest& request) {
+    const bson::Document update = request.update.view();
+    if (request.isPipeline) {
+        if (!request.arrayFilters.view().isEmpty()) {
+            return invalid(Reason::kFailedToParse,
+                           "arrayFilters may not be specified for pipeline-style updates");
+        }
+        return UpdateProgram::compilePipeline(update, request.variables.view());
+    }
+    FRESHET_ASSIGN_OR_RETURN(auto program,
+                             UpdateProgram::compile(update, request.arrayFilters.view()));
     if (request.multi && program->isReplacement()) {
         return invalid(Reason::kFailedToParse,
                        "multi update is not supported for replacement-style update");
     }
-    FRESHET_ASSIGN_OR_RETURN(auto wish,
-                             streamRequest(std::move(collection),
-                                           std::move(request.filter),
-                                           std::move(request.sort),
-                                           std::move(request.hint)));
+    return program;
+}
+
+}  // namespace
+
+Status checkUpdate(const UpdateRequest& request) {
+    const bson::Document variables = request.variables.view();
+    FRESHET_RETURN_IF_ERROR(Matcher::compile(request.filter.view(), variables).status());
+    FRESHET_RETURN_IF_ERROR(programOf(request).status());
+    return Answer::make(request.returning, request.projection.view(), variables).status();
+}
+
+StatusOr<std::unique_ptr<WriteOp>> makeUpdate(engine::Store& store,
+                                              catalog::CollectionRef collection,
+                                              UpdateRequest request) {
+    const bson::Document variables = request.variables.view();
+    FRESHET_ASSIGN_OR_RETURN(auto program, programOf(request));
+    FRESHET_ASSIGN_OR_RETURN(Answer answer,
+                             Answer::make(request.returning, request.projection.view(), variables));
+    StreamRequest wish;
+    wish.collection = std::move(collection);
+    FRESHET_ASSIGN_OR_RETURN(wish.matcher, Matcher::compile(request.filter.view(), variables));
+    wish.sort = request.sort;
+    wish.hint = request.hint;
     auto op = std::make_unique<UpdateOp>(
-        store, std::move(wish), std::move(program), request.multi, request.upsert);
+        store, std::move(wish), std::move(program), std::move(answer), request);
     FRESHET_RETURN_IF_ERROR(op->check());
     return std::unique_ptr<WriteOp>(std::move(op));
+}
+
+Status checkDelete(const DeleteRequest& request) {
+    const bson::Document variables = request.variables.view();
+    FRESHET_RETURN_IF_ERROR(Matcher::compile(request.filter.view(), variables).status());
+    return Answer::make(request.returning, request.projection.view(), variables).status();
 }
 
 StatusOr<std::unique_ptr<WriteOp>> makeDelete(engine::Store& store,
                                               catalog::CollectionRef collection,
                                               DeleteRequest request) {
-    FRESHET_ASSIGN_OR_RETURN(auto wish,
-                             streamRequest(std::move(collection),
-                                           std::move(request.filter),
-                                           bson::OwnedDocument(),
-                                           std::move(request.hint)));
-    auto op = std::make_unique<DeleteOp>(store, std::move(wish), request.justOne);
+    const bson::Document variables = request.variables.view();
+    FRESHET_ASSIGN_OR_RETURN(Answer answer,
+                             Answer::make(request.returning, request.projection.view(), variables));
+    StreamRequest wish;
+    wish.collection = std::move(collection);
+    FRESHET_ASSIGN_OR_RETURN(wish.matcher, Matcher::compile(request.filter.view(), variables));
+    wish.sort = std::move(request.sort);
+    wish.hint = std::move(request.hint);
+    auto op =
+        std::make_unique<DeleteOp>(store, std::move(wish), std::move(answer), request.justOne);
     FRESHET_RETURN_IF_ERROR(op->check());
     return std::unique_ptr<WriteOp>(std::move(op));
+}
+
+DeleteRequest expiryOf(const catalog::Index& index, int64_t nowMillis) {
+    DeleteRequest request;
+    bson::Builder filter;
+    {
+        auto past = filter.object(index.fields[0].path);
+        past.add("$lte", bson::Date{nowMillis - *index.expireAfterSeconds * 1000});
+    }
+    if (index.filter != nullptr) {
+        auto both = filter.array("$and");
+        both.push(StoredPredicate::matcherOf(*index.filter).filter());
+    }
+    request.filter = bson::OwnedDocument(filter.finish());
+    if (!index.hidden) {  // else the planner finds a way of its own
+        bson::Builder hint;
+        hint.add("", index.name);
+        request.hint = bson::OwnedDocument(hint.finish());
+    }
+    return request;
 }
 
 }  // namespace freshet::query

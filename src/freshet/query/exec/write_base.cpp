@@ -2,6 +2,14 @@
 /// The course of a write operation, and what a document must be to be stored.
 #include "freshet/query/exec/write_base.h"
 
+#include "freshet/bson/json.h"
+#include "freshet/platform/clock.h"
+#include "freshet/query/match/explain_failure.h"
+#include "freshet/query/match/stored_predicate.h"
+#include "freshet/sync/atomic.h"
+#include "freshet/telemetry/log.h"
+
+#include <algorithm>
 #include <utility>
 
 namespace freshet::query {
@@ -55,6 +63,37 @@ Status WriteBase::commit() {
     writer_.reset();
     pass_.release();
     return Status::ok();
+}
+
+Status WriteBase::validate(const bson::Document* before, bson::Document after) {
+    const catalog::DocumentPredicate* validator = collection_->validator.get();
+    if (validator == nullptr || options_.bypassValidation || validator->matches(after)) {
+        return Status::ok();
+    }
+    const auto option = [this](std::string_view name) {
+        const bson::Element element = collection_->options.view().find(name);
+        return element.isString() ? element.stringValue() : std::string_view();
+    };
+    const bool isOff = option("validationLevel") == "off";
+    const bool wasBadBefore = option("validationLevel") == "moderate" && before != nullptr &&
+                              !validator->matches(*before);
+    if (isOff || wasBadBefore) {
+        return Status::ok();
+    }
+    if (option("validationAction") == "warn") {
+        telemetry::logWarning("query",
+                              "Document would fail validation: " + collection_->ns() + ", " +
+                                  bson::toShellText(after.find("_id")));
+        return Status::ok();
+    }
+    bson::Builder builder;
+    {
+        auto info = builder.object("errInfo");
+        info.addAs("failingDocumentId", after.find("_id"));
+        info.add("details", whyNot(StoredPredicate::matcherOf(*validator), after).view());
+    }
+    errorInfo_ = bson::OwnedDocument(builder.finish());
+    return invalid(Reason::kDocumentValidationFailure, "Document failed validation");
 }
 
 void WriteBase::abandon() {
@@ -127,17 +166,67 @@ bson::OwnedDocument withIdInFront(bson::Document document) {
     return bson::OwnedDocument(builder.finish());
 }
 
+/// The last timestamp that was given out. Written by: whoever needs one. Read by: the same.
+///   WORD     | seconds:32 | counter:32 |
+///   STEPS    rises with every one that is given
+sync::Atomic<uint64_t> lastTimestamp{0};
+
+/// Seconds of now and a counter that tells apart those of one second.
+uint64_t nextTimestamp() {
+    const uint64_t now = static_cast<uint64_t>(platform::wallMillis() / 1000) << 32;
+    // Relaxed: a first guess; the CAS below compares.
+    uint64_t last = lastTimestamp.load(sync::kRelaxed);
+    for (;;) {
+        const uint64_t next = std::max(last, now) + 1;
+        // [timestamp.next] CAS  takes the next one.
+        //   ORDER    relaxed both ways: only that no two are equal matters
+        //   LOST     someone took it: the one behind it is tried
+        //   PROGRESS lock-free: our failure is another thread's success
+        if (lastTimestamp.compare_exchange_weak(last, next, sync::kRelaxed, sync::kRelaxed)) {
+            return next;
+        }
+    }
+}
+
+bool isEmptyTimestamp(const bson::Element& field) {
+    return field.type() == bson::Type::kTimestamp && field.timestampValue() == 0 &&
+           field.name() != "_id";
+}
+
+bool hasEmptyTimestamp(bson::Document document) {
+    for (const bson::Element& field : document) {
+        if (isEmptyTimestamp(field)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 }  // namespace
+
+void fillTimestamps(bson::OwnedDocument* document) {
+    const bson::Document before = document->view();
+    if (!hasEmptyTimestamp(before)) {
+        return;
+    }
+    bson::Builder builder;
+    for (const bson::Element& field : before) {
+        if (isEmptyTimestamp(field)) {
+            builder.add(field.name(), bson::Timestamp{nextTimestamp()});
+        } else {
+            builder.add(field);
+        }
+    }
+    *document = bson::OwnedDocument(builder.finish());
+}
 
 StatusOr<bson::OwnedDocument> normalizeForInsert(bson::Document document) {
     bson::OwnedDocument result = withIdInFront(document);
     FRESHET_RETURN_IF_ERROR(checkId(*result.view().begin()));
     if (result.bytes().size() > bson::kDocumentBytesMax) {
-        return Status(
-            Code::kLimit,
-            Reason::kBsonObjectTooLarge,
+        return badValue(
             "object to insert too large. size in bytes: " + std::to_string(result.bytes().size()) +
-                ", max size: " + std::to_string(bson::kDocumentBytesMax));
+            ", max size: " + std::to_string(bson::kDocumentBytesMax));
     }
     return result;
 }

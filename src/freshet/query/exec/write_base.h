@@ -26,8 +26,8 @@ public:
     const bson::OwnedDocument& errorInfo() const final { return errorInfo_; }
 
 protected:
-    WriteBase(engine::Store& store, catalog::CollectionRef collection)
-        : store_(store), collection_(std::move(collection)) {}
+    WriteBase(engine::Store& store, catalog::CollectionRef collection, WriteOptions options)
+        : store_(store), collection_(std::move(collection)), options_(options) {}
 
     /// One step of the operation; sets done_ at its end. On WouldBlock token_ must be set.
     virtual Status step() = 0;
@@ -35,6 +35,9 @@ protected:
     /// Enters the gate. *changed: the description was renewed, so what was read with the old one
     /// is void.
     Status enterGate(bool* changed);
+    /// REQUIRES: inside the gate. kInvalid (kDocumentValidationFailure) when the collection's
+    /// validator refuses `after`. `before` is null for a new document.
+    Status validate(const bson::Document* before, bson::Document after);
     /// Starts the document's change in the transaction.
     void startWriting() { writer_.emplace(*txn_, collection_); }
     /// Passes on a status of txn_ or of writer_; with WouldBlock the token.
@@ -51,6 +54,7 @@ protected:
 
     engine::Store& store_;
     catalog::CollectionRef collection_;
+    const WriteOptions options_;
     std::optional<engine::Txn> txn_;
     std::optional<catalog::DocumentWriter> writer_;
     catalog::GatePass pass_;
@@ -69,5 +73,8 @@ private:
 /// The document as it will be stored: _id in front, made when there is none. kInvalid when the _id
 /// is of a type that none may have, kLimit when the document is too large.
 StatusOr<bson::OwnedDocument> normalizeForInsert(bson::Document document);
+
+/// Puts the time into top-level fields, other than _id, that are Timestamp(0, 0).
+void fillTimestamps(bson::OwnedDocument* document);
 
 }  // namespace freshet::query

@@ -3,6 +3,7 @@
 #include "freshet/bson/compare.h"
 #include "freshet/platform/clock.h"
 #include "freshet/query/expression/expression.h"
+#include "freshet/query/match/json_schema.h"
 #include "freshet/query/match/tree.h"
 
 #include <algorithm>
@@ -238,6 +239,7 @@ bool matchSingle(const MatchNode& node, const Element& element, MatchRun* run) {
             return std::none_of(node.children.begin(), node.children.end(), holds);
         case MatchOp::kAlwaysFalse:
         case MatchOp::kExpr:  // refused in a condition on values
+        case MatchOp::kJsonSchema:
             return false;
         case MatchOp::kAlwaysTrue:
             return true;
@@ -270,6 +272,8 @@ bool matchDocument(const MatchNode& node, Document document, MatchRun* run) {
             return matchLeaf(node, document, run);
         case MatchOp::kExpr:
             return matchExpression(node, run);
+        case MatchOp::kJsonSchema:
+            return node.extra->schema->accepts(document);
         case MatchOp::kAlwaysTrue:
             return true;
         case MatchOp::kAlwaysFalse:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// From a filter to a tree: the level of whole documents ($and, $or, $nor, $expr, fields).
 #include "freshet/query/expression/expression.h"
+#include "freshet/query/match/json_schema.h"
 #include "freshet/query/match/tree.h"
 
 namespace freshet::query {
@@ -62,6 +63,40 @@ Status parseExpr(const Element& element, Document variables, std::vector<NodePtr
     return Status::ok();
 }
 
+Status parseSchema(const Element& element, std::vector<NodePtr>* out) {
+    if (!element.isObject()) {
+        return invalid(Reason::kTypeMismatch, "$jsonSchema must be an object");
+    }
+    std::shared_ptr<MatchNode::Extra> extra;
+    NodePtr node = makeNode(MatchOp::kJsonSchema, "", &extra);
+    FRESHET_ASSIGN_OR_RETURN(extra->schema, JsonSchema::compile(element.document()));
+    out->push_back(std::move(node));
+    return Status::ok();
+}
+
+/// {$sampleRate: 0.1} is {$expr: {$lt: [{$rand: {}}, 0.1]}}.
+Status parseSampleRate(const Element& element, std::vector<NodePtr>* out) {
+    if (!element.isNumber()) {
+        return badValue("argument to $sampleRate must be a numeric type");
+    }
+    const double rate = element.toDouble();
+    if (!(rate >= 0.0 && rate <= 1.0)) {
+        return badValue("numeric argument to $sampleRate must be in [0, 1]");
+    }
+    bson::Builder builder;
+    {
+        auto compare = builder.object("$expr");
+        auto sides = compare.array("$lt");
+        {
+            auto random = sides.object(sides.nextIndex());
+            random.object("$rand");
+        }
+        sides.push(rate);
+    }
+    const bson::OwnedDocument sample(builder.finish());
+    return parseExpr(*sample.view().begin(), Document(), out);
+}
+
 Status parseTopOperator(const Element& element, Document variables, std::vector<NodePtr>* out) {
     const std::string_view name = element.name();
     if (name == "$and" || name == "$or" || name == "$nor") {
@@ -76,8 +111,18 @@ Status parseTopOperator(const Element& element, Document variables, std::vector<
     if (name == "$alwaysTrue" || name == "$alwaysFalse") {
         return parseConstant(element, out);
     }
-    if (name == "$where" || name == "$text" || name == "$jsonSchema" || name == "$sampleRate") {
-        return badValue(std::string(name) + " is not supported by this server");
+    if (name == "$jsonSchema") {
+        return parseSchema(element, out);
+    }
+    if (name == "$sampleRate") {
+        return parseSampleRate(element, out);
+    }
+    if (name == "$where") {
+        return badValue(
+            "$where is not allowed in this context: this server runs no JavaScript; use $expr");
+    }
+    if (name == "$text") {
+        return invalid(Reason::kIndexNotFound, "text index required for $text query");
     }
     return badValue("unknown top level operator: " + std::string(name) +
                     ". If you have a field name that starts with a '$' symbol, consider using "
@@ -108,7 +153,8 @@ Status parseField(const Element& element, std::vector<NodePtr>* out) {
 
 bool isDocumentOperator(std::string_view name) {
     return name == "$and" || name == "$or" || name == "$nor" || name == "$expr" ||
-           name == "$where" || name == "$alwaysTrue" || name == "$alwaysFalse";
+           name == "$where" || name == "$alwaysTrue" || name == "$alwaysFalse" ||
+           name == "$jsonSchema" || name == "$sampleRate";
 }
 
 bool isOperatorObject(Document object) {
@@ -145,8 +191,9 @@ NodePtr combine(MatchOp op, std::vector<NodePtr> children) {
 }
 
 Status refuseExpr(const MatchNode& node) {
-    if (node.op == MatchOp::kExpr) {
-        return badValue("$expr can only be applied to the top-level document");
+    if (node.op == MatchOp::kExpr || node.op == MatchOp::kJsonSchema) {
+        return badValue(std::string(node.op == MatchOp::kExpr ? "$expr" : "$jsonSchema") +
+                        " can only be applied to the top-level document");
     }
     for (const NodePtr& child : node.children) {
         FRESHET_RETURN_IF_ERROR(refuseExpr(*child));

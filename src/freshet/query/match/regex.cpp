@@ -91,6 +91,33 @@ StatusOr<std::shared_ptr<const Regex>> Regex::compile(std::string_view pattern,
 Regex::Regex(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Regex::~Regex() = default;
 
+StatusOr<std::vector<Regex::Span>> Regex::find(std::string_view text, size_t from) const {
+    const auto free = [](pcre2_match_data* data) { pcre2_match_data_free(data); };
+    const std::unique_ptr<pcre2_match_data, decltype(free)> data(
+        pcre2_match_data_create_from_pattern(impl_->code, nullptr), free);
+    const int groups = pcre2_match(impl_->code,
+                                   reinterpret_cast<PCRE2_SPTR>(text.data()),
+                                   text.size(),
+                                   from,
+                                   PCRE2_NO_JIT,
+                                   data.get(),
+                                   impl_->limits);
+    if (groups == PCRE2_ERROR_MATCHLIMIT || groups == PCRE2_ERROR_DEPTHLIMIT) {
+        return Status(Code::kLimit, location(51156), "the regular expression needs too many steps");
+    }
+    std::vector<Span> spans;
+    if (groups <= 0) {
+        return spans;
+    }
+    const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(data.get());
+    for (uint32_t i = 0; i < pcre2_get_ovector_count(data.get()); ++i) {
+        const bool isSet = ends[2 * i] != PCRE2_UNSET;
+        spans.emplace_back(isSet ? ends[2 * i] : std::string_view::npos,
+                           isSet ? ends[2 * i + 1] : std::string_view::npos);
+    }
+    return spans;
+}
+
 bool Regex::matches(std::string_view text) const {
     if (impl_->isLiteral) {
         return text.find(impl_->literal) != std::string_view::npos;

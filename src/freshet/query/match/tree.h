@@ -15,6 +15,7 @@
 namespace freshet::query {
 
 class Expression;
+class JsonSchema;
 
 struct MatchNode::Extra {
     explicit Extra(std::string_view dotted) : path(dotted) {}
@@ -23,21 +24,22 @@ struct MatchNode::Extra {
     std::string bytes;  // where a rewritten operand lives
     std::shared_ptr<const Regex> regex;
     std::shared_ptr<const Expression> expression;
-    std::bitset<256> types;      // kType: by type byte
-    bool hasNull = false;        // kIn
-    int64_t divisor = 0;         // kMod
-    int64_t remainder = 0;       // kMod
-    int64_t size = 0;            // kSize
-    std::vector<uint32_t> bits;  // kBits: positions
-    bool bitsWanted = false;     // kBits: looks for ones, else zeros
-    bool bitsAll = false;        // kBits: every position, else any
+    std::shared_ptr<const JsonSchema> schema;  // kJsonSchema
+    std::bitset<256> types;                    // kType: by type byte
+    bool hasNull = false;                      // kIn
+    int64_t divisor = 0;                       // kMod
+    int64_t remainder = 0;                     // kMod
+    int64_t size = 0;                          // kSize
+    std::vector<uint32_t> bits;                // kBits: positions
+    bool bitsWanted = false;                   // kBits: looks for ones, else zeros
+    bool bitsAll = false;                      // kBits: every position, else any
 };
 
 using NodePtr = std::unique_ptr<MatchNode>;
 
 /// The tree of a whole filter. `filter` must outlive it. `variables`: what $expr sees as $$name.
 StatusOr<NodePtr> parseFilter(bson::Document filter, bson::Document variables = {});
-/// kInvalid when the tree has a $expr, which speaks of whole documents only.
+/// kInvalid when the tree has a $expr or $jsonSchema, which speak of whole documents only.
 Status refuseExpr(const MatchNode& node);
 /// The tree of {$gt: 5, ...} for single values.
 StatusOr<NodePtr> parseValueCondition(bson::Document condition);

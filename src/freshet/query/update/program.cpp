@@ -3,6 +3,7 @@
 #include "freshet/bson/compare.h"
 #include "freshet/bson/json.h"
 #include "freshet/platform/clock.h"
+#include "freshet/query/transform.h"
 #include "freshet/query/update.h"
 #include "freshet/query/update/array_filters.h"
 #include "freshet/query/update/tree.h"
@@ -21,6 +22,7 @@ struct UpdateProgram::Impl {
     OwnedDocument filters;
     bool isReplacement = false;
     bool movesValues = false;
+    std::unique_ptr<DocumentPipeline> pipeline;  // instead of all below
     UpdateNode root;
     ArrayFilters arrayFilters;
 };
@@ -134,7 +136,7 @@ Status checkRenames(Document update, Document before) {
 
 Status checkSize(const std::string& bytes) {
     if (bytes.size() > bson::kDocumentBytesMax) {
-        return invalid(Reason::kBsonObjectTooLarge,
+        return invalid(location(17419),
                        "Resulting document after update is larger than " +
                            std::to_string(bson::kDocumentBytesMax));
     }
@@ -232,7 +234,30 @@ StatusOr<OwnedDocument> finishUpsert(Document document) {
         made = Value::of(bson::ObjectId::generate());
     }
     std::string bytes = withIdInFront(id.isMissing() ? made.element() : id, document);
+    if (bytes.size() > bson::kDocumentBytesMax) {
+        return invalid(
+            location(17420),
+            "Document to upsert is larger than " + std::to_string(bson::kDocumentBytesMax));
+    }
+    return OwnedDocument(std::move(bytes));
+}
+
+/// The pipeline's result with the _id it must have: `oldId`, unless that is missing.
+StatusOr<OwnedDocument> runPipeline(const DocumentPipeline& pipeline,
+                                    Document before,
+                                    const Element& oldId) {
+    FRESHET_ASSIGN_OR_RETURN(const OwnedDocument made, pipeline.apply(before));
+    const Element newId = made.view().find("_id");
+    if (!oldId.isMissing() && !newId.isMissing() && !bson::equalValues(oldId, newId)) {
+        return invalid(Reason::kImmutableField,
+                       "Performing an update on the path '_id' would modify the immutable field "
+                       "'_id'");
+    }
+    std::string bytes = withIdInFront(oldId.isMissing() ? newId : oldId, made.view());
     FRESHET_RETURN_IF_ERROR(checkSize(bytes));
+    if (!Document::parse(bytes).isOk()) {
+        return invalid(Reason::kOverflow, "The updated document would nest too deeply");
+    }
     return OwnedDocument(std::move(bytes));
 }
 
@@ -264,6 +289,13 @@ StatusOr<std::unique_ptr<UpdateProgram>> UpdateProgram::compile(Document update,
     return std::unique_ptr<UpdateProgram>(new UpdateProgram(std::move(impl)));
 }
 
+StatusOr<std::unique_ptr<UpdateProgram>> UpdateProgram::compilePipeline(Document stages,
+                                                                        Document variables) {
+    auto impl = std::make_unique<Impl>();
+    FRESHET_ASSIGN_OR_RETURN(impl->pipeline, DocumentPipeline::parse(stages, variables));
+    return std::unique_ptr<UpdateProgram>(new UpdateProgram(std::move(impl)));
+}
+
 bool UpdateProgram::isReplacement() const {
     return impl_->isReplacement;
 }
@@ -271,6 +303,12 @@ bool UpdateProgram::isReplacement() const {
 StatusOr<OwnedDocument> UpdateProgram::apply(Document before,
                                              const Matcher* matcher,
                                              bool* changed) const {
+    if (impl_->pipeline != nullptr) {
+        FRESHET_ASSIGN_OR_RETURN(OwnedDocument after,
+                                 runPipeline(*impl_->pipeline, before, before.find("_id")));
+        *changed = after.view().bytes() != before.bytes();
+        return after;
+    }
     if (impl_->isReplacement) {
         FRESHET_ASSIGN_OR_RETURN(OwnedDocument after,
                                  replace(impl_->update.view(), before.find("_id")));
@@ -300,6 +338,13 @@ StatusOr<OwnedDocument> UpdateProgram::apply(Document before,
 }
 
 StatusOr<OwnedDocument> UpdateProgram::makeUpsert(const Matcher& filter) const {
+    if (impl_->pipeline != nullptr) {
+        FRESHET_ASSIGN_OR_RETURN(const OwnedDocument equal, equalityDocument(filter));
+        FRESHET_ASSIGN_OR_RETURN(
+            const OwnedDocument made,
+            runPipeline(*impl_->pipeline, equal.view(), equal.view().find("_id")));
+        return finishUpsert(made.view());
+    }
     if (impl_->isReplacement) {
         FRESHET_ASSIGN_OR_RETURN(const OwnedDocument equal, equalityDocument(filter));
         FRESHET_ASSIGN_OR_RETURN(const OwnedDocument made,

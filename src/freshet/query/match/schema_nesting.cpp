@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Keywords of a $jsonSchema that have schemas or names inside: properties, items, allOf and kin.
+#include "freshet/query/match/regex.h"
+#include "freshet/query/match/schema_rule.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace freshet::query {
+namespace {
+
+using bson::Document;
+using bson::Element;
+using bson::Type;
+using RulePtr = std::unique_ptr<SchemaRule>;
+
+class RequiredRule final : public SchemaRule {
+public:
+    bool holds(const SchemaSubject& s) const override {
+        return s.type != Type::kObject || missing(s.members).empty();
+    }
+    void explain(const SchemaSubject& s, bson::Builder* out) const override {
+        out->add("operatorName", spec.name());
+        {
+            auto as = out->object("specifiedAs");
+            as.add(spec);
+        }
+        auto names = out->array("missingProperties");
+        for (std::string_view name : missing(s.members)) {
+            names.push(name);
+        }
+    }
+
+private:
+    std::vector<std::string_view> missing(Document members) const {
+        std::vector<std::string_view> result;
+        for (const Element& name : spec.document()) {
+            if (!members.has(name.stringValue())) {
+                result.push_back(name.stringValue());
+            }
+        }
+        return result;
+    }
+};
+
+struct NamedRules {
+    std::string_view name;
+    SchemaRules rules;
+};
+
+void explainNamed(const char* label,
+                  std::string_view name,
+                  const SchemaRules& rules,
+                  const SchemaSubject& subject,
+                  bson::Builder* list) {
+    auto entry = list->object(list->nextIndex());
+    entry.add(label, name);
+    for (const Element& words : {rules.title, rules.description}) {
+        if (!words.isMissing()) {
+            entry.add(words);
+        }
+    }
+    auto details = entry.array("details");
+    rules.explain(subject, &details);
+}
+
+class PropertiesRule final : public SchemaRule {
+public:
+    std::vector<NamedRules> properties;
+    bool holds(const SchemaSubject& s) const override {
+        return s.type != Type::kObject ||
+               std::all_of(properties.begin(), properties.end(), [&](const NamedRules& property) {
+                   const Element value = s.members.find(property.name);
+                   return value.isMissing() || property.rules.accept(SchemaSubject(value));
+               });
+    }
+    void explain(const SchemaSubject& s, bson::Builder* out) const override {
+        out->add("operatorName", spec.name());
+        auto list = out->array("propertiesNotSatisfied");
+        for (const NamedRules& property : properties) {
+            const Element value = s.members.find(property.name);
+            if (!value.isMissing() && !property.rules.accept(SchemaSubject(value))) {
+                explainNamed(
+                    "propertyName", property.name, property.rules, SchemaSubject(value), &list);
+            }
+        }
+    }
+};
+
+struct PatternRules {
+    std::shared_ptr<const Regex> regex;
+    SchemaRules rules;
+};
+
+class PatternPropertiesRule final : public SchemaRule {
+public:
+    std::vector<PatternRules> patterns;
+    bool holds(const SchemaSubject& s) const override {
+        if (s.type != Type::kObject) {
+            return true;
+        }
+        for (const Element& field : s.members) {
+            for (const PatternRules& pattern : patterns) {
+                if (pattern.regex->matches(field.name()) &&
+                    !pattern.rules.accept(SchemaSubject(field))) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+private:
+    const char* reason() const override { return "a property did not match its pattern's schema"; }
+};
+
+/// Properties that neither `properties` nor `patternProperties` name.
+class AdditionalPropertiesRule final : public SchemaRule {
+public:
+    std::vector<std::string_view> named;
+    std::vector<std::shared_ptr<const Regex>> patterns;
+    std::optional<SchemaRules> rules;  // none: there may be no further ones
+    bool holds(const SchemaSubject& s) const override {
+        return s.type != Type::kObject || offenders(s.members).empty();
+    }
+    void explain(const SchemaSubject& s, bson::Builder* out) const override {
+        out->add("operatorName", spec.name());
+        {
+            auto as = out->object("specifiedAs");
+            as.add(spec);
+        }
+        auto list = out->array("additionalProperties");
+        for (const Element& field : offenders(s.members)) {
+            list.push(field.name());
+        }
+    }
+
+private:
+    std::vector<Element> offenders(Document members) const {
+        std::vector<Element> result;
+        for (const Element& field : members) {
+            const bool isKnown =
+                std::find(named.begin(), named.end(), field.name()) != named.end() ||
+                std::any_of(patterns.begin(), patterns.end(), [&](const auto& regex) {
+                    return regex->matches(field.name());
+                });
+            if (!isKnown && !(rules.has_value() && rules->accept(SchemaSubject(field)))) {
+                result.push_back(field);
+            }
+        }
+        return result;
+    }
+};
+
+class ItemsRule final : public SchemaRule {
+public:
+    std::vector<SchemaRules> first;      // by position
+    std::optional<SchemaRules> further;  // of all behind these
+    bool mayHaveFurther = true;
+    bool holds(const SchemaSubject& s) const override {
+        if (s.type != Type::kArray) {
+            return true;
+        }
+        size_t index = 0;
+        for (const Element& item : s.members) {
+            const SchemaRules* rules = index < first.size()  ? &first[index]
+                                       : further.has_value() ? &*further
+                                                             : nullptr;
+            if (rules == nullptr ? !mayHaveFurther : !rules->accept(SchemaSubject(item))) {
+                return false;
+            }
+            ++index;
+        }
+        return true;
+    }
+
+private:
+    const char* reason() const override { return "At least one item did not match the sub-schema"; }
+};
+
+class LogicRule final : public SchemaRule {
+public:
+    std::vector<SchemaRules> schemas;
+    bool holds(const SchemaSubject& s) const override {
+        const auto accepted =
+            std::count_if(schemas.begin(), schemas.end(), [&](const SchemaRules& rules) {
+                return rules.accept(s);
+            });
+        const auto all = static_cast<ptrdiff_t>(schemas.size());
+        const std::string_view name = spec.name();
+        return name == "allOf"   ? accepted == all
+               : name == "anyOf" ? accepted > 0
+               : name == "oneOf" ? accepted == 1
+                                 : accepted == 0;
+    }
+    void explain(const SchemaSubject& s, bson::Builder* out) const override {
+        out->add("operatorName", spec.name());
+        if (spec.name() == "not") {
+            out->add("reason", "child expression matched");
+            return;
+        }
+        auto list = out->array("schemasNotSatisfied");
+        for (size_t i = 0; i < schemas.size(); ++i) {
+            if (!schemas[i].accept(s)) {
+                auto entry = list.object(list.nextIndex());
+                entry.add("index", static_cast<int32_t>(i));
+                auto details = entry.array("details");
+                schemas[i].explain(s, &details);
+            }
+        }
+    }
+};
+
+struct Dependency {
+    std::string_view name;
+    std::vector<std::string_view> needed;
+    SchemaRules rules;
+};
+
+class DependenciesRule final : public SchemaRule {
+public:
+    std::vector<Dependency> list;
+    bool holds(const SchemaSubject& s) const override {
+        return s.type != Type::kObject ||
+               std::all_of(list.begin(), list.end(), [&](const Dependency& dependency) {
+                   return !s.members.has(dependency.name) ||
+                          (dependency.rules.accept(s) &&
+                           std::all_of(dependency.needed.begin(),
+                                       dependency.needed.end(),
+                                       [&](std::string_view name) { return s.members.has(name); }));
+               });
+    }
+
+private:
+    const char* reason() const override { return "a dependency was not satisfied"; }
+};
+
+StatusOr<SchemaRules> nested(const Element& keyword, const Element& schema, int levels) {
+    if (!schema.isObject()) {
+        return schemaTypeError(keyword, "made of objects");
+    }
+    return parseSchemaRules(schema.document(), levels - 1);
+}
+
+StatusOr<std::vector<std::string_view>> names(const Element& keyword, const Element& list) {
+    if (!list.isArray()) {
+        return schemaTypeError(keyword, "an array");
+    }
+    std::vector<std::string_view> result;
+    for (const Element& name : list.document()) {
+        if (!name.isString()) {
+            return schemaTypeError(keyword, "an array of strings");
+        }
+        result.push_back(name.stringValue());
+    }
+    if (result.empty()) {
+        return invalid(
+            Reason::kFailedToParse,
+            "$jsonSchema keyword '" + std::string(keyword.name()) + "' cannot be an empty array");
+    }
+    return result;
+}
+
+StatusOr<RulePtr> makeProperties(const Element& keyword, int levels) {
+    if (!keyword.isObject()) {
+        return schemaTypeError(keyword, "an object");
+    }
+    auto rule = std::make_unique<PropertiesRule>();
+    for (const Element& property : keyword.document()) {
+        FRESHET_ASSIGN_OR_RETURN(SchemaRules rules, nested(keyword, property, levels));
+        rule->properties.push_back({property.name(), std::move(rules)});
+    }
+    return RulePtr(std::move(rule));
+}
+
+StatusOr<RulePtr> makePatternProperties(const Element& keyword, int levels) {
+    if (!keyword.isObject()) {
+        return schemaTypeError(keyword, "an object");
+    }
+    auto rule = std::make_unique<PatternPropertiesRule>();
+    for (const Element& pattern : keyword.document()) {
+        FRESHET_ASSIGN_OR_RETURN(auto regex, Regex::compile(pattern.name(), ""));
+        FRESHET_ASSIGN_OR_RETURN(SchemaRules rules, nested(keyword, pattern, levels));
+        rule->patterns.push_back({std::move(regex), std::move(rules)});
+    }
+    return RulePtr(std::move(rule));
+}
+
+StatusOr<RulePtr> makeAdditionalProperties(const Element& keyword, Document schema, int levels) {
+    auto rule = std::make_unique<AdditionalPropertiesRule>();
+    if (keyword.isObject() || keyword.isTruthy()) {
+        bson::Document rules;
+        if (keyword.isObject()) {
+            rules = keyword.document();
+        }
+        FRESHET_ASSIGN_OR_RETURN(rule->rules, parseSchemaRules(rules, levels - 1));
+    }
+    if (!keyword.isObject() && keyword.type() != Type::kBool) {
+        return schemaTypeError(keyword, "an object or a boolean");
+    }
+    if (const Element properties = schema.find("properties"); properties.isObject()) {
+        for (const Element& property : properties.document()) {
+            rule->named.push_back(property.name());
+        }
+    }
+    if (const Element patterns = schema.find("patternProperties"); patterns.isObject()) {
+        for (const Element& pattern : patterns.document()) {
+            FRESHET_ASSIGN_OR_RETURN(auto regex, Regex::compile(pattern.name(), ""));
+            rule->patterns.push_back(std::move(regex));
+        }
+    }
+    return RulePtr(std::move(rule));
+}
+
+StatusOr<RulePtr> makeItems(const Element& keyword, Document schema, int levels) {
+    auto rule = std::make_unique<ItemsRule>();
+    if (keyword.isObject()) {
+        FRESHET_ASSIGN_OR_RETURN(rule->further, nested(keyword, keyword, levels));
+        return RulePtr(std::move(rule));
+    }
+    if (!keyword.isArray()) {
+        return schemaTypeError(keyword, "an array or an object");
+    }
+    for (const Element& item : keyword.document()) {
+        FRESHET_ASSIGN_OR_RETURN(SchemaRules rules, nested(keyword, item, levels));
+        rule->first.push_back(std::move(rules));
+    }
+    const Element further = schema.find("additionalItems");
+    if (further.isObject()) {
+        FRESHET_ASSIGN_OR_RETURN(rule->further, nested(keyword, further, levels));
+    } else if (!further.isMissing()) {
+        rule->mayHaveFurther = further.isTruthy();
+    }
+    return RulePtr(std::move(rule));
+}
+
+StatusOr<RulePtr> makeLogic(const Element& keyword, int levels) {
+    auto rule = std::make_unique<LogicRule>();
+    if (keyword.name() == "not") {
+        FRESHET_ASSIGN_OR_RETURN(SchemaRules rules, nested(keyword, keyword, levels));
+        rule->schemas.push_back(std::move(rules));
+        return RulePtr(std::move(rule));
+    }
+    if (!keyword.isArray()) {
+        return schemaTypeError(keyword, "an array");
+    }
+    for (const Element& schema : keyword.document()) {
+        FRESHET_ASSIGN_OR_RETURN(SchemaRules rules, nested(keyword, schema, levels));
+        rule->schemas.push_back(std::move(rules));
+    }
+    if (rule->schemas.empty()) {
+        return badValue("$jsonSchema keyword '" + std::string(keyword.name()) +
+                        "' must be a non-empty array");
+    }
+    return RulePtr(std::move(rule));
+}
+
+StatusOr<RulePtr> makeDependencies(const Element& keyword, int levels) {
+    if (!keyword.isObject()) {
+        return schemaTypeError(keyword, "an object");
+    }
+    auto rule = std::make_unique<DependenciesRule>();
+    for (const Element& entry : keyword.document()) {
+        Dependency dependency{entry.name(), {}, {}};
+        if (entry.isObject()) {
+            FRESHET_ASSIGN_OR_RETURN(dependency.rules, nested(keyword, entry, levels));
+        } else {
+            FRESHET_ASSIGN_OR_RETURN(dependency.needed, names(keyword, entry));
+        }
+        rule->list.push_back(std::move(dependency));
+    }
+    return RulePtr(std::move(rule));
+}
+
+}  // namespace
+
+StatusOr<RulePtr> makeNestedRule(const Element& keyword, Document schema, int levels) {
+    const std::string_view name = keyword.name();
+    if (name == "required") {
+        FRESHET_RETURN_IF_ERROR(names(keyword, keyword).status());
+        return RulePtr(std::make_unique<RequiredRule>());
+    }
+    if (name == "properties") {
+        return makeProperties(keyword, levels);
+    }
+    if (name == "patternProperties") {
+        return makePatternProperties(keyword, levels);
+    }
+    if (name == "additionalProperties") {
+        return makeAdditionalProperties(keyword, schema, levels);
+    }
+    if (name == "items") {
+        return makeItems(keyword, schema, levels);
+    }
+    if (name == "allOf" || name == "anyOf" || name == "oneOf" || name == "not") {
+        return makeLogic(keyword, levels);
+    }
+    return name == "dependencies" ? makeDependencies(keyword, levels)
+                                  : StatusOr<RulePtr>(RulePtr());
+}
+
+}  // namespace freshet::query

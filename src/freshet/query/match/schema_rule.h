@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/// One keyword of a $jsonSchema: what it demands of a value, and what to say when it does not get
+/// it. Immutable once made; any thread.
+///
+/// INV-1  A rule's elements point into the schema's own copy.
+#pragma once
+
+#include "freshet/bson/builder.h"
+#include "freshet/query/match/json_schema.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace freshet::query {
+
+/// What is tested: a field's value, or the document as a whole, which is no element.
+struct SchemaSubject {
+    explicit SchemaSubject(const bson::Element& e)
+        : element(e),
+          type(e.type()),
+          members(e.isObject() || e.isArray() ? e.document() : bson::Document()) {}
+    explicit SchemaSubject(bson::Document d) : type(bson::Type::kObject), members(d) {}
+
+    bson::Element element;  // missing for the whole document
+    bson::Type type;
+    bson::Document members;  // of an object or array
+};
+
+class SchemaRule {
+public:
+    virtual ~SchemaRule() = default;
+    virtual bool holds(const SchemaSubject& subject) const = 0;
+    /// REQUIRES: does not hold. Adds the fields of one entry of `details`.
+    virtual void explain(const SchemaSubject& subject, bson::Builder* out) const;
+
+    bson::Element spec;  // {keyword: value}
+
+protected:
+    /// What went wrong, in the protocol's words.
+    virtual const char* reason() const { return "value did not match"; }
+};
+
+using SchemaRulePtr = std::unique_ptr<const SchemaRule>;
+
+/// All keywords of one schema object.
+struct SchemaRules {
+    std::vector<SchemaRulePtr> list;
+    bson::Element title;
+    bson::Element description;
+
+    bool accept(const SchemaSubject& subject) const;
+    /// REQUIRES: `out` is an array.
+    void explain(const SchemaSubject& subject, bson::Builder* out) const;
+};
+
+/// `schema` must outlive the result. `levels`: how deep it may nest further.
+StatusOr<SchemaRules> parseSchemaRules(bson::Document schema, int levels);
+
+/// The rule of one keyword that looks at one value alone; null when `keyword` is none of these.
+StatusOr<std::unique_ptr<SchemaRule>> makeValueRule(const bson::Element& keyword,
+                                                    bson::Document schema);
+/// The rule of one keyword that has schemas inside; null when `keyword` is none of these.
+StatusOr<std::unique_ptr<SchemaRule>> makeNestedRule(const bson::Element& keyword,
+                                                     bson::Document schema,
+                                                     int levels);
+
+Status schemaTypeError(const bson::Element& keyword, std::string_view expected);
+
+}  // namespace freshet::query
