@@ -169,10 +169,14 @@ bool mayDoOnCluster(Invocation& call, Action action) {
                            : isAllowedBeforeUsers(call, action, {});
 }
 
-bool maySeeDatabase(Invocation& call, std::string_view db) {
+bool maySee(Invocation& call, std::string_view db, std::string_view collection) {
     call.hasAskedAccess = true;
-    return !isAuthOn(call) ||
-           (call.login.user != nullptr && call.login.user->grants.touchesDatabase(db));
+    if (!isAuthOn(call)) {
+        return true;
+    }
+    const UserRef& user = call.login.user;
+    return user != nullptr && (collection.empty() ? user->grants.touchesDatabase(db)
+                                                  : user->grants.touches(db, collection));
 }
 
 std::string ownerOf(const Invocation& call) {
@@ -240,17 +244,21 @@ Status checkThatItAsked(const Invocation& call) {
                       " did not ask who may run it (see command/access/authorize.h)");
 }
 
+bool isOwnSession(const LoginState& login, const std::string& lsid) {
+    const bson::Element uid = bson::Document(lsid.data()).find("uid");
+    return login.user != nullptr && uid.type() == bson::Type::kBinary &&
+           uid.binaryValue().bytes == ByteView(login.user->digest);
+}
+
 Status ownSession(const LoginState& login, std::string* lsid) {
     if (login.user == nullptr || lsid->empty()) {
         return Status::ok();
     }
     const bson::Document session(lsid->data());
-    const bson::Element uid = session.find("uid");
-    if (!uid.isMissing()) {
-        const bool isOwn = uid.type() == bson::Type::kBinary &&
-                           uid.binaryValue().bytes == ByteView(login.user->digest);
-        return isOwn ? Status::ok()
-                     : invalid(Reason::kUnauthorized, "Unauthorized to set the user of a session");
+    if (session.has("uid")) {
+        return isOwnSession(login, *lsid)
+                   ? Status::ok()
+                   : invalid(Reason::kUnauthorized, "Unauthorized to set the user of a session");
     }
     bson::Builder owned;
     owned.addFields(session);

@@ -40,8 +40,8 @@ Status authorizeExplained(Invocation& call, const Command& command, bson::Docume
 /// Does the same look-up without an error, for lists that show what one may see. Counts as asking.
 bool mayDo(Invocation& call, Action action, std::string_view db, std::string_view collection = {});
 bool mayDoOnCluster(Invocation& call, Action action);
-/// May learn from a list that the database exists.
-bool maySeeDatabase(Invocation& call, std::string_view db);
+/// May learn from a list that the database, or collection, exists.
+bool maySee(Invocation& call, std::string_view db, std::string_view collection = {});
 
 /// "user@db" of who is logged in; empty: nobody. What owns cursors and sessions.
 std::string ownerOf(const Invocation& call);
@@ -58,7 +58,9 @@ sync::Task<Status> admitCaller(Invocation& call);
 /// For the dispatcher, after the handler: an error when the command should have asked who may run
 /// it and did not.
 Status checkThatItAsked(const Invocation& call);
-/// For the dispatcher: sessions belong to their user. `*lsid`, a canonical name, gets the user's
+/// The canonical name of a session says that it is of who is logged in.
+bool isOwnSession(const LoginState& login, const std::string& lsid);
+/// Sessions belong to their user. `*lsid`, a canonical name, gets the user's
 /// digest; kInvalid (kUnauthorized) when it has another one's.
 Status ownSession(const LoginState& login, std::string* lsid);
 /// For the dispatcher, after the handler: makes changes to users count.

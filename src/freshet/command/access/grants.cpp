@@ -161,13 +161,9 @@ bool Grants::allows(Action action, std::string_view db, std::string_view collect
     return !collection.empty() && (has(db, collection, bit) || has("", collection, bit));
 }
 
-bool Grants::allowsSomewhere(Action action) const {
-    const auto bit = static_cast<size_t>(action);
-    if (hasAnything_ || anyNormal_[bit]) {
-        return true;
-    }
-    for (const auto& [resource, actions] : named_) {
-        if (actions[bit]) {
+bool Grants::touches(std::string_view db, std::string_view collection) const {
+    for (size_t bit = 0; bit < Actions().size(); ++bit) {
+        if (allows(static_cast<Action>(bit), db, collection)) {
             return true;
         }
     }

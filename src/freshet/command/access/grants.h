@@ -38,8 +38,8 @@ public:
     bool allowsCluster(Action action) const;
     /// `collection` empty: the database itself.
     bool allows(Action action, std::string_view db, std::string_view collection) const;
-    /// On some database or collection, whichever.
-    bool allowsSomewhere(Action action) const;
+    /// Something on this collection.
+    bool touches(std::string_view db, std::string_view collection) const;
     /// In some way has to do with this database, so that a list of databases may name it.
     bool touchesDatabase(std::string_view db) const;
 

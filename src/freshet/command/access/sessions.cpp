@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Logical sessions. Until transactions come, a session is no more than a name that cursors carry:
-/// ending it ends them.
+/// Logical sessions. Until transactions come, a session is a name that cursors and operations
+/// carry: ending it ends its cursors, killing it ends its operations too.
+#include "freshet/command/access/authorize.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
+#include "freshet/platform/clock.h"
 #include "freshet/platform/thread.h"
 
 #include <unordered_set>
@@ -21,40 +23,123 @@ std::string randomUuid() {
     return bytes;
 }
 
-StatusOr<std::vector<bson::Document>> sessionsOf(const Invocation& call) {
+using Names = std::unordered_set<std::string>;
+
+StatusOr<std::vector<bson::Document>> listed(const Invocation& call) {
     Fields fields(call.body(), call.command.name);
-    std::vector<bson::Document> sessions = fields.objects(call.body().begin()->name());
+    std::vector<bson::Document> documents = fields.objects(call.body().begin()->name());
     FRESHET_RETURN_IF_ERROR(fields.status());
-    if (sessions.size() > kSessionsMax) {
+    if (documents.size() > kSessionsMax) {
         return invalid(Reason::kInvalidLength, "Too many sessions in one command");
     }
-    return sessions;
+    return documents;
+}
+
+/// Everybody's own; another one's session only for who may end any.
+StatusOr<Names> sessionsOf(Invocation& call) {
+    FRESHET_ASSIGN_OR_RETURN(const std::vector<bson::Document> documents, listed(call));
+    Names names;
+    for (bson::Document document : documents) {
+        FRESHET_ASSIGN_OR_RETURN(
+            std::string name,
+            sessionName(document,
+                        std::string(call.command.name) + "." + std::string(call.command.name)));
+        const Status owned = ownSession(call.login, &name);
+        if (!owned.isOk() && !mayDoOnCluster(call, Action::kKillAnySession)) {
+            return owned;
+        }
+        names.insert(std::move(name));
+    }
+    return names;
+}
+
+/// Ends the operations and cursors of the sessions that are meant, but for the caller's operation.
+void killThose(Invocation& call, const std::function<bool(const std::string&)>& isMeant) {
+    const GenericArguments* own = &call.generic;
+    call.services.operations.killIf(Reason::kInterrupted, [&](const RunningOperation& operation) {
+        const std::string& session = operation.generic->lsid;
+        return operation.generic != own && !session.empty() && isMeant(session);
+    });
+    call.services.cursors.killIf(
+        [&](const ClientCursor& cursor) { return !cursor.lsid.empty() && isMeant(cursor.lsid); });
 }
 
 sync::Task<Status> runStartSession(Invocation& call) {
-    {
-        auto id = call.reply.object("id");
-        const std::string uuid = randomUuid();
-        id.add("id", bson::Binary{4, uuid});
-    }
+    const std::string uuid = randomUuid();
+    bson::Builder name;
+    name.add("id", bson::Binary{4, uuid});
+    const bson::OwnedDocument id(name.finish());
+    std::string owned = id.bytes();
+    FRESHET_CO_RETURN_IF_ERROR(ownSession(call.login, &owned));
+    FRESHET_CO_RETURN_IF_ERROR(call.services.sessions.use(owned, platform::wallMillis()));
+    call.reply.add("id", id.view());
     call.reply.add("timeoutMinutes", call.services.sessionTimeoutMinutes());
     co_return Status::ok();
 }
 
 sync::Task<Status> runEndSessions(Invocation& call) {
-    StatusOr<std::vector<bson::Document>> sessions = sessionsOf(call);
+    StatusOr<Names> sessions = sessionsOf(call);
     FRESHET_CO_RETURN_IF_ERROR(sessions.status());
-    std::unordered_set<std::string> lsids;
-    for (bson::Document session : *sessions) {
-        lsids.emplace(session.bytes());
+    call.services.cursors.killSessions(*sessions);
+    call.services.sessions.end(*sessions);
+    co_return Status::ok();
+}
+
+/// {killSessions: []} means all that the caller may end.
+sync::Task<Status> runKillSessions(Invocation& call) {
+    FRESHET_CO_RETURN_IF_ERROR(authorizeLoggedIn(call));
+    const bool mayEndAny = mayDoOnCluster(call, Action::kKillAnySession);
+    StatusOr<Names> sessions = sessionsOf(call);
+    FRESHET_CO_RETURN_IF_ERROR(sessions.status());
+    killThose(call, [&](const std::string& session) {
+        return sessions->contains(session) ||
+               (sessions->empty() && (mayEndAny || isOwnSession(call.login, session)));
+    });
+    call.services.sessions.end(*sessions);
+    co_return Status::ok();
+}
+
+/// By users ({user, db}) or by patterns ({lsid}, {uid}, {users}); an empty list means all.
+sync::Task<Status> runKillAllSessions(Invocation& call) {
+    StatusOr<std::vector<bson::Document>> patterns = listed(call);
+    FRESHET_CO_RETURN_IF_ERROR(patterns.status());
+    std::vector<bson::Element> wanted;
+    for (bson::Document pattern : *patterns) {
+        for (const char* field : {"lsid", "uid", "user", "users"}) {
+            if (const bson::Element element = pattern.find(field)) {
+                wanted.push_back(element);
+            }
+        }
     }
-    call.services.cursors.killSessions(lsids);
+    killThose(call, [&](const std::string& session) {
+        bool isMeant = patterns->empty();
+        const bson::Document name(session.data());
+        for (const bson::Element& element : wanted) {
+            const bson::Element part =
+                element.name() == "lsid" && element.isObject() ? name.find("id") : name.find("uid");
+            const bson::Element with = element.isObject() ? element.document().find("id") : element;
+            isMeant |= part && with && part.value() == with.value();
+        }
+        return isMeant;
+    });
     co_return Status::ok();
 }
 
 sync::Task<Status> runRefreshSessions(Invocation& call) {
-    StatusOr<std::vector<bson::Document>> sessions = sessionsOf(call);
-    co_return sessions.status();
+    StatusOr<Names> sessions = sessionsOf(call);
+    FRESHET_CO_RETURN_IF_ERROR(sessions.status());
+    const int64_t now = platform::wallMillis();
+    for (const std::string& session : *sessions) {
+        FRESHET_CO_RETURN_IF_ERROR(call.services.sessions.use(session, now));
+    }
+    co_return Status::ok();
+}
+
+/// reapLogicalSessionCacheNow: forgets sessions past their time. refreshLogicalSessionCacheNow has
+/// nothing to write anywhere.
+sync::Task<Status> runReap(Invocation& call) {
+    call.services.expireSessions();
+    co_return Status::ok();
 }
 
 }  // namespace
@@ -83,11 +168,49 @@ CommandTable sessionCommands() {
         {
             .name = "killSessions",
             .aliases = {},
-            .help = "end sessions and their cursors",
+            .help = "end operations and cursors of sessions",
             .fields = {},
-            .handler = runEndSessions,
+            .handler = runKillSessions,
             .access = Access::byHandler(),
             .readOnly = true,
+        },
+        {
+            .name = "killAllSessions",
+            .aliases = {},
+            .help = "end operations and cursors of all sessions, or of some users'",
+            .fields = {},
+            .handler = runKillAllSessions,
+            .access = Access::onCluster(Action::kKillAnySession),
+            .readOnly = true,
+        },
+        {
+            .name = "killAllSessionsByPattern",
+            .aliases = {},
+            .help = "end operations and cursors of sessions by pattern",
+            .fields = {},
+            .handler = runKillAllSessions,
+            .access = Access::onCluster(Action::kKillAnySession),
+            .readOnly = true,
+        },
+        {
+            .name = "reapLogicalSessionCacheNow",
+            .aliases = {},
+            .help = "forget sessions past their time",
+            .fields = {},
+            .handler = runReap,
+            .access = Access::onCluster(Action::kTestCommand),
+            .readOnly = true,
+            .testOnly = true,
+        },
+        {
+            .name = "refreshLogicalSessionCacheNow",
+            .aliases = {},
+            .help = "forget sessions past their time",
+            .fields = {},
+            .handler = runReap,
+            .access = Access::onCluster(Action::kTestCommand),
+            .readOnly = true,
+            .testOnly = true,
         },
         {
             .name = "refreshSessions",

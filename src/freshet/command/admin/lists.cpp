@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// listCollections and listDatabases.
+#include "freshet/command/access/authorize.h"
 #include "freshet/command/crud/cursor_reply.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/query/match.h"
@@ -25,7 +26,7 @@ bson::OwnedDocument describe(const catalog::Collection& collection, bool nameOnl
 sync::Task<Status> runListCollections(Invocation& call) {
     Fields fields(call.body(), "listCollections");
     const bool nameOnly = fields.boolean("nameOnly", false);
-    fields.boolean("authorizedCollections", false);
+    const bool onlyAuthorized = fields.boolean("authorizedCollections", false) && nameOnly;
     const bson::Document filter = fields.object("filter");
     FRESHET_CO_RETURN_IF_ERROR(fields.status());
     StatusOr<int64_t> batchSize = batchSizeOf(call);
@@ -33,10 +34,16 @@ sync::Task<Status> runListCollections(Invocation& call) {
     StatusOr<std::unique_ptr<query::Matcher>> matcher = query::Matcher::compile(filter);
     FRESHET_CO_RETURN_IF_ERROR(matcher.status());
 
+    // Who may not list may still ask for the names of what he may use.
+    const bool seesAll = mayDo(call, Action::kListCollections, call.generic.db);
+    FRESHET_CO_RETURN_IF_ERROR(onlyAuthorized
+                                   ? authorizeLoggedIn(call)
+                                   : authorize(call, Action::kListCollections, call.generic.db));
     std::vector<bson::OwnedDocument> found;
     for (const catalog::CollectionRef& collection :
          call.services.catalog.collections(call.generic.db)) {
-        if ((*matcher)->matches(describe(*collection, false).view())) {
+        const bool isSeen = seesAll || maySee(call, call.generic.db, collection->name);
+        if (isSeen && (*matcher)->matches(describe(*collection, false).view())) {
             found.push_back(describe(*collection, nameOnly));
         }
     }
@@ -50,14 +57,22 @@ sync::Task<Status> runListCollections(Invocation& call) {
 sync::Task<Status> runListDatabases(Invocation& call) {
     Fields fields(call.body(), "listDatabases");
     const bool nameOnly = fields.boolean("nameOnly", false);
-    fields.boolean("authorizedDatabases", false);
+    const bool isAskedForAll =
+        fields.has("authorizedDatabases") && !fields.boolean("authorizedDatabases", false);
     const bson::Document filter = fields.object("filter");
     FRESHET_CO_RETURN_IF_ERROR(fields.status());
+    const bool onlyAuthorized = call.body().find("authorizedDatabases").isTruthy() ||
+                                !mayDoOnCluster(call, Action::kListDatabases);
+    FRESHET_CO_RETURN_IF_ERROR(isAskedForAll ? authorizeCluster(call, Action::kListDatabases)
+                                             : authorizeLoggedIn(call));
     StatusOr<std::unique_ptr<query::Matcher>> matcher = query::Matcher::compile(filter);
     FRESHET_CO_RETURN_IF_ERROR(matcher.status());
     {
         auto list = call.reply.array("databases");
         for (const std::string& name : call.services.catalog.databases()) {
+            if (onlyAuthorized && !maySee(call, name)) {
+                continue;
+            }
             bson::Builder entry;
             entry.add("name", name);
             if (!nameOnly) {
@@ -86,7 +101,7 @@ CommandTable listCommands() {
             .help = "list the collections of a database",
             .fields = {"filter", "nameOnly", "authorizedCollections", "cursor"},
             .handler = runListCollections,
-            .access = Access::onDatabase(Action::kListCollections),
+            .access = Access::byHandler(),
             .readOnly = true,
             .inApiVersion1 = true,
         },
@@ -96,7 +111,7 @@ CommandTable listCommands() {
             .help = "list databases",
             .fields = {"filter", "nameOnly", "authorizedDatabases"},
             .handler = runListDatabases,
-            .access = Access::onCluster(Action::kListDatabases),
+            .access = Access::byHandler(),
             .adminOnly = true,
             .readOnly = true,
             .inApiVersion1 = true,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/command/crud/cursor_reply.h"
 
+#include "freshet/command/access/authorize.h"
+
 #include <limits>
 
 namespace freshet::command {
@@ -96,6 +98,7 @@ sync::Task<Status> replyWithFirstBatch(Invocation& call,
         ClientCursor kept;
         kept.ns = how.ns;
         kept.lsid = call.generic.lsid;
+        kept.owner = ownerOf(call);
         kept.neverTimesOut = how.neverTimesOut;
         kept.needsDurableRead = needsDurableRead;
         kept.cursor = std::move(cursor);

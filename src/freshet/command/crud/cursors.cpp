@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// getMore and killCursors.
+#include "freshet/command/access/authorize.h"
 #include "freshet/command/crud/cursor_reply.h"
 #include "freshet/command/run/tables.h"
 
@@ -13,6 +14,28 @@ Status checkCursorNamespace(std::string_view collection) {
                : Status::ok();
 }
 
+/// Only who made a cursor may read on. Nobody learns whether another one's cursor is there.
+Status authorizeGetMore(Invocation& call, int64_t id) {
+    FRESHET_RETURN_IF_ERROR(authorizeLoggedIn(call));
+    StatusOr<std::string> owner = call.services.cursors.ownerOf(id);
+    FRESHET_RETURN_IF_ERROR(owner.status());
+    return isOwn(call, *owner) ? Status::ok()
+                               : invalid(Reason::kUnauthorized,
+                                         "cursor id " + std::to_string(id) +
+                                             " was not created by the authenticated user");
+}
+
+/// One's own cursors, or those of a collection where one may.
+Status authorizeKill(Invocation& call, int64_t id, std::string_view collection) {
+    FRESHET_RETURN_IF_ERROR(authorizeLoggedIn(call));
+    const StatusOr<std::string> owner = call.services.cursors.ownerOf(id);
+    if (!owner.isOk() || isOwn(call, *owner) ||
+        mayDo(call, Action::kKillAnyCursor, call.generic.db, collection)) {
+        return Status::ok();
+    }
+    return authorizeCluster(call, Action::kKillAnyCursor);
+}
+
 sync::Task<Status> runGetMore(Invocation& call) {
     Fields fields(call.body(), "getMore");
     const int64_t id = fields.integer("getMore", 0);
@@ -20,6 +43,7 @@ sync::Task<Status> runGetMore(Invocation& call) {
     const int64_t batchSize = fields.integer("batchSize", 0, 0);
     FRESHET_CO_RETURN_IF_ERROR(fields.status());
     FRESHET_CO_RETURN_IF_ERROR(checkCursorNamespace(collection));
+    FRESHET_CO_RETURN_IF_ERROR(authorizeGetMore(call, id));
     StatusOr<ClientCursor> cursor = call.services.cursors.checkOut(id, call.ns(collection));
     FRESHET_CO_RETURN_IF_ERROR(cursor.status());
     Status status = co_await replyWithNextBatch(call, std::move(*cursor), batchSize);
@@ -34,6 +58,7 @@ sync::Task<Status> runKillCursors(Invocation& call) {
     const bson::Document ids = fields.array("cursors");
     FRESHET_CO_RETURN_IF_ERROR(fields.status());
     FRESHET_CO_RETURN_IF_ERROR(checkCursorNamespace(collection));
+    FRESHET_CO_RETURN_IF_ERROR(authorizeLoggedIn(call));
     bson::Builder killed;
     bson::Builder missing;
     for (const bson::Element& id : ids) {
@@ -43,6 +68,7 @@ sync::Task<Status> runKillCursors(Invocation& call) {
                                   "' is the wrong type '" + std::string(bson::typeName(id.type())) +
                                   "', expected type 'long'");
         }
+        FRESHET_CO_RETURN_IF_ERROR(authorizeKill(call, id.int64Value(), collection));
         const bool found = call.services.cursors.kill(id.int64Value(), call.ns(collection));
         (found ? killed : missing).push(id.int64Value());
     }

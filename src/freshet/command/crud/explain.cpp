@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// explain, of find: the plan that would be run. Nothing is run, so there are no execution stats,
 /// whatever the verbosity.
+#include "freshet/command/access/authorize.h"
 #include "freshet/command/crud/find.h"
 #include "freshet/command/run/tables.h"
 
@@ -13,7 +14,7 @@ namespace {
 constexpr std::string_view kVerbosities[] = {"queryPlanner", "executionStats", "allPlansExecution"};
 
 /// The command to explain.
-StatusOr<bson::Document> parseExplain(const Invocation& call) {
+StatusOr<bson::Document> parseExplain(Invocation& call) {
     Fields fields(call.body(), "explain");
     const bson::Document explained = fields.object("explain");
     const std::string_view verbosity = fields.string("verbosity");
@@ -29,6 +30,7 @@ StatusOr<bson::Document> parseExplain(const Invocation& call) {
     if (command == nullptr) {
         return invalid(Reason::kCommandNotFound, "Explain failed due to unknown command: " + name);
     }
+    FRESHET_RETURN_IF_ERROR(authorizeExplained(call, *command, explained));
     if (command->name != "find" || !explained.begin()->isString()) {
         return Status(Code::kUnsupported, "explain of '" + name + "' is not supported");
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/query/update.h"
 
+#include "freshet/command/access/authorize.h"
 #include "freshet/command/crud/write_batch.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/query/match.h"
@@ -97,6 +98,23 @@ StatusOr<std::vector<query::UpdateRequest>> parseStatements(const Invocation& ca
     return requests;
 }
 
+/// An upsert may insert, and is asked for it.
+Status authorizeUpdates(Invocation& call,
+                        const std::string& collection,
+                        const std::vector<query::UpdateRequest>& requests) {
+    const std::string& db = call.generic.db;
+    FRESHET_RETURN_IF_ERROR(authorize(call, Action::kUpdate, db, collection));
+    for (const query::UpdateRequest& request : requests) {
+        if (request.upsert) {
+            FRESHET_RETURN_IF_ERROR(authorize(call, Action::kInsert, db, collection));
+            break;
+        }
+    }
+    return call.body().find("bypassDocumentValidation").isTruthy()
+               ? authorize(call, Action::kBypassDocumentValidation, db, collection)
+               : Status::ok();
+}
+
 sync::Task<Status> runUpdate(Invocation& call) {
     StatusOr<std::string> collection = call.collectionName();
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
@@ -109,6 +127,7 @@ sync::Task<Status> runUpdate(Invocation& call) {
     StatusOr<std::vector<query::UpdateRequest>> requests = parseStatements(call);
     FRESHET_CO_RETURN_IF_ERROR(requests.status());
 
+    FRESHET_CO_RETURN_IF_ERROR(authorizeUpdates(call, *collection, *requests));
     Updates updates(call.services.store, std::move(*requests));
     Status status = co_await runStatements(call, *collection, isOrdered, updates);
     updates.report(&call.reply);

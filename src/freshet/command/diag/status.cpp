@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// serverStatus, connectionStatus and getLog.
+#include "freshet/command/access/sasl.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/platform/clock.h"
@@ -96,12 +97,7 @@ sync::Task<Status> runConnectionStatus(Invocation& call) {
     Fields fields(call.body(), "connectionStatus");
     const bool showPrivileges = fields.boolean("showPrivileges", false);
     FRESHET_CO_RETURN_IF_ERROR(fields.status());
-    auto info = call.reply.object("authInfo");
-    info.array("authenticatedUsers");
-    info.array("authenticatedUserRoles");
-    if (showPrivileges) {
-        info.array("authenticatedUserPrivileges");
-    }
+    describeLogin(call, showPrivileges, &call.reply);
     co_return Status::ok();
 }
 

@@ -10,11 +10,25 @@
 namespace freshet::command {
 namespace {
 
-constexpr uint64_t kSweepEveryNanos = 60ull * 1'000'000'000;
-
 Status notFound(int64_t id) {
     return Status(
         Code::kNotFound, Reason::kCursorNotFound, "cursor id " + std::to_string(id) + " not found");
+}
+
+/// A cursor goes on in the session that made it, and in no other.
+Status checkSession(const ClientCursor& cursor, std::string_view session) {
+    if (cursor.lsid == session) {
+        return Status::ok();
+    }
+    const std::string start =
+        "Cannot run getMore on cursor " + std::to_string(cursor.id) + ", which ";
+    if (cursor.lsid.empty()) {
+        return invalid(location(50736), start + "was not created in a session, in a session");
+    }
+    if (session.empty()) {
+        return invalid(location(50737), start + "was created in a session, without an lsid");
+    }
+    return invalid(location(50738), start + "was created in a session, in another session");
 }
 
 }  // namespace
@@ -22,9 +36,7 @@ Status notFound(int64_t id) {
 // Dead cursors are moved out and destroyed after the mutex is free: they may hold much memory.
 
 StatusOr<int64_t> CursorRegistry::add(ClientCursor cursor) {
-    std::vector<ClientCursor> dead;
     std::lock_guard<sync::Mutex> lock(mutex_);
-    endIdle(&dead);
     if (entries_.size() >= kOpenCursorsMax) {
         return Status(Code::kLimit, "Too many open cursors");
     }
@@ -38,7 +50,9 @@ StatusOr<int64_t> CursorRegistry::add(ClientCursor cursor) {
     return id;
 }
 
-StatusOr<ClientCursor> CursorRegistry::checkOut(int64_t id, const std::string& ns) {
+StatusOr<ClientCursor> CursorRegistry::checkOut(int64_t id,
+                                                const std::string& ns,
+                                                std::optional<std::string_view> session) {
     std::lock_guard<sync::Mutex> lock(mutex_);
     auto found = entries_.find(id);
     if (found == entries_.end() || found->second.isKilled) {
@@ -49,6 +63,9 @@ StatusOr<ClientCursor> CursorRegistry::checkOut(int64_t id, const std::string& n
         return invalid(Reason::kUnauthorized,
                        "Requested getMore on namespace '" + ns +
                            "', but cursor belongs to a different namespace " + entry.cursor.ns);
+    }
+    if (session.has_value()) {
+        FRESHET_RETURN_IF_ERROR(checkSession(entry.cursor, *session));
     }
     if (entry.isCheckedOut) {
         return invalid(Reason::kCursorInUse,
@@ -112,24 +129,30 @@ bool CursorRegistry::kill(int64_t id, const std::string& ns) {
 }
 
 void CursorRegistry::killSessions(const std::unordered_set<std::string>& lsids) {
-    std::vector<ClientCursor> dead;
-    std::lock_guard<sync::Mutex> lock(mutex_);
-    for (auto entry = entries_.begin(); entry != entries_.end();) {
-        entry = lsids.contains(entry->second.cursor.lsid) ? kill(entry, &dead) : std::next(entry);
-    }
+    killIf([&](const ClientCursor& cursor) { return lsids.contains(cursor.lsid); });
 }
 
 void CursorRegistry::killAll() {
+    killIf([](const ClientCursor&) { return true; });
+}
+
+void CursorRegistry::killIf(const std::function<bool(const ClientCursor&)>& isMeant) {
     std::vector<ClientCursor> dead;
     std::lock_guard<sync::Mutex> lock(mutex_);
     for (auto entry = entries_.begin(); entry != entries_.end();) {
-        entry = kill(entry, &dead);
+        entry = isMeant(entry->second.cursor) ? kill(entry, &dead) : std::next(entry);
     }
 }
 
-size_t CursorRegistry::openCount() const {
+CursorRegistry::Counts CursorRegistry::counts() const {
     std::lock_guard<sync::Mutex> lock(mutex_);
-    return entries_.size();
+    Counts counts;
+    counts.open = entries_.size();
+    for (const auto& [id, entry] : entries_) {
+        counts.pinned += entry.isCheckedOut ? 1 : 0;
+        counts.noTimeout += entry.cursor.neverTimesOut ? 1 : 0;
+    }
+    return counts;
 }
 
 CursorRegistry::Entries::iterator CursorRegistry::kill(Entries::iterator entry,
@@ -142,18 +165,17 @@ CursorRegistry::Entries::iterator CursorRegistry::kill(Entries::iterator entry,
     return entries_.erase(entry);
 }
 
-void CursorRegistry::endIdle(std::vector<ClientCursor>* dead) {
+size_t CursorRegistry::endIdle(uint64_t idleMs) {
     const uint64_t now = platform::monotonicNanos();
-    if (now - lastSweepNanos_ < kSweepEveryNanos) {
-        return;
-    }
-    lastSweepNanos_ = now;
+    std::vector<ClientCursor> dead;
+    std::lock_guard<sync::Mutex> lock(mutex_);
     for (auto entry = entries_.begin(); entry != entries_.end();) {
         const Entry& it = entry->second;
         const bool isOver = !it.isCheckedOut && !it.cursor.neverTimesOut &&
-                            now - it.idleSinceNanos > kCursorIdleMsMax * 1'000'000;
-        entry = isOver ? kill(entry, dead) : std::next(entry);
+                            (now - it.idleSinceNanos) / 1'000'000 >= idleMs;
+        entry = isOver ? kill(entry, &dead) : std::next(entry);
     }
+    return dead.size();
 }
 
 }  // namespace freshet::command

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// CursorRegistry: the cursors that wait for their client's next getMore. A cursor in the registry
 /// is detached; a getMore checks it out, on any thread, and checks it in again. Bounded in number;
-/// idle cursors end after ten minutes.
+/// idle cursors are ended by who calls endIdle().
 ///
 /// Any thread. One mutex around a map: it is held for a look-up, never across a query step, and a
 /// batch of documents is fetched for each time it is taken.
@@ -12,8 +12,11 @@
 #include "freshet/sync/mutex.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -21,7 +24,6 @@
 namespace freshet::command {
 
 inline constexpr size_t kOpenCursorsMax = 100'000;
-inline constexpr uint64_t kCursorIdleMsMax = 10 * 60 * 1000;
 
 /// A cursor and what the protocol knows of it.
 struct ClientCursor {
@@ -40,7 +42,10 @@ public:
     StatusOr<int64_t> add(ClientCursor cursor);
     /// The cursor is the caller's until check-in. kNotFound (kCursorNotFound); kInvalid
     /// (kCursorInUse, or kUnauthorized when it belongs to another namespace).
-    StatusOr<ClientCursor> checkOut(int64_t id, const std::string& ns);
+    /// With a `session` (empty: none) it must be the one that made the cursor (Location50736 ff.).
+    StatusOr<ClientCursor> checkOut(int64_t id,
+                                    const std::string& ns,
+                                    std::optional<std::string_view> session = std::nullopt);
     /// REQUIRES: checked out, detached. Dropped when it was killed meanwhile.
     void checkIn(ClientCursor cursor);
     /// The checked-out cursor has ended.
@@ -52,10 +57,21 @@ public:
     StatusOr<std::string> ownerOf(int64_t id) const;
     /// False when there is none of that id and namespace.
     bool kill(int64_t id, const std::string& ns);
-    /// `lsids`: bytes of the sessions' documents.
+    /// Those of these sessions.
     void killSessions(const std::unordered_set<std::string>& lsids);
+    /// Those for which `isMeant` says so.
+    void killIf(const std::function<bool(const ClientCursor&)>& isMeant);
     void killAll();
-    size_t openCount() const;
+    /// Ends those that nobody has asked for more for that long; how many.
+    size_t endIdle(uint64_t idleMs);
+
+    struct Counts {
+        size_t open = 0;
+        size_t pinned = 0;     // in use by a getMore
+        size_t noTimeout = 0;  // never end for being idle
+    };
+    Counts counts() const;
+    size_t openCount() const { return counts().open; }
 
 private:
     struct Entry {
@@ -68,11 +84,9 @@ private:
 
     /// Ends an entry, or marks it when it is checked out. Returns the next one.
     Entries::iterator kill(Entries::iterator entry, std::vector<ClientCursor>* dead);
-    void endIdle(std::vector<ClientCursor>* dead);
 
     mutable sync::Mutex mutex_;
-    Entries entries_;              // guarded by mutex_
-    uint64_t lastSweepNanos_ = 0;  // guarded by mutex_
+    Entries entries_;  // guarded by mutex_
 };
 
 }  // namespace freshet::command

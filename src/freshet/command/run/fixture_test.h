@@ -62,6 +62,7 @@ protected:
         ServerFacts facts;
         facts.argv = {"freshetd", "--port", "0"};
         facts.enableTestCommands = true;
+        facts.authEnabled = isAuthEnabled_;
         facts.requestShutdown = [this] { wasAskedToEnd_ = true; };
         facts.recentLog = [] { return std::vector<std::string>{"first", "second"}; };
         dispatcher_ = std::make_unique<Dispatcher>(*catalog_, std::move(facts));
@@ -147,6 +148,7 @@ protected:
     std::unique_ptr<Dispatcher> dispatcher_;
     std::unique_ptr<Connection> connection_;
     bool wasAskedToEnd_ = false;
+    bool isAuthEnabled_ = false;  // counts at the next open()
 };
 
 }  // namespace freshet::command
