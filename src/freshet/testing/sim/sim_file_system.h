@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /// SimFileSystem: the real file system behind a volatile cache in this process. What was written
-/// reaches a real file when its sync() returns, not before, so that `kill -9` of the process is
-/// what a power cut is to a machine: unsynced bytes and sizes are gone. Names are real at once. For
-/// freshetd-sim and for tests over real directories. Any thread.
+/// reaches a real file when its sync() returns, not before, and a name made, moved or removed
+/// becomes real when its directory is synced, so that `kill -9` of the process is what a power cut
+/// is to a machine: what was not synced is gone, or, with leaking, some of it is. Directories are
+/// real at once. For freshetd-sim and for tests over real directories. Any thread.
 #pragma once
 
 #include "freshet/platform/file.h"
 #include "freshet/testing/sim/disk_faults.h"
+#include "freshet/testing/sim/leak.h"
 
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace freshet::testing {
 
@@ -31,14 +34,33 @@ public:
     Status syncDirectory(const std::string& path) override;
     StatusOr<std::unique_ptr<platform::FileLock>> lock(const std::string& path) override;
 
+    /// From now on each sector written, and each change of a name, becomes real at once with this
+    /// chance, drawn from `seed`: a disk writes out what it likes, in the order it likes.
+    void leak(double chance, uint64_t seed);
+
     DiskFaults& faults() { return faults_; }
 
 private:
+    /// A name made, moved or removed, not yet real.
+    struct NameChange {
+        std::string from;  // what must be renamed or removed; of a new file, its hidden name
+        std::string to;    // empty: removed
+    };
+    /// Where the file that is called `path` here really lies; empty: nowhere.
+    std::string realPath(const std::string& path) const;
+    Status change(const std::string& from, const std::string& to);
+    Status makeReal(const std::string& directory);
+
     platform::FileSystem& real_;
     DiskFaults faults_;
-    sync::Mutex mutex_;
+    Leak leak_;
+    sync::Mutex mutex_;  // guards all below
+    std::vector<NameChange> unsynced_;
+    /// Where names and what is real differ: the real name, or empty for none.
+    std::map<std::string, std::string> elsewhere_;
+    uint64_t hiddenMade_ = 0;
     // By path; all handles of a file share one. A file that nobody has open has lost nothing yet:
-    // its unsynced bytes live on here. Guarded by mutex_.
+    // its unsynced bytes live on here.
     std::map<std::string, std::shared_ptr<VolatileFile>> files_;
 };
 

@@ -237,6 +237,7 @@ TEST_F(SimFileSystemTest, TheRealFileChangesOnSyncOnly) {
     auto file = std::move(*disk_.open(path("f"), OpenMode::kCreate));
     ASSERT_TRUE(file->pwrite("hello", 0).isOk());
     EXPECT_EQ(contentOf(disk_, path("f")), "hello");
+    ASSERT_TRUE(disk_.syncDirectory(directory_).isOk());
     EXPECT_EQ(real("f"), "");
     ASSERT_TRUE(file->sync().isOk());
     EXPECT_EQ(real("f"), "hello");
@@ -253,6 +254,7 @@ TEST_F(SimFileSystemTest, UnsyncedBytesOutliveTheHandleAndFollowARename) {
     }
     ASSERT_TRUE(disk_.rename(path("f"), path("g")).isOk());
     EXPECT_EQ(contentOf(disk_, path("g")), "hello");
+    ASSERT_TRUE(disk_.syncDirectory(directory_).isOk());
     EXPECT_EQ(real("g"), "");
     EXPECT_EQ(contentOf(disk_, path("f")), "NotFound");
 }
@@ -266,8 +268,69 @@ TEST_F(SimFileSystemTest, AFileThatIsThereIsReadThrough) {
     EXPECT_EQ(contentOf(disk_, path("f")).size(), 5'000u);
 }
 
+std::vector<std::string> namesIn(platform::FileSystem& files, const std::string& directory) {
+    auto names = files.list(directory);
+    std::erase_if(*names, [](const std::string& name) { return name[0] == '.'; });
+    return *names;
+}
+
+TEST_F(SimFileSystemTest, NamesBecomeRealWhenTheirDirectoryIsSynced) {
+    auto& posix = platform::FileSystem::posix();
+    std::ofstream(path("moved")) << "m";
+    std::ofstream(path("removed")) << "r";
+    std::ofstream(path("again")) << "old";
+    ASSERT_TRUE(disk_.rename(path("moved"), path("first")).isOk());
+    ASSERT_TRUE(disk_.rename(path("first"), path("second")).isOk());
+    ASSERT_TRUE(disk_.remove(path("removed")).isOk());
+    ASSERT_TRUE(disk_.remove(path("again")).isOk());
+    EXPECT_EQ(disk_.remove(path("again")).code(), Code::kNotFound);
+    EXPECT_EQ(disk_.rename(path("moved"), path("x")).code(), Code::kNotFound);
+    EXPECT_EQ(disk_.open(path("removed"), OpenMode::kWrite).status().code(), Code::kNotFound);
+    auto again = std::move(*disk_.open(path("again"), OpenMode::kCreateNew));
+    ASSERT_TRUE(again->pwrite("new", 0).isOk());
+    ASSERT_TRUE(again->sync().isOk());
+    EXPECT_EQ(disk_.open(path("second"), OpenMode::kCreateNew).status().code(), Code::kExists);
+    const std::vector<std::string> visible = {"again", "second"};
+    EXPECT_EQ(*disk_.list(directory_), visible);
+    EXPECT_EQ(contentOf(disk_, path("second")), "m");
+    // Somebody who comes after a kill finds it as it was.
+    EXPECT_EQ(namesIn(posix, directory_), (std::vector<std::string>{"again", "moved", "removed"}));
+    EXPECT_EQ(real("again"), "old");
+    SimFileSystem next(posix);
+    EXPECT_EQ(*next.list(directory_), namesIn(posix, directory_));
+
+    ASSERT_TRUE(disk_.syncDirectory(directory_).isOk());
+    EXPECT_EQ(namesIn(posix, directory_), visible);
+    EXPECT_EQ(*disk_.list(directory_), visible);
+    EXPECT_EQ(real("second"), "m");
+    EXPECT_EQ(real("again"), "new");
+    EXPECT_EQ(contentOf(disk_, path("second")), "m");
+}
+
+TEST_F(SimFileSystemTest, SomeOfTheUnsyncedMayLeak) {
+    std::ofstream(path("f")) << std::string(64 * 512, 'o');
+    disk_.leak(0.5, 3);
+    auto file = std::move(*disk_.open(path("f"), OpenMode::kWrite));
+    ASSERT_TRUE(file->pwrite(std::string(64 * 512, 'n'), 0).isOk());
+    std::string found = real("f");
+    ASSERT_EQ(found.size(), 64u * 512);
+    size_t leaked = 0;
+    for (size_t at = 0; at < found.size(); at += 512) {
+        ASSERT_EQ(found.substr(at, 512), std::string(512, found[at]));
+        leaked += found[at] == 'n' ? 1 : 0;
+    }
+    EXPECT_GT(leaked, 0u);
+    EXPECT_LT(leaked, 64u);
+    EXPECT_EQ(contentOf(*file), std::string(64 * 512, 'n'));
+    disk_.leak(1, 3);
+    ASSERT_TRUE(disk_.rename(path("f"), path("g")).isOk());
+    EXPECT_EQ(real("f"), "NotFound");
+    EXPECT_EQ(real("g").size(), found.size());
+}
+
 TEST_F(SimFileSystemTest, AFailedSyncLeavesTheRealFileAlone) {
     auto file = std::move(*disk_.open(path("f"), OpenMode::kCreate));
+    ASSERT_TRUE(disk_.syncDirectory(directory_).isOk());
     ASSERT_TRUE(file->pwrite("hello", 0).isOk());
     disk_.faults().fail(Op::kSync, 1, Status(Code::kIo, "broken"));
     EXPECT_EQ(file->sync().text(), "broken");

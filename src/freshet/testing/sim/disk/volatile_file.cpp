@@ -76,7 +76,20 @@ Status VolatileFile::pwrite(ByteView data, uint64_t offset) {
         FRESHET_RETURN_IF_ERROR(writeVolatile(data.substr(0, data.size() / 2), offset));
         return planned;
     }
-    return writeVolatile(data, offset);
+    FRESHET_RETURN_IF_ERROR(writeVolatile(data, offset));
+    return leak_ != nullptr ? leakSome(data, offset) : Status::ok();
+}
+
+Status VolatileFile::leakSome(ByteView data, uint64_t offset) {
+    for (uint64_t at = 0; at < data.size();) {
+        uint64_t n = std::min(data.size() - at, kSectorBytes - (offset + at) % kSectorBytes);
+        // Above valid_ the durable file has bytes of an earlier life, which a sync cuts off first.
+        if (offset + at + n <= valid_ && leak_->next()) {
+            FRESHET_RETURN_IF_ERROR(durable_->pwrite(data.substr(at, n), offset + at));
+        }
+        at += n;
+    }
+    return Status::ok();
 }
 
 Status VolatileFile::writeOut() {

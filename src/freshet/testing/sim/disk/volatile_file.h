@@ -6,6 +6,7 @@
 #include "freshet/platform/file.h"
 #include "freshet/sync/mutex.h"
 #include "freshet/testing/sim/disk_faults.h"
+#include "freshet/testing/sim/leak.h"
 
 #include <map>
 #include <memory>
@@ -19,9 +20,16 @@ inline constexpr uint64_t kSectorBytes = 512;
 /// One file, shared by all that have it open. Any thread.
 class VolatileFile {
 public:
-    /// `durableBytes` is the size of `durable`. `faults` must outlive the file.
-    VolatileFile(std::unique_ptr<platform::File> durable, uint64_t durableBytes, DiskFaults* faults)
-        : faults_(faults), durable_(std::move(durable)), bytes_(durableBytes), valid_(bytes_) {}
+    /// `durableBytes` is the size of `durable`. `faults` and `leak` must outlive the file.
+    VolatileFile(std::unique_ptr<platform::File> durable,
+                 uint64_t durableBytes,
+                 DiskFaults* faults,
+                 Leak* leak = nullptr)
+        : faults_(faults),
+          leak_(leak),
+          durable_(std::move(durable)),
+          bytes_(durableBytes),
+          valid_(bytes_) {}
 
     StatusOr<size_t> pread(char* out, size_t bytes, uint64_t offset);
     Status pwrite(ByteView data, uint64_t offset);
@@ -42,9 +50,12 @@ private:
     StatusOr<std::string> blockAt(uint64_t index);
     Status writeVolatile(ByteView data, uint64_t offset);
     Status writeOut();
+    /// Some of what was just written reaches the durable file at once.
+    Status leakSome(ByteView data, uint64_t offset);
     static ByteView used(const std::string& block, uint64_t index, uint64_t fileBytes);
 
     DiskFaults* const faults_;
+    Leak* const leak_;
     sync::Mutex mutex_;                        // guards all below; faults_ is called outside it
     std::unique_ptr<platform::File> durable_;  // null after a crash
     uint64_t bytes_;                           // size as a reader sees it
