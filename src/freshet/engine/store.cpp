@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/base/assert.h"
-#include "freshet/engine/recovery/identity.h"
-#include "freshet/engine/recovery/store_impl.h"
-#include "freshet/engine/txn/commit_record.h"
-#include "freshet/telemetry/log.h"
+#include "freshet/engine/store.h"
 
-#include <algorithm>
+#include "freshet/engine/recovery/store_impl.h"
+#include "freshet/telemetry/log.h"
 
 namespace freshet::engine {
 
@@ -18,48 +15,15 @@ Store::~Store() {
 }
 
 StatusOr<std::unique_ptr<Store>> Store::open(const StoreOptions& options) {
-    platform::FileSystem& files =
-        options.files != nullptr ? *options.files : platform::FileSystem::posix();
-    auto impl = std::make_unique<Impl>();
-    FRESHET_RETURN_IF_ERROR(files.makeDirectory(options.directory));
-    FRESHET_ASSIGN_OR_RETURN(impl->lock, files.lock(options.directory + "/freshetd.lock"));
-    FRESHET_ASSIGN_OR_RETURN(const DbUuid uuid, readOrMakeIdentity(files, options.directory));
-    journal::Options journalOptions;
-    journalOptions.files = &files;
-    journalOptions.directory = options.directory + "/journal";
-    journalOptions.segmentBytesMax = options.journalSegmentBytesMax;
-    journalOptions.segmentBytesFirst =
-        std::min(journalOptions.segmentBytesFirst, options.journalSegmentBytesMax);
-    journalOptions.commitIntervalMs = options.journalCommitIntervalMs;
-    journalOptions.dbUuid = uuid;
-    journalOptions.onFatal = options.onFatal;
-    FRESHET_ASSIGN_OR_RETURN(
-        impl->core->journal,
-        journal::Journal::open(journalOptions, [&](const journal::RecordView& record) {
-            return impl->replay(record);
-        }));
-    impl->tree(kCatalogTree);
+    auto impl = std::make_unique<Impl>(options);
+    FRESHET_RETURN_IF_ERROR(impl->files.makeDirectory(options.directory));
+    FRESHET_ASSIGN_OR_RETURN(impl->lock, impl->files.lock(options.directory + "/freshetd.lock"));
+    FRESHET_ASSIGN_OR_RETURN(const DbUuid uuid, readOrMakeIdentity(impl->files, options.directory));
+    FRESHET_RETURN_IF_ERROR(impl->openBlockFile(uuid));
+    FRESHET_RETURN_IF_ERROR(impl->load());
+    FRESHET_RETURN_IF_ERROR(impl->openJournal(uuid));
+    FRESHET_RETURN_IF_ERROR(impl->begin());
     return std::unique_ptr<Store>(new Store(std::move(impl)));
-}
-
-Status Store::Impl::replay(const journal::RecordView& record) {
-    if (record.type != journal::RecordType::kCommit) {
-        return Status::ok();
-    }
-    // A slice of its own: what the records before left behind can be folded and freed.
-    sync::Slice slice(core->epochs);
-    const uint64_t ts = core->table.snapshot() + 1;
-    Status status = readCommitRecord(record.body, [&](const CommitChange& change) {
-        const VersionOp op = change.op == CommitOp::kDelete ? VersionOp::kDelete : VersionOp::kPut;
-        tree(change.tree)
-            ->pages()
-            .write({WriteKind::kReplay, op, change.key, change.value, ts, {}});
-        nextId = std::max(nextId, change.tree + 1);
-    });
-    FRESHET_RETURN_IF_ERROR(status.withContext("record at LSN " + std::to_string(record.lsn)));
-    core->table.setClock(ts);
-    ++recordsReplayed;
-    return Status::ok();
 }
 
 Status Store::close() {
@@ -67,49 +31,50 @@ Status Store::close() {
         return Status::ok();
     }
     impl_->closed = true;
-    return impl_->core->journal->close();
-}
-
-TreeRef Store::Impl::tree(TreeId id) {
-    std::lock_guard<sync::Mutex> guard(mutex);
-    TreeRef& ref = trees[id];
-    if (!ref) {
-        ref = std::make_shared<Tree>(id, core);
-    }
-    return ref;
+    impl_->checkpoints->stop();
+    journal::Journal& journal = *impl_->core->journal;
+    Status last = journal.health().isOk() ? impl_->checkpoints->now() : Status::ok();
+    Status status = journal.close();
+    // Without room for the last checkpoint the journal has it all.
+    return !status.isOk() || last.code() == Code::kNoSpace ? status : last;
 }
 
 TreeRef Store::tree(TreeId id) {
-    return impl_->tree(id);
+    return impl_->trees.tree(id);
 }
 
 TreeId Store::newTreeId() {
-    std::lock_guard<sync::Mutex> guard(impl_->mutex);
-    return impl_->nextId++;
+    return impl_->trees.newId();
 }
 
 void Store::reserveTreeIds(TreeId upTo) {
-    std::lock_guard<sync::Mutex> guard(impl_->mutex);
-    impl_->nextId = std::max(impl_->nextId, upTo + 1);
+    impl_->trees.reserveIds(upTo);
 }
 
 void Store::dropTree(TreeId id) {
-    TreeRef dropped;  // its end comes after the mutex
-    std::lock_guard<sync::Mutex> guard(impl_->mutex);
-    if (auto it = impl_->trees.find(id); it != impl_->trees.end()) {
-        dropped = std::move(it->second);
-        impl_->trees.erase(it);
-    }
+    impl_->trees.drop(id);
 }
 
 std::vector<TreeId> Store::treeIds() {
-    std::lock_guard<sync::Mutex> guard(impl_->mutex);
     std::vector<TreeId> ids;
-    ids.reserve(impl_->trees.size());
-    for (const auto& [id, tree] : impl_->trees) {
-        ids.push_back(id);
+    for (const TreeRef& tree : impl_->trees.all()) {
+        ids.push_back(tree->id);
     }
     return ids;
+}
+
+Status Store::checkpointNow() {
+    return impl_->checkpoints->now();
+}
+
+const std::vector<std::string>& Store::losses() const {
+    return impl_->losses;
+}
+
+StatusOr<FilesReport> Store::verifyFiles() {
+    StatusOr<FilesReport> report = FilesReport{};
+    impl_->checkpoints->between([&] { report = impl_->verify(); });
+    return report;
 }
 
 sync::EpochDomain& Store::epochs() {
@@ -134,8 +99,14 @@ StoreStats Store::stats() {
     stats.retiredBytes = core.epochs.retiredBytes();
     stats.clock = core.table.snapshot();
     stats.recordsReplayed = impl_->recordsReplayed;
-    std::lock_guard<sync::Mutex> guard(impl_->mutex);
     stats.trees = impl_->trees.size();
+    stats.pages = core.pages.load(sync::kRelaxed);
+    stats.dirtyPages = core.dirtyPages.load(sync::kRelaxed);
+    stats.block = impl_->file->stats();
+    const CheckpointStats checkpoints = impl_->checkpoints->stats();
+    stats.checkpoints = checkpoints.checkpoints;
+    stats.lastCheckpointMillis = checkpoints.lastMillis;
+    stats.lastCheckpointWallMs = checkpoints.lastWallMs;
     return stats;
 }
 

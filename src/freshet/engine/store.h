@@ -11,6 +11,7 @@
 
 #include "freshet/base/bytes.h"
 #include "freshet/base/status.h"
+#include "freshet/block/block_file.h"
 #include "freshet/journal/journal.h"
 #include "freshet/platform/file.h"
 #include "freshet/sync/epoch.h"
@@ -28,7 +29,7 @@ namespace freshet::engine {
 using TreeId = uint32_t;
 /// The catalog's own tree; exists from the start.
 inline constexpr TreeId kCatalogTree = 1;
-inline constexpr size_t kKeyBytesMax = 64 * 1024;
+inline constexpr size_t kKeyBytesMax = 64 * 1024 - 1;  // its length, and a fence's, fits 16 bits
 inline constexpr size_t kValueBytesMax = 17u << 20;
 
 /// When a commit may be acknowledged (source 001): appended, handed to the system, on stable
@@ -43,7 +44,15 @@ struct StoreOptions {
     std::string directory;  // dbpath; created when missing
     uint32_t journalCommitIntervalMs = 100;
     uint64_t journalSegmentBytesMax = 128u << 20;
-    std::function<void(const Status&)> onFatal;  // see journal::Options
+    uint64_t journalRetainBytes = 0;  // journal kept beyond what recovery needs
+    uint32_t journalRetainHours = 0;
+    /// A checkpoint is made after so much time or so much journal, whichever comes first.
+    uint64_t checkpointIntervalMs = 60'000;
+    uint64_t checkpointJournalBytes = uint64_t{2} << 30;
+    /// Open in spite of damage: see Store::losses().
+    bool repair = false;
+    /// Journal or data file have failed: as journal::Options::onFatal. Called once.
+    std::function<void(const Status&)> onFatal;
 };
 
 struct StoreStats {
@@ -58,17 +67,40 @@ struct StoreStats {
     uint64_t trees = 0;
     uint64_t clock = 0;
     uint64_t recordsReplayed = 0;
+    uint64_t checkpoints = 0;          // since open()
+    uint64_t lastCheckpointMillis = 0;  // how long it took
+    int64_t lastCheckpointWallMs = 0;   // when it ended; 0 = never
+    uint64_t pages = 0;
+    uint64_t dirtyPages = 0;  // that the next checkpoint has to write
+    block::Stats block;
+};
+
+/// What Store::verifyFiles() found.
+struct FilesReport {
+    uint64_t pages = 0;
+    uint64_t bytes = 0;
+    std::vector<std::string> errors;  // each names a page, a tree or a place
 };
 
 class Store {
 public:
-    /// Locks the directory, replays the journal, ready for use. kUnavailable: another process has
-    /// it (the text names its id). kCorruption: acknowledged data is damaged (the text names the
-    /// place).
+    /// Locks the directory, loads the newest checkpoint, replays the journal from there, ready for
+    /// use. kUnavailable: another process has it (the text names its id). kCorruption: acknowledged
+    /// data is damaged (the text names the place); not with StoreOptions::repair, as far as that
+    /// goes.
     static StatusOr<std::unique_ptr<Store>> open(const StoreOptions& options);
     ~Store();
-    /// REQUIRES: no Txn open. Makes everything durable and closes the journal.
+    /// REQUIRES: no Txn open. Makes everything durable, takes a checkpoint and closes the files.
     Status close();
+    /// Takes a checkpoint, beside whatever else goes on. Blocks: any thread but a reactor, outside
+    /// every slice. kNoSpace: given up, to be tried again at the next interval. Another error is
+    /// final and has gone to onFatal.
+    Status checkpointNow();
+    /// What StoreOptions::repair has cost: one line for each piece that is gone.
+    const std::vector<std::string>& losses() const;
+    /// Reads and checks the data file, as of the newest checkpoint. Blocks as checkpointNow(), and
+    /// holds up checkpoints meanwhile.
+    StatusOr<FilesReport> verifyFiles();
 
     /// The tree of that id; an empty one when there is none. Whether a tree exists is the catalog's
     /// knowledge: an empty tree costs nothing on disk.

@@ -127,10 +127,9 @@ TEST_F(StoreTest, OneCommitCoversAllTreesAndSurvivesReopening) {
         EXPECT_GE(store->journal().durableLsn(), txn.commitLsn());
     }
     erase(*store, *tree, "a");
-    const uint64_t records = store->stats().commits;
     other.reset();
     reopen();
-    EXPECT_EQ(store->stats().recordsReplayed, records);
+    EXPECT_EQ(store->stats().recordsReplayed, 0u) << "the last checkpoint has all";
     Txn reader(*store);
     EXPECT_EQ(valueOf(reader, *tree, "a"), "<NotFound>");
     EXPECT_EQ(valueOf(reader, *store->tree(8), "a"), std::string(100'000, 'x'));

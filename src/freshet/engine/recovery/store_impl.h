@@ -1,30 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The inside of a Store: its directory of trees, and what open() has to keep.
+/// The inside of a Store, and the way from files to a state that can be used: the newest
+/// checkpoint's pages, then the journal from its redo position on.
 #pragma once
 
+#include "freshet/block/block_file.h"
+#include "freshet/engine/checkpoint/checkpoint_service.h"
+#include "freshet/engine/recovery/identity.h"
 #include "freshet/engine/store.h"
 #include "freshet/engine/txn/store_core.h"
-#include "freshet/sync/mutex.h"
+#include "freshet/engine/txn/tree_directory.h"
 
-#include <map>
 #include <memory>
-#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace freshet::engine {
 
+class PageSource;
+
 struct Store::Impl {
-    TreeRef tree(TreeId id);
+    explicit Impl(const StoreOptions& storeOptions);
+
+    // In this order; then the store is ready.
+    Status openBlockFile(const DbUuid& uuid);
+    Status load();
+    Status openJournal(const DbUuid& uuid);
+    Status begin();
+
     /// A whole record of the journal, in LSN order, before anybody else uses the store.
     Status replay(const journal::RecordView& record);
+    Status replayCommit(const journal::RecordView& record);
+    Status replayDone(const journal::RecordView& record);
+    Status loadTree(TreeId id, PageSource& source);
+    /// Tells the owner, once, that nothing may be acknowledged any more.
+    void fail(const Status& why);
+    StatusOr<FilesReport> verify();
 
+    const StoreOptions options;
+    platform::FileSystem& files;
     std::unique_ptr<platform::FileLock> lock;
     std::shared_ptr<StoreCore> core = std::make_shared<StoreCore>();
+    TreeDirectory trees{core};
+    std::unique_ptr<block::BlockFile> file;
+    std::unique_ptr<Checkpointer> checkpointer;
+    std::unique_ptr<CheckpointService> checkpoints;
+    std::vector<std::string> losses;
     uint64_t recordsReplayed = 0;
+    sync::Atomic<bool> failed{false};
     bool closed = false;
-
-    sync::Mutex mutex;  // never held while a page is touched
-    std::map<TreeId, TreeRef> trees;
-    TreeId nextId = kCatalogTree + 1;
 };
 
 }  // namespace freshet::engine

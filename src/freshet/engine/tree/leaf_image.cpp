@@ -11,7 +11,10 @@ size_t storedBytes(const ValueRef& value) {
 }  // namespace
 
 size_t LeafImage::entryBytes(size_t keyBytes, const ValueRef& value) {
-    return keyBytes + sizeof(uint64_t) + sizeof(uint32_t) + sizeof(Cell) + storedBytes(value);
+    // Shared values below that size are stored in the page's image on disk, if not here.
+    const size_t valueBytes =
+        value.bytes.size() >= kLargeValueBytesMin ? sizeof(ValueBuffer*) : value.bytes.size();
+    return keyBytes + sizeof(uint64_t) + sizeof(uint32_t) + sizeof(Cell) + valueBytes;
 }
 
 LeafImage::LeafImage(std::span<const ByteView> tails, std::span<const ValueRef> values)

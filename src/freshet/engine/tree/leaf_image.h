@@ -24,7 +24,7 @@ public:
     ValueRef value(uint32_t i) const;
     size_t memoryBytes() const { return keys_.memoryBytes() + memoryBytes_; }
 
-    /// What an entry counts for in a page's size: shared values stay outside.
+    /// What an entry counts for in a page's size: large values stay outside.
     static size_t entryBytes(size_t keyBytes, const ValueRef& value);
 
 private:

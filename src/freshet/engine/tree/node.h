@@ -14,6 +14,7 @@
 
 #include "freshet/engine/tree/key_array.h"
 #include "freshet/engine/tree/leaf_image.h"
+#include "freshet/engine/tree/page_entry.h"
 #include "freshet/engine/tree/version.h"
 #include "freshet/sync/atomic.h"
 
@@ -23,18 +24,6 @@
 #include <vector>
 
 namespace freshet::engine {
-
-struct Node;
-
-/// A page's fixed place. This cut knows two kinds of word: null (EMPTY, never reachable) and a Node
-/// (RESIDENT).
-///   WORD     Node*; the three low bits are the kind and are zero here
-///   STEPS    node -> its replacement, by CAS [entry.install]; never back
-///   RECLAIM  the entry goes with its tree; a replaced node through epochs, by the installer
-///   ABA      a node's memory is not reused while a slice that saw it is open
-struct alignas(64) PageEntry {
-    sync::Atomic<Node*> word{nullptr};
-};
 
 /// What leaves and inner nodes have in common. REQUIRES of all readers: inside a slice.
 struct Node {

@@ -71,7 +71,8 @@ struct WalkResult {
 
 class PageTree {
 public:
-    explicit PageTree(TreeEnv* env);
+    /// `id` is also the root's page id.
+    PageTree(TreeEnv* env, uint32_t id);
     /// REQUIRES: nobody else can reach the tree. Frees pages, versions and all.
     ~PageTree();
     PageTree(const PageTree&) = delete;
@@ -86,9 +87,37 @@ public:
                     const View& view,
                     const WalkSink& sink);
 
+    uint32_t id() const { return static_cast<uint32_t>(root_.id); }
     const PageEntry& root() const { return root_; }
     /// Replaces the leaf that holds `key`, as if it were full.
     void rebuildForTest(ByteView key);
+
+    // For the checkpoint (one thread) and for loading; tree_pages.cpp.
+    /// Calls visit(PageEntry&) for each page whose split was installed or may have been, the newest
+    /// first, so that a page comes before the one it was split from. A page that is made meanwhile
+    /// may be missed.
+    template <typename Visit>
+    void forEachPage(Visit visit) {
+        // [page.walk] acquire: pairs with [page.add].
+        for (PageEntry* e = pages_.load(sync::kAcquire); e != nullptr; e = e->older) {
+            // [page.state] acquire: pairs with [page.live].
+            if (e->state.load(sync::kAcquire) != PageState::kDead) {
+                visit(*e);
+            }
+        }
+    }
+    /// Frees the entries of splits that were not installed.
+    void sweepDeadPages();
+    void lowerMark(PageEntry* entry, uint64_t lsn);
+    void takeMark(PageEntry* entry);
+    /// REQUIRES of the three: nobody else uses the tree.
+    PageEntry* addLoadedPage(PageId page);
+    PageEntry* loadedRoot();
+    void setLoadedNode(PageEntry* entry, Node* node);
+    LeafNode* newLeaf(std::string low,
+                      std::string high,
+                      std::span<const ByteView> tails,
+                      std::span<const ValueRef> values);
 
 private:
     /// How a descent ended, and a separator that it found missing on its way.
@@ -116,7 +145,10 @@ private:
                                     const std::optional<ValueRef>& base);
 
     // tree_write.cpp
-    Attempt tryWrite(LeafNode* leaf, const WriteRequest& request, WriteResult* result);
+    Attempt tryWrite(PageEntry* entry,
+                     LeafNode* leaf,
+                     const WriteRequest& request,
+                     WriteResult* result);
     Judgement judge(const WriteRequest& request,
                     Version* chain,
                     const std::optional<ValueRef>& base);
@@ -124,6 +156,7 @@ private:
     bool insertKey(LeafDelta* delta, uint32_t bucket, const LeafDelta::Spot& spot, DeltaKey* key);
     uint32_t trim(Version* newest);
     bool account(LeafNode* leaf, size_t bytes);
+    void setDirty(PageEntry* entry);
 
     // tree_rebuild.cpp
     void freeze(LeafNode* leaf);
@@ -143,7 +176,12 @@ private:
     // tree_split.cpp
     bool install(PageEntry* entry, Node* old, Node* fresh);
     bool installHalves(PageEntry* entry, Node* old, Node* left, Node* right);
-    bool growRoot(Node* old, Node* left, Node* right);
+    bool growRoot(Node* old, Node* left, Node* right, uint64_t mark);
+    /// What pages that take over a part of the page's contents have to be marked with.
+    uint64_t inheritedMark(const PageEntry& entry);
+    PageEntry* newPage(Node* node, PageEntry* origin, uint64_t mark);
+    void setLive(PageEntry* entry);
+    void setDead(PageEntry* entry);
     bool splitLeaf(PageEntry* entry, LeafNode* leaf, const Plan& plan);
     bool splitInner(PageEntry* entry,
                     InnerNode* old,
@@ -161,6 +199,11 @@ private:
 
     TreeEnv& env_;
     PageEntry root_;
+    /// All pages of the tree, through PageEntry::older; the root is the last.
+    ///   STEPS    pages are added in front [page.add]; the checkpoint takes dead ones out, never
+    ///            the first
+    ///   RECLAIM  with the tree
+    sync::Atomic<PageEntry*> pages_{nullptr};
 };
 
 }  // namespace freshet::engine

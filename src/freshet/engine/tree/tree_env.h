@@ -3,6 +3,7 @@
 /// reclaimer of its own.
 #pragma once
 
+#include "freshet/engine/tree/freed_values.h"
 #include "freshet/engine/txn/txn_table.h"
 
 #include <cstddef>
@@ -29,12 +30,20 @@ public:
     virtual uint64_t minReadTs() = 0;
     /// REQUIRES: the caller is inside a slice. As sync::Participant::retire.
     virtual void retire(void* object, void (*free)(void*), size_t bytes) = 0;
+    /// Every commit that is not complete when this is called has, or will have, an LSN >= the
+    /// result. Never 0.
+    virtual uint64_t commitLow() = 0;
 
     TxnTable& txns;
     const TreeLimits limits;
+    /// [page.number] relaxed: a mere number.
+    sync::Atomic<PageId> nextPageId{kFirstPageId};
+    FreedValues freedValues;
     /// Statistics; relaxed sums.
     sync::Atomic<uint64_t> rebuilds{0};
     sync::Atomic<uint64_t> splits{0};
+    sync::Atomic<uint64_t> pages{0};
+    sync::Atomic<uint64_t> dirtyPages{0};  // with a mark that no scan has taken
 };
 
 }  // namespace freshet::engine

@@ -8,56 +8,6 @@ namespace freshet::engine {
 
 using sync::kAcquire;
 
-PageTree::PageTree(TreeEnv* env) : env_(*env) {
-    auto* leaf = new LeafNode("", "", nullptr, {}, {});
-    leaf->rebuildAtBytes = env_.limits.deltaBytesMax;
-    leaf->rebuildAtCount = env_.limits.deltaKeysMax;
-    // [entry.first] release: pairs with [entry.read].
-    root_.word.store(leaf, sync::kRelease);
-}
-
-namespace {
-
-void freeChains(LeafNode* leaf) {
-    mergeUp(*leaf, nullptr, [](ByteView, const std::optional<ValueRef>&, DeltaKey* key) {
-        // [tree.end] relaxed: nobody else can reach the tree.
-        auto* version =
-            key == nullptr ? nullptr : pointerOf<Version>(key->ver.load(sync::kRelaxed));
-        while (version != nullptr) {
-            Version* older = version->older.load(sync::kRelaxed);
-            Version::destroy(version);
-            version = older;
-        }
-        return true;
-    });
-}
-
-}  // namespace
-
-PageTree::~PageTree() {
-    // Level by level along the right links: a page whose separator is still unposted hangs there.
-    PageEntry* first = &root_;
-    while (first != nullptr) {
-        // [tree.end] relaxed: nobody else can reach the tree.
-        Node* leftmost = first->word.load(sync::kRelaxed);
-        PageEntry* below =
-            leftmost->isLeaf() ? nullptr : static_cast<InnerNode*>(leftmost)->child.front();
-        for (PageEntry* entry = first; entry != nullptr;) {
-            Node* node = entry->word.load(sync::kRelaxed);
-            PageEntry* right = node->right;
-            if (node->isLeaf()) {
-                freeChains(static_cast<LeafNode*>(node));
-            }
-            destroyNode(node);
-            if (entry != &root_) {
-                delete entry;
-            }
-            entry = right;
-        }
-        first = below;
-    }
-}
-
 PageTree::Descent PageTree::descend(const Target& target, uint8_t level) {
     Descent descent;
     descent.entry = &root_;

@@ -18,7 +18,7 @@ using sync::kRelease;
 void PageTree::Plan::add(ByteView tail, const std::optional<ValueRef>& base, Version* chain) {
     size_t size = LeafImage::entryBytes(tail.size(), base.value_or(ValueRef{}));
     if (chain != nullptr) {
-        size += chain->inlineBytes();
+        size += chain->pageBytes();
     }
     entries.push_back({tail, base, chain, size});
     bytes += size;
@@ -144,7 +144,7 @@ LeafNode* PageTree::build(
             values.push_back(*plan.entries[i].base);
         }
     }
-    auto* leaf = new LeafNode(std::move(low), std::move(high), nullptr, tails, values);
+    LeafNode* leaf = newLeaf(std::move(low), std::move(high), tails, values);
     size_t carriedBytes = 0;
     uint32_t carriedCount = 0;
     uint32_t basePos = 0;

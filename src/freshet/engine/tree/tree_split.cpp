@@ -22,13 +22,6 @@ ByteView shortestBetween(ByteView left, ByteView right) {
     return right.substr(0, commonPrefix(left, right) + 1);
 }
 
-PageEntry* newPage(Node* node) {
-    auto* entry = new PageEntry;
-    // [entry.new] relaxed: published by [entry.install] of the page that leads to it.
-    entry->word.store(node, kRelaxed);
-    return entry;
-}
-
 size_t innerBytes(std::span<const std::string> keys) {
     size_t bytes = 0;
     for (const std::string& key : keys) {
@@ -55,9 +48,23 @@ bool PageTree::install(PageEntry* entry, Node* old, Node* fresh) {
     return true;
 }
 
-bool PageTree::growRoot(Node* old, Node* left, Node* right) {
-    PageEntry* leftPage = newPage(left);
-    PageEntry* rightPage = newPage(right);
+uint64_t PageTree::inheritedMark(const PageEntry& entry) {
+    if (mutated(Mutant::kSplitWithoutInheriting)) {
+        return 0;
+    }
+    if (mutated(Mutant::kInheritBeforeLow)) {
+        const uint64_t mark = entry.effectiveLsn();
+        return lowerOf(mark, env_.commitLow());
+    }
+    // The low comes first: a commit that is complete by then, and is not in the page's image, has
+    // left its mark.
+    const uint64_t low = env_.commitLow();
+    return lowerOf(low, entry.effectiveLsn());
+}
+
+bool PageTree::growRoot(Node* old, Node* left, Node* right, uint64_t mark) {
+    PageEntry* leftPage = newPage(left, &root_, mark);
+    PageEntry* rightPage = newPage(right, &root_, mark);
     left->right = rightPage;
     auto* top = new InnerNode(static_cast<uint8_t>(old->level + 1),
                               "",
@@ -66,28 +73,31 @@ bool PageTree::growRoot(Node* old, Node* left, Node* right) {
                               std::span<const std::string>(&left->high, 1),
                               {leftPage, rightPage});
     if (install(&root_, old, top)) {
+        setLive(leftPage);
+        setLive(rightPage);
         return true;
     }
     destroyNode(top);
-    delete leftPage;
-    delete rightPage;
+    setDead(leftPage);
+    setDead(rightPage);
     return false;
 }
 
 bool PageTree::installHalves(PageEntry* entry, Node* old, Node* left, Node* right) {
     right->right = old->right;
     const std::string separator = left->high;
+    const uint64_t mark = inheritedMark(*entry);
     bool installed = false;
     PageEntry* rightPage = nullptr;
     if (entry == &root_) {
-        installed = growRoot(old, left, right);
+        installed = growRoot(old, left, right, mark);
     } else {
-        rightPage = newPage(right);
+        rightPage = newPage(right, entry, mark);
         left->right = rightPage;
         installed = install(entry, old, left);
+        installed ? setLive(rightPage) : setDead(rightPage);
     }
     if (!installed) {
-        delete rightPage;
         destroyNode(left);
         destroyNode(right);
         return false;
@@ -162,6 +172,9 @@ void PageTree::postSeparator(uint8_t level, const std::string& separator, PageEn
         auto* fresh =
             new InnerNode(level, old->low, old->high, old->right, keys, std::move(children));
         if (install(descent.entry, old, fresh)) {
+            // Nothing would be lost without: the page's image leads to `right` all the same, if by
+            // a detour.
+            setDirty(descent.entry);
             return;
         }
         destroyNode(fresh);

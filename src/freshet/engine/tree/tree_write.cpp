@@ -26,7 +26,7 @@ WriteResult PageTree::write(const WriteRequest& request) {
         const Descent descent = descend({.key = request.key});
         auto* leaf = static_cast<LeafNode*>(descent.node);
         WriteResult result;
-        const Attempt attempt = tryWrite(leaf, request, &result);
+        const Attempt attempt = tryWrite(descent.entry, leaf, request, &result);
         if (attempt == kFrozen) {
             rebuild(descent.entry, leaf);
             continue;
@@ -35,7 +35,7 @@ WriteResult PageTree::write(const WriteRequest& request) {
             continue;
         }
         if (attempt == kDone) {
-            if (account(leaf, request.key.size() + result.version->inlineBytes())) {
+            if (account(leaf, request.key.size() + result.version->pageBytes())) {
                 rebuild(descent.entry, leaf);
             }
         }
@@ -44,7 +44,8 @@ WriteResult PageTree::write(const WriteRequest& request) {
     }
 }
 
-PageTree::Attempt PageTree::tryWrite(LeafNode* leaf,
+PageTree::Attempt PageTree::tryWrite(PageEntry* entry,
+                                     LeafNode* leaf,
                                      const WriteRequest& request,
                                      WriteResult* result) {
     // [leaf.frozen] relaxed: a hint that saves work; the marks decide.
@@ -72,6 +73,9 @@ PageTree::Attempt PageTree::tryWrite(LeafNode* leaf,
     }
     const bool shared = request.value.size() >= env_.limits.sharedValueBytesMin;
     Version* fresh = Version::create(request.op, request.value, shared, request.stamp);
+    if (!mutated(Mutant::kMarkOnlyAfter)) {
+        setDirty(entry);
+    }
     bool linked = false;
     if (spot.key != nullptr) {
         linked = push(spot.key, seen, fresh, judgement.newest);
@@ -84,8 +88,22 @@ PageTree::Attempt PageTree::tryWrite(LeafNode* leaf,
         Version::destroy(fresh);
         return Attempt::kLost;
     }
+    if (!mutated(Mutant::kMarkOnlyBefore)) {
+        // Again: a scan that took the first mark may have missed the version. Dekker with the
+        // checkpoint: it takes the mark, has a fence, scans; we link, have a fence, look.
+        sync::heavyFence();
+        setDirty(entry);
+    }
     *result = {WriteResult::Kind::kDone, fresh, 0};
     return Attempt::kDone;
+}
+
+void PageTree::setDirty(PageEntry* entry) {
+    // [mark.peek] relaxed: as [mark.look]; saves the walk over all participants.
+    if (entry->recLsn.load(kRelaxed) == 0 && entry->markIfClean(env_.commitLow())) {
+        // [stats.add] relaxed: a statistic.
+        env_.dirtyPages.fetch_add(1, kRelaxed);
+    }
 }
 
 PageTree::Judgement PageTree::judge(const WriteRequest& request,

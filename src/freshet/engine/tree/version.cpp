@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/tree/version.h"
 
+#include "freshet/base/assert.h"
+#include "freshet/engine/tree/freed_values.h"
+
 #include <new>
 
 namespace freshet::engine {
@@ -20,9 +23,18 @@ void ValueBuffer::hold() {
 void ValueBuffer::drop() {
     // [value.drop] acq_rel: pairs with itself; the last one sees all uses through the others.
     if (refs_.fetch_sub(1, sync::kAcqRel) == 1) {
+        if (page_ != 0) {
+            freed_->add(page_);
+        }
         this->~ValueBuffer();
         ::operator delete(this);
     }
+}
+
+void ValueBuffer::setPage(uint64_t page, FreedValues* freed) {
+    dcheck(page_ == 0);
+    page_ = page;
+    freed_ = freed;
 }
 
 Version* Version::create(VersionOp op, ByteView value, bool shared, uint64_t stamp) {
@@ -60,8 +72,8 @@ size_t Version::weight() const {
     return sizeof(Version) + bytes_;
 }
 
-size_t Version::inlineBytes() const {
-    return sizeof(Version) + (shared_ ? sizeof(ValueBuffer*) : bytes_);
+size_t Version::pageBytes() const {
+    return sizeof(Version) + (bytes_ >= kLargeValueBytesMin ? sizeof(ValueBuffer*) : bytes_);
 }
 
 }  // namespace freshet::engine

@@ -13,6 +13,11 @@
 
 namespace freshet::engine {
 
+class FreedValues;
+
+/// Values from here on have a page of their own on disk.
+inline constexpr size_t kLargeValueBytesMin = 16 * 1024;
+
 /// An immutable value with a reference count. Freed with the last reference.
 class ValueBuffer {
 public:
@@ -22,6 +27,12 @@ public:
     void drop();
     ByteView bytes() const { return {data(), bytes_}; }
 
+    /// Its page on disk; 0: none. For the checkpoint, and while a tree is loaded.
+    uint64_t page() const { return page_; }
+    /// REQUIRES: a reference, and page() == 0. `freed` is told when the buffer goes, and outlives
+    /// it.
+    void setPage(uint64_t page, FreedValues* freed);
+
 private:
     explicit ValueBuffer(size_t bytes) : bytes_(bytes) {}
     const char* data() const { return reinterpret_cast<const char*>(this + 1); }
@@ -29,6 +40,9 @@ private:
     /// Versions, images and cursors that refer to the buffer.
     sync::Atomic<uint32_t> refs_{1};
     const size_t bytes_;
+    // Plain: set by one thread, which holds a reference; read by it, and after the last drop.
+    uint64_t page_ = 0;
+    FreedValues* freed_ = nullptr;
 };
 
 /// A value as it is stored somewhere: its bytes and, when they are shared, their buffer.
@@ -53,8 +67,8 @@ public:
     bool isDelete() const { return op_ == VersionOp::kDelete; }
     /// Memory that goes with the version.
     size_t weight() const;
-    /// The part of it that a rebuild copies.
-    size_t inlineBytes() const;
+    /// What it counts for in a page's size.
+    size_t pageBytes() const;
 
     /// Who wrote it, or when it was committed (stamp.h). Written by: the owner, once, when its
     /// outcome is decided [stamp.final]. Read by: all, through TxnTable::resolve.

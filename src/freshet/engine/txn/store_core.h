@@ -4,6 +4,7 @@
 
 #include "freshet/engine/store.h"
 #include "freshet/engine/tree/page_tree.h"
+#include "freshet/engine/txn/commit_floors.h"
 #include "freshet/engine/txn/txn_table.h"
 #include "freshet/journal/journal.h"
 #include "freshet/sync/epoch.h"
@@ -20,7 +21,15 @@ struct StoreCore final : TreeEnv {
         epochs.here().retire(object, free, bytes);
     }
 
+    uint64_t commitLow() override {
+        // Replay, before the journal is open: nobody else is here.
+        return journal == nullptr ? replayLow
+                                  : floors.commitLow([this] { return journal->tailLsn(); });
+    }
+
     TxnTable table;
+    CommitFloors floors;
+    uint64_t replayLow = 1;  // what pages that replay changes are marked with
     sync::EpochDomain epochs{&table.clock()};  // ends before the table: frees what was retired
     std::unique_ptr<journal::Journal> journal;
 
@@ -40,7 +49,7 @@ inline void count(sync::Atomic<uint64_t>& counter) {
 class Tree : public std::enable_shared_from_this<Tree> {
 public:
     Tree(TreeId treeId, std::shared_ptr<StoreCore> core)
-        : id(treeId), core_(std::move(core)), pages_(new PageTree(core_.get())) {}
+        : id(treeId), core_(std::move(core)), pages_(new PageTree(core_.get(), treeId)) {}
     ~Tree() {
         sync::Slice slice(core_->epochs);
         slice.participant().retire(pages_);

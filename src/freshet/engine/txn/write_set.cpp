@@ -39,18 +39,21 @@ void WriteSet::add(Tree& tree, Version* version, ByteView key, ByteView value) {
 Status WriteSet::commit(sync::WaitToken* token) {
     sync::Slice slice(core_->epochs);
     if (!append_) {
-        core_->table.setCommitting(stamp_);
-        append_.emplace(journal::RecordType::kCommit, slice.participant().index(), record_.take());
+        const uint16_t participant = slice.participant().index();
+        steps_.emplace(core_->table, core_->floors, participant);
+        steps_->begin(stamp_, core_->journal->tailLsn());
+        append_.emplace(journal::RecordType::kCommit, participant, record_.take());
     }
     if (Status appended = core_->journal->append(*append_); !appended.isOk()) {
         if (appended.isWouldBlock()) {
             *token = append_->token();
         } else {
+            steps_->giveUp();
             abort();
         }
         return appended;
     }
-    const uint64_t ts = core_->table.claim(stamp_);
+    const uint64_t ts = steps_->complete(stamp_);
     settle(core_->table, stamp_, versions_, ts);
     settled_ = true;
     count(core_->commits);

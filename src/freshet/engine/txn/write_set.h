@@ -5,6 +5,7 @@
 #pragma once
 
 #include "freshet/engine/txn/commit_record.h"
+#include "freshet/engine/txn/commit_steps.h"
 #include "freshet/engine/txn/store_core.h"
 
 #include <memory>
@@ -49,6 +50,7 @@ private:
     std::vector<Version*> versions_;
     std::vector<TreeRef> trees_;  // keep the versions' trees alive
     CommitRecordWriter record_;
+    std::optional<CommitSteps> steps_;
     std::optional<journal::AppendOp> append_;
     bool settled_ = false;
 };

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Model checks of the checkpoint: writers, committers, rebuilds and splits run beside it, then the
+/// power fails. What the images hold, and what the journal has from the redo position on, must give
+/// exactly what was committed (INV-engine-11 to 14). Every seeded mistake must be found.
+#include "freshet/engine/checkpoint/tree_writer.h"
+#include "freshet/engine/recovery/redo.h"
+#include "freshet/engine/recovery/tree_loader.h"
+#include "freshet/engine/tree/leaf_merge.h"
+#include "freshet/engine/tree/tree_check.h"
+#include "freshet/engine/tree/tree_model.h"
+#include "freshet/engine/txn/commit_steps.h"
+#include "freshet/engine/txn/write_set.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace freshet::engine {
+namespace {
+
+using testing::check;
+using testing::explore;
+using testing::ExploreOptions;
+using testing::ExploreResult;
+using testing::Model;
+using testing::Uninterrupted;
+
+constexpr TreeId kTree = 1;
+constexpr TreeLimits kTinyPages{.leafBytesMax = 60, .innerBytesMax = 60};
+
+/// Records in order; the position is one word, as the journal's slot is.
+struct ModelJournal {
+    struct Record {
+        std::string key;
+        std::string value;  // empty: deleted
+    };
+    uint64_t tailLsn() const { return tail.load(sync::kAcquire); }
+    void append(std::string key, std::string value) {
+        tail.fetch_add(1, sync::kAcqRel);
+        records.push_back({std::move(key), std::move(value)});  // LSN = index + 1
+    }
+    sync::Atomic<uint64_t> tail{1};
+    std::vector<Record> records;
+};
+
+class CheckpointEnv : public ModelEnv {
+public:
+    CheckpointEnv(TxnTable* table, const TreeLimits& limits) : ModelEnv(table, limits) {}
+    uint64_t commitLow() override {
+        return floors.commitLow([this] { return journal.tailLsn(); });
+    }
+    ModelJournal journal;
+    CommitFloors floors;
+};
+
+using Images = std::map<PageId, std::string>;
+
+/// A recovered store is made of what was durable.
+class Recovered : public PageSource {
+public:
+    Recovered(const Images& images, const ModelJournal& journal, uint64_t redo)
+        : images_(images), env_(&table_, {}), tree_(&env_, kTree) {
+        Uninterrupted whole;
+        if (images.count(kTree) != 0) {
+            const Status status = TreeLoader(env_, tree_, *this).load();
+            check(status.isOk(), "the images make a tree");
+        }
+        for (uint64_t lsn = redo; lsn <= journal.records.size(); ++lsn) {
+            const ModelJournal::Record& record = journal.records[lsn - 1];
+            const VersionOp op = record.value.empty() ? VersionOp::kDelete : VersionOp::kPut;
+            const uint64_t ts = table_.snapshot() + 1;
+            ModelEnv::Slice slice(&env_);
+            tree_.write({WriteKind::kReplay, op, record.key, record.value, ts, {}});
+            table_.setClock(ts);
+        }
+        ModelEnv::Slice slice(&env_);
+        check(TreeCheck::run(tree_).error.empty(), "a sound tree");
+    }
+    std::string get(ByteView key) {
+        Uninterrupted whole;
+        ModelEnv::Slice slice(&env_);
+        const std::optional<ValueRef> value = tree_.get(key, {slice.snapshot, 0});
+        return value ? std::string(value->bytes) : "";
+    }
+
+private:
+    Status readPage(PageId page, std::string* image) override {
+        const auto found = images_.find(page);
+        if (found == images_.end()) {
+            return Status(Code::kNotFound, "no such page");
+        }
+        *image = found->second;
+        return Status::ok();
+    }
+    void noteUsed(uint32_t, PageId, bool) override {}
+    Status lose(const std::string& what) override { return Status(Code::kCorruption, what); }
+
+    const Images& images_;
+    TxnTable table_{kTinyTable};
+    ModelEnv env_;
+    PageTree tree_;
+};
+
+struct World : CheckpointSink {
+    explicit World(TreeLimits limits = {}) : env(&table, limits), tree(&env, kTree) {}
+
+    struct Open {
+        std::string key;
+        std::string value;
+        uint64_t stamp = 0;
+        Version* version = nullptr;
+        std::unique_ptr<CommitSteps> steps;
+    };
+    /// Links a version. The participant's slice is open.
+    Open write(uint16_t participant, const std::string& key, const std::string& value) {
+        Open open{key, value, 0, nullptr, nullptr};
+        {
+            Uninterrupted whole;
+            open.stamp = *table.open();
+            open.steps = std::make_unique<CommitSteps>(table, env.floors, participant);
+        }
+        const VersionOp op = value.empty() ? VersionOp::kDelete : VersionOp::kPut;
+        const WriteResult result = tree.write(
+            {WriteKind::kPut, op, key, value, open.stamp, {UINT64_MAX >> 2, open.stamp}});
+        check(result.kind == WriteResult::Kind::kDone, "keys are written by one at a time");
+        open.version = result.version;
+        return open;
+    }
+    void begin(Open& open) { open.steps->begin(open.stamp, env.journal.tailLsn()); }
+    void append(Open& open) { env.journal.append(open.key, open.value); }
+    void complete(Open& open) {
+        const uint64_t ts = open.steps->complete(open.stamp);
+        Uninterrupted whole;
+        settle(table, open.stamp, std::span<Version* const>(&open.version, 1), ts);
+        committed[open.key] = open.value;
+    }
+    void abort(Open& open) {
+        Uninterrupted whole;
+        table.setAborted(open.stamp);
+        settle(table, open.stamp, std::span<Version* const>(&open.version, 1), kStampAborted);
+    }
+    void put(uint16_t participant, const std::string& key, const std::string& value) {
+        ModelEnv::Slice slice(&env);
+        Open open = write(participant, key, value);
+        begin(open);
+        append(open);
+        complete(open);
+    }
+    void rebuild(ByteView key) {
+        ModelEnv::Slice slice(&env);
+        tree.rebuildForTest(key);
+    }
+
+    void checkpoint() {
+        TreeWriter writer(env, tree, *this);
+        if (!writer.writeDuePages().isOk()) {
+            return;
+        }
+        const uint64_t position =
+            redoLsn(env, [this] { return std::vector<PageTree*>{&tree}; });
+        durable = staged;
+        redo = position;
+    }
+    void inSlice(const std::function<void()>& work) override {
+        ModelEnv::Slice slice(&env);
+        work();
+    }
+    Status writeImage(PageId page, std::string* image) override {
+        if (writesUntilFull == 0) {
+            return Status(Code::kNoSpace, "full");
+        }
+        --writesUntilFull;
+        // What block fills in is not read back here, but for the lengths, which are there.
+        staged[page] = *image;
+        return Status::ok();
+    }
+    void noteFirstImage(uint32_t, PageId) override {}
+
+    void expectRecovered() {
+        Recovered recovered(durable, env.journal, redo);
+        for (const auto& [key, value] : committed) {
+            check(recovered.get(key) == value, "what was committed is there after a crash");
+        }
+        for (const std::string& key : aborted) {
+            check(committed.count(key) != 0 || recovered.get(key).empty(), "and nothing else");
+        }
+    }
+
+    TxnTable table{kTinyTable};
+    CheckpointEnv env;
+    PageTree tree;
+    Images staged;
+    Images durable;
+    uint64_t redo = 1;
+    uint64_t writesUntilFull = UINT64_MAX;
+    std::map<std::string, std::string> committed;
+    std::vector<std::string> aborted;
+};
+
+using Setup = std::function<void(Model&)>;
+
+ExploreResult run(Mutant mutant, const Setup& setup, const ExploreOptions& options) {
+    activeMutant = mutant;
+    ExploreResult result = explore(options, setup);
+    activeMutant = Mutant::kNone;
+    return result;
+}
+
+void expectHolds(const Setup& setup, ExploreOptions options = {.preemptions = 2}) {
+    const ExploreResult result = run(Mutant::kNone, setup, options);
+    EXPECT_TRUE(result.passed()) << result.report;
+    EXPECT_TRUE(result.complete) << result.executions;
+    options.mode = ExploreOptions::Mode::kRandom;
+    options.executionsMax = 2000;
+    const ExploreResult random = run(Mutant::kNone, setup, options);
+    EXPECT_TRUE(random.passed()) << random.report << " seed " << random.seed;
+    std::cout << result.executions << " executions, the longest " << result.stepsLongest
+              << " steps\n";
+}
+
+void expectFound(Mutant mutant, const Setup& setup, ExploreOptions options = {.preemptions = 2}) {
+    const ExploreResult result = run(mutant, setup, options);
+    EXPECT_FALSE(result.passed()) << "survived " << result.executions << " executions";
+    std::cout << result.failure << " after " << result.executions << " executions\n";
+}
+
+/// A page that is due (or clean, with an image) is written while a key of it changes and, if
+/// wanted, its leaf is rebuilt.
+Setup writerAgainstScan(bool due, bool rebuilt, bool commits = true) {
+    return [due, rebuilt, commits](Model& model) {
+        auto world = std::make_shared<World>();
+        {
+            Uninterrupted whole;
+            world->put(0, "b", "old");
+            world->checkpoint();
+            if (due) {
+                world->put(0, "f", "first");
+            }
+        }
+        world->aborted = {"c"};
+        model.thread([world, commits] {
+            ModelEnv::Slice slice(&world->env);
+            World::Open open = world->write(0, commits ? "b" : "c", "new");
+            if (!commits) {
+                world->abort(open);
+                return;
+            }
+            world->begin(open);
+            world->append(open);
+            world->complete(open);
+        });
+        model.thread([world] { world->checkpoint(); });
+        if (rebuilt) {
+            model.thread([world] { world->rebuild("b"); });
+        }
+        model.finally([world] { world->expectRecovered(); });
+    };
+}
+
+TEST(WriterAgainstScan, NothingIsLost) {
+    expectHolds(writerAgainstScan(false, false), {.preemptions = 3});
+    expectHolds(writerAgainstScan(true, false), {.preemptions = 3});
+    expectHolds(writerAgainstScan(true, false, false), {.preemptions = 3});
+    expectHolds(writerAgainstScan(true, false), {.preemptions = 2, .staleLoads = 1});
+}
+
+TEST(WriterAgainstScan, NorWhenTheLeafIsRebuilt) {
+    expectHolds(writerAgainstScan(true, true));
+}
+
+TEST(WriterAgainstScan, MistakesAreFound) {
+    expectFound(Mutant::kMarkOnlyBefore, writerAgainstScan(true, false));
+    expectFound(Mutant::kNoInFlightMark, writerAgainstScan(true, false));
+    expectFound(Mutant::kScanLowLate, writerAgainstScan(true, false));
+    expectFound(Mutant::kRedoLowAfterMarks, writerAgainstScan(false, false));
+    expectFound(Mutant::kNoFloor, writerAgainstScan(true, false));
+}
+
+/// A version and its page's mark, as one who decides by the mark alone sees them (issue 4's
+/// eviction): where a version is that no image has, there is a mark.
+Setup versionAndMark() {
+    return [](Model& model) {
+        auto world = std::make_shared<World>();
+        {
+            Uninterrupted whole;
+            world->put(0, "b", "old");
+            world->rebuild("");
+            world->checkpoint();
+        }
+        model.thread([world] { world->put(0, "b", "new"); });
+        model.thread([world] {
+            ModelEnv::Slice slice(&world->env);
+            bool linked = false;
+            const Node* node = world->tree.root().word.load(sync::kAcquire);
+            mergeUp(static_cast<const LeafNode&>(*node),
+                    nullptr,
+                    [&](ByteView, const std::optional<ValueRef>&, const DeltaKey* key) {
+                        linked |= key != nullptr;
+                        return true;
+                    });
+            check(!linked || world->tree.root().effectiveLsn() != 0, "a version leaves its mark");
+        });
+        model.finally([world] { world->expectRecovered(); });
+    };
+}
+
+TEST(Marks, AreThereBeforeTheVersion) {
+    expectHolds(versionAndMark());
+    expectFound(Mutant::kMarkOnlyAfter, versionAndMark());
+}
+
+/// Two who commit to one page, each by its own way through the journal.
+Setup delayedCommitters() {
+    return [](Model& model) {
+        auto world = std::make_shared<World>();
+        {
+            Uninterrupted whole;
+            world->put(0, "b", "old");
+            world->checkpoint();
+            world->put(0, "f", "first");
+        }
+        model.thread([world] { world->put(0, "b", "1"); });
+        model.thread([world] { world->put(1, "d", "2"); });
+        model.thread([world] { world->checkpoint(); });
+        model.finally([world] { world->expectRecovered(); });
+    };
+}
+
+/// One participant with two commits under way: its appends parked, and went on in either order.
+Setup twoOpenCommits(bool firstFirst) {
+    return [firstFirst](Model& model) {
+        auto world = std::make_shared<World>();
+        {
+            Uninterrupted whole;
+            world->put(1, "b", "old");
+            world->checkpoint();
+            world->put(1, "f", "first");
+        }
+        model.thread([world, firstFirst] {
+            ModelEnv::Slice slice(&world->env);
+            World::Open first = world->write(0, "b", "1");
+            World::Open second = world->write(0, "d", "2");
+            world->begin(first);
+            world->append(first);
+            world->begin(second);
+            world->append(second);
+            world->complete(firstFirst ? first : second);
+            world->complete(firstFirst ? second : first);
+        });
+        model.thread([world] { world->checkpoint(); });
+        model.finally([world] { world->expectRecovered(); });
+    };
+}
+
+TEST(CommitLow, CoversWhoeverIsLate) {
+    expectHolds(delayedCommitters(), {.preemptions = 2, .executionsMax = 400'000});
+    expectHolds(twoOpenCommits(true));
+    expectHolds(twoOpenCommits(false));
+}
+
+TEST(CommitLow, MistakesAreFound) {
+    expectFound(Mutant::kTailAfterFloors, delayedCommitters());
+    expectFound(Mutant::kFloorEndsEarly, delayedCommitters());
+    expectFound(Mutant::kFloorOfYoungest, twoOpenCommits(false));
+}
+
+/// A leaf splits while one of its keys changes and a checkpoint (or two) is made. `deep`: it is not
+/// the root.
+Setup split(bool deep, int checkpoints) {
+    return [deep, checkpoints](Model& model) {
+        auto world = std::make_shared<World>(kTinyPages);
+        {
+            Uninterrupted whole;
+            for (const char* key : {"b", "d", "f"}) {
+                world->put(0, key, "1");
+            }
+            if (deep) {
+                world->rebuild("");
+                check(!world->tree.root().word.load(sync::kAcquire)->isLeaf(), "it has split");
+                world->put(0, "g", "1");
+                world->put(0, "h", "1");
+            }
+            world->checkpoint();
+            world->put(0, deep ? "i" : "c", "1");
+        }
+        model.thread([world] { world->rebuild("i"); });
+        model.thread([world, deep] { world->put(0, deep ? "h" : "f", "2"); });
+        model.thread([world, checkpoints] {
+            for (int i = 0; i < checkpoints; ++i) {
+                world->checkpoint();
+            }
+        });
+        model.finally([world] { world->expectRecovered(); });
+    };
+}
+
+TEST(Splits, LoseNothing) {
+    expectHolds(split(false, 1));
+    expectHolds(split(true, 1));
+}
+
+TEST(Splits, LoseNothingBesideTwoCheckpoints) {
+    expectHolds(split(false, 2), {.preemptions = 1});
+    expectHolds(split(true, 2), {.preemptions = 1});
+}
+
+TEST(Splits, MistakesAreFound) {
+    expectFound(Mutant::kSplitWithoutInheriting, split(true, 1));
+    expectFound(Mutant::kForgetOrigin, split(true, 2));
+    expectFound(Mutant::kNoUnwrittenFirst, split(true, 1));
+}
+
+/// The disk is full in the midst of a checkpoint; the next one succeeds.
+TEST(FullDisk, LeavesEverythingDue) {
+    for (uint64_t writes : {0, 1, 2}) {
+        expectHolds(
+            [writes](Model& model) {
+                auto world = std::make_shared<World>(kTinyPages);
+                {
+                    Uninterrupted whole;
+                    for (const char* key : {"b", "d", "f", "h"}) {
+                        world->put(0, key, "1");
+                    }
+                    world->rebuild("");
+                }
+                world->writesUntilFull = writes;
+                model.thread([world] {
+                    world->checkpoint();
+                    world->writesUntilFull = UINT64_MAX;
+                    world->checkpoint();
+                });
+                model.thread([world] { world->put(0, "b", "2"); });
+                model.finally([world] { world->expectRecovered(); });
+            },
+            {.preemptions = 2});
+    }
+}
+
+}  // namespace
+}  // namespace freshet::engine

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/// When a checkpoint is made: by a thread of its own after so many milliseconds or so much journal,
+/// and whenever somebody asks. One at a time.
+#pragma once
+
+#include "freshet/engine/checkpoint/checkpointer.h"
+#include "freshet/platform/thread.h"
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+
+namespace freshet::engine {
+
+struct CheckpointPace {
+    uint64_t intervalMs = 0;
+    uint64_t journalBytes = 0;
+};
+
+struct CheckpointStats {
+    uint64_t checkpoints = 0;
+    uint64_t lastMillis = 0;  // how long the last one took
+    int64_t lastWallMs = 0;   // when it ended
+};
+
+class CheckpointService {
+public:
+    /// `onFatal`: a checkpoint has failed for good.
+    CheckpointService(Checkpointer& checkpointer,
+                      journal::Journal& journal,
+                      const CheckpointPace& pace,
+                      std::function<void(const Status&)> onFatal);
+    ~CheckpointService() { stop(); }
+    CheckpointService(const CheckpointService&) = delete;
+    CheckpointService& operator=(const CheckpointService&) = delete;
+
+    void start();
+    /// Ends the thread, after the checkpoint that it is making.
+    void stop();
+    /// Makes a checkpoint. kNoSpace: it was given up and will be tried again. Any other error is
+    /// final and repeated by every later call. Blocks: plain threads only, outside every slice.
+    Status now();
+    /// Calls `work` while no checkpoint is made.
+    void between(const std::function<void()>& work);
+    CheckpointStats stats();
+
+private:
+    void run();
+    void noteEnd(uint64_t beganNanos);
+    bool isDue();
+
+    Checkpointer& checkpointer_;
+    journal::Journal& journal_;
+    const CheckpointPace pace_;
+    const std::function<void(const Status&)> onFatal_;
+
+    std::mutex running_;  // held during a checkpoint; before mutex_
+    Status failure_;      // guarded by running_
+    bool isFull_ = false;  // the last one found no room; guarded by running_
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool stopping_ = false;        // guarded by mutex_
+    CheckpointStats stats_;        // guarded by mutex_
+    uint64_t lastEndNanos_ = 0;    // guarded by mutex_
+    uint64_t lastEndBytes_ = 0;    // the journal's; guarded by mutex_
+    platform::Thread thread_;
+};
+
+}  // namespace freshet::engine

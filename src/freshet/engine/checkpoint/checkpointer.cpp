@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/engine/checkpoint/checkpointer.h"
+
+#include "freshet/engine/checkpoint/done_record.h"
+#include "freshet/engine/recovery/redo.h"
+
+namespace freshet::engine {
+
+Checkpointer::Checkpointer(std::shared_ptr<StoreCore> core,
+                           TreeDirectory& trees,
+                           block::BlockFile& file)
+    : core_(std::move(core)), trees_(trees), file_(file) {}
+
+Status Checkpointer::run() {
+    FRESHET_RETURN_IF_ERROR(writeTrees());
+    if (changes_.empty() && core_->journal->tailLsn() == doneTail_) {
+        return Status::ok();
+    }
+    FRESHET_RETURN_IF_ERROR(file_.flush());
+    FRESHET_RETURN_IF_ERROR(nameImages());
+    FRESHET_RETURN_IF_ERROR(declareDone());
+    file_.settle();
+    doneTail_ = core_->journal->tailLsn();
+    Status status = core_->journal->recycle(file_.root().redoLsn);
+    // What could not be recycled for want of space is tried again next time.
+    return status.code() == Code::kNoSpace ? Status::ok() : status;
+}
+
+Status Checkpointer::writeTrees() {
+    // Values freed by now are in no node, so that every image of a living tree that names one is
+    // due. Those of a dropped tree: it is then among the dropped ones, whose list is taken later.
+    const std::vector<PageId> freed = core_->freedValues.take();
+    freedValues_.insert(freedValues_.end(), freed.begin(), freed.end());
+    auto [trees, dropped] = trees_.allAndDropped();
+    for (TreeId id : dropped) {
+        for (PageId page : pagesOf_[id]) {
+            change(page, {});
+        }
+        pagesOf_.erase(id);
+    }
+    bool whole = true;
+    for (const TreeRef& tree : trees) {
+        TreeWriter writer(*core_, tree->pages(), *this);
+        FRESHET_RETURN_IF_ERROR(writer.writeDuePages());
+        whole &= writer.isWhole();
+    }
+    // A page that was passed over keeps an older image from being rewritten.
+    for (; whole && !freedValues_.empty(); freedValues_.pop_back()) {
+        change(freedValues_.back(), {});
+    }
+    return Status::ok();
+}
+
+Status Checkpointer::nameImages() {
+    std::vector<TreeRef> trees;
+    block::Root root;
+    root.redoLsn = redoLsn(*core_, [&] {
+        trees = trees_.all();
+        std::vector<PageTree*> pages;
+        for (const TreeRef& tree : trees) {
+            pages.push_back(&tree->pages());
+        }
+        return pages;
+    });
+    trees.clear();
+    // The images hold what was committed; hence all of that must be in the journal for good.
+    FRESHET_RETURN_IF_ERROR(awaitDurable(core_->journal->tailLsn()));
+    root.clockTs = core_->table.snapshot();
+    root.timeBase = core_->journal->now();
+    // [page.number] relaxed: above every number that this thread has met.
+    root.nextPageId = core_->nextPageId.load(sync::kRelaxed);
+    root.nextTreeId = trees_.nextId();
+    std::vector<block::BlockFile::Change> changes;
+    changes.reserve(changes_.size());
+    for (const auto& [page, place] : changes_) {
+        changes.push_back({page, place});
+    }
+    FRESHET_RETURN_IF_ERROR(file_.commit(root, changes));
+    changes_.clear();
+    ++made_;
+    return Status::ok();
+}
+
+Status Checkpointer::declareDone() {
+    journal::Journal& journal = *core_->journal;
+    journal::AppendOp op(journal::RecordType::kCheckpointDone,
+                         0,
+                         writeCheckpointDone({file_.root().checkpointNo, file_.root().redoLsn}));
+    Status status = journal.append(op);
+    while (status.isWouldBlock()) {
+        sync::blockOn(op.token());
+        status = journal.append(op);
+    }
+    FRESHET_RETURN_IF_ERROR(status);
+    return awaitDurable(op.lsn());
+}
+
+Status Checkpointer::awaitDurable(journal::Lsn lsn) {
+    sync::WaitToken token;
+    Status status = core_->journal->durable(lsn, &token);
+    while (status.isWouldBlock()) {
+        sync::blockOn(token);
+        status = core_->journal->durable(lsn, &token);
+    }
+    return status;
+}
+
+void Checkpointer::inSlice(const std::function<void()>& work) {
+    sync::Slice slice(core_->epochs);
+    work();
+}
+
+Status Checkpointer::writeImage(PageId page, std::string* image) {
+    FRESHET_ASSIGN_OR_RETURN(const block::PagePlace place, file_.writePage(image));
+    change(page, place);
+    return Status::ok();
+}
+
+void Checkpointer::change(PageId page, const block::PagePlace& place) {
+    block::PagePlace& known = changes_[page];
+    if (known.extent.blocks != 0) {
+        file_.discard(known);
+    }
+    known = place;
+}
+
+}  // namespace freshet::engine

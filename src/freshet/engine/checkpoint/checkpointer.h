@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A checkpoint from beginning to end (DESIGN 7.3; docs/decisions/0009): images of all pages that
+/// are due, then one commit of the block file that names them together with the position from which
+/// replay begins. Nobody is stopped. One call at a time, by a plain thread outside every slice.
+#pragma once
+
+#include "freshet/block/block_file.h"
+#include "freshet/engine/checkpoint/tree_writer.h"
+#include "freshet/engine/txn/tree_directory.h"
+
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace freshet::engine {
+
+class Checkpointer final : private CheckpointSink {
+public:
+    Checkpointer(std::shared_ptr<StoreCore> core, TreeDirectory& trees, block::BlockFile& file);
+
+    /// kNoSpace: nothing has changed, and the next call goes on where this one stopped. Any other
+    /// error is final.
+    Status run();
+    /// Checkpoints made. A run that finds nothing to do makes none.
+    uint64_t made() const { return made_; }
+    // After loading, before the first run():
+    void addLoadedPage(TreeId tree, PageId page) { noteFirstImage(tree, page); }
+    /// A page that the last checkpoint names and no tree needs.
+    void addGarbage(PageId page) { change(page, {}); }
+    /// All that the journal holds is in the last checkpoint.
+    void setCurrent() { doneTail_ = core_->journal->tailLsn(); }
+
+private:
+    void inSlice(const std::function<void()>& work) override;
+    Status writeImage(PageId page, std::string* image) override;
+    void noteFirstImage(TreeId tree, PageId page) override { pagesOf_[tree].push_back(page); }
+
+    Status writeTrees();
+    Status nameImages();
+    Status declareDone();
+    void change(PageId page, const block::PagePlace& place);
+    /// Waits until everything in the journal below `lsn` is on the disk.
+    Status awaitDurable(journal::Lsn lsn);
+
+    const std::shared_ptr<StoreCore> core_;
+    TreeDirectory& trees_;
+    block::BlockFile& file_;
+    /// What the next commit of the block file will say; survives a checkpoint that was given up.
+    std::map<PageId, block::PagePlace> changes_;
+    /// The pages of each tree that have an image. Those of large values are not among them.
+    std::unordered_map<TreeId, std::vector<PageId>> pagesOf_;
+    std::vector<PageId> freedValues_;
+    uint64_t made_ = 0;
+    journal::Lsn doneTail_ = 0;  // the journal's tail when the last checkpoint was done
+};
+
+}  // namespace freshet::engine

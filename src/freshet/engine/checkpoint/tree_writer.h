@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Writes the images of all pages of a tree that are due, so that the images of a checkpoint hang
+/// together (docs/decisions/0009):
+///
+///   INV-engine-13  every page that an image names has an image itself, at the latest in the same
+///                  checkpoint; until then the naming page keeps its mark.
+///   INV-engine-14  a page whose mark was taken can be reached through images: the first image of a
+///                  page makes a new image of the page it was split from due. That one is older,
+///                  hence comes later on the same walk; until its image counts, it holds the redo
+///                  position.
+#pragma once
+
+#include "freshet/base/status.h"
+#include "freshet/engine/checkpoint/page_scan.h"
+
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace freshet::engine {
+
+/// What the writer needs around it; a model check has its own.
+class CheckpointSink {
+public:
+    virtual ~CheckpointSink() = default;
+    /// Calls `work` inside a slice. No slice is open when writeImage() is called.
+    virtual void inSlice(const std::function<void()>& work) = 0;
+    /// The image counts from the next checkpoint on.
+    virtual Status writeImage(PageId page, std::string* image) = 0;
+    /// The page, of a tree itself and not of one of its large values, has its first image.
+    virtual void noteFirstImage(uint32_t tree, PageId page) = 0;
+};
+
+class TreeWriter {
+public:
+    TreeWriter(TreeEnv& env, PageTree& tree, CheckpointSink& sink)
+        : env_(env), tree_(tree), sink_(sink) {}
+    ~TreeWriter();
+    TreeWriter(const TreeWriter&) = delete;
+    TreeWriter& operator=(const TreeWriter&) = delete;
+
+    /// After an error the checkpoint must not be made: what is still due will be written by the
+    /// next one.
+    Status writeDuePages();
+    /// REQUIRES: writeDuePages() returned ok. Whether no page was passed over because it was not
+    /// known whether it can be reached.
+    bool isWhole() const { return isWhole_; }
+
+private:
+    Status writeWalked();
+    Status writeOwed();
+    void scanOwed();
+    void scan(PageEntry* entry);
+    Status writeScan(PageScan& scan);
+    Status writeLargeValues(const PageScan& scan);
+    void dropScans();
+
+    TreeEnv& env_;
+    PageTree& tree_;
+    CheckpointSink& sink_;
+    bool isWhole_ = true;
+    std::vector<PageScan> scans_;        // not written yet
+    std::deque<PageEntry*> owed_;        // named by an image that was written
+    std::vector<PageEntry*> unsettled_;  // pages whose images named unwritten ones
+};
+
+}  // namespace freshet::engine

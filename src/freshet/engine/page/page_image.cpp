@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/engine/page/page_image.h"
+
+#include "freshet/engine/page/page_image_format.h"
+#include "freshet/engine/store.h"
+#include "freshet/engine/tree/key_array.h"
+
+#include <utility>
+
+namespace freshet::engine {
+
+using block::PageHeader;
+using block::PageKind;
+
+namespace {
+
+constexpr size_t kVarintBytesMax = 5;
+
+void appendVarint(std::string& out, uint64_t value) {
+    for (; value >= 0x80; value >>= 7) {
+        out.push_back(static_cast<char>(value | 0x80));
+    }
+    out.push_back(static_cast<char>(value));
+}
+
+PageHeader headerOf(PageKind kind, PageId page, uint32_t tree) {
+    PageHeader header;
+    header.pageId = page;
+    header.treeId = tree;
+    header.flags =
+        static_cast<uint16_t>(static_cast<unsigned>(kind) | kPageBodyVersion << kPageBodyVersionShift);
+    return header;
+}
+
+ByteView bytesOf(const PageHeader& header) {
+    return {reinterpret_cast<const char*>(&header), sizeof(header)};
+}
+
+}  // namespace
+
+PageImageWriter::PageImageWriter(const PageHead& head)
+    : header_(headerOf(head.kind, head.page, head.tree)) {
+    header_.level = head.level;
+    header_.prefixLen = static_cast<uint16_t>(head.prefix.size());
+    header_.lowLen = static_cast<uint16_t>(head.low.size());
+    header_.highLen = static_cast<uint16_t>(head.high.size());
+    header_.rightId = head.right;
+    front_.append(sizeof(PageHeader), '\0').append(head.low).append(head.high).append(head.prefix);
+    if (head.kind == PageKind::kInner) {
+        appendLe(front_, head.firstChild);
+    }
+    front_.append(-front_.size() % kHeadBytes, '\0');
+}
+
+void PageImageWriter::beginCell(ByteView tail) {
+    heads_.push_back(keyHeadOf(tail));
+    offsets_.push_back(static_cast<uint32_t>(cells_.size()));
+    appendVarint(cells_, tail.size());
+}
+
+void PageImageWriter::addValue(ByteView tail, ByteView value) {
+    beginCell(tail);
+    appendVarint(cells_, value.size() * 2);
+    cells_.append(tail).append(value);
+}
+
+void PageImageWriter::addLargeValue(ByteView tail, PageId page, size_t bytes) {
+    beginCell(tail);
+    appendVarint(cells_, bytes * 2 + kValueIsExtern);
+    cells_.append(tail);
+    appendLe(cells_, page);
+}
+
+void PageImageWriter::addChild(ByteView tail, PageId child) {
+    beginCell(tail);
+    appendLe(cells_, child);
+    cells_.append(tail);
+}
+
+std::string PageImageWriter::take() {
+    std::string image = std::move(front_);
+    const size_t cellsAt =
+        image.size() + heads_.size() * kHeadBytes + offsets_.size() * kCellOffsetBytes;
+    image.reserve(cellsAt + cells_.size());
+    for (uint64_t head : heads_) {
+        appendLe(image, head);
+    }
+    for (uint32_t offset : offsets_) {
+        appendLe(image, static_cast<uint32_t>(cellsAt + offset));
+    }
+    image.append(cells_);
+    header_.entries = static_cast<uint32_t>(heads_.size());
+    header_.storedLen = header_.rawLen = static_cast<uint32_t>(image.size());
+    storeLe(image.data(), header_);
+    return image;
+}
+
+namespace {
+
+Status damaged(const char* what) {
+    return Status(Code::kCorruption, std::string("page image: ") + what);
+}
+
+/// The header, when the image is one that this version can read.
+StatusOr<PageHeader> readHeader(ByteView image) {
+    if (image.size() < sizeof(PageHeader)) {
+        return damaged("shorter than its header");
+    }
+    const auto header = loadLe<PageHeader>(image.data());
+    if (header.flags >> kPageBodyVersionShift != kPageBodyVersion) {
+        return Status(Code::kUnsupported, "page image of a newer version");
+    }
+    if (header.codec != 0 || header.cipher != 0) {
+        return Status(Code::kUnsupported, "compressed or encrypted page image");
+    }
+    if (header.storedLen != image.size() || header.rawLen != image.size()) {
+        return damaged("its length is not what the header says");
+    }
+    return header;
+}
+
+/// Takes pieces off the front of a stretch of bytes; false when there is not enough.
+class Taker {
+public:
+    explicit Taker(ByteView bytes) : rest_(bytes) {}
+    ByteView rest() const { return rest_; }
+
+    bool take(size_t bytes, ByteView* out) {
+        if (rest_.size() < bytes) {
+            return false;
+        }
+        *out = rest_.substr(0, bytes);
+        rest_.remove_prefix(bytes);
+        return true;
+    }
+    bool takeId(PageId* out) {
+        ByteView bytes;
+        if (!take(sizeof(PageId), &bytes)) {
+            return false;
+        }
+        *out = loadLe<PageId>(bytes.data());
+        return *out != 0;
+    }
+    bool takeVarint(uint64_t* out) {
+        *out = 0;
+        for (size_t i = 0; i < kVarintBytesMax && i < rest_.size(); ++i) {
+            const auto byte = static_cast<uint8_t>(rest_[i]);
+            *out |= uint64_t{byte & 0x7fu} << (7 * i);
+            if (byte < 0x80) {
+                rest_.remove_prefix(i + 1);
+                return true;
+            }
+        }
+        return false;
+    }
+
+private:
+    ByteView rest_;
+};
+
+bool readCell(ByteView bytes, bool isLeaf, PageCell* cell) {
+    Taker taker(bytes);
+    uint64_t tailBytes = 0;
+    if (!taker.takeVarint(&tailBytes)) {
+        return false;
+    }
+    if (!isLeaf) {
+        return taker.takeId(&cell->page) && taker.take(tailBytes, &cell->tail) &&
+               taker.rest().empty();
+    }
+    uint64_t tag = 0;
+    if (!taker.takeVarint(&tag) || !taker.take(tailBytes, &cell->tail)) {
+        return false;
+    }
+    cell->valueBytes = tag / 2;
+    if (cell->valueBytes > kValueBytesMax) {
+        return false;
+    }
+    return ((tag & kValueIsExtern) != 0 ? taker.takeId(&cell->page)
+                                        : taker.take(cell->valueBytes, &cell->value)) &&
+           taker.rest().empty();
+}
+
+/// low <= prefix + tail < high, and the key after the one before.
+bool isInPlace(const PageHead& head, const PageCell* before, const PageCell& cell) {
+    if (head.prefix.size() + cell.tail.size() > kKeyBytesMax ||
+        (before != nullptr && before->tail >= cell.tail)) {
+        return false;
+    }
+    // All begin with the prefix, and so do the fences that could matter.
+    const ByteView low = head.low.substr(head.prefix.size());
+    const bool isLeaf = head.kind == PageKind::kLeafBytes;
+    if (isLeaf ? cell.tail < low : cell.tail <= low) {
+        return false;
+    }
+    return head.high.empty() || cell.tail < head.high.substr(head.prefix.size());
+}
+
+Status readHead(const PageHeader& header, Taker* taker, PageHead* head) {
+    head->kind = static_cast<PageKind>(header.flags & kPageKindMask);
+    head->page = header.pageId;
+    head->tree = header.treeId;
+    head->level = header.level;
+    head->right = header.rightId;
+    const bool isLeaf = head->kind == PageKind::kLeafBytes;
+    if (!isLeaf && head->kind != PageKind::kInner) {
+        return damaged("neither leaf nor inner page");
+    }
+    if (isLeaf != (head->level == 0)) {
+        return damaged("a leaf not on level 0, or an inner page there");
+    }
+    if (!taker->take(header.lowLen, &head->low) || !taker->take(header.highLen, &head->high) ||
+        !taker->take(header.prefixLen, &head->prefix) ||
+        (!isLeaf && !taker->takeId(&head->firstChild))) {
+        return damaged("the fences are cut off");
+    }
+    if (!head->low.starts_with(head->prefix) || (head->high.empty() && !head->prefix.empty()) ||
+        (!head->high.empty() && (head->low >= head->high || !head->high.starts_with(head->prefix)))) {
+        return damaged("the fences are not in order");
+    }
+    return Status::ok();
+}
+
+}  // namespace
+
+StatusOr<PageImage> readPageImage(ByteView image) {
+    FRESHET_ASSIGN_OR_RETURN(const PageHeader header, readHeader(image));
+    PageImage result;
+    Taker taker(image.substr(sizeof(PageHeader)));
+    FRESHET_RETURN_IF_ERROR(readHead(header, &taker, &result.head));
+    const size_t n = header.entries;
+    ByteView pad;
+    ByteView heads;
+    ByteView offsets;
+    if (n > image.size() || !taker.take(-(image.size() - taker.rest().size()) % kHeadBytes, &pad) ||
+        !taker.take(n * kHeadBytes, &heads) || !taker.take(n * kCellOffsetBytes, &offsets)) {
+        return damaged("the cells are cut off");
+    }
+    // Cells lie one behind the other, so each ends where the next begins.
+    size_t at = image.size() - taker.rest().size();
+    result.cells.resize(n);
+    for (size_t i = 0; i < n; ++i) {
+        const size_t end =
+            i + 1 < n ? loadLe<uint32_t>(offsets.data() + (i + 1) * kCellOffsetBytes) : image.size();
+        PageCell& cell = result.cells[i];
+        if (loadLe<uint32_t>(offsets.data() + i * kCellOffsetBytes) != at || end < at ||
+            end > image.size() ||
+            !readCell(image.substr(at, end - at), result.head.level == 0, &cell)) {
+            return damaged("a cell is not in order");
+        }
+        if (loadLe<uint64_t>(heads.data() + i * kHeadBytes) != keyHeadOf(cell.tail) ||
+            !isInPlace(result.head, i == 0 ? nullptr : &cell - 1, cell)) {
+            return damaged("a key is not in its place");
+        }
+        at = end;
+    }
+    if (at != image.size()) {
+        return damaged("there is more than its cells");
+    }
+    return result;
+}
+
+std::string writeLargeValue(PageId page, uint32_t tree, ByteView value) {
+    PageHeader header = headerOf(PageKind::kExtern, page, tree);
+    header.storedLen = header.rawLen = static_cast<uint32_t>(sizeof(PageHeader) + value.size());
+    std::string image;
+    image.reserve(sizeof(PageHeader) + value.size());
+    return image.append(bytesOf(header)).append(value);
+}
+
+StatusOr<ByteView> readLargeValue(ByteView image) {
+    FRESHET_ASSIGN_OR_RETURN(const PageHeader header, readHeader(image));
+    if (static_cast<PageKind>(header.flags & kPageKindMask) != PageKind::kExtern) {
+        return damaged("not a large value");
+    }
+    return image.substr(sizeof(PageHeader));
+}
+
+}  // namespace freshet::engine

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Page images: writing one from sorted cells, and reading one with every bound checked, so that no
+/// bytes whatever lead to more than kCorruption. The layout stands in page_image_format.h; block
+/// adds and checks what is its own in the header.
+#pragma once
+
+#include "freshet/base/bytes.h"
+#include "freshet/base/status.h"
+#include "freshet/block/page_format.h"
+#include "freshet/engine/tree/page_entry.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace freshet::engine {
+
+/// What an image says of its page as a whole.
+struct PageHead {
+    block::PageKind kind = block::PageKind::kLeafBytes;
+    PageId page = 0;
+    uint32_t tree = 0;
+    uint8_t level = 0;
+    ByteView low;
+    ByteView high;
+    ByteView prefix;
+    PageId right = 0;       // 0 = none
+    PageId firstChild = 0;  // inner pages only
+};
+
+class PageImageWriter {
+public:
+    explicit PageImageWriter(const PageHead& head);
+    // In ascending order of tails.
+    void addValue(ByteView tail, ByteView value);
+    void addLargeValue(ByteView tail, PageId page, size_t bytes);
+    void addChild(ByteView tail, PageId child);
+    /// The image. The writer is done then.
+    std::string take();
+
+private:
+    void beginCell(ByteView tail);
+    block::PageHeader header_;
+    std::string front_;  // header to pad
+    std::vector<uint64_t> heads_;
+    std::vector<uint32_t> offsets_;  // from the first cell
+    std::string cells_;
+};
+
+/// One key of a page. Its value lies here, or on a page of its own; a separator has a child.
+struct PageCell {
+    ByteView tail;
+    ByteView value;
+    PageId page = 0;  // of a large value or a child; 0: `value` is here
+    size_t valueBytes = 0;
+};
+
+/// Views into the image that was parsed.
+struct PageImage {
+    PageHead head;
+    std::vector<PageCell> cells;
+};
+/// A leaf or inner page. kCorruption: not what a writer makes. kUnsupported: of a newer version,
+/// compressed or encrypted.
+StatusOr<PageImage> readPageImage(ByteView image);
+
+std::string writeLargeValue(PageId page, uint32_t tree, ByteView value);
+/// The value, a view into the image. Errors as readPageImage().
+StatusOr<ByteView> readLargeValue(ByteView image);
+
+}  // namespace freshet::engine

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/engine/recovery/map_source.h"
+
+#include <algorithm>
+
+namespace freshet::engine {
+
+Status MapSource::readMap() {
+    return file_.forEachPage([&](PageId page, const block::PagePlace& place) {
+        map_[page].place = place;
+        return Status::ok();
+    });
+}
+
+std::vector<TreeId> MapSource::trees() const {
+    std::vector<TreeId> ids;
+    for (const auto& [page, place] : map_) {
+        if (page < kFirstPageId) {
+            ids.push_back(static_cast<TreeId>(page));
+        }
+    }
+    std::sort(ids.begin(), ids.end());
+    return ids;
+}
+
+PageId MapSource::highestPage() const {
+    PageId highest = 0;
+    for (const auto& [page, place] : map_) {
+        highest = std::max(highest, page);
+    }
+    return highest;
+}
+
+std::vector<PageId> MapSource::unusedPages() const {
+    std::vector<PageId> pages;
+    for (const auto& [page, place] : map_) {
+        if (!place.used) {
+            pages.push_back(page);
+        }
+    }
+    return pages;
+}
+
+Status MapSource::readPage(PageId page, std::string* image) {
+    const auto found = map_.find(page);
+    if (found == map_.end()) {
+        return Status(Code::kNotFound, "no such page");
+    }
+    return file_.readPage(page, found->second.place, image);
+}
+
+void MapSource::noteUsed(TreeId tree, PageId page, bool isValue) {
+    if (auto found = map_.find(page); found != map_.end()) {
+        found->second.used = true;
+    }
+    if (!isValue) {
+        treePages_.emplace_back(tree, page);
+    }
+}
+
+Status MapSource::lose(const std::string& what) {
+    if (losses_ == nullptr) {
+        return Status(Code::kCorruption, what);
+    }
+    losses_->push_back(what);
+    return Status::ok();
+}
+
+}  // namespace freshet::engine

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The pages of the newest checkpoint, for loading and for checking. One thread.
+#pragma once
+
+#include "freshet/block/block_file.h"
+#include "freshet/engine/recovery/tree_loader.h"
+#include "freshet/engine/store.h"
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace freshet::engine {
+
+class MapSource final : public PageSource {
+public:
+    /// `losses`: damage is written down there and gone on without; null: it ends the loading.
+    MapSource(const block::BlockFile& file, std::vector<std::string>* losses)
+        : file_(file), losses_(losses) {}
+
+    Status readMap();
+    /// Trees that have a root, ascending.
+    std::vector<TreeId> trees() const;
+    PageId highestPage() const;
+    /// What loading has found no use for.
+    std::vector<PageId> unusedPages() const;
+    /// Pages of trees, without those of large values.
+    const std::vector<std::pair<TreeId, PageId>>& treePages() const { return treePages_; }
+
+    Status readPage(PageId page, std::string* image) override;
+    void noteUsed(TreeId tree, PageId page, bool isValue) override;
+    Status lose(const std::string& what) override;
+
+private:
+    struct Place {
+        block::PagePlace place;
+        bool used = false;
+    };
+    const block::BlockFile& file_;
+    std::vector<std::string>* const losses_;
+    std::unordered_map<PageId, Place> map_;
+    std::vector<std::pair<TreeId, PageId>> treePages_;
+};
+
+}  // namespace freshet::engine

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Store::Impl: from files to a state that can be used.
+#include "freshet/engine/checkpoint/done_record.h"
+#include "freshet/engine/recovery/map_source.h"
+#include "freshet/engine/recovery/store_impl.h"
+#include "freshet/engine/txn/commit_record.h"
+#include "freshet/telemetry/log.h"
+
+#include <algorithm>
+
+namespace freshet::engine {
+
+Store::Impl::Impl(const StoreOptions& storeOptions)
+    : options(storeOptions),
+      files(options.files != nullptr ? *options.files : platform::FileSystem::posix()) {}
+
+Status Store::Impl::openBlockFile(const DbUuid& uuid) {
+    block::Options blockOptions;
+    blockOptions.files = &files;
+    blockOptions.path = options.directory + "/data.freshet";
+    blockOptions.dbUuid = uuid;
+    FRESHET_ASSIGN_OR_RETURN(file, block::BlockFile::open(blockOptions));
+    checkpointer = std::make_unique<Checkpointer>(core, trees, *file);
+    return Status::ok();
+}
+
+Status Store::Impl::load() {
+    const block::Root& root = file->root();
+    MapSource source(*file, options.repair ? &losses : nullptr);
+    FRESHET_RETURN_IF_ERROR(source.readMap());
+    core->replayLow = std::max<uint64_t>(root.redoLsn, 1);
+    core->table.setClock(std::max(root.clockTs, core->table.snapshot()));
+    // [page.number] relaxed: nobody else is here.
+    core->nextPageId.store(std::max({root.nextPageId, kFirstPageId, source.highestPage() + 1}),
+                           sync::kRelaxed);
+    for (TreeId id : source.trees()) {
+        FRESHET_RETURN_IF_ERROR(loadTree(id, source));
+    }
+    if (root.nextTreeId != 0) {
+        trees.reserveIds(root.nextTreeId - 1);
+    }
+    for (const auto& [tree, page] : source.treePages()) {
+        checkpointer->addLoadedPage(tree, page);
+    }
+    for (PageId page : source.unusedPages()) {
+        checkpointer->addGarbage(page);
+    }
+    return Status::ok();
+}
+
+Status Store::Impl::loadTree(TreeId id, PageSource& source) {
+    return TreeLoader(*core, trees.tree(id)->pages(), source).load();
+}
+
+Status Store::Impl::openJournal(const DbUuid& uuid) {
+    journal::Options journalOptions;
+    journalOptions.files = &files;
+    journalOptions.directory = options.directory + "/journal";
+    journalOptions.segmentBytesMax = options.journalSegmentBytesMax;
+    journalOptions.segmentBytesFirst =
+        std::min(journalOptions.segmentBytesFirst, options.journalSegmentBytesMax);
+    journalOptions.commitIntervalMs = options.journalCommitIntervalMs;
+    journalOptions.dbUuid = uuid;
+    journalOptions.redoLsn = file->root().redoLsn;
+    journalOptions.retainBytes = options.journalRetainBytes;
+    journalOptions.retainHours = options.journalRetainHours;
+    journalOptions.repair = options.repair;
+    journalOptions.onFatal = [this](const Status& why) { fail(why); };
+    FRESHET_ASSIGN_OR_RETURN(
+        core->journal,
+        journal::Journal::open(journalOptions, [this](const journal::RecordView& record) {
+            return replay(record).withContext("record at LSN " + std::to_string(record.lsn));
+        }));
+    const std::vector<std::string> cuts = core->journal->losses();
+    losses.insert(losses.end(), cuts.begin(), cuts.end());
+    return Status::ok();
+}
+
+Status Store::Impl::replay(const journal::RecordView& record) {
+    switch (record.type) {
+        case journal::RecordType::kCommit:
+            return replayCommit(record);
+        case journal::RecordType::kCheckpointDone:
+            return replayDone(record);
+        case journal::RecordType::kCatalog:
+        case journal::RecordType::kNoop:
+            break;
+    }
+    return Status::ok();
+}
+
+Status Store::Impl::replayCommit(const journal::RecordView& record) {
+    // A slice of its own: what the records before left behind can be folded and freed.
+    sync::Slice slice(core->epochs);
+    const uint64_t ts = core->table.snapshot() + 1;
+    FRESHET_RETURN_IF_ERROR(readCommitRecord(record.body, [&](const CommitChange& change) {
+        const VersionOp op = change.op == CommitOp::kDelete ? VersionOp::kDelete : VersionOp::kPut;
+        trees.tree(change.tree)
+            ->pages()
+            .write({WriteKind::kReplay, op, change.key, change.value, ts, {}});
+    }));
+    core->table.setClock(ts);
+    ++recordsReplayed;
+    return Status::ok();
+}
+
+Status Store::Impl::replayDone(const journal::RecordView& record) {
+    FRESHET_ASSIGN_OR_RETURN(const CheckpointDone done, readCheckpointDone(record.body));
+    if (done.checkpointNo <= file->root().checkpointNo) {
+        return Status::ok();
+    }
+    // What the checkpoint before it names may have been overwritten since.
+    const std::string text = options.directory + "/data.freshet: checkpoint " +
+                             std::to_string(done.checkpointNo) + " was complete and is damaged";
+    if (!options.repair) {
+        return Status(Code::kCorruption, text);
+    }
+    losses.push_back(text);
+    return Status::ok();
+}
+
+Status Store::Impl::begin() {
+    trees.tree(kCatalogTree);
+    checkpoints = std::make_unique<CheckpointService>(
+        *checkpointer,
+        *core->journal,
+        CheckpointPace{options.checkpointIntervalMs, options.checkpointJournalBytes},
+        [this](const Status& why) { fail(why); });
+    // [stats.read] relaxed: nobody else is here.
+    if (recordsReplayed == 0 && core->dirtyPages.load(sync::kRelaxed) == 0) {
+        checkpointer->setCurrent();
+    }
+    Status status = checkpoints->now();
+    if (!status.isOk() && status.code() != Code::kNoSpace) {
+        return status;
+    }
+    checkpoints->start();
+    return Status::ok();
+}
+
+void Store::Impl::fail(const Status& why) {
+    // [store.failed] relaxed: who comes first tells; what is told goes with the call.
+    if (!failed.exchange(true, sync::kRelaxed) && options.onFatal) {
+        options.onFatal(why);
+    }
+}
+
+}  // namespace freshet::engine

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Alone in its file, because the crash tests build it a second time with the pages' marks ignored
+/// and must notice.
+#include "freshet/engine/recovery/redo.h"
+
+#include <algorithm>
+
+namespace freshet::engine {
+
+uint64_t redoLsn(TreeEnv& env, const std::function<std::vector<PageTree*>()>& trees) {
+    // The low comes before the marks, and before the list of trees: whoever marks a page, or makes
+    // one, after we have passed there was not complete then.
+    uint64_t redo = mutated(Mutant::kRedoLowAfterMarks) ? UINT64_MAX : env.commitLow();
+#ifdef FRESHET_MUTANT_REDO_TOO_HIGH
+    static_cast<void>(trees);
+#else
+    for (PageTree* tree : trees()) {
+        tree->forEachPage([&](const PageEntry& entry) {
+            const uint64_t mark = entry.effectiveLsn();
+            redo = mark == 0 ? redo : std::min(redo, mark);
+        });
+    }
+#endif
+    return mutated(Mutant::kRedoLowAfterMarks) ? std::min(redo, env.commitLow()) : redo;
+}
+
+}  // namespace freshet::engine

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Where replay has to begin.
+#pragma once
+
+#include "freshet/engine/tree/page_tree.h"
+
+#include <functional>
+#include <vector>
+
+namespace freshet::engine {
+
+/// A commit with an LSN below the result is complete, and all of it is in images: in those that the
+/// last checkpoint names or in those that wait for the next. `trees()` is asked for all trees there
+/// are, once. REQUIRES: no scan under way (the caller is the checkpoint).
+uint64_t redoLsn(TreeEnv& env, const std::function<std::vector<PageTree*>()>& trees);
+
+}  // namespace freshet::engine

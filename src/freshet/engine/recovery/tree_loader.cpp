@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/engine/recovery/tree_loader.h"
+
+#include <algorithm>
+
+namespace freshet::engine {
+
+Status TreeLoader::damaged(PageId page, const std::string& what) const {
+    return Status(
+        Code::kCorruption,
+        "tree " + std::to_string(tree_.id()) + ", page " + std::to_string(page) + ": " + what);
+}
+
+PageEntry* TreeLoader::entryOf(PageId page) {
+    PageEntry*& entry = entries_[page];
+    if (entry == nullptr) {
+        entry = page == tree_.id() ? tree_.loadedRoot() : tree_.addLoadedPage(page);
+    }
+    return entry;
+}
+
+Status TreeLoader::load() {
+    ranges_.push_back({tree_.id(), "", ""});
+    while (!ranges_.empty()) {
+        FRESHET_RETURN_IF_ERROR(loadLevel());
+        ranges_ = std::move(below_);
+        below_.clear();
+        --level_;
+    }
+    return Status::ok();
+}
+
+Status TreeLoader::loadLevel() {
+    loaded_.clear();
+    for (const Range& range : ranges_) {
+        FRESHET_RETURN_IF_ERROR(loadRange(range));
+    }
+    for (size_t i = 0; i + 1 < loaded_.size(); ++i) {
+        loaded_[i].node->right = loaded_[i + 1].entry;
+    }
+    return Status::ok();
+}
+
+Status TreeLoader::loadRange(const Range& range) {
+    PageId page = range.page;
+    std::string low = range.low;
+    for (;;) {
+        if (!used_.insert(page).second) {
+            return damaged(page, "is in the tree twice");
+        }
+        std::string bytes;
+        StatusOr<PageImage> image = read(page, low, &bytes);
+        if (!image.isOk()) {
+            return losePage(range, page, std::move(low), image.status());
+        }
+        const std::string high(image->head.high);
+        const bool beyond = !range.high.empty() && (high.empty() || high > range.high);
+        FRESHET_RETURN_IF_ERROR(add(page, low, beyond ? range.high : high, *image, beyond));
+        if (beyond || high == range.high) {
+            return Status::ok();
+        }
+        page = image->head.right;
+        low = high;
+    }
+}
+
+StatusOr<PageImage> TreeLoader::read(PageId page, ByteView low, std::string* bytes) {
+    Status status = source_.readPage(page, bytes);
+    if (status.code() == Code::kNotFound) {
+        return damaged(page, "is missing");
+    }
+    FRESHET_RETURN_IF_ERROR(status);
+    StatusOr<PageImage> image = readPageImage(*bytes);
+    if (!image.isOk()) {
+        return std::move(image).status().withContext("page " + std::to_string(page));
+    }
+    const PageHead& head = image->head;
+    if (head.page != page || head.tree != tree_.id()) {
+        return damaged(page, "is another page");
+    }
+    if (level_ >= 0 && head.level != level_) {
+        return damaged(page, "is on another level");
+    }
+    if (head.low != low) {
+        return damaged(page, "begins elsewhere");
+    }
+    if (head.high.empty() != (head.right == 0)) {
+        return damaged(page, "has a right neighbour and no end, or an end and no neighbour");
+    }
+    return image;
+}
+
+Status TreeLoader::losePage(const Range& range,
+                            PageId page,
+                            std::string low,
+                            const Status& why) {
+    // What an inner page led to cannot be told from its neighbours.
+    if (why.code() != Code::kCorruption || level_ != 0) {
+        return why;
+    }
+    FRESHET_RETURN_IF_ERROR(source_.lose(std::string(why.text())));
+    PageImage nothing;
+    return add(page, std::move(low), range.high, nothing, true);
+}
+
+Status TreeLoader::add(
+    PageId page, std::string low, std::string high, const PageImage& image, bool healed) {
+    level_ = image.head.level;
+    PageEntry* entry = entryOf(page);
+    FRESHET_ASSIGN_OR_RETURN(
+        Node * node,
+        level_ == 0 ? makeLeaf(low, high, image, &healed) : makeInner(low, high, image));
+    tree_.setLoadedNode(entry, node);
+    loaded_.push_back({entry, node});
+    source_.noteUsed(tree_.id(), page, false);
+    if (healed) {
+        tree_.lowerMark(entry, env_.commitLow());
+    }
+    return Status::ok();
+}
+
+namespace {
+
+/// The image's keys below `high`, whole, in one piece of memory.
+class KeysBelow {
+public:
+    KeysBelow(const PageImage& image, ByteView high) : prefixBytes_(image.head.prefix.size()) {
+        size_t bytes = 0;
+        for (const PageCell& cell : image.cells) {
+            bytes += prefixBytes_ + cell.tail.size();
+        }
+        bytes_.reserve(bytes);  // the views stay good
+        for (const PageCell& cell : image.cells) {
+            const size_t begin = bytes_.size();
+            bytes_.append(image.head.prefix).append(cell.tail);
+            const ByteView key = ByteView(bytes_).substr(begin);
+            if (!high.empty() && key >= high) {
+                break;
+            }
+            keys_.push_back(key);
+        }
+    }
+    const std::vector<ByteView>& keys() const { return keys_; }
+
+private:
+    const size_t prefixBytes_;
+    std::string bytes_;
+    std::vector<ByteView> keys_;
+};
+
+/// Values with the references that keep the shared ones.
+class HeldValues {
+public:
+    HeldValues() = default;
+    ~HeldValues() {
+        for (const ValueRef& value : values) {
+            if (value.shared != nullptr) {
+                value.shared->drop();
+            }
+        }
+    }
+    HeldValues(const HeldValues&) = delete;
+    HeldValues& operator=(const HeldValues&) = delete;
+    std::vector<ValueRef> values;
+};
+
+}  // namespace
+
+StatusOr<Node*> TreeLoader::makeLeaf(std::string low,
+                                     std::string high,
+                                     const PageImage& image,
+                                     bool* healed) {
+    const KeysBelow below(image, high);
+    const size_t prefixLen = high.empty() ? 0 : commonPrefix(low, high);
+    std::vector<ByteView> tails;
+    HeldValues held;
+    for (size_t i = 0; i < below.keys().size(); ++i) {
+        const PageCell& cell = image.cells[i];
+        ValueRef value{cell.value, nullptr};
+        if (cell.page != 0) {
+            Status status = readLarge(cell, &value);
+            if (status.code() == Code::kCorruption) {
+                FRESHET_RETURN_IF_ERROR(source_.lose(std::string(status.text())));
+                *healed = true;
+                continue;
+            }
+            FRESHET_RETURN_IF_ERROR(status);
+        } else if (cell.value.size() >= env_.limits.sharedValueBytesMin) {
+            value.shared = ValueBuffer::create(cell.value);
+        }
+        tails.push_back(below.keys()[i].substr(prefixLen));
+        held.values.push_back(value);
+    }
+    return tree_.newLeaf(std::move(low), std::move(high), tails, held.values);
+}
+
+Status TreeLoader::readLarge(const PageCell& cell, ValueRef* value) {
+    if (!used_.insert(cell.page).second) {
+        return damaged(cell.page, "is in the tree twice");
+    }
+    std::string bytes;
+    Status status = source_.readPage(cell.page, &bytes);
+    if (status.code() == Code::kNotFound) {
+        return damaged(cell.page, "is missing");
+    }
+    FRESHET_RETURN_IF_ERROR(status);
+    StatusOr<ByteView> found = readLargeValue(bytes);
+    if (!found.isOk()) {
+        return std::move(found).status().withContext("page " + std::to_string(cell.page));
+    }
+    if (found->size() != cell.valueBytes) {
+        return damaged(cell.page, "is not as long as its key says");
+    }
+    value->shared = ValueBuffer::create(*found);
+    value->bytes = value->shared->bytes();
+    value->shared->setPage(cell.page, &env_.freedValues);
+    source_.noteUsed(tree_.id(), cell.page, true);
+    return Status::ok();
+}
+
+StatusOr<Node*> TreeLoader::makeInner(std::string low, std::string high, const PageImage& image) {
+    const KeysBelow below(image, high);
+    std::vector<std::string> separators(below.keys().begin(), below.keys().end());
+    std::vector<PageEntry*> children{entryOf(image.head.firstChild)};
+    below_.push_back({image.head.firstChild, low, ""});
+    for (size_t i = 0; i < separators.size(); ++i) {
+        const PageId child = image.cells[i].page;
+        children.push_back(entryOf(child));
+        below_.back().high = separators[i];
+        below_.push_back({child, separators[i], ""});
+    }
+    below_.back().high = high;
+    const auto level = static_cast<uint8_t>(level_);
+    return new InnerNode(
+        level, std::move(low), std::move(high), nullptr, separators, std::move(children));
+}
+
+}  // namespace freshet::engine

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Builds a tree in memory from its images, level by level, and heals what images of different age
+/// disagree about (DESIGN 7.2 (d)): a page whose image reaches beyond the next page that its parent
+/// names is cut off there; a page that its parent does not name is found through the image to its
+/// left.
+#pragma once
+
+#include "freshet/base/status.h"
+#include "freshet/engine/page/page_image.h"
+#include "freshet/engine/tree/page_tree.h"
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace freshet::engine {
+
+/// Where images come from, and what became of them. One thread.
+class PageSource {
+public:
+    virtual ~PageSource() = default;
+    /// kNotFound: there is no such page. kCorruption: it is damaged.
+    virtual Status readPage(PageId page, std::string* image) = 0;
+    /// The page belongs to that tree; `isValue`: it holds one of its large values.
+    virtual void noteUsed(uint32_t tree, PageId page, bool isValue) = 0;
+    /// A piece is damaged, what was in it is lost; `what` tells people. Ok: go on without.
+    virtual Status lose(const std::string& what) = 0;
+};
+
+class TreeLoader {
+public:
+    /// REQUIRES: nobody else uses the tree, which is empty. Pages that were healed are due for the
+    /// next checkpoint.
+    TreeLoader(TreeEnv& env, PageTree& tree, PageSource& source)
+        : env_(env), tree_(tree), source_(source) {}
+
+    Status load();
+
+private:
+    /// A stretch of the key space, as the level above knows it, and the page that begins there.
+    struct Range {
+        PageId page = 0;
+        std::string low;
+        std::string high;
+    };
+    struct Loaded {
+        PageEntry* entry;
+        Node* node;
+    };
+
+    Status loadLevel();
+    Status loadRange(const Range& range);
+    StatusOr<PageImage> read(PageId page, ByteView low, std::string* bytes);
+    /// `healed`: the page's image is not what it is from now on.
+    Status add(
+        PageId page, std::string low, std::string high, const PageImage& image, bool healed);
+    Status losePage(const Range& range, PageId page, std::string low, const Status& why);
+    /// `healed`: values were lost.
+    StatusOr<Node*> makeLeaf(std::string low,
+                             std::string high,
+                             const PageImage& image,
+                             bool* healed);
+    StatusOr<Node*> makeInner(std::string low, std::string high, const PageImage& image);
+    Status readLarge(const PageCell& cell, ValueRef* value);
+    PageEntry* entryOf(PageId page);
+    Status damaged(PageId page, const std::string& what) const;
+
+    TreeEnv& env_;
+    PageTree& tree_;
+    PageSource& source_;
+    int level_ = -1;              // -1: the root's, not known yet
+    std::vector<Range> ranges_;   // of this level
+    std::vector<Range> below_;    // of the next
+    std::vector<Loaded> loaded_;  // of this level, from left to right
+    std::unordered_map<PageId, PageEntry*> entries_;
+    std::unordered_set<PageId> used_;
+};
+
+}  // namespace freshet::engine

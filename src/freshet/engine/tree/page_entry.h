@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A page's fixed place and its marks: what the page's image on disk may lack (DESIGN 7.2). Marks
+/// belong to the page, not to a node, so that a rebuild between a scan and the writing of its image
+/// loses nothing.
+///
+///   INV-engine-11  at any time a commit whose change is on the page, but not in its newest image,
+///                  has an LSN >= effectiveLsn(), or was not complete when commitLow() was read
+///                  last.
+#pragma once
+
+#include "freshet/sync/atomic.h"
+
+#include <cstdint>
+
+namespace freshet::engine {
+
+struct Node;
+
+/// As block::PageId. The root of tree T is page T; all other pages have ids from kFirstPageId on.
+using PageId = uint64_t;
+inline constexpr PageId kFirstPageId = uint64_t{1} << 32;
+
+/// Whether the CAS that makes a page reachable has happened.
+enum class PageState : uint8_t { kNew, kLive, kDead };
+
+/// This cut knows two kinds of word: null (EMPTY, never reachable) and a Node (RESIDENT).
+///   WORD     Node*; the three low bits are the kind and are zero here
+///   STEPS    node -> its replacement, by CAS [entry.install]; never back
+///   RECLAIM  the entry goes with its tree (a kDead one earlier, by the checkpoint); a replaced
+///            node through epochs, by the installer
+///   ABA      a node's memory is not reused while a slice that saw it is open
+struct alignas(64) PageEntry {
+    explicit PageEntry(PageId pageId, PageEntry* splitFrom = nullptr)
+        : id(pageId), origin(splitFrom) {}
+
+    sync::Atomic<Node*> word{nullptr};
+    /// Lowest LSN that may be missing from the newest image, and from the one being made; 0: none.
+    /// Written by: writers (0 -> commitLow()), the checkpoint. Read by: both, and splitters.
+    sync::Atomic<uint64_t> recLsn{0};
+    /// What the image being made will settle; 0: nothing. Written by: the checkpoint.
+    sync::Atomic<uint64_t> pendingLsn{0};
+    ///   STEPS    kNew -> kLive when its split was installed, or -> kDead when it was not
+    sync::Atomic<PageState> state{PageState::kNew};
+    /// It has an image on disk, or one that the next checkpoint will name. The checkpoint's own.
+    bool imaged = false;
+
+    const PageId id;
+    PageEntry* const origin;     // the page it was split from, or null; older than this one
+    PageEntry* older = nullptr;  // the tree's list of pages, the newest first
+
+    /// Marks the page when it has no mark. True: it had none.
+    bool markIfClean(uint64_t lsn);
+    /// The mark is at most `lsn` afterwards. True: it had none.
+    bool lowerMark(uint64_t lsn);
+    /// For the checkpoint, before it scans the page: the mark becomes pending. True: there was one.
+    bool takeMark();
+    /// For the checkpoint: the image that was begun with takeMark() will be named.
+    void settleMark();
+    /// The lower of both marks; 0: the newest image has everything.
+    uint64_t effectiveLsn() const;
+};
+
+/// The lower of two marks, of which 0 means none.
+constexpr uint64_t lowerOf(uint64_t a, uint64_t b) {
+    return a == 0 ? b : b == 0 ? a : a < b ? a : b;
+}
+
+}  // namespace freshet::engine

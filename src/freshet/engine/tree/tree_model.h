@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+/// For model checks of page trees: an environment whose reclaimer is plain bookkeeping.
+#pragma once
+
+#include "freshet/engine/tree/tree_env.h"
+#include "freshet/testing/sim/explorer.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+namespace freshet::engine {
+
+inline constexpr TxnLimits kTinyTable{.ringCells = 2, .entriesMax = 6, .entriesPerChunk = 8};
+
+/// Stands in for the epochs, whose own promises are checked in sync: what is retired is freed as
+/// soon as every slice that was open then has been left. Plain bookkeeping, since one model step
+/// never interrupts it; the word makes the edges that entering and leaving give in truth.
+class ModelEnv : public TreeEnv {
+public:
+    ModelEnv(TxnTable* table, const TreeLimits& limits) : TreeEnv(table, limits) {}
+    ~ModelEnv() override {
+        for (const Retired& object : retired_) {
+            object.free(object.object);
+        }
+    }
+
+    class Slice {
+    public:
+        /// `pinned`: a snapshot taken earlier; else one is taken now.
+        explicit Slice(ModelEnv* env, uint64_t pinned = 0) : env_(env), id_(++env->lastId_) {
+            testing::Uninterrupted whole;
+            env_->edges_.fetch_add(1, sync::kAcqRel);
+            snapshot = pinned != 0 ? pinned : env_->txns.snapshot();
+            env_->open_.insert(id_);
+            env_->snapshots_.insert(snapshot);
+        }
+        ~Slice() {
+            testing::Uninterrupted whole;
+            env_->snapshots_.erase(env_->snapshots_.find(snapshot));
+            env_->edges_.fetch_add(1, sync::kAcqRel);
+            env_->open_.erase(id_);
+            env_->freeUnreachable();
+        }
+        Slice(const Slice&) = delete;
+        Slice& operator=(const Slice&) = delete;
+        uint64_t snapshot = 0;
+
+    private:
+        ModelEnv* const env_;
+        const uint64_t id_;
+    };
+
+    /// A snapshot that outlives slices.
+    void pin(uint64_t ts) { snapshots_.insert(ts); }
+    void unpin(uint64_t ts) { snapshots_.erase(snapshots_.find(ts)); }
+
+    uint64_t minReadTs() override {
+        const uint64_t clock = txns.snapshot();
+        return snapshots_.empty() ? clock : std::min(clock, *snapshots_.begin());
+    }
+    uint64_t commitLow() override { return 1; }
+    void retire(void* object, void (*free)(void*), size_t) override {
+        for (const Retired& other : retired_) {
+            testing::check(other.object != object, "nothing is retired twice");
+        }
+        retired_.push_back({object, free, open_});
+    }
+
+private:
+    struct Retired {
+        void* object;
+        void (*free)(void*);
+        std::set<uint64_t> seenBy;
+    };
+    void freeUnreachable() {
+        std::vector<Retired> kept;
+        std::vector<Retired> gone;
+        for (Retired& object : retired_) {
+            const bool seen = std::any_of(object.seenBy.begin(), object.seenBy.end(), [&](auto id) {
+                return open_.count(id) != 0;
+            });
+            (seen ? kept : gone).push_back(std::move(object));
+        }
+        retired_ = std::move(kept);
+        for (const Retired& object : gone) {
+            object.free(object.object);
+        }
+    }
+
+    uint64_t lastId_ = 0;
+    std::set<uint64_t> open_;
+    std::multiset<uint64_t> snapshots_;
+    std::vector<Retired> retired_;
+    sync::Atomic<uint64_t> edges_{0};
+};
+
+}  // namespace freshet::engine

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+/// PageTree: the list of its pages, from its beginning or its loading to its end.
+#include "freshet/base/assert.h"
+#include "freshet/engine/tree/leaf_merge.h"
+#include "freshet/engine/tree/page_tree.h"
+
+namespace freshet::engine {
+
+using sync::kAcquire;
+using sync::kRelaxed;
+using sync::kRelease;
+
+namespace {
+
+void freeChains(LeafNode* leaf) {
+    mergeUp(*leaf, nullptr, [](ByteView, const std::optional<ValueRef>&, DeltaKey* key) {
+        // [tree.end] relaxed: nobody else can reach the tree.
+        auto* version = key == nullptr ? nullptr : pointerOf<Version>(key->ver.load(kRelaxed));
+        while (version != nullptr) {
+            Version* older = version->older.load(kRelaxed);
+            Version::destroy(version);
+            version = older;
+        }
+        return true;
+    });
+}
+
+}  // namespace
+
+PageTree::PageTree(TreeEnv* env, uint32_t id) : env_(*env), root_(id) {
+    // [entry.first] release: pairs with [entry.read].
+    root_.word.store(newLeaf("", "", {}, {}), kRelease);
+    // [page.first] relaxed: published with the tree.
+    root_.state.store(PageState::kLive, kRelaxed);
+    pages_.store(&root_, kRelaxed);
+    // [stats.add] relaxed: a statistic.
+    env_.pages.fetch_add(1, kRelaxed);
+}
+
+PageTree::~PageTree() {
+    // [tree.end] relaxed: nobody else can reach the tree.
+    for (PageEntry* entry = pages_.load(kRelaxed); entry != nullptr;) {
+        if (Node* node = entry->word.load(kRelaxed)) {
+            if (node->isLeaf()) {
+                freeChains(static_cast<LeafNode*>(node));
+            }
+            destroyNode(node);
+            // [stats.add] relaxed: a statistic.
+            env_.pages.fetch_sub(1, kRelaxed);
+            env_.dirtyPages.fetch_sub(entry->recLsn.load(kRelaxed) != 0 ? 1 : 0, kRelaxed);
+        }
+        PageEntry* older = entry->older;
+        if (entry != &root_) {
+            delete entry;
+        }
+        entry = older;
+    }
+}
+
+LeafNode* PageTree::newLeaf(std::string low,
+                            std::string high,
+                            std::span<const ByteView> tails,
+                            std::span<const ValueRef> values) {
+    auto* leaf = new LeafNode(std::move(low), std::move(high), nullptr, tails, values);
+    leaf->rebuildAtBytes = env_.limits.deltaBytesMax;
+    leaf->rebuildAtCount = env_.limits.deltaKeysMax;
+    return leaf;
+}
+
+PageEntry* PageTree::newPage(Node* node, PageEntry* origin, uint64_t mark) {
+    // [page.number] relaxed: see TreeEnv::nextPageId.
+    auto* entry = new PageEntry(env_.nextPageId.fetch_add(1, kRelaxed), origin);
+    // [entry.new] relaxed: published by [page.add] and by [entry.install] of the page that leads to
+    // it.
+    entry->word.store(node, kRelaxed);
+    entry->recLsn.store(mark, kRelaxed);
+    // [page.next] relaxed: only fed to the CAS.
+    entry->older = pages_.load(kRelaxed);
+    // In the list before it can be reached: nobody's write may escape the redo position.
+    // [page.add] CAS. ORDER: release pairs with [page.walk]; relaxed on failure: tried again.
+    //   LOST     another page was added.  PROGRESS lock-free: our failure is another's success.
+    while (!pages_.compare_exchange_weak(entry->older, entry, kRelease, kRelaxed)) {
+    }
+    // [stats.add] relaxed: a statistic.
+    env_.pages.fetch_add(1, kRelaxed);
+    env_.dirtyPages.fetch_add(1, kRelaxed);
+    return entry;
+}
+
+void PageTree::setLive(PageEntry* entry) {
+    // [page.live] release: pairs with [page.state]: a scan of the origin meets the new node.
+    entry->state.store(PageState::kLive, kRelease);
+}
+
+void PageTree::setDead(PageEntry* entry) {
+    // [stats.add] relaxed: a statistic.
+    env_.pages.fetch_sub(1, kRelaxed);
+    env_.dirtyPages.fetch_sub(1, kRelaxed);
+    // [entry.dead] relaxed: nobody looks at the word of a page that is not live.
+    entry->word.store(nullptr, kRelaxed);
+    // [page.dead] release: pairs with [page.state]; the last access of whoever made the entry.
+    entry->state.store(PageState::kDead, kRelease);
+}
+
+void PageTree::sweepDeadPages() {
+    // [page.walk] acquire: as in forEachPage().
+    PageEntry* before = pages_.load(kAcquire);
+    for (PageEntry* entry = before->older; entry != nullptr; entry = before->older) {
+        // [page.state] acquire: pairs with [page.dead].
+        if (entry->state.load(kAcquire) == PageState::kDead) {
+            before->older = entry->older;
+            delete entry;
+        } else {
+            before = entry;
+        }
+    }
+}
+
+void PageTree::lowerMark(PageEntry* entry, uint64_t lsn) {
+    if (entry->lowerMark(lsn)) {
+        // [stats.add] relaxed: a statistic.
+        env_.dirtyPages.fetch_add(1, kRelaxed);
+    }
+}
+
+void PageTree::takeMark(PageEntry* entry) {
+    if (entry->takeMark()) {
+        // [stats.add] relaxed: a statistic.
+        env_.dirtyPages.fetch_sub(1, kRelaxed);
+    }
+}
+
+PageEntry* PageTree::addLoadedPage(PageId page) {
+    auto* entry = new PageEntry(page);
+    entry->imaged = true;
+    // [page.loaded] relaxed: published with the tree.
+    entry->state.store(PageState::kLive, kRelaxed);
+    entry->older = pages_.load(kRelaxed);
+    pages_.store(entry, kRelaxed);
+    // [stats.add] relaxed: a statistic.
+    env_.pages.fetch_add(1, kRelaxed);
+    return entry;
+}
+
+PageEntry* PageTree::loadedRoot() {
+    root_.imaged = true;
+    return &root_;
+}
+
+void PageTree::setLoadedNode(PageEntry* entry, Node* node) {
+    // [page.loaded] relaxed: published with the tree.
+    if (Node* first = entry->word.load(kRelaxed)) {
+        destroyNode(first);
+    }
+    entry->word.store(node, kRelaxed);
+}
+
+}  // namespace freshet::engine

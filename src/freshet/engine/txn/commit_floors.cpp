@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/engine/txn/commit_floors.h"
+
+#include "freshet/base/assert.h"
+
+#include <memory>
+
+namespace freshet::engine {
+
+using sync::kAcqRel;
+using sync::kAcquire;
+using sync::kRelaxed;
+using sync::kRelease;
+
+CommitFloors::~CommitFloors() {
+    for (sync::Atomic<Chunk*>& chunk : chunks_) {
+        // [floor.end] relaxed: nobody else uses the table.
+        delete chunk.load(kRelaxed);
+    }
+}
+
+CommitFloors::Chunk* CommitFloors::makeChunk(uint32_t index) {
+    auto fresh = std::make_unique<Chunk>();
+    Chunk* expected = nullptr;
+    // [floor.chunk] CAS. ORDER: release pairs with [floor.chunk.look]; acquire on failure likewise.
+    //   LOST     another participant made it: ours is dropped.  PROGRESS one attempt.
+    if (chunks_[index].compare_exchange_strong(expected, fresh.get(), kAcqRel, kAcquire)) {
+        expected = fresh.release();
+    }
+    // [floor.count] CAS: a maximum.
+    //   ORDER    release pairs with [floor.count.look]; relaxed on failure: only fed to the next.
+    //   LOST     another raised it.  PROGRESS it only rises.
+    uint32_t count = chunkCount_.load(kRelaxed);
+    while (count <= index &&
+           !chunkCount_.compare_exchange_weak(count, index + 1, kAcqRel, kRelaxed)) {
+    }
+    return expected;
+}
+
+CommitFloors::Cell& CommitFloors::cellOf(uint16_t participant) {
+    const uint32_t index = participant / kCellsPerChunk;
+    // [floor.chunk.look] acquire: pairs with [floor.chunk].
+    Chunk* chunk = chunks_[index].load(kAcquire);
+    if (chunk == nullptr) {
+        chunk = makeChunk(index);
+    }
+    return chunk->cells[participant % kCellsPerChunk];
+}
+
+void CommitFloors::begin(uint16_t participant, OpenCommit* commit, uint64_t floor) {
+    Cell& cell = cellOf(participant);
+    commit->floor = floor;
+    commit->later = nullptr;
+    commit->earlier = cell.last;
+    (cell.last != nullptr ? cell.last->later : cell.first) = commit;
+    cell.last = commit;
+    if (mutated(Mutant::kNoFloor)) {
+        return;
+    }
+    // The tail only rises, so the first one's floor is the lowest.
+    if (cell.first == commit || mutated(Mutant::kFloorOfYoungest)) {
+        // [floor.set] release: before the append, whose own release carries it to whoever sees the
+        // append in the tail; pairs with [floor.read].
+        cell.floor.store(floor, kRelease);
+    }
+}
+
+void CommitFloors::end(uint16_t participant, OpenCommit* commit) {
+    Cell& cell = cellOf(participant);
+    (commit->earlier != nullptr ? commit->earlier->later : cell.first) = commit->later;
+    (commit->later != nullptr ? commit->later->earlier : cell.last) = commit->earlier;
+    // [floor.withdraw] release: pairs with [floor.read]: whoever misses the floor sees the commit
+    // complete.
+    cell.floor.store(cell.first != nullptr ? cell.first->floor : kNone, kRelease);
+}
+
+uint64_t CommitFloors::lowest() const {
+    uint64_t low = kNone;
+    // [floor.count.look] acquire: pairs with [floor.count].
+    const uint32_t count = chunkCount_.load(kAcquire);
+    for (uint32_t i = 0; i < count; ++i) {
+        // [floor.chunk.look] acquire: pairs with [floor.chunk].
+        const Chunk* chunk = chunks_[i].load(kAcquire);
+        for (uint32_t c = 0; chunk != nullptr && c < kCellsPerChunk; ++c) {
+            // [floor.read] acquire: pairs with [floor.set] and [floor.withdraw].
+            low = std::min(low, chunk->cells[c].floor.load(kAcquire));
+        }
+    }
+    return low;
+}
+
+}  // namespace freshet::engine

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What commits under way still have before them: for each participant a floor, a lower bound on
+/// the LSNs of all commits that it has begun and not completed (DESIGN 6.4). With the journal's
+/// tail they give commitLow(), on which every mark and the redo position rest (DESIGN 7.2).
+///
+///   INV-engine-12  a commit that is not complete when commitLow() is called has, or will have, an
+///                  LSN >= the result. If its append is among what the tail's load saw, that load
+///                  synchronized with the append, hence its floor is seen; else its LSN is >= the
+///                  tail. A floor that is seen to be withdrawn means that the commit is complete.
+#pragma once
+
+#include "freshet/engine/txn/mutant.h"
+#include "freshet/sync/atomic.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace freshet::engine {
+
+/// A commit between the start of its append and its completion.
+struct OpenCommit {
+    uint64_t floor = 0;
+    OpenCommit* earlier = nullptr;
+    OpenCommit* later = nullptr;
+};
+
+class CommitFloors {
+public:
+    CommitFloors() = default;
+    ~CommitFloors();
+    CommitFloors(const CommitFloors&) = delete;
+    CommitFloors& operator=(const CommitFloors&) = delete;
+
+    /// REQUIRES of both: the caller is the participant of that index. `floor`: the journal's tail,
+    /// read just now, before the commit's append. `commit` stays where it is until end().
+    void begin(uint16_t participant, OpenCommit* commit, uint64_t floor);
+    /// The commit is complete, or will never be.
+    void end(uint16_t participant, OpenCommit* commit);
+
+    /// `tail()` reads the journal's tail with acquire or stronger. Never 0.
+    template <typename Tail>
+    uint64_t commitLow(Tail tail) const {
+        if (mutated(Mutant::kTailAfterFloors)) {
+            const uint64_t floor = lowest();
+            return std::max<uint64_t>(std::min<uint64_t>(tail(), floor), 1);
+        }
+        const uint64_t end = tail();
+        return std::max<uint64_t>(std::min(end, lowest()), 1);
+    }
+
+private:
+    static constexpr uint64_t kNone = UINT64_MAX;
+#ifdef FRESHET_EXPLORE
+    // Every atomic made costs the explorer time.
+    static constexpr uint32_t kCellsMax = 4;
+    static constexpr uint32_t kCellsPerChunk = 2;
+#else
+    static constexpr uint32_t kCellsMax = 65'536;
+    static constexpr uint32_t kCellsPerChunk = 64;
+#endif
+
+    /// A participant's floor: the lowest of its open commits', kNone when there is none. Written
+    /// by: its participant. Read by: whoever calls commitLow().
+    ///   RECLAIM  cells live as long as the table; a participant's successor finds the lists empty
+    struct alignas(sync::kLineBytes) Cell {
+        sync::Atomic<uint64_t> floor{kNone};
+        OpenCommit* first = nullptr;  // the participant's own: its open commits in order of begin()
+        OpenCommit* last = nullptr;
+    };
+    struct Chunk {
+        std::array<Cell, kCellsPerChunk> cells;
+    };
+
+    uint64_t lowest() const;
+    Cell& cellOf(uint16_t participant);
+    Chunk* makeChunk(uint32_t index);
+
+    /// Null, then a chunk once and for all.
+    std::array<sync::Atomic<Chunk*>, kCellsMax / kCellsPerChunk> chunks_{};
+    /// Chunks below this may be there. Only rises.
+    sync::Atomic<uint32_t> chunkCount_{0};
+};
+
+}  // namespace freshet::engine

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The order of a commit around its append (DESIGN 6.4), in one place for the store and for the
+/// model checks.
+#pragma once
+
+#include "freshet/engine/txn/commit_floors.h"
+#include "freshet/engine/txn/txn_table.h"
+
+namespace freshet::engine {
+
+class CommitSteps {
+public:
+    CommitSteps(TxnTable& table, CommitFloors& floors, uint16_t participant)
+        : table_(table), floors_(floors), participant_(participant) {}
+
+    /// Before the first call of append. `tail`: the journal's, read just now.
+    void begin(uint64_t stamp, uint64_t tail) {
+        table_.setCommitting(stamp);
+        floors_.begin(participant_, &open_, tail);
+    }
+    /// After the append; returns the commit's timestamp.
+    uint64_t complete(uint64_t stamp) {
+        if (mutated(Mutant::kFloorEndsEarly)) {
+            floors_.end(participant_, &open_);
+            return table_.claim(stamp);
+        }
+        const uint64_t ts = table_.claim(stamp);
+        floors_.end(participant_, &open_);
+        return ts;
+    }
+    /// The append failed.
+    void giveUp() { floors_.end(participant_, &open_); }
+    uint16_t participant() const { return participant_; }
+
+private:
+    TxnTable& table_;
+    CommitFloors& floors_;
+    const uint16_t participant_;
+    OpenCommit open_;
+};
+
+}  // namespace freshet::engine

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Which trees there are. Any thread. The mutex is a leaf and never held while a page is touched.
+#pragma once
+
+#include "freshet/engine/txn/store_core.h"
+#include "freshet/sync/mutex.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace freshet::engine {
+
+class TreeDirectory {
+public:
+    explicit TreeDirectory(std::shared_ptr<StoreCore> core) : core_(std::move(core)) {}
+
+    TreeRef tree(TreeId id) {
+        std::lock_guard<sync::Mutex> guard(mutex_);
+        TreeRef& ref = trees_[id];
+        if (!ref) {
+            ref = std::make_shared<Tree>(id, core_);
+            nextId_ = std::max(nextId_, id + 1);
+        }
+        return ref;
+    }
+    void drop(TreeId id) {
+        TreeRef dropped;  // its end comes after the mutex
+        std::lock_guard<sync::Mutex> guard(mutex_);
+        if (auto it = trees_.find(id); it != trees_.end()) {
+            dropped = std::move(it->second);
+            trees_.erase(it);
+            dropped_.push_back(id);
+        }
+    }
+    std::vector<TreeRef> all() {
+        std::lock_guard<sync::Mutex> guard(mutex_);
+        return allLocked();
+    }
+    /// All trees, and those dropped since the last call, at one moment: should a dropped id be in
+    /// use again, the new tree has not been in an earlier answer.
+    std::pair<std::vector<TreeRef>, std::vector<TreeId>> allAndDropped() {
+        std::lock_guard<sync::Mutex> guard(mutex_);
+        return {allLocked(), std::exchange(dropped_, {})};
+    }
+    size_t size() {
+        std::lock_guard<sync::Mutex> guard(mutex_);
+        return trees_.size();
+    }
+
+    TreeId newId() {
+        std::lock_guard<sync::Mutex> guard(mutex_);
+        return nextId_++;
+    }
+    void reserveIds(TreeId upTo) {
+        std::lock_guard<sync::Mutex> guard(mutex_);
+        nextId_ = std::max(nextId_, upTo + 1);
+    }
+    TreeId nextId() {
+        std::lock_guard<sync::Mutex> guard(mutex_);
+        return nextId_;
+    }
+
+private:
+    std::vector<TreeRef> allLocked() {
+        std::vector<TreeRef> all;
+        all.reserve(trees_.size());
+        for (const auto& [id, tree] : trees_) {
+            all.push_back(tree);
+        }
+        return all;
+    }
+
+    const std::shared_ptr<StoreCore> core_;
+    sync::Mutex mutex_;
+    std::map<TreeId, TreeRef> trees_;   // guarded by mutex_
+    std::vector<TreeId> dropped_;       // guarded by mutex_
+    TreeId nextId_ = kCatalogTree + 1;  // guarded by mutex_
+};
+
+}  // namespace freshet::engine
