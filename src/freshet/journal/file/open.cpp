@@ -39,14 +39,16 @@ Status check(const Options& options) {
     return Status::ok();
 }
 
-/// For the segment behind the last one that is kept.
+/// For the segment behind the last one that is kept. Segments are as large as the part of the log
+/// that redo needs suggests.
 SegmentMaker makerAfter(const Options& options, const LogEnd& end, SparePool& spares) {
     uint64_t bytes = options.segmentBytesFirst;
     uint32_t index = 0;
     if (end.slotNo != 0) {
-        const FoundSegment& last = end.segments[end.last];
-        bytes = std::clamp(roundUp(last.bytes * 2, kBlockAlign), bytes, options.segmentBytesMax);
-        index = last.index + 1;
+        index = end.segments[end.last].index + 1;
+        for (size_t i = end.first; i <= end.last && bytes < options.segmentBytesMax; ++i) {
+            bytes = std::min(bytes * 2, options.segmentBytesMax);
+        }
     }
     return SegmentMaker(
         options.files, options.directory, index, bytes, options.segmentBytesMax, spares);

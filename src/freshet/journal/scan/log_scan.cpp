@@ -58,7 +58,7 @@ public:
         if (!givenUp_) {
             FRESHET_RETURN_IF_ERROR(judgeEnd());
         }
-        for (size_t i = start_; i < end_.segments.size() && i <= end_.last; ++i) {
+        for (size_t i = end_.first; i < end_.segments.size() && i <= end_.last; ++i) {
             // After a kill, what was just replayed may still be in the kernel's cache only. New
             // records will build on it.
             FRESHET_RETURN_IF_ERROR(end_.segments[i].file->sync());
@@ -121,11 +121,11 @@ private:
             if (begin > options_.redoLsn && header_.prevSlotNo != 0) {
                 break;
             }
-            for (size_t before = start_; before < i; ++before) {
+            for (size_t before = end_.first; before < i; ++before) {
                 end_.segments[before].end = begin;
                 end_.segments[before].timestamp = header_.timeBase;
             }
-            start_ = end_.last = i;
+            end_.first = end_.last = i;
             end_.slotNo = header_.prevSlotNo;
             end_.blockCrc = header_.prevBlockCrc;
             found = true;
@@ -272,7 +272,6 @@ private:
     const RecordSink fromRedoOn_;
     RecordJoiner joiner_;
     LogEnd end_;
-    size_t start_ = 0;      // position in end_.segments of the first that is read
     bool givenUp_ = false;  // there is no beginning; repair drops everything
     BlockHeader header_{};
     std::string block_;

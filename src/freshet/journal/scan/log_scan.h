@@ -43,6 +43,7 @@ struct FoundSegment {
 /// Where and how the log ends. All numbers 0 when there is no block at all.
 struct LogEnd {
     std::vector<FoundSegment> segments;  // all, in order
+    size_t first = 0;                    // position in `segments` of the first that redo needs
     size_t last = 0;                     // position in `segments` of the one with the last block
     uint64_t offset = 0;                 // in it, behind the last block
     uint64_t slotNo = 0;                 // of the last block

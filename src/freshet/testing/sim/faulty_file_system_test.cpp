@@ -2,6 +2,7 @@
 /// Every kind of fault does what it says, when it is told to, and is accounted for.
 #include "freshet/testing/sim/faulty_file_system.h"
 
+#include "freshet/testing/sim/fault_text.h"
 #include "freshet/testing/sim/memory_file_system.h"
 
 #include <gtest/gtest.h>
@@ -199,6 +200,24 @@ TEST_F(FaultyFileSystemTest, OneBitFlipsAtRestOrOnTheWay) {
     ASSERT_TRUE(file_->pread(second.data(), 4096, 8192).isOk());
     EXPECT_EQ(wrongBits(first, second), 1u);
     EXPECT_EQ(second, std::string(4096, 'o'));
+}
+
+TEST(FaultText, SaysWhatARuleSays) {
+    FaultRule rule =
+        *parseFault("write */data.freshet flip nth=3 times=0 chance=0.25 nospace growing poweroff");
+    EXPECT_EQ(rule.op, FileOp::kWrite);
+    EXPECT_EQ(rule.path, "*/data.freshet");
+    EXPECT_EQ(rule.kind, FaultKind::kFlipAtRest);
+    EXPECT_EQ(rule.nth, 3u);
+    EXPECT_EQ(rule.times, kEver);
+    EXPECT_EQ(rule.chance, 0.25);
+    EXPECT_EQ(rule.error.code(), Code::kNoSpace);
+    EXPECT_TRUE(rule.growingOnly);
+    EXPECT_TRUE(rule.powerOff);
+    EXPECT_EQ(parseFault("syncdir * lie")->op, FileOp::kSyncDirectory);
+    for (const char* wrong : {"", "sync", "wipe * error", "sync * wrong", "sync * error nth3"}) {
+        EXPECT_EQ(parseFault(wrong).status().code(), Code::kInvalid) << wrong;
+    }
 }
 
 }  // namespace

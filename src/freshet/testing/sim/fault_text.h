@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A FaultRule as one line of text, for programs that are told their faults from outside:
+///
+///     OP GLOB KIND [nth=N] [times=N] [chance=P] [nospace] [growing] [poweroff]
+///     sync */journal/j.* error nth=3
+///     write */journal/next.tmp error nospace times=20
+///     write */data.freshet flip growing
+///
+/// OP: open read write sync truncate rename remove syncdir. KIND: error short lie torn drop
+/// misdirect flip flipread split. times=0 means for ever.
+#pragma once
+
+#include "freshet/testing/sim/fault_plan.h"
+
+#include <string>
+
+namespace freshet::testing {
+
+/// kInvalid with the word that was not understood.
+StatusOr<FaultRule> parseFault(const std::string& line);
+
+}  // namespace freshet::testing
