@@ -47,13 +47,15 @@ TEST_F(DispatcherTest, AcceptsGenericArgumentsEverywhere) {
 }
 
 TEST_F(DispatcherTest, RefusesTransactionsAsAStandaloneDoes) {
-    for (const char* extra : {R"("txnNumber": {"$numberLong": "1"})",
-                              R"("autocommit": false)",
-                              R"("startTransaction": true)"}) {
-        expectReply(
-            std::string(R"({"insert": "c", "documents": [{"a": 1}], )") + extra + "}",
-            R"({"code": 20, "errmsg": "Transaction numbers are only allowed on a replica set member or mongos"})");
-    }
+    const std::string start = R"({"insert": "c", "documents": [{"a": 1}], )";
+    const std::string lsid =
+        R"("lsid": {"id": {"$binary": {"base64": "AAECAwQFBgcICQoLDA0ODw==", "subType": "04"}}}, )";
+    expectReply(
+        start + lsid + R"("txnNumber": {"$numberLong": "1"}})",
+        R"({"code": 20, "errmsg": "Transaction numbers are only allowed on a replica set member or mongos"})");
+    expectReply(start + R"("txnNumber": {"$numberLong": "1"}})", R"({"code": 72})");
+    expectReply(start + lsid + R"("autocommit": false})", R"({"code": 72})");
+    expectReply(start + lsid + R"("startTransaction": true})", R"({"code": 72})");
     expectReply(R"({"count": "c"})", R"({"n": 0})");
 }
 
@@ -61,7 +63,13 @@ TEST_F(DispatcherTest, ChecksConcerns) {
     expectReplies({
         {R"({"insert": "c", "documents": [{}], "writeConcern": {"w": 2}})",
          R"({"code": 2, "errmsg": "cannot use 'w' > 1 when a host is not replicated"})"},
-        {R"({"insert": "c", "documents": [{}], "writeConcern": {"w": "east"}})", R"({"code": 79})"},
+        {R"({"insert": "c", "documents": [{}], "writeConcern": {"w": "east"}})", R"({"code": 2})"},
+        {R"({"insert": "c", "documents": [{}], "writeConcern": {"w": 51}})", R"({"code": 9})"},
+        {R"({"insert": "c", "documents": [{}], "writeConcern": {"wtimeout": "x"}})",
+         R"({"code": 9})"},
+        {R"({"insert": "c", "documents": [{}], "writeConcern": {"j": true, "fsync": true}})",
+         R"({"code": 9})"},
+        {R"({"find": "c", "writeConcern": {"w": 1}})", R"({"code": 72})"},
         {R"({"insert": "c", "documents": [{}], "writeConcern": {"x": 1}})", R"({"code": 40415})"},
         {R"({"find": "c", "readConcern": {"level": "sometimes"}})", R"({"code": 2})"},
         {R"({"ping": 1, "readConcern": {"level": "majority"}})", R"({"code": 72})"},
@@ -72,7 +80,14 @@ TEST_F(DispatcherTest, ChecksConcerns) {
          R"({"n": 1})"},
         {R"({"insert": "c", "documents": [{}], "writeConcern": {"w": "majority"}})", R"({"n": 1})"},
         {R"({"count": "c", "readConcern": {"level": "majority"}})", R"({"n": 4})"},
-        {R"({"count": "c", "readConcern": {"level": "linearizable"}})", R"({"n": 4})"},
+        {R"({"count": "c", "readConcern": {"level": "linearizable"}})", R"({"code": 123})"},
+        {R"({"count": "c", "readConcern": {"level": "snapshot"}})", R"({"code": 123})"},
+        {R"({"count": "c", "readConcern": {"afterClusterTime":
+             {"$timestamp": {"t": 1, "i": 1}}}})",
+         R"({"code": 123, "codeName": "NotAReplicaSet"})"},
+        {R"({"count": "c", "maxTimeMS": -1})", R"({"code": 2})"},
+        {R"({"count": "c", "maxTimeMS": "x"})",
+         R"({"code": 2, "errmsg": "maxTimeMS must be a number"})"},
     });
 }
 

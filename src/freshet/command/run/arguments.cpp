@@ -2,6 +2,7 @@
 #include "freshet/command/run/arguments.h"
 
 #include "freshet/command/run/fields.h"
+#include "freshet/command/run/sessions.h"
 #include "freshet/platform/clock.h"
 
 #include <algorithm>
@@ -43,35 +44,57 @@ Status checkSequences(const Command& command, const wire::Request& request) {
     return Status::ok();
 }
 
-/// Without `w` the default counts, which is majority.
-Status parseWriteConcern(bson::Document concern, GenericArguments* out) {
-    Fields fields(concern, "writeConcern");
-    fields.allowOnly({"w", "j", "fsync", "wtimeout", "provenance"});
-    const bool journaled = fields.boolean("j", false) || fields.boolean("fsync", false);
-    fields.integer("wtimeout", 0);
-    bson::Element w = fields.element("w");
-    FRESHET_RETURN_IF_ERROR(fields.status());
+constexpr const char* kNeedsReplicaSet =
+    "node needs to be a replica set member to use read concern";
+
+Status parseWriteConcernNodes(const bson::Element& w, bool isJournaled, GenericArguments* out) {
     if (w.isString()) {
-        if (w.stringValue() != "majority") {
-            return invalid(Reason::kUnknownReplWriteConcern,
-                           "No write concern mode named '" + std::string(w.stringValue()) +
-                               "' found in replica set configuration");
-        }
-    } else if (w.isNumber()) {
-        const int64_t nodes = w.toInt64();
-        if (nodes < 0 || nodes > 50) {
-            return invalid(Reason::kFailedToParse,
-                           "w has to be a non-negative number and not greater than 50; found: " +
-                               std::to_string(nodes));
-        }
-        if (nodes > 1) {
-            return badValue("cannot use 'w' > 1 when a host is not replicated");
-        }
-        out->waitsForDisk = journaled;
-    } else if (!w.isMissing()) {
+        return w.stringValue() == "majority"
+                   ? Status::ok()
+                   : badValue("cannot use non-majority 'w' mode " + std::string(w.stringValue()) +
+                              " when a host is not a member of a replica set");
+    }
+    if (w.isObject()) {
+        return badValue("cannot use tags in 'w' when a host is not a member of a replica set");
+    }
+    if (!w.isNumber()) {
         return invalid(Reason::kFailedToParse, "w has to be a number, string, or object");
     }
+    const int64_t nodes = w.toInt64();
+    if (nodes < 0 || nodes > 50) {
+        return invalid(Reason::kFailedToParse,
+                       "w has to be a non-negative number and not greater than 50; found: " +
+                           std::to_string(nodes));
+    }
+    if (nodes > 1) {
+        return badValue("cannot use 'w' > 1 when a host is not replicated");
+    }
+    out->waitsForDisk = isJournaled;
     return Status::ok();
+}
+
+/// Without `w` the default counts, which is majority.
+Status parseWriteConcern(bson::Document concern, const Command& command, GenericArguments* out) {
+    if (concern.isEmpty()) {
+        return Status::ok();
+    }
+    if (command.readOnly && !command.acceptsUnknownFields) {
+        return invalid(Reason::kInvalidOptions, "Command does not support writeConcern");
+    }
+    Fields fields(concern, "writeConcern");
+    fields.allowOnly({"w", "j", "fsync", "wtimeout", "provenance", "getLastError"});
+    const bool isSynced = fields.boolean("fsync", false);
+    const bool isJournaled = fields.boolean("j", false);
+    const bson::Element timeout = fields.element("wtimeout");
+    const bson::Element w = fields.element("w");
+    FRESHET_RETURN_IF_ERROR(fields.status());
+    if (isSynced && isJournaled) {
+        return invalid(Reason::kFailedToParse, "fsync and j options cannot be used together");
+    }
+    if (!timeout.isMissing() && !timeout.isNumber()) {
+        return invalid(Reason::kFailedToParse, "wtimeout must be a number");
+    }
+    return w.isMissing() ? Status::ok() : parseWriteConcernNodes(w, isSynced || isJournaled, out);
 }
 
 Status parseReadConcern(bson::Document concern, const Command& command, GenericArguments* out) {
@@ -79,6 +102,16 @@ Status parseReadConcern(bson::Document concern, const Command& command, GenericA
     fields.allowOnly({"level", "afterClusterTime", "atClusterTime", "provenance"});
     std::string_view level = fields.string("level");
     FRESHET_RETURN_IF_ERROR(fields.status());
+    if (fields.has("afterClusterTime") || fields.has("atClusterTime")) {
+        const bson::Element time =
+            fields.element(fields.has("afterClusterTime") ? "afterClusterTime" : "atClusterTime");
+        return time.type() == bson::Type::kTimestamp
+                   ? Status(Code::kInvalid, Reason::kNotAReplicaSet, kNeedsReplicaSet)
+                   : invalid(Reason::kTypeMismatch,
+                             "\"" + std::string(time.name()) +
+                                 "\" had the wrong type. Expected timestamp, found " +
+                                 std::string(bson::typeName(time.type())));
+    }
     if (level.empty() || level == "local" || level == "available") {
         return Status::ok();
     }
@@ -88,9 +121,13 @@ Status parseReadConcern(bson::Document concern, const Command& command, GenericA
     }
     if (!command.takesReadConcern) {
         return invalid(Reason::kInvalidOptions,
-                       "read concern level '" + std::string(level) +
-                           "' is not supported for the command '" + std::string(command.name) +
-                           "'");
+                       "Command " + std::string(command.name) +
+                           " does not support { readConcern: { level: \"" + std::string(level) +
+                           "\", provenance: \"clientSupplied\" } } :: caused by :: read concern "
+                           "not supported");
+    }
+    if (level != "majority") {
+        return Status(Code::kInvalid, Reason::kNotAReplicaSet, kNeedsReplicaSet);
     }
     out->needsDurableRead = true;
     return Status::ok();
@@ -113,28 +150,68 @@ Status checkApiVersion(Fields* fields, const Command& command) {
     if (isStrict && !command.inApiVersion1) {
         return invalid(Reason::kApiStrictError,
                        "Provided apiStrict:true, but the command " + std::string(command.name) +
-                           " is not in API Version 1");
+                           " is not in API Version 1. Information on supported commands and "
+                           "migrations in API Version 1 can be found at "
+                           "https://dochub.mongodb.org/core/manual-versioned-api");
     }
     return Status::ok();
 }
 
 Status parseSession(Fields* fields, GenericArguments* out) {
-    bson::Document lsid = fields->object("lsid");
+    const bson::Document lsid = fields->object("lsid");
+    FRESHET_RETURN_IF_ERROR(fields->status());
     if (fields->has("lsid")) {
-        bson::Element id = lsid.find("id");
-        if (id.type() != bson::Type::kBinary || id.binaryValue().bytes.size() != 16) {
-            fields->fail(invalid(Reason::kTypeMismatch,
-                                 "BSON field 'OperationSessionInfo.lsid.id' must be a UUID"));
+        FRESHET_ASSIGN_OR_RETURN(out->lsid, sessionName(lsid, "OperationSessionInfo.lsid"));
+    }
+    const bool hasNumber = fields->has("txnNumber");
+    if (hasNumber && out->lsid.empty()) {
+        return invalid(Reason::kInvalidOptions,
+                       "Transaction number requires a session ID to also be specified");
+    }
+    for (const char* name : {"autocommit", "startTransaction"}) {
+        if (fields->has(name) && !hasNumber) {
+            return invalid(Reason::kInvalidOptions,
+                           "'" + std::string(name) +
+                               "' field requires a transaction number to also be specified");
         }
-        out->lsid = std::string(lsid.bytes());
     }
     // The persona is a standalone's until multi-document transactions are served.
-    if (fields->has("txnNumber") || fields->has("autocommit") || fields->has("startTransaction")) {
-        fields->fail(
-            invalid(Reason::kIllegalOperation,
-                    "Transaction numbers are only allowed on a replica set member or mongos"));
+    return hasNumber
+               ? invalid(Reason::kIllegalOperation,
+                         "Transaction numbers are only allowed on a replica set member or mongos")
+               : Status::ok();
+}
+
+Status parseTimeLimit(const bson::Element& limit, GenericArguments* out) {
+    if (limit.isMissing()) {
+        return Status::ok();
     }
-    return fields->status();
+    if (!limit.isNumber()) {
+        return badValue("maxTimeMS must be a number");
+    }
+    int64_t ms = 0;
+    if (!limit.toExactInt64(&ms)) {
+        return badValue("maxTimeMS has non-integral value");
+    }
+    if (ms < 0 || ms > kMaxTimeMsLimit) {
+        return badValue(std::to_string(ms) + " value for maxTimeMS is out of range [0, " +
+                        std::to_string(kMaxTimeMsLimit) + "]");
+    }
+    if (ms > 0) {
+        out->deadlineNanos = platform::monotonicNanos() + static_cast<uint64_t>(ms) * 1'000'000;
+    }
+    return Status::ok();
+}
+
+Status checkDatabaseName(std::string_view db) {
+    using namespace std::string_view_literals;
+    constexpr size_t kBytesMax = 63;
+    const bool isGood = !db.empty() && db.size() <= kBytesMax &&
+                        db.find_first_of("/\\. \"$\0"sv) == std::string_view::npos;
+    return isGood || db == "$external"
+               ? Status::ok()
+               : invalid(Reason::kInvalidNamespace,
+                         "Invalid database name: '" + std::string(db) + "'");
 }
 
 }  // namespace
@@ -167,21 +244,16 @@ StatusOr<GenericArguments> parseArguments(const Command& command, const wire::Re
     }
     FRESHET_RETURN_IF_ERROR(fields.status());
     FRESHET_RETURN_IF_ERROR(checkApiVersion(&fields, command));
+    out.hasApiVersion = fields.has("apiVersion");
     FRESHET_RETURN_IF_ERROR(checkKnownFields(command, request.body));
     FRESHET_RETURN_IF_ERROR(checkSequences(command, request));
     FRESHET_RETURN_IF_ERROR(parseSession(&fields, &out));
-    const int64_t maxTimeMs = fields.integer("maxTimeMS", 0, 0);
+    FRESHET_RETURN_IF_ERROR(checkDatabaseName(out.db));
+    FRESHET_RETURN_IF_ERROR(parseTimeLimit(fields.element("maxTimeMS"), &out));
     bson::Document writeConcern = fields.object("writeConcern");
     bson::Document readConcern = fields.object("readConcern");
     FRESHET_RETURN_IF_ERROR(fields.status());
-    if (maxTimeMs > kMaxTimeMsLimit) {
-        return badValue(std::to_string(maxTimeMs) + " value for maxTimeMS is out of range");
-    }
-    if (maxTimeMs > 0) {
-        out.deadlineNanos =
-            platform::monotonicNanos() + static_cast<uint64_t>(maxTimeMs) * 1'000'000;
-    }
-    FRESHET_RETURN_IF_ERROR(parseWriteConcern(writeConcern, &out));
+    FRESHET_RETURN_IF_ERROR(parseWriteConcern(writeConcern, command, &out));
     FRESHET_RETURN_IF_ERROR(parseReadConcern(readConcern, command, &out));
     return out;
 }

@@ -17,7 +17,8 @@ struct GenericArguments {
     /// Read concern majority and stronger: what was read must be durable before the reply.
     bool needsDurableRead = false;
     uint64_t deadlineNanos = 0;  // on platform::monotonicNanos(); 0: none
-    std::string lsid;            // bytes of the session's document; empty: none
+    std::string lsid;            // the session's canonical name, see sessionName(); empty: none
+    bool hasApiVersion = false;
 };
 
 bool isGenericArgument(std::string_view name);

@@ -2,6 +2,7 @@
 #include "freshet/command/run/services.h"
 
 #include "freshet/base/assert.h"
+#include "freshet/platform/clock.h"
 
 namespace freshet::command {
 
@@ -32,7 +33,12 @@ std::vector<bson::OwnedDocument> Services::currentOperations(const ShowOperation
 }
 
 void Services::parametersChanged() {
-    ttlNap.wake();
+    housekeeping.wake();
+}
+
+void Services::expireSessions() {
+    const int64_t timeoutMs = int64_t{sessionTimeoutMinutes()} * 60'000;
+    cursors.killSessions(sessions.expire(platform::wallMillis() - timeoutMs));
 }
 
 void OpCounters::add(OpKind kind, uint64_t count) {

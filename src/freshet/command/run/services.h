@@ -54,7 +54,7 @@ struct Services {
     OpCounters counters;
     Statistics statistics{registry.commands().size()};
     sync::Alarms alarms;
-    Nap ttlNap{alarms};  // of the thread that deletes expired documents
+    Nap housekeeping{alarms};  // of the housekeeper's thread
     /// Names this run of the server in topologyVersion: a client that sees it change knows of the
     /// restart.
     const bson::ObjectId processId = bson::ObjectId::generate();
@@ -64,6 +64,8 @@ struct Services {
     }
     /// As $currentOp and currentOp show them.
     std::vector<bson::OwnedDocument> currentOperations(const ShowOperations& show) const;
+    /// Forgets sessions past their time, and ends their cursors.
+    void expireSessions();
     /// To be called after values of parameters have changed: wakes those that sleep by them.
     void parametersChanged();
     /// A command's place in the registry's list.

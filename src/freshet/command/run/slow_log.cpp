@@ -17,10 +17,14 @@ bool isSampled(const ParameterValues& values) {
     return rate >= kMillion || platform::randomSeed() % kMillion < rate;
 }
 
-void addIfKnown(std::string_view name, int64_t value, bson::Builder* out) {
+void addIfKnown(std::string_view name, int64_t value, telemetry::LogAttributes* out) {
     if (value >= 0) {
-        out->add(name, value);
+        out->emplace_back(name, value);
     }
+}
+
+telemetry::JsonText json(bson::Document document) {
+    return {bson::toJson(document)};
 }
 
 }  // namespace
@@ -31,39 +35,43 @@ void logIfSlow(const Invocation& call, const Status& status, uint64_t micros, si
     if (millis < ParameterValues::get(values.slowOpThresholdMs) || !isSampled(values)) {
         return;
     }
-    bson::Builder attr;
-    attr.add("type", "command").add("isFromUserConnection", true);
-    attr.add("ns", namespaceOf(call.command, call.body(), call.generic.db));
-    if (const std::string app = call.connection.appName(); !app.empty()) {
-        attr.add("appName", app);
+    telemetry::LogAttributes attr{{"type", "command"},
+                                  {"isFromUserConnection", true},
+                                  {"ns", namespaceOf(call.command, call.body(), call.generic.db)}};
+    if (std::string app = call.connection.appName(); !app.empty()) {
+        attr.emplace_back("appName", app);
     }
-    attr.add("command", presentable(call.command, call.body()).view());
+    attr.emplace_back("command", json(presentable(call.command, call.body()).view()));
     const OperationStats& stats = call.stats;
     if (!stats.planSummary.empty()) {
-        attr.add("planSummary", stats.planSummary);
+        attr.emplace_back("planSummary", stats.planSummary);
     }
     addIfKnown("keysExamined", stats.keysExamined, &attr);
     addIfKnown("docsExamined", stats.docsExamined, &attr);
     if (stats.sortsInMemory) {
-        attr.add("hasSortStage", true);
+        attr.emplace_back("hasSortStage", true);
     }
     if (stats.cursorId != 0) {
-        attr.add("cursorid", stats.cursorId);
+        attr.emplace_back("cursorid", stats.cursorId);
     }
     addIfKnown("nreturned", stats.nReturned, &attr);
     if (!status.isOk()) {
         const WireError error = wireErrorOf(status);
-        attr.add("ok", int32_t{0}).add("errMsg", status.text());
-        attr.add("errName", error.name).add("errCode", error.code);
+        attr.emplace_back("ok", 0);
+        attr.emplace_back("errMsg", status.text());
+        attr.emplace_back("errName", error.name);
+        attr.emplace_back("errCode", error.code);
     }
-    attr.add("reslen", static_cast<int64_t>(replyBytes));
-    attr.object("locks");
-    attr.add("remote", call.client.remote).add("protocol", "op_msg");
-    attr.add("durationMillis", millis);
-    const bson::OwnedDocument document(attr.finish());
-    telemetry::logInfo(
-        "command",
-        "Slow query, id " + std::to_string(kSlowQueryId) + ": " + bson::toJson(document.view()));
+    attr.emplace_back("reslen", replyBytes);
+    attr.emplace_back("locks", json({}));
+    attr.emplace_back("remote", call.client.remote);
+    attr.emplace_back("protocol", "op_msg");
+    attr.emplace_back("durationMillis", millis);
+    telemetry::log(telemetry::Severity::kInfo,
+                   telemetry::Component::kCommand,
+                   kSlowQueryId,
+                   "Slow query",
+                   attr);
 }
 
 }  // namespace freshet::command
