@@ -1,17 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The signals that end a server, taken as a blocking call instead of a handler: nothing ever runs
-/// in a signal's context.
+/// The signals that a server acts on, taken by a blocking call instead of a handler: nothing ever
+/// runs in a signal's context.
 #pragma once
+
+#include <cstdint>
+#include <string>
 
 namespace freshet::platform {
 
-/// Holds SIGTERM and SIGINT back for waitForEndSignal() and ignores SIGPIPE. On the main thread,
-/// before any other is made: threads inherit it.
-void holdEndSignals();
-/// Blocks until SIGTERM or SIGINT arrives, or requestEnd() is called. REQUIRES: holdEndSignals().
-/// The signal's number.
-int waitForEndSignal();
-/// Makes waitForEndSignal() return. Any thread.
+struct Signal {
+    enum class Kind : uint8_t {
+        kEnd,        // SIGTERM, SIGINT, SIGHUP, or requestEnd()
+        kRotateLog,  // SIGUSR1
+        kOther,      // SIGUSR2
+    };
+    Kind kind = Kind::kEnd;
+    int number = 0;
+    std::string name;  // the system's words
+};
+
+/// Holds the signals back for waitForSignal() and ignores SIGPIPE. On the main thread, before any
+/// other is made: threads inherit it.
+void holdSignals();
+/// Blocks until one of them arrives. REQUIRES: holdSignals().
+Signal waitForSignal();
+/// Makes waitForSignal() return kEnd. Any thread.
 void requestEnd();
+
+/// Asks another process to end, as SIGTERM does. False: there is no such process, or it is not
+/// ours.
+bool requestEndOf(int64_t processId);
+bool processExists(int64_t processId);
 
 }  // namespace freshet::platform

@@ -5,10 +5,15 @@
 #include "freshet/catalog/catalog.h"
 #include "freshet/command/dispatcher.h"
 #include "freshet/engine/store.h"
+#include "freshet/platform/background.h"
 #include "freshet/platform/clock.h"
 #include "freshet/platform/signals.h"
 #include "freshet/platform/thread.h"
+#include "freshet/query/predicate.h"
+#include "freshet/security/tls.h"
 #include "freshet/server/options/options.h"
+#include "freshet/server/process/process_files.h"
+#include "freshet/server/process/start_log.h"
 #include "freshet/server/session_handler.h"
 #include "freshet/sync/atomic.h"
 #include "freshet/sync/epoch.h"
@@ -23,24 +28,46 @@
 namespace freshet::server {
 namespace {
 
-using telemetry::logError;
-using telemetry::logInfo;
+using telemetry::Component;
+using telemetry::LogAttributes;
+using telemetry::Severity;
+
+// Ids that scripts look for.
+constexpr int32_t kListeningOn = 23015;
+constexpr int32_t kWaitingForConnections = 23016;
+constexpr int32_t kReceivedSignal = 23377;
+constexpr int32_t kShuttingDown = 23138;
+constexpr int32_t kNowExiting = 20565;
+constexpr int32_t kStartFailed = 20557;
+constexpr int32_t kListenerFailed = 20568;
+constexpr int32_t kTlsFailed = telemetry::kOwnIds + 110;
+constexpr int32_t kWriteFailed = telemetry::kOwnIds + 111;
+constexpr int32_t kCloseFailed = telemetry::kOwnIds + 112;
+
+void logControl(Severity severity,
+                int32_t id,
+                std::string_view message,
+                const LogAttributes& attributes = {}) {
+    telemetry::log(severity, Component::kControl, id, message, attributes);
+}
 
 /// The slice of a reactor's current pass: what runs in it may touch nodes, and the reactor sleeps
 /// outside it.
 thread_local std::optional<sync::Slice> passSlice;
 
+/// A checkpoint interval that does not come to its end.
+constexpr uint64_t kNeverMs = uint64_t{1} << 40;
+
 [[noreturn]] void dieOfJournalFailure(const Status& why) {
-    telemetry::log(telemetry::Severity::kFatal,
-                   "journal",
-                   "writing has failed, ending at once: " + why.toString());
+    logControl(
+        Severity::kFatal, kWriteFailed, "Writing has failed, ending at once", {{"error", why}});
     std::_Exit(kExitJournalFailed);
 }
 
 class Server {
 public:
-    Server(Options options, std::vector<std::string> argv, platform::FileSystem& files)
-        : options_(std::move(options)), argv_(std::move(argv)), files_(files) {}
+    Server(Settings settings, std::vector<std::string> argv, platform::FileSystem& files)
+        : settings_(std::move(settings)), argv_(std::move(argv)), files_(files) {}
 
     int run() {
         int exitCode = openData();
@@ -48,8 +75,8 @@ public:
             exitCode = openDoors();
         }
         if (exitCode == kExitClean) {
-            const int signal = platform::waitForEndSignal();
-            logInfo("server", "Shutting down, signal " + std::to_string(signal));
+            platform::reportReady();
+            actOnSignals();
         }
         return end(exitCode);
     }
@@ -57,11 +84,14 @@ public:
 private:
     int openData();
     int openDoors();
+    Status makeTls(transport::ServerTransportOptions* doors);
+    void announceDoors();
+    static void actOnSignals();
     int end(int exitCode);
     command::ServerFacts facts();
     void addTransportStatus(bson::Builder* out);
 
-    const Options options_;
+    const Settings settings_;
     const std::vector<std::string> argv_;
     platform::FileSystem& files_;
     // Made in this order, ended in the reverse one.
@@ -76,36 +106,55 @@ private:
 };
 
 int exitCodeOf(const Status& openFailure) {
-    return openFailure.code() == Code::kCorruption ? kExitDamagedData : kExitDbPath;
+    switch (openFailure.code()) {
+        case Code::kCorruption:
+            return kExitDamagedData;
+        case Code::kUnsupported:
+            return kExitNewerFormat;
+        default:
+            return kExitDbPath;
+    }
+}
+
+int refuseData(const Status& why, const std::string& text) {
+    logControl(
+        Severity::kError, kStartFailed, "Cannot start on the data directory", {{"error", text}});
+    return exitCodeOf(why);
 }
 
 int Server::openData() {
-    const std::string& path = options_.dbPath;
-    if (!files_.list(path).isOk()) {
-        logError("server",
-                 "Data directory " + path +
-                     " not found or not readable. Create it or name another one by --dbpath");
-        return kExitDbPath;
+    const std::string& path = settings_.storage.dbPath;
+    if (auto listed = files_.list(path); !listed.isOk()) {
+        return refuseData(listed.status(),
+                          "Data directory " + path +
+                              " not found or not readable. Create it, or name another one by "
+                              "--dbpath or storage.dbPath");
     }
     engine::StoreOptions store;
     store.files = &files_;
     store.directory = path;
-    store.journalCommitIntervalMs = options_.journalCommitIntervalMs;
+    store.journalCommitIntervalMs = settings_.storage.journalCommitIntervalMs;
+    store.journalRetainBytes = settings_.storage.oplogBytes;
+    store.journalRetainHours = static_cast<uint32_t>(settings_.storage.oplogRetentionHours);
+    store.checkpointIntervalMs =
+        settings_.storage.checkpointMs == 0 ? kNeverMs : settings_.storage.checkpointMs;
+    store.repair = settings_.storage.repair;
     store.onFatal = dieOfJournalFailure;
     StatusOr<std::unique_ptr<engine::Store>> opened = engine::Store::open(store);
     if (!opened.isOk()) {
         const Status& why = opened.status();
-        logError("server",
-                 why.code() == Code::kUnavailable
-                     ? "Data directory " + path + " is already in use: " + std::string(why.text())
-                     : "Cannot open data directory " + path + ": " + why.toString());
-        return exitCodeOf(why);
+        return refuseData(
+            why,
+            why.code() == Code::kUnavailable
+                ? "Data directory " + path + " is already in use: " + std::string(why.text())
+                : "Cannot open data directory " + path + ": " + why.toString());
     }
     store_ = std::move(*opened);
-    StatusOr<std::unique_ptr<catalog::Catalog>> catalog = catalog::Catalog::open(*store_);
+    StatusOr<std::unique_ptr<catalog::Catalog>> catalog =
+        catalog::Catalog::open(*store_, query::compilePredicate);
     if (!catalog.isOk()) {
-        logError("server", "Cannot read the catalog: " + catalog.status().toString());
-        return exitCodeOf(catalog.status());
+        return refuseData(catalog.status(),
+                          "Cannot read the catalog: " + catalog.status().toString());
     }
     catalog_ = std::move(*catalog);
     return kExitClean;
@@ -114,49 +163,101 @@ int Server::openData() {
 command::ServerFacts Server::facts() {
     command::ServerFacts facts;
     facts.argv = argv_;
-    facts.parsedOptions = options_.parsed;
-    facts.host = platform::hostName() + ":" + std::to_string(options_.port);
+    facts.parsedOptions = settings_.parsed;
+    facts.host = platform::hostName() + ":" + std::to_string(settings_.net.port);
     facts.startedWallMs = platform::wallMillis();
-    facts.enableTestCommands = options_.enableTestCommands;
-    facts.journalCommitIntervalMs = options_.journalCommitIntervalMs;
+    facts.enableTestCommands = settings_.parameterIsOn("enableTestCommands");
+    facts.authEnabled = settings_.auth;
+    facts.journalCommitIntervalMs = settings_.storage.journalCommitIntervalMs;
+    facts.startParameters = settings_.parameters;
+    facts.compressors = settings_.net.compressors;
     facts.transportStatus = [this](bson::Builder* out) { addTransportStatus(out); };
     facts.requestShutdown = platform::requestEnd;
     facts.recentLog = telemetry::recentLog;
+    facts.startupWarnings = telemetry::startupWarnings;
+    facts.rotateLog = rotateLogNow;
     return facts;
+}
+
+Status Server::makeTls(transport::ServerTransportOptions* doors) {
+    doors->tlsMode = settings_.net.tlsMode;
+    if (doors->tlsMode == transport::TlsMode::kDisabled) {
+        return Status::ok();
+    }
+    FRESHET_ASSIGN_OR_RETURN(
+        doors->tls, security::TlsContext::make(security::TlsSide::kServer, settings_.net.tls));
+    return Status::ok();
 }
 
 int Server::openDoors() {
     dispatcher_ = std::make_unique<command::Dispatcher>(*catalog_, facts());
+    const NetSettings& net = settings_.net;
     transport::ServerTransportOptions doors;
-    doors.bindAddresses = options_.bindAddresses;
-    doors.port = options_.port;
-    doors.reactors = options_.reactors;
-    doors.connectionsMax = options_.connectionsMax;
+    doors.bindAddresses = net.bindAddresses;
+    doors.bindAll = net.bindAll;
+    doors.ipv6 = net.ipv6;
+    doors.port = net.port;
+    doors.unixSocketPrefix = net.unixSocket ? net.unixSocketPrefix : "";
+    doors.unixSocketMode = net.unixSocketMode;
+    doors.reactors = net.reactors;
+    doors.connectionsMax = net.connectionsMax;
     sync::EpochDomain& epochs = store_->epochs();
     doors.passBegin = [&epochs] { passSlice.emplace(epochs); };
     doors.passEnd = [] { passSlice.reset(); };
+    if (const Status tls = makeTls(&doors); !tls.isOk()) {
+        logControl(Severity::kError, kTlsFailed, "Cannot set up TLS", {{"error", tls}});
+        return kExitFailure;
+    }
     StatusOr<std::unique_ptr<transport::ServerTransport>> started =
         transport::ServerTransport::start(doors, makeHandlerFactory(*dispatcher_));
     if (!started.isOk()) {
-        logError("server", "Failed to set up listener: " + started.status().toString());
+        logControl(Severity::kError,
+                   kListenerFailed,
+                   "Error setting up listener",
+                   {{"error", started.status()}});
         return kExitNetError;
     }
     transport_ = std::move(*started);
     // [running.set] ORDER release: pairs with [running.get], so that the object is whole for it.
     running_.store(transport_.get(), sync::kRelease);
-    std::string addresses;
-    for (const std::string& address : options_.bindAddresses) {
-        addresses += (addresses.empty() ? "" : ",") + address;
-    }
-    if (options_.unsafeListenWithoutAuth) {
-        telemetry::logWarning(
-            "server",
-            "Listening beyond loopback without authentication: whoever reaches it owns it");
-    }
-    logInfo(
-        "server",
-        "Waiting for connections on " + addresses + " port " + std::to_string(transport_->port()));
+    announceDoors();
     return kExitClean;
+}
+
+void Server::announceDoors() {
+    const telemetry::LogContext context("listener");
+    for (const std::string& door : transport_->doors()) {
+        telemetry::log(Severity::kInfo,
+                       Component::kNetwork,
+                       kListeningOn,
+                       "Listening on",
+                       {{"address", door}});
+    }
+    const bool isTls = settings_.net.tlsMode != transport::TlsMode::kDisabled;
+    telemetry::log(Severity::kInfo,
+                   Component::kNetwork,
+                   kWaitingForConnections,
+                   "Waiting for connections",
+                   {{"port", transport_->port()}, {"ssl", isTls ? "on" : "off"}});
+}
+
+/// Returns when one says to end.
+void Server::actOnSignals() {
+    for (;;) {
+        const platform::Signal signal = platform::waitForSignal();
+        const telemetry::LogContext context("SignalHandler");
+        logControl(Severity::kInfo,
+                   kReceivedSignal,
+                   "Received signal",
+                   {{"signal", signal.number}, {"error", signal.name}});
+        if (signal.kind == platform::Signal::Kind::kEnd) {
+            return;
+        }
+        if (signal.kind == platform::Signal::Kind::kRotateLog) {
+            // A failure is in the log; the server goes on with the file it has.
+            static_cast<void>(rotateLogNow().isOk());
+        }
+    }
 }
 
 void Server::addTransportStatus(bson::Builder* out) {
@@ -192,41 +293,95 @@ int Server::end(int exitCode) {
     if (store_ != nullptr) {
         const Status closed = store_->close();
         if (!closed.isOk()) {
-            logError("server", "Closing the data directory failed: " + closed.toString());
+            logControl(Severity::kError,
+                       kCloseFailed,
+                       "Closing the data directory failed",
+                       {{"error", closed}});
             exitCode = exitCode == kExitClean ? int{kExitJournalFailed} : exitCode;
         }
         store_.reset();
     }
-    logInfo("server", "Now exiting, code " + std::to_string(exitCode));
+    logControl(Severity::kInfo, kNowExiting, "Now exiting");
+    logControl(Severity::kInfo, kShuttingDown, "Shutting down", {{"exitCode", exitCode}});
     return exitCode;
+}
+
+/// To the background, if that is wanted: what the process that stays has to end with, or nothing in
+/// the one that serves.
+std::optional<int> split(const Settings& settings) {
+    if (!settings.fork) {
+        return std::nullopt;
+    }
+    std::printf("about to fork child process, waiting until server is ready for connections.\n");
+    std::fflush(stdout);
+    auto result = platform::splitToBackground(
+        [](int64_t child) { std::printf("forked process: %ld\n", static_cast<long>(child)); });
+    if (!result.isOk()) {
+        std::fprintf(stderr, "%s\n", result.status().toString().c_str());
+        return kExitForkFailed;
+    }
+    if (result->isChild) {
+        return std::nullopt;
+    }
+    if (result->exitCode == kExitClean) {
+        std::printf("child process started successfully, parent exiting\n");
+    } else {
+        std::printf("ERROR: child process failed, exited with %d; its log says why\n",
+                    result->exitCode);
+    }
+    return result->exitCode;
+}
+
+int fail(int exitCode, const Status& why) {
+    std::fprintf(stderr, "%s\n", std::string(why.text()).c_str());
+    return exitCode;
+}
+
+int serve(Settings settings,
+          const std::vector<std::string>& words,
+          const Versions& versions,
+          platform::FileSystem& files) {
+    if (const Status opened = openLog(settings.log); !opened.isOk()) {
+        return fail(kExitFailure, opened.withContext("Cannot open the log file"));
+    }
+    if (const std::optional<int> parentEnd = split(settings)) {
+        return *parentEnd;
+    }
+    platform::holdSignals();
+    const telemetry::LogContext context("initandlisten");
+    PidFile pidFile;
+    if (const Status written = pidFile.write(settings.pidFile); !written.isOk()) {
+        return fail(kExitFailure, written.withContext("Cannot write the process id file"));
+    }
+    logStart(settings, versions);
+    logStartupWarnings(settings);
+    return Server(std::move(settings), words, files).run();
 }
 
 }  // namespace
 
 int runServer(int argc, char** argv, platform::FileSystem& files) {
     const std::vector<std::string> words(argv, argv + argc);
-    StatusOr<Options> options = parseOptions({words.begin() + 1, words.end()});
-    if (!options.isOk()) {
-        std::fprintf(stderr,
-                     "Error parsing command line: %s\ntry 'freshetd --help' for more information\n",
-                     std::string(options.status().text()).c_str());
-        return kExitBadOptions;
+    StatusOr<Settings> settings = parseOptions({words.begin() + 1, words.end()}, files);
+    if (!settings.isOk()) {
+        return fail(kExitBadOptions,
+                    Status(Code::kInvalid,
+                           "Error parsing command line: " + std::string(settings.status().text()) +
+                               "\ntry 'freshetd --help' for more information"));
     }
-    const command::ServerFacts versions;
-    if (options->showHelp || options->showVersion) {
-        const std::string text = options->showHelp
-                                     ? std::string(helpText())
-                                     : "freshetd version v" + versions.freshetVersion +
+    const command::ServerFacts facts;
+    const Versions versions{facts.freshetVersion, facts.version};
+    if (settings->showHelp || settings->showVersion) {
+        const std::string text = settings->showHelp
+                                     ? helpText()
+                                     : "freshetd version v" + versions.own +
                                            " (serves the MongoDB protocol of version " +
-                                           versions.version + ")\n";
+                                           versions.served + ")\n";
         std::fputs(text.c_str(), stdout);
         return kExitClean;
     }
-    platform::holdEndSignals();
-    logInfo("server",
-            "freshetd " + versions.freshetVersion + " starting, process " +
-                std::to_string(platform::processId()) + ", data directory " + options->dbPath);
-    return Server(std::move(*options), words, files).run();
+    return settings->shutdownOther ? shutdownOther(settings->storage.dbPath, files)
+                                   : serve(std::move(*settings), words, versions, files);
 }
 
 }  // namespace freshet::server

@@ -39,7 +39,7 @@ protected:
 
     /// The end is asked for before the start: the signal waits until the server looks for it.
     int startAndEnd(std::vector<std::string> words) {
-        platform::holdEndSignals();
+        platform::holdSignals();
         platform::requestEnd();
         return run(std::move(words));
     }

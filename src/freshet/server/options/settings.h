@@ -19,7 +19,8 @@ enum class TimeStampFormat : uint8_t { kIso8601Local, kIso8601Utc };
 enum class ProfilingMode : uint8_t { kOff, kSlowOp, kAll };
 
 struct LogSettings {
-    std::string path;  // empty: standard output
+    std::string path;     // empty: standard output
+    bool toFile = false;  // systemLog.destination says so; a path must be there then
     bool append = false;
     LogRotate rotate = LogRotate::kRename;
     TimeStampFormat timeStampFormat = TimeStampFormat::kIso8601Local;
@@ -49,7 +50,7 @@ struct NetSettings {
 struct StorageSettings {
     std::string dbPath = "/data/db";
     uint32_t journalCommitIntervalMs = 100;
-    uint32_t checkpointSeconds = 60;  // 0: only by the amount of journal
+    uint32_t checkpointMs = 60'000;  // 0: only by the amount of journal
     bool repair = false;              // mend what can be mended, then end
     double memoryLimitGB = 0;         // 0: the server's own choice
     uint64_t oplogBytes = 0;          // journal kept for readers of events; 0: none
