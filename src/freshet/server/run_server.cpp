@@ -43,6 +43,7 @@ constexpr int32_t kListenerFailed = 20568;
 constexpr int32_t kTlsFailed = telemetry::kOwnIds + 110;
 constexpr int32_t kWriteFailed = telemetry::kOwnIds + 111;
 constexpr int32_t kCloseFailed = telemetry::kOwnIds + 112;
+constexpr int32_t kSessionsLeft = telemetry::kOwnIds + 113;
 
 void logControl(Severity severity,
                 int32_t id,
@@ -87,6 +88,7 @@ private:
     Status makeTls(transport::ServerTransportOptions* doors);
     void announceDoors();
     static void actOnSignals();
+    [[noreturn]] void endDespite(uint64_t sessions);
     int end(int exitCode);
     command::ServerFacts facts();
     void addTransportStatus(bson::Builder* out);
@@ -201,6 +203,7 @@ int Server::openDoors() {
     doors.unixSocketMode = net.unixSocketMode;
     doors.reactors = net.reactors;
     doors.connectionsMax = net.connectionsMax;
+    doors.shutdownOverdue = [this](uint64_t sessions) { endDespite(sessions); };
     sync::EpochDomain& epochs = store_->epochs();
     doors.passBegin = [&epochs] { passSlice.emplace(epochs); };
     doors.passEnd = [] { passSlice.reset(); };
@@ -239,6 +242,23 @@ void Server::announceDoors() {
                    kWaitingForConnections,
                    "Waiting for connections",
                    {{"port", transport_->port()}, {"ssl", isTls ? "on" : "off"}});
+}
+
+/// Commands that do not come to an end must not hold up the process. What they have committed is
+/// made durable; the next start recovers as after a crash.
+void Server::endDespite(uint64_t sessions) {
+    logControl(Severity::kWarning,
+               kSessionsLeft,
+               "Sessions are still busy at shutdown, ending without them",
+               {{"sessions", static_cast<int64_t>(sessions)}});
+    journal::Journal& journal = store_->journal();
+    const journal::Lsn all = journal.tailLsn();
+    sync::WaitToken token;
+    Status status = journal.durable(all, &token);
+    for (; status.isWouldBlock(); status = journal.durable(all, &token)) {
+        sync::blockOn(token);
+    }
+    std::_Exit(status.isOk() ? kExitClean : kExitJournalFailed);
 }
 
 /// Returns when one says to end.
