@@ -46,8 +46,7 @@ Value add(ExprContext& context, Arguments arguments) {
         }
         if (element.type() == Type::kDate) {
             if (isDate) {
-                return context.fail(Reason::kBadValue,
-                                    "only one date allowed in an $add expression");
+                return context.fail(location(16612), "only one date allowed in an $add expression");
             }
             isDate = true;
             millis = element.dateMillis();
@@ -116,12 +115,13 @@ Value divideBy(ExprContext& context, Arguments arguments) {
     const Element& a = arguments[0].element();
     const Element& b = arguments[1].element();
     if (!a.isNumber() || !b.isNumber()) {
-        return context.fail(Reason::kTypeMismatch,
+        return context.fail(op == Arithmetic::kMod ? location(16611) : Reason::kTypeMismatch,
                             std::string(name) + " only supports numeric types, not " +
                                 typeText(arguments[0]) + " and " + typeText(arguments[1]));
     }
     if (isZero(b)) {
-        return context.fail(Reason::kBadValue, std::string("can't ") + name + " by zero");
+        return context.fail(op == Arithmetic::kMod ? location(16610) : Reason::kBadValue,
+                            std::string("can't ") + name + " by zero");
     }
     return calculate(op, a, b);
 }
@@ -135,7 +135,7 @@ Value abs(ExprContext& context, Arguments arguments) {
         return onlyNumeric(context, "$abs", number);
     }
     if (number.type() == Type::kInt64 && number.element().int64Value() == INT64_MIN) {
-        return context.fail(Reason::kBadValue, "can't take $abs of long long min");
+        return context.fail(location(28680), "can't take $abs of long long min");
     }
     return absolute(number.element());
 }
@@ -151,11 +151,11 @@ Value rounded(ExprContext& context, const char* name, Rounding rounding, Argumen
     if (arguments.size() > 1) {
         if (!arguments[1].element().isNumber() || !arguments[1].element().toExactInt64(&place)) {
             return context.fail(
-                Reason::kBadValue,
+                location(51082),
                 "precision argument to  " + std::string(name) + " must be a integral value");
         }
         if (place < -20 || place > 100) {
-            return context.fail(Reason::kBadValue,
+            return context.fail(location(51083),
                                 "cannot apply " + std::string(name) + " with precision value " +
                                     std::to_string(place) + " value must be in [-20, 100]");
         }
@@ -190,8 +190,11 @@ Value sqrt(ExprContext& context, Arguments arguments) {
     }
     const double value = arguments[0].element().toDouble();
     if (value < 0) {
-        return context.fail(Reason::kBadValue,
-                            "$sqrt's argument must be greater than or equal to 0");
+        return context.fail(location(28714), "$sqrt's argument must be greater than or equal to 0");
+    }
+    if (arguments[0].type() == Type::kDecimal) {
+        return Value::of(
+            applyDecimal(DecimalFunction::kSqrt, arguments[0].element().decimalValue()));
     }
     return Value::of(std::sqrt(value));
 }
@@ -203,14 +206,18 @@ Value pow(ExprContext& context, Arguments arguments) {
     const Element& base = arguments[0].element();
     const Element& exponent = arguments[1].element();
     if (!base.isNumber() || !exponent.isNumber()) {
-        return context.fail(Reason::kTypeMismatch,
+        return context.fail(location(base.isNumber() ? 28763 : 28762),
                             std::string("$pow's ") + (base.isNumber() ? "exponent" : "base") +
                                 " must be numeric, not " +
                                 typeText(arguments[base.isNumber() ? 1 : 0]));
     }
     if (isZero(base) && exponent.toDouble() < 0) {
-        return context.fail(Reason::kBadValue,
+        return context.fail(location(28764),
                             "$pow cannot take a base of 0 and a negative exponent");
+    }
+    if (base.type() == Type::kDecimal || exponent.type() == Type::kDecimal) {
+        return Value::of(
+            applyDecimal(DecimalFunction2::kPow, toDecimal(base), toDecimal(exponent)));
     }
     const double result = std::pow(base.toDouble(), exponent.toDouble());
     const bool integers = base.isInteger() && exponent.isInteger() && exponent.toInt64() >= 0;

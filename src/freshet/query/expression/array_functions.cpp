@@ -14,8 +14,11 @@ bool isArray(const Value& value) {
     return value.element().isArray();
 }
 
-Value mustBeArray(ExprContext& context, const std::string& text, const Value& wrong) {
-    return context.fail(Reason::kTypeMismatch, text + typeText(wrong));
+Value mustBeArray(ExprContext& context,
+                  uint32_t number,
+                  const std::string& text,
+                  const Value& wrong) {
+    return context.fail(location(number), text + typeText(wrong));
 }
 
 /// The element at an index that may count from the end; missing when out of range.
@@ -37,8 +40,10 @@ Value elementAt(const Value& array, int64_t index) {
 
 Value size(ExprContext& context, Arguments arguments) {
     if (!isArray(arguments[0])) {
-        return mustBeArray(
-            context, "The argument to $size must be an array, but was of type: ", arguments[0]);
+        return mustBeArray(context,
+                           17124,
+                           "The argument to $size must be an array, but was of type: ",
+                           arguments[0]);
     }
     return Value::of(static_cast<int32_t>(arguments[0].element().document().fieldCount()));
 }
@@ -48,16 +53,19 @@ Value arrayElemAt(ExprContext& context, Arguments arguments) {
         return Value::null();
     }
     if (!isArray(arguments[0])) {
-        return mustBeArray(
-            context, "$arrayElemAt's first argument must be an array, but is ", arguments[0]);
+        return mustBeArray(context,
+                           28689,
+                           "$arrayElemAt's first argument must be an array, but is ",
+                           arguments[0]);
     }
     if (!arguments[1].element().isNumber()) {
-        return context.fail(Reason::kTypeMismatch,
+        return context.fail(location(28690),
                             "$arrayElemAt's second argument must be a numeric value, but is " +
                                 typeText(arguments[1]));
     }
     int64_t index = 0;
     if (!integerArgument(context,
+                         28691,
                          arguments[1],
                          "$arrayElemAt's second argument must be representable as a 32-bit "
                          "integer: ",
@@ -75,6 +83,7 @@ Value endOf(ExprContext& context, Arguments arguments) {
     if (!isArray(arguments[0])) {
         return mustBeArray(
             context,
+            28689,
             std::string(last ? "$last" : "$first") + "'s argument must be an array, but is ",
             arguments[0]);
     }
@@ -84,7 +93,7 @@ Value endOf(ExprContext& context, Arguments arguments) {
 Value in(ExprContext& context, Arguments arguments) {
     if (!isArray(arguments[1])) {
         return mustBeArray(
-            context, "$in requires an array as a second argument, found: ", arguments[1]);
+            context, 40081, "$in requires an array as a second argument, found: ", arguments[1]);
     }
     for (const Element& member : arguments[1].element().document()) {
         if (bson::equalValues(member, arguments[0].element())) {
@@ -99,12 +108,15 @@ Value indexOfArray(ExprContext& context, Arguments arguments) {
         return Value::null();
     }
     if (!isArray(arguments[0])) {
-        return mustBeArray(
-            context, "$indexOfArray requires an array as a first argument, found: ", arguments[0]);
+        return mustBeArray(context,
+                           40090,
+                           "$indexOfArray requires an array as a first argument, found: ",
+                           arguments[0]);
     }
     int64_t bounds[2] = {0, INT32_MAX};
     for (size_t i = 2; i < arguments.size(); ++i) {
         if (!integerArgument(context,
+                             40096,
                              arguments[i],
                              "$indexOfArray requires an integral index, found: ",
                              &bounds[i - 2])) {
@@ -129,7 +141,8 @@ Value concatArrays(ExprContext& context, Arguments arguments) {
             return Value::null();
         }
         if (!isArray(argument)) {
-            return mustBeArray(context, "$concatArrays only supports arrays, not ", argument);
+            return mustBeArray(
+                context, 28664, "$concatArrays only supports arrays, not ", argument);
         }
         for (const Element& member : argument.element().document()) {
             builder.pushElement(member);
@@ -146,12 +159,15 @@ Value slice(ExprContext& context, Arguments arguments) {
         }
     }
     if (!isArray(arguments[0])) {
-        return mustBeArray(
-            context, "First argument to $slice must be an array, but is of type: ", arguments[0]);
+        return mustBeArray(context,
+                           28724,
+                           "First argument to $slice must be an array, but is of type: ",
+                           arguments[0]);
     }
     int64_t numbers[2] = {0, 0};
     for (size_t i = 1; i < arguments.size(); ++i) {
         if (!integerArgument(context,
+                             i == 1 ? 28726 : 28728,
                              arguments[i],
                              "$slice's arguments must be representable as 32-bit integers: ",
                              &numbers[i - 1])) {
@@ -167,7 +183,7 @@ Value slice(ExprContext& context, Arguments arguments) {
     } else {
         if (count <= 0) {
             return context.fail(
-                Reason::kBadValue,
+                location(28729),
                 "Third argument to $slice must be positive: " + std::to_string(count));
         }
         from = numbers[0] >= 0 ? numbers[0] : std::max<int64_t>(0, total + numbers[0]);
@@ -194,6 +210,7 @@ Value range(ExprContext& context, Arguments arguments) {
     for (size_t i = 0; i < arguments.size(); ++i) {
         if (!integerArgument(
                 context,
+                34444 + 2 * static_cast<uint32_t>(i),
                 arguments[i],
                 std::string("$range requires a 32-bit integral ") + names[i] + ", found: ",
                 &numbers[i])) {
@@ -202,7 +219,7 @@ Value range(ExprContext& context, Arguments arguments) {
     }
     const auto [from, to, step] = numbers;
     if (step == 0) {
-        return context.fail(Reason::kBadValue, "$range requires a non-zero step value");
+        return context.fail(location(34449), "$range requires a non-zero step value");
     }
     if ((to - from) / step > kElementsMax) {
         return context.fail(Reason::kExceededMemoryLimit, "$range would use too much memory");
@@ -220,6 +237,7 @@ Value reverseArray(ExprContext& context, Arguments arguments) {
     }
     if (!isArray(arguments[0])) {
         return mustBeArray(context,
+                           34435,
                            "The argument to $reverseArray must be an array, but was of type: ",
                            arguments[0]);
     }
@@ -238,6 +256,7 @@ template <bool all>
 Value elementsTrue(ExprContext& context, Arguments arguments) {
     if (!isArray(arguments[0])) {
         return mustBeArray(context,
+                           all ? 17040 : 17041,
                            std::string(all ? "$allElementsTrue" : "$anyElementTrue") +
                                "'s argument must be an array, but is ",
                            arguments[0]);

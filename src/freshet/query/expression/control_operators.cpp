@@ -25,43 +25,6 @@ StatusOr<std::vector<ExprPtr>> parseArguments(const Element& operand, ExprScope*
     return result;
 }
 
-/// The arguments of an operator written as an object, in the order of `names`. A name with a
-/// question mark behind it may be absent.
-StatusOr<std::vector<ExprPtr>> parseNamed(const Element& operand,
-                                          std::initializer_list<std::string_view> names,
-                                          ExprScope* scope) {
-    const std::string operatorName(operand.name());
-    if (!operand.isObject()) {
-        return invalid(Reason::kFailedToParse,
-                       operatorName + " only supports an object as its argument");
-    }
-    std::vector<ExprPtr> result;
-    for (std::string_view name : names) {
-        const bool optional = name.ends_with('?');
-        const Element argument = operand.document().find(name.substr(0, name.size() - optional));
-        if (argument.isMissing()) {
-            if (!optional) {
-                return invalid(Reason::kFailedToParse,
-                               "Missing '" + std::string(name) + "' parameter to " + operatorName);
-            }
-            result.push_back(nullptr);
-            continue;
-        }
-        FRESHET_ASSIGN_OR_RETURN(ExprPtr expression, parseExpression(argument, scope));
-        result.push_back(std::move(expression));
-    }
-    for (const Element& field : operand.document()) {
-        if (std::none_of(names.begin(), names.end(), [&](std::string_view name) {
-                return name.substr(0, name.size() - name.ends_with('?')) == field.name();
-            })) {
-            return invalid(
-                Reason::kFailedToParse,
-                "Unrecognized parameter to " + operatorName + ": " + std::string(field.name()));
-        }
-    }
-    return result;
-}
-
 class Junction final : public Expression {
 public:
     Junction(std::vector<ExprPtr> members, bool isAnd)
@@ -165,7 +128,7 @@ public:
             return Value::null();
         }
         if (!array.element().isArray()) {
-            return context.fail(Reason::kTypeMismatch,
+            return context.fail(location(isFilter ? 28651 : 16883),
                                 std::string("input to ") + (isFilter ? "$filter" : "$map") +
                                     " must be an array not " + typeText(array));
         }
@@ -199,13 +162,14 @@ private:
             return true;
         }
         if (!integerArgument(context,
+                             327391,
                              value,
                              "$filter: limit must be represented as a 32-bit integral: ",
                              left)) {
             return false;
         }
         if (*left < 1) {
-            context.fail(Reason::kBadValue,
+            context.fail(location(327392),
                          "$filter: limit must be greater than 0: " + std::to_string(*left));
             return false;
         }
@@ -236,7 +200,7 @@ public:
         }
         if (!array.element().isArray()) {
             return context.fail(
-                Reason::kTypeMismatch,
+                location(40080),
                 "$reduce requires that 'input' be an array, found: " + typeText(array));
         }
         Value value = initial->evaluate(context);
@@ -265,7 +229,7 @@ public:
         const Value name = field->evaluate(context);
         if (!name.element().isString()) {
             return context.fail(
-                Reason::kTypeMismatch,
+                location(3041704),
                 "$getField requires 'field' to evaluate to type String, but got " + typeText(name));
         }
         if (input == nullptr) {
@@ -304,10 +268,29 @@ StatusOr<ExprPtr> parseOr(const Element& operand, ExprScope* scope) {
     return ExprPtr(std::make_shared<Junction>(std::move(members), false));
 }
 
+StatusOr<ExprPtr> parseCondObject(Document object, ExprScope* scope) {
+    std::vector<ExprPtr> parts(3);
+    for (const Element& field : object) {
+        const size_t at = field.name() == "if" ? 0 : field.name() == "then" ? 1 : 2;
+        if (at == 2 && field.name() != "else") {
+            return invalid(location(17083),
+                           "Unrecognized parameter to $cond: " + std::string(field.name()));
+        }
+        FRESHET_ASSIGN_OR_RETURN(parts[at], parseExpression(field, scope));
+    }
+    constexpr const char* kNames[] = {"if", "then", "else"};
+    for (uint32_t i = 0; i < 3; ++i) {
+        if (parts[i] == nullptr) {
+            return invalid(location(17080 + i),
+                           std::string("Missing '") + kNames[i] + "' parameter to $cond");
+        }
+    }
+    return ExprPtr(std::make_shared<Conditional>(std::move(parts)));
+}
+
 StatusOr<ExprPtr> parseCond(const Element& operand, ExprScope* scope) {
     if (operand.isObject()) {
-        FRESHET_ASSIGN_OR_RETURN(auto parts, parseNamed(operand, {"if", "then", "else"}, scope));
-        return ExprPtr(std::make_shared<Conditional>(std::move(parts)));
+        return parseCondObject(operand.document(), scope);
     }
     FRESHET_ASSIGN_OR_RETURN(auto parts, parseArguments(operand, scope));
     if (parts.size() != 3) {
@@ -322,48 +305,92 @@ StatusOr<ExprPtr> parseIfNull(const Element& operand, ExprScope* scope) {
     FRESHET_ASSIGN_OR_RETURN(auto choices, parseArguments(operand, scope));
     if (choices.size() < 2) {
         return invalid(
-            Reason::kExpressionArity,
+            location(1257300),
             "$ifNull needs at least two arguments, had: " + std::to_string(choices.size()));
     }
     return ExprPtr(std::make_shared<IfNull>(std::move(choices)));
 }
 
+StatusOr<std::pair<ExprPtr, ExprPtr>> parseBranch(const Element& branch, ExprScope* scope) {
+    if (!branch.isObject()) {
+        return invalid(location(40062),
+                       "$switch expected each branch to be an object, found: " +
+                           std::string(bson::typeName(branch.type())));
+    }
+    std::pair<ExprPtr, ExprPtr> parsed;
+    for (const Element& part : branch.document()) {
+        if (part.name() == "case") {
+            FRESHET_ASSIGN_OR_RETURN(parsed.first, parseExpression(part, scope));
+        } else if (part.name() == "then") {
+            FRESHET_ASSIGN_OR_RETURN(parsed.second, parseExpression(part, scope));
+        } else {
+            return invalid(
+                location(40063),
+                "$switch found an unknown argument to a branch: " + std::string(part.name()));
+        }
+    }
+    if (parsed.first == nullptr || parsed.second == nullptr) {
+        return invalid(location(parsed.first == nullptr ? 40064 : 40065),
+                       std::string("$switch requires each branch have a '") +
+                           (parsed.first == nullptr ? "case" : "then") + "' expression");
+    }
+    return parsed;
+}
+
 StatusOr<ExprPtr> parseSwitch(const Element& operand, ExprScope* scope) {
-    const Element branches = operand.isObject() ? operand.document().find("branches") : Element();
-    if (!branches.isArray()) {
-        return invalid(Reason::kFailedToParse,
-                       "$switch requires an object with an array of 'branches'");
+    if (!operand.isObject()) {
+        return invalid(location(40060),
+                       "$switch requires an object as an argument, found: " +
+                           std::string(bson::typeName(operand.type())));
     }
     auto result = std::make_shared<Switch>();
-    for (const Element& branch : branches.document()) {
-        const Document parts = branch.isObject() ? branch.document() : Document();
-        if (!parts.has("case") || !parts.has("then") || parts.fieldCount() != 2) {
-            return invalid(Reason::kFailedToParse,
-                           "$switch requires each branch have a 'case' and a 'then' expression");
+    for (const Element& field : operand.document()) {
+        if (field.name() == "default") {
+            FRESHET_ASSIGN_OR_RETURN(result->otherwise, parseExpression(field, scope));
+        } else if (field.name() != "branches") {
+            return invalid(location(40067),
+                           "$switch found an unknown argument: " + std::string(field.name()));
+        } else if (!field.isArray()) {
+            return invalid(location(40061),
+                           "$switch expected an array for 'branches', found: " +
+                               std::string(bson::typeName(field.type())));
+        } else {
+            for (const Element& branch : field.document()) {
+                FRESHET_ASSIGN_OR_RETURN(auto parsed, parseBranch(branch, scope));
+                result->branches.push_back(std::move(parsed));
+            }
         }
-        FRESHET_ASSIGN_OR_RETURN(ExprPtr condition, parseExpression(parts.find("case"), scope));
-        FRESHET_ASSIGN_OR_RETURN(ExprPtr then, parseExpression(parts.find("then"), scope));
-        result->branches.emplace_back(std::move(condition), std::move(then));
     }
     if (result->branches.empty()) {
-        return invalid(Reason::kFailedToParse, "$switch requires at least one branch.");
-    }
-    if (const Element otherwise = operand.document().find("default"); !otherwise.isMissing()) {
-        FRESHET_ASSIGN_OR_RETURN(result->otherwise, parseExpression(otherwise, scope));
+        return invalid(location(40068), "$switch requires at least one branch.");
     }
     return ExprPtr(std::move(result));
 }
 
 StatusOr<ExprPtr> parseLet(const Element& operand, ExprScope* scope) {
-    const Document object = operand.isObject() ? operand.document() : Document();
+    if (!operand.isObject()) {
+        return invalid(location(16874), "$let only supports an object as its argument");
+    }
+    const Document object = operand.document();
+    for (const Element& field : object) {
+        if (field.name() != "vars" && field.name() != "in") {
+            return invalid(location(16875),
+                           "Unrecognized parameter to $let: " + std::string(field.name()));
+        }
+    }
     const Element variables = object.find("vars");
-    if (!variables.isObject() || !object.has("in")) {
-        return invalid(Reason::kFailedToParse,
-                       "$let requires an object with 'vars' and 'in' parameters");
+    if (variables.isMissing() || !object.has("in")) {
+        return invalid(location(variables.isMissing() ? 16876 : 16877),
+                       std::string("Missing '") + (variables.isMissing() ? "vars" : "in") +
+                           "' parameter to $let");
+    }
+    if (!variables.isObject()) {
+        return invalid(Reason::kTypeMismatch, "invalid parameter: expected an object (vars)");
     }
     auto result = std::make_shared<Let>();
     std::vector<ExprPtr> values;
     for (const Element& variable : variables.document()) {
+        FRESHET_RETURN_IF_ERROR(checkVariableName(variable.name()));
         FRESHET_ASSIGN_OR_RETURN(ExprPtr value, parseExpression(variable, scope));
         values.push_back(std::move(value));
     }
@@ -381,28 +408,37 @@ StatusOr<ExprPtr> parseLet(const Element& operand, ExprScope* scope) {
 StatusOr<ExprPtr> parseForEach(const Element& operand, ExprScope* scope) {
     auto result = std::make_shared<ForEach>();
     result->isFilter = operand.name() == "$filter";
-    const std::string_view bodyName = result->isFilter ? "cond" : "in";
-    const Document object = operand.isObject() ? operand.document() : Document();
-    if (!object.has("input") || !object.has(bodyName)) {
-        return invalid(Reason::kFailedToParse,
-                       "Missing '" + std::string(object.has("input") ? bodyName : "input") +
-                           "' parameter to " + std::string(operand.name()));
+    const bool isFilter = result->isFilter;
+    const std::string name(operand.name());
+    const std::string_view bodyName = isFilter ? "cond" : "in";
+    if (!operand.isObject()) {
+        return invalid(location(isFilter ? 28646 : 16878),
+                       name + " only supports an object as its argument");
     }
+    const Document object = operand.document();
     for (const Element& field : object) {
         const bool known = field.name() == "input" || field.name() == "as" ||
-                           field.name() == bodyName ||
-                           (result->isFilter && field.name() == "limit");
+                           field.name() == bodyName || (isFilter && field.name() == "limit");
         if (!known) {
-            return invalid(Reason::kFailedToParse,
-                           "Unrecognized parameter to " + std::string(operand.name()) + ": " +
-                               std::string(field.name()));
+            return invalid(location(isFilter ? 28647 : 16879),
+                           "Unrecognized parameter to " + name + ": " + std::string(field.name()));
         }
+    }
+    if (!object.has("input")) {
+        return invalid(location(isFilter ? 28648 : 16880), "Missing 'input' parameter to " + name);
+    }
+    if (!object.has(bodyName)) {
+        return invalid(location(isFilter ? 28650 : 16882),
+                       "Missing '" + std::string(bodyName) + "' parameter to " + name);
+    }
+    const Element as = object.find("as");
+    if (!as.isMissing()) {
+        FRESHET_RETURN_IF_ERROR(checkVariableName(as.isString() ? as.stringValue() : ""));
     }
     FRESHET_ASSIGN_OR_RETURN(result->input, parseExpression(object.find("input"), scope));
     if (object.has("limit")) {
         FRESHET_ASSIGN_OR_RETURN(result->limit, parseExpression(object.find("limit"), scope));
     }
-    const Element as = object.find("as");
     result->slot = scope->push(as.isString() ? std::string(as.stringValue()) : "this");
     auto body = parseExpression(object.find(bodyName), scope);
     scope->pop(1);
@@ -415,7 +451,10 @@ StatusOr<ExprPtr> parseReduce(const Element& operand, ExprScope* scope) {
     auto result = std::make_shared<Reduce>();
     for (const char* name : {"input", "initialValue", "in"}) {
         if (!object.has(name)) {
-            return invalid(Reason::kFailedToParse,
+            const uint32_t number = name[1] == 'n' && name[2] == 'p' ? 40077
+                                    : name[2] == 'i'                 ? 40078
+                                                                     : 40079;
+            return invalid(location(number),
                            std::string("$reduce requires '") + name + "' to be specified");
         }
     }

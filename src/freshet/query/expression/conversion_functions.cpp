@@ -5,6 +5,7 @@
 #include "freshet/query/expression/operators.h"
 #include "freshet/query/expression/time_text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -226,6 +227,122 @@ Value toObjectId(ExprContext& context, Arguments arguments) {
     return Value::of(id);
 }
 
+/// Types that $convert knows, and the function of each.
+struct Target {
+    Type type;
+    Value (*convert)(ExprContext& context, Arguments arguments);
+};
+constexpr Target kTargets[] = {
+    {Type::kDouble, toReal},
+    {Type::kString, toText},
+    {Type::kObjectId, toObjectId},
+    {Type::kBool, toBoolean},
+    {Type::kDate, toDate},
+    {Type::kInt32, toInteger<true>},
+    {Type::kInt64, toInteger<false>},
+    {Type::kDecimal, toDecimalValue},
+};
+
+/// The type that `to` names by its alias or its number; kEnd when the context failed.
+Type targetOf(ExprContext& context, const Value& to) {
+    const Element name =
+        to.element().isObject() ? to.element().document().find("type") : to.element();
+    int64_t number = 0;
+    if (name.isString()) {
+        const Type type = bson::typeFromName(name.stringValue());
+        if (type == Type::kEnd) {
+            context.fail(Reason::kBadValue,
+                         "Unknown type name: " + std::string(name.stringValue()));
+        }
+        return type;
+    }
+    if (!name.isNumber()) {
+        context.fail(Reason::kFailedToParse,
+                     "$convert's 'to' argument must be a string or number, but is " +
+                         std::string(bson::typeName(name.type())));
+        return Type::kEnd;
+    }
+    const bool isWhole = name.toExactInt64(&number);
+    const Type type = isWhole ? bson::typeFromNumber(number) : Type::kEnd;
+    if (type == Type::kEnd) {
+        context.fail(Reason::kFailedToParse,
+                     isWhole ? "In $convert, numeric value for 'to' does not correspond to a BSON "
+                               "type: " +
+                                   std::to_string(number)
+                             : "In $convert, numeric 'to' argument is not an integer");
+    }
+    return type;
+}
+
+/// {input, to, onError, onNull}
+Value convert(ExprContext& context, Arguments arguments) {
+    if (arguments[1].isNullish()) {
+        return Value::null();
+    }
+    const Type type = targetOf(context, arguments[1]);
+    if (context.failed()) {
+        return {};
+    }
+    if (arguments[0].isNullish()) {
+        return arguments[3].isMissing() ? Value::null() : arguments[3];
+    }
+    Value result;
+    const auto target = std::find_if(
+        std::begin(kTargets), std::end(kTargets), [&](const auto& t) { return t.type == type; });
+    if (target == std::end(kTargets)) {
+        result =
+            unsupportedConversion(context, arguments[0], std::string(bson::typeName(type)).c_str());
+    } else {
+        result = target->convert(context, arguments.first(1));
+    }
+    if (context.failed() && !arguments[2].isMissing() &&
+        context.error.reason() == Reason::kConversionFailure) {
+        context.error = Status::ok();
+        return arguments[2];
+    }
+    return result;
+}
+
+/// A UUID in its usual form with dashes, as binary data of subtype 4.
+Value toUuid(ExprContext& context, Arguments arguments) {
+    constexpr uint8_t kUuidSubtype = 4;
+    const Element& from = arguments[0].element();
+    if (arguments[0].isNullish()) {
+        return Value::null();
+    }
+    if (from.type() == Type::kBinary && from.binaryValue().subtype == kUuidSubtype) {
+        return arguments[0];
+    }
+    if (!from.isString()) {
+        return unsupportedConversion(context, arguments[0], "binData");
+    }
+    std::string bytes;
+    int high = -1;
+    bool isGood = from.stringValue().size() == 36;
+    for (size_t i = 0; isGood && i < from.stringValue().size(); ++i) {
+        const char c = from.stringValue()[i];
+        if (i == 8 || i == 13 || i == 18 || i == 23) {
+            isGood = c == '-';
+            continue;
+        }
+        const int digit = hexDigit(c);
+        isGood = digit >= 0;
+        if (high >= 0) {
+            bytes.push_back(static_cast<char>(high << 4 | digit));
+        }
+        high = high >= 0 ? -1 : digit;
+    }
+    if (!isGood) {
+        return context.fail(Reason::kConversionFailure,
+                            "Input is not a valid UUID in $convert with no onError value: " +
+                                std::string(from.stringValue()));
+    }
+    bson::Builder builder;
+    builder.add("v", bson::Binary{kUuidSubtype, bytes});
+    const std::string document = builder.finish();
+    return Value(*bson::Document(document).begin()).own();
+}
+
 constexpr FunctionSpec kConversions[] = {
     {"$type", 1, 1, type},
     {"$isNumber", 1, 1, isNumber},
@@ -237,12 +354,20 @@ constexpr FunctionSpec kConversions[] = {
     {"$toBool", 1, 1, toBoolean},
     {"$toDate", 1, 1, toDate},
     {"$toObjectId", 1, 1, toObjectId},
+    {"$toUUID", 1, 1, toUuid},
 };
 
 }  // namespace
 
 std::span<const FunctionSpec> conversionFunctions() {
     return kConversions;
+}
+
+std::span<const NamedFunctionSpec> namedConversionFunctions() {
+    static const NamedFunctionSpec kNamed[] = {
+        {"$convert", {"input", "to", "onError", "onNull"}, 2, convert},
+    };
+    return kNamed;
 }
 
 }  // namespace freshet::query

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Operators on dates. Time zones: UTC only; another one is refused, not ignored.
-#include "freshet/query/expression/operators.h"
+/// Parts of dates, and dates as text.
+#include "freshet/query/expression/date_arguments.h"
 #include "freshet/query/expression/time_text.h"
 
 namespace freshet::query {
@@ -9,61 +9,26 @@ namespace {
 using bson::Element;
 using bson::Type;
 
-bool checkTimezone(ExprContext& context, const Element& zone) {
-    if (zone.isMissing() || zone.isNull()) {
-        return true;
-    }
-    if (zone.isString()) {
-        for (const char* utc : {"UTC", "GMT", "Etc/UTC", "+00:00", "+0000", "Z"}) {
-            if (zone.stringValue() == utc) {
-                return true;
-            }
-        }
-    }
-    context.fail(Reason::kBadValue,
-                 "unrecognized time zone identifier: this server knows UTC only");
-    return false;
-}
-
-/// Milliseconds of a date, a timestamp or an ObjectId's time.
-bool millisOf(ExprContext& context, const Value& value, int64_t* out) {
-    const Element& element = value.element();
-    switch (element.type()) {
-        case Type::kDate:
-            *out = element.dateMillis();
-            return true;
-        case Type::kTimestamp:
-            *out = static_cast<int64_t>(element.timestampValue() >> 32) * 1000;
-            return true;
-        case Type::kObjectId:
-            *out = int64_t{loadBe32(element.objectIdBytes().data())} * 1000;
-            return true;
-        default:
-            context.fail(Reason::kTypeMismatch,
-                         "can't convert from BSON type " + typeText(value) + " to Date");
-            return false;
-    }
-}
-
 /// One part of a date, given as it is or as {date: ..., timezone: ...}.
 template <typename Part>
 Value datePart(ExprContext& context, Arguments arguments, Part part) {
     Value date = arguments[0];
+    Value zoneName;
     if (date.element().isObject()) {
         const bson::Document named = date.element().document();
-        if (!checkTimezone(context, named.find("timezone"))) {
-            return {};
-        }
+        zoneName = date.part(named.find("timezone"));
         date = date.part(named.find("date"));
     }
+    bool isNull = date.isNullish();
+    const TimeZone* zone = zoneOf(context, zoneName, &isNull);
     int64_t millis = 0;
-    if (date.isNullish()) {
-        return Value::null();
+    if (context.failed() || isNull) {
+        return context.failed() ? Value() : Value::null();
     }
     if (!millisOf(context, date, &millis)) {
         return {};
     }
-    return Value::ofInteger(part(calendarOf(millis)));
+    return Value::ofInteger(part(calendarOf(zone->toLocal(millis))));
 }
 
 #define FRESHET_DATE_PART(function, member)                                               \
@@ -95,29 +60,36 @@ Value isoWeekYear(ExprContext& context, Arguments arguments) {
 
 Value dateToString(ExprContext& context, Arguments arguments) {
     const Value& date = arguments[0];
-    if (!checkTimezone(context, arguments[2].element())) {
+    bool isNull = false;
+    const TimeZone* zone = zoneOf(context, arguments[2], &isNull);
+    if (context.failed()) {
         return {};
     }
     if (date.isNullish()) {
         return arguments[3].isMissing() ? Value::null() : arguments[3];
     }
+    isNull |= !arguments[1].isMissing() && arguments[1].isNullish();
     int64_t millis = 0;
-    if (!millisOf(context, date, &millis)) {
-        return {};
+    if (isNull || !millisOf(context, date, &millis)) {
+        return context.failed() ? Value() : Value::null();
     }
-    std::string_view format = "%Y-%m-%dT%H:%M:%S.%LZ";
+    std::string_view format = zone->isUtc() ? "%Y-%m-%dT%H:%M:%S.%LZ" : "%Y-%m-%dT%H:%M:%S.%L";
     if (!arguments[1].isMissing()) {
-        if (arguments[1].isNullish()) {
-            return Value::null();
-        }
         if (!arguments[1].element().isString()) {
-            return context.fail(Reason::kTypeMismatch,
+            return context.fail(location(18533),
                                 "$dateToString requires that 'format' be a string, found: " +
                                     typeText(arguments[1]));
         }
         format = arguments[1].element().stringValue();
     }
-    auto text = formatDate(millis, format);
+    const int64_t offset = zone->offsetAt(millis);
+    const int64_t year = calendarOf(millis + offset).year;
+    if (year < 0 || year > 9999) {
+        return context.fail(location(18537),
+                            "$dateToString is only defined on year 0-9999, tried to use year " +
+                                std::to_string(year));
+    }
+    auto text = formatDate(millis, format, offset);
     return text.isOk() ? Value::of(*text)
                        : context.fail(text.status().reason(), std::string(text.status().text()));
 }

@@ -180,6 +180,46 @@ Value roundNumber(const Element& number, Rounding rounding, int place) {
     return Value::of(std::strtod(decimalText(fromBid(rounded)).c_str(), nullptr));
 }
 
+Decimal128 applyDecimal(DecimalFunction function, Decimal128 value) {
+    using Call = BID_UINT128 (*)(BID_UINT128, _IDEC_round, _IDEC_flags*);
+    constexpr Call kCalls[] = {bid128_exp,
+                               bid128_log,
+                               bid128_log10,
+                               bid128_sqrt,
+                               bid128_sin,
+                               bid128_cos,
+                               bid128_tan,
+                               bid128_asin,
+                               bid128_acos,
+                               bid128_atan,
+                               bid128_sinh,
+                               bid128_cosh,
+                               bid128_tanh,
+                               bid128_asinh,
+                               bid128_acosh,
+                               bid128_atanh};
+    unsigned flags = 0;
+    const auto index = static_cast<size_t>(function);
+    if (index < std::size(kCalls)) {
+        return fromBid(kCalls[index](toBid(value), kHalfEvenMode, &flags));
+    }
+    char pi[] = "3.141592653589793238462643383279503";
+    char half[] = "180";
+    const BID_UINT128 radians = bid128_from_string(pi, kHalfEvenMode, &flags);
+    const BID_UINT128 degrees = bid128_from_string(half, kHalfEvenMode, &flags);
+    const bool toRadians = function == DecimalFunction::kToRadians;
+    const BID_UINT128 scaled =
+        bid128_mul(toBid(value), toRadians ? radians : degrees, kHalfEvenMode, &flags);
+    return fromBid(bid128_div(scaled, toRadians ? degrees : radians, kHalfEvenMode, &flags));
+}
+
+Decimal128 applyDecimal(DecimalFunction2 function, Decimal128 a, Decimal128 b) {
+    unsigned flags = 0;
+    return fromBid(function == DecimalFunction2::kPow
+                       ? bid128_pow(toBid(a), toBid(b), kHalfEvenMode, &flags)
+                       : bid128_atan2(toBid(a), toBid(b), kHalfEvenMode, &flags));
+}
+
 bool isZero(const Element& number) {
     return number.isNumber() && !isNanNumber(number) && !number.isTruthy();
 }

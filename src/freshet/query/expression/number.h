@@ -19,6 +19,30 @@ enum class Rounding : uint8_t { kFloor, kCeil, kTruncate, kHalfEven };
 /// number. Missing when an integer leaves int64's range.
 Value roundNumber(const bson::Element& number, Rounding rounding, int place);
 
+enum class DecimalFunction : uint8_t {
+    kExp,
+    kLn,
+    kLog10,
+    kSqrt,
+    kSin,
+    kCos,
+    kTan,
+    kAsin,
+    kAcos,
+    kAtan,
+    kSinh,
+    kCosh,
+    kTanh,
+    kAsinh,
+    kAcosh,
+    kAtanh,
+    kToRadians,
+    kToDegrees,
+};
+enum class DecimalFunction2 : uint8_t { kPow, kAtan2 };
+bson::Decimal128 applyDecimal(DecimalFunction function, bson::Decimal128 value);
+bson::Decimal128 applyDecimal(DecimalFunction2 function, bson::Decimal128 a, bson::Decimal128 b);
+
 bool isZero(const bson::Element& number);
 bool isNanNumber(const bson::Element& number);
 /// |number|; REQUIRES: not INT64_MIN as int64.

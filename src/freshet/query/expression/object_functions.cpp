@@ -18,7 +18,7 @@ Value objectToArray(ExprContext& context, Arguments arguments) {
     }
     if (!arguments[0].element().isObject()) {
         return context.fail(
-            Reason::kTypeMismatch,
+            location(40390),
             "$objectToArray requires a document input, found: " + typeText(arguments[0]));
     }
     bson::Builder builder;
@@ -48,7 +48,7 @@ Value arrayToObject(ExprContext& context, Arguments arguments) {
     }
     if (!arguments[0].element().isArray()) {
         return context.fail(
-            Reason::kTypeMismatch,
+            location(40386),
             "$arrayToObject requires an array input, found: " + typeText(arguments[0]));
     }
     std::vector<std::pair<std::string_view, Element>> fields;
@@ -56,7 +56,7 @@ Value arrayToObject(ExprContext& context, Arguments arguments) {
         Element key;
         Element value;
         if (!pairOf(member, &key, &value)) {
-            return context.fail(Reason::kTypeMismatch,
+            return context.fail(location(40398),
                                 "$arrayToObject requires an array of key-value pairs, where the "
                                 "key must be of type string. Found: " +
                                     bson::toShellText(member));
@@ -105,7 +105,7 @@ Value mergeObjects(ExprContext& context, Arguments arguments) {
             continue;
         }
         if (!input.isObject()) {
-            return context.fail(Reason::kTypeMismatch,
+            return context.fail(location(40400),
                                 "$mergeObjects requires object inputs, but input " +
                                     bson::toShellText(input) + " is of type " +
                                     std::string(bson::typeName(input.type())));

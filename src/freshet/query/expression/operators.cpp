@@ -60,7 +60,10 @@ Status arityError(const FunctionSpec& spec, size_t passed) {
                            std::to_string(spec.argumentsMin) + " arguments. " + count +
                            " were passed in.");
     }
-    return invalid(Reason::kExpressionArity,
+    if (spec.argumentsMax == kAnyNumber) {
+        return invalid(location(17045), name + " needs at least two arguments had: " + count);
+    }
+    return invalid(location(28667),
                    "Expression " + name + " takes at least " + std::to_string(spec.argumentsMin) +
                        " arguments, and at most " + std::to_string(spec.argumentsMax) + ", but " +
                        count + " were passed in.");
@@ -128,18 +131,28 @@ struct Registry {
                                   objectFunctions(),
                                   conversionFunctions(),
                                   dateFunctions(),
+                                  trigonometricFunctions(),
+                                  mathFunctions(),
+                                  setFunctions(),
+                                  sizeFunctions(),
                                   accumulatorFunctions()}) {
             for (const FunctionSpec& spec : table) {
                 functions[spec.name] = &spec;
             }
         }
-        for (const auto& table : {namedStringFunctions(), namedDateFunctions()}) {
+        for (const auto& table : {namedStringFunctions(),
+                                  namedDateFunctions(),
+                                  dateMathFunctions(),
+                                  namedConversionFunctions()}) {
             for (const NamedFunctionSpec& spec : table) {
                 named[spec.name] = &spec;
             }
         }
-        for (const ParsedSpec& spec : controlOperators()) {
-            parsed[spec.name] = &spec;
+        for (const auto& table :
+             {controlOperators(), regexOperators(), arrayOperators(), fieldOperators()}) {
+            for (const ParsedSpec& spec : table) {
+                parsed[spec.name] = &spec;
+            }
         }
     }
 };
@@ -172,12 +185,13 @@ std::string typeText(const Value& value) {
 }
 
 bool integerArgument(ExprContext& context,
+                     uint32_t number,
                      const Value& value,
                      const std::string& errorText,
                      int64_t* out) {
     if (!value.element().isNumber() || !value.element().toExactInt64(out) || *out > INT32_MAX ||
         *out < INT32_MIN) {
-        context.fail(Reason::kBadValue, errorText + bson::toShellText(value.element()));
+        context.fail(location(number), errorText + bson::toShellText(value.element()));
         return false;
     }
     return true;

@@ -45,6 +45,15 @@ std::span<const FunctionSpec> dateFunctions();
 std::span<const FunctionSpec> accumulatorFunctions();
 std::span<const NamedFunctionSpec> namedStringFunctions();
 std::span<const NamedFunctionSpec> namedDateFunctions();
+std::span<const NamedFunctionSpec> dateMathFunctions();
+std::span<const NamedFunctionSpec> namedConversionFunctions();
+std::span<const FunctionSpec> trigonometricFunctions();
+std::span<const FunctionSpec> mathFunctions();
+std::span<const FunctionSpec> setFunctions();
+std::span<const FunctionSpec> sizeFunctions();
+std::span<const ParsedSpec> regexOperators();
+std::span<const ParsedSpec> arrayOperators();
+std::span<const ParsedSpec> fieldOperators();
 std::span<const ParsedSpec> controlOperators();
 
 /// `{$name: operand}`; kUnknownExpression when there is no such operator.
@@ -54,8 +63,9 @@ StatusOr<ExprPtr> parseOperator(const bson::Element& operand, ExprScope* scope);
 Value mergeObjects(ExprContext& context, Arguments arguments);
 
 std::string typeText(const Value& value);
-/// An integral number in int range; fails the context with the text otherwise.
+/// An integral number in int range; fails the context with the number and text otherwise.
 bool integerArgument(ExprContext& context,
+                     uint32_t number,
                      const Value& value,
                      const std::string& errorText,
                      int64_t* out);

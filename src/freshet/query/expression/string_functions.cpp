@@ -4,7 +4,6 @@
 #include "freshet/query/expression/number.h"
 #include "freshet/query/expression/operators.h"
 #include "freshet/query/expression/time_text.h"
-#include "freshet/query/match/regex.h"
 
 #include <algorithm>
 
@@ -64,8 +63,7 @@ bool coerceToString(ExprContext& context, const Value& value, std::string* out) 
         out->clear();
         return true;
     }
-    context.fail(Reason::kTypeMismatch,
-                 "can't convert from BSON type " + typeText(value) + " to String");
+    context.fail(location(16007), "can't convert from BSON type " + typeText(value) + " to String");
     return false;
 }
 
@@ -76,7 +74,7 @@ Value concat(ExprContext& context, Arguments arguments) {
             return Value::null();
         }
         if (!argument.element().isString()) {
-            return context.fail(Reason::kTypeMismatch,
+            return context.fail(location(16702),
                                 "$concat only supports strings, not " + typeText(argument));
         }
         result += argument.element().stringValue();
@@ -112,7 +110,7 @@ Value substrBytes(ExprContext& context, Arguments arguments) {
     }
     if (!arguments[1].element().isNumber() || !arguments[2].element().isNumber()) {
         const bool first = !arguments[1].element().isNumber();
-        return context.fail(Reason::kTypeMismatch,
+        return context.fail(location(first ? 16034 : 16035),
                             std::string("$substrBytes:  ") + (first ? "starting index" : "length") +
                                 " must be a numeric type (is BSON type " +
                                 typeText(arguments[first ? 1 : 2]) + ")");
@@ -120,7 +118,7 @@ Value substrBytes(ExprContext& context, Arguments arguments) {
     const int64_t start = arguments[1].element().toInt64();
     const int64_t length = arguments[2].element().toInt64();
     if (start < 0) {
-        return context.fail(Reason::kBadValue,
+        return context.fail(location(50752),
                             "$substrBytes: starting index must be non-negative (got: " +
                                 std::to_string(start) + ")");
     }
@@ -129,12 +127,12 @@ Value substrBytes(ExprContext& context, Arguments arguments) {
     const size_t count =
         length < 0 ? rest : std::min<uint64_t>(static_cast<uint64_t>(length), rest);
     if (from < text.size() && isContinuation(text[from])) {
-        return context.fail(Reason::kBadValue,
+        return context.fail(location(28656),
                             "$substrBytes:  Invalid range, starting index is a UTF-8 continuation "
                             "byte.");
     }
     if (from + count < text.size() && isContinuation(text[from + count])) {
-        return context.fail(Reason::kBadValue,
+        return context.fail(location(28657),
                             "$substrBytes:  Invalid range, ending index is in the middle of a "
                             "UTF-8 character.");
     }
@@ -147,15 +145,19 @@ Value substrCodePoints(ExprContext& context, Arguments arguments) {
     int64_t length = 0;
     if (!coerceToString(context, arguments[0], &text) ||
         !integerArgument(context,
+                         34450,
                          arguments[1],
                          "$substrCP: starting index must be a 32-bit integer: ",
                          &start) ||
-        !integerArgument(
-            context, arguments[2], "$substrCP: length must be a 32-bit integer: ", &length)) {
+        !integerArgument(context,
+                         34452,
+                         arguments[2],
+                         "$substrCP: length must be a 32-bit integer: ",
+                         &length)) {
         return {};
     }
     if (start < 0 || length < 0) {
-        return context.fail(Reason::kBadValue,
+        return context.fail(location(start < 0 ? 34455 : 34454),
                             start < 0
                                 ? "$substrCP: the starting index must be a non-negative integer."
                                 : "$substrCP: length must be a nonnegative integer.");
@@ -168,7 +170,7 @@ template <bool bytes>
 Value stringLength(ExprContext& context, Arguments arguments) {
     const Element& text = arguments[0].element();
     if (!text.isString()) {
-        return context.fail(Reason::kTypeMismatch,
+        return context.fail(location(bytes ? 34473 : 34471),
                             std::string(bytes ? "$strLenBytes" : "$strLenCP") +
                                 " requires a string argument, found: " + typeText(arguments[0]));
     }
@@ -183,7 +185,7 @@ Value split(ExprContext& context, Arguments arguments) {
     for (const int i : {0, 1}) {
         if (!arguments[i].element().isString()) {
             return context.fail(
-                Reason::kTypeMismatch,
+                location(i == 0 ? 40085 : 40086),
                 std::string("$split requires an expression that evaluates to a string as a ") +
                     (i == 0 ? "first" : "second") + " argument, found: " + typeText(arguments[i]));
         }
@@ -191,7 +193,7 @@ Value split(ExprContext& context, Arguments arguments) {
     std::string_view text = arguments[0].element().stringValue();
     const std::string_view separator = arguments[1].element().stringValue();
     if (separator.empty()) {
-        return context.fail(Reason::kBadValue, "$split requires a non-empty separator");
+        return context.fail(location(40087), "$split requires a non-empty separator");
     }
     bson::Builder builder;
     for (;;) {
@@ -212,7 +214,7 @@ Value indexOf(ExprContext& context, Arguments arguments) {
     }
     for (const int i : {0, 1}) {
         if (!arguments[i].element().isString()) {
-            return context.fail(Reason::kTypeMismatch,
+            return context.fail(location((bytes ? 40091 : 40093) + static_cast<uint32_t>(i)),
                                 std::string(name) + " requires a string as the " +
                                     (i == 0 ? "first" : "second") +
                                     " argument, found: " + typeText(arguments[i]));
@@ -223,6 +225,7 @@ Value indexOf(ExprContext& context, Arguments arguments) {
     int64_t bounds[2] = {0, INT32_MAX};
     for (size_t i = 2; i < arguments.size(); ++i) {
         if (!integerArgument(context,
+                             40096,
                              arguments[i],
                              std::string(name) + " requires an integral index, found: ",
                              &bounds[i - 2])) {
@@ -323,7 +326,7 @@ Value trim(ExprContext& context, Arguments arguments) {
     }
     if (!input.element().isString() || !(chars.isMissing() || chars.element().isString())) {
         const bool isInput = !input.element().isString();
-        return context.fail(Reason::kTypeMismatch,
+        return context.fail(location(isInput ? 50699 : 50700),
                             std::string(name) + " requires " + (isInput ? "its input" : "'chars'") +
                                 " to be a string, got " +
                                 bson::toShellText((isInput ? input : chars).element()) +
@@ -347,34 +350,6 @@ Value trim(ExprContext& context, Arguments arguments) {
     return Value::of(text);
 }
 
-Value regexMatch(ExprContext& context, Arguments arguments) {
-    const Value& input = arguments[0];
-    const Value& regex = arguments[1];
-    if (input.isNullish() || regex.isNullish()) {
-        return Value::of(false);
-    }
-    if (!input.element().isString()) {
-        return context.fail(Reason::kTypeMismatch,
-                            "$regexMatch needs 'input' to be of type string");
-    }
-    const bool isRegex = regex.type() == Type::kRegex;
-    if (!isRegex && !regex.element().isString()) {
-        return context.fail(Reason::kTypeMismatch,
-                            "$regexMatch needs 'regex' to be of type string or regex");
-    }
-    const std::string_view pattern =
-        isRegex ? regex.element().regexValue().pattern : regex.element().stringValue();
-    const std::string_view flags = arguments[2].element().isString()
-                                       ? arguments[2].element().stringValue()
-                                   : isRegex ? regex.element().regexValue().options
-                                             : std::string_view();
-    auto compiled = Regex::compile(pattern, flags);
-    if (!compiled.isOk()) {
-        return context.fail(compiled.status().reason(), std::string(compiled.status().text()));
-    }
-    return Value::of((*compiled)->matches(input.element().stringValue()));
-}
-
 template <bool all>
 Value replace(ExprContext& context, Arguments arguments) {
     const char* name = all ? "$replaceAll" : "$replaceOne";
@@ -384,7 +359,9 @@ Value replace(ExprContext& context, Arguments arguments) {
         nullish |= arguments[i].isNullish();
         if (!arguments[i].isNullish() && !arguments[i].element().isString()) {
             return context.fail(
-                Reason::kTypeMismatch,
+                location((all ? 51746U : 51746U) - static_cast<uint32_t>(i == 0   ? 0
+                                                                         : i == 1 ? 1
+                                                                                  : 2)),
                 std::string(name) + " requires that '" + parts[i] +
                     "' be a string, found: " + bson::toShellText(arguments[i].element()));
         }
@@ -419,7 +396,6 @@ std::span<const NamedFunctionSpec> namedStringFunctions() {
         {"$trim", {"input", "chars"}, 1, trim<true, true>},
         {"$ltrim", {"input", "chars"}, 1, trim<true, false>},
         {"$rtrim", {"input", "chars"}, 1, trim<false, true>},
-        {"$regexMatch", {"input", "regex", "options"}, 2, regexMatch},
         {"$replaceOne", {"input", "find", "replacement"}, 3, replace<false>},
         {"$replaceAll", {"input", "find", "replacement"}, 3, replace<true>},
     };

@@ -23,9 +23,9 @@ public:
     /// text that needs more than kSteps steps.
     bool matches(std::string_view text) const;
 
-    /// The first match at or behind byte `from`: begin and end of the whole and of each group, where
-    /// npos stands for a group that took no part. Empty when there is none; kLimit when it needs
-    /// more than kSteps steps.
+    /// The first match at or behind byte `from`: begin and end of the whole and of each group,
+    /// where npos stands for a group that took no part. Empty when there is none; kLimit when it
+    /// needs more than kSteps steps.
     using Span = std::pair<size_t, size_t>;
     StatusOr<std::vector<Span>> find(std::string_view text, size_t from) const;
 

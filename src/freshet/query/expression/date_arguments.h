@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What the operators on dates have in common: reading dates, zones and units from their arguments.
+#pragma once
+
+#include "freshet/query/expression/operators.h"
+#include "freshet/query/expression/time_zone.h"
+
+namespace freshet::query {
+
+enum class TimeUnit : uint8_t {
+    kYear,
+    kQuarter,
+    kMonth,
+    kWeek,
+    kDay,
+    kHour,
+    kMinute,
+    kSecond,
+    kMillisecond
+};
+
+inline constexpr int64_t kHourMillis = 3'600'000;
+inline constexpr int64_t kDayMillis = 24 * kHourMillis;
+
+/// "day", "week", ...
+bool parseUnit(std::string_view text, TimeUnit* out);
+/// Milliseconds of the units that have a fixed length, kDay and kWeek included; 0 for the others.
+int64_t unitMillis(TimeUnit unit);
+/// 0 for "mon"/"monday" up to 6 for Sunday; false for other texts. Any case.
+bool parseWeekday(std::string_view text, int* out);
+
+/// Milliseconds of a date, a timestamp or an ObjectId's time; false when the context failed.
+bool millisOf(ExprContext& context, const Value& value, int64_t* out);
+/// Null when the context failed or when the zone is null; *isNull tells these apart. Missing: UTC.
+const TimeZone* zoneOf(ExprContext& context, const Value& zone, bool* isNull);
+
+/// `amount` units later, by the calendar of the zone. False when it leaves the range of dates.
+bool addUnits(int64_t millis, TimeUnit unit, int64_t amount, const TimeZone& zone, int64_t* out);
+/// Boundaries of units between the two.
+int64_t countUnits(int64_t from, int64_t to, TimeUnit unit, const TimeZone& zone, int startOfWeek);
+/// The begin of the bin of `size` units that it lies in; bins are counted from the year 2000.
+int64_t truncateToUnit(
+    int64_t millis, TimeUnit unit, int64_t size, const TimeZone& zone, int startOfWeek);
+
+}  // namespace freshet::query
