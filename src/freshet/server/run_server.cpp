@@ -212,7 +212,8 @@ int Server::openDoors() {
         return kExitFailure;
     }
     StatusOr<std::unique_ptr<transport::ServerTransport>> started =
-        transport::ServerTransport::start(doors, makeHandlerFactory(*dispatcher_));
+        transport::ServerTransport::start(doors,
+                                          makeHandlerFactory(*dispatcher_, !settings_.log.quiet));
     if (!started.isOk()) {
         logControl(Severity::kError,
                    kListenerFailed,

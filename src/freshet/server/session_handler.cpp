@@ -1,11 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/server/session_handler.h"
 
+#include "freshet/sync/atomic.h"
+#include "freshet/telemetry/log.h"
+
 namespace freshet::server {
 namespace {
 
 /// What somebody who has not logged in may send: every command of a login fits well.
 constexpr size_t kStrangerBytesMax = 64 * 1024;
+
+// Ids that scripts look for.
+constexpr int32_t kConnectionAccepted = 22943;
+constexpr int32_t kConnectionEnded = 22944;
+
+/// A line when a connection comes and one when it goes.
+class ConnectionLog {
+public:
+    explicit ConnectionLog(bool isOn) : isOn_(isOn) {}
+    void accepted(uint64_t id, const std::string& remote) {
+        // [connectionLog.count] relaxed: a number for people.
+        const uint64_t count = count_.fetch_add(1, sync::kRelaxed) + 1;
+        const telemetry::LogContext context("listener");
+        write(kConnectionAccepted, "Connection accepted", id, remote, count);
+    }
+    void ended(uint64_t id, const std::string& remote) {
+        // [connectionLog.count] relaxed, as above.
+        const uint64_t count = count_.fetch_sub(1, sync::kRelaxed) - 1;
+        const telemetry::LogContext context("conn" + std::to_string(id));
+        write(kConnectionEnded, "Connection ended", id, remote, count);
+    }
+
+private:
+    void write(int32_t line,
+               std::string_view message,
+               uint64_t id,
+               const std::string& remote,
+               uint64_t count) const {
+        if (isOn_) {
+            telemetry::log(telemetry::Severity::kInfo,
+                           telemetry::Component::kNetwork,
+                           line,
+                           message,
+                           {{"remote", remote}, {"connectionId", id}, {"connectionCount", count}});
+        }
+    }
+
+    const bool isOn_;
+    /// Connections there are. Any thread; nothing else hangs on it.
+    sync::Atomic<uint64_t> count_{0};
+};
 
 transport::HandlerResult resultOf(command::Reply reply) {
     transport::HandlerResult result;
@@ -19,8 +63,16 @@ transport::HandlerResult resultOf(command::Reply reply) {
 
 class Handler final : public transport::MessageHandler {
 public:
-    explicit Handler(std::unique_ptr<command::Connection> connection)
-        : connection_(std::move(connection)) {}
+    Handler(std::unique_ptr<command::Connection> connection,
+            const transport::PeerInfo& peer,
+            std::shared_ptr<ConnectionLog> log)
+        : connection_(std::move(connection)),
+          connectionId_(peer.connectionId),
+          remote_(peer.remote),
+          log_(std::move(log)) {
+        log_->accepted(connectionId_, remote_);
+    }
+    ~Handler() override { log_->ended(connectionId_, remote_); }
 
     sync::Task<transport::HandlerResult> handle(transport::Message message) override {
         command::Reply reply = co_await connection_->handle(message.view());
@@ -37,18 +89,23 @@ public:
 
 private:
     const std::unique_ptr<command::Connection> connection_;
+    const uint64_t connectionId_;
+    const std::string remote_;
+    const std::shared_ptr<ConnectionLog> log_;
 };
 
 class HandlerFactory final : public transport::MessageHandlerFactory {
 public:
-    explicit HandlerFactory(command::Dispatcher& dispatcher) : dispatcher_(dispatcher) {}
+    HandlerFactory(command::Dispatcher& dispatcher, bool logsConnections)
+        : dispatcher_(dispatcher), log_(std::make_shared<ConnectionLog>(logsConnections)) {}
     std::unique_ptr<transport::MessageHandler> create(const transport::PeerInfo& peer) override {
-        return std::make_unique<Handler>(dispatcher_.connect({peer.connectionId,
-                                                              peer.remote,
-                                                              peer.local,
-                                                              peer.isLocal,
-                                                              peer.isTls,
-                                                              peer.certificateSubject}));
+        auto connection = dispatcher_.connect({peer.connectionId,
+                                               peer.remote,
+                                               peer.local,
+                                               peer.isLocal,
+                                               peer.isTls,
+                                               peer.certificateSubject});
+        return std::make_unique<Handler>(std::move(connection), peer, log_);
     }
 
     size_t firstMessageBytesMax() const override {
@@ -57,13 +114,14 @@ public:
 
 private:
     command::Dispatcher& dispatcher_;
+    const std::shared_ptr<ConnectionLog> log_;
 };
 
 }  // namespace
 
 std::shared_ptr<transport::MessageHandlerFactory> makeHandlerFactory(
-    command::Dispatcher& dispatcher) {
-    return std::make_shared<HandlerFactory>(dispatcher);
+    command::Dispatcher& dispatcher, bool logsConnections) {
+    return std::make_shared<HandlerFactory>(dispatcher, logsConnections);
 }
 
 }  // namespace freshet::server

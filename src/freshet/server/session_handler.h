@@ -9,8 +9,9 @@
 
 namespace freshet::server {
 
-/// `dispatcher` must outlive the factory and every handler made by it.
+/// `dispatcher` must outlive the factory and every handler made by it. `logsConnections`: a line
+/// for each that comes and goes.
 std::shared_ptr<transport::MessageHandlerFactory> makeHandlerFactory(
-    command::Dispatcher& dispatcher);
+    command::Dispatcher& dispatcher, bool logsConnections);
 
 }  // namespace freshet::server
