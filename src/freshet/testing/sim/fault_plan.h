@@ -82,8 +82,8 @@ public:
 
     struct Call {
         FileOp op;
-        const std::string& path;
-        const std::string& path2;  // of a rename: the new name
+        std::string path;
+        std::string path2;  // of a rename: the new name
         uint64_t offset = 0;
         uint64_t bytes = 0;
         bool grows = false;

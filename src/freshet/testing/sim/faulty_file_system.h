@@ -1,16 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 /// FaultyFileSystem: any other file system with the faults of a FaultPlan. What a fault leaves
 /// behind is in the file system below, so a test puts it over a MemoryFileSystem, a SimFileSystem
-/// or the real one. Any thread.
+/// or the real one. A rule's path is matched against what a file is called now: an open file
+/// follows its renames. Any thread.
 #pragma once
 
 #include "freshet/platform/file.h"
 #include "freshet/testing/sim/fault_plan.h"
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
 namespace freshet::testing {
+
+/// What an open file is called; shared by its handles.
+class FileName {
+public:
+    explicit FileName(std::string path) : path_(std::move(path)) {}
+    std::string path() const {
+        std::lock_guard<sync::Mutex> lock(mutex_);
+        return path_;
+    }
+    void set(std::string path) {
+        std::lock_guard<sync::Mutex> lock(mutex_);
+        path_ = std::move(path);
+    }
+
+private:
+    mutable sync::Mutex mutex_;
+    std::string path_;  // guarded by mutex_
+};
 
 class FaultyFileSystem final : public platform::FileSystem {
 public:
@@ -30,8 +51,12 @@ private:
     /// The fault of a call that can only fail.
     Status failing(FileOp op, const std::string& path, const std::string& path2 = "");
 
+    std::shared_ptr<FileName> nameOf(const std::string& path);
+
     platform::FileSystem& below_;
     FaultPlan& plan_;
+    sync::Mutex mutex_;
+    std::map<std::string, std::shared_ptr<FileName>> names_;  // guarded by mutex_
 };
 
 }  // namespace freshet::testing

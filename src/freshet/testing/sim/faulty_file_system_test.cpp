@@ -74,6 +74,16 @@ TEST_F(FaultyFileSystemTest, TheNthMatchingCallFailsSoOftenAsToldAndIsCounted) {
     EXPECT_NE(plan_.summary().find("FRESHET_SEED=17, faults fired: 2"), std::string::npos);
 }
 
+TEST_F(FaultyFileSystemTest, RulesFollowAFileToItsNewName) {
+    size_t rule = plan_.add({.path = "*/g", .op = FileOp::kSync, .times = kEver});
+    EXPECT_TRUE(file_->sync().isOk());
+    ASSERT_TRUE(disk_.rename("/d/f", "/d/g").isOk());
+    EXPECT_FALSE(file_->sync().isOk());
+    auto other = std::move(*disk_.open("/d/f", OpenMode::kCreate));
+    EXPECT_TRUE(other->sync().isOk());
+    EXPECT_EQ(plan_.fired(rule), 1u);
+}
+
 TEST_F(FaultyFileSystemTest, EveryOperationCanFail) {
     char byte;
     for (FileOp op : {FileOp::kOpen,

@@ -8,12 +8,12 @@
 namespace freshet::testing {
 namespace {
 
-const std::string kNoPath;
-
 class FaultyFile final : public platform::File {
 public:
-    FaultyFile(std::unique_ptr<platform::File> below, std::string path, FaultPlan& plan)
-        : below_(std::move(below)), path_(std::move(path)), plan_(plan) {}
+    FaultyFile(std::unique_ptr<platform::File> below,
+               std::shared_ptr<const FileName> name,
+               FaultPlan& plan)
+        : below_(std::move(below)), name_(std::move(name)), plan_(plan) {}
 
     StatusOr<size_t> pread(char* out, size_t bytes, uint64_t offset) override {
         auto fault = meet(FileOp::kRead, offset, bytes);
@@ -55,7 +55,7 @@ private:
             auto size = below_->size();
             grows = size.isOk() && offset + bytes > *size;
         }
-        return plan_.meet({op, path_, kNoPath, offset, bytes, grows});
+        return plan_.meet({op, name_->path(), "", offset, bytes, grows});
     }
 
     static void flipBit(char* bytes, size_t size, uint64_t random) {
@@ -111,7 +111,7 @@ private:
     }
 
     const std::unique_ptr<platform::File> below_;
-    const std::string path_;
+    const std::shared_ptr<const FileName> name_;
     FaultPlan& plan_;
 };
 
@@ -127,7 +127,16 @@ StatusOr<std::unique_ptr<platform::File>> FaultyFileSystem::open(const std::stri
     FRESHET_RETURN_IF_ERROR(failing(FileOp::kOpen, path));
     FRESHET_ASSIGN_OR_RETURN(auto file, below_.open(path, mode));
     return std::unique_ptr<platform::File>(
-        std::make_unique<FaultyFile>(std::move(file), path, plan_));
+        std::make_unique<FaultyFile>(std::move(file), nameOf(path), plan_));
+}
+
+std::shared_ptr<FileName> FaultyFileSystem::nameOf(const std::string& path) {
+    std::lock_guard<sync::Mutex> lock(mutex_);
+    auto& name = names_[path];
+    if (name == nullptr) {
+        name = std::make_shared<FileName>(path);
+    }
+    return name;
 }
 
 StatusOr<std::vector<std::string>> FaultyFileSystem::list(const std::string& directory) {
@@ -140,16 +149,27 @@ Status FaultyFileSystem::makeDirectory(const std::string& path) {
 
 Status FaultyFileSystem::rename(const std::string& from, const std::string& to) {
     FRESHET_RETURN_IF_ERROR(failing(FileOp::kRename, from, to));
-    return below_.rename(from, to);
+    FRESHET_RETURN_IF_ERROR(below_.rename(from, to));
+    std::lock_guard<sync::Mutex> lock(mutex_);
+    names_.erase(to);
+    if (auto moved = names_.extract(from)) {
+        moved.mapped()->set(to);
+        moved.key() = to;
+        names_.insert(std::move(moved));
+    }
+    return Status::ok();
 }
 
 Status FaultyFileSystem::remove(const std::string& path) {
     FRESHET_RETURN_IF_ERROR(failing(FileOp::kRemove, path));
-    return below_.remove(path);
+    FRESHET_RETURN_IF_ERROR(below_.remove(path));
+    std::lock_guard<sync::Mutex> lock(mutex_);
+    names_.erase(path);
+    return Status::ok();
 }
 
 Status FaultyFileSystem::syncDirectory(const std::string& path) {
-    auto fault = plan_.meet({FileOp::kSyncDirectory, path, kNoPath});
+    auto fault = plan_.meet({FileOp::kSyncDirectory, path, ""});
     return !fault                                 ? below_.syncDirectory(path)
            : fault->kind == FaultKind::kLyingSync ? Status::ok()
                                                   : fault->error;
