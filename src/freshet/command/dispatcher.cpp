@@ -180,6 +180,10 @@ sync::Task<Status> ConnectionImpl::execute(Invocation& call, const FailCommand& 
     Status admitted = co_await admitCaller(call);
     FRESHET_CO_RETURN_IF_ERROR(std::move(admitted));
     FRESHET_CO_RETURN_IF_ERROR(useSession(call));
+    if (services_.writeBlock.isLocked() && isWriter(call.command)) {
+        Status passed = co_await services_.writeBlock.pass(call);
+        FRESHET_CO_RETURN_IF_ERROR(std::move(passed));
+    }
     Status status = co_await call.command.handler(call);
     noteChangesOfUsers(call);
     co_return status.isOk() ? checkThatItAsked(call) : status;

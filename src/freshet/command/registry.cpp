@@ -17,27 +17,13 @@ struct Registry::Impl {
 
 Registry::Registry() : impl_(std::make_unique<Impl>()) {
     constexpr CommandTable (*kTables[])() = {
-        insertCommands,
-        updateCommands,
-        deleteCommands,
-        findCommands,
-        explainCommands,
-        aggregateCommands,
-        cursorCommands,
-        collectionCommands,
-        indexCommands,
-        listCommands,
-        helloCommands,
-        loginCommands,
-        userCommands,
-        userInfoCommands,
-        parameterCommands,
-        sessionCommands,
-        statusCommands,
-        serverCommands,
-        validateCommands,
-        testCommands,
-        operationCommands,
+        insertCommands,        updateCommands,       deleteCommands,    findCommands,
+        findAndModifyCommands, explainCommands,      aggregateCommands, cursorCommands,
+        collectionCommands,    indexCommands,        listCommands,      helloCommands,
+        loginCommands,         userCommands,         userInfoCommands,  parameterCommands,
+        sessionCommands,       statusCommands,       serverCommands,    validateCommands,
+        testCommands,          renameCommands,       modifyCommands,    sizeCommands,
+        refusedCommands,       serverStatusCommands, upkeepCommands,    operationCommands,
     };
     CommandTable& all = impl_->commands;
     for (auto table : kTables) {

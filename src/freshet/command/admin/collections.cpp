@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// create, drop and dropDatabase.
+#include "freshet/bson/json.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
+
+#include <algorithm>
+#include <iterator>
 
 namespace freshet::command {
 namespace {
@@ -9,21 +13,51 @@ namespace {
 /// Options that describe the collection and are shown by listCollections, without an effect of
 /// their own here.
 constexpr std::string_view kKeptOptions[] = {
-    "storageEngine", "indexOptionDefaults", "validationLevel", "validationAction"};
+    "storageEngine", "indexOptionDefaults", "validator", "validationLevel", "validationAction"};
+
+/// Collections of the server's own that a client may create.
+constexpr std::string_view kSystemCollections[] = {
+    "system.js", "system.profile", "system.users", "system.roles", "system.version"};
+
+Status checkSystemName(const std::string& db, const std::string& collection) {
+    const bool isAllowed =
+        !collection.starts_with("system.") ||
+        std::find(std::begin(kSystemCollections), std::end(kSystemCollections), collection) !=
+            std::end(kSystemCollections);
+    return isAllowed ? Status::ok()
+                     : invalid(Reason::kInvalidNamespace,
+                               "Invalid system namespace: " + db + "." + collection);
+}
+
+Status checkIdIndex(bson::Document spec) {
+    if (spec.isEmpty()) {
+        return Status::ok();
+    }
+    const bson::Element key = spec.find("key");
+    const bool isId = key.isObject() && key.document().fieldCount() == 1 &&
+                      key.document().find("_id").isNumber() &&
+                      key.document().find("_id").toInt64() == 1;
+    return isId ? Status::ok()
+                : badValue("The field 'key' for an _id index must be {_id: 1}, but got " +
+                           (key.isMissing() ? std::string("nothing") : bson::toShellText(key)));
+}
 
 StatusOr<bson::OwnedDocument> parseCreate(bson::Document body) {
     Fields fields(body, "create");
     fields.refuse({"capped",
-                   "validator",
                    "timeseries",
                    "clusteredIndex",
                    "viewOn",
                    "pipeline",
                    "expireAfterSeconds",
-                   "changeStreamPreAndPostImages",
                    "encryptedFields"});
     fields.refuseCollation();
-    fields.object("idIndex");
+    if (fields.object("changeStreamPreAndPostImages").find("enabled").isTruthy()) {
+        fields.refuse({"changeStreamPreAndPostImages"});
+    }
+    fields.object("validator");
+    FRESHET_RETURN_IF_ERROR(checkValidation(&fields));
+    FRESHET_RETURN_IF_ERROR(checkIdIndex(fields.object("idIndex")));
     fields.boolean("autoIndexId", true);
     fields.boolean("temp", false);
     const bool hasBounds = fields.has("size") || fields.has("max");
@@ -46,6 +80,7 @@ StatusOr<bson::OwnedDocument> parseCreate(bson::Document body) {
 sync::Task<Status> runCreate(Invocation& call) {
     StatusOr<std::string> collection = call.collectionName();
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
+    FRESHET_CO_RETURN_IF_ERROR(checkSystemName(call.generic.db, *collection));
     StatusOr<bson::OwnedDocument> options = parseCreate(call.body());
     FRESHET_CO_RETURN_IF_ERROR(options.status());
     std::unique_ptr<catalog::Change> change = call.services.catalog.createCollection(

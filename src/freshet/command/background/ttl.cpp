@@ -36,7 +36,7 @@ uint64_t TtlMonitor::run(uint64_t now) {
         lastPass_ = now;  // the first pass comes one period after the start
     }
     if (now >= lastPass_ + period) {
-        if (ParameterValues::get(values.ttlMonitorEnabled) != 0) {
+        if (mayGoOn()) {
             pass();
         }
         lastPass_ = platform::monotonicNanos();
@@ -46,7 +46,7 @@ uint64_t TtlMonitor::run(uint64_t now) {
 
 bool TtlMonitor::mayGoOn() const {
     // [shutdown.ttl] ORDER relaxed: only the flag itself counts.
-    return !services_.isShuttingDown.load(sync::kRelaxed) &&
+    return !services_.isShuttingDown.load(sync::kRelaxed) && !services_.writeBlock.isLocked() &&
            ParameterValues::get(services_.parameters.ttlMonitorEnabled) != 0;
 }
 

@@ -32,6 +32,10 @@ sync::Task<Status> runCurrentOp(Invocation& call) {
     const bson::OwnedDocument filter = filterOf(call.body());
     StatusOr<std::unique_ptr<query::Matcher>> matcher = query::Matcher::compile(filter.view());
     FRESHET_CO_RETURN_IF_ERROR(matcher.status());
+    if (call.services.writeBlock.isLocked()) {
+        call.reply.add("fsyncLock", true);
+        call.reply.add("info", "use db.fsyncUnlock() to terminate the fsync write/snapshot lock");
+    }
     size_t bytes = 0;
     auto list = call.reply.array("inprog");
     for (const bson::OwnedDocument& one : call.services.currentOperations(show)) {

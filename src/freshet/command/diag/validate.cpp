@@ -12,7 +12,7 @@ void addReport(const catalog::Collection& collection,
                bson::Builder* reply) {
     reply->add("ns", collection.ns()).add("uuid", bson::Binary{4, collection.uuid});
     reply->add("nrecords", static_cast<int64_t>(report.documents));
-    reply->add("nIndexes", static_cast<int32_t>(report.indexes.size()));
+    reply->add("nIndexes", static_cast<int32_t>(collection.indexes.size()));
     {
         auto keys = reply->object("keysPerIndex");
         for (const auto& index : report.indexes) {
@@ -43,12 +43,18 @@ sync::Task<Status> runValidate(Invocation& call) {
     fields.boolean("full", false);
     fields.boolean("background", false);
     fields.boolean("checkBSONConformance", false);
+    const bool isMetadataOnly = fields.boolean("metadata", false);
+    fields.refuse({"repair", "fixMultikey"});
     FRESHET_CO_RETURN_IF_ERROR(fields.status());
     catalog::CollectionRef collection = call.services.catalog.find(call.generic.db, *name);
     if (collection == nullptr) {
         co_return Status(Code::kNotFound,
                          Reason::kNamespaceNotFound,
                          "Collection '" + call.ns(*name) + "' does not exist to validate.");
+    }
+    if (isMetadataOnly) {
+        addReport(*collection, {}, &call.reply);
+        co_return Status::ok();
     }
     catalog::Verification verification(call.services.store, collection);
     Status status = co_await drive(call, verification);
@@ -64,7 +70,8 @@ CommandTable validateCommands() {
         .name = "validate",
         .aliases = {},
         .help = "check a collection against its indexes",
-        .fields = {"full", "background", "checkBSONConformance"},
+        .fields =
+            {"full", "background", "checkBSONConformance", "metadata", "repair", "fixMultikey"},
         .handler = runValidate,
         .access = Access::onCollection(Action::kValidate),
         .readOnly = true,

@@ -183,4 +183,19 @@ void Fields::refuseCollation() {
     }
 }
 
+Status checkValidation(Fields* fields) {
+    const std::string_view level = fields->string("validationLevel");
+    const std::string_view action = fields->string("validationAction");
+    FRESHET_RETURN_IF_ERROR(fields->status());
+    if (!level.empty() && level != "off" && level != "strict" && level != "moderate") {
+        return badValue("Enumeration value '" + std::string(level) +
+                        "' for field 'validationLevel' is not a valid value.");
+    }
+    if (!action.empty() && action != "error" && action != "warn") {
+        return badValue("Enumeration value '" + std::string(action) +
+                        "' for field 'validationAction' is not a valid value.");
+    }
+    return Status::ok();
+}
+
 }  // namespace freshet::command

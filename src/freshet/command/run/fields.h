@@ -58,6 +58,9 @@ private:
     Status status_;
 };
 
+/// Errors unless validationLevel and validationAction have values that create and collMod take.
+Status checkValidation(Fields* fields);
+
 /// "BSON field 'find.foo' is an unknown field."
 Status unknownField(std::string_view context, std::string_view field);
 

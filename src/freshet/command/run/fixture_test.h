@@ -6,6 +6,7 @@
 #include "freshet/bson/compare.h"
 #include "freshet/bson/json.h"
 #include "freshet/command/dispatcher.h"
+#include "freshet/query/predicate.h"
 #include "freshet/sync/local_executor.h"
 #include "freshet/testing/sim/memory_file_system.h"
 #include "freshet/wire/message.h"
@@ -56,7 +57,7 @@ protected:
         auto store = engine::Store::open(options);
         ASSERT_TRUE(store.isOk()) << store.status().toString();
         store_ = std::move(*store);
-        auto catalog = catalog::Catalog::open(*store_);
+        auto catalog = catalog::Catalog::open(*store_, query::compilePredicate);
         ASSERT_TRUE(catalog.isOk()) << catalog.status().toString();
         catalog_ = std::move(*catalog);
         ServerFacts facts;

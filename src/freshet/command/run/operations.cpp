@@ -2,6 +2,7 @@
 #include "freshet/command/run/operations.h"
 
 #include "freshet/command/dispatcher.h"
+#include "freshet/command/run/write_block.h"
 #include "freshet/platform/clock.h"
 
 #include <algorithm>
@@ -102,6 +103,7 @@ void ConnectionRecord::begin(RunningOperation operation) {
     operation.id = nextOperationId();
     std::lock_guard<sync::Mutex> lock(mutex_);
     running_ = operation;
+    isHeldUp_ = false;
     // [operation.begin] ORDER relaxed: under the mutex, and only our own executor reads it without.
     interrupt_.store(0, sync::kRelaxed);
 }
@@ -192,6 +194,16 @@ bool ConnectionRecord::isActive() const {
     return running_.id != 0;
 }
 
+void ConnectionRecord::setHeldUp(bool isHeldUp) {
+    std::lock_guard<sync::Mutex> lock(mutex_);
+    isHeldUp_ = isHeldUp;
+}
+
+bool ConnectionRecord::hasWriter() const {
+    std::lock_guard<sync::Mutex> lock(mutex_);
+    return running_.id != 0 && !isHeldUp_ && isWriter(*running_.command);
+}
+
 void ConnectionRecord::addClient(bson::Builder* out) const {
     out->add("desc", "conn" + std::to_string(connectionId_));
     out->add("connectionId", static_cast<int64_t>(connectionId_)).add("client", remote_);
@@ -256,6 +268,15 @@ std::vector<std::shared_ptr<ConnectionRecord>> Operations::all() const {
         result.push_back(record);
     }
     return result;
+}
+
+bool Operations::hasWriters() const {
+    for (const auto& record : all()) {
+        if (record->hasWriter()) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool Operations::kill(int32_t operationId) {

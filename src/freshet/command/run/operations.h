@@ -64,6 +64,10 @@ public:
     /// As currentOp shows it; empty when it is idle and idle ones are not asked for.
     bson::OwnedDocument describe(const ShowOperations& show, std::string_view host) const;
     bool isActive() const;
+    /// The operation waits for fsyncUnlock: it counts as not begun.
+    void setHeldUp(bool isHeldUp);
+    /// An operation that may change data has begun and not ended.
+    bool hasWriter() const;
     uint64_t connectionId() const { return connectionId_; }
 
 private:
@@ -84,6 +88,7 @@ private:
     mutable sync::Mutex mutex_;
     RunningOperation running_;      // guarded by mutex_; id 0: none
     bool isWaiting_ = false;        // guarded by mutex_
+    bool isHeldUp_ = false;         // guarded by mutex_
     sync::WaitToken wake_;          // guarded by mutex_
     bson::OwnedDocument metadata_;  // guarded by mutex_
     std::string appName_;           // guarded by mutex_
@@ -96,6 +101,7 @@ public:
     void disconnect(uint64_t connectionId);
     std::vector<std::shared_ptr<ConnectionRecord>> all() const;
 
+    bool hasWriters() const;
     bool kill(int32_t operationId);
     /// Ends operations; the number of those that were meant.
     size_t killIf(Reason why, const std::function<bool(const RunningOperation&)>& isMeant);

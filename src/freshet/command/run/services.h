@@ -11,6 +11,7 @@
 #include "freshet/command/run/parameters.h"
 #include "freshet/command/run/sessions.h"
 #include "freshet/command/run/statistics.h"
+#include "freshet/command/run/write_block.h"
 #include "freshet/sync/alarms.h"
 #include "freshet/sync/atomic.h"
 
@@ -51,6 +52,7 @@ struct Services {
     Users users;
     LogicalSessions sessions;
     Operations operations;
+    WriteBlock writeBlock;
     OpCounters counters;
     Statistics statistics{registry.commands().size()};
     sync::Alarms alarms;

@@ -13,6 +13,7 @@ CommandTable insertCommands();
 CommandTable updateCommands();
 CommandTable deleteCommands();
 CommandTable findCommands();
+CommandTable findAndModifyCommands();
 CommandTable explainCommands();
 CommandTable aggregateCommands();
 CommandTable cursorCommands();
@@ -29,6 +30,12 @@ CommandTable statusCommands();
 CommandTable serverCommands();
 CommandTable validateCommands();
 CommandTable testCommands();
+CommandTable renameCommands();
+CommandTable modifyCommands();
+CommandTable sizeCommands();
+CommandTable refusedCommands();
+CommandTable serverStatusCommands();
+CommandTable upkeepCommands();
 CommandTable operationCommands();
 
 }  // namespace freshet::command

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/// renameCollection.
+#include "freshet/command/access/authorize.h"
+#include "freshet/command/run/invocation.h"
+#include "freshet/command/run/tables.h"
+
+namespace freshet::command {
+namespace {
+
+StatusOr<catalog::RenameRequest> parseRename(const Invocation& call) {
+    Fields fields(call.body(), "renameCollection");
+    const std::string_view from = fields.requiredString("renameCollection");
+    const std::string_view to = fields.requiredString("to");
+    const bson::Element dropTarget = fields.element("dropTarget");
+    fields.boolean("stayTemp", false);
+    FRESHET_RETURN_IF_ERROR(fields.status());
+    const size_t fromDot = from.find('.');
+    const size_t toDot = to.find('.');
+    if (fromDot == std::string_view::npos) {
+        return invalid(Reason::kInvalidNamespace, "Invalid source namespace: " + std::string(from));
+    }
+    if (toDot == std::string_view::npos) {
+        return invalid(Reason::kInvalidNamespace, "Invalid target namespace: " + std::string(to));
+    }
+    catalog::RenameRequest request;
+    request.db = std::string(from.substr(0, fromDot));
+    request.collection = std::string(from.substr(fromDot + 1));
+    request.toDb = std::string(to.substr(0, toDot));
+    request.toCollection = std::string(to.substr(toDot + 1));
+    request.dropTarget = dropTarget.isTruthy();  // or the uuid of the one to drop
+    FRESHET_RETURN_IF_ERROR(catalog::checkNames(request.db, request.collection));
+    FRESHET_RETURN_IF_ERROR(catalog::checkNames(request.toDb, request.toCollection));
+    for (const std::string* name : {&request.collection, &request.toCollection}) {
+        if (name->starts_with("system.")) {
+            return invalid(Reason::kIllegalOperation,
+                           "renaming system collections is not allowed: " + *name);
+        }
+    }
+    return request;
+}
+
+/// Within a database it is an action of its own; across databases it is reading and dropping here,
+/// writing and indexing there.
+Status authorizeRename(Invocation& call, const catalog::RenameRequest& request) {
+    if (request.db == request.toDb) {
+        return authorize(call, Action::kRenameCollection, request.db);
+    }
+    FRESHET_RETURN_IF_ERROR(authorize(call, Action::kFind, request.db, request.collection));
+    FRESHET_RETURN_IF_ERROR(
+        authorize(call, Action::kDropCollection, request.db, request.collection));
+    FRESHET_RETURN_IF_ERROR(authorize(call, Action::kInsert, request.toDb, request.toCollection));
+    if (request.dropTarget) {
+        FRESHET_RETURN_IF_ERROR(
+            authorize(call, Action::kDropCollection, request.toDb, request.toCollection));
+    }
+    return authorize(call, Action::kCreateIndex, request.toDb, request.toCollection);
+}
+
+sync::Task<Status> runRename(Invocation& call) {
+    StatusOr<catalog::RenameRequest> request = parseRename(call);
+    FRESHET_CO_RETURN_IF_ERROR(request.status());
+    FRESHET_CO_RETURN_IF_ERROR(authorizeRename(call, *request));
+    std::unique_ptr<catalog::Change> change =
+        call.services.catalog.renameCollection(std::move(*request));
+    co_return co_await driveChange(call, *change);
+}
+
+}  // namespace
+
+CommandTable renameCommands() {
+    return {{
+        .name = "renameCollection",
+        .aliases = {},
+        .help = "give a collection another name, or move it to another database",
+        .fields = {"to", "dropTarget", "stayTemp"},
+        .handler = runRename,
+        .access = Access::byHandler(),
+        .adminOnly = true,
+    }};
+}
+
+}  // namespace freshet::command

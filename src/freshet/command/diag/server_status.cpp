@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+/// serverStatus and getDiagnosticData: numbers about the running server, by sections that a client
+/// may switch on and off by name.
+#include "freshet/command/run/invocation.h"
+#include "freshet/command/run/tables.h"
+#include "freshet/platform/clock.h"
+#include "freshet/platform/thread.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace freshet::command {
+namespace {
+
+/// The cache has no bound of its own yet; percentages of it want one.
+constexpr uint64_t kCacheBytesShown = uint64_t{1} << 30;
+
+int64_t number(uint64_t value) {
+    return static_cast<int64_t>(value);
+}
+
+int64_t total(const Services& services, Counter counter) {
+    return number(services.statistics.total(counter));
+}
+
+void addAsserts(const Services& services, bson::Builder* out) {
+    auto asserts = out->object("asserts");
+    asserts.add("regular", int32_t{0}).add("warning", int32_t{0}).add("msg", int32_t{0});
+    asserts.add("user", total(services, Counter::kUserErrors));
+    asserts.add("tripwire", int32_t{0}).add("rollovers", int32_t{0});
+}
+
+void addExtraInfo(const Services&, bson::Builder* out) {
+    out->object("extra_info")
+        .add("note", "fields vary by platform")
+        .add("user_time_us", number(platform::processCpuMicros()));
+}
+
+/// mongod's shape: a queue is what waits, an active client what runs.
+void addGlobalLock(const Services& services, bson::Builder* out) {
+    int32_t clients = 0;
+    int32_t writers = 0;
+    int32_t active = 0;
+    for (const auto& connection : services.operations.all()) {
+        ++clients;
+        active += connection->isActive() ? 1 : 0;
+        writers += connection->hasWriter() ? 1 : 0;
+    }
+    const int64_t uptimeMs = platform::wallMillis() - services.facts.startedWallMs;
+    auto section = out->object("globalLock");
+    section.add("totalTime", uptimeMs * 1'000);
+    section.object("currentQueue")
+        .add("total", int32_t{0})
+        .add("readers", int32_t{0})
+        .add("writers", int32_t{0});
+    section.object("activeClients")
+        .add("total", clients)
+        .add("readers", active - writers)
+        .add("writers", writers);
+}
+
+void addSessions(const Services& services, bson::Builder* out) {
+    out->object("logicalSessionRecordCache")
+        .add("activeSessionsCount", static_cast<int32_t>(services.sessions.count()));
+}
+
+void addMemory(const Services&, bson::Builder* out) {
+    const auto residentMib = static_cast<int32_t>(platform::residentBytes() >> 20);
+    out->object("mem")
+        .add("bits", int32_t{64})
+        .add("resident", residentMib)
+        .add("virtual", residentMib)
+        .add("supported", true);
+}
+
+void addCommandCounts(const Services& services, bson::Builder* out) {
+    auto commands = out->object("commands");
+    for (const Command& command : services.registry.commands()) {
+        const auto counts = services.statistics.ofCommand(services.indexOf(command));
+        commands.object(command.name)
+            .add("failed", number(counts.failed))
+            .add("total", number(counts.total));
+    }
+}
+
+void addMetrics(const Services& services, bson::Builder* out) {
+    auto metrics = out->object("metrics");
+    addCommandCounts(services, &metrics);
+    {
+        const CursorRegistry::Counts counts = services.cursors.counts();
+        auto cursor = metrics.object("cursor");
+        cursor.add("timedOut", total(services, Counter::kCursorsTimedOut));
+        cursor.object("open")
+            .add("noTimeout", number(counts.noTimeout))
+            .add("pinned", number(counts.pinned))
+            .add("total", number(counts.open));
+    }
+    metrics.object("document")
+        .add("deleted", total(services, Counter::kDocumentsDeleted))
+        .add("inserted", total(services, Counter::kDocumentsInserted))
+        .add("returned", total(services, Counter::kDocumentsReturned))
+        .add("updated", total(services, Counter::kDocumentsUpdated));
+    const engine::StoreStats stats = services.store.stats();
+    metrics.object("operation")
+        .add("killedDueToMaxTimeMSExpired", total(services, Counter::kKilledByTimeLimit))
+        .add("writeConflicts", number(stats.conflicts));
+    metrics.object("queryExecutor")
+        .add("scanned", total(services, Counter::kKeysExamined))
+        .add("scannedObjects", total(services, Counter::kDocsExamined));
+    metrics.object("ttl")
+        .add("deletedDocuments", total(services, Counter::kTtlDeleted))
+        .add("passes", total(services, Counter::kTtlPasses));
+}
+
+void addOpCounters(const Services& services, bson::Builder* out) {
+    const OpCounters& counters = services.counters;
+    out->object("opcounters")
+        .add("insert", number(counters.total(OpKind::kInsert)))
+        .add("query", number(counters.total(OpKind::kQuery)))
+        .add("update", number(counters.total(OpKind::kUpdate)))
+        .add("delete", number(counters.total(OpKind::kDelete)))
+        .add("getmore", number(counters.total(OpKind::kGetMore)))
+        .add("command", number(counters.total(OpKind::kCommand)));
+}
+
+void addLatencies(const Services& services, bson::Builder* out) {
+    static constexpr std::string_view kNames[] = {"reads", "writes", "commands"};
+    auto section = out->object("opLatencies");
+    for (size_t i = 0; i < std::size(kNames); ++i) {
+        const Effort effort = services.statistics.latency(static_cast<LatencyClass>(i));
+        section.object(kNames[i])
+            .add("latency", number(effort.micros))
+            .add("ops", number(effort.count));
+    }
+}
+
+void addStorageEngine(const Services&, bson::Builder* out) {
+    out->object("storageEngine")
+        .add("name", "freshet")
+        .add("supportsCommittedReads", true)
+        .add("persistent", true)
+        .add("backupCursorOpen", false);
+}
+
+/// Connections and network: transport's numbers, each under its own name.
+void addTransport(const Services& services, std::string_view wanted, bson::Builder* out) {
+    if (!services.facts.transportStatus) {
+        return;
+    }
+    bson::Builder holder;
+    services.facts.transportStatus(&holder);
+    const bson::OwnedDocument all(holder.finish());
+    const bson::Element section = all.view().find(wanted);
+    if (!section.isMissing()) {
+        out->add(section);
+    }
+}
+
+void addConnections(const Services& services, bson::Builder* out) {
+    addTransport(services, "connections", out);
+}
+
+void addNetwork(const Services& services, bson::Builder* out) {
+    addTransport(services, "network", out);
+}
+
+/// Nothing of it exists yet, and dashboards ask.
+void addTransactions(const Services&, bson::Builder* out) {
+    auto section = out->object("transactions");
+    for (const char* name : {"currentActive",
+                             "currentInactive",
+                             "currentOpen",
+                             "totalAborted",
+                             "totalCommitted",
+                             "totalStarted"}) {
+        section.add(name, int64_t{0});
+    }
+}
+
+/// What mongostat and dashboards read of the cache, from our own pages.
+void addWiredTigerShape(const Services& services, bson::Builder* out) {
+    const engine::StoreStats stats = services.store.stats();
+    const uint64_t bytes = platform::residentBytes();
+    const double dirtyShare =
+        stats.pages == 0 ? 0.0
+                         : static_cast<double>(stats.dirtyPages) / static_cast<double>(stats.pages);
+    auto section = out->object("wiredTiger");
+    section.object("cache")
+        .add("bytes currently in the cache", number(bytes))
+        .add("maximum bytes configured", number(std::max(bytes, kCacheBytesShown)))
+        .add("tracked dirty bytes in the cache",
+             static_cast<int64_t>(static_cast<double>(bytes) * dirtyShare));
+    section.object("transaction").add("transaction checkpoints", number(stats.checkpoints));
+}
+
+void addFreshet(const Services& services, bson::Builder* out) {
+    const engine::StoreStats stats = services.store.stats();
+    auto own = out->object("freshet");
+    own.add("version", services.facts.freshetVersion);
+    own.object("journal")
+        .add("records", number(stats.journal.records))
+        .add("bytes", number(stats.journal.bytes))
+        .add("slotsWritten", number(stats.journal.slotsWritten))
+        .add("flushes", number(stats.journal.flushes))
+        .add("flushMicrosTotal", number(stats.journal.flushMicrosTotal))
+        .add("joinRaces", number(stats.journal.joinRaces))
+        .add("fullWaits", number(stats.journal.fullWaits))
+        .add("segments", number(stats.journal.segments));
+    own.object("engine")
+        .add("commits", number(stats.commits))
+        .add("aborts", number(stats.aborts))
+        .add("conflicts", number(stats.conflicts))
+        .add("conflictWaits", number(stats.conflictWaits))
+        .add("rebuilds", number(stats.rebuilds))
+        .add("splits", number(stats.splits))
+        .add("retiredBytes", number(stats.retiredBytes))
+        .add("trees", number(stats.trees))
+        .add("clock", number(stats.clock))
+        .add("recordsReplayed", number(stats.recordsReplayed))
+        .add("checkpoints", number(stats.checkpoints))
+        .add("lastCheckpointMillis", number(stats.lastCheckpointMillis))
+        .add("pages", number(stats.pages))
+        .add("dirtyPages", number(stats.dirtyPages));
+    own.object("block")
+        .add("fileBytes", number(stats.block.fileBytes))
+        .add("freeBytes", number(stats.block.freeBytes))
+        .add("pagesWritten", number(stats.block.pagesWritten))
+        .add("bytesWritten", number(stats.block.bytesWritten));
+}
+
+struct Section {
+    std::string_view name;
+    void (*add)(const Services& services, bson::Builder* out);
+};
+
+constexpr Section kSections[] = {
+    {"asserts", addAsserts},
+    {"connections", addConnections},
+    {"extra_info", addExtraInfo},
+    {"globalLock", addGlobalLock},
+    {"logicalSessionRecordCache", addSessions},
+    {"mem", addMemory},
+    {"metrics", addMetrics},
+    {"network", addNetwork},
+    {"opLatencies", addLatencies},
+    {"opcounters", addOpCounters},
+    {"storageEngine", addStorageEngine},
+    {"transactions", addTransactions},
+    {"wiredTiger", addWiredTigerShape},
+    {"freshet", addFreshet},
+};
+
+/// `wishes`: {section: 0} leaves it out, {none: 1, section: 1} shows it alone.
+void addStatus(const Services& services, bson::Document wishes, bson::Builder* reply) {
+    const int64_t now = platform::wallMillis();
+    const int64_t uptimeMs = now - services.facts.startedWallMs;
+    reply->add("host", services.facts.host).add("version", services.facts.version);
+    reply->add("process", "freshetd").add("pid", platform::processId());
+    reply->add("uptime", static_cast<double>(uptimeMs / 1'000)).add("uptimeMillis", uptimeMs);
+    reply->add("uptimeEstimate", uptimeMs / 1'000).add("localTime", bson::Date{now});
+    const bool startsWithNone = wishes.find("none").isTruthy();
+    for (const Section& section : kSections) {
+        const bson::Element wish = wishes.find(section.name);
+        if (wish.isMissing() ? !startsWithNone : wish.isTruthy()) {
+            section.add(services, reply);
+        }
+    }
+}
+
+sync::Task<Status> runServerStatus(Invocation& call) {
+    addStatus(call.services, call.body(), &call.reply);
+    co_return Status::ok();
+}
+
+/// What a recorder of diagnostic data would have sampled now.
+sync::Task<Status> runDiagnosticData(Invocation& call) {
+    const bson::Date now{platform::wallMillis()};
+    auto data = call.reply.object("data");
+    data.add("start", now);
+    {
+        auto status = data.object("serverStatus");
+        status.add("start", now);
+        addStatus(call.services, {}, &status);
+        status.add("end", bson::Date{platform::wallMillis()});
+    }
+    data.add("end", bson::Date{platform::wallMillis()});
+    co_return Status::ok();
+}
+
+}  // namespace
+
+CommandTable serverStatusCommands() {
+    return {
+        {
+            .name = "serverStatus",
+            .aliases = {},
+            .help = "numbers about the running server",
+            .fields = {},
+            .handler = runServerStatus,
+            .access = Access::onCluster(Action::kServerStatus),
+            .acceptsUnknownFields = true,  // sections are switched on and off by name
+            .readOnly = true,
+        },
+        {
+            .name = "getDiagnosticData",
+            .aliases = {},
+            .help = "what a recorder of diagnostic data would sample",
+            .fields = {},
+            .handler = runDiagnosticData,
+            .access = Access::onCluster(Action::kServerStatus),
+            .adminOnly = true,
+            .readOnly = true,
+        },
+    };
+}
+
+}  // namespace freshet::command

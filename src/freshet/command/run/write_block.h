@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/// WriteBlock: fsync{lock: true} holds up writers until fsyncUnlock. Counted. A command that writes
+/// looks at one word before it begins; it is visible as running before that look, so whoever has
+/// set the word and then sees no writer running knows that none will start.
+#pragma once
+
+#include "freshet/base/status.h"
+#include "freshet/sync/atomic.h"
+#include "freshet/sync/mutex.h"
+#include "freshet/sync/task.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace freshet::command {
+
+struct Invocation;
+struct Command;
+
+/// Whether the command may change data.
+bool isWriter(const Command& command);
+
+class WriteBlock {
+public:
+    /// Whether writers are to wait. Any thread.
+    bool isLocked() const {
+        // [writeBlock.look] ORDER relaxed: the looker has made itself visible under its record's
+        // mutex before; drain() takes that mutex after [writeBlock.set].
+        return locks_.load(sync::kRelaxed) != 0;
+    }
+    int64_t count() const { return static_cast<int64_t>(locks_.load(sync::kRelaxed)); }
+
+    void lock();
+    /// False when it was not locked. The last one lets the writers go on.
+    bool unlock();
+    /// Returns when no command that writes is running.
+    sync::Task<Status> drain(Invocation& call);
+    /// For a command that writes: returns when nothing holds it up.
+    sync::Task<Status> pass(Invocation& call);
+
+private:
+    /// Locks in force. Written by: lock() and unlock(), under mutex_. Read by: writers.
+    ///   STEPS    rises and falls by one
+    sync::Atomic<uint32_t> locks_{0};
+    sync::Mutex mutex_;
+    std::vector<sync::WaitToken> waiting_;  // guarded by mutex_; one for each writer held up
+};
+
+}  // namespace freshet::command
