@@ -32,6 +32,8 @@ struct ServerFacts {
     bool authEnabled = false;
     bool enableLocalhostAuthBypass = true;
     uint32_t journalCommitIntervalMs = 100;
+    uint32_t slowOpThresholdMs = 100;
+    double slowOpSampleRate = 1.0;
     /// --setParameter: those that checkStartParameter() has passed.
     std::vector<std::pair<std::string, std::string>> startParameters;
     /// Of OP_COMPRESSED, the preferred one first; names as in hello.

@@ -43,6 +43,8 @@ constexpr int32_t kListenerFailed = 20568;
 constexpr int32_t kTlsFailed = telemetry::kOwnIds + 110;
 constexpr int32_t kWriteFailed = telemetry::kOwnIds + 111;
 constexpr int32_t kCloseFailed = telemetry::kOwnIds + 112;
+constexpr int32_t kLost = telemetry::kOwnIds + 113;
+constexpr int32_t kRepaired = telemetry::kOwnIds + 114;
 constexpr int32_t kSessionsLeft = telemetry::kOwnIds + 113;
 
 void logControl(Severity severity,
@@ -72,6 +74,10 @@ public:
 
     int run() {
         int exitCode = openData();
+        if (exitCode == kExitClean && settings_.storage.repair) {
+            reportRepair();
+            return end(exitCode);
+        }
         if (exitCode == kExitClean) {
             exitCode = openDoors();
         }
@@ -84,6 +90,7 @@ public:
 
 private:
     int openData();
+    void reportRepair() const;
     int openDoors();
     Status makeTls(transport::ServerTransportOptions* doors);
     void announceDoors();
@@ -162,6 +169,16 @@ int Server::openData() {
     return kExitClean;
 }
 
+void Server::reportRepair() const {
+    for (const std::string& loss : store_->losses()) {
+        logControl(Severity::kWarning, kLost, "Repair gave up damaged data", {{"what", loss}});
+    }
+    logControl(Severity::kInfo,
+               kRepaired,
+               "Finished repairing the data directory",
+               {{"losses", store_->losses().size()}});
+}
+
 command::ServerFacts Server::facts() {
     command::ServerFacts facts;
     facts.argv = argv_;
@@ -171,6 +188,8 @@ command::ServerFacts Server::facts() {
     facts.enableTestCommands = settings_.parameterIsOn("enableTestCommands");
     facts.authEnabled = settings_.auth;
     facts.journalCommitIntervalMs = settings_.storage.journalCommitIntervalMs;
+    facts.slowOpThresholdMs = settings_.profiling.slowMs;
+    facts.slowOpSampleRate = settings_.profiling.sampleRate;
     facts.startParameters = settings_.parameters;
     facts.compressors = settings_.net.compressors;
     facts.transportStatus = [this](bson::Builder* out) { addTransportStatus(out); };

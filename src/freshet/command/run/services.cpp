@@ -10,6 +10,9 @@ Services::Services(catalog::Catalog& theCatalog, ServerFacts theFacts)
     : catalog(theCatalog), facts(std::move(theFacts)) {
     ParameterValues::set(parameters.enableTestCommands, facts.enableTestCommands ? 1 : 0);
     ParameterValues::set(parameters.journalCommitInterval, facts.journalCommitIntervalMs);
+    ParameterValues::set(parameters.slowOpThresholdMs, facts.slowOpThresholdMs);
+    ParameterValues::set(parameters.slowOpSamplePpm,
+                         static_cast<int64_t>(facts.slowOpSampleRate * 1'000'000));
     for (const auto& [name, text] : facts.startParameters) {
         bson::Builder holder;
         holder.add("", text);

@@ -240,7 +240,12 @@ Status applyCacheSize(const std::string& value, Settings* out) {
 }
 
 Status applyProfilingMode(const std::string& value, Settings* out) {
-    return setChoice(value, {"off", "slowOp", "all"}, &out->profiling.mode);
+    FRESHET_RETURN_IF_ERROR(setChoice(value, {"off", "slowOp", "all"}, &out->profiling.mode));
+    if (out->profiling.mode != ProfilingMode::kOff) {
+        out->notes.push_back(
+            "operationProfiling.mode: slow operations are in the log; there is no system.profile");
+    }
+    return Status::ok();
 }
 Status applySlowMs(const std::string& value, Settings* out) {
     return setNumber(value, 0, INT32_MAX, &out->profiling.slowMs);
