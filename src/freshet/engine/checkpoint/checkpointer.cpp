@@ -12,18 +12,31 @@ Checkpointer::Checkpointer(std::shared_ptr<StoreCore> core,
     : core_(std::move(core)), trees_(trees), file_(file) {}
 
 Status Checkpointer::run() {
+    FRESHET_RETURN_IF_ERROR(finish());
     FRESHET_RETURN_IF_ERROR(writeTrees());
     if (changes_.empty() && core_->journal->tailLsn() == doneTail_) {
         return Status::ok();
     }
     FRESHET_RETURN_IF_ERROR(file_.flush());
     FRESHET_RETURN_IF_ERROR(nameImages());
-    FRESHET_RETURN_IF_ERROR(declareDone());
-    file_.settle();
-    doneTail_ = core_->journal->tailLsn();
-    Status status = core_->journal->recycle(file_.root().redoLsn);
-    // What could not be recycled for want of space is tried again next time.
-    return status.code() == Code::kNoSpace ? Status::ok() : status;
+    return finish();
+}
+
+Status Checkpointer::finish() {
+    if (!unfinished_) {
+        return Status::ok();
+    }
+    Status done = declareDone();
+    if (done.isOk()) {
+        file_.settle();
+        unfinished_ = false;
+        doneTail_ = core_->journal->tailLsn();
+    } else if (done.code() != Code::kNoSpace) {
+        return done;
+    }
+    // Also without room for the record: recycling is what makes some.
+    Status recycled = core_->journal->recycle(file_.root().redoLsn);
+    return !recycled.isOk() && recycled.code() != Code::kNoSpace ? recycled : done;
 }
 
 Status Checkpointer::writeTrees() {
@@ -77,6 +90,7 @@ Status Checkpointer::nameImages() {
     }
     FRESHET_RETURN_IF_ERROR(file_.commit(root, changes));
     changes_.clear();
+    unfinished_ = true;
     ++made_;
     return Status::ok();
 }

@@ -38,6 +38,8 @@ private:
 
     Status writeTrees();
     Status nameImages();
+    /// What comes after a commit of the block file; again in the next run() if there was no room.
+    Status finish();
     Status declareDone();
     void change(PageId page, const block::PagePlace& place);
     /// Waits until everything in the journal below `lsn` is on the disk.
@@ -51,6 +53,7 @@ private:
     /// The pages of each tree that have an image. Those of large values are not among them.
     std::unordered_map<TreeId, std::vector<PageId>> pagesOf_;
     std::vector<PageId> freedValues_;
+    bool unfinished_ = false;
     uint64_t made_ = 0;
     journal::Lsn doneTail_ = 0;  // the journal's tail when the last checkpoint was done
 };

@@ -2,6 +2,7 @@
 #include "freshet/engine/recovery/map_source.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace freshet::engine {
 
@@ -56,6 +57,28 @@ void MapSource::noteUsed(TreeId tree, PageId page, bool isValue) {
     if (!isValue) {
         treePages_.emplace_back(tree, page);
     }
+}
+
+const std::vector<Survivor>& MapSource::survivors(TreeId tree) {
+    if (!lookedForSurvivors_) {
+        lookedForSurvivors_ = true;
+        std::string bytes;
+        for (const auto& [page, place] : map_) {
+            if (!readPage(page, &bytes).isOk()) {
+                continue;
+            }
+            if (auto image = readPageImage(bytes); image.isOk()) {
+                const PageHead& head = image->head;
+                survivors_[head.tree].push_back({page, head.level, std::string(head.low)});
+            }
+        }
+        for (auto& [id, pages] : survivors_) {
+            std::sort(pages.begin(), pages.end(), [](const Survivor& a, const Survivor& b) {
+                return std::tie(a.low, b.page) < std::tie(b.low, a.page);  // of equals the newest
+            });
+        }
+    }
+    return survivors_[tree];
 }
 
 Status MapSource::lose(const std::string& what) {

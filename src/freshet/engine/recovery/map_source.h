@@ -30,6 +30,7 @@ public:
     Status readPage(PageId page, std::string* image) override;
     void noteUsed(TreeId tree, PageId page, bool isValue) override;
     Status lose(const std::string& what) override;
+    const std::vector<Survivor>& survivors(TreeId tree) override;
 
 private:
     struct Place {
@@ -40,6 +41,8 @@ private:
     std::vector<std::string>* const losses_;
     std::unordered_map<PageId, Place> map_;
     std::vector<std::pair<TreeId, PageId>> treePages_;
+    bool lookedForSurvivors_ = false;
+    std::unordered_map<TreeId, std::vector<Survivor>> survivors_;
 };
 
 }  // namespace freshet::engine

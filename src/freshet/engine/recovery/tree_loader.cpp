@@ -94,22 +94,34 @@ Status TreeLoader::losePage(const Range& range,
                             PageId page,
                             std::string low,
                             const Status& why) {
-    // What an inner page led to cannot be told from its neighbours.
-    if (why.code() != Code::kCorruption || level_ != 0) {
+    if (why.code() != Code::kCorruption) {
         return why;
     }
     FRESHET_RETURN_IF_ERROR(source_.lose(std::string(why.text())));
-    PageImage nothing;
-    return add(page, std::move(low), range.high, nothing, true);
+    if (level_ < 0) {
+        for (const Survivor& survivor : source_.survivors(tree_.id())) {
+            level_ = std::max(level_, survivor.level);
+        }
+        ++level_;
+    }
+    if (level_ == 0) {
+        return add(page, std::move(low), range.high, PageImage{}, true);
+    }
+    FRESHET_ASSIGN_OR_RETURN(Node * node, makeInnerAnew(low, range.high));
+    return add(page, node, true);
 }
 
 Status TreeLoader::add(
     PageId page, std::string low, std::string high, const PageImage& image, bool healed) {
     level_ = image.head.level;
-    PageEntry* entry = entryOf(page);
     FRESHET_ASSIGN_OR_RETURN(
         Node * node,
         level_ == 0 ? makeLeaf(low, high, image, &healed) : makeInner(low, high, image));
+    return add(page, node, healed);
+}
+
+Status TreeLoader::add(PageId page, Node* node, bool healed) {
+    PageEntry* entry = entryOf(page);
     tree_.setLoadedNode(entry, node);
     loaded_.push_back({entry, node});
     source_.noteUsed(tree_.id(), page, false);
@@ -216,6 +228,28 @@ Status TreeLoader::readLarge(const PageCell& cell, ValueRef* value) {
     value->shared->setPage(cell.page, &env_.freedValues);
     source_.noteUsed(tree_.id(), cell.page, true);
     return Status::ok();
+}
+
+StatusOr<Node*> TreeLoader::makeInnerAnew(const std::string& low, const std::string& high) {
+    PageImage image;
+    for (const Survivor& survivor : source_.survivors(tree_.id())) {
+        const bool here = survivor.level + 1 == level_ && survivor.low >= low &&
+                          (high.empty() || survivor.low < high) && used_.count(survivor.page) == 0;
+        if (!here) {
+            continue;
+        }
+        if (survivor.low == low) {
+            image.head.firstChild = survivor.page;
+        } else if (image.cells.empty() || image.cells.back().tail != survivor.low) {
+            image.cells.push_back({survivor.low, {}, survivor.page, 0});
+        }
+    }
+    if (image.head.firstChild == 0) {
+        // It will be found missing, and be made anew likewise.
+        // [page.number] relaxed: nobody else is here.
+        image.head.firstChild = env_.nextPageId.fetch_add(1, sync::kRelaxed);
+    }
+    return makeInner(low, high, image);
 }
 
 StatusOr<Node*> TreeLoader::makeInner(std::string low, std::string high, const PageImage& image) {

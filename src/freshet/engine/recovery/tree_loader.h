@@ -17,6 +17,13 @@
 
 namespace freshet::engine {
 
+/// A page that can be read, as one looks for what a damaged page led to.
+struct Survivor {
+    PageId page = 0;
+    int level = 0;
+    std::string low;
+};
+
 /// Where images come from, and what became of them. One thread.
 class PageSource {
 public:
@@ -27,6 +34,8 @@ public:
     virtual void noteUsed(uint32_t tree, PageId page, bool isValue) = 0;
     /// A piece is damaged, what was in it is lost; `what` tells people. Ok: go on without.
     virtual Status lose(const std::string& what) = 0;
+    /// After a loss: all pages of the tree that can be read, by their low fences.
+    virtual const std::vector<Survivor>& survivors(uint32_t tree) = 0;
 };
 
 class TreeLoader {
@@ -56,12 +65,15 @@ private:
     /// `healed`: the page's image is not what it is from now on.
     Status add(
         PageId page, std::string low, std::string high, const PageImage& image, bool healed);
+    Status add(PageId page, Node* node, bool healed);
     Status losePage(const Range& range, PageId page, std::string low, const Status& why);
     /// `healed`: values were lost.
     StatusOr<Node*> makeLeaf(std::string low,
                              std::string high,
                              const PageImage& image,
                              bool* healed);
+    /// Leads to all survivors that the damaged page may have led to.
+    StatusOr<Node*> makeInnerAnew(const std::string& low, const std::string& high);
     StatusOr<Node*> makeInner(std::string low, std::string high, const PageImage& image);
     Status readLarge(const PageCell& cell, ValueRef* value);
     PageEntry* entryOf(PageId page);

@@ -14,6 +14,8 @@ StatusOr<FilesReport> Store::Impl::verify() {
     FRESHET_RETURN_IF_ERROR(source.readMap());
     for (TreeId id : source.trees()) {
         auto scratch = std::make_shared<StoreCore>();
+        // [page.number] relaxed: nobody else is here.
+        scratch->nextPageId.store(source.highestPage() + 1, sync::kRelaxed);
         PageTree tree(scratch.get(), id);
         Status status = TreeLoader(*scratch, tree, source).load();
         if (status.code() == Code::kCorruption) {

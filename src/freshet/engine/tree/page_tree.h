@@ -176,10 +176,10 @@ private:
     // tree_split.cpp
     bool install(PageEntry* entry, Node* old, Node* fresh);
     bool installHalves(PageEntry* entry, Node* old, Node* left, Node* right);
-    bool growRoot(Node* old, Node* left, Node* right, uint64_t mark);
-    /// What pages that take over a part of the page's contents have to be marked with.
-    uint64_t inheritedMark(const PageEntry& entry);
-    PageEntry* newPage(Node* node, PageEntry* origin, uint64_t mark);
+    bool growRoot(Node* old, Node* left, Node* right);
+    /// A page that takes over a part of `origin`. It has no mark: the origin's holds until a scan
+    /// of the origin as it is then, which leads to the new page (INV-engine-13).
+    PageEntry* newPage(Node* node, PageEntry* origin);
     void setLive(PageEntry* entry);
     void setDead(PageEntry* entry);
     bool splitLeaf(PageEntry* entry, LeafNode* leaf, const Plan& plan);

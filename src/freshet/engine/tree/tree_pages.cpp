@@ -67,13 +67,12 @@ LeafNode* PageTree::newLeaf(std::string low,
     return leaf;
 }
 
-PageEntry* PageTree::newPage(Node* node, PageEntry* origin, uint64_t mark) {
+PageEntry* PageTree::newPage(Node* node, PageEntry* origin) {
     // [page.number] relaxed: see TreeEnv::nextPageId.
     auto* entry = new PageEntry(env_.nextPageId.fetch_add(1, kRelaxed), origin);
     // [entry.new] relaxed: published by [page.add] and by [entry.install] of the page that leads to
     // it.
     entry->word.store(node, kRelaxed);
-    entry->recLsn.store(mark, kRelaxed);
     // [page.next] relaxed: only fed to the CAS.
     entry->older = pages_.load(kRelaxed);
     // In the list before it can be reached: nobody's write may escape the redo position.
@@ -83,7 +82,6 @@ PageEntry* PageTree::newPage(Node* node, PageEntry* origin, uint64_t mark) {
     }
     // [stats.add] relaxed: a statistic.
     env_.pages.fetch_add(1, kRelaxed);
-    env_.dirtyPages.fetch_add(1, kRelaxed);
     return entry;
 }
 
@@ -95,7 +93,6 @@ void PageTree::setLive(PageEntry* entry) {
 void PageTree::setDead(PageEntry* entry) {
     // [stats.add] relaxed: a statistic.
     env_.pages.fetch_sub(1, kRelaxed);
-    env_.dirtyPages.fetch_sub(1, kRelaxed);
     // [entry.dead] relaxed: nobody looks at the word of a page that is not live.
     entry->word.store(nullptr, kRelaxed);
     // [page.dead] release: pairs with [page.state]; the last access of whoever made the entry.

@@ -48,23 +48,9 @@ bool PageTree::install(PageEntry* entry, Node* old, Node* fresh) {
     return true;
 }
 
-uint64_t PageTree::inheritedMark(const PageEntry& entry) {
-    if (mutated(Mutant::kSplitWithoutInheriting)) {
-        return 0;
-    }
-    if (mutated(Mutant::kInheritBeforeLow)) {
-        const uint64_t mark = entry.effectiveLsn();
-        return lowerOf(mark, env_.commitLow());
-    }
-    // The low comes first: a commit that is complete by then, and is not in the page's image, has
-    // left its mark.
-    const uint64_t low = env_.commitLow();
-    return lowerOf(low, entry.effectiveLsn());
-}
-
-bool PageTree::growRoot(Node* old, Node* left, Node* right, uint64_t mark) {
-    PageEntry* leftPage = newPage(left, &root_, mark);
-    PageEntry* rightPage = newPage(right, &root_, mark);
+bool PageTree::growRoot(Node* old, Node* left, Node* right) {
+    PageEntry* leftPage = newPage(left, &root_);
+    PageEntry* rightPage = newPage(right, &root_);
     left->right = rightPage;
     auto* top = new InnerNode(static_cast<uint8_t>(old->level + 1),
                               "",
@@ -86,13 +72,12 @@ bool PageTree::growRoot(Node* old, Node* left, Node* right, uint64_t mark) {
 bool PageTree::installHalves(PageEntry* entry, Node* old, Node* left, Node* right) {
     right->right = old->right;
     const std::string separator = left->high;
-    const uint64_t mark = inheritedMark(*entry);
     bool installed = false;
     PageEntry* rightPage = nullptr;
     if (entry == &root_) {
-        installed = growRoot(old, left, right, mark);
+        installed = growRoot(old, left, right);
     } else {
-        rightPage = newPage(right, entry, mark);
+        rightPage = newPage(right, entry);
         left->right = rightPage;
         installed = install(entry, old, left);
         installed ? setLive(rightPage) : setDead(rightPage);

@@ -26,8 +26,6 @@ enum class Mutant : uint8_t {
     kRelaxedCommitting,    // ACTIVE -> COMMITTING is stored without release
     kMarkOnlyBefore,          // a writer marks the page before it links its version, not again
     kMarkOnlyAfter,           // a writer marks the page only after it has linked its version
-    kSplitWithoutInheriting,  // a new page begins without a mark
-    kInheritBeforeLow,        // a split looks at the page's mark before it reads commitLow()
     kForgetOrigin,            // a new page's first image does not make its origin's image due
     kNoUnwrittenFirst,        // an image may name a page that has none
     kScanLowLate,             // the checkpoint reads commitLow() after its scan

@@ -18,15 +18,23 @@ namespace freshet::engine {
 
 using freshet::testing::testSeed;
 
-inline std::unique_ptr<Store> openStore(testing::MemoryFileSystem& disk) {
+inline StoreOptions storeOptions(testing::MemoryFileSystem& disk) {
     StoreOptions options;
     options.files = &disk;
     options.directory = "/db";
     options.journalSegmentBytesMax = 4u << 20;
     options.onFatal = [](const Status&) {};
+    return options;
+}
+
+inline std::unique_ptr<Store> openStore(const StoreOptions& options) {
     auto store = Store::open(options);
     EXPECT_TRUE(store.isOk()) << store.status().toString();
     return store.isOk() ? std::move(store).value() : nullptr;
+}
+
+inline std::unique_ptr<Store> openStore(testing::MemoryFileSystem& disk) {
+    return openStore(storeOptions(disk));
 }
 
 /// Calls until it no longer would block.
@@ -54,6 +62,14 @@ inline void put(Store& store, Tree& tree, ByteView key, ByteView value) {
     Txn txn(store);
     ASSERT_TRUE(waiting(txn, [&] { return txn.put(tree, key, value); }).isOk());
     ASSERT_TRUE(commitAndWait(txn).isOk());
+}
+
+/// put(), and on stable storage.
+inline void putDurably(Store& store, Tree& tree, ByteView key, ByteView value) {
+    Txn txn(store);
+    ASSERT_TRUE(waiting(txn, [&] { return txn.put(tree, key, value); }).isOk());
+    ASSERT_TRUE(commitAndWait(txn).isOk());
+    ASSERT_TRUE(waiting(txn, [&] { return txn.waitFor(Durability::kDurable); }).isOk());
 }
 
 inline void erase(Store& store, Tree& tree, ByteView key) {

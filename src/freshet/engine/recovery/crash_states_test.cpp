@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The store in every kind of state that a crash could have left its files in: journal, checkpoints
+/// and recycled segments together. What is found is the state after some commit, and not an earlier
+/// one than the last that was acknowledged as durable. FRESHET_CRASH_STATES asks for more states.
+#include "freshet/testing/sim/crash_states.h"
+
+#include "freshet/engine/txn/store_test_support.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+namespace freshet::engine {
+namespace {
+
+using testing::CrashState;
+using testing::CrashStatesCount;
+using testing::MemoryFileSystem;
+
+constexpr TreeId kTrees[] = {10, 11};
+constexpr int kKeys = 400;
+
+/// What both trees hold.
+using Contents = std::map<std::string, std::string>;
+
+StoreOptions tinyOptions(platform::FileSystem& files) {
+    StoreOptions options;
+    options.files = &files;
+    options.directory = "/db";
+    options.journalSegmentBytesMax = 2u << 20;  // the smallest there is
+    options.checkpointIntervalMs = 3'600'000;
+    options.onFatal = [](const Status&) {};
+    return options;
+}
+
+/// What a run did, and what was promised at which position of its trace.
+class History {
+public:
+    /// Commits with a few checkpoints in between, each start ended by a close or as it stands.
+    void run(testing::TraceRecorder& disk, std::mt19937_64& random) {
+        for (int start = 0; start < 2; ++start) {
+            auto store = openStore(tinyOptions(disk));
+            ASSERT_NE(store, nullptr);
+            for (int i = 0; i < 60; ++i) {
+                ASSERT_NO_FATAL_FAILURE(commitOne(*store, disk, random));
+                if (i % 20 == 10) {
+                    ASSERT_TRUE(store->checkpointNow().isOk());
+                }
+            }
+            EXPECT_GE(store->stats().checkpoints, 3u);
+            ASSERT_TRUE(store->close().isOk());
+            durable_.push_back({disk.position(), states_.size() - 1});
+        }
+    }
+
+    /// Ok when `found` is the state after a commit that may be the last in `state`.
+    Status judge(const Contents& found, const CrashState& state) const {
+        size_t least = 0;
+        for (const Durable& durable : durable_) {
+            least = durable.position <= state.prefix ? durable.commit : least;
+        }
+        for (size_t i = least; i < states_.size(); ++i) {
+            if (states_[i] == found) {
+                return Status::ok();
+            }
+        }
+        for (size_t i = 0; i < least; ++i) {
+            if (states_[i] == found) {
+                return Status(Code::kCorruption,
+                              "WRONG: the state after commit " + std::to_string(i) + ", though " +
+                                  std::to_string(least) + " was durable");
+            }
+        }
+        return Status(Code::kCorruption, "WRONG: a state that has never been");
+    }
+
+private:
+    struct Durable {
+        size_t position;
+        size_t commit;
+    };
+
+    void commitOne(Store& store, testing::TraceRecorder& disk, std::mt19937_64& random) {
+        Contents after = states_.back();
+        Txn txn(store);
+        for (uint64_t n = 1 + random() % 6; n > 0; --n) {
+            TreeId tree = kTrees[random() % 2];
+            std::string key = "key " + std::to_string(random() % kKeys);
+            std::string name = std::to_string(tree) + "/" + key;
+            TreeRef ref = store.tree(tree);
+            if (random() % 4 == 0 && after.contains(name)) {
+                ASSERT_TRUE(waiting(txn, [&] { return txn.erase(*ref, key); }).isOk());
+                after.erase(name);
+            } else {
+                std::string value = std::to_string(states_.size()) +
+                                    std::string(random() % 600, static_cast<char>('a' + n));
+                ASSERT_TRUE(waiting(txn, [&] { return txn.put(*ref, key, value); }).isOk());
+                after[name] = value;
+            }
+        }
+        ASSERT_TRUE(commitAndWait(txn).isOk());
+        states_.push_back(std::move(after));
+        if (random() % 2 == 0) {
+            ASSERT_TRUE(waiting(txn, [&] { return txn.waitFor(Durability::kDurable); }).isOk());
+            durable_.push_back({disk.position(), states_.size() - 1});
+        }
+    }
+
+    std::vector<Contents> states_{Contents()};  // after each commit; the first is empty
+    std::vector<Durable> durable_;
+};
+
+Contents contentsOf(Store& store) {
+    Contents found;
+    Txn txn(store);
+    for (TreeId tree : kTrees) {
+        Cursor cursor(txn, store.tree(tree));
+        for (Status status = waiting(txn, [&] { return cursor.first(); });
+             status.isOk() && cursor.valid();
+             status = waiting(txn, [&] { return cursor.next(); })) {
+            found[std::to_string(tree) + "/" + std::string(cursor.key())] =
+                std::string(cursor.value());
+        }
+    }
+    return found;
+}
+
+/// Opens, reads, and now and then goes on from there and crashes again.
+Status checkState(const History& history, MemoryFileSystem& disk, const CrashState& state) {
+    Contents found;
+    {
+        FRESHET_ASSIGN_OR_RETURN(auto store, Store::open(tinyOptions(disk)));
+        found = contentsOf(*store);
+        FRESHET_RETURN_IF_ERROR(history.judge(found, state));
+        FRESHET_ASSIGN_OR_RETURN(FilesReport report, store->verifyFiles());
+        if (!report.errors.empty()) {
+            return Status(Code::kCorruption, "WRONG: " + report.errors[0]);
+        }
+        if (state.number % 4 != 0) {
+            return store->close();
+        }
+        putDurably(*store, *store->tree(kTrees[0]), "afterwards", "still here");
+        disk.crash();
+    }
+    found[std::to_string(kTrees[0]) + "/afterwards"] = "still here";
+    FRESHET_ASSIGN_OR_RETURN(auto again, Store::open(tinyOptions(disk)));
+    return contentsOf(*again) == found
+               ? Status::ok()
+               : Status(Code::kCorruption, "WRONG: another state at the second start");
+}
+
+TEST(StoreCrashStates, EveryStateHoldsWhatWasAcknowledgedAndNoHalfOfAnything) {
+    uint64_t seed = testSeed();
+    SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    MemoryFileSystem memory;
+    testing::TraceRecorder disk(memory);
+    History history;
+    ASSERT_NO_FATAL_FAILURE(history.run(disk, random));
+    CrashStatesCount count;
+    Status status = forEachCrashState(
+        disk.trace(),
+        {.seed = seed, .statesMax = testing::crashStatesWanted(150)},
+        [&](MemoryFileSystem& crashed, const CrashState& state) {
+            return checkState(history, crashed, state);
+        },
+        &count);
+    EXPECT_TRUE(status.isOk()) << status.toString();
+    std::printf("%llu states of %zu operations, %llu of them torn\n",
+                static_cast<unsigned long long>(count.states),
+                disk.trace().size(),
+                static_cast<unsigned long long>(count.torn));
+}
+
+}  // namespace
+}  // namespace freshet::engine

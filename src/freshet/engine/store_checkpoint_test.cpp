@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Checkpoints and what they promise: a store comes back from its newest checkpoint and the journal
+/// behind it, whatever was going on when the power failed.
+#include "freshet/block/block_file.h"
+#include "freshet/block/page_format.h"
+#include "freshet/engine/recovery/identity.h"
+#include "freshet/engine/txn/store_test_support.h"
+#include "freshet/platform/thread.h"
+#include "freshet/sync/atomic.h"
+
+#include <map>
+#include <vector>
+
+namespace freshet::engine {
+namespace {
+
+std::string numbered(uint64_t n) {
+    std::string key = "key";
+    appendBe64(key, n);
+    return key;
+}
+
+class StoreCheckpoint : public ::testing::Test {
+protected:
+    void reopen(const StoreOptions& options) {
+        tree.reset();
+        store.reset();
+        store = openStore(options);
+        ASSERT_NE(store, nullptr);
+        tree = store->tree(7);
+    }
+    void crash() {
+        disk.crash();
+        reopen(storeOptions(disk));
+    }
+    void expectSound() {
+        EXPECT_EQ(shapeOf(*store, tree).error, "");
+        auto report = store->verifyFiles();
+        ASSERT_TRUE(report.isOk()) << report.status().toString();
+        EXPECT_EQ(report->errors, std::vector<std::string>{});
+    }
+    std::string get(ByteView key) {
+        Txn txn(*store);
+        return valueOf(txn, *tree, key);
+    }
+
+    testing::MemoryFileSystem disk;
+    std::unique_ptr<Store> store = openStore(disk);
+    TreeRef tree = store->tree(7);
+};
+
+TEST_F(StoreCheckpoint, ReplayBeginsAtTheLastOne) {
+    for (uint64_t i = 0; i < 2000; ++i) {
+        put(*store, *tree, numbered(i), std::string(100, 'a'));
+    }
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    EXPECT_EQ(store->stats().checkpoints, 1u);
+    EXPECT_EQ(store->stats().dirtyPages, 0u);
+    EXPECT_GT(store->stats().splits, 0u);
+    putDurably(*store, *tree, numbered(5), "after");
+    putDurably(*store, *tree, numbered(3000), "after");
+    crash();
+    EXPECT_EQ(store->stats().recordsReplayed, 2u);
+    EXPECT_EQ(get(numbered(4)), std::string(100, 'a'));
+    EXPECT_EQ(get(numbered(5)), "after");
+    EXPECT_EQ(get(numbered(3000)), "after");
+    expectSound();
+    crash();
+    EXPECT_EQ(store->stats().recordsReplayed, 0u) << "opening took a checkpoint";
+    EXPECT_EQ(get(numbered(3000)), "after");
+}
+
+TEST_F(StoreCheckpoint, AnIdleStoreMakesNone) {
+    put(*store, *tree, "a", "1");
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    const uint64_t made = store->stats().checkpoints;
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    EXPECT_EQ(store->stats().checkpoints, made);
+}
+
+TEST_F(StoreCheckpoint, TransactionsMayBeOpenAcrossIt) {
+    putDurably(*store, *tree, "committed later", "old");
+    putDurably(*store, *tree, "aborted later", "old");
+    putDurably(*store, *tree, "never ended", "old");
+    Txn commits(*store);
+    Txn aborts(*store);
+    Txn stays(*store);
+    ASSERT_TRUE(commits.put(*tree, "committed later", "new").isOk());
+    ASSERT_TRUE(aborts.put(*tree, "aborted later", "new").isOk());
+    ASSERT_TRUE(stays.put(*tree, "never ended", "new").isOk());
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    EXPECT_EQ(store->stats().dirtyPages, 1u) << "what was undecided remains to be written";
+    ASSERT_TRUE(commitAndWait(commits).isOk());
+    ASSERT_TRUE(waiting(commits, [&] { return commits.waitFor(Durability::kDurable); }).isOk());
+    aborts.abort();
+    for (int i = 0; i < 2; ++i) {
+        ASSERT_TRUE(store->checkpointNow().isOk());
+        putDurably(*store, *tree, "more", std::to_string(i));
+    }
+    stays.abort();
+    crash();
+    EXPECT_EQ(get("committed later"), "new");
+    EXPECT_EQ(get("aborted later"), "old");
+    EXPECT_EQ(get("never ended"), "old");
+    EXPECT_EQ(get("more"), "1");
+}
+
+TEST_F(StoreCheckpoint, LargeValuesHavePagesOfTheirOwnAndAreNotWrittenTwice) {
+    put(*store, *tree, "small", "1");
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    const uint64_t mapped = store->stats().block.mappedPages;
+    for (size_t bytes : {kLargeValueBytesMin - 1, kLargeValueBytesMin, size_t{1} << 20}) {
+        put(*store, *tree, "large" + std::to_string(bytes), std::string(bytes, 'x'));
+    }
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    EXPECT_EQ(store->stats().block.mappedPages, mapped + 2);
+    const uint64_t written = store->stats().block.bytesWritten;
+    put(*store, *tree, "small", "2");
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    EXPECT_LT(store->stats().block.bytesWritten - written, 200'000u);
+    crash();
+    EXPECT_EQ(get("large16384"), std::string(kLargeValueBytesMin, 'x'));
+    EXPECT_EQ(get("large16383"), std::string(kLargeValueBytesMin - 1, 'x'));
+    EXPECT_EQ(get("large1048576"), std::string(size_t{1} << 20, 'x'));
+    // Their pages go when nobody needs them.
+    erase(*store, *tree, "large1048576");
+    put(*store, *tree, "large16384", "small now");
+    for (int i = 0; i < 1000 && store->stats().block.mappedPages > mapped; ++i) {
+        put(*store, *tree, "filler" + std::to_string(i % 300), "f");
+        store->epochs().tryAdvance();
+        ASSERT_TRUE(store->checkpointNow().isOk());
+    }
+    EXPECT_EQ(store->stats().block.mappedPages, mapped);
+    crash();
+    EXPECT_EQ(get("large16384"), "small now");
+    EXPECT_EQ(get("large1048576"), "<NotFound>");
+    expectSound();
+}
+
+TEST_F(StoreCheckpoint, ADroppedTreeLeavesTheFile) {
+    put(*store, *tree, "stays", "1");
+    TreeRef other = store->tree(8);
+    for (uint64_t i = 0; i < 2000; ++i) {
+        put(*store, *other, numbered(i), std::string(100, 'b'));
+    }
+    put(*store, *other, "large", std::string(100'000, 'b'));
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    EXPECT_GT(store->stats().block.mappedPages, 3u);
+    store->dropTree(8);
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    crash();
+    EXPECT_EQ(store->stats().block.mappedPages, 1u) << "what no tree needs goes at the next open";
+    EXPECT_EQ(store->treeIds(), (std::vector<TreeId>{kCatalogTree, 7}));
+    EXPECT_EQ(get("stays"), "1");
+}
+
+TEST_F(StoreCheckpoint, AFullDiskPutsItOff) {
+    for (uint64_t nth = 1; nth <= 6; ++nth) {
+        for (uint64_t i = 0; i < 600; ++i) {
+            put(*store, *tree, numbered(i * nth), std::string(100, static_cast<char>('a' + nth)));
+        }
+        putDurably(*store, *tree, "round", std::to_string(nth));
+        disk.faults().fail(testing::DiskFaults::Op::kWrite,
+                           nth,
+                           Status(Code::kNoSpace, "the disk is full"));
+        const Status full = store->checkpointNow();
+        EXPECT_TRUE(full.isOk() || full.code() == Code::kNoSpace) << full.toString();
+        ASSERT_TRUE(store->checkpointNow().isOk());
+        crash();
+        EXPECT_EQ(get("round"), std::to_string(nth));
+        EXPECT_EQ(get(numbered(599 * nth)), std::string(100, static_cast<char>('a' + nth)));
+        expectSound();
+    }
+}
+
+TEST_F(StoreCheckpoint, AFailingDiskEndsTheStore) {
+    StoreOptions options = storeOptions(disk);
+    sync::Atomic<int> calls{0};
+    options.onFatal = [&calls](const Status& why) {
+        EXPECT_EQ(why.code(), Code::kIo);
+        calls.fetch_add(1, sync::kRelaxed);
+    };
+    reopen(options);
+    putDurably(*store, *tree, "a", "1");
+    disk.faults().fail(testing::DiskFaults::Op::kSync, 1, Status(Code::kIo, "broken"));
+    EXPECT_EQ(store->checkpointNow().code(), Code::kIo);
+    EXPECT_EQ(store->checkpointNow().code(), Code::kIo);
+    EXPECT_EQ(calls.load(sync::kRelaxed), 1);
+    crash();
+    EXPECT_EQ(get("a"), "1");
+}
+
+TEST_F(StoreCheckpoint, ComesByItselfAfterSoMuchJournal) {
+    StoreOptions options = storeOptions(disk);
+    options.checkpointJournalBytes = 100'000;
+    reopen(options);
+    const uint64_t before = store->stats().checkpoints;
+    for (uint64_t i = 0; store->stats().checkpoints == before; ++i) {
+        putDurably(*store, *tree, numbered(i), std::string(10'000, 'j'));
+        ASSERT_LT(i, 100'000u);
+    }
+    EXPECT_GT(store->stats().lastCheckpointWallMs, 0);
+}
+
+/// The places of the data file's leaves that are not roots.
+std::vector<block::PagePlace> leavesOf(testing::MemoryFileSystem& disk) {
+    std::vector<block::PagePlace> leaves;
+    auto uuid = readOrMakeIdentity(disk, "/db");
+    EXPECT_TRUE(uuid.isOk());
+    block::Options options;
+    options.files = &disk;
+    options.path = "/db/data.freshet";
+    options.dbUuid = *uuid;
+    auto file = block::BlockFile::open(options);
+    EXPECT_TRUE(file.isOk());
+    EXPECT_TRUE((*file)->forEachPage([&](PageId page, const block::PagePlace& place) {
+        std::string image;
+        FRESHET_RETURN_IF_ERROR((*file)->readPage(page, place, &image));
+        const auto header = loadLe<block::PageHeader>(image.data());
+        if (page >= kFirstPageId && header.level == 0) {
+            leaves.push_back(place);
+        }
+        return Status::ok();
+    }).isOk());
+    return leaves;
+}
+
+TEST_F(StoreCheckpoint, ADamagedPageIsRefusedAndCanBeGivenUp) {
+    constexpr uint64_t kKeys = 3000;
+    for (uint64_t i = 0; i < kKeys; ++i) {
+        put(*store, *tree, numbered(i), std::string(100, 'd'));
+    }
+    tree.reset();
+    store.reset();
+    const std::vector<block::PagePlace> leaves = leavesOf(disk);
+    ASSERT_GT(leaves.size(), 2u);
+    {
+        auto file = disk.open("/db/data.freshet", platform::OpenMode::kWrite);
+        ASSERT_TRUE(file.isOk());
+        const uint64_t offset = leaves[1].extent.firstBlock * block::kBlockBytes + 500;
+        ASSERT_TRUE((*file)->pwrite("\x5a\xa5", offset).isOk());
+        ASSERT_TRUE((*file)->sync().isOk());
+    }
+    auto refused = Store::open(storeOptions(disk));
+    ASSERT_FALSE(refused.isOk());
+    EXPECT_EQ(refused.status().code(), Code::kCorruption);
+    EXPECT_NE(refused.status().text().find("data.freshet"), std::string_view::npos)
+        << refused.status().toString();
+    StoreOptions options = storeOptions(disk);
+    options.repair = true;
+    reopen(options);
+    EXPECT_EQ(store->losses().size(), 1u);
+    uint64_t found = 0;
+    for (uint64_t i = 0; i < kKeys; ++i) {
+        found += get(numbered(i)) == std::string(100, 'd') ? 1 : 0;
+    }
+    EXPECT_LT(found, kKeys);
+    EXPECT_GT(found, kKeys / 2);
+    expectSound();
+    put(*store, *tree, numbered(0), "again");
+    reopen(storeOptions(disk));
+    EXPECT_TRUE(store->losses().empty());
+    EXPECT_EQ(get(numbered(0)), "again");
+    expectSound();
+}
+
+/// Writers with keys of their own, checkpoints all the time, power cuts. What was acknowledged as
+/// durable is there afterwards, and nothing that was not written is.
+class PowerCuts : public StoreCheckpoint, public ::testing::WithParamInterface<int> {
+protected:
+    static constexpr uint64_t kKeys = 400;
+    struct Key {
+        std::string durable = "<NotFound>";  // the last that was acknowledged
+        std::vector<std::string> later;      // written since, in order
+    };
+    using Keys = std::map<std::string, Key>;
+
+    /// False: the power has failed.
+    bool write(Keys* keys, std::mt19937_64& random, int self, uint64_t serial) {
+        const std::string key = std::to_string(self) + numbered(random() % kKeys);
+        const std::string name = std::to_string(serial) + "/";
+        const size_t bytes = random() % 40 == 0 ? 20'000 + random() % 30'000 : random() % 400;
+        const std::string value = name + std::string(bytes, 'v');
+        Txn txn(*store);
+        Key& state = (*keys)[key];
+        if (random() % 8 == 0) {
+            if (!waiting(txn, [&] { return txn.erase(*tree, key); }).isOk()) {
+                return true;
+            }
+            state.later.push_back("<NotFound>");
+        } else {
+            EXPECT_TRUE(waiting(txn, [&] { return txn.put(*tree, key, value); }).isOk());
+            if (random() % 10 == 0) {
+                return true;  // aborted
+            }
+            state.later.push_back(value);
+        }
+        if (!commitAndWait(txn).isOk()) {
+            return false;
+        }
+        if (random() % 4 == 0) {
+            if (!waiting(txn, [&] { return txn.waitFor(Durability::kDurable); }).isOk()) {
+                return false;
+            }
+            state.durable = state.later.back();
+            state.later.clear();
+        }
+        return true;
+    }
+    void expectAllThere(std::vector<Keys>& all) {
+        Txn txn(*store);
+        for (Keys& keys : all) {
+            for (auto& [key, state] : keys) {
+                const std::string value = valueOf(txn, *tree, key);
+                bool known = value == state.durable;
+                for (const std::string& later : state.later) {
+                    known |= value == later;
+                }
+                ASSERT_TRUE(known) << key << " has " << value.substr(0, 20) << ", durable was "
+                                   << state.durable.substr(0, 20);
+                state.durable = value;
+                state.later.clear();
+            }
+        }
+    }
+};
+
+TEST_P(PowerCuts, LoseNothingThatWasAcknowledged) {
+    const int writers = GetParam();
+    const uint64_t seed = testSeed();
+    std::mt19937_64 random(seed);
+    std::vector<Keys> keys(static_cast<size_t>(writers));
+    uint64_t serial = 0;
+    for (int round = 0; round < 6; ++round) {
+        const uint64_t rounds = 100 + random() % 400;
+        const bool cutInTheMidst = round % 3 == 0;
+        const uint64_t cutSeed = random();
+        sync::Atomic<bool> done{false};
+        platform::Thread checkpoints("checkpoints", [&] {
+            while (!done.load(sync::kAcquire) && store->checkpointNow().isOk()) {
+            }
+        });
+        {
+            std::vector<platform::Thread> threads;
+            for (int self = 0; self < writers; ++self) {
+                threads.emplace_back("writer", [&, self] {
+                    std::mt19937_64 own(seed + static_cast<uint64_t>(round * 100 + self));
+                    uint64_t i = 0;
+                    while (i < rounds &&
+                           write(&keys[static_cast<size_t>(self)], own, self, serial + i)) {
+                        ++i;
+                    }
+                    EXPECT_TRUE(i == rounds || cutInTheMidst);
+                    if (self == 0 && cutInTheMidst) {
+                        disk.crashKeepingSome(cutSeed);
+                    }
+                });
+            }
+        }
+        done.store(true, sync::kRelease);
+        checkpoints.join();
+        serial += rounds;
+        if (round % 3 == 2) {
+            reopen(storeOptions(disk));
+            ASSERT_EQ(store->stats().recordsReplayed, 0u);
+        } else {
+            disk.crashKeepingSome(cutSeed);
+            reopen(storeOptions(disk));
+        }
+        ASSERT_NO_FATAL_FAILURE(expectAllThere(keys));
+        expectSound();
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Writers, PowerCuts, ::testing::Values(1, 4, 8));
+
+}  // namespace
+}  // namespace freshet::engine
