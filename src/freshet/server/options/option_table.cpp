@@ -152,6 +152,21 @@ std::vector<Option> netOptions() {
          "",
          "most connections at a time (default 65536)",
          applyMaxConns},
+        {"reactors",
+         "net.reactors",
+         kInt,
+         kServed,
+         "",
+         "threads that serve connections (default: one per core)",
+         applyReactors},
+        {"objcheck", "net.wireObjectCheck", kBool, kIgnored, "true", "it is always done"},
+        {"listenBacklog", "net.listenBacklog", kInt, kIgnored, "", "the system's maximum is used"},
+        {"", "net.serviceExecutor", kText, kIgnored, "", "there is one model"},
+    };
+}
+
+std::vector<Option> doorOptions() {
+    return {
         {"nounixsocket",
          "net.unixDomainSocket.enabled",
          kBool,
@@ -187,16 +202,6 @@ std::vector<Option> netOptions() {
          "true",
          "allow addresses that are not loopback although nobody has to log in",
          applyUnsafeListen},
-        {"reactors",
-         "net.reactors",
-         kInt,
-         kServed,
-         "",
-         "threads that serve connections (default: one per core)",
-         applyReactors},
-        {"objcheck", "net.wireObjectCheck", kBool, kIgnored, "true", "it is always done"},
-        {"listenBacklog", "net.listenBacklog", kInt, kIgnored, "", "the system's maximum is used"},
-        {"", "net.serviceExecutor", kText, kIgnored, "", "there is one model"},
     };
 }
 
@@ -258,6 +263,11 @@ std::vector<Option> tlsOptions() {
          "",
          "TLS1_2, TLS1_3 (older ones are never served)",
          applyTlsDisabled},
+    };
+}
+
+std::vector<Option> unservedTlsOptions() {
+    return {
         {"tlsAllowInvalidHostnames",
          "net.tls.allowInvalidHostnames",
          kBool,
@@ -428,7 +438,9 @@ const std::vector<Option>& optionTable() {
         for (auto part : {generalOptions(),
                           logOptions(),
                           netOptions(),
+                          doorOptions(),
                           tlsOptions(),
+                          unservedTlsOptions(),
                           securityOptions(),
                           storageOptions(),
                           otherOptions()}) {

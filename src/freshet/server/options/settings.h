@@ -51,9 +51,9 @@ struct StorageSettings {
     std::string dbPath = "/data/db";
     uint32_t journalCommitIntervalMs = 100;
     uint32_t checkpointMs = 60'000;  // 0: only by the amount of journal
-    bool repair = false;              // mend what can be mended, then end
-    double memoryLimitGB = 0;         // 0: the server's own choice
-    uint64_t oplogBytes = 0;          // journal kept for readers of events; 0: none
+    bool repair = false;             // mend what can be mended, then end
+    double memoryLimitGB = 0;        // 0: the server's own choice
+    uint64_t oplogBytes = 0;         // journal kept for readers of events; 0: none
     double oplogRetentionHours = 0;
 };
 
