@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/command/run/operations.h"
 
+#include "freshet/bson/json.h"
 #include "freshet/command/dispatcher.h"
 #include "freshet/command/run/write_block.h"
 #include "freshet/platform/clock.h"
+#include "freshet/telemetry/log.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -13,6 +15,8 @@
 
 namespace freshet::command {
 namespace {
+
+constexpr int32_t kClientMetadataId = 51800;  // scripts look for it
 
 constexpr uint64_t kIdsPerBlock = 1'024;
 constexpr size_t kValueBytesShown = 1'024;
@@ -139,13 +143,24 @@ Status ConnectionRecord::setMetadata(bson::Document metadata) {
                                "' in the client metadata document");
         }
     }
-    std::lock_guard<sync::Mutex> lock(mutex_);
-    if (!metadata_.view().isEmpty()) {
-        return invalid(Reason::kClientMetadataCannotBeMutated,
-                       "The client metadata document may only be sent in the first hello");
+    {
+        std::lock_guard<sync::Mutex> lock(mutex_);
+        if (!metadata_.view().isEmpty()) {
+            return invalid(Reason::kClientMetadataCannotBeMutated,
+                           "The client metadata document may only be sent in the first hello");
+        }
+        metadata_ = bson::OwnedDocument(metadata);
+        appName_ = name.isString() ? std::string(name.stringValue()) : std::string();
     }
-    metadata_ = bson::OwnedDocument(metadata);
-    appName_ = name.isString() ? std::string(name.stringValue()) : std::string();
+    const std::string client = "conn" + std::to_string(connectionId_);
+    const telemetry::LogContext context(client);
+    telemetry::log(telemetry::Severity::kInfo,
+                   telemetry::Component::kNetwork,
+                   kClientMetadataId,
+                   "client metadata",
+                   {{"remote", remote_},
+                    {"client", client},
+                    {"doc", telemetry::JsonText{bson::toJson(metadata)}}});
     return Status::ok();
 }
 
