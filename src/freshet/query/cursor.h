@@ -69,6 +69,7 @@ struct FindRequest {
     bson::OwnedDocument max;        // up to, not including, this one
     bool returnsKey = false;        // the indexed fields instead of the document
     bool showsRecordId = false;     // adds $recordId
+    bool needsDocuments = true;     // else only their number: they may come empty
 };
 
 /// kInvalid with the client's reason when filter, sort, projection or hint are wrong. `collection`

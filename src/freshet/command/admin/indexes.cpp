@@ -10,88 +10,161 @@
 namespace freshet::command {
 namespace {
 
-/// What an index may have and we serve; the rest is refused by name below.
-constexpr std::string_view kServedOptions[] = {
-    "v", "key", "name", "ns", "unique", "sparse", "background", "collation", "storageEngine"};
-/// Known to the protocol and not served: an index without them would be a different index.
-constexpr std::string_view kUnservedOptions[] = {"partialFilterExpression",
-                                                 "expireAfterSeconds",
-                                                 "hidden",
-                                                 "prepareUnique",
-                                                 "clustered",
-                                                 "wildcardProjection",
-                                                 "weights",
-                                                 "default_language",
-                                                 "language_override",
-                                                 "textIndexVersion",
-                                                 "2dsphereIndexVersion",
-                                                 "bits",
-                                                 "min",
-                                                 "max",
-                                                 "dropDups"};
+/// How an option's value is checked. kUnserved: known to the protocol and not served; an index
+/// without it would be a different index.
+enum class OptionKind : uint8_t { kAny, kBool, kNumber, kString, kObject, kUnserved };
+struct IndexOption {
+    std::string_view name;
+    OptionKind kind;
+    bool isForId = false;  // the _id index may have it
+};
+constexpr IndexOption kOptions[] = {
+    {"v", OptionKind::kNumber, true},
+    {"key", OptionKind::kObject, true},
+    {"name", OptionKind::kString, true},
+    {"ns", OptionKind::kAny, true},
+    {"unique", OptionKind::kBool},
+    {"sparse", OptionKind::kBool},
+    {"background", OptionKind::kAny, true},
+    {"hidden", OptionKind::kBool},
+    {"expireAfterSeconds", OptionKind::kNumber},
+    {"partialFilterExpression", OptionKind::kObject},
+    {"collation", OptionKind::kObject, true},
+    {"storageEngine", OptionKind::kObject},
+    {"dropDups", OptionKind::kAny},
+    {"prepareUnique", OptionKind::kUnserved},
+    {"clustered", OptionKind::kUnserved},
+    {"wildcardProjection", OptionKind::kUnserved},
+    {"weights", OptionKind::kUnserved},
+    {"default_language", OptionKind::kUnserved},
+    {"language_override", OptionKind::kUnserved},
+    {"textIndexVersion", OptionKind::kUnserved},
+    {"2dsphereIndexVersion", OptionKind::kUnserved},
+    {"bits", OptionKind::kUnserved},
+    {"min", OptionKind::kUnserved},
+    {"max", OptionKind::kUnserved},
+};
 
-template <typename Range>
-bool contains(const Range& names, std::string_view name) {
-    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+const IndexOption* findOption(std::string_view name) {
+    const auto* found =
+        std::find_if(std::begin(kOptions), std::end(kOptions), [&](const IndexOption& option) {
+            return option.name == name;
+        });
+    return found == std::end(kOptions) ? nullptr : found;
+}
+
+Status mustBe(const bson::Element& option, std::string_view what) {
+    return invalid(Reason::kTypeMismatch,
+                   "The field '" + std::string(option.name()) + "' must be " + std::string(what) +
+                       ", but got " + std::string(bson::typeName(option.type())));
+}
+
+Status checkType(const IndexOption& known, const bson::Element& option) {
+    const bool isBoolLike = option.isNumber() || option.type() == bson::Type::kBool;
+    switch (known.kind) {
+        case OptionKind::kBool:
+            return isBoolLike
+                       ? Status::ok()
+                       : invalid(Reason::kTypeMismatch,
+                                 "The field '" + std::string(option.name()) + "' has value " +
+                                     std::string(option.name()) + ": " + bson::toShellText(option) +
+                                     ", which is not convertible to bool");
+        case OptionKind::kNumber:
+            return option.isNumber() ? Status::ok() : mustBe(option, "a number");
+        case OptionKind::kString:
+            return option.isString() ? Status::ok() : mustBe(option, "a string");
+        case OptionKind::kObject:
+            return option.isObject() ? Status::ok() : mustBe(option, "an object");
+        case OptionKind::kAny:
+        case OptionKind::kUnserved:
+            break;
+    }
+    return Status::ok();
+}
+
+bool isIdKey(bson::Document key) {
+    return key.fieldCount() == 1 && key.begin()->name() == "_id" && key.begin()->toDouble() == 1;
+}
+
+Status notValid(const bson::Element& option, const char* where, bson::Document spec) {
+    return invalid(Reason::kInvalidIndexSpecificationOption,
+                   "The field '" + std::string(option.name()) + "' is not valid for an " + where +
+                       " specification. Specification: " + bson::toShellText(spec));
 }
 
 Status checkOption(Fields* fields, const bson::Element& option, bson::Document spec) {
-    if (contains(kServedOptions, option.name())) {
-        return Status::ok();
+    const IndexOption* known = findOption(option.name());
+    if (known == nullptr) {
+        return notValid(option, "index", spec);
     }
-    if (!contains(kUnservedOptions, option.name())) {
-        return invalid(Reason::kInvalidIndexSpecificationOption,
-                       "The field '" + std::string(option.name()) +
-                           "' is not valid for an index specification. Specification: " +
-                           bson::toShellText(spec));
+    FRESHET_RETURN_IF_ERROR(checkType(*known, option));
+    if (known->kind == OptionKind::kUnserved) {
+        fields->refuse({option.name()});
+        return fields->status();
     }
-    // expireAfterSeconds: 0 is a real option, so a number counts whatever its value.
-    if (option.isNumber() && option.name() == "expireAfterSeconds") {
-        return Status(Code::kUnsupported,
-                      "BSON field 'createIndexes.indexes.expireAfterSeconds' is not supported by "
-                      "this server");
+    if (option.name() == "v" && option.toInt64() != 1 && option.toInt64() != 2) {
+        return invalid(Reason::kCannotCreateIndex,
+                       "Invalid index specification " + bson::toShellText(spec) +
+                           "; cannot create an index with v=" + bson::toShellText(option));
     }
-    fields->refuse({option.name()});
-    return fields->status();
+    const bson::Element key = spec.find("key");
+    if (!known->isForId && key.isObject() && isIdKey(key.document())) {
+        return notValid(option, "_id index", spec);
+    }
+    return Status::ok();
 }
 
-/// a_1_b_-1, as drivers name an index that has no name.
-std::string nameOf(bson::Document key) {
-    std::string name;
-    for (const bson::Element& field : key) {
-        name += name.empty() ? "" : "_";
-        name += field.name();
-        name += "_";
-        name +=
-            field.isString() ? std::string(field.stringValue()) : std::to_string(field.toInt64());
+Status checkName(std::string_view name, bson::Document key) {
+    if (name.empty()) {
+        return invalid(Reason::kCannotCreateIndex, "index name cannot be empty");
     }
-    return name;
+    if (name == "*") {
+        return badValue("The index name '*' is not valid.");
+    }
+    if (name.find('\0') != std::string_view::npos) {
+        return invalid(Reason::kCannotCreateIndex, "index name cannot contain NUL bytes");
+    }
+    if (name == "_id_" && !isIdKey(key)) {
+        return badValue(
+            "The index name '_id_' is reserved for the _id index, which must have key pattern "
+            "{_id: 1}, found key: " +
+            bson::toShellText(key));
+    }
+    return Status::ok();
+}
+
+Status missingOption(const char* name) {
+    return invalid(
+        Reason::kFailedToParse,
+        "The '" + std::string(name) + "' field is a required property of an index specification");
 }
 
 StatusOr<catalog::IndexRequest> parseIndex(bson::Document spec, bool ignoresUnknown) {
     Fields fields(spec, "createIndexes.indexes");
-    catalog::IndexRequest request;
-    fields.required("key");
-    const bson::Document key = fields.object("key");
     bson::Builder kept;
     for (const bson::Element& option : spec) {
-        Status status = checkOption(&fields, option, spec);
-        const bool isUnknown = status.reason() == Reason::kInvalidIndexSpecificationOption;
-        if (isUnknown && ignoresUnknown) {
+        if (ignoresUnknown && findOption(option.name()) == nullptr) {
             continue;
         }
-        FRESHET_RETURN_IF_ERROR(std::move(status));
-        kept.add(option);
+        FRESHET_RETURN_IF_ERROR(checkOption(&fields, option, spec));
+        if (option.name() != "dropDups" && option.name() != "collation") {  // the simple one
+            kept.add(option);
+        }
     }
+    if (!spec.has("key")) {
+        return missingOption("key");
+    }
+    if (!spec.has("name")) {
+        return missingOption("name");
+    }
+    catalog::IndexRequest request;
+    request.key = bson::OwnedDocument(spec.find("key").document());
+    request.name = std::string(spec.find("name").stringValue());
+    FRESHET_RETURN_IF_ERROR(checkName(request.name, request.key.view()));
     fields.refuseCollation();
-    request.key = bson::OwnedDocument(key);
-    request.name = std::string(fields.string("name"));
     request.unique = fields.boolean("unique", false);
     request.sparse = fields.boolean("sparse", false);
     FRESHET_RETURN_IF_ERROR(fields.status());
-    if (request.name.empty()) {
-        request.name = nameOf(key);
-    }
     request.spec = bson::OwnedDocument(kept.finish());
     return request;
 }
@@ -158,6 +231,11 @@ StatusOr<std::vector<std::string>> namesToDrop(const Invocation& call,
             if (key.isObject() && bson::compareDocuments(key.document(), index.document()) == 0) {
                 names.push_back(candidate->name);
             }
+        }
+        if (names.size() > 1) {
+            return invalid(Reason::kAmbiguousIndexKeyPattern,
+                           std::to_string(names.size()) + " indexes found for key: " +
+                               bson::toShellText(index.document()) + ", identify by name instead.");
         }
         if (names.empty()) {
             return Status(Code::kNotFound,

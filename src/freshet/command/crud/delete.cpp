@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "freshet/command/crud/statements.h"
 #include "freshet/command/crud/write_batch.h"
 #include "freshet/command/run/tables.h"
-#include "freshet/query/match.h"
 
 namespace freshet::command {
-namespace {
 
-StatusOr<query::DeleteRequest> parseStatement(bson::Document statement) {
+StatusOr<query::DeleteRequest> parseDeleteStatement(bson::Document statement,
+                                                    const bson::OwnedDocument& variables) {
     Fields fields(statement, "delete.deletes");
     fields.allowOnly({"q", "limit", "hint", "collation"});
     fields.refuseCollation();
@@ -17,6 +17,7 @@ StatusOr<query::DeleteRequest> parseStatement(bson::Document statement) {
     request.filter = bson::OwnedDocument(fields.object("q"));
     request.hint = fields.hint();
     request.justOne = limit == 1;
+    request.variables = variables;
     FRESHET_RETURN_IF_ERROR(fields.status());
     if (limit != 0 && limit != 1) {
         return invalid(
@@ -25,6 +26,8 @@ StatusOr<query::DeleteRequest> parseStatement(bson::Document statement) {
     }
     return request;
 }
+
+namespace {
 
 class Deletes final : public Statements {
 public:
@@ -38,7 +41,7 @@ public:
         if (collection != nullptr) {
             return query::makeDelete(store_, std::move(collection), requests_[i]);
         }
-        FRESHET_RETURN_IF_ERROR(query::Matcher::compile(requests_[i].filter.view()).status());
+        FRESHET_RETURN_IF_ERROR(query::checkDelete(requests_[i]));
         return std::unique_ptr<query::WriteOp>();
     }
     void succeeded(size_t, const query::WriteResult& result) override {
@@ -52,13 +55,15 @@ private:
     int64_t removed_ = 0;
 };
 
-StatusOr<std::vector<query::DeleteRequest>> parseStatements(const Invocation& call) {
+StatusOr<std::vector<query::DeleteRequest>> parseStatements(const Invocation& call,
+                                                            const bson::OwnedDocument& variables) {
     FRESHET_ASSIGN_OR_RETURN(std::vector<bson::Document> statements, call.documents("deletes"));
     FRESHET_RETURN_IF_ERROR(checkBatchSize(statements.size()));
     std::vector<query::DeleteRequest> requests;
     requests.reserve(statements.size());
     for (bson::Document statement : statements) {
-        FRESHET_ASSIGN_OR_RETURN(query::DeleteRequest request, parseStatement(statement));
+        FRESHET_ASSIGN_OR_RETURN(query::DeleteRequest request,
+                                 parseDeleteStatement(statement, variables));
         requests.push_back(std::move(request));
     }
     return requests;
@@ -69,9 +74,9 @@ sync::Task<Status> runDelete(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
     Fields fields(call.body(), "delete");
     const bool isOrdered = fields.boolean("ordered", true);
-    fields.refuse({"let"});
+    const bson::OwnedDocument variables = letOf(&fields);
     FRESHET_CO_RETURN_IF_ERROR(fields.status());
-    StatusOr<std::vector<query::DeleteRequest>> requests = parseStatements(call);
+    StatusOr<std::vector<query::DeleteRequest>> requests = parseStatements(call, variables);
     FRESHET_CO_RETURN_IF_ERROR(requests.status());
 
     Deletes deletes(call.services.store, std::move(*requests));

@@ -1,73 +1,367 @@
 // SPDX-License-Identifier: Apache-2.0
-/// explain, of find: the plan that would be run. Nothing is run, so there are no execution stats,
-/// whatever the verbosity.
+/// explain of find, count, distinct, aggregate, update, delete and findAndModify. All but aggregate
+/// are shown as the find that they begin with; from verbosity executionStats on it is run to its
+/// end. Nothing is ever written.
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/crud/find.h"
+#include "freshet/command/crud/statements.h"
+#include "freshet/command/crud/write_batch.h"
 #include "freshet/command/run/tables.h"
+#include "freshet/platform/clock.h"
+#include "freshet/query/aggregate.h"
+#include "freshet/query/transform.h"
+#include "freshet/query/update.h"
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 namespace freshet::command {
 namespace {
 
 constexpr std::string_view kVerbosities[] = {"queryPlanner", "executionStats", "allPlansExecution"};
+constexpr size_t kExplainBatchDocuments = 1'000;
 
-/// The command to explain.
-StatusOr<bson::Document> parseExplain(Invocation& call) {
+/// What is explained.
+struct Subject {
+    const Command* command = nullptr;
+    bson::Document body;
+    bool runs = false;
+    bool showsAllPlans = false;
+    std::string collection;
+    bson::OwnedDocument filter;
+    std::optional<query::UpdateRequest> update;
+    std::string wrapper;  // the stage above the find: COUNT, UPDATE, DELETE; empty: none
+};
+
+/// What the stage above has seen while the find ran.
+struct Seen {
+    int64_t matched = 0;
+    int64_t modified = 0;
+};
+
+StatusOr<Subject> parseExplain(Invocation& call) {
     Fields fields(call.body(), "explain");
-    const bson::Document explained = fields.object("explain");
-    const std::string_view verbosity = fields.string("verbosity");
+    Subject subject;
+    subject.body = fields.object("explain");
+    std::string_view verbosity = fields.string("verbosity");
     FRESHET_RETURN_IF_ERROR(fields.status());
-    if (!verbosity.empty() &&
-        std::find(std::begin(kVerbosities), std::end(kVerbosities), verbosity) ==
-            std::end(kVerbosities)) {
+    verbosity = verbosity.empty() ? "allPlansExecution" : verbosity;
+    if (std::find(std::begin(kVerbosities), std::end(kVerbosities), verbosity) ==
+        std::end(kVerbosities)) {
         return badValue("Enumeration value '" + std::string(verbosity) +
                         "' for field 'explain.verbosity' is not a valid value.");
     }
-    const std::string name(explained.isEmpty() ? std::string_view() : explained.begin()->name());
-    const Command* command = call.services.registry.find(name);
-    if (command == nullptr) {
+    subject.runs = verbosity != "queryPlanner";
+    subject.showsAllPlans = verbosity == "allPlansExecution";
+    const std::string name(subject.body.isEmpty() ? std::string_view()
+                                                  : subject.body.begin()->name());
+    subject.command = call.services.registry.find(name);
+    if (subject.command == nullptr) {
         return invalid(Reason::kCommandNotFound, "Explain failed due to unknown command: " + name);
     }
-    FRESHET_RETURN_IF_ERROR(authorizeExplained(call, *command, explained));
-    if (command->name != "find" || !explained.begin()->isString()) {
-        return Status(Code::kUnsupported, "explain of '" + name + "' is not supported");
+    FRESHET_RETURN_IF_ERROR(authorizeExplained(call, *subject.command, subject.body));
+    FRESHET_RETURN_IF_ERROR(checkKnownFields(*subject.command, subject.body));
+    const bson::Element first = *subject.body.begin();
+    if (!first.isString()) {
+        return badValue("explain of '" + name + "' needs a collection's name");
     }
-    FRESHET_RETURN_IF_ERROR(checkKnownFields(*command, explained));
-    return explained;
+    subject.collection = std::string(first.stringValue());
+    FRESHET_RETURN_IF_ERROR(catalog::checkNames(call.generic.db, subject.collection));
+    return subject;
 }
 
-void addPlan(const Invocation& call,
-             const std::string& ns,
-             bson::Document filter,
-             const query::QueryCursor& cursor,
-             bson::Builder* reply) {
-    {
-        auto planner = reply->object("queryPlanner");
-        planner.add("namespace", ns).add("parsedQuery", filter);
-        planner.add("winningPlan", cursor.describePlan().view());
-        planner.array("rejectedPlans");
+/// The one statement of a write command.
+StatusOr<bson::Document> onlyStatement(bson::Document body, std::string_view field) {
+    Fields fields(body, "explain");
+    std::vector<bson::Document> statements = fields.objects(field);
+    FRESHET_RETURN_IF_ERROR(fields.status());
+    if (statements.size() != 1) {
+        return invalid(Reason::kInvalidLength, "explained write batches must be of size 1");
     }
-    auto server = reply->object("serverInfo");
-    server.add("host", call.services.facts.host).add("version", call.services.facts.version);
+    return statements[0];
+}
+
+query::FindRequest findOf(const query::UpdateRequest& update) {
+    query::FindRequest find;
+    find.filter = update.filter;
+    find.sort = update.sort;
+    find.hint = update.hint;
+    find.variables = update.variables;
+    find.limit = update.multi ? 0 : 1;
+    return find;
+}
+
+query::FindRequest findOf(const query::DeleteRequest& remove) {
+    query::FindRequest find;
+    find.filter = remove.filter;
+    find.sort = remove.sort;
+    find.hint = remove.hint;
+    find.variables = remove.variables;
+    find.limit = remove.justOne ? 1 : 0;
+    return find;
+}
+
+StatusOr<query::FindRequest> explainUpdate(query::UpdateRequest update, Subject* subject) {
+    FRESHET_RETURN_IF_ERROR(query::checkUpdate(update));
+    subject->wrapper = "UPDATE";
+    subject->update = std::move(update);
+    return findOf(*subject->update);
+}
+
+/// The find that a write command begins with.
+StatusOr<query::FindRequest> findOfWrite(Subject* subject) {
+    Fields fields(subject->body, subject->command->name);
+    const bson::OwnedDocument variables = letOf(&fields);
+    FRESHET_RETURN_IF_ERROR(fields.status());
+    if (subject->command->name == "update") {
+        FRESHET_ASSIGN_OR_RETURN(auto statement, onlyStatement(subject->body, "updates"));
+        FRESHET_ASSIGN_OR_RETURN(auto update, parseUpdateStatement(statement, variables, {}));
+        return explainUpdate(std::move(update), subject);
+    }
+    subject->wrapper = "DELETE";
+    if (subject->command->name == "delete") {
+        FRESHET_ASSIGN_OR_RETURN(auto statement, onlyStatement(subject->body, "deletes"));
+        FRESHET_ASSIGN_OR_RETURN(auto remove, parseDeleteStatement(statement, variables));
+        return findOf(remove);
+    }
+    FRESHET_ASSIGN_OR_RETURN(auto command, parseFindAndModify(subject->body));
+    return command.removes ? StatusOr<query::FindRequest>(findOf(command.remove))
+                           : explainUpdate(std::move(command.update), subject);
+}
+
+StatusOr<query::FindRequest> findOfSubject(Subject* subject) {
+    const std::string_view name = subject->command->name;
+    if (name == "find") {
+        FRESHET_ASSIGN_OR_RETURN(FindCommand find, parseFind(subject->body));
+        return std::move(find.request);
+    }
+    if (name == "count") {
+        subject->wrapper = "COUNT";
+        return parseCount(subject->body);
+    }
+    if (name == "distinct") {
+        FRESHET_ASSIGN_OR_RETURN(DistinctCommand distinct, parseDistinct(subject->body));
+        return std::move(distinct.request);
+    }
+    if (name == "update" || name == "delete" || name == "findAndModify") {
+        return findOfWrite(subject);
+    }
+    return Status(Code::kUnsupported, "Explain is not supported for '" + std::string(name) + "'");
+}
+
+StatusOr<std::unique_ptr<query::QueryCursor>> makeAggregateCursor(Invocation& call,
+                                                                  const Subject& subject) {
+    Fields fields(subject.body, "aggregate");
+    query::AggregateRequest request;
+    request.db = call.generic.db;
+    request.collection = call.services.catalog.find(call.generic.db, subject.collection);
+    request.hint = fields.hint();
+    request.variables = letOf(&fields);
+    const bson::Document pipeline = fields.array("pipeline");
+    FRESHET_RETURN_IF_ERROR(fields.status());
+    request.pipeline = query::writesResult(pipeline) ? query::withoutLastStage(pipeline)
+                                                     : bson::OwnedDocument(pipeline);
+    catalog::Catalog& catalog = call.services.catalog;
+    request.find = [&catalog](std::string_view db, std::string_view collection) {
+        return catalog.find(db, collection);
+    };
+    return query::makeAggregate(call.services.store, std::move(request));
+}
+
+/// {a: 1} as {a: {$eq: 1}}, and so on down the tree.
+void addParsed(bson::Document filter, bson::Builder* out) {
+    for (const bson::Element& field : filter) {
+        const bool isOperator = field.name().starts_with('$');
+        const bool hasOperators = field.isObject() && !field.document().isEmpty() &&
+                                  field.document().begin()->name().starts_with('$');
+        if (isOperator && field.isArray()) {
+            auto list = out->array(field.name());
+            for (const bson::Element& member : field.document()) {
+                auto part = list.object(list.nextIndex());
+                addParsed(member.isObject() ? member.document() : bson::Document(), &part);
+            }
+        } else if (isOperator || hasOperators || field.type() == bson::Type::kRegex) {
+            out->add(field);
+        } else {
+            auto equal = out->object(field.name());
+            equal.addAs("$eq", field);
+        }
+    }
+}
+
+/// Would the update change the documents of this batch?
+Status countChanges(const query::UpdateRequest& update, bson::Document documents, Seen* seen) {
+    StatusOr<std::unique_ptr<query::UpdateProgram>> program =
+        update.isPipeline
+            ? query::UpdateProgram::compilePipeline(update.update.view(), update.variables.view())
+            : query::UpdateProgram::compile(update.update.view(), update.arrayFilters.view());
+    FRESHET_RETURN_IF_ERROR(program.status());
+    FRESHET_ASSIGN_OR_RETURN(
+        auto matcher, query::Matcher::compile(update.filter.view(), update.variables.view()));
+    for (const bson::Element& document : documents) {
+        bool changed = false;
+        FRESHET_RETURN_IF_ERROR(
+            (*program)->apply(document.document(), matcher.get(), &changed).status());
+        seen->modified += changed ? 1 : 0;
+    }
+    return Status::ok();
+}
+
+/// Runs the cursor to its end. REQUIRES: attached.
+sync::Task<Status> exhaust(Invocation& call,
+                           query::QueryCursor& cursor,
+                           const Subject& subject,
+                           Seen* seen) {
+    while (!cursor.isExhausted()) {
+        query::Batch batch(kExplainBatchDocuments, bson::kDocumentBytesMax);
+        Status status = cursor.next(&batch);
+        while (status.isWouldBlock()) {
+            status = co_await waitOrStop(call, cursor.token());
+            FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+            status = cursor.next(&batch);
+        }
+        FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+        seen->matched += static_cast<int64_t>(batch.count());
+        const std::string documents = batch.finishArray();
+        if (subject.update.has_value()) {
+            status = countChanges(*subject.update, bson::Document(documents.data()), seen);
+            FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+        }
+    }
+    co_return Status::ok();
+}
+
+/// What the stage above adds to its own description; counts only when it was run.
+void addWrapper(const Subject& subject, const Seen* seen, bson::Builder* out) {
+    out->add("stage", subject.wrapper);
+    if (seen == nullptr) {
+        return;
+    }
+    out->add("nReturned", int64_t{0}).add("executionTimeMillisEstimate", int64_t{0});
+    if (subject.wrapper == "COUNT") {
+        out->add("nCounted", seen->matched);
+        out->add("nSkipped", subject.body.find("skip").toInt64());
+    } else if (subject.wrapper == "DELETE") {
+        out->add("nWouldDelete", seen->matched);
+    } else {
+        out->add("nMatched", seen->matched);
+        out->add("nWouldModify", seen->modified);
+        const bool inserts = subject.update->upsert && seen->matched == 0;
+        out->add("nWouldUpsert", int64_t{inserts ? 1 : 0});
+    }
+}
+
+void addStage(const char* field,
+              const Subject& subject,
+              const Seen* seen,
+              bson::Document input,
+              bson::Builder* out) {
+    if (subject.wrapper.empty()) {
+        out->add(field, input);
+        return;
+    }
+    auto stage = out->object(field);
+    addWrapper(subject, seen, &stage);
+    stage.add("inputStage", input);
+}
+
+void addPlanner(const Invocation& call,
+                const Subject& subject,
+                bson::Document plan,
+                bson::Builder* reply) {
+    auto planner = reply->object("queryPlanner");
+    planner.add("namespace", call.ns(subject.collection));
+    {
+        auto parsed = planner.object("parsedQuery");
+        addParsed(subject.filter.view(), &parsed);
+    }
+    planner.add("indexFilterSet", false).add("maxIndexedOrSolutionsReached", false);
+    planner.add("maxIndexedAndSolutionsReached", false).add("maxScansToExplodeReached", false);
+    addStage("winningPlan", subject, nullptr, plan, &planner);
+    planner.array("rejectedPlans");
+}
+
+/// The run's totals, with the stage above on top of its stages.
+void addExecution(const Subject& subject,
+                  const Seen& seen,
+                  bson::Document execution,
+                  bson::Builder* reply) {
+    auto stats = reply->object("executionStats");
+    for (const bson::Element& field : execution) {
+        if (field.name() == "executionStages" && field.isObject()) {
+            addStage("executionStages", subject, &seen, field.document(), &stats);
+        } else if (field.name() == "nReturned" && !subject.wrapper.empty()) {
+            stats.add("nReturned", int64_t{0});
+        } else {
+            stats.add(field);
+        }
+    }
+    if (subject.showsAllPlans) {
+        stats.array("allPlansExecution");
+    }
+}
+
+/// For cursors that keep no count of their own.
+bson::OwnedDocument plainExecution(const Seen& seen, uint64_t elapsedMillis) {
+    bson::Builder builder;
+    builder.add("executionSuccess", true).add("nReturned", seen.matched);
+    builder.add("executionTimeMillis", static_cast<int64_t>(elapsedMillis));
+    return bson::OwnedDocument(builder.finish());
+}
+
+StatusOr<std::unique_ptr<query::QueryCursor>> makeCursor(Invocation& call, Subject* subject) {
+    if (subject->command->name == "aggregate") {
+        return makeAggregateCursor(call, *subject);
+    }
+    FRESHET_ASSIGN_OR_RETURN(query::FindRequest request, findOfSubject(subject));
+    subject->filter = request.filter;
+    return query::makeFind(call.services.store,
+                           call.services.catalog.find(call.generic.db, subject->collection),
+                           std::move(request));
+}
+
+void addServer(const Invocation& call, bson::Document command, bson::Builder* reply) {
+    {
+        auto server = reply->object("serverInfo");
+        server.add("host", call.services.facts.host).add("version", call.services.facts.version);
+    }
+    bson::Builder explained;
+    explained.addFields(command);
+    if (!command.has("$db")) {
+        explained.add("$db", call.generic.db);
+    }
+    const bson::OwnedDocument owned(explained.finish());
+    reply->add("command", owned.view());
 }
 
 sync::Task<Status> runExplain(Invocation& call) {
-    StatusOr<bson::Document> explained = parseExplain(call);
-    FRESHET_CO_RETURN_IF_ERROR(explained.status());
-    const std::string collection(explained->begin()->stringValue());
-    FRESHET_CO_RETURN_IF_ERROR(catalog::checkNames(call.generic.db, collection));
-    StatusOr<FindCommand> find = parseFind(*explained);
-    FRESHET_CO_RETURN_IF_ERROR(find.status());
-    const bson::OwnedDocument filter = find->request.filter;
-    StatusOr<std::unique_ptr<query::QueryCursor>> cursor =
-        query::makeFind(call.services.store,
-                        call.services.catalog.find(call.generic.db, collection),
-                        std::move(find->request));
+    StatusOr<Subject> subject = parseExplain(call);
+    FRESHET_CO_RETURN_IF_ERROR(subject.status());
+    StatusOr<std::unique_ptr<query::QueryCursor>> cursor = makeCursor(call, &*subject);
     FRESHET_CO_RETURN_IF_ERROR(cursor.status());
-    addPlan(call, call.ns(collection), filter.view(), **cursor, &call.reply);
-    call.reply.add("command", *explained);
+    call.reply.add("explainVersion", "1");
+    const bson::OwnedDocument plan = (*cursor)->describePlan();
+    if (plan.view().has("stages")) {
+        call.reply.add(plan.view().find("stages"));
+    } else {
+        addPlanner(call, *subject, plan.view(), &call.reply);
+    }
+    if (subject->runs) {
+        const uint64_t started = platform::monotonicNanos();
+        Seen seen;
+        (*cursor)->attach();
+        Status status = co_await exhaust(call, **cursor, *subject, &seen);
+        const uint64_t elapsedMillis = (platform::monotonicNanos() - started) / 1'000'000;
+        bson::OwnedDocument execution = (*cursor)->describeExecution(elapsedMillis);
+        (*cursor)->detach();
+        FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+        if (execution.view().isEmpty()) {
+            execution = plainExecution(seen, elapsedMillis);
+        }
+        addExecution(*subject, seen, execution.view(), &call.reply);
+    }
+    addServer(call, subject->body, &call.reply);
     co_return Status::ok();
 }
 
@@ -77,7 +371,7 @@ CommandTable explainCommands() {
     return {{
         .name = "explain",
         .aliases = {},
-        .help = "how a find would be run",
+        .help = "how a command would be run",
         .fields = {"verbosity"},
         .handler = runExplain,
         .access = Access::byHandler(),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// find and count: queries on one collection.
+/// find, count and distinct: queries on one collection.
 #include "freshet/command/crud/find.h"
 
+#include "freshet/command/crud/write_batch.h"
 #include "freshet/command/run/tables.h"
 
 #include <limits>
@@ -23,26 +24,19 @@ StatusOr<FindCommand> parseFind(bson::Document body) {
     find.firstBatch.neverTimesOut = fields.boolean("noCursorTimeout", false);
     fields.boolean("allowPartialResults", false);
     fields.boolean("oplogReplay", false);
-    fields.refuse({"max", "min", "returnKey", "showRecordId", "tailable", "awaitData", "let"});
+    find.request.min = bson::OwnedDocument(fields.object("min"));
+    find.request.max = bson::OwnedDocument(fields.object("max"));
+    find.request.returnsKey = fields.boolean("returnKey", false);
+    find.request.showsRecordId = fields.boolean("showRecordId", false);
+    find.request.variables = letOf(&fields);
+    find.isTailable = fields.boolean("tailable", false);
+    if (fields.boolean("awaitData", false) && !find.isTailable) {
+        fields.fail(invalid(Reason::kFailedToParse,
+                            "Cannot set 'awaitData' without also setting 'tailable'"));
+    }
     fields.refuseCollation();
     FRESHET_RETURN_IF_ERROR(fields.status());
     return find;
-}
-
-namespace {
-
-sync::Task<Status> runFind(Invocation& call) {
-    StatusOr<std::string> collection = call.collectionName();
-    FRESHET_CO_RETURN_IF_ERROR(collection.status());
-    StatusOr<FindCommand> find = parseFind(call.body());
-    FRESHET_CO_RETURN_IF_ERROR(find.status());
-    find->firstBatch.ns = call.ns(*collection);
-    StatusOr<std::unique_ptr<query::QueryCursor>> cursor =
-        query::makeFind(call.services.store,
-                        call.services.catalog.find(call.generic.db, *collection),
-                        std::move(find->request));
-    FRESHET_CO_RETURN_IF_ERROR(cursor.status());
-    co_return co_await replyWithFirstBatch(call, std::move(*cursor), std::move(find->firstBatch));
 }
 
 StatusOr<query::FindRequest> parseCount(bson::Document body) {
@@ -53,9 +47,40 @@ StatusOr<query::FindRequest> parseCount(bson::Document body) {
     request.skip = fields.integer("skip", 0, 0);
     const int64_t limit = fields.integer("limit", 0, std::numeric_limits<int64_t>::min() + 1);
     request.limit = limit < 0 ? -limit : limit;  // as old drivers asked for a single batch
+    request.needsDocuments = false;
     fields.refuseCollation();
     FRESHET_RETURN_IF_ERROR(fields.status());
     return request;
+}
+
+StatusOr<DistinctCommand> parseDistinct(bson::Document body) {
+    Fields fields(body, "distinct");
+    DistinctCommand distinct;
+    distinct.key = std::string(fields.requiredString("key"));
+    distinct.request.filter = bson::OwnedDocument(fields.object("query"));
+    distinct.request.hint = fields.hint();
+    fields.refuseCollation();
+    FRESHET_RETURN_IF_ERROR(fields.status());
+    return distinct;
+}
+
+namespace {
+
+sync::Task<Status> runFind(Invocation& call) {
+    StatusOr<std::string> collection = call.collectionName();
+    FRESHET_CO_RETURN_IF_ERROR(collection.status());
+    StatusOr<FindCommand> find = parseFind(call.body());
+    FRESHET_CO_RETURN_IF_ERROR(find.status());
+    find->firstBatch.ns = call.ns(*collection);
+    catalog::CollectionRef found = call.services.catalog.find(call.generic.db, *collection);
+    if (find->isTailable && found != nullptr) {
+        co_return badValue("error processing query: ns=" + call.ns(*collection) +
+                           ": tailable cursor requested on non capped collection");
+    }
+    StatusOr<std::unique_ptr<query::QueryCursor>> cursor =
+        query::makeFind(call.services.store, std::move(found), std::move(find->request));
+    FRESHET_CO_RETURN_IF_ERROR(cursor.status());
+    co_return co_await replyWithFirstBatch(call, std::move(*cursor), std::move(find->firstBatch));
 }
 
 sync::Task<Status> runCount(Invocation& call) {
@@ -80,6 +105,28 @@ sync::Task<Status> runCount(Invocation& call) {
     } else {
         call.reply.add("n", count);
     }
+    co_return Status::ok();
+}
+
+sync::Task<Status> runDistinct(Invocation& call) {
+    StatusOr<std::string> collection = call.collectionName();
+    FRESHET_CO_RETURN_IF_ERROR(collection.status());
+    StatusOr<DistinctCommand> distinct = parseDistinct(call.body());
+    FRESHET_CO_RETURN_IF_ERROR(distinct.status());
+    StatusOr<std::unique_ptr<query::DistinctOp>> op =
+        query::DistinctOp::make(call.services.store,
+                                call.services.catalog.find(call.generic.db, *collection),
+                                std::move(distinct->request),
+                                distinct->key);
+    FRESHET_CO_RETURN_IF_ERROR(op.status());
+    Status status = co_await drive(call, **op);
+    if (status.isOk() && call.generic.needsDurableRead) {
+        journal::Journal& journal = call.services.store.journal();
+        status = co_await waitUntilDurable(journal, journal.tailLsn());
+    }
+    FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+    const std::string values = (*op)->takeValues();
+    call.reply.addArray("values", bson::Document(values.data()));
     co_return Status::ok();
 }
 
@@ -112,6 +159,16 @@ CommandTable findCommands() {
             .access = Access::onCollection(Action::kFind),
             .readOnly = true,
             .inApiVersion1 = true,
+            .takesReadConcern = true,
+        },
+        {
+            .name = "distinct",
+            .aliases = {},
+            .help = "the distinct values of a field",
+            .fields = {"key", "query", "hint", "collation"},
+            .handler = runDistinct,
+            .access = Access::onCollection(Action::kFind),
+            .readOnly = true,
             .takesReadConcern = true,
         },
     };

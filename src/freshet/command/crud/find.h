@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What find and explain have in common: reading a find command.
+/// What find, count, distinct and explain have in common: reading their commands.
 #pragma once
 
 #include "freshet/command/crud/cursor_reply.h"
@@ -9,8 +9,16 @@ namespace freshet::command {
 struct FindCommand {
     query::FindRequest request;
     FirstBatch firstBatch;  // without its namespace
+    bool isTailable = false;
+};
+
+struct DistinctCommand {
+    query::FindRequest request;
+    std::string key;
 };
 
 StatusOr<FindCommand> parseFind(bson::Document body);
+StatusOr<query::FindRequest> parseCount(bson::Document body);
+StatusOr<DistinctCommand> parseDistinct(bson::Document body);
 
 }  // namespace freshet::command

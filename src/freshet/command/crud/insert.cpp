@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "freshet/command/access/authorize.h"
 #include "freshet/command/crud/write_batch.h"
 #include "freshet/command/run/tables.h"
 
@@ -7,14 +8,16 @@ namespace {
 
 class Inserts final : public Statements {
 public:
-    Inserts(engine::Store& store, std::vector<bson::Document> documents)
-        : store_(store), documents_(std::move(documents)) {}
+    Inserts(engine::Store& store,
+            std::vector<bson::Document> documents,
+            query::WriteOptions options)
+        : store_(store), documents_(std::move(documents)), options_(options) {}
 
     size_t count() const override { return documents_.size(); }
     bool createsCollection(size_t) const override { return true; }
     StatusOr<std::unique_ptr<query::WriteOp>> make(size_t i,
                                                    catalog::CollectionRef collection) override {
-        return query::makeInsert(store_, std::move(collection), documents_[i]);
+        return query::makeInsert(store_, std::move(collection), documents_[i], options_);
     }
     void succeeded(size_t, const query::WriteResult&) override { ++inserted_; }
     int32_t inserted() const { return inserted_; }
@@ -22,6 +25,7 @@ public:
 private:
     engine::Store& store_;
     std::vector<bson::Document> documents_;
+    const query::WriteOptions options_;
     int32_t inserted_ = 0;
 };
 
@@ -30,14 +34,17 @@ sync::Task<Status> runInsert(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
     Fields fields(call.body(), "insert");
     const bool isOrdered = fields.boolean("ordered", true);
-    fields.boolean("bypassDocumentValidation", false);
-    fields.boolean("bypassEmptyTsReplacement", false);
+    const query::WriteOptions options = writeOptionsOf(&fields);
     FRESHET_CO_RETURN_IF_ERROR(fields.status());
+    if (options.bypassValidation) {
+        FRESHET_CO_RETURN_IF_ERROR(
+            authorize(call, Action::kBypassDocumentValidation, call.generic.db, *collection));
+    }
     StatusOr<std::vector<bson::Document>> documents = call.documents("documents");
     FRESHET_CO_RETURN_IF_ERROR(documents.status());
     FRESHET_CO_RETURN_IF_ERROR(checkBatchSize(documents->size()));
 
-    Inserts inserts(call.services.store, std::move(*documents));
+    Inserts inserts(call.services.store, std::move(*documents), options);
     Status status = co_await runStatements(call, *collection, isOrdered, inserts);
     call.reply.add("n", inserts.inserted());
     co_return status;

@@ -1,18 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/query/update.h"
-
 #include "freshet/command/access/authorize.h"
+#include "freshet/command/crud/statements.h"
 #include "freshet/command/crud/write_batch.h"
 #include "freshet/command/run/tables.h"
-#include "freshet/query/match.h"
 
 namespace freshet::command {
+
+Status parseChange(const bson::Element& change, query::UpdateRequest* request) {
+    if (!change.isObject() && !change.isArray()) {
+        return invalid(Reason::kFailedToParse,
+                       "Update argument must be either an object or an array");
+    }
+    request->isPipeline = change.isArray();
+    request->update = bson::OwnedDocument(change.document());
+    return Status::ok();
+}
+
 namespace {
 
-StatusOr<query::UpdateRequest> parseStatement(bson::Document statement) {
+/// Constants of a pipeline, which it sees beside the command's variables.
+Status addConstants(bson::Document constants, query::UpdateRequest* request) {
+    if (!request->isPipeline) {
+        return invalid(Reason::kFailedToParse,
+                       "Constant values may only be specified for pipeline updates");
+    }
+    bson::Builder builder;
+    builder.addFields(constants).addFields(request->variables.view());
+    request->variables = bson::OwnedDocument(builder.finish());
+    return Status::ok();
+}
+
+Status addSupplied(bson::Document constants, query::UpdateRequest* request) {
+    const bson::Element made = constants.find("new");
+    if (!request->upsert) {
+        return invalid(Reason::kFailedToParse,
+                       "cannot specify '{upsertSupplied: true}' unless '{upsert: true}'");
+    }
+    if (!request->isPipeline || !made.isObject()) {
+        return invalid(Reason::kFailedToParse,
+                       "the parameter 'upsertSupplied' is set to 'true', but no document was "
+                       "supplied as 'c.new' of a pipeline update");
+    }
+    request->supplied = bson::OwnedDocument(made.document());
+    return Status::ok();
+}
+
+}  // namespace
+
+StatusOr<query::UpdateRequest> parseUpdateStatement(bson::Document statement,
+                                                    const bson::OwnedDocument& variables,
+                                                    query::WriteOptions options) {
     Fields fields(statement, "update.updates");
-    fields.allowOnly({"q", "u", "c", "multi", "upsert", "collation", "arrayFilters", "hint"});
-    fields.refuse({"c"});
+    fields.allowOnly(
+        {"q", "u", "c", "multi", "upsert", "upsertSupplied", "collation", "arrayFilters", "hint"});
     fields.refuseCollation();
     const bson::Element change = fields.required("u");
     fields.required("q");
@@ -22,18 +62,22 @@ StatusOr<query::UpdateRequest> parseStatement(bson::Document statement) {
     request.hint = fields.hint();
     request.multi = fields.boolean("multi", false);
     request.upsert = fields.boolean("upsert", false);
+    request.variables = variables;
+    request.options = options;
+    const bool isSupplied = fields.boolean("upsertSupplied", false);
+    const bson::Document constants = fields.object("c");
     FRESHET_RETURN_IF_ERROR(fields.status());
-    if (change.isArray()) {
-        return Status(Code::kUnsupported,
-                      "Updates by an aggregation pipeline are not supported by this server");
+    FRESHET_RETURN_IF_ERROR(parseChange(change, &request));
+    if (fields.has("c")) {
+        FRESHET_RETURN_IF_ERROR(addConstants(constants, &request));
     }
-    if (!change.isObject()) {
-        return invalid(Reason::kFailedToParse,
-                       "Update argument must be either an object or an array");
+    if (isSupplied) {
+        FRESHET_RETURN_IF_ERROR(addSupplied(constants, &request));
     }
-    request.update = bson::OwnedDocument(change.document());
     return request;
 }
+
+namespace {
 
 class Updates final : public Statements {
 public:
@@ -49,10 +93,7 @@ public:
         if (collection != nullptr) {
             return query::makeUpdate(store_, std::move(collection), request);
         }
-        FRESHET_RETURN_IF_ERROR(query::Matcher::compile(request.filter.view()).status());
-        FRESHET_RETURN_IF_ERROR(
-            query::UpdateProgram::compile(request.update.view(), request.arrayFilters.view())
-                .status());
+        FRESHET_RETURN_IF_ERROR(query::checkUpdate(request));
         return std::unique_ptr<query::WriteOp>();
     }
 
@@ -86,13 +127,16 @@ private:
     bool hasUpserted_ = false;
 };
 
-StatusOr<std::vector<query::UpdateRequest>> parseStatements(const Invocation& call) {
+StatusOr<std::vector<query::UpdateRequest>> parseStatements(const Invocation& call,
+                                                            const bson::OwnedDocument& variables,
+                                                            query::WriteOptions options) {
     FRESHET_ASSIGN_OR_RETURN(std::vector<bson::Document> statements, call.documents("updates"));
     FRESHET_RETURN_IF_ERROR(checkBatchSize(statements.size()));
     std::vector<query::UpdateRequest> requests;
     requests.reserve(statements.size());
     for (bson::Document statement : statements) {
-        FRESHET_ASSIGN_OR_RETURN(query::UpdateRequest request, parseStatement(statement));
+        FRESHET_ASSIGN_OR_RETURN(query::UpdateRequest request,
+                                 parseUpdateStatement(statement, variables, options));
         requests.push_back(std::move(request));
     }
     return requests;
@@ -120,11 +164,11 @@ sync::Task<Status> runUpdate(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
     Fields fields(call.body(), "update");
     const bool isOrdered = fields.boolean("ordered", true);
-    fields.boolean("bypassDocumentValidation", false);
-    fields.boolean("bypassEmptyTsReplacement", false);
-    fields.refuse({"let"});
+    const query::WriteOptions options = writeOptionsOf(&fields);
+    const bson::OwnedDocument variables = letOf(&fields);
     FRESHET_CO_RETURN_IF_ERROR(fields.status());
-    StatusOr<std::vector<query::UpdateRequest>> requests = parseStatements(call);
+    StatusOr<std::vector<query::UpdateRequest>> requests =
+        parseStatements(call, variables, options);
     FRESHET_CO_RETURN_IF_ERROR(requests.status());
 
     FRESHET_CO_RETURN_IF_ERROR(authorizeUpdates(call, *collection, *requests));

@@ -2,6 +2,7 @@
 #include "freshet/command/crud/write_batch.h"
 
 #include "freshet/command/error_map.h"
+#include "freshet/query/transform.h"
 
 #include <algorithm>
 
@@ -56,12 +57,27 @@ private:
     size_t count_ = 0;
 };
 
-/// How one statement ended.
-struct Outcome {
-    Status status;
-    journal::Lsn lsn = 0;
-    bson::OwnedDocument errorInfo;
-};
+}  // namespace
+
+bson::OwnedDocument letOf(Fields* fields) {
+    const bson::Document let = fields->object("let");
+    if (!fields->has("let") || !fields->status().isOk()) {
+        return {};
+    }
+    StatusOr<bson::OwnedDocument> variables = query::evaluateLet(let);
+    if (!variables.isOk()) {
+        fields->fail(variables.status());
+        return {};
+    }
+    return *std::move(variables);
+}
+
+query::WriteOptions writeOptionsOf(Fields* fields) {
+    query::WriteOptions options;
+    options.bypassValidation = fields->boolean("bypassDocumentValidation", false);
+    options.keepsEmptyTimestamps = fields->boolean("bypassEmptyTsReplacement", false);
+    return options;
+}
 
 sync::Task<Outcome> runStatement(Invocation& call,
                                  const std::string& collection,
@@ -104,8 +120,6 @@ sync::Task<Outcome> runStatement(Invocation& call,
         Code::kConflict, Reason::kWriteConflict, "the collection is dropped again and again");
     co_return outcome;
 }
-
-}  // namespace
 
 Status checkBatchSize(size_t count) {
     if (count >= 1 && count <= kWriteBatchMax) {

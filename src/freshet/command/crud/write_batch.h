@@ -24,6 +24,25 @@ public:
     virtual void succeeded(size_t i, const query::WriteResult& result) = 0;
 };
 
+/// How one statement ended.
+struct Outcome {
+    Status status;
+    journal::Lsn lsn = 0;           // of its newest commit; 0: none
+    bson::OwnedDocument errorInfo;  // {keyPattern, keyValue} and kin
+};
+
+/// Runs one statement, making the collection when it is needed. Does not wait for durability.
+sync::Task<Outcome> runStatement(Invocation& call,
+                                 const std::string& collection,
+                                 size_t i,
+                                 Statements& statements);
+
+/// The variables of a command's `let`; {} when there is none. Errors go to `fields`.
+bson::OwnedDocument letOf(Fields* fields);
+
+/// bypassDocumentValidation and bypassEmptyTsReplacement.
+query::WriteOptions writeOptionsOf(Fields* fields);
+
 /// InvalidLength unless 1 <= count <= kWriteBatchMax.
 Status checkBatchSize(size_t count);
 

@@ -168,8 +168,7 @@ Status checkRequest(const FindRequest& request) {
 
 StatusOr<std::unique_ptr<RowStream>> makeStream(const catalog::CollectionRef& collection,
                                                 const std::shared_ptr<const Matcher>& matcher,
-                                                const FindRequest& request,
-                                                bool needsDocuments) {
+                                                const FindRequest& request) {
     if (collection == nullptr) {
         return std::unique_ptr<RowStream>();
     }
@@ -181,7 +180,7 @@ StatusOr<std::unique_ptr<RowStream>> makeStream(const catalog::CollectionRef& co
     wish.keep = keepFor(request.skip, request.limit);
     wish.min = request.min;
     wish.max = request.max;
-    wish.needsDocuments = needsDocuments;
+    wish.needsDocuments = request.needsDocuments;
     return RowStream::make(std::move(wish));
 }
 
@@ -239,7 +238,7 @@ StatusOr<std::unique_ptr<QueryCursor>> makeFind(engine::Store& store,
         FRESHET_ASSIGN_OR_RETURN(
             projection, Projection::compile(request.projection.view(), request.variables.view()));
     }
-    FRESHET_ASSIGN_OR_RETURN(auto stream, makeStream(collection, matcher, request, true));
+    FRESHET_ASSIGN_OR_RETURN(auto stream, makeStream(collection, matcher, request));
     return std::unique_ptr<QueryCursor>(new FindCursor(
         store, std::move(stream), std::move(matcher), std::move(projection), std::move(request)));
 }
@@ -252,7 +251,8 @@ StatusOr<std::unique_ptr<CountOp>> CountOp::make(engine::Store& store,
                              Matcher::compile(request.filter.view(), request.variables.view()));
     std::shared_ptr<const Matcher> matcher = std::move(compiled);
     request.sort = bson::OwnedDocument();
-    FRESHET_ASSIGN_OR_RETURN(auto stream, makeStream(collection, matcher, request, false));
+    request.needsDocuments = false;
+    FRESHET_ASSIGN_OR_RETURN(auto stream, makeStream(collection, matcher, request));
     return std::unique_ptr<CountOp>(
         new Counter(store, std::move(stream), request.skip, request.limit));
 }

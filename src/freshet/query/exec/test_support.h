@@ -6,6 +6,7 @@
 #include "freshet/catalog/verify.h"
 #include "freshet/query/cursor.h"
 #include "freshet/query/match/json_for_test.h"
+#include "freshet/query/predicate.h"
 #include "freshet/query/write.h"
 #include "freshet/testing/sim/memory_file_system.h"
 #include "freshet/testing/sim/seed.h"
@@ -83,7 +84,7 @@ public:
         auto store = engine::Store::open(options);
         EXPECT_TRUE(store.isOk()) << store.status().toString();
         store_ = std::move(store).value();
-        auto catalog = catalog::Catalog::open(*store_);
+        auto catalog = catalog::Catalog::open(*store_, compilePredicate);
         EXPECT_TRUE(catalog.isOk()) << catalog.status().toString();
         catalog_ = std::move(catalog).value();
         change(catalog_->createCollection("db", "c", bson::OwnedDocument(), true));
