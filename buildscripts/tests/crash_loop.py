@@ -1,24 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """The crash loop: writers log every acknowledged change outside the server, the server is killed in the
 middle, and after the restart everything acknowledged must be there, nothing half-applied, every index equal
-to its collection.
+to its collection. Checkpoints are taken all the time.
 
 Each writer owns its documents, so what they must look like is known exactly but for the one operation that
-was in flight at the kill, which may have happened or not.
+was in flight at the kill, which may have happened or not. What a round does to the server: see crash_rounds.
 """
 import random
 import threading
 import time
 
+import crash_rounds
 import harness
+from crash_rounds import Lost
 
 WRITERS = 8
-COLLECTION = 'crash.docs'
+DOCUMENTS_MAX = 60  # of a writer; more are deleted first
+OUT_OF_DISK_SPACE = 14031
 INDEXES = {'owner_1_n_-1': [('owner', 1), ('n', -1)], 'tags_1': [('tags', 1)], 'serial_1': [('serial', 1)]}
-
-
-class Lost(AssertionError):
-    """Something acknowledged is not there, or something is half there."""
 
 
 def apply(documents, change):
@@ -37,12 +36,24 @@ def apply(documents, change):
             documents[key] = dict(argument, _id=key)
 
 
+def close_aside(client):
+    """Closing a client whose server is dead waits for the server to come back; nobody need wait for that."""
+    threading.Thread(target=client.close, daemon=True).start()
+
+
+def is_refusal(error):
+    details = getattr(error, 'details', None) or {}
+    codes = [details.get('code')] + [one.get('code') for one in details.get('writeErrors', [])]
+    return OUT_OF_DISK_SPACE in codes
+
+
 class Writer:
     """One client with a random stream of its own."""
 
     def __init__(self, number, seed):
         self.number, self.random = number, random.Random('%d/%d' % (seed, number))
         self.acknowledged, self.in_flight, self.serial, self.done = {}, None, 0, 0
+        self.refused = False
 
     def make(self):
         self.serial += 1
@@ -53,6 +64,8 @@ class Writer:
     def next_change(self):
         roll = self.random.random()
         keys = list(self.acknowledged)
+        if len(keys) > DOCUMENTS_MAX:
+            roll = max(roll, 0.6)
         if roll < 0.35 or len(keys) < 20:
             docs = [self.make() for _ in range(self.random.choice((1, 1, 1, 5)))]
             return ('insert', [doc['_id'] for doc in docs], {doc['_id']: doc for doc in docs})
@@ -79,23 +92,25 @@ class Writer:
         elif collection.delete_one({'_id': ids[0]}).deleted_count != 1:
             raise Lost('%s is not there to be deleted' % ids[0])
 
-    def work(self, uri, stop, problems):
+    def work(self, uri, load):
         pymongo = harness.import_pymongo()
-        client = pymongo.MongoClient(uri, serverSelectionTimeoutMS=2000, retryWrites=False)
+        client = pymongo.MongoClient(uri, serverSelectionTimeoutMS=10000, retryWrites=False)
         collection = client.crash.docs
         try:
-            while not stop.is_set():
+            while not load.stop.is_set():
                 self.in_flight = self.next_change()
                 self.send(collection, self.in_flight)
                 apply(self.acknowledged, self.in_flight)
                 self.in_flight, self.done = None, self.done + 1
         except Lost as lost:
-            problems.append(lost)
+            load.problems.append(lost)
         except pymongo.errors.PyMongoError as error:
-            if not stop.is_set():
-                problems.append(error)
+            # Refused for want of space: what became of the operation shows at the next start.
+            self.refused = is_refusal(error)
+            if not load.may_die.is_set() and not self.refused:
+                load.problems.append(error)
         finally:
-            client.close()
+            close_aside(client)
 
     def verify(self, found):
         """Holds what is there against what was acknowledged, then takes the in-flight outcome over."""
@@ -144,39 +159,72 @@ def verify(client, writers):
     verify_indexes(client.crash, documents)
 
 
-def write_and_kill(server, writers, seconds):
-    stop, problems = threading.Event(), []
-    threads = [threading.Thread(target=writer.work, args=(server.uri, stop, problems)) for writer in writers]
-    for thread in threads:
-        thread.start()
-    time.sleep(seconds)
-    stop.set()
-    server.kill()
-    for thread in threads:
-        thread.join()
-    if problems:
-        raise problems[0]
+class Load:
+    """The writers at work. As a context: they stop at its end, by when the server must be dead. Whoever kills it
+    says so before."""
+
+    def __init__(self, server, writers):
+        self.stop, self.may_die, self.problems = threading.Event(), threading.Event(), []
+        self.threads = [threading.Thread(target=writer.work, args=(server.uri, self)) for writer in writers]
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop.set()
+        for thread in self.threads:
+            thread.join()
+        if self.problems:
+            raise self.problems[0]
 
 
-def run(binaries, rounds, seed):
-    """Runs `rounds` kills, the binaries taking turns on one data directory. Raises Lost. Returns the number
-    of acknowledged operations."""
-    chance = random.Random(seed)
+class Totals:
+    """What the rounds of a run have met, for the caller to judge."""
+
+    def __init__(self):
+        self.operations, self.faults, self.checkpoints = 0, 0, []
+        self.outcomes = {}
+
+    def count(self, outcome):
+        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
+
+    def __str__(self):
+        return '%d acknowledged operations, %d faults, at least %d checkpoints a round, %s' % (
+            self.operations, self.faults, min(self.checkpoints or [0]),
+            ', '.join('%s %d' % item for item in sorted(self.outcomes.items())))
+
+
+def prepare(server, writers):
+    """A collection with its indexes."""
+    server.start()
+    with server.client(retryWrites=False) as client:
+        for name, keys in INDEXES.items():
+            client.crash.docs.create_index(keys, name=name, unique=name == 'serial_1')
+        verify(client, writers)
+    if server.stop() != 0:
+        raise Lost('the first stop did not exit with 0')
+
+
+def run(kinds, rounds, seed, sim='freshetd-sim'):
+    """Runs `rounds` rounds, the kinds taking turns on one data directory. Raises Lost. Returns Totals."""
+    chance, totals = random.Random(seed), Totals()
     writers = [Writer(number, seed) for number in range(WRITERS)]
-    server = harness.Server(binaries[0], arguments=['--setParameter', 'enableTestCommands=1'])
+    server = harness.Server()
+    server.arguments += ['--setParameter', 'enableTestCommands=1']
     try:
-        for turn in range(rounds + 1):
-            server.binary = harness.program(binaries[turn % len(binaries)])
-            server.start()
-            with server.client(retryWrites=False) as client:
-                if turn == 0:
-                    for name, keys in INDEXES.items():
-                        client.crash.docs.create_index(keys, name=name, unique=name == 'serial_1')
-                verify(client, writers)
-            if turn < rounds:
-                write_and_kill(server, writers, chance.uniform(0.2, 1.0))
+        prepare(server, writers)
+        for turn in range(rounds):
+            kind = crash_rounds.KINDS[kinds[turn % len(kinds)]]
+            kind(server, writers, chance, totals, sim).run()
+        server.binary = harness.program('freshetd')
+        server.start()
+        with server.client() as client:
+            verify(client, writers)
         if server.stop() != 0:
             raise Lost('the last stop did not exit with 0')
-        return sum(writer.done for writer in writers)
+        totals.operations = sum(writer.done for writer in writers)
+        return totals
     finally:
         server.__exit__()

@@ -12,7 +12,8 @@ import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-RELEASE = os.path.join(ROOT, 'build', 'release')
+# Another folder of programs may be tried: FRESHET_PROGRAMS.
+RELEASE = os.environ.get('FRESHET_PROGRAMS') or os.path.join(ROOT, 'build', 'release')
 
 
 def program(name):
@@ -57,6 +58,7 @@ class Server:
         self.directory = directory or tempfile.mkdtemp(prefix='freshet-test-')
         self.port = free_port()
         self.process = None
+        self.stdin, self.environment = subprocess.DEVNULL, {}
         self.log = os.path.join(self.directory, 'server.log')
 
     def command(self):
@@ -65,7 +67,8 @@ class Server:
     def start(self, seconds=60):
         os.makedirs(os.path.join(self.directory, 'db'), exist_ok=True)
         with open(self.log, 'ab') as log:
-            self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self.process = subprocess.Popen(self.command(), stdin=self.stdin, stdout=log, stderr=log,
+                                            env=dict(os.environ, **self.environment))
         deadline = time.monotonic() + seconds
         while subprocess.run([program('freshet'), '--port', str(self.port), '--ping'], capture_output=True).returncode != 0:
             if self.process.poll() is not None:

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rounds of the crash loop. Each starts the server on what the one before has left, verifies, lets the
+writers write, and ends the server in its own way:
+
+  kill     kill -9 of freshetd: what the kernel has, stays
+  cut      kill -9 of freshetd-sim: what was not flushed is gone, bytes and names
+  leak     as cut, but some of what was not flushed has reached the disk, in sectors
+  fatal    a write or flush fails: the server must end by itself with code 14, losing nothing
+  passing  the disk is full for a while, writes come in pieces: the server must go on, and heal
+  damage   the disk writes something else than it was told: whoever starts next must refuse with code 3 and
+           name the place, or else everything must be there. A refusal ends with the copy from before the round
+
+Left out on purpose: flushes that lie. Of a disk that says "durable" and forgets, nobody can get back what
+was acknowledged, nor notice it in the newest records.
+"""
+import os
+import re
+import shutil
+import subprocess
+import time
+
+import harness
+
+EXIT_DAMAGED, EXIT_WRITE_FAILED = 3, 14
+FAULTS_FATAL = ('sync */journal/j.* error nth={few}', 'write */journal/j.* error nth={few}', 'write */journal/j.* short nth={few}',
+                'sync */data.freshet error', 'write */data.freshet error nth={one}', 'write */data.freshet short nth={one}')
+FAULTS_PASSING = ('write */journal/next.tmp error nospace times={few}', 'open */journal/next.tmp error nospace times={few}',
+                  'write */data.freshet error nospace growing times={few}')
+FAULT_PIECES = 'write * split chance=0.05 times=0'
+FAULTS_JOURNAL_DAMAGE = tuple('write */journal/j.* %s nth={few}' % kind for kind in ('flip', 'misdirect', 'drop', 'torn'))
+FAULTS_DATA_DAMAGE = tuple('write */data.freshet %s nth={one}' % kind for kind in ('flip', 'misdirect', 'drop', 'torn'))
+CHECKPOINT_SECONDS = 0.1
+FIRED = re.compile(r'^fault ', re.MULTILINE)
+PLACE = re.compile(r'data\.freshet|journal/j\.[0-9a-f]{8} at offset \d+|records from \d+ are missing')
+
+
+class Lost(AssertionError):
+    """Something acknowledged is not there, or something is half there."""
+
+
+class Round:
+    """One round; what differs is in `arrange` (before the start) and `finish` (under load; the server must be
+    dead after it)."""
+    simulated = True
+    checkpoint_seconds = CHECKPOINT_SECONDS
+
+    def __init__(self, server, writers, chance, totals, sim):
+        self.server, self.writers, self.chance, self.totals, self.sim = server, writers, chance, totals, sim
+        server.binary = harness.program(sim if self.simulated else 'freshetd')
+        server.stdin = subprocess.PIPE
+        server.environment = {'FRESHET_SEED': str(chance.randrange(1 << 32))}
+
+    def run(self):
+        import crash_loop
+        self.arrange()
+        arguments = list(self.server.arguments)
+        self.server.arguments += ['--syncdelay', str(self.checkpoint_seconds)]
+        try:
+            self.server.start()
+        finally:
+            self.server.arguments = arguments
+        self.mark = os.path.getsize(self.server.log)
+        client = self.server.client(retryWrites=False, serverSelectionTimeoutMS=10000)
+        try:
+            crash_loop.verify(client, self.writers)
+            with crash_loop.Load(self.server, self.writers) as load:
+                self.finish(client, load)
+        finally:
+            crash_loop.close_aside(client)
+        self.server.process.stdin.close()
+        self.account()
+
+    def arrange(self):
+        pass
+
+    def finish(self, client, load):
+        time.sleep(self.chance.uniform(0.3, 0.6))
+        self.note_checkpoints(client)
+        self.kill(load)
+
+    def account(self):
+        self.totals.count(type(self).__name__.lower())
+
+    # --- Tools ---
+
+    def kill(self, load):
+        load.may_die.set()
+        load.stop.set()
+        self.server.kill()
+
+    def note_checkpoints(self, client):
+        """Those since the start; the first is part of it."""
+        deadline = time.monotonic() + 20
+        while self.checkpoints(client) < 3:
+            if time.monotonic() > deadline:
+                raise Lost('no checkpoints are taken')
+            time.sleep(0.02)
+        self.totals.checkpoints.append(self.checkpoints(client))
+
+    @staticmethod
+    def checkpoints(client):
+        return client.admin.command('serverStatus')['freshet']['engine']['checkpoints']
+
+    def arm(self, line):
+        line = line.format(few=self.chance.randrange(1, 12), one=self.chance.randrange(1, 4))
+        self.server.process.stdin.write((line + '\n').encode())
+        self.server.process.stdin.flush()
+        return line
+
+    def log_since_start(self):
+        with open(self.server.log, encoding='utf-8', errors='replace') as log:
+            log.seek(self.mark)
+            return log.read()
+
+    def fired(self):
+        return len(FIRED.findall(self.log_since_start()))
+
+    def await_fault(self, line, seconds=20):
+        deadline = time.monotonic() + seconds
+        while not self.fired():
+            if time.monotonic() > deadline:
+                raise Lost('no fault fired: %s' % line)
+            time.sleep(0.01)
+
+
+class Kill(Round):
+    simulated = False
+
+
+class Cut(Round):
+    pass
+
+
+class Leak(Round):
+    def arrange(self):
+        self.server.environment['FRESHET_SIM_LEAK'] = '0.3'
+
+
+class Fatal(Round):
+    def finish(self, client, load):
+        time.sleep(self.chance.uniform(0.1, 0.3))
+        load.may_die.set()
+        line = self.arm(self.chance.choice(FAULTS_FATAL))
+        self.await_fault(line)
+        code = self.server.process.wait(20)
+        if code != EXIT_WRITE_FAILED:
+            raise Lost('after %s the server ended with %s: %s' % (line, code, self.log_since_start()[-2000:]))
+        self.totals.faults += self.fired()
+
+
+class Passing(Round):
+    def finish(self, client, load):
+        for line in FAULTS_PASSING + (FAULT_PIECES,):
+            self.arm(line)
+        self.await_fault(FAULT_PIECES)
+        time.sleep(self.chance.uniform(0.5, 0.8))
+        self.heal(client)
+        self.totals.faults += self.fired()
+        self.totals.count('full disks') if 'error in' in self.log_since_start() else None
+        self.kill(load)
+
+    def heal(self, client):
+        """Whatever was refused: before long writes are taken again."""
+        import crash_loop
+        pymongo = harness.import_pymongo()
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                client.crash.probe.replace_one({'_id': 0}, {'pad': 'p' * 1000}, upsert=True)
+                return
+            except pymongo.errors.PyMongoError as error:
+                if not crash_loop.is_refusal(error) or time.monotonic() > deadline:
+                    raise Lost('a full disk is not forgiven: %s' % error) from error
+            time.sleep(0.05)
+
+
+class Damage(Round):
+    """Of the journal: no checkpoint, so that its records are needed, and more records behind the damage,
+    which prove that it was durable. Of the data file: many checkpoints."""
+
+    def pick(self):
+        return self.chance.random() < 0.5
+
+    def arrange(self):
+        self.in_journal = self.pick()
+        self.checkpoint_seconds = 3600 if self.in_journal else CHECKPOINT_SECONDS
+        self.copy = self.server.directory + '/copy'
+        shutil.rmtree(self.copy, ignore_errors=True)
+        shutil.copytree(self.server.directory + '/db', self.copy)
+
+    def finish(self, client, load):
+        self.models = [(writer, dict(writer.acknowledged)) for writer in self.writers]
+        time.sleep(0.05)
+        self.line = self.arm(self.chance.choice(FAULTS_JOURNAL_DAMAGE if self.in_journal else FAULTS_DATA_DAMAGE))
+        self.await_fault(self.line)
+        time.sleep(0.3 if self.in_journal else self.chance.uniform(0, 0.3))
+        self.totals.faults += self.fired()
+        self.kill(load)
+
+    def account(self):
+        super().account()
+        self.server.binary = harness.program('freshetd' if self.sim == 'freshetd-sim' else self.sim)
+        self.mark = os.path.getsize(self.server.log)
+        try:
+            self.server.start()
+        except AssertionError as refused:
+            if self.server.process.returncode != EXIT_DAMAGED:
+                raise Lost('after %s: %s' % (self.line, refused)) from refused
+            if not PLACE.search(self.log_since_start()):
+                raise Lost('after %s the refusal names no place: %s' % (self.line, refused)) from refused
+            self.totals.count('refusals of journals' if self.in_journal else 'refusals of data files')
+            self.restore()
+        else:
+            # It was overwritten, or is needed by nobody: the next round verifies that.
+            self.server.kill()
+
+    def restore(self):
+        shutil.rmtree(self.server.directory + '/db')
+        shutil.move(self.copy, self.server.directory + '/db')
+        for writer, model in self.models:
+            writer.acknowledged, writer.in_flight = model, None
+
+
+class DataDamage(Damage):
+    def pick(self):
+        return False
+
+
+KINDS = {kind.__name__.lower(): kind for kind in (Kill, Cut, Leak, Fatal, Passing, Damage, DataDamage)}
