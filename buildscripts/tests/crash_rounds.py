@@ -57,12 +57,15 @@ class Round:
         self.server.arguments += ['--syncdelay', str(self.checkpoint_seconds)]
         try:
             self.server.start()
+        except AssertionError as refused:
+            raise Lost(str(refused)) from refused
         finally:
             self.server.arguments = arguments
         self.mark = os.path.getsize(self.server.log)
         client = self.server.client(retryWrites=False, serverSelectionTimeoutMS=10000)
         try:
             crash_loop.verify(client, self.writers)
+            self.models = [(writer, dict(writer.acknowledged)) for writer in self.writers]
             with crash_loop.Load(self.server, self.writers) as load:
                 self.finish(client, load)
         finally:
@@ -189,7 +192,6 @@ class Damage(Round):
         shutil.copytree(self.server.directory + '/db', self.copy)
 
     def finish(self, client, load):
-        self.models = [(writer, dict(writer.acknowledged)) for writer in self.writers]
         time.sleep(0.05)
         self.line = self.arm(self.chance.choice(FAULTS_JOURNAL_DAMAGE if self.in_journal else FAULTS_DATA_DAMAGE))
         self.await_fault(self.line)
