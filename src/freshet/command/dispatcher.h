@@ -30,7 +30,6 @@ struct ServerFacts {
     int64_t startedWallMs = 0;
     bool enableTestCommands = false;
     bool authEnabled = false;
-    bool enableLocalhostAuthBypass = true;
     uint32_t journalCommitIntervalMs = 100;
     uint32_t slowOpThresholdMs = 100;
     double slowOpSampleRate = 1.0;

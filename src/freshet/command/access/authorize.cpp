@@ -220,7 +220,8 @@ sync::Task<Status> admitCaller(Invocation& call) {
         if (call.login.user != nullptr) {
             Status status = co_await refreshUser(call);
             FRESHET_CO_RETURN_IF_ERROR(status);
-        } else if (call.client.isLocal && call.services.facts.enableLocalhostAuthBypass &&
+        } else if (call.client.isLocal &&
+                   ParameterValues::get(call.services.parameters.enableLocalhostAuthBypass) != 0 &&
                    !call.services.users.haveBeenSeen()) {
             StatusOr<bool> withoutUsers = co_await isWithoutUsers(call);
             FRESHET_CO_RETURN_IF_ERROR(withoutUsers.status());

@@ -67,6 +67,9 @@ Status addCompression(Invocation& call) {
 sync::Task<Status> runHello(Invocation& call) {
     StatusOr<int64_t> awaitMs = awaitTime(call);
     FRESHET_CO_RETURN_IF_ERROR(awaitMs.status());
+    if (const bson::Element client = call.body().find("client"); client.isObject()) {
+        FRESHET_CO_RETURN_IF_ERROR(call.connection.setMetadata(client.document()));
+    }
     if (*awaitMs > 0) {
         Status waited = co_await sleepOrStop(call, static_cast<uint64_t>(*awaitMs));
         FRESHET_CO_RETURN_IF_ERROR(std::move(waited));

@@ -142,87 +142,54 @@ sync::Task<Status> runReap(Invocation& call) {
     co_return Status::ok();
 }
 
+Command sessionCommand(std::string_view name,
+                       std::string_view help,
+                       Handler handler,
+                       Access access) {
+    return Command{.name = name,
+                   .aliases = {},
+                   .help = help,
+                   .fields = {},
+                   .handler = handler,
+                   .access = access,
+                   .readOnly = true};
+}
+
 }  // namespace
 
 CommandTable sessionCommands() {
-    return {
-        {
-            .name = "startSession",
-            .aliases = {},
-            .help = "a new session's id",
-            .fields = {},
-            .handler = runStartSession,
-            .access = Access::loggedIn(),
-            .readOnly = true,
-        },
-        {
-            .name = "endSessions",
-            .aliases = {},
-            .help = "end sessions and their cursors",
-            .fields = {},
-            .handler = runEndSessions,
-            .access = Access::anybody(),
-            .readOnly = true,
-            .inApiVersion1 = true,
-        },
-        {
-            .name = "killSessions",
-            .aliases = {},
-            .help = "end operations and cursors of sessions",
-            .fields = {},
-            .handler = runKillSessions,
-            .access = Access::byHandler(),
-            .readOnly = true,
-        },
-        {
-            .name = "killAllSessions",
-            .aliases = {},
-            .help = "end operations and cursors of all sessions, or of some users'",
-            .fields = {},
-            .handler = runKillAllSessions,
-            .access = Access::onCluster(Action::kKillAnySession),
-            .readOnly = true,
-        },
-        {
-            .name = "killAllSessionsByPattern",
-            .aliases = {},
-            .help = "end operations and cursors of sessions by pattern",
-            .fields = {},
-            .handler = runKillAllSessions,
-            .access = Access::onCluster(Action::kKillAnySession),
-            .readOnly = true,
-        },
-        {
-            .name = "reapLogicalSessionCacheNow",
-            .aliases = {},
-            .help = "forget sessions past their time",
-            .fields = {},
-            .handler = runReap,
-            .access = Access::onCluster(Action::kTestCommand),
-            .readOnly = true,
-            .testOnly = true,
-        },
-        {
-            .name = "refreshLogicalSessionCacheNow",
-            .aliases = {},
-            .help = "forget sessions past their time",
-            .fields = {},
-            .handler = runReap,
-            .access = Access::onCluster(Action::kTestCommand),
-            .readOnly = true,
-            .testOnly = true,
-        },
-        {
-            .name = "refreshSessions",
-            .aliases = {},
-            .help = "note that sessions are in use",
-            .fields = {},
-            .handler = runRefreshSessions,
-            .access = Access::loggedIn(),
-            .readOnly = true,
-            .inApiVersion1 = true,
-        },
+    constexpr Access killAny = Access::onCluster(Action::kKillAnySession);
+    constexpr Access test = Access::onCluster(Action::kTestCommand);
+    CommandTable table{
+        sessionCommand("startSession", "a new session's id", runStartSession, Access::loggedIn()),
+        sessionCommand(
+            "endSessions", "end sessions and their cursors", runEndSessions, Access::anybody()),
+        sessionCommand("killSessions",
+                       "end operations and cursors of sessions",
+                       runKillSessions,
+                       Access::byHandler()),
+        sessionCommand("killAllSessions",
+                       "end operations and cursors of all sessions, or of some users'",
+                       runKillAllSessions,
+                       killAny),
+        sessionCommand("killAllSessionsByPattern",
+                       "end operations and cursors of sessions by pattern",
+                       runKillAllSessions,
+                       killAny),
+        sessionCommand(
+            "reapLogicalSessionCacheNow", "forget sessions past their time", runReap, test),
+        sessionCommand(
+            "refreshLogicalSessionCacheNow", "forget sessions past their time", runReap, test),
+        sessionCommand("refreshSessions",
+                       "note that sessions are in use",
+                       runRefreshSessions,
+                       Access::loggedIn()),
     };
+    for (Command& command : table) {
+        command.inApiVersion1 = command.name == "endSessions" || command.name == "refreshSessions";
+        command.testOnly = command.access.action == Action::kTestCommand;
+    }
+    return table;
 }
 
 }  // namespace freshet::command

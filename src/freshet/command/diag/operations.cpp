@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What runs and how to end it: currentOp, killOp, profile.
+#include "freshet/command/access/authorize.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/query/match.h"
@@ -29,6 +30,8 @@ sync::Task<Status> runCurrentOp(Invocation& call) {
     show.ownOnly = fields.boolean("$ownOps", false);
     show.ownConnection = call.client.connectionId;
     FRESHET_CO_RETURN_IF_ERROR(fields.status());
+    FRESHET_CO_RETURN_IF_ERROR(show.ownOnly ? authorizeLoggedIn(call)
+                                            : authorizeCluster(call, Action::kInprog));
     const bson::OwnedDocument filter = filterOf(call.body());
     StatusOr<std::unique_ptr<query::Matcher>> matcher = query::Matcher::compile(filter.view());
     FRESHET_CO_RETURN_IF_ERROR(matcher.status());
@@ -115,7 +118,7 @@ CommandTable operationCommands() {
             .help = "operations in progress",
             .fields = {},
             .handler = runCurrentOp,
-            .access = Access::onCluster(Action::kInprog),
+            .access = Access::byHandler(),
             .acceptsUnknownFields = true,  // they are a filter
             .adminOnly = true,
             .readOnly = true,

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an administrator and applications see of users, passwords, roles and TLS, with pymongo."""
+import os
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import harness  # noqa: E402
+
+pymongo = None
+
+
+def has_option(name):
+    said = subprocess.run([harness.program('freshetd'), '--help'], capture_output=True, text=True, check=True)
+    return '--' + name in said.stdout
+
+
+def openssl(directory, *arguments):
+    subprocess.run(['openssl'] + list(arguments), cwd=directory, check=True, capture_output=True)
+
+
+def make_certificates(directory):
+    """An authority, and a certificate of each of: server (localhost), client."""
+    openssl(directory, 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/O=Freshet/CN=authority',
+            '-keyout', 'ca.key', '-out', 'ca.pem')
+    for name in ('server', 'client'):
+        openssl(directory, 'req', '-newkey', 'rsa:2048', '-nodes', '-subj', '/O=Freshet/CN=' + name, '-keyout', name + '.key',
+                '-out', name + '.csr')
+        with open(os.path.join(directory, 'names'), 'w', encoding='ascii') as names:
+            names.write('subjectAltName=DNS:localhost,IP:127.0.0.1\n')
+        openssl(directory, 'x509', '-req', '-in', name + '.csr', '-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '1',
+                '-extfile', 'names', '-out', name + '.crt')
+        with open(os.path.join(directory, name + '.pem'), 'w', encoding='ascii') as both:
+            for part in ('.crt', '.key'):
+                with open(os.path.join(directory, name + part), encoding='ascii') as text:
+                    both.write(text.read())
+
+
+class AuthTest(unittest.TestCase):
+    arguments = ['--auth']
+
+    def setUp(self):
+        global pymongo
+        pymongo = harness.import_pymongo()
+        self.server = harness.Server(arguments=self.arguments).start()
+        self.addCleanup(self.server.__exit__)
+
+    def client(self, user=None, password=None, **options):
+        if user is not None:
+            options.update(username=user, password=password)
+        client = self.server.client(**options)
+        self.addCleanup(client.close)
+        return client
+
+    def refused(self, code, words, call):
+        with self.assertRaises(pymongo.errors.OperationFailure) as caught:
+            call()
+        self.assertEqual(caught.exception.code, code, caught.exception.details)
+        self.assertIn(words, str(caught.exception))
+
+    def make_root(self):
+        self.client().admin.command('createUser', 'root', pwd='secret', roles=['root'])
+        return self.client('root', 'secret')
+
+    def test_the_first_user_is_made_from_here_and_only_the_first(self):
+        near = self.client()
+        self.refused(13, 'not authorized on db', lambda: near.db.c.find_one())
+        near.admin.command('createUser', 'root', pwd='secret', roles=['root'])
+        self.refused(13, 'requires authentication', lambda: near.admin.command('createUser', 'b', pwd='x', roles=['root']))
+        self.refused(13, 'requires authentication', lambda: near.db.c.find_one())
+        self.assertEqual(near.admin.command('ping')['ok'], 1)
+
+    def test_both_mechanisms_and_wrong_passwords(self):
+        self.make_root()
+        for mechanism in ('SCRAM-SHA-1', 'SCRAM-SHA-256', None):
+            options = {'authMechanism': mechanism} if mechanism else {}
+            client = self.client('root', 'secret', **options)
+            client.db.c.insert_one({})
+            self.assertEqual(client.admin.command('connectionStatus')['authInfo']['authenticatedUsers'],
+                             [{'user': 'root', 'db': 'admin'}])
+            for user, password in (('root', 'wrong'), ('nobody', 'secret')):
+                self.refused(18, 'Authentication failed.', lambda: self.client(user, password, **options).db.c.find_one())
+
+    def test_strange_names_and_passwords(self):
+        root = self.make_root()
+        for user, password in (('a,b=c', 'p=,w'), ('Zoë Ümlaut', 'pa\u00a0ss\u2168'), ('x@y:z/%', '  '), ('n' * 200, 'p' * 1000)):
+            root.db.command('createUser', user, pwd=password, roles=['readWrite'])
+            for mechanism in ('SCRAM-SHA-1', 'SCRAM-SHA-256'):
+                self.client(user, password, authSource='db', authMechanism=mechanism).db.c.insert_one({})
+
+    def test_roles(self):
+        root = self.make_root()
+        root.db.c.insert_one({'_id': 1})
+        for role in ('read', 'readWrite', 'dbAdmin', 'userAdmin'):
+            root.db.command('createUser', role, pwd='pw', roles=[role])
+        reader = self.client('read', 'pw', authSource='db')
+        writer = self.client('readWrite', 'pw', authSource='db')
+        self.assertEqual(reader.db.c.find_one(), {'_id': 1})
+        self.refused(13, 'not authorized on db to execute command', lambda: reader.db.c.insert_one({}))
+        self.refused(13, 'not authorized on other', lambda: reader.other.c.find_one())
+        writer.db.c.insert_one({'_id': 2})
+        self.assertEqual([d['_id'] for d in writer.db.c.find(batch_size=1)], [1, 2])
+        self.assertEqual(reader.db.list_collection_names(), ['c'])
+        self.assertEqual(reader.list_database_names(), ['db'])
+        self.client('dbAdmin', 'pw', authSource='db').db.c.create_index('a')
+        self.client('userAdmin', 'pw', authSource='db').db.command('createUser', 'new', pwd='pw', roles=['read'])
+        self.client('new', 'pw', authSource='db').db.c.find_one()
+
+    def test_a_new_password_counts_and_survives_a_restart(self):
+        root = self.make_root()
+        root.db.command('createUser', 'ann', pwd='old', roles=['read'])
+        root.db.command('updateUser', 'ann', pwd='new')
+        self.refused(18, 'Authentication failed.', lambda: self.client('ann', 'old', authSource='db').db.c.find_one())
+        self.server.kill()
+        self.server.start()
+        self.client('ann', 'new', authSource='db').db.c.find_one()
+        users = self.client('root', 'secret').db.command('usersInfo', 'ann')['users']
+        self.assertEqual(users[0]['roles'], [{'role': 'read', 'db': 'db'}])
+
+    def test_passwords_are_not_in_the_log(self):
+        root = self.make_root()
+        root.db.command('createUser', 'ann', pwd='tell-nobody', roles=['read'])
+        self.refused(13, 'xxx', lambda: self.client('ann', 'tell-nobody', authSource='db').db.command(
+            'createUser', 'b', pwd='tell-nobody', roles=[]))
+        self.refused(18, '', lambda: self.client('ann', 'wrong-word', authSource='db').db.c.find_one())
+        log = self.server.log_text()
+        self.assertIn('Failed to authenticate', log)
+        self.assertIn('Successfully authenticated', log)
+        for word in ('tell-nobody', 'wrong-word', 'secret'):
+            self.assertNotIn(word, log)
+
+    def test_sessions_and_transactions_of_users_do_not_meet(self):
+        root = self.make_root()
+        root.db.command('createUser', 'ann', pwd='pw', roles=['readWrite'])
+        ann = self.client('ann', 'pw', authSource='db')
+        with ann.start_session() as session:
+            ann.db.c.insert_many([{}, {}, {}], session=session)
+            cursor = ann.db.c.find({}, session=session, batch_size=1)
+            next(cursor)
+            self.refused(13, 'was not created by the authenticated user',
+                         lambda: root.db.command({'getMore': cursor.cursor_id, 'collection': 'c'}))
+            self.assertEqual(len(list(cursor)), 2)
+
+
+class TlsTest(AuthTest):
+    @classmethod
+    def setUpClass(cls):
+        if not has_option('tlsMode'):
+            raise unittest.SkipTest('this freshetd has no --tlsMode')
+
+    def setUp(self):
+        import tempfile
+        directory = tempfile.TemporaryDirectory(prefix='freshet-tls-')
+        self.addCleanup(directory.cleanup)
+        self.directory = directory.name
+        make_certificates(self.directory)
+        # preferTLS: the harness's own ping is plain.
+        self.arguments = ['--auth', '--tlsMode', 'preferTLS', '--tlsCertificateKeyFile', self.path('server.pem'),
+                          '--tlsCAFile', self.path('ca.pem'), '--tlsAllowConnectionsWithoutCertificates']
+        super().setUp()
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def client(self, user=None, password=None, **options):
+        return super().client(user, password, tls=True, tlsCAFile=self.path('ca.pem'), **options)
+
+    def test_certificates_open_for_their_user(self):
+        root = self.make_root()
+        root['$external'].command('createUser', 'CN=client,O=Freshet', roles=[{'role': 'read', 'db': 'db'}])
+        client = self.client(authMechanism='MONGODB-X509', tlsCertificateKeyFile=self.path('client.pem'))
+        client.db.c.find_one()
+        self.refused(13, 'not authorized', lambda: client.db.c.insert_one({}))
+        self.refused(18, 'Authentication failed.', lambda: self.client(authMechanism='MONGODB-X509').db.c.find_one())
+
+    def test_a_foreign_authority_is_not_trusted(self):
+        foreign = os.path.join(self.directory, 'foreign')
+        os.mkdir(foreign)
+        make_certificates(foreign)
+        stranger = self.server.client(tls=True, tlsCAFile=os.path.join(foreign, 'ca.pem'), serverSelectionTimeoutMS=2000)
+        self.addCleanup(stranger.close)
+        with self.assertRaises(pymongo.errors.ServerSelectionTimeoutError):
+            stranger.admin.command('ping')
+
+
+if __name__ == '__main__':
+    unittest.main()
