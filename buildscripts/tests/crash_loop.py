@@ -15,6 +15,7 @@ import harness
 from crash_rounds import Lost
 
 WRITERS = 8
+PADS = (10, 100, 1000, 20000)
 DOCUMENTS_MAX = 60  # of a writer; more are deleted first
 OUT_OF_DISK_SPACE = 14031
 INDEXES = {'owner_1_n_-1': [('owner', 1), ('n', -1)], 'tags_1': [('tags', 1)], 'serial_1': [('serial', 1)]}
@@ -53,13 +54,13 @@ class Writer:
     def __init__(self, number, seed):
         self.number, self.random = number, random.Random('%d/%d' % (seed, number))
         self.acknowledged, self.in_flight, self.serial, self.done = {}, None, 0, 0
-        self.refused = False
+        self.pads, self.refused = PADS, False
 
     def make(self):
         self.serial += 1
         return {'_id': '%d/%d' % (self.number, self.serial), 'owner': self.number, 'n': self.serial, 'check': -self.serial,
                 'tags': ['w%d' % self.number, 't%d' % (self.serial % 7)], 'serial': '%d-%d' % (self.number, self.serial),
-                'pad': 'x' * self.random.choice((10, 100, 1000, 20000))}
+                'pad': 'x' * self.random.choice(self.pads)}
 
     def next_change(self):
         roll = self.random.random()

@@ -25,11 +25,12 @@ EXIT_DAMAGED, EXIT_WRITE_FAILED = 3, 14
 FAULTS_FATAL = ('sync */journal/j.* error nth={few}', 'write */journal/j.* error nth={few}', 'write */journal/j.* short nth={few}',
                 'sync */data.freshet error', 'write */data.freshet error nth={one}', 'write */data.freshet short nth={one}')
 FAULTS_PASSING = ('write */journal/next.tmp error nospace times={few}', 'open */journal/next.tmp error nospace times={few}',
-                  'write */data.freshet error nospace growing times={few}')
+                  'open */journal/spare.* error nospace times={few}', 'write */data.freshet error nospace growing times={few}')
 FAULT_PIECES = 'write * split chance=0.05 times=0'
 FAULTS_JOURNAL_DAMAGE = tuple('write */journal/j.* %s nth={few}' % kind for kind in ('flip', 'misdirect', 'drop', 'torn'))
 FAULTS_DATA_DAMAGE = tuple('write */data.freshet %s nth={one}' % kind for kind in ('flip', 'misdirect', 'drop', 'torn'))
 CHECKPOINT_SECONDS = 0.1
+FULL = re.compile(r'^fault error in', re.MULTILINE)
 FIRED = re.compile(r'^fault ', re.MULTILINE)
 PLACE = re.compile(r'data\.freshet|journal/j\.[0-9a-f]{8} at offset \d+|records from \d+ are missing')
 
@@ -152,15 +153,33 @@ class Fatal(Round):
 
 
 class Passing(Round):
+    """Much is written, so that files have to grow while they must not."""
+    pads = (1000, 60000)
+    seconds_max = 4
+
+    def arrange(self):
+        self.normal_pads = self.writers[0].pads
+        for writer in self.writers:
+            writer.pads = self.pads
+
     def finish(self, client, load):
         for line in FAULTS_PASSING + (FAULT_PIECES,):
             self.arm(line)
         self.await_fault(FAULT_PIECES)
-        time.sleep(self.chance.uniform(0.5, 0.8))
+        deadline = time.monotonic() + self.seconds_max
+        while not (full := FULL.search(self.log_since_start())) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(self.chance.uniform(0.1, 0.3))
         self.heal(client)
         self.totals.faults += self.fired()
-        self.totals.count('full disks') if 'error in' in self.log_since_start() else None
+        if full:
+            self.totals.count('full disks')
         self.kill(load)
+
+    def account(self):
+        super().account()
+        for writer in self.writers:
+            writer.pads = self.normal_pads
 
     def heal(self, client):
         """Whatever was refused: before long writes are taken again."""

@@ -24,6 +24,7 @@ class CrashTest(unittest.TestCase):
         faulty = sum(totals.outcomes[kind] for kind in ('fatal', 'damage', 'passing'))
         self.assertGreaterEqual(totals.faults, faulty)
         self.assertGreater(totals.outcomes.get('refusals of journals', 0), 0)
+        self.assertGreater(totals.outcomes.get('full disks', 0), 0)
 
     def catch(self, program, kinds):
         if not os.path.exists(harness.program(program)):

@@ -7,6 +7,7 @@
 #include "freshet/journal/file/test_support.h"
 #include "freshet/platform/thread.h"
 #include "freshet/sync/atomic.h"
+#include "freshet/testing/sim/faulty_file_system.h"
 #include "freshet/testing/sim/memory_file_system.h"
 
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <random>
@@ -420,33 +422,26 @@ TEST(Journal, FailureReachesEveryWaiter) {
     EXPECT_EQ(log.journal->health().code(), Code::kIo);
 }
 
-/// A disk with no room for new files while `full` is set; old ones can be written.
-class CrampedFileSystem final : public platform::FileSystem {
+/// A disk that has no room for another segment, while it is said to be full. What there is can be
+/// written.
+class CrampedDisk {
 public:
-    explicit CrampedFileSystem(platform::FileSystem& disk) : disk_(disk) {}
-    StatusOr<std::unique_ptr<platform::File>> open(const std::string& path,
-                                                   platform::OpenMode mode) override {
-        if (mode == platform::OpenMode::kCreate && full.load(sync::kAcquire)) {
-            return Status(Code::kNoSpace, "disk full");
-        }
-        return disk_.open(path, mode);
+    void fill() {
+        rule_ = plan_.add({.path = "*/next.tmp",
+                           .op = testing::FileOp::kOpen,
+                           .error = Status(Code::kNoSpace, "disk full"),
+                           .times = testing::kEver});
     }
-    StatusOr<std::vector<std::string>> list(const std::string& directory) override {
-        return disk_.list(directory);
-    }
-    Status makeDirectory(const std::string& path) override { return disk_.makeDirectory(path); }
-    Status rename(const std::string& from, const std::string& to) override {
-        return disk_.rename(from, to);
-    }
-    Status remove(const std::string& path) override { return disk_.remove(path); }
-    Status syncDirectory(const std::string& path) override { return disk_.syncDirectory(path); }
-    StatusOr<std::unique_ptr<platform::FileLock>> lock(const std::string& path) override {
-        return disk_.lock(path);
-    }
-    sync::Atomic<bool> full{false};
+    void giveBack() { plan_.cancel(rule_); }
+
+    MemoryFileSystem memory;
 
 private:
-    platform::FileSystem& disk_;
+    testing::FaultPlan plan_{1};
+    size_t rule_ = 0;
+
+public:
+    testing::FaultyFileSystem files{memory, plan_};
 };
 
 /// Appends until the journal, short of a segment, refuses. Returns the records stored.
@@ -464,18 +459,17 @@ size_t fillUntilRefused(Journal& journal) {
 }
 
 TEST(Journal, FullDiskRefusesNewRecordsKeepsTheOldAndHeals) {
-    MemoryFileSystem memory;
-    CrampedFileSystem disk(memory);
+    CrampedDisk disk;
     FatalCount fatal;
-    Options options = fatal.watch(smallOptions(disk));
+    Options options = fatal.watch(smallOptions(disk.files));
     options.commitIntervalMs = 1;
     Opened log = openLog(options);
     waitForReadySegment(*log.journal, 2);
-    disk.full.store(true, sync::kRelease);
+    disk.fill();
     size_t stored = fillUntilRefused(*log.journal);
     EXPECT_TRUE(log.journal->health().isOk());
     // What was let in before the helper noticed may lie in the ring and wait for room, too.
-    disk.full.store(false, sync::kRelease);
+    disk.giveBack();
     EXPECT_TRUE(waitDurable(*log.journal, log.journal->tailLsn()).isOk());
     AppendOp late(RecordType::kCommit, 1, "there is room again");
     while (!appendWaiting(*log.journal, late).isOk()) {
@@ -483,17 +477,47 @@ TEST(Journal, FullDiskRefusesNewRecordsKeepsTheOldAndHeals) {
     }
     EXPECT_TRUE(log.journal->close().isOk());
     EXPECT_EQ(fatal.calls, 0);
-    EXPECT_EQ(openLog(smallOptions(memory)).records.size(), stored + 1);
+    EXPECT_EQ(openLog(smallOptions(disk.memory)).records.size(), stored + 1);
+}
+
+/// Space runs out in the middle of a segment's zeros; what is recycled needs none.
+TEST(Journal, FullDiskIsHelpedByARecycledSegment) {
+    MemoryFileSystem memory;
+    testing::FaultPlan plan(testSeed());
+    testing::FaultyFileSystem disk(memory, plan);
+    Options options = smallOptions(disk);
+    options.commitIntervalMs = 1;
+    options.segmentBytesMax = options.segmentBytesFirst;
+    Opened log = openLog(options);
+    waitForReadySegment(*log.journal, 2);
+    plan.add({.path = "*/next.tmp",
+              .kind = testing::FaultKind::kShortWrite,
+              .error = Status(Code::kNoSpace, "disk full"),
+              .times = testing::kEver});
+    fillUntilRefused(*log.journal);
+    ASSERT_GT(plan.fired(), 0u);
+    EXPECT_TRUE(log.journal->health().isOk());
+    // A checkpoint sets space free, again and again.
+    for (int i = 0; i < 3; ++i) {
+        Lsn redo = log.journal->durableLsn();
+        while (log.journal->stats().segmentsRecycled <= static_cast<uint64_t>(i)) {
+            redo = std::max(redo, log.journal->durableLsn());
+            ASSERT_TRUE(log.journal->recycle(redo).isOk());
+            AppendOp op(RecordType::kCommit, 1, std::string(900, 'y'));
+            Status status = appendWaiting(*log.journal, op);
+            ASSERT_TRUE(status.isOk() || status.code() == Code::kNoSpace) << status.toString();
+        }
+    }
+    EXPECT_TRUE(log.journal->close().isOk()) << plan.summary();
 }
 
 TEST(Journal, FullDiskRefusesThoseWhoWaitForASlot) {
-    MemoryFileSystem memory;
-    CrampedFileSystem disk(memory);
-    Opened log = openLog(smallOptions(disk));
+    CrampedDisk disk;
+    Opened log = openLog(smallOptions(disk.files));
     waitForReadySegment(*log.journal, 2);
     // While the helper is held in a flush, it cannot notice that the disk is full.
-    FlushGate gate(memory.faults());
-    disk.full.store(true, sync::kRelease);
+    FlushGate gate(disk.memory.faults());
+    disk.fill();
     AppendOp first(RecordType::kCommit, 1, "x");
     ASSERT_TRUE(log.journal->append(first).isOk());
     sync::WaitToken token;
@@ -513,33 +537,32 @@ TEST(Journal, FullDiskRefusesThoseWhoWaitForASlot) {
 
 /// A record larger than all the room there is, begun before the disk was full.
 TEST(Journal, StartedRecordWaitsForRoomOnAFullDisk) {
-    MemoryFileSystem memory;
-    CrampedFileSystem disk(memory);
-    Options options = smallOptions(disk);
+    CrampedDisk disk;
+    Options options = smallOptions(disk.files);
     options.commitIntervalMs = 1;
     std::string body(4 * options.segmentBytesMax, 'b');
     {
         Opened log = openLog(options);
         waitForReadySegment(*log.journal, 2);
-        disk.full.store(true, sync::kRelease);
+        disk.fill();
         AppendOp op(RecordType::kCommit, 1, body);
         ASSERT_TRUE(log.journal->append(op).isWouldBlock());
         EXPECT_TRUE(op.started());
         EXPECT_TRUE(log.journal->health().isOk());
-        disk.full.store(false, sync::kRelease);
+        disk.giveBack();
         ASSERT_TRUE(appendWaiting(*log.journal, op).isOk());
     }
     EXPECT_EQ(bodiesOf(openLog(options).records), std::vector<std::string>{body});
 }
 
 TEST(Journal, CloseDoesNotWaitForAFullDisk) {
-    MemoryFileSystem memory;
-    CrampedFileSystem disk(memory);
+    CrampedDisk disk;
     FatalCount fatal;
-    Options options = fatal.watch(smallOptions(disk));  // no timer: nobody else takes the role
+    Options options =
+        fatal.watch(smallOptions(disk.files));  // no timer: nobody else takes the role
     Opened log = openLog(options);
     waitForReadySegment(*log.journal, 2);
-    disk.full.store(true, sync::kRelease);
+    disk.fill();
     AppendOp op(RecordType::kCommit, 1, std::string(4 * options.segmentBytesMax, 'b'));
     ASSERT_TRUE(log.journal->append(op).isWouldBlock());
     EXPECT_EQ(log.journal->close().code(), Code::kNoSpace);
@@ -547,10 +570,14 @@ TEST(Journal, CloseDoesNotWaitForAFullDisk) {
 }
 
 TEST(Journal, RealFiles) {
-    std::string directory = ::testing::TempDir() + "freshet-journal-" +
-                            std::to_string(platform::processId()) + "/journal";
+    const std::filesystem::path directory =
+        ::testing::TempDir() + "freshet-journal-" + std::to_string(platform::processId());
+    struct Remover {
+        std::filesystem::path directory;
+        ~Remover() { std::filesystem::remove_all(directory); }
+    } remover{directory};
     Options options = smallOptions(platform::FileSystem::posix());
-    options.directory = directory;
+    options.directory = directory / "journal";
     std::vector<std::string> bodies;
     for (int session = 0; session < 3; ++session) {
         Opened log = openLog(options);
@@ -561,11 +588,6 @@ TEST(Journal, RealFiles) {
             putDurable(*log.journal, bodies.back());
         }
         EXPECT_TRUE(log.journal->close().isOk());
-    }
-    auto names = options.files->list(directory);
-    ASSERT_TRUE(names.isOk());
-    for (const std::string& name : *names) {
-        EXPECT_TRUE(options.files->remove(directory + "/" + name).isOk());
     }
 }
 
