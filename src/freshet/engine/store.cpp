@@ -20,7 +20,7 @@ StatusOr<std::unique_ptr<Store>> Store::open(const StoreOptions& options) {
     FRESHET_ASSIGN_OR_RETURN(impl->lock, impl->files.lock(options.directory + "/freshetd.lock"));
     FRESHET_ASSIGN_OR_RETURN(const DbUuid uuid, readOrMakeIdentity(impl->files, options.directory));
     FRESHET_RETURN_IF_ERROR(impl->openBlockFile(uuid));
-    FRESHET_RETURN_IF_ERROR(impl->load());
+    FRESHET_RETURN_IF_ERROR(impl->loadPages());
     FRESHET_RETURN_IF_ERROR(impl->openJournal(uuid));
     FRESHET_RETURN_IF_ERROR(impl->begin());
     return std::unique_ptr<Store>(new Store(std::move(impl)));

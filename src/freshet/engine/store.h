@@ -67,7 +67,7 @@ struct StoreStats {
     uint64_t trees = 0;
     uint64_t clock = 0;
     uint64_t recordsReplayed = 0;
-    uint64_t checkpoints = 0;          // since open()
+    uint64_t checkpoints = 0;           // since open()
     uint64_t lastCheckpointMillis = 0;  // how long it took
     int64_t lastCheckpointWallMs = 0;   // when it ended; 0 = never
     uint64_t pages = 0;

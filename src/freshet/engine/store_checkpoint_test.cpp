@@ -160,9 +160,8 @@ TEST_F(StoreCheckpoint, AFullDiskPutsItOff) {
             put(*store, *tree, numbered(i * nth), std::string(100, static_cast<char>('a' + nth)));
         }
         putDurably(*store, *tree, "round", std::to_string(nth));
-        disk.faults().fail(testing::DiskFaults::Op::kWrite,
-                           nth,
-                           Status(Code::kNoSpace, "the disk is full"));
+        disk.faults().fail(
+            testing::DiskFaults::Op::kWrite, nth, Status(Code::kNoSpace, "the disk is full"));
         const Status full = store->checkpointNow();
         EXPECT_TRUE(full.isOk() || full.code() == Code::kNoSpace) << full.toString();
         ASSERT_TRUE(store->checkpointNow().isOk());
@@ -202,9 +201,14 @@ TEST_F(StoreCheckpoint, ComesByItselfAfterSoMuchJournal) {
     EXPECT_GT(store->stats().lastCheckpointWallMs, 0);
 }
 
-/// The places of the data file's leaves that are not roots.
-std::vector<block::PagePlace> leavesOf(testing::MemoryFileSystem& disk) {
-    std::vector<block::PagePlace> leaves;
+struct FilePage {
+    PageId page;
+    int level;
+    block::PagePlace place;
+};
+
+std::vector<FilePage> pagesOf(testing::MemoryFileSystem& disk) {
+    std::vector<FilePage> pages;
     auto uuid = readOrMakeIdentity(disk, "/db");
     EXPECT_TRUE(uuid.isOk());
     block::Options options;
@@ -213,55 +217,104 @@ std::vector<block::PagePlace> leavesOf(testing::MemoryFileSystem& disk) {
     options.dbUuid = *uuid;
     auto file = block::BlockFile::open(options);
     EXPECT_TRUE(file.isOk());
-    EXPECT_TRUE((*file)->forEachPage([&](PageId page, const block::PagePlace& place) {
+    const Status status = (*file)->forEachPage([&](PageId page, const block::PagePlace& place) {
         std::string image;
         FRESHET_RETURN_IF_ERROR((*file)->readPage(page, place, &image));
-        const auto header = loadLe<block::PageHeader>(image.data());
-        if (page >= kFirstPageId && header.level == 0) {
-            leaves.push_back(place);
-        }
+        pages.push_back({page, loadLe<block::PageHeader>(image.data()).level, place});
         return Status::ok();
-    }).isOk());
-    return leaves;
+    });
+    EXPECT_TRUE(status.isOk()) << status.toString();
+    return pages;
 }
 
-TEST_F(StoreCheckpoint, ADamagedPageIsRefusedAndCanBeGivenUp) {
-    constexpr uint64_t kKeys = 3000;
-    for (uint64_t i = 0; i < kKeys; ++i) {
-        put(*store, *tree, numbered(i), std::string(100, 'd'));
-    }
-    tree.reset();
-    store.reset();
-    const std::vector<block::PagePlace> leaves = leavesOf(disk);
-    ASSERT_GT(leaves.size(), 2u);
-    {
+class Damage : public StoreCheckpoint {
+protected:
+    static constexpr uint64_t kKeys = 3000;
+
+    /// Fills the tree, closes the store and spoils the second page of that level, or the only one.
+    void damage(int level) {
+        for (uint64_t i = 0; i < kKeys; ++i) {
+            put(*store, *tree, numbered(i), std::string(100, 'd'));
+        }
+        tree.reset();
+        store.reset();
+        std::vector<block::PagePlace> places;
+        for (const FilePage& page : pagesOf(disk)) {
+            if (page.level == level) {
+                places.push_back(page.place);
+            }
+        }
+        ASSERT_FALSE(places.empty());
         auto file = disk.open("/db/data.freshet", platform::OpenMode::kWrite);
         ASSERT_TRUE(file.isOk());
-        const uint64_t offset = leaves[1].extent.firstBlock * block::kBlockBytes + 500;
-        ASSERT_TRUE((*file)->pwrite("\x5a\xa5", offset).isOk());
+        const uint64_t block = places[places.size() > 1 ? 1 : 0].extent.firstBlock;
+        ASSERT_TRUE((*file)->pwrite("\x5a\xa5", block * block::kBlockBytes + 110).isOk());
         ASSERT_TRUE((*file)->sync().isOk());
     }
-    auto refused = Store::open(storeOptions(disk));
-    ASSERT_FALSE(refused.isOk());
-    EXPECT_EQ(refused.status().code(), Code::kCorruption);
-    EXPECT_NE(refused.status().text().find("data.freshet"), std::string_view::npos)
-        << refused.status().toString();
-    StoreOptions options = storeOptions(disk);
-    options.repair = true;
-    reopen(options);
-    EXPECT_EQ(store->losses().size(), 1u);
-    uint64_t found = 0;
-    for (uint64_t i = 0; i < kKeys; ++i) {
-        found += get(numbered(i)) == std::string(100, 'd') ? 1 : 0;
+    void expectRefused() {
+        auto refused = Store::open(storeOptions(disk));
+        ASSERT_FALSE(refused.isOk());
+        EXPECT_EQ(refused.status().code(), Code::kCorruption);
+        EXPECT_NE(refused.status().text().find("data.freshet"), std::string_view::npos)
+            << refused.status().toString();
     }
-    EXPECT_LT(found, kKeys);
-    EXPECT_GT(found, kKeys / 2);
+    void repair() {
+        StoreOptions options = storeOptions(disk);
+        options.repair = true;
+        reopen(options);
+    }
+    uint64_t keysFound() {
+        uint64_t found = 0;
+        for (uint64_t i = 0; i < kKeys; ++i) {
+            found += get(numbered(i)) == std::string(100, 'd') ? 1 : 0;
+        }
+        return found;
+    }
+    void expectWholeAgain() {
+        expectSound();
+        put(*store, *tree, numbered(0), "again");
+        reopen(storeOptions(disk));
+        EXPECT_TRUE(store->losses().empty());
+        EXPECT_EQ(get(numbered(0)), "again");
+        expectSound();
+    }
+};
+
+TEST_F(Damage, OfALeafIsRefusedAndTheLeafCanBeGivenUp) {
+    damage(0);
+    expectRefused();
+    repair();
+    EXPECT_EQ(store->losses().size(), 1u);
+    EXPECT_LT(keysFound(), kKeys);
+    EXPECT_GT(keysFound(), kKeys / 2);
+    expectWholeAgain();
+}
+
+TEST_F(Damage, OfAnInnerPageLosesNoKey) {
+    damage(1);
+    expectRefused();
+    repair();
+    EXPECT_EQ(store->losses().size(), 1u);
+    EXPECT_EQ(keysFound(), kKeys);
+    expectWholeAgain();
+}
+
+TEST_F(StoreCheckpoint, DamageIsFoundBesideARunningStore) {
+    put(*store, *tree, "k", std::string(10'000, 'v'));
+    ASSERT_TRUE(store->checkpointNow().isOk());
     expectSound();
-    put(*store, *tree, numbered(0), "again");
-    reopen(storeOptions(disk));
-    EXPECT_TRUE(store->losses().empty());
-    EXPECT_EQ(get(numbered(0)), "again");
-    expectSound();
+    auto file = disk.open("/db/data.freshet", platform::OpenMode::kWrite);
+    ASSERT_TRUE(file.isOk());
+    auto size = (*file)->size();
+    ASSERT_TRUE(size.isOk());
+    // All but the superblocks.
+    for (uint64_t at = 2 * block::kBlockBytes + 200; at < *size; at += block::kBlockBytes) {
+        ASSERT_TRUE((*file)->pwrite("\x5a\xa5", at).isOk());
+    }
+    auto report = store->verifyFiles();
+    ASSERT_TRUE(report.isOk());
+    EXPECT_FALSE(report->errors.empty());
+    EXPECT_EQ(get("k"), std::string(10'000, 'v'));
 }
 
 /// Writers with keys of their own, checkpoints all the time, power cuts. What was acknowledged as

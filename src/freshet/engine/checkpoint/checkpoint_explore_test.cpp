@@ -7,7 +7,7 @@
 #include "freshet/engine/recovery/tree_loader.h"
 #include "freshet/engine/tree/leaf_merge.h"
 #include "freshet/engine/tree/tree_check.h"
-#include "freshet/engine/tree/tree_model.h"
+#include "freshet/engine/tree/tree_model_test_support.h"
 #include "freshet/engine/txn/commit_steps.h"
 #include "freshet/engine/txn/write_set.h"
 
@@ -67,7 +67,7 @@ public:
         : images_(images), env_(&table_, {}), tree_(&env_, kTree) {
         Uninterrupted whole;
         if (images.count(kTree) != 0) {
-            const Status status = TreeLoader(env_, tree_, *this).load();
+            const Status status = TreeLoader(env_, tree_, *this).buildTree();
             check(status.isOk(), "the images make a tree");
         }
         for (uint64_t lsn = redo; lsn <= journal.records.size(); ++lsn) {
@@ -163,8 +163,7 @@ struct World : CheckpointSink {
         if (!writer.writeDuePages().isOk()) {
             return;
         }
-        const uint64_t position =
-            redoLsn(env, [this] { return std::vector<PageTree*>{&tree}; });
+        const uint64_t position = redoLsn(env, [this] { return std::vector<PageTree*>{&tree}; });
         durable = staged;
         redo = position;
     }

@@ -55,16 +55,16 @@ private:
     const CheckpointPace pace_;
     const std::function<void(const Status&)> onFatal_;
 
-    std::mutex running_;  // held during a checkpoint; before mutex_
-    Status failure_;      // guarded by running_
+    std::mutex running_;   // held during a checkpoint; before mutex_
+    Status failure_;       // guarded by running_
     bool isFull_ = false;  // the last one found no room; guarded by running_
 
     std::mutex mutex_;
     std::condition_variable changed_;
-    bool stopping_ = false;        // guarded by mutex_
-    CheckpointStats stats_;        // guarded by mutex_
-    uint64_t lastEndNanos_ = 0;    // guarded by mutex_
-    uint64_t lastEndBytes_ = 0;    // the journal's; guarded by mutex_
+    bool stopping_ = false;      // guarded by mutex_
+    CheckpointStats stats_;      // guarded by mutex_
+    uint64_t lastEndNanos_ = 0;  // guarded by mutex_
+    uint64_t lastEndBytes_ = 0;  // the journal's; guarded by mutex_
     platform::Thread thread_;
 };
 

@@ -60,14 +60,13 @@ private:
     void scanLeaf(PageHead head, const LeafNode& leaf) {
         head.kind = block::PageKind::kLeafBytes;
         PageImageWriter writer(head);
-        mergeUp(leaf,
-                nullptr,
-                [&](ByteView tail, const std::optional<ValueRef>& base, DeltaKey* key) {
-                    if (std::optional<ValueRef> value = key == nullptr ? base : newest(key, base)) {
-                        add(writer, tail, *value);
-                    }
-                    return true;
-                });
+        mergeUp(
+            leaf, nullptr, [&](ByteView tail, const std::optional<ValueRef>& base, DeltaKey* key) {
+                if (std::optional<ValueRef> value = key == nullptr ? base : newest(key, base)) {
+                    add(writer, tail, *value);
+                }
+                return true;
+            });
         result.image = writer.take();
     }
 

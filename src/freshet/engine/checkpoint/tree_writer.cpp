@@ -3,28 +3,7 @@
 
 #include "freshet/engine/page/page_image.h"
 
-#include <algorithm>
-
 namespace freshet::engine {
-namespace {
-
-/// Images that may wait for being written.
-constexpr size_t kScansMax = 256;
-
-}  // namespace
-
-TreeWriter::~TreeWriter() {
-    dropScans();
-}
-
-void TreeWriter::dropScans() {
-    for (const PageScan& scan : scans_) {
-        for (const LargeValue& value : scan.largeValues) {
-            value.buffer->drop();
-        }
-    }
-    scans_.clear();
-}
 
 Status TreeWriter::writeDuePages() {
     FRESHET_RETURN_IF_ERROR(writeWalked());
@@ -41,8 +20,7 @@ Status TreeWriter::writeWalked() {
     tree_.forEachPage([&](PageEntry& entry) {
         // [page.state] acquire: pairs with [page.live]. A page that may not have been installed is
         // left to an image that names it, or to the next checkpoint.
-        const bool reachable =
-            entry.imaged || entry.state.load(sync::kAcquire) == PageState::kLive;
+        const bool reachable = entry.imaged || entry.state.load(sync::kAcquire) == PageState::kLive;
         const uint64_t mark = entry.effectiveLsn();
         isWhole_ &= reachable;
         if (!status.isOk() || !reachable || mark == 0) {
@@ -51,55 +29,76 @@ Status TreeWriter::writeWalked() {
         if (!entry.imaged && entry.origin != nullptr && !mutated(Mutant::kForgetOrigin)) {
             tree_.lowerMark(entry.origin, mark);
         }
-        scan(&entry);
-        status = writeScan(scans_.back());
-        dropScans();
+        status = writePage(&entry);
     });
     return status;
 }
 
 Status TreeWriter::writeOwed() {
     while (!owed_.empty() && !mutated(Mutant::kNoUnwrittenFirst)) {
-        // All scans first, at the processor's pace, lest a page that splits all the time keep us
-        // following its right halves at the disk's.
-        while (!owed_.empty() && scans_.size() < kScansMax) {
-            scanOwed();
+        PageEntry* entry = owed_.front();
+        owed_.pop_front();
+        if (!entry->imaged) {
+            FRESHET_RETURN_IF_ERROR(writeChain(entry));
         }
-        for (PageScan& scan : scans_) {
-            FRESHET_RETURN_IF_ERROR(writeScan(scan));
-        }
-        dropScans();
     }
     return Status::ok();
 }
 
-void TreeWriter::scanOwed() {
-    PageEntry* entry = owed_.front();
-    owed_.pop_front();
-    const bool scanned = std::any_of(
-        scans_.begin(), scans_.end(), [&](const PageScan& scan) { return scan.entry == entry; });
-    if (!entry->imaged && !scanned) {
-        scan(entry);
+Status TreeWriter::writeChain(PageEntry* first) {
+    // The last one is scanned at once. Were its turn to come when those before it are written, a
+    // page that splits all the time would keep us following its right halves at the disk's pace.
+    std::vector<PageEntry*> chain;
+    sink_.inSlice([&] {
+        for (PageEntry* next = first; next != nullptr; next = unwrittenRightOf(*next)) {
+            chain.push_back(next);
+        }
+    });
+    // From right to left: a page then names one that has its image, unless it has split since.
+    for (; !chain.empty(); chain.pop_back()) {
+        FRESHET_RETURN_IF_ERROR(writePage(chain.back()));
     }
+    return Status::ok();
 }
 
-void TreeWriter::scan(PageEntry* entry) {
-    sink_.inSlice([&] { scans_.push_back(scanPage(env_, tree_, entry)); });
-    const std::vector<PageEntry*>& named = scans_.back().unwritten;
-    owed_.insert(owed_.end(), named.begin(), named.end());
+PageEntry* TreeWriter::unwrittenRightOf(const PageEntry& entry) {
+    // [entry.read] acquire: pairs with [entry.install].
+    PageEntry* right = entry.word.load(sync::kAcquire)->right;
+    return right != nullptr && !right->imaged ? right : nullptr;
 }
 
-Status TreeWriter::writeScan(PageScan& scan) {
+namespace {
+
+/// A scan and the references it holds.
+struct HeldScan {
+    HeldScan() = default;
+    ~HeldScan() {
+        for (const LargeValue& value : scan.largeValues) {
+            value.buffer->drop();
+        }
+    }
+    HeldScan(const HeldScan&) = delete;
+    HeldScan& operator=(const HeldScan&) = delete;
+    PageScan scan;
+};
+
+}  // namespace
+
+Status TreeWriter::writePage(PageEntry* entry) {
+    HeldScan held;
+    PageScan& scan = held.scan;
+    sink_.inSlice([&] { scan = scanPage(env_, tree_, entry); });
+    owed_.insert(owed_.end(), scan.unwritten.begin(), scan.unwritten.end());
     FRESHET_RETURN_IF_ERROR(writeLargeValues(scan));
-    FRESHET_RETURN_IF_ERROR(sink_.writeImage(scan.entry->id, &scan.image));
-    if (!scan.entry->imaged) {
-        scan.entry->imaged = true;
-        sink_.noteFirstImage(tree_.id(), scan.entry->id);
+    FRESHET_RETURN_IF_ERROR(sink_.writeImage(entry->id, &scan.image));
+    if (!entry->imaged) {
+        entry->imaged = true;
+        sink_.noteFirstImage(tree_.id(), entry->id);
     }
     if (scan.unwritten.empty()) {
-        scan.entry->settleMark();
+        entry->settleMark();
     } else {
-        unsettled_.push_back(scan.entry);
+        unsettled_.push_back(entry);
     }
     return Status::ok();
 }

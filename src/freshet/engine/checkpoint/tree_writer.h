@@ -36,7 +36,6 @@ class TreeWriter {
 public:
     TreeWriter(TreeEnv& env, PageTree& tree, CheckpointSink& sink)
         : env_(env), tree_(tree), sink_(sink) {}
-    ~TreeWriter();
     TreeWriter(const TreeWriter&) = delete;
     TreeWriter& operator=(const TreeWriter&) = delete;
 
@@ -50,17 +49,16 @@ public:
 private:
     Status writeWalked();
     Status writeOwed();
-    void scanOwed();
-    void scan(PageEntry* entry);
-    Status writeScan(PageScan& scan);
+    /// The page and the unwritten ones to its right, of which the next is written or none.
+    Status writeChain(PageEntry* first);
+    static PageEntry* unwrittenRightOf(const PageEntry& entry);
+    Status writePage(PageEntry* entry);
     Status writeLargeValues(const PageScan& scan);
-    void dropScans();
 
     TreeEnv& env_;
     PageTree& tree_;
     CheckpointSink& sink_;
     bool isWhole_ = true;
-    std::vector<PageScan> scans_;        // not written yet
     std::deque<PageEntry*> owed_;        // named by an image that was written
     std::vector<PageEntry*> unsettled_;  // pages whose images named unwritten ones
 };

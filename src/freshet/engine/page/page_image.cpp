@@ -27,8 +27,8 @@ PageHeader headerOf(PageKind kind, PageId page, uint32_t tree) {
     PageHeader header;
     header.pageId = page;
     header.treeId = tree;
-    header.flags =
-        static_cast<uint16_t>(static_cast<unsigned>(kind) | kPageBodyVersion << kPageBodyVersionShift);
+    header.flags = static_cast<uint16_t>(static_cast<unsigned>(kind) |
+                                         kPageBodyVersion << kPageBodyVersionShift);
     return header;
 }
 
@@ -81,7 +81,7 @@ std::string PageImageWriter::take() {
     std::string image = std::move(front_);
     const size_t cellsAt =
         image.size() + heads_.size() * kHeadBytes + offsets_.size() * kCellOffsetBytes;
-    image.reserve(cellsAt + cells_.size());
+    image.reserve(cellsAt + cells_.size() + block::kBlockBytes);  // block pads to whole blocks
     for (uint64_t head : heads_) {
         appendLe(image, head);
     }
@@ -215,7 +215,8 @@ Status readHead(const PageHeader& header, Taker* taker, PageHead* head) {
         return damaged("the fences are cut off");
     }
     if (!head->low.starts_with(head->prefix) || (head->high.empty() && !head->prefix.empty()) ||
-        (!head->high.empty() && (head->low >= head->high || !head->high.starts_with(head->prefix)))) {
+        (!head->high.empty() &&
+         (head->low >= head->high || !head->high.starts_with(head->prefix)))) {
         return damaged("the fences are not in order");
     }
     return Status::ok();
@@ -240,8 +241,8 @@ StatusOr<PageImage> readPageImage(ByteView image) {
     size_t at = image.size() - taker.rest().size();
     result.cells.resize(n);
     for (size_t i = 0; i < n; ++i) {
-        const size_t end =
-            i + 1 < n ? loadLe<uint32_t>(offsets.data() + (i + 1) * kCellOffsetBytes) : image.size();
+        const size_t end = i + 1 < n ? loadLe<uint32_t>(offsets.data() + (i + 1) * kCellOffsetBytes)
+                                     : image.size();
         PageCell& cell = result.cells[i];
         if (loadLe<uint32_t>(offsets.data() + i * kCellOffsetBytes) != at || end < at ||
             end > image.size() ||
@@ -264,7 +265,7 @@ std::string writeLargeValue(PageId page, uint32_t tree, ByteView value) {
     PageHeader header = headerOf(PageKind::kExtern, page, tree);
     header.storedLen = header.rawLen = static_cast<uint32_t>(sizeof(PageHeader) + value.size());
     std::string image;
-    image.reserve(sizeof(PageHeader) + value.size());
+    image.reserve(sizeof(PageHeader) + value.size() + block::kBlockBytes);
     return image.append(bytesOf(header)).append(value);
 }
 

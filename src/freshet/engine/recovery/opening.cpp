@@ -24,7 +24,7 @@ Status Store::Impl::openBlockFile(const DbUuid& uuid) {
     return Status::ok();
 }
 
-Status Store::Impl::load() {
+Status Store::Impl::loadPages() {
     const block::Root& root = file->root();
     MapSource source(*file, options.repair ? &losses : nullptr);
     FRESHET_RETURN_IF_ERROR(source.readMap());
@@ -49,7 +49,7 @@ Status Store::Impl::load() {
 }
 
 Status Store::Impl::loadTree(TreeId id, PageSource& source) {
-    return TreeLoader(*core, trees.tree(id)->pages(), source).load();
+    return TreeLoader(*core, trees.tree(id)->pages(), source).buildTree();
 }
 
 Status Store::Impl::openJournal(const DbUuid& uuid) {

@@ -24,7 +24,7 @@ struct Store::Impl {
 
     // In this order; then the store is ready.
     Status openBlockFile(const DbUuid& uuid);
-    Status load();
+    Status loadPages();
     Status openJournal(const DbUuid& uuid);
     Status begin();
 

@@ -19,7 +19,7 @@ PageEntry* TreeLoader::entryOf(PageId page) {
     return entry;
 }
 
-Status TreeLoader::load() {
+Status TreeLoader::buildTree() {
     ranges_.push_back({tree_.id(), "", ""});
     while (!ranges_.empty()) {
         FRESHET_RETURN_IF_ERROR(loadLevel());
@@ -90,10 +90,7 @@ StatusOr<PageImage> TreeLoader::read(PageId page, ByteView low, std::string* byt
     return image;
 }
 
-Status TreeLoader::losePage(const Range& range,
-                            PageId page,
-                            std::string low,
-                            const Status& why) {
+Status TreeLoader::losePage(const Range& range, PageId page, std::string low, const Status& why) {
     if (why.code() != Code::kCorruption) {
         return why;
     }

@@ -45,7 +45,7 @@ public:
     TreeLoader(TreeEnv& env, PageTree& tree, PageSource& source)
         : env_(env), tree_(tree), source_(source) {}
 
-    Status load();
+    Status buildTree();
 
 private:
     /// A stretch of the key space, as the level above knows it, and the page that begins there.
@@ -63,8 +63,7 @@ private:
     Status loadRange(const Range& range);
     StatusOr<PageImage> read(PageId page, ByteView low, std::string* bytes);
     /// `healed`: the page's image is not what it is from now on.
-    Status add(
-        PageId page, std::string low, std::string high, const PageImage& image, bool healed);
+    Status add(PageId page, std::string low, std::string high, const PageImage& image, bool healed);
     Status add(PageId page, Node* node, bool healed);
     Status losePage(const Range& range, PageId page, std::string low, const Status& why);
     /// `healed`: values were lost.

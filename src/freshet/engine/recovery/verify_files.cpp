@@ -17,7 +17,7 @@ StatusOr<FilesReport> Store::Impl::verify() {
         // [page.number] relaxed: nobody else is here.
         scratch->nextPageId.store(source.highestPage() + 1, sync::kRelaxed);
         PageTree tree(scratch.get(), id);
-        Status status = TreeLoader(*scratch, tree, source).load();
+        Status status = TreeLoader(*scratch, tree, source).buildTree();
         if (status.code() == Code::kCorruption) {
             report.errors.emplace_back(status.text());
             continue;

@@ -22,7 +22,8 @@ bool PageEntry::markIfClean(uint64_t lsn) {
 bool PageEntry::lowerMark(uint64_t lsn) {
     // [mark.look] relaxed: only fed to the CAS.
     uint64_t seen = recLsn.load(kRelaxed);
-    // [mark.lower] CAS. ORDER: release pairs with [mark.effective]; relaxed on failure: tried again.
+    // [mark.lower] CAS. ORDER: release pairs with [mark.effective]; relaxed on failure: tried
+    // again.
     //   LOST     a writer has marked the page meanwhile.
     //   PROGRESS only this thread takes marks away, so at the second attempt there is one.
     while ((seen == 0 || seen > lsn) &&

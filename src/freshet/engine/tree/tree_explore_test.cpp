@@ -3,7 +3,7 @@
 /// and trimming with old readers, splits against inserts and reads (INV-engine-1 to 5). Each seeded
 /// mistake must be found by one of the models.
 #include "freshet/engine/tree/tree_check.h"
-#include "freshet/engine/tree/tree_model.h"
+#include "freshet/engine/tree/tree_model_test_support.h"
 #include "freshet/engine/txn/write_set.h"
 #include "freshet/testing/sim/explorer.h"
 

@@ -24,17 +24,17 @@ enum class Mutant : uint8_t {
     kClaimBeforeComplete,  // a claimant leaves its timestamp to others to complete
     kRecycleBeforeStamps,  // an entry is reused before its stamps are final
     kRelaxedCommitting,    // ACTIVE -> COMMITTING is stored without release
-    kMarkOnlyBefore,          // a writer marks the page before it links its version, not again
-    kMarkOnlyAfter,           // a writer marks the page only after it has linked its version
-    kForgetOrigin,            // a new page's first image does not make its origin's image due
-    kNoUnwrittenFirst,        // an image may name a page that has none
-    kScanLowLate,             // the checkpoint reads commitLow() after its scan
-    kNoInFlightMark,          // a scan that met an undecided version leaves no mark
-    kTailAfterFloors,         // commitLow() reads the journal's tail last
-    kNoFloor,                 // a committer publishes no floor before it appends
-    kFloorEndsEarly,          // a committer withdraws its floor before its commit is complete
-    kFloorOfYoungest,         // of several open commits the youngest one's floor is published
-    kRedoLowAfterMarks,       // the redo position reads commitLow() after the marks
+    kMarkOnlyBefore,       // a writer marks the page before it links its version, not again
+    kMarkOnlyAfter,        // a writer marks the page only after it has linked its version
+    kForgetOrigin,         // a new page's first image does not make its origin's image due
+    kNoUnwrittenFirst,     // an image may name a page that has none
+    kScanLowLate,          // the checkpoint reads commitLow() after its scan
+    kNoInFlightMark,       // a scan that met an undecided version leaves no mark
+    kTailAfterFloors,      // commitLow() reads the journal's tail last
+    kNoFloor,              // a committer publishes no floor before it appends
+    kFloorEndsEarly,       // a committer withdraws its floor before its commit is complete
+    kFloorOfYoungest,      // of several open commits the youngest one's floor is published
+    kRedoLowAfterMarks,    // the redo position reads commitLow() after the marks
 };
 
 #ifdef FRESHET_EXPLORE

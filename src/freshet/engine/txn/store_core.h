@@ -29,7 +29,7 @@ struct StoreCore final : TreeEnv {
 
     TxnTable table;
     CommitFloors floors;
-    uint64_t replayLow = 1;  // what pages that replay changes are marked with
+    uint64_t replayLow = 1;                    // what pages that replay changes are marked with
     sync::EpochDomain epochs{&table.clock()};  // ends before the table: frees what was retired
     std::unique_ptr<journal::Journal> journal;
 
