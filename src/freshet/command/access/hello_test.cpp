@@ -9,7 +9,7 @@ namespace {
 using HelloTest = CommandTest;
 
 TEST_F(HelloTest, TellsWhatDriversNeed) {
-    expectReply(R"({"hello": 1, "helloOk": true, "client": {"driver": {"name": "x"}},
+    expectReply(R"({"hello": 1, "helloOk": true, "client": {"driver": {"name": "x"}, "os": {"type": "y"}},
                     "compression": ["zstd"], "backpressure": true})",
                 R"({"isWritablePrimary": true, "helloOk": true, "maxBsonObjectSize": 16777216,
                     "maxMessageSizeBytes": 48000000, "maxWriteBatchSize": 100000,

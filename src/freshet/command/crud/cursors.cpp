@@ -44,7 +44,8 @@ sync::Task<Status> runGetMore(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(fields.status());
     FRESHET_CO_RETURN_IF_ERROR(checkCursorNamespace(collection));
     FRESHET_CO_RETURN_IF_ERROR(authorizeGetMore(call, id));
-    StatusOr<ClientCursor> cursor = call.services.cursors.checkOut(id, call.ns(collection));
+    StatusOr<ClientCursor> cursor =
+        call.services.cursors.checkOut(id, call.ns(collection), call.generic.lsid);
     FRESHET_CO_RETURN_IF_ERROR(cursor.status());
     Status status = co_await replyWithNextBatch(call, std::move(*cursor), batchSize);
     call.isExhaust = status.isOk() && call.request.exhaustAllowed() && call.hasOpenCursor;

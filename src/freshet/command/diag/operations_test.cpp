@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What runs is seen, killed, timed out and made to fail; parameters; the slow query log's bounds.
+#include "freshet/command/run/fixture_test.h"
+#include "freshet/platform/clock.h"
+#include "freshet/platform/thread.h"
+
+namespace freshet::command {
+namespace {
+
+class OperationsTest : public CommandTest {
+protected:
+    ~OperationsTest() override {
+        run(R"({"configureFailPoint": "failCommand", "mode": "off"})", "admin");
+    }
+
+    /// Runs `text` on a connection of its own, on a thread of its own.
+    class Elsewhere {
+    public:
+        Elsewhere(OperationsTest& test, uint64_t id, std::string_view text)
+            : connection_(test.dispatcher_->connect(clientFacts(id))),
+              message_(message(request(text, "admin").view())),
+              thread_("elsewhere",
+                      [this] { reply_ = executor_.run(connection_->handle(message_)); }) {}
+        bson::OwnedDocument reply() {
+            thread_.join();
+            return bodyOf(reply_);
+        }
+
+    private:
+        sync::LocalExecutor executor_;
+        std::unique_ptr<Connection> connection_;
+        const std::string message_;
+        Reply reply_;
+        platform::Thread thread_;
+    };
+
+    /// The operation that currentOp shows for the filter, when it is there.
+    bson::OwnedDocument waitForOp(std::string_view filter) {
+        while (true) {
+            const bson::OwnedDocument reply =
+                run(R"({"currentOp": 1, )" + std::string(filter) + "}", "admin");
+            const bson::Document list = reply.view().find("inprog").document();
+            if (!list.isEmpty()) {
+                return bson::OwnedDocument(list.begin()->document());
+            }
+            platform::sleepMillis(1);
+        }
+    }
+};
+
+TEST_F(OperationsTest, AnOperationIsSeenAndKilledWhileItWaits) {
+    Elsewhere sleeper(*this, 8, R"({"sleep": 1, "millis": 600000, "comment": "deep"})");
+    const bson::OwnedDocument op = waitForOp(R"("command.sleep": 1, "waitingForLock": true)");
+    EXPECT_EQ("",
+              missingFrom(op.view(),
+                          json(R"({"type": "op", "op": "command",
+        "ns": "admin.$cmd", "active": true, "command": {"millis": 600000, "comment": "deep"}})")
+                              .view()))
+        << bson::toJson(op.view());
+    EXPECT_EQ(8, op.view().find("connectionId").toInt64());
+    const std::string id = std::to_string(op.view().find("opid").toInt64());
+    expectReply(R"({"killOp": 1, "op": )" + id + "}", R"({"ok": 1.0})", "admin");
+    const bson::OwnedDocument reply = sleeper.reply();
+    EXPECT_EQ(11601, reply.view().find("code").toInt64()) << bson::toJson(reply.view());
+    EXPECT_EQ("Interrupted", reply.view().find("codeName").stringValue());
+}
+
+TEST_F(OperationsTest, AWaitEndsAtItsTimeLimitAndNotBefore) {
+    const uint64_t start = platform::monotonicNanos();
+    expectReply(R"({"sleep": 1, "millis": 600000, "maxTimeMS": 20})",
+                R"({"ok": 0.0, "code": 50, "codeName": "MaxTimeMSExpired"})",
+                "admin");
+    EXPECT_GE(platform::monotonicNanos() - start, 20'000'000u);
+}
+
+TEST_F(OperationsTest, AWriterThatWaitsForAnotherEndsAtItsTimeLimit) {
+    run(R"({"insert": "c", "documents": [{"_id": 1}]})");
+    engine::Txn holder(*store_);
+    {
+        sync::Slice slice(store_->epochs());
+        const catalog::CollectionRef collection = catalog_->find("test", "c");
+        engine::Cursor cursor(holder, collection->records);
+        ASSERT_TRUE(cursor.first().isOk());
+        ASSERT_TRUE(cursor.valid());
+        ASSERT_TRUE(
+            holder.put(*collection->records, std::string(cursor.key()), std::string(cursor.value()))
+                .isOk());
+    }
+    expectReply(R"({"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$set": {"a": 1}}}],
+                    "maxTimeMS": 20})",
+                R"({"ok": 0.0, "code": 50})");
+    {
+        sync::Slice slice(store_->epochs());
+        holder.abort();
+    }
+    expectReply(R"({"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$set": {"a": 1}}}]})",
+                R"({"ok": 1.0, "nModified": 1})");
+}
+
+TEST_F(OperationsTest, IdleConnectionsAreShownWhenAskedFor) {
+    auto other = dispatcher_->connect(clientFacts(9));
+    expectReply(R"({"currentOp": 1, "connectionId": 9})", R"({"inprog": []})", "admin");
+    expectReply(R"({"currentOp": 1, "$all": true, "connectionId": 9})",
+                R"({"inprog": [{"active": false, "connectionId": 9}]})",
+                "admin");
+    other.reset();
+    expectReply(
+        R"({"currentOp": 1, "$all": true, "connectionId": 9})", R"({"inprog": []})", "admin");
+}
+
+TEST_F(OperationsTest, FailCommandFailsAsOftenAsItIsTold) {
+    expectReplies(
+        {
+            {R"({"configureFailPoint": "failCommand", "mode": {"times": 2},
+             "data": {"failCommands": ["ping", "noSuchCommand"], "errorCode": 91,
+                      "errorLabels": ["L"], "errorExtraInfo": {"x": 1}}})",
+             R"({"ok": 1.0})"},
+            {R"({"noSuchCommand": 1})", R"({"code": 59})"},
+            {R"({"buildInfo": 1})", R"({"ok": 1.0})"},
+            {R"({"ping": 1})",
+             R"({"ok": 0.0, "code": 91, "codeName": "ShutdownInProgress", "errorLabels": ["L"], "x": 1,
+             "errmsg": "Failing command via 'failCommand' failpoint"})"},
+            {R"({"ping": 1})", R"({"code": 91})"},
+            {R"({"ping": 1})", R"({"ok": 1.0})"},
+        },
+        "admin");
+    expectReplies(
+        {
+            {R"({"configureFailPoint": "failCommand", "mode": {"skip": 1},
+             "data": {"failCommands": ["ping"], "errorCode": 10107}})",
+             R"({"ok": 1.0})"},
+            {R"({"ping": 1})", R"({"ok": 1.0})"},
+            {R"({"ping": 1})", R"({"code": 10107, "codeName": "NotWritablePrimary"})"},
+            {R"({"getParameter": "*"})",
+             R"({"failpoint.failCommand": {"mode": 4, "data": {"errorCode": 10107}},
+             "enableTestCommands": true})"},
+            {R"({"configureFailPoint": "none", "mode": "off"})",
+             R"({"code": 266, "codeName": "FailPointSetFailed"})"},
+            {R"({"configureFailPoint": "failCommand", "mode": "sometimes"})", R"({"code": 2})"},
+        },
+        "admin");
+}
+
+TEST_F(OperationsTest, FailCommandMayRunTheCommandAndBlameTheWriteConcern) {
+    run(R"({"configureFailPoint": "failCommand", "mode": "alwaysOn", "data":
+        {"failCommands": ["insert"], "writeConcernError": {"code": 64, "errmsg": "late"}}})",
+        "admin");
+    expectReply(R"({"insert": "c", "documents": [{"_id": 1}]})",
+                R"({"ok": 1.0, "n": 1, "writeConcernError": {"code": 64, "errmsg": "late"}})");
+    expectReply(R"({"count": "c"})", R"({"n": 1})");
+}
+
+TEST_F(OperationsTest, FailCommandClosesAndBlocksAndKnowsApplications) {
+    run(R"({"hello": 1, "client": {"application": {"name": "mine"}, "driver": {"name": "d"},
+        "os": {"type": "t"}}})",
+        "admin");
+    run(R"({"configureFailPoint": "failCommand", "mode": "alwaysOn", "data":
+        {"failCommands": ["ping"], "closeConnection": true, "appName": "other"}})",
+        "admin");
+    expectReply(R"({"ping": 1})", R"({"ok": 1.0})");
+    run(R"({"configureFailPoint": "failCommand", "mode": "alwaysOn", "data":
+        {"failCommands": ["ping"], "closeConnection": true, "appName": "mine"}})",
+        "admin");
+    const Reply reply = exchange(message(request(R"({"ping": 1})").view()));
+    EXPECT_TRUE(reply.closeAfter);
+    EXPECT_TRUE(reply.message.empty());
+    run(R"({"configureFailPoint": "failCommand", "mode": "alwaysOn", "data":
+        {"failCommands": ["ping"], "blockConnection": true, "blockTimeMS": 20}})",
+        "admin");
+    const uint64_t start = platform::monotonicNanos();
+    expectReply(R"({"ping": 1})", R"({"ok": 1.0})");
+    EXPECT_GE(platform::monotonicNanos() - start, 20'000'000u);
+}
+
+TEST_F(OperationsTest, ParametersAreTypedAndBounded) {
+    expectReplies(
+        {
+            {R"({"setParameter": 1, "cursorTimeoutMillis": 5000})",
+             R"({"ok": 1.0, "was": {"$numberLong": "600000"}})"},
+            {R"({"getParameter": 1, "cursorTimeoutMillis": 1})",
+             R"({"cursorTimeoutMillis": {"$numberLong": "5000"}})"},
+            {R"({"getParameter": {"showDetails": true}, "cursorTimeoutMillis": 1})",
+             R"({"cursorTimeoutMillis": {"settableAtRuntime": true, "settableAtStartup": true}})"},
+            {R"({"setParameter": 1, "cursorTimeoutMillis": "x"})", R"({"code": 2})"},
+            {R"({"setParameter": 1, "cursorTimeoutMillis": 0})", R"({"code": 2})"},
+            {R"({"setParameter": 1, "enableTestCommands": false})",
+             R"({"code": 20, "errmsg": "not allowed to change [enableTestCommands] at runtime"})"},
+            {R"({"setParameter": 1, "nope": 1})",
+             R"({"code": 72, "errmsg": "attempted to set unrecognized parameter [nope], use help:true to see options "})"},
+            {R"({"setParameter": 1})", R"({"code": 72})"},
+            {R"({"getParameter": 1, "nope": 1})",
+             R"({"code": 72, "errmsg": "no option found to get"})"},
+            {R"({"getParameter": 1, "featureCompatibilityVersion": 1})",
+             R"({"featureCompatibilityVersion": {"version": "7.0"}})"},
+            {R"({"profile": 0, "slowms": 50, "sampleRate": 0.5})",
+             R"({"was": 0, "slowms": 100, "sampleRate": 1.0})"},
+            {R"({"profile": -1})", R"({"was": 0, "slowms": 50, "sampleRate": 0.5})"},
+            {R"({"profile": 2})", R"({"code": 115})"},
+        },
+        "admin");
+}
+
+TEST_F(OperationsTest, AnApiVersionMayBeDemanded) {
+    expectReply(R"({"setParameter": 1, "requireApiVersion": true})", R"({"ok": 1.0})", "admin");
+    expectReplies(
+        {
+            {R"({"ping": 1})", R"({"code": 498870})"},
+            {R"({"ping": 1, "apiVersion": "1"})", R"({"ok": 1.0})"},
+            {R"({"hello": 1})", R"({"ok": 1.0})"},
+            {R"({"top": 1, "apiVersion": "1", "apiStrict": true})",
+             R"({"code": 323, "codeName": "APIStrictError"})"},
+            {R"({"ping": 1, "apiVersion": "2"})", R"({"code": 322})"},
+        },
+        "admin");
+}
+
+TEST_F(OperationsTest, ALockAgainstWritersHoldsThemUpUntilItIsGone) {
+    expectReply(R"({"fsync": 1, "lock": true})",
+                R"({"ok": 1.0, "lockCount": {"$numberLong": "1"}})",
+                "admin");
+    expectReply(R"({"insert": "c", "documents": [{"_id": 1}], "maxTimeMS": 20})",
+                R"({"code": 50})");
+    expectReply(R"({"count": "c"})", R"({"n": 0})");
+    expectReply(R"({"fsyncUnlock": 1})", R"({"lockCount": {"$numberLong": "0"}})", "admin");
+    expectReply(R"({"insert": "c", "documents": [{"_id": 1}]})", R"({"n": 1})");
+    expectReply(R"({"fsyncUnlock": 1})", R"({"code": 20})", "admin");
+}
+
+}  // namespace
+}  // namespace freshet::command
