@@ -78,7 +78,7 @@ protected:
     ~BusyListener() = default;
 };
 
-class ServiceStateMachine : private PeerWatcher {
+class ServiceStateMachine final : private PeerWatcher {
 public:
     /// The handler is made by `handlers` when the first message has come, so that a connection that
     /// never speaks costs none. Both outlive this; `busy` may be null.
