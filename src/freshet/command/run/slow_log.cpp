@@ -32,7 +32,9 @@ telemetry::JsonText json(bson::Document document) {
 void logIfSlow(const Invocation& call, const Status& status, uint64_t micros, size_t replyBytes) {
     const ParameterValues& values = call.services.parameters;
     const auto millis = static_cast<int64_t>(micros / 1'000);
-    if (millis < ParameterValues::get(values.slowOpThresholdMs) || !isSampled(values)) {
+    const bool isAwaited = call.command.name == "hello";  // it takes as long as the client wishes
+    if (isAwaited || millis < ParameterValues::get(values.slowOpThresholdMs) ||
+        !isSampled(values)) {
         return;
     }
     telemetry::LogAttributes attr{{"type", "command"},
@@ -67,6 +69,7 @@ void logIfSlow(const Invocation& call, const Status& status, uint64_t micros, si
     attr.emplace_back("remote", call.client.remote);
     attr.emplace_back("protocol", "op_msg");
     attr.emplace_back("durationMillis", millis);
+    const telemetry::LogContext context("conn" + std::to_string(call.client.connectionId));
     telemetry::log(telemetry::Severity::kInfo,
                    telemetry::Component::kCommand,
                    kSlowQueryId,
