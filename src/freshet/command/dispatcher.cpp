@@ -192,7 +192,9 @@ sync::Task<Status> ConnectionImpl::execute(Invocation& call, const FailCommand& 
 void ConnectionImpl::count(const Invocation& call, const Status& status, const std::string& body) {
     Statistics& statistics = services_.statistics;
     const Command& command = call.command;
-    const uint64_t micros = (platform::monotonicNanos() - call.startNanos) / 1'000;
+    // An awaited hello takes as long as the client wishes.
+    const uint64_t micros =
+        command.name == "hello" ? 0 : (platform::monotonicNanos() - call.startNanos) / 1'000;
     const LatencyClass latency = latencyClassOf(command);
     statistics.ended(services_.indexOf(command), latency, micros, !status.isOk());
     if (command.kind != OpKind::kCommand || command.access.scope == Access::Scope::kCollection) {

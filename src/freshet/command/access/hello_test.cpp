@@ -9,13 +9,14 @@ namespace {
 using HelloTest = CommandTest;
 
 TEST_F(HelloTest, TellsWhatDriversNeed) {
-    expectReply(R"({"hello": 1, "helloOk": true, "client": {"driver": {"name": "x"}, "os": {"type": "y"}},
+    expectReply(
+        R"({"hello": 1, "helloOk": true, "client": {"driver": {"name": "x"}, "os": {"type": "y"}},
                     "compression": ["zstd"], "backpressure": true})",
-                R"({"isWritablePrimary": true, "helloOk": true, "maxBsonObjectSize": 16777216,
+        R"({"isWritablePrimary": true, "helloOk": true, "maxBsonObjectSize": 16777216,
                     "maxMessageSizeBytes": 48000000, "maxWriteBatchSize": 100000,
                     "logicalSessionTimeoutMinutes": 30, "connectionId": 7, "minWireVersion": 0,
                     "maxWireVersion": 21, "readOnly": false, "ok": 1.0})",
-                "admin");
+        "admin");
     const bson::OwnedDocument reply = run(R"({"hello": 1})", "admin");
     EXPECT_FALSE(reply.view().has("setName"));
     EXPECT_FALSE(reply.view().has("compression"));

@@ -79,6 +79,8 @@ void addCursor(Invocation& call,
     cursor.addArray(field, bson::Document(bytes.data()));
     cursor.add("id", id);
     cursor.add("ns", ns);
+    call.stats.nReturned = static_cast<int64_t>(batch->count());
+    call.stats.cursorId = id;
     call.hasOpenCursor = id != 0;
 }
 

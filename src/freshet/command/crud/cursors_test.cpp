@@ -76,7 +76,7 @@ TEST_F(CursorsTest, BelongToTheirNamespaceAndSession) {
     EXPECT_EQ(13, getMore(idOf(first), "", "other").view().find("code").toInt64());
     EXPECT_EQ(50737, getMore(idOf(first)).view().find("code").toInt64());
     const std::string inSession = std::string(R"(, "batchSize": 1, "lsid": )") + lsid;
-    EXPECT_EQ(1.0, getMore(idOf(first), inSession).view().find("ok").toDouble());
+    EXPECT_EQ(1.0, getMore(idOf(first), inSession.c_str()).view().find("ok").toDouble());
     expectReply(std::string(R"({"endSessions": [)") + lsid + "]}", R"({"ok": 1.0})", "admin");
     EXPECT_EQ(43, getMore(idOf(first)).view().find("code").toInt64());
 }

@@ -12,6 +12,9 @@
 namespace freshet::command {
 namespace {
 
+constexpr int64_t kVerbosityMax = 5;
+constexpr const char* kLogComponents[] = {
+    "accessControl", "command", "control", "index", "network", "query", "storage", "write"};
 constexpr std::string_view kFailPointPrefix = "failpoint.";
 
 /// A parameter that is shown, and not set by setParameter.
@@ -123,28 +126,46 @@ sync::Task<Status> runGetParameter(Invocation& call) {
                                 : invalid(Reason::kInvalidOptions, "no option found to get");
 }
 
-/// {verbosity: n}; components have no levels of their own.
-Status setVerbosity(const bson::Element& value, ParameterValues* values) {
+/// {verbosity: n, component: {verbosity: n, part: {verbosity: n}}}, below `path`.
+Status setVerbosity(bson::Document levels, const std::string& path, bool isCheck) {
+    FRESHET_ASSIGN_OR_RETURN(const telemetry::Component component,
+                             telemetry::componentByName(path));
+    for (const bson::Element& element : levels) {
+        if (element.isObject()) {
+            const std::string inner =
+                (path.empty() ? "" : path + ".") + std::string(element.name());
+            FRESHET_RETURN_IF_ERROR(setVerbosity(element.document(), inner, isCheck));
+            continue;
+        }
+        int64_t level = 0;
+        if (element.name() != "verbosity" || !element.toExactInt64(&level) || level < -1 ||
+            level > kVerbosityMax) {
+            return badValue("Invalid value for logComponentVerbosity: " +
+                            std::string(element.name()));
+        }
+        if (!isCheck) {
+            telemetry::setVerbosity(component, static_cast<int>(level));
+        }
+    }
+    return Status::ok();
+}
+
+/// All is checked before anything is set.
+Status setVerbosity(const bson::Element& value) {
     if (!value.isObject()) {
         return invalid(Reason::kTypeMismatch, "log component verbosity is not a BSON object");
     }
-    for (const bson::Element& component : value.document()) {
-        if (component.name() != "verbosity") {
-            return Status(Code::kUnsupported,
-                          "This server has one log level for all components: set 'verbosity'");
-        }
-    }
-    const bson::Element level = value.document().find("verbosity");
-    return level.isMissing() ? Status::ok()
-                             : setParameterValue(*findParameter("logLevel"), level, values);
+    const Status status = setVerbosity(value.document(), "", true);
+    return status.isOk() ? setVerbosity(value.document(), "", false)
+                         : badValue(std::string(status.text()));
 }
 
 /// What a change has to tell others at once.
 void announce(Services& services, std::string_view name) {
-    if (name == "logLevel" || name == "logComponentVerbosity") {
-        const bool isVerbose = ParameterValues::get(services.parameters.logLevel) > 0;
-        telemetry::setLogLevel(isVerbose ? telemetry::Severity::kDebug
-                                         : telemetry::Severity::kInfo);
+    if (name == "logLevel") {
+        telemetry::setVerbosity(
+            telemetry::Component::kDefault,
+            static_cast<int>(ParameterValues::get(services.parameters.logLevel)));
     }
     services.parametersChanged();
 }
@@ -152,9 +173,7 @@ void announce(Services& services, std::string_view name) {
 Status setOne(Services& services, const bson::Element& element, bson::Builder* reply) {
     const std::string name(element.name());
     if (name == "logComponentVerbosity") {
-        FRESHET_RETURN_IF_ERROR(setVerbosity(element, &services.parameters));
-        announce(services, name);
-        return Status::ok();
+        return setVerbosity(element);
     }
     const Parameter* parameter = findParameter(name);
     bool isShown = parameter != nullptr;
