@@ -134,7 +134,8 @@ class OperationTest(unittest.TestCase):
         self.addCleanup(lambda: os.path.exists(pid_file) and os.kill(pid, signal.SIGKILL))
         self.assertIn('forked process: %d' % pid, done.stdout)
         self.assertIn('child process started successfully, parent exiting', done.stdout)
-        self.assertEqual(self.client().admin.command('ping')['ok'], 1)  # ready at once
+        with self.client() as client:
+            self.assertEqual(client.admin.command('ping')['ok'], 1)  # ready at once
         done = self.run_it('--dbpath', self.db, '--shutdown')
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(str(pid), done.stdout)
