@@ -5,6 +5,7 @@
 
 #include "freshet/bson/json.h"
 #include "freshet/command/crud/write_batch.h"
+#include "freshet/query/transform.h"
 #include "freshet/query/write.h"
 
 #include <algorithm>
@@ -104,11 +105,12 @@ sync::Task<Status> replaceCollection(Invocation& call,
     const catalog::CollectionRef old = catalog.find(output.db, output.collection);
     Status status = co_await makeLike(call, old, output.db, name);
     if (status.isOk()) {
-        status = co_await insertAll(call, cursor, catalog.find(output.db, name));
+        const catalog::CollectionRef made = catalog.find(output.db, name);
+        status = co_await insertAll(call, cursor, made);
     }
     if (status.isOk()) {
-        auto rename = catalog.renameCollection(
-            {output.db, name, output.db, output.collection, /*dropTarget=*/true});
+        catalog::RenameRequest request{output.db, name, output.db, output.collection, true};
+        auto rename = catalog.renameCollection(std::move(request));
         // Waits as the write concern says: for the documents too, whose commits are older.
         co_return co_await driveChange(call, *rename);
     }
@@ -144,29 +146,62 @@ StatusOr<OwnedDocument> keyOf(const AggregateOutput& output, Document document) 
     return OwnedDocument(builder.finish());
 }
 
-/// What is done with a document of the target that has the same key.
-OwnedDocument updateFor(const AggregateOutput& output, Document document) {
-    using WhenMatched = AggregateOutput::WhenMatched;
-    if (output.whenMatched == WhenMatched::kReplace) {
-        return OwnedDocument(document);
-    }
-    const bool keeps = output.whenMatched == WhenMatched::kKeep;
-    const bool isKeyedById = output.on.size() == 1 && output.on[0] == "_id";
+/// [{$replaceWith: <expression>}] as an array's bytes.
+OwnedDocument replaceWith(const std::string& expression) {
     bson::Builder builder;
-    bson::Builder fields = builder.object(keeps ? "$setOnInsert" : "$set");
-    for (const Element& field : document) {
-        if (field.name() != "_id") {
-            fields.add(field);
-        } else if (keeps && !isKeyedById) {
-            fields.add(field);
-        }
-    }
-    fields.close();
-    if (!keeps && !isKeyedById && document.has("_id")) {
-        bson::Builder id = builder.object("$setOnInsert");
-        id.add(document.find("_id"));
+    {
+        bson::Builder stage = builder.object("0");
+        stage.add("$replaceWith", Document(expression));
     }
     return OwnedDocument(builder.finish());
+}
+
+/// [{$replaceWith: {$mergeObjects: ["$$ROOT", "$$new"]}}]
+OwnedDocument mergePipeline() {
+    bson::Builder builder;
+    {
+        bson::Builder members = builder.array("$mergeObjects");
+        members.push(std::string_view("$$ROOT"));
+        members.push(std::string_view("$$new"));
+    }
+    return replaceWith(builder.finish());
+}
+
+/// What an update's pipeline sees: $$new and the values of `let` for this document.
+StatusOr<OwnedDocument> mergeVariables(const AggregateOutput& output, Document document) {
+    FRESHET_ASSIGN_OR_RETURN(const OwnedDocument now, query::evaluateLet(Document()));
+    bson::Builder builder;
+    builder.addFields(now.view());
+    builder.add("new", document);
+    if (!output.let.view().isEmpty()) {
+        const OwnedDocument stages = replaceWith(output.let.bytes());
+        FRESHET_ASSIGN_OR_RETURN(auto let,
+                                 query::DocumentPipeline::parse(stages.view(), now.view()));
+        FRESHET_ASSIGN_OR_RETURN(const OwnedDocument values, let->apply(document));
+        for (const Element& value : values.view()) {
+            if (value.name() != "new") {
+                builder.add(value);
+            }
+        }
+    }
+    return OwnedDocument(builder.finish());
+}
+
+/// What is done with a document of the target that has the same key.
+Status setUpdate(const AggregateOutput& output, Document document, query::UpdateRequest* request) {
+    using WhenMatched = AggregateOutput::WhenMatched;
+    if (output.whenMatched == WhenMatched::kReplace) {
+        request->update = OwnedDocument(document);
+        return Status::ok();
+    }
+    request->isPipeline = true;
+    if (output.whenMatched == WhenMatched::kKeep) {
+        return Status::ok();  // no stages: nothing happens to it
+    }
+    request->update =
+        output.whenMatched == WhenMatched::kPipeline ? output.pipeline : mergePipeline();
+    FRESHET_ASSIGN_OR_RETURN(request->variables, mergeVariables(output, document));
+    return Status::ok();
 }
 
 StatusOr<std::unique_ptr<query::WriteOp>> makeMergeOp(Invocation& call,
@@ -178,8 +213,11 @@ StatusOr<std::unique_ptr<query::WriteOp>> makeMergeOp(Invocation& call,
     }
     query::UpdateRequest request;
     FRESHET_ASSIGN_OR_RETURN(request.filter, keyOf(output, document));
-    request.update = updateFor(output, document);
+    FRESHET_RETURN_IF_ERROR(setUpdate(output, document, &request));
     request.upsert = output.whenNotMatched == AggregateOutput::WhenNotMatched::kInsert;
+    if (request.upsert) {
+        request.supplied = OwnedDocument(document);
+    }
     return query::makeUpdate(call.services.store, target, std::move(request));
 }
 
@@ -316,9 +354,6 @@ Status readMode(const Element& value,
         }
     }
     const std::string field(value.name());
-    if (value.isArray()) {
-        return Status(Code::kUnsupported, "$merge with a pipeline for '" + field + "'");
-    }
     return value.isString() ? badValue("Enumeration value '" + std::string(value.stringValue()) +
                                        "' for field '$merge." + field + "' is not a valid value.")
                             : invalid(location(51191),
@@ -349,6 +384,11 @@ Status readMerge(const Element& spec, AggregateOutput* output) {
             FRESHET_RETURN_IF_ERROR(readTarget(option, "$merge", output));
         } else if (name == "on") {
             FRESHET_RETURN_IF_ERROR(readOn(option, output));
+        } else if (name == "let" && option.isObject()) {
+            output->let = OwnedDocument(option.document());
+        } else if (name == "whenMatched" && option.isArray()) {
+            output->whenMatched = WhenMatched::kPipeline;
+            output->pipeline = OwnedDocument(option.document());
         } else if (name == "whenMatched") {
             FRESHET_RETURN_IF_ERROR(readMode<WhenMatched>(option,
                                                           {{"replace", WhenMatched::kReplace},
@@ -366,6 +406,9 @@ Status readMerge(const Element& spec, AggregateOutput* output) {
             return invalid(location(40415),
                            "BSON field '$merge." + std::string(name) + "' is an unknown field.");
         }
+    }
+    if (!output->let.view().isEmpty() && output->whenMatched != WhenMatched::kPipeline) {
+        return invalid(location(51199), "'let' may be used with a pipeline for 'whenMatched' only");
     }
     const bool keepsWithoutInsert = output->whenMatched == WhenMatched::kKeep &&
                                     output->whenNotMatched != WhenNotMatched::kInsert;
@@ -399,8 +442,10 @@ StatusOr<AggregateOutput> parseOutput(const Invocation& call, Document stage) {
 sync::Task<Status> writeOutput(Invocation& call,
                                query::QueryCursor& cursor,
                                const AggregateOutput& output) {
-    co_return output.replacesCollection ? co_await replaceCollection(call, cursor, output)
-                                        : co_await mergeInto(call, cursor, output);
+    if (output.replacesCollection) {
+        co_return co_await replaceCollection(call, cursor, output);
+    }
+    co_return co_await mergeInto(call, cursor, output);
 }
 
 }  // namespace freshet::command

@@ -13,7 +13,7 @@ namespace freshet::command {
 
 /// {$out: ...} or {$merge: ...}, read.
 struct AggregateOutput {
-    enum class WhenMatched : uint8_t { kReplace, kKeep, kMerge, kFail };
+    enum class WhenMatched : uint8_t { kReplace, kKeep, kMerge, kFail, kPipeline };
     enum class WhenNotMatched : uint8_t { kInsert, kDiscard, kFail };
 
     std::string db;
@@ -21,6 +21,8 @@ struct AggregateOutput {
     bool replacesCollection = false;  // $out
     std::vector<std::string> on;
     WhenMatched whenMatched = WhenMatched::kMerge;
+    bson::OwnedDocument pipeline;  // an array's bytes; what kPipeline does to what is there
+    bson::OwnedDocument let;       // what it sees as $$name, beside $$new; expressions
     WhenNotMatched whenNotMatched = WhenNotMatched::kInsert;
 };
 
