@@ -194,9 +194,11 @@ TEST_F(StoreCheckpoint, ComesByItselfAfterSoMuchJournal) {
     options.checkpointJournalBytes = 100'000;
     reopen(options);
     const uint64_t before = store->stats().checkpoints;
-    for (uint64_t i = 0; store->stats().checkpoints == before; ++i) {
+    for (uint64_t i = 0; i < 20; ++i) {
         putDurably(*store, *tree, numbered(i), std::string(10'000, 'j'));
-        ASSERT_LT(i, 100'000u);
+    }
+    while (store->stats().checkpoints == before) {
+        platform::sleepMillis(5);  // it is on its way, or the test never ends
     }
     EXPECT_GT(store->stats().lastCheckpointWallMs, 0);
 }

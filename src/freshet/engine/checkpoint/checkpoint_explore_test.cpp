@@ -408,19 +408,19 @@ Setup split(bool deep, int checkpoints, bool atOnce = false) {
     };
 }
 
-TEST(Splits, LoseNothing) {
+TEST(CheckpointSplits, LoseNothing) {
     expectHolds(split(false, 1));
     expectHolds(split(true, 1));
     expectHolds(split(false, 1, true), {.preemptions = 1});
     expectHolds(split(true, 1, true), {.preemptions = 1});
 }
 
-TEST(Splits, LoseNothingBesideTwoCheckpoints) {
+TEST(CheckpointSplits, LoseNothingBesideTwoCheckpoints) {
     expectHolds(split(false, 2), {.preemptions = 1});
     expectHolds(split(true, 2), {.preemptions = 1});
 }
 
-TEST(Splits, MistakesAreFound) {
+TEST(CheckpointSplits, MistakesAreFound) {
     expectFound(Mutant::kForgetOrigin, split(false, 2));
     expectFound(Mutant::kNoUnwrittenFirst, split(true, 1));
 }
