@@ -37,7 +37,9 @@ protected:
 
     bson::OwnedDocument sendOn(Connection& connection, bson::Document body) {
         const std::string bytes = message(body);
-        return bodyOf(executor_.run(connection.handle(bytes)));
+        const Reply reply = executor_.run(connection.handle(bytes));
+        return reply.message.empty() ? bson::OwnedDocument()
+                                     : bodyOf(reply);  // shutdown says nothing
     }
 
     /// The code of an error, 0 when all is well.

@@ -117,6 +117,13 @@ const std::vector<Row>& rows() {
          kDefiners,
          R"({"renameCollection": "test.nothing", "to": "test.other"})",
          "admin"},
+        {"replSetFreeze", kRoot, {}, "admin"},
+        {"replSetGetConfig", kMonitors, {}, "admin"},
+        {"replSetGetStatus", kMonitors, {}, "admin"},
+        {"replSetInitiate", kRoot, {}, "admin"},
+        {"replSetMaintenance", kRoot, {}, "admin"},
+        {"replSetReconfig", kRoot, {}, "admin"},
+        {"replSetStepDown", kRoot, {}, "admin"},
         {"revokeRolesFromUser", kUserAdmins, R"({"revokeRolesFromUser": "x", "roles": ["read"]})"},
         {"rolesInfo", kUserAdmins, R"({"rolesInfo": 1})"},
         {"saslContinue", kEverybody},
@@ -125,7 +132,7 @@ const std::vector<Row>& rows() {
         {"setDefaultRWConcern", kRoot, {}, "admin"},
         {"setFeatureCompatibilityVersion", kRoot, {}, "admin"},
         {"setParameter", kHosts, R"({"setParameter": 1, "nothing": 1})", "admin"},
-        {"shutdown", kHosts, R"({"shutdown": 1, "force": "wrong"})", "admin"},
+        {"shutdown", kHosts, R"({"shutdown": 1})", "admin"},
         {"sleep", kRoot, R"({"sleep": 1, "millis": 0})", "admin"},
         {"startSession", kUsers, R"({"startSession": 1})"},
         {"top", kMonitors, R"({"top": 1})", "admin"},
@@ -173,7 +180,10 @@ TEST_F(RolesTest, EveryCommandIsForWhomTheTableSays) {
         const auto row = std::find_if(rows().begin(), rows().end(), [&command](const Row& one) {
             return one.command == command.name;
         });
-        ASSERT_NE(row, rows().end()) << "who may send " << command.name << "? Add a row here";
+        if (row == rows().end()) {
+            ADD_FAILURE() << "who may send " << command.name << "? Add a row here";
+            continue;
+        }
         const std::string body = row->body.empty()
                                      ? "{\"" + std::string(row->command) + "\": \"c\"}"
                                      : std::string(row->body);

@@ -258,7 +258,7 @@ CommandTable parameterCommands() {
             .help = "the version whose features are in use; it cannot change",
             .fields = {"confirm", "fromConfigServer"},
             .handler = runSetFeatureCompatibility,
-            .access = Access::onCluster(Action::kSetParameter),
+            .access = Access::onCluster(Action::kSetFeatureCompatibilityVersion),
             .adminOnly = true,
         },
     };
