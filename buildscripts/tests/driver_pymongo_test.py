@@ -106,7 +106,13 @@ class PymongoTest(unittest.TestCase):
     def test_collections_and_indexes(self):
         self.db.create_collection('made')
         self.assertEqual(self.db.command('create', 'made')['ok'], 1)
-        self.refused(115, 'validator', lambda: self.db.command('create', 'checked', validator={'a': 1}))
+        self.db.create_collection('checked', validator={'$jsonSchema': {'required': ['a'], 'properties': {'a': {'bsonType': 'int'}}}})
+        self.refused(121, 'Document failed validation', lambda: self.db.checked.insert_one({'a': 'x'}))
+        self.db.checked.insert_one({'a': 1})
+        with self.assertRaises(pymongo.errors.WriteError) as caught:
+            self.db.checked.update_one({}, {'$unset': {'a': 1}})
+        self.assertEqual(caught.exception.details['errInfo']['details']['schemaRulesNotSatisfied'][0]['missingProperties'], ['a'])
+        self.db.drop_collection('checked')
         self.c.insert_one({'a': 1, 'b': [1, 2]})
         self.assertEqual(self.c.create_index([('a', 1), ('b', -1)]), 'a_1_b_-1')
         self.c.create_index('u', unique=True, name='mine')
@@ -213,6 +219,108 @@ class PymongoTest(unittest.TestCase):
         self.assertIn('enableTestCommands', admin.command('getParameter', '*'))
         self.assertTrue(self.client.admin.command('hello')['isWritablePrimary'])
         self.assertTrue(re.match('7.0', self.client.server_info()['version']))
+
+    def test_find_one_and(self):
+        self.c.insert_many([{'_id': i, 'n': i} for i in range(5)])
+        after = pymongo.ReturnDocument.AFTER
+        self.assertEqual(self.c.find_one_and_update({'n': 3}, {'$inc': {'n': 10}}), {'_id': 3, 'n': 3})
+        self.assertEqual(self.c.find_one_and_update({}, {'$set': {'x': 1}}, sort=[('_id', -1)], return_document=after, projection={'_id': 0, 'x': 1}), {'x': 1})
+        self.assertEqual(self.c.find_one_and_replace({'_id': 9}, {'y': 1}, upsert=True, return_document=after), {'_id': 9, 'y': 1})
+        self.assertEqual(self.c.find_one_and_update({'_id': 1}, [{'$set': {'d': {'$multiply': ['$n', 2]}}}], return_document=after), {'_id': 1, 'n': 1, 'd': 2})
+        self.assertEqual(self.c.find_one_and_delete({'_id': 9}), {'_id': 9, 'y': 1})
+        self.assertIsNone(self.c.find_one_and_delete({'_id': 9}))
+        self.c.insert_one({'_id': 20, 'a': [{'k': 1}, {'k': 2}]})
+        self.assertEqual(self.c.find_one_and_update({'_id': 20}, {'$set': {'a.$[e].v': 1}}, array_filters=[{'e.k': 2}], return_document=after)['a'], [{'k': 1}, {'k': 2, 'v': 1}])
+        self.c.create_index('n', unique=True, sparse=True)
+        self.refused(11000, 'dup key: { n: 2 }', lambda: self.c.find_one_and_update({'_id': 1}, {'$set': {'n': 2}}))
+
+    def test_racing_claims_are_each_ones_own(self):
+        self.c.insert_many([{'_id': i} for i in range(100)])
+        claimed = []
+
+        def work():
+            with self.server.client() as client:
+                while True:
+                    job = client[self.db.name].c.find_one_and_update({'taken': None}, {'$set': {'taken': True}})
+                    if job is None:
+                        return
+                    claimed.append(job['_id'])
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(sorted(claimed), list(range(100)))
+
+    def test_distinct(self):
+        self.c.insert_many([{'a': 1, 'b': 'x'}, {'a': [1, 2], 'b': 'y'}, {'a': 2.0}, {'a': None}])
+        for _ in range(2):
+            self.assertEqual(sorted(self.c.distinct('a'), key=str), [1, 2, None])
+            self.assertEqual(self.c.distinct('b', {'a': 2}), ['y'])
+            self.c.create_index('a')
+
+    def test_kinds_of_indexes(self):
+        self.c.create_index('p', partialFilterExpression={'p': {'$gt': 5}}, unique=True)
+        self.c.create_index('s', sparse=True, unique=True)
+        self.c.create_index('t', expireAfterSeconds=3600)
+        self.c.create_index('h', hidden=True)
+        self.c.insert_many([{'p': 1}, {'p': 1}, {'p': 6, 's': 1}])
+        self.refused(11000, 'dup key: { p: 6 }', lambda: self.c.insert_one({'p': 6}))
+        self.refused(11000, 'dup key: { s: 1 }', lambda: self.c.insert_one({'s': 1}))
+        self.assertEqual(self.c.count_documents({'p': 1}), 2)
+        info = self.c.index_information()
+        self.assertEqual(info['t_1']['expireAfterSeconds'], 3600)
+        self.assertEqual(info['p_1']['partialFilterExpression'], {'p': {'$gt': 5}})
+        stages = [self.c.find(q).explain()['queryPlanner']['winningPlan']['stage'] for q in ({'p': 1}, {'p': 7}, {'h': 1}, {'_id': 1})]
+        self.assertEqual(stages, ['COLLSCAN', 'FETCH', 'COLLSCAN', 'IDHACK'])
+        self.assertEqual(len(list(self.c.find({'p': {'$gt': 5}}, hint='p_1'))), 1)
+        self.refused(2, 'hint provided does not correspond to an existing index', lambda: list(self.c.find({}, hint='nosuch')))
+        self.refused(85, '', lambda: self.c.create_index('t', expireAfterSeconds=1))
+        self.refused(67, '', lambda: self.c.create_index([('g', '2dsphere')]))
+        self.refused(67, '', lambda: self.c.create_index('z', partialFilterExpression={'z': {'$ne': 1}}))
+
+    def test_index_plans_find_what_scans_find(self):
+        self.c.insert_many([{'_id': i, 'a': i % 7, 'b': [i % 3, i % 5], 's': 'k%d' % (i % 10)} for i in range(300)])
+        filters = [{'a': 3}, {'a': {'$gt': 2, '$lte': 5}}, {'b': 2}, {'b': {'$elemMatch': {'$gt': 2, '$lt': 4}}}, {'a': {'$in': [1, 5, None]}},
+                   {'s': {'$regex': '^k1'}}, {'$or': [{'a': 1}, {'b': 4}]}, {'a': 1, 'b': 1}, {'a': {'$type': 'int'}}, {'b': {'$size': 2}, 'a': {'$mod': [3, 0]}}]
+        wanted = [sorted(d['_id'] for d in self.c.find(f, hint=[('$natural', 1)])) for f in filters]
+        for key in ('a', 'b', 's', [('a', 1), ('b', -1)]):
+            self.c.create_index(key)
+            self.assertEqual([sorted(d['_id'] for d in self.c.find(f)) for f in filters], wanted)
+            self.assertEqual([self.c.count_documents(f) for f in filters], [len(w) for w in wanted])
+        self.assertEqual([d['_id'] for d in self.c.find({'a': 3}).sort('_id', -1).skip(2).limit(3)], [i for i in reversed(range(300)) if i % 7 == 3][2:5])
+        self.assertEqual([d['a'] for d in self.c.find().min([('a', 5)]).max([('a', 6)]).hint('a_1')], [5] * 43)
+
+    def test_explain_runs_and_writes_nothing(self):
+        self.c.insert_many([{'a': i} for i in range(10)])
+        self.c.create_index('a')
+        stats = self.c.find({'a': {'$gte': 5}}).explain()['executionStats']
+        self.assertEqual((stats['nReturned'], stats['totalKeysExamined'], stats['totalDocsExamined']), (5, 5, 5))
+        plan = self.db.command('explain', {'delete': 'c', 'deletes': [{'q': {}, 'limit': 0}]}, verbosity='executionStats')
+        self.assertEqual(plan['executionStats']['executionStages']['nWouldDelete'], 10)
+        plan = self.db.command('explain', {'count': 'c', 'query': {'a': 3}}, verbosity='executionStats')
+        self.assertEqual((plan['executionStats']['totalKeysExamined'], plan['executionStats']['totalDocsExamined']), (1, 0))
+        self.assertEqual(self.c.count_documents({}), 10)
+
+    def test_let_and_expressions_in_filters(self):
+        self.c.insert_many([{'_id': 1, 'a': 1, 'b': 2}, {'_id': 2, 'a': 3, 'b': 2}])
+        self.assertEqual([d['_id'] for d in self.c.find({'$expr': {'$gt': ['$a', '$$x']}}, let={'x': 2})], [2])
+        self.assertEqual(self.c.update_many({'$expr': {'$eq': ['$a', '$$x']}}, {'$set': {'c': 1}}, let={'x': 1}).modified_count, 1)
+        self.assertEqual(self.c.delete_one({'$expr': {'$eq': ['$a', '$$x']}}, let={'x': 3}).deleted_count, 1)
+
+    def test_names_with_dots_and_dollars(self):
+        self.c.insert_one({'_id': 1, '$a': 1, 'b.c': 2, 'd': {'$e': 3}})
+        self.assertEqual(self.c.find_one(), {'_id': 1, '$a': 1, 'b.c': 2, 'd': {'$e': 3}})
+        self.c.replace_one({'_id': 1}, {'x': {'$y': 1, 'p.q': 2}})
+        self.assertEqual(self.c.find_one(), {'_id': 1, 'x': {'$y': 1, 'p.q': 2}})
+        self.refused(52, "_id fields may not contain '$'-prefixed fields", lambda: self.c.insert_one({'_id': {'$a': 1}}))
+        self.refused(53, "The '_id' value cannot be of type array", lambda: self.c.insert_one({'_id': [1]}))
+
+    def test_empty_timestamps_get_the_time(self):
+        self.c.insert_one({'_id': 1, 't': bson.Timestamp(0, 0), 's': {'t': bson.Timestamp(0, 0)}})
+        found = self.c.find_one()
+        self.assertGreater(found['t'].time, 1_600_000_000)
+        self.assertEqual(found['s']['t'], bson.Timestamp(0, 0))
 
     def test_transactions_say_that_they_are_not_here_yet(self):
         with self.client.start_session() as session:

@@ -343,7 +343,7 @@ TEST(Match, RefusesWrongFilters) {
         {R"({"a":{"$size":"x"}})", Reason::kBadValue, "Expected a number in: $size"},
         {R"({"a":{"@regex":"("}})", Reason::kRegexInvalid, "Regular expression is invalid: "},
         {R"({"a":{"@regex":"a","@options":"q"}})",
-         Reason::kRegexInvalid,
+         location(51108),
          "invalid flag in regex options: q"},
         {R"({"a":{"@regex":5}})", Reason::kBadValue, "$regex has to be a string"},
         {R"({"a":{"@options":"i"}})", Reason::kBadValue, "$options needs a $regex"},

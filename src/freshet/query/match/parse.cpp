@@ -119,7 +119,7 @@ Status parseTopOperator(const Element& element, Document variables, std::vector<
     }
     if (name == "$where") {
         return badValue(
-            "$where is not allowed in this context: this server runs no JavaScript; use $expr");
+            "$where is not supported by this server, which runs no JavaScript; use $expr");
     }
     if (name == "$text") {
         return invalid(Reason::kIndexNotFound, "text index required for $text query");

@@ -186,8 +186,7 @@ Status parseRegexOperators(std::string_view path, Document object, std::vector<N
                 pattern = element.regexValue().pattern;
                 if (!element.regexValue().options.empty()) {
                     if (!flags.empty()) {
-                        return invalid(Reason::kRegexInvalid,
-                                       "options set in both $regex and $options");
+                        return invalid(location(51074), "options set in both $regex and $options");
                     }
                     flags = element.regexValue().options;
                     flagsInRegex = true;
@@ -202,7 +201,7 @@ Status parseRegexOperators(std::string_view path, Document object, std::vector<N
                 return badValue("$options has to be a string");
             }
             if (flagsInRegex) {
-                return invalid(Reason::kRegexInvalid, "options set in both $regex and $options");
+                return invalid(location(51075), "options set in both $regex and $options");
             }
             flags = element.stringValue();
         }

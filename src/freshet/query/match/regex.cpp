@@ -41,7 +41,7 @@ StatusOr<uint32_t> optionsOf(std::string_view flags) {
             case 'u':
                 break;  // always on
             default:
-                return invalid(Reason::kRegexInvalid,
+                return invalid(location(51108),
                                std::string("invalid flag in regex options: ") + flag);
         }
     }

@@ -168,38 +168,52 @@ std::string valueText(const std::string& form) {
     return values.isOk() ? bson::toShellText(*values->view().begin()) : std::string();
 }
 
-/// How explain names an end that is no value: the class's lowest or what follows its highest.
-std::string endText(const std::string& end, const std::string& other, bool isLow) {
-    std::string edge;
-    isLow ? bson::appendKeyFormMin(&edge) : bson::appendKeyFormMax(&edge);
-    if (end == edge) {
-        return isLow ? "MinKey" : "MaxKey";
-    }
-    if (std::string text = valueText(end); !text.empty()) {
-        return text;
-    }
-    const auto values = bson::restoreKeyForm(other, {}, {false});
-    const bson::Type type = values.isOk() ? values->view().begin()->type() : bson::Type::kEnd;
+/// An end as explain names it.
+struct End {
+    std::string text;
+    bool isOpen = false;
+};
+
+/// An end that is no value: the class's lowest, or what follows its highest.
+End classEnd(bson::Type type, bool isLow) {
     switch (type) {
         case bson::Type::kDouble:
         case bson::Type::kInt32:
         case bson::Type::kInt64:
         case bson::Type::kDecimal:
-            return isLow ? "nan" : "inf";
+            return {isLow ? "-inf" : "inf", false};
         case bson::Type::kString:
-            return isLow ? "\"\"" : "{}";
+            return {isLow ? "\"\"" : "{}", !isLow};
         case bson::Type::kObject:
-            return isLow ? "{}" : "[]";
+            return {isLow ? "{}" : "[]", !isLow};
         case bson::Type::kBool:
-            return isLow ? "false" : "true";
+            return {isLow ? "false" : "true", false};
         case bson::Type::kObjectId:
-            return isLow ? "ObjectId('000000000000000000000000')"
-                         : "ObjectId('ffffffffffffffffffffffff')";
+            return {isLow ? "ObjectId('000000000000000000000000')"
+                          : "ObjectId('ffffffffffffffffffffffff')",
+                    false};
         case bson::Type::kDate:
-            return isLow ? "new Date(-9223372036854775808)" : "new Date(9223372036854775807)";
+            return {isLow ? "new Date(-9223372036854775808)" : "new Date(9223372036854775807)",
+                    false};
         default:
-            return isLow ? "MinKey" : "MaxKey";
+            return {isLow ? "MinKey" : "MaxKey", false};
     }
+}
+
+/// `other`: the interval's other end, which has the same class.
+End endOf(const std::string& end, const std::string& other, bool isOpen, bool isLow) {
+    std::string edge;
+    isLow ? bson::appendKeyFormMin(&edge) : bson::appendKeyFormMax(&edge);
+    if (end == edge) {
+        return {isLow ? "MinKey" : "MaxKey", false};
+    }
+    const std::string text = valueText(end);
+    const bool isLowestNumber = isLow && isOpen && end == nanForm();
+    if (!text.empty() && !isLowestNumber) {
+        return {text, isOpen};
+    }
+    const auto values = bson::restoreKeyForm(other, {}, {false});
+    return classEnd(values.isOk() ? values->view().begin()->type() : bson::Type::kEnd, isLow);
 }
 
 }  // namespace
@@ -257,13 +271,11 @@ Bounds allValues() {
 }
 
 std::string textOf(const Interval& interval, bool descending) {
-    const std::string low = (interval.lowOpen ? "(" : "[");
-    const std::string high = (interval.highOpen ? ")" : "]");
-    const std::string from = endText(interval.low, interval.high, true);
-    const std::string to = endText(interval.high, interval.low, false);
-    return descending
-               ? (interval.highOpen ? "(" : "[") + to + ", " + from + (interval.lowOpen ? ")" : "]")
-               : low + from + ", " + to + high;
+    const End low = endOf(interval.low, interval.high, interval.lowOpen, true);
+    const End high = endOf(interval.high, interval.low, interval.highOpen, false);
+    const End& first = descending ? high : low;
+    const End& last = descending ? low : high;
+    return (first.isOpen ? "(" : "[") + first.text + ", " + last.text + (last.isOpen ? ")" : "]");
 }
 
 std::string afterPrefix(std::string prefix) {

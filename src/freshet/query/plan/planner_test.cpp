@@ -107,6 +107,56 @@ TEST(Planner, ObeysHints) {
     EXPECT_EQ(planOf(c, R"({"a": 1})", "{}", R"({"": "nope"})"), refusal);
 }
 
+void addIndexWith(TestCollection& c, std::string_view key, std::string_view options) {
+    catalog::IndexRequest request;
+    request.key = doc(key);
+    request.spec = doc(options);
+    catalog::IndexCounts counts;
+    c.change(c.catalog().createIndexes("db", "c", {request}, &counts));
+}
+
+TEST(Planner, UsesAPartialIndexForWhatItHolds) {
+    TestCollection c;
+    addIndexWith(c, R"({"a": 1})", R"({"partialFilterExpression": {"b": {"$gt": 5}}})");
+    EXPECT_EQ(planOf(c, R"({"a": 1})"), "COLLSCAN forward");
+    EXPECT_EQ(planOf(c, R"({"a": 1, "b": 5})"), "COLLSCAN forward");
+    EXPECT_EQ(planOf(c, R"({"a": 1, "b": 6})"), "FETCH IXSCAN a_1 forward");
+    EXPECT_EQ(planOf(c, R"({"a": 1, "b": {"$gt": 7}})"), "FETCH IXSCAN a_1 forward");
+    EXPECT_EQ(planOf(c, R"({"b": {"$gt": 7}})", R"({"a": 1})"), "FETCH IXSCAN a_1 forward");
+    EXPECT_EQ(planOf(c, R"({"b": 7, "$or": [{"a": 1}, {"a": 2}]})"),
+              "FETCH OR (IXSCAN a_1 forward) (IXSCAN a_1 forward)");
+    EXPECT_EQ(planOf(c, "{}", R"({"a": 1})"), "SORT COLLSCAN forward");
+}
+
+TEST(Planner, DoesNotSeeHiddenIndexes) {
+    TestCollection c;
+    addIndexWith(c, R"({"a": 1})", R"({"hidden": true})");
+    EXPECT_EQ(planOf(c, R"({"a": 1})"), "COLLSCAN forward");
+    EXPECT_NE(planOf(c, R"({"a": 1})", "{}", R"({"a": 1})").find("hint provided does not"),
+              std::string::npos);
+}
+
+TEST(Planner, BindsBothFieldsOfOneElement) {
+    TestCollection c;
+    c.addIndex(R"({"a.x": 1, "a.y": 1})");
+    c.addIndex(R"({"n": 1})");
+    ASSERT_TRUE(c.insert(R"({"a": [{"x": 1, "y": 2}, {"x": 2, "y": 1}], "n": [1, 9]})").isOk());
+    const auto boundsOf = [&](std::string_view filter) {
+        FindRequest request;
+        request.filter = doc(filter);
+        auto cursor = makeFind(c.engine(), c.get(), std::move(request));
+        EXPECT_TRUE(cursor.isOk());
+        return bson::toShellText(
+            (*cursor)->describePlan().view().findPath("inputStage.indexBounds"));
+    };
+    EXPECT_EQ(boundsOf(R"({"a": {"$elemMatch": {"x": 1, "y": 2}}})"),
+              "{ a.x: [ \"[1, 1]\" ], a.y: [ \"[2, 2]\" ] }");
+    EXPECT_EQ(boundsOf(R"({"a.x": 1, "a.y": 2})"),
+              "{ a.x: [ \"[1, 1]\" ], a.y: [ \"[MinKey, MaxKey]\" ] }");
+    EXPECT_EQ(boundsOf(R"({"n": {"$elemMatch": {"$gt": 2, "$lt": 8}}})"), "{ n: [ \"(2, 8)\" ] }");
+    EXPECT_EQ(boundsOf(R"({"n": {"$gt": 2, "$lt": 8}})"), "{ n: [ \"(2, inf]\" ] }");
+}
+
 TEST(Bounds, AfterPrefixIsTheNextSibling) {
     using namespace std::string_literals;
     EXPECT_EQ(afterPrefix("ab"), "ac");

@@ -41,6 +41,9 @@ public:
 
 private:
     Status parseField(const std::string& path, const Element& value) {
+        if (style_ == ProjectStyle::kFind) {
+            FRESHET_RETURN_IF_ERROR(checkPositional(path, value));
+        }
         if (style_ == ProjectStyle::kAddFields) {
             return parseAdded(path, value);
         }
@@ -52,7 +55,7 @@ private:
         }
         const Document object = value.document();
         if (object.isEmpty()) {
-            return invalid(Reason::kProjectEmpty,
+            return invalid(location(51270),
                            "An empty sub-projection is not a valid value. Found empty object at "
                            "path");
         }
@@ -61,6 +64,33 @@ private:
         }
         return style_ == ProjectStyle::kFind ? parseFindOperator(path, value)
                                              : parseComputed(path, value);
+    }
+
+    /// Where a positional operator may stand, and what it may be given.
+    static Status checkPositional(const std::string& path, const Element& value) {
+        const size_t at = path.find(".$");
+        const bool isPart = at != path.npos && (at + 2 == path.size() || path[at + 2] == '.');
+        if (!isPart) {
+            return Status::ok();
+        }
+        if (at + 2 != path.size()) {
+            return invalid(location(31394),
+                           "As of 4.4, it's illegal to specify positional operator in the middle "
+                           "of a path. Positional projection may only be used at the end, for "
+                           "example: a.b.$. If the query previously used a form like a.b.$.d, "
+                           "remove the parts following the '$' and the results will be "
+                           "equivalent.");
+        }
+        if (value.isObject()) {
+            return invalid(location(31271),
+                           "positional projection cannot be used with an expression or sub object");
+        }
+        if (!value.isNumber() && value.type() != Type::kBool) {
+            return invalid(location(31308), "positional projection cannot be used with a literal");
+        }
+        return value.isTruthy() ? Status::ok()
+                                : invalid(location(31395),
+                                          "positional projection cannot be used with exclusion");
     }
 
     Status parseNested(const std::string& path, Document object) {
@@ -103,10 +133,13 @@ private:
 
     Status parsePositional(const std::string& path) {
         if (hasPositional_) {
-            return invalid(Reason::kPositionalNoMatch,
+            return invalid(location(31276),
                            "Cannot specify more than one positional projection per query.");
         }
         hasPositional_ = true;
+        if (hasElemMatch_) {
+            return invalid(location(31256), "Cannot specify positional operator and $elemMatch.");
+        }
         FRESHET_RETURN_IF_ERROR(choose(true, path));
         auto node = std::make_unique<ProjectNode>();
         node->kind = ProjectNode::kPositional;
@@ -116,7 +149,7 @@ private:
 
     Status parseComputed(const std::string& path, const Element& value) {
         if (choice_.excludes) {
-            return invalid(Reason::kProjectionMixed,
+            return invalid(location(31252),
                            "Cannot use expression other than $meta in exclusion projection");
         }
         choice_.includes = true;
@@ -141,12 +174,17 @@ private:
     }
 
     Status parseElemMatch(const std::string& path, const Element& operand) {
+        hasElemMatch_ = true;
+        if (hasPositional_) {
+            return invalid(location(31255), "Cannot specify positional operator and $elemMatch.");
+        }
         if (!operand.isObject()) {
-            return badValue("elemMatch: Invalid argument, object required, but got " +
-                            std::string(bson::typeName(operand.type())));
+            return invalid(location(31274),
+                           "elemMatch: Invalid argument, object required, but got " +
+                               std::string(bson::typeName(operand.type())));
         }
         if (path.find('.') != path.npos) {
-            return badValue("Cannot use $elemMatch projection on a nested field");
+            return invalid(location(31275), "Cannot use $elemMatch projection on a nested field");
         }
         FRESHET_RETURN_IF_ERROR(choose(true, path));
         auto node = std::make_unique<ProjectNode>();
@@ -191,7 +229,7 @@ private:
             const std::string what = include ? "inclusion" : "exclusion";
             const std::string where = include ? "exclusion" : "inclusion";
             return invalid(
-                Reason::kProjectionMixed,
+                include ? location(31253) : Reason::kProjectionMixed,
                 "Cannot do " + what + " on field " + path + " in " + where + " projection");
         }
         (include ? choice_.includes : choice_.excludes) = true;
@@ -250,7 +288,7 @@ private:
             }
             text += " remaining portion " + rest;
         }
-        return invalid(Reason::kPathCollision, std::move(text));
+        return invalid(last ? Reason::kPathCollision : location(31249), std::move(text));
     }
 
     /// The mode, and what it says about _id, which may be treated unlike the other fields.
@@ -287,6 +325,7 @@ private:
     ProjectTree tree_;
     ModeChoice choice_;
     bool hasPositional_ = false;
+    bool hasElemMatch_ = false;
 };
 
 }  // namespace
