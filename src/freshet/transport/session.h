@@ -42,9 +42,10 @@ protected:
 };
 
 /// The async pair runs on the session's executor only; the blocking pair is for a client's own
-/// thread. A session uses one pair or the other. Errors: kCancelled when the peer or close() ended
-/// the connection between messages, kIo when the system failed or a message was cut, kInvalid
-/// (kProtocolError) for a length outside the limits, which is checked before anything is allocated.
+/// thread, one (only close() may come from others). A session uses one pair or the other. Errors:
+/// kCancelled when the peer or close() ended the connection between messages, kIo when the system
+/// failed or a message was cut, kInvalid (kProtocolError) for a length outside the limits, which is
+/// checked before anything is allocated.
 class Session {
 public:
     virtual ~Session() = default;
