@@ -94,7 +94,7 @@ TEST(Returning, EveryClaimIsAnothers) {
 TEST(PipelineUpdate, ComputesFromTheDocument) {
     TestCollection c;
     ASSERT_TRUE(c.insert(R"({"_id": 1, "a": 2, "b": 3})").isOk());
-    UpdateRequest request = oneUpdate("{}", R"([])", Returning::kAfter);
+    UpdateRequest request = oneUpdate("{}", "{}", Returning::kAfter);
     request.isPipeline = true;
     const auto stages = doc(R"({"p": [{"$set": {"c": {"$add": ["$a", "$b"]}}}, {"$unset": "b"}]})");
     request.update = bson::OwnedDocument(stages.view().find("p").document());
