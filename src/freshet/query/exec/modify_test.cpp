@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// One document changed and given back, validators, distinct values, what explain counts.
+#include "freshet/platform/thread.h"
 #include "freshet/query/exec/test_support.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
-#include <thread>
 
 namespace freshet::query {
 namespace {
@@ -64,9 +64,9 @@ TEST(Returning, EveryClaimIsAnothers) {
     constexpr int kJobs = 200;
     c.insertNumbers(kJobs);
     std::vector<std::vector<std::string>> claimed(4);
-    std::vector<std::thread> workers;
+    std::vector<platform::Thread> workers;
     for (auto& mine : claimed) {
-        workers.emplace_back([&] {
+        workers.emplace_back("worker", [&] {
             for (;;) {
                 auto result = c.update(oneUpdate(
                     R"({"taken": null})", R"({"$set": {"taken": true}})", Returning::kAfter));
@@ -78,7 +78,7 @@ TEST(Returning, EveryClaimIsAnothers) {
             }
         });
     }
-    for (std::thread& worker : workers) {
+    for (platform::Thread& worker : workers) {
         worker.join();
     }
     std::set<std::string> all;
