@@ -48,20 +48,12 @@ class Round:
     def __init__(self, server, writers, chance, totals, sim):
         self.server, self.writers, self.chance, self.totals, self.sim = server, writers, chance, totals, sim
         server.binary = harness.program(sim if self.simulated else 'freshetd')
-        server.stdin = subprocess.PIPE
         server.environment = {'FRESHET_SEED': str(chance.randrange(1 << 32))}
 
     def run(self):
         import crash_loop
         self.arrange()
-        arguments = list(self.server.arguments)
-        self.server.arguments += ['--syncdelay', str(self.checkpoint_seconds)]
-        try:
-            self.server.start()
-        except AssertionError as refused:
-            raise Lost(str(refused)) from refused
-        finally:
-            self.server.arguments = arguments
+        self.start()
         self.mark = os.path.getsize(self.server.log)
         client = self.server.client(retryWrites=False, serverSelectionTimeoutMS=10000)
         try:
@@ -71,8 +63,20 @@ class Round:
                 self.finish(client, load)
         finally:
             crash_loop.close_aside(client)
-        self.server.process.stdin.close()
+            self.server.process.stdin.close()
         self.account()
+
+    def start(self):
+        arguments = list(self.server.arguments)
+        self.server.arguments += ['--syncdelay', str(self.checkpoint_seconds)]
+        self.server.stdin = subprocess.PIPE
+        try:
+            self.server.start()
+        except AssertionError as refused:
+            self.server.process.stdin.close()
+            raise Lost(str(refused)) from refused
+        finally:
+            self.server.arguments, self.server.stdin = arguments, subprocess.DEVNULL
 
     def arrange(self):
         pass

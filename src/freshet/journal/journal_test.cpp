@@ -600,6 +600,17 @@ TEST(Journal, ClosedMeansClosed) {
     EXPECT_EQ(log.journal->append(op).code(), Code::kUnavailable);
 }
 
+TEST(Journal, WhatMakesTheLogsPlaceDurableMustNotFail) {
+    for (const char* directory : {"/", "/journal"}) {
+        MemoryFileSystem memory;
+        testing::FaultPlan plan(1);
+        testing::FaultyFileSystem disk(memory, plan);
+        plan.add({.path = directory, .op = testing::FileOp::kSyncDirectory});
+        EXPECT_EQ(openLog(smallOptions(disk)).status.code(), Code::kIo);
+        EXPECT_EQ(plan.fired(), 1u);
+    }
+}
+
 TEST(Journal, ReplaysFailureEndsTheOpen) {
     MemoryFileSystem disk;
     putDurable(*openLog(smallOptions(disk)).journal, "x");

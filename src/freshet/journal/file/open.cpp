@@ -6,6 +6,7 @@
 #include "freshet/telemetry/log.h"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace freshet::journal {
 namespace {
@@ -89,6 +90,13 @@ Status spareBehind(const Options& options,
     return any ? syncNames(*options.files, options.directory) : Status::ok();
 }
 
+/// Its name is durable, too.
+Status makeDirectory(const Options& options) {
+    FRESHET_RETURN_IF_ERROR(options.files->makeDirectory(options.directory));
+    std::filesystem::path parent = std::filesystem::path(options.directory).parent_path();
+    return options.files->syncDirectory(parent.empty() ? "." : parent.string());
+}
+
 struct Era {
     uint64_t slotNo;
     uint64_t timeBase;
@@ -118,7 +126,7 @@ StatusOr<Era> beginEra(const LogEnd& end, BlockWriter& blocks) {
 
 StatusOr<std::unique_ptr<Journal>> Journal::open(const Options& options, const RecordSink& replay) {
     FRESHET_RETURN_IF_ERROR(check(options));
-    FRESHET_RETURN_IF_ERROR(options.files->makeDirectory(options.directory));
+    FRESHET_RETURN_IF_ERROR(makeDirectory(options));
     FRESHET_ASSIGN_OR_RETURN(LogEnd end, scanLog(options, replay));
 
     LogPosition position;

@@ -59,6 +59,9 @@ public:
                 }
                 return failure("write", path_, errno);
             }
+            if (n == 0) {
+                return failure("write", path_, EIO);
+            }
             done += static_cast<size_t>(n);
         }
         return Status::ok();
