@@ -23,43 +23,26 @@ bool isUtf8(std::string_view text) {
     return bson_utf8_validate(text.data(), text.size(), true);
 }
 
-/// The text with every byte that is not part of a UTF-8 sequence as U+FFFD.
-std::string repaired(std::string_view text) {
-    std::string result;
-    while (!text.empty()) {
-        auto lead = static_cast<uint8_t>(text[0]);
-        size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-        if (length <= text.size() && isUtf8(text.substr(0, length))) {
-            result.append(text.substr(0, length));
-            text.remove_prefix(length);
-        } else {
-            result.append("\xef\xbf\xbd");
-            text.remove_prefix(1);
-        }
-    }
-    return result;
-}
-
 void appendRepaired(Document document, Builder& out);
 
 void appendRepaired(const Element& element, Builder& out) {
-    std::string name = repaired(element.name());
+    std::string name = repairedUtf8(element.name());
     switch (element.type()) {
         case Type::kString:
         case Type::kSymbol:
-            out.add(name, repaired(element.stringValue()));
+            out.add(name, repairedUtf8(element.stringValue()));
             return;
         case Type::kCode:
         case Type::kCodeWithScope:
-            out.addCode(name, repaired(element.stringValue()));
+            out.addCode(name, repairedUtf8(element.stringValue()));
             return;
         case Type::kRegex:
             out.add(name,
-                    Regex{repaired(element.regexValue().pattern),
-                          repaired(element.regexValue().options)});
+                    Regex{repairedUtf8(element.regexValue().pattern),
+                          repairedUtf8(element.regexValue().options)});
             return;
         case Type::kDbPointer:
-            out.add(name, repaired(element.stringValue()));
+            out.add(name, repairedUtf8(element.stringValue()));
             return;
         case Type::kObject: {
             Builder sub = out.object(name);
@@ -101,6 +84,22 @@ std::string print(Document document, Printer printer) {
 }
 
 }  // namespace
+
+std::string repairedUtf8(std::string_view text) {
+    std::string result;
+    while (!text.empty()) {
+        auto lead = static_cast<uint8_t>(text[0]);
+        size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+        if (length <= text.size() && isUtf8(text.substr(0, length))) {
+            result.append(text.substr(0, length));
+            text.remove_prefix(length);
+        } else {
+            result.append("\xef\xbf\xbd");
+            text.remove_prefix(1);
+        }
+    }
+    return result;
+}
 
 size_t JsonEndFinder::find(std::string_view text) {
     while (at_ < text.size()) {

@@ -27,6 +27,8 @@ private:
 std::string toJson(Document document);
 /// Canonical Extended JSON on one line: types survive a round trip.
 std::string toCanonicalJson(Document document);
+/// The text with every byte that is not part of a UTF-8 sequence as U+FFFD.
+std::string repairedUtf8(std::string_view text);
 /// One value the way error texts and explain print it: 1, "a", ObjectId('...'), { a: 1 }, [ 1, 2 ].
 std::string toShellText(const Element& element);
 /// The same for a whole document: { a: 1, b: "x" }.

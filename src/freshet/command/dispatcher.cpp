@@ -3,6 +3,7 @@
 /// handler, put the envelope around what it says.
 #include "freshet/command/dispatcher.h"
 
+#include "freshet/bson/json.h"
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/background/housekeeper.h"
 #include "freshet/command/error_map.h"
@@ -32,7 +33,8 @@ constexpr int64_t kSessionNoteEveryMs = 60'000;
 std::string errorBody(const Status& status, bson::Document info = {}) {
     const WireError error = wireErrorOf(status);
     bson::Builder reply;
-    reply.add("ok", 0.0).add("errmsg", status.text());
+    // Error texts quote what the client sent, which need not be UTF-8.
+    reply.add("ok", 0.0).add("errmsg", bson::repairedUtf8(status.text()));
     reply.add("code", error.code).add("codeName", error.name).addFields(info);
     return reply.finish();
 }

@@ -7,6 +7,7 @@
 #include "freshet/engine/txn/store_test_support.h"
 #include "freshet/platform/thread.h"
 #include "freshet/sync/atomic.h"
+#include "freshet/testing/sim/faulty_file_system.h"
 
 #include <map>
 #include <vector>
@@ -155,15 +156,23 @@ TEST_F(StoreCheckpoint, ADroppedTreeLeavesTheFile) {
 }
 
 TEST_F(StoreCheckpoint, AFullDiskPutsItOff) {
+    // The data file's disk alone: a block of the log that finds no room is another matter.
+    testing::FaultPlan plan(1);
+    testing::FaultyFileSystem faulty(disk, plan);
+    StoreOptions options = storeOptions(disk);
+    options.files = &faulty;
     for (uint64_t nth = 1; nth <= 6; ++nth) {
+        reopen(options);
         for (uint64_t i = 0; i < 600; ++i) {
             put(*store, *tree, numbered(i * nth), std::string(100, static_cast<char>('a' + nth)));
         }
         putDurably(*store, *tree, "round", std::to_string(nth));
-        disk.faults().fail(
-            testing::DiskFaults::Op::kWrite, nth, Status(Code::kNoSpace, "the disk is full"));
+        const size_t rule = plan.add({.path = "*/data.freshet",
+                                      .error = Status(Code::kNoSpace, "the disk is full"),
+                                      .nth = nth});
         const Status full = store->checkpointNow();
         EXPECT_TRUE(full.isOk() || full.code() == Code::kNoSpace) << full.toString();
+        plan.cancel(rule);
         ASSERT_TRUE(store->checkpointNow().isOk());
         crash();
         EXPECT_EQ(get("round"), std::to_string(nth));

@@ -24,6 +24,8 @@ TEST_F(AuthTest, BeforeAnyUserOnlyTheFirstOneMayBeMadeFromHere) {
     const std::string_view second = R"({"createUser": "b", "pwd": "x", "roles": ["root"]})";
     EXPECT_EQ("Command createUser requires authentication",
               runOn(*near, second, "admin").view().find("errmsg").stringValue());
+    far.reset();
+    near.reset();
     restart(true);
     EXPECT_EQ(13, codeOn(*connection_, second, "admin"));
 }

@@ -229,7 +229,7 @@ TEST_F(AggregateTest, Refuses) {
     expectError(R"([{"$bucket": {"groupBy": "$n", "boundaries": [100, 200]}}])", 40066);
     expectError(R"([{"$sample": {}}])", 28749);
     expectError(R"([{"$nope": 1}])", 40324);
-    expectError(R"([{"$project": {"a": {"$nope": 1}}}])", 168);
+    expectError(R"([{"$project": {"a": {"$nope": 1}}}])", 31325);
     expectError(R"([{"$group": {"_id": 1, "a": {"$nope": 1}}}])", 15952);
     expectReply(R"({"aggregate": 1, "pipeline": [], "cursor": {}})", R"({"ok": 0.0, "code": 73})");
     expectReply(R"({"aggregate": "orders", "pipeline": []})", R"({"ok": 0.0, "code": 9})");

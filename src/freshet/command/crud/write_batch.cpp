@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/command/crud/write_batch.h"
 
+#include "freshet/bson/json.h"
 #include "freshet/command/error_map.h"
 #include "freshet/query/transform.h"
 
@@ -42,7 +43,7 @@ public:
         if (!isBrief) {
             error.addFields(info.view());
         }
-        error.add("errmsg", isBrief ? std::string_view() : status.text());
+        error.add("errmsg", isBrief ? std::string() : bson::repairedUtf8(status.text()));
         ++count_;
     }
     void addTo(bson::Builder* reply) {

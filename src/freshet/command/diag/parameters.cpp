@@ -13,8 +13,6 @@ namespace freshet::command {
 namespace {
 
 constexpr int64_t kVerbosityMax = 5;
-constexpr const char* kLogComponents[] = {
-    "accessControl", "command", "control", "index", "network", "query", "storage", "write"};
 constexpr std::string_view kFailPointPrefix = "failpoint.";
 
 /// A parameter that is shown, and not set by setParameter.

@@ -13,13 +13,20 @@ namespace {
 
 StatusOr<DbUuid> parse(const std::string& path, const std::string& bytes) {
     if (bytes.size() != kIdentityBytes ||
-        ByteView(bytes).substr(0, kIdentityMagicBytes) != kIdentityMagic ||
-        crc32c(bytes.data(), kIdentityCrcOffset) !=
-            loadLe<uint32_t>(bytes.data() + kIdentityCrcOffset)) {
+        ByteView(bytes).substr(0, kIdentityMagicBytes) != kIdentityMagic) {
         return Status(Code::kCorruption, path + " is damaged or not ours");
     }
-    if (loadLe<uint32_t>(bytes.data() + kIdentityVersionOffset) != kIdentityVersion) {
-        return Status(Code::kUnsupported, path + " was written by a newer version");
+    // Before the checksum: a later format may compute that in another way.
+    const auto version = loadLe<uint32_t>(bytes.data() + kIdentityVersionOffset);
+    if (version > kIdentityVersion) {
+        return Status(Code::kUnsupported,
+                      path + " is of format version " + std::to_string(version) +
+                          ", which is newer than this server's " +
+                          std::to_string(kIdentityVersion));
+    }
+    if (version == 0 || crc32c(bytes.data(), kIdentityCrcOffset) !=
+                            loadLe<uint32_t>(bytes.data() + kIdentityCrcOffset)) {
+        return Status(Code::kCorruption, path + " is damaged or not ours");
     }
     DbUuid uuid;
     std::copy_n(bytes.data() + kIdentityUuidOffset, uuid.size(), uuid.data());

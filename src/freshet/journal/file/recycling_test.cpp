@@ -157,6 +157,7 @@ TEST(Recycling, ASegmentWaitsUntilTheBlockBehindItIsDurable) {
     while (log.journal->stats().retainedBytes == 0) {
         putWritten(*log.journal, std::string(3000, 'w'));
     }
+    waitForReadySegment(*log.journal, 3);  // the helper is idle when the disk crashes
     // All is written, the second segment's first block too, but what is durable ends in the first.
     Lsn redo = log.journal->tailLsn();
     ASSERT_TRUE(log.journal->recycle(redo).isOk());
@@ -181,6 +182,7 @@ TEST(Recycling, ADurableSegmentWaitsForTheFirstBlockOfTheNextOne) {
     ASSERT_EQ(log.journal->stats().retainedBytes, 0u);
     putWritten(*log.journal, "in the second segment, not durable");
     ASSERT_GT(log.journal->stats().retainedBytes, 0u);
+    waitForReadySegment(*log.journal, 3);  // the helper is idle when the disk crashes
     ASSERT_TRUE(log.journal->recycle(redo).isOk());
     EXPECT_EQ(log.journal->stats().segmentsRecycled, 0u);
     disk.crash();

@@ -45,8 +45,8 @@ StatusOr<std::unique_ptr<DocumentPipeline>> DocumentPipeline::parse(Document sta
         }
         if (impl->steps.size() == kStepsMax) {
             return invalid(
-                Reason::kFailedToParse,
-                "Pipeline length must be no longer than " + std::to_string(kStepsMax) + " stages");
+                location(7749501),
+                "Pipeline length must be no longer than " + std::to_string(kStepsMax) + " stages.");
         }
         FRESHET_ASSIGN_OR_RETURN(auto step, parseStep(spec, impl->variables.view()));
         impl->steps.push_back(std::move(step));

@@ -93,9 +93,9 @@ Status checkStages(Document stages, size_t* made) {
         }
         nesting += nestingOf(stage);
         if (++*made > kStagesMax) {
-            return invalid(
-                Reason::kFailedToParse,
-                "Pipeline length must be no longer than " + std::to_string(kStagesMax) + " stages");
+            return invalid(location(7749501),
+                           "Pipeline length must be no longer than " + std::to_string(kStagesMax) +
+                               " stages.");
         }
     }
     if (nesting > kTotalNestingMax) {

@@ -156,11 +156,26 @@ private:
         return insertComputed(path, value);
     }
 
+    /// A projection's own operator that nobody knows has another number than one further inside.
+    static Status unknownOperator(const Element& value, Status status) {
+        if (status.reason() != Reason::kUnknownExpression || !value.isObject()) {
+            return status;
+        }
+        const std::string name(value.document().begin()->name());
+        return status.text().find("'" + name + "'") == std::string_view::npos
+                   ? status
+                   : invalid(location(31325), "Unknown expression " + name);
+    }
+
     Status insertComputed(const std::string& path, const Element& value) {
         auto node = std::make_unique<ProjectNode>();
         node->kind = ProjectNode::kComputed;
         node->computes = true;
-        FRESHET_ASSIGN_OR_RETURN(node->expression, parseExpression(value, &scope_));
+        auto expression = parseExpression(value, &scope_);
+        if (!expression.isOk()) {
+            return unknownOperator(value, std::move(expression).status());
+        }
+        node->expression = std::move(*expression);
         return insert(path, std::move(node));
     }
 

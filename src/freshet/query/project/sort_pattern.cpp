@@ -51,7 +51,7 @@ Element sortValue(const MatchPath& path, bool descending, Document document) {
 }
 
 Status wrongOrder() {
-    return invalid(Reason::kSortSpecInvalid,
+    return invalid(location(15975),
                    "$sort key ordering must be 1 (for ascending) or -1 (for descending)");
 }
 
@@ -62,7 +62,7 @@ StatusOr<SortPattern> SortPattern::compile(Document spec) {
     auto paths = std::make_shared<Paths>();
     for (const Element& field : spec) {
         if (!field.isNumber()) {
-            return invalid(Reason::kSortSpecInvalid,
+            return invalid(location(15974),
                            "Illegal key in $sort specification: " + std::string(field.name()) +
                                ": " + bson::toShellText(field));
         }

@@ -163,6 +163,9 @@ StatusOr<std::string> fromBase64(ByteView text) {
         return Status(Code::kInvalid, "not base64");
     }
     out.resize(static_cast<size_t>(size) - padding);
+    if (toBase64(out) != text) {  // bits behind the last byte: two texts would mean the same
+        return Status(Code::kInvalid, "not base64");
+    }
     return out;
 }
 
