@@ -21,6 +21,7 @@ LINTS = ('format', 'layers', 'atomics', 'size', 'docs', 'headers')
 # Rooms whose concurrent or byte-facing code also runs under the sanitizers.
 SANITIZED = ('sync', 'journal', 'block', 'engine', 'security', 'wire', 'bson', 'transport', 'catalog', 'query', 'command')
 FUZZ_RUNS = 200_000
+FUZZ_SECONDS = 20  # each, at most; the soak takes longer
 THREADED = ('sync', 'journal', 'block', 'engine', 'transport', 'catalog', 'query', 'command')
 
 
@@ -125,7 +126,7 @@ def gtest_part(variant, rooms=None):
 
 
 def fuzz_part(totals):
-    """Each fuzzer for a fixed number of runs from a printed seed, on an empty corpus."""
+    """Each fuzzer for so many runs or seconds from a printed seed, on an empty corpus."""
     if not scons('fuzz'):
         totals.fail('build fuzz')
         return
@@ -133,7 +134,7 @@ def fuzz_part(totals):
     seed = int(os.environ.get('FRESHET_SEED') or int.from_bytes(os.urandom(4), 'little')) or 1
     for name in sorted(os.listdir(folder)):
         if name.endswith('_fuzz'):
-            command = [os.path.join(folder, name), '-runs=%d' % FUZZ_RUNS, '-seed=%d' % seed, '-max_len=4096',
+            command = [os.path.join(folder, name), '-runs=%d' % FUZZ_RUNS, '-max_total_time=%d' % FUZZ_SECONDS, '-seed=%d' % seed, '-max_len=4096',
                        '-print_final_stats=0', '-artifact_prefix=' + folder + '/']
             done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
             print('%-7s fuzz/%s, FRESHET_SEED=%d' % ('ok' if done.returncode == 0 else 'FAILED', name, seed), flush=True)
