@@ -78,12 +78,6 @@ StatusOr<std::unique_ptr<QueryCursor>> makeFind(engine::Store& store,
                                                 catalog::CollectionRef collection,
                                                 FindRequest request);
 
-/// `pipeline` is the array of stages. A leading $match (and $sort, $limit after it) uses indexes.
-/// `collection` may be null.
-StatusOr<std::unique_ptr<QueryCursor>> makeAggregate(engine::Store& store,
-                                                     catalog::CollectionRef collection,
-                                                     bson::Document pipeline);
-
 /// Number of documents that match, as an operation like Write in write.h.
 class CountOp {
 public:

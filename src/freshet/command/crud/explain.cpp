@@ -82,23 +82,15 @@ StatusOr<bson::Document> onlyStatement(bson::Document body, std::string_view fie
     return statements[0];
 }
 
-query::FindRequest findOf(const query::UpdateRequest& update) {
+/// How an update's or a delete's documents are found.
+template <typename Write>
+query::FindRequest findOf(const Write& write, bool justOne) {
     query::FindRequest find;
-    find.filter = update.filter;
-    find.sort = update.sort;
-    find.hint = update.hint;
-    find.variables = update.variables;
-    find.limit = update.multi ? 0 : 1;
-    return find;
-}
-
-query::FindRequest findOf(const query::DeleteRequest& remove) {
-    query::FindRequest find;
-    find.filter = remove.filter;
-    find.sort = remove.sort;
-    find.hint = remove.hint;
-    find.variables = remove.variables;
-    find.limit = remove.justOne ? 1 : 0;
+    find.filter = write.filter;
+    find.sort = write.sort;
+    find.hint = write.hint;
+    find.variables = write.variables;
+    find.limit = justOne ? 1 : 0;
     return find;
 }
 
@@ -106,7 +98,7 @@ StatusOr<query::FindRequest> explainUpdate(query::UpdateRequest update, Subject*
     FRESHET_RETURN_IF_ERROR(query::checkUpdate(update));
     subject->wrapper = "UPDATE";
     subject->update = std::move(update);
-    return findOf(*subject->update);
+    return findOf(*subject->update, !subject->update->multi);
 }
 
 /// The find that a write command begins with.
@@ -123,11 +115,12 @@ StatusOr<query::FindRequest> findOfWrite(Subject* subject) {
     if (subject->command->name == "delete") {
         FRESHET_ASSIGN_OR_RETURN(auto statement, onlyStatement(subject->body, "deletes"));
         FRESHET_ASSIGN_OR_RETURN(auto remove, parseDeleteStatement(statement, variables));
-        return findOf(remove);
+        return findOf(remove, remove.justOne);
     }
     FRESHET_ASSIGN_OR_RETURN(auto command, parseFindAndModify(subject->body));
-    return command.removes ? StatusOr<query::FindRequest>(findOf(command.remove))
-                           : explainUpdate(std::move(command.update), subject);
+    return command.removes
+               ? StatusOr<query::FindRequest>(findOf(command.remove, command.remove.justOne))
+               : explainUpdate(std::move(command.update), subject);
 }
 
 StatusOr<query::FindRequest> findOfSubject(Subject* subject) {

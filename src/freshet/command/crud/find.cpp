@@ -83,6 +83,18 @@ sync::Task<Status> runFind(Invocation& call) {
     co_return co_await replyWithFirstBatch(call, std::move(*cursor), std::move(find->firstBatch));
 }
 
+/// Drives an operation to its end; then, if the read concern asks for it, waits until what it may
+/// have seen is durable.
+template <typename Op>
+sync::Task<Status> driveRead(Invocation& call, Op& op) {
+    Status status = co_await drive(call, op);
+    if (status.isOk() && call.generic.needsDurableRead) {
+        journal::Journal& journal = call.services.store.journal();
+        status = co_await waitUntilDurable(journal, journal.tailLsn());
+    }
+    co_return status;
+}
+
 sync::Task<Status> runCount(Invocation& call) {
     StatusOr<std::string> collection = call.collectionName();
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
@@ -93,11 +105,7 @@ sync::Task<Status> runCount(Invocation& call) {
                              call.services.catalog.find(call.generic.db, *collection),
                              std::move(*request));
     FRESHET_CO_RETURN_IF_ERROR(op.status());
-    Status status = co_await drive(call, **op);
-    if (status.isOk() && call.generic.needsDurableRead) {
-        journal::Journal& journal = call.services.store.journal();
-        status = co_await waitUntilDurable(journal, journal.tailLsn());
-    }
+    Status status = co_await driveRead(call, **op);
     FRESHET_CO_RETURN_IF_ERROR(std::move(status));
     const int64_t count = (*op)->count();
     if (count <= std::numeric_limits<int32_t>::max()) {
@@ -119,11 +127,7 @@ sync::Task<Status> runDistinct(Invocation& call) {
                                 std::move(distinct->request),
                                 distinct->key);
     FRESHET_CO_RETURN_IF_ERROR(op.status());
-    Status status = co_await drive(call, **op);
-    if (status.isOk() && call.generic.needsDurableRead) {
-        journal::Journal& journal = call.services.store.journal();
-        status = co_await waitUntilDurable(journal, journal.tailLsn());
-    }
+    Status status = co_await driveRead(call, **op);
     FRESHET_CO_RETURN_IF_ERROR(std::move(status));
     const std::string values = (*op)->takeValues();
     call.reply.addArray("values", bson::Document(values.data()));

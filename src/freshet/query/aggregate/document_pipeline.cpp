@@ -2,6 +2,7 @@
 /// Pipelines of one document, and the variables that commands bring.
 #include "freshet/bson/json.h"
 #include "freshet/platform/clock.h"
+#include "freshet/query/aggregate/stages.h"
 #include "freshet/query/aggregate/step.h"
 #include "freshet/query/transform.h"
 
@@ -10,10 +11,6 @@ namespace freshet::query {
 using bson::Document;
 using bson::Element;
 using bson::OwnedDocument;
-
-namespace {
-constexpr size_t kStepsMax = 1000;
-}  // namespace
 
 struct DocumentPipeline::Impl {
     std::vector<std::unique_ptr<DocumentStep>> steps;
@@ -28,25 +25,14 @@ StatusOr<std::unique_ptr<DocumentPipeline>> DocumentPipeline::parse(Document sta
     auto impl = std::make_unique<Impl>();
     impl->variables = OwnedDocument(variables);
     for (const Element& stage : stages) {
-        if (!stage.isObject()) {
-            return invalid(Reason::kTypeMismatch,
-                           "Each element of the 'pipeline' array must be an object");
-        }
-        if (stage.document().fieldCount() != 1) {
-            return invalid(Reason::kStageNotSingleField,
-                           "A pipeline stage specification object must contain exactly one "
-                           "field.");
-        }
-        const Element spec = *stage.document().begin();
+        FRESHET_ASSIGN_OR_RETURN(const Element spec, specOf(stage));
         if (!isStep(spec.name())) {
             return invalid(
                 Reason::kInvalidOptions,
                 std::string(spec.name()) + " is not allowed to be used within an update");
         }
-        if (impl->steps.size() == kStepsMax) {
-            return invalid(
-                location(7749501),
-                "Pipeline length must be no longer than " + std::to_string(kStepsMax) + " stages.");
+        if (impl->steps.size() == kStagesMax) {
+            return tooManyStages();
         }
         FRESHET_ASSIGN_OR_RETURN(auto step, parseStep(spec, impl->variables.view()));
         impl->steps.push_back(std::move(step));

@@ -82,20 +82,10 @@ StageOr makeStage(const PipelineMaker& maker,
 Status checkStages(Document stages, size_t* made) {
     int nesting = 0;
     for (const Element& stage : stages) {
-        if (!stage.isObject()) {
-            return invalid(Reason::kTypeMismatch,
-                           "Each element of the 'pipeline' array must be an object");
-        }
-        if (stage.document().fieldCount() != 1) {
-            return invalid(Reason::kStageNotSingleField,
-                           "A pipeline stage specification object must contain exactly one "
-                           "field.");
-        }
+        FRESHET_RETURN_IF_ERROR(specOf(stage).status());
         nesting += nestingOf(stage);
         if (++*made > kStagesMax) {
-            return invalid(location(7749501),
-                           "Pipeline length must be no longer than " + std::to_string(kStagesMax) +
-                               " stages.");
+            return tooManyStages();
         }
     }
     if (nesting > kTotalNestingMax) {
@@ -180,6 +170,24 @@ StageOr PipelineMaker::makeOver(Document stages,
         facts->held = std::move(arranged.held);
     }
     return last;
+}
+
+StatusOr<Element> specOf(const Element& stage) {
+    if (!stage.isObject()) {
+        return invalid(Reason::kTypeMismatch,
+                       "Each element of the 'pipeline' array must be an object");
+    }
+    if (stage.document().fieldCount() != 1) {
+        return invalid(Reason::kStageNotSingleField,
+                       "A pipeline stage specification object must contain exactly one field.");
+    }
+    return *stage.document().begin();
+}
+
+Status tooManyStages() {
+    return invalid(
+        location(7749501),
+        "Pipeline length must be no longer than " + std::to_string(kStagesMax) + " stages.");
 }
 
 }  // namespace freshet::query

@@ -112,18 +112,6 @@ StatusOr<std::unique_ptr<QueryCursor>> makeAggregate(engine::Store& store,
     return std::unique_ptr<QueryCursor>(std::move(cursor));
 }
 
-StatusOr<std::unique_ptr<QueryCursor>> makeAggregate(engine::Store& store,
-                                                     catalog::CollectionRef collection,
-                                                     bson::Document pipeline) {
-    AggregateRequest request;
-    if (collection != nullptr) {
-        request.db = collection->db;
-    }
-    request.collection = std::move(collection);
-    request.pipeline = bson::OwnedDocument(pipeline);
-    return makeAggregate(store, std::move(request));
-}
-
 Status checkWithoutCollection(bson::Document pipeline) {
     if (pipeline.isEmpty()) {
         return invalid(Reason::kInvalidNamespace,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// find, count and aggregate as a client of the room sees them.
+#include "freshet/query/aggregate.h"
 #include "freshet/query/exec/row.h"
 #include "freshet/query/exec/test_support.h"
 
@@ -196,8 +197,10 @@ TEST(Aggregate, RunsStagesBehindTheScan) {
     c.insertNumbers(20);
     auto run = [&](std::string_view json, catalog::CollectionRef collection) {
         bson::OwnedDocument holder = doc(json);
-        auto cursor =
-            makeAggregate(c.engine(), std::move(collection), holder.view().find("p").document());
+        AggregateRequest request;
+        request.collection = std::move(collection);
+        request.pipeline = bson::OwnedDocument(holder.view().find("p").document());
+        auto cursor = makeAggregate(c.engine(), std::move(request));
         EXPECT_TRUE(cursor.isOk()) << cursor.status().toString();
         auto found = drained(**cursor, 3);
         EXPECT_TRUE(found.isOk()) << found.status().toString();

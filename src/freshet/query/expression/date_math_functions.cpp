@@ -84,17 +84,37 @@ Value dateAdd(ExprContext& context, Arguments arguments) {
     return Value::of(bson::Date{result});
 }
 
-/// {startDate, endDate, unit, timezone, startOfWeek}
-Value dateDiff(ExprContext& context, Arguments arguments) {
-    bool isNull = anyNullish(arguments.first(3));
+/// By which calendar a function counts.
+struct Calendar {
     TimeUnit unit = TimeUnit::kDay;
     int startOfWeek = 6;
-    if (!isNull && (!unitOf(context, "$dateDiff", arguments[2], &unit) ||
-                    !weekdayOf(context, "$dateDiff", arguments[4], &startOfWeek))) {
-        return {};
+    const TimeZone* zone = nullptr;
+};
+
+/// False when the result is null or the context failed.
+bool readCalendar(ExprContext& context,
+                  const std::string& name,
+                  const Value& unit,
+                  Arguments zoneAndWeekday,
+                  bool isNull,
+                  Calendar* out) {
+    if (!isNull && (!unitOf(context, name, unit, &out->unit) ||
+                    !weekdayOf(context, name, zoneAndWeekday[1], &out->startOfWeek))) {
+        return false;
     }
-    const TimeZone* zone = zoneOf(context, arguments[3], &isNull);
-    if (context.failed() || isNull) {
+    out->zone = zoneOf(context, zoneAndWeekday[0], &isNull);
+    return !context.failed() && !isNull;
+}
+
+/// {startDate, endDate, unit, timezone, startOfWeek}
+Value dateDiff(ExprContext& context, Arguments arguments) {
+    Calendar calendar;
+    if (!readCalendar(context,
+                      "$dateDiff",
+                      arguments[2],
+                      arguments.subspan(3),
+                      anyNullish(arguments.first(3)),
+                      &calendar)) {
         return context.failed() ? Value() : Value::null();
     }
     int64_t from = 0;
@@ -102,21 +122,16 @@ Value dateDiff(ExprContext& context, Arguments arguments) {
     if (!millisOf(context, arguments[0], &from) || !millisOf(context, arguments[1], &to)) {
         return {};
     }
-    return Value::of(countUnits(from, to, unit, *zone, startOfWeek));
+    return Value::of(countUnits(from, to, calendar.unit, *calendar.zone, calendar.startOfWeek));
 }
 
 /// {date, unit, binSize, timezone, startOfWeek}
 Value dateTrunc(ExprContext& context, Arguments arguments) {
-    bool isNull = arguments[0].isNullish() || arguments[1].isNullish() ||
-                  (!arguments[2].isMissing() && arguments[2].isNullish());
-    TimeUnit unit = TimeUnit::kDay;
-    int startOfWeek = 6;
-    if (!isNull && (!unitOf(context, "$dateTrunc", arguments[1], &unit) ||
-                    !weekdayOf(context, "$dateTrunc", arguments[4], &startOfWeek))) {
-        return {};
-    }
-    const TimeZone* zone = zoneOf(context, arguments[3], &isNull);
-    if (context.failed() || isNull) {
+    const bool isNull = arguments[0].isNullish() || arguments[1].isNullish() ||
+                        (!arguments[2].isMissing() && arguments[2].isNullish());
+    Calendar calendar;
+    if (!readCalendar(
+            context, "$dateTrunc", arguments[1], arguments.subspan(3), isNull, &calendar)) {
         return context.failed() ? Value() : Value::null();
     }
     int64_t millis = 0;
@@ -143,7 +158,8 @@ Value dateTrunc(ExprContext& context, Arguments arguments) {
     if (size > 100'000'000'000) {
         return context.fail(location(5439026), "$dateTrunc: 'binSize' value is too large");
     }
-    return Value::of(bson::Date{truncateToUnit(millis, unit, size, *zone, startOfWeek)});
+    return Value::of(bson::Date{
+        truncateToUnit(millis, calendar.unit, size, *calendar.zone, calendar.startOfWeek)});
 }
 
 /// An integral part of a date; `fallback` where it is missing. False when the context failed.

@@ -164,6 +164,11 @@ const Registry& registry() {
 
 }  // namespace
 
+bool isOperator(std::string_view name) {
+    return registry().functions.contains(name) || registry().parsed.contains(name) ||
+           registry().named.contains(name);
+}
+
 StatusOr<ExprPtr> parseOperator(const Element& operand, ExprScope* scope) {
     const std::string_view name = operand.name();
     if (const auto at = registry().functions.find(name); at != registry().functions.end()) {

@@ -56,6 +56,8 @@ std::span<const ParsedSpec> arrayOperators();
 std::span<const ParsedSpec> fieldOperators();
 std::span<const ParsedSpec> controlOperators();
 
+/// Whether `{$name: ...}` is an expression.
+bool isOperator(std::string_view name);
 /// `{$name: operand}`; kUnknownExpression when there is no such operator.
 StatusOr<ExprPtr> parseOperator(const bson::Element& operand, ExprScope* scope);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// From a projection's specification to its tree.
 #include "freshet/bson/json.h"
+#include "freshet/query/expression/operators.h"
 #include "freshet/query/project/tree.h"
 
 #include <algorithm>
@@ -162,7 +163,7 @@ private:
             return status;
         }
         const std::string name(value.document().begin()->name());
-        return status.text().find("'" + name + "'") == std::string_view::npos
+        return !name.starts_with('$') || isOperator(name)
                    ? status
                    : invalid(location(31325), "Unknown expression " + name);
     }
