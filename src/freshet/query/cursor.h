@@ -7,6 +7,7 @@
 
 #include "freshet/bson/builder.h"
 #include "freshet/catalog/catalog.h"
+#include "freshet/query/work.h"
 #include "freshet/sync/wait_token.h"
 
 #include <memory>
@@ -48,6 +49,8 @@ public:
     virtual const sync::WaitToken& token() const = 0;
     /// True when next() will add nothing more.
     virtual bool isExhausted() const = 0;
+    /// What all calls of next() together have done.
+    virtual WorkDone work() const { return {}; }
     /// What explain shows: {stage: "IXSCAN", ...}.
     virtual bson::OwnedDocument describePlan() const = 0;
     /// The plan with what it has done so far: {nReturned, totalKeysExamined, executionStages, ...};
@@ -88,6 +91,7 @@ public:
     virtual Status run() = 0;
     virtual const sync::WaitToken& token() const = 0;
     virtual int64_t count() const = 0;
+    virtual WorkDone work() const = 0;
 };
 
 /// The distinct values at a dotted path of the documents that match, elements of arrays each for
@@ -104,6 +108,7 @@ public:
     virtual const sync::WaitToken& token() const = 0;
     /// REQUIRES: run() returned ok. The bytes of an array, once.
     virtual std::string takeValues() = 0;
+    virtual WorkDone work() const = 0;
 };
 
 }  // namespace freshet::query

@@ -7,6 +7,7 @@
 
 #include "freshet/bson/builder.h"
 #include "freshet/catalog/catalog.h"
+#include "freshet/query/work.h"
 
 #include <memory>
 #include <optional>
@@ -38,6 +39,8 @@ public:
     virtual Status run() = 0;
     virtual const sync::WaitToken& token() const = 0;
     virtual const WriteResult& result() const = 0;
+    /// So far, also when it failed.
+    virtual WorkDone work() const = 0;
     /// The newest commit so far, 0 when nothing was written.
     virtual journal::Lsn commitLsn() const = 0;
     /// After kDuplicateKey: {keyPattern, keyValue}; after kDocumentValidationFailure: {errInfo};

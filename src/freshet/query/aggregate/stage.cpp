@@ -104,7 +104,17 @@ void PipelineRun::remove(RowStream* stream) {
     if (txn_ != nullptr) {
         stream->detach();
     }
+    workOfGone_.add(stream->work());
     streams_.erase(std::find(streams_.begin(), streams_.end(), stream));
+}
+
+WorkDone PipelineRun::work() const {
+    WorkDone total;
+    for (const RowStream* stream : streams_) {
+        total.add(stream->work());
+    }
+    total.add(workOfGone_);
+    return total;
 }
 
 StatusOr<StagePtr> makeCollectionStage(PipelineRun& run,

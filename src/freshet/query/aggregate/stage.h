@@ -63,6 +63,8 @@ public:
     /// Streams are attached and detached with the run.
     void add(RowStream* stream);
     void remove(RowStream* stream);
+    /// Of all streams, also those that are gone.
+    WorkDone work() const;
 
 private:
     std::string db_;
@@ -73,6 +75,7 @@ private:
     Turn turn_;
     sync::WaitToken token_ = sync::WaitToken::completed();
     std::vector<RowStream*> streams_;
+    WorkDone workOfGone_;
 };
 
 class Stage {

@@ -61,6 +61,7 @@ public:
 
     const sync::WaitToken& token() const override { return run_.token(); }
     bool isExhausted() const override { return atEnd_ && !hasPending_; }
+    WorkDone work() const override { return run_.work(); }
 
     bson::OwnedDocument describePlan() const override {
         if (facts_.stages.empty()) {

@@ -33,6 +33,7 @@ public:
         return fill(batch);
     }
     const sync::WaitToken& token() const final { return stream_->token(); }
+    WorkDone work() const final { return workOf(stream_.get()); }
 
 protected:
     /// `stream` is null when there is no collection.

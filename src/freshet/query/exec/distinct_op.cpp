@@ -63,6 +63,7 @@ public:
     }
     const sync::WaitToken& token() const override { return stream_->token(); }
     std::string takeValues() override { return values_.take(); }
+    WorkDone work() const override { return workOf(stream_.get()); }
 
 private:
     Status addValues(bson::Document document) {

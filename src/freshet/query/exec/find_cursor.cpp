@@ -107,7 +107,7 @@ private:
             FRESHET_ASSIGN_OR_RETURN(made, projection_->apply(row.document, matcher_.get()));
             document = made.view();
         }
-        if (request_.showsRecordId) {
+        if (request_.showsRecordId && !request_.returnsKey) {  // a key stands alone
             bson::Builder builder;
             builder.addFields(document);
             builder.add("$recordId", static_cast<int64_t>(row.id));
@@ -214,6 +214,7 @@ public:
     }
     const sync::WaitToken& token() const override { return stream_->token(); }
     int64_t count() const override { return count_; }
+    WorkDone work() const override { return workOf(stream_.get()); }
 
 private:
     engine::Store& store_;

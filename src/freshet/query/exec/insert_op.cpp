@@ -14,6 +14,12 @@ public:
              WriteOptions options)
         : WriteBase(store, std::move(collection), options), document_(std::move(document)) {}
 
+    WorkDone work() const override {
+        WorkDone done;
+        done.inserted = result_.matched;
+        return done;
+    }
+
 private:
     enum class Step { kEnter, kWrite, kCommit };
 

@@ -89,7 +89,7 @@ Status ModifyOp::enter() {
         step_ = Step::kRead;
     } else if (changed) {
         abandon();
-        stream_.reset();
+        endStream();
         step_ = Step::kStart;
     } else {
         step_ = Step::kDecide;
@@ -184,10 +184,23 @@ void ModifyOp::next() {
     }
 }
 
+void ModifyOp::endStream() {
+    workOfGone_ = workOfScans();
+    stream_.reset();
+}
+
+WorkDone ModifyOp::workOfScans() const {
+    WorkDone done = workOfGone_;
+    if (stream_ != nullptr) {
+        done.add(stream_->work());
+    }
+    return done;
+}
+
 Status ModifyOp::atEnd() {
     if (handled_ == 0 && lostOne_) {
         abandon();
-        stream_.reset();
+        endStream();
         step_ = Step::kStart;
         return afterConflict();
     }
@@ -207,7 +220,7 @@ Status ModifyOp::insertSubstitute() {
         bool changed = false;
         FRESHET_RETURN_IF_ERROR(enterGate(&changed));
         FRESHET_RETURN_IF_ERROR(validate(nullptr, substitute_->view()));
-        stream_.reset();
+        endStream();
         begin();
         startWriting();
         substituteWritten_ = false;

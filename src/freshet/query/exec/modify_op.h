@@ -26,6 +26,8 @@ protected:
     /// What becomes of a document that matches. nullopt in *after: nothing to write.
     enum class Fate { kKeep, kReplace, kRemove };
     virtual StatusOr<Fate> decide(bson::Document before, bson::OwnedDocument* after) = 0;
+    /// Of the scans; without what was written.
+    WorkDone workOfScans() const;
     /// A document has been dealt with.
     virtual void count(Fate fate) = 0;
     /// The scan has found nothing. What to insert instead, if anything.
@@ -49,10 +51,12 @@ private:
     Status insertSubstitute();
     void next();
     Status conflicted(Step resume);
+    void endStream();
     engine::Txn& scanTxn() { return multi_ ? *scanTxn_ : *txn_; }
 
     std::optional<engine::Txn> scanTxn_;  // multi: the scan's own
     std::unique_ptr<RowStream> stream_;
+    WorkDone workOfGone_;  // of streams before this one
     Step step_ = Step::kStart;
     catalog::RecordId id_ = 0;
     std::string before_;

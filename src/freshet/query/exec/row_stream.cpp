@@ -127,6 +127,44 @@ Status RowStream::next(Row* row) {
     return Status::ok();
 }
 
+PlanName RowStream::planName() const {
+    PlanName name;
+    switch (plan_.kind) {
+        case PlanKind::kNothing:
+            name.kind = "EOF";
+            break;
+        case PlanKind::kCollection:
+            name.kind = "COLLSCAN";
+            break;
+        case PlanKind::kId:
+            name.kind = "IDHACK";
+            name.usedTree = request_.collection->indexes[0]->treeId;
+            break;
+        case PlanKind::kIndex:
+            name.kind = fetches() ? "IXSCAN" : "COUNT_SCAN";
+            name.index = plan_.scans[0].index;
+            name.usedTree = name.index->treeId;
+            break;
+        case PlanKind::kUnion:
+            name.kind = fetches() ? "IXSCAN" : "COUNT_SCAN";
+            for (const IndexScan& scan : plan_.scans) {
+                const PlanName branch{name.kind, scan.index, {}, 0};
+                name.branches += (name.branches.empty() ? "" : ", ") + branch.text();
+            }
+            break;
+    }
+    return name;
+}
+
+WorkDone RowStream::work() const {
+    WorkDone work;
+    work.keysExamined = static_cast<int64_t>(scan_->counts().keysExamined);
+    work.docsExamined = static_cast<int64_t>(scan_->counts().docsExamined);
+    work.sortsInMemory = sorter_.has_value();
+    work.plan = planName();
+    return work;
+}
+
 StageNode RowStream::stages() const {
     StageNode input =
         stagesOf(plan_, request_.matcher->filter(), fetches(), scan_->counts(), matched_);

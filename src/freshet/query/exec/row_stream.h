@@ -6,6 +6,7 @@
 
 #include "freshet/query/exec/scan.h"
 #include "freshet/query/exec/sorter.h"
+#include "freshet/query/work.h"
 
 #include <memory>
 #include <optional>
@@ -44,6 +45,7 @@ public:
     /// The plan and what it has done.
     StageNode stages() const;
     const Plan& plan() const { return plan_; }
+    WorkDone work() const;
 
 private:
     explicit RowStream(StreamRequest request) : request_(std::move(request)) {}
@@ -53,6 +55,7 @@ private:
     Status nextFromScan(Row* row);
     Status sortAll();
     bool isKilled() const;
+    PlanName planName() const;
 
     StreamRequest request_;
     std::optional<SortPattern> pattern_;
@@ -68,5 +71,15 @@ private:
     Turn turn_;
     sync::WaitToken token_;
 };
+
+/// `stream` may be null: there is no collection.
+inline WorkDone workOf(const RowStream* stream) {
+    if (stream != nullptr) {
+        return stream->work();
+    }
+    WorkDone nothing;
+    nothing.plan.kind = "EOF";
+    return nothing;
+}
 
 }  // namespace freshet::query

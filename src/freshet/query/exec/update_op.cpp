@@ -44,6 +44,13 @@ public:
           upsert_(request.upsert),
           supplied_(request.supplied) {}
     using ModifyOp::check;
+    WorkDone work() const override {
+        WorkDone done = workOfScans();
+        done.matched = result_.matched;
+        done.modified = result_.modified;
+        done.upserted = result_.upserted ? 1 : 0;
+        return done;
+    }
 
 private:
     StatusOr<Fate> decide(bson::Document before, bson::OwnedDocument* after) override {
@@ -101,6 +108,11 @@ public:
     DeleteOp(engine::Store& store, StreamRequest wish, Answer answer, bool justOne)
         : ModifyOp(store, std::move(wish), !justOne, {}), answer_(std::move(answer)) {}
     using ModifyOp::check;
+    WorkDone work() const override {
+        WorkDone done = workOfScans();
+        done.deleted = result_.matched;
+        return done;
+    }
 
 private:
     StatusOr<Fate> decide(bson::Document before, bson::OwnedDocument*) override {
