@@ -18,9 +18,17 @@ Status badFile(const std::string& file, const std::string& what) {
     return Status(Code::kInvalid, Reason::kInvalidOptions, file + ": " + what);
 }
 
+/// The password of a private key, and whether the library wanted one.
+struct KeyPassword {
+    const std::string& text;
+    bool wasAsked = false;
+};
+
 /// Never asks a terminal: a server has none.
-int givePassword(char* buffer, int size, int, void* password) {
-    const auto& text = *static_cast<const std::string*>(password);
+int givePassword(char* buffer, int size, int, void* given) {
+    auto* password = static_cast<KeyPassword*>(given);
+    password->wasAsked = true;
+    const std::string& text = password->text;
     if (text.empty() || text.size() > static_cast<size_t>(size)) {
         return -1;
     }
@@ -41,33 +49,20 @@ StatusOr<Owned<BIO>> openFile(const std::string& file) {
     return bio;
 }
 
-bool isPasswordError() {
-    const unsigned long error = ERR_peek_last_error();  // NOLINT: the library's type
-    const int reason = ERR_GET_REASON(error);
-    switch (ERR_GET_LIB(error)) {
-        case ERR_LIB_PEM:
-            return reason == PEM_R_BAD_PASSWORD_READ || reason == PEM_R_BAD_DECRYPT;
-        case ERR_LIB_EVP:
-        case ERR_LIB_PROV:
-        case ERR_LIB_PKCS12:
-            return true;
-        default:
-            return false;
-    }
-}
-
 Status loadKey(SSL_CTX* ctx, const TlsOptions& options) {
     const std::string& file = options.certificateKeyFile;
     FRESHET_ASSIGN_OR_RETURN(Owned<BIO> bio, openFile(file));
-    auto* password = const_cast<std::string*>(&options.certificateKeyPassword);
-    Owned<EVP_PKEY> key(PEM_read_bio_PrivateKey(bio.get(), nullptr, givePassword, password));
+    KeyPassword password{options.certificateKeyPassword};
+    Owned<EVP_PKEY> key(PEM_read_bio_PrivateKey(bio.get(), nullptr, givePassword, &password));
     if (key == nullptr) {
-        if (isPasswordError()) {
+        // The library's errors do not tell: a wrong password makes garbage of the key, which now
+        // and then has a right padding and fails only as a key of no known kind.
+        if (password.wasAsked) {
             ERR_clear_error();
             return badFile(file,
-                           password->empty() ? "the private key is encrypted and no password is "
-                                               "given"
-                                             : "the password of the private key is wrong");
+                           password.text.empty()
+                               ? "the private key is encrypted and no password is given"
+                               : "the password of the private key is wrong");
         }
         return badFile(file, "has no readable private key: " + takeLibraryError());
     }
