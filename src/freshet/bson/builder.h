@@ -112,7 +112,8 @@ private:
 /// An owned document: bytes and a view of them.
 class OwnedDocument {
 public:
-    OwnedDocument() : OwnedDocument(Builder().finish()) {}
+    /// The empty document; its bytes need no memory of their own.
+    OwnedDocument() : OwnedDocument(Document()) {}
     explicit OwnedDocument(std::string bytes) : bytes_(std::move(bytes)) {}
     explicit OwnedDocument(Document document) : bytes_(document.bytes()) {}
     Document view() const { return Document(bytes_.data()); }

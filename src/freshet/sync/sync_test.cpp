@@ -4,9 +4,12 @@
 #include "freshet/platform/thread.h"
 #include "freshet/sync/alarms.h"
 #include "freshet/sync/local_executor.h"
+#include "freshet/sync/task_frames.h"
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -120,6 +123,32 @@ TEST(Task, ALongChainDoesNotGrowTheStack) {
 Task<void> note(std::vector<std::string>* seen, std::string text, WaitToken token) {
     co_await wait(token);
     seen->push_back(text);
+}
+
+TEST(TaskFrames, AreUsedAgainByTheirThreadAndMayGoBackOnAnother) {
+    std::vector<std::pair<void*, size_t>> frames;
+    for (size_t bytes : {1u, 63u, 64u, 65u, 2'000u, 2'048u, 2'049u, 10'000u}) {
+        for (int i = 0; i < 100; ++i) {  // more than a thread keeps of one size
+            void* frame = allocateFrame(bytes);
+            std::memset(frame, i, bytes);
+            frames.emplace_back(frame, bytes);
+        }
+    }
+    std::set<void*> distinct;
+    for (const auto& [frame, bytes] : frames) {
+        EXPECT_TRUE(distinct.insert(frame).second);
+    }
+    platform::Thread elsewhere("frames", [&] {
+        for (const auto& [frame, bytes] : frames) {
+            freeFrame(frame, bytes);
+        }
+        for (int i = 0; i < 100; ++i) {
+            void* frame = allocateFrame(64);
+            std::memset(frame, i, 64);
+            freeFrame(frame, 64);
+        }
+    });
+    elsewhere.join();
 }
 
 TEST(LocalExecutor, WaitingForACompleteTokenLetsOthersRunFirst) {

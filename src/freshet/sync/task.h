@@ -8,6 +8,7 @@
 
 #include "freshet/base/assert.h"
 #include "freshet/sync/executor.h"
+#include "freshet/sync/task_frames.h"
 
 #include <coroutine>
 #include <exception>
@@ -23,6 +24,9 @@ namespace detail {
 
 struct PromiseBase {
     std::coroutine_handle<> continuation = std::noop_coroutine();
+
+    static void* operator new(size_t bytes) { return allocateFrame(bytes); }
+    static void operator delete(void* frame, size_t bytes) noexcept { freeFrame(frame, bytes); }
 
     struct FinalAwaiter {
         bool await_ready() noexcept { return false; }

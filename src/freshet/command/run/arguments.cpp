@@ -245,6 +245,7 @@ StatusOr<GenericArguments> parseArguments(const Command& command, const wire::Re
     FRESHET_RETURN_IF_ERROR(fields.status());
     FRESHET_RETURN_IF_ERROR(checkApiVersion(&fields, command));
     out.hasApiVersion = fields.has("apiVersion");
+    out.isApiStrict = fields.boolean("apiStrict", false);
     FRESHET_RETURN_IF_ERROR(checkKnownFields(command, request.body));
     FRESHET_RETURN_IF_ERROR(checkSequences(command, request));
     FRESHET_RETURN_IF_ERROR(parseSession(&fields, &out));

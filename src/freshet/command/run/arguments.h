@@ -19,6 +19,7 @@ struct GenericArguments {
     uint64_t deadlineNanos = 0;  // on platform::monotonicNanos(); 0: none
     std::string lsid;            // the session's canonical name, see sessionName(); empty: none
     bool hasApiVersion = false;
+    bool isApiStrict = false;  // nothing outside API Version 1 is to be used
 };
 
 bool isGenericArgument(std::string_view name);

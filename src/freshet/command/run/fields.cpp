@@ -23,6 +23,27 @@ Status unknownField(std::string_view context, std::string_view field) {
     return invalid(Reason::kUnknownField, quotedField(context, field) + " is an unknown field.");
 }
 
+Fields::Fields(bson::Document body, std::string_view context) : body_(body), context_(context) {
+    for (const bson::Element& element : body) {
+        if (indexedCount_ == kIndexed) {
+            isWholeIndexed_ = false;
+            return;
+        }
+        indexed_[indexedCount_++] = element;
+        lengths_ |= uint64_t{1} << std::min<size_t>(element.name().size(), 63);
+    }
+}
+
+bson::Element Fields::find(std::string_view name) const {
+    const bool mayBeThere = ((lengths_ >> std::min<size_t>(name.size(), 63)) & 1) != 0;
+    for (size_t i = 0; mayBeThere && i < indexedCount_; ++i) {
+        if (indexed_[i].name() == name) {
+            return indexed_[i];
+        }
+    }
+    return isWholeIndexed_ ? bson::Element() : body_.find(name);
+}
+
 void Fields::fail(Status status) {
     if (status_.isOk()) {
         status_ = std::move(status);
@@ -37,7 +58,7 @@ void Fields::wrongType(const bson::Element& element, std::string_view expected) 
 }
 
 bson::Element Fields::element(std::string_view name) const {
-    bson::Element found = body_.find(name);
+    bson::Element found = find(name);
     const bool isAbsent =
         found.isMissing() || found.isNull() || found.type() == bson::Type::kUndefined;
     return isAbsent ? bson::Element() : found;
@@ -87,7 +108,7 @@ std::string_view Fields::string(std::string_view name) {
 }
 
 bson::Element Fields::required(std::string_view name) {
-    bson::Element found = body_.find(name);
+    bson::Element found = find(name);
     if (found.isMissing()) {
         fail(invalid(Reason::kMissingField,
                      quotedField(context_, name) + " is missing but a required field"));

@@ -17,7 +17,7 @@ namespace freshet::command {
 class Fields {
 public:
     /// `context` is what error texts put before a field's name: "find", "update.updates".
-    Fields(bson::Document body, std::string_view context) : body_(body), context_(context) {}
+    Fields(bson::Document body, std::string_view context);
 
     /// The first error so far.
     const Status& status() const { return status_; }
@@ -51,11 +51,19 @@ public:
     void refuseCollation();
 
 private:
+    static constexpr size_t kIndexed = 16;
+
     void wrongType(const bson::Element& element, std::string_view expected);
+    /// As body_.find(). A command asks for many fields that few bodies have.
+    bson::Element find(std::string_view name) const;
 
     bson::Document body_;
     std::string_view context_;
     Status status_;
+    bson::Element indexed_[kIndexed];  // the body's first fields
+    size_t indexedCount_ = 0;
+    bool isWholeIndexed_ = true;
+    uint64_t lengths_ = 0;  // bit n: an indexed field's name has n bytes (63: or more)
 };
 
 /// Errors unless validationLevel and validationAction have values that create and collMod take.

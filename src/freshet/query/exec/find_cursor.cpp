@@ -2,6 +2,7 @@
 /// find: a RowStream, then skip, limit and projection.
 #include "freshet/query/cursor.h"
 #include "freshet/query/exec/attached_cursor.h"
+#include "freshet/query/exec/id_cursor.h"
 
 #include <algorithm>
 
@@ -230,6 +231,9 @@ private:
 StatusOr<std::unique_ptr<QueryCursor>> makeFind(engine::Store& store,
                                                 catalog::CollectionRef collection,
                                                 FindRequest request) {
+    if (collection != nullptr && asksForOneId(request)) {
+        return makeIdCursor(store, std::move(collection), request);
+    }
     FRESHET_RETURN_IF_ERROR(checkRequest(request));
     FRESHET_ASSIGN_OR_RETURN(auto compiled,
                              Matcher::compile(request.filter.view(), request.variables.view()));

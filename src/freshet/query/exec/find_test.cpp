@@ -97,6 +97,51 @@ TEST(Find, LetsOthersRun) {
     cursor->detach();
 }
 
+TEST(Find, ByOneIdGivesTheDocumentOnceOrNothing) {
+    TestCollection c;
+    c.insertNumbers(5);
+    ASSERT_TRUE(c.insert(R"({"_id": "3", "a": "text"})").isOk());
+    auto found = [&](std::string_view filter, int64_t limit) {
+        FindRequest request;
+        request.filter = doc(filter);
+        request.limit = limit;
+        auto cursor = cursorOver(c, std::move(request));
+        auto documents = drained(*cursor, 1);
+        EXPECT_TRUE(documents.isOk()) << documents.status().toString();
+        const bool isThere = !documents->empty();
+        EXPECT_EQ(cursor->work().docsExamined, isThere ? 1 : 0);
+        EXPECT_EQ(cursor->work().plan.kind, "IDHACK");
+        const std::string plan = bson::toShellText(cursor->describeExecution(0).view());
+        EXPECT_EQ(plan.find("LIMIT") != std::string::npos, limit != 0) << plan;
+        return asText(*documents);
+    };
+    EXPECT_EQ(found(R"({"_id": 3})", 0), Texts{"{ _id: 3, a: 3 }"});
+    EXPECT_EQ(found(R"({"_id": 3.0})", 1), Texts{"{ _id: 3, a: 3 }"});  // numbers of any type
+    EXPECT_EQ(found(R"({"_id": "3"})", 1), Texts{"{ _id: \"3\", a: \"text\" }"});
+    EXPECT_EQ(found(R"({"_id": 7})", 0), Texts{});
+    EXPECT_EQ(found(R"({"_id": true})", 0), Texts{});
+}
+
+TEST(Find, ByOneIdKeepsToTheBatchAndToTheCollection) {
+    TestCollection c;
+    c.insertNumbers(2);
+    FindRequest request;
+    request.filter = doc(R"({"_id": 1})");
+    auto cursor = cursorOver(c, request);
+    cursor->attach();
+    Batch none(0, 1'000);
+    ASSERT_TRUE(cursor->next(&none).isOk());
+    EXPECT_FALSE(cursor->isExhausted());
+    cursor->detach();
+    auto rest = drained(*cursor);
+    ASSERT_TRUE(rest.isOk());
+    EXPECT_EQ(asText(*rest), Texts{"{ _id: 1, a: 1 }"});
+
+    auto late = cursorOver(c, request);
+    c.change(c.catalog().dropCollection("db", "c"));
+    EXPECT_EQ(drained(*late).status().reason(), Reason::kQueryPlanKilled);
+}
+
 TEST(Find, EndsWhenWhatItReadsIsDropped) {
     TestCollection c;
     c.addIndex(R"({"a": 1})");

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The shortest way from a request to a document: find({_id: value}) and nothing else. No filter is
+/// compiled, nothing planned: most requests that servers get are of this kind.
+#pragma once
+
+#include "freshet/query/cursor.h"
+
+namespace freshet::query {
+
+/// Whether IdCursor gives what `request` asks for.
+bool asksForOneId(const FindRequest& request);
+
+/// REQUIRES: asksForOneId(request); a collection.
+std::unique_ptr<QueryCursor> makeIdCursor(engine::Store& store,
+                                          catalog::CollectionRef collection,
+                                          const FindRequest& request);
+
+}  // namespace freshet::query

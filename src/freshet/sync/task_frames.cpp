@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/sync/task_frames.h"
+
+#include <new>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define FRESHET_KEEPS_FRAMES 0  // who uses a frame that is gone shall be caught
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FRESHET_KEEPS_FRAMES 0
+#endif
+#endif
+#ifndef FRESHET_KEEPS_FRAMES
+#define FRESHET_KEEPS_FRAMES 1
+#endif
+
+namespace freshet::sync {
+namespace {
+
+constexpr size_t kStep = 64;
+constexpr size_t kClasses = 32;    // frames up to 2 KiB are kept
+constexpr unsigned kKeptMax = 64;  // of each size and thread
+
+struct FreeFrame {
+    FreeFrame* next;
+};
+
+/// The frames that a thread keeps; gone with the thread.
+struct Frames {
+    FreeFrame* free[kClasses] = {};
+    unsigned count[kClasses] = {};
+
+    Frames() = default;
+    Frames(const Frames&) = delete;
+    Frames& operator=(const Frames&) = delete;
+    ~Frames() {
+        for (size_t kind = 0; kind < kClasses; ++kind) {
+            while (FreeFrame* frame = free[kind]) {
+                free[kind] = frame->next;
+                ::operator delete(frame);
+            }
+            count[kind] = kKeptMax;  // what is freed after this is not kept
+        }
+    }
+};
+
+thread_local Frames frames;
+
+}  // namespace
+
+void* allocateFrame(size_t bytes) {
+    const size_t kind = (bytes - 1) / kStep;
+    if (!FRESHET_KEEPS_FRAMES || kind >= kClasses) {
+        return ::operator new(bytes);
+    }
+    Frames& mine = frames;
+    if (FreeFrame* frame = mine.free[kind]) {
+        mine.free[kind] = frame->next;
+        --mine.count[kind];
+        return frame;
+    }
+    return ::operator new((kind + 1) * kStep);
+}
+
+void freeFrame(void* frame, size_t bytes) noexcept {
+    const size_t kind = (bytes - 1) / kStep;
+    if (!FRESHET_KEEPS_FRAMES || kind >= kClasses || frames.count[kind] >= kKeptMax) {
+        ::operator delete(frame);
+        return;
+    }
+    Frames& mine = frames;
+    mine.free[kind] = new (frame) FreeFrame{mine.free[kind]};
+    ++mine.count[kind];
+}
+
+}  // namespace freshet::sync
