@@ -12,5 +12,7 @@ uint64_t monotonicNanos();
 int64_t wallMillis();
 /// Processor time (user + system) of the whole process, in microseconds.
 uint64_t processCpuMicros();
+/// Processor time of the calling thread, in nanoseconds.
+uint64_t threadCpuNanos();
 
 }  // namespace freshet::platform

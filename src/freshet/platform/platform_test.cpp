@@ -80,6 +80,22 @@ TEST(Clock, MonotonicTimePassesWhileAThreadSleeps) {
     EXPECT_GT(wallMillis(), int64_t{1'600'000'000'000});
 }
 
+TEST(Clock, SleepsUntilAMoment) {
+    const uint64_t due = monotonicNanos() + 2'000'000u;
+    sleepUntilNanos(due);
+    EXPECT_GE(monotonicNanos(), due);
+    sleepUntilNanos(due);  // is over: returns at once
+}
+
+TEST(Clock, AThreadsProcessorTimeIsItsOwn) {
+    const uint64_t before = threadCpuNanos();
+    Thread("busy", [] {
+        for (const uint64_t own = threadCpuNanos(); threadCpuNanos() - own < 30'000'000u;) {
+        }
+    }).join();
+    EXPECT_LT(threadCpuNanos() - before, 30'000'000u);
+}
+
 TEST(Threads, RunAndAreJoinedByTheirDestructor) {
     bool ran = false;
     {

@@ -35,6 +35,8 @@ void pinToCore(unsigned index);
 void yieldThread();
 /// Blocks the calling thread. For background threads and tests' peers, never on a reactor.
 void sleepMillis(uint64_t ms);
+/// As sleepMillis, until monotonicNanos() has reached `due`.
+void sleepUntilNanos(uint64_t due);
 /// 64 bits from the kernel's generator.
 uint64_t randomSeed();
 std::string hostName();

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 
@@ -33,6 +34,10 @@ int64_t wallMillis() {
 
 uint64_t processCpuMicros() {
     return nanosOf(CLOCK_PROCESS_CPUTIME_ID) / 1'000u;
+}
+
+uint64_t threadCpuNanos() {
+    return nanosOf(CLOCK_THREAD_CPUTIME_ID);
 }
 
 Thread::Thread(const std::string& name, std::function<void()> body)
@@ -91,6 +96,14 @@ void yieldThread() {
 
 void sleepMillis(uint64_t ms) {
     std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+}
+
+void sleepUntilNanos(uint64_t due) {
+    timespec when;
+    when.tv_sec = static_cast<time_t>(due / 1'000'000'000u);
+    when.tv_nsec = static_cast<long>(due % 1'000'000'000u);
+    while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, nullptr) == EINTR) {
+    }
 }
 
 uint64_t randomSeed() {
