@@ -14,6 +14,7 @@ class Third:
     pkg: str
     libs: list
     defines: list
+    optional: str  # a header without which it is left out, or ''
 
 
 @dataclasses.dataclass
@@ -70,8 +71,9 @@ class Layers:
         if what == 'group':
             self._groups[rest[0]] = rest[1:]
         elif what == 'third':
-            part = _sections(rest[1:], ('headers', 'pkg', 'libs', 'define'))
-            self.thirds[rest[0]] = Third(rest[0], part['headers'], ''.join(part['pkg']), part['libs'], part['define'])
+            part = _sections(rest[1:], ('headers', 'pkg', 'libs', 'define', 'optional'))
+            self.thirds[rest[0]] = Third(rest[0], part['headers'], ''.join(part['pkg']), part['libs'], part['define'],
+                                         ''.join(part['optional']))
         elif what == 'room':
             self._room(rest[0], int(rest[1]), _sections(rest[2:], ('uses', 'third', 'only')))
         elif what == 'program':

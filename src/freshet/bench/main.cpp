@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// freshet-bench: measures a server from outside.
+/// freshet-bench: measures a server from outside, and storage engines side by side.
 #include "freshet/bench/echo_server.h"
+#include "freshet/bench/engine_bench.h"
 #include "freshet/bench/options.h"
 #include "freshet/bench/wire_bench.h"
 
@@ -9,9 +10,11 @@
 
 namespace {
 
-int fail(const freshet::Status& status) {
-    std::fprintf(stderr, "freshet-bench: %s\n", status.toString().c_str());
-    return 1;
+int end(const freshet::Status& status) {
+    if (!status.isOk()) {
+        std::fprintf(stderr, "freshet-bench: %s\n", status.toString().c_str());
+    }
+    return status.isOk() ? 0 : 1;
 }
 
 }  // namespace
@@ -23,15 +26,18 @@ int main(int argc, char** argv) {
         return freshet::bench::runEchoServer(static_cast<uint16_t>(std::atoi(argv[2])),
                                              static_cast<size_t>(std::atoll(argv[3])));
     }
-    if (mode != "wire") {
-        const bool asked = mode == "--help" || mode == "help";
-        std::fputs(freshet::bench::usageText().data(), asked ? stdout : stderr);
-        return asked ? 0 : 2;
+    const std::vector<std::string> rest(arguments.empty() ? arguments.end() : arguments.begin() + 1,
+                                        arguments.end());
+    if (mode == "engine") {
+        auto options = freshet::bench::parseEngineOptions(rest);
+        return end(options.isOk() ? freshet::bench::runEngineBench(*options) : options.status());
     }
-    auto options = freshet::bench::parseWireOptions({arguments.begin() + 1, arguments.end()});
-    if (!options.isOk()) {
-        return fail(options.status());
+    if (mode == "wire") {
+        auto options = freshet::bench::parseWireOptions(rest);
+        return end(options.isOk() ? freshet::bench::runWireBench(*options) : options.status());
     }
-    freshet::Status status = freshet::bench::runWireBench(*options);
-    return status.isOk() ? 0 : fail(status);
+    const bool asked = mode == "--help" || mode == "help";
+    std::fputs(freshet::bench::wireUsage().data(), asked ? stdout : stderr);
+    std::fputs(freshet::bench::engineUsage().data(), asked ? stdout : stderr);
+    return asked ? 0 : 2;
 }

@@ -1,41 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/bench/options.h"
 
-#include <charconv>
-#include <functional>
-#include <map>
+#include "freshet/bench/arguments.h"
 
 namespace freshet::bench {
 namespace {
 
-std::vector<std::string> splitAtCommas(const std::string& text) {
-    std::vector<std::string> out;
-    for (size_t at = 0; at <= text.size();) {
-        const size_t comma = std::min(text.find(',', at), text.size());
-        out.push_back(text.substr(at, comma - at));
-        at = comma + 1;
-    }
-    return out;
-}
-
-template <typename T>
-Status number(const std::string& text, uint64_t least, uint64_t most, T* out) {
-    uint64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc() || stop != end || value < least || value > most) {
-        return badValue("'" + text + "' is not a number from " + std::to_string(least) + " to " +
-                        std::to_string(most));
-    }
-    *out = static_cast<T>(value);
-    return Status::ok();
-}
-
-using Setter = std::function<Status(WireOptions*, const std::string&)>;
-
 /// Options with a value. Lists that are given again are appended to.
-const std::map<std::string, Setter>& setters() {
-    static const std::map<std::string, Setter> all = {
+const Setters<WireOptions>& setters() {
+    static const Setters<WireOptions> all = {
         {"--op",
          [](WireOptions* out, const std::string& value) {
              for (const std::string& op : splitAtCommas(value)) {
@@ -105,26 +78,15 @@ StatusOr<WireOptions> parseWireOptions(const std::vector<std::string>& arguments
     WireOptions out;
     out.ops.clear();
     out.clients.clear();
-    for (size_t i = 0; i < arguments.size(); ++i) {
-        const std::string& name = arguments[i];
-        if (name == "--with-echo") {
-            out.withEcho = true;
-        } else if (name == "--json") {
-            out.json = true;
-        } else if (auto setter = setters().find(name); setter == setters().end()) {
-            return badValue("unknown option '" + name + "'");
-        } else if (++i == arguments.size()) {
-            return badValue(name + " needs a value");
-        } else if (Status set = setter->second(&out, arguments[i]); !set.isOk()) {
-            return set.withContext(name);
-        }
-    }
+    const Flags<WireOptions> flags = {{"--with-echo", &WireOptions::withEcho},
+                                      {"--json", &WireOptions::json}};
+    FRESHET_RETURN_IF_ERROR(parseArguments(arguments, setters(), flags, &out));
     out.ops = out.ops.empty() ? defaults.ops : out.ops;
     out.clients = out.clients.empty() ? defaults.clients : out.clients;
     return out;
 }
 
-std::string_view usageText() {
+std::string_view wireUsage() {
     return R"(usage: freshet-bench wire [options]
 Closed-loop clients against a server over the wire protocol; one line a measurement.
   --op get|put          find by _id, or insert; comma list or repeated (default both)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The command line of freshet-bench.
+/// The command line of `freshet-bench wire`.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -29,6 +29,6 @@ struct WireOptions {
 /// `arguments` after "wire". kInvalid with a text for the user.
 StatusOr<WireOptions> parseWireOptions(const std::vector<std::string>& arguments);
 
-std::string_view usageText();
+std::string_view wireUsage();
 
 }  // namespace freshet::bench

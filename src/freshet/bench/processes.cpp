@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -79,6 +80,80 @@ void ChildProcess::stop() {
         ::waitpid(static_cast<pid_t>(pid_), nullptr, 0);
         pid_ = 0;
     }
+}
+
+namespace {
+
+/// The first byte tells how it went.
+void writeOutcome(int to, const StatusOr<std::string>& outcome) {
+    const std::string text =
+        outcome.isOk() ? "+" + *outcome : "-" + std::string(outcome.status().text());
+    for (size_t done = 0; done < text.size();) {
+        const ssize_t wrote = ::write(to, text.data() + done, text.size() - done);
+        if (wrote <= 0) {
+            return;  // the reader misses the text's end and says so
+        }
+        done += static_cast<size_t>(wrote);
+    }
+}
+
+std::string readToEnd(int from) {
+    std::string text;
+    char piece[4096];
+    ssize_t got = 0;
+    while ((got = ::read(from, piece, sizeof(piece))) > 0) {
+        text.append(piece, static_cast<size_t>(got));
+    }
+    return text;
+}
+
+}  // namespace
+
+StatusOr<std::string> runInChild(const std::function<StatusOr<std::string>()>& body,
+                                 unsigned secondsMax) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) {
+        return systemError("Cannot make a pipe", errno);
+    }
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        ::alarm(secondsMax);
+        writeOutcome(ends[1], body());
+        ::_exit(0);
+    }
+    const int error = errno;
+    ::close(ends[1]);
+    const std::string text = pid > 0 ? readToEnd(ends[0]) : std::string();
+    ::close(ends[0]);
+    if (pid < 0) {
+        return systemError("Cannot fork", error);
+    }
+    int ended = 0;
+    ::waitpid(pid, &ended, 0);
+    if (ended != 0 || text.empty()) {
+        return Status(Code::kIo,
+                      WIFSIGNALED(ended)
+                          ? std::string("ended by signal ") + ::strsignal(WTERMSIG(ended))
+                          : std::string("ended without a result"));
+    }
+    return text[0] == '+' ? StatusOr<std::string>(text.substr(1))
+                          : StatusOr<std::string>(Status(Code::kIo, text.substr(1)));
+}
+
+StatusOr<std::unique_ptr<TemporaryFolder>> TemporaryFolder::make(const std::string& parent) {
+    std::error_code error;
+    std::string path =
+        parent.empty() ? std::filesystem::temp_directory_path(error).string() : parent;
+    path += "/freshet-bench-XXXXXX";
+    if (::mkdtemp(path.data()) == nullptr) {
+        return Status(Code::kIo, "Cannot make a folder like " + path);
+    }
+    return std::make_unique<TemporaryFolder>(path);
+}
+
+TemporaryFolder::~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
 }
 
 StatusOr<uint64_t> cpuMicrosOf(int64_t pid) {

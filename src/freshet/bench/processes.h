@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Child processes and what they cost. One thread.
+/// Child processes, what they cost, and folders for their files. One thread.
 #pragma once
 
 #include "freshet/base/status.h"
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,24 @@ public:
 
 private:
     int64_t pid_ = 0;
+};
+
+/// What `body` returns when run in a copy of this process, which ends without cleaning up. A copy
+/// that crashes, or takes longer than `secondsMax`, is a failure. REQUIRES: no other threads.
+StatusOr<std::string> runInChild(const std::function<StatusOr<std::string>()>& body,
+                                 unsigned secondsMax);
+
+/// A folder that goes when this dies.
+class TemporaryFolder {
+public:
+    /// In `parent`, or where the system has such things when that is empty.
+    static StatusOr<std::unique_ptr<TemporaryFolder>> make(const std::string& parent);
+    explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+    ~TemporaryFolder();
+    const std::string& path() const { return path_; }
+
+private:
+    const std::string path_;
 };
 
 /// User and system time of all the process's threads so far, from /proc. Steps of 10 ms.

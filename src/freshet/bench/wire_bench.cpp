@@ -9,38 +9,12 @@
 #include "freshet/platform/clock.h"
 #include "freshet/platform/thread.h"
 
-#include <stdlib.h>
-
 #include <cstdio>
 #include <filesystem>
 #include <optional>
 
 namespace freshet::bench {
 namespace {
-
-/// A folder that goes when this dies.
-class TemporaryFolder {
-public:
-    static StatusOr<std::unique_ptr<TemporaryFolder>> make(const std::string& parent) {
-        std::error_code error;
-        std::string path =
-            parent.empty() ? std::filesystem::temp_directory_path(error).string() : parent;
-        path += "/freshet-bench-XXXXXX";
-        if (::mkdtemp(path.data()) == nullptr) {
-            return Status(Code::kIo, "Cannot make a folder like " + path);
-        }
-        return std::make_unique<TemporaryFolder>(path);
-    }
-    explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
-    ~TemporaryFolder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    const std::string& path() const { return path_; }
-
-private:
-    const std::string path_;
-};
 
 struct Row {
     std::string op;

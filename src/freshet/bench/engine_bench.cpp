@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/bench/engine_bench.h"
+
+#include "freshet/bench/processes.h"
+#include "freshet/bench/workload/workload.h"
+
+#include <cstdio>
+
+namespace freshet::bench {
+namespace {
+
+StatusOr<std::vector<const EngineKind*>> chosenEngines(const EngineOptions& options) {
+    std::vector<const EngineKind*> chosen;
+    for (const std::string& name : options.engines) {
+        FRESHET_ASSIGN_OR_RETURN(const EngineKind* kind, engineKind(name));
+        if (std::string_view why = kind->refusal(options.workload); !why.empty()) {
+            return Status(Code::kUnsupported,
+                          name + " cannot run " + std::string(workloadName(options.workload)) +
+                              ": " + std::string(why));
+        }
+        chosen.push_back(kind);
+    }
+    return chosen;
+}
+
+/// In the child. The engine is not closed: the child's end is the quickest way out of it.
+StatusOr<std::string> measure(const EngineOptions& options,
+                              const EngineKind& kind,
+                              const std::string& directory) {
+    const LogLevel level = kind.levelFor(options.durability);
+    EngineSetup setup;
+    setup.directory = directory;
+    setup.durability = level;
+    setup.cacheMb = options.cacheMb;
+    setup.threads = options.threads;
+    setup.directIo = options.workload == Workload::kSpill;
+    setup.checkpointsByHand = options.workload == Workload::kJitter;
+    FRESHET_ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, kind.open(setup));
+    StatusOr<std::vector<EngineResult>> results = runWorkload(options, engine.release());
+    FRESHET_RETURN_IF_ERROR(results.status());
+    std::string lines;
+    for (const EngineResult& result : *results) {
+        lines += lineOf(options, kind.name, level, result) + "\n";
+    }
+    return lines;
+}
+
+}  // namespace
+
+Status runEngineBench(const EngineOptions& options) {
+    FRESHET_ASSIGN_OR_RETURN(std::vector<const EngineKind*> engines, chosenEngines(options));
+    // Loading and counting take their time, too; only a hanging engine takes this much.
+    const unsigned secondsMax = 600 + static_cast<unsigned>(options.windowMillis / 1'000) * 3;
+    for (unsigned rep = 0; rep < options.reps; ++rep) {
+        for (const EngineKind* kind : engines) {
+            FRESHET_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make(options.dataDir));
+            StatusOr<std::string> lines =
+                runInChild([&] { return measure(options, *kind, folder->path()); }, secondsMax);
+            if (!lines.isOk()) {
+                return std::move(lines).status().withContext(std::string(kind->name));
+            }
+            std::fputs(lines->c_str(), stdout);
+            std::fflush(stdout);
+        }
+    }
+    return Status::ok();
+}
+
+}  // namespace freshet::bench

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The engine benchmark: do the adapters store what they are given, and does a line tell what was
+/// asked for?
+#include "freshet/bench/engine_bench.h"
+
+#include "freshet/bench/engines/engine.h"
+#include "freshet/bench/engines/flush_counter.h"
+#include "freshet/bench/processes.h"
+#include "freshet/bench/workload/keys.h"
+#include "freshet/bench/workload/workload.h"
+#include "freshet/platform/file.h"
+#include "freshet/platform/thread.h"
+#include "freshet/testing/sim/seed.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <map>
+#include <set>
+
+namespace freshet::bench {
+namespace {
+
+using Oracle = std::map<std::string, std::string>;
+
+struct Given {
+    const EngineKind* kind;
+    LogLevel level;
+};
+
+/// Every engine of this build at every level that it has.
+std::vector<Given> allGiven() {
+    std::vector<Given> all;
+    for (const EngineKind& kind : engineKinds()) {
+        for (LogLevel level :
+             {LogLevel::kNone, LogLevel::kNoSync, LogLevel::kWrite, LogLevel::kSync}) {
+            if (kind.open != nullptr && kind.levelFor(level) == level) {
+                all.push_back({&kind, level});
+            }
+        }
+    }
+    return all;
+}
+
+class EngineAdapter : public ::testing::TestWithParam<Given> {
+protected:
+    void SetUp() override {
+        folder_ = std::move(TemporaryFolder::make("")).value();
+        EngineSetup setup;
+        setup.directory = folder_->path();
+        setup.durability = GetParam().level;
+        setup.cacheMb = 64;
+        setup.threads = 8;
+        auto engine = GetParam().kind->open(setup);
+        ASSERT_TRUE(engine.isOk()) << engine.status().toString();
+        engine_ = std::move(engine).value();
+    }
+    std::unique_ptr<EngineSession> session() { return std::move(engine_->session()).value(); }
+    static Oracle contentOf(EngineSession& session) {
+        Oracle found;
+        std::string last;
+        const Status status = session.scan([&](ByteView key, ByteView value) {
+            EXPECT_TRUE(found.empty() || last < key) << "not in key order";
+            last = key;
+            found.emplace(key, value);
+        });
+        EXPECT_TRUE(status.isOk()) << status.toString();
+        return found;
+    }
+
+    std::unique_ptr<TemporaryFolder> folder_;
+    std::unique_ptr<Engine> engine_;
+};
+
+TEST_P(EngineAdapter, AgreesWithAMap) {
+    Random random(freshet::testing::testSeed());
+    constexpr uint64_t kLoaded = 300;
+    Oracle oracle;
+    KeyMaker keys;
+    ValueMaker values(200, 1);
+    const Status loaded = engine_->fill(kLoaded, [&](uint64_t i, ByteView* key, ByteView* value) {
+        *key = keys.key(i);
+        *value = values.next();
+        oracle[std::string(*key)] = *value;
+    });
+    ASSERT_TRUE(loaded.isOk()) << loaded.toString();
+    auto session = this->session();
+    EXPECT_EQ(contentOf(*session), oracle);
+    for (int i = 0; i < 400; ++i) {
+        const std::string key(keys.key(random.below(2 * kLoaded)));
+        if (random.below(2) == 0) {
+            const ByteView value = values.next().substr(random.below(199));
+            ASSERT_TRUE(session->write(key, value).isOk());
+            oracle[key] = value;
+        }
+        std::string found;
+        ValueTaker taker(&found);
+        const Status status = session->read(key, &taker);
+        ASSERT_EQ(status.isOk(), oracle.contains(key)) << status.toString();
+        if (status.isOk()) {
+            EXPECT_EQ(found, oracle[key]);
+        } else {
+            EXPECT_EQ(status.code(), Code::kNotFound);
+        }
+    }
+    EXPECT_EQ(contentOf(*session), oracle);
+    EXPECT_TRUE(engine_->checkpoint().isOk());
+    EXPECT_EQ(contentOf(*session), oracle);
+}
+
+TEST_P(EngineAdapter, RecordIdsAscendOverAllThreads) {
+    constexpr unsigned kThreads = 4;
+    constexpr unsigned kEach = 50;
+    std::vector<platform::Thread> threads;
+    for (unsigned i = 0; i < kThreads; ++i) {
+        threads.emplace_back("appender", [this, i] {
+            auto own = session();
+            for (unsigned n = 0; n < kEach; ++n) {
+                EXPECT_TRUE(own->append(std::to_string(i)).isOk());
+            }
+        });
+    }
+    threads.clear();
+    auto session = this->session();
+    const Oracle content = contentOf(*session);
+    EXPECT_EQ(content.size(), kThreads * kEach);
+    ASSERT_FALSE(content.empty());
+    EXPECT_EQ(loadBe64(content.begin()->first.data()), 1u);
+    EXPECT_EQ(loadBe64(content.rbegin()->first.data()), kThreads * kEach);
+}
+
+TEST_P(EngineAdapter, WritesAreFlushedAtTheSyncLevelOnly) {
+    constexpr unsigned kWrites = 100;
+    auto session = this->session();
+    const uint64_t before = flushCount();
+    for (unsigned i = 0; i < kWrites; ++i) {
+        ASSERT_TRUE(session->write("key", "value").isOk());
+    }
+    // What runs beside them may flush now and then.
+    const uint64_t flushed = flushCount() - before;
+    EXPECT_EQ(flushed >= kWrites, GetParam().level == LogLevel::kSync) << flushed;
+}
+
+INSTANTIATE_TEST_SUITE_P(All,
+                         EngineAdapter,
+                         ::testing::ValuesIn(allGiven()),
+                         [](const auto& given) {
+                             return std::string(given.param.kind->name) + "_" +
+                                    std::string(logLevelName(given.param.level));
+                         });
+
+EngineOptions parsed(const std::vector<std::string>& arguments) {
+    auto options = parseEngineOptions(arguments);
+    EXPECT_TRUE(options.isOk()) << options.status().toString();
+    return options.isOk() ? *options : EngineOptions();
+}
+
+TEST(EngineOptions, AreRead) {
+    const EngineOptions options = parsed(
+        {"--workload", "spill", "--engines",       "freshet,map", "--threads",    "3",
+         "--records",  "7",     "--value-bytes",   "9",           "--durability", "write",
+         "--cache-mb", "11",    "--write-percent", "13",          "--seconds",    "17",
+         "--reps",     "19",    "--rate",          "23",          "--json",       "--data-dir",
+         "/somewhere"});
+    EXPECT_EQ(options.workload, Workload::kSpill);
+    EXPECT_EQ(options.engines, (std::vector<std::string>{"freshet", "map"}));
+    EXPECT_EQ(options.durability, LogLevel::kWrite);
+    EXPECT_EQ(options.threads, 3u);
+    EXPECT_EQ(options.records, 7u);
+    EXPECT_EQ(options.valueBytes, 9u);
+    EXPECT_EQ(options.cacheMb, 11u);
+    EXPECT_EQ(options.writePercent, 13u);
+    EXPECT_EQ(options.windowMillis, 17'000u);
+    EXPECT_EQ(options.reps, 19u);
+    EXPECT_EQ(options.rate, 23u);
+    EXPECT_EQ(options.dataDir, "/somewhere");
+    EXPECT_TRUE(options.json);
+}
+
+TEST(EngineOptions, MistakesAreNamed) {
+    for (const std::vector<std::string>& wrong :
+         std::vector<std::vector<std::string>>{{"--workload", "scan"},
+                                               {"--threads", "0"},
+                                               {"--durability", "maybe"},
+                                               {"--write-percent", "101"},
+                                               {"--reps"}}) {
+        auto options = parseEngineOptions(wrong);
+        ASSERT_FALSE(options.isOk()) << wrong[0];
+        EXPECT_NE(options.status().text().find(wrong[0]), std::string_view::npos);
+    }
+}
+
+TEST(EngineBench, WhatCannotRunIsRefusedBeforehand) {
+    const Status none = runEngineBench(parsed({"--engines", "map,nosuch"}));
+    EXPECT_EQ(none.code(), Code::kInvalid);
+    EXPECT_NE(none.text().find("nosuch"), std::string_view::npos);
+    const Status spill =
+        runEngineBench(parsed({"--engines", "freshet", "--workload", "spill", "--records", "1"}));
+    EXPECT_EQ(spill.code(), Code::kUnsupported);
+    EXPECT_NE(spill.text().find("keeps all pages in memory"), std::string_view::npos);
+}
+
+/// The JSON's keys in order, by looking for quoted words before colons.
+std::vector<std::string> fieldsOf(const std::string& line) {
+    std::vector<std::string> fields;
+    for (size_t at = 0; (at = line.find('"', at)) != std::string::npos;) {
+        const size_t end = line.find('"', at + 1);
+        if (line.compare(end + 1, 1, ":") == 0) {
+            fields.push_back(line.substr(at + 1, end - at - 1));
+        }
+        at = end + 1;
+    }
+    return fields;
+}
+
+TEST(EngineBench, ALineHasTheFieldsThatWereAgreedOn) {
+    EngineOptions options = parsed({"--workload", "mixed", "--json"});
+    EngineResult result;
+    result.workload = "mixed";
+    result.seconds = 2;
+    result.reads = 100;
+    result.readCpuNanos = 150'000;
+    result.cpuMicros = 200;
+    const std::string line = lineOf(options, "freshet", LogLevel::kWrite, result);
+    EXPECT_EQ(fieldsOf(line),
+              (std::vector<std::string>{"engine",
+                                        "workload",
+                                        "threads",
+                                        "value_bytes",
+                                        "durability",
+                                        "write_percent",
+                                        "ops_per_s",
+                                        "reads_per_s",
+                                        "writes_per_s",
+                                        "cpu_us_per_op",
+                                        "cpu_us_per_read",
+                                        "cpu_us_per_write",
+                                        "p50_us",
+                                        "p99_us",
+                                        "p999_us",
+                                        "max_us",
+                                        "flushes",
+                                        "rss_mb"}));
+    for (const char* part : {R"("ops_per_s": 50,)",
+                             R"("cpu_us_per_op": 2.000,)",
+                             R"("cpu_us_per_read": 1.500,)",
+                             R"("cpu_us_per_write": null,)",
+                             R"("durability": "write")"}) {
+        EXPECT_NE(line.find(part), std::string::npos) << part << " in " << line;
+    }
+}
+
+struct Ran {
+    const EngineKind* kind;
+    Workload workload;
+};
+
+/// Every engine of this build with every workload that it takes.
+std::vector<Ran> allRan() {
+    std::vector<Ran> all;
+    for (const EngineKind& kind : engineKinds()) {
+        for (Workload workload : kAllWorkloads) {
+            if (kind.open != nullptr && kind.refusal(workload).empty()) {
+                all.push_back({&kind, workload});
+            }
+        }
+    }
+    return all;
+}
+
+class EngineWorkload : public ::testing::TestWithParam<Ran> {};
+
+TEST_P(EngineWorkload, CountsWhatItDid) {
+    const Workload workload = GetParam().workload;
+    EngineOptions options;
+    options.workload = workload;
+    options.threads = 4;
+    options.records = 300;
+    options.rate = 8'000;
+    options.windowMillis = 50;
+    auto folder = std::move(TemporaryFolder::make("")).value();
+    EngineSetup setup;
+    setup.directory = folder->path();
+    setup.cacheMb = 64;
+    setup.threads = options.threads;
+    setup.directIo = workload == Workload::kSpill;
+    setup.checkpointsByHand = workload == Workload::kJitter;
+    setup.durability = GetParam().kind->levelFor(LogLevel::kNoSync);
+    auto engine = std::move(GetParam().kind->open(setup)).value();
+    auto results = runWorkload(options, engine.get());
+    ASSERT_TRUE(results.isOk()) << results.status().toString();
+    ASSERT_EQ(results->size(), workload == Workload::kJitter ? 2u : 1u);
+    for (const EngineResult& result : *results) {
+        const bool insertsOnly = workload == Workload::kAppend || workload == Workload::kJournal;
+        EXPECT_GT(result.reads + result.writes, 0u);
+        EXPECT_TRUE(result.reads == 0 || !insertsOnly);
+        EXPECT_TRUE(result.writes == 0 || workload != Workload::kRead);
+        EXPECT_GT(result.latencies.total(), 0u);
+        EXPECT_LE(result.latencies.total(), result.reads + result.writes);
+        EXPECT_GT(result.cpuMicros, 0u);
+        EXPECT_GT(result.residentBytes, 0u);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EngineWorkload, ::testing::ValuesIn(allRan()), [](const auto& given) {
+    return std::string(given.param.kind->name) + "_" +
+           std::string(workloadName(given.param.workload));
+});
+
+/// Loses one write in a hundred.
+class Forgetful final : public EngineSession {
+public:
+    Forgetful(Engine* engine, std::unique_ptr<EngineSession> real)
+        : EngineSession(engine), real_(std::move(real)) {}
+    Status read(ByteView key, ValueTaker* taker) override { return real_->read(key, taker); }
+    Status write(ByteView key, ByteView value) override {
+        return ++writes_ % 100 == 0 ? Status::ok() : real_->write(key, value);
+    }
+    Status scan(const EachPair& each) override { return real_->scan(each); }
+
+private:
+    const std::unique_ptr<EngineSession> real_;
+    int writes_ = 0;
+};
+
+class ForgetfulEngine final : public Engine {
+public:
+    StatusOr<std::unique_ptr<EngineSession>> session() override {
+        return std::unique_ptr<EngineSession>(
+            std::make_unique<Forgetful>(this, std::move(map_->session()).value()));
+    }
+    Status fill(uint64_t count, const PairAt& pair) override { return map_->fill(count, pair); }
+    Status checkpoint() override { return Status::ok(); }
+
+private:
+    const std::unique_ptr<Engine> map_ = std::move(openMap({})).value();
+};
+
+TEST(EngineBench, AnEngineThatLosesRecordsEndsTheRun) {
+    ForgetfulEngine engine;
+    EngineOptions options;
+    options.workload = Workload::kJournal;
+    options.threads = 1;
+    options.windowMillis = 20;
+    const auto results = runWorkload(options, &engine);
+    EXPECT_EQ(results.status().code(), Code::kCorruption);
+}
+
+TEST(Keys, AreDifferentAndLookRandom) {
+    KeyMaker keys;
+    std::set<std::string> seen;
+    for (uint64_t i = 0; i < 10'000; ++i) {
+        EXPECT_TRUE(seen.insert(std::string(keys.key(i))).second);
+    }
+    std::set<char> firstBytes;
+    for (const std::string& key : seen) {
+        firstBytes.insert(key[0]);
+    }
+    EXPECT_EQ(firstBytes.size(), 256u);
+}
+
+TEST(Processes, AChildsResultComesBackAndItsCrashIsAFailure) {
+    const std::string large(1 << 20, 'x');
+    auto result = runInChild([&]() -> StatusOr<std::string> { return large; }, 60);
+    ASSERT_TRUE(result.isOk()) << result.status().toString();
+    EXPECT_EQ(*result, large);
+    auto failed =
+        runInChild([]() -> StatusOr<std::string> { return Status(Code::kIo, "no such luck"); }, 60);
+    EXPECT_NE(failed.status().text().find("no such luck"), std::string_view::npos);
+    auto crashed = runInChild(
+        []() -> StatusOr<std::string> {
+            ::kill(::getpid(), SIGKILL);
+            return std::string();
+        },
+        60);
+    EXPECT_FALSE(crashed.isOk());
+}
+
+TEST(Processes, FlushesAreCountedWhoeverAsksForThem) {
+    auto folder = std::move(TemporaryFolder::make("")).value();
+    auto file = std::move(platform::FileSystem::posix().open(folder->path() + "/file",
+                                                             platform::OpenMode::kCreate))
+                    .value();
+    const uint64_t before = flushCount();
+    EXPECT_TRUE(file->sync().isOk());
+    EXPECT_EQ(flushCount() - before, 1u);
+}
+
+}  // namespace
+}  // namespace freshet::bench

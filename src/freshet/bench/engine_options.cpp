@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/bench/engine_options.h"
+
+#include "freshet/bench/arguments.h"
+
+#include <array>
+#include <span>
+
+namespace freshet::bench {
+namespace {
+
+constexpr std::array<std::string_view, 6> kWorkloads = {
+    "read", "mixed", "append", "journal", "spill", "jitter"};
+constexpr std::array<std::string_view, 4> kLevels = {"none", "nosync", "write", "sync"};
+
+template <typename Enum>
+Status oneOf(const std::string& text, std::span<const std::string_view> names, Enum* out) {
+    std::string all;
+    for (size_t i = 0; i < names.size(); ++i) {
+        if (text == names[i]) {
+            *out = static_cast<Enum>(i);
+            return Status::ok();
+        }
+        all.append(i == 0 ? "" : ", ").append(names[i]);
+    }
+    return badValue("'" + text + "' is none of " + all);
+}
+
+/// An option that is a number between two bounds.
+template <typename T>
+auto bounded(T EngineOptions::*field, uint64_t least, uint64_t most) {
+    return [=](EngineOptions* out, const std::string& value) {
+        return number(value, least, most, &(out->*field));
+    };
+}
+
+const Setters<EngineOptions>& setters() {
+    static const Setters<EngineOptions> all = {
+        {"--workload",
+         [](EngineOptions* out, const std::string& value) {
+             return oneOf(value, kWorkloads, &out->workload);
+         }},
+        {"--engines",
+         [](EngineOptions* out, const std::string& value) {
+             out->engines = splitAtCommas(value);
+             return Status::ok();
+         }},
+        {"--durability",
+         [](EngineOptions* out, const std::string& value) {
+             return oneOf(value, kLevels, &out->durability);
+         }},
+        {"--data-dir",
+         [](EngineOptions* out, const std::string& value) {
+             out->dataDir = value;
+             return Status::ok();
+         }},
+        {"--threads", bounded(&EngineOptions::threads, 1, 512)},
+        {"--records", bounded(&EngineOptions::records, 1, 1'000'000'000)},
+        {"--value-bytes", bounded(&EngineOptions::valueBytes, 1, 16'000'000)},
+        {"--cache-mb", bounded(&EngineOptions::cacheMb, 1, 1'000'000)},
+        {"--write-percent", bounded(&EngineOptions::writePercent, 0, 100)},
+        {"--seconds",
+         [](EngineOptions* out, const std::string& value) {
+             FRESHET_RETURN_IF_ERROR(number(value, 1, 3'600, &out->windowMillis));
+             out->windowMillis *= 1'000;
+             return Status::ok();
+         }},
+        {"--reps", bounded(&EngineOptions::reps, 1, 1'000)},
+        {"--rate", bounded(&EngineOptions::rate, 1, 100'000'000)},
+    };
+    return all;
+}
+
+}  // namespace
+
+std::string_view workloadName(Workload workload) {
+    return kWorkloads[static_cast<size_t>(workload)];
+}
+
+std::string_view logLevelName(LogLevel level) {
+    return kLevels[static_cast<size_t>(level)];
+}
+
+StatusOr<EngineOptions> parseEngineOptions(const std::vector<std::string>& arguments) {
+    EngineOptions out;
+    const Flags<EngineOptions> flags = {{"--json", &EngineOptions::json}};
+    FRESHET_RETURN_IF_ERROR(parseArguments(arguments, setters(), flags, &out));
+    return out;
+}
+
+std::string_view engineUsage() {
+    return R"(usage: freshet-bench engine [options]
+Storage engines side by side, in this process's children; one line per engine and repetition.
+  --workload W          read, mixed, append, journal, spill or jitter (default read)
+  --engines E[,E...]    default freshet,wiredtiger,rocksdb,lmdb; also map, a std::map with a lock
+  --threads N           plain threads, one transaction per operation (default 64)
+  --records N           loaded before read, mixed, spill and jitter (default 1000000)
+  --value-bytes N       default 100; keys have 8 bytes
+  --durability D        of writes: none (no log; default), nosync, write or sync
+  --cache-mb N          the engine's memory for data (default 6144)
+  --write-percent N     mixed: of the threads; spill, jitter: of the operations (default 50)
+  --seconds N           measured time, after a warm-up of a quarter (default 5)
+  --reps N              the engines take turns N times (default 1)
+  --rate N              jitter: operations a second (default 20000)
+  --data-dir DIR        where the engines' temporary files go
+  --json                one JSON object a line
+)";
+}
+
+}  // namespace freshet::bench

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Freshet's own engine through its front door, by plain threads: one slice for each try of an
+/// operation, and a blocked thread parks outside of it.
+#include "freshet/bench/engines/engine.h"
+#include "freshet/engine/store.h"
+#include "freshet/platform/file.h"
+#include "freshet/sync/epoch.h"
+
+#include <cstdio>
+
+namespace freshet::bench {
+namespace {
+
+constexpr engine::TreeId kTree = engine::kCatalogTree + 1;
+
+engine::Durability durabilityOf(LogLevel level) {
+    switch (level) {
+        case LogLevel::kNone:  // there is no Store without its journal
+        case LogLevel::kNoSync:
+            return engine::Durability::kNoSync;
+        case LogLevel::kWrite:
+            return engine::Durability::kWritten;
+        case LogLevel::kSync:
+            break;
+    }
+    return engine::Durability::kDurable;
+}
+
+class FreshetSession final : public EngineSession {
+public:
+    FreshetSession(Engine* owner, engine::Store* store, engine::Durability durability)
+        : EngineSession(owner),
+          store_(*store),
+          tree_(store->tree(kTree)),
+          durability_(durability),
+          txn_(*store) {
+        endRead();
+    }
+
+    Status read(ByteView key, ValueTaker* taker) override {
+        sync::Slice slice(store_.epochs());
+        txn_.begin();
+        Status status = txn_.get(*tree_, key, &value_);
+        endRead();
+        if (status.isOk()) {
+            taker->take(value_);
+        }
+        return status;
+    }
+
+    Status write(ByteView key, ByteView value) override {
+        for (;;) {
+            Status status = writeOnce(key, value);
+            if (status.code() != Code::kConflict) {
+                return status;
+            }
+            txn_.abort();
+        }
+    }
+
+    Status scan(const EachPair& each) override {
+        txn_.begin();
+        engine::Cursor cursor(txn_, tree_);
+        Status status = cursor.first();
+        while (status.isOk() && cursor.valid()) {
+            each(cursor.key(), cursor.value());
+            status = cursor.next();
+        }
+        endRead();
+        return status;
+    }
+
+private:
+    /// Lets the snapshot go.
+    void endRead() { (void)txn_.commit(); }
+
+    /// Usually one slice holds the whole transaction; a step that would block leaves it.
+    Status writeOnce(ByteView key, ByteView value) {
+        enum class Step : uint8_t { kPut, kCommit, kWait, kDone } step = Step::kPut;
+        bool begun = false;
+        for (;;) {
+            Status status;
+            {
+                sync::Slice slice(store_.epochs());
+                if (!begun) {
+                    txn_.begin();
+                    begun = true;
+                }
+                while (step != Step::kDone && status.isOk()) {
+                    status = step == Step::kPut      ? txn_.put(*tree_, key, value)
+                             : step == Step::kCommit ? txn_.commit()
+                                                     : txn_.waitFor(durability_);
+                    if (status.isOk()) {
+                        step = static_cast<Step>(static_cast<uint8_t>(step) + 1);
+                    }
+                }
+            }
+            if (!status.isWouldBlock()) {
+                return status;
+            }
+            sync::blockOn(txn_.token());
+        }
+    }
+
+    engine::Store& store_;
+    const engine::TreeRef tree_;
+    const engine::Durability durability_;
+    engine::Txn txn_;
+    std::string value_;
+};
+
+class FreshetEngine final : public Engine {
+public:
+    FreshetEngine(std::unique_ptr<engine::Store> store, LogLevel level)
+        : store_(std::move(store)), durability_(durabilityOf(level)) {}
+    ~FreshetEngine() override { (void)store_->close(); }
+
+    StatusOr<std::unique_ptr<EngineSession>> session() override { return sessionAt(durability_); }
+
+    Status fill(uint64_t count, const PairAt& pair) override {
+        FRESHET_ASSIGN_OR_RETURN(std::unique_ptr<EngineSession> session,
+                                 sessionAt(engine::Durability::kNoSync));
+        for (uint64_t i = 0; i < count; ++i) {
+            ByteView key, value;
+            pair(i, &key, &value);
+            FRESHET_RETURN_IF_ERROR(session->write(key, value));
+        }
+        return checkpoint();
+    }
+
+    Status checkpoint() override { return store_->checkpointNow(); }
+
+private:
+    StatusOr<std::unique_ptr<EngineSession>> sessionAt(engine::Durability durability) {
+        return std::unique_ptr<EngineSession>(
+            std::make_unique<FreshetSession>(this, store_.get(), durability));
+    }
+
+    std::unique_ptr<engine::Store> store_;
+    const engine::Durability durability_;
+};
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Engine>> openFreshet(const EngineSetup& setup) {
+    engine::StoreOptions options;
+    options.files = &platform::FileSystem::posix();
+    options.directory = setup.directory;
+    options.onFatal = [](const Status& status) {
+        std::fprintf(stderr, "freshet-bench: %s\n", status.toString().c_str());
+    };
+    if (setup.checkpointsByHand) {
+        options.checkpointIntervalMs = uint64_t{1} << 40;
+        options.checkpointJournalBytes = uint64_t{1} << 60;
+    }
+    FRESHET_ASSIGN_OR_RETURN(std::unique_ptr<engine::Store> store, engine::Store::open(options));
+    return std::unique_ptr<Engine>(
+        std::make_unique<FreshetEngine>(std::move(store), setup.durability));
+}
+
+}  // namespace freshet::bench

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Runs one workload against one engine and tells what it cost.
+#pragma once
+
+#include "freshet/bench/engines/engine.h"
+#include "freshet/bench/histogram.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace freshet::bench {
+
+struct EngineResult {
+    std::string workload;
+    double seconds = 0;
+    uint64_t reads = 0;
+    uint64_t writes = 0;
+    uint64_t cpuMicros = 0;  // of the whole process, the engine's own threads included
+    /// Of the threads that do nothing but read, or write; none where threads do both.
+    std::optional<uint64_t> readCpuNanos, writeCpuNanos;
+    Histogram latencies;
+    uint64_t flushes = 0;
+    uint64_t residentBytes = 0;  // the most that was seen
+};
+
+/// What of all operations are writes, in percent of the threads or of the operations.
+unsigned writePercentOf(const EngineOptions& options);
+
+/// Loads, warms up, measures, and counts the records afterwards: an engine that lost or invented
+/// one ends the run with kCorruption. One result; jitter has two.
+StatusOr<std::vector<EngineResult>> runWorkload(const EngineOptions& options, Engine* engine);
+
+/// Its two halves.
+StatusOr<EngineResult> runClosedLoop(const EngineOptions& options, Engine* engine);
+StatusOr<std::vector<EngineResult>> runJitter(const EngineOptions& options, Engine* engine);
+
+/// One JSON object, or a line for people.
+std::string lineOf(const EngineOptions& options,
+                   std::string_view engine,
+                   LogLevel level,
+                   const EngineResult& result);
+
+}  // namespace freshet::bench
