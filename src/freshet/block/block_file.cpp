@@ -76,6 +76,13 @@ void BlockFile::discard(const PagePlace& place) {
     impl.publishStats();
 }
 
+Status BlockFile::makeRoom() {
+    FRESHET_RETURN_IF_ERROR(impl_->failure);
+    Status status = impl_->space.makeRoom();
+    impl_->publishStats();
+    return status;
+}
+
 Status BlockFile::flush() {
     FRESHET_RETURN_IF_ERROR(impl_->failure);
     Status status = impl_->syncFile();

@@ -68,7 +68,8 @@ struct Stats {
     uint64_t checkpoints = 0;
     uint64_t flushes = 0;
     /// The disk refused the last growth and less than one step is free: what is left is for the
-    /// checkpoint that makes room. Until it clears, refuse whatever makes pages dirty.
+    /// checkpoint that makes room. Until it clears, refuse whatever makes pages grow. It clears
+    /// when a step is free again: by makeRoom(), or by what settle() frees.
     bool spaceShort = false;
 };
 
@@ -111,6 +112,8 @@ public:
     Status readPage(PageId page, const PagePlace& place, std::string* image) const;
     /// Gives back the extent of an image that no commit() has named.
     void discard(const PagePlace& place);
+    /// While stats().spaceShort: tries again to grow the file. kNoSpace: it is still short.
+    Status makeRoom();
 
     /// Makes all images written so far durable. To be called before commit(), so that commit()'s
     /// own flush is short; images written after it are listed in the checkpoint and checked at the

@@ -250,6 +250,23 @@ TEST_F(BlockFileTest, FullDiskRefusesPagesButNotTheCheckpoint) {
     EXPECT_EQ(readContents(*file_)->size(), changes.size() - 1);
 }
 
+TEST_F(BlockFileTest, RoomIsMadeWhenTheDiskHasSome) {
+    disk_.quota = file_->stats().fileBytes + (32u << 10);
+    std::string image;
+    do {
+        image = imageOf(1, std::string(5000, 'b'));
+    } while (file_->writePage(&image).isOk());
+    EXPECT_EQ(file_->makeRoom().code(), Code::kNoSpace);
+    EXPECT_TRUE(file_->stats().spaceShort);
+    EXPECT_FALSE(file_->writePage(&image).isOk());
+    disk_.quota = UINT64_MAX;
+    EXPECT_TRUE(file_->makeRoom().isOk());
+    EXPECT_FALSE(file_->stats().spaceShort);
+    commit({{1, write(1, std::string(5000, 'b'))}});
+    reopen();
+    EXPECT_EQ(readContents(*file_)->size(), 1u);
+}
+
 TEST_F(BlockFileTest, RefusedCommitChangesNothing) {
     commit({{1, write(1, "a")}});
     std::vector<BlockFile::Change> changes;

@@ -102,6 +102,7 @@ StoreStats Store::stats() {
     stats.trees = impl_->trees.size();
     stats.pages = core.pages.load(sync::kRelaxed);
     stats.dirtyPages = core.dirtyPages.load(sync::kRelaxed);
+    stats.spaceShort = core.spaceShort.load(sync::kRelaxed);
     stats.block = impl_->file->stats();
     const CheckpointStats checkpoints = impl_->checkpoints->stats();
     stats.checkpoints = checkpoints.checkpoints;

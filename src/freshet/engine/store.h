@@ -72,6 +72,7 @@ struct StoreStats {
     int64_t lastCheckpointWallMs = 0;   // when it ended; 0 = never
     uint64_t pages = 0;
     uint64_t dirtyPages = 0;  // that the next checkpoint has to write
+    bool spaceShort = false;  // commits that add something are refused
     block::Stats block;
 };
 
@@ -156,7 +157,9 @@ public:
 
     /// All or nothing, at one point in time. WouldBlock: the journal is full; call again. After ok
     /// the change is visible to others, and durable when waitFor() says so. A Txn without writes
-    /// commits to nothing. Errors (kIo, kNoSpace, kUnavailable): nothing was committed.
+    /// commits to nothing. Errors (kIo, kNoSpace, kUnavailable): nothing was committed. kNoSpace
+    /// comes from a full journal or, but for transactions that only delete or only change the
+    /// catalog, from a data file that cannot grow; it heals by itself when there is room again.
     Status commit();
     /// REQUIRES: committed. ok when the commit has reached the level; else WouldBlock.
     Status waitFor(Durability durability);

@@ -181,6 +181,170 @@ TEST_F(StoreCheckpoint, AFullDiskPutsItOff) {
     }
 }
 
+/// The data file can grow to `filled` and no further, the log goes on.
+class DataFileFull : public StoreCheckpoint {
+protected:
+    ~DataFileFull() override {
+        tree.reset();
+        store.reset();  // before the plan
+    }
+    void fill() {
+        StoreOptions options = storeOptions(disk);
+        options.files = &faulty;
+        options.checkpointIntervalMs = 50;  // by itself, as all that follows from it
+        reopen(options);
+        rule = plan.add({.path = "*/data.freshet",
+                         .error = Status(Code::kNoSpace, "the disk is full"),
+                         .nth = 8,
+                         .times = testing::kEver,
+                         .growingOnly = true});
+        do {
+            acknowledged += 1;
+            if (acknowledged % 100 == 0) {
+                static_cast<void>(store->checkpointNow().isOk());  // so that little is due at last
+            }
+        } while (tryPut(numbered(acknowledged)).isOk());
+        EXPECT_TRUE(store->stats().spaceShort);
+    }
+    Status tryPut(const std::string& key) {
+        Txn txn(*store);
+        EXPECT_TRUE(waiting(txn, [&] { return txn.put(*tree, key, kValue); }).isOk());
+        Status status = commitAndWait(txn);
+        if (status.isOk()) {
+            return waiting(txn, [&] { return txn.waitFor(Durability::kDurable); });
+        }
+        EXPECT_EQ(status.code(), Code::kNoSpace) << status.toString();
+        return status;
+    }
+    void awaitRoom() {
+        while (!tryPut("after").isOk()) {
+            platform::sleepMillis(5);  // room is on its way, or the test never ends
+        }
+        EXPECT_FALSE(store->stats().spaceShort);
+    }
+
+    const std::string kValue = std::string(10'000, 'f');
+    testing::FaultPlan plan{1};
+    testing::FaultyFileSystem faulty{disk, plan};
+    size_t rule = 0;
+    uint64_t acknowledged = 0;  // keys 1 to this one less one
+};
+
+TEST_F(DataFileFull, OnlyWhatAddsIsRefusedAndItHealsWhenSpaceReturns) {
+    fill();
+    ASSERT_GT(acknowledged, 100u);
+    EXPECT_EQ(tryPut("more").code(), Code::kNoSpace);
+    EXPECT_EQ(get(numbered(1)), kValue);
+    erase(*store, *tree, numbered(1));
+    put(*store, *store->tree(kCatalogTree), "a definition", "changed");
+    EXPECT_EQ(tryPut("more").code(), Code::kNoSpace);
+    plan.cancel(rule);
+    awaitRoom();
+    EXPECT_EQ(get("more"), "<NotFound>");
+    EXPECT_GT(plan.fired(), 0u);
+    crash();
+    for (uint64_t i = 2; i < acknowledged; ++i) {
+        ASSERT_EQ(get(numbered(i)), kValue) << i;
+    }
+    EXPECT_EQ(get("after"), kValue);
+    expectSound();
+}
+
+TEST_F(DataFileFull, DeletingMakesRoom) {
+    fill();
+    for (uint64_t i = 1; i < acknowledged; ++i) {
+        erase(*store, *tree, numbered(i));
+    }
+    awaitRoom();
+    crash();
+    EXPECT_EQ(get(numbered(1)), "<NotFound>");
+    EXPECT_EQ(get("after"), kValue);
+    expectSound();
+}
+
+TEST_F(DataFileFull, DroppingMakesRoom) {
+    fill();
+    store->dropTree(7);
+    tree = store->tree(8);
+    awaitRoom();
+    EXPECT_EQ(get("after"), kValue);
+}
+
+/// Much more waits to be written than there is room for.
+class DataFileFullAndMuchDue : public DataFileFull {
+protected:
+    void fill(uint64_t due) {
+        StoreOptions options = storeOptions(disk);
+        options.files = &faulty;
+        reopen(options);
+        TreeRef other = store->tree(8);
+        for (uint64_t i = 0; i < 1000; ++i) {
+            put(*store, *other, numbered(i), kValue);
+        }
+        put(*store, *tree, "before", kValue);
+        ASSERT_TRUE(store->checkpointNow().isOk());
+        rule = plan.add({.path = "*/data.freshet",
+                         .error = Status(Code::kNoSpace, "the disk is full"),
+                         .times = testing::kEver,
+                         .growingOnly = true});
+        for (acknowledged = 1; acknowledged <= due; ++acknowledged) {
+            put(*store, *treeOf(acknowledged), numbered(acknowledged), kValue);
+        }
+        ASSERT_EQ(store->checkpointNow().code(), Code::kNoSpace);
+        ASSERT_FALSE(tryPut("more").isOk());
+        other.reset();
+        store->dropTree(8);
+    }
+    void expectAll() {
+        EXPECT_EQ(get("before"), kValue);
+        for (uint64_t i = 1; i < acknowledged; ++i) {
+            Txn txn(*store);
+            ASSERT_EQ(valueOf(txn, *treeOf(i), numbered(i)), kValue) << i;
+        }
+        expectSound();
+    }
+    /// The oldest keys are in the tree that is written first.
+    TreeRef treeOf(uint64_t i) { return i <= 100 ? tree : store->tree(9); }
+};
+
+TEST_F(DataFileFullAndMuchDue, WhatADroppedTreeHadIsFreedForIt) {
+    fill(800);
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    EXPECT_EQ(store->stats().dirtyPages, 0u);
+    crash();
+    expectAll();
+}
+
+TEST_F(DataFileFullAndMuchDue, WhatADroppedTreeHadIsFreedEvenIfItDoesNotDo) {
+    fill(3000);
+    const uint64_t mapped = store->stats().block.mappedPages;
+    ASSERT_EQ(store->checkpointNow().code(), Code::kNoSpace);
+    EXPECT_LT(store->stats().block.mappedPages, mapped / 10);
+    crash();
+    expectAll();
+    putDurably(*store, *tree, "after", "1");
+    crash();
+    EXPECT_EQ(get("after"), "1");
+    expectAll();
+}
+
+TEST_F(DataFileFull, AStoreThatIsOpenedStillRefuses) {
+    fill();
+    StoreOptions options = storeOptions(disk);
+    options.files = &faulty;
+    reopen(options);
+    EXPECT_EQ(get(numbered(1)), kValue);
+    uint64_t more = 0;
+    while (tryPut("again" + numbered(more)).isOk()) {
+        ASSERT_TRUE(more < 1000);
+        ++more;
+        static_cast<void>(store->checkpointNow().isOk());
+    }
+    plan.cancel(rule);
+    awaitRoom();
+    expectSound();
+}
+
 TEST_F(StoreCheckpoint, AFailingDiskEndsTheStore) {
     StoreOptions options = storeOptions(disk);
     sync::Atomic<int> calls{0};

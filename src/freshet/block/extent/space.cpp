@@ -45,6 +45,15 @@ Status Space::grow(uint64_t blocks) {
     return Status::ok();
 }
 
+Status Space::makeRoom() {
+    while (isShort()) {
+        FRESHET_RETURN_IF_ERROR(
+            grow(std::min(aheadBlocks() - freeBlocks(), kGrowPieceBytes / kBlockBytes)));
+        refused_ = freeBlocks() < aheadBlocks();
+    }
+    return Status::ok();
+}
+
 StatusOr<Extent> Space::take(uint32_t blocks, uint64_t keep) {
     Status grown = growFor(blocks, keep);
     if (!grown.isOk() && grown.code() != Code::kNoSpace) {

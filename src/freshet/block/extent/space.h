@@ -37,6 +37,9 @@ public:
     /// Takes an extent and leaves at least `keep` blocks free. kNoSpace: there is no room and the
     /// file cannot grow; nothing has changed. Other failures are the file's.
     StatusOr<Extent> take(uint32_t blocks, uint64_t keep);
+    /// After a refusal: grows until the usual room is free again. Ok: it is; kNoSpace: not yet, and
+    /// what could be grown was. Other failures are the file's.
+    Status makeRoom();
     void give(const Extent& extent) { free_.give(extent.firstBlock, extent.blocks); }
 
     uint64_t fileBlocks() const { return fileBlocks_; }

@@ -220,7 +220,8 @@ void addFreshet(const Services& services, bson::Builder* out) {
         .add("checkpoints", number(stats.checkpoints))
         .add("lastCheckpointMillis", number(stats.lastCheckpointMillis))
         .add("pages", number(stats.pages))
-        .add("dirtyPages", number(stats.dirtyPages));
+        .add("dirtyPages", number(stats.dirtyPages))
+        .add("spaceShort", stats.spaceShort);
     own.object("block")
         .add("fileBytes", number(stats.block.fileBytes))
         .add("freeBytes", number(stats.block.freeBytes))

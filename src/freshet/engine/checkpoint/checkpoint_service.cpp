@@ -4,6 +4,7 @@
 #include "freshet/platform/clock.h"
 #include "freshet/telemetry/log.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace freshet::engine {
@@ -11,16 +12,18 @@ namespace {
 
 /// How often the thread looks whether a checkpoint is due.
 constexpr std::chrono::milliseconds kLookEvery{250};
+/// How soon it is tried again while there is no room.
+constexpr uint64_t kFullIntervalMs = 1000;
 constexpr uint64_t kNanosPerMilli = 1'000'000;
 
 }  // namespace
 
 CheckpointService::CheckpointService(Checkpointer& checkpointer,
-                                     journal::Journal& journal,
+                                     StoreCore& core,
                                      const CheckpointPace& pace,
                                      std::function<void(const Status&)> onFatal)
     : checkpointer_(checkpointer),
-      journal_(journal),
+      core_(core),
       pace_(pace),
       onFatal_(std::move(onFatal)),
       lastEndNanos_(platform::monotonicNanos()) {}
@@ -41,8 +44,12 @@ void CheckpointService::stop() {
 }
 
 bool CheckpointService::isDue() {
-    return platform::monotonicNanos() - lastEndNanos_ >= pace_.intervalMs * kNanosPerMilli ||
-           journal_.stats().bytes - lastEndBytes_ >= pace_.journalBytes;
+    // [space.due] relaxed: what this thread, or one that held running_ before it, has stored.
+    const uint64_t intervalMs = core_.spaceShort.load(sync::kRelaxed)
+                                    ? std::min(kFullIntervalMs, pace_.intervalMs)
+                                    : pace_.intervalMs;
+    return platform::monotonicNanos() - lastEndNanos_ >= intervalMs * kNanosPerMilli ||
+           core_.journal->stats().bytes - lastEndBytes_ >= pace_.journalBytes;
 }
 
 void CheckpointService::run() {
@@ -67,27 +74,38 @@ Status CheckpointService::now() {
     const uint64_t began = platform::monotonicNanos();
     Status status = checkpointer_.run();
     noteEnd(began);
-    if (status.code() == Code::kNoSpace) {
-        if (!isFull_) {
-            telemetry::logError("engine", "checkpoint given up: " + status.toString());
-        }
-        isFull_ = true;
-    } else if (!status.isOk()) {
+    if (status.isOk() || status.code() == Code::kNoSpace) {
+        noteSpace(status);
+    } else {
         failure_ = status;
         telemetry::logError("engine", "checkpoint failed: " + status.toString());
         onFatal_(status);
-    } else if (isFull_) {
-        isFull_ = false;
-        telemetry::logInfo("engine", "there is room for checkpoints again");
     }
     return status;
+}
+
+void CheckpointService::noteSpace(const Status& status) {
+    const bool isShort = !status.isOk() || checkpointer_.isSpaceShort();
+    // [space.write] relaxed: see StoreCore::spaceShort. Only the holder of running_ writes it.
+    if (core_.spaceShort.exchange(isShort, sync::kRelaxed) == isShort) {
+        return;
+    }
+    if (isShort) {
+        telemetry::logError("engine",
+                            status.isOk()
+                                ? "the data file cannot grow: what adds to it is refused"
+                                : "checkpoint given up, what adds to the data file is refused: " +
+                                      status.toString());
+    } else {
+        telemetry::logInfo("engine", "the data file has room again: everything is accepted");
+    }
 }
 
 void CheckpointService::noteEnd(uint64_t beganNanos) {
     const uint64_t ended = platform::monotonicNanos();
     std::lock_guard<std::mutex> guard(mutex_);
     lastEndNanos_ = ended;
-    lastEndBytes_ = journal_.stats().bytes;
+    lastEndBytes_ = core_.journal->stats().bytes;
     if (checkpointer_.made() != stats_.checkpoints) {
         stats_.checkpoints = checkpointer_.made();
         stats_.lastMillis = (ended - beganNanos) / kNanosPerMilli;

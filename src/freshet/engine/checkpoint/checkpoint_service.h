@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// When a checkpoint is made: by a thread of its own after so many milliseconds or so much journal,
-/// and whenever somebody asks. One at a time.
+/// and whenever somebody asks. One at a time. When one finds, or leaves, too little room, commits
+/// that need more are refused (StoreCore::spaceShort), and checkpoints are tried every second,
+/// until there is room again.
 #pragma once
 
 #include "freshet/engine/checkpoint/checkpointer.h"
@@ -28,7 +30,7 @@ class CheckpointService {
 public:
     /// `onFatal`: a checkpoint has failed for good.
     CheckpointService(Checkpointer& checkpointer,
-                      journal::Journal& journal,
+                      StoreCore& core,
                       const CheckpointPace& pace,
                       std::function<void(const Status&)> onFatal);
     ~CheckpointService() { stop(); }
@@ -48,16 +50,16 @@ public:
 private:
     void run();
     void noteEnd(uint64_t beganNanos);
+    void noteSpace(const Status& status);
     bool isDue();
 
     Checkpointer& checkpointer_;
-    journal::Journal& journal_;
+    StoreCore& core_;
     const CheckpointPace pace_;
     const std::function<void(const Status&)> onFatal_;
 
-    std::mutex running_;   // held during a checkpoint; before mutex_
-    Status failure_;       // guarded by running_
-    bool isFull_ = false;  // the last one found no room; guarded by running_
+    std::mutex running_;  // held during a checkpoint; before mutex_
+    Status failure_;      // guarded by running_
 
     std::mutex mutex_;
     std::condition_variable changed_;

@@ -12,8 +12,18 @@ Checkpointer::Checkpointer(std::shared_ptr<StoreCore> core,
     : core_(std::move(core)), trees_(trees), file_(file) {}
 
 Status Checkpointer::run() {
+    // Without room the checkpoint goes on with what is free, and may make some.
+    if (Status room = file_.makeRoom(); !room.isOk() && room.code() != Code::kNoSpace) {
+        return room;
+    }
     FRESHET_RETURN_IF_ERROR(finish());
-    FRESHET_RETURN_IF_ERROR(writeTrees());
+    Status written = writeTrees();
+    if (written.code() == Code::kNoSpace && !droppedPages_.empty()) {
+        FRESHET_RETURN_IF_ERROR(nameDrops());
+        FRESHET_RETURN_IF_ERROR(finish());
+        written = writeTrees();
+    }
+    FRESHET_RETURN_IF_ERROR(written);
     if (changes_.empty() && core_->journal->tailLsn() == doneTail_) {
         return Status::ok();
     }
@@ -48,6 +58,7 @@ Status Checkpointer::writeTrees() {
     for (TreeId id : dropped) {
         for (PageId page : pagesOf_[id]) {
             change(page, {});
+            droppedPages_.insert(page);
         }
         pagesOf_.erase(id);
     }
@@ -88,8 +99,32 @@ Status Checkpointer::nameImages() {
     for (const auto& [page, place] : changes_) {
         changes.push_back({page, place});
     }
-    FRESHET_RETURN_IF_ERROR(file_.commit(root, changes));
+    FRESHET_RETURN_IF_ERROR(commit(root, changes));
     changes_.clear();
+    return Status::ok();
+}
+
+Status Checkpointer::nameDrops() {
+    // Marks were taken for images that are not named here, so replay must begin where it did.
+    block::Root root = file_.root();
+    // Before the log says for good that the trees are gone, a reopened store needs them.
+    FRESHET_RETURN_IF_ERROR(awaitDurable(core_->journal->tailLsn()));
+    root.timeBase = core_->journal->now();
+    // [page.number] relaxed: as in nameImages().
+    root.nextPageId = core_->nextPageId.load(sync::kRelaxed);
+    root.nextTreeId = trees_.nextId();
+    std::vector<block::BlockFile::Change> changes;
+    changes.reserve(droppedPages_.size());
+    for (const PageId page : droppedPages_) {
+        changes.push_back({page, {}});
+    }
+    return commit(root, changes);
+}
+
+Status Checkpointer::commit(const block::Root& root,
+                            const std::vector<block::BlockFile::Change>& changes) {
+    FRESHET_RETURN_IF_ERROR(file_.commit(root, changes));
+    droppedPages_.clear();
     unfinished_ = true;
     ++made_;
     return Status::ok();

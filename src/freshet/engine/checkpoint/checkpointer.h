@@ -10,6 +10,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -22,6 +23,8 @@ public:
     /// kNoSpace: nothing has changed, and the next call goes on where this one stopped. Any other
     /// error is final.
     Status run();
+    /// The last run() has left too little room for the changes to come.
+    bool isSpaceShort() const { return file_.stats().spaceShort; }
     /// Checkpoints made. A run that finds nothing to do makes none.
     uint64_t made() const { return made_; }
     // After loading, before the first run():
@@ -38,6 +41,10 @@ private:
 
     Status writeTrees();
     Status nameImages();
+    /// While there is no room for images: a checkpoint of the last one's content, less the dropped
+    /// trees. It frees what they had.
+    Status nameDrops();
+    Status commit(const block::Root& root, const std::vector<block::BlockFile::Change>& changes);
     /// What comes after a commit of the block file; again in the next run() if there was no room.
     Status finish();
     Status declareDone();
@@ -52,6 +59,7 @@ private:
     std::map<PageId, block::PagePlace> changes_;
     /// The pages of each tree that have an image. Those of large values are not among them.
     std::unordered_map<TreeId, std::vector<PageId>> pagesOf_;
+    std::set<PageId> droppedPages_;  // of trees dropped since the last commit of the block file
     std::vector<PageId> freedValues_;
     bool unfinished_ = false;
     uint64_t made_ = 0;

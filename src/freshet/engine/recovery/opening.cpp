@@ -123,7 +123,7 @@ Status Store::Impl::begin() {
     trees.tree(kCatalogTree);
     checkpoints = std::make_unique<CheckpointService>(
         *checkpointer,
-        *core->journal,
+        *core,
         CheckpointPace{options.checkpointIntervalMs, options.checkpointJournalBytes},
         [this](const Status& why) { fail(why); });
     // [stats.read] relaxed: nobody else is here.

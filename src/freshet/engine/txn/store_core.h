@@ -33,6 +33,11 @@ struct StoreCore final : TreeEnv {
     sync::EpochDomain epochs{&table.clock()};  // ends before the table: frees what was retired
     std::unique_ptr<journal::Journal> journal;
 
+    /// The data file has no room for what commits would add (DESIGN 7.5). Written by the thread
+    /// that makes checkpoints, read by commits. A hint: a commit that reads it a little late is
+    /// like one that came a little earlier.
+    sync::Atomic<bool> spaceShort{false};
+
     /// Statistics; relaxed sums.
     sync::Atomic<uint64_t> commits{0};
     sync::Atomic<uint64_t> aborts{0};

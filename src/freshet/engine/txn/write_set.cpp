@@ -33,12 +33,21 @@ void WriteSet::add(Tree& tree, Version* version, ByteView key, ByteView value) {
     if (!held) {
         trees_.push_back(tree.shared_from_this());
     }
+    // Definitions are small, and dropping an index is a change of one.
+    grows_ |= !version->isDelete() && tree.id != kCatalogTree;
     record_.add(tree.id, version->isDelete() ? CommitOp::kDelete : CommitOp::kPut, key, value);
 }
 
 Status WriteSet::commit(sync::WaitToken* token) {
     sync::Slice slice(core_->epochs);
     if (!append_) {
+        // [space.read] relaxed: see StoreCore::spaceShort.
+        if (grows_ && core_->spaceShort.load(sync::kRelaxed)) {
+            abort();
+            return Status(Code::kNoSpace,
+                          "the data file is full and cannot grow; only reading, deleting and "
+                          "dropping go on");
+        }
         const uint16_t participant = slice.participant().index();
         steps_.emplace(core_->table, core_->floors, participant);
         steps_->begin(stamp_, core_->journal->tailLsn());
