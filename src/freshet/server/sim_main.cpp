@@ -5,7 +5,7 @@
 ///   FRESHET_SEED      for all that is drawn (default 1)
 ///   FRESHET_SIM_LEAK  chance with which an unsynced sector or name reaches the disk nevertheless
 ///   standard input    one fault a line (testing/sim/fault_text.h), taken as it comes, so that the
-///                     faults can wait until the server is up
+///                     faults can wait until the server is up; "cancel" ends all so far
 ///
 /// Each fault that fires is printed on standard error.
 #include "freshet/platform/thread.h"
@@ -17,16 +17,24 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <vector>
 
 namespace {
 
 using freshet::testing::FaultPlan;
 
 void takeFaults(FaultPlan& plan) {
+    std::vector<size_t> rules;
     for (std::string line; std::getline(std::cin, line);) {
+        if (line == "cancel") {
+            for (const size_t rule : rules) {
+                plan.cancel(rule);
+            }
+            continue;
+        }
         auto rule = freshet::testing::parseFault(line);
         if (rule.isOk()) {
-            plan.add(std::move(*rule));
+            rules.push_back(plan.add(std::move(*rule)));
         } else {
             std::fprintf(stderr, "%s\n", rule.status().toString().c_str());
         }
