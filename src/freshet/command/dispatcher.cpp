@@ -6,10 +6,10 @@
 #include "freshet/bson/json.h"
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/background/housekeeper.h"
+#include "freshet/command/diag/profile.h"
 #include "freshet/command/error_map.h"
 #include "freshet/command/run/fail_command.h"
 #include "freshet/command/run/invocation.h"
-#include "freshet/command/run/slow_log.h"
 #include "freshet/platform/clock.h"
 #include "freshet/telemetry/log.h"
 #include "freshet/wire/compress.h"
@@ -70,7 +70,8 @@ private:
     sync::Task<std::string> run(Invocation& call);
     sync::Task<Status> execute(Invocation& call, const FailCommand& fail);
     Status useSession(const Invocation& call);
-    void count(const Invocation& call, const Status& status, const std::string& body);
+    void count(const Invocation& call, const OperationEnd& end);
+    void countDocuments(const OperationStats& stats);
     /// `*message` becomes the one inside, kept in `unpacked`, when it is compressed.
     StatusOr<wire::Request> parse(ByteView* message, std::string* unpacked);
     StatusOr<const Command*> find(const wire::Request& request) const;
@@ -86,6 +87,7 @@ private:
     std::string lastSession_;           // noted in the table of sessions
     int64_t lastSessionUseWallMs_ = 0;  // when
     LoginState login_;
+    UserRef shownUser_;  // who record_ says is logged in
     int32_t lastReplyId_ = 0;
     std::string exhaustRequest_;                  // what next() answers again
     std::optional<wire::Compressor> compressor_;  // the current request's; its reply gets the same
@@ -191,32 +193,39 @@ sync::Task<Status> ConnectionImpl::execute(Invocation& call, const FailCommand& 
     co_return status.isOk() ? checkThatItAsked(call) : status;
 }
 
-void ConnectionImpl::count(const Invocation& call, const Status& status, const std::string& body) {
+void ConnectionImpl::countDocuments(const OperationStats& stats) {
+    const query::WorkDone& work = stats.work;
+    const auto add = [this](Counter counter, int64_t number) {
+        if (number > 0) {
+            services_.statistics.add(counter, static_cast<uint64_t>(number));
+        }
+    };
+    add(Counter::kDocumentsInserted, work.inserted);
+    add(Counter::kDocumentsInserted, work.upserted);
+    add(Counter::kDocumentsUpdated, work.matched);
+    add(Counter::kDocumentsDeleted, work.deleted);
+    add(Counter::kDocumentsReturned, stats.nReturned);
+    add(Counter::kKeysExamined, work.keysExamined);
+    add(Counter::kDocsExamined, work.docsExamined);
+}
+
+void ConnectionImpl::count(const Invocation& call, const OperationEnd& end) {
     Statistics& statistics = services_.statistics;
     const Command& command = call.command;
-    // An awaited hello takes as long as the client wishes.
-    const uint64_t micros =
-        command.name == "hello" ? 0 : (platform::monotonicNanos() - call.startNanos) / 1'000;
     const LatencyClass latency = latencyClassOf(command);
-    statistics.ended(services_.indexOf(command), latency, micros, !status.isOk());
+    statistics.ended(services_.indexOf(command), latency, end.micros, !end.status.isOk());
     if (command.kind != OpKind::kCommand || command.access.scope == Access::Scope::kCollection) {
-        const std::string ns = namespaceOf(command, call.body(), call.generic.db);
-        statistics.touched(ns, command.kind, latency, micros);
+        statistics.touched(call.generic.db,
+                           collectionOf(command, call.body()),
+                           command.kind,
+                           latency,
+                           end.micros,
+                           call.stats.work.plan.usedTree);
     }
-    const bson::Document reply(body.data());
-    if (command.kind == OpKind::kInsert) {
-        statistics.add(Counter::kDocumentsInserted, reply.find("n").toInt64());
-    } else if (command.kind == OpKind::kUpdate) {
-        statistics.add(Counter::kDocumentsUpdated, reply.find("nModified").toInt64());
-    } else if (command.kind == OpKind::kDelete) {
-        statistics.add(Counter::kDocumentsDeleted, reply.find("n").toInt64());
-    } else if (call.stats.nReturned > 0) {
-        statistics.add(Counter::kDocumentsReturned, call.stats.nReturned);
-    }
-    if (status.code() == Code::kTimeout) {
+    countDocuments(call.stats);
+    if (end.status.code() == Code::kTimeout) {
         statistics.add(Counter::kKilledByTimeLimit);
     }
-    logIfSlow(call, status, micros, body.size());
 }
 
 sync::Task<std::string> ConnectionImpl::run(Invocation& call) {
@@ -228,6 +237,11 @@ sync::Task<std::string> ConnectionImpl::run(Invocation& call) {
         ConnectionRecord& record;
     };
     const FailCommand fail = findFailCommand(call);
+    if (login_.user != shownUser_) {
+        shownUser_ = login_.user;
+        record_->setUser(shownUser_ == nullptr ? "" : shownUser_->user,
+                         shownUser_ == nullptr ? "" : shownUser_->db);
+    }
     Status status;
     {
         Visible visible(*record_, call);
@@ -242,7 +256,14 @@ sync::Task<std::string> ConnectionImpl::run(Invocation& call) {
         call.isExhaust = false;
         body = errorBody(status, call.errorInfo.view());
     }
-    count(call, status, body);
+    // An awaited hello takes as long as the client wishes.
+    const uint64_t micros =
+        call.command.name == "hello" ? 0 : (platform::monotonicNanos() - call.startNanos) / 1'000;
+    const OperationEnd end{status, micros, body.size()};
+    count(call, end);
+    if (mayBeReported(call, end)) {
+        co_await report(call, end);
+    }
     co_return body;
 }
 

@@ -91,6 +91,11 @@ sync::Task<Status> runCreate(Invocation& call) {
 sync::Task<Status> runDrop(Invocation& call) {
     StatusOr<std::string> collection = call.collectionName();
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
+    if (*collection == kProfileCollection &&
+        call.services.profiler.of(call.generic.db).level != 0) {
+        co_return invalid(Reason::kIllegalOperation,
+                          "turn off profiling before dropping system.profile collection");
+    }
     catalog::CollectionRef before = call.services.catalog.find(call.generic.db, *collection);
     std::unique_ptr<catalog::Change> change =
         call.services.catalog.dropCollection(call.generic.db, *collection);
@@ -115,6 +120,7 @@ sync::Task<Status> runDropDatabase(Invocation& call) {
     std::unique_ptr<catalog::Change> change = call.services.catalog.dropDatabase(call.generic.db);
     Status status = co_await driveChange(call, *change);
     FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+    call.services.profiler.forget(call.generic.db);
     if (wasThere) {
         call.reply.add("dropped", call.generic.db);
     }

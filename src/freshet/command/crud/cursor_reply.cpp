@@ -44,6 +44,7 @@ sync::Task<Status> fill(Invocation& call,
         if (!status.isWouldBlock()) {
             co_return status;
         }
+        noteYieldOf(call, cursor);
         FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());
         if (id != 0 && call.services.cursors.isKilled(id)) {
             co_return Status(Code::kCancelled, Reason::kInterrupted, "the cursor was killed");
@@ -58,11 +59,17 @@ sync::Task<Status> read(Invocation& call,
                         int64_t id,
                         bool needsDurableRead,
                         query::Batch* batch) {
+    query::WorkDone before;  // of a new cursor nothing
+    if (id != 0) {
+        before = cursor.work();
+    }
     cursor.attach();
     // After attach(): everything in the snapshot was appended before this.
     const journal::Lsn tail = call.services.store.journal().tailLsn();
     Status status = co_await fill(call, cursor, id, batch);
     cursor.detach();
+    call.stats.work = cursor.work();
+    call.stats.work.subtract(before);
     if (status.isOk() && needsDurableRead) {
         status = co_await waitUntilDurable(call.services.store.journal(), tail);
     }

@@ -11,10 +11,11 @@ namespace freshet::command {
 
 StatusOr<FindCommand> parseFind(bson::Document body) {
     Fields fields(body, "find");
-    FindCommand find;
-    find.request.filter = bson::OwnedDocument(fields.object("filter"));
-    find.request.projection = bson::OwnedDocument(fields.object("projection"));
-    find.request.sort = bson::OwnedDocument(fields.object("sort"));
+    StatusOr<FindCommand> parsed = FindCommand();  // made in its place: it is large
+    FindCommand& find = *parsed;
+    fields.object("filter", &find.request.filter);
+    fields.object("projection", &find.request.projection);
+    fields.object("sort", &find.request.sort);
     find.request.hint = fields.hint();
     find.request.skip = fields.integer("skip", 0, 0);
     find.request.limit = fields.integer("limit", 0, 0);
@@ -24,8 +25,8 @@ StatusOr<FindCommand> parseFind(bson::Document body) {
     find.firstBatch.neverTimesOut = fields.boolean("noCursorTimeout", false);
     fields.boolean("allowPartialResults", false);
     fields.boolean("oplogReplay", false);
-    find.request.min = bson::OwnedDocument(fields.object("min"));
-    find.request.max = bson::OwnedDocument(fields.object("max"));
+    fields.object("min", &find.request.min);
+    fields.object("max", &find.request.max);
     find.request.returnsKey = fields.boolean("returnKey", false);
     find.request.showsRecordId = fields.boolean("showRecordId", false);
     find.request.variables = letOf(&fields);
@@ -35,8 +36,10 @@ StatusOr<FindCommand> parseFind(bson::Document body) {
                             "Cannot set 'awaitData' without also setting 'tailable'"));
     }
     fields.refuseCollation();
-    FRESHET_RETURN_IF_ERROR(fields.status());
-    return find;
+    if (!fields.status().isOk()) {
+        parsed = fields.status();
+    }
+    return parsed;
 }
 
 StatusOr<query::FindRequest> parseCount(bson::Document body) {
@@ -88,6 +91,7 @@ sync::Task<Status> runFind(Invocation& call) {
 template <typename Op>
 sync::Task<Status> driveRead(Invocation& call, Op& op) {
     Status status = co_await drive(call, op);
+    call.stats.work = op.work();
     if (status.isOk() && call.generic.needsDurableRead) {
         journal::Journal& journal = call.services.store.journal();
         status = co_await waitUntilDurable(journal, journal.tailLsn());

@@ -107,6 +107,7 @@ sync::Task<Outcome> runStatement(Invocation& call,
             outcome.status = co_await drive(call, **op);
         }
         outcome.lsn = std::max(outcome.lsn, (*op)->commitLsn());
+        call.stats.work.add((*op)->work());
         if (wasDropped(outcome.status)) {
             continue;
         }

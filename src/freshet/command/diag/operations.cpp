@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What runs and how to end it: currentOp, killOp, profile.
+/// What runs and how to end it: currentOp, killOp.
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
@@ -27,11 +27,13 @@ sync::Task<Status> runCurrentOp(Invocation& call) {
     Fields fields(call.body(), "currentOp");
     ShowOperations show;
     show.idleConnections = fields.boolean("$all", false);
-    show.ownOnly = fields.boolean("$ownOps", false);
-    show.ownConnection = call.client.connectionId;
+    const bool ownOnly = fields.boolean("$ownOps", false);
     FRESHET_CO_RETURN_IF_ERROR(fields.status());
-    FRESHET_CO_RETURN_IF_ERROR(show.ownOnly ? authorizeLoggedIn(call)
-                                            : authorizeCluster(call, Action::kInprog));
+    FRESHET_CO_RETURN_IF_ERROR(ownOnly ? authorizeLoggedIn(call)
+                                       : authorizeCluster(call, Action::kInprog));
+    if (ownOnly) {
+        show.owner = ownerOf(call);
+    }
     const bson::OwnedDocument filter = filterOf(call.body());
     StatusOr<std::unique_ptr<query::Matcher>> matcher = query::Matcher::compile(filter.view());
     FRESHET_CO_RETURN_IF_ERROR(matcher.status());
@@ -67,44 +69,17 @@ sync::Task<Status> runKillOp(Invocation& call) {
     if (!op.toExactInt64(&id) || id < INT32_MIN || id > INT32_MAX) {
         co_return badValue("Expected \"op\" to be a 32-bit integer");
     }
-    // An operation that has ended meanwhile is no error.
-    call.services.operations.kill(static_cast<int32_t>(id));
+    // One's own need no privilege. An operation that has ended meanwhile is no error, but to who
+    // may not know whether it is there.
+    const bool mayKillAny = mayDoOnCluster(call, Action::kKillOp);
+    FRESHET_CO_RETURN_IF_ERROR(authorizeLoggedIn(call));
+    const bool found = call.services.operations.kill(
+        static_cast<int32_t>(id),
+        mayKillAny ? std::nullopt : std::optional<std::string>(ownerOf(call)));
+    if (!found && !mayKillAny) {
+        co_return authorizeCluster(call, Action::kKillOp);
+    }
     call.reply.add("info", "attempting to kill op");
-    co_return Status::ok();
-}
-
-/// The threshold of the slow query log. There is no system.profile.
-sync::Task<Status> runProfile(Invocation& call) {
-    Fields fields(call.body(), "profile");
-    const int64_t level = fields.integer("profile", -1);
-    const bson::Element slow = fields.element("slowms");
-    const bson::Element rate = fields.element("sampleRate");
-    const int64_t slowMs = fields.integer("slowms", 0);
-    FRESHET_CO_RETURN_IF_ERROR(fields.status());
-    if (level > 0) {
-        co_return Status(
-            Code::kUnsupported,
-            "profile levels 1 and 2 are not supported: slow operations are in the log");
-    }
-    if (!rate.isMissing() && (!rate.isNumber() || rate.toDouble() < 0 || rate.toDouble() > 1)) {
-        co_return badValue("'sampleRate' must be between 0.0 and 1.0");
-    }
-    if (fields.has("filter")) {
-        co_return Status(Code::kUnsupported, "a filter of slow operations is not supported");
-    }
-    ParameterValues& values = call.services.parameters;
-    constexpr double kMillion = 1e6;
-    call.reply.add("was", int32_t{0});
-    call.reply.add("slowms", static_cast<int32_t>(ParameterValues::get(values.slowOpThresholdMs)));
-    call.reply.add("sampleRate",
-                   static_cast<double>(ParameterValues::get(values.slowOpSamplePpm)) / kMillion);
-    if (!slow.isMissing()) {
-        ParameterValues::set(values.slowOpThresholdMs, slowMs);
-    }
-    if (!rate.isMissing()) {
-        ParameterValues::set(values.slowOpSamplePpm,
-                             static_cast<int64_t>(rate.toDouble() * kMillion));
-    }
     co_return Status::ok();
 }
 
@@ -129,16 +104,8 @@ CommandTable operationCommands() {
             .help = "end an operation",
             .fields = {"op"},
             .handler = runKillOp,
-            .access = Access::onCluster(Action::kKillOp),
+            .access = Access::byHandler(),
             .adminOnly = true,
-        },
-        {
-            .name = "profile",
-            .aliases = {},
-            .help = "what counts as a slow operation",
-            .fields = {"slowms", "sampleRate", "filter"},
-            .handler = runProfile,
-            .access = Access::onDatabase(Action::kEnableProfiler),
         },
     };
 }

@@ -26,6 +26,10 @@ Status Invocation::checkInterrupt() const {
     return Status::ok();
 }
 
+void noteYield(Invocation& call, const query::PlanName& plan) {
+    call.connection.showProgress(++call.stats.yields, plan);
+}
+
 StatusOr<std::string> Invocation::collectionName() const {
     const bson::Element first = *body().begin();
     if (!first.isString()) {

@@ -20,14 +20,12 @@
 
 namespace freshet::command {
 
-/// What a command did, for the slow query log and the counters; -1: does not apply.
+/// What a command did, for the slow query log, the profiler and the counters.
 struct OperationStats {
-    int64_t keysExamined = -1;
-    int64_t docsExamined = -1;
-    int64_t nReturned = -1;
+    query::WorkDone work{};  // of all its statements
+    int64_t nReturned = -1;  // -1: does not apply
     int64_t cursorId = 0;
-    std::string planSummary;
-    bool sortsInMemory = false;
+    uint32_t yields = 0;  // how often it waited or let others run
 };
 
 struct Invocation {
@@ -67,12 +65,24 @@ sync::Task<Status> waitOrStop(Invocation& call, sync::WaitToken token);
 /// Waits for `ms` milliseconds, or until the command is not to go on.
 sync::Task<Status> sleepOrStop(Invocation& call, uint64_t ms);
 
+/// The command is going to wait, or lets others run: counts it, and lets currentOp see the plan.
+void noteYield(Invocation& call, const query::PlanName& plan);
+template <typename Op>
+void noteYieldOf(Invocation& call, const Op& op) {
+    if constexpr (requires { op.work(); }) {
+        noteYield(call, op.work().plan);
+    } else {
+        noteYield(call, {});
+    }
+}
+
 /// Calls op.run() until it returns something else than WouldBlock, waiting in between.
 template <typename Op>
 sync::Task<Status> drive(Invocation& call, Op& op) {
     while (true) {
         Status status = op.run();
         if (status.isWouldBlock()) {
+            noteYieldOf(call, op);
             status = co_await waitOrStop(call, op.token());
             FRESHET_CO_RETURN_IF_ERROR(status);
             continue;

@@ -60,16 +60,18 @@ std::string_view operationKindName(OpKind kind) {
     return "command";
 }
 
-std::string namespaceOf(const Command& command, bson::Document body, std::string_view db) {
-    std::string ns(db);
-    bson::Element name = command.kind == OpKind::kGetMore ? body.find("collection") : *body.begin();
+std::string_view collectionOf(const Command& command, bson::Document body) {
+    const bson::Element name =
+        command.kind == OpKind::kGetMore ? body.find("collection") : *body.begin();
     const bool hasCollection =
         name.isString() &&
         (command.access.scope == Access::Scope::kCollection ||
          command.access.scope == Access::Scope::kByHandler || command.kind != OpKind::kCommand);
-    ns += '.';
-    ns += hasCollection ? name.stringValue() : std::string_view("$cmd");
-    return ns;
+    return hasCollection ? name.stringValue() : std::string_view("$cmd");
+}
+
+std::string namespaceOf(const Command& command, bson::Document body, std::string_view db) {
+    return std::string(db).append(1, '.').append(collectionOf(command, body));
 }
 
 bson::OwnedDocument presentable(const Command& command, bson::Document body) {
@@ -106,7 +108,7 @@ int32_t ConnectionRecord::nextOperationId() {
 void ConnectionRecord::begin(RunningOperation operation) {
     operation.id = nextOperationId();
     std::lock_guard<sync::Mutex> lock(mutex_);
-    running_ = operation;
+    running_ = std::move(operation);
     isHeldUp_ = false;
     // [operation.begin] ORDER relaxed: under the mutex, and only our own executor reads it without.
     interrupt_.store(0, sync::kRelaxed);
@@ -167,6 +169,25 @@ Status ConnectionRecord::setMetadata(bson::Document metadata) {
 std::string ConnectionRecord::appName() const {
     std::lock_guard<sync::Mutex> lock(mutex_);
     return appName_;
+}
+
+void ConnectionRecord::setUser(std::string_view name, std::string_view db) {
+    std::lock_guard<sync::Mutex> lock(mutex_);
+    userName_ = name;
+    userDb_ = db;
+}
+
+std::string ConnectionRecord::user() const {
+    std::lock_guard<sync::Mutex> lock(mutex_);
+    return userNow();
+}
+
+void ConnectionRecord::showProgress(uint32_t yields, const query::PlanName& plan) {
+    std::lock_guard<sync::Mutex> lock(mutex_);
+    running_.yields = yields;
+    if (running_.planSummary.empty() && !plan.kind.empty()) {
+        running_.planSummary = plan.text();
+    }
 }
 
 void ConnectionRecord::setWake(sync::WaitToken token) {
@@ -230,35 +251,52 @@ void ConnectionRecord::addClient(bson::Builder* out) const {
     }
 }
 
+void ConnectionRecord::addUsers(bson::Builder* out) const {
+    if (!userDb_.empty()) {
+        auto users = out->array("effectiveUsers");
+        users.object(users.nextIndex()).add("user", userName_).add("db", userDb_);
+    }
+}
+
+void ConnectionRecord::addOperation(bson::Builder* out) const {
+    const uint64_t nanos = platform::monotonicNanos() - running_.startNanos;
+    out->add("opid", running_.id);
+    if (!running_.generic->lsid.empty()) {
+        out->add("lsid", bson::Document(running_.generic->lsid.data()));
+    }
+    out->add("secs_running", static_cast<int64_t>(nanos / 1'000'000'000));
+    out->add("microsecs_running", static_cast<int64_t>(nanos / 1'000));
+    out->add("op", operationKindName(running_.command->kind));
+    out->add("ns", namespaceOf(*running_.command, running_.body, running_.generic->db));
+    out->add("redacted", false);
+    out->add("command", presentable(*running_.command, running_.body).view());
+    if (!running_.planSummary.empty()) {
+        out->add("planSummary", running_.planSummary);
+    }
+    out->add("numYields", static_cast<int32_t>(running_.yields));
+    if (interrupted() != Reason::kNone) {
+        out->add("killPending", true);
+    }
+    // What mongod calls waiting for a lock: for another transaction, the disk, or a timer.
+    out->add("waitingForLock", isWaiting_);
+}
+
 bson::OwnedDocument ConnectionRecord::describe(const ShowOperations& show,
                                                std::string_view host) const {
     std::lock_guard<sync::Mutex> lock(mutex_);
     const bool isRunning = running_.id != 0;
-    if ((!isRunning && !show.idleConnections) ||
-        (show.ownOnly && show.ownConnection != connectionId_)) {
+    if (!(isRunning ? show.active : show.idleConnections) || !show.isOf(userNow())) {
         return {};
     }
     bson::Builder out;
     out.add("type", "op").add("host", host);
     addClient(&out);
-    out.add("active", isRunning).add("threaded", true);
+    out.add("active", isRunning);
+    out.add("currentOpTime", isoTime(platform::wallMillis()));
+    addUsers(&out);
+    out.add("threaded", true);
     if (isRunning) {
-        const uint64_t nanos = platform::monotonicNanos() - running_.startNanos;
-        out.add("currentOpTime", isoTime(platform::wallMillis())).add("opid", running_.id);
-        if (!running_.generic->lsid.empty()) {
-            out.add("lsid", bson::Document(running_.generic->lsid.data()));
-        }
-        out.add("secs_running", static_cast<int64_t>(nanos / 1'000'000'000));
-        out.add("microsecs_running", static_cast<int64_t>(nanos / 1'000));
-        out.add("op", operationKindName(running_.command->kind));
-        out.add("ns", namespaceOf(*running_.command, running_.body, running_.generic->db));
-        out.add("redacted", false);
-        out.add("command", presentable(*running_.command, running_.body).view());
-        // What mongod calls waiting for a lock: for another transaction, the disk, or a timer.
-        out.add("waitingForLock", isWaiting_);
-        if (interrupted() != Reason::kNone) {
-            out.add("killPending", true);
-        }
+        addOperation(&out);
     }
     return bson::OwnedDocument(out.finish());
 }
@@ -294,8 +332,11 @@ bool Operations::hasWriters() const {
     return false;
 }
 
-bool Operations::kill(int32_t operationId) {
+bool Operations::kill(int32_t operationId, const std::optional<std::string>& owner) {
     for (const auto& record : all()) {
+        if (owner.has_value() && record->user() != *owner) {
+            continue;
+        }
         if (record->interrupt(operationId, Reason::kInterrupted)) {
             return true;
         }

@@ -6,6 +6,7 @@
 
 #include "freshet/bson/builder.h"
 #include "freshet/command/run/arguments.h"
+#include "freshet/query/work.h"
 #include "freshet/sync/atomic.h"
 #include "freshet/sync/mutex.h"
 #include "freshet/sync/wait_token.h"
@@ -13,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,13 +30,17 @@ struct RunningOperation {
     const Command* command = nullptr;
     bson::Document body;
     const GenericArguments* generic = nullptr;
+    // As the operation has told of itself when it let others run.
+    uint32_t yields = 0;
+    std::string planSummary = {};
 };
 
 /// How much of the operations to show.
 struct ShowOperations {
     bool idleConnections = false;
-    bool ownOnly = false;
-    uint64_t ownConnection = 0;
+    bool active = true;                // those that run
+    std::optional<std::string> owner;  // "user@db": only that user's
+    bool isOf(std::string_view user) const { return !owner.has_value() || *owner == user; }
 };
 
 /// One connection. begin(), end() and the waiting belong to its executor; the rest is for any
@@ -52,6 +58,12 @@ public:
     /// What hello told of the client. Once; kInvalid when it comes again or is too large.
     Status setMetadata(bson::Document metadata);
     std::string appName() const;
+    /// Who is logged in from now on; two empty strings: nobody.
+    void setUser(std::string_view name, std::string_view db);
+    /// "user@db"; empty: nobody.
+    std::string user() const;
+    /// What the running operation has come to.
+    void showProgress(uint32_t yields, const query::PlanName& plan);
 
     /// Completed when the operation is interrupted: at once when it is so already.
     void setWake(sync::WaitToken token);
@@ -72,6 +84,9 @@ public:
 
 private:
     void addClient(bson::Builder* out) const;
+    void addUsers(bson::Builder* out) const;
+    void addOperation(bson::Builder* out) const;
+    std::string userNow() const { return userDb_.empty() ? "" : userName_ + "@" + userDb_; }
     int32_t nextOperationId();
 
     const uint64_t connectionId_;
@@ -92,6 +107,8 @@ private:
     sync::WaitToken wake_;          // guarded by mutex_
     bson::OwnedDocument metadata_;  // guarded by mutex_
     std::string appName_;           // guarded by mutex_
+    std::string userName_;          // guarded by mutex_
+    std::string userDb_;            // guarded by mutex_
 };
 
 /// All connections.
@@ -102,7 +119,8 @@ public:
     std::vector<std::shared_ptr<ConnectionRecord>> all() const;
 
     bool hasWriters() const;
-    bool kill(int32_t operationId);
+    /// With an owner ("user@db") only that user's operation. False: no such operation.
+    bool kill(int32_t operationId, const std::optional<std::string>& owner);
     /// Ends operations; the number of those that were meant.
     size_t killIf(Reason why, const std::function<bool(const RunningOperation&)>& isMeant);
 
@@ -116,6 +134,8 @@ private:
 
 /// "query", "insert", "update", "remove", "getmore" or "command".
 std::string_view operationKindName(OpKind kind);
+/// The collection that a command names, or "$cmd".
+std::string_view collectionOf(const Command& command, bson::Document body);
 /// The namespace that a command names, or `db.$cmd`.
 std::string namespaceOf(const Command& command, bson::Document body, std::string_view db);
 /// The command as it may be shown to others: secrets left out, long values cut.

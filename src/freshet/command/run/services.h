@@ -9,6 +9,7 @@
 #include "freshet/command/run/nap.h"
 #include "freshet/command/run/operations.h"
 #include "freshet/command/run/parameters.h"
+#include "freshet/command/run/profiler.h"
 #include "freshet/command/run/sessions.h"
 #include "freshet/command/run/statistics.h"
 #include "freshet/command/run/write_block.h"
@@ -53,6 +54,7 @@ struct Services {
     LogicalSessions sessions;
     Operations operations;
     WriteBlock writeBlock;
+    Profiler profiler;
     OpCounters counters;
     Statistics statistics{registry.commands().size()};
     sync::Alarms alarms;

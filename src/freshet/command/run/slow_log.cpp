@@ -27,54 +27,85 @@ telemetry::JsonText json(bson::Document document) {
     return {bson::toJson(document)};
 }
 
+bool isModification(const Invocation& call) {
+    return call.command.kind == OpKind::kUpdate || call.command.kind == OpKind::kDelete;
+}
+
+void addWork(const OperationStats& stats, telemetry::LogAttributes* out) {
+    const query::WorkDone& work = stats.work;
+    if (!work.plan.kind.empty()) {
+        out->emplace_back("planSummary", work.plan.text());
+    }
+    if (stats.cursorId != 0) {
+        out->emplace_back("cursorid", stats.cursorId);
+    }
+    if (!work.plan.kind.empty()) {
+        out->emplace_back("keysExamined", work.keysExamined);
+        out->emplace_back("docsExamined", work.docsExamined);
+    }
+    if (work.sortsInMemory) {
+        out->emplace_back("hasSortStage", true);
+    }
+    addIfKnown("nMatched", work.matched, out);
+    addIfKnown("nModified", work.modified, out);
+    if (work.upserted > 0) {
+        out->emplace_back("nUpserted", work.upserted);
+    }
+    addIfKnown("ninserted", work.inserted, out);
+    addIfKnown("ndeleted", work.deleted, out);
+    out->emplace_back("numYields", static_cast<int64_t>(stats.yields));
+    addIfKnown("nreturned", stats.nReturned, out);
+}
+
 }  // namespace
 
-void logIfSlow(const Invocation& call, const Status& status, uint64_t micros, size_t replyBytes) {
+bool isSlow(const Invocation& call, const OperationEnd& end) {
     const ParameterValues& values = call.services.parameters;
-    const auto millis = static_cast<int64_t>(micros / 1'000);
-    const bool isAwaited = call.command.name == "hello";  // it takes as long as the client wishes
-    if (isAwaited || millis < ParameterValues::get(values.slowOpThresholdMs) ||
-        !isSampled(values)) {
-        return;
+    return end.millis() >= ParameterValues::get(values.slowOpThresholdMs) && isSampled(values);
+}
+
+bson::OwnedDocument presentedCommand(const Invocation& call) {
+    if (isModification(call)) {
+        const bool isUpdate = call.command.kind == OpKind::kUpdate;
+        const StatusOr<std::vector<bson::Document>> statements =
+            call.documents(isUpdate ? "updates" : "deletes");
+        if (statements.isOk() && statements->size() == 1) {
+            return presentable(call.command, statements->front());
+        }
     }
-    telemetry::LogAttributes attr{{"type", "command"},
+    return presentable(call.command, call.body());
+}
+
+void logSlow(const Invocation& call, const OperationEnd& end) {
+    const std::string_view type =
+        isModification(call) ? operationKindName(call.command.kind) : "command";
+    telemetry::LogAttributes attr{{"type", type},
                                   {"isFromUserConnection", true},
                                   {"ns", namespaceOf(call.command, call.body(), call.generic.db)}};
     if (std::string app = call.connection.appName(); !app.empty()) {
         attr.emplace_back("appName", app);
     }
-    attr.emplace_back("command", json(presentable(call.command, call.body()).view()));
-    const OperationStats& stats = call.stats;
-    if (!stats.planSummary.empty()) {
-        attr.emplace_back("planSummary", stats.planSummary);
-    }
-    addIfKnown("keysExamined", stats.keysExamined, &attr);
-    addIfKnown("docsExamined", stats.docsExamined, &attr);
-    if (stats.sortsInMemory) {
-        attr.emplace_back("hasSortStage", true);
-    }
-    if (stats.cursorId != 0) {
-        attr.emplace_back("cursorid", stats.cursorId);
-    }
-    addIfKnown("nreturned", stats.nReturned, &attr);
-    if (!status.isOk()) {
-        const WireError error = wireErrorOf(status);
+    attr.emplace_back("command", json(presentedCommand(call).view()));
+    addWork(call.stats, &attr);
+    if (!end.status.isOk()) {
+        const WireError error = wireErrorOf(end.status);
         attr.emplace_back("ok", 0);
-        attr.emplace_back("errMsg", status.text());
+        attr.emplace_back("errMsg", end.status.text());
         attr.emplace_back("errName", error.name);
         attr.emplace_back("errCode", error.code);
     }
-    attr.emplace_back("reslen", replyBytes);
+    attr.emplace_back("reslen", end.replyBytes);
     attr.emplace_back("locks", json({}));
     attr.emplace_back("remote", call.client.remote);
     attr.emplace_back("protocol", "op_msg");
-    attr.emplace_back("durationMillis", millis);
+    attr.emplace_back("durationMillis", end.millis());
     const telemetry::LogContext context("conn" + std::to_string(call.client.connectionId));
-    telemetry::log(telemetry::Severity::kInfo,
-                   telemetry::Component::kCommand,
-                   kSlowQueryId,
-                   "Slow query",
-                   attr);
+    telemetry::log(
+        telemetry::Severity::kInfo,
+        isModification(call) ? telemetry::Component::kWrite : telemetry::Component::kCommand,
+        kSlowQueryId,
+        "Slow query",
+        attr);
 }
 
 }  // namespace freshet::command

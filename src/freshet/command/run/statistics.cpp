@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/command/run/statistics.h"
 
+#include <algorithm>
 #include <mutex>
 
 namespace freshet::command {
 namespace {
+
+/// As many indexes as a collection may have, and as many that are gone.
+constexpr size_t kIndexesCounted = 128;
 
 void bump(sync::Atomic<uint64_t>& cell, uint64_t by) {
     // [statistics.add] ORDER relaxed: see Stripe.
@@ -44,6 +48,34 @@ void Top::add(const Top& other) {
     for (size_t i = 0; i < kinds.size(); ++i) {
         kinds[i].add(other.kinds[i]);
     }
+    for (const IndexUse& use : other.indexes) {
+        addIndexUse(use.tree, use.count);
+    }
+}
+
+void Top::addIndexUse(uint32_t tree, uint64_t count) {
+    for (IndexUse& use : indexes) {
+        if (use.tree == tree) {
+            use.count += count;
+            return;
+        }
+    }
+    if (indexes.size() == kIndexesCounted) {
+        // The oldest tree is the one that is most likely gone.
+        indexes.erase(std::min_element(
+            indexes.begin(), indexes.end(), [](const IndexUse& a, const IndexUse& b) {
+                return a.tree < b.tree;
+            }));
+    }
+    indexes.push_back({tree, count});
+}
+
+uint64_t Top::usesOf(uint32_t tree) const {
+    uint64_t sum = 0;
+    for (const IndexUse& use : indexes) {
+        sum += use.tree == tree ? use.count : 0;
+    }
+    return sum;
 }
 
 Statistics::Statistics(size_t commandCount) {
@@ -67,12 +99,16 @@ void Statistics::ended(size_t command, LatencyClass kind, uint64_t micros, bool 
     bump(stripe.latencies[2 * static_cast<size_t>(kind) + 1], micros);
 }
 
-void Statistics::touched(const std::string& ns,
+void Statistics::touched(std::string_view db,
+                         std::string_view collection,
                          OpKind kind,
                          LatencyClass latency,
-                         uint64_t micros) {
+                         uint64_t micros,
+                         uint32_t usedTree) {
     Stripe& stripe = mine();
     std::lock_guard<sync::Mutex> lock(stripe.mutex);
+    std::string& ns = stripe.ns;
+    ns.assign(db).append(1, '.').append(collection);
     auto found = stripe.top.find(ns);
     if (found == stripe.top.end()) {
         if (stripe.top.size() >= kCollectionsMax) {
@@ -84,6 +120,9 @@ void Statistics::touched(const std::string& ns,
     top.total.add(micros);
     top.locks[latency == LatencyClass::kReads ? 0 : 1].add(micros);
     top.kinds[static_cast<size_t>(kind)].add(micros);
+    if (usedTree != 0) {
+        top.addIndexUse(usedTree, 1);
+    }
 }
 
 void Statistics::add(Counter counter, uint64_t by) {
@@ -113,6 +152,17 @@ Effort Statistics::latency(LatencyClass kind) const {
 
 uint64_t Statistics::total(Counter counter) const {
     return sum([&](const Stripe& s) -> auto& { return s.counters[static_cast<size_t>(counter)]; });
+}
+
+Top Statistics::topOf(const std::string& ns) const {
+    Top result;
+    for (const Stripe& stripe : stripes_) {
+        std::lock_guard<sync::Mutex> lock(stripe.mutex);
+        if (const auto found = stripe.top.find(ns); found != stripe.top.end()) {
+            result.add(found->second);
+        }
+    }
+    return result;
 }
 
 std::map<std::string, Top> Statistics::top() const {

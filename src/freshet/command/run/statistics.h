@@ -39,7 +39,14 @@ struct Top {
     Effort total;
     std::array<Effort, 2> locks;  // reads, writes
     std::array<Effort, 6> kinds;  // by OpKind
+    struct IndexUse {
+        uint32_t tree = 0;  // the index's, which is no other one's ever
+        uint64_t count = 0;
+    };
+    std::vector<IndexUse> indexes;
     void add(const Top& other);
+    void addIndexUse(uint32_t tree, uint64_t count);
+    uint64_t usesOf(uint32_t tree) const;
 };
 
 /// Numbers of serverStatus beyond those by command.
@@ -65,8 +72,14 @@ public:
 
     /// An operation has ended. `command`: its place in the registry.
     void ended(size_t command, LatencyClass kind, uint64_t micros, bool hasFailed);
-    /// It was on that collection.
-    void touched(const std::string& ns, OpKind kind, LatencyClass latency, uint64_t micros);
+    /// It was on that collection. `usedTree`: of the index by which it found its documents; 0:
+    /// none.
+    void touched(std::string_view db,
+                 std::string_view collection,
+                 OpKind kind,
+                 LatencyClass latency,
+                 uint64_t micros,
+                 uint32_t usedTree);
     void add(Counter counter, uint64_t by = 1);
 
     struct CommandTotals {
@@ -77,6 +90,8 @@ public:
     Effort latency(LatencyClass kind) const;
     uint64_t total(Counter counter) const;
     std::map<std::string, Top> top() const;
+    /// That collection's; nothing when it was not used.
+    Top topOf(const std::string& ns) const;
 
 private:
     static constexpr size_t kStripes = 16;
@@ -92,6 +107,7 @@ private:
         std::array<sync::Atomic<uint64_t>, static_cast<size_t>(Counter::kCount_)> counters{};
         mutable sync::Mutex mutex;
         std::unordered_map<std::string, Top> top;  // guarded by mutex
+        std::string ns;                            // guarded by mutex; room for a name to look up
     };
     Stripe& mine();
     template <typename Cell>

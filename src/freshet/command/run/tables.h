@@ -37,5 +37,6 @@ CommandTable refusedCommands();
 CommandTable serverStatusCommands();
 CommandTable upkeepCommands();
 CommandTable operationCommands();
+CommandTable profileCommands();
 
 }  // namespace freshet::command

@@ -233,6 +233,7 @@ TEST(Find, ReadsBetweenKeys) {
         asText(*found),
         (std::vector<std::string>{"{ _id: 5, a: 5 }", "{ _id: 6, a: 6 }", "{ _id: 7, a: 7 }"}));
     request.returnsKey = true;
+    request.showsRecordId = true;  // not beside a key
     EXPECT_EQ(asText(*c.find(request)),
               (std::vector<std::string>{"{ a: 5 }", "{ a: 6 }", "{ a: 7 }"}));
     request.hint = bson::OwnedDocument();

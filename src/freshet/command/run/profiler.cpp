@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/command/run/profiler.h"
+
+#include <mutex>
+
+namespace freshet::command {
+
+ProfileSettings Profiler::of(std::string_view db) const {
+    std::lock_guard<sync::Mutex> lock(mutex_);
+    const auto found = settings_.find(db);
+    return found == settings_.end() ? ProfileSettings() : found->second;
+}
+
+void Profiler::set(std::string_view db, ProfileSettings settings) {
+    std::lock_guard<sync::Mutex> lock(mutex_);
+    if (settings.isDefault()) {
+        settings_.erase(std::string(db));
+        kept_.erase(std::string(db));
+    } else {
+        settings_[std::string(db)] = std::move(settings);
+    }
+    // [profiler.set] ORDER relaxed: see [profiler.look].
+    used_.store(static_cast<uint32_t>(settings_.size()), sync::kRelaxed);
+}
+
+std::optional<int64_t> Profiler::addBytes(std::string_view db, std::string_view uuid, int64_t by) {
+    std::lock_guard<sync::Mutex> lock(mutex_);
+    const auto found = kept_.find(db);
+    if (found == kept_.end() || found->second.uuid != uuid) {
+        return std::nullopt;
+    }
+    found->second.bytes += by;
+    return found->second.bytes;
+}
+
+void Profiler::setBytes(std::string_view db, std::string_view uuid, int64_t bytes) {
+    std::lock_guard<sync::Mutex> lock(mutex_);
+    kept_[std::string(db)] = {std::string(uuid), bytes};
+}
+
+}  // namespace freshet::command

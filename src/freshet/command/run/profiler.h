@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Profiler: which databases have their operations recorded in <db>.system.profile, and how much is
+/// kept there. Any thread. One mutex, a leaf; operations take it while some database is profiled or
+/// has a filter, and else look at one word.
+#pragma once
+
+#include "freshet/query/match.h"
+#include "freshet/sync/atomic.h"
+#include "freshet/sync/mutex.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace freshet::command {
+
+inline constexpr std::string_view kProfileCollection = "system.profile";
+
+/// What the `profile` command sets for a database.
+struct ProfileSettings {
+    int32_t level = 0;  // 0: nothing is recorded; 1: what is slow; 2: everything
+    /// Decides instead of time and sample rate, for the log as well; null: none.
+    std::shared_ptr<const query::Matcher> filter;
+
+    bool isDefault() const { return level == 0 && filter == nullptr; }
+};
+
+class Profiler {
+public:
+    /// Some database does not have the default settings.
+    bool isUsed() const {
+        // [profiler.look] ORDER relaxed: the settings are read under the mutex; an operation that
+        // ends beside the change may be recorded or not.
+        return used_.load(sync::kRelaxed) != 0;
+    }
+    ProfileSettings of(std::string_view db) const;
+    void set(std::string_view db, ProfileSettings settings);
+    /// The database has been dropped.
+    void forget(std::string_view db) { set(db, {}); }
+
+    /// The bytes of documents in the collection of that uuid, `by` added; nullopt when nobody has
+    /// called setBytes() for it.
+    std::optional<int64_t> addBytes(std::string_view db, std::string_view uuid, int64_t by);
+    void setBytes(std::string_view db, std::string_view uuid, int64_t bytes);
+
+private:
+    struct Kept {
+        std::string uuid;
+        int64_t bytes = 0;
+    };
+    /// Databases with settings. Written by: set(), under mutex_. Read by: every operation.
+    sync::Atomic<uint32_t> used_{0};
+    mutable sync::Mutex mutex_;
+    std::map<std::string, ProfileSettings, std::less<>> settings_;  // guarded by mutex_
+    std::map<std::string, Kept, std::less<>> kept_;                 // guarded by mutex_
+};
+
+}  // namespace freshet::command
