@@ -6,6 +6,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import certificates  # noqa: E402
 import harness  # noqa: E402
 
 pymongo = None
@@ -14,27 +15,6 @@ pymongo = None
 def has_option(name):
     said = subprocess.run([harness.program('freshetd'), '--help'], capture_output=True, text=True, check=True)
     return '--' + name in said.stdout
-
-
-def openssl(directory, *arguments):
-    subprocess.run(['openssl'] + list(arguments), cwd=directory, check=True, capture_output=True)
-
-
-def make_certificates(directory):
-    """An authority, and a certificate of each of: server (localhost), client."""
-    openssl(directory, 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/O=Freshet/CN=authority',
-            '-keyout', 'ca.key', '-out', 'ca.pem')
-    for name in ('server', 'client'):
-        openssl(directory, 'req', '-newkey', 'rsa:2048', '-nodes', '-subj', '/O=Freshet/CN=' + name, '-keyout', name + '.key',
-                '-out', name + '.csr')
-        with open(os.path.join(directory, 'names'), 'w', encoding='ascii') as names:
-            names.write('subjectAltName=DNS:localhost,IP:127.0.0.1\n')
-        openssl(directory, 'x509', '-req', '-in', name + '.csr', '-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '1',
-                '-extfile', 'names', '-out', name + '.crt')
-        with open(os.path.join(directory, name + '.pem'), 'w', encoding='ascii') as both:
-            for part in ('.crt', '.key'):
-                with open(os.path.join(directory, name + part), encoding='ascii') as text:
-                    both.write(text.read())
 
 
 class AuthTest(unittest.TestCase):
@@ -154,7 +134,7 @@ class TlsTest(AuthTest):
         directory = tempfile.TemporaryDirectory(prefix='freshet-tls-')
         self.addCleanup(directory.cleanup)
         self.directory = directory.name
-        make_certificates(self.directory)
+        certificates.make(self.directory)
         # preferTLS: the harness's own ping is plain.
         self.arguments = ['--auth', '--tlsMode', 'preferTLS', '--tlsCertificateKeyFile', self.path('server.pem'),
                           '--tlsCAFile', self.path('ca.pem'), '--tlsAllowConnectionsWithoutCertificates']
@@ -177,7 +157,7 @@ class TlsTest(AuthTest):
     def test_a_foreign_authority_is_not_trusted(self):
         foreign = os.path.join(self.directory, 'foreign')
         os.mkdir(foreign)
-        make_certificates(foreign)
+        certificates.make(foreign)
         stranger = self.server.client(tls=True, tlsCAFile=os.path.join(foreign, 'ca.pem'), serverSelectionTimeoutMS=2000)
         self.addCleanup(stranger.close)
         with self.assertRaises(pymongo.errors.ServerSelectionTimeoutError):

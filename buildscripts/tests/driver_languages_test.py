@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The newest Node.js, Go and Java drivers do the same scenario: CRUD, bulk writes, cursors, indexes, GridFS.
-A language whose toolchain is missing is skipped with a word."""
+"""The newest Node.js, Go and Java drivers do the same scenario: CRUD, bulk writes, cursors, indexes, GridFS; on a plain
+connection, and logged in over TLS. A language whose toolchain is missing is skipped with a word."""
 import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
+import urllib.parse
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import certificates  # noqa: E402
 import harness  # noqa: E402
 
 SOURCES = os.path.join(harness.ROOT, 'buildscripts', 'tests', 'drivers')
@@ -45,14 +48,18 @@ def need(*tools):
             raise unittest.SkipTest(tool + ' is not here')
 
 
-def node(uri):
+def with_authority(uri, authority):
+    return uri + '&tlsCAFile=' + urllib.parse.quote(authority, safe='') if authority else uri
+
+
+def node(uri, authority=None):
     need('node', 'npm')
     folder = once('node', lambda f: call(['npm', 'install', '--prefix', f, '--no-audit', '--no-fund', '--silent', 'mongodb'], f))
     shutil.copy(os.path.join(SOURCES, 'scenario.mjs'), folder)
-    return call(['node', 'scenario.mjs', uri], folder)
+    return call(['node', 'scenario.mjs', with_authority(uri, authority)], folder)
 
 
-def go(uri):
+def go(uri, authority=None):
     need('go')
 
     def make(folder):
@@ -63,10 +70,10 @@ def go(uri):
     folder = once('go', make)
     shutil.copy(os.path.join(SOURCES, 'scenario.go'), folder)
     call(['go', 'build', '-o', 'scenario', '.'], folder)
-    return call(['./scenario', uri], folder)
+    return call(['./scenario', with_authority(uri, authority)], folder)
 
 
-def java(uri):
+def java(uri, authority=None):
     need('java', 'javac', 'mvn')
 
     def make(folder):
@@ -77,14 +84,26 @@ def java(uri):
             out.write(pom)
         call(['mvn', '-q', '-B', 'dependency:copy-dependencies', '-DoutputDirectory=lib', '-DincludeScope=runtime'], folder, 600)
     folder = once('java', make)
-    return call(['java', '-cp', 'lib/*', os.path.join(SOURCES, 'Scenario.java'), uri], folder)
+    trust = []
+    if authority:  # this driver knows no tlsCAFile
+        need('keytool')
+        store = authority + '.jks'
+        if not os.path.exists(store):
+            call(['keytool', '-importcert', '-noprompt', '-alias', 'authority', '-file', authority, '-keystore', store,
+                  '-storepass', 'changeit'], folder)
+        trust = ['-Djavax.net.ssl.trustStore=' + store, '-Djavax.net.ssl.trustStorePassword=changeit']
+    return call(['java'] + trust + ['-cp', 'lib/*', os.path.join(SOURCES, 'Scenario.java'), uri], folder)
 
 
 class LanguagesTest(unittest.TestCase):
+    """On a plain connection, without login."""
+
     def scenario(self, run):
         with harness.Server() as server:
-            answer = json.loads(run(server.uri).strip().splitlines()[-1])
-        self.assertEqual(answer, EXPECTED)
+            self.judge(run(server.uri))
+
+    def judge(self, output):
+        self.assertEqual(json.loads(output.strip().splitlines()[-1]), EXPECTED)
 
     def test_node(self):
         self.scenario(node)
@@ -94,6 +113,27 @@ class LanguagesTest(unittest.TestCase):
 
     def test_java(self):
         self.scenario(java)
+
+
+class LoginOverTlsTest(LanguagesTest):
+    """Logged in by either mechanism, over TLS, the server's certificate checked by a file of its authority."""
+    PASSWORD = 'p@ss/w:rd%'
+
+    def scenario(self, run):
+        directory = tempfile.TemporaryDirectory(prefix='freshet-tls-')
+        self.addCleanup(directory.cleanup)
+        certificates.make(directory.name)
+        # preferTLS: the harness's own ping is plain.
+        arguments = ['--auth', '--tlsMode', 'preferTLS', '--tlsCertificateKeyFile', os.path.join(directory.name, 'server.pem')]
+        with harness.Server(arguments=arguments) as server:
+            with server.client() as client:
+                client.admin.command('createUser', 'ann', pwd=self.PASSWORD, roles=['root'])
+            for mechanism in ('SCRAM-SHA-256', 'SCRAM-SHA-1'):
+                with self.subTest(mechanism=mechanism):
+                    self.judge(run('mongodb://ann:%s@localhost:%d/?authSource=admin&authMechanism=%s&tls=true' % (
+                        urllib.parse.quote(self.PASSWORD, safe=''), server.port, mechanism), os.path.join(directory.name, 'ca.pem')))
+                    self.assertTrue(any('Successfully authenticated' in line and '"%s"' % mechanism in line
+                                        for line in server.log_text().splitlines()))
 
 
 if __name__ == '__main__':
