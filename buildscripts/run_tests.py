@@ -17,7 +17,7 @@ import xml.etree.ElementTree as xml
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, 'buildscripts'))
 sys.dont_write_bytecode = True
-LINTS = ('format', 'layers', 'atomics', 'size', 'docs', 'headers')
+LINTS = ('format', 'layers', 'atomics', 'coroutines', 'size', 'docs', 'headers')
 # Rooms whose concurrent or byte-facing code also runs under the sanitizers.
 SANITIZED = ('sync', 'journal', 'block', 'engine', 'security', 'wire', 'bson', 'transport', 'catalog', 'query', 'command')
 FUZZ_RUNS = 200_000

@@ -8,6 +8,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import lint_atomics  # noqa: E402
+import lint_coroutines  # noqa: E402
 import lint_docs  # noqa: E402
 import lint_format  # noqa: E402
 import lint_headers  # noqa: E402
@@ -77,6 +78,18 @@ class LintTest(unittest.TestCase):
     def test_atomics_wants_partners_that_exist(self):
         self.assert_caught(lint_atomics, 'src/freshet/low/a.cpp',
                            '// [a.read] pairs with [a.write]\nint y = x.load(kAcquire);\n', '[a.write] is defined nowhere')
+
+    def test_coroutines_keep_awaits_out_of_branches(self):
+        for line in ('int x = c ? co_await f() : 0;', 'int x = c\n    ? 0\n    : co_await f();', 'g(1, c ? 0 : h(2, co_await f()));',
+                     "int x = c == '?' ? T{1} : co_await f();"):
+            self.assert_caught(lint_coroutines, 'src/freshet/low/a.cpp', line + '\n', 'co_await in a branch')
+            self.write('src/freshet/low/a.cpp', LICENCE)
+
+    def test_coroutines_may_await_elsewhere(self):
+        for line in ('int x = co_await f() ? 1 : 0;', 'int x = c ? 1 : 0; co_await f();', 'g(c ? 1 : 0, co_await f());',
+                     'if (c ? a : b) { g(); } co_await f();', "// why not?\nco_await f('?', \"?\", 1'000);"):
+            self.write('src/freshet/low/a.cpp', LICENCE + line + '\n')
+            self.assertEqual(lint_coroutines.check(self.root), [], line)
 
     def test_size_refuses_a_long_file(self):
         self.assert_caught(lint_size, 'src/freshet/low/a.cpp', 'int x;\n' * 801, 'the limit is 800')
