@@ -42,12 +42,9 @@ Status::Status(Code code, Reason reason, std::string text)
     dcheck(code != Code::kOk);
 }
 
-Status::Status(const Status& other)
-    : rep_(other.rep_ ? std::make_unique<Rep>(*other.rep_) : nullptr) {}
-
 Status& Status::operator=(const Status& other) {
     if (this != &other) {
-        rep_ = other.rep_ ? std::make_unique<Rep>(*other.rep_) : nullptr;
+        rep_ = other.rep_ ? other.copyOfRep() : nullptr;
     }
     return *this;
 }

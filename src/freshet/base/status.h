@@ -42,7 +42,7 @@ public:
     Status() = default;
     Status(Code code, std::string text) : Status(code, Reason::kNone, std::move(text)) {}
     Status(Code code, Reason reason, std::string text);
-    Status(const Status& other);
+    Status(const Status& other) : rep_(other.rep_ ? other.copyOfRep() : nullptr) {}
     Status& operator=(const Status& other);
     Status(Status&&) noexcept = default;
     Status& operator=(Status&&) noexcept = default;
@@ -68,6 +68,8 @@ private:
         Reason reason;
         std::string text;
     };
+    std::unique_ptr<Rep> copyOfRep() const { return std::make_unique<Rep>(*rep_); }
+
     std::unique_ptr<Rep> rep_;
 };
 

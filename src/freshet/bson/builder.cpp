@@ -56,11 +56,13 @@ Builder::~Builder() {
 
 char* Builder::header(std::string_view name, Type type, size_t valueBytes) {
     dcheck(open_);
-    out_->push_back(static_cast<char>(type));
-    appendCString(*out_, name);
-    size_t at = out_->size();
-    out_->append(valueBytes, '\0');
-    return out_->data() + at;
+    name = untilZero(name);
+    const size_t at = out_->size();
+    out_->append(2 + name.size() + valueBytes, '\0');
+    char* element = out_->data() + at;
+    *element = static_cast<char>(type);
+    std::memcpy(element + 1, name.data(), name.size());
+    return element + 2 + name.size();
 }
 
 Builder& Builder::add(std::string_view name, double value) {

@@ -94,6 +94,12 @@ public:
     void close();
     /// REQUIRES: made with Builder(). Ends the document and hands it over.
     std::string finish();
+    /// Room for so many further bytes.
+    void reserve(size_t bytes) {
+        if (out_->capacity() - out_->size() < bytes) {
+            out_->reserve(out_->size() + bytes);
+        }
+    }
     /// Bytes so far, of this document only.
     size_t size() const { return out_->size() - start_; }
 
@@ -113,7 +119,7 @@ private:
 class OwnedDocument {
 public:
     /// The empty document; its bytes need no memory of their own.
-    OwnedDocument() : OwnedDocument(Document()) {}
+    OwnedDocument() : bytes_("\5\0\0\0\0", 5) {}
     explicit OwnedDocument(std::string bytes) : bytes_(std::move(bytes)) {}
     explicit OwnedDocument(Document document) : bytes_(document.bytes()) {}
     Document view() const { return Document(bytes_.data()); }

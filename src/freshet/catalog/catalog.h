@@ -189,6 +189,7 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
+bool isDatabaseName(std::string_view db);
 /// kInvalid (kInvalidNamespace) unless both are legal names.
 Status checkNames(std::string_view db, std::string_view collection);
 

@@ -30,13 +30,20 @@ namespace {
 constexpr uint32_t kApiVersionRequired = 498870;
 constexpr int64_t kSessionNoteEveryMs = 60'000;
 
-std::string errorBody(const Status& status, bson::Document info = {}) {
+/// Makes an unsealed OP_MSG say what went wrong, whatever it said before.
+void setError(std::string* message, const Status& status, bson::Document info = {}) {
     const WireError error = wireErrorOf(status);
-    bson::Builder reply;
+    message->resize(wire::kOpMsgBodyAt);
+    bson::Builder reply(message);
     // Error texts quote what the client sent, which need not be UTF-8.
     reply.add("ok", 0.0).add("errmsg", bson::repairedUtf8(status.text()));
     reply.add("code", error.code).add("codeName", error.name).addFields(info);
-    return reply.finish();
+}
+
+std::string errorMessage(const Status& status) {
+    std::string message = wire::openOpMsg();
+    setError(&message, status);
+    return message;
 }
 
 /// A legacy hello may come wrapped: {$query: {isMaster: 1}, $readPreference: ...}.
@@ -66,8 +73,8 @@ public:
 
 private:
     sync::Task<Reply> answer(const wire::Request& request, int32_t responseTo);
-    /// Runs the command; the reply's body, whatever became of it.
-    sync::Task<std::string> run(Invocation& call);
+    /// Runs the command; its message has the reply's body then, whatever became of it.
+    sync::Task<void> run(Invocation& call);
     sync::Task<Status> execute(Invocation& call, const FailCommand& fail);
     Status useSession(const Invocation& call);
     void count(const Invocation& call, const OperationEnd& end);
@@ -76,10 +83,8 @@ private:
     StatusOr<wire::Request> parse(ByteView* message, std::string* unpacked);
     StatusOr<const Command*> find(const wire::Request& request) const;
     StatusOr<GenericArguments> admit(const Command& command, const wire::Request& request) const;
-    std::string wrap(const wire::Request& request,
-                     int32_t responseTo,
-                     bool isExhaust,
-                     const std::string& body);
+    /// Makes the reply's message a whole one, in the form that the request asks for.
+    void seal(const wire::Request& request, int32_t responseTo, Reply* reply);
 
     Services& services_;
     const ClientFacts client_;
@@ -131,26 +136,25 @@ StatusOr<GenericArguments> ConnectionImpl::admit(const Command& command,
     return generic;
 }
 
-std::string ConnectionImpl::wrap(const wire::Request& request,
-                                 int32_t responseTo,
-                                 bool isExhaust,
-                                 const std::string& body) {
-    std::string message;
-    message.reserve(body.size() + 64);
+void ConnectionImpl::seal(const wire::Request& request, int32_t responseTo, Reply* reply) {
+    std::string& message = reply->message;
     lastReplyId_ = lastReplyId_ == INT32_MAX ? 1 : lastReplyId_ + 1;
-    bson::Document document(body.data());
     if (request.op == wire::OpCode::kQuery) {
-        wire::appendOpReply(&message, lastReplyId_, responseTo, document);
+        std::string legacy;
+        const bson::Document body(message.data() + wire::kOpMsgBodyAt);
+        wire::appendOpReply(&legacy, lastReplyId_, responseTo, body);
+        message = std::move(legacy);
     } else {
-        uint32_t flags = isExhaust ? wire::kFlagMoreToCome : 0;
+        uint32_t flags = reply->moreToCome ? wire::kFlagMoreToCome : 0;
         flags |= request.flags & wire::kFlagChecksumPresent;
-        wire::appendOpMsg(&message, lastReplyId_, responseTo, flags, document);
+        wire::sealOpMsg(&message, lastReplyId_, responseTo, flags);
     }
     if (compressor_ && (request.body.isEmpty() || wire::mayPack(request.body.begin()->name()))) {
-        StatusOr<std::string> packed = wire::packMessage(message, *compressor_);
-        return packed.isOk() ? std::move(*packed) : message;
+        if (StatusOr<std::string> packed = wire::packMessage(message, *compressor_);
+            packed.isOk()) {
+            message = std::move(*packed);
+        }
     }
-    return message;
 }
 
 /// Notes that the session is in use. A connection that goes on with the same one tells the table
@@ -228,7 +232,7 @@ void ConnectionImpl::count(const Invocation& call, const OperationEnd& end) {
     }
 }
 
-sync::Task<std::string> ConnectionImpl::run(Invocation& call) {
+sync::Task<void> ConnectionImpl::run(Invocation& call) {
     struct Visible {
         Visible(ConnectionRecord& r, const Invocation& call) : record(r) {
             record.begin({0, call.startNanos, &call.command, call.body(), &call.generic});
@@ -247,47 +251,48 @@ sync::Task<std::string> ConnectionImpl::run(Invocation& call) {
         Visible visible(*record_, call);
         status = co_await execute(call, fail);
     }
-    std::string body;
     if (status.isOk()) {
         fail.decorate(&call.reply);
         call.reply.add("ok", 1.0);
-        body = call.reply.finish();
-    } else {
+    }
+    call.reply.close();
+    if (!status.isOk()) {
         call.isExhaust = false;
-        body = errorBody(status, call.errorInfo.view());
+        setError(&call.message, status, call.errorInfo.view());
     }
     // An awaited hello takes as long as the client wishes.
     const uint64_t micros =
         call.command.name == "hello" ? 0 : (platform::monotonicNanos() - call.startNanos) / 1'000;
-    const OperationEnd end{status, micros, body.size()};
+    const OperationEnd end{status, micros, call.message.size() - wire::kOpMsgBodyAt};
     count(call, end);
     if (mayBeReported(call, end)) {
         co_await report(call, end);
     }
-    co_return body;
 }
 
 sync::Task<Reply> ConnectionImpl::answer(const wire::Request& request, int32_t responseTo) {
     Reply reply;
-    std::string body;
     StatusOr<const Command*> command = find(request);
     if (!command.isOk()) {
-        body = errorBody(command.status());
+        reply.message = errorMessage(command.status());
     } else if (StatusOr<GenericArguments> generic = admit(**command, request); !generic.isOk()) {
-        body = errorBody(generic.status());
+        reply.message = errorMessage(generic.status());
     } else {
         Invocation call{
-            services_, client_, login_, *record_, **command, request, std::move(*generic), {}};
+            services_, client_, login_, *record_, **command, request, std::move(*generic)};
         call.startNanos = platform::monotonicNanos();
-        body = co_await run(call);
+        co_await run(call);
         if (call.endsSession) {
             reply.closeAfter = true;
             co_return reply;
         }
         reply.moreToCome = call.isExhaust;
+        reply.message = std::move(call.message);
     }
-    if (!request.moreToCome()) {
-        reply.message = wrap(request, responseTo, reply.moreToCome, body);
+    if (request.moreToCome()) {
+        reply.message.clear();
+    } else {
+        seal(request, responseTo, &reply);
     }
     co_return reply;
 }
@@ -322,7 +327,8 @@ sync::Task<Reply> ConnectionImpl::handle(ByteView message) {
             wire::Request bare;
             bare.header = *wire::parseHeader(message);
             bare.op = static_cast<wire::OpCode>(bare.header.opCode);
-            reply.message = wrap(bare, bare.header.requestId, false, errorBody(why));
+            reply.message = errorMessage(why);
+            seal(bare, bare.header.requestId, &reply);
         } else {
             telemetry::logWarning("command",
                                   "closing connection " + std::to_string(client_.connectionId) +

@@ -19,16 +19,20 @@ namespace freshet::query {
 class Batch {
 public:
     /// `documentsMax` and `bytesMax` bound it; the first document always fits.
-    Batch(size_t documentsMax, size_t bytesMax);
+    Batch(size_t documentsMax, size_t bytesMax) : Batch(&own_, documentsMax, bytesMax) {}
+    /// Into `array`, which is empty and nobody else's until the batch is full.
+    Batch(bson::Builder* array, size_t documentsMax, size_t bytesMax)
+        : array_(array), documentsMax_(documentsMax), bytesMax_(bytesMax) {}
     /// False: the document does not fit; nothing was added.
     bool add(bson::Document document);
     bool isFull() const { return count_ >= documentsMax_ || full_; }
     size_t count() const { return count_; }
-    /// Ends the batch: the bytes of a BSON array of the documents.
-    std::string finishArray();
+    /// Ends a batch with an array of its own: the array's bytes.
+    std::string finishArray() { return own_.finish(); }
 
 private:
-    std::string bytes_;
+    bson::Builder own_;
+    bson::Builder* array_;
     size_t count_ = 0;
     size_t documentsMax_;
     size_t bytesMax_;
@@ -79,7 +83,7 @@ struct FindRequest {
 /// may be null (no such collection): then the cursor is empty, but the request is still checked.
 StatusOr<std::unique_ptr<QueryCursor>> makeFind(engine::Store& store,
                                                 catalog::CollectionRef collection,
-                                                FindRequest request);
+                                                FindRequest&& request);
 
 /// Number of documents that match, as an operation like Write in write.h.
 class CountOp {

@@ -25,26 +25,32 @@ struct FreeFrame {
     FreeFrame* next;
 };
 
-/// The frames that a thread keeps; gone with the thread.
+/// The frames that a thread keeps. Without constructor or destructor of their own, so that reaching
+/// them costs nothing.
 struct Frames {
-    FreeFrame* free[kClasses] = {};
-    unsigned count[kClasses] = {};
+    FreeFrame* free[kClasses];
+    unsigned count[kClasses];
+    bool isWatched;  // somebody empties them when the thread ends
+};
+constinit thread_local Frames frames{};
 
-    Frames() = default;
-    Frames(const Frames&) = delete;
-    Frames& operator=(const Frames&) = delete;
-    ~Frames() {
+/// Empties them.
+struct Watch {
+    ~Watch() {
         for (size_t kind = 0; kind < kClasses; ++kind) {
-            while (FreeFrame* frame = free[kind]) {
-                free[kind] = frame->next;
+            while (FreeFrame* frame = frames.free[kind]) {
+                frames.free[kind] = frame->next;
                 ::operator delete(frame);
             }
-            count[kind] = kKeptMax;  // what is freed after this is not kept
+            frames.count[kind] = kKeptMax;  // what is freed after this is not kept
         }
     }
 };
 
-thread_local Frames frames;
+void watchThisThread() {
+    thread_local Watch watch;
+    frames.isWatched = true;
+}
 
 }  // namespace
 
@@ -69,6 +75,9 @@ void freeFrame(void* frame, size_t bytes) noexcept {
         return;
     }
     Frames& mine = frames;
+    if (!mine.isWatched) [[unlikely]] {
+        watchThisThread();
+    }
     mine.free[kind] = new (frame) FreeFrame{mine.free[kind]};
     ++mine.count[kind];
 }

@@ -212,6 +212,15 @@ void finishMessage(std::string* out, size_t start, size_t trailerBytes = 0) {
     storeLe(out->data() + start, static_cast<int32_t>(bytes));
 }
 
+void finishOpMsg(std::string* out, size_t start, uint32_t flags) {
+    if ((flags & kFlagChecksumPresent) == 0) {
+        finishMessage(out, start);
+        return;
+    }
+    finishMessage(out, start, kChecksumBytes);  // the checksum covers the final length
+    appendLe(*out, crc32c(out->data() + start, out->size() - start));
+}
+
 }  // namespace
 
 StatusOr<Request> parseRequest(ByteView message) {
@@ -220,6 +229,20 @@ StatusOr<Request> parseRequest(ByteView message) {
 
 StatusOr<Request> parseReply(ByteView message) {
     return parseMessage(message, OpCode::kReply, parseOpReply);
+}
+
+std::string openOpMsg() {
+    constexpr size_t kSmallReplyBytes = 256;
+    std::string message;
+    message.reserve(kSmallReplyBytes);
+    message.resize(kOpMsgBodyAt);
+    return message;
+}
+
+void sealOpMsg(std::string* message, int32_t requestId, int32_t responseTo, uint32_t flags) {
+    storeHeader(message->data(), {0, requestId, responseTo, static_cast<int32_t>(OpCode::kMsg)});
+    storeLe(message->data() + kHeaderBytes, flags);
+    finishOpMsg(message, 0, flags);
 }
 
 void appendOpMsg(
@@ -248,12 +271,7 @@ void appendOpMsg(std::string* out,
         }
         storeLe(out->data() + sectionStart, static_cast<int32_t>(out->size() - sectionStart));
     }
-    if ((flags & kFlagChecksumPresent) == 0) {
-        finishMessage(out, start);
-        return;
-    }
-    finishMessage(out, start, kChecksumBytes);  // the checksum covers the final length
-    appendLe(*out, crc32c(out->data() + start, out->size() - start));
+    finishOpMsg(out, start, flags);
 }
 
 void appendOpReply(std::string* out, int32_t requestId, int32_t responseTo, bson::Document body) {

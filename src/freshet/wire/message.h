@@ -57,6 +57,11 @@ void appendOpMsg(std::string* out,
                  uint32_t flags,
                  bson::Document body,
                  const std::vector<Sequence>& sequences);
+/// An OP_MSG that is made where it stands: first room for what precedes the body, ...
+inline constexpr size_t kOpMsgBodyAt = kHeaderBytes + 5;
+std::string openOpMsg();
+/// ... then, with the body behind it, the rest. REQUIRES: one document at kOpMsgBodyAt.
+void sealOpMsg(std::string* message, int32_t requestId, int32_t responseTo, uint32_t flags);
 /// Appends an OP_REPLY with one document (answers OP_QUERY).
 void appendOpReply(std::string* out, int32_t requestId, int32_t responseTo, bson::Document body);
 

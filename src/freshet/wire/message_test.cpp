@@ -118,6 +118,20 @@ TEST(OpMsg, ChecksumIsComputedAndVerified) {
     }
 }
 
+TEST(OpMsg, MadeWhereItStandsIsTheSame) {
+    for (uint32_t flags : {0u, kFlagMoreToCome, kFlagChecksumPresent}) {
+        std::string appended;
+        appendOpMsg(&appended, 7, 5, flags, view(document("ping", 1)));
+        std::string made = openOpMsg();
+        {
+            bson::Builder body(&made);
+            body.add("ping", 1);
+        }
+        sealOpMsg(&made, 7, 5, flags);
+        EXPECT_EQ(made, appended) << flags;
+    }
+}
+
 TEST(OpMsg, WrongStructureIsAProtocolError) {
     std::string body = bodySection(document("ping", 1));
     EXPECT_EQ(reasonOf(opMsg(0, "")), Reason::kProtocolError);

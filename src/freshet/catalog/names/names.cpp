@@ -40,15 +40,19 @@ Status checkDatabaseCase(const NameMap& names, std::string_view db) {
     return Status::ok();
 }
 
+bool isDatabaseName(std::string_view db) {
+    const auto isForbidden = [](char c) {
+        return c == '/' || c == '\\' || c == '.' || c == ' ' || c == '"' || c == '$' || c == '\0';
+    };
+    return !db.empty() && db.size() <= kDatabaseNameBytesMax &&
+           std::none_of(db.begin(), db.end(), isForbidden);
+}
+
 Status checkNames(std::string_view db, std::string_view collection) {
-    using namespace std::string_view_literals;
-    std::string ns = std::string(db) + "." + std::string(collection);
-    if (db.empty() || db.size() > kDatabaseNameBytesMax ||
-        db.find_first_of("/\\. \"$\0"sv) != std::string_view::npos) {
-        return badName("Invalid namespace specified '" + ns + "'");
-    }
-    if (collection.empty() || collection.find('\0') != std::string_view::npos) {
-        return badName("Invalid namespace specified '" + ns + "'");
+    const auto ns = [&] { return std::string(db) + "." + std::string(collection); };
+    if (!isDatabaseName(db) || collection.empty() ||
+        collection.find('\0') != std::string_view::npos) {
+        return badName("Invalid namespace specified '" + ns() + "'");
     }
     if (collection.front() == '.') {
         return badName("Collection names cannot start with '.': " + std::string(collection));
@@ -56,8 +60,8 @@ Status checkNames(std::string_view db, std::string_view collection) {
     if (collection.find('$') != std::string_view::npos) {
         return badName("Invalid collection name: " + std::string(collection));
     }
-    if (ns.size() > kNamespaceBytesMax) {
-        return badName("Fully qualified namespace is too long. Namespace: " + ns +
+    if (db.size() + 1 + collection.size() > kNamespaceBytesMax) {
+        return badName("Fully qualified namespace is too long. Namespace: " + ns() +
                        " Max: " + std::to_string(kNamespaceBytesMax));
     }
     return Status::ok();

@@ -34,23 +34,23 @@ private:
     size_t next_ = 0;
 };
 
-/// Fills the batch from an attached cursor. `id`: the registered cursor's, 0 for a new one.
-sync::Task<Status> fill(Invocation& call,
+/// Fills the rest of the batch from an attached cursor that has to wait, or lets others run. `id`:
+/// the registered cursor's, 0 for a new one.
+sync::Task<Status> goOn(Invocation& call,
                         query::QueryCursor& cursor,
                         int64_t id,
                         query::Batch* batch) {
-    while (true) {
-        Status status = cursor.next(batch);
-        if (!status.isWouldBlock()) {
-            co_return status;
-        }
+    Status status = Status::wouldBlock();
+    while (status.isWouldBlock()) {
         noteYieldOf(call, cursor);
         FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());
         if (id != 0 && call.services.cursors.isKilled(id)) {
             co_return Status(Code::kCancelled, Reason::kInterrupted, "the cursor was killed");
         }
         co_await sync::wait(cursor.token());
+        status = cursor.next(batch);
     }
+    co_return status;
 }
 
 /// Attaches, fills, and waits for the disk when the read concern asks for it.
@@ -66,7 +66,10 @@ sync::Task<Status> read(Invocation& call,
     cursor.attach();
     // After attach(): everything in the snapshot was appended before this.
     const journal::Lsn tail = call.services.store.journal().tailLsn();
-    Status status = co_await fill(call, cursor, id, batch);
+    Status status = cursor.next(batch);
+    if (status.isWouldBlock()) {
+        status = co_await goOn(call, cursor, id, batch);
+    }
     cursor.detach();
     call.stats.work = cursor.work();
     call.stats.work.subtract(before);
@@ -76,30 +79,41 @@ sync::Task<Status> read(Invocation& call,
     co_return status;
 }
 
-void addCursor(Invocation& call,
-               std::string_view field,
-               query::Batch* batch,
-               int64_t id,
-               const std::string& ns) {
-    auto cursor = call.reply.object("cursor");
-    const std::string bytes = batch->finishArray();
-    cursor.addArray(field, bson::Document(bytes.data()));
-    cursor.add("id", id);
-    cursor.add("ns", ns);
-    call.stats.nReturned = static_cast<int64_t>(batch->count());
-    call.stats.cursorId = id;
-    call.hasOpenCursor = id != 0;
-}
+/// {cursor: {firstBatch: [...], id: ..., ns: ...}}, written as it is read.
+class CursorReply {
+public:
+    CursorReply(Invocation& call, std::string_view field, size_t documentsMax)
+        : call_(call),
+          cursor_(call.reply.object("cursor")),
+          array_(cursor_.array(field)),
+          batch_(&array_, documentsMax, kBatchBytesMax) {}
+
+    query::Batch* batch() { return &batch_; }
+    void finish(int64_t id, const std::string& ns) {
+        array_.close();
+        cursor_.add("id", id).add("ns", ns);
+        cursor_.close();
+        call_.stats.nReturned = static_cast<int64_t>(batch_.count());
+        call_.stats.cursorId = id;
+        call_.hasOpenCursor = id != 0;
+    }
+
+private:
+    Invocation& call_;
+    bson::Builder cursor_;
+    bson::Builder array_;
+    query::Batch batch_;
+};
 
 }  // namespace
 
 sync::Task<Status> replyWithFirstBatch(Invocation& call,
                                        std::unique_ptr<query::QueryCursor> cursor,
                                        FirstBatch how) {
-    query::Batch batch(static_cast<size_t>(how.batchSize), kBatchBytesMax);
+    CursorReply reply(call, "firstBatch", static_cast<size_t>(how.batchSize));
     const bool needsDurableRead = call.generic.needsDurableRead;
     if (how.batchSize > 0) {
-        Status status = co_await read(call, *cursor, 0, needsDurableRead, &batch);
+        Status status = co_await read(call, *cursor, 0, needsDurableRead, reply.batch());
         FRESHET_CO_RETURN_IF_ERROR(std::move(status));
     }
     int64_t id = 0;
@@ -115,7 +129,7 @@ sync::Task<Status> replyWithFirstBatch(Invocation& call,
         FRESHET_CO_RETURN_IF_ERROR(added.status());
         id = *added;
     }
-    addCursor(call, "firstBatch", &batch, id, how.ns);
+    reply.finish(id, how.ns);
     co_return Status::ok();
 }
 
@@ -123,10 +137,10 @@ sync::Task<Status> replyWithNextBatch(Invocation& call, ClientCursor cursor, int
     CursorRegistry& registry = call.services.cursors;
     const size_t documentsMax =
         batchSize == 0 ? std::numeric_limits<size_t>::max() : static_cast<size_t>(batchSize);
-    query::Batch batch(documentsMax, kBatchBytesMax);
+    CursorReply reply(call, "nextBatch", documentsMax);
     const std::string ns = cursor.ns;
     int64_t id = cursor.id;
-    Status status = co_await read(call, *cursor.cursor, id, cursor.needsDurableRead, &batch);
+    Status status = co_await read(call, *cursor.cursor, id, cursor.needsDurableRead, reply.batch());
     if (!status.isOk() || cursor.cursor->isExhausted()) {
         registry.forget(id);  // after an error too: documents of the lost batch would be missing
         FRESHET_CO_RETURN_IF_ERROR(std::move(status));
@@ -134,7 +148,7 @@ sync::Task<Status> replyWithNextBatch(Invocation& call, ClientCursor cursor, int
     } else {
         registry.checkIn(std::move(cursor));
     }
-    addCursor(call, "nextBatch", &batch, id, ns);
+    reply.finish(id, ns);
     co_return Status::ok();
 }
 

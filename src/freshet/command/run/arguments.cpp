@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/command/run/arguments.h"
 
+#include "freshet/catalog/catalog.h"
 #include "freshet/command/run/fields.h"
 #include "freshet/command/run/sessions.h"
 #include "freshet/platform/clock.h"
@@ -27,6 +28,14 @@ constexpr std::string_view kGenericArguments[] = {
     "apiDeprecationErrors",
     "maxTimeMSOpOnly",
 };
+
+constexpr uint64_t kGenericBits = [] {
+    uint64_t bits = 0;
+    for (const std::string_view name : kGenericArguments) {
+        bits |= nameBit(name);
+    }
+    return bits;
+}();
 
 constexpr int64_t kMaxTimeMsLimit = INT32_MAX;
 
@@ -98,6 +107,9 @@ Status parseWriteConcern(bson::Document concern, const Command& command, Generic
 }
 
 Status parseReadConcern(bson::Document concern, const Command& command, GenericArguments* out) {
+    if (concern.isEmpty()) {
+        return Status::ok();
+    }
     Fields fields(concern, "readConcern");
     fields.allowOnly({"level", "afterClusterTime", "atClusterTime", "provenance"});
     std::string_view level = fields.string("level");
@@ -204,11 +216,7 @@ Status parseTimeLimit(const bson::Element& limit, GenericArguments* out) {
 }
 
 Status checkDatabaseName(std::string_view db) {
-    using namespace std::string_view_literals;
-    constexpr size_t kBytesMax = 63;
-    const bool isGood = !db.empty() && db.size() <= kBytesMax &&
-                        db.find_first_of("/\\. \"$\0"sv) == std::string_view::npos;
-    return isGood || db == "$external"
+    return catalog::isDatabaseName(db) || db == "$external"
                ? Status::ok()
                : invalid(Reason::kInvalidNamespace,
                          "Invalid database name: '" + std::string(db) + "'");
@@ -217,8 +225,9 @@ Status checkDatabaseName(std::string_view db) {
 }  // namespace
 
 bool isGenericArgument(std::string_view name) {
-    return std::find(std::begin(kGenericArguments), std::end(kGenericArguments), name) !=
-           std::end(kGenericArguments);
+    return (kGenericBits & nameBit(name)) != 0 &&
+           std::find(std::begin(kGenericArguments), std::end(kGenericArguments), name) !=
+               std::end(kGenericArguments);
 }
 
 Status checkKnownFields(const Command& command, bson::Document body) {

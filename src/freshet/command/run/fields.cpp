@@ -25,23 +25,23 @@ Status unknownField(std::string_view context, std::string_view field) {
 
 Fields::Fields(bson::Document body, std::string_view context) : body_(body), context_(context) {
     for (const bson::Element& element : body) {
-        if (indexedCount_ == kIndexed) {
-            isWholeIndexed_ = false;
-            return;
+        if (indexedCount_ < kIndexed) {
+            indexed_[indexedCount_++] = element;
         }
-        indexed_[indexedCount_++] = element;
-        lengths_ |= uint64_t{1} << std::min<size_t>(element.name().size(), 63);
+        present_ |= nameBit(element.name());
     }
 }
 
 bson::Element Fields::find(std::string_view name) const {
-    const bool mayBeThere = ((lengths_ >> std::min<size_t>(name.size(), 63)) & 1) != 0;
-    for (size_t i = 0; mayBeThere && i < indexedCount_; ++i) {
+    if (!mayHave(name)) {
+        return {};
+    }
+    for (size_t i = 0; i < indexedCount_; ++i) {
         if (indexed_[i].name() == name) {
             return indexed_[i];
         }
     }
-    return isWholeIndexed_ ? bson::Element() : body_.find(name);
+    return indexedCount_ < kIndexed ? bson::Element() : body_.find(name);
 }
 
 void Fields::fail(Status status) {
@@ -57,14 +57,14 @@ void Fields::wrongType(const bson::Element& element, std::string_view expected) 
                      std::string(expected)));
 }
 
-bson::Element Fields::element(std::string_view name) const {
+bson::Element Fields::elementThere(std::string_view name) const {
     bson::Element found = find(name);
     const bool isAbsent =
         found.isMissing() || found.isNull() || found.type() == bson::Type::kUndefined;
     return isAbsent ? bson::Element() : found;
 }
 
-bool Fields::boolean(std::string_view name, bool fallback) {
+bool Fields::booleanThere(std::string_view name, bool fallback) {
     bson::Element found = element(name);
     if (found.isMissing()) {
         return fallback;
@@ -76,7 +76,7 @@ bool Fields::boolean(std::string_view name, bool fallback) {
     return found.isTruthy();
 }
 
-int64_t Fields::integer(std::string_view name, int64_t fallback, int64_t least) {
+int64_t Fields::integerThere(std::string_view name, int64_t fallback, int64_t least) {
     bson::Element found = element(name);
     if (found.isMissing()) {
         return fallback;
@@ -120,7 +120,7 @@ std::string_view Fields::requiredString(std::string_view name) {
     return required(name).isMissing() ? std::string_view() : string(name);
 }
 
-bson::Document Fields::object(std::string_view name) {
+bson::Document Fields::objectThere(std::string_view name) {
     bson::Element found = element(name);
     if (found.isMissing()) {
         return {};
@@ -176,7 +176,7 @@ bson::OwnedDocument Fields::hint() {
     return {};
 }
 
-void Fields::allowOnly(const std::vector<std::string_view>& allowed) {
+void Fields::allowOnly(std::initializer_list<std::string_view> allowed) {
     for (const bson::Element& present : body_) {
         if (std::find(allowed.begin(), allowed.end(), present.name()) == allowed.end()) {
             fail(unknownField(context_, present.name()));

@@ -14,6 +14,12 @@
 
 namespace freshet::command {
 
+/// A bit for a name. Two names may have the same one.
+constexpr uint64_t nameBit(std::string_view name) {
+    const auto first = name.empty() ? 0u : static_cast<unsigned char>(name.front());
+    return uint64_t{1} << ((name.size() * 11 + first) % 64);
+}
+
 class Fields {
 public:
     /// `context` is what error texts put before a field's name: "find", "update.updates".
@@ -23,16 +29,30 @@ public:
     const Status& status() const { return status_; }
     void fail(Status status);
 
-    bson::Element element(std::string_view name) const;
+    bson::Element element(std::string_view name) const {
+        return mayHave(name) ? elementThere(name) : bson::Element();
+    }
     bool has(std::string_view name) const { return !element(name).isMissing(); }
-    bool boolean(std::string_view name, bool fallback);
+    bool boolean(std::string_view name, bool fallback) {
+        return mayHave(name) ? booleanThere(name, fallback) : fallback;
+    }
     /// Any number with an integral part in range; smaller than `least` is an error.
     int64_t integer(std::string_view name,
                     int64_t fallback,
-                    int64_t least = std::numeric_limits<int64_t>::min());
+                    int64_t least = std::numeric_limits<int64_t>::min()) {
+        return mayHave(name) ? integerThere(name, fallback, least) : fallback;
+    }
     std::string_view string(std::string_view name);
     /// Empty documents when absent.
-    bson::Document object(std::string_view name);
+    bson::Document object(std::string_view name) {
+        return mayHave(name) ? objectThere(name) : bson::Document();
+    }
+    /// Into `*out`, which stays as it is when the field is absent.
+    void object(std::string_view name, bson::OwnedDocument* out) {
+        if (mayHave(name)) {
+            *out = bson::OwnedDocument(objectThere(name));
+        }
+    }
     bson::Document array(std::string_view name);
     /// The value of the field as a string, an error when it is none or absent.
     std::string_view requiredString(std::string_view name);
@@ -43,7 +63,7 @@ public:
     bson::OwnedDocument hint();
 
     /// Errors unless each present field is one of `allowed`.
-    void allowOnly(const std::vector<std::string_view>& allowed);
+    void allowOnly(std::initializer_list<std::string_view> allowed);
     /// Options that change results and are not served yet: an error when they are present and not
     /// false, null or empty.
     void refuse(std::initializer_list<std::string_view> names);
@@ -54,16 +74,21 @@ private:
     static constexpr size_t kIndexed = 16;
 
     void wrongType(const bson::Element& element, std::string_view expected);
-    /// As body_.find(). A command asks for many fields that few bodies have.
+    /// A command asks for many fields that few bodies have.
+    bool mayHave(std::string_view name) const { return (present_ & nameBit(name)) != 0; }
+    /// As body_.find().
     bson::Element find(std::string_view name) const;
+    bson::Element elementThere(std::string_view name) const;
+    bool booleanThere(std::string_view name, bool fallback);
+    int64_t integerThere(std::string_view name, int64_t fallback, int64_t least);
+    bson::Document objectThere(std::string_view name);
 
     bson::Document body_;
     std::string_view context_;
     Status status_;
     bson::Element indexed_[kIndexed];  // the body's first fields
     size_t indexedCount_ = 0;
-    bool isWholeIndexed_ = true;
-    uint64_t lengths_ = 0;  // bit n: an indexed field's name has n bytes (63: or more)
+    uint64_t present_ = 0;  // nameBit() of all fields
 };
 
 /// Errors unless validationLevel and validationAction have values that create and collMod take.

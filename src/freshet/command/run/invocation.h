@@ -36,7 +36,8 @@ struct Invocation {
     const Command& command;
     const wire::Request& request;
     GenericArguments generic;
-    bson::Builder reply;
+    std::string message = wire::openOpMsg();  // the reply's; its body is `reply`
+    bson::Builder reply{&message};
     bson::OwnedDocument errorInfo{};  // further fields of an error reply: {keyPattern, keyValue}
     OperationStats stats{};
     uint64_t startNanos = 0;      // on platform::monotonicNanos()

@@ -22,6 +22,7 @@ public:
         CollectionRequest source;
         source.collection = request_.collection;
         source.hint = request_.hint;
+        run_.bring(std::move(request_.source));
         FRESHET_ASSIGN_OR_RETURN(
             last_, maker.makeOver(request_.pipeline.view(), std::move(source), &facts_));
         return Status::ok();

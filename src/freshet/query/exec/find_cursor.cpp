@@ -230,7 +230,7 @@ private:
 
 StatusOr<std::unique_ptr<QueryCursor>> makeFind(engine::Store& store,
                                                 catalog::CollectionRef collection,
-                                                FindRequest request) {
+                                                FindRequest&& request) {
     if (collection != nullptr && asksForOneId(request)) {
         return makeIdCursor(store, std::move(collection), request);
     }

@@ -35,14 +35,14 @@ TEST(Find, WithoutACollectionIsEmptyButChecked) {
     TestCollection c;
     FindRequest good;
     good.sort = doc(R"({"a": 1})");
-    auto cursor = makeFind(c.engine(), nullptr, good);
+    auto cursor = makeFind(c.engine(), nullptr, std::move(good));
     ASSERT_TRUE(cursor.isOk());
     auto found = drained(**cursor);
     ASSERT_TRUE(found.isOk());
     EXPECT_TRUE(found->empty());
     FindRequest bad;
     bad.filter = doc(R"({"a": {"$nope": 1}})");
-    EXPECT_EQ(makeFind(c.engine(), nullptr, bad).status().reason(), Reason::kBadValue);
+    EXPECT_EQ(makeFind(c.engine(), nullptr, std::move(bad)).status().reason(), Reason::kBadValue);
 }
 
 TEST(Find, GoesOnWhereItStoppedWhateverHappenedBetween) {
