@@ -17,23 +17,15 @@ using boost::system::error_code;
 
 namespace {
 
-/// What only a session with TLS has.
-struct TlsState {
-    explicit TlsState(Reactor& reactorIn) : reactor(reactorIn), overdue(reactorIn.io()) {
+/// What a session has only until its TLS handshake is over.
+struct Handshake {
+    explicit Handshake(Reactor& reactorIn) : reactor(reactorIn), overdue(reactorIn.io()) {
         ++reactor.handshakes;
     }
-    ~TlsState() { handshakeOver(); }
-    void handshakeOver() {
-        if (std::exchange(isHalfOpen, false)) {
-            --reactor.handshakes;
-            overdue.cancel();
-        }
-    }
+    ~Handshake() { --reactor.handshakes; }
 
     Reactor& reactor;
-    std::unique_ptr<security::TlsChannel> channel;
     asio::steady_timer overdue;
-    bool isHalfOpen = true;
 };
 
 class ReactorSession final : public Session {
@@ -83,7 +75,8 @@ private:
     Status refuse(const char* why);
     sync::Task<Status> shakeHands(std::string first);
     Status openTls();
-    /// Cipher bytes from the peer to the channel, the channel's answers to the peer.
+    /// One read, once it may succeed: cipher bytes from the peer to the channel, the channel's
+    /// answers to the peer.
     sync::Task<Status> pumpTls();
     sync::Task<StatusOr<Message>> sourceTls();
     sync::Task<Status> sinkTls(ReplyChain chain);
@@ -96,7 +89,8 @@ private:
     PeerInfo peer_;
     MessageCutter cutter_;
     SessionStats stats_;
-    std::unique_ptr<TlsState> tls_;
+    std::unique_ptr<security::TlsChannel> tls_;  // null: plain
+    std::unique_ptr<Handshake> handshake_;       // while it lasts
     bool isOpen_ = false;
     bool maybeMore_ = false;  // the last read filled its room: the system may hold more
     uint32_t messagesInTurn_ = 0;
@@ -252,54 +246,53 @@ Status ReactorSession::openTls() {
     if (reactor_.handshakes >= policy_.handshakesMax) {
         return refuse("too many others are in the middle of their TLS handshakes");
     }
-    tls_ = std::make_unique<TlsState>(reactor_);
-    FRESHET_ASSIGN_OR_RETURN(tls_->channel, security::TlsChannel::open(policy_.tls, ""));
-    tls_->overdue.expires_after(std::chrono::milliseconds(policy_.handshakeMillisMax));
-    tls_->overdue.async_wait([weak = std::weak_ptr<Connection>(connection_)](error_code cancelled) {
-        std::shared_ptr<Connection> late = weak.lock();
-        if (!cancelled && late != nullptr) {
-            late->isOverdue = true;
-            late->closeNow();
-        }
-    });
+    FRESHET_ASSIGN_OR_RETURN(tls_, security::TlsChannel::open(policy_.tls, ""));
+    handshake_ = std::make_unique<Handshake>(reactor_);
+    handshake_->overdue.expires_after(std::chrono::milliseconds(policy_.handshakeMillisMax));
+    handshake_->overdue.async_wait(
+        [weak = std::weak_ptr<Connection>(connection_)](error_code cancelled) {
+            std::shared_ptr<Connection> late = weak.lock();
+            if (!cancelled && late != nullptr) {
+                late->isOverdue = true;
+                late->closeNow();
+            }
+        });
     return Status::ok();
 }
 
 sync::Task<Status> ReactorSession::shakeHands(std::string first) {
     Status status = openTls();
     if (status.isOk()) {
-        status = tls_->channel->feedCipher(first);
+        status = tls_->feedCipher(first);
         first = std::string();
-        Status sent = co_await sendAll(tls_->channel->drainCipher());
+        Status sent = co_await sendAll(tls_->drainCipher());
         status = status.isOk() ? std::move(sent) : std::move(status);
     }
-    while (status.isOk() && !tls_->channel->isHandshakeDone()) {
-        status = co_await pumpTls();
+    while (status.isOk() && !tls_->isHandshakeDone()) {
+        if (!maybeMore_) {
+            status = co_await connection_->readReady();
+        }
+        if (status.isOk()) {
+            status = co_await pumpTls();
+        }
     }
     if (status.isOk()) {
-        tls_->handshakeOver();
+        handshake_.reset();
         peer_.isTls = true;
-        peer_.certificateSubject = tls_->channel->peerSubject();
+        peer_.certificateSubject = tls_->peerSubject();
     }
     co_return connection_->isOverdue ? Status(Code::kTimeout, "its TLS handshake took too long")
                                      : std::move(status);
 }
 
 sync::Task<Status> ReactorSession::pumpTls() {
-    if (!maybeMore_) {
-        messagesInTurn_ = 0;
-        Status ready = co_await connection_->readReady();
-        if (!ready.isOk()) {
-            co_return ready;
-        }
-    }
     StatusOr<size_t> bytes = receive(reactor_.scratch());
     if (!bytes.isOk()) {
         co_return std::move(bytes).status();
     }
-    Status fed = tls_->channel->feedCipher({reactor_.scratch().data(), *bytes});
+    Status fed = tls_->feedCipher({reactor_.scratch().data(), *bytes});
     // Also after a failure: the peer is told why.
-    if (std::string answer = tls_->channel->drainCipher(); !answer.empty()) {
+    if (std::string answer = tls_->drainCipher(); !answer.empty()) {
         Status sent = co_await sendAll(std::move(answer));
         fed = fed.isOk() ? std::move(sent) : std::move(fed);
     }
@@ -314,7 +307,7 @@ sync::Task<StatusOr<Message>> ReactorSession::sourceTls() {
             co_return std::move(message);
         }
         if (found.isOk()) {
-            found = movePlain(*tls_->channel, cutter_, reactor_.scratch());
+            found = movePlain(*tls_, cutter_, reactor_.scratch());
         }
         if (!found.isOk()) {
             co_return std::move(found).status();
@@ -322,8 +315,16 @@ sync::Task<StatusOr<Message>> ReactorSession::sourceTls() {
         if (*found) {
             continue;
         }
-        if (tls_->channel->isPeerClosed()) {
+        if (tls_->isPeerClosed()) {
             co_return readFailure(asio::error::eof, cutter_.isMidMessage());
+        }
+        // Here and not in pumpTls(): an idle session holds one coroutine less.
+        if (!maybeMore_) {
+            messagesInTurn_ = 0;
+            Status ready = co_await connection_->readReady();
+            if (!ready.isOk()) {
+                co_return ready;
+            }
         }
         Status pumped = co_await pumpTls();
         if (!pumped.isOk()) {
@@ -334,7 +335,7 @@ sync::Task<StatusOr<Message>> ReactorSession::sourceTls() {
 }
 
 sync::Task<Status> ReactorSession::sinkTls(ReplyChain chain) {
-    Sealer sealer(*tls_->channel, chain);
+    Sealer sealer(*tls_, chain);
     while (!sealer.isDone()) {
         StatusOr<std::string> cipher = sealer.next();
         if (!cipher.isOk()) {
@@ -376,12 +377,12 @@ sync::Task<Status> ReactorSession::sendAll(std::string bytes) {
 
 /// The closing alert, if it goes out at once: nobody waits for a peer that we leave.
 void ReactorSession::sayGoodbye() {
-    if (tls_ == nullptr || tls_->channel == nullptr || tls_->isHalfOpen || connection_->closed ||
+    if (tls_ == nullptr || handshake_ != nullptr || connection_->closed ||
         !connection_->writable.isIdle()) {
         return;
     }
-    tls_->channel->close();
-    const std::string alert = tls_->channel->drainCipher();
+    tls_->close();
+    const std::string alert = tls_->drainCipher();
     error_code ignored;
     connection_->socket.write_some(asio::buffer(alert), ignored);
 }
