@@ -4,6 +4,7 @@ benchmark's rows."""
 import json
 import os
 import pty
+import re
 import select
 import shutil
 import signal
@@ -31,6 +32,13 @@ class DoorsTest(unittest.TestCase):
         done = run('freshetd', *arguments)
         self.assertEqual(done.returncode, code, done.stderr)
         self.assertIn(words, done.stdout + done.stderr)
+
+    def test_the_manual_names_every_option(self):
+        offered = re.findall(r'^ +(--\w[\w-]*)', run('freshetd', '--help').stdout, re.MULTILINE)
+        self.assertGreater(len(offered), 40)
+        with open(os.path.join(harness.ROOT, 'docs', 'OPTIONS.md'), encoding='utf-8') as manual:
+            named = set(re.findall(r'--\w[\w-]*', manual.read()))
+        self.assertEqual(set(offered) - named, set())
 
     def test_only_loopback_without_authentication(self):
         port = str(harness.free_port())
