@@ -6,6 +6,8 @@
 #include "freshet/query/cursor.h"
 
 #include <functional>
+#include <optional>
+#include <vector>
 
 namespace freshet::query {
 
@@ -17,7 +19,13 @@ struct AggregateRequest {
     bson::OwnedDocument hint;           // as FindRequest::hint
     /// Collections that stages name ($lookup ...); none are seen when it is empty.
     std::function<catalog::CollectionRef(std::string_view db, std::string_view collection)> find;
+    /// What callersStage() gives; it is refused without.
+    std::optional<std::vector<bson::OwnedDocument>> source;
 };
+
+/// The first stage when it tells of the server ($currentOp, $collStats ...): its documents are for
+/// the caller to bring. Missing when it is another one.
+bson::Element callersStage(bson::Document pipeline);
 
 /// A leading $match (also one behind stages that do not touch its fields), $sort and $limit use
 /// indexes. kInvalid with MongoDB's code and text for a bad pipeline.

@@ -2,6 +2,7 @@
 /// listCollections and listDatabases.
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/crud/cursor_reply.h"
+#include "freshet/command/diag/sizes.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/query/match.h"
 
@@ -54,6 +55,28 @@ sync::Task<Status> runListCollections(Invocation& call) {
     co_return co_await replyWithFirstBatch(call, std::move(cursor), std::move(how));
 }
 
+/// No database has a file of its own: what it has of the one that all share is estimated.
+sync::Task<StatusOr<int64_t>> bytesOf(Invocation& call, std::string db) {
+    int64_t sum = 0;
+    for (const catalog::CollectionRef& collection : call.services.catalog.collections(db)) {
+        StatusOr<int64_t> bytes = co_await estimateBytes(call, collection);
+        if (!bytes.isOk()) {
+            co_return bytes.status();
+        }
+        sum += *bytes;
+    }
+    co_return sum;
+}
+
+bson::OwnedDocument describe(const std::string& db, int64_t bytes, bool nameOnly) {
+    bson::Builder out;
+    out.add("name", db);
+    if (!nameOnly) {
+        out.add("sizeOnDisk", bytes).add("empty", false);
+    }
+    return bson::OwnedDocument(out.finish());
+}
+
 sync::Task<Status> runListDatabases(Invocation& call) {
     Fields fields(call.body(), "listDatabases");
     const bool nameOnly = fields.boolean("nameOnly", false);
@@ -67,26 +90,27 @@ sync::Task<Status> runListDatabases(Invocation& call) {
                                              : authorizeLoggedIn(call));
     StatusOr<std::unique_ptr<query::Matcher>> matcher = query::Matcher::compile(filter);
     FRESHET_CO_RETURN_IF_ERROR(matcher.status());
+    int64_t total = 0;
     {
         auto list = call.reply.array("databases");
         for (const std::string& name : call.services.catalog.databases()) {
             if (onlyAuthorized && !maySee(call, name)) {
                 continue;
             }
-            bson::Builder entry;
-            entry.add("name", name);
+            StatusOr<int64_t> bytes = int64_t{0};
             if (!nameOnly) {
-                // No database has a file of its own: all share one journal.
-                entry.add("sizeOnDisk", int64_t{0}).add("empty", false);
+                bytes = co_await bytesOf(call, name);
+                FRESHET_CO_RETURN_IF_ERROR(bytes.status());
             }
-            const bson::OwnedDocument document(entry.finish());
+            const bson::OwnedDocument document = describe(name, *bytes, nameOnly);
             if ((*matcher)->matches(document.view())) {
                 list.push(document.view());
+                total += *bytes;
             }
         }
     }
     if (!nameOnly) {
-        call.reply.add("totalSize", int64_t{0}).add("totalSizeMb", int64_t{0});
+        call.reply.add("totalSize", total).add("totalSizeMb", total >> 20);
     }
     co_return Status::ok();
 }

@@ -4,6 +4,7 @@
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/crud/aggregate_output.h"
 #include "freshet/command/crud/cursor_reply.h"
+#include "freshet/command/diag/sources.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/query/transform.h"
 
@@ -126,6 +127,15 @@ sync::Task<Status> runAggregate(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
     if (!collection->empty()) {
         command->request.collection = call.services.catalog.find(call.generic.db, *collection);
+    }
+    const bson::Element told = query::callersStage(command->pipeline);
+    if (told && command->explains) {
+        command->request.source.emplace();
+    } else if (told) {
+        StatusOr<std::vector<bson::OwnedDocument>> documents =
+            co_await tellOfServer(call, told, *collection);
+        FRESHET_CO_RETURN_IF_ERROR(documents.status());
+        command->request.source = std::move(*documents);
     }
     const std::string ns = call.ns(collection->empty() ? "$cmd.aggregate" : *collection);
     if (query::writesResult(command->pipeline)) {

@@ -79,6 +79,32 @@ TEST_F(DiagTest, ServerStatusCountsOperations) {
     EXPECT_GT(status.view().findPath("mem.resident").toInt64(), 0);
 }
 
+TEST_F(DiagTest, DatabasesAreListedWithTheirSizes) {
+    const auto sizeOf = [this](const char* place) {
+        const bson::OwnedDocument reply = run(R"({"listDatabases": 1})", "admin");
+        return reply.view().findPath(place).toInt64();
+    };
+    run(R"({"insert": "c", "documents": [{"_id": 1}]})");
+    const int64_t exact = run(R"({"dbStats": 1})").view().find("totalSize").toInt64();
+    EXPECT_GT(exact, 0);
+    EXPECT_EQ(exact, sizeOf("databases.0.sizeOnDisk"));
+    EXPECT_EQ(exact, sizeOf("totalSize"));
+    for (int batch = 0; batch < 10; ++batch) {
+        std::string documents;
+        for (int i = 0; i < 1'000; ++i) {
+            documents += (i == 0 ? "" : ",") + std::string(R"({"a": "0123456789"})");
+        }
+        run(R"({"insert": "d", "documents": [)" + documents + "]}");
+    }
+    // A third is gone: what is there is told by the records' numbers.
+    run(R"({"delete": "d", "deletes": [{"q": {"$expr": {"$lt": [{"$rand": {}}, 0.33]}}, "limit": 0}]})");
+    const auto whole = run(R"({"dbStats": 1})").view().find("totalSize").toDouble();
+    EXPECT_NEAR(whole, static_cast<double>(sizeOf("totalSize")), whole / 10);
+    expectReply(R"({"listDatabases": 1, "filter": {"name": "none"}})",
+                R"({"databases": [], "totalSize": 0})",
+                "admin");
+}
+
 TEST_F(DiagTest, ListsCommandsUnderTheirNames) {
     const bson::OwnedDocument reply = run(R"({"listCommands": 1})");
     const bson::Document hello = reply.view().findPath("commands.hello").document();

@@ -2,6 +2,7 @@
 /// dbStats, collStats, dataSize and top: how much there is, and what it is used for.
 #include "freshet/command/diag/sizes.h"
 
+#include "freshet/catalog/documents.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/sync/epoch.h"
 
@@ -12,12 +13,17 @@ namespace freshet::command {
 namespace {
 
 constexpr int kStepsPerTurn = 256;
+constexpr int64_t kEntriesLookedAt = 2'000;  // of a tree whose size is estimated
 
 /// One tree's walk, as an operation to be driven.
 class TreeWalk {
 public:
-    TreeWalk(engine::Store& store, engine::Txn& txn, engine::TreeRef tree)
-        : store_(store), txn_(txn), cursor_(txn, std::move(tree)) {}
+    /// `most`: entries to look at.
+    TreeWalk(engine::Store& store,
+             engine::Txn& txn,
+             engine::TreeRef tree,
+             int64_t most = std::numeric_limits<int64_t>::max())
+        : store_(store), txn_(txn), cursor_(txn, std::move(tree)), most_(most) {}
 
     Status run() {
         sync::Slice slice(store_.epochs());
@@ -28,10 +34,14 @@ public:
             }
             FRESHET_RETURN_IF_ERROR(status);
             hasBegun_ = true;
-            if (!cursor_.valid()) {
+            isWhole = !cursor_.valid();
+            if (isWhole || count == most_) {
                 return Status::ok();
             }
-            ++count;
+            if (count++ == 0) {
+                firstKey = cursor_.key();
+            }
+            lastKey = cursor_.key();
             keyBytes += static_cast<int64_t>(cursor_.key().size());
             valueBytes += static_cast<int64_t>(cursor_.value().size());
         }
@@ -43,22 +53,51 @@ public:
     int64_t count = 0;
     int64_t keyBytes = 0;
     int64_t valueBytes = 0;
+    bool isWhole = false;  // it came to the tree's end
+    std::string firstKey;  // of those that were looked at
+    std::string lastKey;
 
 private:
     engine::Store& store_;
     engine::Txn& txn_;
     engine::Cursor cursor_;
+    const int64_t most_;
     sync::WaitToken token_;
     bool hasBegun_ = false;
 };
 
-/// `scale` divides sizes in replies.
-StatusOr<int64_t> scaleOf(Fields* fields) {
-    const int64_t scale = fields->integer("scale", 1);
-    FRESHET_RETURN_IF_ERROR(fields->status());
-    return scale >= 1 ? StatusOr<int64_t>(scale)
-                      : badValue("BSON field 'scale' value must be >= 1, actual value '" +
-                                 std::to_string(scale) + "'");
+/// The last key of a tree, as an operation to be driven.
+class LastKey {
+public:
+    LastKey(engine::Store& store, engine::Txn& txn, engine::TreeRef tree)
+        : store_(store), txn_(txn), cursor_(txn, std::move(tree)) {}
+
+    Status run() {
+        sync::Slice slice(store_.epochs());
+        const Status status = cursor_.last();
+        if (status.isOk() && cursor_.valid()) {
+            key = cursor_.key();
+        }
+        return status;
+    }
+    const sync::WaitToken& token() const { return txn_.token(); }
+
+    std::string key;  // empty: the tree is
+
+private:
+    engine::Store& store_;
+    engine::Txn& txn_;
+    engine::Cursor cursor_;
+};
+
+/// How many documents there are: records are numbered as they come, so that the numbers of those
+/// that were looked at tell how many of them are still there.
+double documentsBelow(const TreeWalk& seen, const std::string& lastKey) {
+    const auto span = [&](const std::string& to) {
+        return static_cast<double>(catalog::recordIdOf(to) - catalog::recordIdOf(seen.firstKey)) +
+               1;
+    };
+    return static_cast<double>(seen.count) * span(lastKey) / span(seen.lastKey);
 }
 
 void addIndexSizes(const CollectionSizes& sizes, int64_t scale, bson::Builder* reply) {
@@ -84,15 +123,8 @@ sync::Task<Status> runCollStats(Invocation& call) {
         FRESHET_CO_RETURN_IF_ERROR(measured.status());
         sizes = std::move(*measured);
     }
-    bson::Builder& reply = call.reply;
-    reply.add("ns", call.ns(*name)).add("size", sizes.bytes / *scale).add("count", sizes.count);
-    if (sizes.count > 0) {
-        reply.add("avgObjSize", sizes.bytes / sizes.count);
-    }
-    reply.add("numOrphanDocs", int64_t{0}).add("storageSize", sizes.bytes / *scale);
-    reply.add("freeStorageSize", int64_t{0}).add("capped", false);
-    addIndexSizes(sizes, *scale, &reply);
-    reply.add("scaleFactor", *scale);
+    call.reply.add("ns", call.ns(*name));
+    addStorageStats(sizes, *scale, &call.reply);
     co_return Status::ok();
 }
 
@@ -162,8 +194,10 @@ void addTop(const std::string& ns, const Top& top, bson::Builder* out) {
         "insert", "queries", "update", "remove", "getmore", "commands"};
     auto entry = out->object(ns);
     addEffort("total", top.total, &entry);
-    addEffort("readLock", top.locks[0], &entry);
-    addEffort("writeLock", top.locks[1], &entry);
+    addEffort("readLock", top.of(LatencyClass::kReads), &entry);
+    Effort writes = top.of(LatencyClass::kWrites);
+    writes.add(top.of(LatencyClass::kCommands));
+    addEffort("writeLock", writes, &entry);
     for (size_t kind = 0; kind < top.kinds.size(); ++kind) {
         addEffort(kKindNames[kind], top.kinds[kind], &entry);
     }
@@ -184,6 +218,25 @@ sync::Task<Status> runTop(Invocation& call) {
 }
 
 }  // namespace
+
+StatusOr<int64_t> scaleOf(Fields* fields) {
+    const int64_t scale = fields->integer("scale", 1);
+    FRESHET_RETURN_IF_ERROR(fields->status());
+    return scale >= 1 ? StatusOr<int64_t>(scale)
+                      : badValue("BSON field 'scale' value must be >= 1, actual value '" +
+                                 std::to_string(scale) + "'");
+}
+
+void addStorageStats(const CollectionSizes& sizes, int64_t scale, bson::Builder* out) {
+    out->add("size", sizes.bytes / scale).add("count", sizes.count);
+    if (sizes.count > 0) {
+        out->add("avgObjSize", sizes.bytes / sizes.count);
+    }
+    out->add("numOrphanDocs", int64_t{0}).add("storageSize", sizes.bytes / scale);
+    out->add("freeStorageSize", int64_t{0}).add("capped", false);
+    addIndexSizes(sizes, scale, out);
+    out->add("scaleFactor", scale);
+}
 
 int64_t CollectionSizes::indexBytes() const {
     int64_t sum = 0;
@@ -220,6 +273,37 @@ sync::Task<StatusOr<CollectionSizes>> measure(Invocation& call,
             Code::kCancelled, Reason::kQueryPlanKilled, collection->ns() + " was dropped");
     }
     co_return sizes;
+}
+
+sync::Task<StatusOr<int64_t>> estimateBytes(Invocation& call, catalog::CollectionRef collection) {
+    engine::Store& store = call.services.store;
+    std::optional<engine::Txn> txn;
+    txn.emplace(store);
+    TreeWalk records(store, *txn, collection->records, kEntriesLookedAt);
+    Status status = co_await drive(call, records);
+    double documents = static_cast<double>(records.count);
+    if (status.isOk() && !records.isWhole) {
+        LastKey last(store, *txn, collection->records);
+        status = co_await drive(call, last);
+        documents = last.key.empty() ? documents : documentsBelow(records, last.key);
+    }
+    const auto grown = [&](const TreeWalk& walk, int64_t bytes) {
+        const double seen = static_cast<double>(walk.count);
+        return walk.isWhole ? bytes : static_cast<int64_t>(bytes * (documents / seen));
+    };
+    int64_t sum = grown(records, records.valueBytes);
+    for (const auto& index : collection->indexes) {
+        if (!status.isOk()) {
+            co_return status;
+        }
+        TreeWalk walk(store, *txn, index->tree, kEntriesLookedAt);
+        status = co_await drive(call, walk);
+        sum += grown(walk, walk.keyBytes + walk.valueBytes);
+    }
+    if (!status.isOk()) {
+        co_return status;
+    }
+    co_return collection->isDropped() ? 0 : sum;
 }
 
 CommandTable sizeCommands() {

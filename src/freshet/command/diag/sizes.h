@@ -28,4 +28,13 @@ sync::Task<StatusOr<CollectionSizes>> measure(Invocation& call,
                                               catalog::CollectionRef collection,
                                               bool withIndexes);
 
+/// About how many bytes documents and index entries have, from the first few thousand of each: a
+/// collection with no more than those is told exactly. 0 when it is dropped meanwhile.
+sync::Task<StatusOr<int64_t>> estimateBytes(Invocation& call, catalog::CollectionRef collection);
+
+/// `scale` divides sizes in replies; kInvalid (kBadValue) when it is below 1.
+StatusOr<int64_t> scaleOf(Fields* fields);
+/// As collStats shows sizes.
+void addStorageStats(const CollectionSizes& sizes, int64_t scale, bson::Builder* out);
+
 }  // namespace freshet::command

@@ -42,8 +42,8 @@ LatencyClass latencyClassOf(const Command& command) {
 
 void Top::add(const Top& other) {
     total.add(other.total);
-    for (size_t i = 0; i < locks.size(); ++i) {
-        locks[i].add(other.locks[i]);
+    for (size_t i = 0; i < classes.size(); ++i) {
+        classes[i].add(other.classes[i]);
     }
     for (size_t i = 0; i < kinds.size(); ++i) {
         kinds[i].add(other.kinds[i]);
@@ -118,7 +118,7 @@ void Statistics::touched(std::string_view db,
     }
     Top& top = found->second;
     top.total.add(micros);
-    top.locks[latency == LatencyClass::kReads ? 0 : 1].add(micros);
+    top.classes[static_cast<size_t>(latency)].add(micros);
     top.kinds[static_cast<size_t>(kind)].add(micros);
     if (usedTree != 0) {
         top.addIndexUse(usedTree, 1);

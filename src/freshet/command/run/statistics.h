@@ -37,8 +37,9 @@ struct Effort {
 /// What top says of a collection.
 struct Top {
     Effort total;
-    std::array<Effort, 2> locks;  // reads, writes
-    std::array<Effort, 6> kinds;  // by OpKind
+    std::array<Effort, 3> classes;  // by LatencyClass
+    std::array<Effort, 6> kinds;    // by OpKind
+    const Effort& of(LatencyClass kind) const { return classes[static_cast<size_t>(kind)]; }
     struct IndexUse {
         uint32_t tree = 0;  // the index's, which is no other one's ever
         uint64_t count = 0;

@@ -145,7 +145,7 @@ StageOr PipelineMaker::makeOver(Document stages,
     FRESHET_RETURN_IF_ERROR(checkStages(stages, stagesMade));
     const Element first = stages.isEmpty() ? Element() : *stages.begin()->document().begin();
     if (!first.isMissing() && isSource(first.name())) {
-        FRESHET_ASSIGN_OR_RETURN(StagePtr source, makeSource(*this, first, request.collection));
+        FRESHET_ASSIGN_OR_RETURN(StagePtr source, makeSource(*this, first));
         std::vector<Element> specs;
         for (const Element& stage : stages) {
             specs.push_back(*stage.document().begin());

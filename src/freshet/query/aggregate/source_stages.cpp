@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Stages that documents come from without a collection being read.
-#include "freshet/bson/json.h"
+#include "freshet/query/aggregate.h"
 #include "freshet/query/aggregate/stages.h"
+
+#include <algorithm>
+#include <iterator>
 
 namespace freshet::query {
 namespace {
@@ -10,44 +13,40 @@ using bson::Document;
 using bson::Element;
 using bson::OwnedDocument;
 
-/// One document for each index: {name, key, spec, accesses}.
-std::vector<OwnedDocument> describeIndexes(const PipelineMaker& maker,
-                                           const catalog::Collection& collection) {
-    std::vector<OwnedDocument> documents;
-    for (const auto& index : collection.indexes) {
-        bson::Builder builder;
-        builder.add("name", index->name);
-        builder.add("key", index->spec.view().find("key").document());
-        {
-            bson::Builder accesses = builder.object("accesses");
-            accesses.add("ops", int64_t{0});
-            accesses.add("since", bson::Date{maker.run.nowMillis()});
-        }
-        builder.add("spec", index->spec.view());
-        documents.emplace_back(builder.finish());
-    }
-    return documents;
+/// What tells of the server and not of its data.
+constexpr std::string_view kCallersStages[] = {
+    "$collStats", "$currentOp", "$indexStats", "$listLocalSessions"};
+
+bool isCallersStage(std::string_view name) {
+    return std::find(std::begin(kCallersStages), std::end(kCallersStages), name) !=
+           std::end(kCallersStages);
 }
 
 }  // namespace
 
-StageOr makeSource(const PipelineMaker& maker,
-                   const Element& spec,
-                   const catalog::CollectionRef& collection) {
+Element callersStage(Document pipeline) {
+    const Element first = pipeline.isEmpty() ? Element() : *pipeline.begin();
+    if (!first.isObject() || first.document().fieldCount() != 1) {
+        return {};
+    }
+    const Element spec = *first.document().begin();
+    return isCallersStage(spec.name()) ? spec : Element();
+}
+
+StageOr makeSource(const PipelineMaker& maker, const Element& spec) {
     const std::string name(spec.name());
     if (name == "$documents") {
         FRESHET_ASSIGN_OR_RETURN(auto documents, evaluateDocuments(maker, spec));
         return makeListStage(std::move(documents));
     }
-    if (name == "$indexStats") {
-        if (!spec.isObject() || !spec.document().isEmpty()) {
-            return invalid(location(28803),
-                           "The $indexStats stage specification must be an empty object");
-        }
-        return makeListStage(collection == nullptr ? std::vector<OwnedDocument>()
-                                                   : describeIndexes(maker, *collection));
+    if (isCallersStage(name)) {
+        std::optional<std::vector<OwnedDocument>> documents = maker.run.takeSource();
+        return documents.has_value()
+                   ? StageOr(makeListStage(std::move(*documents)))
+                   : StageOr(Status(Code::kUnsupported,
+                                    name + " is not supported in an inner pipeline"));
     }
-    if (name == "$listLocalSessions" || name == "$listSessions" || name == "$planCacheStats") {
+    if (name == "$listSessions" || name == "$planCacheStats") {
         return makeListStage({});
     }
     if (name == "$changeStream") {

@@ -14,7 +14,9 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace freshet::query {
@@ -60,6 +62,14 @@ public:
         return find_ ? find_(db, collection) : nullptr;
     }
 
+    /// The documents of the pipeline's first stage, brought by who runs it. Taken once.
+    void bring(std::optional<std::vector<bson::OwnedDocument>> source) {
+        source_ = std::move(source);
+    }
+    std::optional<std::vector<bson::OwnedDocument>> takeSource() {
+        return std::exchange(source_, std::nullopt);
+    }
+
     /// Streams are attached and detached with the run.
     void add(RowStream* stream);
     void remove(RowStream* stream);
@@ -71,6 +81,7 @@ private:
     FindCollection find_;
     bson::OwnedDocument variables_;
     int64_t nowMillis_;
+    std::optional<std::vector<bson::OwnedDocument>> source_;
     engine::Txn* txn_ = nullptr;
     Turn turn_;
     sync::WaitToken token_ = sync::WaitToken::completed();

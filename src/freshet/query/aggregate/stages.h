@@ -78,9 +78,7 @@ StatusOr<int64_t> parseStageNumber(const bson::Element& spec);
 StatusOr<std::vector<bson::OwnedDocument>> evaluateDocuments(const PipelineMaker& maker,
                                                              const bson::Element& spec);
 /// The stages that documents come from, other than collections.
-StatusOr<StagePtr> makeSource(const PipelineMaker& maker,
-                              const bson::Element& spec,
-                              const catalog::CollectionRef& collection);
+StatusOr<StagePtr> makeSource(const PipelineMaker& maker, const bson::Element& spec);
 
 /// The $match stages that may run first, and what is left. `specs` point into the pipeline's text
 /// or into *held.
