@@ -151,7 +151,12 @@ def verify_indexes(database, documents):
 
 
 def verify(client, writers):
-    documents = {doc['_id']: doc for doc in client.crash.docs.find({}, hint=[('$natural', 1)])}
+    pymongo = harness.import_pymongo()
+    import bson
+    try:
+        documents = {doc['_id']: doc for doc in client.crash.docs.find({}, hint=[('$natural', 1)])}
+    except (pymongo.errors.PyMongoError, bson.errors.BSONError) as error:
+        raise Lost('the documents cannot be read: %s' % error) from error
     for key, doc in documents.items():
         if doc['n'] + doc['check'] != 0:
             raise Lost('%s is half-applied: %s' % (key, doc))
@@ -185,15 +190,20 @@ class Totals:
     """What the rounds of a run have met, for the caller to judge."""
 
     def __init__(self):
-        self.operations, self.faults, self.checkpoints = 0, 0, []
+        self.operations, self.faults, self.checkpoints = 0, [], []  # faults: of rounds that inject them
         self.outcomes = {}
 
     def count(self, outcome):
         self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
 
+    def count_faults(self, fired, simulated):
+        if simulated:
+            self.faults.append(fired)
+
     def __str__(self):
-        return '%d acknowledged operations, %d faults, at least %d checkpoints a round, %s' % (
-            self.operations, self.faults, min(self.checkpoints or [0]),
+        return '%d acknowledged operations; checkpoints in %d rounds, at least %d; faults in %d, at least %d, %d in all; %s' % (
+            self.operations, len(self.checkpoints), min(self.checkpoints or [0]),
+            len(self.faults), min(self.faults or [0]), sum(self.faults),
             ', '.join('%s %d' % item for item in sorted(self.outcomes.items())))
 
 

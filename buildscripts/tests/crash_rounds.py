@@ -10,6 +10,8 @@ writers write, and ends the server in its own way:
   damage   the disk writes something else than it was told: whoever starts next must refuse with code 3 and
            name the place, or else everything must be there. A refusal ends with the copy from before the round
 
+Each has two checkpoints at least, beside the one that belongs to the start, and each but kill a fault at least.
+
 Left out on purpose: flushes that lie. Of a disk that says "durable" and forgets, nobody can get back what
 was acknowledged, nor notice it in the newest records.
 """
@@ -30,8 +32,9 @@ FAULT_PIECES = 'write * split chance=0.05 times=0'
 FAULTS_JOURNAL_DAMAGE = tuple('write */journal/j.* %s nth={few}' % kind for kind in ('flip', 'misdirect', 'drop', 'torn'))
 FAULTS_DATA_DAMAGE = tuple('write */data.freshet %s nth={one}' % kind for kind in ('flip', 'misdirect', 'drop', 'torn'))
 CHECKPOINT_SECONDS = 0.1
+CHECKPOINTS_MIN = 2  # of a round
 FULL = re.compile(r'^fault error in', re.MULTILINE)
-FIRED = re.compile(r'^fault ', re.MULTILINE)
+FIRED = re.compile(r'^fault (\w+)', re.MULTILINE)
 PLACE = re.compile(r'data\.freshet|journal/j\.[0-9a-f]{8} at offset \d+|records from \d+ are missing')
 
 
@@ -60,10 +63,15 @@ class Round:
             crash_loop.verify(client, self.writers)
             self.models = [(writer, dict(writer.acknowledged)) for writer in self.writers]
             with crash_loop.Load(self.server, self.writers) as load:
+                self.await_checkpoints(client)
+                if self.simulated:
+                    self.arm(FAULT_PIECES)
+                    self.await_fault(FAULT_PIECES)
                 self.finish(client, load)
         finally:
             crash_loop.close_aside(client)
             self.server.process.stdin.close()
+        self.totals.count_faults(self.fired(), self.simulated)
         self.account()
 
     def start(self):
@@ -82,8 +90,7 @@ class Round:
         pass
 
     def finish(self, client, load):
-        time.sleep(self.chance.uniform(0.3, 0.6))
-        self.note_checkpoints(client)
+        time.sleep(self.chance.uniform(0.1, 0.3))
         self.kill(load)
 
     def account(self):
@@ -96,20 +103,24 @@ class Round:
         load.stop.set()
         self.server.kill()
 
-    def note_checkpoints(self, client):
-        """Those since the start; the first is part of it."""
+    def await_checkpoints(self, client):
+        """Those since the start; the first may be part of it."""
         deadline = time.monotonic() + 20
-        while self.checkpoints(client) < 3:
+        while (count := self.checkpoints(client)) < 1 + CHECKPOINTS_MIN:
             if time.monotonic() > deadline:
                 raise Lost('no checkpoints are taken')
-            time.sleep(0.02)
-        self.totals.checkpoints.append(self.checkpoints(client))
+            self.make_checkpoint(client)
+        self.totals.checkpoints.append(count - 1)
+
+    def make_checkpoint(self, client):
+        time.sleep(0.02)
 
     @staticmethod
     def checkpoints(client):
         return client.admin.command('serverStatus')['freshet']['engine']['checkpoints']
 
     def arm(self, line):
+        self.fired_before = self.fired(line)
         line = line.format(few=self.chance.randrange(1, 12), one=self.chance.randrange(1, 4))
         self.server.process.stdin.write((line + '\n').encode())
         self.server.process.stdin.flush()
@@ -120,12 +131,15 @@ class Round:
             log.seek(self.mark)
             return log.read()
 
-    def fired(self):
-        return len(FIRED.findall(self.log_since_start()))
+    def fired(self, line=None):
+        """All, or of what `line` asks for: pieces, or anything else."""
+        kinds = FIRED.findall(self.log_since_start())
+        return len(kinds) if line is None else len([kind for kind in kinds if (kind == 'split') == (line == FAULT_PIECES)])
 
     def await_fault(self, line, seconds=20):
+        """One since arm()."""
         deadline = time.monotonic() + seconds
-        while not self.fired():
+        while self.fired(line) == self.fired_before:
             if time.monotonic() > deadline:
                 raise Lost('no fault fired: %s' % line)
             time.sleep(0.01)
@@ -146,14 +160,12 @@ class Leak(Round):
 
 class Fatal(Round):
     def finish(self, client, load):
-        time.sleep(self.chance.uniform(0.1, 0.3))
         load.may_die.set()
         line = self.arm(self.chance.choice(FAULTS_FATAL))
         self.await_fault(line)
         code = self.server.process.wait(20)
         if code != EXIT_WRITE_FAILED:
             raise Lost('after %s the server ended with %s: %s' % (line, code, self.log_since_start()[-2000:]))
-        self.totals.faults += self.fired()
 
 
 class Passing(Round):
@@ -167,15 +179,13 @@ class Passing(Round):
             writer.pads = self.pads
 
     def finish(self, client, load):
-        for line in FAULTS_PASSING + (FAULT_PIECES,):
+        for line in FAULTS_PASSING:
             self.arm(line)
-        self.await_fault(FAULT_PIECES)
         deadline = time.monotonic() + self.seconds_max
         while not (full := FULL.search(self.log_since_start())) and time.monotonic() < deadline:
             time.sleep(0.05)
         time.sleep(self.chance.uniform(0.1, 0.3))
         self.heal(client)
-        self.totals.faults += self.fired()
         if full:
             self.totals.count('full disks')
         self.kill(load)
@@ -201,7 +211,7 @@ class Passing(Round):
 
 
 class Damage(Round):
-    """Of the journal: no checkpoint, so that its records are needed, and more records behind the damage,
+    """Of the journal: no checkpoint from then on, so that its records are needed, and more records behind the damage,
     which prove that it was durable. Of the data file: many checkpoints."""
 
     def pick(self):
@@ -215,12 +225,16 @@ class Damage(Round):
         shutil.copytree(self.server.directory + '/db', self.copy)
 
     def finish(self, client, load):
-        time.sleep(0.05)
         self.line = self.arm(self.chance.choice(FAULTS_JOURNAL_DAMAGE if self.in_journal else FAULTS_DATA_DAMAGE))
         self.await_fault(self.line)
         time.sleep(0.3 if self.in_journal else self.chance.uniform(0, 0.3))
-        self.totals.faults += self.fired()
         self.kill(load)
+
+    def make_checkpoint(self, client):
+        if self.in_journal:
+            client.admin.command('fsync')
+        else:
+            super().make_checkpoint(client)
 
     def account(self):
         super().account()

@@ -8,6 +8,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import crash_loop  # noqa: E402
+import crash_rounds  # noqa: E402
 import harness  # noqa: E402
 
 ROUNDS = int(os.environ.get('FRESHET_CRASH_ROUNDS') or 100)
@@ -20,9 +21,10 @@ class CrashTest(unittest.TestCase):
         totals = crash_loop.run(KINDS, ROUNDS, harness.seed())
         print('%d rounds: %s' % (ROUNDS, totals))
         self.assertGreater(totals.operations, ROUNDS * crash_loop.WRITERS)
-        self.assertGreaterEqual(min(totals.checkpoints), 3)
-        faulty = sum(totals.outcomes[kind] for kind in ('fatal', 'damage', 'passing'))
-        self.assertGreaterEqual(totals.faults, faulty)
+        self.assertEqual(len(totals.checkpoints), ROUNDS)
+        self.assertGreaterEqual(min(totals.checkpoints), crash_rounds.CHECKPOINTS_MIN)
+        self.assertEqual(len(totals.faults), ROUNDS - totals.outcomes['kill'])
+        self.assertGreaterEqual(min(totals.faults), 1)
         self.assertGreater(totals.outcomes.get('refusals of journals', 0), 0)
         self.assertGreater(totals.outcomes.get('full disks', 0), 0)
 
