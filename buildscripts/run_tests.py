@@ -184,7 +184,7 @@ PARTS = {
     'unit': gtest_part('release'),
     'drivers': python_part('driver_*_test.py'),
     'conformance': conformance_part,
-    'crash': python_part('crash_test.py'),
+    'crash': python_part('crash_*test.py'),
     'fuzz': fuzz_part,
     'explore': gtest_part('explore'),
     'address': gtest_part('asan', SANITIZED),
