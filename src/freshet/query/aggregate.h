@@ -17,6 +17,7 @@ struct AggregateRequest {
     bson::OwnedDocument pipeline;       // the array of stages
     bson::OwnedDocument variables;      // as evaluateLet() makes them; {} none
     bson::OwnedDocument hint;           // as FindRequest::hint
+    bool allowDiskUse = true;
     /// Collections that stages name ($lookup ...); none are seen when it is empty.
     std::function<catalog::CollectionRef(std::string_view db, std::string_view collection)> find;
     /// What callersStage() gives; it is refused without.
@@ -34,6 +35,10 @@ StatusOr<std::unique_ptr<QueryCursor>> makeAggregate(engine::Store& store,
 
 /// Checks an aggregate without a collection ({aggregate: 1}): its first stage must bring documents.
 Status checkWithoutCollection(bson::Document pipeline);
+
+/// What is wrong with a pipeline before its stages are looked into: members that are no stages, and
+/// stages that do not exist. A command with such a pipeline fails as a whole.
+Status checkStageNames(bson::Document pipeline);
 
 /// The last stage is $out or $merge.
 bool writesResult(bson::Document pipeline);

@@ -29,12 +29,8 @@ Status authorizeCluster(Invocation& call, Action action);
 /// Any user will do.
 Status authorizeLoggedIn(Invocation& call);
 
-/// All that a pipeline over this collection reads and writes. `collection` empty: {aggregate: 1}.
-Status authorizePipeline(Invocation& call,
-                         std::string_view db,
-                         std::string_view collection,
-                         bson::Document pipeline);
-/// What running the explained command would ask for.
+/// What running this command with these arguments would ask for; of an aggregate all that its
+/// pipeline reads and writes.
 Status authorizeExplained(Invocation& call, const Command& command, bson::Document explained);
 
 /// Does the same look-up without an error, for lists that show what one may see. Counts as asking.
@@ -52,9 +48,12 @@ bool isOwn(const Invocation& call, std::string_view owner);
 /// texts.
 bson::OwnedDocument withoutSecrets(bson::Document command);
 
-/// For the dispatcher: brings the connection's user up to date, then asks for what the command's
-/// table entry declares.
-sync::Task<Status> admitCaller(Invocation& call);
+/// For the dispatcher: what is known of who is at the other end may be out of date.
+bool mustRefreshCaller(const Invocation& call);
+/// Brings it up to date.
+sync::Task<Status> refreshCaller(Invocation& call);
+/// Then: asks for what the command's table entry declares.
+Status admitCaller(Invocation& call);
 /// For the dispatcher, after the handler: an error when the command should have asked who may run
 /// it and did not.
 Status checkThatItAsked(const Invocation& call);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a pipeline asks for: its own collection, those that its stages read, and those they write.
-/// Looks at names only; whether the stages are well formed is for query to say.
+/// What a pipeline asks for: its own collection, those that its stages read, and those they write;
+/// and, from who keeps to API Version 1, the stages themselves. Looks at names only; whether the
+/// stages are well formed is for query to say.
 #include "freshet/command/access/authorize.h"
+
+#include <algorithm>
+#include <iterator>
 
 namespace freshet::command {
 namespace {
@@ -9,6 +13,30 @@ namespace {
 std::string_view stringAt(bson::Document document, std::string_view name) {
     const bson::Element element = document.find(name);
     return element.isString() ? element.stringValue() : std::string_view();
+}
+
+Status notInApi(const std::string& text) {
+    return invalid(Reason::kApiStrictError, text);
+}
+
+/// REQUIRES: the caller keeps to API Version 1.
+Status checkApi(const bson::Element& stage) {
+    constexpr std::string_view kOutside[] = {
+        "$currentOp", "$indexStats", "$listLocalSessions", "$listSessions", "$planCacheStats"};
+    const std::string_view name = stage.name();
+    if (std::find(std::begin(kOutside), std::end(kOutside), name) != std::end(kOutside)) {
+        return notInApi(std::string(name) +
+                        " is not allowed with 'apiStrict: true' in API Version 1");
+    }
+    if (name == "$collStats" && stage.isObject()) {
+        for (const bson::Element& option : stage.document()) {
+            if (option.name() != "count") {
+                return notInApi(
+                    "only the 'count' option to $collStats is supported in API Version 1");
+            }
+        }
+    }
+    return Status::ok();
 }
 
 struct Target {
@@ -30,7 +58,9 @@ Target targetOf(const bson::Element& element, std::string_view db) {
 
 class PipelineAccess {
 public:
-    PipelineAccess(Invocation& call, std::string_view db) : call_(call), db_(db) {}
+    /// `bypassesValidation`: of what $out and $merge write.
+    PipelineAccess(Invocation& call, std::string_view db, bool bypassesValidation)
+        : call_(call), db_(db), bypassesValidation_(bypassesValidation) {}
 
     Status check(std::string_view collection, bson::Document pipeline) {
         FRESHET_RETURN_IF_ERROR(checkSource(collection, pipeline));
@@ -80,6 +110,9 @@ private:
 
     Status checkStage(const bson::Element& stage) {
         const std::string_view name = stage.name();
+        if (call_.generic.isApiStrict) {
+            FRESHET_RETURN_IF_ERROR(checkApi(stage));
+        }
         if (name == "$lookup" || name == "$graphLookup") {
             return stage.isObject() ? checkOther(stage.document().find("from"),
                                                  stage.document().find("pipeline"))
@@ -101,7 +134,8 @@ private:
         if (name == "$out") {
             const Target to = targetOf(stage, db_);
             FRESHET_RETURN_IF_ERROR(authorize(call_, Action::kInsert, to.db, to.collection));
-            return authorize(call_, Action::kRemove, to.db, to.collection);
+            FRESHET_RETURN_IF_ERROR(authorize(call_, Action::kRemove, to.db, to.collection));
+            return checkBypass(to);
         }
         if (name == "$merge") {
             return checkMerge(stage);
@@ -130,12 +164,21 @@ private:
             stringAt(options, "whenMatched") != "fail") {
             FRESHET_RETURN_IF_ERROR(authorize(call_, Action::kUpdate, to.db, to.collection));
         }
+        FRESHET_RETURN_IF_ERROR(checkBypass(to));
         const bson::Element pipeline = options.find("whenMatched");
         return pipeline.isArray() ? checkStages(pipeline.document()) : Status::ok();
     }
 
+    Status checkBypass(const Target& to) {
+        return bypassesValidation_
+                   ? authorize(
+                         call_, Action::kBypassDocumentValidation, to.db, to.collection)
+                   : Status::ok();
+    }
+
     Invocation& call_;
     const std::string_view db_;
+    const bool bypassesValidation_;
 };
 
 Status authorizeUpserts(Invocation& call, std::string_view collection, bson::Document explained) {
@@ -151,21 +194,14 @@ Status authorizeUpserts(Invocation& call, std::string_view collection, bson::Doc
 
 }  // namespace
 
-Status authorizePipeline(Invocation& call,
-                         std::string_view db,
-                         std::string_view collection,
-                         bson::Document pipeline) {
-    return PipelineAccess(call, db).check(collection, pipeline);
-}
-
 Status authorizeExplained(Invocation& call, const Command& command, bson::Document explained) {
     const bson::Element first = *explained.begin();
     const std::string_view collection = first.isString() ? first.stringValue() : std::string_view();
     const std::string_view db = call.generic.db;
     if (command.name == "aggregate") {
         const bson::Element pipeline = explained.find("pipeline");
-        return authorizePipeline(
-            call, db, collection, pipeline.isArray() ? pipeline.document() : bson::Document());
+        return PipelineAccess(call, db, explained.find("bypassDocumentValidation").isTruthy())
+            .check(collection, pipeline.isArray() ? pipeline.document() : bson::Document());
     }
     if (command.name == "update" || command.name == "findAndModify") {
         const bool removes = explained.find("remove").isTruthy();

@@ -135,6 +135,7 @@ const std::vector<Row>& rows() {
         {"shutdown", kHosts, R"({"shutdown": 1})", "admin"},
         {"sleep", kRoot, R"({"sleep": 1, "millis": 0})", "admin"},
         {"startSession", kUsers, R"({"startSession": 1})"},
+        {"testVersion2", kUsers},
         {"top", kMonitors, R"({"top": 1})", "admin"},
         {"update", kWriters, R"({"update": "c", "updates": [{"q": {}, "u": {"$set": {"a": 1}}}]})"},
         {"updateUser", kUserAdmins, R"({"updateUser": "x", "pwd": "x"})"},

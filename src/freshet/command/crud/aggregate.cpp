@@ -15,14 +15,15 @@ namespace {
 struct AggregateCommand {
     bson::Document pipeline;
     bool explains = false;
+    bool bypassesValidation = false;  // of what $out and $merge write
     query::AggregateRequest request;
 };
 
 StatusOr<AggregateCommand> parseAggregate(const Invocation& call, bson::Document body) {
     Fields fields(body, "aggregate");
-    fields.boolean("allowDiskUse", true);
-    fields.boolean("bypassDocumentValidation", false);
     AggregateCommand command;
+    command.request.allowDiskUse = fields.boolean("allowDiskUse", true);
+    command.bypassesValidation = fields.boolean("bypassDocumentValidation", false);
     command.explains = fields.boolean("explain", false);
     command.request.hint = fields.hint();
     const bson::Document let = fields.object("let");
@@ -95,6 +96,7 @@ sync::Task<Status> runWithOutput(Invocation& call,
                                  std::string collection) {
     StatusOr<AggregateOutput> output = parseOutput(call, lastStage(command.pipeline));
     FRESHET_CO_RETURN_IF_ERROR(output.status());
+    output->options.bypassValidation = command.bypassesValidation;
     command.request.pipeline = query::withoutLastStage(command.pipeline);
     StatusOr<std::unique_ptr<query::QueryCursor>> cursor =
         query::makeAggregate(call.services.store, std::move(command.request));

@@ -6,7 +6,6 @@
 #include "freshet/bson/json.h"
 #include "freshet/command/crud/write_batch.h"
 #include "freshet/query/transform.h"
-#include "freshet/query/write.h"
 
 #include <algorithm>
 
@@ -75,8 +74,18 @@ sync::Task<Status> makeLike(Invocation& call,
     co_return co_await runChange(*build);
 }
 
+/// One document's write, to its end. Durability is for later.
+sync::Task<Status> runWrite(Invocation& call, query::WriteOp& op) {
+    Status status = co_await drive(call, op);
+    if (!status.isOk()) {
+        call.errorInfo = op.errorInfo();
+    }
+    co_return status;
+}
+
 sync::Task<Status> insertAll(Invocation& call,
                              query::QueryCursor& cursor,
+                             const AggregateOutput& output,
                              const catalog::CollectionRef& target) {
     Pacer pacer;
     while (!cursor.isExhausted()) {
@@ -88,9 +97,10 @@ sync::Task<Status> insertAll(Invocation& call,
                 FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());
                 co_await sync::wait(sync::WaitToken::completed());
             }
-            auto op = query::makeInsert(call.services.store, target, element.document());
+            auto op = query::makeInsert(
+                call.services.store, target, element.document(), output.options);
             FRESHET_CO_RETURN_IF_ERROR(op.status());
-            status = co_await drive(call, **op);
+            status = co_await runWrite(call, **op);
             FRESHET_CO_RETURN_IF_ERROR(std::move(status));
         }
     }
@@ -106,7 +116,7 @@ sync::Task<Status> replaceCollection(Invocation& call,
     Status status = co_await makeLike(call, old, output.db, name);
     if (status.isOk()) {
         const catalog::CollectionRef made = catalog.find(output.db, name);
-        status = co_await insertAll(call, cursor, made);
+        status = co_await insertAll(call, cursor, output, made);
     }
     if (status.isOk()) {
         catalog::RenameRequest request{output.db, name, output.db, output.collection, true};
@@ -209,11 +219,12 @@ StatusOr<std::unique_ptr<query::WriteOp>> makeMergeOp(Invocation& call,
                                                       const catalog::CollectionRef& target,
                                                       Document document) {
     if (output.whenMatched == AggregateOutput::WhenMatched::kFail) {
-        return query::makeInsert(call.services.store, target, document);
+        return query::makeInsert(call.services.store, target, document, output.options);
     }
     query::UpdateRequest request;
     FRESHET_ASSIGN_OR_RETURN(request.filter, keyOf(output, document));
     FRESHET_RETURN_IF_ERROR(setUpdate(output, document, &request));
+    request.options = output.options;
     request.upsert = output.whenNotMatched == AggregateOutput::WhenNotMatched::kInsert;
     if (request.upsert) {
         request.supplied = OwnedDocument(document);
@@ -265,7 +276,7 @@ sync::Task<Status> mergeInto(Invocation& call,
             }
             auto op = makeMergeOp(call, output, target, element.document());
             FRESHET_CO_RETURN_IF_ERROR(op.status());
-            status = co_await drive(call, **op);
+            status = co_await runWrite(call, **op);
             FRESHET_CO_RETURN_IF_ERROR(std::move(status));
             newest = std::max(newest, (*op)->commitLsn());
             if (output.whenNotMatched == AggregateOutput::WhenNotMatched::kFail &&

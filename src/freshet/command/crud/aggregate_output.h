@@ -4,6 +4,7 @@
 
 #include "freshet/command/run/invocation.h"
 #include "freshet/query/cursor.h"
+#include "freshet/query/write.h"
 
 #include <memory>
 #include <string>
@@ -24,13 +25,14 @@ struct AggregateOutput {
     bson::OwnedDocument pipeline;  // an array's bytes; what kPipeline does to what is there
     bson::OwnedDocument let;       // what it sees as $$name, beside $$new; expressions
     WhenNotMatched whenNotMatched = WhenNotMatched::kInsert;
+    query::WriteOptions options;  // of every write; the command's part
 };
 
 /// `stage`: the pipeline's last one. kInvalid with MongoDB's code and text.
 StatusOr<AggregateOutput> parseOutput(const Invocation& call, bson::Document stage);
 
 /// Reads the cursor to its end and writes what it gives. With $out the collection is replaced as a
-/// whole, or not at all. Waits for durability.
+/// whole, or not at all. Waits for durability. After a duplicate key call.errorInfo says which.
 sync::Task<Status> writeOutput(Invocation& call,
                                query::QueryCursor& cursor,
                                const AggregateOutput& output);

@@ -120,8 +120,20 @@ TEST_F(AggregateTest, VariablesOfTheCommand) {
                      R"("orders")",
                      R"(, "let": {"n": {"$add": [2, 3]}})"),
               "[ { _id: 2, x: 6 } ]");
-    expectReply(R"({"aggregate": "orders", "pipeline": [], "cursor": {}, "let": {"n": "$a"}})",
-                R"({"ok": 0.0, "code": 4890500})");
+    // Whatever needs no document may be one.
+    EXPECT_EQ(
+        result(R"([{"$limit": 1}, {"$project": {"_id": 0, "r": {"$type": "$$r"}, "m": "$$m",
+                    "now": {"$eq": ["$$NOW", "$$t"]}}}])",
+               R"("orders")",
+               R"(, "let": {"r": {"$cond": [true, {"$rand": {}}, 0]}, "t": "$$NOW",
+                            "m": {"$map": {"input": [1, 2], "in": {"$add": ["$$this", 1]}}}})"),
+        R"([ { r: "double", m: [ 2, 3 ], now: true } ])");
+    for (const char* reader :
+         {R"("$a")", R"("$$ROOT")", R"({"$getField": "a"})", R"({"$cond": [true, 1, "$a"]})"}) {
+        expectReply(R"({"aggregate": "orders", "pipeline": [], "cursor": {}, "let": {"n": )" +
+                        std::string(reader) + "}}",
+                    R"({"ok": 0.0, "code": 4890500})");
+    }
 }
 
 TEST_F(AggregateTest, GroupsWithNewerAccumulators) {
@@ -163,7 +175,9 @@ TEST_F(AggregateTest, MergeChangesACollection) {
                {"$merge": {"into": "copy", "whenMatched": "replace"}}])");
     expectReply(R"({"find": "copy", "filter": {"n": {"$exists": false}}})",
                 R"({"cursor": {"firstBatch": [{"_id": 1, "y": 1}]}})");
-    expectError(R"([{"$merge": {"into": "copy", "whenMatched": "fail"}}])", 11000);
+    expectReply(R"({"aggregate": "orders", "cursor": {}, "pipeline": [
+                    {"$match": {"_id": 2}}, {"$merge": {"into": "copy", "whenMatched": "fail"}}]})",
+                R"({"code": 11000, "keyPattern": {"_id": 1}, "keyValue": {"_id": 2}})");
     expectError(R"([{"$addFields": {"_id": 99}},
                     {"$merge": {"into": "copy", "whenNotMatched": "fail"}}])",
                 13113);
@@ -179,6 +193,40 @@ TEST_F(AggregateTest, MergeChangesACollection) {
     expectReply(R"({"find": "copy", "filter": {"_id": 2, "item": {"$exists": true}}})",
                 R"({"cursor": {"firstBatch": []}})");
     expectReply(R"({"count": "copy"})", R"({"n": 4})");
+}
+
+TEST_F(AggregateTest, WritesHeedTheValidatorUnlessToldNotTo) {
+    expectReply(R"({"create": "strict", "validator": {"n": {"$gt": 100}}})", R"({"ok": 1})");
+    for (const char* last : {R"({"$out": "strict"})",
+                             R"({"$merge": {"into": "strict", "whenMatched": "fail"}})",
+                             R"({"$merge": {"into": "strict", "whenMatched": "replace"}})"}) {
+        const std::string pipeline = R"([{"$match": {"_id": 1}}, )" + std::string(last) + "]";
+        expectError(pipeline, 121);
+        EXPECT_EQ(result(pipeline, R"("orders")", R"(, "bypassDocumentValidation": true)"), "[]");
+        expectReply(R"({"count": "strict"})", R"({"n": 1})");
+        run(R"({"delete": "strict", "deletes": [{"q": {}, "limit": 0}]})");
+    }
+}
+
+TEST_F(AggregateTest, StagesOutsideTheApiAreRefusedToWhoKeepsToIt) {
+    const auto code = [this](const std::string& pipeline, const char* of) {
+        return run(R"({"aggregate": )" + std::string(of) + R"(, "cursor": {}, "apiVersion": "1",
+                       "apiStrict": true, "pipeline": )" +
+                       pipeline + "}",
+                   "admin")
+            .view()
+            .find("code")
+            .toInt64();
+    };
+    EXPECT_EQ(323, code(R"([{"$listLocalSessions": {}}, {"$limit": 1}])", "1"));
+    EXPECT_EQ(323, code(R"([{"$currentOp": {}}])", "1"));
+    EXPECT_EQ(323, code(R"([{"$indexStats": {}}])", R"("c")"));
+    EXPECT_EQ(323, code(R"([{"$unionWith": {"coll": "c", "pipeline": [{"$indexStats": {}}]}}])",
+                        R"("c")"));
+    EXPECT_EQ(323, code(R"([{"$collStats": {"storageStats": {}}}])", R"("c")"));
+    run(R"({"insert": "c", "documents": [{}]})", "admin");
+    EXPECT_EQ(0, code(R"([{"$collStats": {"count": {}}}])", R"("c")"));
+    EXPECT_EQ(0, code(R"([{"$match": {}}, {"$sortByCount": "$a"}])", R"("c")"));
 }
 
 TEST_F(AggregateTest, ExplainShowsWhatWasArranged) {

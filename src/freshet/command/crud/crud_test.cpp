@@ -72,6 +72,18 @@ TEST_F(CrudTest, ChecksBatches) {
         {R"({"update": "c", "updates": [{"q": {}, "u": {}, "sort": {"a": 1}}]})",
          R"({"code": 40415,
              "errmsg": "BSON field 'update.updates.sort' is an unknown field."})"},
+        // An unknown stage is the whole command's error; a known one at a wrong place, or with
+        // wrong contents, is its statement's.
+        {R"({"update": "c", "updates": [{"q": {}, "u": {"$set": {"a": 1}}},
+                                        {"q": {}, "u": [{"$nope": 1}]}]})",
+         R"({"ok": 0.0, "code": 40324, "errmsg": "Unrecognized pipeline stage name: '$nope'"})"},
+        {R"({"update": "c", "updates": [{"q": {}, "u": [{"$set": {"a": 1}, "$unset": "b"}]}]})",
+         R"({"ok": 0.0, "code": 40323})"},
+        {R"({"update": "c", "updates": [{"q": {}, "u": [1]}]})", R"({"ok": 0.0, "code": 14})"},
+        {R"({"update": "c", "updates": [{"q": {}, "u": [{"$match": {}}]}]})",
+         R"({"ok": 1.0, "writeErrors": [{"index": 0, "code": 72}]})"},
+        {R"({"update": "c", "updates": [{"q": {}, "u": [{"$set": 1}]}]})",
+         R"({"ok": 1.0, "writeErrors": [{"index": 0}]})"},
         {R"({"delete": "c", "deletes": [{"q": {}}]})", R"({"code": 40414})"},
         {R"({"delete": "c", "deletes": [{"q": {}, "limit": 2}]})", R"({"code": 9})"},
     });

@@ -3,6 +3,7 @@
 #include "freshet/command/crud/statements.h"
 #include "freshet/command/crud/write_batch.h"
 #include "freshet/command/run/tables.h"
+#include "freshet/query/aggregate.h"
 
 namespace freshet::command {
 
@@ -12,6 +13,9 @@ Status parseChange(const bson::Element& change, query::UpdateRequest* request) {
                        "Update argument must be either an object or an array");
     }
     request->isPipeline = change.isArray();
+    if (request->isPipeline) {
+        FRESHET_RETURN_IF_ERROR(query::checkStageNames(change.document()));
+    }
     request->update = bson::OwnedDocument(change.document());
     return Status::ok();
 }

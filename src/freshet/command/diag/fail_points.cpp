@@ -103,6 +103,11 @@ sync::Task<Status> runEcho(Invocation& call) {
     co_return Status::ok();
 }
 
+/// Nothing: drivers' tests want a command that exists and is outside API Version 1.
+sync::Task<Status> runTestVersion2(Invocation&) {
+    co_return Status::ok();
+}
+
 }  // namespace
 
 CommandTable testCommands() {
@@ -136,6 +141,16 @@ CommandTable testCommands() {
             .handler = runEcho,
             .access = Access::onCluster(Action::kTestCommand),
             .acceptsUnknownFields = true,
+            .readOnly = true,
+            .testOnly = true,
+        },
+        {
+            .name = "testVersion2",
+            .aliases = {},
+            .help = "do nothing, outside API Version 1",
+            .fields = {},
+            .handler = runTestVersion2,
+            .access = Access::loggedIn(),
             .readOnly = true,
             .testOnly = true,
         },

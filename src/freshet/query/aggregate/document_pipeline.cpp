@@ -26,6 +26,9 @@ StatusOr<std::unique_ptr<DocumentPipeline>> DocumentPipeline::parse(Document sta
     impl->variables = OwnedDocument(variables);
     for (const Element& stage : stages) {
         FRESHET_ASSIGN_OR_RETURN(const Element spec, specOf(stage));
+        if (!isStage(spec.name())) {
+            return unknownStage(spec.name());
+        }
         if (!isStep(spec.name())) {
             return invalid(
                 Reason::kInvalidOptions,
@@ -54,12 +57,17 @@ StatusOr<OwnedDocument> DocumentPipeline::apply(Document document) const {
 
 StatusOr<OwnedDocument> evaluateLet(Document let) {
     const OwnedDocument nothing;
+    const bson::Date now{platform::wallMillis()};
+    bson::Builder constants;
+    constants.add("NOW", now);
+    const OwnedDocument seen(constants.finish());
     bson::Builder builder;
-    builder.add("NOW", bson::Date{platform::wallMillis()});
+    builder.add("NOW", now);
     for (const Element& variable : let) {
         FRESHET_RETURN_IF_ERROR(checkVariableName(variable.name()));
-        FRESHET_ASSIGN_OR_RETURN(ExprPtr expression, parseExpression(variable));
-        if (!expression->isConstant()) {
+        ExprScope scope(seen.view());
+        FRESHET_ASSIGN_OR_RETURN(ExprPtr expression, parseExpression(variable, &scope));
+        if (scope.readsDocument()) {
             return invalid(location(4890500),
                            "Command let Expression tried to access a field, but this is not "
                            "allowed because Command let Expressions run before the query examines "

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// From a pipeline's text to its chain of stages.
+#include "freshet/query/aggregate.h"
 #include "freshet/query/aggregate/stages.h"
 #include "freshet/query/aggregate/step.h"
+
+#include <algorithm>
+#include <iterator>
 
 namespace freshet::query {
 namespace {
@@ -75,7 +79,7 @@ StageOr makeStage(const PipelineMaker& maker,
                    : invalid(location(40601),
                              name + " can only be the final stage in the pipeline");
     }
-    return invalid(Reason::kUnknownStage, "Unrecognized pipeline stage name: '" + name + "'");
+    return unknownStage(name);
 }
 
 /// Checks what can be said about a pipeline without looking into its stages.
@@ -182,6 +186,28 @@ StatusOr<Element> specOf(const Element& stage) {
                        "A pipeline stage specification object must contain exactly one field.");
     }
     return *stage.document().begin();
+}
+
+bool isStage(std::string_view name) {
+    return name == "$sort" || isStep(name) || isSource(name) || isSink(name) ||
+           std::any_of(std::begin(kStages), std::end(kStages), [name](const StageParser& known) {
+               return known.name == name;
+           });
+}
+
+Status unknownStage(std::string_view name) {
+    return invalid(Reason::kUnknownStage,
+                   "Unrecognized pipeline stage name: '" + std::string(name) + "'");
+}
+
+Status checkStageNames(Document pipeline) {
+    for (const Element& stage : pipeline) {
+        FRESHET_ASSIGN_OR_RETURN(const Element spec, specOf(stage));
+        if (!isStage(spec.name())) {
+            return unknownStage(spec.name());
+        }
+    }
+    return Status::ok();
 }
 
 Status tooManyStages() {

@@ -254,6 +254,8 @@ StatusOr<ExprPtr> parseGetField(const Element& operand, ExprScope* scope) {
             return invalid(Reason::kFailedToParse, "$getField requires 'input' to be specified");
         }
         FRESHET_ASSIGN_OR_RETURN(result->input, parseExpression(input, scope));
+    } else {
+        scope->noteDocumentRead();
     }
     return ExprPtr(std::move(result));
 }

@@ -132,18 +132,18 @@ private:
     bool constant_ = true;
 };
 
-StatusOr<ExprPtr> parseVariable(std::string_view text, const ExprScope& scope) {
+StatusOr<ExprPtr> parseVariable(std::string_view text, ExprScope* scope) {
     std::vector<std::string> parts = splitPath(text);
     const std::string name = parts[0];
     parts.erase(parts.begin());
     if (!parts.empty()) {
         FRESHET_RETURN_IF_ERROR(checkFieldPath(text.substr(name.size() + 1)));
     }
-    const int slot = scope.find(name);
+    const int slot = scope->find(name);
     if (slot >= 0) {
         return ExprPtr(std::make_shared<VariablePath>(slot, std::move(parts)));
     }
-    if (const Element constant = scope.constant(name); !constant.isMissing()) {
+    if (const Element constant = scope->constant(name); !constant.isMissing()) {
         if (constant.type() == Type::kUndefined) {
             return ExprPtr(std::make_shared<MissingVariable>());
         }
@@ -152,6 +152,7 @@ StatusOr<ExprPtr> parseVariable(std::string_view text, const ExprScope& scope) {
     SystemVariable variable;
     if (name == "ROOT" || name == "CURRENT") {
         variable = SystemVariable::kRoot;
+        scope->noteDocumentRead();
     } else if (name == "REMOVE") {
         variable = SystemVariable::kRemove;
     } else if (name == "NOW") {
@@ -167,13 +168,16 @@ StatusOr<ExprPtr> parseVariable(std::string_view text, const ExprScope& scope) {
 }
 
 /// A path of what $$CURRENT stands for at this place.
-ExprPtr makeCurrentPath(std::string_view dotted, const ExprScope& scope) {
-    const int slot = scope.find("CURRENT");
-    return slot < 0 ? makeFieldPath(dotted)
-                    : std::make_shared<VariablePath>(slot, splitPath(dotted));
+ExprPtr makeCurrentPath(std::string_view dotted, ExprScope* scope) {
+    const int slot = scope->find("CURRENT");
+    if (slot >= 0) {
+        return std::make_shared<VariablePath>(slot, splitPath(dotted));
+    }
+    scope->noteDocumentRead();
+    return makeFieldPath(dotted);
 }
 
-StatusOr<ExprPtr> parseString(const Element& element, const ExprScope& scope) {
+StatusOr<ExprPtr> parseString(const Element& element, ExprScope* scope) {
     const std::string_view text = element.stringValue();
     if (!text.starts_with('$')) {
         return makeLiteral(Value(element));
@@ -236,7 +240,7 @@ void ExprScope::pop(size_t count) {
 StatusOr<ExprPtr> parseExpression(const Element& element, ExprScope* scope) {
     switch (element.type()) {
         case Type::kString:
-            return parseString(element, *scope);
+            return parseString(element, scope);
         case Type::kObject:
             return parseObjectExpression(element.document(), scope);
         case Type::kArray:

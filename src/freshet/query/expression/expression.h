@@ -58,10 +58,14 @@ public:
     /// Makes $$name visible until pop(). Inner names hide outer ones.
     size_t push(std::string name);
     void pop(size_t count);
+    /// Something parsed in this scope takes its value from the document: a field path, $$ROOT.
+    void noteDocumentRead() { readsDocument_ = true; }
+    bool readsDocument() const { return readsDocument_; }
 
 private:
     bson::Document constants_;
     std::vector<std::string> names_;  // the index is the slot
+    bool readsDocument_ = false;
 };
 
 /// kInvalid: kUnknownExpression, kExpressionArity, kFailedToParse ... with MongoDB's text.
