@@ -129,6 +129,8 @@ int verbosity(Component component);
 /// "storage.journal" and the like, as in a configuration file; empty or "default": kDefault.
 /// kNotFound: no such component.
 StatusOr<Component> componentByName(std::string_view name);
+/// The inverse of it.
+std::string_view componentName(Component component);
 
 /// Where lines go from now on, and how they show time.
 struct LogDestination {

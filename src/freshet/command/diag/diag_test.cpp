@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What tools and driver test suites ask about the server.
 #include "freshet/command/run/fixture_test.h"
+#include "freshet/telemetry/log.h"
 
 namespace freshet::command {
 namespace {
@@ -47,6 +48,44 @@ TEST_F(DiagTest, Parameters) {
     EXPECT_FALSE(run(R"({"getParameter": 1, "enableTestCommands": 1})", "admin")
                      .view()
                      .has("requireApiVersion"));
+}
+
+TEST_F(DiagTest, PartsOfTheServerLogAsMuchAsTheyAreTold) {
+    using telemetry::Component;
+    using telemetry::Severity;
+    EXPECT_FALSE(telemetry::isLogged(Severity::kDebug2, Component::kJournal));
+    expectReplies(
+        {
+            {R"({"setParameter": 1, "logComponentVerbosity":
+                 {"verbosity": 1, "storage": {"verbosity": 2}, "command": {"verbosity": 0},
+                  "replication": {"heartbeats": {"verbosity": 3}}}})",
+             R"({"ok": 1.0, "was": {"verbosity": 0, "command": {"verbosity": -1},
+                 "storage": {"verbosity": -1, "journal": {"verbosity": -1},
+                             "recovery": {"verbosity": -1}}}})"},
+            {R"({"getParameter": 1, "logComponentVerbosity": 1, "logLevel": 1})",
+             R"({"logLevel": 1, "logComponentVerbosity": {"verbosity": 1,
+                 "storage": {"verbosity": 2, "journal": {"verbosity": -1}}}})"},
+            {R"({"getParameter": {"showDetails": true}, "logComponentVerbosity": 1})",
+             R"({"logComponentVerbosity": {"settableAtRuntime": true}})"},
+            {R"({"setParameter": 1, "logComponentVerbosity": {"nope": {"verbosity": 1}}})",
+             R"({"code": 2, "errmsg": "Invalid component name nope"})"},
+            {R"({"setParameter": 1, "logComponentVerbosity": {"query": {"verbosity": 5},
+                 "index": {"verbosity": 6}}})",
+             R"({"code": 2})"},
+            {R"({"setParameter": 1, "logComponentVerbosity": {"query": 5}})", R"({"code": 2})"},
+            {R"({"setParameter": 1, "logComponentVerbosity": 5})", R"({"code": 14})"},
+        },
+        "admin");
+    EXPECT_TRUE(telemetry::isLogged(Severity::kDebug2, Component::kJournal));
+    EXPECT_FALSE(telemetry::isLogged(Severity::kDebug3, Component::kJournal));
+    EXPECT_TRUE(telemetry::isLogged(Severity::kDebug1, Component::kNetwork));
+    EXPECT_FALSE(telemetry::isLogged(Severity::kDebug2, Component::kQuery));
+    EXPECT_FALSE(telemetry::isLogged(Severity::kDebug1, Component::kCommand));
+    expectReply(R"({"setParameter": 1, "logComponentVerbosity": {"verbosity": 0,
+                    "storage": {"verbosity": -1}, "command": {"verbosity": -1}}})",
+                R"({"was": {"verbosity": 1, "query": {"verbosity": -1}}})",
+                "admin");
+    EXPECT_FALSE(telemetry::isLogged(Severity::kDebug1, Component::kJournal));
 }
 
 TEST_F(DiagTest, ValidateHoldsIndexesAgainstTheirCollection) {

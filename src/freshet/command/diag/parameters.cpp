@@ -3,6 +3,7 @@
 /// are those of another form.
 #include "freshet/command/run/parameters.h"
 
+#include "freshet/command/diag/log_levels.h"
 #include "freshet/command/run/fail_command.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
@@ -12,13 +13,13 @@
 namespace freshet::command {
 namespace {
 
-constexpr int64_t kVerbosityMax = 5;
 constexpr std::string_view kFailPointPrefix = "failpoint.";
 
-/// A parameter that is shown, and not set by setParameter.
+/// A parameter that is no number.
 struct Shown {
     std::string_view name;
     void (*add)(const Services& services, std::string_view name, bson::Builder* out);
+    Settable settable = Settable::kNowhere;
 };
 
 constexpr Shown kShown[] = {
@@ -35,10 +36,8 @@ constexpr Shown kShown[] = {
          out->object(name).add("version", "7.0");
      }},
     {"logComponentVerbosity",
-     [](const Services& services, std::string_view name, bson::Builder* out) {
-         out->object(name).add(
-             "verbosity", static_cast<int32_t>(ParameterValues::get(services.parameters.logLevel)));
-     }},
+     [](const Services&, std::string_view name, bson::Builder* out) { addLogLevels(name, out); },
+     Settable::kBoth},
     {"notablescan",
      [](const Services&, std::string_view name, bson::Builder* out) { out->add(name, false); }},
 };
@@ -91,10 +90,9 @@ void offerAll(const Services& services, Answer* answer) {
             });
     }
     for (const Shown& shown : kShown) {
-        answer->offer(
-            shown.name, Settable::kNowhere, [&](std::string_view name, bson::Builder* out) {
-                shown.add(services, name, out);
-            });
+        answer->offer(shown.name, shown.settable, [&](std::string_view name, bson::Builder* out) {
+            shown.add(services, name, out);
+        });
     }
     if (!services.facts.enableTestCommands) {
         return;
@@ -124,40 +122,6 @@ sync::Task<Status> runGetParameter(Invocation& call) {
                                 : invalid(Reason::kInvalidOptions, "no option found to get");
 }
 
-/// {verbosity: n, component: {verbosity: n, part: {verbosity: n}}}, below `path`.
-Status setVerbosity(bson::Document levels, const std::string& path, bool isCheck) {
-    FRESHET_ASSIGN_OR_RETURN(const telemetry::Component component,
-                             telemetry::componentByName(path));
-    for (const bson::Element& element : levels) {
-        if (element.isObject()) {
-            const std::string inner =
-                (path.empty() ? "" : path + ".") + std::string(element.name());
-            FRESHET_RETURN_IF_ERROR(setVerbosity(element.document(), inner, isCheck));
-            continue;
-        }
-        int64_t level = 0;
-        if (element.name() != "verbosity" || !element.toExactInt64(&level) || level < -1 ||
-            level > kVerbosityMax) {
-            return badValue("Invalid value for logComponentVerbosity: " +
-                            std::string(element.name()));
-        }
-        if (!isCheck) {
-            telemetry::setVerbosity(component, static_cast<int>(level));
-        }
-    }
-    return Status::ok();
-}
-
-/// All is checked before anything is set.
-Status setVerbosity(const bson::Element& value) {
-    if (!value.isObject()) {
-        return invalid(Reason::kTypeMismatch, "log component verbosity is not a BSON object");
-    }
-    const Status status = setVerbosity(value.document(), "", true);
-    return status.isOk() ? setVerbosity(value.document(), "", false)
-                         : badValue(std::string(status.text()));
-}
-
 /// What a change has to tell others at once.
 void announce(Services& services, std::string_view name) {
     if (name == "logLevel") {
@@ -171,7 +135,7 @@ void announce(Services& services, std::string_view name) {
 Status setOne(Services& services, const bson::Element& element, bson::Builder* reply) {
     const std::string name(element.name());
     if (name == "logComponentVerbosity") {
-        return setVerbosity(element);
+        return setLogLevels(element, &services.parameters, reply);
     }
     const Parameter* parameter = findParameter(name);
     bool isShown = parameter != nullptr;

@@ -49,6 +49,10 @@ std::string_view componentTag(Component component) {
     return kNames[static_cast<size_t>(component)].tag;
 }
 
+std::string_view componentName(Component component) {
+    return kNames[static_cast<size_t>(component)].configName;
+}
+
 Component parentOf(Component component) {
     return kNames[static_cast<size_t>(component)].parent;
 }
