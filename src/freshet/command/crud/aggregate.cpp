@@ -21,8 +21,8 @@ struct AggregateCommand {
 
 StatusOr<AggregateCommand> parseAggregate(const Invocation& call, bson::Document body) {
     Fields fields(body, "aggregate");
-    fields.boolean("allowDiskUse", true);
     AggregateCommand command;
+    command.request.allowDiskUse = fields.boolean("allowDiskUse", true);
     command.bypassesValidation = fields.boolean("bypassDocumentValidation", false);
     command.explains = fields.boolean("explain", false);
     command.request.hint = fields.hint();

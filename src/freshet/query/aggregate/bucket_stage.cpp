@@ -214,7 +214,7 @@ private:
         }
         bytesHeld_ += sizeof(Row) + value.valueBytes() + document.size();
         rows_.push_back({std::move(value), std::string(document.bytes())});
-        return bytesHeld_ > kStageBytesMax ? exceededMemory("$bucketAuto") : Status::ok();
+        return bytesHeld_ > kStageBytesMax ? exceededMemory(run_, "$bucketAuto") : Status::ok();
     }
 
     static bool same(const Row& a, const Row& b) {

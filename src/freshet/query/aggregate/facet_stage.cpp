@@ -115,7 +115,7 @@ private:
             facet.found.push(found.document);
             bytesFound_ += found.document.size();
             if (bytesFound_ > kStageBytesMax) {
-                return exceededMemory("$facet");
+                return exceededMemory(run_, "$facet");
             }
             FRESHET_RETURN_IF_ERROR(checkTurn());
         }

@@ -22,7 +22,7 @@ private:
             key = Value::null();
         }
         FRESHET_RETURN_IF_ERROR(table_.add(context_, key));
-        return table_.bytesHeld() > kStageBytesMax ? exceededMemory("$group") : Status::ok();
+        return table_.bytesHeld() > kStageBytesMax ? exceededMemory(run_, "$group") : Status::ok();
     }
 
     Status give(Output* out) override {

@@ -13,7 +13,9 @@ using Documents = std::vector<bson::OwnedDocument>;
 /// A pipeline over documents at hand; `others` are the collections that its stages name.
 class TestRun {
 public:
-    explicit TestRun(const std::string& text) : holder_(json(R"({"v":)" + text + "}")) {}
+    explicit TestRun(const std::string& text, bool allowsDiskUse = true)
+        : holder_(json(R"({"v":)" + text + "}")),
+          run_("db", nullptr, bson::Document(), allowsDiskUse) {}
 
     StatusOr<Documents> over(const Documents& input) { return behind(makeListStage(input)); }
 
@@ -41,7 +43,7 @@ public:
 
 private:
     bson::OwnedDocument holder_;
-    PipelineRun run_{"db", nullptr, bson::Document()};
+    PipelineRun run_;
 };
 
 Documents arrayOf(const std::string& text) {
@@ -266,6 +268,30 @@ TEST(Pipeline, BlockingStagesStopAtTheirMemoryLimit) {
         EXPECT_EQ(status.reason(), Reason::kExceededMemoryLimit);
         EXPECT_GT(given, 90);
         EXPECT_LT(given, 105);
+    }
+}
+
+TEST(Pipeline, WhoHoldsTooMuchIsToldWhatWasAllowed) {
+    for (const bool allowsDiskUse : {false, true}) {
+        int given = 0;
+        TestRun sort(R"([{"$project":{"pad":1}},{"$sort":{"b":1}}])", allowsDiskUse);
+        const Status status = sort.behind(std::make_unique<PaddedStage>(200, &given)).status();
+        EXPECT_EQ(status.reason(), Reason::kExceededMemoryLimit);
+        EXPECT_EQ(status.text().find("Pass allowDiskUse:true") == status.text().npos,
+                  allowsDiskUse);
+
+        const bson::OwnedDocument order = json(R"({"a":1})");
+        Sorter sorter(*SortPattern::compile(order.view()), 0, allowsDiskUse);
+        bson::Builder builder;
+        builder.add("pad", std::string(1 << 20, 'x'));
+        const bson::OwnedDocument document(builder.finish());
+        Status added;
+        for (uint64_t id = 1; id <= 100 && added.isOk(); ++id) {
+            added = sorter.add({id, document.view()});
+        }
+        EXPECT_EQ(added.reason(), Reason::kExceededMemoryLimit);
+        EXPECT_EQ(added.text().find("did not opt in to external sorting") == added.text().npos,
+                  allowsDiskUse);
     }
 }
 

@@ -131,7 +131,7 @@ private:
             bytesHeld_ += document.size() - kept_[at].bytes().size();
             kept_[at] = bson::OwnedDocument(document);
         }
-        return bytesHeld_ > kStageBytesMax ? exceededMemory("$sample") : Status::ok();
+        return bytesHeld_ > kStageBytesMax ? exceededMemory(run_, "$sample") : Status::ok();
     }
     Status finish() override {
         for (size_t i = kept_.size(); i > 1; --i) {
@@ -161,13 +161,16 @@ std::string shownNumber(const Element& spec) {
 
 }  // namespace
 
-Status exceededMemory(std::string_view stage) {
+Status exceededMemory(const PipelineRun& run, std::string_view stage) {
     return Status(
         Code::kLimit,
         Reason::kExceededMemoryLimit,
         "PlanExecutor error during aggregation :: caused by :: Exceeded memory limit for " +
-            std::string(stage) + ": it may hold " + std::to_string(kStageBytesMax) +
-            " bytes, and this stage does not spill to disk");
+            std::string(stage) +
+            (run.allowsDiskUse()
+                 ? ": it may hold " + std::to_string(kStageBytesMax) +
+                       " bytes, and spilling to disk is not supported by this server"
+                 : ", but didn't allow external sort. Pass allowDiskUse:true to opt in."));
 }
 
 StageOr makeMatch(const PipelineMaker& maker, const Element& spec, StagePtr input) {

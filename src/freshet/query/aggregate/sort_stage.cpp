@@ -43,7 +43,7 @@ private:
         if (limit_ != 0) {
             std::push_heap(rows_.begin(), rows_.end(), before);
         }
-        return bytesHeld_ > kStageBytesMax ? exceededMemory("$sort") : Status::ok();
+        return bytesHeld_ > kStageBytesMax ? exceededMemory(run_, "$sort") : Status::ok();
     }
 
     Status finish() override {

@@ -55,11 +55,15 @@ private:
 
 }  // namespace
 
-PipelineRun::PipelineRun(std::string db, FindCollection find, bson::Document variables)
+PipelineRun::PipelineRun(std::string db,
+                         FindCollection find,
+                         bson::Document variables,
+                         bool allowsDiskUse)
     : db_(std::move(db)),
       find_(std::move(find)),
       variables_(variables),
-      nowMillis_(nowOf(variables)) {
+      nowMillis_(nowOf(variables)),
+      allowsDiskUse_(allowsDiskUse) {
     startTurn();
 }
 
@@ -136,6 +140,7 @@ StatusOr<StagePtr> makeCollectionStage(PipelineRun& run,
     wish.sort = std::move(request.sort);
     wish.hint = std::move(request.hint);
     wish.keep = request.keep;
+    wish.allowDiskUse = run.allowsDiskUse();
     FRESHET_ASSIGN_OR_RETURN(auto stream, RowStream::make(std::move(wish)));
     if (describe != nullptr) {
         *describe = stream->describe();

@@ -43,7 +43,10 @@ public:
     using FindCollection =
         std::function<catalog::CollectionRef(std::string_view db, std::string_view collection)>;
 
-    PipelineRun(std::string db, FindCollection find, bson::Document variables);
+    PipelineRun(std::string db,
+                FindCollection find,
+                bson::Document variables,
+                bool allowsDiskUse = true);
 
     void attach(engine::Txn& txn);
     void detach();
@@ -57,6 +60,8 @@ public:
 
     const std::string& db() const { return db_; }
     bson::Document variables() const { return variables_.view(); }
+    /// The client does not mind. What is told who holds too much; nothing spills yet.
+    bool allowsDiskUse() const { return allowsDiskUse_; }
     int64_t nowMillis() const { return nowMillis_; }
     catalog::CollectionRef find(std::string_view db, std::string_view collection) const {
         return find_ ? find_(db, collection) : nullptr;
@@ -81,6 +86,7 @@ private:
     FindCollection find_;
     bson::OwnedDocument variables_;
     int64_t nowMillis_;
+    bool allowsDiskUse_;
     std::optional<std::vector<bson::OwnedDocument>> source_;
     engine::Txn* txn_ = nullptr;
     Turn turn_;

@@ -14,7 +14,7 @@ public:
     AggregateCursor(engine::Store& store, AggregateRequest request)
         : store_(store),
           request_(std::move(request)),
-          run_(request_.db, request_.find, request_.variables.view()) {}
+          run_(request_.db, request_.find, request_.variables.view(), request_.allowDiskUse) {}
 
     Status compile() {
         size_t stagesMade = 0;

@@ -182,6 +182,7 @@ StatusOr<std::unique_ptr<RowStream>> makeStream(const catalog::CollectionRef& co
     wish.min = request.min;
     wish.max = request.max;
     wish.needsDocuments = request.needsDocuments;
+    wish.allowDiskUse = request.allowDiskUse;
     return RowStream::make(std::move(wish));
 }
 

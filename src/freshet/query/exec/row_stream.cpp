@@ -39,7 +39,7 @@ Status RowStream::makePlan() {
     scan_ = makeScan(plan_, request_.collection, fetches());
     sorter_.reset();
     if (pattern_.has_value() && !plan_.givesOrder) {
-        sorter_.emplace(*pattern_, request_.keep);
+        sorter_.emplace(*pattern_, request_.keep, request_.allowDiskUse);
     }
     return Status::ok();
 }

@@ -21,6 +21,7 @@ struct StreamRequest {
     uint64_t keep = 0;  // only the first so many are wanted; 0: all
     bson::OwnedDocument min;
     bson::OwnedDocument max;
+    bool allowDiskUse = true;
     bool needsDocuments = true;  // else rows may have an id alone: counting
 };
 

@@ -20,10 +20,12 @@ Status Sorter::add(const Row& row) {
     item.document = std::string(row.document.bytes());
     bytes_ += item.bytes();
     if (bytes_ > kSortBytesMax) {
-        return Status(Code::kLimit,
-                      Reason::kExceededMemoryLimit,
-                      "Sort exceeded memory limit of " + std::to_string(kSortBytesMax) +
-                          " bytes, and sorting on disk is not supported");
+        return Status(
+            Code::kLimit,
+            Reason::kExceededMemoryLimit,
+            "Sort exceeded memory limit of " + std::to_string(kSortBytesMax) +
+                (allowsDiskUse_ ? " bytes, and sorting on disk is not supported by this server"
+                                : " bytes, but did not opt in to external sorting."));
     }
     items_.push_back(std::move(item));
     if (keep_ != 0) {

@@ -16,7 +16,9 @@ inline constexpr size_t kSortBytesMax = 100u << 20;
 class Sorter {
 public:
     /// Keeps only the first `keep` documents of the order; 0: all.
-    Sorter(SortPattern pattern, uint64_t keep) : pattern_(std::move(pattern)), keep_(keep) {}
+    /// There is no spilling: `allowsDiskUse` says what the client is told.
+    Sorter(SortPattern pattern, uint64_t keep, bool allowsDiskUse)
+        : pattern_(std::move(pattern)), keep_(keep), allowsDiskUse_(allowsDiskUse) {}
 
     /// kLimit (kExceededMemoryLimit) when there is no room.
     Status add(const Row& row);
@@ -41,6 +43,7 @@ private:
 
     SortPattern pattern_;
     uint64_t keep_;
+    bool allowsDiskUse_;
     std::vector<Item> items_;  // a heap with the last one on top while only `keep_` are kept
     size_t bytes_ = 0;
     uint64_t sequence_ = 0;
