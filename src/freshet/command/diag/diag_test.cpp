@@ -144,6 +144,27 @@ TEST_F(DiagTest, DatabasesAreListedWithTheirSizes) {
                 "admin");
 }
 
+TEST_F(DiagTest, DatabasesOfTheSameDocumentsHaveTheSameHash) {
+    run(R"({"insert": "c", "documents": [{"_id": 1}, {"_id": 2, "a": "x"}]})");
+    run(R"({"insert": "c", "documents": [{"_id": 2, "a": "x"}, {"_id": 1}]})", "other");
+    // As other programs compute it of the two documents' bytes, and of the 32 digits.
+    expectReply(
+        R"({"dbHash": 1})",
+        R"({"collections": {"c": "54bb97d109f0d62a3602fafde96d4a80"}, "capped": [], "md5": "3da4c95061f56206e97e5ce4a30f048a"})");
+    expectReply(R"({"dbHash": 1})", R"({"md5": "3da4c95061f56206e97e5ce4a30f048a"})", "other");
+    run(R"({"update": "c", "updates": [{"q": {"_id": 2}, "u": {"$set": {"a": "y"}}}]})", "other");
+    const bson::OwnedDocument changed = run(R"({"dbHash": 1})", "other");
+    EXPECT_NE("3da4c95061f56206e97e5ce4a30f048a", changed.view().find("md5").stringValue());
+    run(R"({"insert": "d", "documents": [{}]})");
+    expectReplies({
+        {R"({"dbHash": 1, "collections": ["c"]})",
+         R"({"md5": "3da4c95061f56206e97e5ce4a30f048a"})"},
+        {R"({"dbHash": 1, "collections": ["none"]})",
+         R"({"collections": {}, "md5": "d41d8cd98f00b204e9800998ecf8427e"})"},
+        {R"({"dbHash": 1, "collections": [1]})", R"({"code": 2})"},
+    });
+}
+
 TEST_F(DiagTest, ListsCommandsUnderTheirNames) {
     const bson::OwnedDocument reply = run(R"({"listCommands": 1})");
     const bson::Document hello = reply.view().findPath("commands.hello").document();

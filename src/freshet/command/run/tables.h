@@ -38,5 +38,6 @@ CommandTable serverStatusCommands();
 CommandTable upkeepCommands();
 CommandTable operationCommands();
 CommandTable profileCommands();
+CommandTable hashCommands();
 
 }  // namespace freshet::command
