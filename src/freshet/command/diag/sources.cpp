@@ -61,7 +61,26 @@ Status checkCurrentOp(const Invocation& call, const bson::Element& stage, bool h
     return Status::ok();
 }
 
-/// Cursors that wait for their getMore are not operations here: idleCursors shows none.
+bson::OwnedDocument describeIdle(const CursorRegistry::Idle& idle, const std::string& host) {
+    bson::Builder out;
+    out.add("type", "idleCursor").add("host", host).add("ns", idle.ns);
+    if (!idle.lsid.empty()) {
+        out.add("lsid", bson::Document(idle.lsid.data()));
+    }
+    if (const size_t at = idle.owner.rfind('@'); at != std::string::npos) {
+        auto users = out.array("effectiveUsers");
+        users.object(users.nextIndex())
+            .add("user", idle.owner.substr(0, at))
+            .add("db", idle.owner.substr(at + 1));
+    }
+    const uint64_t idleMs = (platform::monotonicNanos() - idle.idleSinceNanos) / 1'000'000;
+    out.object("cursor")
+        .add("cursorId", idle.id)
+        .add("lastAccessDate", bson::Date{platform::wallMillis() - static_cast<int64_t>(idleMs)})
+        .add("noCursorTimeout", idle.neverTimesOut);
+    return bson::OwnedDocument(out.finish());
+}
+
 StatusOr<Documents> tellOfOperations(const Invocation& call, const bson::Element& stage) {
     ShowOperations show;
     FRESHET_ASSIGN_OR_RETURN(const bool allUsers,
@@ -71,7 +90,17 @@ StatusOr<Documents> tellOfOperations(const Invocation& call, const bson::Element
     if (!allUsers) {
         show.owner = ownerOf(call);
     }
-    return call.services.currentOperations(show);
+    Documents result = call.services.currentOperations(show);
+    FRESHET_ASSIGN_OR_RETURN(const bool idleCursors,
+                             currentOpFlag(stage.document(), "idleCursors", false));
+    if (idleCursors) {
+        for (const CursorRegistry::Idle& idle : call.services.cursors.idle()) {
+            if (show.isOf(idle.owner)) {
+                result.push_back(describeIdle(idle, call.services.facts.host));
+            }
+        }
+    }
+    return result;
 }
 
 // ---- $listLocalSessions

@@ -42,6 +42,12 @@ TEST_F(SourcesTest, CurrentOpShowsItself) {
                     {"$match": {"active": false}}, {"$project": {"connectionId": 1}}])",
                 R"([{"connectionId": 9}])",
                 "admin");
+    run(R"({"insert": "c", "documents": [{"_id": 1}, {"_id": 2}]})");
+    run(R"({"find": "c", "batchSize": 1, "noCursorTimeout": true})");
+    expectBatch("1",
+                R"([{"$currentOp": {"idleCursors": true}}, {"$match": {"type": "idleCursor"}}])",
+                R"([{"ns": "test.c", "cursor": {"noCursorTimeout": true}}])",
+                "admin");
     expectCode("1", R"([{"$currentOp": {}}])", 73);
     expectCode(R"("c")", R"([{"$currentOp": {}}])", 73, "admin");
     expectCode("1", R"([{"$currentOp": 1}])", 9, "admin");

@@ -144,6 +144,23 @@ void CursorRegistry::killIf(const std::function<bool(const ClientCursor&)>& isMe
     }
 }
 
+std::vector<CursorRegistry::Idle> CursorRegistry::idle() const {
+    std::lock_guard<sync::Mutex> lock(mutex_);
+    std::vector<Idle> result;
+    for (const auto& [id, entry] : entries_) {
+        const ClientCursor& cursor = entry.cursor;
+        if (!entry.isCheckedOut) {
+            result.push_back({id,
+                              cursor.ns,
+                              cursor.lsid,
+                              cursor.owner,
+                              cursor.neverTimesOut,
+                              entry.idleSinceNanos});
+        }
+    }
+    return result;
+}
+
 CursorRegistry::Counts CursorRegistry::counts() const {
     std::lock_guard<sync::Mutex> lock(mutex_);
     Counts counts;

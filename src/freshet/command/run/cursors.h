@@ -65,6 +65,17 @@ public:
     /// Ends those that nobody has asked for more for that long; how many.
     size_t endIdle(uint64_t idleMs);
 
+    /// One that waits for its getMore.
+    struct Idle {
+        int64_t id = 0;
+        std::string ns;
+        std::string lsid;
+        std::string owner;
+        bool neverTimesOut = false;
+        uint64_t idleSinceNanos = 0;  // on platform::monotonicNanos()
+    };
+    std::vector<Idle> idle() const;
+
     struct Counts {
         size_t open = 0;
         size_t pinned = 0;     // in use by a getMore
