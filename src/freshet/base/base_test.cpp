@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/base/bytes.h"
 #include "freshet/base/checksum.h"
+#include "freshet/base/spare_strings.h"
 #include "freshet/base/status.h"
 
 #include <gtest/gtest.h>
@@ -51,6 +52,25 @@ TEST(StatusOr, MacrosPassTheErrorOn) {
     EXPECT_TRUE(quarter(12, &out).isOk());
     EXPECT_EQ(out, 3);
     EXPECT_EQ(quarter(6, &out).text(), "odd");
+}
+
+TEST(SpareStrings, ComeBackEmptyAndNeverTwice) {
+    std::vector<std::string> taken;
+    for (int i = 0; i < 40; ++i) {  // more than are kept
+        taken.emplace_back(static_cast<size_t>(i) * 700, 'x');
+    }
+    for (std::string& string : taken) {
+        giveSpareString(std::move(string));
+    }
+    taken.clear();
+    std::set<const char*> places;
+    for (int i = 0; i < 40; ++i) {
+        taken.push_back(takeSpareString());
+        EXPECT_TRUE(taken.back().empty());
+        EXPECT_LE(taken.back().capacity(), 16u * 1024u);  // large ones are not kept
+        taken.back().assign(100, static_cast<char>('a' + i % 26));
+        EXPECT_TRUE(places.insert(taken.back().data()).second);
+    }
 }
 
 }  // namespace

@@ -75,14 +75,19 @@ private:
     sync::Task<Reply> answer(const wire::Request& request, int32_t responseTo);
     /// Runs the command; its message has the reply's body then, whatever became of it.
     sync::Task<void> run(Invocation& call);
-    sync::Task<Status> execute(Invocation& call, const FailCommand& fail);
+    /// What stands between a command and its handler, when some of it may take long, and ...
+    sync::Task<Status> admitAfterWaiting(Invocation& call, const FailCommand& fail);
+    /// ... the part that never does.
+    Status admitAtOnce(Invocation& call);
     Status useSession(const Invocation& call);
     void count(const Invocation& call, const OperationEnd& end);
     void countDocuments(const OperationStats& stats);
     /// `*message` becomes the one inside, kept in `unpacked`, when it is compressed.
     StatusOr<wire::Request> parse(ByteView* message, std::string* unpacked);
     StatusOr<const Command*> find(const wire::Request& request) const;
-    StatusOr<GenericArguments> admit(const Command& command, const wire::Request& request) const;
+    StatusOr<GenericArguments> admit(const Command& command,
+                                     const wire::Request& request,
+                                     const BodyIndex& body) const;
     /// Makes the reply's message a whole one, in the form that the request asks for.
     void seal(const wire::Request& request, int32_t responseTo, Reply* reply);
 
@@ -114,14 +119,18 @@ StatusOr<const Command*> ConnectionImpl::find(const wire::Request& request) cons
 }
 
 StatusOr<GenericArguments> ConnectionImpl::admit(const Command& command,
-                                                 const wire::Request& request) const {
-    FRESHET_ASSIGN_OR_RETURN(GenericArguments generic, parseArguments(command, request));
-    if (command.adminOnly && generic.db != "admin") {
+                                                 const wire::Request& request,
+                                                 const BodyIndex& body) const {
+    StatusOr<GenericArguments> generic = parseArguments(command, request, body);
+    if (!generic.isOk()) {
+        return generic;
+    }
+    if (command.adminOnly && generic->db != "admin") {
         return invalid(Reason::kUnauthorized,
                        std::string(command.name) + " may only be run against the admin database.");
     }
     const bool isApiRequired = ParameterValues::get(services_.parameters.requireApiVersion) != 0;
-    if (isApiRequired && !generic.hasApiVersion && command.name != "hello") {
+    if (isApiRequired && !generic->hasApiVersion && command.name != "hello") {
         return invalid(location(kApiVersionRequired),
                        "The apiVersion parameter is required, please configure your MongoClient's "
                        "API version");
@@ -132,7 +141,7 @@ StatusOr<GenericArguments> ConnectionImpl::admit(const Command& command,
                       Reason::kShutdownInProgress,
                       "The server is in quiesce mode and will shut down");
     }
-    FRESHET_RETURN_IF_ERROR(ownSession(login_, &generic.lsid));
+    FRESHET_RETURN_IF_ERROR(ownSession(login_, &generic->lsid));
     return generic;
 }
 
@@ -174,27 +183,26 @@ Status ConnectionImpl::useSession(const Invocation& call) {
     return Status::ok();
 }
 
-sync::Task<Status> ConnectionImpl::execute(Invocation& call, const FailCommand& fail) {
-    if (call.command.kind != OpKind::kInsert && call.command.kind != OpKind::kUpdate &&
-        call.command.kind != OpKind::kDelete) {  // those count their documents
-        services_.counters.add(call.command.kind);
-    }
+Status ConnectionImpl::admitAtOnce(Invocation& call) {
+    FRESHET_RETURN_IF_ERROR(admitCaller(call));
+    return useSession(call);
+}
+
+sync::Task<Status> ConnectionImpl::admitAfterWaiting(Invocation& call, const FailCommand& fail) {
     if (fail.data != nullptr) {
         Status status = co_await applyFailCommand(call, fail);
         if (!status.isOk() || call.endsSession) {
             co_return status;
         }
     }
-    Status admitted = co_await admitCaller(call);
-    FRESHET_CO_RETURN_IF_ERROR(std::move(admitted));
-    FRESHET_CO_RETURN_IF_ERROR(useSession(call));
+    Status refreshed = co_await refreshCaller(call);
+    FRESHET_CO_RETURN_IF_ERROR(std::move(refreshed));
+    FRESHET_CO_RETURN_IF_ERROR(admitAtOnce(call));
     if (services_.writeBlock.isLocked() && isWriter(call.command)) {
         Status passed = co_await services_.writeBlock.pass(call);
         FRESHET_CO_RETURN_IF_ERROR(std::move(passed));
     }
-    Status status = co_await call.command.handler(call);
-    noteChangesOfUsers(call);
-    co_return status.isOk() ? checkThatItAsked(call) : status;
+    co_return Status::ok();
 }
 
 void ConnectionImpl::countDocuments(const OperationStats& stats) {
@@ -246,10 +254,25 @@ sync::Task<void> ConnectionImpl::run(Invocation& call) {
         record_->setUser(shownUser_ == nullptr ? "" : shownUser_->user,
                          shownUser_ == nullptr ? "" : shownUser_->db);
     }
+    if (call.command.kind != OpKind::kInsert && call.command.kind != OpKind::kUpdate &&
+        call.command.kind != OpKind::kDelete) {  // those count their documents
+        services_.counters.add(call.command.kind);
+    }
     Status status;
     {
         Visible visible(*record_, call);
-        status = co_await execute(call, fail);
+        const bool mayWait = fail.data != nullptr || mustRefreshCaller(call) ||
+                             (services_.writeBlock.isLocked() && isWriter(call.command));
+        if (mayWait) {
+            status = co_await admitAfterWaiting(call, fail);
+        } else {
+            status = admitAtOnce(call);
+        }
+        if (status.isOk() && !call.endsSession) {
+            status = co_await call.command.handler(call);
+            noteChangesOfUsers(call);
+            status = status.isOk() ? checkThatItAsked(call) : std::move(status);
+        }
     }
     if (status.isOk()) {
         fail.decorate(&call.reply);
@@ -272,14 +295,16 @@ sync::Task<void> ConnectionImpl::run(Invocation& call) {
 
 sync::Task<Reply> ConnectionImpl::answer(const wire::Request& request, int32_t responseTo) {
     Reply reply;
+    const BodyIndex index(request.body);
     StatusOr<const Command*> command = find(request);
     if (!command.isOk()) {
         reply.message = errorMessage(command.status());
-    } else if (StatusOr<GenericArguments> generic = admit(**command, request); !generic.isOk()) {
+    } else if (StatusOr<GenericArguments> generic = admit(**command, request, index);
+               !generic.isOk()) {
         reply.message = errorMessage(generic.status());
     } else {
         Invocation call{
-            services_, client_, login_, *record_, **command, request, std::move(*generic)};
+            services_, client_, login_, *record_, **command, request, index, std::move(*generic)};
         call.startNanos = platform::monotonicNanos();
         co_await run(call);
         if (call.endsSession) {

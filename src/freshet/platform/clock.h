@@ -10,6 +10,9 @@ namespace freshet::platform {
 uint64_t monotonicNanos();
 /// Milliseconds since 1970-01-01 UTC; may jump.
 int64_t wallMillis();
+/// The same clock as of the kernel's last tick, some milliseconds ago: for what is told in sums, at
+/// a fraction of the price.
+uint64_t coarseNanos();
 /// Processor time (user + system) of the whole process, in microseconds.
 uint64_t processCpuMicros();
 /// Processor time of the calling thread, in nanoseconds.

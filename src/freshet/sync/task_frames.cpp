@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/sync/task_frames.h"
 
-#include <new>
+#include "freshet/base/sanitizer.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define FRESHET_KEEPS_FRAMES 0  // who uses a frame that is gone shall be caught
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define FRESHET_KEEPS_FRAMES 0
-#endif
-#endif
-#ifndef FRESHET_KEEPS_FRAMES
-#define FRESHET_KEEPS_FRAMES 1
-#endif
+#include <new>
 
 namespace freshet::sync {
 namespace {
@@ -56,7 +47,7 @@ void watchThisThread() {
 
 void* allocateFrame(size_t bytes) {
     const size_t kind = (bytes - 1) / kStep;
-    if (!FRESHET_KEEPS_FRAMES || kind >= kClasses) {
+    if (kIsAddressSanitized || kind >= kClasses) {
         return ::operator new(bytes);
     }
     Frames& mine = frames;
@@ -70,7 +61,7 @@ void* allocateFrame(size_t bytes) {
 
 void freeFrame(void* frame, size_t bytes) noexcept {
     const size_t kind = (bytes - 1) / kStep;
-    if (!FRESHET_KEEPS_FRAMES || kind >= kClasses || frames.count[kind] >= kKeptMax) {
+    if (kIsAddressSanitized || kind >= kClasses || frames.count[kind] >= kKeptMax) {
         ::operator delete(frame);
         return;
     }

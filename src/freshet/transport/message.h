@@ -5,6 +5,7 @@
 
 #include "freshet/base/assert.h"
 #include "freshet/base/bytes.h"
+#include "freshet/base/spare_strings.h"
 
 #include <memory>
 #include <string>
@@ -42,6 +43,7 @@ public:
     static constexpr size_t kSegmentsMax = 32;
     ReplyChain() = default;
     explicit ReplyChain(std::string bytes) { append(std::move(bytes)); }
+    ~ReplyChain() { giveSpareString(std::move(firstOwned_)); }
     ReplyChain(ReplyChain&& other) noexcept
         : first_(std::move(other.first_)),
           firstOwned_(std::move(other.firstOwned_)),

@@ -36,7 +36,7 @@ bool isLegalTransition(State from, State to) {
 }
 
 Status ServiceState::advance(State to) {
-    return advance(to, platform::monotonicNanos());
+    return advance(to, platform::coarseNanos());
 }
 
 Status ServiceState::advanceAtOnce(State to) {

@@ -39,7 +39,8 @@ std::string_view stateName(State state);
 /// The table above.
 bool isLegalTransition(State from, State to);
 
-/// The current state and the last 16 transitions with their times.
+/// The current state and the last 16 transitions with their times, which are a tick's: sums over
+/// many messages are right.
 class ServiceState {
 public:
     static constexpr size_t kHistory = 16;

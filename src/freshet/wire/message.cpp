@@ -2,6 +2,7 @@
 #include "freshet/wire/message.h"
 
 #include "freshet/base/checksum.h"
+#include "freshet/base/spare_strings.h"
 
 namespace freshet::wire {
 namespace {
@@ -233,7 +234,7 @@ StatusOr<Request> parseReply(ByteView message) {
 
 std::string openOpMsg() {
     constexpr size_t kSmallReplyBytes = 256;
-    std::string message;
+    std::string message = takeSpareString();
     message.reserve(kSmallReplyBytes);
     message.resize(kOpMsgBodyAt);
     return message;

@@ -64,9 +64,6 @@ ByteView identityOf(const User& user) {
 /// A user whose document changed, or went, is looked up again.
 sync::Task<Status> refreshUser(Invocation& call) {
     const uint64_t generation = call.services.users.generation();
-    if (call.login.generation == generation) {
-        co_return Status::ok();
-    }
     StatusOr<UserRef> user = co_await fetchUser(call, call.login.user->id());
     if (!user.isOk() && user.status().reason() != Reason::kUserNotFound) {
         co_return user.status();
@@ -214,25 +211,39 @@ bson::OwnedDocument withoutSecrets(bson::Document command) {
     return bson::OwnedDocument(out.finish());
 }
 
-sync::Task<Status> admitCaller(Invocation& call) {
-    if (isAuthOn(call)) {
-        call.login.hasLocalhostException = false;
-        if (call.login.user != nullptr) {
-            Status status = co_await refreshUser(call);
-            FRESHET_CO_RETURN_IF_ERROR(status);
-        } else if (call.client.isLocal &&
-                   ParameterValues::get(call.services.parameters.enableLocalhostAuthBypass) != 0 &&
-                   !call.services.users.haveBeenSeen()) {
-            StatusOr<bool> withoutUsers = co_await isWithoutUsers(call);
-            FRESHET_CO_RETURN_IF_ERROR(withoutUsers.status());
-            call.login.hasLocalhostException = *withoutUsers;
-        }
-        if (call.command.access.scope == Access::Scope::kByHandler) {
-            Status status = requireLogin(call);
-            FRESHET_CO_RETURN_IF_ERROR(status);
-        }
+bool mustRefreshCaller(const Invocation& call) {
+    if (!isAuthOn(call)) {
+        return false;
     }
-    co_return authorize(call, call.command.access, call.generic.db, collectionOf(call));
+    return call.login.user == nullptr || call.login.generation != call.services.users.generation();
+}
+
+sync::Task<Status> refreshCaller(Invocation& call) {
+    if (!mustRefreshCaller(call)) {
+        co_return Status::ok();
+    }
+    call.login.hasLocalhostException = false;
+    if (call.login.user != nullptr) {
+        co_return co_await refreshUser(call);
+    }
+    if (call.client.isLocal &&
+        ParameterValues::get(call.services.parameters.enableLocalhostAuthBypass) != 0 &&
+        !call.services.users.haveBeenSeen()) {
+        StatusOr<bool> withoutUsers = co_await isWithoutUsers(call);
+        FRESHET_CO_RETURN_IF_ERROR(withoutUsers.status());
+        call.login.hasLocalhostException = *withoutUsers;
+    }
+    co_return Status::ok();
+}
+
+Status admitCaller(Invocation& call) {
+    if (call.login.user != nullptr) {
+        call.login.hasLocalhostException = false;  // it was for who could not log in
+    }
+    if (isAuthOn(call) && call.command.access.scope == Access::Scope::kByHandler) {
+        FRESHET_RETURN_IF_ERROR(requireLogin(call));
+    }
+    return authorize(call, call.command.access, call.generic.db, collectionOf(call));
 }
 
 Status checkThatItAsked(const Invocation& call) {

@@ -48,9 +48,12 @@ bool isOwn(const Invocation& call, std::string_view owner);
 /// texts.
 bson::OwnedDocument withoutSecrets(bson::Document command);
 
-/// For the dispatcher: brings the connection's user up to date, then asks for what the command's
-/// table entry declares.
-sync::Task<Status> admitCaller(Invocation& call);
+/// For the dispatcher: what is known of who is at the other end may be out of date.
+bool mustRefreshCaller(const Invocation& call);
+/// Brings it up to date.
+sync::Task<Status> refreshCaller(Invocation& call);
+/// Then: asks for what the command's table entry declares.
+Status admitCaller(Invocation& call);
 /// For the dispatcher, after the handler: an error when the command should have asked who may run
 /// it and did not.
 Status checkThatItAsked(const Invocation& call);

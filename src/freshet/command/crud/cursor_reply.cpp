@@ -53,32 +53,6 @@ sync::Task<Status> goOn(Invocation& call,
     co_return status;
 }
 
-/// Attaches, fills, and waits for the disk when the read concern asks for it.
-sync::Task<Status> read(Invocation& call,
-                        query::QueryCursor& cursor,
-                        int64_t id,
-                        bool needsDurableRead,
-                        query::Batch* batch) {
-    query::WorkDone before;  // of a new cursor nothing
-    if (id != 0) {
-        before = cursor.work();
-    }
-    cursor.attach();
-    // After attach(): everything in the snapshot was appended before this.
-    const journal::Lsn tail = call.services.store.journal().tailLsn();
-    Status status = cursor.next(batch);
-    if (status.isWouldBlock()) {
-        status = co_await goOn(call, cursor, id, batch);
-    }
-    cursor.detach();
-    call.stats.work = cursor.work();
-    call.stats.work.subtract(before);
-    if (status.isOk() && needsDurableRead) {
-        status = co_await waitUntilDurable(call.services.store.journal(), tail);
-    }
-    co_return status;
-}
-
 /// {cursor: {firstBatch: [...], id: ..., ns: ...}}, written as it is read.
 class CursorReply {
 public:
@@ -105,51 +79,84 @@ private:
     query::Batch batch_;
 };
 
+/// How a batch is to be made.
+struct Plan {
+    std::string_view field;
+    size_t documentsMax;
+    bool isLast = false;  // the cursor is not kept
+};
+
+/// Where the cursor stays until its client asks for more: a new one is registered.
+StatusOr<int64_t> keep(Invocation& call, ClientCursor cursor) {
+    const int64_t id = cursor.id;
+    if (id != 0) {
+        call.services.cursors.checkIn(std::move(cursor));
+        return id;
+    }
+    cursor.lsid = call.generic.lsid;
+    cursor.owner = ownerOf(call);
+    return call.services.cursors.add(std::move(cursor));
+}
+
+/// Attaches the cursor, fills a batch, waits for the disk when the read concern asks for it, and
+/// keeps what is left. One coroutine for all of it: most batches are small and the first is the
+/// last.
+sync::Task<Status> replyWithBatch(Invocation& call, ClientCursor cursor, Plan plan) {
+    CursorReply reply(call, plan.field, plan.documentsMax);
+    query::QueryCursor& source = *cursor.cursor;
+    Status status;
+    if (plan.documentsMax > 0) {
+        const query::WorkDone before = source.work();
+        source.attach();
+        // After attach(): everything in the snapshot was appended before this.
+        const journal::Lsn tail = call.services.store.journal().tailLsn();
+        status = source.next(reply.batch());
+        if (status.isWouldBlock()) {
+            status = co_await goOn(call, source, cursor.id, reply.batch());
+        }
+        source.detach();
+        call.stats.work = source.work();
+        call.stats.work.subtract(before);
+        if (status.isOk() && cursor.needsDurableRead) {
+            status = co_await waitUntilDurable(call.services.store.journal(), tail);
+        }
+    }
+    const bool isOver = plan.isLast || source.isExhausted();
+    if (cursor.id != 0 && (isOver || !status.isOk())) {
+        // After an error too: documents of the lost batch would be missing.
+        call.services.cursors.forget(cursor.id);
+    }
+    FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+    const std::string ns = std::move(cursor.ns);
+    int64_t id = 0;
+    if (!isOver) {
+        cursor.ns = ns;
+        StatusOr<int64_t> kept = keep(call, std::move(cursor));
+        FRESHET_CO_RETURN_IF_ERROR(kept.status());
+        id = *kept;
+    }
+    reply.finish(id, ns);
+    co_return Status::ok();
+}
+
 }  // namespace
 
 sync::Task<Status> replyWithFirstBatch(Invocation& call,
                                        std::unique_ptr<query::QueryCursor> cursor,
                                        FirstBatch how) {
-    CursorReply reply(call, "firstBatch", static_cast<size_t>(how.batchSize));
-    const bool needsDurableRead = call.generic.needsDurableRead;
-    if (how.batchSize > 0) {
-        Status status = co_await read(call, *cursor, 0, needsDurableRead, reply.batch());
-        FRESHET_CO_RETURN_IF_ERROR(std::move(status));
-    }
-    int64_t id = 0;
-    if (!how.isSingle && !cursor->isExhausted()) {
-        ClientCursor kept;
-        kept.ns = how.ns;
-        kept.lsid = call.generic.lsid;
-        kept.owner = ownerOf(call);
-        kept.neverTimesOut = how.neverTimesOut;
-        kept.needsDurableRead = needsDurableRead;
-        kept.cursor = std::move(cursor);
-        StatusOr<int64_t> added = call.services.cursors.add(std::move(kept));
-        FRESHET_CO_RETURN_IF_ERROR(added.status());
-        id = *added;
-    }
-    reply.finish(id, how.ns);
-    co_return Status::ok();
+    ClientCursor made;
+    made.ns = std::move(how.ns);
+    made.neverTimesOut = how.neverTimesOut;
+    made.needsDurableRead = call.generic.needsDurableRead;
+    made.cursor = std::move(cursor);
+    return replyWithBatch(
+        call, std::move(made), {"firstBatch", static_cast<size_t>(how.batchSize), how.isSingle});
 }
 
 sync::Task<Status> replyWithNextBatch(Invocation& call, ClientCursor cursor, int64_t batchSize) {
-    CursorRegistry& registry = call.services.cursors;
     const size_t documentsMax =
         batchSize == 0 ? std::numeric_limits<size_t>::max() : static_cast<size_t>(batchSize);
-    CursorReply reply(call, "nextBatch", documentsMax);
-    const std::string ns = cursor.ns;
-    int64_t id = cursor.id;
-    Status status = co_await read(call, *cursor.cursor, id, cursor.needsDurableRead, reply.batch());
-    if (!status.isOk() || cursor.cursor->isExhausted()) {
-        registry.forget(id);  // after an error too: documents of the lost batch would be missing
-        FRESHET_CO_RETURN_IF_ERROR(std::move(status));
-        id = 0;
-    } else {
-        registry.checkIn(std::move(cursor));
-    }
-    reply.finish(id, ns);
-    co_return Status::ok();
+    return replyWithBatch(call, std::move(cursor), {"nextBatch", documentsMax});
 }
 
 StatusOr<int64_t> batchSizeOf(const Invocation& call) {

@@ -9,7 +9,7 @@
 
 namespace freshet::command {
 
-StatusOr<FindCommand> parseFind(bson::Document body) {
+StatusOr<FindCommand> parseFind(const BodyIndex& body) {
     Fields fields(body, "find");
     StatusOr<FindCommand> parsed = FindCommand();  // made in its place: it is large
     FindCommand& find = *parsed;
@@ -72,7 +72,7 @@ namespace {
 sync::Task<Status> runFind(Invocation& call) {
     StatusOr<std::string> collection = call.collectionName();
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
-    StatusOr<FindCommand> find = parseFind(call.body());
+    StatusOr<FindCommand> find = parseFind(call.index);
     FRESHET_CO_RETURN_IF_ERROR(find.status());
     find->firstBatch.ns = call.ns(*collection);
     catalog::CollectionRef found = call.services.catalog.find(call.generic.db, *collection);

@@ -17,7 +17,7 @@ struct DistinctCommand {
     std::string key;
 };
 
-StatusOr<FindCommand> parseFind(bson::Document body);
+StatusOr<FindCommand> parseFind(const BodyIndex& body);
 StatusOr<query::FindRequest> parseCount(bson::Document body);
 StatusOr<DistinctCommand> parseDistinct(bson::Document body);
 

@@ -7,6 +7,7 @@
 #include "freshet/platform/clock.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace freshet::command {
 namespace {
@@ -230,20 +231,23 @@ bool isGenericArgument(std::string_view name) {
                std::end(kGenericArguments);
 }
 
-Status checkKnownFields(const Command& command, bson::Document body) {
-    bool isFirst = true;  // the command's own name, whichever alias was used
-    for (const bson::Element& element : body) {
-        if (!isFirst && !command.acceptsUnknownFields && !isAllowed(command, element.name())) {
-            return unknownField(command.name, element.name());
-        }
-        isFirst = false;
+Status checkKnownFields(const Command& command, const BodyIndex& body) {
+    if (command.acceptsUnknownFields) {
+        return Status::ok();
     }
-    return Status::ok();
+    bool isFirst = true;  // the command's own name, whichever alias was used
+    const bson::Element unknown = body.findFirstNot([&](const bson::Element& element) {
+        return std::exchange(isFirst, false) || isAllowed(command, element.name());
+    });
+    return unknown.isMissing() ? Status::ok() : unknownField(command.name, unknown.name());
 }
 
-StatusOr<GenericArguments> parseArguments(const Command& command, const wire::Request& request) {
-    GenericArguments out;
-    Fields fields(request.body, command.name);
+StatusOr<GenericArguments> parseArguments(const Command& command,
+                                          const wire::Request& request,
+                                          const BodyIndex& body) {
+    StatusOr<GenericArguments> parsed = GenericArguments();  // made in its place
+    GenericArguments& out = *parsed;
+    Fields fields(body, command.name);
     if (request.op == wire::OpCode::kQuery) {
         out.db = std::string(request.ns.substr(0, request.ns.find('.')));
     } else if (!fields.has("$db")) {
@@ -255,7 +259,7 @@ StatusOr<GenericArguments> parseArguments(const Command& command, const wire::Re
     FRESHET_RETURN_IF_ERROR(checkApiVersion(&fields, command));
     out.hasApiVersion = fields.has("apiVersion");
     out.isApiStrict = fields.boolean("apiStrict", false);
-    FRESHET_RETURN_IF_ERROR(checkKnownFields(command, request.body));
+    FRESHET_RETURN_IF_ERROR(checkKnownFields(command, body));
     FRESHET_RETURN_IF_ERROR(checkSequences(command, request));
     FRESHET_RETURN_IF_ERROR(parseSession(&fields, &out));
     FRESHET_RETURN_IF_ERROR(checkDatabaseName(out.db));
@@ -265,7 +269,7 @@ StatusOr<GenericArguments> parseArguments(const Command& command, const wire::Re
     FRESHET_RETURN_IF_ERROR(fields.status());
     FRESHET_RETURN_IF_ERROR(parseWriteConcern(writeConcern, command, &out));
     FRESHET_RETURN_IF_ERROR(parseReadConcern(readConcern, command, &out));
-    return out;
+    return parsed;
 }
 
 }  // namespace freshet::command

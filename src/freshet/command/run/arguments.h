@@ -4,6 +4,7 @@
 #pragma once
 
 #include "freshet/command/registry.h"
+#include "freshet/command/run/fields.h"
 #include "freshet/wire/message.h"
 
 #include <string>
@@ -25,9 +26,11 @@ struct GenericArguments {
 bool isGenericArgument(std::string_view name);
 
 /// Errors when the body has a field that the command does not know.
-Status checkKnownFields(const Command& command, bson::Document body);
+Status checkKnownFields(const Command& command, const BodyIndex& body);
 
 /// Checks the generic arguments, and that the body has no field the command does not know.
-StatusOr<GenericArguments> parseArguments(const Command& command, const wire::Request& request);
+StatusOr<GenericArguments> parseArguments(const Command& command,
+                                          const wire::Request& request,
+                                          const BodyIndex& body);
 
 }  // namespace freshet::command

@@ -23,25 +23,25 @@ Status unknownField(std::string_view context, std::string_view field) {
     return invalid(Reason::kUnknownField, quotedField(context, field) + " is an unknown field.");
 }
 
-Fields::Fields(bson::Document body, std::string_view context) : body_(body), context_(context) {
+BodyIndex::BodyIndex(bson::Document body) : body_(body) {
     for (const bson::Element& element : body) {
-        if (indexedCount_ < kIndexed) {
-            indexed_[indexedCount_++] = element;
+        if (count_ < kIndexed) {
+            elements_[count_++] = element;
         }
         present_ |= nameBit(element.name());
     }
 }
 
-bson::Element Fields::find(std::string_view name) const {
+bson::Element BodyIndex::find(std::string_view name) const {
     if (!mayHave(name)) {
         return {};
     }
-    for (size_t i = 0; i < indexedCount_; ++i) {
-        if (indexed_[i].name() == name) {
-            return indexed_[i];
+    for (size_t i = 0; i < count_; ++i) {
+        if (elements_[i].name() == name) {
+            return elements_[i];
         }
     }
-    return indexedCount_ < kIndexed ? bson::Element() : body_.find(name);
+    return count_ < kIndexed ? bson::Element() : body_.find(name);
 }
 
 void Fields::fail(Status status) {
@@ -58,7 +58,7 @@ void Fields::wrongType(const bson::Element& element, std::string_view expected) 
 }
 
 bson::Element Fields::elementThere(std::string_view name) const {
-    bson::Element found = find(name);
+    bson::Element found = index_.find(name);
     const bool isAbsent =
         found.isMissing() || found.isNull() || found.type() == bson::Type::kUndefined;
     return isAbsent ? bson::Element() : found;
@@ -108,7 +108,7 @@ std::string_view Fields::string(std::string_view name) {
 }
 
 bson::Element Fields::required(std::string_view name) {
-    bson::Element found = find(name);
+    bson::Element found = index_.find(name);
     if (found.isMissing()) {
         fail(invalid(Reason::kMissingField,
                      quotedField(context_, name) + " is missing but a required field"));
@@ -177,11 +177,11 @@ bson::OwnedDocument Fields::hint() {
 }
 
 void Fields::allowOnly(std::initializer_list<std::string_view> allowed) {
-    for (const bson::Element& present : body_) {
-        if (std::find(allowed.begin(), allowed.end(), present.name()) == allowed.end()) {
-            fail(unknownField(context_, present.name()));
-            return;
-        }
+    const bson::Element unknown = index_.findFirstNot([&](const bson::Element& present) {
+        return std::find(allowed.begin(), allowed.end(), present.name()) != allowed.end();
+    });
+    if (!unknown.isMissing()) {
+        fail(unknownField(context_, unknown.name()));
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,10 +21,53 @@ constexpr uint64_t nameBit(std::string_view name) {
     return uint64_t{1} << ((name.size() * 11 + first) % 64);
 }
 
+/// A document whose fields are looked for by name, many of which it does not have: a request's
+/// body. Views point into it.
+class BodyIndex {
+public:
+    BodyIndex(bson::Document body);  // NOLINT: implicit by design
+
+    bson::Document body() const { return body_; }
+    bool mayHave(std::string_view name) const { return (present_ & nameBit(name)) != 0; }
+    /// As body().find().
+    bson::Element find(std::string_view name) const;
+    /// Calls isGood for each field until it says false; that field, or a missing one.
+    template <typename IsGood>
+    bson::Element findFirstNot(IsGood isGood) const {
+        if (count_ == kIndexed) {
+            for (const bson::Element& element : body_) {
+                if (!isGood(element)) {
+                    return element;
+                }
+            }
+            return {};
+        }
+        for (size_t i = 0; i < count_; ++i) {
+            if (!isGood(elements_[i])) {
+                return elements_[i];
+            }
+        }
+        return {};
+    }
+
+private:
+    static constexpr size_t kIndexed = 16;
+
+    bson::Document body_;
+    bson::Element elements_[kIndexed];  // the first ones
+    size_t count_ = 0;
+    uint64_t present_ = 0;  // nameBit() of all fields
+};
+
 class Fields {
 public:
     /// `context` is what error texts put before a field's name: "find", "update.updates".
-    Fields(bson::Document body, std::string_view context);
+    Fields(bson::Document body, std::string_view context)
+        : own_(body), index_(*own_), context_(context) {}
+    /// Of a body that is indexed already, and stays.
+    Fields(const BodyIndex& index, std::string_view context) : index_(index), context_(context) {}
+    Fields(const Fields&) = delete;
+    Fields& operator=(const Fields&) = delete;
 
     /// The first error so far.
     const Status& status() const { return status_; }
@@ -71,24 +115,17 @@ public:
     void refuseCollation();
 
 private:
-    static constexpr size_t kIndexed = 16;
-
     void wrongType(const bson::Element& element, std::string_view expected);
-    /// A command asks for many fields that few bodies have.
-    bool mayHave(std::string_view name) const { return (present_ & nameBit(name)) != 0; }
-    /// As body_.find().
-    bson::Element find(std::string_view name) const;
+    bool mayHave(std::string_view name) const { return index_.mayHave(name); }
     bson::Element elementThere(std::string_view name) const;
     bool booleanThere(std::string_view name, bool fallback);
     int64_t integerThere(std::string_view name, int64_t fallback, int64_t least);
     bson::Document objectThere(std::string_view name);
 
-    bson::Document body_;
+    std::optional<BodyIndex> own_;
+    const BodyIndex& index_;
     std::string_view context_;
     Status status_;
-    bson::Element indexed_[kIndexed];  // the body's first fields
-    size_t indexedCount_ = 0;
-    uint64_t present_ = 0;  // nameBit() of all fields
 };
 
 /// Errors unless validationLevel and validationAction have values that create and collMod take.

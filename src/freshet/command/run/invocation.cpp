@@ -46,7 +46,7 @@ StatusOr<std::vector<bson::Document>> Invocation::documents(std::string_view fie
             return sequence.documents;
         }
     }
-    Fields fields(body(), command.name);
+    Fields fields(index, command.name);
     fields.required(field);
     std::vector<bson::Document> result = fields.objects(field);
     FRESHET_RETURN_IF_ERROR(fields.status());

@@ -35,6 +35,7 @@ struct Invocation {
     ConnectionRecord& connection;
     const Command& command;
     const wire::Request& request;
+    const BodyIndex& index;  // of the request's body
     GenericArguments generic;
     std::string message = wire::openOpMsg();  // the reply's; its body is `reply`
     bson::Builder reply{&message};
@@ -47,7 +48,7 @@ struct Invocation {
     bool hasAskedAccess = false;  // see access/authorize.h
     bool changesUsers = false;    // what is cached of users may be wrong afterwards
 
-    bson::Document body() const { return request.body; }
+    bson::Document body() const { return index.body(); }
     /// kTimeout or kCancelled when the command should not go on.
     Status checkInterrupt() const;
     /// `db.collection`, from the command's first field. An error unless it names a collection.

@@ -32,6 +32,10 @@ int64_t wallMillis() {
     return static_cast<int64_t>(nanosOf(CLOCK_REALTIME) / 1'000'000u);
 }
 
+uint64_t coarseNanos() {
+    return nanosOf(CLOCK_MONOTONIC_COARSE);
+}
+
 uint64_t processCpuMicros() {
     return nanosOf(CLOCK_PROCESS_CPUTIME_ID) / 1'000u;
 }

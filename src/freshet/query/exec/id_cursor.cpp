@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/query/exec/id_cursor.h"
 
+#include "freshet/base/spare_strings.h"
 #include "freshet/bson/keyform.h"
 #include "freshet/catalog/documents.h"
 #include "freshet/query/plan/stage_tree.h"
@@ -55,15 +56,16 @@ public:
                           Reason::kQueryPlanKilled,
                           collection_->ns() + " or an index in use was dropped");
         }
-        std::string document;
+        std::string document = takeSpareString();
         Status status = read(&document);
-        if (status.code() == Code::kNotFound) {
+        if (status.isOk()) {
+            done_ = given_ = batch->add(bson::Document(document));
+            giveSpareString(std::move(document));
+        } else if (status.code() == Code::kNotFound) {
             done_ = true;
-            return Status::ok();
+            status = Status::ok();
         }
-        FRESHET_RETURN_IF_ERROR(std::move(status));
-        done_ = given_ = batch->add(bson::Document(document));
-        return Status::ok();
+        return status;
     }
 
     const sync::WaitToken& token() const override { return txn_->token(); }
