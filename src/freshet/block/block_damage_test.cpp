@@ -113,6 +113,29 @@ TEST_F(BlockDamageTest, AnotherDirectorysFileIsRefused) {
     EXPECT_THAT(std::string(opened.status().text()), HasSubstr("another data directory"));
 }
 
+TEST_F(BlockDamageTest, CutFileIsFilledUpForRepair) {
+    const PagePlace first = write(1, "a");
+    commit({{1, first}, {9, write(9, std::string(20'000, 'x'))}});
+    file_->settle();
+    commit({{9, PagePlace{}}});  // leaves a gap for the map
+    file_->settle();
+    const PagePlace last = write(2, std::string(50'000, 'b'));
+    ASSERT_TRUE(file_->flush().isOk());
+    commit({{2, last}});
+    file_.reset();
+    const std::string whole = readWhole(disk_);
+    const ByteView cut = ByteView(whole).substr(0, (last.extent.firstBlock + 5) * kBlockBytes + 1);
+    EXPECT_EQ(openBytes(&disk_, cut).status().code(), Code::kCorruption);
+    Options options = testOptions(&disk_);
+    options.repair = true;
+    auto file = BlockFile::open(options);
+    ASSERT_TRUE(file.isOk()) << file.status().toString();
+    file_ = std::move(*file);
+    EXPECT_EQ(file_->root().checkpointNo, 3u);
+    EXPECT_TRUE(read(1, first).isOk());
+    EXPECT_EQ(read(2, last).code(), Code::kCorruption);
+}
+
 TEST_F(BlockDamageTest, EmptiedFileIsDamagedNotNew) {
     MemoryFileSystem disk;
     auto opened = openBytes(&disk, "");

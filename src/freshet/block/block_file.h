@@ -56,6 +56,9 @@ struct Options {
     /// The file grows by an eighth of its size within these, zero-filled ahead of use.
     uint64_t growBytesMin = 4u << 20;
     uint64_t growBytesMax = 64u << 20;
+    /// A file that was cut is filled up with zeros: pages that lay there are damaged, the others
+    /// can be read.
+    bool repair = false;
 };
 
 struct Stats {

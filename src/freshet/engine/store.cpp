@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/store.h"
 
+#include "freshet/engine/recovery/repair_mark.h"
 #include "freshet/engine/recovery/store_impl.h"
 #include "freshet/telemetry/log.h"
 
@@ -18,6 +19,7 @@ StatusOr<std::unique_ptr<Store>> Store::open(const StoreOptions& options) {
     auto impl = std::make_unique<Impl>(options);
     FRESHET_RETURN_IF_ERROR(impl->files.makeDirectory(options.directory));
     FRESHET_ASSIGN_OR_RETURN(impl->lock, impl->files.lock(options.directory + "/freshetd.lock"));
+    FRESHET_RETURN_IF_ERROR(impl->checkRepairMark());
     FRESHET_ASSIGN_OR_RETURN(const DbUuid uuid, readOrMakeIdentity(impl->files, options.directory));
     FRESHET_RETURN_IF_ERROR(impl->openBlockFile(uuid));
     FRESHET_RETURN_IF_ERROR(impl->loadPages());
@@ -69,6 +71,15 @@ Status Store::checkpointNow() {
 
 const std::vector<std::string>& Store::losses() const {
     return impl_->losses;
+}
+
+bool Store::mayHaveLost(TreeId tree) const {
+    return impl_->resumesRepair || impl_->damagedTrees.contains(tree);
+}
+
+Status Store::finishRepair() {
+    FRESHET_RETURN_IF_ERROR(checkpointNow());
+    return removeRepairMark(impl_->files, impl_->options.directory);
 }
 
 StatusOr<FilesReport> Store::verifyFiles() {

@@ -49,7 +49,8 @@ struct StoreOptions {
     /// A checkpoint is made after so much time or so much journal, whichever comes first.
     uint64_t checkpointIntervalMs = 60'000;
     uint64_t checkpointJournalBytes = uint64_t{2} << 30;
-    /// Open in spite of damage: see Store::losses().
+    /// Open in spite of damage: see Store::losses(). Until finishRepair() the directory opens in no
+    /// other way.
     bool repair = false;
     /// Journal or data file have failed: as journal::Options::onFatal. Called once.
     std::function<void(const Status&)> onFatal;
@@ -99,6 +100,12 @@ public:
     Status checkpointNow();
     /// What StoreOptions::repair has cost: one line for each piece that is gone.
     const std::vector<std::string>& losses() const;
+    /// Whether pieces of the tree may be gone: by this repair, or by one before it that has not
+    /// come to its end.
+    bool mayHaveLost(TreeId tree) const;
+    /// REQUIRES: StoreOptions::repair. What depends on the pieces that are gone has been mended:
+    /// takes a checkpoint, then the directory opens normally again. Blocks as checkpointNow().
+    Status finishRepair();
     /// Reads and checks the data file, as of the newest checkpoint. Blocks as checkpointNow(), and
     /// holds up checkpoints meanwhile.
     StatusOr<FilesReport> verifyFiles();

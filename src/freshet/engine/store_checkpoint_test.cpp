@@ -446,7 +446,10 @@ protected:
         return found;
     }
     void expectWholeAgain() {
+        EXPECT_TRUE(store->mayHaveLost(7));
+        EXPECT_FALSE(store->mayHaveLost(kCatalogTree));
         expectSound();
+        ASSERT_TRUE(store->finishRepair().isOk());
         put(*store, *tree, numbered(0), "again");
         reopen(storeOptions(disk));
         EXPECT_TRUE(store->losses().empty());
@@ -472,6 +475,24 @@ TEST_F(Damage, OfAnInnerPageLosesNoKey) {
     EXPECT_EQ(store->losses().size(), 1u);
     EXPECT_EQ(keysFound(), kKeys);
     expectWholeAgain();
+}
+
+TEST_F(Damage, ARepairThatWasCutShortIsDoneAgain) {
+    damage(0);
+    repair();
+    disk.crash();
+    tree.reset();
+    store.reset();
+    auto refused = Store::open(storeOptions(disk));
+    ASSERT_FALSE(refused.isOk());
+    EXPECT_NE(refused.status().text().find("a repair"), std::string_view::npos);
+    repair();
+    EXPECT_TRUE(store->losses().empty()) << "the leaf was given up for good";
+    EXPECT_TRUE(store->mayHaveLost(kCatalogTree)) << "nobody knows any more what it was";
+    ASSERT_TRUE(store->finishRepair().isOk());
+    reopen(storeOptions(disk));
+    EXPECT_FALSE(store->mayHaveLost(7));
+    EXPECT_GT(keysFound(), kKeys / 2);
 }
 
 TEST_F(StoreCheckpoint, DamageIsFoundBesideARunningStore) {

@@ -29,6 +29,7 @@ struct BlockFile::Impl {
     // open.cpp
     Status openOrCreate();
     Status create();
+    Status fillUp();
     Status raiseStart(uint64_t copy);
     Status writeSuperblock(const Superblock& next, uint64_t copy);
 

@@ -131,6 +131,19 @@ std::vector<Extent> runExtents(const Superblock& superblock) {
     return extents;
 }
 
+StatusOr<uint64_t> blocksNeeded(platform::File& file,
+                                const std::string& path,
+                                const std::array<char, 16>& dbUuid) {
+    std::string complaints;
+    FRESHET_ASSIGN_OR_RETURN(const auto candidates,
+                             readSuperblocks(file, path, dbUuid, &complaints));
+    uint64_t blocks = 0;
+    for (const Candidate& candidate : candidates) {
+        blocks = std::max(blocks, candidate.superblock.dataFileBlocks);
+    }
+    return blocks;
+}
+
 StatusOr<Loaded> loadNewest(platform::File& file,
                             const std::string& path,
                             const std::array<char, 16>& dbUuid) {

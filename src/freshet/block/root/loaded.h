@@ -29,6 +29,11 @@ StatusOr<Loaded> loadNewest(platform::File& file,
                             const std::string& path,
                             const std::array<char, 16>& dbUuid);
 
+/// How long the file must be for its checkpoints. Status codes as BlockFile::open.
+StatusOr<uint64_t> blocksNeeded(platform::File& file,
+                                const std::string& path,
+                                const std::array<char, 16>& dbUuid);
+
 /// Where a superblock's runs lie, unused ones left out.
 std::vector<Extent> runExtents(const Superblock& superblock);
 

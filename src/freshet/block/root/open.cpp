@@ -43,6 +43,13 @@ Status BlockFile::Impl::create() {
     return options.files->syncDirectory(parentOf(options.path));
 }
 
+Status BlockFile::Impl::fillUp() {
+    FRESHET_ASSIGN_OR_RETURN(const uint64_t blocks,
+                             blocksNeeded(*file, options.path, options.dbUuid));
+    FRESHET_ASSIGN_OR_RETURN(const uint64_t bytes, file->size());
+    return bytes < blocks * kBlockBytes ? file->truncate(blocks * kBlockBytes) : Status::ok();
+}
+
 Status BlockFile::Impl::openOrCreate() {
     auto opened = options.files->open(options.path, platform::OpenMode::kWrite);
     if (opened.isOk()) {
@@ -51,6 +58,9 @@ Status BlockFile::Impl::openOrCreate() {
         FRESHET_RETURN_IF_ERROR(create());
     } else {
         return std::move(opened).status();
+    }
+    if (options.repair) {
+        FRESHET_RETURN_IF_ERROR(fillUp());
     }
     FRESHET_ASSIGN_OR_RETURN(Loaded loaded, loadNewest(*file, options.path, options.dbUuid));
     durable = loaded.superblock;

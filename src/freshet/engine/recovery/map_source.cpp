@@ -81,12 +81,4 @@ const std::vector<Survivor>& MapSource::survivors(TreeId tree) {
     return survivors_[tree];
 }
 
-Status MapSource::lose(const std::string& what) {
-    if (losses_ == nullptr) {
-        return Status(Code::kCorruption, what);
-    }
-    losses_->push_back(what);
-    return Status::ok();
-}
-
 }  // namespace freshet::engine

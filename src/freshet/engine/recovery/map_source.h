@@ -29,7 +29,8 @@ public:
 
     Status readPage(PageId page, std::string* image) override;
     void noteUsed(TreeId tree, PageId page, bool isValue) override;
-    Status lose(const std::string& what) override;
+    bool canLose() const override { return losses_ != nullptr; }
+    void lose(const std::string& what) override { losses_->push_back(what); }
     const std::vector<Survivor>& survivors(TreeId tree) override;
 
 private:

@@ -2,6 +2,7 @@
 /// Store::Impl: from files to a state that can be used.
 #include "freshet/engine/checkpoint/done_record.h"
 #include "freshet/engine/recovery/map_source.h"
+#include "freshet/engine/recovery/repair_mark.h"
 #include "freshet/engine/recovery/store_impl.h"
 #include "freshet/engine/txn/commit_record.h"
 #include "freshet/telemetry/log.h"
@@ -14,11 +15,23 @@ Store::Impl::Impl(const StoreOptions& storeOptions)
     : options(storeOptions),
       files(options.files != nullptr ? *options.files : platform::FileSystem::posix()) {}
 
+Status Store::Impl::checkRepairMark() {
+    FRESHET_ASSIGN_OR_RETURN(resumesRepair, hasRepairMark(files, options.directory));
+    if (options.repair) {
+        return setRepairMark(files, options.directory);
+    }
+    return resumesRepair
+               ? Status(Code::kCorruption,
+                        options.directory + ": a repair has not come to its end; repair it again")
+               : Status::ok();
+}
+
 Status Store::Impl::openBlockFile(const DbUuid& uuid) {
     block::Options blockOptions;
     blockOptions.files = &files;
     blockOptions.path = options.directory + "/data.freshet";
     blockOptions.dbUuid = uuid;
+    blockOptions.repair = options.repair;
     FRESHET_ASSIGN_OR_RETURN(file, block::BlockFile::open(blockOptions));
     checkpointer = std::make_unique<Checkpointer>(core, trees, *file);
     return Status::ok();
@@ -49,7 +62,12 @@ Status Store::Impl::loadPages() {
 }
 
 Status Store::Impl::loadTree(TreeId id, PageSource& source) {
-    return TreeLoader(*core, trees.tree(id)->pages(), source).buildTree();
+    const size_t lossesBefore = losses.size();
+    FRESHET_RETURN_IF_ERROR(TreeLoader(*core, trees.tree(id)->pages(), source).buildTree());
+    if (losses.size() > lossesBefore) {
+        damagedTrees.insert(id);
+    }
+    return Status::ok();
 }
 
 Status Store::Impl::openJournal(const DbUuid& uuid) {

@@ -12,6 +12,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct Store::Impl {
     explicit Impl(const StoreOptions& storeOptions);
 
     // In this order; then the store is ready.
+    Status checkRepairMark();
     Status openBlockFile(const DbUuid& uuid);
     Status loadPages();
     Status openJournal(const DbUuid& uuid);
@@ -46,6 +48,8 @@ struct Store::Impl {
     std::unique_ptr<Checkpointer> checkpointer;
     std::unique_ptr<CheckpointService> checkpoints;
     std::vector<std::string> losses;
+    std::set<TreeId> damagedTrees;  // that have lost something
+    bool resumesRepair = false;
     uint64_t recordsReplayed = 0;
     sync::Atomic<bool> failed{false};
     bool closed = false;

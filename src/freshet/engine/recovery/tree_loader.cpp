@@ -90,20 +90,41 @@ StatusOr<PageImage> TreeLoader::read(PageId page, ByteView low, std::string* byt
     return image;
 }
 
+namespace {
+
+std::string hexOf(ByteView key) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    constexpr size_t kBytesShown = 64;
+    std::string hex = "x'";
+    for (const char c : key.substr(0, kBytesShown)) {
+        hex += kDigits[static_cast<uint8_t>(c) >> 4];
+        hex += kDigits[static_cast<uint8_t>(c) & 15];
+    }
+    return hex + "'";
+}
+
+}  // namespace
+
 Status TreeLoader::losePage(const Range& range, PageId page, std::string low, const Status& why) {
     if (why.code() != Code::kCorruption) {
         return why;
     }
-    FRESHET_RETURN_IF_ERROR(source_.lose(std::string(why.text())));
+    if (!source_.canLose()) {
+        return why;
+    }
     if (level_ < 0) {
         for (const Survivor& survivor : source_.survivors(tree_.id())) {
             level_ = std::max(level_, survivor.level);
         }
         ++level_;
     }
+    const std::string what = std::string(why.text()) + "; tree " + std::to_string(tree_.id());
     if (level_ == 0) {
+        source_.lose(what + " had the keys from " + hexOf(low) + " to " + hexOf(range.high) +
+                     " there");
         return add(page, std::move(low), range.high, PageImage{}, true);
     }
+    source_.lose(what + " had an inner page there, which was made anew");
     FRESHET_ASSIGN_OR_RETURN(Node * node, makeInnerAnew(low, range.high));
     return add(page, node, true);
 }
@@ -188,8 +209,9 @@ StatusOr<Node*> TreeLoader::makeLeaf(std::string low,
         ValueRef value{cell.value, nullptr};
         if (cell.page != 0) {
             Status status = readLarge(cell, &value);
-            if (status.code() == Code::kCorruption) {
-                FRESHET_RETURN_IF_ERROR(source_.lose(std::string(status.text())));
+            if (status.code() == Code::kCorruption && source_.canLose()) {
+                source_.lose(std::string(status.text()) + "; tree " + std::to_string(tree_.id()) +
+                             " had the value of key " + hexOf(below.keys()[i]) + " there");
                 *healed = true;
                 continue;
             }

@@ -32,8 +32,10 @@ public:
     virtual Status readPage(PageId page, std::string* image) = 0;
     /// The page belongs to that tree; `isValue`: it holds one of its large values.
     virtual void noteUsed(uint32_t tree, PageId page, bool isValue) = 0;
-    /// A piece is damaged, what was in it is lost; `what` tells people. Ok: go on without.
-    virtual Status lose(const std::string& what) = 0;
+    /// Whether loading goes on without damaged pieces.
+    virtual bool canLose() const = 0;
+    /// REQUIRES: canLose(). What was in a damaged piece is lost; `what` tells people.
+    virtual void lose(const std::string& what) = 0;
     /// After a loss: all pages of the tree that can be read, by their low fences.
     virtual const std::vector<Survivor>& survivors(uint32_t tree) = 0;
 };
