@@ -3,6 +3,7 @@
 #include "freshet/server/run_server.h"
 
 #include "freshet/catalog/catalog.h"
+#include "freshet/catalog/repair.h"
 #include "freshet/command/dispatcher.h"
 #include "freshet/engine/store.h"
 #include "freshet/platform/background.h"
@@ -75,8 +76,7 @@ public:
     int run() {
         int exitCode = openData();
         if (exitCode == kExitClean && settings_.storage.repair) {
-            reportRepair();
-            return end(exitCode);
+            return end(repair());
         }
         if (exitCode == kExitClean) {
             exitCode = openDoors();
@@ -90,7 +90,7 @@ public:
 
 private:
     int openData();
-    void reportRepair() const;
+    int repair();
     int openDoors();
     Status makeTls(transport::ServerTransportOptions* doors);
     void announceDoors();
@@ -159,6 +159,9 @@ int Server::openData() {
                 : "Cannot open data directory " + path + ": " + why.toString());
     }
     store_ = std::move(*opened);
+    if (settings_.storage.repair) {
+        return kExitClean;  // repair() opens the catalog in its own way
+    }
     StatusOr<std::unique_ptr<catalog::Catalog>> catalog =
         catalog::Catalog::open(*store_, query::compilePredicate);
     if (!catalog.isOk()) {
@@ -169,14 +172,27 @@ int Server::openData() {
     return kExitClean;
 }
 
-void Server::reportRepair() const {
-    for (const std::string& loss : store_->losses()) {
-        logControl(Severity::kWarning, kLost, "Repair gave up damaged data", {{"what", loss}});
+int Server::repair() {
+    const auto report = [](const std::vector<std::string>& losses) {
+        for (const std::string& loss : losses) {
+            logControl(Severity::kWarning, kLost, "Repair gave up damaged data", {{"what", loss}});
+        }
+    };
+    report(store_->losses());
+    StatusOr<std::vector<std::string>> lost =
+        catalog::repairCollections(*store_, query::compilePredicate);
+    if (!lost.isOk()) {
+        return refuseData(lost.status(), "Cannot repair: " + lost.status().toString());
+    }
+    report(*lost);
+    if (const Status status = store_->finishRepair(); !status.isOk()) {
+        return refuseData(status, "Cannot end the repair: " + status.toString());
     }
     logControl(Severity::kInfo,
                kRepaired,
                "Finished repairing the data directory",
-               {{"losses", store_->losses().size()}});
+               {{"losses", store_->losses().size() + lost->size()}});
+    return kExitClean;
 }
 
 command::ServerFacts Server::facts() {

@@ -7,6 +7,7 @@
 #include "freshet/catalog/catalog.h"
 #include "freshet/catalog/documents.h"
 #include "freshet/catalog/gate.h"
+#include "freshet/catalog/repair.h"
 #include "freshet/catalog/verify.h"
 #include "freshet/testing/sim/memory_file_system.h"
 #include "freshet/testing/sim/seed.h"
@@ -15,6 +16,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace freshet::catalog {
 
@@ -59,6 +61,30 @@ public:
         ASSERT_TRUE(store_->close().isOk());
         store_.reset();
         open();
+    }
+
+    /// Closes, repairs, opens. `again`: a first repair is cut short before the catalog's part.
+    std::vector<std::string> repair(bool again) {
+        catalog_.reset();
+        EXPECT_TRUE(store_->close().isOk());
+        std::vector<std::string> report;
+        for (int turn = again ? 0 : 1; turn < 2; ++turn) {
+            store_.reset();
+            engine::StoreOptions options;
+            options.files = &disk_;
+            options.directory = "/db";
+            options.repair = true;
+            auto store = engine::Store::open(options);
+            EXPECT_TRUE(store.isOk()) << store.status().toString();
+            store_ = std::move(store).value();
+        }
+        auto repaired = repairCollections(*store_, {});
+        EXPECT_TRUE(repaired.isOk()) << repaired.status().toString();
+        EXPECT_TRUE(store_->finishRepair().isOk());
+        EXPECT_TRUE(store_->close().isOk());
+        store_.reset();
+        open();
+        return repaired.isOk() ? *repaired : std::vector<std::string>();
     }
 
     /// The power fails; what was not synced is lost, or some of it. Then a new start.
