@@ -13,7 +13,21 @@
 namespace freshet::engine {
 
 /// The first eight bytes as a number whose order is the bytes' order; short keys are padded.
-uint64_t keyHeadOf(ByteView tail);
+inline uint64_t keyHeadOf(ByteView tail) {
+    const char* bytes = tail.data();
+    const size_t n = tail.size();
+    if (n >= 8) {
+        return loadBe64(bytes);
+    }
+    if (n >= 4) {  // the first four and the last four, which overlap
+        return uint64_t{loadBe32(bytes)} << 32 | uint64_t{loadBe32(bytes + n - 4)} << 8 * (8 - n);
+    }
+    uint64_t head = 0;
+    for (size_t i = 0; i < n; ++i) {
+        head |= uint64_t{static_cast<unsigned char>(bytes[i])} << (56 - 8 * i);
+    }
+    return head;
+}
 
 /// A key within a page: what follows the page's prefix.
 struct PageKey {
@@ -22,12 +36,21 @@ struct PageKey {
     ByteView tail;
 };
 
+/// Compares tails whose heads are the same. Up to eight bytes are all in the head: only the lengths
+/// are left.
+inline int compareSameHead(ByteView a, ByteView b) {
+    if (a.size() <= 8 && b.size() <= 8) {
+        return static_cast<int>(a.size()) - static_cast<int>(b.size());
+    }
+    return a.compare(b);
+}
+
 /// Negative, zero or positive as (head, tail) is below, equal to or above `key`.
 inline int comparePageKey(uint64_t head, ByteView tail, const PageKey& key) {
     if (head != key.head) {
         return head < key.head ? -1 : 1;
     }
-    return tail.compare(key.tail);
+    return compareSameHead(tail, key.tail);
 }
 
 /// Length of the longest common prefix.
@@ -50,6 +73,12 @@ public:
         return {bytes() + offsets()[i], offsets()[i + 1] - offsets()[i]};
     }
     Place lowerBound(const PageKey& key) const;
+    /// Asks for the heads that lowerBound() compares first.
+    void prefetch() const {
+        for (uint32_t quarter = 1; quarter < 4; ++quarter) {
+            __builtin_prefetch(heads() + size_ / 4 * quarter);
+        }
+    }
     size_t memoryBytes() const { return memoryBytes_; }
 
 private:
@@ -63,6 +92,8 @@ private:
     }
     /// Index of the first head at or after `from` that is >= `head`.
     uint32_t firstHead(uint32_t from, uint64_t head) const;
+    /// lowerBound() when more than one key has the same head; `low` is the first of them.
+    Place amongTies(uint32_t low, const PageKey& key) const;
 
     std::unique_ptr<char[]> block_;
     uint32_t size_ = 0;

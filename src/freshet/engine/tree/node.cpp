@@ -15,7 +15,7 @@ using sync::kRelease;
 namespace {
 
 /// A leaf has a bucket for about this many base keys.
-constexpr uint32_t kKeysPerBucket = 8;
+constexpr uint32_t kKeysPerBucket = 2;
 /// Tries to link a shortcut; it is only a shortcut.
 constexpr int kSkipAttempts = 3;
 
@@ -35,7 +35,8 @@ Node::Node(uint8_t nodeLevel, std::string lowFence, std::string highFence, PageE
       right(rightPage),
       low(std::move(lowFence)),
       high(std::move(highFence)),
-      prefixLen(high.empty() ? 0 : commonPrefix(low, high)) {}
+      prefixLen(high.empty() ? 0 : commonPrefix(low, high)),
+      highHead(high.empty() ? UINT64_MAX : keyHeadOf(high)) {}
 
 InnerNode::InnerNode(uint8_t nodeLevel,
                      std::string lowFence,
@@ -80,25 +81,35 @@ ByteView DeltaKey::tail() const {
     return {reinterpret_cast<const char*>(links() + height), tailBytes};
 }
 
-LeafDelta::LeafDelta(uint32_t baseKeys, uint32_t bucketsMax)
-    : baseKeys_(baseKeys),
-      buckets_(std::clamp(baseKeys / kKeysPerBucket, 1u, bucketsMax)),
-      heads_(new Link[buckets_]) {
+LeafDelta* LeafDelta::create(uint32_t baseKeys, uint32_t bucketsMax) {
+    const uint32_t buckets = std::clamp(baseKeys / kKeysPerBucket, 1u, bucketsMax);
+    void* memory = ::operator new(sizeof(LeafDelta) + buckets * sizeof(Link));
+    return new (memory) LeafDelta(baseKeys, buckets);
+}
+
+void LeafDelta::destroy(LeafDelta* delta) {
+    if (delta != nullptr) {
+        delta->~LeafDelta();
+        ::operator delete(delta);
+    }
+}
+
+LeafDelta::LeafDelta(uint32_t baseKeys, uint32_t buckets) : baseKeys_(baseKeys), buckets_(buckets) {
     for (uint32_t i = 0; i < buckets_; ++i) {
-        // [delta.init] relaxed: private until [leaf.delta].
-        heads_[i].store(0, kRelaxed);
+        new (heads() + i) Link(0);
     }
 }
 
 LeafDelta::~LeafDelta() {
     for (uint32_t i = 0; i < buckets_; ++i) {
         // [delta.end] relaxed: nobody else can reach the node; the epoch ordered their last use.
-        auto* key = pointerOf<DeltaKey>(heads_[i].load(kRelaxed));
+        auto* key = pointerOf<DeltaKey>(heads()[i].load(kRelaxed));
         while (key != nullptr) {
             auto* next = pointerOf<DeltaKey>(key->next(0).load(kRelaxed));
             DeltaKey::destroy(key);
             key = next;
         }
+        heads()[i].~Link();
     }
 }
 
@@ -118,7 +129,7 @@ unsigned LeafDelta::heightFor(uint32_t bucket, ByteView tail) const {
 
 LeafDelta::Spot LeafDelta::find(uint32_t bucket, const PageKey& key) {
     Spot spot;
-    spot.link = &heads_[bucket];
+    spot.link = &heads()[bucket];
     if (bucket + 1 == buckets_) {
         DeltaKey* before = nullptr;
         for (unsigned level = kHeightMax - 1; level > 0; --level) {
@@ -194,21 +205,22 @@ LeafNode::LeafNode(std::string lowFence,
 
 LeafNode::~LeafNode() {
     // [leaf.end] relaxed: nobody else can reach the node.
-    delete pointerOf<LeafDelta>(delta.load(kRelaxed));
+    LeafDelta::destroy(pointerOf<LeafDelta>(delta.load(kRelaxed)));
 }
 
 LeafDelta* LeafNode::deltaForWrite(uint32_t bucketsMax) {
     if (LeafDelta* known = deltaForRead()) {
         return known;
     }
-    auto fresh = std::make_unique<LeafDelta>(image.keys().size(), bucketsMax);
+    LeafDelta* fresh = LeafDelta::create(image.keys().size(), bucketsMax);
     uintptr_t expected = 0;
     // [leaf.delta] CAS. ORDER: release pairs with [leaf.look]; acquire on failure likewise.
     //   LOST     another writer made it, or the leaf is frozen: ours is dropped.
     //   PROGRESS one attempt.
-    if (delta.compare_exchange_strong(expected, wordOf(fresh.get()), kAcqRel, kAcquire)) {
-        return fresh.release();
+    if (delta.compare_exchange_strong(expected, wordOf(fresh), kAcqRel, kAcquire)) {
+        return fresh;
     }
+    LeafDelta::destroy(fresh);
     return pointerOf<LeafDelta>(expected);
 }
 

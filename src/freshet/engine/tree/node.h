@@ -28,15 +28,20 @@ namespace freshet::engine {
 /// What leaves and inner nodes have in common. REQUIRES of all readers: inside a slice.
 struct Node {
     Node(uint8_t nodeLevel, std::string lowFence, std::string highFence, PageEntry* rightPage);
-    uint8_t level;     // 0 = leaf
-    PageEntry* right;  // the page that begins at `high`, null at the right edge
-    std::string low;   // the first key that may be here
-    std::string high;  // the first key that may not; empty = no limit
-    size_t prefixLen;  // of the fences' common prefix, which every key here begins with
+    uint8_t level;      // 0 = leaf
+    PageEntry* right;   // the page that begins at `high`, null at the right edge
+    std::string low;    // the first key that may be here
+    std::string high;   // the first key that may not; empty = no limit
+    size_t prefixLen;   // of the fences' common prefix, which every key here begins with
+    uint64_t highHead;  // of `high`; no limit: above all
 
     bool isLeaf() const { return level == 0; }
     /// Whether `key` lies at or beyond the high fence.
-    bool isLeftOf(ByteView key) const { return !high.empty() && key >= high; }
+    bool isLeftOf(ByteView key) const { return isLeftOf(keyHeadOf(key), key); }
+    /// REQUIRES: head == keyHeadOf(key), which nearly always tells without the bytes.
+    bool isLeftOf(uint64_t head, ByteView key) const {
+        return head >= highHead && !high.empty() && key >= high;
+    }
     /// REQUIRES: key lies within the fences.
     PageKey pageKey(ByteView key) const { return PageKey(key.substr(prefixLen)); }
     ByteView prefix() const { return ByteView(low).substr(0, prefixLen); }
@@ -110,9 +115,9 @@ public:
     using Link = DeltaKey::Link;
     static constexpr unsigned kHeightMax = 5;
 
-    LeafDelta(uint32_t baseKeys, uint32_t bucketsMax);
+    static LeafDelta* create(uint32_t baseKeys, uint32_t bucketsMax);
     /// Frees the keys, not their versions.
-    ~LeafDelta();
+    static void destroy(LeafDelta* delta);
 
     uint32_t buckets() const { return buckets_; }
     /// The bucket of a key whose place in the base is `basePos`. Rises with basePos.
@@ -120,7 +125,7 @@ public:
         return static_cast<uint32_t>(uint64_t{basePos} * buckets_ / (baseKeys_ + 1));
     }
     ///   WORD     DeltaKey* | frozen, as DeltaKey::next(0)
-    Link& head(uint32_t bucket) { return heads_[bucket]; }
+    Link& head(uint32_t bucket) { return heads()[bucket]; }
 
     /// Where a key is or would be: the link to change and, on every level, the one to begin from.
     struct Spot {
@@ -138,9 +143,13 @@ public:
     void insertPrivate(DeltaKey* key, uint32_t bucket);
 
 private:
+    LeafDelta(uint32_t baseKeys, uint32_t buckets);
+    ~LeafDelta();
+    // Behind the object itself: a look into a bucket is one miss of the cache less.
+    Link* heads() { return reinterpret_cast<Link*>(this + 1); }
+
     const uint32_t baseKeys_;
     const uint32_t buckets_;
-    std::unique_ptr<Link[]> heads_;
     Link skip_[kHeightMax] = {};  // the last bucket's; [0] is unused
 };
 
@@ -152,6 +161,12 @@ struct LeafNode : Node {
              std::span<const ValueRef> values);
     ~LeafNode();
 
+    /// Asks for what a search of the leaf looks at first, so that the misses overlap.
+    void prefetch() const {
+        image.keys().prefetch();
+        // [leaf.ask] relaxed: only an address.
+        __builtin_prefetch(pointerOf<LeafDelta>(delta.load(sync::kRelaxed)));
+    }
     /// The delta if there is one, frozen or not.
     LeafDelta* deltaForRead() const;
     /// The same, made if there is none. Null when the leaf was frozen without one.

@@ -9,6 +9,7 @@ namespace freshet::engine {
 using sync::kAcquire;
 
 PageTree::Descent PageTree::descend(const Target& target, uint8_t level) {
+    const uint64_t head = keyHeadOf(target.key);
     Descent descent;
     descent.entry = &root_;
     for (;;) {
@@ -17,7 +18,7 @@ PageTree::Descent PageTree::descend(const Target& target, uint8_t level) {
         sync::notePlainRead(node);
         const bool beyond = target.last     ? node->right != nullptr
                             : target.before ? !node->high.empty() && node->high < target.key
-                                            : node->isLeftOf(target.key);
+                                            : node->isLeftOf(head, target.key);
         if (beyond && !mutated(Mutant::kNoMoveRight)) {
             descent.unposted = descent.unposted == nullptr ? node : descent.unposted;
             descent.entry = node->right;
@@ -66,6 +67,7 @@ std::optional<ValueRef> PageTree::visible(const Version* chain,
 std::optional<ValueRef> PageTree::get(ByteView key, const View& view) {
     const Descent descent = descend({.key = key});
     auto* leaf = static_cast<LeafNode*>(descent.node);
+    leaf->prefetch();
     const PageKey place = leaf->pageKey(key);
     const KeyArray::Place at = leaf->image.keys().lowerBound(place);
     std::optional<ValueRef> value = baseAt(*leaf, at.exact ? at.pos : DeltaKey::kNoBase);

@@ -48,6 +48,7 @@ PageTree::Attempt PageTree::tryWrite(PageEntry* entry,
                                      LeafNode* leaf,
                                      const WriteRequest& request,
                                      WriteResult* result) {
+    leaf->prefetch();
     // [leaf.frozen] relaxed: a hint that saves work; the marks decide.
     if (leaf->ctl.load(kRelaxed) == LeafNode::kFrozen) {
         return Attempt::kFrozen;

@@ -16,7 +16,8 @@ Txn::~Txn() {
 
 void Txn::Impl::unpin() {
     if (pin.linked) {
-        core->epochs.here().unpin(&pin);
+        dcheck(pinner == &core->epochs.here());
+        pinner->unpin(&pin);
     }
 }
 
@@ -37,7 +38,8 @@ void Txn::begin() {
     self.drop();
     self.writes.reset();
     self.pin.ts = self.core->table.snapshot();
-    slice.participant().pin(&self.pin);
+    self.pinner = &slice.participant();
+    self.pinner->pin(&self.pin);
     self.state = Impl::State::kOpen;
     ++self.serial;
 }
@@ -45,7 +47,8 @@ void Txn::begin() {
 Status Txn::get(Tree& tree, ByteView key, std::string* value) {
     Impl& self = *impl_;
     invariant(self.state == Impl::State::kOpen);
-    sync::Slice slice(self.core->epochs);
+    dcheck(self.pinner == &self.core->epochs.here());
+    sync::Slice slice(*self.pinner);
     const std::optional<ValueRef> found = tree.pages().get(key, self.view());
     if (!found) {
         return Status(Code::kNotFound, "no such key");

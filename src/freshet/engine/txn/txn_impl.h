@@ -27,7 +27,8 @@ struct Txn::Impl {
     const OnConflict onConflict;
     State state = State::kAborted;
     sync::SnapshotPin pin;
-    std::unique_ptr<WriteSet> writes;  // null until the first write
+    sync::Participant* pinner = nullptr;  // whose pin it is while linked
+    std::unique_ptr<WriteSet> writes;     // null until the first write
     sync::WaitToken token;
     /// Changes with every write and begin(): what a cursor read ahead is then out of date.
     uint64_t serial = 0;
