@@ -2,6 +2,7 @@
 /// collMod: changes of a collection's options and of what its indexes are used for.
 #include "freshet/bson/compare.h"
 #include "freshet/bson/json.h"
+#include "freshet/command/admin/options.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
 
@@ -64,17 +65,10 @@ StatusOr<IndexWish> parseIndex(bson::Document body) {
 
 StatusOr<Wish> parseWish(bson::Document body) {
     Fields fields(body, "collMod");
-    fields.refuse({"viewOn",
-                   "pipeline",
-                   "expireAfterSeconds",
-                   "timeseries",
-                   "cappedSize",
-                   "cappedMax",
-                   "changeStreamPreAndPostImages",
-                   "dryRun"});
+    checkSharedOptions(&fields);
+    fields.refuse({"cappedSize", "cappedMax", "changeStreamPreAndPostImages", "dryRun"});
+    FRESHET_RETURN_IF_ERROR(fields.status());
     Wish wish;
-    fields.object("validator");
-    FRESHET_RETURN_IF_ERROR(checkValidation(&fields));
     if (const bson::Element index = fields.element("index")) {
         if (!index.isObject()) {
             return invalid(Reason::kTypeMismatch,
@@ -85,11 +79,7 @@ StatusOr<Wish> parseWish(bson::Document body) {
         FRESHET_ASSIGN_OR_RETURN(wish.index, parseIndex(index.document()));
     }
     bson::Builder options;
-    for (const char* name : {"validator", "validationLevel", "validationAction"}) {
-        if (const bson::Element option = fields.element(name)) {
-            options.add(option);
-        }
-    }
+    keepOptions(fields, kValidationOptions, &options);
     wish.options = bson::OwnedDocument(options.finish());
     return wish;
 }
@@ -194,18 +184,8 @@ CommandTable modifyCommands() {
         .name = "collMod",
         .aliases = {},
         .help = "change a collection's options",
-        .fields = {"index",
-                   "validator",
-                   "validationLevel",
-                   "validationAction",
-                   "viewOn",
-                   "pipeline",
-                   "expireAfterSeconds",
-                   "timeseries",
-                   "cappedSize",
-                   "cappedMax",
-                   "changeStreamPreAndPostImages",
-                   "dryRun"},
+        .fields = withSharedOptions(
+            {"index", "cappedSize", "cappedMax", "changeStreamPreAndPostImages", "dryRun"}),
         .handler = runCollMod,
         .access = Access::onCollection(Action::kCollMod),
         .inApiVersion1 = true,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// create, drop and dropDatabase.
 #include "freshet/bson/json.h"
+#include "freshet/command/admin/options.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
 
@@ -12,8 +13,7 @@ namespace {
 
 /// Options that describe the collection and are shown by listCollections, without an effect of
 /// their own here.
-constexpr std::string_view kKeptOptions[] = {
-    "storageEngine", "indexOptionDefaults", "validator", "validationLevel", "validationAction"};
+constexpr std::string_view kKeptOptions[] = {"storageEngine", "indexOptionDefaults"};
 
 /// Collections of the server's own that a client may create.
 constexpr std::string_view kSystemCollections[] = {
@@ -44,19 +44,12 @@ Status checkIdIndex(bson::Document spec) {
 
 StatusOr<bson::OwnedDocument> parseCreate(bson::Document body) {
     Fields fields(body, "create");
-    fields.refuse({"capped",
-                   "timeseries",
-                   "clusteredIndex",
-                   "viewOn",
-                   "pipeline",
-                   "expireAfterSeconds",
-                   "encryptedFields"});
+    checkSharedOptions(&fields);
+    fields.refuse({"capped", "clusteredIndex", "encryptedFields"});
     fields.refuseCollation();
     if (fields.object("changeStreamPreAndPostImages").find("enabled").isTruthy()) {
         fields.refuse({"changeStreamPreAndPostImages"});
     }
-    fields.object("validator");
-    FRESHET_RETURN_IF_ERROR(checkValidation(&fields));
     FRESHET_RETURN_IF_ERROR(checkIdIndex(fields.object("idIndex")));
     fields.boolean("autoIndexId", true);
     fields.boolean("temp", false);
@@ -69,11 +62,8 @@ StatusOr<bson::OwnedDocument> parseCreate(bson::Document body) {
             "present");
     }
     bson::Builder options;
-    for (std::string_view name : kKeptOptions) {
-        if (bson::Element option = fields.element(name)) {
-            options.add(option);
-        }
-    }
+    keepOptions(fields, kKeptOptions, &options);
+    keepOptions(fields, kValidationOptions, &options);
     return bson::OwnedDocument(options.finish());
 }
 
@@ -135,26 +125,19 @@ CommandTable collectionCommands() {
             .name = "create",
             .aliases = {},
             .help = "create a collection",
-            .fields = {"capped",
-                       "size",
-                       "max",
-                       "autoIndexId",
-                       "idIndex",
-                       "temp",
-                       "flags",
-                       "storageEngine",
-                       "indexOptionDefaults",
-                       "validator",
-                       "validationLevel",
-                       "validationAction",
-                       "timeseries",
-                       "clusteredIndex",
-                       "expireAfterSeconds",
-                       "viewOn",
-                       "pipeline",
-                       "collation",
-                       "changeStreamPreAndPostImages",
-                       "encryptedFields"},
+            .fields = withSharedOptions({"capped",
+                                         "size",
+                                         "max",
+                                         "autoIndexId",
+                                         "idIndex",
+                                         "temp",
+                                         "flags",
+                                         "storageEngine",
+                                         "indexOptionDefaults",
+                                         "clusteredIndex",
+                                         "collation",
+                                         "changeStreamPreAndPostImages",
+                                         "encryptedFields"}),
             .handler = runCreate,
             .access = Access::onCollection(Action::kCreateCollection),
             .inApiVersion1 = true,

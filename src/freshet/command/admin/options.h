@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What create and collMod take alike, told once.
+#pragma once
+
+#include "freshet/bson/builder.h"
+#include "freshet/command/run/fields.h"
+
+#include <array>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace freshet::command {
+
+/// How documents are checked. Kept with the collection.
+inline constexpr std::array<std::string_view, 3> kValidationOptions{
+    "validator", "validationLevel", "validationAction"};
+
+/// Of collections that are not served yet: views and time series.
+inline constexpr std::array<std::string_view, 4> kOtherKindsOptions{
+    "viewOn", "pipeline", "timeseries", "expireAfterSeconds"};
+
+/// A command's own fields and those of both lists.
+inline std::vector<std::string_view> withSharedOptions(std::vector<std::string_view> own) {
+    own.insert(own.end(), kValidationOptions.begin(), kValidationOptions.end());
+    own.insert(own.end(), kOtherKindsOptions.begin(), kOtherKindsOptions.end());
+    return own;
+}
+
+/// Errors for what both take in the wrong form or do not serve.
+inline void checkSharedOptions(Fields* fields) {
+    for (std::string_view name : kOtherKindsOptions) {
+        fields->refuse({name});
+    }
+    fields->object("validator");
+    if (Status status = checkValidation(fields); !status.isOk()) {
+        fields->fail(std::move(status));
+    }
+}
+
+/// Those of the named options that are there.
+inline void keepOptions(const Fields& fields,
+                        std::span<const std::string_view> names,
+                        bson::Builder* out) {
+    for (std::string_view name : names) {
+        if (const bson::Element option = fields.element(name)) {
+            out->add(option);
+        }
+    }
+}
+
+}  // namespace freshet::command
