@@ -11,6 +11,8 @@ CommitRecordWriter::CommitRecordWriter() {
 }
 
 void CommitRecordWriter::add(TreeId tree, CommitOp op, ByteView key, ByteView value) {
+    // At once, with what take() appends; grows by doubling when it is called again.
+    body_.reserve(body_.size() + kCommitOpBytes + key.size() + value.size() + kCommitEventBytes);
     appendLe(body_, tree);
     appendLe(body_, static_cast<uint32_t>(op));  // kind, then flags and reserved
     appendLe(body_, static_cast<uint32_t>(key.size()));
