@@ -93,6 +93,10 @@ public:
     /// images are not whole is passed over for the one before it (it was never durable).
     static StatusOr<std::unique_ptr<BlockFile>> open(const Options& options);
     ~BlockFile();
+    /// The data directory's name as a superblock has it, for repair when nobody else knows it any
+    /// more. kCorruption: no superblock is whole; kNotFound: there is no file.
+    static StatusOr<std::array<char, 16>> readUuid(platform::FileSystem& files,
+                                                   const std::string& path);
 
     /// Of the newest durable checkpoint. A caller that finds in its log that a checkpoint beyond
     /// this one had become durable must not go on: that one was damaged later, and what this one

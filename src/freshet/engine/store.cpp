@@ -20,7 +20,10 @@ StatusOr<std::unique_ptr<Store>> Store::open(const StoreOptions& options) {
     FRESHET_RETURN_IF_ERROR(impl->files.makeDirectory(options.directory));
     FRESHET_ASSIGN_OR_RETURN(impl->lock, impl->files.lock(options.directory + "/freshetd.lock"));
     FRESHET_RETURN_IF_ERROR(impl->checkRepairMark());
-    FRESHET_ASSIGN_OR_RETURN(const DbUuid uuid, readOrMakeIdentity(impl->files, options.directory));
+    FRESHET_ASSIGN_OR_RETURN(const DbUuid uuid,
+                             options.repair
+                                 ? repairIdentity(impl->files, options.directory, &impl->losses)
+                                 : readOrMakeIdentity(impl->files, options.directory));
     FRESHET_RETURN_IF_ERROR(impl->openBlockFile(uuid));
     FRESHET_RETURN_IF_ERROR(impl->loadPages());
     FRESHET_RETURN_IF_ERROR(impl->openJournal(uuid));

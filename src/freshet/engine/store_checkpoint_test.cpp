@@ -406,11 +406,14 @@ class Damage : public StoreCheckpoint {
 protected:
     static constexpr uint64_t kKeys = 3000;
 
-    /// Fills the tree, closes the store and spoils the second page of that level, or the only one.
-    void damage(int level) {
+    void fill() {
         for (uint64_t i = 0; i < kKeys; ++i) {
             put(*store, *tree, numbered(i), std::string(100, 'd'));
         }
+    }
+    /// Fills the tree, closes the store and spoils the second page of that level, or the only one.
+    void damage(int level) {
+        fill();
         tree.reset();
         store.reset();
         std::vector<block::PagePlace> places;
@@ -475,6 +478,32 @@ TEST_F(Damage, OfAnInnerPageLosesNoKey) {
     EXPECT_EQ(store->losses().size(), 1u);
     EXPECT_EQ(keysFound(), kKeys);
     expectWholeAgain();
+}
+
+TEST_F(Damage, OfTheDirectorysNameIsMendedFromTheDataFile) {
+    fill();
+    for (const bool isMissing : {false, true}) {
+        tree.reset();
+        store.reset();
+        if (isMissing) {
+            ASSERT_TRUE(disk.remove("/db/freshet.id").isOk());
+        } else {
+            auto file = disk.open("/db/freshet.id", platform::OpenMode::kWrite);
+            ASSERT_TRUE(file.isOk() && (*file)->pwrite("?", 20).isOk());
+        }
+        for (int turn = 0; turn < 2; ++turn) {
+            auto refused = Store::open(storeOptions(disk));
+            ASSERT_FALSE(refused.isOk());
+            EXPECT_EQ(refused.status().code(), Code::kCorruption);
+            EXPECT_NE(refused.status().text().find("freshet.id"), std::string_view::npos);
+        }
+        repair();
+        EXPECT_EQ(store->losses().size(), 1u);
+        EXPECT_EQ(keysFound(), kKeys);
+        ASSERT_TRUE(store->finishRepair().isOk());
+        reopen(storeOptions(disk));
+        EXPECT_EQ(keysFound(), kKeys);
+    }
 }
 
 TEST_F(Damage, ARepairThatWasCutShortIsDoneAgain) {

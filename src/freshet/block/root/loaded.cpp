@@ -131,6 +131,19 @@ std::vector<Extent> runExtents(const Superblock& superblock) {
     return extents;
 }
 
+StatusOr<std::array<char, 16>> uuidOf(platform::File& file, const std::string& path) {
+    for (uint64_t copy = 0; copy < kSuperblockCopies; ++copy) {
+        auto superblock = readSuperblock(file, copy);
+        if (superblock.isOk()) {
+            return superblock->dbUuid;
+        }
+        if (superblock.status().code() != Code::kCorruption) {
+            return superblock.status().withContext(path);
+        }
+    }
+    return Status(Code::kCorruption, path + " has no whole superblock");
+}
+
 StatusOr<uint64_t> blocksNeeded(platform::File& file,
                                 const std::string& path,
                                 const std::array<char, 16>& dbUuid) {

@@ -29,6 +29,9 @@ StatusOr<Loaded> loadNewest(platform::File& file,
                             const std::string& path,
                             const std::array<char, 16>& dbUuid);
 
+/// See BlockFile::readUuid.
+StatusOr<std::array<char, 16>> uuidOf(platform::File& file, const std::string& path);
+
 /// How long the file must be for its checkpoints. Status codes as BlockFile::open.
 StatusOr<uint64_t> blocksNeeded(platform::File& file,
                                 const std::string& path,

@@ -104,6 +104,12 @@ Status BlockFile::Impl::writeSuperblock(const Superblock& next, uint64_t copy) {
     return file->pwrite(encodeSuperblock(next), copy * kBlockBytes);
 }
 
+StatusOr<std::array<char, 16>> BlockFile::readUuid(platform::FileSystem& files,
+                                                   const std::string& path) {
+    FRESHET_ASSIGN_OR_RETURN(auto file, files.open(path, platform::OpenMode::kRead));
+    return uuidOf(*file, path);
+}
+
 StatusOr<std::unique_ptr<BlockFile>> BlockFile::open(const Options& options) {
     auto impl = std::make_unique<Impl>(options);
     FRESHET_RETURN_IF_ERROR(impl->openOrCreate());

@@ -3,6 +3,7 @@
 
 #include "freshet/base/bytes.h"
 #include "freshet/base/checksum.h"
+#include "freshet/block/block_file.h"
 #include "freshet/engine/recovery/identity_format.h"
 #include "freshet/platform/thread.h"
 
@@ -10,6 +11,8 @@
 
 namespace freshet::engine {
 namespace {
+
+constexpr char kDataFile[] = "/data.freshet";
 
 StatusOr<DbUuid> parse(const std::string& path, const std::string& bytes) {
     if (bytes.size() != kIdentityBytes ||
@@ -85,8 +88,31 @@ StatusOr<DbUuid> readOrMakeIdentity(platform::FileSystem& files, const std::stri
     if (file.status().code() != Code::kNotFound) {
         return std::move(file).status();
     }
+    // The name was durable before there was any data.
+    auto data = files.open(directory + kDataFile, platform::OpenMode::kRead);
+    if (data.isOk()) {
+        return Status(Code::kCorruption, path + " is missing, and there is data");
+    }
+    if (data.status().code() != Code::kNotFound) {
+        return std::move(data).status();
+    }
     const DbUuid uuid = makeUuid();
     FRESHET_RETURN_IF_ERROR(write(files, directory, path, uuid));
+    return uuid;
+}
+
+StatusOr<DbUuid> repairIdentity(platform::FileSystem& files,
+                                const std::string& directory,
+                                std::vector<std::string>* losses) {
+    StatusOr<DbUuid> known = readOrMakeIdentity(files, directory);
+    if (known.isOk() || known.status().code() != Code::kCorruption) {
+        return known;
+    }
+    FRESHET_ASSIGN_OR_RETURN(const DbUuid uuid,
+                             block::BlockFile::readUuid(files, directory + kDataFile));
+    FRESHET_RETURN_IF_ERROR(write(files, directory, directory + "/" + kIdentityFile, uuid));
+    losses->push_back(std::string(known.status().text()) +
+                      "; it was made again from the data file");
     return uuid;
 }
 

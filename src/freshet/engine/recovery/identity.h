@@ -8,13 +8,19 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 namespace freshet::engine {
 
 using DbUuid = std::array<char, 16>;
 
-/// Reads the directory's name; makes one, durably, when the directory has none. kCorruption when
-/// the file is damaged, kUnsupported when it is of a newer version.
+/// Reads the directory's name; makes one, durably, when the directory is new. kCorruption when the
+/// file is damaged, or missing beside a data file, kUnsupported when it is of a newer version.
 StatusOr<DbUuid> readOrMakeIdentity(platform::FileSystem& files, const std::string& directory);
+/// The same for a repair: what is damaged or missing is made again from the data file, and told in
+/// `losses`.
+StatusOr<DbUuid> repairIdentity(platform::FileSystem& files,
+                                const std::string& directory,
+                                std::vector<std::string>* losses);
 
 }  // namespace freshet::engine
