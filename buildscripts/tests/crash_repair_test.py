@@ -23,7 +23,7 @@ ROUNDS = int(os.environ.get('FRESHET_REPAIR_ROUNDS') or 24)
 BLOCK = 4096
 SUPERBLOCKS = 2
 EXIT_DAMAGED = 3
-PLACE = re.compile(r'data\.freshet|journal/j\.[0-9a-f]{8} at offset \d+|records from \d+ are missing|page \d+')
+PLACE = re.compile(r'data\.freshet|freshet\.id|journal/j\.[0-9a-f]{8} at offset \d+|records from \d+ are missing|page \d+')
 INDEXES = {'n_1': [('n', 1)], 'tags_1': [('tags', 1)]}
 COLLECTIONS = ('first', 'second')
 RECORD_TREES = {'first': 2, 'second': 6}  # ids are given one by one, to the records and to each index
@@ -174,8 +174,15 @@ class Damage:
         os.remove(path)
         return path + ' removed'
 
+    def identity(self):
+        path = self.directory + '/freshet.id'
+        if self.chance.random() < 0.5:
+            os.remove(path)
+            return path + ' removed'
+        return self.write(path, self.chance.randrange(60), b'\x5a\xa5')
+
     KINDS = (bytes_of_pages, zeroed_blocks, bytes_of_the_journal, blocks_that_changed_places, cut_data, bytes_of_pages,
-             cut_journal, superblock, removed_journal)
+             cut_journal, superblock, removed_journal, identity)
 
 
 class RepairTest(unittest.TestCase):
