@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The database tools: a collection with every common type and its indexes survives mongodump and mongorestore,
-mongoexport and mongoimport; mongostat and mongotop print what goes on. Built from a clone of
+mongoexport and mongoimport, and so do users with their passwords; mongostat and mongotop print what goes on. Built from a clone of
 mongodb/mongo-tools beside the checkout; skipped with a word where that or Go is missing."""
 import datetime
 import json
@@ -78,6 +78,53 @@ class ToolsTest(unittest.TestCase):
         self.client['from'].c.delete_many({'flag': True})
         self.call('mongorestore', '--archive=all.gz', '--gzip', '--drop')
         self.check_copy('from')
+
+    def add_users(self):
+        for database, users in {'from': ['ann', 'bob'], 'other': ['cid'], 'admin': ['dan'], 'later': []}.items():
+            self.client[database].command('dropAllUsersFromDatabase')
+            self.addCleanup(self.client[database].command, 'dropAllUsersFromDatabase')
+            for user in users:
+                self.client[database].command('createUser', user, pwd='pw', roles=['readWrite'], customData={'of': user})
+
+    def users(self):
+        return {user['_id']: user for user in self.client.admin['system.users'].find()}
+
+    def check_login(self, database, user):
+        for mechanism in ('SCRAM-SHA-1', 'SCRAM-SHA-256'):
+            client = self.server.client(username=user, password='pw', authSource=database, authMechanism=mechanism)
+            self.assertEqual(client[database].command('connectionStatus')['authInfo']['authenticatedUsers'], [{'user': user, 'db': database}])
+            client.close()
+
+    def test_dump_and_restore_of_a_databases_users(self):
+        self.add_users()
+        before = self.users()
+        self.call('mongodump', '--db', 'from', '--dumpDbUsersAndRoles', '--out', 'with_users')
+        self.client['from'].command('dropUser', 'ann')
+        self.client['from'].command('updateUser', 'bob', pwd='changed')
+        self.call('mongorestore', '--db', 'from', '--restoreDbUsersAndRoles', '--drop', 'with_users/from')
+        self.assertEqual(self.users(), before)
+        self.check_login('from', 'ann')
+        self.check_login('from', 'bob')
+        self.check_copy('from')
+        # Those that are there already stay as they are.
+        self.client['from'].command('dropUser', 'ann')
+        self.client['from'].command('updateUser', 'bob', customData={'of': 'now'})
+        self.call('mongorestore', '--db', 'from', '--restoreDbUsersAndRoles', 'with_users/from')
+        self.assertEqual(self.users()['from.bob']['customData'], {'of': 'now'})
+        self.check_login('from', 'ann')
+
+    def test_dump_and_restore_of_everything_has_all_users(self):
+        self.add_users()
+        before = self.users()
+        self.call('mongodump', '--archive=everything.gz', '--gzip')
+        for database in ('from', 'other', 'admin'):
+            self.client[database].command('dropAllUsersFromDatabase')
+        self.client['later'].command('createUser', 'eve', pwd='pw', roles=[])
+        self.call('mongorestore', '--archive=everything.gz', '--gzip', '--drop')
+        self.assertEqual(self.users(), before)
+        self.check_login('other', 'cid')
+        self.check_login('admin', 'dan')
+        self.assertNotIn('tempusers', self.client.admin.list_collection_names())
 
     def test_export_and_import(self):
         self.call('mongoexport', '--db', 'from', '--collection', 'c', '--jsonFormat', 'canonical', '--out', 'c.json', '--sort', '{"_id": 1}')

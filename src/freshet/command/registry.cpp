@@ -24,7 +24,7 @@ Registry::Registry() : impl_(std::make_unique<Impl>()) {
         sessionCommands,       statusCommands,       serverCommands,    validateCommands,
         testCommands,          renameCommands,       modifyCommands,    sizeCommands,
         refusedCommands,       serverStatusCommands, upkeepCommands,    operationCommands,
-        profileCommands,       hashCommands,
+        mergeUsersCommands,    profileCommands,      hashCommands,
     };
     CommandTable& all = impl_->commands;
     for (auto table : kTables) {

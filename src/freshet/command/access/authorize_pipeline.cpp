@@ -171,8 +171,7 @@ private:
 
     Status checkBypass(const Target& to) {
         return bypassesValidation_
-                   ? authorize(
-                         call_, Action::kBypassDocumentValidation, to.db, to.collection)
+                   ? authorize(call_, Action::kBypassDocumentValidation, to.db, to.collection)
                    : Status::ok();
     }
 

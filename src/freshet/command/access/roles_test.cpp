@@ -40,6 +40,11 @@ struct Row {
 
 const std::vector<Row>& rows() {
     static const std::vector<Row> kRows = {
+        {"_mergeAuthzCollections",
+         kRoot,
+         R"({"_mergeAuthzCollections": 1, "tempUsersCollection": "admin.new", "db": "test",
+             "drop": false})",
+         "admin"},
         {"aggregate", kReaders, R"({"aggregate": "c", "pipeline": [], "cursor": {}})"},
         {"authenticate", kEverybody},
         {"buildInfo", kEverybody},

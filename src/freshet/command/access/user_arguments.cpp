@@ -2,6 +2,7 @@
 #include "freshet/command/access/user_arguments.h"
 
 #include <algorithm>
+#include <memory>
 
 namespace freshet::command {
 namespace {
@@ -73,6 +74,51 @@ void addCredentials(ScramMechanism mechanism,
     entry.add("serverKey", security::toBase64(made.serverKey));
 }
 
+/// What it takes to hash a password, with nothing of the command's.
+struct PasswordWork {
+    std::string user;
+    std::string password;
+    bool digestsPassword = true;
+    std::vector<ScramMechanism> mechanisms;
+};
+
+StatusOr<PasswordWork> passwordWorkOf(const Invocation& call, const UserName& name) {
+    PasswordWork work;
+    work.user = name.user;
+    Fields fields(call.body(), call.command.name);
+    work.password = std::string(fields.string("pwd"));
+    work.digestsPassword = fields.boolean("digestPassword", true);
+    FRESHET_RETURN_IF_ERROR(fields.status());
+    FRESHET_ASSIGN_OR_RETURN(work.mechanisms, mechanismsOf(call));
+    if (work.password.empty()) {
+        return badValue("Password cannot be empty");
+    }
+    if (work.password.size() > kPasswordBytesMax) {
+        return badValue("Password is too long");
+    }
+    const auto& list = work.mechanisms;
+    if (!work.digestsPassword &&
+        std::find(list.begin(), list.end(), ScramMechanism::kSha256) != list.end()) {
+        return badValue("Use of SCRAM-SHA-256 requires undigested passwords");
+    }
+    return work;
+}
+
+StatusOr<bson::OwnedDocument> makeCredentials(const PasswordWork& work) {
+    bson::Builder out;
+    for (ScramMechanism mechanism : work.mechanisms) {
+        const uint32_t iterations =
+            mechanism == ScramMechanism::kSha1 ? kIterationsSha1 : kIterationsSha256;
+        FRESHET_ASSIGN_OR_RETURN(
+            security::ScramCredentials made,
+            work.digestsPassword
+                ? security::makeCredentials(mechanism, work.user, work.password, iterations)
+                : security::makeCredentialsOfDigest(work.password, iterations));
+        addCredentials(mechanism, made, &out);
+    }
+    return bson::OwnedDocument(out.finish());
+}
+
 }  // namespace
 
 StatusOr<UserName> userNameOf(const Invocation& call) {
@@ -113,33 +159,17 @@ void addRoles(const std::vector<RoleName>& roles, std::string_view field, bson::
     }
 }
 
-StatusOr<bson::OwnedDocument> credentialsOf(const Invocation& call, const UserName& name) {
-    Fields fields(call.body(), call.command.name);
-    const std::string password(fields.string("pwd"));
-    const bool digestsPassword = fields.boolean("digestPassword", true);
-    FRESHET_RETURN_IF_ERROR(fields.status());
-    FRESHET_ASSIGN_OR_RETURN(std::vector<ScramMechanism> mechanisms, mechanismsOf(call));
-    if (password.empty()) {
-        return badValue("Password cannot be empty");
-    }
-    if (password.size() > kPasswordBytesMax) {
-        return badValue("Password is too long");
-    }
-    bson::Builder out;
-    for (ScramMechanism mechanism : mechanisms) {
-        const bool isSha1 = mechanism == ScramMechanism::kSha1;
-        if (!digestsPassword && !isSha1) {
-            return badValue("Use of SCRAM-SHA-256 requires undigested passwords");
-        }
-        FRESHET_ASSIGN_OR_RETURN(
-            security::ScramCredentials made,
-            digestsPassword || !isSha1
-                ? security::makeCredentials(
-                      mechanism, name.user, password, isSha1 ? kIterationsSha1 : kIterationsSha256)
-                : security::makeCredentialsOfDigest(password, kIterationsSha1));
-        addCredentials(mechanism, made, &out);
-    }
-    return bson::OwnedDocument(out.finish());
+sync::Task<StatusOr<bson::OwnedDocument>> credentialsOf(Invocation& call, UserName name) {
+    StatusOr<PasswordWork> work = passwordWorkOf(call, name);
+    FRESHET_CO_RETURN_IF_ERROR(work.status());
+    auto made = std::make_shared<StatusOr<bson::OwnedDocument>>(
+        Status(Code::kCancelled, Reason::kInterruptedAtShutdown, "interrupted at shutdown"));
+    StatusOr<sync::WaitToken> done = call.services.worker.run(
+        [work = std::move(*work), made] { *made = makeCredentials(work); });
+    FRESHET_CO_RETURN_IF_ERROR(done.status());
+    Status status = co_await waitOrStop(call, *done);
+    FRESHET_CO_RETURN_IF_ERROR(status);
+    co_return std::move(*made);
 }
 
 Status userNotFound(const UserName& name) {

@@ -23,8 +23,8 @@ StatusOr<std::vector<RoleName>> rolesOfField(const Invocation& call, std::string
 void addRoles(const std::vector<RoleName>& roles, std::string_view field, bson::Builder* out);
 
 /// What `pwd`, `mechanisms` and `digestPassword` make, as it is stored: {SCRAM-SHA-1: {...}, ...}.
-/// Slow by intent: two hashes of ten and fifteen thousand rounds.
-StatusOr<bson::OwnedDocument> credentialsOf(const Invocation& call, const UserName& name);
+/// Slow by intent (two hashes of ten and fifteen thousand rounds), and so done by the worker.
+sync::Task<StatusOr<bson::OwnedDocument>> credentialsOf(Invocation& call, UserName name);
 
 /// mongod's text for a user that is not there.
 Status userNotFound(const UserName& name);

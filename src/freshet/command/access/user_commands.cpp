@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// createUser, updateUser, dropUser, dropAllUsersFromDatabase, grantRolesToUser,
 /// revokeRolesFromUser. A user is a document of admin.system.users in the shape that backup tools
-/// know. Changes of one user read, change and write back; two at the same time: the later one wins
-/// as a whole.
+/// know. Changes of a user read, change and write back; one command at a time does so (takeTurn).
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/access/user_arguments.h"
 #include "freshet/command/access/user_store.h"
@@ -69,18 +68,19 @@ Status checkNewUser(const Invocation& call, const UserName& name) {
     return refuseRestrictions(call);
 }
 
-StatusOr<bson::OwnedDocument> makeUser(const Invocation& call,
-                                       const UserName& name,
-                                       const std::vector<RoleName>& roles) {
+/// `credentials`: null for a user who proves himself elsewhere.
+bson::OwnedDocument makeUser(const Invocation& call,
+                             const UserName& name,
+                             const std::vector<RoleName>& roles,
+                             const bson::OwnedDocument* credentials) {
     bson::Builder out;
     out.add("_id", name.id());
     out.add("userId", bson::Binary{4, newUuid()});
     out.add("user", name.user).add("db", name.db);
-    if (name.db == kExternalDb) {
+    if (credentials == nullptr) {
         out.object("credentials").add("external", true);
     } else {
-        FRESHET_ASSIGN_OR_RETURN(bson::OwnedDocument credentials, credentialsOf(call, name));
-        out.add("credentials", credentials.view());
+        out.add("credentials", credentials->view());
     }
     addRoles(roles, "roles", &out);
     const bson::Element customData = call.body().find("customData");
@@ -102,9 +102,17 @@ sync::Task<Status> runCreateUser(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(roles.status());
     FRESHET_CO_RETURN_IF_ERROR(authorizeRoles(call, Action::kGrantRole, *roles));
     FRESHET_CO_RETURN_IF_ERROR(checkNewUser(call, *name));
-    StatusOr<bson::OwnedDocument> document = makeUser(call, *name, *roles);
-    FRESHET_CO_RETURN_IF_ERROR(document.status());
-    Status status = co_await insertUser(call, std::move(*document));
+    bson::OwnedDocument document;
+    if (name->db == kExternalDb) {
+        document = makeUser(call, *name, *roles, nullptr);
+    } else {
+        StatusOr<bson::OwnedDocument> credentials = co_await credentialsOf(call, *name);
+        FRESHET_CO_RETURN_IF_ERROR(credentials.status());
+        document = makeUser(call, *name, *roles, &*credentials);
+    }
+    StatusOr<Turns::Turn> turn = co_await takeTurn(call);
+    FRESHET_CO_RETURN_IF_ERROR(turn.status());
+    Status status = co_await insertUser(call, std::move(document));
     if (status.reason() == Reason::kDuplicateKey) {
         co_return Status(Code::kExists,
                          location(51003),
@@ -185,20 +193,25 @@ sync::Task<Status> runUpdateUser(Invocation& call) {
     if (body.has("customData")) {
         changes.add(body.find("customData"));
     }
-    StatusOr<UserRef> user = co_await fetchUser(call, name->id());
+    if (body.has("pwd")) {
+        StatusOr<bson::OwnedDocument> credentials = co_await credentialsOf(call, *name);
+        FRESHET_CO_RETURN_IF_ERROR(credentials.status());
+        changes.add("credentials", credentials->view());
+    }
+    StatusOr<Turns::Turn> turn = co_await takeTurn(call);
+    FRESHET_CO_RETURN_IF_ERROR(turn.status());
+    StatusOr<UserRef> user = co_await readUser(call, name->id());
     if (user.status().reason() == Reason::kUserNotFound) {
         co_return userNotFound(*name);
     }
     FRESHET_CO_RETURN_IF_ERROR(user.status());
-    if (body.has("pwd") || body.has("mechanisms")) {
-        StatusOr<bson::OwnedDocument> credentials =
-            body.has("pwd") ? credentialsOf(call, *name) : fewerCredentials(call, **user);
+    if (body.has("mechanisms") && !body.has("pwd")) {
+        StatusOr<bson::OwnedDocument> credentials = fewerCredentials(call, **user);
         FRESHET_CO_RETURN_IF_ERROR(credentials.status());
         changes.add("credentials", credentials->view());
     }
     const bson::OwnedDocument fields(changes.finish());
-    Status status =
-        co_await replaceUser(call, changed((*user)->stored.view(), fields.view()), false);
+    Status status = co_await replaceUser(call, changed((*user)->stored.view(), fields.view()));
     co_return status.reason() == Reason::kUserNotFound ? userNotFound(*name) : status;
 }
 
@@ -208,6 +221,8 @@ sync::Task<Status> runDropUser(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(name.status());
     bson::Builder filter;
     filter.add("_id", name->id());
+    StatusOr<Turns::Turn> turn = co_await takeTurn(call);
+    FRESHET_CO_RETURN_IF_ERROR(turn.status());
     int64_t removed = 0;
     Status status = co_await removeUsers(call, bson::OwnedDocument(filter.finish()), &removed);
     FRESHET_CO_RETURN_IF_ERROR(status);
@@ -218,6 +233,8 @@ sync::Task<Status> runDropAllUsers(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(authorize(call, Action::kDropUser, call.generic.db));
     bson::Builder filter;
     filter.add("db", call.generic.db);
+    StatusOr<Turns::Turn> turn = co_await takeTurn(call);
+    FRESHET_CO_RETURN_IF_ERROR(turn.status());
     int64_t removed = 0;
     Status status = co_await removeUsers(call, bson::OwnedDocument(filter.finish()), &removed);
     FRESHET_CO_RETURN_IF_ERROR(status);
@@ -240,7 +257,9 @@ sync::Task<Status> changeRoles(Invocation& call, bool isGrant) {
         co_return badValue(std::string(call.command.name) +
                            " command requires a non-empty \"roles\" array");
     }
-    StatusOr<UserRef> user = co_await fetchUser(call, name->id());
+    StatusOr<Turns::Turn> turn = co_await takeTurn(call);
+    FRESHET_CO_RETURN_IF_ERROR(turn.status());
+    StatusOr<UserRef> user = co_await readUser(call, name->id());
     if (user.status().reason() == Reason::kUserNotFound) {
         co_return userNotFound(*name);
     }
@@ -255,8 +274,7 @@ sync::Task<Status> changeRoles(Invocation& call, bool isGrant) {
     bson::Builder changes;
     addRoles(kept, "roles", &changes);
     const bson::OwnedDocument change(changes.finish());
-    Status status =
-        co_await replaceUser(call, changed((*user)->stored.view(), change.view()), false);
+    Status status = co_await replaceUser(call, changed((*user)->stored.view(), change.view()));
     co_return status.reason() == Reason::kUserNotFound ? userNotFound(*name) : status;
 }
 

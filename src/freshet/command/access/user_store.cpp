@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/command/access/user_store.h"
 
-#include "freshet/query/cursor.h"
+#include "freshet/command/access/authorize.h"
 #include "freshet/query/write.h"
 
 #include <algorithm>
@@ -84,32 +84,32 @@ sync::Task<Status> ensureSchemaVersion(Invocation& call) {
 
 }  // namespace
 
-sync::Task<Status> findDocuments(Invocation& call,
-                                 std::string collection,
-                                 bson::OwnedDocument filter,
-                                 size_t max,
-                                 std::vector<bson::OwnedDocument>* out) {
+StatusOr<std::unique_ptr<query::QueryCursor>> openCursor(const Invocation& call,
+                                                         std::string_view collection,
+                                                         bson::OwnedDocument filter,
+                                                         size_t max) {
     query::FindRequest request;
     request.filter = std::move(filter);
     request.limit = static_cast<int64_t>(max);
-    StatusOr<std::unique_ptr<query::QueryCursor>> cursor =
-        query::makeFind(call.services.store, find(call, collection), std::move(request));
-    FRESHET_CO_RETURN_IF_ERROR(cursor.status());
+    return query::makeFind(call.services.store, find(call, collection), std::move(request));
+}
+
+sync::Task<Status> readBatch(Invocation& call,
+                             query::QueryCursor& cursor,
+                             size_t max,
+                             std::vector<bson::OwnedDocument>* out) {
     query::Batch batch(max, bson::kDocumentBytesMax);
-    (*cursor)->attach();
-    Status status = (*cursor)->next(&batch);
+    cursor.attach();
+    Status status = cursor.next(&batch);
     while (status.isWouldBlock()) {
         status = call.checkInterrupt();
         if (status.isOk()) {
-            co_await sync::wait((*cursor)->token());
-            status = (*cursor)->next(&batch);
+            co_await sync::wait(cursor.token());
+            status = cursor.next(&batch);
         }
     }
-    (*cursor)->detach();
+    cursor.detach();
     FRESHET_CO_RETURN_IF_ERROR(status);
-    if (!(*cursor)->isExhausted() && batch.count() < max) {
-        co_return Status(Code::kLimit, "Too many users for one reply");
-    }
     const std::string bytes = batch.finishArray();
     for (const bson::Element& document : bson::Document(bytes.data())) {
         out->emplace_back(document.document());
@@ -117,13 +117,34 @@ sync::Task<Status> findDocuments(Invocation& call,
     co_return Status::ok();
 }
 
-sync::Task<StatusOr<UserRef>> fetchUser(Invocation& call, std::string id) {
-    Users& users = call.services.users;
-    UserRef known = users.cached(id);
-    if (known != nullptr) {
-        co_return known;
+sync::Task<Status> findDocuments(Invocation& call,
+                                 std::string collection,
+                                 bson::OwnedDocument filter,
+                                 size_t max,
+                                 std::vector<bson::OwnedDocument>* out) {
+    StatusOr<std::unique_ptr<query::QueryCursor>> cursor =
+        openCursor(call, collection, std::move(filter), max);
+    FRESHET_CO_RETURN_IF_ERROR(cursor.status());
+    Status status = co_await readBatch(call, **cursor, max, out);
+    FRESHET_CO_RETURN_IF_ERROR(status);
+    co_return !(*cursor)->isExhausted() && out->size() < max
+        ? Status(Code::kLimit, "Too many users for one reply")
+        : Status::ok();
+}
+
+sync::Task<StatusOr<Turns::Turn>> takeTurn(Invocation& call) {
+    StatusOr<Turns::Turn> turn = co_await call.services.users.turns().take(call);
+    FRESHET_CO_RETURN_IF_ERROR(turn.status());
+    if (call.login.hasLocalhostException) {
+        StatusOr<bool> withoutUsers = co_await isWithoutUsers(call);
+        FRESHET_CO_RETURN_IF_ERROR(withoutUsers.status());
+        call.login.hasLocalhostException = *withoutUsers;
+        FRESHET_CO_RETURN_IF_ERROR(authorize(call, Action::kCreateUser, call.generic.db));
     }
-    const uint64_t generation = users.generation();
+    co_return std::move(*turn);
+}
+
+sync::Task<StatusOr<UserRef>> readUser(Invocation& call, std::string id) {
     bson::Builder filter;
     filter.add("_id", id);
     std::vector<bson::OwnedDocument> found;
@@ -133,8 +154,18 @@ sync::Task<StatusOr<UserRef>> fetchUser(Invocation& call, std::string id) {
     if (found.empty()) {
         co_return Status(Code::kNotFound, Reason::kUserNotFound, "Could not find user " + id);
     }
-    users.noteSeen();
-    StatusOr<UserRef> user = parseUser(found.front().view());
+    call.services.users.noteSeen();
+    co_return parseUser(found.front().view());
+}
+
+sync::Task<StatusOr<UserRef>> fetchUser(Invocation& call, std::string id) {
+    Users& users = call.services.users;
+    UserRef known = users.cached(id);
+    if (known != nullptr) {
+        co_return known;
+    }
+    const uint64_t generation = users.generation();
+    StatusOr<UserRef> user = co_await readUser(call, id);
     if (user.isOk() && (*user)->id() == id) {
         users.remember(*user, generation);
     }
@@ -147,7 +178,7 @@ sync::Task<Status> insertUser(Invocation& call, bson::OwnedDocument document) {
     co_return co_await insertInto(call, kUsersCollection, std::move(document));
 }
 
-sync::Task<Status> replaceUser(Invocation& call, bson::OwnedDocument document, bool upsert) {
+sync::Task<Status> replaceUser(Invocation& call, bson::OwnedDocument document) {
     StatusOr<catalog::CollectionRef> target = co_await ensure(call, kUsersCollection);
     FRESHET_CO_RETURN_IF_ERROR(target.status());
     query::UpdateRequest request;
@@ -155,14 +186,12 @@ sync::Task<Status> replaceUser(Invocation& call, bson::OwnedDocument document, b
     filter.add(document.view().find("_id"));
     request.filter = bson::OwnedDocument(filter.finish());
     request.update = std::move(document);
-    request.upsert = upsert;
     StatusOr<std::unique_ptr<query::WriteOp>> op =
         query::makeUpdate(call.services.store, std::move(*target), std::move(request));
     FRESHET_CO_RETURN_IF_ERROR(op.status());
     const Status status = co_await write(call, **op);
     FRESHET_CO_RETURN_IF_ERROR(status);
-    const query::WriteResult& result = (*op)->result();
-    co_return result.matched == 0 && !result.upserted
+    co_return (*op)->result().matched == 0
         ? Status(Code::kNotFound, Reason::kUserNotFound, "Could not find the user")
         : Status::ok();
 }

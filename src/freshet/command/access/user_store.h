@@ -5,8 +5,9 @@
 
 #include "freshet/command/access/users.h"
 #include "freshet/command/run/invocation.h"
+#include "freshet/query/cursor.h"
 
-#include <functional>
+#include <memory>
 #include <vector>
 
 namespace freshet::command {
@@ -15,6 +16,22 @@ inline constexpr size_t kUsersListedMax = 10'000;
 
 /// The user of this id ("db.name"), from the cache or the store. kNotFound (kUserNotFound).
 sync::Task<StatusOr<UserRef>> fetchUser(Invocation& call, std::string id);
+/// To be held by who changes users, from before it reads them. kUnauthorized when only the
+/// localhost exception allowed the command, and somebody has made a user meanwhile.
+sync::Task<StatusOr<Turns::Turn>> takeTurn(Invocation& call);
+/// As fetchUser, past the cache: what is changed must be what is stored.
+sync::Task<StatusOr<UserRef>> readUser(Invocation& call, std::string id);
+
+/// Documents of an admin collection, to be read by readBatch().
+StatusOr<std::unique_ptr<query::QueryCursor>> openCursor(const Invocation& call,
+                                                         std::string_view collection,
+                                                         bson::OwnedDocument filter,
+                                                         size_t max);
+/// Adds the next documents, at most `max` and one batch's bytes.
+sync::Task<Status> readBatch(Invocation& call,
+                             query::QueryCursor& cursor,
+                             size_t max,
+                             std::vector<bson::OwnedDocument>* out);
 /// Documents of an admin collection that match, at most `max` and one batch's bytes (kLimit).
 sync::Task<Status> findDocuments(Invocation& call,
                                  std::string collection,
@@ -24,8 +41,8 @@ sync::Task<Status> findDocuments(Invocation& call,
 
 /// Adds the document; kExists (kDuplicateKey) when there is one with its _id.
 sync::Task<Status> insertUser(Invocation& call, bson::OwnedDocument document);
-/// Replaces the one with this _id, or adds it with `upsert`. kNotFound (kUserNotFound).
-sync::Task<Status> replaceUser(Invocation& call, bson::OwnedDocument document, bool upsert);
+/// Replaces the one with this _id. kNotFound (kUserNotFound).
+sync::Task<Status> replaceUser(Invocation& call, bson::OwnedDocument document);
 /// Removes what matches; *removed counts.
 sync::Task<Status> removeUsers(Invocation& call, bson::OwnedDocument filter, int64_t* removed);
 

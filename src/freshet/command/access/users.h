@@ -5,6 +5,7 @@
 #pragma once
 
 #include "freshet/command/access/grants.h"
+#include "freshet/command/access/turns.h"
 #include "freshet/security/scram.h"
 #include "freshet/sync/atomic.h"
 #include "freshet/sync/mutex.h"
@@ -57,9 +58,13 @@ public:
     bool haveBeenSeen() const;
     void noteSeen();
 
+    /// Who changes users has the turn from before it reads them until its change is written.
+    Turns& turns() { return turns_; }
+
 private:
     static constexpr size_t kCachedMax = 10'000;
 
+    Turns turns_;
     mutable sync::Mutex mutex_;
     std::unordered_map<std::string, UserRef> cached_;  // guarded by mutex_; of generation_
 

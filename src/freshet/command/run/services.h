@@ -3,6 +3,7 @@
 #pragma once
 
 #include "freshet/command/access/users.h"
+#include "freshet/command/background/worker.h"
 #include "freshet/command/dispatcher.h"
 #include "freshet/command/registry.h"
 #include "freshet/command/run/cursors.h"
@@ -59,6 +60,7 @@ struct Services {
     Statistics statistics{registry.commands().size()};
     sync::Alarms alarms;
     Nap housekeeping{alarms};  // of the housekeeper's thread
+    Worker worker;
     /// Names this run of the server in topologyVersion: a client that sees it change knows of the
     /// restart.
     const bson::ObjectId processId = bson::ObjectId::generate();

@@ -23,6 +23,7 @@ CommandTable listCommands();
 CommandTable helloCommands();
 CommandTable loginCommands();
 CommandTable userCommands();
+CommandTable mergeUsersCommands();
 CommandTable userInfoCommands();
 CommandTable parameterCommands();
 CommandTable sessionCommands();

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Worker: the thread for what computes long without ever waiting, the hashing of passwords above
+/// all: on a connection's executor it would hold up all connections there. One job at a time, in
+/// their order.
+#pragma once
+
+#include "freshet/base/status.h"
+#include "freshet/platform/thread.h"
+#include "freshet/sync/mutex.h"
+#include "freshet/sync/wait_token.h"
+
+#include <deque>
+#include <functional>
+
+namespace freshet::command {
+
+class Worker {
+public:
+    static constexpr size_t kJobsMax = 1'000;
+
+    Worker();
+    /// Jobs that have not begun are dropped; their tokens are completed.
+    ~Worker();
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+
+    /// Runs `job` on the thread; the token is completed when it is done with it. The job must own
+    /// what it touches: who waits may give up before. kLimit when kJobsMax are waiting. Any thread.
+    StatusOr<sync::WaitToken> run(std::function<void()> job);
+
+private:
+    struct Job {
+        std::function<void()> run;
+        sync::WaitToken done;
+    };
+
+    void work();
+    /// Waits for the next job. False: there will be none.
+    bool next(Job* job);
+
+    sync::Mutex mutex_;
+    std::deque<Job> jobs_;     // guarded by mutex_
+    sync::WaitToken wake_;     // guarded by mutex_; of the thread, while there is nothing to do
+    bool isStopping_ = false;  // guarded by mutex_
+    platform::Thread thread_;
+};
+
+}  // namespace freshet::command
