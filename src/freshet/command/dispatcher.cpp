@@ -62,6 +62,7 @@ public:
           record_(services.operations.connect(client_)) {}
     ~ConnectionImpl() override { services_.operations.disconnect(client_.connectionId); }
 
+    bool handleAtOnce(ByteView message, Reply* reply) override;
     sync::Task<Reply> handle(ByteView message) override;
     sync::Task<Reply> next() override;
     bool isAuthenticated() const override {
@@ -73,8 +74,15 @@ public:
 
 private:
     sync::Task<Reply> answer(const wire::Request& request, int32_t responseTo);
+    /// As answer(), without a coroutine, for commands that have a runAtOnce. False: nothing has
+    /// happened.
+    bool answerAtOnce(const Command& command, const BodyIndex& index, Reply* reply);
     /// Runs the command; its message has the reply's body then, whatever became of it.
     sync::Task<void> run(Invocation& call);
+    /// Lets currentOp know who is logged in.
+    void showUser();
+    /// Ends the reply's body.
+    void finish(Invocation& call, const Status& status);
     /// What stands between a command and its handler, when some of it may take long, and ...
     sync::Task<Status> admitAfterWaiting(Invocation& call, const FailCommand& fail);
     /// ... the part that never does.
@@ -84,6 +92,8 @@ private:
     void countDocuments(const OperationStats& stats);
     /// `*message` becomes the one inside, kept in `unpacked`, when it is compressed.
     StatusOr<wire::Request> parse(ByteView* message, std::string* unpacked);
+    /// The same, unless handleAtOnce() has parsed the message before it gave up.
+    StatusOr<wire::Request> takeParsed(ByteView* message, std::string* unpacked);
     StatusOr<const Command*> find(const wire::Request& request) const;
     StatusOr<GenericArguments> admit(const Command& command,
                                      const wire::Request& request,
@@ -99,6 +109,7 @@ private:
     LoginState login_;
     UserRef shownUser_;  // who record_ says is logged in
     int32_t lastReplyId_ = 0;
+    std::optional<wire::Request> parsed_;         // of the message that handle() is to answer
     std::string exhaustRequest_;                  // what next() answers again
     std::optional<wire::Compressor> compressor_;  // the current request's; its reply gets the same
 };
@@ -225,8 +236,13 @@ void ConnectionImpl::count(const Invocation& call, const OperationEnd& end) {
     Statistics& statistics = services_.statistics;
     const Command& command = call.command;
     const LatencyClass latency = latencyClassOf(command);
+    if (command.kind != OpKind::kInsert && command.kind != OpKind::kUpdate &&
+        command.kind != OpKind::kDelete) {  // those count their documents
+        services_.counters.add(command.kind);
+    }
     statistics.ended(services_.indexOf(command), latency, end.micros, !end.status.isOk());
-    if (command.kind != OpKind::kCommand || command.access.scope == Access::Scope::kCollection) {
+    if (latency != LatencyClass::kCommands ||
+        command.access.scope == Access::Scope::kCollection) {
         statistics.touched(call.generic.db,
                            collectionOf(command, call.body()),
                            command.kind,
@@ -240,24 +256,44 @@ void ConnectionImpl::count(const Invocation& call, const OperationEnd& end) {
     }
 }
 
-sync::Task<void> ConnectionImpl::run(Invocation& call) {
-    struct Visible {
-        Visible(ConnectionRecord& r, const Invocation& call) : record(r) {
-            record.begin({0, call.startNanos, &call.command, call.body(), &call.generic});
-        }
-        ~Visible() { record.end(); }
-        ConnectionRecord& record;
-    };
-    const FailCommand fail = findFailCommand(call);
+/// Shows the command to currentOp while it runs.
+struct Visible {
+    Visible(ConnectionRecord& shownIn, const Invocation& call) : record(shownIn) {
+        record.begin({0, call.startNanos, &call.command, call.body(), &call.generic});
+    }
+    ~Visible() { record.end(); }
+    ConnectionRecord& record;
+};
+
+void ConnectionImpl::showUser() {
     if (login_.user != shownUser_) {
         shownUser_ = login_.user;
         record_->setUser(shownUser_ == nullptr ? "" : shownUser_->user,
                          shownUser_ == nullptr ? "" : shownUser_->db);
     }
-    if (call.command.kind != OpKind::kInsert && call.command.kind != OpKind::kUpdate &&
-        call.command.kind != OpKind::kDelete) {  // those count their documents
-        services_.counters.add(call.command.kind);
+}
+
+void ConnectionImpl::finish(Invocation& call, const Status& status) {
+    if (status.isOk()) {
+        call.reply.add("ok", 1.0);
     }
+    call.reply.close();
+    if (!status.isOk()) {
+        call.isExhaust = false;
+        setError(&call.message, status, call.errorInfo.view());
+    }
+}
+
+/// The time that the command took, as far as it tells anything.
+uint64_t microsOf(const Invocation& call) {
+    // An awaited hello takes as long as the client wishes.
+    return call.command.name == "hello" ? 0
+                                        : (platform::monotonicNanos() - call.startNanos) / 1'000;
+}
+
+sync::Task<void> ConnectionImpl::run(Invocation& call) {
+    const FailCommand fail = findFailCommand(call);
+    showUser();
     Status status;
     {
         Visible visible(*record_, call);
@@ -276,17 +312,9 @@ sync::Task<void> ConnectionImpl::run(Invocation& call) {
     }
     if (status.isOk()) {
         fail.decorate(&call.reply);
-        call.reply.add("ok", 1.0);
     }
-    call.reply.close();
-    if (!status.isOk()) {
-        call.isExhaust = false;
-        setError(&call.message, status, call.errorInfo.view());
-    }
-    // An awaited hello takes as long as the client wishes.
-    const uint64_t micros =
-        call.command.name == "hello" ? 0 : (platform::monotonicNanos() - call.startNanos) / 1'000;
-    const OperationEnd end{status, micros, call.message.size() - wire::kOpMsgBodyAt};
+    finish(call, status);
+    const OperationEnd end{status, microsOf(call), call.message.size() - wire::kOpMsgBodyAt};
     count(call, end);
     if (mayBeReported(call, end)) {
         co_await report(call, end);
@@ -338,10 +366,67 @@ StatusOr<wire::Request> ConnectionImpl::parse(ByteView* message, std::string* un
     return wire::parseRequest(*message);
 }
 
+bool ConnectionImpl::answerAtOnce(const Command& command, const BodyIndex& index, Reply* reply) {
+    StatusOr<GenericArguments> generic = admit(command, *parsed_, index);
+    if (!generic.isOk()) {
+        return false;
+    }
+    Invocation call{
+        services_, client_, login_, *record_, command, *parsed_, index, std::move(*generic)};
+    const bool mayWait = isFailCommandOn() || mustRefreshCaller(call) ||
+                         services_.profiler.isUsed() || call.generic.needsDurableRead;
+    if (mayWait) {
+        return false;
+    }
+    call.startNanos = platform::monotonicNanos();
+    showUser();
+    Status status;
+    {
+        Visible visible(*record_, call);
+        status = admitAtOnce(call);
+        if (status.isOk() && !command.runAtOnce(call, &status)) {
+            return false;
+        }
+    }
+    finish(call, status);
+    const OperationEnd end{status, microsOf(call), call.message.size() - wire::kOpMsgBodyAt};
+    count(call, end);
+    if (mayBeReported(call, end) && isSlow(call, end)) {
+        logSlow(call, end);  // nobody profiles it
+    }
+    reply->message = std::move(call.message);
+    seal(*parsed_, parsed_->header.requestId, reply);
+    parsed_.reset();
+    return true;
+}
+
+bool ConnectionImpl::handleAtOnce(ByteView message, Reply* reply) {
+    parsed_.reset();
+    exhaustRequest_.clear();
+    if (wire::isCompressed(message)) {
+        return false;
+    }
+    StatusOr<wire::Request> request = wire::parseRequest(message);
+    if (!request.isOk()) {
+        return false;
+    }
+    parsed_ = std::move(*request);
+    if (parsed_->op != wire::OpCode::kMsg || parsed_->flags != 0 || parsed_->body.isEmpty()) {
+        return false;
+    }
+    const Command* command = services_.registry.find(parsed_->body.begin()->name());
+    if (command == nullptr || command->runAtOnce == nullptr) {
+        return false;
+    }
+    const BodyIndex index(parsed_->body);
+    compressor_.reset();
+    return command->isShort(index) && answerAtOnce(*command, index, reply);
+}
+
 sync::Task<Reply> ConnectionImpl::handle(ByteView message) {
     exhaustRequest_.clear();
     std::string unpacked;
-    StatusOr<wire::Request> request = parse(&message, &unpacked);
+    StatusOr<wire::Request> request = takeParsed(&message, &unpacked);
     if (!request.isOk()) {
         Reply reply;
         const Status& why = request.status();
@@ -370,6 +455,16 @@ sync::Task<Reply> ConnectionImpl::handle(ByteView message) {
         exhaustRequest_ = std::string(message);
     }
     co_return reply;
+}
+
+StatusOr<wire::Request> ConnectionImpl::takeParsed(ByteView* message, std::string* unpacked) {
+    if (!parsed_.has_value()) {
+        return parse(message, unpacked);
+    }
+    compressor_.reset();
+    wire::Request request = std::move(*parsed_);
+    parsed_.reset();
+    return request;
 }
 
 sync::Task<Reply> ConnectionImpl::next() {

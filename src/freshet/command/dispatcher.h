@@ -66,6 +66,9 @@ struct Reply {
 class Connection {
 public:
     virtual ~Connection() = default;
+    /// One whole message that can be answered without waiting: true, and `*reply` is the answer.
+    /// False: nothing has happened, and handle() is to be called with the same message.
+    virtual bool handleAtOnce(ByteView message, Reply* reply) = 0;
     /// One whole message. On the connection's executor; one at a time. Never fails: errors are
     /// replies.
     virtual sync::Task<Reply> handle(ByteView message) = 0;

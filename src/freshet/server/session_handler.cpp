@@ -74,6 +74,15 @@ public:
     }
     ~Handler() override { log_->ended(connectionId_, remote_); }
 
+    bool handleAtOnce(const transport::Message& message,
+                      transport::HandlerResult* result) override {
+        command::Reply reply;
+        if (!connection_->handleAtOnce(message.view(), &reply)) {
+            return false;
+        }
+        *result = resultOf(std::move(reply));
+        return true;
+    }
     sync::Task<transport::HandlerResult> handle(transport::Message message) override {
         command::Reply reply = co_await connection_->handle(message.view());
         co_return resultOf(std::move(reply));

@@ -37,6 +37,11 @@ public:
 
     std::string_view name() const { return name_; }
 
+    /// It may fire.
+    bool isOn() const {
+        // [failpoint.look] relaxed: as in fire().
+        return isOn_.load(sync::kRelaxed);
+    }
     /// How often it has fired since the start of the process.
     uint64_t configure(FailPointSetting setting);
     FailPointSetting setting() const;

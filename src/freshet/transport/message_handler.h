@@ -24,6 +24,11 @@ struct HandlerResult {
 class MessageHandler {
 public:
     virtual ~MessageHandler() = default;
+    /// For messages whose answer waits for nothing, at less than the price of a coroutine. False:
+    /// nothing has happened, and handle() is to be called with the same message.
+    virtual bool handleAtOnce(const Message& /*message*/, HandlerResult* /*result*/) {
+        return false;
+    }
     virtual sync::Task<HandlerResult> handle(Message message) = 0;
     /// The next reply of an exhaust stream. Called only after a result with `exhaust`.
     virtual sync::Task<HandlerResult> handleExhaust() = 0;

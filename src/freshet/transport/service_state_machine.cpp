@@ -109,7 +109,13 @@ sync::Task<Status> ServiceStateMachine::run() {
             break;
         }
         beginProcess();
-        HandlerResult result = co_await handler_->handle(std::move(message).value());
+        HandlerResult result;
+        Message request = std::move(message).value();
+        if (handler_->handleAtOnce(request, &result)) {
+            request = Message();  // its memory is free for the next one
+        } else {
+            result = co_await handler_->handle(std::move(request));
+        }
         while (!result.reply.isEmpty()) {
             step(State::kSinkWait);
             why = co_await session_->asyncSinkMessage(std::move(result.reply));

@@ -98,9 +98,32 @@ StatusOr<int64_t> keep(Invocation& call, ClientCursor cursor) {
     return call.services.cursors.add(std::move(cursor));
 }
 
+/// Keeps what is left of the cursor, if anything is, and ends the reply.
+Status conclude(
+    Invocation& call, ClientCursor cursor, const Plan& plan, Status status, CursorReply* reply) {
+    const bool isOver = plan.isLast || cursor.cursor->isExhausted();
+    if (cursor.id != 0 && (isOver || !status.isOk())) {
+        // After an error too: documents of the lost batch would be missing.
+        call.services.cursors.forget(cursor.id);
+    }
+    FRESHET_RETURN_IF_ERROR(std::move(status));
+    if (isOver) {
+        reply->finish(0, cursor.ns);
+        return Status::ok();
+    }
+    const std::string ns = cursor.ns;
+    FRESHET_ASSIGN_OR_RETURN(const int64_t id, keep(call, std::move(cursor)));
+    reply->finish(id, ns);
+    return Status::ok();
+}
+
+void noteWork(Invocation& call, const query::QueryCursor& cursor, const query::WorkDone& before) {
+    call.stats.work = cursor.work();
+    call.stats.work.subtract(before);
+}
+
 /// Attaches the cursor, fills a batch, waits for the disk when the read concern asks for it, and
-/// keeps what is left. One coroutine for all of it: most batches are small and the first is the
-/// last.
+/// keeps what is left.
 sync::Task<Status> replyWithBatch(Invocation& call, ClientCursor cursor, Plan plan) {
     CursorReply reply(call, plan.field, plan.documentsMax);
     query::QueryCursor& source = *cursor.cursor;
@@ -115,28 +138,24 @@ sync::Task<Status> replyWithBatch(Invocation& call, ClientCursor cursor, Plan pl
             status = co_await goOn(call, source, cursor.id, reply.batch());
         }
         source.detach();
-        call.stats.work = source.work();
-        call.stats.work.subtract(before);
+        noteWork(call, source, before);
         if (status.isOk() && cursor.needsDurableRead) {
             status = co_await waitUntilDurable(call.services.store.journal(), tail);
         }
     }
-    const bool isOver = plan.isLast || source.isExhausted();
-    if (cursor.id != 0 && (isOver || !status.isOk())) {
-        // After an error too: documents of the lost batch would be missing.
-        call.services.cursors.forget(cursor.id);
-    }
-    FRESHET_CO_RETURN_IF_ERROR(std::move(status));
-    const std::string ns = std::move(cursor.ns);
-    int64_t id = 0;
-    if (!isOver) {
-        cursor.ns = ns;
-        StatusOr<int64_t> kept = keep(call, std::move(cursor));
-        FRESHET_CO_RETURN_IF_ERROR(kept.status());
-        id = *kept;
-    }
-    reply.finish(id, ns);
-    co_return Status::ok();
+    co_return conclude(call, std::move(cursor), plan, std::move(status), &reply);
+}
+
+ClientCursor newCursor(std::unique_ptr<query::QueryCursor> cursor, FirstBatch* how) {
+    ClientCursor made;
+    made.ns = std::move(how->ns);
+    made.neverTimesOut = how->neverTimesOut;
+    made.cursor = std::move(cursor);
+    return made;
+}
+
+Plan planOf(const FirstBatch& how) {
+    return {"firstBatch", static_cast<size_t>(how.batchSize), how.isSingle};
 }
 
 }  // namespace
@@ -144,13 +163,28 @@ sync::Task<Status> replyWithBatch(Invocation& call, ClientCursor cursor, Plan pl
 sync::Task<Status> replyWithFirstBatch(Invocation& call,
                                        std::unique_ptr<query::QueryCursor> cursor,
                                        FirstBatch how) {
-    ClientCursor made;
-    made.ns = std::move(how.ns);
-    made.neverTimesOut = how.neverTimesOut;
+    ClientCursor made = newCursor(std::move(cursor), &how);
     made.needsDurableRead = call.generic.needsDurableRead;
-    made.cursor = std::move(cursor);
-    return replyWithBatch(
-        call, std::move(made), {"firstBatch", static_cast<size_t>(how.batchSize), how.isSingle});
+    return replyWithBatch(call, std::move(made), planOf(how));
+}
+
+bool replyWithFirstBatchAtOnce(Invocation& call,
+                               std::unique_ptr<query::QueryCursor> cursor,
+                               FirstBatch how,
+                               Status* status) {
+    const Plan plan = planOf(how);
+    CursorReply reply(call, plan.field, plan.documentsMax);
+    if (plan.documentsMax > 0) {
+        cursor->attach();
+        *status = cursor->next(reply.batch());
+        cursor->detach();
+        if (status->isWouldBlock()) {
+            return false;
+        }
+        noteWork(call, *cursor, {});
+    }
+    *status = conclude(call, newCursor(std::move(cursor), &how), plan, std::move(*status), &reply);
+    return true;
 }
 
 sync::Task<Status> replyWithNextBatch(Invocation& call, ClientCursor cursor, int64_t batchSize) {

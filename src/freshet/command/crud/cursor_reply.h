@@ -26,6 +26,13 @@ sync::Task<Status> replyWithFirstBatch(Invocation& call,
                                        std::unique_ptr<query::QueryCursor> cursor,
                                        FirstBatch how);
 
+/// The same without waiting. False: the cursor would have to; the reply is spoilt, nothing else has
+/// happened. REQUIRES: the read concern asks for nothing.
+bool replyWithFirstBatchAtOnce(Invocation& call,
+                               std::unique_ptr<query::QueryCursor> cursor,
+                               FirstBatch how,
+                               Status* status);
+
 /// Adds {cursor: {nextBatch, id, ns}}. `batchSize` 0: as many as fit.
 sync::Task<Status> replyWithNextBatch(Invocation& call, ClientCursor cursor, int64_t batchSize);
 

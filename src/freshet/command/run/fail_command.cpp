@@ -69,6 +69,10 @@ void FailCommand::decorate(bson::Builder* reply) const {
     }
 }
 
+bool isFailCommandOn() {
+    return failCommand.isOn();
+}
+
 FailCommand findFailCommand(const Invocation& call) {
     if (call.command.name == "configureFailPoint") {
         return {};  // else nobody could turn it off

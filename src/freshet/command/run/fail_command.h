@@ -18,6 +18,8 @@ struct FailCommand {
     void decorate(bson::Builder* reply) const;
 };
 
+/// It may fire for some command.
+bool isFailCommandOn();
 /// Whether it fires for this command.
 FailCommand findFailCommand(const Invocation& call);
 /// Blocks as long as it says. Then not ok: what the command is to answer instead of running;

@@ -97,7 +97,11 @@ protected:
         return out;
     }
 
-    Reply exchange(const std::string& bytes) { return executor_.run(connection_->handle(bytes)); }
+    Reply exchange(const std::string& bytes) {
+        Reply reply;
+        return connection_->handleAtOnce(bytes, &reply) ? std::move(reply)
+                                                        : executor_.run(connection_->handle(bytes));
+    }
 
     static bson::OwnedDocument bodyOf(const Reply& reply) {
         auto parsed = wire::parseReply(reply.message);
