@@ -152,6 +152,9 @@ public:
 
     /// kNotFound when there is no visible value.
     Status get(Tree& tree, ByteView key, std::string* value);
+    /// As get(), without a copy. REQUIRES: inside a slice of the store's epochs(); the bytes are
+    /// good as long as that is.
+    Status getInPlace(Tree& tree, ByteView key, ByteView* value);
     /// Sets the key's value. kConflict: someone committed a change of the key after our snapshot;
     /// abort and run again. WouldBlock: wait for token().
     Status put(Tree& tree, ByteView key, ByteView value);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What a single user of a Store sees: snapshots, conflicts, uniqueness, reopening.
 #include "freshet/engine/txn/store_test_support.h"
+#include "freshet/platform/thread.h"
 #include "freshet/sync/local_executor.h"
 
 namespace freshet::engine {
@@ -50,6 +51,27 @@ TEST_F(StoreTest, ATransactionSeesItsOwnWritesAndNobodyElseDoes) {
     Txn later(*store);
     EXPECT_EQ(valueOf(later, *tree, "a"), "mine2");
     EXPECT_EQ(valueOf(later, *tree, "b"), "again");
+}
+
+TEST_F(StoreTest, AValueReadInPlaceStaysWhileTheSliceDoes) {
+    const std::string large(100'000, 'x');
+    put(*store, *tree, "small", "one");
+    put(*store, *tree, "large", large);
+    sync::Slice slice(store->epochs());
+    Txn reader(*store);
+    ByteView one, two, none;
+    ASSERT_TRUE(reader.getInPlace(*tree, "small", &one).isOk());
+    ASSERT_TRUE(reader.getInPlace(*tree, "large", &two).isOk());
+    EXPECT_EQ(reader.getInPlace(*tree, "none", &none).code(), Code::kNotFound);
+    ASSERT_TRUE(reader.commit().isOk());
+    platform::Thread("writer", [this] {
+        for (int i = 0; i < 2'000; ++i) {  // leaves are rebuilt, chains are trimmed
+            put(*store, *tree, "small", std::to_string(i));
+            put(*store, *tree, "large", std::to_string(i));
+        }
+    }).join();
+    EXPECT_EQ(one, "one");
+    EXPECT_EQ(two, large);
 }
 
 TEST_F(StoreTest, AnAbortLeavesNothing) {

@@ -40,10 +40,11 @@ public:
     Status read(ByteView key, ValueTaker* taker) override {
         sync::Slice slice(store_.epochs());
         txn_.begin();
-        Status status = txn_.get(*tree_, key, &value_);
+        ByteView value;
+        Status status = txn_.getInPlace(*tree_, key, &value);
         endRead();
         if (status.isOk()) {
-            taker->take(value_);
+            taker->take(value);
         }
         return status;
     }
@@ -106,7 +107,6 @@ private:
     const engine::TreeRef tree_;
     const engine::Durability durability_;
     engine::Txn txn_;
-    std::string value_;
 };
 
 class FreshetEngine final : public Engine {

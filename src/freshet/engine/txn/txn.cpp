@@ -45,15 +45,23 @@ void Txn::begin() {
 }
 
 Status Txn::get(Tree& tree, ByteView key, std::string* value) {
-    Impl& self = *impl_;
+    dcheck(impl_->pinner == &impl_->core->epochs.here());
+    sync::Slice slice(*impl_->pinner);
+    ByteView found;
+    FRESHET_RETURN_IF_ERROR(getInPlace(tree, key, &found));
+    value->assign(found);
+    return Status::ok();
+}
+
+Status Txn::getInPlace(Tree& tree, ByteView key, ByteView* value) {
+    const Impl& self = *impl_;
     invariant(self.state == Impl::State::kOpen);
-    dcheck(self.pinner == &self.core->epochs.here());
-    sync::Slice slice(*self.pinner);
+    dcheck(self.core->epochs.here().inSlice());
     const std::optional<ValueRef> found = tree.pages().get(key, self.view());
     if (!found) {
         return Status(Code::kNotFound, "no such key");
     }
-    value->assign(found->bytes);
+    *value = found->bytes;
     return Status::ok();
 }
 
