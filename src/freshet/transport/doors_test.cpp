@@ -321,6 +321,9 @@ TEST_F(Doors, AHandlerThatWasWatchedGoesOnServing) {
         roundTrip(**session, "the wait for input is taken over");
     }
     EXPECT_EQ(seen.peersGone.load(sync::kRelaxed), 0u);
+    ASSERT_TRUE((*session)->sinkMessage(ReplyChain(messageForTest(1, "alone"))).isOk());
+    session->reset();
+    waitUntil([&] { return seen.peersGone.load(sync::kRelaxed) == 1; });
 }
 
 TEST_F(Doors, ShutdownHurriesHandlers) {

@@ -21,31 +21,19 @@ namespace freshet::transport {
 namespace {
 
 /// A reactor and its live sessions. All but `load` belongs to the reactor's thread.
-struct Lane final : BusyListener {
+struct Lane {
     /// How often handlers are looked for that take long, while messages come.
     static constexpr uint64_t kLookMillis = 500;
 
-    void onSessionBusy() override {
-        if (!isLooking) {
-            isLooking = true;
-            sync::spawn(*reactor, lookAfterHandlers());
-        }
-    }
-    /// Ends when no handler is left to look after, so that an idle reactor sleeps.
-    sync::Task<void> lookAfterHandlers() {
-        bool isNeeded = true;
-        while (isNeeded && !ending) {
-            co_await sync::wait(reactor->after(kLookMillis));
-            isNeeded = false;
-            for (ServiceStateMachine* machine : machines) {
-                isNeeded = machine->watchLongHandler() || isNeeded;
-            }
-        }
-        isLooking = false;
-    }
+    class Member;
+
+    /// Ends when no handler is left to look after, so that an idle reactor sleeps. Walks only those
+    /// who have got a message since they were last found waiting for one.
+    sync::Task<void> lookAfterHandlers();
 
     std::unique_ptr<Reactor> reactor;
     std::set<ServiceStateMachine*> machines;
+    std::vector<Member*> busy;
     DoorPolicy policy;
     bool isLooking = false;
     bool ending = false;
@@ -53,6 +41,53 @@ struct Lane final : BusyListener {
     /// lane's own (-1).
     sync::Atomic<uint32_t> load{0};
 };
+
+/// A session's membership in its lane, for as long as it runs.
+class Lane::Member final : public BusyListener {
+public:
+    Member(Lane& lane, std::unique_ptr<Session> session, MessageHandlerFactory& handlers)
+        : lane_(lane), machine_(std::move(session), handlers, this) {
+        lane_.machines.insert(&machine_);
+    }
+    Member(const Member&) = delete;
+    Member& operator=(const Member&) = delete;
+    ~Member() {
+        lane_.machines.erase(&machine_);
+        if (isBusy_) {
+            std::erase(lane_.busy, this);
+        }
+    }
+
+    ServiceStateMachine& machine() { return machine_; }
+
+    void onSessionBusy() override {
+        if (!std::exchange(isBusy_, true)) {
+            lane_.busy.push_back(this);
+            if (!std::exchange(lane_.isLooking, true)) {
+                sync::spawn(*lane_.reactor, lane_.lookAfterHandlers());
+            }
+        }
+    }
+    /// Whether it must be looked at again: its handler runs and is not watched yet, or will run on
+    /// without a message when the peer has taken this reply.
+    bool look() {
+        isBusy_ = machine_.watchLongHandler() || machine_.state().current() == State::kSinkWait;
+        return isBusy_;
+    }
+
+private:
+    Lane& lane_;
+    ServiceStateMachine machine_;
+    bool isBusy_ = false;  // it is in lane_.busy
+};
+
+sync::Task<void> Lane::lookAfterHandlers() {
+    while (!busy.empty() && !ending) {
+        co_await sync::wait(reactor->after(kLookMillis));
+        std::erase_if(busy, [](Member* member) { return !member->look(); });
+    }
+    isLooking = false;
+}
 
 /// One line for each session that did not end as sessions do. What a peer did wrong is worth an
 /// operator's attention; a line that was cut is not.
@@ -208,11 +243,10 @@ sync::Task<void> TcpServer::serveSession(Lane* lane, int socket) {
         telemetry::logWarning("transport", session.status().toString());
         co_return;
     }
-    ServiceStateMachine machine(std::move(session).value(), *handlers_, lane);
-    lane->machines.insert(&machine);
+    Lane::Member member(*lane, std::move(session).value(), *handlers_);
+    ServiceStateMachine& machine = member.machine();
     Status why = lane->ending ? machine.end() : Status::ok();
     why = co_await machine.run();
-    lane->machines.erase(&machine);
     if (!why.isOk()) {
         tellEnd(machine.session().peer(), why);
     }
