@@ -70,6 +70,12 @@ TEST_F(SourcesTest, CollStatsTellsSizesCountsAndTimes) {
                 R"([{"$collStats": {"storageStats": {"scale": 21}}},
                     {"$project": {"size": "$storageStats.size", "n": {"$type": "$count"}}}])",
                 R"([{"size": 2, "n": "missing"}])");
+    run(R"({"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$set": {"a": 1}}}]})");
+    run(R"({"delete": "c", "deletes": [{"q": {"_id": 3}, "limit": 1}]})");
+    run(R"({"createIndexes": "c", "indexes": [{"key": {"a": 1}, "name": "a_1"}]})");
+    expectBatch(R"("c")",
+                R"([{"$collStats": {"latencyStats": {}}}])",
+                R"([{"latencyStats": {"writes": {"ops": 3}, "commands": {"ops": 1}}}])");
     // How drivers count without a filter.
     expectBatch(
         R"("c")",

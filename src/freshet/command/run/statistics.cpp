@@ -26,18 +26,21 @@ size_t threadOrdinal() {
 }
 
 LatencyClass latencyClassOf(const Command& command) {
-    switch (command.access.action) {
-        case Action::kInsert:
-        case Action::kUpdate:
-        case Action::kRemove:
+    switch (command.kind) {
+        case OpKind::kInsert:
+        case OpKind::kUpdate:
+        case OpKind::kDelete:
             return LatencyClass::kWrites;
-        case Action::kFind:
+        case OpKind::kQuery:
+        case OpKind::kGetMore:
             return LatencyClass::kReads;
-        default:
-            return command.kind == OpKind::kGetMore || command.takesReadConcern
-                       ? LatencyClass::kReads
-                       : LatencyClass::kCommands;
+        case OpKind::kCommand:
+            break;
     }
+    if (command.name == "findAndModify") {
+        return LatencyClass::kWrites;
+    }
+    return command.takesReadConcern ? LatencyClass::kReads : LatencyClass::kCommands;
 }
 
 void Top::add(const Top& other) {
