@@ -103,22 +103,34 @@ bool runFindAtOnce(Invocation& call, Status* status) {
 
 /// {find, filter: {_id: value}, ...} without anything that changes what is read or how.
 bool isPointRead(const BodyIndex& body) {
-    for (const std::string_view name : {"sort",
-                                        "projection",
-                                        "hint",
-                                        "min",
-                                        "max",
-                                        "skip",
-                                        "let",
-                                        "returnKey",
-                                        "showRecordId",
-                                        "tailable",
-                                        "awaitData",
-                                        "collation",
-                                        "readConcern"}) {
-        if (body.mayHave(name)) {
-            return false;
-        }
+    constexpr uint64_t kOthers = nameBits({"sort",
+                                           "projection",
+                                           "hint",
+                                           "min",
+                                           "max",
+                                           "skip",
+                                           "let",
+                                           "returnKey",
+                                           "showRecordId",
+                                           "tailable",
+                                           "awaitData",
+                                           "collation",
+                                           "readConcern"});
+    constexpr uint64_t kUsual = nameBits({"find",
+                                          "filter",
+                                          "limit",
+                                          "singleBatch",
+                                          "batchSize",
+                                          "$db",
+                                          "lsid",
+                                          "$readPreference",
+                                          "comment",
+                                          "maxTimeMS",
+                                          "$clusterTime",
+                                          "apiVersion"});
+    static_assert((kOthers & kUsual) == 0, "what drivers send all the time looks like an option");
+    if (body.mayHaveAnyOf(kOthers)) {
+        return false;
     }
     const bson::Element filter = body.find("filter");
     if (!filter.isObject() || filter.document().isEmpty()) {

@@ -12,6 +12,35 @@
 namespace freshet::command {
 namespace {
 
+/// A set of names, found by their tags. kMax bounds their number.
+template <size_t kMax>
+class NameTable {
+public:
+    constexpr explicit NameTable(const std::string_view (&names)[kMax]) {
+        for (size_t i = 0; i < kMax; ++i) {
+            const uint8_t tag = nameTag(names[i]);
+            entries_[i] = {names[i], first_[tag]};
+            first_[tag] = static_cast<uint8_t>(i + 1);
+        }
+    }
+    constexpr bool has(std::string_view name) const {
+        for (uint8_t i = first_[nameTag(name)]; i != 0; i = entries_[i - 1].next) {
+            if (entries_[i - 1].name == name) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+private:
+    struct Entry {
+        std::string_view name;
+        uint8_t next = 0;  // of the same tag: its place + 1; 0: none
+    };
+    Entry entries_[kMax];
+    uint8_t first_[64] = {};  // by tag, in the same way
+};
+
 constexpr std::string_view kGenericArguments[] = {
     "$db",
     "lsid",
@@ -29,14 +58,6 @@ constexpr std::string_view kGenericArguments[] = {
     "apiDeprecationErrors",
     "maxTimeMSOpOnly",
 };
-
-constexpr uint64_t kGenericBits = [] {
-    uint64_t bits = 0;
-    for (const std::string_view name : kGenericArguments) {
-        bits |= nameBit(name);
-    }
-    return bits;
-}();
 
 constexpr int64_t kMaxTimeMsLimit = INT32_MAX;
 
@@ -226,9 +247,8 @@ Status checkDatabaseName(std::string_view db) {
 }  // namespace
 
 bool isGenericArgument(std::string_view name) {
-    return (kGenericBits & nameBit(name)) != 0 &&
-           std::find(std::begin(kGenericArguments), std::end(kGenericArguments), name) !=
-               std::end(kGenericArguments);
+    static constexpr NameTable kTable(kGenericArguments);
+    return kTable.has(name);
 }
 
 Status checkKnownFields(const Command& command, const BodyIndex& body) {

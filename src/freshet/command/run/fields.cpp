@@ -25,19 +25,18 @@ Status unknownField(std::string_view context, std::string_view field) {
 
 BodyIndex::BodyIndex(bson::Document body) : body_(body) {
     for (const bson::Element& element : body) {
+        const uint8_t tag = nameTag(element.name());
         if (count_ < kIndexed) {
+            tags_[count_] = tag;
             elements_[count_++] = element;
         }
-        present_ |= nameBit(element.name());
+        present_ |= uint64_t{1} << tag;
     }
 }
 
-bson::Element BodyIndex::find(std::string_view name) const {
-    if (!mayHave(name)) {
-        return {};
-    }
+bson::Element BodyIndex::findThere(std::string_view name, uint8_t tag) const {
     for (size_t i = 0; i < count_; ++i) {
-        if (elements_[i].name() == name) {
+        if (tags_[i] == tag && elements_[i].name() == name) {
             return elements_[i];
         }
     }

@@ -7,6 +7,7 @@
 #include "freshet/bson/builder.h"
 
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string>
@@ -15,10 +16,22 @@
 
 namespace freshet::command {
 
-/// A bit for a name. Two names may have the same one.
-constexpr uint64_t nameBit(std::string_view name) {
+/// A number below 64 for a name. Two names may have the same one; the factor keeps those apart that
+/// come with most commands.
+constexpr uint8_t nameTag(std::string_view name) {
     const auto first = name.empty() ? 0u : static_cast<unsigned char>(name.front());
-    return uint64_t{1} << ((name.size() * 11 + first) % 64);
+    return static_cast<uint8_t>((name.size() * 34 + first) % 64);
+}
+constexpr uint64_t nameBit(std::string_view name) {
+    return uint64_t{1} << nameTag(name);
+}
+/// The bits of several names.
+constexpr uint64_t nameBits(std::initializer_list<std::string_view> names) {
+    uint64_t bits = 0;
+    for (const std::string_view name : names) {
+        bits |= nameBit(name);
+    }
+    return bits;
 }
 
 /// A document whose fields are looked for by name, many of which it does not have: a request's
@@ -29,8 +42,11 @@ public:
 
     bson::Document body() const { return body_; }
     bool mayHave(std::string_view name) const { return (present_ & nameBit(name)) != 0; }
+    bool mayHaveAnyOf(uint64_t bits) const { return (present_ & bits) != 0; }
     /// As body().find().
-    bson::Element find(std::string_view name) const;
+    bson::Element find(std::string_view name) const {
+        return mayHave(name) ? findThere(name, nameTag(name)) : bson::Element();
+    }
     /// Calls isGood for each field until it says false; that field, or a missing one.
     template <typename IsGood>
     bson::Element findFirstNot(IsGood isGood) const {
@@ -53,8 +69,11 @@ public:
 private:
     static constexpr size_t kIndexed = 16;
 
+    bson::Element findThere(std::string_view name, uint8_t tag) const;
+
     bson::Document body_;
     bson::Element elements_[kIndexed];  // the first ones
+    uint8_t tags_[kIndexed] = {};       // of their names
     size_t count_ = 0;
     uint64_t present_ = 0;  // nameBit() of all fields
 };
