@@ -241,8 +241,7 @@ void ConnectionImpl::count(const Invocation& call, const OperationEnd& end) {
         services_.counters.add(command.kind);
     }
     statistics.ended(services_.indexOf(command), latency, end.micros, !end.status.isOk());
-    if (latency != LatencyClass::kCommands ||
-        command.access.scope == Access::Scope::kCollection) {
+    if (latency != LatencyClass::kCommands || command.access.scope == Access::Scope::kCollection) {
         statistics.touched(call.generic.db,
                            collectionOf(command, call.body()),
                            command.kind,

@@ -97,8 +97,8 @@ sync::Task<Status> insertAll(Invocation& call,
                 FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());
                 co_await sync::wait(sync::WaitToken::completed());
             }
-            auto op = query::makeInsert(
-                call.services.store, target, element.document(), output.options);
+            auto op =
+                query::makeInsert(call.services.store, target, element.document(), output.options);
             FRESHET_CO_RETURN_IF_ERROR(op.status());
             status = co_await runWrite(call, **op);
             FRESHET_CO_RETURN_IF_ERROR(std::move(status));

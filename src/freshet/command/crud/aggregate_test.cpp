@@ -121,13 +121,12 @@ TEST_F(AggregateTest, VariablesOfTheCommand) {
                      R"(, "let": {"n": {"$add": [2, 3]}})"),
               "[ { _id: 2, x: 6 } ]");
     // Whatever needs no document may be one.
-    EXPECT_EQ(
-        result(R"([{"$limit": 1}, {"$project": {"_id": 0, "r": {"$type": "$$r"}, "m": "$$m",
+    EXPECT_EQ(result(R"([{"$limit": 1}, {"$project": {"_id": 0, "r": {"$type": "$$r"}, "m": "$$m",
                     "now": {"$eq": ["$$NOW", "$$t"]}}}])",
-               R"("orders")",
-               R"(, "let": {"r": {"$cond": [true, {"$rand": {}}, 0]}, "t": "$$NOW",
+                     R"("orders")",
+                     R"(, "let": {"r": {"$cond": [true, {"$rand": {}}, 0]}, "t": "$$NOW",
                             "m": {"$map": {"input": [1, 2], "in": {"$add": ["$$this", 1]}}}})"),
-        R"([ { r: "double", m: [ 2, 3 ], now: true } ])");
+              R"([ { r: "double", m: [ 2, 3 ], now: true } ])");
     for (const char* reader :
          {R"("$a")", R"("$$ROOT")", R"({"$getField": "a"})", R"({"$cond": [true, 1, "$a"]})"}) {
         expectReply(R"({"aggregate": "orders", "pipeline": [], "cursor": {}, "let": {"n": )" +
@@ -221,8 +220,9 @@ TEST_F(AggregateTest, StagesOutsideTheApiAreRefusedToWhoKeepsToIt) {
     EXPECT_EQ(323, code(R"([{"$listLocalSessions": {}}, {"$limit": 1}])", "1"));
     EXPECT_EQ(323, code(R"([{"$currentOp": {}}])", "1"));
     EXPECT_EQ(323, code(R"([{"$indexStats": {}}])", R"("c")"));
-    EXPECT_EQ(323, code(R"([{"$unionWith": {"coll": "c", "pipeline": [{"$indexStats": {}}]}}])",
-                        R"("c")"));
+    EXPECT_EQ(
+        323,
+        code(R"([{"$unionWith": {"coll": "c", "pipeline": [{"$indexStats": {}}]}}])", R"("c")"));
     EXPECT_EQ(323, code(R"([{"$collStats": {"storageStats": {}}}])", R"("c")"));
     run(R"({"insert": "c", "documents": [{}]})", "admin");
     EXPECT_EQ(0, code(R"([{"$collStats": {"count": {}}}])", R"("c")"));
