@@ -12,7 +12,7 @@ import crash_rounds  # noqa: E402
 import harness  # noqa: E402
 
 ROUNDS = int(os.environ.get('FRESHET_CRASH_ROUNDS') or 100)
-ROUNDS_MUTANT = 30
+ROUNDS_MUTANT = 150  # at most: each is caught within ten or so on average
 KINDS = ('kill', 'fatal', 'cut', 'damage', 'leak', 'passing')
 
 
