@@ -27,7 +27,7 @@ struct ScramCredentials {
     std::string serverKey;
 };
 
-/// With a random salt. Slow by intent (iterations): not on a reactor for more than one at a time.
+/// With a random salt. Slow by intent (iterations): never on a reactor.
 /// kInvalid when the password cannot be prepared.
 StatusOr<ScramCredentials> makeCredentials(ScramMechanism mechanism,
                                            const std::string& user,

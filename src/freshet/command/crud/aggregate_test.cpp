@@ -280,6 +280,8 @@ TEST_F(AggregateTest, Refuses) {
     expectError(R"([{"$project": {"a": {"$nope": 1}}}])", 31325);
     expectError(R"([{"$group": {"_id": 1, "a": {"$nope": 1}}}])", 15952);
     expectReply(R"({"aggregate": 1, "pipeline": [], "cursor": {}})", R"({"ok": 0.0, "code": 73})");
+    expectReply(R"({"aggregate": 1, "pipeline": [{"$changeStream": {}}], "cursor": {}})",
+                R"({"ok": 0.0, "code": 40573})");
     expectReply(R"({"aggregate": "orders", "pipeline": []})", R"({"ok": 0.0, "code": 9})");
     std::string nested = R"([{"$match": {}}])";
     for (int i = 0; i < 25; ++i) {

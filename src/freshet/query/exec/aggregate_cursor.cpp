@@ -122,7 +122,8 @@ Status checkWithoutCollection(bson::Document pipeline) {
     const bson::Element first = *pipeline.begin();
     const std::string_view name =
         first.isObject() && !first.document().isEmpty() ? first.document().begin()->name() : "";
-    if (name == "$documents" || name == "$listLocalSessions" || name == "$currentOp") {
+    if (name == "$documents" || name == "$listLocalSessions" || name == "$currentOp" ||
+        name == "$changeStream") {
         return Status::ok();
     }
     return invalid(

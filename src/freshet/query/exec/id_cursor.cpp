@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/query/exec/id_cursor.h"
 
-#include "freshet/base/spare_strings.h"
 #include "freshet/bson/keyform.h"
 #include "freshet/catalog/documents.h"
 #include "freshet/query/plan/stage_tree.h"
@@ -56,11 +55,10 @@ public:
                           Reason::kQueryPlanKilled,
                           collection_->ns() + " or an index in use was dropped");
         }
-        std::string document = takeSpareString();
+        ByteView document;
         Status status = read(&document);
         if (status.isOk()) {
             done_ = given_ = batch->add(bson::Document(document));
-            giveSpareString(std::move(document));
         } else if (status.code() == Code::kNotFound) {
             done_ = true;
             status = Status::ok();
@@ -86,12 +84,13 @@ public:
 private:
     const catalog::Index& idIndex() const { return *collection_->indexes[0]; }
 
-    Status read(std::string* document) {
-        std::string entry;
-        FRESHET_RETURN_IF_ERROR(txn_->get(*idIndex().tree, key_, &entry));
+    /// `*document` is good as long as the slice.
+    Status read(ByteView* document) {
+        ByteView entry;
+        FRESHET_RETURN_IF_ERROR(txn_->getInPlace(*idIndex().tree, key_, &entry));
         FRESHET_ASSIGN_OR_RETURN(const catalog::RecordId id,
                                  catalog::recordIdOfEntry(idIndex(), key_, entry));
-        return catalog::readDocument(*txn_, *collection_, id, document);
+        return txn_->getInPlace(*collection_->records, catalog::recordKey(id), document);
     }
 
     StageNode stages() const {

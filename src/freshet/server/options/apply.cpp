@@ -243,7 +243,8 @@ Status applyProfilingMode(const std::string& value, Settings* out) {
     FRESHET_RETURN_IF_ERROR(setChoice(value, {"off", "slowOp", "all"}, &out->profiling.mode));
     if (out->profiling.mode != ProfilingMode::kOff) {
         out->notes.push_back(
-            "operationProfiling.mode: slow operations are in the log; there is no system.profile");
+            "operationProfiling.mode: slow operations are in the log; the profile command turns "
+            "profiling on");
     }
     return Status::ok();
 }
