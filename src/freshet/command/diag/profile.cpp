@@ -243,7 +243,7 @@ bool isProfiled(const Command& command) {
 
 }  // namespace
 
-sync::Task<Status> report(Invocation& call, const OperationEnd& end) {
+sync::Task<void> report(Invocation& call, const OperationEnd& end) {
     const bool isAwaited = call.command.name == "hello";  // as long as the client wishes
     const ProfileSettings settings = call.services.profiler.of(call.generic.db);
     bson::OwnedDocument document;
@@ -265,7 +265,6 @@ sync::Task<Status> report(Invocation& call, const OperationEnd& end) {
                                       " lacks an operation: " + recorded.toString());
         }
     }
-    co_return Status::ok();
 }
 
 CommandTable profileCommands() {

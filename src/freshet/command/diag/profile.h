@@ -16,6 +16,6 @@ inline bool mayBeReported(const Invocation& call, const OperationEnd& end) {
 
 /// Logs and records it, where it is to be. Nothing that goes wrong here is the operation's fault,
 /// so it tells nobody but the log. `end` must live until it is done.
-sync::Task<Status> report(Invocation& call, const OperationEnd& end);
+sync::Task<void> report(Invocation& call, const OperationEnd& end);
 
 }  // namespace freshet::command
