@@ -49,6 +49,17 @@ inline uint32_t loadBe32(const char* p) {
 inline void storeBe32(char* p, uint32_t value) {
     storeLe(p, __builtin_bswap32(value));
 }
+/// Two lower-case digits for each byte.
+inline std::string toHex(ByteView bytes) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    std::string hex;
+    hex.reserve(2 * bytes.size());
+    for (const char c : bytes) {
+        hex += kDigits[static_cast<uint8_t>(c) >> 4];
+        hex += kDigits[static_cast<uint8_t>(c) & 15];
+    }
+    return hex;
+}
 inline void appendBe64(std::string& out, uint64_t value) {
     appendLe(out, __builtin_bswap64(value));
 }

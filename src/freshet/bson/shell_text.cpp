@@ -13,19 +13,8 @@ namespace freshet::bson {
 
 namespace {
 
-std::string hex(ByteView bytes) {
-    constexpr char kDigits[] = "0123456789abcdef";
-    std::string result;
-    for (char c : bytes) {
-        auto byte = static_cast<uint8_t>(c);
-        result.push_back(kDigits[byte >> 4]);
-        result.push_back(kDigits[byte & 0xf]);
-    }
-    return result;
-}
-
 std::string upperHex(ByteView bytes) {
-    std::string result = hex(bytes);
+    std::string result = freshet::toHex(bytes);
     for (char& c : result) {
         c = static_cast<char>(std::toupper(c));
     }
@@ -60,7 +49,7 @@ std::string quoted(std::string_view text) {
 
 std::string binaryText(Binary binary) {
     constexpr uint8_t kUuid = 4;
-    std::string digits = hex(binary.bytes);
+    std::string digits = freshet::toHex(binary.bytes);
     if (binary.subtype == kUuid && binary.bytes.size() == 16) {
         for (size_t dash : {8, 13, 18, 23}) {
             digits.insert(dash, "-");
@@ -78,7 +67,7 @@ std::string timestampText(uint64_t value) {
 std::string dbPointerText(const Element& element) {
     ByteView value = element.value();
     return "DBRef('" + std::string(element.stringValue()) + "'," +
-           hex(value.substr(value.size() - 12)) + ")";
+           freshet::toHex(value.substr(value.size() - 12)) + ")";
 }
 
 std::string regexText(RegexView regex) {
@@ -96,7 +85,7 @@ std::string arrayText(Document array) {
 }  // namespace
 
 std::string ObjectId::toHex() const {
-    return hex({bytes, sizeof bytes});
+    return freshet::toHex({bytes, sizeof bytes});
 }
 
 std::string toShellText(const Element& element) {
@@ -117,7 +106,7 @@ std::string toShellText(const Element& element) {
         case Type::kUndefined:
             return "undefined";
         case Type::kObjectId:
-            return "ObjectId('" + hex(element.objectIdBytes()) + "')";
+            return "ObjectId('" + freshet::toHex(element.objectIdBytes()) + "')";
         case Type::kBool:
             return element.boolValue() ? "true" : "false";
         case Type::kDate:

@@ -115,16 +115,16 @@ private:
 };
 
 StatusOr<const Command*> ConnectionImpl::find(const wire::Request& request) const {
-    const std::string name(request.body.isEmpty() ? std::string_view()
-                                                  : request.body.begin()->name());
+    const std::string_view name =
+        request.body.isEmpty() ? std::string_view() : request.body.begin()->name();
     const Command* command = services_.registry.find(name);
     if (request.op == wire::OpCode::kQuery && (command == nullptr || command->name != "hello")) {
         return invalid(Reason::kUnsupportedOpQueryCommand,
-                       "Unsupported OP_QUERY command: " + name +
+                       "Unsupported OP_QUERY command: " + std::string(name) +
                            ". The client driver may require an upgrade.");
     }
     if (command == nullptr || (command->testOnly && !services_.facts.enableTestCommands)) {
-        return invalid(Reason::kCommandNotFound, "no such command: '" + name + "'");
+        return invalid(Reason::kCommandNotFound, "no such command: '" + std::string(name) + "'");
     }
     return command;
 }
@@ -372,9 +372,7 @@ bool ConnectionImpl::answerAtOnce(const Command& command, const BodyIndex& index
     }
     Invocation call{
         services_, client_, login_, *record_, command, *parsed_, index, std::move(*generic)};
-    const bool mayWait = isFailCommandOn() || mustRefreshCaller(call) ||
-                         services_.profiler.isUsed() || call.generic.needsDurableRead;
-    if (mayWait) {
+    if (mustRefreshCaller(call) || call.generic.needsDurableRead) {
         return false;
     }
     call.startNanos = platform::monotonicNanos();
@@ -414,7 +412,9 @@ bool ConnectionImpl::handleAtOnce(ByteView message, Reply* reply) {
         return false;
     }
     const Command* command = services_.registry.find(parsed_->body.begin()->name());
-    if (command == nullptr || command->runAtOnce == nullptr) {
+    const bool isMeant = command != nullptr && command->runAtOnce != nullptr;
+    // Both may make it wait.
+    if (!isMeant || isFailCommandOn() || services_.profiler.isUsed()) {
         return false;
     }
     const BodyIndex index(parsed_->body);

@@ -26,13 +26,7 @@ std::string Md5::finish() {
     unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned int size = 0;
     invariant(EVP_DigestFinal_ex(impl_->context.get(), digest, &size) == 1);
-    constexpr char kDigits[] = "0123456789abcdef";
-    std::string hex;
-    for (unsigned int i = 0; i < size; ++i) {
-        hex += kDigits[digest[i] >> 4];
-        hex += kDigits[digest[i] & 15];
-    }
-    return hex;
+    return toHex({reinterpret_cast<const char*>(digest), size});
 }
 
 }  // namespace freshet::security

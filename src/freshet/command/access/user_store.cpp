@@ -2,6 +2,7 @@
 #include "freshet/command/access/user_store.h"
 
 #include "freshet/command/access/authorize.h"
+#include "freshet/command/crud/cursor_reply.h"
 #include "freshet/query/write.h"
 
 #include <algorithm>
@@ -24,11 +25,7 @@ sync::Task<StatusOr<catalog::CollectionRef>> ensure(Invocation& call, std::strin
         }
         std::unique_ptr<catalog::Change> change =
             call.services.catalog.createCollection(kUsersDb, collection, {}, true);
-        Status status = change->run();
-        while (status.isWouldBlock()) {
-            co_await sync::wait(change->token());
-            status = change->run();
-        }
+        Status status = co_await driveToEnd(*change);
         if (!status.isOk() && status.code() != Code::kExists) {
             co_return status;
         }
@@ -40,11 +37,7 @@ sync::Task<StatusOr<catalog::CollectionRef>> ensure(Invocation& call, std::strin
 /// Runs the operation to its end and waits for the disk, whatever the write concern says: a user
 /// that is gone after a crash, or is there again, is a hole.
 sync::Task<Status> write(Invocation& call, query::WriteOp& op) {
-    Status status = op.run();
-    while (status.isWouldBlock()) {
-        co_await sync::wait(op.token());
-        status = op.run();
-    }
+    Status status = co_await driveToEnd(op);
     if (status.isOk()) {
         journal::Journal& journal = call.services.store.journal();
         const journal::Lsn lsn = op.commitLsn();
@@ -99,16 +92,7 @@ sync::Task<Status> readBatch(Invocation& call,
                              size_t max,
                              std::vector<bson::OwnedDocument>* out) {
     query::Batch batch(max, bson::kDocumentBytesMax);
-    cursor.attach();
-    Status status = cursor.next(&batch);
-    while (status.isWouldBlock()) {
-        status = call.checkInterrupt();
-        if (status.isOk()) {
-            co_await sync::wait(cursor.token());
-            status = cursor.next(&batch);
-        }
-    }
-    cursor.detach();
+    Status status = co_await readOnce(call, cursor, &batch);
     FRESHET_CO_RETURN_IF_ERROR(status);
     const std::string bytes = batch.finishArray();
     for (const bson::Element& document : bson::Document(bytes.data())) {

@@ -4,6 +4,7 @@
 #include "freshet/command/crud/aggregate_output.h"
 
 #include "freshet/bson/json.h"
+#include "freshet/command/crud/cursor_reply.h"
 #include "freshet/command/crud/write_batch.h"
 #include "freshet/query/transform.h"
 
@@ -22,27 +23,8 @@ constexpr size_t kPortionBytes = 4u << 20;
 /// The next documents, as the bytes of an array; the snapshot is let go before they are written.
 sync::Task<Status> readPortion(Invocation& call, query::QueryCursor& cursor, std::string* array) {
     query::Batch batch(kPortionDocuments, kPortionBytes);
-    cursor.attach();
-    Status status = cursor.next(&batch);
-    while (status.isWouldBlock()) {
-        status = call.checkInterrupt();
-        if (!status.isOk()) {
-            break;
-        }
-        co_await sync::wait(cursor.token());
-        status = cursor.next(&batch);
-    }
-    cursor.detach();
+    const Status status = co_await readOnce(call, cursor, &batch);
     *array = batch.finishArray();
-    co_return status;
-}
-
-sync::Task<Status> runChange(catalog::Change& change) {
-    Status status = change.run();
-    while (status.isWouldBlock()) {
-        co_await sync::wait(change.token());
-        status = change.run();
-    }
     co_return status;
 }
 
@@ -53,7 +35,7 @@ sync::Task<Status> makeLike(Invocation& call,
     catalog::Catalog& catalog = call.services.catalog;
     const OwnedDocument options = model == nullptr ? OwnedDocument() : model->options;
     auto create = catalog.createCollection(db, name, options, false);
-    Status status = co_await runChange(*create);
+    Status status = co_await driveToEnd(*create);
     FRESHET_CO_RETURN_IF_ERROR(std::move(status));
     std::vector<catalog::IndexRequest> requests;
     for (size_t i = 1; model != nullptr && i < model->indexes.size(); ++i) {
@@ -71,7 +53,7 @@ sync::Task<Status> makeLike(Invocation& call,
     }
     catalog::IndexCounts counts;
     auto build = catalog.createIndexes(db, name, std::move(requests), &counts);
-    co_return co_await runChange(*build);
+    co_return co_await driveToEnd(*build);
 }
 
 /// One document's write, to its end. Durability is for later.
@@ -126,7 +108,7 @@ sync::Task<Status> replaceCollection(Invocation& call,
     }
     if (catalog.find(output.db, name) != nullptr) {
         auto drop = catalog.dropCollection(output.db, name);
-        Status dropped = co_await runChange(*drop);
+        Status dropped = co_await driveToEnd(*drop);
         static_cast<void>(dropped);  // the first error is the one to tell
     }
     co_return status;
@@ -259,7 +241,7 @@ sync::Task<Status> mergeInto(Invocation& call,
     Status status;
     if (catalog.find(output.db, output.collection) == nullptr) {
         auto create = catalog.createCollection(output.db, output.collection, OwnedDocument(), true);
-        status = co_await runChange(*create);
+        status = co_await driveToEnd(*create);
         FRESHET_CO_RETURN_IF_ERROR(std::move(status));
     }
     const catalog::CollectionRef target = catalog.find(output.db, output.collection);

@@ -193,6 +193,31 @@ sync::Task<Status> replyWithNextBatch(Invocation& call, ClientCursor cursor, int
     return replyWithBatch(call, std::move(cursor), {"nextBatch", documentsMax});
 }
 
+sync::Task<Status> fillBatch(Invocation& call,
+                             query::QueryCursor& cursor,
+                             query::Batch* batch,
+                             int64_t id) {
+    Status status = cursor.next(batch);
+    if (status.isWouldBlock()) {
+        status = co_await goOn(call, cursor, id, batch);
+    }
+    co_return status;
+}
+
+sync::Task<Status> readOnce(Invocation& call, query::QueryCursor& cursor, query::Batch* batch) {
+    cursor.attach();
+    Status status = cursor.next(batch);
+    while (status.isWouldBlock()) {
+        status = call.checkInterrupt();
+        if (status.isOk()) {
+            co_await sync::wait(cursor.token());
+            status = cursor.next(batch);
+        }
+    }
+    cursor.detach();
+    co_return status;
+}
+
 StatusOr<int64_t> batchSizeOf(const Invocation& call) {
     Fields outer(call.body(), call.command.name);
     bson::Document options = outer.object("cursor");

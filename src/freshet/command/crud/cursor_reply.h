@@ -36,6 +36,15 @@ bool replyWithFirstBatchAtOnce(Invocation& call,
 /// Adds {cursor: {nextBatch, id, ns}}. `batchSize` 0: as many as fit.
 sync::Task<Status> replyWithNextBatch(Invocation& call, ClientCursor cursor, int64_t batchSize);
 
+/// Adds documents of an attached cursor until the batch is full or there are no more, and lets
+/// others run meanwhile. `id`: the registered cursor's, 0 for another one.
+sync::Task<Status> fillBatch(Invocation& call,
+                             query::QueryCursor& cursor,
+                             query::Batch* batch,
+                             int64_t id = 0);
+/// The same through a snapshot of its own, for reads that the command does not count as its work.
+sync::Task<Status> readOnce(Invocation& call, query::QueryCursor& cursor, query::Batch* batch);
+
 /// The batchSize in `cursor: {batchSize: n}`; kFirstBatchDocuments when there is none.
 StatusOr<int64_t> batchSizeOf(const Invocation& call);
 

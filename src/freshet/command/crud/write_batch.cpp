@@ -166,11 +166,7 @@ sync::Task<Status> ensureCollection(Invocation& call, const std::string& collect
     std::unique_ptr<catalog::Change> change =
         call.services.catalog.createCollection(call.generic.db, collection, {}, true);
     // No wait for the disk: the write that follows has a later LSN and waits for both.
-    Status status = change->run();
-    while (status.isWouldBlock()) {
-        co_await sync::wait(change->token());
-        status = change->run();
-    }
+    const Status status = co_await driveToEnd(*change);
     // Someone else's create with options of its own was first: it is there, all the same.
     co_return status.code() == Code::kExists ? Status::ok() : status;
 }

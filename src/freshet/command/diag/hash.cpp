@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// dbHash: digests of what a database holds, to compare two servers by. Those of mongod: MD5 over a
 /// collection's documents in the order of _id, and over the collections' digests.
+#include "freshet/command/crud/cursor_reply.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/profiler.h"
 #include "freshet/command/run/tables.h"
@@ -34,13 +35,7 @@ StatusOr<Names> namesOf(const bson::Element& list) {
 sync::Task<Status> addDocuments(Invocation& call, query::QueryCursor& cursor, security::Md5* md5) {
     while (!cursor.isExhausted()) {
         query::Batch batch(std::numeric_limits<size_t>::max(), kPortionBytes);
-        Status status = cursor.next(&batch);
-        while (status.isWouldBlock()) {
-            noteYieldOf(call, cursor);
-            FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());
-            co_await sync::wait(cursor.token());
-            status = cursor.next(&batch);
-        }
+        Status status = co_await fillBatch(call, cursor, &batch);
         FRESHET_CO_RETURN_IF_ERROR(std::move(status));
         const std::string array = batch.finishArray();
         for (const bson::Element& document : bson::Document(array)) {

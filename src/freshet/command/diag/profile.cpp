@@ -78,24 +78,10 @@ bson::OwnedDocument describe(const Invocation& call, const OperationEnd& end) {
     const std::string user = call.connection.user();
     {
         auto users = out.array("allUsers");
-        if (const size_t at = user.rfind('@'); at != std::string::npos) {
-            users.object(users.nextIndex())
-                .add("user", user.substr(0, at))
-                .add("db", user.substr(at + 1));
-        }
+        addUser(user, &users);
     }
     out.add("user", user);
     return bson::OwnedDocument(out.finish());
-}
-
-/// Not interrupted with the operation that is reported, which has ended.
-sync::Task<Status> finish(query::WriteOp& op) {
-    Status status = op.run();
-    while (status.isWouldBlock()) {
-        co_await sync::wait(op.token());
-        status = op.run();
-    }
-    co_return status;
 }
 
 /// Deletes the oldest document; *bytes: how long it was, 0 when there is none.
@@ -111,7 +97,8 @@ sync::Task<Status> deleteOldest(engine::Store& store,
     StatusOr<std::unique_ptr<query::WriteOp>> op =
         query::makeDelete(store, std::move(collection), std::move(request));
     FRESHET_CO_RETURN_IF_ERROR(op.status());
-    Status status = co_await finish(**op);
+    // Not interrupted with the operation that is reported, which has ended.
+    Status status = co_await driveToEnd(**op);
     FRESHET_CO_RETURN_IF_ERROR(std::move(status));
     const auto& gone = (*op)->result().value;
     *bytes = gone.has_value() ? static_cast<int64_t>(gone->bytes().size()) : 0;
@@ -154,7 +141,7 @@ sync::Task<Status> record(Invocation& call, const bson::OwnedDocument& document)
     StatusOr<std::unique_ptr<query::WriteOp>> op =
         query::makeInsert(services.store, collection, document.view());
     FRESHET_CO_RETURN_IF_ERROR(op.status());
-    Status status = co_await finish(**op);
+    Status status = co_await driveToEnd(**op);
     FRESHET_CO_RETURN_IF_ERROR(std::move(status));
     const auto bytes = static_cast<int64_t>(document.bytes().size()) + kIdBytes;
     co_return co_await keepWithinBounds(call, std::move(collection), bytes);

@@ -67,11 +67,9 @@ bson::OwnedDocument describeIdle(const CursorRegistry::Idle& idle, const std::st
     if (!idle.lsid.empty()) {
         out.add("lsid", bson::Document(idle.lsid.data()));
     }
-    if (const size_t at = idle.owner.rfind('@'); at != std::string::npos) {
+    if (!idle.owner.empty()) {
         auto users = out.array("effectiveUsers");
-        users.object(users.nextIndex())
-            .add("user", idle.owner.substr(0, at))
-            .add("db", idle.owner.substr(at + 1));
+        addUser(idle.owner, &users);
     }
     const uint64_t idleMs = (platform::monotonicNanos() - idle.idleSinceNanos) / 1'000'000;
     out.object("cursor")

@@ -54,11 +54,7 @@ StatusOr<std::vector<bson::Document>> Invocation::documents(std::string_view fie
 }
 
 sync::Task<Status> driveChange(Invocation& call, catalog::Change& change) {
-    Status status = change.run();
-    while (status.isWouldBlock()) {
-        co_await sync::wait(change.token());
-        status = change.run();
-    }
+    Status status = co_await driveToEnd(change);
     if (status.isOk()) {
         status = co_await waitForDurability(call, change.commitLsn());
     }

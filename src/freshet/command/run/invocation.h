@@ -93,6 +93,17 @@ sync::Task<Status> drive(Invocation& call, Op& op) {
     }
 }
 
+/// The same, whatever happens to the command meanwhile.
+template <typename Op>
+sync::Task<Status> driveToEnd(Op& op) {
+    Status status = op.run();
+    while (status.isWouldBlock()) {
+        co_await sync::wait(op.token());
+        status = op.run();
+    }
+    co_return status;
+}
+
 /// Drives a definition change to its end, whatever the deadline says: a half-made one helps nobody.
 /// Then waits as the write concern demands.
 sync::Task<Status> driveChange(Invocation& call, catalog::Change& change);

@@ -70,6 +70,14 @@ std::string_view collectionOf(const Command& command, bson::Document body) {
     return hasCollection ? name.stringValue() : std::string_view("$cmd");
 }
 
+void addUser(std::string_view user, bson::Builder* array) {
+    if (const size_t at = user.rfind('@'); at != user.npos) {
+        array->object(array->nextIndex())
+            .add("user", user.substr(0, at))
+            .add("db", user.substr(at + 1));
+    }
+}
+
 std::string namespaceOf(const Command& command, bson::Document body, std::string_view db) {
     return std::string(db).append(1, '.').append(collectionOf(command, body));
 }
@@ -254,7 +262,7 @@ void ConnectionRecord::addClient(bson::Builder* out) const {
 void ConnectionRecord::addUsers(bson::Builder* out) const {
     if (!userDb_.empty()) {
         auto users = out->array("effectiveUsers");
-        users.object(users.nextIndex()).add("user", userName_).add("db", userDb_);
+        addUser(userNow(), &users);
     }
 }
 

@@ -134,6 +134,9 @@ private:
 
 /// "query", "insert", "update", "remove", "getmore" or "command".
 std::string_view operationKindName(OpKind kind);
+/// Adds {user, db} for "user@db", and nothing for nobody.
+void addUser(std::string_view user, bson::Builder* array);
+
 /// The collection that a command names, or "$cmd".
 std::string_view collectionOf(const Command& command, bson::Document body);
 /// The namespace that a command names, or `db.$cmd`.

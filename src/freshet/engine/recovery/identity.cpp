@@ -12,8 +12,6 @@
 namespace freshet::engine {
 namespace {
 
-constexpr char kDataFile[] = "/data.freshet";
-
 StatusOr<DbUuid> parse(const std::string& path, const std::string& bytes) {
     if (bytes.size() != kIdentityBytes ||
         ByteView(bytes).substr(0, kIdentityMagicBytes) != kIdentityMagic) {

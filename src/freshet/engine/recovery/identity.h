@@ -12,6 +12,9 @@
 
 namespace freshet::engine {
 
+/// In every data directory.
+inline constexpr char kDataFile[] = "/data.freshet";
+
 using DbUuid = std::array<char, 16>;
 
 /// Reads the directory's name; makes one, durably, when the directory is new. kCorruption when the

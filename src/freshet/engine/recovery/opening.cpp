@@ -29,7 +29,7 @@ Status Store::Impl::checkRepairMark() {
 Status Store::Impl::openBlockFile(const DbUuid& uuid) {
     block::Options blockOptions;
     blockOptions.files = &files;
-    blockOptions.path = options.directory + "/data.freshet";
+    blockOptions.path = options.directory + kDataFile;
     blockOptions.dbUuid = uuid;
     blockOptions.repair = options.repair;
     FRESHET_ASSIGN_OR_RETURN(file, block::BlockFile::open(blockOptions));
@@ -128,7 +128,7 @@ Status Store::Impl::replayDone(const journal::RecordView& record) {
         return Status::ok();
     }
     // What the checkpoint before it names may have been overwritten since.
-    const std::string text = options.directory + "/data.freshet: checkpoint " +
+    const std::string text = options.directory + kDataFile + ": checkpoint " +
                              std::to_string(done.checkpointNo) + " was complete and is damaged";
     if (!options.repair) {
         return Status(Code::kCorruption, text);

@@ -93,14 +93,8 @@ StatusOr<PageImage> TreeLoader::read(PageId page, ByteView low, std::string* byt
 namespace {
 
 std::string hexOf(ByteView key) {
-    constexpr char kDigits[] = "0123456789abcdef";
     constexpr size_t kBytesShown = 64;
-    std::string hex = "x'";
-    for (const char c : key.substr(0, kBytesShown)) {
-        hex += kDigits[static_cast<uint8_t>(c) >> 4];
-        hex += kDigits[static_cast<uint8_t>(c) & 15];
-    }
-    return hex + "'";
+    return "x'" + toHex(key.substr(0, kBytesShown)) + "'";
 }
 
 }  // namespace

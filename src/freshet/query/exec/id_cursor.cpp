@@ -3,6 +3,7 @@
 
 #include "freshet/bson/keyform.h"
 #include "freshet/catalog/documents.h"
+#include "freshet/query/exec/row_stream.h"
 #include "freshet/query/plan/stage_tree.h"
 
 #include <optional>
@@ -51,9 +52,7 @@ public:
         sync::Slice slice(store_.epochs());
         dcheck(txn_.has_value());
         if (collection_->isDropped()) {
-            return Status(Code::kCancelled,
-                          Reason::kQueryPlanKilled,
-                          collection_->ns() + " or an index in use was dropped");
+            return planKilled(*collection_);
         }
         ByteView document;
         Status status = read(&document);

@@ -111,9 +111,7 @@ Status RowStream::sortAll() {
 Status RowStream::next(Row* row) {
     *row = {};
     if (killed_) {
-        return Status(Code::kCancelled,
-                      Reason::kQueryPlanKilled,
-                      request_.collection->ns() + " or an index in use was dropped");
+        return planKilled(*request_.collection);
     }
     if (!sorter_.has_value()) {
         FRESHET_RETURN_IF_ERROR(nextFromScan(row));

@@ -73,6 +73,13 @@ private:
     sync::WaitToken token_;
 };
 
+/// What a cursor says when the collection, or an index in use, is gone.
+inline Status planKilled(const catalog::Collection& collection) {
+    return Status(Code::kCancelled,
+                  Reason::kQueryPlanKilled,
+                  collection.ns() + " or an index in use was dropped");
+}
+
 /// `stream` may be null: there is no collection.
 inline WorkDone workOf(const RowStream* stream) {
     if (stream != nullptr) {

@@ -33,17 +33,6 @@ std::string hash(const EVP_MD* how, ByteView bytes) {
     return out;
 }
 
-std::string toHex(ByteView bytes) {
-    constexpr char kDigits[] = "0123456789abcdef";
-    std::string out;
-    for (char c : bytes) {
-        const auto byte = static_cast<unsigned char>(c);
-        out += kDigits[byte >> 4];
-        out += kDigits[byte & 15];
-    }
-    return out;
-}
-
 StatusOr<ScramCredentials> credentialsOfPrepared(ScramMechanism mechanism,
                                                  const std::string& prepared,
                                                  uint32_t iterations) {
