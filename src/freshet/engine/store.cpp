@@ -15,6 +15,10 @@ Store::~Store() {
     }
 }
 
+const StoreOptions& Store::options() const {
+    return impl_->options;
+}
+
 StatusOr<std::unique_ptr<Store>> Store::open(const StoreOptions& options) {
     auto impl = std::make_unique<Impl>(options);
     FRESHET_RETURN_IF_ERROR(impl->files.makeDirectory(options.directory));

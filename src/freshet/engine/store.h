@@ -126,6 +126,8 @@ public:
     sync::EpochDomain& epochs();
     journal::Journal& journal();
     StoreStats stats();
+    /// As it was opened.
+    const StoreOptions& options() const;
 
 private:
     friend class Txn;

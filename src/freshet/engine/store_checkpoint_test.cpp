@@ -79,6 +79,63 @@ TEST_F(StoreCheckpoint, AnIdleStoreMakesNone) {
     EXPECT_EQ(store->stats().checkpoints, made);
 }
 
+TEST_F(StoreCheckpoint, LeavesNoChangesBesideLeavesThatRest) {
+    for (uint64_t i = 0; i < 2000; ++i) {
+        put(*store, *tree, numbered(i * 7 % 2000), std::string(100, 'a'));
+    }
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    EXPECT_EQ(shapeOf(*store, tree).changed, 0u);
+    EXPECT_EQ(shapeOf(*store, tree).keys, 2000u);
+    Txn reader(*store);
+    put(*store, *tree, numbered(3), "new");
+    erase(*store, *tree, numbered(4));
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    EXPECT_EQ(shapeOf(*store, tree).changed, 2u) << "a snapshot still needs what was there";
+    EXPECT_EQ(valueOf(reader, *tree, numbered(4)), std::string(100, 'a'));
+    reader.abort();
+    // The page is not due any more.
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    EXPECT_EQ(shapeOf(*store, tree).changed, 0u);
+    EXPECT_EQ(shapeOf(*store, tree).keys, 1999u);
+    EXPECT_EQ(get(numbered(3)), "new");
+    const uint64_t rebuilds = store->stats().rebuilds;
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    EXPECT_EQ(store->stats().rebuilds, rebuilds) << "nothing is left to fold";
+    crash();
+    EXPECT_EQ(get(numbered(3)), "new");
+    EXPECT_EQ(get(numbered(5)), std::string(100, 'a'));
+    expectSound();
+}
+
+TEST_F(StoreCheckpoint, ALeafThatSplitsWhenFoldedIsWrittenByTheNextOne) {
+    // Too little for a rebuild by a writer, too much for one page.
+    put(*store, *tree, numbered(500), std::string(900, 'a'));
+    for (uint64_t i = 0; i < 60; ++i) {
+        put(*store, *tree, numbered(i), std::string(900, 'a'));
+    }
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    EXPECT_EQ(shapeOf(*store, tree).leaves, 1u);
+    for (uint64_t i = 100; i < 130; ++i) {
+        put(*store, *tree, numbered(i), std::string(900, 'b'));
+    }
+    EXPECT_EQ(shapeOf(*store, tree).leaves, 1u);
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    EXPECT_EQ(shapeOf(*store, tree).leaves, 2u);
+    EXPECT_EQ(shapeOf(*store, tree).changed, 0u);
+    crash();
+    EXPECT_EQ(get(numbered(129)), std::string(900, 'b'));
+    put(*store, *tree, numbered(130), "c");
+    for (int i = 0; i < 3; ++i) {
+        ASSERT_TRUE(store->checkpointNow().isOk());
+    }
+    EXPECT_EQ(store->stats().dirtyPages, 0u);
+    EXPECT_EQ(shapeOf(*store, tree).unposted, 0u);
+    crash();
+    EXPECT_EQ(get(numbered(129)), std::string(900, 'b'));
+    EXPECT_EQ(get(numbered(130)), "c");
+    expectSound();
+}
+
 TEST_F(StoreCheckpoint, TransactionsMayBeOpenAcrossIt) {
     putDurably(*store, *tree, "committed later", "old");
     putDurably(*store, *tree, "aborted later", "old");

@@ -371,26 +371,26 @@ TEST(CommitLow, MistakesAreFound) {
     expectFound(Mutant::kFloorOfYoungest, twoOpenCommits(false));
 }
 
-/// A leaf splits, and one of its keys changes, while checkpoints are made. `deep`: it is not the
-/// root. `atOnce`: splitter and writer are two threads.
+/// A leaf splits, by a writer or when a checkpoint folds it, and one of its keys changes, while
+/// checkpoints are made. `deep`: it is not the root. `atOnce`: splitter and writer are two threads.
 Setup split(bool deep, int checkpoints, bool atOnce = false) {
     return [deep, checkpoints, atOnce](Model& model) {
         auto world = std::make_shared<World>(kTinyPages);
         {
             Uninterrupted whole;
-            for (const char* key : {"b", "d", "f"}) {
-                world->put(0, key, "1");
-            }
+            // Two keys fill a page; the first checkpoint is not to split any.
+            world->put(0, "b", "1");
+            world->put(0, "f", "1");
             if (deep) {
+                world->put(0, "d", "1");
                 world->rebuild("");
                 check(!world->tree.root().word.load(sync::kAcquire)->isLeaf(), "it has split");
                 world->put(0, "g", "1");
-                world->put(0, "h", "1");
             }
             world->checkpoint();
             world->put(0, deep ? "i" : "c", "1");
         }
-        auto change = [world, deep] { world->put(0, deep ? "h" : "f", "2"); };
+        auto change = [world, deep] { world->put(0, deep ? "g" : "f", "2"); };
         model.thread([world, atOnce, change] {
             world->rebuild("i");
             if (!atOnce) {

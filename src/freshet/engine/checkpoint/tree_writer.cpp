@@ -12,7 +12,17 @@ Status TreeWriter::writeDuePages() {
         entry->settleMark();
     }
     tree_.sweepDeadPages();
+    foldRested();
     return Status::ok();
+}
+
+void TreeWriter::foldRested() {
+    tree_.forEachPage([&](PageEntry& entry) {
+        // A page without an image may be one that was not installed.
+        if (entry.imaged && entry.effectiveLsn() == 0) {
+            sink_.inSlice([&] { tree_.foldRested(&entry); });
+        }
+    });
 }
 
 Status TreeWriter::writeWalked() {

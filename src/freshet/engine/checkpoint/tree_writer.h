@@ -54,6 +54,10 @@ private:
     static PageEntry* unwrittenRightOf(const PageEntry& entry);
     Status writePage(PageEntry* entry);
     Status writeLargeValues(const PageScan& scan);
+    /// Whatever has its image and was not written to since gets a base in memory that is as good,
+    /// so that reading it finds nothing beside. All pages, not only those written now: a snapshot
+    /// may have been in the way last time.
+    void foldRested();
 
     TreeEnv& env_;
     PageTree& tree_;

@@ -110,6 +110,9 @@ public:
     void sweepDeadPages();
     void lowerMark(PageEntry* entry, uint64_t lsn);
     void takeMark(PageEntry* entry);
+    /// Folds the page's leaf if that rids it of changes and nobody has written to it since its mark
+    /// was taken. REQUIRES: the page can be reached; the caller's slice is for this call only.
+    void foldRested(PageEntry* entry);
     /// REQUIRES of the three: nobody else uses the tree.
     PageEntry* addLoadedPage(PageId page);
     PageEntry* loadedRoot();
@@ -134,10 +137,16 @@ private:
     };
     struct Plan;
     struct Judgement;
+    /// A chain's newest version that is not aborted, or null.
+    struct Newest {
+        Version* version;
+        Outcome outcome;
+    };
     struct WalkState;
     enum class Attempt : uint8_t { kDone, kRefused, kLost, kFrozen };
 
     // tree_read.cpp
+    Newest newestOf(Version* chain);
     Descent descend(const Target& target, uint8_t level = 0);
     void repair(const Descent& descent);
     std::optional<ValueRef> visible(const Version* chain,
@@ -162,6 +171,7 @@ private:
     void freeze(LeafNode* leaf);
     void rebuild(PageEntry* entry, LeafNode* leaf);
     Plan fold(LeafNode* leaf);
+    bool hasFoldable(const LeafNode& leaf);
     void foldKey(ByteView tail,
                  const std::optional<ValueRef>& base,
                  DeltaKey* key,

@@ -17,6 +17,7 @@ struct TreeShape {
     size_t inners = 0;
     size_t levels = 0;
     size_t keys = 0;      // of leaves, deleted ones that still have a chain included
+    size_t changed = 0;   // those of them that have versions beside the base
     size_t unposted = 0;  // pages whose separator the parent lacks
 };
 
@@ -88,6 +89,7 @@ private:
             expect(base.has_value() || key != nullptr, "a key has a value or a chain");
             before = std::move(full);
             ++shape_.keys;
+            shape_.changed += key != nullptr ? 1 : 0;
             return true;
         };
         mergeUp(*node, nullptr, visit);

@@ -45,6 +45,17 @@ void PageTree::repair(const Descent& descent) {
     }
 }
 
+PageTree::Newest PageTree::newestOf(Version* chain) {
+    // [older.read] acquire: pairs with [version.push].
+    for (Version* v = chain; v != nullptr; v = v->older.load(kAcquire)) {
+        const Outcome outcome = env_.txns.resolve(v->stamp);
+        if (outcome.fate != Fate::kAborted) {
+            return {v, outcome};
+        }
+    }
+    return {nullptr, {}};
+}
+
 std::optional<ValueRef> PageTree::visible(const Version* chain,
                                           const View& view,
                                           const std::optional<ValueRef>& base) {

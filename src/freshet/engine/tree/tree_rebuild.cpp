@@ -92,6 +92,32 @@ PageTree::Plan PageTree::fold(LeafNode* leaf) {
     return plan;
 }
 
+bool PageTree::hasFoldable(const LeafNode& leaf) {
+    const uint64_t minReadTs = env_.minReadTs();
+    return !mergeUp(leaf, nullptr, [&](ByteView, const std::optional<ValueRef>&, DeltaKey* key) {
+        if (key == nullptr) {
+            return true;
+        }
+        // [version.read] acquire: pairs with [version.push].
+        const auto [newest, outcome] = newestOf(pointerOf<Version>(key->ver.load(kAcquire)));
+        return newest != nullptr && (outcome.fate != Fate::kCommitted || outcome.ts > minReadTs);
+    });
+}
+
+void PageTree::foldRested(PageEntry* entry) {
+    // [entry.read] acquire: pairs with [entry.install].
+    Node* node = entry->word.load(kAcquire);
+    // A mark says that somebody writes here, who would be held up. That one who comes later is, and
+    // finishes this rebuild himself, is as with any other.
+    if (!node->isLeaf() || entry->effectiveLsn() != 0) {
+        return;
+    }
+    auto* leaf = static_cast<LeafNode*>(node);
+    if (leaf->deltaForRead() != nullptr && hasFoldable(*leaf)) {
+        rebuild(entry, leaf);
+    }
+}
+
 void PageTree::foldKey(ByteView tail,
                        const std::optional<ValueRef>& base,
                        DeltaKey* key,
@@ -100,14 +126,11 @@ void PageTree::foldKey(ByteView tail,
     // [version.read] acquire: pairs with [version.push].
     auto* head = pointerOf<Version>(key->ver.load(kAcquire));
     const bool under = mutated(Mutant::kFoldUnderCarried);
-    Outcome outcome;
-    Version* newest = head;
-    // [older.read] acquire: pairs with [version.push].
-    for (; newest != nullptr; newest = newest->older.load(kAcquire)) {
-        outcome = env_.txns.resolve(newest->stamp);
-        if (outcome.fate == Fate::kCommitted || (outcome.fate == Fate::kInFlight && !under)) {
-            break;
-        }
+    auto [newest, outcome] = newestOf(head);
+    while (under && newest != nullptr && outcome.fate == Fate::kInFlight) {
+        const Newest below = newestOf(newest->older.load(kAcquire));
+        newest = below.version;
+        outcome = below.outcome;
     }
     if (newest == nullptr) {
         plan->folded.push_back({head, nullptr});

@@ -112,15 +112,8 @@ PageTree::Judgement PageTree::judge(const WriteRequest& request,
                                     const std::optional<ValueRef>& base) {
     using Kind = WriteResult::Kind;
     Judgement result;
-    Outcome outcome;
-    // [older.read] acquire: pairs with [version.push].
-    for (result.newest = chain; result.newest != nullptr;
-         result.newest = result.newest->older.load(kAcquire)) {
-        outcome = env_.txns.resolve(result.newest->stamp);
-        if (outcome.fate != Fate::kAborted) {
-            break;
-        }
-    }
+    const auto [newest, outcome] = newestOf(chain);
+    result.newest = newest;
     if (request.kind == WriteKind::kReplay) {
         return result;
     }
@@ -128,7 +121,6 @@ PageTree::Judgement PageTree::judge(const WriteRequest& request,
         result.kind = Kind::kNotFound;
         return result;
     }
-    const Version* newest = result.newest;
     const bool others = newest != nullptr && outcome.fate == Fate::kInFlight &&
                         outcome.stamp != request.view.ownStamp;
     if (others) {
