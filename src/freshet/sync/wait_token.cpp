@@ -3,8 +3,9 @@
 
 #include "freshet/base/assert.h"
 
-#include <condition_variable>
-#include <mutex>
+#include <semaphore.h>
+
+#include <cerrno>
 
 namespace freshet::sync {
 
@@ -88,27 +89,23 @@ bool WaitToken::disarm(Waiter* waiter) const {
 
 namespace {
 
+/// A semaphore and not a mutex with a condition: the woken thread has no lock to wait for.
 struct ParkedThread : Waiter {
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool woken = false;
+    ParkedThread() { invariant(::sem_init(&woken, 0, 0) == 0); }
+    ~ParkedThread() { ::sem_destroy(&woken); }
+    sem_t woken;
 };
 
 }  // namespace
 
 void blockOn(const WaitToken& token) {
     ParkedThread parked;
-    parked.wake = [](Waiter* self) {
-        auto* thread = static_cast<ParkedThread*>(self);
-        std::lock_guard<std::mutex> lock(thread->mutex);
-        thread->woken = true;
-        thread->changed.notify_one();
-    };
+    parked.wake = [](Waiter* self) { ::sem_post(&static_cast<ParkedThread*>(self)->woken); };
     if (!token.arm(&parked)) {
         return;
     }
-    std::unique_lock<std::mutex> lock(parked.mutex);
-    parked.changed.wait(lock, [&] { return parked.woken; });
+    while (::sem_wait(&parked.woken) != 0 && errno == EINTR) {
+    }
 }
 
 }  // namespace freshet::sync

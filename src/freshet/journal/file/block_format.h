@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Layout of a journal block: one slot as it lies in a segment file. The header fills the first two
-/// units of the slot's buffer, records follow, zeros up to the next multiple of kBlockAlign. Little
-/// endian, no padding. Blocks lie one behind the other; one that does not fit into the rest of a
-/// segment begins the next.
+/// units of the slot's buffer, records follow. Little endian, no padding. A block begins where the
+/// one before it ends, if it fits there into the rest of that page, else with the next page (a
+/// multiple of kBlockAlign) or the next segment; zeros between. Format 1 always began a page.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 namespace freshet::journal {
 
 inline constexpr uint32_t kBlockMagic = 0x4b424c4a;  // "JLBK"
-inline constexpr uint16_t kBlockFormat = 1;
+inline constexpr uint16_t kBlockFormat = 2;
 inline constexpr uint32_t kBlockAlign = 4096;
 
 struct BlockHeader {
     uint32_t magic;
     uint16_t formatVer;
-    uint16_t flags;              // 0 in format 1
+    uint16_t flags;              // 0
     uint32_t era;                // which start of the server wrote it; never falls along the log
     uint32_t fill;               // bytes of header and records, a multiple of 64
     uint64_t slotNo;             // LSN of a record = slotNo << 24 | its offset in the block

@@ -6,6 +6,9 @@ namespace freshet::journal {
 StatusOr<SealedBlock> BlockWriter::write(
     char* block, uint32_t fill, uint64_t slotNo, uint64_t timeBase, uint64_t durableLsn) {
     invariant(hasRoom(fill) && slotNo > position_.prevSlotNo);
+    const uint64_t page = roundUp(position_.offset, kBlockAlign);
+    const bool sharesPage =
+        pageIsOpen_ && durableLsn == durableLsn_ && position_.offset + fill <= page;
     SealedBlock sealed = sealBlock(block,
                                    fill,
                                    {.era = position_.era,
@@ -15,9 +18,16 @@ StatusOr<SealedBlock> BlockWriter::write(
                                     .prevBlockCrc = position_.prevBlockCrc,
                                     .dbUuidLow = position_.dbUuidLow,
                                     .durableLsn = durableLsn});
+    uint32_t stored = fill;
+    if (!sharesPage) {
+        position_.offset = page;
+        stored = padBlock(block, fill);
+    }
     FRESHET_RETURN_IF_ERROR(
-        position_.segment->file->pwrite(ByteView(block, sealed.storedBytes), position_.offset));
-    noteWritten(sealed.storedBytes);
+        position_.segment->file->pwrite(ByteView(block, stored), position_.offset));
+    noteWritten(fill);
+    pageIsOpen_ = true;
+    durableLsn_ = durableLsn;
     position_.prevSlotNo = slotNo;
     position_.prevBlockCrc = sealed.headerCrc;
     position_.prevTimeBase = timeBase;
@@ -31,6 +41,7 @@ FinishedSegment BlockWriter::moveTo(std::shared_ptr<Segment> segment) {
                          .timestamp = position_.prevTimeBase};
     position_.segment = std::move(segment);
     position_.offset = 0;
+    pageIsOpen_ = false;
     return left;
 }
 

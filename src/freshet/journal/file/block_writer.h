@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// BlockWriter: puts blocks into segments, one behind the other, each naming the one before it.
+///
+/// A small block lies directly behind its predecessor in the same page, so that commits which only
+/// want to be written cost the bytes they have and not a page each. But a page that a flush has
+/// seen is never written again: what is durable cannot be torn by what comes after it. So the first
+/// block after a flush has begun, and the first that says more is durable, begin a page.
 /// Threads: whoever holds the writer's role.
 #pragma once
 
@@ -21,7 +26,7 @@ struct WrittenRange {
 /// Where the log goes on.
 struct LogPosition {
     std::shared_ptr<Segment> segment;
-    uint64_t offset = 0;
+    uint64_t offset = 0;  // behind the last block
     uint32_t era = 0;
     uint64_t prevSlotNo = 0;
     uint32_t prevBlockCrc = 0;
@@ -33,22 +38,30 @@ class BlockWriter {
 public:
     explicit BlockWriter(LogPosition position) : position_(std::move(position)) {}
 
-    /// A block of `fill` bytes fits into the current segment.
+    /// A block of `fill` bytes fits into the current segment, even if it begins a page.
     bool hasRoom(uint32_t fill) const {
-        return position_.offset + roundUp(fill, kBlockAlign) <= position_.segment->bytes;
+        return roundUp(position_.offset, kBlockAlign) + roundUp(fill, kBlockAlign) <=
+               position_.segment->bytes;
     }
     /// Blocks go to the start of `segment` from now on. The segment that is left by that.
     FinishedSegment moveTo(std::shared_ptr<Segment> segment);
     /// Seals and writes a block. REQUIRES hasRoom(fill). A failure is final: never call again.
     StatusOr<SealedBlock> write(
         char* block, uint32_t fill, uint64_t slotNo, uint64_t timeBase, uint64_t durableLsn);
-    /// What has been written since the last call, at most one range per segment.
-    std::vector<WrittenRange> takeWritten() { return std::exchange(written_, {}); }
+    /// What has been written since the last call, at most one range per segment, for a flush. No
+    /// block will be written into its pages.
+    std::vector<WrittenRange> takeWritten() {
+        pageIsOpen_ = false;
+        return std::exchange(written_, {});
+    }
 
 private:
     void noteWritten(uint64_t bytes);
 
     LogPosition position_;
+    /// The page of the last block has been seen by no flush; behind the block it holds zeros.
+    bool pageIsOpen_ = false;
+    uint64_t durableLsn_ = 0;  // what the last block said
     std::vector<WrittenRange> written_;
 };
 

@@ -74,10 +74,14 @@ SealedBlock sealBlock(char* block, uint32_t fill, const BlockPlace& place) {
     header.headerCrc = headerCrc(header);
     std::memcpy(block, &header, sizeof(header));
 
-    sealed.storedBytes = static_cast<uint32_t>(roundUp(fill, kBlockAlign));
     sealed.headerCrc = header.headerCrc;
-    std::memset(block + fill, 0, sealed.storedBytes - fill);
     return sealed;
+}
+
+uint32_t padBlock(char* block, uint32_t fill) {
+    const auto stored = static_cast<uint32_t>(roundUp(fill, kBlockAlign));
+    std::memset(block + fill, 0, stored - fill);
+    return stored;
 }
 
 bool readHeader(const char* p, BlockHeader* header) {

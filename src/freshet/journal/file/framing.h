@@ -42,13 +42,14 @@ struct BlockPlace {
 };
 /// What became of it.
 struct SealedBlock {
-    uint32_t storedBytes = 0;  // with padding
     uint32_t headerCrc = 0;
     uint32_t records = 0;  // whole ones that are not internal; a fragmented one counts at its end
 };
-/// Writes the header in front of the records in [128, fill) and zeros behind them. `block` has room
-/// for roundUp(fill, kBlockAlign) bytes.
+/// Writes the header in front of the records in [128, fill).
 SealedBlock sealBlock(char* block, uint32_t fill, const BlockPlace& place);
+/// Writes zeros behind the records up to the end of a page, for a block that begins one: the bytes
+/// to store. `block` has room for them.
+uint32_t padBlock(char* block, uint32_t fill);
 
 /// A header with right magic and checksum, whatever it says; nullptr-like `false` otherwise. `p`
 /// has sizeof(BlockHeader) bytes.

@@ -137,14 +137,16 @@ StatusOr<std::unique_ptr<Journal>> Journal::open(const Options& options, const R
     auto recycler = std::make_unique<Recycler>(options);
     FRESHET_RETURN_IF_ERROR(recycler->findSpares());
     SegmentMaker maker = makerAfter(options, end, recycler->spares());
-    if (end.slotNo != 0 && end.offset + kBlockAlign <= end.segments[end.last].bytes) {
+    // The page of the last block may be durable, and is left alone.
+    const uint64_t page = roundUp(end.offset, kBlockAlign);
+    if (end.slotNo != 0 && page + kBlockAlign <= end.segments[end.last].bytes) {
         FoundSegment& last = end.segments[end.last];
         position.segment = std::make_shared<Segment>();
         position.segment->bytes = last.bytes / kBlockAlign * kBlockAlign;
         position.segment->index = last.index;
         position.segment->path = last.path;
         position.segment->file = std::move(last.file);
-        position.offset = end.offset;
+        position.offset = page;
     } else {
         FRESHET_ASSIGN_OR_RETURN(position.segment, maker.makeNow());
     }

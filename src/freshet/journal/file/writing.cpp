@@ -44,7 +44,7 @@ bool Journal::Impl::takeNextSegment() {
 }
 
 void Journal::Impl::afterWrites() {
-    writeWaiters.wake(writtenLsn.load(sync::kRelaxed));  // our own store
+    writeWaiters.wake(writtenLsn.load(sync::kAcquire));  // [journal.reached]
     freeWaiters.wake(0);
 }
 

@@ -159,6 +159,10 @@ private:
         for (;;) {
             const FoundSegment& here = end_.segments[end_.last];
             FRESHET_ASSIGN_OR_RETURN(bool next, readNext(here, end_.offset));
+            if (!next && end_.offset % kBlockAlign != 0) {
+                FRESHET_ASSIGN_OR_RETURN(next, readNext(here, nextPage()));
+                end_.offset = next ? nextPage() : end_.offset;
+            }
             if (!next && nextSegmentFollows()) {
                 // Perhaps the block did not fit here.
                 FRESHET_ASSIGN_OR_RETURN(next, readNext(end_.segments[end_.last + 1], 0));
@@ -173,12 +177,14 @@ private:
                 return Status::ok();
             }
             FRESHET_RETURN_IF_ERROR(joiner_.take(block_, header_));
-            end_.offset += roundUp(header_.fill, kBlockAlign);
+            end_.offset += header_.fill;
             end_.slotNo = header_.slotNo;
             end_.blockCrc = header_.headerCrc;
             noteSeen(header_);
         }
     }
+
+    uint64_t nextPage() const { return roundUp(end_.offset, kBlockAlign); }
 
     bool nextSegmentFollows() const {
         return end_.slotNo != 0 && end_.last + 1 < end_.segments.size() &&
@@ -195,7 +201,8 @@ private:
         std::string chunk(kSurveyChunk, '\0');
         for (size_t i = end_.last; i < end_.segments.size(); ++i) {
             const FoundSegment& segment = end_.segments[i];
-            uint64_t from = i == end_.last ? end_.offset : 0;
+            // In whole pages: a header lies in one. The log's own blocks there do no harm.
+            uint64_t from = i == end_.last ? end_.offset / kBlockAlign * kBlockAlign : 0;
             for (; from < segment.bytes; from += kSurveyChunk) {
                 FRESHET_ASSIGN_OR_RETURN(size_t got,
                                          segment.file->pread(chunk.data(), kSurveyChunk, from));
@@ -207,7 +214,7 @@ private:
 
     void surveyChunk(ByteView chunk) {
         BlockHeader header;
-        for (size_t at = 0; at + sizeof(header) <= chunk.size(); at += kBlockAlign) {
+        for (size_t at = 0; at + sizeof(header) <= chunk.size(); at += kUnitBytes) {
             if (!readHeader(chunk.data() + at, &header) || header.dbUuidLow != uuidLow_) {
                 continue;
             }
@@ -245,8 +252,10 @@ private:
     /// Where the block that should follow the last one lies, or would lie.
     StatusOr<std::string> placeOfEnd() {
         const FoundSegment& here = end_.segments[end_.last];
+        FRESHET_ASSIGN_OR_RETURN(bool pageEnds, isBlank(here, end_.offset));
+        const uint64_t offset = pageEnds ? nextPage() : end_.offset;
         if (!nextSegmentFollows()) {
-            return placeOf(here, end_.offset);
+            return placeOf(here, offset);
         }
         // First blocks are never stale, what lies behind them may be (INV-journal-10).
         const FoundSegment& next = end_.segments[end_.last + 1];
@@ -254,10 +263,10 @@ private:
         bool there = ours && header_.prevSlotNo == end_.slotNo;
         if (!ours) {
             FRESHET_ASSIGN_OR_RETURN(bool nextBlank, isBlank(next, 0));
-            FRESHET_ASSIGN_OR_RETURN(bool hereBlank, isBlank(here, end_.offset));
+            FRESHET_ASSIGN_OR_RETURN(bool hereBlank, isBlank(here, offset));
             there = !nextBlank || hereBlank;
         }
-        return there ? placeOf(next, 0) : placeOf(here, end_.offset);
+        return there ? placeOf(next, 0) : placeOf(here, offset);
     }
 
     /// Nothing was ever written there, or there is no "there".

@@ -9,6 +9,7 @@
 #include "freshet/journal/file/test_support.h"
 #include "freshet/testing/sim/faulty_file_system.h"
 #include "freshet/testing/sim/memory_file_system.h"
+#include "freshet/testing/sim/trace_recorder.h"
 
 #include <gtest/gtest.h>
 
@@ -66,10 +67,12 @@ Opened openCopy(const Files& files) {
 std::vector<std::pair<uint64_t, BlockHeader>> blocksOf(const std::string& segment) {
     std::vector<std::pair<uint64_t, BlockHeader>> blocks;
     BlockHeader header;
-    for (uint64_t at = 0;
-         at + kBlockAlign <= segment.size() && readHeader(segment.data() + at, &header) &&
-         (blocks.empty() || header.slotNo > blocks.back().second.slotNo);
-         at += roundUp(header.fill, kBlockAlign)) {
+    auto follows = [&](uint64_t at) {
+        return at + sizeof(header) <= segment.size() && readHeader(segment.data() + at, &header) &&
+               (blocks.empty() || header.slotNo > blocks.back().second.slotNo);
+    };
+    for (uint64_t at = 0; follows(at) || follows(at = roundUp(at, kBlockAlign));
+         at += header.fill) {
         blocks.emplace_back(at, header);
     }
     return blocks;
@@ -230,13 +233,17 @@ TEST(LogScan, CleanCloseProvesEverythingDurable) {
     EXPECT_EQ(openCopy(files).status.code(), Code::kCorruption);
 }
 
-TEST(LogScan, StaleBlocksOfAnOlderEraNeverComeBack) {
-    // Six blocks of one unit of 4 KiB, none flushed; the fourth is torn.
+/// With `bytes` small the blocks share pages.
+class StaleBlocks : public ::testing::TestWithParam<size_t> {};
+
+TEST_P(StaleBlocks, OfAnOlderEraNeverComeBack) {
+    // Six blocks, none flushed; the fourth is torn.
     MemoryFileSystem disk;
+    auto old = [](int i) { return "old " + std::to_string(i) + std::string(GetParam(), '.'); };
     {
         Opened log = openLog(smallOptions(disk));
         for (int i = 0; i < 6; ++i) {
-            putWritten(*log.journal, "old " + std::to_string(i));
+            putWritten(*log.journal, old(i));
         }
         Files files = readAll(disk);
         disk.crash();
@@ -245,7 +252,7 @@ TEST(LogScan, StaleBlocksOfAnOlderEraNeverComeBack) {
         files["j.00000000"][blocks[4].first + 140] ^= 1;
         writeAll(disk, files);
     }
-    std::vector<std::string> expected = {"old 0", "old 1", "old 2"};
+    std::vector<std::string> expected = {old(0), old(1), old(2)};
     for (int i = 0; i < 5; ++i) {
         // Each turn overwrites one or two stale blocks and leaves the others behind the end.
         Opened log = openLog(smallOptions(disk));
@@ -257,6 +264,87 @@ TEST(LogScan, StaleBlocksOfAnOlderEraNeverComeBack) {
         }
         disk.crash();
     }
+}
+
+INSTANTIATE_TEST_SUITE_P(Bytes, StaleBlocks, ::testing::Values(1, 700, 980));
+
+TEST(LogScan, BlocksShareAPageUntilItIsFlushed) {
+    MemoryFileSystem disk;
+    Opened log = openLog(smallOptions(disk));
+    std::vector<std::string> expected;
+    std::vector<size_t> pages;  // of each block behind the era's first
+    for (int i = 0; i < 30; ++i) {
+        expected.push_back(bodyNumber(i).substr(0, 100));
+        bool flush = i == 9 || i == 19;
+        flush ? putDurable(*log.journal, expected.back())
+              : putWritten(*log.journal, expected.back());
+    }
+    Files files = readAll(disk);
+    disk.crash();
+    auto blocks = blocksOf(files["j.00000000"]);
+    ASSERT_EQ(blocks.size(), 31u);
+    for (size_t b = 1; b < blocks.size(); ++b) {
+        pages.push_back(blocks[b].first / kBlockAlign);
+    }
+    // A page each for 0 to 9, 10 to 19 and 20 to 29: a flush, or the news of one, begins another.
+    for (size_t b = 0; b < pages.size(); ++b) {
+        EXPECT_EQ(pages[b], 1 + b / 10) << b;
+    }
+    Opened again = openCopy(files);
+    ASSERT_TRUE(again.status.isOk()) << again.status.toString();
+    EXPECT_EQ(bodiesOf(again.records), expected);
+    // Damage in a block that shares its page with the one behind it is seen, and placed.
+    files["j.00000000"][blocks[5].first + 140] ^= 1;
+    Opened damaged = openCopy(files);
+    EXPECT_EQ(damaged.status.code(), Code::kCorruption);
+    EXPECT_NE(damaged.status.text().find("at offset " + std::to_string(blocks[5].first) + ":"),
+              std::string::npos)
+        << damaged.status.toString();
+}
+
+TEST(LogScan, NoPageIsWrittenAgainOnceItIsDurable) {
+    uint64_t seed = testSeed();
+    SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    MemoryFileSystem memory;
+    testing::TraceRecorder disk(memory);
+    std::vector<size_t> flushed;  // positions in the trace
+    for (int start = 0; start < 3; ++start) {
+        Opened log = openLog(smallOptions(disk));
+        ASSERT_TRUE(log.status.isOk()) << log.status.toString();
+        flushed.push_back(disk.position());
+        for (int i = 0; i < 60; ++i) {
+            std::string body(random() % 600, 'x');
+            if (random() % 5 == 0) {
+                putDurable(*log.journal, body);
+                flushed.push_back(disk.position());
+            } else {
+                putWritten(*log.journal, body);
+            }
+        }
+    }
+    using Page = std::pair<uint32_t, uint64_t>;
+    std::set<Page> written, durable;
+    size_t shared = 0;
+    auto nextFlush = flushed.begin();
+    const testing::Trace trace = disk.trace();
+    for (size_t i = 0; i < trace.size(); ++i) {
+        for (; nextFlush != flushed.end() && *nextFlush <= i; ++nextFlush) {
+            durable = written;
+        }
+        const testing::TraceOp& op = trace[i];
+        if (op.kind != testing::TraceOp::Kind::kWrite ||
+            op.data.find_first_not_of('\0') == std::string::npos) {
+            continue;
+        }
+        for (uint64_t page = op.offset / kBlockAlign;
+             page * kBlockAlign < op.offset + op.data.size();
+             ++page) {
+            EXPECT_FALSE(durable.contains({op.file, page})) << "page " << page;
+            shared += written.insert({op.file, page}).second ? 0 : 1;
+        }
+    }
+    EXPECT_GT(shared, 20u);
 }
 
 TEST(LogScan, SectorLeftOverFromAnOlderBlockIsNotTakenForARecord) {

@@ -7,6 +7,7 @@
 #include "freshet/journal/slot/raise.h"
 #include "freshet/journal/slot/ring_writer.h"
 #include "freshet/journal/slot/slot_ring.h"
+#include "freshet/journal/slot/wait_list.h"
 
 #include <cstdint>
 #include <string>
@@ -65,6 +66,16 @@ public:
         writer.ringDone();
     }
 
+    /// As Journal::written(): true when what want() asked for has been written, else *token is set.
+    bool isWritten(uint64_t lsn, sync::WaitToken* token) {
+        const uint64_t end = servedAt(lsn);
+        if (written.load(sync::kAcquire) >= end) {
+            return true;
+        }
+        *token = waiters.add(end);
+        return written.load(sync::kAcquire) >= end;
+    }
+
     // RingWriter's backend.
     bool writeSlot(uint64_t slotNo) {
         expect(slotNo == kFirstSlot + slotsWritten, "slots are written in order");
@@ -79,7 +90,10 @@ public:
         written.store(slotStart(slotNo + 1), sync::kRelease);
         return true;
     }
-    void afterWrites() { ++wakes; }
+    void afterWrites() {
+        onWrites(*this);
+        waiters.wake(written.load(sync::kAcquire));
+    }
     uint64_t wantedEnd() const {
         uint64_t end = wanted.load(sync::kAcquire);
         return end > written.load(sync::kRelaxed) ? end : 0;
@@ -97,12 +111,14 @@ public:
     std::vector<Record> records;  // as written; the writer's, like all that follows
     uint64_t slotsWritten = 0;
     uint64_t lastTimeBase = 0;
-    uint64_t wakes = 0;
     bool roleOffered = false;
     sync::Atomic<uint64_t> wanted{0};
     sync::Atomic<uint64_t> written{0};
+    WaitList waiters;
+    uint64_t wakes = 0;  // no thread of the model is interrupted at a plain variable
     /// Whoever is handed the role: a thread of the model. Tests with real threads replace it.
     void (*onHandOver)(RingModel&) = [](RingModel& model) { model.roleOffered = true; };
+    void (*onWrites)(RingModel&) = [](RingModel& model) { ++model.wakes; };
     /// What to do about a broken expectation.
     void (*expect)(bool condition, const char* what) = [](bool condition, const char*) {
         invariant(condition);

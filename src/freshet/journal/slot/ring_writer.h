@@ -9,11 +9,14 @@
 ///
 /// Backend (Journal::Impl; a recorder in tests) provides, all called with the role held:
 ///   bool writeSlot(n)      writes slot n; false when it cannot now, and then somebody will ring
-///   void afterWrites()     slots have been written and reopened: wake who waits for that
 ///   uint64_t wantedEnd()   LSN up to which slots should be closed now, 0 when nothing is wanted
 ///   void startFlush()      starts a flush if one is wanted and none is in flight
 /// and, called without it:
+///   void afterWrites()     slots have been written and reopened: wake who waits for that
 ///   void handOver()        makes another thread call ringDone() soon
+///
+/// Who has been woken may take the waker's core at once. Hence nobody is woken by a holder of the
+/// role: all the others would find it held by a thread that does not run, and would wait in turn.
 #pragma once
 
 #include "freshet/journal/slot/lsn.h"
@@ -38,18 +41,20 @@ public:
         if (role_.fetch_add(1, sync::kAcqRel) != 0) {
             return;
         }
+        bool wrote = false;
+        bool handedOver = false;
         for (uint32_t round = 1;; ++round) {
             // [role.seen] acquire: pairs with [role.take]; everything that was rung for up to this
             // count is visible to serve().
             uint64_t seen = role_.load(sync::kAcquire);
-            serve();
+            wrote |= serve();
             // [role.leave] CAS. Gives the role back if nobody has rung since `seen`.
             //   ORDER    acq_rel: release pairs with [role.take]; relaxed on failure, the value is
             //            loaded again.
             //   LOST     someone rang: serve again.
             //   PROGRESS bounded by Policy::kRoundsMax.
             if (role_.compare_exchange_strong(seen, 0, sync::kAcqRel, sync::kRelaxed)) {
-                return;
+                break;
             }
             if (round == Policy::kRoundsMax || !Policy::kLeaveOnlyUnrung) {
                 // Own slot and one batch more are served. Notes left meanwhile are answered by the
@@ -57,25 +62,33 @@ public:
                 role_.exchange(0, sync::kAcqRel);
                 if constexpr (Policy::kHandOver && Policy::kLeaveOnlyUnrung) {
                     backend_.handOver();
+                    handedOver = true;
                 }
-                return;
+                break;
             }
+        }
+        // Whoever wrote wakes, for all that has been written by then: if another thread has taken
+        // the role since, that is more, and it will wake again for what we may have missed.
+        if (wrote && (Policy::kWakeAfterHandOver || !handedOver)) {
+            backend_.afterWrites();
         }
     }
 
 private:
     using Policy = typename Ring::Policy;
 
-    void serve() {
-        writeDoneSlots();
+    /// True: slots have been written.
+    bool serve() {
+        bool wrote = writeDoneSlots();
         if (closeWanted()) {
-            writeDoneSlots();
+            wrote |= writeDoneSlots();
         }
         backend_.startFlush();
+        return wrote;
     }
 
     /// At most one lap: whatever is done after that was rung for after `seen` was read.
-    void writeDoneSlots() {
+    bool writeDoneSlots() {
         bool wrote = false;
         sync::notePlainRead(&next_);
         for (uint32_t i = 0; i < ring_.slots() && ring_.isDone(next_); ++i) {
@@ -87,9 +100,7 @@ private:
             ++next_;
             wrote = true;
         }
-        if (wrote) {
-            backend_.afterWrites();
-        }
+        return wrote;
     }
 
     /// Closing is demanded here and nowhere else, except by a joiner who finds no room: so a batch

@@ -33,8 +33,21 @@ struct World {
     uint32_t running = 0;
 };
 
+enum class Waits : uint8_t {
+    kNobody,
+    kFirst,  // looks at what has been written
+    kAll     // sleep until they are woken
+};
+
+struct Sleeper : sync::Waiter {
+    Sleeper() {
+        wake = [](sync::Waiter* self) { static_cast<Sleeper*>(self)->woken = true; };
+    }
+    bool woken = false;
+};
+
 template <typename Policy>
-void appendAll(World<Policy>& world, uint32_t me, const std::vector<uint32_t>& units, bool waits) {
+void appendAll(World<Policy>& world, uint32_t me, const std::vector<uint32_t>& units, Waits waits) {
     uint64_t lsn = 0;
     for (uint32_t number = 0; number < units.size(); ++number) {
         for (;;) {
@@ -46,7 +59,15 @@ void appendAll(World<Policy>& world, uint32_t me, const std::vector<uint32_t>& u
             waitUntil([&world, wakes] { return world.ring.wakes != wakes; });
         }
     }
-    if (waits) {
+    if (waits == Waits::kAll) {
+        world.ring.want(lsn);
+        sync::WaitToken token;
+        Sleeper sleeper;
+        if (!world.ring.isWritten(lsn, &token) && token.arm(&sleeper)) {
+            waitUntil([&sleeper] { return sleeper.woken; });
+        }
+    }
+    if (waits == Waits::kFirst && me == 0) {
         world.ring.want(lsn);
         waitUntil([&world, lsn] {
             const auto& records = world.ring.records;
@@ -74,16 +95,15 @@ void checkAll(World<Policy>& world, const Plan& plan) {
     }
 }
 
-/// Joiners by `plan`; the first also waits for its last record to be written; one more thread takes
-/// the role when it is handed over, as the journal's helper does.
+/// Joiners by `plan`; those of `waits` wait for their last record to be written; one more thread
+/// takes the role when it is handed over, as the journal's helper does.
 template <typename Policy>
-ExploreResult run(const ExploreOptions& options, const Plan& plan, bool waits = true) {
+ExploreResult run(const ExploreOptions& options, const Plan& plan, Waits waits = Waits::kFirst) {
     return explore(options, [&plan, waits](Model& model) {
         auto world = std::make_shared<World<Policy>>();
         world->running = static_cast<uint32_t>(plan.size());
         for (uint32_t t = 0; t < plan.size(); ++t) {
-            model.thread(
-                [world, t, &plan, waits] { appendAll(*world, t, plan[t], waits && t == 0); });
+            model.thread([world, t, &plan, waits] { appendAll(*world, t, plan[t], waits); });
         }
         model.thread([world] {
             for (;;) {
@@ -143,17 +163,24 @@ TEST(SlotExplore, RandomSchedules) {
     expectClean(run<SlotPolicy>(randomly(20'000, 2), {{2, 1, 2, 1}, {2, 3, 1}, {1, 1, 2}}));
 }
 
+TEST(SlotExplore, WhoWaitsIsWoken) {
+    expectClean(run<SlotPolicy>(exhaustive(2, 0), {{2}, {1}}, Waits::kAll));
+    expectClean(run<SlotPolicy>(exhaustive(1, 1), {{2}, {1}, {2}}, Waits::kAll));
+    expectClean(run<SlotPolicy>(randomly(10'000, 2), {{2, 1}, {2, 3}, {1, 1}}, Waits::kAll));
+}
+
 struct OneRound : SlotPolicy {
     static constexpr uint32_t kRoundsMax = 1;
 };
 TEST(SlotExplore, RoleIsHandedOver) {
     expectClean(run<OneRound>(exhaustive(2, 0), {{2, 1}, {2}}));
     expectClean(run<OneRound>(randomly(10'000, 1), {{2, 1, 2}, {2, 2}, {3, 1}}));
+    expectClean(run<OneRound>(randomly(10'000, 1), {{2, 1, 2}, {2, 2}, {3, 1}}, Waits::kAll));
 }
 
 template <typename Mutant>
-void expectKilled(const Plan& plan = kThreeJoiners) {
-    ExploreResult result = run<Mutant>(exhaustive(2, 0), plan);
+void expectKilled(const Plan& plan = kThreeJoiners, Waits waits = Waits::kFirst) {
+    ExploreResult result = run<Mutant>(exhaustive(2, 0), plan, waits);
     EXPECT_FALSE(result.passed()) << "survived " << result.executions << " executions";
     ::testing::Test::RecordProperty("failure", result.failure);
 }
@@ -198,6 +225,13 @@ struct DropsWithoutHandOver : OneRound {
 };
 TEST(SlotMutants, DropWithoutHandOver) {
     expectKilled<DropsWithoutHandOver>();
+}
+
+struct WakesNobodyAfterHandOver : OneRound {
+    static constexpr bool kWakeAfterHandOver = false;
+};
+TEST(SlotMutants, NoWakeUpAfterHandOver) {
+    expectKilled<WakesNobodyAfterHandOver>({{2}, {1}}, Waits::kAll);
 }
 
 }  // namespace

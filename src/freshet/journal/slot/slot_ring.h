@@ -29,6 +29,7 @@ struct SlotPolicy {
     static constexpr auto kOpenOrder = sync::kRelease;    // [slot.open], [ring.freeFor.store]
     static constexpr bool kLeaveOnlyUnrung = true;        // [role.leave] heeds the notes
     static constexpr bool kHandOver = true;               // [role.drop] makes somebody else serve
+    static constexpr bool kWakeAfterHandOver = true;      // who wrote wakes, in any case
     static constexpr uint32_t kRoundsMax = 2;             // own slot and one batch more
 };
 

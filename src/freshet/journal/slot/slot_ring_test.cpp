@@ -132,7 +132,7 @@ TEST_P(SlotRingThreads, EveryRecordOnceAndNobodySpins) {
     const uint32_t threads = GetParam();
     const uint32_t each = 20'000 / threads;
     Ring model(4, 64);
-    model.onHandOver = [](Ring&) {};
+    model.onHandOver = model.onWrites = [](Ring&) {};
     std::vector<platform::Thread> running;
     for (uint32_t t = 0; t < threads; ++t) {
         running.emplace_back("joiner", [&, t] {
