@@ -58,6 +58,7 @@ enum class Reason : uint32_t {
     kWriteConflict,
     kCommandNotSupported,
     kExceededMemoryLimit,
+    kMemoryLimitNoDiskUse,
     kInterrupted,
     kInterruptedAtShutdown,
     kQueryPlanKilled,

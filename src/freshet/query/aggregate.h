@@ -17,7 +17,8 @@ struct AggregateRequest {
     bson::OwnedDocument pipeline;       // the array of stages
     bson::OwnedDocument variables;      // as evaluateLet() makes them; {} none
     bson::OwnedDocument hint;           // as FindRequest::hint
-    bool allowDiskUse = true;
+    std::optional<bool> allowDiskUse;   // as FindRequest::allowDiskUse
+    SpillSpace* spill = nullptr;
     /// Collections that stages name ($lookup ...); none are seen when it is empty.
     std::function<catalog::CollectionRef(std::string_view db, std::string_view collection)> find;
     /// What callersStage() gives; it is refused without.

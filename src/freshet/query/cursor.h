@@ -7,10 +7,12 @@
 
 #include "freshet/bson/builder.h"
 #include "freshet/catalog/catalog.h"
+#include "freshet/query/spill.h"
 #include "freshet/query/work.h"
 #include "freshet/sync/wait_token.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace freshet::query {
@@ -69,14 +71,15 @@ struct FindRequest {
     bson::OwnedDocument sort;
     bson::OwnedDocument hint;  // {} none, {$natural: 1}, a key pattern; or {"": "name"} for a name
     int64_t skip = 0;
-    int64_t limit = 0;  // 0: none
-    bool allowDiskUse = true;
-    bson::OwnedDocument variables;  // as evaluateLet() makes them; {} none
-    bson::OwnedDocument min;        // keys of the hinted index: from here on
-    bson::OwnedDocument max;        // up to, not including, this one
-    bool returnsKey = false;        // the indexed fields instead of the document
-    bool showsRecordId = false;     // adds $recordId
-    bool needsDocuments = true;     // else only their number: they may come empty
+    int64_t limit = 0;                 // 0: none
+    std::optional<bool> allowDiskUse;  // absent: as the spill space has it
+    SpillSpace* spill = nullptr;       // null: nothing goes to disk
+    bson::OwnedDocument variables;     // as evaluateLet() makes them; {} none
+    bson::OwnedDocument min;           // keys of the hinted index: from here on
+    bson::OwnedDocument max;           // up to, not including, this one
+    bool returnsKey = false;           // the indexed fields instead of the document
+    bool showsRecordId = false;        // adds $recordId
+    bool needsDocuments = true;        // else only their number: they may come empty
 };
 
 /// kInvalid with the client's reason when filter, sort, projection or hint are wrong. `collection`

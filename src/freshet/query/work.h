@@ -5,6 +5,7 @@
 #pragma once
 
 #include "freshet/catalog/catalog.h"
+#include "freshet/query/spill.h"
 
 #include <cstdint>
 #include <memory>
@@ -34,10 +35,13 @@ struct WorkDone {
     int64_t upserted = -1;
     int64_t deleted = -1;
     bool sortsInMemory = false;
+    int64_t spills = 0;  // how often memory was not enough, and what has gone to disk then
+    int64_t spilledBytes = 0;
     PlanName plan;
 
     /// Sums; the plan stays the first one's.
     void add(const WorkDone& other);
+    void addSpilled(const SpillCounts& counts);
     /// Without what had been examined `before`, which is an earlier state of the same operation.
     void subtract(const WorkDone& before);
 };

@@ -2,8 +2,8 @@
 /// Changes of users beside each other and from backups: none is lost, and the hashing of passwords
 /// holds up nobody.
 #include "freshet/command/access/auth_fixture_test.h"
-#include "freshet/command/background/worker.h"
 #include "freshet/platform/thread.h"
+#include "freshet/sync/worker.h"
 
 #include <set>
 
@@ -134,7 +134,7 @@ TEST_F(UserChangesTest, TheFirstUserIsTheOnlyOneWhomNobodyMakes) {
 }
 
 TEST_F(UserChangesTest, OthersRunWhileAPasswordIsHashed) {
-    Worker worker;
+    sync::Worker worker("test");
     const sync::WaitToken hashed = sync::WaitToken::create();
     bool isDone = false;
     auto first = worker.run([hashed] { sync::blockOn(hashed); });
@@ -153,11 +153,11 @@ TEST_F(UserChangesTest, TheWorkersQueueIsBounded) {
     const sync::WaitToken go = sync::WaitToken::create();
     sync::WaitToken last;
     {
-        Worker worker;
+        sync::Worker worker("test");
         ASSERT_TRUE(worker.run([go] { sync::blockOn(go); }).isOk());
         StatusOr<sync::WaitToken> token = sync::WaitToken();
         size_t accepted = 0;
-        while (token.isOk() && accepted <= Worker::kJobsMax + 1) {
+        while (token.isOk() && accepted <= sync::Worker::kJobsMax + 1) {
             last = *token;
             token = worker.run([] {});
             ++accepted;

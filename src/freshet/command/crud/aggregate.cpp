@@ -22,7 +22,10 @@ struct AggregateCommand {
 StatusOr<AggregateCommand> parseAggregate(const Invocation& call, bson::Document body) {
     Fields fields(body, "aggregate");
     AggregateCommand command;
-    command.request.allowDiskUse = fields.boolean("allowDiskUse", true);
+    if (body.has("allowDiskUse")) {
+        command.request.allowDiskUse = fields.boolean("allowDiskUse", true);
+    }
+    command.request.spill = &call.services.spill;
     command.bypassesValidation = fields.boolean("bypassDocumentValidation", false);
     command.explains = fields.boolean("explain", false);
     command.request.hint = fields.hint();

@@ -150,6 +150,10 @@ StatusOr<std::unique_ptr<query::QueryCursor>> makeAggregateCursor(Invocation& ca
     request.db = call.generic.db;
     request.collection = call.services.catalog.find(call.generic.db, subject.collection);
     request.hint = fields.hint();
+    if (subject.body.has("allowDiskUse")) {
+        request.allowDiskUse = fields.boolean("allowDiskUse", true);
+    }
+    request.spill = &call.services.spill;
     request.variables = letOf(&fields);
     const bson::Document pipeline = fields.array("pipeline");
     FRESHET_RETURN_IF_ERROR(fields.status());
@@ -296,10 +300,14 @@ void addExecution(const Subject& subject,
 }
 
 /// For cursors that keep no count of their own.
-bson::OwnedDocument plainExecution(const Seen& seen, uint64_t elapsedMillis) {
+bson::OwnedDocument plainExecution(const Seen& seen,
+                                   const query::WorkDone& work,
+                                   uint64_t elapsedMillis) {
     bson::Builder builder;
     builder.add("executionSuccess", true).add("nReturned", seen.matched);
     builder.add("executionTimeMillis", static_cast<int64_t>(elapsedMillis));
+    builder.add("usedDisk", work.spills > 0).add("spills", work.spills);
+    builder.add("spilledBytes", work.spilledBytes);
     return bson::OwnedDocument(builder.finish());
 }
 
@@ -308,6 +316,7 @@ StatusOr<std::unique_ptr<query::QueryCursor>> makeCursor(Invocation& call, Subje
         return makeAggregateCursor(call, *subject);
     }
     FRESHET_ASSIGN_OR_RETURN(query::FindRequest request, findOfSubject(subject));
+    request.spill = &call.services.spill;
     subject->filter = request.filter;
     return query::makeFind(call.services.store,
                            call.services.catalog.find(call.generic.db, subject->collection),
@@ -350,7 +359,7 @@ sync::Task<Status> runExplain(Invocation& call) {
         (*cursor)->detach();
         FRESHET_CO_RETURN_IF_ERROR(std::move(status));
         if (execution.view().isEmpty()) {
-            execution = plainExecution(seen, elapsedMillis);
+            execution = plainExecution(seen, (*cursor)->work(), elapsedMillis);
         }
         addExecution(*subject, seen, execution.view(), &call.reply);
     }

@@ -37,6 +37,9 @@ void addWork(const Invocation& call, bson::Builder* out) {
     if (work.sortsInMemory) {
         out->add("hasSortStage", true);
     }
+    if (work.spills > 0) {
+        out->add("usedDisk", true);
+    }
     addIfKnown("nMatched", work.matched, out);
     addIfKnown("nModified", work.modified, out);
     if (work.upserted > 0) {

@@ -104,6 +104,16 @@ void addMetrics(const Services& services, bson::Builder* out) {
     metrics.object("operation")
         .add("killedDueToMaxTimeMSExpired", total(services, Counter::kKilledByTimeLimit))
         .add("writeConflicts", number(stats.conflicts));
+    const query::SpillTotals spilled = services.spill.totals();
+    {
+        auto query = metrics.object("query");
+        query.object("group").add("spillToDisk", number(spilled.groupSpills));
+        query.object("sort")
+            .add("spillToDisk", number(spilled.sortSpills))
+            .add("totalBytesSorted", number(spilled.bytesSorted))
+            .add("totalKeysSorted", number(spilled.keysSorted));
+        query.add("spilledBytes", number(spilled.bytesWritten));
+    }
     metrics.object("queryExecutor")
         .add("scanned", total(services, Counter::kKeysExamined))
         .add("scannedObjects", total(services, Counter::kDocsExamined));

@@ -10,6 +10,7 @@ namespace freshet::command {
 namespace {
 
 constexpr int64_t kIntMax = INT32_MAX;
+constexpr int64_t kBytesMax = INT64_MAX / 4;
 
 Status badParameter(const Parameter& parameter, std::string_view why) {
     return badValue("Invalid value for parameter " + std::string(parameter.name) + ": " +
@@ -46,6 +47,12 @@ const std::vector<Parameter>& parameters() {
     using Kind = Parameter::Kind;
     using Values = ParameterValues;
     static const std::vector<Parameter> all = {
+        {"allowDiskUseByDefault",
+         Kind::kBool,
+         Settable::kBoth,
+         &Values::allowDiskUseByDefault,
+         0,
+         1},
         {"cursorTimeoutMillis",
          Kind::kLong,
          Settable::kBoth,
@@ -64,6 +71,36 @@ const std::vector<Parameter>& parameters() {
          &Values::enableTestCommands,
          0,
          1},
+        {"internalDocumentSourceBucketAutoMaxMemoryBytes",
+         Kind::kLong,
+         Settable::kBoth,
+         &Values::bucketAutoBytesMax,
+         1,
+         kBytesMax},
+        {"internalDocumentSourceGroupMaxMemoryBytes",
+         Kind::kLong,
+         Settable::kBoth,
+         &Values::groupBytesMax,
+         1,
+         kBytesMax},
+        {"internalQueryMaxAddToSetBytes",
+         Kind::kInt,
+         Settable::kBoth,
+         &Values::addToSetBytesMax,
+         1,
+         kIntMax},
+        {"internalQueryMaxBlockingSortMemoryUsageBytes",
+         Kind::kLong,
+         Settable::kBoth,
+         &Values::sortBytesMax,
+         0,
+         kBytesMax},
+        {"internalQueryMaxPushBytes",
+         Kind::kInt,
+         Settable::kBoth,
+         &Values::pushBytesMax,
+         1,
+         kIntMax},
         {"journalCommitInterval",
          Kind::kInt,
          Settable::kAtStartup,

@@ -31,6 +31,13 @@ struct ParameterValues {
     sync::Atomic<int64_t> journalCommitInterval{100};
     sync::Atomic<int64_t> slowOpThresholdMs{100};
     sync::Atomic<int64_t> slowOpSamplePpm{1'000'000};  // of a million slow operations, logged
+    // What operations may hold in memory: query::MemoryLimits.
+    sync::Atomic<int64_t> allowDiskUseByDefault{1};
+    sync::Atomic<int64_t> sortBytesMax{100 << 20};
+    sync::Atomic<int64_t> groupBytesMax{100 << 20};
+    sync::Atomic<int64_t> bucketAutoBytesMax{100 << 20};
+    sync::Atomic<int64_t> pushBytesMax{100 << 20};
+    sync::Atomic<int64_t> addToSetBytesMax{100 << 20};
 
     static int64_t get(const sync::Atomic<int64_t>& value) {
         // [parameter.get] ORDER relaxed: see the struct.

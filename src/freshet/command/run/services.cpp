@@ -6,8 +6,30 @@
 
 namespace freshet::command {
 
+namespace {
+
+query::MemoryLimits memoryLimits(const ParameterValues& values) {
+    const auto bytes = [](const sync::Atomic<int64_t>& value) {
+        return static_cast<size_t>(ParameterValues::get(value));
+    };
+    query::MemoryLimits limits;
+    limits.usesDisk = ParameterValues::get(values.allowDiskUseByDefault) != 0;
+    limits.sort = bytes(values.sortBytesMax);
+    limits.group = bytes(values.groupBytesMax);
+    limits.bucketAuto = bytes(values.bucketAutoBytesMax);
+    limits.push = bytes(values.pushBytesMax);
+    limits.addToSet = bytes(values.addToSetBytesMax);
+    return limits;
+}
+
+}  // namespace
+
 Services::Services(catalog::Catalog& theCatalog, ServerFacts theFacts)
-    : catalog(theCatalog), facts(std::move(theFacts)) {
+    : catalog(theCatalog),
+      facts(std::move(theFacts)),
+      spill(*store.options().files, store.options().directory + "/_tmp", [this] {
+          return memoryLimits(parameters);
+      }) {
     ParameterValues::set(parameters.enableTestCommands, facts.enableTestCommands ? 1 : 0);
     ParameterValues::set(parameters.journalCommitInterval, facts.journalCommitIntervalMs);
     ParameterValues::set(parameters.slowOpThresholdMs, facts.slowOpThresholdMs);

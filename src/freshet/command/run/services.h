@@ -3,7 +3,6 @@
 #pragma once
 
 #include "freshet/command/access/users.h"
-#include "freshet/command/background/worker.h"
 #include "freshet/command/dispatcher.h"
 #include "freshet/command/registry.h"
 #include "freshet/command/run/cursors.h"
@@ -14,8 +13,10 @@
 #include "freshet/command/run/sessions.h"
 #include "freshet/command/run/statistics.h"
 #include "freshet/command/run/write_block.h"
+#include "freshet/query/spill.h"
 #include "freshet/sync/alarms.h"
 #include "freshet/sync/atomic.h"
+#include "freshet/sync/worker.h"
 
 #include <array>
 
@@ -49,7 +50,9 @@ struct Services {
     engine::Store& store{catalog.store()};
     const ServerFacts facts;
     const Registry registry;
+    const Command& findCommand{*registry.find("find")};
     ParameterValues parameters;
+    query::SpillSpace spill;  // outlives the cursors
     CursorRegistry cursors;
     Users users;
     LogicalSessions sessions;
@@ -59,8 +62,8 @@ struct Services {
     OpCounters counters;
     Statistics statistics{registry.commands().size()};
     sync::Alarms alarms;
-    Nap housekeeping{alarms};  // of the housekeeper's thread
-    Worker worker;
+    Nap housekeeping{alarms};       // of the housekeeper's thread
+    sync::Worker worker{"worker"};  // hashes passwords
     /// Names this run of the server in topologyVersion: a client that sees it change knows of the
     /// restart.
     const bson::ObjectId processId = bson::ObjectId::generate();

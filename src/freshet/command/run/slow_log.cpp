@@ -46,6 +46,9 @@ void addWork(const OperationStats& stats, telemetry::LogAttributes* out) {
     if (work.sortsInMemory) {
         out->emplace_back("hasSortStage", true);
     }
+    if (work.spills > 0) {
+        out->emplace_back("usedDisk", true);
+    }
     addIfKnown("nMatched", work.matched, out);
     addIfKnown("nModified", work.modified, out);
     if (work.upserted > 0) {

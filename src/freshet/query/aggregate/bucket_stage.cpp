@@ -3,7 +3,9 @@
 /// boundaries itself.
 #include "freshet/bson/compare.h"
 #include "freshet/bson/json.h"
-#include "freshet/query/aggregate/group_table.h"
+#include "freshet/bson/keyform.h"
+#include "freshet/query/aggregate/group_fields.h"
+#include "freshet/query/aggregate/sorting_stage.h"
 #include "freshet/query/aggregate/stages.h"
 
 #include <algorithm>
@@ -184,95 +186,111 @@ StatusOr<SortPattern> sortById() {
     return SortPattern::compile(Document(bytes));
 }
 
-/// Sorts its input by the expression and cuts it into buckets of about the same size.
-class BucketAutoStage final : public BlockingStage {
+/// Sorts its input by the expression and cuts it into buckets of about the same size. What is
+/// sorted are values and their documents; one bucket at a time is in memory.
+class BucketAutoStage final : public SortingStage {
 public:
     BucketAutoStage(PipelineRun& run,
                     StagePtr input,
                     ExprPtr groupBy,
                     size_t buckets,
                     std::vector<GroupField> fields)
-        : BlockingStage(run, std::move(input)),
+        : SortingStage(run, std::move(input), 0, run.memory().limits.bucketAuto),
           groupBy_(std::move(groupBy)),
           buckets_(buckets),
-          table_(std::move(fields)) {}
+          fields_(std::move(fields), run.memory().limits) {}
 
 private:
-    struct Row {
-        Value value;
-        std::string document;
-    };
-
     Status consume(Document document) override {
         context_.root = document;
-        Value value = groupBy_->evaluate(context_).own();
+        Value value = groupBy_->evaluate(context_);
         if (context_.failed()) {
             return context_.error;
         }
         if (value.isMissing()) {
             value = Value::null();
         }
-        bytesHeld_ += sizeof(Row) + value.valueBytes() + document.size();
-        rows_.push_back({std::move(value), std::string(document.bytes())});
-        return bytesHeld_ > kStageBytesMax ? exceededMemory(run_, "$bucketAuto") : Status::ok();
+        ++documents_;
+        std::string key;
+        bson::appendKeyForm(value.element(), false, &key, nullptr);
+        std::string payload;
+        appendValue(value, &payload);
+        payload += document.bytes();
+        return sort(std::move(key), payload);
     }
 
-    static bool same(const Row& a, const Row& b) {
-        return bson::equalValues(a.value.element(), b.value.element());
-    }
-
-    Status finish() override {
-        std::stable_sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) {
-            return bson::compareValues(a.value.element(), b.value.element()) < 0;
-        });
-        const size_t wanted =
-            std::max<size_t>(1, (rows_.size() + buckets_ / 2) / buckets_);  // rounded
-        for (size_t from = 0; from < rows_.size();) {
-            size_t to = starts_.size() + 1 == buckets_ ? rows_.size()
-                                                       : std::min(rows_.size(), from + wanted);
-            while (to < rows_.size() && same(rows_[to - 1], rows_[to])) {
-                ++to;
+    /// A bucket ends before the first document of the next one.
+    Status give(Output* out) override {
+        while (!isEnd_) {
+            SpillRecord record;
+            FRESHET_RETURN_IF_ERROR(nextSorted(&record, &isEnd_));
+            if (isEnd_) {
+                break;
             }
-            const Value bucket = Value::of(static_cast<int64_t>(starts_.size()));
-            starts_.push_back(from);
-            for (; from < to; ++from) {
-                context_.root = Document(rows_[from].document);
-                FRESHET_RETURN_IF_ERROR(table_.add(context_, bucket));
+            const bool isNext = inBucket_ > 0 && isFull() && record.key != lastKey_;
+            FRESHET_RETURN_IF_ERROR(isNext ? endBucket(record) : Status::ok());
+            FRESHET_RETURN_IF_ERROR(take(record));
+            if (isNext) {
+                return out->give(Document(bytes_));
             }
         }
+        if (inBucket_ == 0) {
+            return out->end();
+        }
+        FRESHET_ASSIGN_OR_RETURN(bytes_, describe(last_));
+        inBucket_ = 0;
+        return out->give(Document(bytes_));
+    }
+
+    /// The last bucket takes what is left.
+    bool isFull() const {
+        const uint64_t wanted =
+            std::max<uint64_t>(1, (documents_ + buckets_ / 2) / buckets_);  // rounded
+        return inBucket_ >= wanted && ended_ + 1 < buckets_;
+    }
+
+    Status take(const SpillRecord& record) {
+        ValueReader payload(record.payload);
+        const Value value = payload.next();
+        if (inBucket_ == 0) {
+            size_t bytes = 0;
+            FRESHET_ASSIGN_OR_RETURN(states_, fields_.makeStates(context_, Value(), &bytes));
+            first_ = value.own();
+        }
+        ++inBucket_;
+        last_ = value.own();
+        lastKey_ = record.key;
+        context_.root = Document(payload.rest().data());
+        FRESHET_ASSIGN_OR_RETURN(const auto arguments, fields_.evaluate(context_));
+        size_t bytes = 0;
+        return fields_.add(context_, arguments, &states_, &bytes);
+    }
+
+    Status endBucket(const SpillRecord& next) {
+        FRESHET_ASSIGN_OR_RETURN(bytes_, describe(ValueReader(next.payload).next()));
+        ++ended_;
+        inBucket_ = 0;
         return Status::ok();
     }
 
-    Status give(Output* out) override {
-        if (next_ == starts_.size()) {
-            return out->end();
-        }
-        FRESHET_ASSIGN_OR_RETURN(const std::string group, table_.take(context_, next_));
-        const bool isLast = next_ + 1 == starts_.size();
-        Builder builder;
-        {
-            Builder id = builder.object("_id");
-            id.addAs("min", rows_[starts_[next_]].value.element());
-            const Row& upper = isLast ? rows_.back() : rows_[starts_[next_ + 1]];
-            id.addAs("max", upper.value.element());
-        }
-        for (const Element& field : Document(group)) {
-            if (field.name() != "_id") {
-                builder.add(field);
-            }
-        }
-        ++next_;
-        bytes_ = builder.finish();
-        return out->give(Document(bytes_));
+    StatusOr<std::string> describe(const Value& upper) {
+        Builder id;
+        id.addAs("min", first_.element());
+        id.addAs("max", upper.element());
+        return fields_.result(Value::ofDocument(id.finish()), std::move(states_));
     }
 
     ExprPtr groupBy_;
     size_t buckets_;
-    GroupTable table_;
-    std::vector<Row> rows_;
-    std::vector<size_t> starts_;  // of buckets, in rows_
-    size_t bytesHeld_ = 0;
-    size_t next_ = 0;
+    GroupFields fields_;
+    uint64_t documents_ = 0;
+    bool isEnd_ = false;
+    uint64_t ended_ = 0;     // buckets
+    uint64_t inBucket_ = 0;  // documents
+    GroupStates states_;
+    Value first_;
+    Value last_;
+    std::string lastKey_;
     std::string bytes_;
 };
 

@@ -115,7 +115,11 @@ private:
             facet.found.push(found.document);
             bytesFound_ += found.document.size();
             if (bytesFound_ > kStageBytesMax) {
-                return exceededMemory(run_, "$facet");
+                return Status(Code::kLimit,
+                              location(4031700),
+                              "document constructed by $facet is " + std::to_string(bytesFound_) +
+                                  " bytes, which exceeds the limit of " +
+                                  std::to_string(kStageBytesMax) + " bytes");
             }
             FRESHET_RETURN_IF_ERROR(checkTurn());
         }

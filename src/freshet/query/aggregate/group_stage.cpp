@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// $group and $sortByCount. Groups come out in the order in which they were first seen.
+/// $group and $sortByCount. Groups come out in the order in which they were first seen, unless
+/// they have been on disk.
 #include "freshet/query/aggregate/group_table.h"
 #include "freshet/query/aggregate/stages.h"
 
@@ -12,7 +13,9 @@ using bson::Element;
 class GroupStage final : public BlockingStage {
 public:
     GroupStage(PipelineRun& run, StagePtr input, ExprPtr id, std::vector<GroupField> fields)
-        : BlockingStage(run, std::move(input)), id_(std::move(id)), table_(std::move(fields)) {}
+        : BlockingStage(run, std::move(input)),
+          id_(std::move(id)),
+          table_(std::move(fields), run.memory(), run.spilled()) {}
 
 private:
     Status consume(Document document) override {
@@ -21,21 +24,18 @@ private:
         if (key.isMissing()) {
             key = Value::null();
         }
-        FRESHET_RETURN_IF_ERROR(table_.add(context_, key));
-        return table_.bytesHeld() > kStageBytesMax ? exceededMemory(run_, "$group") : Status::ok();
+        return waiting(table_.add(context_, key), table_.token());
     }
+    Status settle() override { return waiting(table_.settle(), table_.token()); }
 
     Status give(Output* out) override {
-        if (next_ == table_.size()) {
-            return out->end();
-        }
-        FRESHET_ASSIGN_OR_RETURN(bytes_, table_.take(context_, next_++));
-        return out->give(Document(bytes_));
+        bool isEnd = false;
+        FRESHET_RETURN_IF_ERROR(waiting(table_.next(context_, &bytes_, &isEnd), table_.token()));
+        return isEnd ? out->end() : out->give(Document(bytes_));
     }
 
     ExprPtr id_;
     GroupTable table_;
-    size_t next_ = 0;
     std::string bytes_;
 };
 

@@ -13,9 +13,8 @@ using Documents = std::vector<bson::OwnedDocument>;
 /// A pipeline over documents at hand; `others` are the collections that its stages name.
 class TestRun {
 public:
-    explicit TestRun(const std::string& text, bool allowsDiskUse = true)
-        : holder_(json(R"({"v":)" + text + "}")),
-          run_("db", nullptr, bson::Document(), allowsDiskUse) {}
+    explicit TestRun(const std::string& text, const MemoryRules& memory = {})
+        : holder_(json(R"({"v":)" + text + "}")), run_("db", nullptr, bson::Document(), memory) {}
 
     StatusOr<Documents> over(const Documents& input) { return behind(makeListStage(input)); }
 
@@ -255,43 +254,42 @@ private:
     std::string bytes_;
 };
 
-TEST(Pipeline, BlockingStagesStopAtTheirMemoryLimit) {
-    for (const char* text : {R"([{"$project":{"pad":1}},{"$sort":{"b":1}}])",
-                             R"([{"$group":{"_id":null,"a":{"$push":"$pad"}}}])",
-                             R"([{"$group":{"_id":"$a","a":{"$max":"$pad"}}}])",
-                             R"([{"$bucketAuto":{"groupBy":"$a","buckets":3}}])",
-                             R"([{"$sample":{"size":1000}}])"}) {
+TEST(Pipeline, BlockingStagesWithoutADiskStopAtTheirMemoryLimit) {
+    struct {
+        const char* pipeline;
+        Reason reason;
+        const char* text;
+    } const cases[] = {
+        {R"([{"$project":{"pad":1}},{"$sort":{"b":1}}])",
+         Reason::kMemoryLimitNoDiskUse,
+         "Sort exceeded memory limit of 104857600 bytes, but did not opt in to external sorting."},
+        {R"([{"$group":{"_id":null,"a":{"$push":"$pad"}}}])",
+         Reason::kExceededMemoryLimit,
+         "$push used too much memory and cannot spill to disk. Memory limit: 104857600 bytes"},
+        {R"([{"$group":{"_id":"$a","a":{"$max":"$pad"}}}])",
+         Reason::kMemoryLimitNoDiskUse,
+         "Exceeded memory limit for $group, but didn't allow external sort. Pass "
+         "allowDiskUse:true to opt in."},
+        {R"([{"$bucketAuto":{"groupBy":"$a","buckets":3}}])",
+         Reason::kMemoryLimitNoDiskUse,
+         "did not opt in to external sorting."},
+        {R"([{"$sample":{"size":1000}}])",
+         Reason::kMemoryLimitNoDiskUse,
+         "did not opt in to external sorting."},
+    };
+    for (const auto& one : cases) {
+        MemoryRules memory;
+        memory.limits.push += one.reason == Reason::kExceededMemoryLimit ? 0 : 1;
+        memory.limits.group += one.reason == Reason::kExceededMemoryLimit ? 1u << 30 : 0;
         int given = 0;
-        const Status status =
-            TestRun(text).behind(std::make_unique<PaddedStage>(200, &given)).status();
-        EXPECT_EQ(status.code(), Code::kLimit) << text;
-        EXPECT_EQ(status.reason(), Reason::kExceededMemoryLimit);
+        const Status status = TestRun(one.pipeline, memory)
+                                  .behind(std::make_unique<PaddedStage>(200, &given))
+                                  .status();
+        EXPECT_EQ(status.code(), Code::kLimit) << one.pipeline;
+        EXPECT_EQ(status.reason(), one.reason) << status.toString();
+        EXPECT_NE(status.text().find(one.text), std::string_view::npos) << status.text();
         EXPECT_GT(given, 90);
         EXPECT_LT(given, 105);
-    }
-}
-
-TEST(Pipeline, WhoHoldsTooMuchIsToldWhatWasAllowed) {
-    for (const bool allowsDiskUse : {false, true}) {
-        int given = 0;
-        TestRun sort(R"([{"$project":{"pad":1}},{"$sort":{"b":1}}])", allowsDiskUse);
-        const Status status = sort.behind(std::make_unique<PaddedStage>(200, &given)).status();
-        EXPECT_EQ(status.reason(), Reason::kExceededMemoryLimit);
-        EXPECT_EQ(status.text().find("Pass allowDiskUse:true") == status.text().npos,
-                  allowsDiskUse);
-
-        const bson::OwnedDocument order = json(R"({"a":1})");
-        Sorter sorter(*SortPattern::compile(order.view()), 0, allowsDiskUse);
-        bson::Builder builder;
-        builder.add("pad", std::string(1 << 20, 'x'));
-        const bson::OwnedDocument document(builder.finish());
-        Status added;
-        for (uint64_t id = 1; id <= 100 && added.isOk(); ++id) {
-            added = sorter.add({id, document.view()});
-        }
-        EXPECT_EQ(added.reason(), Reason::kExceededMemoryLimit);
-        EXPECT_EQ(added.text().find("did not opt in to external sorting") == added.text().npos,
-                  allowsDiskUse);
     }
 }
 

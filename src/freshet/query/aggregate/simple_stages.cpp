@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Stages that hold at most one document.
+/// Stages that hold at most one document, and $sample.
 #include "freshet/bson/json.h"
 #include "freshet/platform/thread.h"
+#include "freshet/query/aggregate/sorting_stage.h"
 #include "freshet/query/aggregate/stages.h"
 #include "freshet/query/aggregate/step.h"
 
@@ -115,42 +116,27 @@ private:
     std::string bytes_;
 };
 
-/// `count` of the documents, any as likely as any other, in any order.
-class SampleStage final : public BlockingStage {
+/// `count` of the documents, any as likely as any other, in any order: the first of an order by
+/// chance.
+class SampleStage final : public SortingStage {
 public:
     SampleStage(PipelineRun& run, StagePtr input, size_t count)
-        : BlockingStage(run, std::move(input)), count_(count), random_(platform::randomSeed()) {}
+        : SortingStage(run, std::move(input), count, run.memory().limits.sort),
+          random_(platform::randomSeed()) {}
 
 private:
     Status consume(Document document) override {
-        ++seen_;
-        if (kept_.size() < count_) {
-            bytesHeld_ += document.size() + sizeof(bson::OwnedDocument);
-            kept_.emplace_back(document);
-        } else if (const size_t at = below(seen_); at < count_) {
-            bytesHeld_ += document.size() - kept_[at].bytes().size();
-            kept_[at] = bson::OwnedDocument(document);
-        }
-        return bytesHeld_ > kStageBytesMax ? exceededMemory(run_, "$sample") : Status::ok();
-    }
-    Status finish() override {
-        for (size_t i = kept_.size(); i > 1; --i) {
-            std::swap(kept_[i - 1], kept_[below(i)]);
-        }
-        return Status::ok();
+        std::string key;
+        appendBe64(key, random_());
+        return sort(std::move(key), document.bytes());
     }
     Status give(Output* out) override {
-        return next_ == kept_.size() ? out->end() : out->give(kept_[next_++].view());
-    }
-    size_t below(size_t bound) {
-        return std::uniform_int_distribution<size_t>(0, bound - 1)(random_);
+        SpillRecord record;
+        bool isEnd = false;
+        FRESHET_RETURN_IF_ERROR(nextSorted(&record, &isEnd));
+        return isEnd ? out->end() : out->give(Document(record.payload.data()));
     }
 
-    size_t count_;
-    size_t seen_ = 0;
-    size_t bytesHeld_ = 0;
-    size_t next_ = 0;
-    std::vector<bson::OwnedDocument> kept_;
     std::mt19937_64 random_;
 };
 
@@ -160,18 +146,6 @@ std::string shownNumber(const Element& spec) {
 }
 
 }  // namespace
-
-Status exceededMemory(const PipelineRun& run, std::string_view stage) {
-    return Status(
-        Code::kLimit,
-        Reason::kExceededMemoryLimit,
-        "PlanExecutor error during aggregation :: caused by :: Exceeded memory limit for " +
-            std::string(stage) +
-            (run.allowsDiskUse()
-                 ? ": it may hold " + std::to_string(kStageBytesMax) +
-                       " bytes, and spilling to disk is not supported by this server"
-                 : ", but didn't allow external sort. Pass allowDiskUse:true to opt in."));
-}
 
 StageOr makeMatch(const PipelineMaker& maker, const Element& spec, StagePtr input) {
     if (!spec.isObject()) {

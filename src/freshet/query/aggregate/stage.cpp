@@ -58,12 +58,12 @@ private:
 PipelineRun::PipelineRun(std::string db,
                          FindCollection find,
                          bson::Document variables,
-                         bool allowsDiskUse)
+                         const MemoryRules& memory)
     : db_(std::move(db)),
       find_(std::move(find)),
       variables_(variables),
       nowMillis_(nowOf(variables)),
-      allowsDiskUse_(allowsDiskUse) {
+      memory_(memory) {
     startTurn();
 }
 
@@ -118,6 +118,7 @@ WorkDone PipelineRun::work() const {
         total.add(stream->work());
     }
     total.add(workOfGone_);
+    total.addSpilled(spilled_);
     return total;
 }
 
@@ -140,7 +141,7 @@ StatusOr<StagePtr> makeCollectionStage(PipelineRun& run,
     wish.sort = std::move(request.sort);
     wish.hint = std::move(request.hint);
     wish.keep = request.keep;
-    wish.allowDiskUse = run.allowsDiskUse();
+    wish.memory = run.memory();
     FRESHET_ASSIGN_OR_RETURN(auto stream, RowStream::make(std::move(wish)));
     if (describe != nullptr) {
         *describe = stream->describe();

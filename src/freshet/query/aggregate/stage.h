@@ -11,6 +11,7 @@
 #include "freshet/catalog/catalog.h"
 #include "freshet/query/exec/row_stream.h"
 #include "freshet/query/expression/expression.h"
+#include "freshet/query/spill.h"
 
 #include <functional>
 #include <memory>
@@ -46,7 +47,7 @@ public:
     PipelineRun(std::string db,
                 FindCollection find,
                 bson::Document variables,
-                bool allowsDiskUse = true);
+                const MemoryRules& memory = {});
 
     void attach(engine::Txn& txn);
     void detach();
@@ -60,8 +61,9 @@ public:
 
     const std::string& db() const { return db_; }
     bson::Document variables() const { return variables_.view(); }
-    /// The client does not mind. What is told who holds too much; nothing spills yet.
-    bool allowsDiskUse() const { return allowsDiskUse_; }
+    const MemoryRules& memory() const { return memory_; }
+    /// What stages have spilled, added up by them.
+    SpillCounts* spilled() { return &spilled_; }
     int64_t nowMillis() const { return nowMillis_; }
     catalog::CollectionRef find(std::string_view db, std::string_view collection) const {
         return find_ ? find_(db, collection) : nullptr;
@@ -86,7 +88,8 @@ private:
     FindCollection find_;
     bson::OwnedDocument variables_;
     int64_t nowMillis_;
-    bool allowsDiskUse_;
+    const MemoryRules memory_;
+    SpillCounts spilled_;
     std::optional<std::vector<bson::OwnedDocument>> source_;
     engine::Txn* txn_ = nullptr;
     Turn turn_;
@@ -112,6 +115,13 @@ protected:
     }
     Stage& input() { return *input_; }
     Status checkTurn() { return run_.checkTurn(); }
+    /// Makes `token` what the run waits for if `status` says to wait.
+    Status waiting(Status status, const sync::WaitToken& token) {
+        if (status.isWouldBlock()) {
+            run_.waitFor(token);
+        }
+        return status;
+    }
 
     PipelineRun& run_;
     ExprContext context_;
@@ -125,6 +135,7 @@ class BlockingStage : public ChainedStage {
 public:
     Status next(Output* out) final {
         while (!collected_) {
+            FRESHET_RETURN_IF_ERROR(settle());
             Output in;
             FRESHET_RETURN_IF_ERROR(input().next(&in));
             if (in.isEnd) {
@@ -140,7 +151,10 @@ public:
 
 protected:
     using ChainedStage::ChainedStage;
+    /// WouldBlock: the document was taken all the same.
     virtual Status consume(bson::Document document) = 0;
+    /// Before each consume(). WouldBlock: what was begun by the last one is still being done.
+    virtual Status settle() { return Status::ok(); }
     /// The input is at its end. Not called again when it has returned ok.
     virtual Status finish() { return Status::ok(); }
     /// As next().

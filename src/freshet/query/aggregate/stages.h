@@ -10,7 +10,6 @@ namespace freshet::query {
 inline constexpr size_t kStageBytesMax = 100u * 1024 * 1024;
 inline constexpr size_t kStagesMax = 1000;     // of a pipeline and all inside it
 inline constexpr int kInnerPipelinesMax = 20;  // nested in each other
-Status exceededMemory(const PipelineRun& run, std::string_view stage);
 /// What a member of a pipeline specifies: its one field. An error unless it is an object with one.
 StatusOr<bson::Element> specOf(const bson::Element& stage);
 bool isStage(std::string_view name);

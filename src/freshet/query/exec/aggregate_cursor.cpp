@@ -14,7 +14,10 @@ public:
     AggregateCursor(engine::Store& store, AggregateRequest request)
         : store_(store),
           request_(std::move(request)),
-          run_(request_.db, request_.find, request_.variables.view(), request_.allowDiskUse) {}
+          run_(request_.db,
+               request_.find,
+               request_.variables.view(),
+               memoryRules(request_.spill, request_.allowDiskUse)) {}
 
     Status compile() {
         size_t stagesMade = 0;

@@ -182,7 +182,9 @@ StatusOr<std::unique_ptr<RowStream>> makeStream(const catalog::CollectionRef& co
     wish.min = request.min;
     wish.max = request.max;
     wish.needsDocuments = request.needsDocuments;
-    wish.allowDiskUse = request.allowDiskUse;
+    if (!request.sort.view().isEmpty()) {
+        wish.memory = memoryRules(request.spill, request.allowDiskUse);
+    }
     return RowStream::make(std::move(wish));
 }
 

@@ -8,6 +8,8 @@ namespace freshet::query {
 
 namespace {
 
+constexpr size_t kIdBytes = sizeof(uint64_t);
+
 bool isNatural(bson::Document sort) {
     return !sort.isEmpty() && sort.begin()->name() == "$natural";
 }
@@ -39,7 +41,7 @@ Status RowStream::makePlan() {
     scan_ = makeScan(plan_, request_.collection, fetches());
     sorter_.reset();
     if (pattern_.has_value() && !plan_.givesOrder) {
-        sorter_.emplace(*pattern_, request_.keep, request_.allowDiskUse);
+        sorter_.emplace(request_.keep, request_.memory, request_.memory.limits.sort, &spilled_);
     }
     return Status::ok();
 }
@@ -96,16 +98,39 @@ Status RowStream::nextFromScan(Row* row) {
 }
 
 Status RowStream::sortAll() {
+    FRESHET_RETURN_IF_ERROR(asStream(sorter_->settle()));
     for (;;) {
         Row row;
         FRESHET_RETURN_IF_ERROR(nextFromScan(&row));
         if (row.id == 0) {
-            sorter_->finish();
+            FRESHET_RETURN_IF_ERROR(asStream(sorter_->finish()));
             sorted_ = true;
             return Status::ok();
         }
-        FRESHET_RETURN_IF_ERROR(sorter_->add(row));
+        std::string payload;
+        payload.reserve(kIdBytes + row.document.size());
+        appendBe64(payload, row.id);
+        payload += row.document.bytes();
+        FRESHET_RETURN_IF_ERROR(asStream(sorter_->add(pattern_->keyOf(row.document), payload)));
     }
+}
+
+Status RowStream::nextSorted(Row* row) {
+    SpillRecord record;
+    bool isEnd = false;
+    FRESHET_RETURN_IF_ERROR(asStream(sorter_->next(&record, &isEnd)));
+    if (!isEnd) {
+        row->id = loadBe64(record.payload.data());
+        row->document = bson::Document(record.payload.data() + kIdBytes);
+    }
+    return Status::ok();
+}
+
+Status RowStream::asStream(Status status) {
+    if (status.isWouldBlock()) {
+        token_ = sorter_->token();
+    }
+    return status;
 }
 
 Status RowStream::next(Row* row) {
@@ -119,7 +144,7 @@ Status RowStream::next(Row* row) {
         if (!sorted_) {
             FRESHET_RETURN_IF_ERROR(sortAll());
         }
-        *row = sorter_->next();
+        FRESHET_RETURN_IF_ERROR(nextSorted(row));
     }
     given_ += row->id != 0 ? 1 : 0;
     return Status::ok();
@@ -159,6 +184,7 @@ WorkDone RowStream::work() const {
     work.keysExamined = static_cast<int64_t>(scan_->counts().keysExamined);
     work.docsExamined = static_cast<int64_t>(scan_->counts().docsExamined);
     work.sortsInMemory = sorter_.has_value();
+    work.addSpilled(spilled_);
     work.plan = planName();
     return work;
 }
@@ -171,11 +197,16 @@ StageNode RowStream::stages() const {
     }
     bson::Builder builder;
     builder.add("sortPattern", request_.sort.view());
-    builder.add("memLimit", static_cast<int32_t>(kSortBytesMax));
+    builder.add("memLimit", static_cast<int64_t>(request_.memory.limits.sort));
     if (request_.keep != 0) {
         builder.add("limitAmount", static_cast<int64_t>(request_.keep));
     }
     builder.add("type", "simple");
+    if (sorted_) {
+        builder.add("totalDataSizeSorted", static_cast<int64_t>(sorter_->bytesSorted()));
+        builder.add("usedDisk", spilled_.spills > 0).add("spills", spilled_.spills);
+        builder.add("spilledDataStorageSize", spilled_.bytes);
+    }
     return stageAbove("SORT", bson::OwnedDocument(builder.finish()), given_, std::move(input));
 }
 

@@ -21,7 +21,7 @@ struct StreamRequest {
     uint64_t keep = 0;  // only the first so many are wanted; 0: all
     bson::OwnedDocument min;
     bson::OwnedDocument max;
-    bool allowDiskUse = true;
+    MemoryRules memory;
     bool needsDocuments = true;  // else rows may have an id alone: counting
 };
 
@@ -55,6 +55,9 @@ private:
     bool fetches() const { return request_.needsDocuments || !plan_.isExact; }
     Status nextFromScan(Row* row);
     Status sortAll();
+    Status nextSorted(Row* row);
+    /// What the sorter waits for, the stream waits for.
+    Status asStream(Status status);
     bool isKilled() const;
     PlanName planName() const;
 
@@ -66,6 +69,7 @@ private:
     bool sorted_ = false;
     bool started_ = false;
     bool killed_ = false;
+    SpillCounts spilled_;
     uint64_t matched_ = 0;
     uint64_t given_ = 0;
     engine::Txn* txn_ = nullptr;

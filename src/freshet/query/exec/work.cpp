@@ -35,6 +35,8 @@ void WorkDone::add(const WorkDone& other) {
     addTo(&upserted, other.upserted);
     addTo(&deleted, other.deleted);
     sortsInMemory |= other.sortsInMemory;
+    spills += other.spills;
+    spilledBytes += other.spilledBytes;
     if (plan.kind.empty()) {
         plan = other.plan;
     }
@@ -43,6 +45,13 @@ void WorkDone::add(const WorkDone& other) {
 void WorkDone::subtract(const WorkDone& before) {
     keysExamined -= before.keysExamined;
     docsExamined -= before.docsExamined;
+    spills -= before.spills;
+    spilledBytes -= before.spilledBytes;
+}
+
+void WorkDone::addSpilled(const SpillCounts& counts) {
+    spills += counts.spills;
+    spilledBytes += counts.bytes;
 }
 
 }  // namespace freshet::query

@@ -22,6 +22,21 @@ Value arrayOf(const std::vector<Value>& values) {
     return Value::ofArray(builder.finish());
 }
 
+/// A list of values, its length first.
+void saveAll(const std::vector<Value>& values, std::string* out) {
+    appendValue(Value::of(static_cast<int64_t>(values.size())), out);
+    for (const Value& value : values) {
+        appendValue(value, out);
+    }
+}
+
+template <typename Take>
+void restoreAll(ValueReader* saved, Take&& take) {
+    for (int64_t left = saved->nextInteger(); left > 0; --left) {
+        take(saved->next());
+    }
+}
+
 /// A sum that keeps integers exact and doubles compensated (Neumaier), so that the order of
 /// documents hardly matters.
 class Total {
@@ -61,7 +76,29 @@ public:
 
     bool hasDecimal() const { return !decimal_.isMissing(); }
 
+    void save(std::string* out) const {
+        appendValue(Value::of(static_cast<int64_t>(integers_ >> kHalfBits)), out);
+        appendValue(Value::of(static_cast<int64_t>(integers_)), out);
+        appendValue(Value::of(sum_), out);
+        appendValue(Value::of(compensation_), out);
+        appendValue(decimal_, out);
+        appendValue(Value::of(hasDouble_), out);
+        appendValue(Value::of(hasLong_), out);
+    }
+    void restore(ValueReader* saved) {
+        const auto high = static_cast<__int128>(saved->nextInteger());
+        const auto low = static_cast<uint64_t>(saved->nextInteger());
+        integers_ = high * (static_cast<__int128>(1) << kHalfBits) + low;
+        sum_ = saved->nextDouble();
+        compensation_ = saved->nextDouble();
+        decimal_ = saved->next().own();
+        hasDouble_ = saved->next().element().boolValue();
+        hasLong_ = saved->next().element().boolValue();
+    }
+
 private:
+    static constexpr int kHalfBits = 64;
+
     void addDouble(double value) {
         const double next = sum_ + value;
         compensation_ +=
@@ -93,6 +130,8 @@ public:
         }
     }
     Value result() const override { return total_.value(); }
+    void save(std::string* out) const override { total_.save(out); }
+    void restore(ValueReader* saved) override { total_.restore(saved); }
 
 private:
     Total total_;
@@ -116,6 +155,14 @@ public:
         }
         return Value::of(total_.asDouble() / static_cast<double>(count_));
     }
+    void save(std::string* out) const override {
+        total_.save(out);
+        appendValue(Value::of(count_), out);
+    }
+    void restore(ValueReader* saved) override {
+        total_.restore(saved);
+        count_ = saved->nextInteger();
+    }
 
 private:
     Total total_;
@@ -126,6 +173,8 @@ class Count final : public Accumulator {
 public:
     void add(ExprContext&, const Value&) override { ++count_; }
     Value result() const override { return Value::ofInteger(count_); }
+    void save(std::string* out) const override { appendValue(Value::of(count_), out); }
+    void restore(ValueReader* saved) override { count_ = saved->nextInteger(); }
 
 private:
     int64_t count_ = 0;
@@ -148,6 +197,8 @@ public:
     }
     Value result() const override { return best_.isMissing() ? Value::null() : best_; }
     size_t heldBytes() const override { return best_.heldBytes(); }
+    void save(std::string* out) const override { appendValue(best_, out); }
+    void restore(ValueReader* saved) override { best_ = saved->next().own(); }
 
 private:
     Value best_;
@@ -164,6 +215,14 @@ public:
     }
     Value result() const override { return end_; }
     size_t heldBytes() const override { return end_.heldBytes(); }
+    void save(std::string* out) const override {
+        appendValue(Value::of(seen_), out);
+        appendValue(end_, out);
+    }
+    void restore(ValueReader* saved) override {
+        seen_ = saved->next().element().boolValue();
+        end_ = saved->next().own();
+    }
 
 private:
     Value end_;
@@ -172,23 +231,38 @@ private:
 
 class Push final : public Accumulator {
 public:
-    void add(ExprContext&, const Value& value) override {
+    void add(ExprContext&, const Value& value) override { take(value); }
+    Value result() const override { return arrayOf(values_); }
+    size_t heldBytes() const override { return sizeof(*this) + bytes_; }
+    void save(std::string* out) const override { saveAll(values_, out); }
+    void restore(ValueReader* saved) override {
+        restoreAll(saved, [this](const Value& value) { take(value); });
+    }
+
+private:
+    void take(const Value& value) {
         if (!value.isMissing()) {
             values_.push_back(value.own());
             bytes_ += values_.back().heldBytes();
         }
     }
-    Value result() const override { return arrayOf(values_); }
-    size_t heldBytes() const override { return sizeof(*this) + bytes_; }
 
-private:
     std::vector<Value> values_;
     size_t bytes_ = 0;
 };
 
 class AddToSet final : public Accumulator {
 public:
-    void add(ExprContext&, const Value& value) override {
+    void add(ExprContext&, const Value& value) override { take(value); }
+    Value result() const override { return arrayOf(order_); }
+    size_t heldBytes() const override { return sizeof(*this) + 2 * bytes_; }
+    void save(std::string* out) const override { saveAll(order_, out); }
+    void restore(ValueReader* saved) override {
+        restoreAll(saved, [this](const Value& value) { take(value); });
+    }
+
+private:
+    void take(const Value& value) {
         if (!value.isMissing() && !seen_.contains(value)) {
             const Value kept = value.own();
             bytes_ += kept.heldBytes();
@@ -196,10 +270,7 @@ public:
             order_.push_back(kept);
         }
     }
-    Value result() const override { return arrayOf(order_); }
-    size_t heldBytes() const override { return sizeof(*this) + 2 * bytes_; }
 
-private:
     ValueSet seen_;
     std::vector<Value> order_;
     size_t bytes_ = 0;
@@ -215,6 +286,8 @@ public:
         return merged_.isMissing() ? Value::ofDocument(bson::Document().bytes()) : merged_;
     }
     size_t heldBytes() const override { return merged_.heldBytes(); }
+    void save(std::string* out) const override { appendValue(merged_, out); }
+    void restore(ValueReader* saved) override { merged_ = saved->next().own(); }
 
 private:
     Value merged_;
@@ -238,6 +311,16 @@ public:
         const int64_t degrees = sample ? count_ - 1 : count_;
         return degrees <= 0 ? Value::null()
                             : Value::of(std::sqrt(squares_ / static_cast<double>(degrees)));
+    }
+    void save(std::string* out) const override {
+        appendValue(Value::of(count_), out);
+        appendValue(Value::of(mean_), out);
+        appendValue(Value::of(squares_), out);
+    }
+    void restore(ValueReader* saved) override {
+        count_ = saved->nextInteger();
+        mean_ = saved->nextDouble();
+        squares_ = saved->nextDouble();
     }
 
 private:

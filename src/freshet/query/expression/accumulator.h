@@ -4,6 +4,7 @@
 #pragma once
 
 #include "freshet/query/expression/operators.h"
+#include "freshet/query/expression/value_bytes.h"
 
 #include <functional>
 #include <memory>
@@ -19,6 +20,9 @@ public:
     /// Missing where nothing came.
     virtual Value result() const = 0;
     virtual size_t heldBytes() const { return sizeof(void*) * 8; }
+    /// Appends values from which restore() makes the same state in a fresh one.
+    virtual void save(std::string* out) const = 0;
+    virtual void restore(ValueReader* saved) = 0;
 };
 
 /// A parsed `{$accumulator: operand}`. Any thread.

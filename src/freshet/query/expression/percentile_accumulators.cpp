@@ -42,6 +42,18 @@ public:
     }
 
     size_t heldBytes() const override { return sizeof(*this) + numbers_.size() * sizeof(double); }
+    void save(std::string* out) const override {
+        appendValue(Value::of(static_cast<int64_t>(numbers_.size())), out);
+        for (const double number : numbers_) {
+            appendValue(Value::of(number), out);
+        }
+    }
+    void restore(ValueReader* saved) override {
+        for (int64_t left = saved->nextInteger(); left > 0; --left) {
+            numbers_.push_back(saved->nextDouble());
+        }
+        isSorted_ = false;
+    }
 
 private:
     Value at(double share) const {

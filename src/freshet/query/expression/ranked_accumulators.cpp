@@ -114,6 +114,19 @@ public:
     }
 
     size_t heldBytes() const override { return sizeof(*this) + bytes_; }
+    void save(std::string* out) const override {
+        appendValue(Value::of(static_cast<int64_t>(kept_.size())), out);
+        for (const Item& item : kept_) {
+            appendValue(Value::of(std::string_view(item.key)), out);
+            appendValue(item.value, out);
+        }
+    }
+    void restore(ValueReader* saved) override {
+        for (int64_t left = saved->nextInteger(); left > 0; --left) {
+            std::string key(saved->next().element().stringValue());
+            hold({std::move(key), saved->next().own()});
+        }
+    }
 
 private:
     struct Item {

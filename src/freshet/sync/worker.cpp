@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/command/background/worker.h"
+#include "freshet/sync/worker.h"
 
 #include <mutex>
 #include <utility>
 
-namespace freshet::command {
+namespace freshet::sync {
 
-Worker::Worker() : thread_("worker", [this] { work(); }) {}
+Worker::Worker(std::string name) : name_(std::move(name)), thread_(name_, [this] { work(); }) {}
 
 Worker::~Worker() {
     {
-        std::lock_guard<sync::Mutex> lock(mutex_);
+        std::lock_guard<Mutex> lock(mutex_);
         isStopping_ = true;
         if (wake_.isSet()) {
             wake_.complete();
@@ -22,11 +22,11 @@ Worker::~Worker() {
     }
 }
 
-StatusOr<sync::WaitToken> Worker::run(std::function<void()> job) {
-    const sync::WaitToken done = sync::WaitToken::create();
-    std::lock_guard<sync::Mutex> lock(mutex_);
+StatusOr<WaitToken> Worker::run(std::function<void()> job) {
+    const WaitToken done = WaitToken::create();
+    std::lock_guard<Mutex> lock(mutex_);
     if (jobs_.size() >= kJobsMax) {
-        return Status(Code::kLimit, "Too many passwords are waiting to be hashed");
+        return Status(Code::kLimit, "too much work is waiting for the thread '" + name_ + "'");
     }
     jobs_.push_back({std::move(job), done});
     if (wake_.isSet()) {
@@ -37,9 +37,9 @@ StatusOr<sync::WaitToken> Worker::run(std::function<void()> job) {
 
 bool Worker::next(Job* job) {
     while (true) {
-        const sync::WaitToken woken = sync::WaitToken::create();
+        const WaitToken woken = WaitToken::create();
         {
-            std::lock_guard<sync::Mutex> lock(mutex_);
+            std::lock_guard<Mutex> lock(mutex_);
             wake_ = {};
             if (isStopping_) {
                 return false;
@@ -51,7 +51,7 @@ bool Worker::next(Job* job) {
             }
             wake_ = woken;
         }
-        sync::blockOn(woken);
+        blockOn(woken);
     }
 }
 
@@ -64,4 +64,4 @@ void Worker::work() {
     }
 }
 
-}  // namespace freshet::command
+}  // namespace freshet::sync

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Worker: the thread for what computes long without ever waiting, the hashing of passwords above
-/// all: on a connection's executor it would hold up all connections there. One job at a time, in
-/// their order.
+/// Worker: a thread for what would hold up an executor: long computing (the hashing of passwords)
+/// and work with files. One job at a time, in their order.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -11,14 +10,16 @@
 
 #include <deque>
 #include <functional>
+#include <string>
 
-namespace freshet::command {
+namespace freshet::sync {
 
 class Worker {
 public:
     static constexpr size_t kJobsMax = 1'000;
 
-    Worker();
+    /// `name`: the thread's.
+    explicit Worker(std::string name);
     /// Jobs that have not begun are dropped; their tokens are completed.
     ~Worker();
     Worker(const Worker&) = delete;
@@ -26,23 +27,24 @@ public:
 
     /// Runs `job` on the thread; the token is completed when it is done with it. The job must own
     /// what it touches: who waits may give up before. kLimit when kJobsMax are waiting. Any thread.
-    StatusOr<sync::WaitToken> run(std::function<void()> job);
+    StatusOr<WaitToken> run(std::function<void()> job);
 
 private:
     struct Job {
         std::function<void()> run;
-        sync::WaitToken done;
+        WaitToken done;
     };
 
     void work();
     /// Waits for the next job. False: there will be none.
     bool next(Job* job);
 
-    sync::Mutex mutex_;
+    const std::string name_;
+    Mutex mutex_;
     std::deque<Job> jobs_;     // guarded by mutex_
-    sync::WaitToken wake_;     // guarded by mutex_; of the thread, while there is nothing to do
+    WaitToken wake_;           // guarded by mutex_; of the thread, while there is nothing to do
     bool isStopping_ = false;  // guarded by mutex_
     platform::Thread thread_;
 };
 
-}  // namespace freshet::command
+}  // namespace freshet::sync

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/// SortingStage: what stages have in common that put their input into an order first.
+#pragma once
+
+#include "freshet/query/aggregate/stage.h"
+#include "freshet/query/exec/sorter.h"
+
+namespace freshet::query {
+
+class SortingStage : public BlockingStage {
+protected:
+    /// `keep`: as Sorter's.
+    SortingStage(PipelineRun& run, StagePtr input, uint64_t keep, size_t bytesMax)
+        : BlockingStage(run, std::move(input)),
+          sorter_(keep, run.memory(), bytesMax, run.spilled()) {}
+
+    Status sort(std::string key, std::string_view payload) {
+        return asStage(sorter_.add(std::move(key), payload));
+    }
+    /// In give(): the next record of the order.
+    Status nextSorted(SpillRecord* record, bool* isEnd) {
+        return asStage(sorter_.next(record, isEnd));
+    }
+    Status finish() override { return asStage(sorter_.finish()); }
+
+private:
+    Status settle() final { return asStage(sorter_.settle()); }
+    Status asStage(Status status) {
+        if (status.reason() == Reason::kMemoryLimitNoDiskUse) {
+            return Status(status.code(),
+                          status.reason(),
+                          "PlanExecutor error during aggregation :: caused by :: " +
+                              std::string(status.text()));
+        }
+        return waiting(std::move(status), sorter_.token());
+    }
+
+    Sorter sorter_;
+};
+
+}  // namespace freshet::query
