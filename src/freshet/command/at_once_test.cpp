@@ -38,12 +38,72 @@ TEST_F(AtOnceTest, PointReadsAreAndSayTheSame) {
     EXPECT_TRUE(isAtOnce(R"({"find": "c", "filter": {"_id": "k"}, "limit": 1, "singleBatch": true,
                              "comment": "a driver's findOne"})"));
     EXPECT_TRUE(isAtOnce(R"({"find": "c", "filter": {"_id": "none"}})"));
-    EXPECT_TRUE(isAtOnce(R"({"find": "nowhere", "filter": {"_id": 1}})"));
-    EXPECT_TRUE(isAtOnce(R"({"find": "c", "filter": {"_id": null}})"));
-    // Errors as well.
-    EXPECT_TRUE(isAtOnce(R"({"find": "c", "filter": {"_id": 1}, "limit": -1})"));
-    EXPECT_TRUE(isAtOnce(R"({"find": "", "filter": {"_id": 1}})"));
-    EXPECT_TRUE(isAtOnce(R"({"find": 5, "filter": {"_id": 1}})"));
+}
+
+TEST_F(AtOnceTest, TheSameIsAskedAgainOfOtherDocuments) {
+    run(R"({"insert": "c", "documents": [{"_id": 2, "a": "a longer one"}, {"_id": "q", "a": 4},
+            {"_id": {"$oid": "507f1f77bcf86cd799439011"}}, {"_id": 2.5}, {"_id": true}]})");
+    // Each type twice over, so that the second is the first with another value; some are not there.
+    for (const char* id : {"1",
+                           "2",
+                           "3",
+                           "2",
+                           R"("k")",
+                           R"("q")",
+                           R"("x")",
+                           R"("longer")",
+                           "1",
+                           "2.5",
+                           "3.5",
+                           R"({"$oid": "507f1f77bcf86cd799439012"})",
+                           R"({"$oid": "507f1f77bcf86cd799439011"})",
+                           "2"}) {
+        EXPECT_TRUE(isAtOnce(R"({"find": "c", "filter": {"_id": )" + std::string(id) + "}}")) << id;
+    }
+    // A bool's byte may not be any, so it is not taken over from another message.
+    EXPECT_FALSE(isAtOnce(R"({"find": "c", "filter": {"_id": true}})"));
+}
+
+TEST_F(AtOnceTest, EachSessionIsTheOneThatAsked) {
+    for (const char* session :
+         {"AAAAAAAAAAAAAAAAAAAAAA==", "BBBBBBBBBBBBBBBBBBBBBA==", "AAAAAAAAAAAAAAAAAAAAAA=="}) {
+        EXPECT_TRUE(isAtOnce(R"({"find": "c", "filter": {"_id": 1}, "lsid": {"id": {"$binary":
+                                 {"base64": ")" +
+                             std::string(session) + R"(", "subType": "04"}}}})"));
+    }
+    const bson::OwnedDocument sessions =
+        run(R"({"aggregate": 1, "pipeline": [{"$listLocalSessions": {"allUsers": true}}],
+                "cursor": {}})",
+            "admin");
+    const bson::Document batch = sessions.view().findPath("cursor.firstBatch").document();
+    EXPECT_TRUE(batch.has("1") && !batch.has("2")) << bson::toJson(sessions.view());
+}
+
+TEST_F(AtOnceTest, WhatBecomesOfTheCollectionIsSeen) {
+    const char* const kFind = R"({"find": "c", "filter": {"_id": 1}})";
+    EXPECT_TRUE(isAtOnce(kFind));
+    expectReply(R"({"update": "c", "updates": [{"q": {"_id": 1}, "u": {"_id": 1, "a": "new"}}]})",
+                R"({"ok": 1, "n": 1})");
+    EXPECT_TRUE(isAtOnce(kFind));
+    expectReply(R"({"renameCollection": "test.c", "to": "test.d"})", R"({"ok": 1})", "admin");
+    expectReply(kFind, R"({"cursor": {"firstBatch": []}, "ok": 1})");
+    expectReply(R"({"find": "d", "filter": {"_id": 1}})",
+                R"({"cursor": {"firstBatch": [{"_id": 1, "a": "new"}]}, "ok": 1})");
+    expectReply(R"({"insert": "c", "documents": [{"_id": 1, "a": "newer"}]})", R"({"ok": 1})");
+    expectReply(kFind, R"({"cursor": {"firstBatch": [{"_id": 1, "a": "newer"}]}, "ok": 1})");
+    EXPECT_TRUE(isAtOnce(kFind));
+    expectReply(R"({"drop": "c"})", R"({"ok": 1})");
+    EXPECT_FALSE(isAtOnce(kFind));
+    expectReply(kFind, R"({"cursor": {"firstBatch": []}, "ok": 1})");
+}
+
+TEST_F(AtOnceTest, AVersionOfTheInterfaceMayBeAskedForLater) {
+    const char* const kFind = R"({"find": "c", "filter": {"_id": 1}})";
+    EXPECT_TRUE(isAtOnce(kFind));
+    expectReply(R"({"setParameter": 1, "requireApiVersion": true, "apiVersion": "1"})",
+                R"({"ok": 1})",
+                "admin");
+    expectReply(kFind, R"({"ok": 0, "code": 498870})");
 }
 
 TEST_F(AtOnceTest, WhateverMayTakeLongIsNot) {
@@ -57,6 +117,12 @@ TEST_F(AtOnceTest, WhateverMayTakeLongIsNot) {
                              R"({"find": "c", "filter": {"_id": 1}, "bogus": 1})",
                              R"({"find": "c", "filter": {"_id": 1},
                                  "readConcern": {"level": "majority"}})",
+                             R"({"find": "c", "filter": {"_id": 1}, "maxTimeMS": 1000})",
+                             R"({"find": "c", "filter": {"_id": 1}, "limit": -1})",
+                             R"({"find": "c", "filter": {"_id": null}})",
+                             R"({"find": "nowhere", "filter": {"_id": 1}})",
+                             R"({"find": "", "filter": {"_id": 1}})",
+                             R"({"find": 5, "filter": {"_id": 1}})",
                              R"({"ping": 1})",
                              R"({"nope": 1})"}) {
         EXPECT_FALSE(isAtOnce(text)) << text;
@@ -76,9 +142,11 @@ TEST_F(AtOnceTest, IsCountedOnce) {
     const int64_t queries = number("opcounters", "query");
     const int64_t returned = number("metrics", "document.returned");
     run(R"({"find": "c", "filter": {"_id": 1}})");
+    run(R"({"find": "c", "filter": {"_id": 1}})");
+    run(R"({"find": "c", "filter": {"_id": 7}})");
     run(R"({"find": "c", "filter": {"_id": {"$regex": "^k"}}})");
-    EXPECT_EQ(number("opcounters", "query"), queries + 2);
-    EXPECT_EQ(number("metrics", "document.returned"), returned + 2);
+    EXPECT_EQ(number("opcounters", "query"), queries + 4);
+    EXPECT_EQ(number("metrics", "document.returned"), returned + 3);
 }
 
 TEST_F(AtOnceTest, FailPointsStillFire) {
@@ -88,6 +156,15 @@ TEST_F(AtOnceTest, FailPointsStillFire) {
                 "admin");
     expectReply(R"({"find": "c", "filter": {"_id": 1}})", R"({"ok": 0, "code": 11601})");
     expectReply(R"({"find": "c", "filter": {"_id": 1}})", R"({"ok": 1})");
+}
+
+TEST_F(AtOnceTest, FailPointsFireForWhatWasAskedBefore) {
+    run(R"({"find": "c", "filter": {"_id": 1}})");
+    expectReply(R"({"configureFailPoint": "failCommand", "mode": {"times": 1},
+                    "data": {"failCommands": ["find"], "errorCode": 11601}})",
+                R"({"ok": 1})",
+                "admin");
+    expectReply(R"({"find": "c", "filter": {"_id": 1}})", R"({"ok": 0, "code": 11601})");
 }
 
 TEST_F(AtOnceTest, StrangersAreRefused) {

@@ -6,6 +6,7 @@
 #include "freshet/bson/json.h"
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/background/housekeeper.h"
+#include "freshet/command/crud/prepared_find.h"
 #include "freshet/command/diag/profile.h"
 #include "freshet/command/error_map.h"
 #include "freshet/command/run/fail_command.h"
@@ -74,9 +75,10 @@ public:
 
 private:
     sync::Task<Reply> answer(const wire::Request& request, int32_t responseTo);
-    /// As answer(), without a coroutine, for commands that have a runAtOnce. False: nothing has
-    /// happened.
-    bool answerAtOnce(const Command& command, const BodyIndex& index, Reply* reply);
+    /// Makes prepared_ speak of `message`. False: it is for the general way.
+    bool prepare(ByteView message);
+    /// As answer(), without a coroutine. False: nothing has happened.
+    bool answerPrepared(Reply* reply);
     /// Runs the command; its message has the reply's body then, whatever became of it.
     sync::Task<void> run(Invocation& call);
     /// Lets currentOp know who is logged in.
@@ -92,12 +94,12 @@ private:
     void countDocuments(const OperationStats& stats);
     /// `*message` becomes the one inside, kept in `unpacked`, when it is compressed.
     StatusOr<wire::Request> parse(ByteView* message, std::string* unpacked);
-    /// The same, unless handleAtOnce() has parsed the message before it gave up.
-    StatusOr<wire::Request> takeParsed(ByteView* message, std::string* unpacked);
     StatusOr<const Command*> find(const wire::Request& request) const;
     StatusOr<GenericArguments> admit(const Command& command,
                                      const wire::Request& request,
                                      const BodyIndex& body) const;
+    /// The part of admit() that depends on the moment.
+    Status admitNow(const Command& command, const GenericArguments& generic) const;
     /// Makes the reply's message a whole one, in the form that the request asks for.
     void seal(const wire::Request& request, int32_t responseTo, Reply* reply);
 
@@ -109,7 +111,7 @@ private:
     LoginState login_;
     UserRef shownUser_;  // who record_ says is logged in
     int32_t lastReplyId_ = 0;
-    std::optional<wire::Request> parsed_;         // of the message that handle() is to answer
+    std::unique_ptr<PreparedFind> prepared_;      // null: there was none yet
     std::string exhaustRequest_;                  // what next() answers again
     std::optional<wire::Compressor> compressor_;  // the current request's; its reply gets the same
 };
@@ -140,8 +142,14 @@ StatusOr<GenericArguments> ConnectionImpl::admit(const Command& command,
         return invalid(Reason::kUnauthorized,
                        std::string(command.name) + " may only be run against the admin database.");
     }
+    FRESHET_RETURN_IF_ERROR(admitNow(command, *generic));
+    FRESHET_RETURN_IF_ERROR(ownSession(login_, &generic->lsid));
+    return generic;
+}
+
+Status ConnectionImpl::admitNow(const Command& command, const GenericArguments& generic) const {
     const bool isApiRequired = ParameterValues::get(services_.parameters.requireApiVersion) != 0;
-    if (isApiRequired && !generic->hasApiVersion && command.name != "hello") {
+    if (isApiRequired && !generic.hasApiVersion && command.name != "hello") {
         return invalid(location(kApiVersionRequired),
                        "The apiVersion parameter is required, please configure your MongoClient's "
                        "API version");
@@ -152,8 +160,7 @@ StatusOr<GenericArguments> ConnectionImpl::admit(const Command& command,
                       Reason::kShutdownInProgress,
                       "The server is in quiesce mode and will shut down");
     }
-    FRESHET_RETURN_IF_ERROR(ownSession(login_, &generic->lsid));
-    return generic;
+    return Status::ok();
 }
 
 void ConnectionImpl::seal(const wire::Request& request, int32_t responseTo, Reply* reply) {
@@ -330,8 +337,7 @@ sync::Task<Reply> ConnectionImpl::answer(const wire::Request& request, int32_t r
                !generic.isOk()) {
         reply.message = errorMessage(generic.status());
     } else {
-        Invocation call{
-            services_, client_, login_, *record_, **command, request, index, std::move(*generic)};
+        Invocation call{services_, client_, login_, *record_, **command, request, index, *generic};
         call.startNanos = platform::monotonicNanos();
         co_await run(call);
         if (call.endsSession) {
@@ -365,14 +371,28 @@ StatusOr<wire::Request> ConnectionImpl::parse(ByteView* message, std::string* un
     return wire::parseRequest(*message);
 }
 
-bool ConnectionImpl::answerAtOnce(const Command& command, const BodyIndex& index, Reply* reply) {
-    StatusOr<GenericArguments> generic = admit(command, *parsed_, index);
-    if (!generic.isOk()) {
+bool ConnectionImpl::prepare(ByteView message) {
+    if (prepared_ == nullptr) {
+        prepared_ = std::make_unique<PreparedFind>();
+    }
+    if (!prepared_->parse(message)) {
         return false;
     }
-    Invocation call{
-        services_, client_, login_, *record_, command, *parsed_, index, std::move(*generic)};
-    if (mustRefreshCaller(call) || call.generic.needsDurableRead) {
+    StatusOr<GenericArguments> generic =
+        admit(services_.findCommand, prepared_->request(), prepared_->index());
+    return generic.isOk() && prepared_->prepare(services_, std::move(*generic), login_.user);
+}
+
+bool ConnectionImpl::answerPrepared(Reply* reply) {
+    Invocation call{services_,
+                    client_,
+                    login_,
+                    *record_,
+                    services_.findCommand,
+                    prepared_->request(),
+                    prepared_->index(),
+                    prepared_->generic()};
+    if (mustRefreshCaller(call) || !admitNow(call.command, call.generic).isOk()) {
         return false;
     }
     call.startNanos = platform::monotonicNanos();
@@ -381,51 +401,39 @@ bool ConnectionImpl::answerAtOnce(const Command& command, const BodyIndex& index
     {
         Visible visible(*record_, call);
         status = admitAtOnce(call);
-        if (status.isOk() && !command.runAtOnce(call, &status)) {
+        if (status.isOk() && !prepared_->answer(call)) {
             return false;
         }
     }
-    finish(call, status);
+    if (!status.isOk()) {
+        finish(call, status);
+    }
     const OperationEnd end{status, microsOf(call), call.message.size() - wire::kOpMsgBodyAt};
     count(call, end);
     if (mayBeReported(call, end) && isSlow(call, end)) {
         logSlow(call, end);  // nobody profiles it
     }
     reply->message = std::move(call.message);
-    seal(*parsed_, parsed_->header.requestId, reply);
-    parsed_.reset();
+    seal(call.request, call.request.header.requestId, reply);
     return true;
 }
 
 bool ConnectionImpl::handleAtOnce(ByteView message, Reply* reply) {
-    parsed_.reset();
     exhaustRequest_.clear();
-    if (wire::isCompressed(message)) {
-        return false;
-    }
-    StatusOr<wire::Request> request = wire::parseRequest(message);
-    if (!request.isOk()) {
-        return false;
-    }
-    parsed_ = std::move(*request);
-    if (parsed_->op != wire::OpCode::kMsg || parsed_->flags != 0 || parsed_->body.isEmpty()) {
-        return false;
-    }
-    const Command* command = services_.registry.find(parsed_->body.begin()->name());
-    const bool isMeant = command != nullptr && command->runAtOnce != nullptr;
-    // Both may make it wait.
-    if (!isMeant || isFailCommandOn() || services_.profiler.isUsed()) {
-        return false;
-    }
-    const BodyIndex index(parsed_->body);
     compressor_.reset();
-    return command->isShort(index) && answerAtOnce(*command, index, reply);
+    // Both may make it wait.
+    if (isFailCommandOn() || services_.profiler.isUsed()) {
+        return false;
+    }
+    const bool isReady =
+        (prepared_ != nullptr && prepared_->takeAnother(message, login_.user)) || prepare(message);
+    return isReady && answerPrepared(reply);
 }
 
 sync::Task<Reply> ConnectionImpl::handle(ByteView message) {
     exhaustRequest_.clear();
     std::string unpacked;
-    StatusOr<wire::Request> request = takeParsed(&message, &unpacked);
+    StatusOr<wire::Request> request = parse(&message, &unpacked);
     if (!request.isOk()) {
         Reply reply;
         const Status& why = request.status();
@@ -454,16 +462,6 @@ sync::Task<Reply> ConnectionImpl::handle(ByteView message) {
         exhaustRequest_ = std::string(message);
     }
     co_return reply;
-}
-
-StatusOr<wire::Request> ConnectionImpl::takeParsed(ByteView* message, std::string* unpacked) {
-    if (!parsed_.has_value()) {
-        return parse(message, unpacked);
-    }
-    compressor_.reset();
-    wire::Request request = std::move(*parsed_);
-    parsed_.reset();
-    return request;
 }
 
 sync::Task<Reply> ConnectionImpl::next() {

@@ -35,9 +35,6 @@ Registry::Registry() : impl_(std::make_unique<Impl>()) {
     for (const Command& command : all) {
         bool isNew = impl_->byName.emplace(command.name, &command).second;
         invariant(isNew && command.handler != nullptr);
-        invariant(command.runAtOnce == nullptr ||
-                  (command.isShort != nullptr && command.readOnly &&
-                   command.access.scope != Access::Scope::kByHandler));
         for (std::string_view alias : command.aliases) {
             isNew = impl_->byName.emplace(alias, &command).second;
             invariant(isNew);

@@ -13,7 +13,6 @@
 
 namespace freshet::command {
 
-class BodyIndex;    // run/fields.h
 struct Invocation;  // run/invocation.h
 
 /// Reads call.body, adds fields to call.reply. A status that is not ok becomes the reply instead.
@@ -158,11 +157,6 @@ struct Command {
     bool inApiVersion1 = false;  // may be sent with apiStrict
     bool takesReadConcern = false;
     bool testOnly = false;  // exists when enableTestCommands is on
-    /// Whether runAtOnce() is worth trying; null: never.
-    bool (*isShort)(const BodyIndex& body) = nullptr;
-    /// Runs the command without waiting for anything. False: it would have to wait; what it has
-    /// done does not count, and the handler is to run. REQUIRES: a command that changes nothing.
-    bool (*runAtOnce)(Invocation& call, Status* status) = nullptr;
 };
 
 class Registry {

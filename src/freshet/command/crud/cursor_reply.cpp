@@ -56,9 +56,8 @@ sync::Task<Status> goOn(Invocation& call,
 /// {cursor: {firstBatch: [...], id: ..., ns: ...}}, written as it is read.
 class CursorReply {
 public:
-    CursorReply(Invocation& call, std::string_view field, size_t documentsMax)
-        : call_(call),
-          cursor_(call.reply.object("cursor")),
+    CursorReply(bson::Builder* reply, std::string_view field, size_t documentsMax)
+        : cursor_(reply->object("cursor")),
           array_(cursor_.array(field)),
           batch_(&array_, documentsMax, kBatchBytesMax) {}
 
@@ -67,13 +66,9 @@ public:
         array_.close();
         cursor_.add("id", id).add("ns", ns);
         cursor_.close();
-        call_.stats.nReturned = static_cast<int64_t>(batch_.count());
-        call_.stats.cursorId = id;
-        call_.hasOpenCursor = id != 0;
     }
 
 private:
-    Invocation& call_;
     bson::Builder cursor_;
     bson::Builder array_;
     query::Batch batch_;
@@ -107,13 +102,15 @@ Status conclude(
         call.services.cursors.forget(cursor.id);
     }
     FRESHET_RETURN_IF_ERROR(std::move(status));
-    if (isOver) {
-        reply->finish(0, cursor.ns);
-        return Status::ok();
-    }
     const std::string ns = cursor.ns;
-    FRESHET_ASSIGN_OR_RETURN(const int64_t id, keep(call, std::move(cursor)));
+    int64_t id = 0;
+    if (!isOver) {
+        FRESHET_ASSIGN_OR_RETURN(id, keep(call, std::move(cursor)));
+    }
     reply->finish(id, ns);
+    call.stats.nReturned = static_cast<int64_t>(reply->batch()->count());
+    call.stats.cursorId = id;
+    call.hasOpenCursor = id != 0;
     return Status::ok();
 }
 
@@ -125,7 +122,7 @@ void noteWork(Invocation& call, const query::QueryCursor& cursor, const query::W
 /// Attaches the cursor, fills a batch, waits for the disk when the read concern asks for it, and
 /// keeps what is left.
 sync::Task<Status> replyWithBatch(Invocation& call, ClientCursor cursor, Plan plan) {
-    CursorReply reply(call, plan.field, plan.documentsMax);
+    CursorReply reply(&call.reply, plan.field, plan.documentsMax);
     query::QueryCursor& source = *cursor.cursor;
     Status status;
     if (plan.documentsMax > 0) {
@@ -146,45 +143,25 @@ sync::Task<Status> replyWithBatch(Invocation& call, ClientCursor cursor, Plan pl
     co_return conclude(call, std::move(cursor), plan, std::move(status), &reply);
 }
 
-ClientCursor newCursor(std::unique_ptr<query::QueryCursor> cursor, FirstBatch* how) {
-    ClientCursor made;
-    made.ns = std::move(how->ns);
-    made.neverTimesOut = how->neverTimesOut;
-    made.cursor = std::move(cursor);
-    return made;
-}
-
-Plan planOf(const FirstBatch& how) {
-    return {"firstBatch", static_cast<size_t>(how.batchSize), how.isSingle};
-}
-
 }  // namespace
 
 sync::Task<Status> replyWithFirstBatch(Invocation& call,
                                        std::unique_ptr<query::QueryCursor> cursor,
                                        FirstBatch how) {
-    ClientCursor made = newCursor(std::move(cursor), &how);
+    ClientCursor made;
+    made.ns = std::move(how.ns);
+    made.neverTimesOut = how.neverTimesOut;
+    made.cursor = std::move(cursor);
     made.needsDurableRead = call.generic.needsDurableRead;
-    return replyWithBatch(call, std::move(made), planOf(how));
+    return replyWithBatch(
+        call, std::move(made), {"firstBatch", static_cast<size_t>(how.batchSize), how.isSingle});
 }
 
-bool replyWithFirstBatchAtOnce(Invocation& call,
-                               std::unique_ptr<query::QueryCursor> cursor,
-                               FirstBatch how,
-                               Status* status) {
-    const Plan plan = planOf(how);
-    CursorReply reply(call, plan.field, plan.documentsMax);
-    if (plan.documentsMax > 0) {
-        cursor->attach();
-        *status = cursor->next(reply.batch());
-        cursor->detach();
-        if (status->isWouldBlock()) {
-            return false;
-        }
-        noteWork(call, *cursor, {});
-    }
-    *status = conclude(call, newCursor(std::move(cursor), &how), plan, std::move(*status), &reply);
-    return true;
+std::string emptyFirstBatch(const std::string& ns) {
+    bson::Builder body;
+    CursorReply(&body, "firstBatch", 0).finish(0, ns);
+    body.add("ok", 1.0);
+    return body.finish();
 }
 
 sync::Task<Status> replyWithNextBatch(Invocation& call, ClientCursor cursor, int64_t batchSize) {

@@ -26,12 +26,8 @@ sync::Task<Status> replyWithFirstBatch(Invocation& call,
                                        std::unique_ptr<query::QueryCursor> cursor,
                                        FirstBatch how);
 
-/// The same without waiting. False: the cursor would have to; the reply is spoilt, nothing else has
-/// happened. REQUIRES: the read concern asks for nothing.
-bool replyWithFirstBatchAtOnce(Invocation& call,
-                               std::unique_ptr<query::QueryCursor> cursor,
-                               FirstBatch how,
-                               Status* status);
+/// A whole body, {cursor: {firstBatch: [], id: 0, ns}, ok: 1}.
+std::string emptyFirstBatch(const std::string& ns);
 
 /// Adds {cursor: {nextBatch, id, ns}}. `batchSize` 0: as many as fit.
 sync::Task<Status> replyWithNextBatch(Invocation& call, ClientCursor cursor, int64_t batchSize);

@@ -19,7 +19,9 @@ StatusOr<FindCommand> parseFind(const BodyIndex& body) {
     find.request.hint = fields.hint();
     find.request.skip = fields.integer("skip", 0, 0);
     find.request.limit = fields.integer("limit", 0, 0);
-    find.request.allowDiskUse = fields.boolean("allowDiskUse", true);
+    if (fields.has("allowDiskUse")) {
+        find.request.allowDiskUse = fields.boolean("allowDiskUse", true);
+    }
     find.firstBatch.batchSize = fields.integer("batchSize", kFirstBatchDocuments, 0);
     find.firstBatch.isSingle = fields.boolean("singleBatch", false);
     find.firstBatch.neverTimesOut = fields.boolean("noCursorTimeout", false);
@@ -69,76 +71,23 @@ StatusOr<DistinctCommand> parseDistinct(bson::Document body) {
 
 namespace {
 
-/// The cursor that the command asks for; `*how` gets what is to become of it.
-StatusOr<std::unique_ptr<query::QueryCursor>> openFind(Invocation& call, FirstBatch* how) {
-    FRESHET_ASSIGN_OR_RETURN(const std::string collection, call.collectionName());
-    StatusOr<FindCommand> find = parseFind(call.index);
-    FRESHET_RETURN_IF_ERROR(find.status());
-    *how = std::move(find->firstBatch);
-    how->ns = call.ns(collection);
-    catalog::CollectionRef found = call.services.catalog.find(call.generic.db, collection);
-    if (find->isTailable && found != nullptr) {
-        return badValue("error processing query: ns=" + how->ns +
-                        ": tailable cursor requested on non capped collection");
-    }
-    return query::makeFind(call.services.store, std::move(found), std::move(find->request));
-}
-
 sync::Task<Status> runFind(Invocation& call) {
-    FirstBatch how;
-    StatusOr<std::unique_ptr<query::QueryCursor>> cursor = openFind(call, &how);
+    StatusOr<std::string> collection = call.collectionName();
+    FRESHET_CO_RETURN_IF_ERROR(collection.status());
+    StatusOr<FindCommand> find = parseFind(call.index);
+    FRESHET_CO_RETURN_IF_ERROR(find.status());
+    FirstBatch how = std::move(find->firstBatch);
+    how.ns = call.ns(*collection);
+    catalog::CollectionRef found = call.services.catalog.find(call.generic.db, *collection);
+    find->request.spill = &call.services.spill;
+    if (find->isTailable && found != nullptr) {
+        co_return badValue("error processing query: ns=" + how.ns +
+                           ": tailable cursor requested on non capped collection");
+    }
+    StatusOr<std::unique_ptr<query::QueryCursor>> cursor =
+        query::makeFind(call.services.store, std::move(found), std::move(find->request));
     FRESHET_CO_RETURN_IF_ERROR(cursor.status());
     co_return co_await replyWithFirstBatch(call, std::move(*cursor), std::move(how));
-}
-
-bool runFindAtOnce(Invocation& call, Status* status) {
-    FirstBatch how;
-    StatusOr<std::unique_ptr<query::QueryCursor>> cursor = openFind(call, &how);
-    if (!cursor.isOk()) {
-        *status = cursor.status();
-        return true;
-    }
-    return replyWithFirstBatchAtOnce(call, std::move(*cursor), std::move(how), status);
-}
-
-/// {find, filter: {_id: value}, ...} without anything that changes what is read or how.
-bool isPointRead(const BodyIndex& body) {
-    constexpr uint64_t kOthers = nameBits({"sort",
-                                           "projection",
-                                           "hint",
-                                           "min",
-                                           "max",
-                                           "skip",
-                                           "let",
-                                           "returnKey",
-                                           "showRecordId",
-                                           "tailable",
-                                           "awaitData",
-                                           "collation",
-                                           "readConcern"});
-    constexpr uint64_t kUsual = nameBits({"find",
-                                          "filter",
-                                          "limit",
-                                          "singleBatch",
-                                          "batchSize",
-                                          "$db",
-                                          "lsid",
-                                          "$readPreference",
-                                          "comment",
-                                          "maxTimeMS",
-                                          "$clusterTime",
-                                          "apiVersion"});
-    static_assert((kOthers & kUsual) == 0, "what drivers send all the time looks like an option");
-    if (body.mayHaveAnyOf(kOthers)) {
-        return false;
-    }
-    const bson::Element filter = body.find("filter");
-    if (!filter.isObject() || filter.document().isEmpty()) {
-        return false;
-    }
-    const bson::Element id = *filter.document().begin();
-    return id.name() == "_id" && !id.isObject() &&
-           id.whole().size() + bson::Document().size() == filter.document().size();
 }
 
 /// Drives an operation to its end; then, if the read concern asks for it, waits until what it may
@@ -212,8 +161,6 @@ CommandTable findCommands() {
             .readOnly = true,
             .inApiVersion1 = true,
             .takesReadConcern = true,
-            .isShort = isPointRead,
-            .runAtOnce = runFindAtOnce,
         },
         {
             .name = "count",

@@ -36,7 +36,7 @@ struct Invocation {
     const Command& command;
     const wire::Request& request;
     const BodyIndex& index;  // of the request's body
-    GenericArguments generic;
+    const GenericArguments& generic;
     std::string message = wire::openOpMsg();  // the reply's; its body is `reply`
     bson::Builder reply{&message};
     bson::OwnedDocument errorInfo{};  // further fields of an error reply: {keyPattern, keyValue}

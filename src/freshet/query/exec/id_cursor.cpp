@@ -2,34 +2,13 @@
 #include "freshet/query/exec/id_cursor.h"
 
 #include "freshet/bson/keyform.h"
-#include "freshet/catalog/documents.h"
-#include "freshet/query/exec/row_stream.h"
 #include "freshet/query/plan/stage_tree.h"
+#include "freshet/query/point_reader.h"
 
 #include <optional>
 
 namespace freshet::query {
 namespace {
-
-/// Values that stand for themselves in a filter. Objects may be operators, a null also finds what
-/// is absent: the general way knows.
-bool isPlainValue(const bson::Element& value) {
-    switch (value.type()) {
-        case bson::Type::kDouble:
-        case bson::Type::kString:
-        case bson::Type::kBinary:
-        case bson::Type::kObjectId:
-        case bson::Type::kBool:
-        case bson::Type::kDate:
-        case bson::Type::kInt32:
-        case bson::Type::kInt64:
-        case bson::Type::kDecimal:
-        case bson::Type::kTimestamp:
-            return true;
-        default:
-            return false;
-    }
-}
 
 class IdCursor final : public QueryCursor {
 public:
@@ -51,11 +30,8 @@ public:
         }
         sync::Slice slice(store_.epochs());
         dcheck(txn_.has_value());
-        if (collection_->isDropped()) {
-            return planKilled(*collection_);
-        }
         ByteView document;
-        Status status = read(&document);
+        Status status = readById(*txn_, *collection_, key_, &document);
         if (status.isOk()) {
             done_ = given_ = batch->add(bson::Document(document));
         } else if (status.code() == Code::kNotFound) {
@@ -68,30 +44,13 @@ public:
     const sync::WaitToken& token() const override { return txn_->token(); }
     bool isExhausted() const override { return done_; }
 
-    WorkDone work() const override {
-        WorkDone work;
-        work.keysExamined = work.docsExamined = given_ ? 1 : 0;
-        work.plan.kind = "IDHACK";
-        work.plan.usedTree = idIndex().treeId;
-        return work;
-    }
+    WorkDone work() const override { return workOfIdRead(*collection_, given_); }
     bson::OwnedDocument describePlan() const override { return describeTree(stages(), false); }
     bson::OwnedDocument describeExecution(uint64_t elapsedMillis) const override {
         return describeRun(stages(), elapsedMillis);
     }
 
 private:
-    const catalog::Index& idIndex() const { return *collection_->indexes[0]; }
-
-    /// `*document` is good as long as the slice.
-    Status read(ByteView* document) {
-        ByteView entry;
-        FRESHET_RETURN_IF_ERROR(txn_->getInPlace(*idIndex().tree, key_, &entry));
-        FRESHET_ASSIGN_OR_RETURN(const catalog::RecordId id,
-                                 catalog::recordIdOfEntry(idIndex(), key_, entry));
-        return txn_->getInPlace(*collection_->records, catalog::recordKey(id), document);
-    }
-
     StageNode stages() const {
         StageNode node;
         node.name = "IDHACK";
@@ -122,7 +81,7 @@ bool asksForOneId(const FindRequest& request) {
         return false;
     }
     const bson::Document::Iterator id = filter.begin();
-    if (id->name() != "_id" || !isPlainValue(*id) ||
+    if (id->name() != "_id" || !PointReader::isPlain(*id) ||
         id->whole().size() + 5 != filter.size()) {  // more fields
         return false;
     }

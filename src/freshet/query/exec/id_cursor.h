@@ -10,6 +10,15 @@ namespace freshet::query {
 /// Whether IdCursor gives what `request` asks for.
 bool asksForOneId(const FindRequest& request);
 
+/// The document whose _id has this key form; good as long as the slice. kNotFound, kWouldBlock;
+/// kCancelled (kQueryPlanKilled) when the collection is gone. REQUIRES: a slice.
+Status readById(engine::Txn& txn,
+                const catalog::Collection& collection,
+                ByteView key,
+                ByteView* document);
+/// What readById() has done when it found, or did not find, a document.
+WorkDone workOfIdRead(const catalog::Collection& collection, bool found);
+
 /// REQUIRES: asksForOneId(request); a collection.
 std::unique_ptr<QueryCursor> makeIdCursor(engine::Store& store,
                                           catalog::CollectionRef collection,

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/// PointReader: documents of one collection by their _id, one after another, without a request, a
+/// plan or a cursor for each. One thread at a time.
+#pragma once
+
+#include "freshet/base/status.h"
+#include "freshet/bson/view.h"
+#include "freshet/catalog/catalog.h"
+#include "freshet/query/work.h"
+
+#include <string>
+
+namespace freshet::query {
+
+class PointReader {
+public:
+    /// REQUIRES: a collection.
+    PointReader(engine::Store& store, catalog::CollectionRef collection)
+        : store_(store), collection_(std::move(collection)) {}
+
+    /// Whether {_id: id} finds the document that has just this _id and no other: objects may be
+    /// operators, and null finds what has none.
+    static bool isPlain(const bson::Element& id);
+
+    /// Appends the document's bytes, as they are now. kNotFound: there is none; kWouldBlock: it
+    /// cannot be had without waiting; kCancelled (kQueryPlanKilled): the collection is gone.
+    /// REQUIRES: isPlain(id).
+    Status read(const bson::Element& id, std::string* out);
+    /// What a read has done that found `found` documents.
+    WorkDone work(bool found) const;
+
+private:
+    engine::Store& store_;
+    const catalog::CollectionRef collection_;
+    std::string key_;  // room for an _id's key
+};
+
+}  // namespace freshet::query
