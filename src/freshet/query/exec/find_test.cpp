@@ -31,6 +31,42 @@ TEST(Find, FiltersSortsSkipsLimitsAndProjects) {
     EXPECT_EQ(asText(*found), (Texts{"{ a: 8 }", "{ a: 7 }", "{ a: 6 }"}));
 }
 
+TEST(Find, SortsOnDiskWhatDoesNotFitIntoMemory) {
+    TestCollection c;
+    c.insertNumbers(1000);
+    MemoryLimits limits;
+    limits.sort = 5'000;
+    testing::MemoryFileSystem disk;
+    SpillSpace space(disk, "/tmp", [&limits] { return limits; });
+    for (const int64_t limit : {0, 600}) {
+        FindRequest request;
+        request.sort = doc(R"({"a": -1})");
+        request.limit = limit;
+        request.spill = &space;
+        auto cursor = cursorOver(c, std::move(request));
+        auto found = drained(*cursor, 70);  // it is detached between two batches
+        ASSERT_TRUE(found.isOk()) << found.status().toString();
+        ASSERT_EQ(found->size(), limit == 0 ? 1000u : 600u);
+        for (size_t i = 0; i < found->size(); ++i) {
+            ASSERT_EQ((*found)[i].view().find("a").toInt64(), static_cast<int64_t>(999 - i));
+        }
+        EXPECT_GT(cursor->work().spills, 2);
+        EXPECT_GT(cursor->work().spilledBytes, 0);
+        const bson::OwnedDocument told = cursor->describeExecution(1);
+        EXPECT_TRUE(told.view().findPath("executionStages.usedDisk").boolValue() ||
+                    told.view().findPath("executionStages.inputStage.usedDisk").boolValue())
+            << bson::toCanonicalJson(told.view());
+    }
+    FindRequest request;
+    request.sort = doc(R"({"a": -1})");
+    request.spill = &space;
+    request.allowDiskUse = false;
+    const Status refused = c.find(std::move(request)).status();
+    EXPECT_EQ(refused.reason(), Reason::kMemoryLimitNoDiskUse);
+    EXPECT_EQ(refused.text(),
+              "Sort exceeded memory limit of 5000 bytes, but did not opt in to external sorting.");
+}
+
 TEST(Find, WithoutACollectionIsEmptyButChecked) {
     TestCollection c;
     FindRequest good;

@@ -99,13 +99,12 @@ Status RowStream::nextFromScan(Row* row) {
 
 Status RowStream::sortAll() {
     FRESHET_RETURN_IF_ERROR(asStream(sorter_->settle()));
-    for (;;) {
+    while (!scanned_) {
         Row row;
         FRESHET_RETURN_IF_ERROR(nextFromScan(&row));
         if (row.id == 0) {
-            FRESHET_RETURN_IF_ERROR(asStream(sorter_->finish()));
-            sorted_ = true;
-            return Status::ok();
+            scanned_ = true;
+            break;
         }
         std::string payload;
         payload.reserve(kIdBytes + row.document.size());
@@ -113,6 +112,9 @@ Status RowStream::sortAll() {
         payload += row.document.bytes();
         FRESHET_RETURN_IF_ERROR(asStream(sorter_->add(pattern_->keyOf(row.document), payload)));
     }
+    FRESHET_RETURN_IF_ERROR(asStream(sorter_->finish()));
+    sorted_ = true;
+    return Status::ok();
 }
 
 Status RowStream::nextSorted(Row* row) {
