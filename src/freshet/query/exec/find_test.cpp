@@ -52,10 +52,8 @@ TEST(Find, SortsOnDiskWhatDoesNotFitIntoMemory) {
         }
         EXPECT_GT(cursor->work().spills, 2);
         EXPECT_GT(cursor->work().spilledBytes, 0);
-        const bson::OwnedDocument told = cursor->describeExecution(1);
-        EXPECT_TRUE(told.view().findPath("executionStages.usedDisk").boolValue() ||
-                    told.view().findPath("executionStages.inputStage.usedDisk").boolValue())
-            << bson::toCanonicalJson(told.view());
+        const std::string told = bson::toCanonicalJson(cursor->describeExecution(1).view());
+        EXPECT_NE(told.find("\"usedDisk\" : true"), std::string::npos) << told;
     }
     FindRequest request;
     request.sort = doc(R"({"a": -1})");
