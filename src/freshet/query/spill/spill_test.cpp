@@ -269,7 +269,7 @@ TEST_F(SpillTest, AnOperationMayEndWhileItsRunIsWritten) {
     for (int i = 0; i < 20; ++i) {
         Sorter sorter(0, memoryRules(space_.get(), true), limits_.sort, &spilled_);
         Status status;
-        for (uint64_t key = 0; status.isOk(); ++key) {
+        while (status.isOk()) {
             status = sorter.add(std::to_string(random_()), std::string(100, 'x'));
         }
         ASSERT_TRUE(status.isWouldBlock()) << status.toString();
