@@ -33,6 +33,7 @@ struct ServerFacts {
     uint32_t journalCommitIntervalMs = 100;
     uint32_t slowOpThresholdMs = 100;
     double slowOpSampleRate = 1.0;
+    int32_t profileLevel = 0;  // of databases for which the profile command has set none
     /// --setParameter: those that checkStartParameter() has passed.
     std::vector<std::pair<std::string, std::string>> startParameters;
     /// Of OP_COMPRESSED, the preferred one first; names as in hello.

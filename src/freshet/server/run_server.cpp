@@ -206,6 +206,7 @@ command::ServerFacts Server::facts() {
     facts.journalCommitIntervalMs = settings_.storage.journalCommitIntervalMs;
     facts.slowOpThresholdMs = settings_.profiling.slowMs;
     facts.slowOpSampleRate = settings_.profiling.sampleRate;
+    facts.profileLevel = static_cast<int32_t>(settings_.profiling.mode);
     facts.startParameters = settings_.parameters;
     facts.compressors = settings_.net.compressors;
     facts.transportStatus = [this](bson::Builder* out) { addTransportStatus(out); };

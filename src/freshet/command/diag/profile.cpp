@@ -12,6 +12,8 @@
 #include "freshet/query/write.h"
 #include "freshet/telemetry/log.h"
 
+#include <algorithm>
+
 namespace freshet::command {
 namespace {
 
@@ -134,11 +136,32 @@ sync::Task<Status> keepWithinBounds(Invocation& call,
     co_return Status::ok();
 }
 
-/// Adds the document to the profile, when there is a collection for it.
+sync::Task<Status> makeProfileCollection(Invocation& call) {
+    std::unique_ptr<catalog::Change> change = call.services.catalog.createCollection(
+        call.generic.db, std::string(kProfileCollection), {}, true);
+    const Status status = co_await driveChange(call, *change);
+    co_return status.code() == Code::kExists ? Status::ok() : status;
+}
+
+bool isDatabase(const Services& services, const std::string& name) {
+    const std::vector<std::string> databases = services.catalog.databases();
+    return std::binary_search(databases.begin(), databases.end(), name);
+}
+
+/// Adds the document to the profile, for which there is a collection from the first one on.
+/// Operations on databases that do not exist are not recorded: they would come to exist.
 sync::Task<Status> record(Invocation& call, const bson::OwnedDocument& document) {
     Services& services = call.services;
+    if (services.writeBlock.isLocked()) {
+        co_return Status::ok();
+    }
     catalog::CollectionRef collection = services.catalog.find(call.generic.db, kProfileCollection);
-    if (collection == nullptr || services.writeBlock.isLocked()) {
+    if (collection == nullptr && isDatabase(services, call.generic.db)) {
+        Status made = co_await makeProfileCollection(call);
+        FRESHET_CO_RETURN_IF_ERROR(std::move(made));
+        collection = services.catalog.find(call.generic.db, kProfileCollection);
+    }
+    if (collection == nullptr) {
         co_return Status::ok();
     }
     StatusOr<std::unique_ptr<query::WriteOp>> op =
@@ -148,13 +171,6 @@ sync::Task<Status> record(Invocation& call, const bson::OwnedDocument& document)
     FRESHET_CO_RETURN_IF_ERROR(std::move(status));
     const auto bytes = static_cast<int64_t>(document.bytes().size()) + kIdBytes;
     co_return co_await keepWithinBounds(call, std::move(collection), bytes);
-}
-
-sync::Task<Status> makeProfileCollection(Invocation& call) {
-    std::unique_ptr<catalog::Change> change = call.services.catalog.createCollection(
-        call.generic.db, std::string(kProfileCollection), {}, true);
-    const Status status = co_await driveChange(call, *change);
-    co_return status.code() == Code::kExists ? Status::ok() : status;
 }
 
 /// null: the field says nothing; "unset" takes the filter away.

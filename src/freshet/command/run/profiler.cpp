@@ -5,22 +5,40 @@
 
 namespace freshet::command {
 
+Profiler::Profiler(int32_t defaultLevel) : default_{defaultLevel, nullptr} {
+    noteUse();
+}
+
+void Profiler::noteUse() {
+    const size_t used = settings_.size() + (default_.level > 0 ? 1 : 0);
+    // [profiler.set] ORDER relaxed: see [profiler.look].
+    used_.store(static_cast<uint32_t>(used), sync::kRelaxed);
+}
+
 ProfileSettings Profiler::of(std::string_view db) const {
     std::lock_guard<sync::Mutex> lock(mutex_);
     const auto found = settings_.find(db);
-    return found == settings_.end() ? ProfileSettings() : found->second;
+    return found == settings_.end() ? default_ : found->second;
 }
 
 void Profiler::set(std::string_view db, ProfileSettings settings) {
     std::lock_guard<sync::Mutex> lock(mutex_);
-    if (settings.isDefault()) {
-        settings_.erase(std::string(db));
+    if (settings.level == 0) {
         kept_.erase(std::string(db));
+    }
+    if (settings.level == default_.level && settings.filter == nullptr) {
+        settings_.erase(std::string(db));
     } else {
         settings_[std::string(db)] = std::move(settings);
     }
-    // [profiler.set] ORDER relaxed: see [profiler.look].
-    used_.store(static_cast<uint32_t>(settings_.size()), sync::kRelaxed);
+    noteUse();
+}
+
+void Profiler::forget(std::string_view db) {
+    std::lock_guard<sync::Mutex> lock(mutex_);
+    kept_.erase(std::string(db));
+    settings_.erase(std::string(db));
+    noteUse();
 }
 
 std::optional<int64_t> Profiler::addBytes(std::string_view db, std::string_view uuid, int64_t by) {

@@ -24,13 +24,13 @@ struct ProfileSettings {
     int32_t level = 0;  // 0: nothing is recorded; 1: what is slow; 2: everything
     /// Decides instead of time and sample rate, for the log as well; null: none.
     std::shared_ptr<const query::Matcher> filter;
-
-    bool isDefault() const { return level == 0 && filter == nullptr; }
 };
 
 class Profiler {
 public:
-    /// Some database does not have the default settings.
+    /// `defaultLevel`: of databases for which nothing is set.
+    explicit Profiler(int32_t defaultLevel);
+    /// Some database may be profiled, or has a filter.
     bool isUsed() const {
         // [profiler.look] ORDER relaxed: the settings are read under the mutex; an operation that
         // ends beside the change may be recorded or not.
@@ -39,7 +39,7 @@ public:
     ProfileSettings of(std::string_view db) const;
     void set(std::string_view db, ProfileSettings settings);
     /// The database has been dropped.
-    void forget(std::string_view db) { set(db, {}); }
+    void forget(std::string_view db);
 
     /// The bytes of documents in the collection of that uuid, `by` added; nullopt when nobody has
     /// called setBytes() for it.
@@ -51,7 +51,11 @@ private:
         std::string uuid;
         int64_t bytes = 0;
     };
-    /// Databases with settings. Written by: set(), under mutex_. Read by: every operation.
+    void noteUse();  // REQUIRES: mutex_ is held
+
+    const ProfileSettings default_;
+    /// Databases with settings, and one for the default when it profiles. Written by: set() and
+    /// forget(), under mutex_. Read by: every operation.
     sync::Atomic<uint32_t> used_{0};
     mutable sync::Mutex mutex_;
     std::map<std::string, ProfileSettings, std::less<>> settings_;  // guarded by mutex_

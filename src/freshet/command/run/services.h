@@ -58,7 +58,7 @@ struct Services {
     LogicalSessions sessions;
     Operations operations;
     WriteBlock writeBlock;
-    Profiler profiler;
+    Profiler profiler{facts.profileLevel};
     OpCounters counters;
     Statistics statistics{registry.commands().size()};
     sync::Alarms alarms;

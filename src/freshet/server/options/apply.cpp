@@ -240,13 +240,7 @@ Status applyCacheSize(const std::string& value, Settings* out) {
 }
 
 Status applyProfilingMode(const std::string& value, Settings* out) {
-    FRESHET_RETURN_IF_ERROR(setChoice(value, {"off", "slowOp", "all"}, &out->profiling.mode));
-    if (out->profiling.mode != ProfilingMode::kOff) {
-        out->notes.push_back(
-            "operationProfiling.mode: slow operations are in the log; the profile command turns "
-            "profiling on");
-    }
-    return Status::ok();
+    return setChoice(value, {"off", "slowOp", "all"}, &out->profiling.mode);
 }
 Status applySlowMs(const std::string& value, Settings* out) {
     return setNumber(value, 0, INT32_MAX, &out->profiling.slowMs);

@@ -16,7 +16,7 @@ namespace freshet::server {
 
 enum class LogRotate : uint8_t { kRename, kReopen };
 enum class TimeStampFormat : uint8_t { kIso8601Local, kIso8601Utc };
-enum class ProfilingMode : uint8_t { kOff, kSlowOp, kAll };
+enum class ProfilingMode : uint8_t { kOff, kSlowOp, kAll };  // by the profile command's levels
 
 struct LogSettings {
     std::string path;     // empty: standard output
