@@ -13,19 +13,21 @@ namespace {
 class UserChangesTest : public AuthTest {
 protected:
     /// {ok: 1} of each command, all sent at once, each from a thread of its own.
-    void runAtOnce(const std::vector<std::string>& commands) {
+    void runAtOnce(const std::vector<std::string>& commands, const std::string& user = "root") {
         std::vector<std::unique_ptr<Connection>> connections;
         std::vector<std::string> replies(commands.size());
         for (size_t i = 0; i < commands.size(); ++i) {
             connections.push_back(connectFrom(false));
-            ASSERT_EQ("", logIn(*connections.back(), "admin", "root", "secret"));
+            ASSERT_EQ("", logIn(*connections.back(), "admin", user, "secret"));
         }
         {
             std::vector<platform::Thread> threads;
             for (size_t i = 0; i < commands.size(); ++i) {
                 threads.emplace_back("client", [&, i] {
                     sync::LocalExecutor executor;
-                    const std::string bytes = message(request(commands[i]).view());
+                    const bool isDirect = commands[i].find("system.users") != std::string::npos;
+                    const std::string bytes =
+                        message(request(commands[i], isDirect ? "admin" : "test").view());
                     replies[i] = executor.run(connections[i]->handle(bytes)).message;
                 });
             }
@@ -107,6 +109,29 @@ TEST_F(UserChangesTest, NoneIsLostBesideAnother) {
     EXPECT_EQ("", logIn(*connectFrom(false), "test", "ann", "new"));
     runAtOnce(revocations);
     EXPECT_TRUE(rolesOf("test.ann").empty());
+}
+
+TEST_F(UserChangesTest, NoneIsLostBesideWhoWritesUsersDirectly) {
+    makeRoot();
+    run(R"({"createUser": "keeper", "pwd": "secret", "roles": ["root", "restore"]})", "admin");
+    makeUser("ann", "[]");
+    for (int round = 0; round < 5; ++round) {
+        const std::string direct = "direct" + std::to_string(round);
+        runAtOnce({R"({"grantRolesToUser": "ann", "roles": ["read"]})",
+                   R"({"update": "system.users", "updates": [{"q": {"_id": "test.ann"},
+                       "u": {"$set": {"customData.)" +
+                       direct + R"(": 1}}}]})",
+                   R"({"revokeRolesFromUser": "ann", "roles": ["dbAdmin"]})",
+                   R"({"findAndModify": "system.users", "query": {"_id": "test.ann"},
+                       "update": {"$set": {"customData.modified)" +
+                       direct + R"(": 1}}})"},
+                  "keeper");
+        const bson::OwnedDocument ann = stored("test.ann");
+        EXPECT_EQ(1, ann.view().findPath("customData." + direct).toInt64()) << round;
+        EXPECT_EQ(1, ann.view().findPath("customData.modified" + direct).toInt64()) << round;
+        EXPECT_EQ(1u, rolesOf("test.ann").count("read"));
+        runAtOnce({R"({"revokeRolesFromUser": "ann", "roles": ["read"]})"}, "keeper");
+    }
 }
 
 TEST_F(UserChangesTest, TheFirstUserIsTheOnlyOneWhomNobodyMakes) {

@@ -2,6 +2,7 @@
 #include "freshet/command/crud/write_batch.h"
 
 #include "freshet/bson/json.h"
+#include "freshet/command/access/users.h"
 #include "freshet/command/error_map.h"
 #include "freshet/query/transform.h"
 
@@ -85,6 +86,15 @@ sync::Task<Outcome> runStatement(Invocation& call,
                                  size_t i,
                                  Statements& statements) {
     Outcome outcome;
+    Turns::Turn turn;  // who changes users directly does it between their commands' turns
+    if (collection == kUsersCollection && call.generic.db == kUsersDb) {
+        StatusOr<Turns::Turn> taken = co_await call.services.users.turns().take(call);
+        if (!taken.isOk()) {
+            outcome.status = taken.status();
+            co_return outcome;
+        }
+        turn = std::move(*taken);
+    }
     for (int attempt = 0; attempt < kDropRacesMax; ++attempt) {
         catalog::CollectionRef found = call.services.catalog.find(call.generic.db, collection);
         if (found == nullptr && statements.createsCollection(i)) {
