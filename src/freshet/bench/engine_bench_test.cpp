@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <map>
 #include <set>
@@ -41,6 +42,13 @@ std::vector<Given> allGiven() {
         }
     }
     return all;
+}
+
+/// For a test's name.
+std::string wordOf(std::string_view engine) {
+    std::string word(engine);
+    std::replace(word.begin(), word.end(), '-', '_');
+    return word;
 }
 
 class EngineAdapter : public ::testing::TestWithParam<Given> {
@@ -142,13 +150,10 @@ TEST_P(EngineAdapter, WritesAreFlushedAtTheSyncLevelOnly) {
     EXPECT_EQ(flushed >= kWrites, GetParam().level == LogLevel::kSync) << flushed;
 }
 
-INSTANTIATE_TEST_SUITE_P(All,
-                         EngineAdapter,
-                         ::testing::ValuesIn(allGiven()),
-                         [](const auto& given) {
-                             return std::string(given.param.kind->name) + "_" +
-                                    std::string(logLevelName(given.param.level));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, EngineAdapter, ::testing::ValuesIn(allGiven()), [](const auto& given) {
+        return wordOf(given.param.kind->name) + "_" + std::string(logLevelName(given.param.level));
+    });
 
 EngineOptions parsed(const std::vector<std::string>& arguments) {
     auto options = parseEngineOptions(arguments);
@@ -304,8 +309,7 @@ TEST_P(EngineWorkload, CountsWhatItDid) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EngineWorkload, ::testing::ValuesIn(allRan()), [](const auto& given) {
-    return std::string(given.param.kind->name) + "_" +
-           std::string(workloadName(given.param.workload));
+    return wordOf(given.param.kind->name) + "_" + std::string(workloadName(given.param.workload));
 });
 
 /// Loses one write in a hundred.

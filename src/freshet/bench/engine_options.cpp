@@ -92,7 +92,8 @@ std::string_view engineUsage() {
     return R"(usage: freshet-bench engine [options]
 Storage engines side by side, in this process's children; one line per engine and repetition.
   --workload W          read, mixed, append, journal, spill or jitter (default read)
-  --engines E[,E...]    default freshet,wiredtiger,rocksdb,lmdb; also map, a std::map with a lock
+  --engines E[,E...]    default freshet,wiredtiger,rocksdb,lmdb; also map, a std::map with a lock,
+                        and freshet-leader, freshet-mutex: other ways to fill the journal's slots
   --threads N           plain threads, one transaction per operation (default 64)
   --records N           loaded before read, mixed, spill and jitter (default 1000000)
   --value-bytes N       default 100; keys have 8 bytes

@@ -59,6 +59,7 @@ Status Journal::Impl::place(const RecordHeader& unsealed,
     sealRecord(header, body);  // before the join: no other thread waits for our checksum
     uint32_t units = recordUnits(body.size());
     auto onDone = [this] { writer.ringDone(); };
+    FillingTurn turn(rule);
     Place where = ring.join(units, onDone);
     if (where.ringFull) {
         *token = freeWaiters.add(0);
@@ -70,10 +71,13 @@ Status Journal::Impl::place(const RecordHeader& unsealed,
             return Status::wouldBlock();
         }
     }
+    turn.joined(ring, where);
     copyRecord(ring.bytes(where.slotNo, where.unit), header, body);
     *lsn = lsnAt(where.slotNo, where.unit);
     *timestamp = ring.timeBase(where.slotNo) + where.unit;
-    if (ring.release(where.slotNo, units)) {
+    const bool done = ring.release(where.slotNo, units);
+    turn.end();
+    if (done) {
         writer.ringDone();
     }
     return Status::ok();

@@ -5,6 +5,7 @@
 #include "freshet/journal/journal.h"
 
 #include "freshet/journal/file/test_support.h"
+#include "freshet/journal/variants.h"
 #include "freshet/platform/thread.h"
 #include "freshet/sync/atomic.h"
 #include "freshet/testing/sim/faulty_file_system.h"
@@ -20,6 +21,7 @@
 #include <mutex>
 #include <random>
 #include <set>
+#include <tuple>
 
 namespace freshet::journal {
 namespace {
@@ -182,12 +184,17 @@ void appendAtRandomLevels(Journal& journal, uint16_t me, int records, uint64_t s
     }
 }
 
-class JournalThreads : public ::testing::TestWithParam<int> {};
+/// The benchmark's variants keep the same promises.
+class JournalThreads : public ::testing::TestWithParam<std::tuple<int, Variant>> {
+protected:
+    JournalThreads() { useVariantForBench(std::get<Variant>(GetParam())); }
+    ~JournalThreads() override { useVariantForBench(Variant::kSlots); }
+};
 
 TEST_P(JournalThreads, LevelsMeanWhatTheySayAfterAPowerCut) {
     uint64_t seed = testSeed();
     SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
-    const int threads = GetParam();
+    const int threads = std::get<int>(GetParam());
     MemoryFileSystem disk;
     Options options = smallOptions(disk);
     options.commitIntervalMs = 5;
@@ -227,7 +234,11 @@ TEST_P(JournalThreads, LevelsMeanWhatTheySayAfterAPowerCut) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, JournalThreads, ::testing::Values(2, 8, 64));
+INSTANTIATE_TEST_SUITE_P(
+    Threads,
+    JournalThreads,
+    ::testing::Combine(::testing::Values(2, 8, 64),
+                       ::testing::Values(Variant::kSlots, Variant::kLeader, Variant::kMutex)));
 
 TEST(Journal, AFlushTakesAllThatArrivedWhileTheOneBeforeRan) {
     MemoryFileSystem disk;

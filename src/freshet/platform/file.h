@@ -23,6 +23,11 @@ public:
     virtual StatusOr<size_t> pread(char* out, size_t bytes, uint64_t offset) = 0;
     /// Writes all of `data`; short writes are continued inside. kNoSpace or kIo on failure.
     virtual Status pwrite(ByteView data, uint64_t offset) = 0;
+    /// Writes `bytes` zeros, to make room that is allocated and written. Nothing else may use the
+    /// file meanwhile. Offset and bytes in multiples of 4 KiB, a few MiB at most.
+    virtual Status pwriteZeros(uint64_t offset, size_t bytes) {
+        return pwrite(std::string(bytes, '\0'), offset);
+    }
     /// fdatasync. A failure is final: the caller must not call again and must not go on.
     virtual Status sync() = 0;
     virtual StatusOr<uint64_t> size() = 0;

@@ -39,6 +39,20 @@ TEST_F(PosixFiles, WhatIsWrittenIsRead) {
     file->forget(0, 4);
 }
 
+TEST_F(PosixFiles, ZerosAreWrittenAndLaterWritesLieAmongThem) {
+    constexpr size_t kBytes = (2u << 20) + 4096;  // more than one piece
+    auto file = std::move(*files_.open(path("zeros"), OpenMode::kCreate));
+    ASSERT_TRUE(file->pwrite(std::string(8192, 'x'), 0).isOk());
+    ASSERT_TRUE(file->pwriteZeros(4096, kBytes).isOk());
+    ASSERT_TRUE(file->pwrite("here", 5000).isOk());
+    std::string expected = std::string(4096, 'x') + std::string(kBytes, '\0');
+    expected.replace(5000, 4, "here");
+    EXPECT_EQ(*file->size(), expected.size());
+    std::string out(expected.size(), '?');
+    EXPECT_EQ(*file->pread(out.data(), out.size(), 0), expected.size());
+    EXPECT_TRUE(out == expected);
+}
+
 TEST_F(PosixFiles, OpenModesMeanWhatTheySay) {
     EXPECT_EQ(files_.open(path("f"), OpenMode::kRead).status().code(), Code::kNotFound);
     EXPECT_EQ(files_.open(path("f"), OpenMode::kWrite).status().code(), Code::kNotFound);

@@ -112,6 +112,9 @@ std::span<const EngineKind> engineKinds();
 StatusOr<const EngineKind*> engineKind(const std::string& name);
 
 StatusOr<std::unique_ptr<Engine>> openFreshet(const EngineSetup& setup);
+/// The same with the journal's other ways to fill its slots (journal/variants.h).
+StatusOr<std::unique_ptr<Engine>> openFreshetLeader(const EngineSetup& setup);
+StatusOr<std::unique_ptr<Engine>> openFreshetMutex(const EngineSetup& setup);
 StatusOr<std::unique_ptr<Engine>> openMap(const EngineSetup& setup);
 StatusOr<std::unique_ptr<Engine>> openWiredTiger(const EngineSetup& setup);
 StatusOr<std::unique_ptr<Engine>> openRocksDb(const EngineSetup& setup);

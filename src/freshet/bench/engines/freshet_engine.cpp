@@ -3,6 +3,7 @@
 /// operation, and a blocked thread parks outside of it.
 #include "freshet/bench/engines/engine.h"
 #include "freshet/engine/store.h"
+#include "freshet/journal/variants.h"
 #include "freshet/platform/file.h"
 #include "freshet/sync/epoch.h"
 
@@ -140,9 +141,8 @@ private:
     const engine::Durability durability_;
 };
 
-}  // namespace
-
-StatusOr<std::unique_ptr<Engine>> openFreshet(const EngineSetup& setup) {
+StatusOr<std::unique_ptr<Engine>> openVariant(const EngineSetup& setup, journal::Variant variant) {
+    journal::useVariantForBench(variant);
     engine::StoreOptions options;
     options.files = &platform::FileSystem::posix();
     options.directory = setup.directory;
@@ -156,6 +156,20 @@ StatusOr<std::unique_ptr<Engine>> openFreshet(const EngineSetup& setup) {
     FRESHET_ASSIGN_OR_RETURN(std::unique_ptr<engine::Store> store, engine::Store::open(options));
     return std::unique_ptr<Engine>(
         std::make_unique<FreshetEngine>(std::move(store), setup.durability));
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Engine>> openFreshet(const EngineSetup& setup) {
+    return openVariant(setup, journal::Variant::kSlots);
+}
+
+StatusOr<std::unique_ptr<Engine>> openFreshetLeader(const EngineSetup& setup) {
+    return openVariant(setup, journal::Variant::kLeader);
+}
+
+StatusOr<std::unique_ptr<Engine>> openFreshetMutex(const EngineSetup& setup) {
+    return openVariant(setup, journal::Variant::kMutex);
 }
 
 }  // namespace freshet::bench

@@ -41,6 +41,11 @@ std::string_view refusalOfFreshet(Workload workload) {
     return workload == Workload::kSpill ? "this engine keeps all pages in memory in this build"
                                         : std::string_view();
 }
+std::string_view refusalOfVariant(Workload workload) {
+    const bool logged = workload == Workload::kJournal || workload == Workload::kAppend ||
+                        workload == Workload::kMixed;
+    return logged ? std::string_view() : "this variant differs in the journal only";
+}
 std::string_view refusalOfLmdb(Workload workload) {
     return workload == Workload::kSpill
                ? "this engine reads through the page cache and has no other way"
@@ -52,8 +57,10 @@ std::string_view refusalOfMap(Workload workload) {
                                            : std::string_view();
 }
 
-constexpr std::array<EngineKind, 5> kKinds = {{
+constexpr std::array<EngineKind, 7> kKinds = {{
     {"freshet", openFreshet, logAlways, refusalOfFreshet},
+    {"freshet-leader", openFreshetLeader, logAlways, refusalOfVariant},
+    {"freshet-mutex", openFreshetMutex, logAlways, refusalOfVariant},
     {"wiredtiger", kWiredTiger, asAsked, takesAll},
     {"rocksdb", kRocksDb, asAsked, takesAll},
     {"lmdb", kLmdb, asAsked, refusalOfLmdb},

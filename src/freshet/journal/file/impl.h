@@ -12,6 +12,7 @@
 #include "freshet/journal/slot/ring_writer.h"
 #include "freshet/journal/slot/slot_ring.h"
 #include "freshet/journal/slot/wait_list.h"
+#include "freshet/journal/variant/filling_rule.h"
 #include "freshet/platform/thread.h"
 
 #include <memory>
@@ -89,6 +90,7 @@ struct Journal::Impl {
     Status close();
 
     const Options options;
+    FillingRule* const rule = fillingRule.load(sync::kRelaxed);  // [filling.rule]
 
     SlotRing ring;
     RingWriter<SlotRing, Impl> writer;

@@ -76,9 +76,8 @@ StatusOr<std::unique_ptr<Segment>> SegmentMaker::zeroStep() {
         FRESHET_RETURN_IF_ERROR(unfinished_->truncate(0));
         zeroed_ = 0;
     }
-    static const std::string zeros(kStepBytes, '\0');
     size_t piece = std::min<uint64_t>(kStepBytes, nextBytes_ - zeroed_);
-    FRESHET_RETURN_IF_ERROR(unfinished_->pwrite(ByteView(zeros).substr(0, piece), zeroed_));
+    FRESHET_RETURN_IF_ERROR(unfinished_->pwriteZeros(zeroed_, piece));
     FRESHET_RETURN_IF_ERROR(unfinished_->sync());
     zeroed_ += piece;
     if (zeroed_ < nextBytes_) {
