@@ -41,34 +41,16 @@ StatusOr<int64_t> numberOf(const Parameter& parameter, const bson::Element& valu
     return isBool ? int64_t{number != 0} : number;
 }
 
-}  // namespace
+using Kind = Parameter::Kind;
+using Values = ParameterValues;
 
-const std::vector<Parameter>& parameters() {
-    using Kind = Parameter::Kind;
-    using Values = ParameterValues;
-    static const std::vector<Parameter> all = {
+/// What operations may hold in memory.
+std::vector<Parameter> memoryParameters() {
+    return {
         {"allowDiskUseByDefault",
          Kind::kBool,
          Settable::kBoth,
          &Values::allowDiskUseByDefault,
-         0,
-         1},
-        {"cursorTimeoutMillis",
-         Kind::kLong,
-         Settable::kBoth,
-         &Values::cursorTimeoutMillis,
-         1,
-         INT64_MAX / 1'000'000},
-        {"enableLocalhostAuthBypass",
-         Kind::kBool,
-         Settable::kAtStartup,
-         &Values::enableLocalhostAuthBypass,
-         0,
-         1},
-        {"enableTestCommands",
-         Kind::kBool,
-         Settable::kAtStartup,
-         &Values::enableTestCommands,
          0,
          1},
         {"internalDocumentSourceBucketAutoMaxMemoryBytes",
@@ -101,6 +83,29 @@ const std::vector<Parameter>& parameters() {
          &Values::pushBytesMax,
          1,
          kIntMax},
+    };
+}
+
+std::vector<Parameter> otherParameters() {
+    return {
+        {"cursorTimeoutMillis",
+         Kind::kLong,
+         Settable::kBoth,
+         &Values::cursorTimeoutMillis,
+         1,
+         INT64_MAX / 1'000'000},
+        {"enableLocalhostAuthBypass",
+         Kind::kBool,
+         Settable::kAtStartup,
+         &Values::enableLocalhostAuthBypass,
+         0,
+         1},
+        {"enableTestCommands",
+         Kind::kBool,
+         Settable::kAtStartup,
+         &Values::enableTestCommands,
+         0,
+         1},
         {"journalCommitInterval",
          Kind::kInt,
          Settable::kAtStartup,
@@ -130,6 +135,20 @@ const std::vector<Parameter>& parameters() {
          1,
          kIntMax},
     };
+}
+
+}  // namespace
+
+const std::vector<Parameter>& parameters() {
+    static const std::vector<Parameter> all = [] {
+        std::vector<Parameter> both = memoryParameters();
+        const std::vector<Parameter> others = otherParameters();
+        both.insert(both.end(), others.begin(), others.end());
+        std::sort(both.begin(), both.end(), [](const Parameter& a, const Parameter& b) {
+            return a.name < b.name;
+        });
+        return both;
+    }();
     return all;
 }
 

@@ -230,9 +230,9 @@ Status GroupTable::readBack(ExprContext& context) {
             const Status status = takeBack(context, reader_->record());
             reader_->advance();
             FRESHET_RETURN_IF_ERROR(status);
-        } else if (reader_->mustLoad()) {
+        } else if (reader_->mustFetch()) {
             return task_.start(*rules_.space, [reader = reader_](const SpillTask::Watch&) {
-                return reader->load();
+                return reader->fetch();
             });
         } else {
             return Status::ok();

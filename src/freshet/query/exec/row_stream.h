@@ -66,7 +66,7 @@ private:
     Plan plan_;
     std::unique_ptr<Scan> scan_;
     std::optional<Sorter> sorter_;  // when the plan does not give the order
-    bool scanned_ = false;  // all is in the sorter
+    bool scanned_ = false;          // all is in the sorter
     bool sorted_ = false;
     bool started_ = false;
     bool killed_ = false;

@@ -26,8 +26,8 @@ struct Sorter::Pass {
         while (out.bytes() < until && !watch.isAbandoned()) {
             SpillRecord record;
             switch (merge.next(&record)) {
-                case RunMerge::Step::kMustLoad:
-                    FRESHET_RETURN_IF_ERROR(merge.load());
+                case RunMerge::Step::kMustFetch:
+                    FRESHET_RETURN_IF_ERROR(merge.fetch());
                     break;
                 case RunMerge::Step::kRecord:
                     FRESHET_RETURN_IF_ERROR(out.add(record));
@@ -223,9 +223,9 @@ Status Sorter::next(SpillRecord* record, bool* isEnd) {
     if (keep_ == 0 || given_ < keep_) {
         step = merge_->next(record);
     }
-    if (step == RunMerge::Step::kMustLoad) {
+    if (step == RunMerge::Step::kMustFetch) {
         return task_.start(*rules_.space,
-                           [merge = merge_](const SpillTask::Watch&) { return merge->load(); });
+                           [merge = merge_](const SpillTask::Watch&) { return merge->fetch(); });
     }
     given_ += step == RunMerge::Step::kRecord ? 1 : 0;
     *isEnd = step == RunMerge::Step::kEnd;

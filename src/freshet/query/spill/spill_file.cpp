@@ -81,7 +81,7 @@ Status RunWriter::finish() {
     return Status::ok();
 }
 
-Status RunReader::load() {
+Status RunReader::fetch() {
     FRESHET_RETURN_IF_ERROR(run_.file->read(run_.blocks[nextBlock_], &block_));
     ++nextBlock_;
     at_ = 0;
@@ -118,7 +118,7 @@ void RunMerge::offer(size_t reader) {
         heap_.push_back(reader);
         std::push_heap(
             heap_.begin(), heap_.end(), [this](size_t a, size_t b) { return isAfter(a, b); });
-    } else if (readers_[reader].mustLoad()) {
+    } else if (readers_[reader].mustFetch()) {
         waiting_.push_back(reader);
     }
 }
@@ -130,7 +130,7 @@ RunMerge::Step RunMerge::next(SpillRecord* record) {
         given_ = kNone;
     }
     if (!waiting_.empty()) {
-        return Step::kMustLoad;
+        return Step::kMustFetch;
     }
     if (heap_.empty()) {
         return Step::kEnd;
@@ -142,9 +142,9 @@ RunMerge::Step RunMerge::next(SpillRecord* record) {
     return Step::kRecord;
 }
 
-Status RunMerge::load() {
+Status RunMerge::fetch() {
     while (!waiting_.empty()) {
-        FRESHET_RETURN_IF_ERROR(readers_[waiting_.back()].load());
+        FRESHET_RETURN_IF_ERROR(readers_[waiting_.back()].fetch());
         const size_t loaded = waiting_.back();
         waiting_.pop_back();
         offer(loaded);

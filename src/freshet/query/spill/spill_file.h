@@ -77,9 +77,9 @@ public:
     /// There is a record in memory.
     bool hasRecord() const { return at_ < block_.size(); }
     /// The block in memory is used up, and there is another one.
-    bool mustLoad() const { return !hasRecord() && nextBlock_ < run_.blocks.size(); }
-    Status load();
-    /// REQUIRES: hasRecord(). Good until load().
+    bool mustFetch() const { return !hasRecord() && nextBlock_ < run_.blocks.size(); }
+    Status fetch();
+    /// REQUIRES: hasRecord(). Good until fetch().
     SpillRecord record() const;
     void advance();
 
@@ -94,17 +94,17 @@ private:
 class RunMerge {
 public:
     explicit RunMerge(std::vector<SpillRun> runs);
-    enum class Step : uint8_t { kRecord, kMustLoad, kEnd };
-    /// kRecord: good until the next call. kMustLoad: load(), then call again.
+    enum class Step : uint8_t { kRecord, kMustFetch, kEnd };
+    /// kRecord: good until the next call. kMustFetch: fetch(), then call again.
     Step next(SpillRecord* record);
-    Status load();
+    Status fetch();
 
 private:
     void offer(size_t reader);
     bool isAfter(size_t a, size_t b) const;
 
     std::vector<RunReader> readers_;
-    std::vector<size_t> waiting_;  // readers to load
+    std::vector<size_t> waiting_;  // readers to fetch
     std::vector<size_t> heap_;     // readers with a record, the first one on top
     static constexpr size_t kNone = SIZE_MAX;
     size_t given_ = kNone;  // whose record the caller has
