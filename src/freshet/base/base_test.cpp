@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 namespace freshet {
 namespace {
 
@@ -15,6 +18,22 @@ TEST(Checksum, MatchesThePublishedCheckValue) {
 
 TEST(Checksum, GoesOnFromAnEarlierResult) {
     EXPECT_EQ(crc32c("56789", 5, crc32c("1234", 4)), crc32c("123456789", 9));
+}
+
+TEST(Checksum, IsTheSameInPiecesOfAnyLength) {
+    std::string bytes;
+    for (int i = 0; i < 300; ++i) {
+        bytes.push_back(static_cast<char>(i * 37 + i / 11));
+    }
+    const uint32_t whole = crc32c(bytes.data(), bytes.size());
+    for (size_t piece = 1; piece <= bytes.size(); ++piece) {
+        uint32_t crc = 0;
+        for (size_t at = 0; at < bytes.size(); at += piece) {
+            crc = crc32c(bytes.data() + at, std::min(piece, bytes.size() - at), crc);
+        }
+        EXPECT_EQ(crc, whole) << piece;
+    }
+    EXPECT_EQ(crc32c(nullptr, 0), 0u);
 }
 
 TEST(Bytes, BigEndianOrderIsNumericOrder) {
