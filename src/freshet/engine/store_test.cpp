@@ -349,7 +349,7 @@ TEST_F(StoreTest, AnOutdatedDirectoryNameIsNoticed) {
     store.reset();
     auto file = disk.open("/db/freshet.id", platform::OpenMode::kWrite);
     ASSERT_TRUE(file.isOk());
-    ASSERT_TRUE((*file)->pwrite("X", 20).isOk());
+    ASSERT_TRUE((*file)->pwrite("XXXXXXXX", 20).isOk());
     StoreOptions options;
     options.files = &disk;
     options.directory = "/db";

@@ -14,13 +14,18 @@ size_t commonPrefix(ByteView a, ByteView b) {
     return n;
 }
 
-KeyArray::KeyArray(std::span<const ByteView> tails) : size_(static_cast<uint32_t>(tails.size())) {
+void KeyArray::allocate(uint32_t size, size_t tailBytes) {
+    size_ = size;
+    memoryBytes_ = size_ * sizeof(uint64_t) + (size_ + 1) * sizeof(uint32_t) + tailBytes;
+    block_.reset(new char[memoryBytes_]);
+}
+
+KeyArray::KeyArray(std::span<const ByteView> tails) {
     size_t total = 0;
     for (ByteView tail : tails) {
         total += tail.size();
     }
-    memoryBytes_ = size_ * sizeof(uint64_t) + (size_ + 1) * sizeof(uint32_t) + total;
-    block_.reset(new char[memoryBytes_]);
+    allocate(static_cast<uint32_t>(tails.size()), total);
     char* head = block_.get();
     char* offset = head + size_ * sizeof(uint64_t);
     char* byte = offset + (size_ + 1) * sizeof(uint32_t);
@@ -34,6 +39,33 @@ KeyArray::KeyArray(std::span<const ByteView> tails) : size_(static_cast<uint32_t
         at += static_cast<uint32_t>(tail.size());
     }
     storeLe(offset, at);
+}
+
+KeyArray KeyArray::with(uint32_t pos, ByteView tail) const {
+    const uint32_t before = size_ == 0 ? 0 : offsets()[pos];
+    const uint32_t all = size_ == 0 ? 0 : offsets()[size_];
+    const auto added = static_cast<uint32_t>(tail.size());
+    KeyArray result;
+    result.allocate(size_ + 1, all + added);
+    auto* head = const_cast<uint64_t*>(result.heads());
+    std::copy_n(heads(), pos, head);
+    head[pos] = keyHeadOf(tail);
+    std::copy(heads() + pos, heads() + size_, head + pos + 1);
+    auto* offset = const_cast<uint32_t*>(result.offsets());
+    if (size_ == 0) {
+        offset[0] = 0;
+    } else {
+        std::copy_n(offsets(), pos + 1, offset);
+    }
+    offset[pos + 1] = before + added;
+    for (uint32_t i = pos + 1; i <= size_; ++i) {
+        offset[i + 1] = offsets()[i] + added;
+    }
+    auto* byte = const_cast<char*>(result.bytes());
+    std::copy_n(bytes(), before, byte);
+    tail.copy(byte + before, tail.size());
+    std::copy(bytes() + before, bytes() + all, byte + before + added);
+    return result;
 }
 
 uint32_t KeyArray::firstHead(uint32_t from, uint64_t head) const {

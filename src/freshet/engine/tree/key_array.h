@@ -66,6 +66,8 @@ public:
     KeyArray() = default;
     /// Copies the keys, which are in ascending order.
     explicit KeyArray(std::span<const ByteView> tails);
+    /// The same with `tail` as its `pos`-th key. REQUIRES: that is where it belongs.
+    KeyArray with(uint32_t pos, ByteView tail) const;
 
     uint32_t size() const { return size_; }
     uint64_t head(uint32_t i) const { return heads()[i]; }
@@ -92,6 +94,7 @@ private:
     }
     /// Index of the first head at or after `from` that is >= `head`.
     uint32_t firstHead(uint32_t from, uint64_t head) const;
+    void allocate(uint32_t size, size_t tailBytes);
     /// lowerBound() when more than one key has the same head; `low` is the first of them.
     Place amongTies(uint32_t low, const PageKey& key) const;
 

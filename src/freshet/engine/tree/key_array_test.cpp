@@ -58,5 +58,22 @@ TEST(KeyArray, FindsThePlaceOfAnyKey) {
     }
 }
 
+TEST(KeyArray, WithOneMoreKeyIsAsIfItHadBeenThere) {
+    const std::vector<std::string> all = {"", "a", "ab", "abcdefghi", "abcdefghij", "b", "zz"};
+    for (size_t added = 0; added < all.size(); ++added) {
+        std::vector<ByteView> rest(all.begin(), all.end());
+        rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(added));
+        const KeyArray keys = KeyArray(rest).with(static_cast<uint32_t>(added), all[added]);
+        ASSERT_EQ(keys.size(), all.size());
+        for (uint32_t i = 0; i < keys.size(); ++i) {
+            EXPECT_EQ(keys.tail(i), all[i]);
+            const KeyArray::Place place = keys.lowerBound(PageKey(all[i]));
+            EXPECT_TRUE(place.exact);
+            EXPECT_EQ(place.pos, i);
+        }
+    }
+    EXPECT_EQ(KeyArray().with(0, "only").tail(0), "only");
+}
+
 }  // namespace
 }  // namespace freshet::engine

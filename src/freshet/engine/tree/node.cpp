@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/tree/node.h"
 
+#include "freshet/engine/tree/object_memory.h"
+
 #include <algorithm>
 #include <functional>
 #include <new>
@@ -50,6 +52,18 @@ InnerNode::InnerNode(uint8_t nodeLevel,
     sync::notePlainWrite(this);
 }
 
+InnerNode::InnerNode(uint8_t nodeLevel,
+                     std::string lowFence,
+                     std::string highFence,
+                     PageEntry* rightPage,
+                     KeyArray keys,
+                     std::vector<PageEntry*> children)
+    : Node(nodeLevel, std::move(lowFence), std::move(highFence), rightPage),
+      separators(std::move(keys)),
+      child(std::move(children)) {
+    sync::notePlainWrite(this);
+}
+
 DeltaKey::DeltaKey(ByteView tail, uint32_t basePosition, unsigned levels, Version* version)
     : keyHead(keyHeadOf(tail)),
       basePos(basePosition),
@@ -64,7 +78,7 @@ DeltaKey::DeltaKey(ByteView tail, uint32_t basePosition, unsigned levels, Versio
 }
 
 DeltaKey* DeltaKey::create(ByteView tail, uint32_t basePos, unsigned height, Version* version) {
-    void* memory = ::operator new(sizeof(DeltaKey) + height * sizeof(Link) + tail.size());
+    void* memory = takeObjectMemory(objectBytes(height, tail.size()));
     return new (memory) DeltaKey(tail, basePos, height, version);
 }
 
@@ -72,8 +86,9 @@ void DeltaKey::destroy(DeltaKey* key) {
     for (unsigned level = 0; level < key->height; ++level) {
         key->links()[level].~Link();
     }
+    const size_t bytes = objectBytes(key->height, key->tailBytes);
     key->~DeltaKey();
-    ::operator delete(key);
+    giveObjectMemory(key, bytes);
 }
 
 ByteView DeltaKey::tail() const {

@@ -55,6 +55,13 @@ struct InnerNode : Node {
               PageEntry* rightPage,
               std::span<const std::string> separators,
               std::vector<PageEntry*> children);
+    /// `keys` without the fences' common prefix.
+    InnerNode(uint8_t nodeLevel,
+              std::string lowFence,
+              std::string highFence,
+              PageEntry* rightPage,
+              KeyArray keys,
+              std::vector<PageEntry*> children);
     KeyArray separators;
     std::vector<PageEntry*> child;
 
@@ -104,6 +111,9 @@ public:
 
 private:
     DeltaKey(ByteView tail, uint32_t basePosition, unsigned levels, Version* version);
+    static size_t objectBytes(uint32_t height, size_t tailBytes) {
+        return sizeof(DeltaKey) + height * sizeof(Link) + tailBytes;
+    }
     Link* links() { return reinterpret_cast<Link*>(this + 1); }
     const Link* links() const { return reinterpret_cast<const Link*>(this + 1); }
 };

@@ -192,11 +192,13 @@ private:
     PageEntry* newPage(Node* node, PageEntry* origin);
     void setLive(PageEntry* entry);
     void setDead(PageEntry* entry);
-    bool splitLeaf(PageEntry* entry, LeafNode* leaf, const Plan& plan);
-    bool splitInner(PageEntry* entry,
-                    InnerNode* old,
-                    std::span<const std::string> keys,
-                    const std::vector<PageEntry*>& children);
+    /// How many of the plan's entries stay in the left half of a split; 0: there is no need of one.
+    size_t cutOf(const Plan& plan) const;
+    /// Its changes are keys beyond those it had, the youngest the last.
+    static bool isAppended(const Plan& plan);
+    bool splitLeaf(PageEntry* entry, LeafNode* leaf, const Plan& plan, size_t cut);
+    /// Two in place of `old`, which together say what `whole` does.
+    bool splitInner(PageEntry* entry, InnerNode* old, const InnerNode& whole);
     void postSeparator(uint8_t level, const std::string& separator, PageEntry* right);
 
     // tree_walk.cpp

@@ -60,7 +60,8 @@ void PageTree::rebuild(PageEntry* entry, LeafNode* leaf) {
     freeze(leaf);
     const Plan plan = fold(leaf);
     bool installed = false;
-    if (plan.bytes <= env_.limits.leafBytesMax || plan.entries.size() < 2) {
+    const size_t cut = cutOf(plan);
+    if (cut == 0) {
         LeafNode* fresh = build(plan, 0, plan.entries.size(), leaf->low, leaf->high);
         fresh->right = leaf->right;
         installed = install(entry, leaf, fresh);
@@ -68,7 +69,7 @@ void PageTree::rebuild(PageEntry* entry, LeafNode* leaf) {
             destroyNode(fresh);
         }
     } else {
-        installed = splitLeaf(entry, leaf, plan);
+        installed = splitLeaf(entry, leaf, plan, cut);
     }
     if (installed) {
         retireFolded(plan);
@@ -81,6 +82,10 @@ PageTree::Plan PageTree::fold(LeafNode* leaf) {
     const uint64_t minReadTs = mutated(Mutant::kFoldIgnoresReaders) ? UINT64_MAX : env_.minReadTs();
     Plan plan;
     plan.leaf = leaf;
+    // [leaf.count] relaxed: what may still come costs a longer way round.
+    const uint32_t changes = leaf->deltaCount.load(kRelaxed);
+    plan.entries.reserve(leaf->image.keys().size() + changes);
+    plan.folded.reserve(changes);
     mergeUp(*leaf, nullptr, [&](ByteView tail, const std::optional<ValueRef>& base, DeltaKey* key) {
         if (key == nullptr) {
             plan.add(tail, base, nullptr);
@@ -161,6 +166,8 @@ LeafNode* PageTree::build(
     const size_t cut = prefixLen - plan.leaf->prefixLen;
     std::vector<ByteView> tails;
     std::vector<ValueRef> values;
+    tails.reserve(end - begin);
+    values.reserve(end - begin);
     for (size_t i = begin; i < end; ++i) {
         if (plan.entries[i].base) {
             tails.push_back(plan.entries[i].tail.substr(cut));

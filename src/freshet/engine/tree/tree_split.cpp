@@ -16,21 +16,41 @@ namespace {
 /// rise will not fill the left half again.
 constexpr size_t kRightEdgeParts = 7;
 constexpr size_t kHalf = 4;
+/// So much of a full page is enough for a leaf of its own when keys were appended: what is in it
+/// has then been copied once, and is not again.
+constexpr size_t kAppendedParts = 3;
 
 /// The shortest key above `left` that is not above `right`.
 ByteView shortestBetween(ByteView left, ByteView right) {
     return right.substr(0, commonPrefix(left, right) + 1);
 }
 
-size_t innerBytes(std::span<const std::string> keys) {
-    size_t bytes = 0;
-    for (const std::string& key : keys) {
-        bytes += key.size() + sizeof(uint64_t) + sizeof(uint32_t) + sizeof(PageEntry*);
+/// What an inner node counts for in the limit of its size.
+size_t innerBytes(const InnerNode& node) {
+    return node.separators.memoryBytes() + node.child.size() * sizeof(PageEntry*);
+}
+
+std::vector<std::string> separatorsOf(const InnerNode& node) {
+    std::vector<std::string> keys;
+    keys.reserve(node.separators.size());
+    for (uint32_t i = 0; i < node.separators.size(); ++i) {
+        keys.push_back(node.separator(i));
     }
-    return bytes;
+    return keys;
 }
 
 }  // namespace
+
+bool PageTree::isAppended(const Plan& plan) {
+    const KeyArray& base = plan.leaf->image.keys();
+    const auto& entries = plan.entries;
+    // What is carried is the youngest.
+    if (entries.back().chain == nullptr || entries.size() <= base.size()) {
+        return false;
+    }
+    const uint32_t count = base.size();
+    return count == 0 || entries[count - 1].tail == base.tail(count - 1);
+}
 
 bool PageTree::install(PageEntry* entry, Node* old, Node* fresh) {
     Node* expected = old;
@@ -95,13 +115,34 @@ bool PageTree::installHalves(PageEntry* entry, Node* old, Node* left, Node* righ
     return true;
 }
 
-bool PageTree::splitLeaf(PageEntry* entry, LeafNode* leaf, const Plan& plan) {
-    const size_t wanted = plan.bytes * (leaf->high.empty() ? kRightEdgeParts : kHalf) / 8;
-    size_t cut = 0;
-    for (size_t bytes = 0; cut < plan.entries.size() && bytes < wanted; ++cut) {
-        bytes += plan.entries[cut].bytes;
+size_t PageTree::cutOf(const Plan& plan) const {
+    const auto& entries = plan.entries;
+    if (entries.size() < 2) {
+        return 0;
     }
-    cut = std::min(std::max<size_t>(cut, 1), plan.entries.size() - 1);
+    const bool isRightEdge = plan.leaf->high.empty();
+    if (isRightEdge && isAppended(plan)) {
+        size_t end = entries.size() - 1;
+        size_t bytes = plan.bytes - entries[end].bytes;
+        for (; end > 1 && entries[end - 1].chain != nullptr; --end) {
+            bytes -= entries[end - 1].bytes;
+        }
+        if (bytes >= env_.limits.leafBytesMax * kAppendedParts / 8) {
+            return end;
+        }
+    }
+    if (plan.bytes <= env_.limits.leafBytesMax) {
+        return 0;
+    }
+    const size_t wanted = plan.bytes * (isRightEdge ? kRightEdgeParts : kHalf) / 8;
+    size_t cut = 0;
+    for (size_t bytes = 0; cut < entries.size() && bytes < wanted; ++cut) {
+        bytes += entries[cut].bytes;
+    }
+    return std::min(std::max<size_t>(cut, 1), entries.size() - 1);
+}
+
+bool PageTree::splitLeaf(PageEntry* entry, LeafNode* leaf, const Plan& plan, size_t cut) {
     const std::string separator =
         std::string(leaf->prefix())
             .append(shortestBetween(plan.entries[cut - 1].tail, plan.entries[cut].tail));
@@ -110,25 +151,24 @@ bool PageTree::splitLeaf(PageEntry* entry, LeafNode* leaf, const Plan& plan) {
     return installHalves(entry, leaf, left, right);
 }
 
-bool PageTree::splitInner(PageEntry* entry,
-                          InnerNode* old,
-                          std::span<const std::string> keys,
-                          const std::vector<PageEntry*>& children) {
+bool PageTree::splitInner(PageEntry* entry, InnerNode* old, const InnerNode& whole) {
+    const std::vector<std::string> all = separatorsOf(whole);
+    const std::span<const std::string> keys = all;
     const size_t wanted = keys.size() * (old->high.empty() ? kRightEdgeParts : kHalf) / 8;
     const size_t cut = std::min(std::max<size_t>(wanted, 1), keys.size() - 2);
-    const auto middle = children.begin() + static_cast<std::ptrdiff_t>(cut) + 1;
+    const auto middle = whole.child.begin() + static_cast<std::ptrdiff_t>(cut) + 1;
     auto* left = new InnerNode(old->level,
                                old->low,
                                keys[cut],
                                nullptr,
                                keys.first(cut),
-                               std::vector<PageEntry*>(children.begin(), middle));
+                               std::vector<PageEntry*>(whole.child.begin(), middle));
     auto* right = new InnerNode(old->level,
                                 keys[cut],
                                 old->high,
                                 nullptr,
                                 keys.subspan(cut + 1),
-                                std::vector<PageEntry*>(middle, children.end()));
+                                std::vector<PageEntry*>(middle, whole.child.end()));
     return installHalves(entry, old, left, right);
 }
 
@@ -136,33 +176,36 @@ void PageTree::postSeparator(uint8_t level, const std::string& separator, PageEn
     for (;;) {
         const Descent descent = descend({.key = separator}, level);
         auto* old = static_cast<InnerNode*>(descent.node);
-        const KeyArray::Place place = old->separators.lowerBound(old->pageKey(separator));
+        const PageKey key = old->pageKey(separator);
+        const KeyArray::Place place = old->separators.lowerBound(key);
         if (place.exact || old->low == separator) {
             return;  // somebody has posted it; as a fence it leads to child[0]
         }
-        std::vector<std::string> keys;
-        keys.reserve(old->separators.size() + 1);
-        for (uint32_t i = 0; i < old->separators.size(); ++i) {
-            keys.push_back(old->separator(i));
-        }
-        keys.insert(keys.begin() + place.pos, separator);
-        std::vector<PageEntry*> children = old->child;
-        children.insert(children.begin() + place.pos + 1, right);
-        if (keys.size() > 2 && innerBytes(keys) > env_.limits.innerBytesMax) {
-            if (splitInner(descent.entry, old, keys, children)) {
+        std::vector<PageEntry*> children;
+        children.reserve(old->child.size() + 1);
+        const auto middle = old->child.begin() + place.pos + 1;
+        children.assign(old->child.begin(), middle);
+        children.push_back(right);
+        children.insert(children.end(), middle, old->child.end());
+        auto fresh = std::make_unique<InnerNode>(level,
+                                                 old->low,
+                                                 old->high,
+                                                 old->right,
+                                                 old->separators.with(place.pos, key.tail),
+                                                 std::move(children));
+        if (fresh->separators.size() > 2 && innerBytes(*fresh) > env_.limits.innerBytesMax) {
+            if (splitInner(descent.entry, old, *fresh)) {
                 return;
             }
             continue;
         }
-        auto* fresh =
-            new InnerNode(level, old->low, old->high, old->right, keys, std::move(children));
-        if (install(descent.entry, old, fresh)) {
+        if (install(descent.entry, old, fresh.get())) {
+            fresh.release();
             // Nothing would be lost without: the page's image leads to `right` all the same, if by
             // a detour.
             setDirty(descent.entry);
             return;
         }
-        destroyNode(fresh);
     }
 }
 

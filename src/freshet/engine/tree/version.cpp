@@ -3,6 +3,7 @@
 
 #include "freshet/base/assert.h"
 #include "freshet/engine/tree/freed_values.h"
+#include "freshet/engine/tree/object_memory.h"
 
 #include <new>
 
@@ -38,8 +39,7 @@ void ValueBuffer::setPage(uint64_t page, FreedValues* freed) {
 }
 
 Version* Version::create(VersionOp op, ByteView value, bool shared, uint64_t stamp) {
-    const size_t tailBytes = shared ? sizeof(ValueBuffer*) : value.size();
-    void* memory = ::operator new(sizeof(Version) + tailBytes);
+    void* memory = takeObjectMemory(objectBytes(shared, value.size()));
     auto* version = new (memory) Version(op, shared, static_cast<uint32_t>(value.size()), stamp);
     if (shared) {
         storeLe(version->tail(), ValueBuffer::create(value));
@@ -55,8 +55,9 @@ void Version::destroy(Version* version) {
     if (version->shared_) {
         version->value().shared->drop();
     }
+    const size_t bytes = objectBytes(version->shared_, version->bytes_);
     version->~Version();
-    ::operator delete(version);
+    giveObjectMemory(version, bytes);
 }
 
 ValueRef Version::value() const {

@@ -82,6 +82,9 @@ public:
 private:
     Version(VersionOp op, bool shared, uint32_t bytes, uint64_t stampWord)
         : stamp(stampWord), bytes_(bytes), op_(op), shared_(shared) {}
+    static size_t objectBytes(bool shared, size_t valueBytes) {
+        return sizeof(Version) + (shared ? sizeof(ValueBuffer*) : valueBytes);
+    }
     char* tail() { return reinterpret_cast<char*>(this + 1); }
     const char* tail() const { return reinterpret_cast<const char*>(this + 1); }
 

@@ -4,6 +4,7 @@
 /// commit has to be carried to its end.
 #pragma once
 
+#include "freshet/engine/tree/object_memory.h"
 #include "freshet/engine/txn/commit_record.h"
 #include "freshet/engine/txn/commit_steps.h"
 #include "freshet/engine/txn/store_core.h"
@@ -29,6 +30,8 @@ public:
     ~WriteSet();
     WriteSet(const WriteSet&) = delete;
     WriteSet& operator=(const WriteSet&) = delete;
+    static void* operator new(size_t bytes) { return takeObjectMemory(bytes); }
+    static void operator delete(void* memory, size_t bytes) { giveObjectMemory(memory, bytes); }
 
     uint64_t stamp() const { return stamp_; }
     size_t recordBytes() const { return record_.bytes(); }
@@ -47,8 +50,8 @@ public:
 private:
     const std::shared_ptr<StoreCore> core_;
     const uint64_t stamp_;
-    std::vector<Version*> versions_;
-    std::vector<TreeRef> trees_;  // keep the versions' trees alive
+    std::vector<Version*, ObjectAllocator<Version*>> versions_;
+    std::vector<TreeRef, ObjectAllocator<TreeRef>> trees_;  // keep the versions' trees alive
     CommitRecordWriter record_;
     std::optional<CommitSteps> steps_;
     std::optional<journal::AppendOp> append_;
