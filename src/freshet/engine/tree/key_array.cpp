@@ -42,8 +42,11 @@ KeyArray::KeyArray(std::span<const ByteView> tails) {
 }
 
 KeyArray KeyArray::with(uint32_t pos, ByteView tail) const {
-    const uint32_t before = size_ == 0 ? 0 : offsets()[pos];
-    const uint32_t all = size_ == 0 ? 0 : offsets()[size_];
+    if (size_ == 0) {
+        return KeyArray(std::span<const ByteView>(&tail, 1));
+    }
+    const uint32_t before = offsets()[pos];
+    const uint32_t all = offsets()[size_];
     const auto added = static_cast<uint32_t>(tail.size());
     KeyArray result;
     result.allocate(size_ + 1, all + added);
@@ -52,11 +55,7 @@ KeyArray KeyArray::with(uint32_t pos, ByteView tail) const {
     head[pos] = keyHeadOf(tail);
     std::copy(heads() + pos, heads() + size_, head + pos + 1);
     auto* offset = const_cast<uint32_t*>(result.offsets());
-    if (size_ == 0) {
-        offset[0] = 0;
-    } else {
-        std::copy_n(offsets(), pos + 1, offset);
-    }
+    std::copy_n(offsets(), pos + 1, offset);
     offset[pos + 1] = before + added;
     for (uint32_t i = pos + 1; i <= size_; ++i) {
         offset[i + 1] = offsets()[i] + added;
