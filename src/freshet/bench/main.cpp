@@ -4,6 +4,7 @@
 #include "freshet/bench/engine_bench.h"
 #include "freshet/bench/options.h"
 #include "freshet/bench/wire_bench.h"
+#include "freshet/platform/allocator.h"
 
 #include <cstdio>
 #include <cstdlib>

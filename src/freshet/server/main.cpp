@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// freshetd.
+#include "freshet/platform/allocator.h"
 #include "freshet/server/run_server.h"
 
 int main(int argc, char** argv) {
