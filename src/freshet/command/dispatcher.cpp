@@ -396,17 +396,12 @@ bool ConnectionImpl::answerPrepared(Reply* reply) {
         return false;
     }
     call.startNanos = platform::monotonicNanos();
-    showUser();
-    Status status;
-    {
-        Visible visible(*record_, call);
-        status = admitAtOnce(call);
-        if (status.isOk() && !prepared_->answer(call)) {
-            return false;
-        }
-    }
+    // Not shown to currentOp: it waits for nothing, and ends within microseconds.
+    const Status status = admitAtOnce(call);
     if (!status.isOk()) {
         finish(call, status);
+    } else if (!prepared_->answer(call)) {
+        return false;
     }
     const OperationEnd end{status, microsOf(call), call.message.size() - wire::kOpMsgBodyAt};
     count(call, end);
