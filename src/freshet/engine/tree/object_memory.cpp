@@ -79,8 +79,4 @@ void giveObjectMemory(void* memory, size_t bytes) noexcept {
     mine.bytes += room;
 }
 
-size_t spareObjectBytes() {
-    return spares.bytes;
-}
-
 }  // namespace freshet::engine

@@ -16,8 +16,6 @@ inline constexpr size_t kSpareObjectBytesMax = 256 * 1024;
 void* takeObjectMemory(size_t bytes);
 /// REQUIRES: `bytes` as it was asked for.
 void giveObjectMemory(void* memory, size_t bytes) noexcept;
-/// What the calling thread keeps now.
-size_t spareObjectBytes();
 
 /// For containers in such objects.
 template <typename T>

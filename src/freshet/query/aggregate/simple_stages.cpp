@@ -130,12 +130,6 @@ private:
         appendBe64(key, random_());
         return sort(std::move(key), document.bytes());
     }
-    Status give(Output* out) override {
-        SpillRecord record;
-        bool isEnd = false;
-        FRESHET_RETURN_IF_ERROR(nextSorted(&record, &isEnd));
-        return isEnd ? out->end() : out->give(Document(record.payload.data()));
-    }
 
     std::mt19937_64 random_;
 };

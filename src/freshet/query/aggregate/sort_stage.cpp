@@ -21,12 +21,6 @@ private:
     Status consume(Document document) override {
         return sort(pattern_.keyOf(document), document.bytes());
     }
-    Status give(Output* out) override {
-        SpillRecord record;
-        bool isEnd = false;
-        FRESHET_RETURN_IF_ERROR(nextSorted(&record, &isEnd));
-        return isEnd ? out->end() : out->give(Document(record.payload.data()));
-    }
 
     SortPattern pattern_;
 };

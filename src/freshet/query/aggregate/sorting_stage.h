@@ -22,6 +22,13 @@ protected:
         return asStage(sorter_.next(record, isEnd));
     }
     Status finish() override { return asStage(sorter_.finish()); }
+    /// For payloads that are the documents.
+    Status give(Output* out) override {
+        SpillRecord record;
+        bool isEnd = false;
+        FRESHET_RETURN_IF_ERROR(nextSorted(&record, &isEnd));
+        return isEnd ? out->end() : out->give(bson::Document(record.payload.data()));
+    }
 
 private:
     Status settle() final { return asStage(sorter_.settle()); }
