@@ -5,6 +5,8 @@ Each part has a budget in .ci/budget. A part is a list of named checks; a check 
 skipped with a reason, and a GoogleTest binary counts as many checks as it has tests.
 """
 import argparse
+import concurrent.futures
+import functools
 import os
 import re
 import shutil
@@ -19,7 +21,7 @@ sys.path.insert(0, os.path.join(ROOT, 'buildscripts'))
 sys.dont_write_bytecode = True
 LINTS = ('format', 'layers', 'atomics', 'coroutines', 'size', 'docs', 'headers')
 # Rooms whose concurrent or byte-facing code also runs under the sanitizers.
-SANITIZED = ('sync', 'journal', 'block', 'engine', 'security', 'wire', 'bson', 'transport', 'catalog', 'query', 'command')
+SANITIZED = ('sync', 'journal', 'block', 'engine', 'security', 'wire', 'bson', 'transport', 'catalog', 'query', 'command', 'script')
 FUZZ_RUNS = 200_000
 FUZZ_SECONDS = 20  # each, at most; the soak takes longer
 THREADED = ('sync', 'journal', 'block', 'engine', 'transport', 'catalog', 'query', 'command')
@@ -66,17 +68,23 @@ def run_lints(totals):
             totals.fail('lint ' + lint)
 
 
-def run_gtest(totals, variant, binary):
-    """Runs one GoogleTest binary and counts its tests; a crash counts as one failure."""
-    name = '%s/%s' % (variant, os.path.basename(binary))
-    report = binary + '.xml'
+def at_once(jobs):
+    """Runs the functions, as many at once as there are cores, the first first; their results in order."""
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        return list(pool.map(lambda job: job(), jobs))
+
+
+def run_gtest(variant, binary, shard, shards):
+    """Runs one share of a GoogleTest binary's tests; returns what count_gtest() needs."""
+    report = '%s.%d.xml' % (binary, shard)
     if os.path.exists(report):
         os.remove(report)
     command = [binary, '--gtest_output=xml:' + report, '--gtest_brief=1']
     if variant == 'tsan':
         command = ['setarch', '-R'] + command
     env = dict(os.environ, TSAN_OPTIONS='halt_on_error=1 second_deadlock_stack=1',
-               ASAN_OPTIONS='detect_stack_use_after_return=1', UBSAN_OPTIONS='print_stacktrace=1')
+               ASAN_OPTIONS='detect_stack_use_after_return=1', UBSAN_OPTIONS='print_stacktrace=1',
+               GTEST_SHARD_INDEX=str(shard), GTEST_TOTAL_SHARDS=str(shards))
     began = time.monotonic()
     try:
         done = subprocess.run(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -84,14 +92,20 @@ def run_gtest(totals, variant, binary):
         output, code = done.stdout, done.returncode
     except subprocess.TimeoutExpired as late:
         output, code = (late.stdout or b'').decode(errors='replace'), 'no end after 600 s'
+    name = '%s/%s' % (variant, os.path.basename(binary))
+    return name, report, code, output, time.monotonic() - began, command
+
+
+def judge_gtest(totals, name, report, code, output, seconds, command):
     failed = count_gtest(totals, name, report, code)
-    print('%-7s %-28s %6.1f s' % ('FAILED' if failed else 'ok', name, time.monotonic() - began), flush=True)
+    print('%-7s %-28s %6.1f s' % ('FAILED' if failed else 'ok', name, seconds), flush=True)
     if failed:
         print(output[-20000:])
         print('again: ' + ' '.join(command), flush=True)
 
 
 def count_gtest(totals, name, report, code):
+    """Counts each test of a report; a crash counts as one failure."""
     if not os.path.exists(report):
         totals.fail(name, 'ended with %s before its report' % code)
         return True
@@ -119,9 +133,12 @@ def gtest_part(variant, rooms=None):
             totals.fail('build ' + variant)
             return
         folder = os.path.join(ROOT, 'build', variant, 'tests')
-        for name in sorted(os.listdir(folder)):
-            if name.endswith('_test') and (rooms is None or name[:-len('_test')] in rooms):
-                run_gtest(totals, variant, os.path.join(folder, name))
+        binaries = [os.path.join(folder, name) for name in sorted(os.listdir(folder))
+                    if name.endswith('_test') and (rooms is None or name[:-len('_test')] in rooms)]
+        shards = len(os.sched_getaffinity(0))
+        for result in at_once([functools.partial(run_gtest, variant, binary, shard, shards)
+                               for binary in binaries for shard in range(shards)]):
+            judge_gtest(totals, *result)
     return part
 
 
@@ -132,17 +149,24 @@ def fuzz_part(totals):
         return
     folder = os.path.join(ROOT, 'build', 'fuzz', 'tests')
     seed = int(os.environ.get('FRESHET_SEED') or int.from_bytes(os.urandom(4), 'little')) or 1
-    for name in sorted(os.listdir(folder)):
-        if name.endswith('_fuzz'):
-            command = [os.path.join(folder, name), '-runs=%d' % FUZZ_RUNS, '-max_total_time=%d' % FUZZ_SECONDS, '-seed=%d' % seed, '-max_len=4096',
-                       '-print_final_stats=0', '-artifact_prefix=' + folder + '/']
-            done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
-            print('%-7s fuzz/%s, FRESHET_SEED=%d' % ('ok' if done.returncode == 0 else 'FAILED', name, seed), flush=True)
-            if done.returncode == 0:
-                totals.ok()
-            else:
-                totals.fail('fuzz ' + name, 'again: ' + ' '.join(command))
-                print(done.stdout[-8000:])
+    names = [name for name in sorted(os.listdir(folder)) if name.endswith('_fuzz')]
+    for result in at_once([functools.partial(run_fuzzer, folder, name, seed) for name in names]):
+        judge_fuzzer(totals, seed, *result)
+
+
+def run_fuzzer(folder, name, seed):
+    command = [os.path.join(folder, name), '-runs=%d' % FUZZ_RUNS, '-max_total_time=%d' % FUZZ_SECONDS, '-seed=%d' % seed, '-max_len=4096',
+               '-print_final_stats=0', '-artifact_prefix=' + folder + '/']
+    return name, command, subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
+
+
+def judge_fuzzer(totals, seed, name, command, done):
+    print('%-7s fuzz/%s, FRESHET_SEED=%d' % ('ok' if done.returncode == 0 else 'FAILED', name, seed), flush=True)
+    if done.returncode == 0:
+        totals.ok()
+    else:
+        totals.fail('fuzz ' + name, 'again: ' + ' '.join(command))
+        print(done.stdout[-8000:])
 
 
 class CountingResult(unittest.TextTestResult):
@@ -178,11 +202,30 @@ def conformance_part(totals):
         totals.skip('conformance', last if not counts else counts[3] + ' tests, each with its reason above or in etc/conformance')
 
 
+def jstests_part(totals):
+    """Tests in JavaScript, in our own shell: every suite of etc/suites."""
+    done = subprocess.run([sys.executable, '-B', os.path.join(ROOT, 'buildscripts', 'smoke.py')], cwd=ROOT,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
+    print(done.stdout, end='', flush=True)
+    counts = re.fullmatch(r'(\d+) passed, (\d+) failed, (\d+) skipped', (done.stdout.strip().splitlines() or [''])[-1])
+    if not counts:
+        totals.fail('jstests', 'ended with %s' % done.returncode)
+        return
+    totals.ok(int(counts[1]))
+    for line in done.stdout.splitlines():
+        if line.startswith('FAILED '):
+            totals.fail('jstests ' + ' '.join(line.split()[1:3]))
+        elif line.startswith('skipped '):
+            words = line.split()
+            totals.skip('jstests ' + ' '.join(words[1:3]), ' '.join(words[5:])[:200])
+
+
 PARTS = {
     'build': build_release,
     'lints': lambda totals: (run_lints(totals), python_part('lint_test.py')(totals)),
     'unit': gtest_part('release'),
     'drivers': python_part('driver_*_test.py'),
+    'jstests': jstests_part,
     'conformance': conformance_part,
     'crash': python_part('crash_*test.py'),
     'fuzz': fuzz_part,

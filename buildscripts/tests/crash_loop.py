@@ -192,6 +192,7 @@ class Totals:
     def __init__(self):
         self.operations, self.faults, self.checkpoints = 0, [], []  # faults: of rounds that inject them
         self.outcomes = {}
+        self.evicted, self.read = 0, 0  # leaves, until the checkpoints of a round were made
 
     def count(self, outcome):
         self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1

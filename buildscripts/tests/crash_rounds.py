@@ -11,6 +11,7 @@ writers write, and ends the server in its own way:
            name the place, or else everything must be there. A refusal ends with the copy from before the round
 
 Each has two checkpoints at least, beside the one that belongs to the start, and each but kill a fault at least.
+Every other one, by chance, has less memory than data, so that leaves are evicted and read again all the time.
 
 Left out on purpose: flushes that lie. Of a disk that says "durable" and forgets, nobody can get back what
 was acknowledged, nor notice it in the newest records.
@@ -33,6 +34,7 @@ FAULTS_JOURNAL_DAMAGE = tuple('write */journal/j.* %s nth={few}' % kind for kind
 FAULTS_DATA_DAMAGE = tuple('write */data.freshet %s nth={one}' % kind for kind in ('flip', 'misdirect', 'drop', 'torn'))
 CHECKPOINT_SECONDS = 0.1
 CHECKPOINTS_MIN = 2  # of a round
+LITTLE_MEMORY = ['--memoryLimitGB', '0.001']
 FULL = re.compile(r'^fault error in', re.MULTILINE)
 FIRED = re.compile(r'^fault (\w+)', re.MULTILINE)
 PLACE = re.compile(r'data\.freshet|journal/j\.[0-9a-f]{8} at offset \d+|records from \d+ are missing')
@@ -77,6 +79,7 @@ class Round:
     def start(self):
         arguments = list(self.server.arguments)
         self.server.arguments += ['--syncdelay', str(self.checkpoint_seconds)]
+        self.server.arguments += LITTLE_MEMORY if self.chance.random() < 0.5 else []
         self.server.stdin = subprocess.PIPE
         try:
             self.server.start()
@@ -106,18 +109,20 @@ class Round:
     def await_checkpoints(self, client):
         """Those since the start; the first may be part of it."""
         deadline = time.monotonic() + 20
-        while (count := self.checkpoints(client)) < 1 + CHECKPOINTS_MIN:
+        while (told := self.engine(client))['checkpoints'] < 1 + CHECKPOINTS_MIN:
             if time.monotonic() > deadline:
                 raise Lost('no checkpoints are taken')
             self.make_checkpoint(client)
-        self.totals.checkpoints.append(count - 1)
+        self.totals.checkpoints.append(told['checkpoints'] - 1)
+        self.totals.evicted += told['leavesEvicted']
+        self.totals.read += told['leavesRead']
 
     def make_checkpoint(self, client):
         time.sleep(0.02)
 
     @staticmethod
-    def checkpoints(client):
-        return client.admin.command('serverStatus')['freshet']['engine']['checkpoints']
+    def engine(client):
+        return client.admin.command('serverStatus')['freshet']['engine']
 
     def arm(self, line):
         self.fired_before = self.fired(line)
@@ -225,6 +230,8 @@ class Damage(Round):
         shutil.copytree(self.server.directory + '/db', self.copy)
 
     def finish(self, client, load):
+        if not self.in_journal:
+            load.may_die.set()  # with little memory damaged pages are read while the server runs
         self.line = self.arm(self.chance.choice(FAULTS_JOURNAL_DAMAGE if self.in_journal else FAULTS_DATA_DAMAGE))
         self.await_fault(self.line)
         time.sleep(0.3 if self.in_journal else self.chance.uniform(0, 0.3))

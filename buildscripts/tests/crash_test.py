@@ -27,6 +27,9 @@ class CrashTest(unittest.TestCase):
         self.assertGreaterEqual(min(totals.faults), 1)
         self.assertGreater(totals.outcomes.get('refusals of journals', 0), 0)
         self.assertGreater(totals.outcomes.get('full disks', 0), 0)
+        print('%d leaves evicted, %d read again' % (totals.evicted, totals.read))
+        self.assertGreater(totals.evicted, ROUNDS)
+        self.assertGreater(totals.read, ROUNDS)
 
     def catch(self, program, kinds):
         if not os.path.exists(harness.program(program)):

@@ -48,6 +48,15 @@ def make(name):
                     archive.add(file, os.path.relpath(file, os.path.join(server.directory, 'db')))
 
 
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
 class FormatsTest(unittest.TestCase):
     def unpacked(self, archive):
         directory = tempfile.mkdtemp(prefix='freshet-format-')
@@ -80,23 +89,32 @@ class FormatsTest(unittest.TestCase):
     def newest(self):
         return max(glob.glob(os.path.join(KEPT, '*.tar.xz')))
 
-    def refused_with_version(self, file, offset, magic):
-        """Raises the u32 at `offset` of a file and expects a refusal that names the file."""
+    def refused(self, change):
+        """Changes the 64 bytes of freshet.id; returns what the server says at its end."""
         directory = self.unpacked(self.newest())
-        path = os.path.join(directory, 'db', file)
-        with open(path, 'r+b') as out:
-            self.assertEqual(out.read(len(magic)), magic)
-            out.seek(offset)
-            out.write((1000).to_bytes(2, 'little'))
-        server = harness.Server(directory=directory)
-        done = subprocess.run(server.command(), capture_output=True, text=True, timeout=60)
+        path = os.path.join(directory, 'db', 'freshet.id')
+        with open(path, 'r+b') as file:
+            data = bytearray(file.read())
+            self.assertEqual(data[:8], b'FRESHETD')
+            change(data)
+            file.seek(0)
+            file.write(data)
+        done = subprocess.run(harness.Server(directory=directory).command(), capture_output=True, text=True, timeout=60)
         self.assertNotEqual(done.returncode, 0)
-        return done
+        said = done.stderr + done.stdout
+        self.assertIn('freshet.id', said)
+        return said
 
     def test_a_newer_identity_is_refused(self):
-        done = self.refused_with_version('freshet.id', 8, b'FRESHETD')
-        self.assertIn('freshet.id', done.stderr + done.stdout)
-        self.assertIn('newer', done.stderr + done.stdout)
+        def newer(data):
+            data[8:12] = (1000).to_bytes(4, 'little')
+            data[60:] = crc32c(data[:60]).to_bytes(4, 'little')
+        self.assertIn('version 1000, this server reads 1', self.refused(newer))
+
+    def test_a_damaged_identity_is_not_taken_for_a_newer_one(self):
+        def damaged(data):
+            data[8:12] = (1000).to_bytes(4, 'little')
+        self.assertIn('damaged', self.refused(damaged))
 
 
 if __name__ == '__main__':

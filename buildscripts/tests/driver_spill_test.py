@@ -102,6 +102,8 @@ class SpillTest(unittest.TestCase):
         self.set_for_now('allowDiskUseByDefault', False)
         self.refused(lambda: list(find.clone()), 292, sort_text)
         self.refused(lambda: list(self.db.c.aggregate(group)), 292, group_text)
+        self.refused(lambda: self.db.command('aggregate', 'c', pipeline=group, cursor={}, allowDiskUse=None),
+                     292, group_text)
         self.assertEqual(len(list(find.clone().allow_disk_use(True))), DOCUMENTS + 1)
 
     def test_one_group_may_push_only_so_much(self):

@@ -7,6 +7,8 @@
 #include "freshet/bench/requests.h"
 #include "freshet/platform/clock.h"
 #include "freshet/platform/thread.h"
+#include "freshet/testing/net/sim_verbs.h"
+#include "freshet/transport/connector.h"
 #include "freshet/transport/server_transport.h"
 #include "freshet/wire/message.h"
 
@@ -64,6 +66,8 @@ TEST(Options, MistakesAreNamed) {
                                                {"--clients", "1,"},
                                                {"--seconds"},
                                                {"--durability", "maybe"},
+                                               {"--transport", "pigeon"},
+                                               {"--transport", "rdma"},
                                                {"--sconds", "1"}}) {
         auto parsed = parseWireOptions(wrong);
         ASSERT_FALSE(parsed.isOk()) << wrong[0];
@@ -132,6 +136,31 @@ TEST(Load, EveryRequestIsAnsweredOnceAndIdsAreUnique) {
     EXPECT_LE(result->latencies.total(), sink->requests);
     EXPECT_EQ(sink->ids.size(), sink->requests);
     EXPECT_GE(*sink->ids.begin(), 1'000);
+    EXPECT_LE(*sink->ids.rbegin(), static_cast<int64_t>(1'000 + result->idsUsed));
+}
+
+TEST(Load, SessionsOverRdmaSendTheSame) {
+    const auto sim = std::make_shared<testing::SimVerbs>();
+    auto sink = std::make_shared<InsertSink>();
+    transport::ServerTransportOptions options;
+    options.port = 0;
+    options.reactors = 1;
+    options.rdma.verbs = sim;
+    auto server = std::move(transport::ServerTransport::start(options, sink)).value();
+    LoadPlan plan = putPlan(server->port(), 3);
+    plan.connect = [&] {
+        transport::ConnectOptions client;
+        client.port = server->port();
+        client.rdma.verbs = sim;
+        client.rdma.spinMicrosMax = 0;
+        return transport::connect(client);
+    };
+    auto result = runLoad(plan);
+    EXPECT_EQ(server->stats().rdma.sessionsMade, 3u);
+    server->shutdown();
+    ASSERT_TRUE(result.isOk()) << result.status().toString();
+    EXPECT_GT(result->latencies.total(), 0u);
+    EXPECT_EQ(sink->ids.size(), sink->requests);
     EXPECT_LE(*sink->ids.rbegin(), static_cast<int64_t>(1'000 + result->idsUsed));
 }
 

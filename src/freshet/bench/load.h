@@ -7,9 +7,11 @@
 #include "freshet/base/bytes.h"
 #include "freshet/base/status.h"
 #include "freshet/bench/histogram.h"
+#include "freshet/transport/session.h"
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 namespace freshet::bench {
@@ -33,8 +35,10 @@ struct RequestTemplate {
 struct LoadPlan {
     std::string host;
     uint16_t port = 0;
+    /// Instead of host and port: makes sessions, each of which gets a thread.
+    std::function<StatusOr<std::unique_ptr<transport::Session>>()> connect;
     unsigned clients = 1;
-    unsigned threads = 1;
+    unsigned threads = 1;  // of connections to host and port
     uint64_t warmUpMillis = 0;
     uint64_t millis = 0;
     RequestTemplate request;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// freshet-bench: measures a server from outside, and storage engines side by side.
+#include "freshet/bench/commerce_bench.h"
 #include "freshet/bench/echo_server.h"
 #include "freshet/bench/engine_bench.h"
 #include "freshet/bench/options.h"
@@ -37,8 +38,13 @@ int main(int argc, char** argv) {
         auto options = freshet::bench::parseWireOptions(rest);
         return end(options.isOk() ? freshet::bench::runWireBench(*options) : options.status());
     }
+    if (mode == "commerce") {
+        auto options = freshet::bench::parseCommerceOptions(rest);
+        return end(options.isOk() ? freshet::bench::runCommerceBench(*options) : options.status());
+    }
     const bool asked = mode == "--help" || mode == "help";
     std::fputs(freshet::bench::wireUsage().data(), asked ? stdout : stderr);
     std::fputs(freshet::bench::engineUsage().data(), asked ? stdout : stderr);
+    std::fputs(freshet::bench::commerceUsage().data(), asked ? stdout : stderr);
     return asked ? 0 : 2;
 }

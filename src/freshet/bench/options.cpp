@@ -53,6 +53,13 @@ const Setters<WireOptions>& setters() {
                         ? Status::ok()
                         : badValue("'" + value + "' is neither durable nor nosync");
          }},
+        {"--transport",
+         [](WireOptions* out, const std::string& value) {
+             out->rdma = value == "rdma";
+             return value == "tcp" || value == "rdma"
+                        ? Status::ok()
+                        : badValue("'" + value + "' is neither tcp nor rdma");
+         }},
         {"--uri",
          [](WireOptions* out, const std::string& value) {
              out->uri = value;
@@ -83,6 +90,11 @@ StatusOr<WireOptions> parseWireOptions(const std::vector<std::string>& arguments
     FRESHET_RETURN_IF_ERROR(parseArguments(arguments, setters(), flags, &out));
     out.ops = out.ops.empty() ? defaults.ops : out.ops;
     out.clients = out.clients.empty() ? defaults.clients : out.clients;
+    if (out.rdma && (out.uri.empty() || out.withEcho || out.idle > 0)) {
+        return badValue(
+            "--transport rdma needs --uri (with an address that a device has), and goes "
+            "with neither --with-echo nor --idle");
+    }
     return out;
 }
 
@@ -98,6 +110,8 @@ Closed-loop clients against a server over the wire protocol; one line a measurem
   --with-echo           after each row, the same sizes against an echo on the same reactors
   --idle N              measures again beside N idle connections, and what each of them holds
   --threads N           threads of the load generator (default 2)
+  --transport T         tcp (default), or rdma: a thread a connection, and an error where the
+                        server or this machine has no RDMA; needs --uri
   --uri URI             any existing server, without TLS and login; default: starts the
                         freshetd beside this program
   --pid N               with --uri: the process whose processor time is taken

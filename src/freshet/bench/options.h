@@ -21,6 +21,7 @@ struct WireOptions {
     bool withEcho = false;
     unsigned idle = 0;  // connections that say hello and then nothing, while all is measured again
     bool json = false;
+    bool rdma = false;    // connections must go over RDMA
     std::string uri;      // empty: a server of our own
     int64_t pid = 0;      // with uri: whose processor time to take
     std::string dataDir;  // where our own server's data goes; empty: the system's temporary one

@@ -156,23 +156,71 @@ TemporaryFolder::~TemporaryFolder() {
     std::filesystem::remove_all(path_, ignored);
 }
 
-StatusOr<uint64_t> cpuMicrosOf(int64_t pid) {
-    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+namespace {
+
+/// Of /proc/PID/stat.
+struct ProcessTimes {
+    int64_t parent = 0;
+    uint64_t own = 0;     // user and system time, in ticks
+    uint64_t reaped = 0;  // the same of children that have ended
+};
+
+StatusOr<ProcessTimes> timesOf(const std::string& pid) {
+    std::ifstream file("/proc/" + pid + "/stat");
     std::string line;
     std::getline(file, line);
     // The second field is the name in brackets, which may hold anything; utime is the 14th.
     const size_t bracket = line.rfind(')');
     if (bracket == std::string::npos) {
-        return Status(Code::kIo, "Cannot read the processor time of " + std::to_string(pid));
+        return Status(Code::kIo, "Cannot read the processor time of " + pid);
     }
     std::istringstream fields(line.substr(bracket + 1));
+    ProcessTimes times;
     std::string skipped;
-    for (int field = 3; field < 14; ++field) {
+    fields >> skipped >> times.parent;
+    for (int field = 5; field < 14; ++field) {
         fields >> skipped;
     }
-    uint64_t user = 0, system = 0;
-    fields >> user >> system;
-    return (user + system) * 1'000'000u / static_cast<uint64_t>(::sysconf(_SC_CLK_TCK));
+    uint64_t user = 0, system = 0, reapedUser = 0, reapedSystem = 0;
+    fields >> user >> system >> reapedUser >> reapedSystem;
+    times.own = user + system;
+    times.reaped = reapedUser + reapedSystem;
+    return times;
+}
+
+uint64_t microsOfTicks(uint64_t ticks) {
+    return ticks * 1'000'000u / static_cast<uint64_t>(::sysconf(_SC_CLK_TCK));
+}
+
+}  // namespace
+
+StatusOr<uint64_t> cpuMicrosOf(int64_t pid) {
+    FRESHET_ASSIGN_OR_RETURN(const ProcessTimes times, timesOf(std::to_string(pid)));
+    return microsOfTicks(times.own);
+}
+
+StatusOr<uint64_t> cpuMicrosOfFamily(int64_t pid) {
+    FRESHET_ASSIGN_OR_RETURN(const ProcessTimes head, timesOf(std::to_string(pid)));
+    uint64_t ticks = head.own + head.reaped;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+        const std::string name = entry.path().filename().string();
+        const bool isProcess = name.find_first_not_of("0123456789") == std::string::npos;
+        // A process that ends just now is not there any more.
+        StatusOr<ProcessTimes> times =
+            isProcess ? timesOf(name) : Status(Code::kNotFound, "not a process");
+        if (times.isOk() && times->parent == pid) {
+            ticks += times->own + times->reaped;
+        }
+    }
+    return microsOfTicks(ticks);
+}
+
+std::string programOf(int64_t pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
+    std::string name;
+    std::getline(file, name);
+    return name;
 }
 
 StatusOr<uint64_t> residentBytesOf(int64_t pid) {

@@ -50,6 +50,10 @@ private:
 
 /// User and system time of all the process's threads so far, from /proc. Steps of 10 ms.
 StatusOr<uint64_t> cpuMicrosOf(int64_t pid);
+/// The same for the process with its children, those that have ended included.
+StatusOr<uint64_t> cpuMicrosOfFamily(int64_t pid);
+/// The name of the program that runs as `pid` on this machine; empty when there is none.
+std::string programOf(int64_t pid);
 /// The process's resident set in bytes.
 StatusOr<uint64_t> residentBytesOf(int64_t pid);
 /// As many open files as the hard limit allows. Best effort.

@@ -8,6 +8,7 @@
 #include "freshet/client/client.h"
 #include "freshet/platform/clock.h"
 #include "freshet/platform/thread.h"
+#include "freshet/transport/connector.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -39,12 +40,15 @@ private:
     Status fillWithIdle();
     Status measureOp(const std::string& op, unsigned clients);
     Status measureEcho(unsigned clients, size_t replyBytes);
+    /// A session over RDMA, or an error: figures of TCP must not go by its name.
+    StatusOr<std::unique_ptr<transport::Session>> rdmaSession() const;
     StatusOr<LoadResult> measure(const Row& row);
     void print(const Row& row, const LoadResult& result, std::optional<uint64_t> serverMicros);
     LoadPlan planFor(unsigned clients) const;
 
     const WireOptions& options_;
     client::ConnectionString where_;
+    std::shared_ptr<transport::verbs::Verbs> verbs_;  // null: TCP
     std::unique_ptr<TemporaryFolder> folder_;
     ChildProcess server_;  // after folder_: it must end first
     std::unique_ptr<client::Connection> connection_;
@@ -66,6 +70,9 @@ Status WireBench::run() {
                           "The load generator's connections are TCP, without TLS and login");
         }
         serverPid_ = options_.pid;
+    }
+    if (options_.rdma || std::exchange(where_.rdma, false)) {
+        FRESHET_ASSIGN_OR_RETURN(verbs_, transport::verbs::systemVerbs());
     }
     FRESHET_RETURN_IF_ERROR(connect());
     // Inserts into a server that was measured before must not meet their own ids.
@@ -169,8 +176,25 @@ Status WireBench::preload() {
     return connection_->runChecked("admin", bson::Document(sync)).status();
 }
 
+StatusOr<std::unique_ptr<transport::Session>> WireBench::rdmaSession() const {
+    std::string why;
+    transport::ConnectOptions options;
+    options.host = where_.host;
+    options.port = where_.port;
+    options.rdma.verbs = verbs_;
+    options.onFallback = [&why](const std::string& text) { why = text; };
+    FRESHET_ASSIGN_OR_RETURN(auto session, transport::connect(options));
+    if (!why.empty()) {
+        return Status(Code::kUnsupported, why);
+    }
+    return session;
+}
+
 LoadPlan WireBench::planFor(unsigned clients) const {
     LoadPlan plan;
+    if (verbs_ != nullptr) {
+        plan.connect = [this] { return rdmaSession(); };
+    }
     plan.host = where_.host;
     plan.port = where_.port;
     plan.clients = clients;
@@ -257,16 +281,17 @@ void WireBench::print(const Row& row,
     }
     const char* format =
         options_.json
-            ? R"({"op": "%s", "clients": %u, "value_bytes": %zu, "durability": "%s", )"
+            ? R"({"op": "%s", "transport": "%s", "clients": %u, "value_bytes": %zu, "durability": "%s", )"
               R"("seconds": %.3f, "ops": %.0f, "ops_per_s": %.0f, "server_cpu_us_per_op": %s, )"
               R"("client_cpu_us_per_op": %.3f, "p50_us": %.1f, "p99_us": %.1f, )"
               R"("request_bytes": %zu, "reply_bytes": %zu})"
               "\n"
-            : "%-5s %5u clients  value %zu B  %-7s  %.1f s  %.0f ops  %9.0f ops/s  "
+            : "%-5s %-4s %5u clients  value %zu B  %-7s  %.1f s  %.0f ops  %9.0f ops/s  "
               "server %s us/op  client %.3f us/op  p50 %.1f us  p99 %.1f us  "
               "(request %zu B, reply %zu B)\n";
     std::printf(format,
                 row.op.c_str(),
+                row.plan.connect ? "rdma" : "tcp",
                 row.plan.clients,
                 options_.valueBytes,
                 row.durability.c_str(),

@@ -29,6 +29,8 @@ std::string toJson(Document document);
 std::string toCanonicalJson(Document document);
 /// The text with every byte that is not part of a UTF-8 sequence as U+FFFD.
 std::string repairedUtf8(std::string_view text);
+/// A decimal as JSON and $toString have it: 0.3, 1E+5, NaN.
+std::string decimalText(Decimal128 value);
 /// One value the way error texts and explain print it: 1, "a", ObjectId('...'), { a: 1 }, [ 1, 2 ].
 std::string toShellText(const Element& element);
 /// The same for a whole document: { a: 1, b: "x" }.

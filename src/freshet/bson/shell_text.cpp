@@ -34,15 +34,6 @@ std::string doubleText(double value) {
     return result.find_first_of(".e") == std::string::npos ? result + ".0" : result;
 }
 
-std::string decimalText(Decimal128 value) {
-    bson_decimal128_t decimal;
-    decimal.low = value.low;
-    decimal.high = value.high;
-    char text[BSON_DECIMAL128_STRING];
-    bson_decimal128_to_string(&decimal, text);
-    return text;
-}
-
 std::string quoted(std::string_view text) {
     return "\"" + std::string(text) + "\"";
 }
@@ -83,6 +74,15 @@ std::string arrayText(Document array) {
 }
 
 }  // namespace
+
+std::string decimalText(Decimal128 value) {
+    bson_decimal128_t decimal;
+    decimal.low = value.low;
+    decimal.high = value.high;
+    char text[BSON_DECIMAL128_STRING];
+    bson_decimal128_to_string(&decimal, text);
+    return text;
+}
 
 std::string ObjectId::toHex() const {
     return freshet::toHex({bytes, sizeof bytes});

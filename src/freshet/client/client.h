@@ -10,6 +10,10 @@
 #include <string>
 #include <vector>
 
+namespace freshet::transport::verbs {
+class Verbs;
+}
+
 namespace freshet::client {
 
 /// mongodb://user:password@host:port/db?appName=x&... ; one host only. Options that would make a
@@ -34,10 +38,25 @@ struct ConnectionString {
     bool tlsAllowInvalidCertificates = false;
     bool tlsAllowInvalidHostnames = false;
 
+    /// Moves to RDMA when the server can, too; stays on TCP otherwise. Excludes TLS and Unix
+    /// sockets.
+    bool rdma = false;
+
     /// "mongodb://...", "host", "host:port", "host:port/db" or "db". kInvalid (kFailedToParse).
     static StatusOr<ConnectionString> parse(std::string_view text);
+    /// kInvalid (kFailedToParse) when parts exclude each other. parse() and open() ask.
+    Status check() const;
     /// For people: without the password.
     std::string whereText() const;
+};
+
+/// What a connection finds around it, beyond what its string can say.
+struct Surroundings {
+    /// Whose adapters RDMA goes over; null: this machine's.
+    std::shared_ptr<transport::verbs::Verbs> verbs;
+    /// Is told what the user should know, such as that the connection stays on TCP; none: the log
+    /// is.
+    std::function<void(const std::string&)> notice;
 };
 
 /// One connection. Own thread only; blocks.
@@ -45,7 +64,8 @@ class Connection {
 public:
     /// Connects, makes TLS, says hello and logs in, as far as asked for. Also kInvalid with the
     /// server's text when it does not let us in.
-    static StatusOr<std::unique_ptr<Connection>> open(const ConnectionString& where);
+    static StatusOr<std::unique_ptr<Connection>> open(const ConnectionString& where,
+                                                      const Surroundings& around = {});
     virtual ~Connection() = default;
     /// Sends the command (adds $db) and waits for the reply. Only transport failures are errors: a
     /// reply with ok: 0 is a reply.
@@ -55,6 +75,8 @@ public:
     StatusOr<bson::OwnedDocument> runChecked(std::string_view database, bson::Document command);
     /// The server's hello reply.
     virtual bson::Document hello() const = 0;
+    /// "tcp", "unix" or "rdma".
+    virtual std::string_view transportKind() const = 0;
 };
 
 /// Calls `each` for every document of a find or aggregate, fetching batches as needed. `each`

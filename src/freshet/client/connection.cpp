@@ -4,6 +4,7 @@
 #include "freshet/client/client.h"
 #include "freshet/client/deadline/deadline.h"
 #include "freshet/client/login/login.h"
+#include "freshet/telemetry/log.h"
 #include "freshet/transport/connector.h"
 #include "freshet/wire/compress.h"
 #include "freshet/wire/message.h"
@@ -23,6 +24,7 @@ public:
 
     StatusOr<bson::OwnedDocument> run(std::string_view database, bson::Document command) override;
     bson::Document hello() const override { return hello_.view(); }
+    std::string_view transportKind() const override { return session_->peer().kind; }
 
     /// kTimeout when no answer comes in time.
     Status sayHello(const ConnectionString& where);
@@ -61,17 +63,49 @@ std::string helloCommand(const ConnectionString& where) {
     return command.finish();
 }
 
-StatusOr<bson::OwnedDocument> SessionConnection::run(std::string_view database,
-                                                     bson::Document command) {
+/// Of a write: what it writes, when that may stand beside the command.
+std::optional<wire::Sequence> sequenceOf(const bson::Element& field) {
+    wire::Sequence sequence{field.name(), {}};
+    if (!field.isArray() || (sequence.name != "documents" && sequence.name != "updates" &&
+                             sequence.name != "deletes")) {
+        return std::nullopt;
+    }
+    for (const bson::Element& entry : field.document()) {
+        if (!entry.isObject()) {
+            return std::nullopt;
+        }
+        sequence.documents.push_back(entry.document());
+    }
+    return sequence;
+}
+
+/// A command is a document, and may be no larger than one. A message may be: in a large one, what
+/// is written stands beside the command.
+std::string requestMessage(int32_t requestId, std::string_view database, bson::Document command) {
+    const bool isLarge = command.size() > bson::kDocumentBytesMax;
+    std::vector<wire::Sequence> sequences;
     bson::Builder body;
-    body.addFields(command);
+    for (const bson::Element& field : command) {
+        std::optional<wire::Sequence> sequence = isLarge ? sequenceOf(field) : std::nullopt;
+        if (sequence) {
+            sequences.push_back(std::move(*sequence));
+        } else {
+            body.add(field);
+        }
+    }
     if (!command.has("$db")) {
         body.add("$db", database);
     }
-    std::string whole = body.finish();
+    const std::string bytes = body.finish();
     std::string message;
+    wire::appendOpMsg(&message, requestId, 0, 0, bson::Document(bytes), sequences);
+    return message;
+}
+
+StatusOr<bson::OwnedDocument> SessionConnection::run(std::string_view database,
+                                                     bson::Document command) {
     int32_t requestId = lastRequestId_ = lastRequestId_ == INT32_MAX ? 1 : lastRequestId_ + 1;
-    wire::appendOpMsg(&message, requestId, 0, 0, bson::Document(whole));
+    std::string message = requestMessage(requestId, database, command);
     if (message.size() > wire::kMessageBytesMax) {
         return Status(Code::kLimit, "the command is larger than a message may be");
     }
@@ -149,14 +183,42 @@ StatusOr<std::shared_ptr<const security::TlsContext>> tlsContextFor(const Connec
     return security::TlsContext::make(security::TlsSide::kClient, options);
 }
 
+void tell(const Surroundings& around, const std::string& text) {
+    if (around.notice) {
+        around.notice(text);
+    } else {
+        telemetry::logInfo("client", text);
+    }
+}
+
+/// Null, with a notice, when this program knows no RDMA.
+std::shared_ptr<transport::verbs::Verbs> verbsFor(const ConnectionString& where,
+                                                  const Surroundings& around) {
+    if (!where.rdma || around.verbs != nullptr) {
+        return where.rdma ? around.verbs : nullptr;
+    }
+    StatusOr<std::shared_ptr<transport::verbs::Verbs>> found = transport::verbs::systemVerbs();
+    if (!found.isOk()) {
+        tell(around,
+             "The connection to " + where.whereText() +
+                 " stays on TCP: " + std::string(found.status().text()));
+        return nullptr;
+    }
+    return std::move(*found);
+}
+
 }  // namespace
 
-StatusOr<std::unique_ptr<Connection>> Connection::open(const ConnectionString& where) {
+StatusOr<std::unique_ptr<Connection>> Connection::open(const ConnectionString& where,
+                                                       const Surroundings& around) {
+    FRESHET_RETURN_IF_ERROR(where.check());
     transport::ConnectOptions options;
     options.host = where.host;
     options.port = where.port;
     options.timeoutMs = where.connectTimeoutMs;
     FRESHET_ASSIGN_OR_RETURN(options.tls, tlsContextFor(where));
+    options.rdma.verbs = verbsFor(where, around);
+    options.onFallback = [&around](const std::string& text) { tell(around, text); };
     FRESHET_ASSIGN_OR_RETURN(std::unique_ptr<transport::Session> session,
                              transport::connect(options));
     auto connection = std::make_unique<SessionConnection>(std::move(session));

@@ -130,6 +130,7 @@ constexpr FlagOption kFlagOptions[] = {
     {"ssl", &ConnectionString::tls},
     {"tlsallowinvalidcertificates", &ConnectionString::tlsAllowInvalidCertificates},
     {"tlsallowinvalidhostnames", &ConnectionString::tlsAllowInvalidHostnames},
+    {"rdma", &ConnectionString::rdma},
 };
 
 Status parseOption(std::string_view option, ConnectionString* out) {
@@ -195,7 +196,7 @@ Status parseRest(std::string_view text, ConnectionString* out) {
     while (!options.empty()) {
         FRESHET_RETURN_IF_ERROR(parseOption(takeUntil(&options, '&'), out));
     }
-    return Status::ok();
+    return out->check();
 }
 
 /// A word alone is a database unless it looks like an address.
@@ -226,6 +227,16 @@ StatusOr<ConnectionString> ConnectionString::parse(std::string_view text) {
     }
     FRESHET_RETURN_IF_ERROR(parseRest(text, &result));
     return result;
+}
+
+Status ConnectionString::check() const {
+    if (rdma && tls) {
+        return fail("rdma and tls exclude each other: what goes over RDMA is not encrypted");
+    }
+    if (rdma && host.starts_with('/')) {
+        return fail("rdma needs the address of a network and not a Unix socket");
+    }
+    return Status::ok();
 }
 
 std::string ConnectionString::whereText() const {

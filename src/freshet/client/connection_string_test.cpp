@@ -72,6 +72,8 @@ TEST(ConnectionString, TakesTlsCompressionAndUnixSockets) {
     EXPECT_TRUE(where.tls && where.tlsAllowInvalidHostnames && where.tlsAllowInvalidCertificates);
     EXPECT_EQ(parsed("mongodb://%2Ftmp%2Fmongodb-1.sock/db").host, "/tmp/mongodb-1.sock");
     EXPECT_EQ(parsed("/tmp/mongodb-1.sock").whereText(), "/tmp/mongodb-1.sock");
+    EXPECT_TRUE(parsed("mongodb://h/?rdma=true").rdma);
+    EXPECT_FALSE(parsed("mongodb://h/?rdma=false&tls=true").rdma);
 }
 
 TEST(ConnectionString, RefusesWhatItCannotDo) {
@@ -90,6 +92,10 @@ TEST(ConnectionString, RefusesWhatItCannotDo) {
                              "mongodb+srv://h",
                              "mongodb://h/?tls=perhaps",
                              "mongodb://h/?compressors=brotli",
+                             "mongodb://h/?rdma=perhaps",
+                             "mongodb://h/?rdma=true&tls=true",
+                             "mongodb://h/?tls=true&rdma=true",
+                             "mongodb://%2Ftmp%2Fmongodb-1.sock/?rdma=true",
                              "mongodb://h/?authMechanism=PLAIN",
                              "mongodb://h/?connectTimeoutMS=soon",
                              "mongodb://h/%4",

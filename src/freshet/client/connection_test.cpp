@@ -3,6 +3,7 @@
 #include "freshet/bson/json.h"
 #include "freshet/client/scripted_server.h"
 #include "freshet/security/scram.h"
+#include "freshet/testing/net/sim_verbs.h"
 #include "freshet/wire/compress.h"
 
 #include <gtest/gtest.h>
@@ -71,6 +72,36 @@ TEST(Connection, KeepsTheCommandsOwnDatabase) {
     std::string command = json(R"({"ping": 1, "$db": "other"})");
     ASSERT_TRUE(connectTo(server)->run("shop", bson::Document(command)).isOk());
     EXPECT_EQ(requests.texts()[0], R"({ "ping" : 1, "$db" : "other" })");
+}
+
+TEST(Connection, WhatALargeWriteWritesStandsBesideTheCommand) {
+    std::vector<size_t> beside;
+    std::string body;
+    ScriptedServer server([&](const wire::Request& request) {
+        beside.clear();
+        for (const wire::Sequence& sequence : request.sequences) {
+            EXPECT_EQ(sequence.name, "documents");
+            beside.push_back(sequence.documents.size());
+        }
+        body = bson::toJson(request.body);
+        return json(R"({"ok": 1})");
+    });
+    std::unique_ptr<Connection> connection = connectTo(server);
+    for (size_t bytes : {10u, 9'000'000u}) {
+        bson::Builder command;
+        command.add("insert", "c");
+        {
+            bson::Builder list = command.array("documents");
+            for (int i = 0; i < 3; ++i) {
+                list.object(list.nextIndex()).add("s", std::string(bytes, 'x'));
+            }
+        }
+        command.add("ordered", true);
+        const std::string whole = command.finish();
+        ASSERT_TRUE(connection->run("shop", bson::Document(whole)).isOk());
+        EXPECT_EQ(beside, bytes == 10 ? std::vector<size_t>{} : std::vector<size_t>{3});
+    }
+    EXPECT_EQ(body, R"({ "insert" : "c", "ordered" : true, "$db" : "shop" })");
 }
 
 TEST(Connection, AReplyWithOkZeroIsAReplyUnlessChecked) {
@@ -200,6 +231,69 @@ TEST(Tls, AServerThatSpeaksNoneIsToldApart) {
     const Status status = Connection::open(where).status();
     EXPECT_EQ(status.code(), Code::kInvalid);
     EXPECT_NE(status.text().find("/nowhere/ca.pem"), std::string_view::npos);
+}
+
+/// Answers with the request.
+std::string mirror(const wire::Request& request) {
+    return bson::Builder().add("ok", 1).add("got", request.body).finish();
+}
+
+TEST(Rdma, CommandsGoOverItWhenBothSidesCan) {
+    const auto sim = std::make_shared<testing::SimVerbs>();
+    {
+        ScriptedServer server(mirror, 0, {"snappy"}, {}, sim);
+        ConnectionString where = server.where();
+        where.rdma = true;
+        where.compressors = {"snappy"};
+        std::vector<std::string> notices;
+        auto opened = Connection::open(
+            where, {sim, [&](const std::string& text) { notices.push_back(text); }});
+        ASSERT_TRUE(opened.isOk()) << opened.status().toString();
+        EXPECT_EQ((*opened)->transportKind(), "rdma");
+        for (const size_t bytes : {10u, 5'000u, 3'000'000u}) {
+            const std::string command =
+                bson::Builder().add("ping", std::string(bytes, 'p')).finish();
+            auto reply = (*opened)->run("shop", bson::Document(command));
+            ASSERT_TRUE(reply.isOk()) << reply.status().toString();
+            EXPECT_EQ(reply->view().findPath("got.ping").stringValue().size(), bytes);
+        }
+        EXPECT_TRUE(notices.empty());
+    }
+    EXPECT_EQ(sim->counts().queuePairs, 0u);
+}
+
+TEST(Rdma, StaysOnTcpWithANoticeWhereAServerHasNone) {
+    const auto sim = std::make_shared<testing::SimVerbs>();
+    ScriptedServer server(mirror);
+    ConnectionString where = server.where();
+    where.rdma = true;
+    std::vector<std::string> notices;
+    auto opened =
+        Connection::open(where, {sim, [&](const std::string& text) { notices.push_back(text); }});
+    ASSERT_TRUE(opened.isOk()) << opened.status().toString();
+    EXPECT_EQ((*opened)->transportKind(), "tcp");
+    EXPECT_TRUE((*opened)->run("shop", bson::Document(kPing)).isOk());
+    ASSERT_EQ(notices.size(), 1u);
+    EXPECT_NE(notices[0].find("stays on TCP"), std::string::npos) << notices[0];
+}
+
+/// Loopback belongs to no device, so that this is the same with and without adapters.
+TEST(Rdma, StaysOnTcpWithANoticeWithoutADevice) {
+    ScriptedServer server(mirror);
+    ConnectionString where = server.where();
+    where.rdma = true;
+    int notices = 0;
+    auto opened = Connection::open(where, {nullptr, [&](const std::string&) { ++notices; }});
+    ASSERT_TRUE(opened.isOk()) << opened.status().toString();
+    EXPECT_EQ((*opened)->transportKind(), "tcp");
+    EXPECT_EQ(notices, 1);
+    EXPECT_TRUE((*opened)->run("shop", bson::Document(kPing)).isOk());
+}
+
+TEST(Rdma, IsRefusedTogetherWithTls) {
+    ConnectionString where;
+    where.rdma = where.tls = true;
+    EXPECT_EQ(Connection::open(where).status().reason(), Reason::kFailedToParse);
 }
 
 TEST(ForEach, FetchesAllBatches) {

@@ -29,10 +29,13 @@ public:
     explicit ScriptedServer(Script script,
                             uint16_t port = 0,
                             std::vector<std::string> compressors = {},
-                            Onlooker onlooker = {}) {
+                            Onlooker onlooker = {},
+                            std::shared_ptr<transport::verbs::Verbs> verbs = nullptr) {
         transport::ServerTransportOptions options;
         options.port = port;
         options.reactors = 1;
+        options.rdma.verbs = std::move(verbs);
+        options.rdma.spinMicrosMax = 0;
         auto started = transport::ServerTransport::start(
             options,
             std::make_shared<Factory>(

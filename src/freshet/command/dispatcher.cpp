@@ -55,6 +55,9 @@ void unwrapQuery(wire::Request* request) {
     }
 }
 
+/// What connections of this thread will read in this pass.
+thread_local query::ReadAhead lookedAhead;
+
 class ConnectionImpl final : public Connection {
 public:
     ConnectionImpl(Services& services, ClientFacts client)
@@ -64,6 +67,10 @@ public:
     ~ConnectionImpl() override { services_.operations.disconnect(client_.connectionId); }
 
     bool handleAtOnce(ByteView message, Reply* reply) override;
+    bool lookAhead(ByteView message) override {
+        return prepared_ != nullptr && prepared_->takeAnother(message, login_.user) &&
+               prepared_->lookAhead(&lookedAhead);
+    }
     sync::Task<Reply> handle(ByteView message) override;
     sync::Task<Reply> next() override;
     bool isAuthenticated() const override {
@@ -311,7 +318,12 @@ sync::Task<void> ConnectionImpl::run(Invocation& call) {
             status = admitAtOnce(call);
         }
         if (status.isOk() && !call.endsSession) {
-            status = co_await call.command.handler(call);
+            call.runsScripts = mayRunScripts(call);
+            if (call.runsScripts) {
+                status = co_await services_.scripts.run(call, call.command.handler(call));
+            } else {
+                status = co_await call.command.handler(call);
+            }
             noteChangesOfUsers(call);
             status = status.isOk() ? checkThatItAsked(call) : std::move(status);
         }
@@ -477,6 +489,10 @@ Dispatcher::~Dispatcher() {
 
 std::unique_ptr<Connection> Dispatcher::connect(ClientFacts client) {
     return std::make_unique<ConnectionImpl>(impl_->services, std::move(client));
+}
+
+void Dispatcher::readAhead() {
+    lookedAhead.run();
 }
 
 bool Dispatcher::needsLogin() const {

@@ -30,6 +30,7 @@ struct ServerFacts {
     int64_t startedWallMs = 0;
     bool enableTestCommands = false;
     bool authEnabled = false;
+    bool javaScriptEnabled = true;
     uint32_t journalCommitIntervalMs = 100;
     uint32_t slowOpThresholdMs = 100;
     double slowOpSampleRate = 1.0;
@@ -70,6 +71,8 @@ public:
     /// One whole message that can be answered without waiting: true, and `*reply` is the answer.
     /// False: nothing has happened, and handle() is to be called with the same message.
     virtual bool handleAtOnce(ByteView message, Reply* reply) = 0;
+    /// A message that will be handled soon: true if readAhead() will get what it needs.
+    virtual bool lookAhead(ByteView message) = 0;
     /// One whole message. On the connection's executor; one at a time. Never fails: errors are
     /// replies.
     virtual sync::Task<Reply> handle(ByteView message) = 0;
@@ -87,6 +90,9 @@ public:
     Dispatcher(catalog::Catalog& catalog, ServerFacts facts);
     ~Dispatcher();
     std::unique_ptr<Connection> connect(ClientFacts client);
+    /// Gets into the caches what the messages need that this thread's connections looked ahead at.
+    /// REQUIRES: an open slice.
+    static void readAhead();
     /// Connections begin unauthenticated.
     bool needsLogin() const;
     /// Commands that arrive from now on get ShutdownInProgress; cursors are ended.

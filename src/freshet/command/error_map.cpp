@@ -133,6 +133,7 @@ constexpr struct {
     {133, "FailedToSatisfyReadPreference"},
     {134, "ReadConcernMajorityNotAvailableYet"},
     {136, "CappedPositionLost"},
+    {139, "JSInterpreterFailure"},
     {150, "StaleEpoch"},
     {189, "PrimarySteppedDown"},
     {202, "NetworkInterfaceExceededTimeLimit"},

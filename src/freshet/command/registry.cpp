@@ -24,7 +24,7 @@ Registry::Registry() : impl_(std::make_unique<Impl>()) {
         sessionCommands,       statusCommands,       serverCommands,    validateCommands,
         testCommands,          renameCommands,       modifyCommands,    sizeCommands,
         refusedCommands,       serverStatusCommands, upkeepCommands,    operationCommands,
-        mergeUsersCommands,    profileCommands,      hashCommands,
+        mergeUsersCommands,    profileCommands,      hashCommands,      mapReduceCommands,
     };
     CommandTable& all = impl_->commands;
     for (auto table : kTables) {

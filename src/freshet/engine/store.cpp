@@ -44,6 +44,7 @@ Status Store::close() {
     journal::Journal& journal = *impl_->core->journal;
     Status last = journal.health().isOk() ? impl_->checkpoints->now() : Status::ok();
     Status status = journal.close();
+    impl_->core->loads->stop();
     // Without room for the last checkpoint the journal has it all.
     return !status.isOk() || last.code() == Code::kNoSpace ? status : last;
 }
@@ -74,6 +75,10 @@ std::vector<TreeId> Store::treeIds() {
 
 Status Store::checkpointNow() {
     return impl_->checkpoints->now();
+}
+
+void Store::evictAll() {
+    impl_->checkpoints->evictDownTo(0);
 }
 
 const std::vector<std::string>& Store::losses() const {
@@ -121,9 +126,16 @@ StoreStats Store::stats() {
     stats.pages = core.pages.load(sync::kRelaxed);
     stats.dirtyPages = core.dirtyPages.load(sync::kRelaxed);
     stats.spaceShort = core.spaceShort.load(sync::kRelaxed);
+    stats.memoryBytes = MemoryBudget::used();
+    stats.memoryBytesMax = core.memory.limit();
+    const LoadStats loads = core.loads->stats();
+    stats.leavesRead = loads.leaves;
+    stats.leafBytesRead = loads.bytes;
+    stats.leavesUnreadable = loads.failures;
     stats.block = impl_->file->stats();
     const CheckpointStats checkpoints = impl_->checkpoints->stats();
     stats.checkpoints = checkpoints.checkpoints;
+    stats.leavesEvicted = checkpoints.evictedLeaves;
     stats.lastCheckpointMillis = checkpoints.lastMillis;
     stats.lastCheckpointWallMs = checkpoints.lastWallMs;
     return stats;

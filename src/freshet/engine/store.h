@@ -49,6 +49,11 @@ struct StoreOptions {
     /// A checkpoint is made after so much time or so much journal, whichever comes first.
     uint64_t checkpointIntervalMs = 60'000;
     uint64_t checkpointJournalBytes = uint64_t{2} << 30;
+    /// A control for benchmarks (the third state off): a change is seen by others, and its key free
+    /// for the next writer, only when it is on stable storage.
+    bool holdCommitsUntilDurable = false;
+    /// What pages in memory may take; 0: no ceiling.
+    uint64_t memoryBytes = 0;
     /// Open in spite of damage: see Store::losses(). Until finishRepair() the directory opens in no
     /// other way.
     bool repair = false;
@@ -72,7 +77,13 @@ struct StoreStats {
     uint64_t lastCheckpointMillis = 0;  // how long it took
     int64_t lastCheckpointWallMs = 0;   // when it ended; 0 = never
     uint64_t pages = 0;
-    uint64_t dirtyPages = 0;  // that the next checkpoint has to write
+    uint64_t dirtyPages = 0;      // that the next checkpoint has to write
+    uint64_t memoryBytes = 0;     // what pages take in memory; of all stores of the process
+    uint64_t memoryBytesMax = 0;  // the ceiling; 0: none
+    uint64_t leavesRead = 0;      // that were not in memory when they were needed
+    uint64_t leafBytesRead = 0;
+    uint64_t leavesUnreadable = 0;
+    uint64_t leavesEvicted = 0;
     bool spaceShort = false;  // commits that add something are refused
     block::Stats block;
 };
@@ -98,6 +109,8 @@ public:
     /// every slice. kNoSpace: given up, to be tried again at the next interval. Another error is
     /// final and has gone to onFatal.
     Status checkpointNow();
+    /// Evicts whatever can be evicted, as if memory were short. Blocks as checkpointNow().
+    void evictAll();
     /// What StoreOptions::repair has cost: one line for each piece that is gone.
     const std::vector<std::string>& losses() const;
     /// Whether pieces of the tree may be gone: by this repair, or by one before it that has not
@@ -143,7 +156,8 @@ enum class OnConflict : uint8_t {
     kFail   // multi-document transactions: kConflict at once
 };
 
-/// A transaction: reads see the snapshot taken at begin() plus its own writes.
+/// A transaction: reads see the snapshot taken at begin() plus its own writes. The store outlives
+/// it.
 class Txn {
 public:
     explicit Txn(Store& store, OnConflict onConflict = OnConflict::kWait);
@@ -190,6 +204,7 @@ public:
 
 private:
     friend class Cursor;
+    friend class RangeCount;
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Checkpoints and what they promise: a store comes back from its newest checkpoint and the journal
 /// behind it, whatever was going on when the power failed.
+#include "freshet/base/sanitizer.h"
 #include "freshet/block/block_file.h"
 #include "freshet/block/page_format.h"
 #include "freshet/engine/recovery/identity.h"
@@ -43,6 +44,12 @@ protected:
     std::string get(ByteView key) {
         Txn txn(*store);
         return valueOf(txn, *tree, key);
+    }
+    /// Every leaf is evicted as soon as it can be.
+    StoreOptions shortOfMemory() {
+        StoreOptions options = storeOptions(disk);
+        options.memoryBytes = 1;
+        return options;
     }
 
     testing::MemoryFileSystem disk;
@@ -439,6 +446,122 @@ struct FilePage {
     block::PagePlace place;
 };
 
+TEST_F(StoreCheckpoint, ADroppedTreeCanBeReadUntilNobodyDoes) {
+    for (uint64_t i = 0; i < 2000; ++i) {
+        put(*store, *tree, numbered(i), std::string(100, 'b'));
+    }
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    store->evictAll();
+    store->evictAll();
+    EXPECT_GT(shapeOf(*store, tree).onDisk, 2u);
+    store->dropTree(7);
+    TreeRef other = store->tree(8);
+    for (int round = 0; round < 3; ++round) {
+        for (uint64_t i = 0; i < 2000; ++i) {
+            put(*store, *other, numbered(i), std::string(100, 'c'));
+        }
+        ASSERT_TRUE(store->checkpointNow().isOk());
+    }
+    for (uint64_t i = 0; i < 2000; ++i) {
+        ASSERT_EQ(get(numbered(i)), std::string(100, 'b'));
+    }
+    tree.reset();
+    store->epochs().tryAdvance();
+    putDurably(*store, *other, "x", "y");
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    const uint64_t pages = shapeOf(*store, other).leaves + shapeOf(*store, other).inners;
+    EXPECT_EQ(store->stats().block.mappedPages, pages);
+}
+
+TEST_F(StoreCheckpoint, WhatIsNotUsedLeavesMemoryAndTheCeilingHolds) {
+    // The sanitizer's memory is slow to come and go.
+    constexpr uint64_t kLimit = (kIsAddressSanitized ? 4u : 16u) << 20;
+    constexpr uint64_t kKeys = kLimit / 420;  // four times the limit
+    StoreOptions options = storeOptions(disk);
+    options.memoryBytes = kLimit;
+    reopen(options);
+    uint64_t most = 0;
+    auto valueAt = [](uint64_t i) { return std::to_string(i) + std::string(1500, 'v'); };
+    for (uint64_t i = 0; i < kKeys; ++i) {
+        put(*store, *tree, numbered(i * 7919 % kKeys), valueAt(i * 7919 % kKeys));
+        most = std::max(most, store->stats().memoryBytes);
+    }
+    EXPECT_LT(most, kLimit / 10 * 11);
+    EXPECT_GT(store->stats().leavesEvicted, 100u);
+    reopen(options);
+    EXPECT_LT(store->stats().memoryBytes, kLimit);
+    for (uint64_t i = 0; i < kKeys; ++i) {
+        ASSERT_EQ(get(numbered(i)), valueAt(i));
+        most = std::max(most, store->stats().memoryBytes);
+    }
+    EXPECT_LT(most, kLimit / 10 * 11);
+    EXPECT_GT(store->stats().leavesRead, 100u);
+    expectSound();
+}
+
+TEST_F(StoreCheckpoint, LargeValuesComeAndGoWithTheirLeaves) {
+    constexpr uint64_t kKeys = 200;
+    std::map<std::string, std::string> model;
+    auto change = [&](uint64_t i, size_t bytes) {
+        const std::string key = numbered(i);
+        model[key] = std::to_string(i) + std::string(bytes, 'L');
+        put(*store, *tree, key, model[key]);
+    };
+    auto away = [&] {
+        ASSERT_TRUE(store->checkpointNow().isOk());
+        store->evictAll();
+        ASSERT_TRUE(store->checkpointNow().isOk());
+        store->evictAll();
+    };
+    for (uint64_t i = 0; i < kKeys; ++i) {
+        change(i, i % 3 == 0 ? 50 : 16'000 + i * 700);
+    }
+    away();
+    // None of which takes much to bring back.
+    EXPECT_GT(shapeOf(*store, tree).onDisk, 9u);
+    EXPECT_LT(store->stats().memoryBytes, 4u << 20);
+    for (uint64_t i = 0; i < kKeys; i += 2) {
+        ASSERT_EQ(get(numbered(i)), model[numbered(i)]);
+    }
+    for (uint64_t i = 0; i < kKeys; i += 5) {
+        if (i % 2 == 0) {
+            change(i, 30'000);
+        } else {
+            erase(*store, *tree, numbered(i));
+            model[numbered(i)] = "<NotFound>";
+        }
+    }
+    away();
+    auto expectAll = [&] {
+        for (const auto& [key, value] : model) {
+            ASSERT_EQ(get(key), value);
+        }
+    };
+    expectAll();
+    crash();
+    ASSERT_NO_FATAL_FAILURE(expectAll());
+    away();
+    reopen(shortOfMemory());
+    ASSERT_NO_FATAL_FAILURE(expectAll());
+    expectSound();
+    // What was written over has left the file, and the rest leaves it with the tree.
+    away();
+    const auto large = std::count_if(
+        model.begin(), model.end(), [](const auto& one) { return one.second.size() > 16'384; });
+    const TreeShape shape = shapeOf(*store, tree);
+    const uint64_t own = shape.leaves + shape.inners + static_cast<uint64_t>(large);
+    EXPECT_EQ(store->stats().block.mappedPages, own);
+    store->dropTree(7);
+    tree.reset();
+    TreeRef other = store->tree(8);
+    for (int i = 0; i < 100 && store->stats().block.mappedPages > 1; ++i) {
+        store->epochs().tryAdvance();
+        putDurably(*store, *other, "x", std::to_string(i));
+        ASSERT_TRUE(store->checkpointNow().isOk());
+    }
+    EXPECT_EQ(store->stats().block.mappedPages, 1u);
+}
+
 std::vector<FilePage> pagesOf(testing::MemoryFileSystem& disk) {
     std::vector<FilePage> pages;
     auto uuid = readOrMakeIdentity(disk, "/db");
@@ -526,6 +649,44 @@ TEST_F(Damage, OfALeafIsRefusedAndTheLeafCanBeGivenUp) {
     EXPECT_LT(keysFound(), kKeys);
     EXPECT_GT(keysFound(), kKeys / 2);
     expectWholeAgain();
+}
+
+TEST_F(Damage, OfALeafThatIsNotInMemoryFailsItsReadersOnly) {
+    fill();
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    store->evictAll();
+    store->evictAll();
+    const size_t away = shapeOf(*store, tree).onDisk;
+    ASSERT_GT(away, 3u);
+    testing::MemoryFileSystem copy;
+    auto file = disk.open("/db/data.freshet", platform::OpenMode::kWrite);
+    ASSERT_TRUE(file.isOk());
+    // In the midst of all pages.
+    const uint64_t middle = store->stats().block.mappedPages / 2 * 9;
+    for (uint64_t block = middle; block < middle + 9; ++block) {
+        ASSERT_TRUE((*file)->pwrite("\x5a\xa5", block * block::kBlockBytes + 110).isOk());
+    }
+    uint64_t found = 0;
+    Status why;
+    for (uint64_t i = 0; i < kKeys; ++i) {
+        Txn txn(*store);
+        std::string value;
+        const Status status = waiting(txn, [&] { return txn.get(*tree, numbered(i), &value); });
+        if (status.isOk()) {
+            ++found;
+            EXPECT_EQ(value, std::string(100, 'd'));
+        } else {
+            why = status;
+            const Status written = waiting(txn, [&] { return txn.put(*tree, numbered(i), "new"); });
+            EXPECT_EQ(written.code(), Code::kCorruption);
+        }
+    }
+    EXPECT_EQ(why.code(), Code::kCorruption);
+    EXPECT_NE(why.text().find("data.freshet"), std::string_view::npos) << why.toString();
+    EXPECT_LT(found, kKeys);
+    EXPECT_GT(found, kKeys / 2);
+    EXPECT_GT(store->stats().leavesUnreadable, 0u);
+    EXPECT_LT(store->stats().leavesUnreadable, 3u);
 }
 
 TEST_F(Damage, OfAnInnerPageLosesNoKey) {
@@ -619,12 +780,15 @@ protected:
         Txn txn(*store);
         Key& state = (*keys)[key];
         if (random() % 8 == 0) {
-            if (!waiting(txn, [&] { return txn.erase(*tree, key); }).isOk()) {
-                return true;
+            const Status erased = waiting(txn, [&] { return txn.erase(*tree, key); });
+            if (!erased.isOk()) {
+                return erased.code() == Code::kNotFound;
             }
             state.later.push_back("<NotFound>");
         } else {
-            EXPECT_TRUE(waiting(txn, [&] { return txn.put(*tree, key, value); }).isOk());
+            if (!waiting(txn, [&] { return txn.put(*tree, key, value); }).isOk()) {
+                return false;  // its leaf could not be read
+            }
             if (random() % 10 == 0) {
                 return true;  // aborted
             }
@@ -673,6 +837,7 @@ TEST_P(PowerCuts, LoseNothingThatWasAcknowledged) {
         sync::Atomic<bool> done{false};
         platform::Thread checkpoints("checkpoints", [&] {
             while (!done.load(sync::kAcquire) && store->checkpointNow().isOk()) {
+                store->evictAll();
             }
         });
         {
@@ -696,11 +861,11 @@ TEST_P(PowerCuts, LoseNothingThatWasAcknowledged) {
         checkpoints.join();
         serial += rounds;
         if (round % 3 == 2) {
-            reopen(storeOptions(disk));
+            reopen(shortOfMemory());
             ASSERT_EQ(store->stats().recordsReplayed, 0u);
         } else {
             disk.crashKeepingSome(cutSeed);
-            reopen(storeOptions(disk));
+            reopen(shortOfMemory());
         }
         ASSERT_NO_FATAL_FAILURE(expectAllThere(keys));
         expectSound();

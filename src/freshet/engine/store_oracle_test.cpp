@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The store against std::map: random operations in one writer, with snapshots kept open, aborts,
 /// full scans both ways, and reopening.
+#include "freshet/base/sanitizer.h"
+#include "freshet/engine/range_count.h"
 #include "freshet/engine/txn/store_test_support.h"
 
 #include <map>
@@ -18,7 +20,8 @@ struct Snapshot {
 
 class OracleRun {
 public:
-    OracleRun(uint64_t seed, bool shortKeys) : random_(seed), shortKeys_(shortKeys) {}
+    OracleRun(uint64_t seed, bool shortKeys, bool evicts = false)
+        : random_(seed), shortKeys_(shortKeys), evicts_(evicts) {}
 
     void run(int rounds) {
         for (int i = 0; i < rounds && !::testing::Test::HasFailure(); ++i) {
@@ -36,12 +39,26 @@ public:
             if (pick(rounds / 4) == 0) {
                 reopen();
             }
+            if (evicts_ && i % 100 == 99) {
+                endSnapshots();  // they keep leaves in memory
+                ASSERT_TRUE(store_->checkpointNow().isOk());
+                evict();
+            } else if (evicts_ && pick(20) == 0) {
+                evict();
+            }
         }
         reopen();
     }
     const Store& store() const { return *store_; }
 
 private:
+    std::unique_ptr<Store> open() {
+        StoreOptions options = storeOptions(disk_);
+        if (evicts_) {
+            options.memoryBytes = 1;  // what is read at the opening does not stay
+        }
+        return openStore(options);
+    }
     size_t pick(size_t below) { return random_() % below; }
 
     std::string randomKey() {
@@ -70,6 +87,9 @@ private:
         for (size_t i = 0; i < operations; ++i) {
             operation(txn, &state);
         }
+        if (pick(10) == 0) {
+            count(txn, state);
+        }
         if (pick(100) == 0) {
             compare(txn, state);
         }
@@ -90,20 +110,49 @@ private:
                 ASSERT_EQ(valueOf(txn, *tree_, key), there ? state->at(key) : "<NotFound>");
                 break;
             case 1:
-                ASSERT_EQ(txn.erase(*tree_, key).code(), there ? Code::kOk : Code::kNotFound);
+                ASSERT_EQ(waiting(txn, [&] { return txn.erase(*tree_, key); }).code(),
+                          there ? Code::kOk : Code::kNotFound);
                 state->erase(key);
                 break;
             case 2:
-                ASSERT_EQ(txn.insert(*tree_, key, value).code(), there ? Code::kExists : Code::kOk);
+                ASSERT_EQ(waiting(txn, [&] { return txn.insert(*tree_, key, value); }).code(),
+                          there ? Code::kExists : Code::kOk);
                 state->insert({key, value});
                 break;
             default:
-                ASSERT_TRUE(txn.put(*tree_, key, value).isOk());
+                ASSERT_TRUE(waiting(txn, [&] { return txn.put(*tree_, key, value); }).isOk());
                 (*state)[key] = value;
         }
     }
 
+    void evict() {
+        if (pick(3) != 0) {
+            ASSERT_TRUE(store_->checkpointNow().isOk());
+        }
+        for (int i = 0; i < 3; ++i) {  // what is touched goes the second time, what has changes too
+            store_->evictAll();
+        }
+        evicted = std::max(evicted, shapeOf(*store_, tree_).onDisk);
+    }
+
+    uint64_t counted(Txn& txn, const std::string& low, const std::string& end) {
+        RangeCount range(txn, tree_, low, end);
+        EXPECT_TRUE(waiting(txn, [&] { return range.run(); }).isOk());
+        return range.count();
+    }
+
+    void count(Txn& txn, const Oracle& state) {
+        ASSERT_EQ(counted(txn, "", ""), state.size());
+        const std::string low = randomKey();
+        ASSERT_EQ(counted(txn, low, ""), std::distance(state.lower_bound(low), state.end()));
+        const std::string end = randomKey() + "x";
+        const auto wanted =
+            low < end ? std::distance(state.lower_bound(low), state.lower_bound(end)) : 0;
+        ASSERT_EQ(counted(txn, low, end), wanted);
+    }
+
     void compare(Txn& txn, const Oracle& state) {
+        count(txn, state);
         Cursor cursor(txn, tree_);
         ASSERT_TRUE(waiting(txn, [&] { return cursor.first(); }).isOk());
         for (const auto& [key, value] : state) {
@@ -154,17 +203,21 @@ private:
         }
     }
 
-    void reopen() {
+    void endSnapshots() {
         for (Snapshot& snapshot : snapshots_) {
             compare(*snapshot.txn, snapshot.state);
         }
         snapshots_.clear();
+    }
+
+    void reopen() {
+        endSnapshots();
         const TreeShape shape = shapeOf(*store_, tree_);
         ASSERT_EQ(shape.error, "");
         splits += store_->stats().splits;
         tree_.reset();
         store_.reset();
-        store_ = openStore(disk_);
+        store_ = open();
         tree_ = store_->tree(7);
         Txn txn(*store_);
         compare(txn, committed_);
@@ -172,12 +225,14 @@ private:
 
 public:
     uint64_t splits = 0;
+    size_t evicted = 0;  // leaves on disk at one time
 
 private:
     std::mt19937_64 random_;
     const bool shortKeys_;
+    const bool evicts_;
     testing::MemoryFileSystem disk_;
-    std::unique_ptr<Store> store_ = openStore(disk_);
+    std::unique_ptr<Store> store_ = open();
     TreeRef tree_ = store_->tree(7);
     Oracle committed_;
     std::vector<Snapshot> snapshots_;
@@ -188,6 +243,17 @@ TEST(StoreOracle, AgreesWithAMapOnManyKeys) {
     OracleRun run(testSeed(), false);
     run.run(1500);
     EXPECT_GT(run.splits, 0u);
+}
+
+TEST(StoreOracle, AgreesWithAMapWhileLeavesComeAndGo) {
+    constexpr int kTurns = kIsAddressSanitized ? 500 : 1500;
+    OracleRun run(testSeed(), false, true);
+    run.run(kTurns);
+    EXPECT_GT(run.splits, 0u);
+    EXPECT_GT(run.evicted, size_t{kTurns} / 300);
+    OracleRun few(testSeed(), true, true);
+    few.run(kTurns);
+    EXPECT_GT(few.evicted, 0u);
 }
 
 TEST(StoreOracle, AgreesWithAMapOnFewHotKeys) {

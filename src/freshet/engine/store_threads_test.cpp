@@ -66,6 +66,61 @@ protected:
     }
 };
 
+TEST_P(StoreThreads, ReadAndWriteWhileLeavesComeAndGo) {
+    constexpr uint64_t kKeys = 3000;
+    for (uint64_t i = 0; i < kKeys; ++i) {
+        put(*store, *tree, numbered(i), std::to_string(i) + "/" + std::string(300, 'a'));
+    }
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    store->evictAll();
+    ASSERT_GT(shapeOf(*store, tree).onDisk, 10u);
+    sync::Atomic<uint32_t> done{0};
+    platform::Thread evictions("evictions", [&] {
+        while (done.load(sync::kAcquire) == 0) {
+            ASSERT_TRUE(store->checkpointNow().isOk());
+            store->evictAll();
+        }
+    });
+    std::vector<std::map<uint64_t, std::string>> written(static_cast<size_t>(GetParam()));
+    const int rounds = 20'000 / GetParam();
+    inThreads(GetParam(), seed, [&](int self, std::mt19937_64& random) {
+        std::map<uint64_t, std::string>& mine = written[static_cast<size_t>(self)];
+        const auto threads = static_cast<uint64_t>(GetParam());
+        for (int i = 0; i < rounds; ++i) {
+            const uint64_t key =
+                random() % (kKeys / threads) * threads + static_cast<uint64_t>(self);
+            const uint64_t other = random() % kKeys;
+            Txn txn(*store);
+            const std::string found = valueOf(txn, *tree, numbered(key));
+            ASSERT_EQ(found,
+                      mine.count(key) != 0 ? mine[key]
+                                           : std::to_string(key) + "/" + std::string(300, 'a'));
+            ASSERT_TRUE(
+                valueOf(txn, *tree, numbered(other)).starts_with(std::to_string(other) + "/"));
+            if (random() % 3 == 0) {
+                mine[key] = std::to_string(key) + "/" + std::string(random() % 600, 'b');
+                ASSERT_TRUE(
+                    waiting(txn, [&] { return txn.put(*tree, numbered(key), mine[key]); }).isOk());
+            }
+            ASSERT_TRUE(commitAndWait(txn).isOk());
+        }
+        Txn txn(*store);
+        Cursor cursor(txn, tree);
+        uint64_t seen = 0;
+        for (Status status = waiting(txn, [&] { return cursor.last(); }); cursor.valid();
+             status = waiting(txn, [&] { return cursor.prev(); })) {
+            ASSERT_TRUE(status.isOk());
+            ++seen;
+        }
+        ASSERT_EQ(seen, kKeys);
+    });
+    done.store(1, sync::kRelease);
+    evictions.join();
+    EXPECT_GT(store->stats().leavesEvicted, 10u);
+    EXPECT_GT(store->stats().leavesRead, 10u);
+    expectSound();
+}
+
 TEST_P(StoreThreads, TransfersBetweenAccountsKeepTheTotal) {
     constexpr uint64_t kAccounts = 40;
     constexpr int64_t kEach = 1000;

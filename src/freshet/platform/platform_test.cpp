@@ -128,6 +128,7 @@ TEST(Process, TheSystemTellsAboutUs) {
     EXPECT_GT(processId(), 0);
     EXPECT_FALSE(hostName().empty());
     EXPECT_GT(residentBytes(), 0u);
+    EXPECT_GT(machineMemoryBytes(), residentBytes());
     EXPECT_NE(randomSeed(), randomSeed());
 }
 

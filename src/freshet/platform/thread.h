@@ -43,5 +43,7 @@ std::string hostName();
 int64_t processId();
 /// Resident set of this process in bytes; 0 when the system does not tell.
 uint64_t residentBytes();
+/// Memory of the machine in bytes; 0 when the system does not tell.
+uint64_t machineMemoryBytes();
 
 }  // namespace freshet::platform

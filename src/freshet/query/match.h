@@ -33,6 +33,7 @@ enum class MatchOp : uint8_t {
     kMod,
     kBits,  // $bitsAllSet and kin
     kExpr,
+    kWhere,
     kJsonSchema,
     kAlwaysTrue,
     kAlwaysFalse,

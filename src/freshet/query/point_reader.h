@@ -6,6 +6,7 @@
 #include "freshet/base/status.h"
 #include "freshet/bson/view.h"
 #include "freshet/catalog/catalog.h"
+#include "freshet/query/read_ahead.h"
 #include "freshet/query/work.h"
 
 #include <string>
@@ -26,6 +27,8 @@ public:
     /// cannot be had without waiting; kCancelled (kQueryPlanKilled): the collection is gone.
     /// REQUIRES: isPlain(id).
     Status read(const bson::Element& id, std::string* out);
+    /// Adds what such a read would look at. False: there is no room for more.
+    bool lookAhead(const bson::Element& id, ReadAhead* ahead);
     /// What a read has done that found `found` documents.
     WorkDone work(bool found) const;
 

@@ -20,7 +20,9 @@
 #include "freshet/sync/epoch.h"
 #include "freshet/telemetry/log.h"
 #include "freshet/transport/server_transport.h"
+#include "freshet/transport/verbs.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -93,6 +95,7 @@ private:
     int repair();
     int openDoors();
     Status makeTls(transport::ServerTransportOptions* doors);
+    void useRdma(transport::ServerTransportOptions* doors);
     void announceDoors();
     static void actOnSignals();
     [[noreturn]] void endDespite(uint64_t sessions);
@@ -131,6 +134,17 @@ int refuseData(const Status& why, const std::string& text) {
     return exitCodeOf(why);
 }
 
+/// What pages may take. Without an option as mongod: half of what the machine has beyond a GiB.
+uint64_t memoryCeiling(double limitGB) {
+    constexpr uint64_t kLeast = uint64_t{256} << 20;
+    constexpr uint64_t kGiB = uint64_t{1} << 30;
+    if (limitGB > 0) {
+        return static_cast<uint64_t>(limitGB * static_cast<double>(kGiB));
+    }
+    const uint64_t machine = platform::machineMemoryBytes();
+    return machine > kGiB ? std::max(kLeast, (machine - kGiB) / 2) : kLeast;
+}
+
 int Server::openData() {
     const std::string& path = settings_.storage.dbPath;
     if (auto listed = files_.list(path); !listed.isOk()) {
@@ -147,6 +161,8 @@ int Server::openData() {
     store.journalRetainHours = static_cast<uint32_t>(settings_.storage.oplogRetentionHours);
     store.checkpointIntervalMs =
         settings_.storage.checkpointMs == 0 ? kNeverMs : settings_.storage.checkpointMs;
+    store.holdCommitsUntilDurable = settings_.parameterIsOn("holdCommitsUntilDurable");
+    store.memoryBytes = memoryCeiling(settings_.storage.memoryLimitGB);
     store.repair = settings_.storage.repair;
     store.onFatal = dieOfJournalFailure;
     StatusOr<std::unique_ptr<engine::Store>> opened = engine::Store::open(store);
@@ -203,6 +219,7 @@ command::ServerFacts Server::facts() {
     facts.startedWallMs = platform::wallMillis();
     facts.enableTestCommands = settings_.parameterIsOn("enableTestCommands");
     facts.authEnabled = settings_.auth;
+    facts.javaScriptEnabled = settings_.javaScript;
     facts.journalCommitIntervalMs = settings_.storage.journalCommitIntervalMs;
     facts.slowOpThresholdMs = settings_.profiling.slowMs;
     facts.slowOpSampleRate = settings_.profiling.sampleRate;
@@ -227,6 +244,31 @@ Status Server::makeTls(transport::ServerTransportOptions* doors) {
     return Status::ok();
 }
 
+/// Without a device the server serves over TCP as ever; one may still come.
+void Server::useRdma(transport::ServerTransportOptions* doors) {
+    constexpr uint32_t kBytesPerKB = 1024;
+    StatusOr<std::shared_ptr<transport::verbs::Verbs>> verbs = transport::verbs::systemVerbs();
+    if (!verbs.isOk()) {
+        telemetry::logWarning("transport", "No RDMA: " + verbs.status().toString());
+        return;
+    }
+    doors->rdma.verbs = std::move(*verbs);
+    doors->rdma.ringBytes = settings_.net.rdmaRingKB * kBytesPerKB;
+    doors->rdma.sessionsMax = settings_.net.rdmaSessionsMax;
+    doors->rdma.readsInPlace = settings_.net.rdmaReadsInPlace;
+    const std::vector<transport::verbs::PortInfo> ports = doors->rdma.verbs->ports();
+    for (const transport::verbs::PortInfo& port : ports) {
+        telemetry::log(Severity::kInfo,
+                       "transport",
+                       "RDMA device " + port.device + " port " + std::to_string(port.port) + ": " +
+                           port.state + ", " + port.linkLayer + ", MTU " +
+                           std::to_string(port.mtuBytes));
+    }
+    if (ports.empty()) {
+        telemetry::logWarning("transport", "RDMA was asked for, and there is no RDMA device");
+    }
+}
+
 int Server::openDoors() {
     dispatcher_ = std::make_unique<command::Dispatcher>(*catalog_, facts());
     const NetSettings& net = settings_.net;
@@ -243,6 +285,10 @@ int Server::openDoors() {
     sync::EpochDomain& epochs = store_->epochs();
     doors.passBegin = [&epochs] { passSlice.emplace(epochs); };
     doors.passEnd = [] { passSlice.reset(); };
+    doors.readAhead = [] { command::Dispatcher::readAhead(); };
+    if (net.rdma) {
+        useRdma(&doors);
+    }
     if (const Status tls = makeTls(&doors); !tls.isOk()) {
         logControl(Severity::kError, kTlsFailed, "Cannot set up TLS", {{"error", tls}});
         return kExitFailure;
@@ -331,10 +377,18 @@ void Server::addTransportStatus(bson::Builder* out) {
         connections.add("totalCreated", static_cast<int64_t>(stats.totalCreated));
         connections.add("rejected", static_cast<int64_t>(stats.rejected));
     }
-    auto network = out->object("network");
-    network.add("bytesIn", static_cast<int64_t>(stats.bytesIn));
-    network.add("bytesOut", static_cast<int64_t>(stats.bytesOut));
-    network.add("numRequests", static_cast<int64_t>(stats.messagesIn));
+    {
+        auto network = out->object("network");
+        network.add("bytesIn", static_cast<int64_t>(stats.bytesIn));
+        network.add("bytesOut", static_cast<int64_t>(stats.bytesOut));
+        network.add("numRequests", static_cast<int64_t>(stats.messagesIn));
+    }
+    if (settings_.net.rdma) {
+        auto rdma = out->object("rdma");
+        for (const auto& [name, count] : stats.rdma.named()) {
+            rdma.add(name, static_cast<int64_t>(count));
+        }
+    }
 }
 
 int Server::end(int exitCode) {

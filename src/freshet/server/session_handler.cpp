@@ -83,6 +83,9 @@ public:
         *result = resultOf(std::move(reply));
         return true;
     }
+    bool lookAhead(const transport::Message& message) override {
+        return connection_->lookAhead(message.view());
+    }
     sync::Task<transport::HandlerResult> handle(transport::Message message) override {
         command::Reply reply = co_await connection_->handle(message.view());
         co_return resultOf(std::move(reply));

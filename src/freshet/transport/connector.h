@@ -4,9 +4,11 @@
 
 #include "freshet/base/status.h"
 #include "freshet/security/tls.h"
+#include "freshet/transport/rdma.h"
 #include "freshet/transport/session.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -15,8 +17,13 @@ namespace freshet::transport {
 struct ConnectOptions {
     std::string host = "127.0.0.1";  // name, numeric address, or the path of a Unix socket
     uint16_t port = 27017;
-    uint32_t timeoutMs = 10'000;  // for the connection and for TLS, each; 0: none
+    /// For the connection, for TLS and for each step of the move to RDMA; 0: none.
+    uint32_t timeoutMs = 10'000;
     std::shared_ptr<const security::TlsContext> tls;  // null: plain
+    /// With verbs: goes on over RDMA when the server can, else over TCP with a line in the log.
+    RdmaOptions rdma;
+    /// Is told why it stays on TCP, in place of the log. On the thread that connects.
+    std::function<void(const std::string&)> onFallback;
 };
 
 /// Blocks until connected. The session serves the blocking pair of calls (sourceMessage,

@@ -6,6 +6,7 @@
 #include "freshet/security/tls.h"
 #include "freshet/sync/executor.h"
 #include "freshet/transport/message_handler.h"
+#include "freshet/transport/rdma.h"
 
 #include <cstdint>
 #include <functional>
@@ -40,6 +41,9 @@ struct ServerTransportOptions {
     uint32_t tlsHandshakeMillisMax = 30'000;
     uint32_t tlsHandshakesMax = 1'024;  // at one time; a connection over it is closed
 
+    /// Connections may move to RDMA when their clients ask for it.
+    RdmaOptions rdma;
+
     /// See MessageHandler::messageBytesMax().
     size_t limitedBytesMax = 16 << 20;
 
@@ -52,6 +56,9 @@ struct ServerTransportOptions {
     /// epoch slice there). May be empty.
     std::function<void()> passBegin;
     std::function<void()> passEnd;
+    /// In a pass, when MessageHandler::lookAhead() has said true of some messages, before they are
+    /// handled. May be empty.
+    std::function<void()> readAhead;
     /// On each reactor's thread, once, before it runs anything and after it has run everything.
     std::function<void()> threadBegin;
     std::function<void()> threadEnd;
@@ -66,6 +73,7 @@ struct ServerTransportStats {
     uint64_t bytesOut = 0;
     uint64_t messagesIn = 0;
     uint64_t messagesOut = 0;
+    RdmaStats rdma;
 };
 
 class ServerTransport {

@@ -2,6 +2,7 @@
 #include "freshet/transport/service_state_machine.h"
 
 #include "freshet/platform/clock.h"
+#include "freshet/transport/session/put_off.h"
 
 #include <string>
 
@@ -21,6 +22,19 @@ constexpr std::array<uint8_t, kStateCount> kFollowers = {
     /* SinkWait */ bit(State::kSource) | bit(State::kProcess) | bit(State::kEndSession),
     /* EndSession */ bit(State::kEnded),
     /* Ended */ 0,
+};
+
+/// Goes on in the second half of the pass.
+struct SecondHalf : sync::WorkItem {
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> waiting) {
+        whole = waiting;
+        run = [](sync::WorkItem* item) { static_cast<SecondHalf*>(item)->whole.resume(); };
+        PutOff::current()->push(this);
+    }
+    void await_resume() const noexcept {}
+
+    std::coroutine_handle<> whole;
 };
 
 }  // namespace
@@ -111,6 +125,9 @@ sync::Task<Status> ServiceStateMachine::run() {
         beginProcess();
         HandlerResult result;
         Message request = std::move(message).value();
+        if (PutOff::current() != nullptr && handler_->lookAhead(request)) {
+            co_await SecondHalf();
+        }
         if (handler_->handleAtOnce(request, &result)) {
             request = Message();  // its memory is free for the next one
         } else {

@@ -3,6 +3,7 @@
 #include "freshet/transport/service_state_machine.h"
 
 #include "freshet/transport/session/completion.h"
+#include "freshet/transport/session/put_off.h"
 #include "freshet/transport/session/step_executor_for_test.h"
 
 #include <gtest/gtest.h>
@@ -170,6 +171,13 @@ public:
         co_return result;
     }
     size_t messageBytesMax() const override { return 2'000; }
+    bool lookAhead(const Message& message) override {
+        const bool isRead = payloadForTest(message) == "read";
+        if (isRead) {
+            log_->push_back("looked at");
+        }
+        return isRead;
+    }
     void onPeerGone() override {
         log_->push_back("peer gone");
         gate.complete();
@@ -268,6 +276,29 @@ TEST_F(Machine, FireAndForgetGoesStraightBack) {
     EXPECT_TRUE(session_->sent.empty());
     EXPECT_EQ(machine->state().history(1).to, kSource);
     EXPECT_EQ(machine->state().history(2).to, kProcess);
+    finishSource(Status(Code::kCancelled, ""));
+}
+
+TEST_F(Machine, AMessageThatWasLookedAtWaitsForTheSecondHalfOfThePass) {
+    PutOff putOff;
+    PutOff::setCurrent(&putOff);
+    start();
+    receive("silent");
+    EXPECT_TRUE(putOff.isEmpty());
+    receive("read");
+    EXPECT_EQ(log, (std::vector<std::string>{"silent", "looked at"}));
+    EXPECT_EQ(now(), kProcess);
+    sync::WorkItem* item = putOff.takeAll();
+    ASSERT_NE(item, nullptr);
+    EXPECT_EQ(item->next, nullptr);
+    item->run(item);
+    EXPECT_EQ(log, (std::vector<std::string>{"silent", "looked at", "read"}));
+    EXPECT_EQ(session_->sent, std::vector<std::string>{"read"});
+    sent();
+    PutOff::setCurrent(nullptr);
+    receive("read");
+    EXPECT_EQ(log.back(), "read") << "there is no second half here";
+    sent();
     finishSource(Status(Code::kCancelled, ""));
 }
 

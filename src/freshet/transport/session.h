@@ -42,7 +42,8 @@ protected:
 };
 
 /// The async pair runs on the session's executor only; the blocking pair is for a client's own
-/// thread, one (only close() may come from others). A session uses one pair or the other. Errors:
+/// thread, one (only close() may come from others); without TLS another one may sink while one
+/// sources. A session uses one pair or the other. Errors:
 /// kCancelled when the peer or close() ended the connection between messages, kIo when the system
 /// failed or a message was cut, kInvalid (kProtocolError) for a length outside the limits, which is
 /// checked before anything is allocated.

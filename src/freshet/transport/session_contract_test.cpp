@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What every kind of Session must do, whoever made it. One end is served by a reactor (the async
 /// pair of calls), the other blocks on the test's thread.
+#include "freshet/testing/net/sim_verbs.h"
 #include "freshet/transport/loopback/loopback.h"
+#include "freshet/transport/rdma/client_session.h"
+#include "freshet/transport/rdma/server_session.h"
 #include "freshet/transport/session/step_executor_for_test.h"
 #include "freshet/transport/session/tls_for_test.h"
 #include "freshet/transport/tcp/tcp_session.h"
@@ -25,14 +28,26 @@ struct Ends {
     std::unique_ptr<Session> blocking;
 };
 
+/// Of an RDMA device of this machine, or null. buildscripts/rdma_lab makes one.
+const char* deviceAddress() {
+    return std::getenv("FRESHET_RDMA_ADDRESS");
+}
+
 /// Two connected descriptors.
-std::pair<int, int> connectedSockets() {
+std::pair<int, int> socketsOn(const char* address) {
     boost::asio::io_context context;
-    tcp::acceptor acceptor(context, {boost::asio::ip::address_v4::loopback(), 0});
+    tcp::acceptor acceptor(context, {boost::asio::ip::make_address(address), 0});
     tcp::socket one(context), other(context);
     one.connect(acceptor.local_endpoint());
     acceptor.accept(other);
     return {one.release(), other.release()};
+}
+
+std::pair<int, int> connectedSockets() {
+    return socketsOn("127.0.0.1");
+}
+std::pair<int, int> deviceSockets() {
+    return socketsOn(deviceAddress());
 }
 
 std::pair<int, int> connectedUnixSockets() {
@@ -41,11 +56,19 @@ std::pair<int, int> connectedUnixSockets() {
     return {both[0], both[1]};
 }
 
+std::shared_ptr<verbs::Verbs> simVerbs() {
+    return std::make_shared<testing::SimVerbs>();
+}
+std::shared_ptr<verbs::Verbs> deviceVerbs() {
+    return std::move(verbs::systemVerbs()).value();
+}
+
 struct Kind {
     const char* name;
     const char* peerKind;
     std::pair<int, int> (*sockets)();  // null: loopback
     bool isTls;
+    std::shared_ptr<verbs::Verbs> (*verbs)() = nullptr;  // of RDMA
 };
 
 const DoorPolicy& policy() {
@@ -56,6 +79,9 @@ const DoorPolicy& policy() {
 class SessionContract : public ::testing::TestWithParam<Kind> {
 protected:
     void SetUp() override {
+        if (isOnDevice() && deviceAddress() == nullptr) {
+            GTEST_SKIP() << "FRESHET_RDMA_ADDRESS names no device";
+        }
         reactor_ = std::move(Reactor::create(0, {})).value();
         reactor_->start();
         if (GetParam().sockets == nullptr) {
@@ -69,6 +95,10 @@ protected:
                     .value();
             co_return;
         });
+        if (GetParam().verbs != nullptr) {
+            moveToRdma(other);
+            return;
+        }
         if (!GetParam().isTls) {
             ends_.blocking = std::move(makeBlockingSession(other, nextConnectionId())).value();
             return;
@@ -83,13 +113,51 @@ protected:
         ASSERT_TRUE(this->blocking().sourceMessage().isOk());
         echo.wait();
     }
+    static bool isOnDevice() { return GetParam().verbs == deviceVerbs; }
     void TearDown() override {
+        if (reactor_ == nullptr) {
+            return;  // skipped
+        }
         run([this]() -> sync::Task<void> {
             ends_.async.reset();
             co_return;
         });
+        if (hub_ != nullptr) {
+            sync::WaitToken emptied;
+            run([&]() -> sync::Task<void> {
+                emptied = hub_->emptied();
+                co_return;
+            });
+            reactor_->endTimers();
+            sync::blockOn(emptied);
+        }
         reactor_->stop();
         reactor_->join();
+        hub_.reset();
+    }
+
+    /// Both ends go on over adapters in memory. The first message shows that they have.
+    void moveToRdma(int socket) {
+        ends_.blocking.reset();
+        RdmaOptions options;
+        options.verbs = GetParam().verbs();
+        options.spinMicrosMax = 0;  // there may be fewer cores than threads
+        hub_ = std::make_unique<rdma::Hub>(*reactor_, options.verbs, rdma::hubOptions(options, 1));
+        run([this]() -> sync::Task<void> {
+            ends_.async = rdma::makeServerSession(*hub_, std::move(ends_.async));
+            co_return;
+        });
+        auto echo = startEcho(1);
+        const int duplicate = ::dup(socket);
+        auto tcp = std::move(makeBlockingSession(socket, nextConnectionId())).value();
+        ConnectOptions asClient;
+        asClient.rdma = options;
+        auto moved = rdma::moveClientSession(std::move(tcp), duplicate, asClient);
+        ASSERT_TRUE(moved.isOk()) << moved.status().toString();
+        ends_.blocking = std::move(*moved);
+        ASSERT_TRUE(blocking().sinkMessage(ReplyChain(messageForTest(1, "first"))).isOk());
+        ASSERT_TRUE(blocking().sourceMessage().isOk());
+        echo.wait();
     }
 
     /// Starts the coroutine on the reactor. The future is ready when it has ended.
@@ -132,6 +200,7 @@ protected:
     Session& blocking() { return *ends_.blocking; }
 
     std::unique_ptr<Reactor> reactor_;
+    std::unique_ptr<rdma::Hub> hub_;  // of the RDMA kind
     Ends ends_;
 };
 
@@ -280,6 +349,50 @@ TEST_P(SessionContract, CloseWakesTheBlockedEnd) {
     EXPECT_EQ(blocking().sinkMessage(ReplyChain(messageForTest(1, "x"))).code(), Code::kCancelled);
 }
 
+/// The server may take its time: what was handed over before the end comes before it.
+TEST_P(SessionContract, WhatWasSentBeforeTheEndArrives) {
+    constexpr int kMessages = 3;
+    const std::string payload(20'000, 'w');
+    for (int i = 0; i < kMessages; ++i) {
+        ASSERT_TRUE(blocking().sinkMessage(ReplyChain(messageForTest(i, payload))).isOk());
+    }
+    blocking().close();
+    Status last;
+    int came = 0;
+    run([&]() -> sync::Task<void> {
+        while (last.isOk()) {
+            StatusOr<Message> message = co_await async().asyncSourceMessage();
+            last = message.isOk() ? Status::ok() : message.status();
+            came += last.isOk() ? 1 : 0;
+        }
+    });
+    EXPECT_EQ(came, kMessages);
+    EXPECT_EQ(last.code(), Code::kCancelled);
+}
+
+TEST_P(SessionContract, OneThreadMaySourceWhileAnotherSinks) {
+    if (GetParam().isTls) {
+        GTEST_SKIP() << "not with TLS";
+    }
+    constexpr int kMessages = 40;
+    const std::string payload(100'000, 'd');  // more than rings and buffers hold
+    auto echo = startEcho(kMessages);
+    auto received = std::async(std::launch::async, [&] {
+        for (int i = 0; i < kMessages; ++i) {
+            StatusOr<Message> message = blocking().sourceMessage();
+            if (!message.isOk() || payloadForTest(*message) != payload) {
+                return i;
+            }
+        }
+        return kMessages;
+    });
+    for (int i = 0; i < kMessages; ++i) {
+        ASSERT_TRUE(blocking().sinkMessage(ReplyChain(messageForTest(i, payload))).isOk());
+    }
+    EXPECT_EQ(received.get(), kMessages);
+    echo.wait();
+}
+
 TEST_P(SessionContract, TellsWhoItIsAndWhatItDid) {
     const SessionStats before = blocking().stats();
     auto echo = startEcho(2);
@@ -300,7 +413,7 @@ TEST_P(SessionContract, TellsWhoItIsAndWhatItDid) {
     }
     EXPECT_EQ(async().peer().kind, GetParam().peerKind);
     EXPECT_EQ(async().peer().isTls, GetParam().isTls);
-    EXPECT_TRUE(async().peer().isLocal || GetParam().sockets == nullptr);
+    EXPECT_TRUE(async().peer().isLocal || GetParam().sockets == nullptr || isOnDevice());
     EXPECT_NE(async().peer().connectionId, blocking().peer().connectionId);
     EXPECT_EQ(async().peer().remote, blocking().peer().local);
 }
@@ -323,14 +436,17 @@ TEST_P(SessionContract, LongerMessagesThanAllowedAreRefused) {
     EXPECT_EQ(received.reason(), Reason::kProtocolError);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds,
-                         SessionContract,
-                         ::testing::Values(Kind{"tcp", "tcp", connectedSockets, false},
-                                           Kind{"unix", "unix", connectedUnixSockets, false},
-                                           Kind{"tls", "tcp", connectedSockets, true},
-                                           Kind{"unixtls", "unix", connectedUnixSockets, true},
-                                           Kind{"loopback", "loopback", nullptr, false}),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Kinds,
+    SessionContract,
+    ::testing::Values(Kind{"tcp", "tcp", connectedSockets, false},
+                      Kind{"unix", "unix", connectedUnixSockets, false},
+                      Kind{"tls", "tcp", connectedSockets, true},
+                      Kind{"unixtls", "unix", connectedUnixSockets, true},
+                      Kind{"loopback", "loopback", nullptr, false},
+                      Kind{"rdma", "rdma", connectedSockets, false, simVerbs},
+                      Kind{"device", "rdma", deviceSockets, false, deviceVerbs}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace freshet::transport

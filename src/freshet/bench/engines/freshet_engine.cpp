@@ -39,13 +39,10 @@ public:
     }
 
     Status read(ByteView key, ValueTaker* taker) override {
-        sync::Slice slice(store_.epochs());
-        txn_.begin();
-        ByteView value;
-        Status status = txn_.getInPlace(*tree_, key, &value);
-        endRead();
-        if (status.isOk()) {
-            taker->take(value);
+        Status status = readOnce(key, taker);
+        while (status.isWouldBlock()) {
+            sync::blockOn(txn_.token());
+            status = readOnce(key, taker);
         }
         return status;
     }
@@ -63,16 +60,35 @@ public:
     Status scan(const EachPair& each) override {
         txn_.begin();
         engine::Cursor cursor(txn_, tree_);
-        Status status = cursor.first();
-        while (status.isOk() && cursor.valid()) {
+        bool begun = false;
+        for (;;) {
+            const Status status = begun ? cursor.next() : cursor.first();
+            if (status.isWouldBlock()) {
+                sync::blockOn(txn_.token());
+                continue;
+            }
+            if (!status.isOk() || !cursor.valid()) {
+                endRead();
+                return status;
+            }
+            begun = true;
             each(cursor.key(), cursor.value());
-            status = cursor.next();
         }
-        endRead();
-        return status;
     }
 
 private:
+    Status readOnce(ByteView key, ValueTaker* taker) {
+        sync::Slice slice(store_.epochs());
+        txn_.begin();
+        ByteView value;
+        Status status = txn_.getInPlace(*tree_, key, &value);
+        endRead();
+        if (status.isOk()) {
+            taker->take(value);
+        }
+        return status;
+    }
+
     /// Lets the snapshot go.
     void endRead() { (void)txn_.commit(); }
 
@@ -146,6 +162,7 @@ StatusOr<std::unique_ptr<Engine>> openVariant(const EngineSetup& setup, journal:
     engine::StoreOptions options;
     options.files = &platform::FileSystem::posix();
     options.directory = setup.directory;
+    options.memoryBytes = setup.cacheMb << 20;
     options.onFatal = [](const Status& status) {
         std::fprintf(stderr, "freshet-bench: %s\n", status.toString().c_str());
     };

@@ -37,10 +37,6 @@ LogLevel logAlways(LogLevel wanted) {
 std::string_view takesAll(Workload) {
     return {};
 }
-std::string_view refusalOfFreshet(Workload workload) {
-    return workload == Workload::kSpill ? "this engine keeps all pages in memory in this build"
-                                        : std::string_view();
-}
 std::string_view refusalOfVariant(Workload workload) {
     const bool logged = workload == Workload::kJournal || workload == Workload::kAppend ||
                         workload == Workload::kMixed;
@@ -58,7 +54,7 @@ std::string_view refusalOfMap(Workload workload) {
 }
 
 constexpr std::array<EngineKind, 7> kKinds = {{
-    {"freshet", openFreshet, logAlways, refusalOfFreshet},
+    {"freshet", openFreshet, logAlways, takesAll},
     {"freshet-leader", openFreshetLeader, logAlways, refusalOfVariant},
     {"freshet-mutex", openFreshetMutex, logAlways, refusalOfVariant},
     {"wiredtiger", kWiredTiger, asAsked, takesAll},

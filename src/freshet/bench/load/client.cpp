@@ -21,16 +21,7 @@ Status systemError(const char* what) {
     return Status(Code::kIo, std::string(what) + ": " + std::strerror(errno));
 }
 
-constexpr size_t kFirstReplyBytes = 16 * 1024;
-
 }  // namespace
-
-Client::Client(const RequestTemplate& request, Share share)
-    : request_(request),
-      share_(share),
-      out_(request.bytes),
-      in_(kFirstReplyBytes),
-      random_((share.index + 1) * 0x9e3779b97f4a7c15u) {}
 
 Client::~Client() {
     if (descriptor_ >= 0) {
@@ -66,16 +57,7 @@ Status Client::begin() {
 }
 
 void Client::prepareRequest(uint64_t now) {
-    if (request_.ids == Ids::kUnique) {
-        storeLe(out_.data() + request_.idAt,
-                request_.idBase + share_.index + requests_ * share_.of);
-    } else if (request_.ids == Ids::kRandom) {
-        random_ ^= random_ << 13;
-        random_ ^= random_ >> 7;
-        random_ ^= random_ << 17;
-        storeLe(out_.data() + request_.idAt, random_ % request_.idRange);
-    }
-    ++requests_;
+    out_ = requests_.next();
     startedAt_ = now;
     sent_ = 0;
     received_ = 0;
@@ -114,10 +96,7 @@ StatusOr<bool> Client::readSome() {
     if (received_ > length) {
         return Status(Code::kIo, "The server sent more than one reply to a request");
     }
-    if (length != goodReplyBytes_) {
-        FRESHET_RETURN_IF_ERROR(request_.checkReply({in_.data(), length}));
-        goodReplyBytes_ = length;
-    }
+    FRESHET_RETURN_IF_ERROR(requests_.judge({in_.data(), length}));
     return true;
 }
 

@@ -2,8 +2,7 @@
 /// One connection of the load generator: sends a request, waits for the reply, sends the next.
 #pragma once
 
-#include "freshet/bench/load.h"
-#include "freshet/sync/atomic.h"
+#include "freshet/bench/load/request_stream.h"
 
 #include <cstdint>
 #include <string>
@@ -14,11 +13,6 @@ namespace freshet::bench {
 
 class Client {
 public:
-    /// Which of the unique ids are this client's: idBase + index + n * of.
-    struct Share {
-        uint64_t index = 0;
-        uint64_t of = 1;
-    };
     struct Progress {
         bool replied = false;
         bool wantsWriteChanged = false;
@@ -26,7 +20,8 @@ public:
         size_t replyBytes = 0;
     };
 
-    Client(const RequestTemplate& request, Share share);
+    Client(const RequestTemplate& request, RequestStream::Share share)
+        : requests_(request, share), in_(kFirstReplyBytes) {}
     ~Client();
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
@@ -44,7 +39,7 @@ public:
     int descriptor() const { return descriptor_; }
     bool wantsWrite() const { return sent_ < out_.size(); }
     uint64_t startedAt() const { return startedAt_; }
-    uint64_t requests() const { return requests_; }
+    uint64_t requests() const { return requests_.requests(); }
 
 private:
     void prepareRequest(uint64_t now);
@@ -52,17 +47,15 @@ private:
     /// True when the reply is whole.
     StatusOr<bool> readSome();
 
-    const RequestTemplate& request_;
-    const Share share_;
+    static constexpr size_t kFirstReplyBytes = 16 * 1024;
+
+    RequestStream requests_;
     int descriptor_ = -1;
-    std::string out_;
+    ByteView out_;
     size_t sent_ = 0;
     std::vector<char> in_;
     size_t received_ = 0;
-    size_t goodReplyBytes_ = 0;
     uint64_t startedAt_ = 0;
-    uint64_t requests_ = 0;
-    uint64_t random_;
 };
 
 }  // namespace freshet::bench

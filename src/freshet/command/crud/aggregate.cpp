@@ -22,9 +22,7 @@ struct AggregateCommand {
 StatusOr<AggregateCommand> parseAggregate(const Invocation& call, bson::Document body) {
     Fields fields(body, "aggregate");
     AggregateCommand command;
-    if (body.has("allowDiskUse")) {
-        command.request.allowDiskUse = fields.boolean("allowDiskUse", true);
-    }
+    command.request.allowDiskUse = fields.maybeBoolean("allowDiskUse");
     command.request.spill = &call.services.spill;
     command.bypassesValidation = fields.boolean("bypassDocumentValidation", false);
     command.explains = fields.boolean("explain", false);
@@ -180,6 +178,7 @@ CommandTable aggregateCommands() {
         .readOnly = true,
         .inApiVersion1 = true,
         .takesReadConcern = true,
+        .scripts = Command::Scripts::kWhenMentioned,
     }};
 }
 

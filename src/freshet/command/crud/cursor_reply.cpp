@@ -153,6 +153,7 @@ sync::Task<Status> replyWithFirstBatch(Invocation& call,
     made.neverTimesOut = how.neverTimesOut;
     made.cursor = std::move(cursor);
     made.needsDurableRead = call.generic.needsDurableRead;
+    made.hasScripts = call.runsScripts;
     return replyWithBatch(
         call, std::move(made), {"firstBatch", static_cast<size_t>(how.batchSize), how.isSingle});
 }

@@ -47,7 +47,17 @@ sync::Task<Status> runGetMore(Invocation& call) {
     StatusOr<ClientCursor> cursor =
         call.services.cursors.checkOut(id, call.ns(collection), call.generic.lsid);
     FRESHET_CO_RETURN_IF_ERROR(cursor.status());
-    Status status = co_await replyWithNextBatch(call, std::move(*cursor), batchSize);
+    const bool hasScripts = cursor->hasScripts;
+    sync::Task<Status> reply = replyWithNextBatch(call, std::move(*cursor), batchSize);
+    Status status;
+    if (hasScripts) {
+        status = co_await call.services.scripts.run(call, std::move(reply));
+        if (!status.isOk()) {
+            call.services.cursors.forget(id);  // it may not even have come to its turn
+        }
+    } else {
+        status = co_await std::move(reply);
+    }
     call.isExhaust = status.isOk() && call.request.exhaustAllowed() && call.hasOpenCursor;
     co_return status;
 }

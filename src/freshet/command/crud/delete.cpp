@@ -97,6 +97,7 @@ CommandTable deleteCommands() {
         .access = Access::onCollection(Action::kRemove),
         .kind = OpKind::kDelete,
         .inApiVersion1 = true,
+        .scripts = Command::Scripts::kWhenMentioned,
     }};
 }
 

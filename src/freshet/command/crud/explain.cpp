@@ -150,9 +150,7 @@ StatusOr<std::unique_ptr<query::QueryCursor>> makeAggregateCursor(Invocation& ca
     request.db = call.generic.db;
     request.collection = call.services.catalog.find(call.generic.db, subject.collection);
     request.hint = fields.hint();
-    if (subject.body.has("allowDiskUse")) {
-        request.allowDiskUse = fields.boolean("allowDiskUse", true);
-    }
+    request.allowDiskUse = fields.maybeBoolean("allowDiskUse");
     request.spill = &call.services.spill;
     request.variables = letOf(&fields);
     const bson::Document pipeline = fields.array("pipeline");
@@ -379,6 +377,7 @@ CommandTable explainCommands() {
         .access = Access::byHandler(),
         .readOnly = true,
         .inApiVersion1 = true,
+        .scripts = Command::Scripts::kWhenMentioned,
     }};
 }
 

@@ -19,9 +19,7 @@ StatusOr<FindCommand> parseFind(const BodyIndex& body) {
     find.request.hint = fields.hint();
     find.request.skip = fields.integer("skip", 0, 0);
     find.request.limit = fields.integer("limit", 0, 0);
-    if (fields.has("allowDiskUse")) {
-        find.request.allowDiskUse = fields.boolean("allowDiskUse", true);
-    }
+    find.request.allowDiskUse = fields.maybeBoolean("allowDiskUse");
     find.firstBatch.batchSize = fields.integer("batchSize", kFirstBatchDocuments, 0);
     find.firstBatch.isSingle = fields.boolean("singleBatch", false);
     find.firstBatch.neverTimesOut = fields.boolean("noCursorTimeout", false);
@@ -161,6 +159,7 @@ CommandTable findCommands() {
             .readOnly = true,
             .inApiVersion1 = true,
             .takesReadConcern = true,
+            .scripts = Command::Scripts::kWhenMentioned,
         },
         {
             .name = "count",
@@ -172,6 +171,7 @@ CommandTable findCommands() {
             .readOnly = true,
             .inApiVersion1 = true,
             .takesReadConcern = true,
+            .scripts = Command::Scripts::kWhenMentioned,
         },
         {
             .name = "distinct",
@@ -182,6 +182,7 @@ CommandTable findCommands() {
             .access = Access::onCollection(Action::kFind),
             .readOnly = true,
             .takesReadConcern = true,
+            .scripts = Command::Scripts::kWhenMentioned,
         },
     };
 }

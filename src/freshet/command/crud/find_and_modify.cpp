@@ -170,6 +170,7 @@ CommandTable findAndModifyCommands() {
         .handler = runFindAndModify,
         .access = Access::byHandler(),
         .inApiVersion1 = true,
+        .scripts = Command::Scripts::kWhenMentioned,
     }};
 }
 

@@ -34,6 +34,8 @@ public:
     /// Whether `message` asks the same, for the same user, of an _id of the same type and length as
     /// what was prepared. If so it is the one that all this speaks of from now on.
     bool takeAnother(ByteView message, const UserRef& user);
+    /// REQUIRES: takeAnother() said true. False: there is no room for more.
+    bool lookAhead(query::ReadAhead* ahead) { return reader_->lookAhead(id_, ahead); }
     const wire::Request& request() const { return request_; }
     const BodyIndex& index() const { return *index_; }
     const GenericArguments& generic() const { return generic_; }

@@ -195,6 +195,7 @@ CommandTable updateCommands() {
         .access = Access::byHandler(),
         .kind = OpKind::kUpdate,
         .inApiVersion1 = true,
+        .scripts = Command::Scripts::kWhenMentioned,
     }};
 }
 

@@ -174,6 +174,10 @@ void addNetwork(const Services& services, bson::Builder* out) {
     addTransport(services, "network", out);
 }
 
+void addRdma(const Services& services, bson::Builder* out) {
+    addTransport(services, "rdma", out);
+}
+
 /// Nothing of it exists yet, and dashboards ask.
 void addTransactions(const Services&, bson::Builder* out) {
     auto section = out->object("transactions");
@@ -190,14 +194,19 @@ void addTransactions(const Services&, bson::Builder* out) {
 /// What mongostat and dashboards read of the cache, from our own pages.
 void addWiredTigerShape(const Services& services, bson::Builder* out) {
     const engine::StoreStats stats = services.store.stats();
-    const uint64_t bytes = platform::residentBytes();
+    const bool limited = stats.memoryBytesMax != 0;
+    const uint64_t bytes = limited ? stats.memoryBytes : platform::residentBytes();
     const double dirtyShare =
         stats.pages == 0 ? 0.0
                          : static_cast<double>(stats.dirtyPages) / static_cast<double>(stats.pages);
     auto section = out->object("wiredTiger");
     section.object("cache")
         .add("bytes currently in the cache", number(bytes))
-        .add("maximum bytes configured", number(std::max(bytes, kCacheBytesShown)))
+        .add("maximum bytes configured",
+             number(limited ? stats.memoryBytesMax : std::max(bytes, kCacheBytesShown)))
+        .add("bytes read into cache", number(stats.leafBytesRead))
+        .add("pages read into cache", number(stats.leavesRead))
+        .add("unmodified pages evicted", number(stats.leavesEvicted))
         .add("tracked dirty bytes in the cache",
              static_cast<int64_t>(static_cast<double>(bytes) * dirtyShare));
     section.object("transaction").add("transaction checkpoints", number(stats.checkpoints));
@@ -231,6 +240,11 @@ void addFreshet(const Services& services, bson::Builder* out) {
         .add("lastCheckpointMillis", number(stats.lastCheckpointMillis))
         .add("pages", number(stats.pages))
         .add("dirtyPages", number(stats.dirtyPages))
+        .add("memoryBytes", number(stats.memoryBytes))
+        .add("memoryBytesMax", number(stats.memoryBytesMax))
+        .add("leavesRead", number(stats.leavesRead))
+        .add("leavesUnreadable", number(stats.leavesUnreadable))
+        .add("leavesEvicted", number(stats.leavesEvicted))
         .add("spaceShort", stats.spaceShort);
     own.object("block")
         .add("fileBytes", number(stats.block.fileBytes))
@@ -255,6 +269,7 @@ constexpr Section kSections[] = {
     {"network", addNetwork},
     {"opLatencies", addLatencies},
     {"opcounters", addOpCounters},
+    {"rdma", addRdma},
     {"storageEngine", addStorageEngine},
     {"transactions", addTransactions},
     {"wiredTiger", addWiredTigerShape},

@@ -79,6 +79,7 @@ StatusOr<ClientCursor> CursorRegistry::checkOut(int64_t id,
     out.owner = entry.cursor.owner;
     out.neverTimesOut = entry.cursor.neverTimesOut;
     out.needsDurableRead = entry.cursor.needsDurableRead;
+    out.hasScripts = entry.cursor.hasScripts;
     out.cursor = std::move(entry.cursor.cursor);
     return out;
 }

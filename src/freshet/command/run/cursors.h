@@ -33,6 +33,7 @@ struct ClientCursor {
     std::string owner;  // "user@db" of who made it; empty: nobody was logged in
     bool neverTimesOut = false;
     bool needsDurableRead = false;
+    bool hasScripts = false;  // runs JavaScript: see ScriptThreads
     std::unique_ptr<query::QueryCursor> cursor;
 };
 

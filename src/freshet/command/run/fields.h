@@ -99,6 +99,10 @@ public:
     bool boolean(std::string_view name, bool fallback) {
         return mayHave(name) ? booleanThere(name, fallback) : fallback;
     }
+    /// For a field without a fixed value of its own when it is not there.
+    std::optional<bool> maybeBoolean(std::string_view name) {
+        return has(name) ? std::optional<bool>(boolean(name, false)) : std::nullopt;
+    }
     /// Any number with an integral part in range; smaller than `least` is an error.
     int64_t integer(std::string_view name,
                     int64_t fallback,

@@ -46,6 +46,7 @@ struct Invocation {
     bool isExhaust = false;       // this reply announces another one without a request
     bool endsSession = false;     // close the connection instead of replying
     bool hasAskedAccess = false;  // see access/authorize.h
+    bool runsScripts = false;     // runs on a thread for JavaScript
     bool changesUsers = false;    // what is cached of users may be wrong afterwards
 
     bson::Document body() const { return index.body(); }

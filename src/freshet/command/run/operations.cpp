@@ -213,6 +213,14 @@ void ConnectionRecord::clearWake() {
     wake_ = {};
 }
 
+void ConnectionRecord::setScript(query::JavaScript* script) {
+    std::lock_guard<sync::Mutex> lock(mutex_);
+    script_ = script;
+    if (script_ != nullptr && interrupted() != Reason::kNone) {
+        script_->interrupt();
+    }
+}
+
 bool ConnectionRecord::interrupt(int32_t operationId, Reason why) {
     return interruptIf(
         why, [&](const RunningOperation& operation) { return operation.id == operationId; });
@@ -229,6 +237,9 @@ bool ConnectionRecord::interruptIf(Reason why,
     interrupt_.store(static_cast<uint32_t>(why), sync::kRelaxed);
     if (wake_.isSet()) {
         wake_.complete();
+    }
+    if (script_ != nullptr) {
+        script_->interrupt();
     }
     return true;
 }

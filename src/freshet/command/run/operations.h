@@ -6,6 +6,7 @@
 
 #include "freshet/bson/builder.h"
 #include "freshet/command/run/arguments.h"
+#include "freshet/query/javascript.h"
 #include "freshet/query/work.h"
 #include "freshet/sync/atomic.h"
 #include "freshet/sync/mutex.h"
@@ -68,6 +69,9 @@ public:
     /// Completed when the operation is interrupted: at once when it is so already.
     void setWake(sync::WaitToken token);
     void clearWake();
+    /// Interrupted with the operation, at once when that is so already; null: there is none any
+    /// more. On the thread that runs the operation.
+    void setScript(query::JavaScript* script);
 
     /// False when the operation is another one or none.
     bool interrupt(int32_t operationId, Reason why);
@@ -101,14 +105,15 @@ private:
     sync::Atomic<uint32_t> interrupt_{0};
 
     mutable sync::Mutex mutex_;
-    RunningOperation running_;      // guarded by mutex_; id 0: none
-    bool isWaiting_ = false;        // guarded by mutex_
-    bool isHeldUp_ = false;         // guarded by mutex_
-    sync::WaitToken wake_;          // guarded by mutex_
-    bson::OwnedDocument metadata_;  // guarded by mutex_
-    std::string appName_;           // guarded by mutex_
-    std::string userName_;          // guarded by mutex_
-    std::string userDb_;            // guarded by mutex_
+    RunningOperation running_;             // guarded by mutex_; id 0: none
+    bool isWaiting_ = false;               // guarded by mutex_
+    bool isHeldUp_ = false;                // guarded by mutex_
+    sync::WaitToken wake_;                 // guarded by mutex_
+    query::JavaScript* script_ = nullptr;  // guarded by mutex_
+    bson::OwnedDocument metadata_;         // guarded by mutex_
+    std::string appName_;                  // guarded by mutex_
+    std::string userName_;                 // guarded by mutex_
+    std::string userDb_;                   // guarded by mutex_
 };
 
 /// All connections.

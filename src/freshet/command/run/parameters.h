@@ -25,6 +25,7 @@ struct ParameterValues {
     sync::Atomic<int64_t> transactionLifetimeLimitSeconds{60};
     sync::Atomic<int64_t> enableLocalhostAuthBypass{1};
     sync::Atomic<int64_t> enableTestCommands{0};
+    sync::Atomic<int64_t> holdCommitsUntilDurable{0};
     sync::Atomic<int64_t> requireApiVersion{0};
     sync::Atomic<int64_t> quiet{0};
     sync::Atomic<int64_t> logLevel{0};
@@ -38,6 +39,9 @@ struct ParameterValues {
     sync::Atomic<int64_t> bucketAutoBytesMax{100 << 20};
     sync::Atomic<int64_t> pushBytesMax{100 << 20};
     sync::Atomic<int64_t> addToSetBytesMax{100 << 20};
+    // Of JavaScript: query::JavaScriptRules.
+    sync::Atomic<int64_t> scriptHeapMegabytes{100};
+    sync::Atomic<int64_t> scriptCallMillis{60'000};
 
     static int64_t get(const sync::Atomic<int64_t>& value) {
         // [parameter.get] ORDER relaxed: see the struct.

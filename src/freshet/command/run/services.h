@@ -10,6 +10,7 @@
 #include "freshet/command/run/operations.h"
 #include "freshet/command/run/parameters.h"
 #include "freshet/command/run/profiler.h"
+#include "freshet/command/run/script_threads.h"
 #include "freshet/command/run/sessions.h"
 #include "freshet/command/run/statistics.h"
 #include "freshet/command/run/write_block.h"
@@ -33,14 +34,12 @@ public:
     uint64_t total(OpKind kind) const;
 
 private:
-    static constexpr size_t kStripes = 16;
     static constexpr size_t kKinds = 6;
-    /// Operations counted. Written by: the threads of the stripe. Read by: total().
-    ///   INV-1    a cell only rises
+    /// Operations counted, as StripePlace::bump() does it.
     struct alignas(sync::kLineBytes) Stripe {
         std::array<sync::Atomic<uint64_t>, kKinds> cells{};
     };
-    std::array<Stripe, kStripes> stripes_;
+    std::array<Stripe, StripePlace::kCount> stripes_;
 };
 
 struct Services {
@@ -53,6 +52,7 @@ struct Services {
     const Command& findCommand{*registry.find("find")};
     ParameterValues parameters;
     query::SpillSpace spill;  // outlives the cursors
+    ScriptThreads scripts{parameters, facts.javaScriptEnabled};
     CursorRegistry cursors;
     Users users;
     LogicalSessions sessions;

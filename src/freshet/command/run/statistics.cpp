@@ -10,20 +10,7 @@ namespace {
 /// As many indexes as a collection may have, and as many that are gone.
 constexpr size_t kIndexesCounted = 128;
 
-void bump(sync::Atomic<uint64_t>& cell, uint64_t by) {
-    // [statistics.add] ORDER relaxed: see Stripe.
-    cell.fetch_add(by, sync::kRelaxed);
-}
-
 }  // namespace
-
-size_t threadOrdinal() {
-    /// STEPS rises by one with each thread that asks for the first time.
-    static sync::Atomic<uint64_t> next{0};
-    // [statistics.thread] ORDER relaxed: only that numbers differ counts.
-    thread_local const size_t mine = next.fetch_add(1, sync::kRelaxed);
-    return mine;
-}
 
 LatencyClass latencyClassOf(const Command& command) {
     switch (command.kind) {
@@ -87,19 +74,16 @@ Statistics::Statistics(size_t commandCount) {
     }
 }
 
-Statistics::Stripe& Statistics::mine() {
-    return stripes_[threadOrdinal() % kStripes];
-}
-
 void Statistics::ended(size_t command, LatencyClass kind, uint64_t micros, bool hasFailed) {
-    Stripe& stripe = mine();
-    bump(stripe.commands[2 * command], 1);
+    const StripePlace place = StripePlace::mine();
+    Stripe& stripe = stripes_[place.at];
+    place.bump(stripe.commands[2 * command], 1);
     if (hasFailed) {
-        bump(stripe.commands[2 * command + 1], 1);
-        bump(stripe.counters[static_cast<size_t>(Counter::kUserErrors)], 1);
+        place.bump(stripe.commands[2 * command + 1], 1);
+        place.bump(stripe.counters[static_cast<size_t>(Counter::kUserErrors)], 1);
     }
-    bump(stripe.latencies[2 * static_cast<size_t>(kind)], 1);
-    bump(stripe.latencies[2 * static_cast<size_t>(kind) + 1], micros);
+    place.bump(stripe.latencies[2 * static_cast<size_t>(kind)], 1);
+    place.bump(stripe.latencies[2 * static_cast<size_t>(kind) + 1], micros);
 }
 
 void Statistics::touched(std::string_view db,
@@ -108,7 +92,7 @@ void Statistics::touched(std::string_view db,
                          LatencyClass latency,
                          uint64_t micros,
                          uint32_t usedTree) {
-    Stripe& stripe = mine();
+    Stripe& stripe = stripes_[StripePlace::mine().at];
     std::lock_guard<sync::Mutex> lock(stripe.mutex);
     std::string& ns = stripe.ns;
     ns.assign(db).append(1, '.').append(collection);
@@ -129,7 +113,8 @@ void Statistics::touched(std::string_view db,
 }
 
 void Statistics::add(Counter counter, uint64_t by) {
-    bump(mine().counters[static_cast<size_t>(counter)], by);
+    const StripePlace place = StripePlace::mine();
+    place.bump(stripes_[place.at].counters[static_cast<size_t>(counter)], by);
 }
 
 template <typename Cell>

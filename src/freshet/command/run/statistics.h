@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Statistics of commands: how many, how long, on which collections. Kept in stripes, one for each
-/// of the first threads, so that reactors do not share a line. Any thread.
+/// of the first threads, so that reactors neither share a line nor lock one. Any thread.
 #pragma once
 
 #include "freshet/command/registry.h"
+#include "freshet/command/run/stripes.h"
 #include "freshet/sync/atomic.h"
 #include "freshet/sync/mutex.h"
 
@@ -95,13 +96,10 @@ public:
     Top topOf(const std::string& ns) const;
 
 private:
-    static constexpr size_t kStripes = 16;
     static constexpr size_t kCollectionsMax =
         10'000;  // of one stripe; further ones are not counted
 
-    /// Numbers for people. Written by: the threads of the stripe. Read by: reports.
-    ///   INV-1    a cell only rises
-    ///   ORDER    relaxed everywhere: nothing is read because of them, and sums may lag
+    /// Cells are as StripePlace::bump() has them.
     struct alignas(sync::kLineBytes) Stripe {
         std::vector<sync::Atomic<uint64_t>> commands;  // total and failed of each
         std::array<sync::Atomic<uint64_t>, 6> latencies{};
@@ -110,14 +108,10 @@ private:
         std::unordered_map<std::string, Top> top;  // guarded by mutex
         std::string ns;                            // guarded by mutex; room for a name to look up
     };
-    Stripe& mine();
     template <typename Cell>
     uint64_t sum(Cell cell) const;
 
-    std::array<Stripe, kStripes> stripes_;
+    std::array<Stripe, StripePlace::kCount> stripes_;
 };
-
-/// A small number that differs between the first threads that ask.
-size_t threadOrdinal();
 
 }  // namespace freshet::command

@@ -17,6 +17,7 @@ CommandTable findAndModifyCommands();
 CommandTable explainCommands();
 CommandTable aggregateCommands();
 CommandTable cursorCommands();
+CommandTable mapReduceCommands();
 CommandTable collectionCommands();
 CommandTable indexCommands();
 CommandTable listCommands();

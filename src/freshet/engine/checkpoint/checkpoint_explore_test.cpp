@@ -3,6 +3,7 @@
 /// power fails. What the images hold, and what the journal has from the redo position on, must give
 /// exactly what was committed (INV-engine-11 to 14). Every seeded mistake must be found.
 #include "freshet/engine/checkpoint/tree_writer.h"
+#include "freshet/engine/page/leaf_from_image.h"
 #include "freshet/engine/recovery/redo.h"
 #include "freshet/engine/recovery/tree_loader.h"
 #include "freshet/engine/tree/leaf_merge.h"
@@ -17,6 +18,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -119,19 +121,27 @@ struct World : CheckpointSink {
         Version* version = nullptr;
         std::unique_ptr<CommitSteps> steps;
     };
+    Open begun(uint16_t participant, const std::string& key, const std::string& value) {
+        Open open{key, value, 0, nullptr, nullptr};
+        Uninterrupted whole;
+        open.stamp = *table.open();
+        open.steps = std::make_unique<CommitSteps>(table, env.floors, participant);
+        return open;
+    }
+    /// Links the version, if its leaf is in memory. The participant's slice is open.
+    Fault link(Open& open) {
+        const VersionOp op = open.value.empty() ? VersionOp::kDelete : VersionOp::kPut;
+        const WriteResult result = tree.write(
+            {WriteKind::kPut, op, open.key, open.value, open.stamp, {UINT64_MAX >> 2, open.stamp}});
+        check(result.kind == WriteResult::Kind::kDone || result.fault.leaf != nullptr,
+              "keys are written by one at a time");
+        open.version = result.version;
+        return result.fault;
+    }
     /// Links a version. The participant's slice is open.
     Open write(uint16_t participant, const std::string& key, const std::string& value) {
-        Open open{key, value, 0, nullptr, nullptr};
-        {
-            Uninterrupted whole;
-            open.stamp = *table.open();
-            open.steps = std::make_unique<CommitSteps>(table, env.floors, participant);
-        }
-        const VersionOp op = value.empty() ? VersionOp::kDelete : VersionOp::kPut;
-        const WriteResult result = tree.write(
-            {WriteKind::kPut, op, key, value, open.stamp, {UINT64_MAX >> 2, open.stamp}});
-        check(result.kind == WriteResult::Kind::kDone, "keys are written by one at a time");
-        open.version = result.version;
+        Open open = begun(participant, key, value);
+        check(link(open).leaf == nullptr, "the leaf is in memory");
         return open;
     }
     void begin(Open& open) { open.steps->begin(open.stamp, env.journal.tailLsn()); }
@@ -172,14 +182,119 @@ struct World : CheckpointSink {
         ModelEnv::Slice slice(&env);
         work();
     }
-    Status writeImage(PageId page, std::string* image) override {
+    Status writeImage(PageId page, std::string* image, block::PagePlace* place) override {
         if (writesUntilFull == 0) {
             return Status(Code::kNoSpace, "full");
         }
         --writesUntilFull;
         // What block fills in is not read back here, but for the lengths, which are there.
         staged[page] = *image;
+        images.push_back(*image);
+        *place = {.extent = {images.size(), 1}, .crc = 0, .seqLow = 0};
         return Status::ok();
+    }
+    Status bringBack(PageTree&, PageEntry* entry) override {
+        for (;;) {
+            Fault fault;
+            bool first = false;
+            {
+                ModelEnv::Slice slice(&env);
+                Node* node = entry->word.load(sync::kAcquire);
+                if (!node->isOnDisk) {
+                    return Status::ok();
+                }
+                fault = {entry, static_cast<DiskLeaf*>(node)};
+                first = joins(fault);
+            }
+            follow(fault, first);
+        }
+    }
+    /// In a slice: whether the caller is to load.
+    bool joins(const Fault& fault) {
+        Uninterrupted whole;
+        sync::WaitToken token;
+        const DiskLeaf::Join join = fault.leaf->join(&token);
+        check(join != DiskLeaf::Join::kFailed, "images can be read");
+        if (join == DiskLeaf::Join::kFirst) {
+            loading.insert(fault.leaf);
+        }
+        return join == DiskLeaf::Join::kFirst;
+    }
+    /// Outside of it: loads, or waits for who does.
+    void follow(const Fault& fault, bool first) {
+        if (!first) {
+            testing::waitUntil([this, fault] { return loading.count(fault.leaf) == 0; });
+            return;
+        }
+        auto readImage = [this](PageId, const block::PagePlace& place, std::string* image) {
+            *image = images[place.extent.firstBlock - 1];
+            return Status::ok();
+        };
+        StatusOr<LeafNode*> leaf =
+            leafFromImage(env, tree, fault.entry->id, *fault.leaf, readImage);
+        check(leaf.isOk(), "a leaf is found where it was left");
+        DiskLeaf::Waiting* waiting = nullptr;
+        {
+            ModelEnv::Slice slice(&env);
+            tree.bringBack(fault, *leaf);
+            waiting = fault.leaf->close(Status::ok());
+            loading.erase(fault.leaf);
+        }
+        DiskLeaf::wake(waiting);
+    }
+    /// As put(), of a key whose leaf may be on disk.
+    void putAnywhere(uint16_t participant, const std::string& key, const std::string& value) {
+        Open open = begun(participant, key, value);
+        for (;;) {
+            Fault fault;
+            bool first = false;
+            {
+                ModelEnv::Slice slice(&env);
+                fault = link(open);
+                if (fault.leaf == nullptr) {
+                    begin(open);
+                    append(open);
+                    complete(open);
+                    return;
+                }
+                first = joins(fault);
+            }
+            follow(fault, first);
+        }
+    }
+    /// What a new snapshot sees.
+    std::string getAnywhere(const std::string& key) {
+        for (;;) {
+            Fault fault;
+            bool first = false;
+            {
+                ModelEnv::Slice slice(&env);
+                const std::optional<ValueRef> value = tree.get(key, {slice.snapshot, 0}, &fault);
+                if (fault.leaf == nullptr) {
+                    return value ? std::string(value->bytes) : "";
+                }
+                first = joins(fault);
+            }
+            follow(fault, first);
+        }
+    }
+    /// By the checkpoint's thread.
+    void evict() {
+        for (PageEntry* page = tree.pageAfter(nullptr); page != nullptr;
+             page = tree.pageAfter(page)) {
+            ModelEnv::Slice slice(&env);
+            if (page->state.load(sync::kAcquire) == PageState::kLive) {
+                evicted += tree.evict(page) != 0 ? 1 : 0;
+            }
+        }
+    }
+    void expectAllThere() {
+        Uninterrupted whole;
+        for (const auto& [key, value] : committed) {
+            check(getAnywhere(key) == value, "what was committed is there");
+        }
+        ModelEnv::Slice slice(&env);
+        check(TreeCheck::run(tree).error.empty(), "a sound tree");
     }
     void noteFirstImage(uint32_t, PageId) override {}
 
@@ -198,6 +313,9 @@ struct World : CheckpointSink {
     PageTree tree;
     Images staged;
     Images durable;
+    std::vector<std::string> images;  // by their places
+    std::set<const DiskLeaf*> loading;
+    int evicted = 0;
     uint64_t redo = 1;
     uint64_t writesUntilFull = UINT64_MAX;
     std::map<std::string, std::string> committed;
@@ -424,6 +542,122 @@ TEST(CheckpointSplits, LoseNothingBesideTwoCheckpoints) {
 TEST(CheckpointSplits, MistakesAreFound) {
     expectFound(Mutant::kForgetOrigin, split(false, 2));
     expectFound(Mutant::kNoUnwrittenFirst, split(true, 1));
+}
+
+enum class Gone : uint8_t { kNo, kYes };
+
+/// A leaf is evicted, beside checkpoints if wanted, while a key of it changes, is read, and the
+/// leaf is rebuilt. `gone`: it is on disk at the start.
+Setup evictions(Gone gone, bool checkpoints, bool reads, bool rebuilds) {
+    return [=](Model& model) {
+        auto world = std::make_shared<World>();
+        {
+            Uninterrupted whole;
+            world->put(0, "b", "old");
+            world->put(0, "f", "stays");
+            world->checkpoint();
+            world->evict();  // folds
+            if (gone == Gone::kYes) {
+                world->evict();
+                check(world->evicted == 1, "it goes");
+            }
+        }
+        model.thread([world, rebuilds] {
+            world->putAnywhere(0, "b", "new");
+            if (rebuilds) {
+                world->rebuild("b");
+            }
+        });
+        model.thread([world, checkpoints] {
+            if (checkpoints) {
+                world->checkpoint();
+            }
+            world->evict();
+            world->evict();
+            if (checkpoints) {
+                world->checkpoint();
+            }
+        });
+        if (reads) {
+            model.thread([world] {
+                check(world->getAnywhere("f") == "stays", "what nobody changes is always there");
+            });
+        }
+        model.finally([world] {
+            world->expectAllThere();
+            world->expectRecovered();
+        });
+    };
+}
+
+TEST(Evictions, LoseNothingThatIsWritten) {
+    expectHolds(evictions(Gone::kNo, false, false, false));
+    expectHolds(evictions(Gone::kNo, false, false, true));
+    expectHolds(evictions(Gone::kYes, false, false, true));
+    expectHolds(evictions(Gone::kNo, true, false, true), {.preemptions = 1});
+    expectHolds(evictions(Gone::kNo, true, false, false));
+    expectHolds(evictions(Gone::kYes, true, false, false));
+    expectHolds(evictions(Gone::kNo, false, false, true), {.preemptions = 2, .staleLoads = 1});
+}
+
+TEST(Evictions, BringBackForAllWhoAsk) {
+    expectHolds(evictions(Gone::kYes, false, true, false));
+    expectHolds(evictions(Gone::kNo, false, true, false), {.preemptions = 1});
+    expectHolds(evictions(Gone::kYes, true, true, true), {.preemptions = 1});
+}
+
+TEST(Evictions, MistakesAreFound) {
+    expectFound(Mutant::kEvictMarked, evictions(Gone::kNo, false, false, true));
+    expectFound(Mutant::kEvictUnfrozen, evictions(Gone::kNo, false, false, false));
+}
+
+/// As split(true, ...), with evictions. `atOnce`: the page that splits is due; else it is clean and
+/// its image is of before the split.
+Setup evictedSplit(bool atOnce) {
+    return [atOnce](Model& model) {
+        auto world = std::make_shared<World>(kTinyPages);
+        {
+            Uninterrupted whole;
+            for (const char* key : {"b", "d", "f"}) {
+                world->put(0, key, "1");
+            }
+            world->rebuild("");
+            world->put(0, "g", "1");
+            world->checkpoint();
+            // An old reader keeps the checkpoint from folding, and hence splitting, what rests.
+            const uint64_t old = world->table.snapshot();
+            world->env.pin(old);
+            world->put(0, "h", "1");
+            world->put(0, "i", "1");
+            if (!atOnce) {
+                world->checkpoint();
+            }
+            world->env.unpin(old);
+        }
+        model.thread([world] {
+            world->rebuild("i");
+            world->putAnywhere(0, "i", "2");
+        });
+        model.thread([world] {
+            world->evict();
+            world->evict();
+            world->checkpoint();
+            world->evict();
+        });
+        model.finally([world] {
+            world->expectRecovered();
+            world->expectAllThere();
+        });
+    };
+}
+
+TEST(EvictedSplits, LoseNothing) {
+    expectHolds(evictedSplit(false), {.preemptions = 1});
+    expectHolds(evictedSplit(true), {.preemptions = 1});
+}
+
+TEST(EvictedSplits, MistakesAreFound) {
+    expectFound(Mutant::kBringBackWhole, evictedSplit(false));
 }
 
 /// The disk is full in the midst of a checkpoint; the next one succeeds.

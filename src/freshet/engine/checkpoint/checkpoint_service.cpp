@@ -15,24 +15,36 @@ constexpr std::chrono::milliseconds kLookEvery{250};
 /// How soon it is tried again while there is no room.
 constexpr uint64_t kFullIntervalMs = 1000;
 constexpr uint64_t kNanosPerMilli = 1'000'000;
+/// A round that frees less than this part of the memory is in vain.
+constexpr uint64_t kWorthwhilePart = 256;
 
 }  // namespace
 
 CheckpointService::CheckpointService(Checkpointer& checkpointer,
+                                     Evictor& evictor,
                                      StoreCore& core,
                                      const CheckpointPace& pace,
                                      std::function<void(const Status&)> onFatal)
     : checkpointer_(checkpointer),
+      evictor_(evictor),
       core_(core),
       pace_(pace),
       onFatal_(std::move(onFatal)),
       lastEndNanos_(platform::monotonicNanos()) {}
 
 void CheckpointService::start() {
+    core_.memory.start([this] {
+        {
+            std::lock_guard<std::mutex> guard(mutex_);
+            called_ = true;
+        }
+        changed_.notify_all();
+    });
     thread_ = platform::Thread("checkpoint", [this] { run(); });
 }
 
 void CheckpointService::stop() {
+    core_.memory.stop();
     {
         std::lock_guard<std::mutex> guard(mutex_);
         stopping_ = true;
@@ -55,17 +67,49 @@ bool CheckpointService::isDue() {
 void CheckpointService::run() {
     std::unique_lock<std::mutex> lock(mutex_);
     while (!stopping_) {
-        changed_.wait_for(lock, kLookEvery);
-        if (stopping_ || !isDue()) {
+        // After a round in vain the next one comes with the clock, however loud the calls.
+        const bool rests = core_.memory.isHigh() && !hasFreed_;
+        changed_.wait_for(lock, kLookEvery, [&] { return stopping_ || (called_ && !rests); });
+        called_ = false;
+        if (stopping_) {
             continue;
         }
+        const bool due = isDue();
         lock.unlock();
-        const Status status = now();
-        lock.lock();
+        Status status = due ? now() : Status::ok();
+        do {
+            hasFreed_ = true;
+            if (status.isOk() && core_.memory.isHigh()) {
+                status = relieveMemory();
+            }
+        } while (core_.memory.endRound(status.isOk() && hasFreed_));
         if (!status.isOk() && status.code() != Code::kNoSpace) {
+            core_.memory.stop();
             return;
         }
+        lock.lock();
     }
+}
+
+uint64_t CheckpointService::evictDownTo(uint64_t bytes) {
+    std::lock_guard<std::mutex> guard(running_);
+    const uint64_t evicted = evictor_.evictDownTo(bytes);
+    const uint64_t leaves = evictor_.leaves();
+    std::lock_guard<std::mutex> counted(mutex_);
+    stats_.evictedLeaves = leaves;
+    return evicted;
+}
+
+Status CheckpointService::relieveMemory() {
+    const MemoryBudget& memory = core_.memory;
+    uint64_t evicted = evictDownTo(memory.low());
+    if (memory.used() > (memory.low() + memory.high()) / 2) {
+        // What is left is due, or needed by snapshots.
+        FRESHET_RETURN_IF_ERROR(now());
+        evicted += evictDownTo(memory.low());
+    }
+    hasFreed_ = !memory.isHigh() || evicted > memory.limit() / kWorthwhilePart;
+    return Status::ok();
 }
 
 Status CheckpointService::now() {

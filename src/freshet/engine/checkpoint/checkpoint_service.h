@@ -6,6 +6,7 @@
 #pragma once
 
 #include "freshet/engine/checkpoint/checkpointer.h"
+#include "freshet/engine/checkpoint/evictor.h"
 #include "freshet/platform/thread.h"
 
 #include <condition_variable>
@@ -24,12 +25,14 @@ struct CheckpointStats {
     uint64_t checkpoints = 0;
     uint64_t lastMillis = 0;  // how long the last one took
     int64_t lastWallMs = 0;   // when it ended
+    uint64_t evictedLeaves = 0;
 };
 
 class CheckpointService {
 public:
     /// `onFatal`: a checkpoint has failed for good.
     CheckpointService(Checkpointer& checkpointer,
+                      Evictor& evictor,
                       StoreCore& core,
                       const CheckpointPace& pace,
                       std::function<void(const Status&)> onFatal);
@@ -46,14 +49,19 @@ public:
     /// Calls `work` while no checkpoint is made.
     void between(const std::function<void()>& work);
     CheckpointStats stats();
+    /// Evicts what can be, now, down to that many bytes; returns what went. Blocks as now().
+    uint64_t evictDownTo(uint64_t bytes);
 
 private:
     void run();
     void noteEnd(uint64_t beganNanos);
     void noteSpace(const Status& status);
     bool isDue();
+    /// Makes room in memory when it is time; what is due is written for that if need be.
+    Status relieveMemory();
 
     Checkpointer& checkpointer_;
+    Evictor& evictor_;
     StoreCore& core_;
     const CheckpointPace pace_;
     const std::function<void(const Status&)> onFatal_;
@@ -64,6 +72,8 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     bool stopping_ = false;      // guarded by mutex_
+    bool called_ = false;        // memory is short; guarded by mutex_
+    bool hasFreed_ = true;       // the last round did; the thread's own
     CheckpointStats stats_;      // guarded by mutex_
     uint64_t lastEndNanos_ = 0;  // guarded by mutex_
     uint64_t lastEndBytes_ = 0;  // the journal's; guarded by mutex_

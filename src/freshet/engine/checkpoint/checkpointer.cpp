@@ -3,6 +3,7 @@
 
 #include "freshet/engine/checkpoint/done_record.h"
 #include "freshet/engine/recovery/redo.h"
+#include "freshet/engine/txn/page_loads.h"
 
 namespace freshet::engine {
 
@@ -55,13 +56,7 @@ Status Checkpointer::writeTrees() {
     const std::vector<PageId> freed = core_->freedValues.take();
     freedValues_.insert(freedValues_.end(), freed.begin(), freed.end());
     auto [trees, dropped] = trees_.allAndDropped();
-    for (TreeId id : dropped) {
-        for (PageId page : pagesOf_[id]) {
-            change(page, {});
-            droppedPages_.insert(page);
-        }
-        pagesOf_.erase(id);
-    }
+    freeDropped(std::move(dropped));
     bool whole = true;
     for (const TreeRef& tree : trees) {
         TreeWriter writer(*core_, tree->pages(), *this);
@@ -73,6 +68,37 @@ Status Checkpointer::writeTrees() {
         change(freedValues_.back(), {});
     }
     return Status::ok();
+}
+
+void Checkpointer::freeDropped(std::vector<TreeDirectory::Dropped> dropped) {
+    for (auto& [id, tree] : dropped) {
+        leaving_.push_back({id, std::move(tree), std::move(pagesOf_[id])});
+        pagesOf_.erase(id);
+    }
+    // Nothing is evicted from a tree that is not in the directory: without leaves on disk it needs
+    // no file any more, whoever reads in it.
+    auto isNeeded = [this](const Leaving& leaving) {
+        const TreeRef tree = leaving.tree.lock();
+        bool needed = false;
+        if (tree != nullptr) {
+            inSlice([&] { needed = tree->pages().hasLeavesOnDisk(); });
+        }
+        return needed;
+    };
+    std::erase_if(leaving_, [&](const Leaving& leaving) {
+        if (isNeeded(leaving)) {
+            return false;
+        }
+        for (PageId page : leaving.pages) {
+            // The root of a tree that has the number of this one.
+            const bool again = page == leaving.id && pagesOf_.contains(leaving.id);
+            if (!again) {
+                change(page, {});
+                droppedPages_.insert(page);
+            }
+        }
+        return true;
+    });
 }
 
 Status Checkpointer::nameImages() {
@@ -159,10 +185,14 @@ void Checkpointer::inSlice(const std::function<void()>& work) {
     work();
 }
 
-Status Checkpointer::writeImage(PageId page, std::string* image) {
-    FRESHET_ASSIGN_OR_RETURN(const block::PagePlace place, file_.writePage(image));
-    change(page, place);
+Status Checkpointer::writeImage(PageId page, std::string* image, block::PagePlace* place) {
+    FRESHET_ASSIGN_OR_RETURN(*place, file_.writePage(image));
+    change(page, *place);
     return Status::ok();
+}
+
+Status Checkpointer::bringBack(PageTree& tree, PageEntry* entry) {
+    return core_->loads->bringBack(tree, entry);
 }
 
 void Checkpointer::change(PageId page, const block::PagePlace& place) {

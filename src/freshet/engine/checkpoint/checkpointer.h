@@ -36,10 +36,12 @@ public:
 
 private:
     void inSlice(const std::function<void()>& work) override;
-    Status writeImage(PageId page, std::string* image) override;
+    Status writeImage(PageId page, std::string* image, block::PagePlace* place) override;
+    Status bringBack(PageTree& tree, PageEntry* entry) override;
     void noteFirstImage(TreeId tree, PageId page) override { pagesOf_[tree].push_back(page); }
 
     Status writeTrees();
+    void freeDropped(std::vector<TreeDirectory::Dropped> dropped);
     Status nameImages();
     /// While there is no room for images: a checkpoint of the last one's content, less the dropped
     /// trees. It frees what they had.
@@ -59,6 +61,13 @@ private:
     std::map<PageId, block::PagePlace> changes_;
     /// The pages of each tree that have an image. Those of large values are not among them.
     std::unordered_map<TreeId, std::vector<PageId>> pagesOf_;
+    /// Pages of a dropped tree of which leaves are on disk, while somebody may read there.
+    struct Leaving {
+        TreeId id;
+        std::weak_ptr<Tree> tree;
+        std::vector<PageId> pages;
+    };
+    std::vector<Leaving> leaving_;
     std::set<PageId> droppedPages_;  // of trees dropped since the last commit of the block file
     std::vector<PageId> freedValues_;
     bool unfinished_ = false;

@@ -95,12 +95,15 @@ struct HeldScan {
 }  // namespace
 
 Status TreeWriter::writePage(PageEntry* entry) {
+    // One may be due there: its writer has come too late, or a page that was split from it has its
+    // first image now. No leaf goes while a checkpoint is made.
+    FRESHET_RETURN_IF_ERROR(sink_.bringBack(tree_, entry));
     HeldScan held;
     PageScan& scan = held.scan;
     sink_.inSlice([&] { scan = scanPage(env_, tree_, entry); });
     owed_.insert(owed_.end(), scan.unwritten.begin(), scan.unwritten.end());
     FRESHET_RETURN_IF_ERROR(writeLargeValues(scan));
-    FRESHET_RETURN_IF_ERROR(sink_.writeImage(entry->id, &scan.image));
+    FRESHET_RETURN_IF_ERROR(sink_.writeImage(entry->id, &scan.image, &entry->place));
     if (!entry->imaged) {
         entry->imaged = true;
         sink_.noteFirstImage(tree_.id(), entry->id);
@@ -119,8 +122,9 @@ Status TreeWriter::writeLargeValues(const PageScan& scan) {
             continue;
         }
         std::string image = writeLargeValue(value.page, tree_.id(), value.buffer->bytes());
-        FRESHET_RETURN_IF_ERROR(sink_.writeImage(value.page, &image));
-        value.buffer->setPage(value.page, &env_.freedValues);
+        block::PagePlace place;
+        FRESHET_RETURN_IF_ERROR(sink_.writeImage(value.page, &image, &place));
+        value.buffer->setPage(value.page, place, &env_.freedValues);
     }
     return Status::ok();
 }

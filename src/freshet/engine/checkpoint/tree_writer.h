@@ -26,8 +26,10 @@ public:
     virtual ~CheckpointSink() = default;
     /// Calls `work` inside a slice. No slice is open when writeImage() is called.
     virtual void inSlice(const std::function<void()>& work) = 0;
-    /// The image counts from the next checkpoint on.
-    virtual Status writeImage(PageId page, std::string* image) = 0;
+    /// The image counts from the next checkpoint on. It lies at `*place` then.
+    virtual Status writeImage(PageId page, std::string* image, block::PagePlace* place) = 0;
+    /// Brings the page's leaf into memory, if it is not there.
+    virtual Status bringBack(PageTree& tree, PageEntry* entry) = 0;
     /// The page, of a tree itself and not of one of its large values, has its first image.
     virtual void noteFirstImage(uint32_t tree, PageId page) = 0;
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/page/page_image.h"
 
+#include "freshet/engine/keys/key_array.h"
 #include "freshet/engine/page/page_image_format.h"
 #include "freshet/engine/store.h"
-#include "freshet/engine/tree/key_array.h"
 
 #include <utility>
 

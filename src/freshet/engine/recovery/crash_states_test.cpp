@@ -30,6 +30,7 @@ StoreOptions tinyOptions(platform::FileSystem& files) {
     options.directory = "/db";
     options.journalSegmentBytesMax = 2u << 20;  // the smallest there is
     options.checkpointIntervalMs = 3'600'000;
+    options.memoryBytes = 1;  // leaves are evicted as soon as they can be
     options.onFatal = [](const Status&) {};
     return options;
 }
@@ -46,6 +47,7 @@ public:
                 ASSERT_NO_FATAL_FAILURE(commitOne(*store, disk, random));
                 if (i % 20 == 10) {
                     ASSERT_TRUE(store->checkpointNow().isOk());
+                    store->evictAll();
                 }
             }
             EXPECT_GE(store->stats().checkpoints, 3u);

@@ -17,17 +17,16 @@ StatusOr<DbUuid> parse(const std::string& path, const std::string& bytes) {
         ByteView(bytes).substr(0, kIdentityMagicBytes) != kIdentityMagic) {
         return Status(Code::kCorruption, path + " is damaged or not ours");
     }
-    // Before the checksum: a later format may compute that in another way.
+    // First the checksum, whose place is the same in every version: damage is not a newer format.
+    if (crc32c(bytes.data(), kIdentityCrcOffset) !=
+        loadLe<uint32_t>(bytes.data() + kIdentityCrcOffset)) {
+        return Status(Code::kCorruption, path + " is damaged or not ours");
+    }
     const auto version = loadLe<uint32_t>(bytes.data() + kIdentityVersionOffset);
-    if (version > kIdentityVersion) {
+    if (version != kIdentityVersion) {
         return Status(Code::kUnsupported,
                       path + " is of format version " + std::to_string(version) +
-                          ", which is newer than this server's " +
-                          std::to_string(kIdentityVersion));
-    }
-    if (version == 0 || crc32c(bytes.data(), kIdentityCrcOffset) !=
-                            loadLe<uint32_t>(bytes.data() + kIdentityCrcOffset)) {
-        return Status(Code::kCorruption, path + " is damaged or not ours");
+                          ", this server reads " + std::to_string(kIdentityVersion));
     }
     DbUuid uuid;
     std::copy_n(bytes.data() + kIdentityUuidOffset, uuid.size(), uuid.data());

@@ -50,6 +50,11 @@ Status MapSource::readPage(PageId page, std::string* image) {
     return file_.readPage(page, found->second.place, image);
 }
 
+block::PagePlace MapSource::placeOf(PageId page) const {
+    const auto found = map_.find(page);
+    return found != map_.end() ? found->second.place : block::PagePlace{};
+}
+
 void MapSource::noteUsed(TreeId tree, PageId page, bool isValue) {
     if (auto found = map_.find(page); found != map_.end()) {
         found->second.used = true;

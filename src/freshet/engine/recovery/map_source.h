@@ -6,6 +6,7 @@
 #include "freshet/engine/recovery/tree_loader.h"
 #include "freshet/engine/store.h"
 
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -27,7 +28,12 @@ public:
     /// Pages of trees, without those of large values.
     const std::vector<std::pair<TreeId, PageId>>& treePages() const { return treePages_; }
 
+    /// Asked for each leaf whether it stays in memory; without, all do.
+    void setKeepsLeaves(std::function<bool()> keeps) { keeps_ = std::move(keeps); }
+
     Status readPage(PageId page, std::string* image) override;
+    block::PagePlace placeOf(PageId page) const override;
+    bool keepsLeaves() const override { return !keeps_ || keeps_(); }
     void noteUsed(TreeId tree, PageId page, bool isValue) override;
     bool canLose() const override { return losses_ != nullptr; }
     void lose(const std::string& what) override { losses_->push_back(what); }
@@ -40,6 +46,7 @@ private:
     };
     const block::BlockFile& file_;
     std::vector<std::string>* const losses_;
+    std::function<bool()> keeps_;
     std::unordered_map<PageId, Place> map_;
     std::vector<std::pair<TreeId, PageId>> treePages_;
     bool lookedForSurvivors_ = false;

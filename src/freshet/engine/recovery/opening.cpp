@@ -34,6 +34,9 @@ Status Store::Impl::openBlockFile(const DbUuid& uuid) {
     blockOptions.repair = options.repair;
     FRESHET_ASSIGN_OR_RETURN(file, block::BlockFile::open(blockOptions));
     checkpointer = std::make_unique<Checkpointer>(core, trees, *file);
+    evictor = std::make_unique<Evictor>(core, trees);
+    core->loads = std::make_unique<PageLoads>(*core, *file);
+    core->memory.setLimit(options.memoryBytes);
     return Status::ok();
 }
 
@@ -41,11 +44,13 @@ Status Store::Impl::loadPages() {
     const block::Root& root = file->root();
     MapSource source(*file, options.repair ? &losses : nullptr);
     FRESHET_RETURN_IF_ERROR(source.readMap());
+    core->holdCommitsUntilDurable = options.holdCommitsUntilDurable;
     core->replayLow = std::max<uint64_t>(root.redoLsn, 1);
     core->table.setClock(std::max(root.clockTs, core->table.snapshot()));
     // [page.number] relaxed: nobody else is here.
     core->nextPageId.store(std::max({root.nextPageId, kFirstPageId, source.highestPage() + 1}),
                            sync::kRelaxed);
+    source.setKeepsLeaves([this] { return core->memory.keepsLeaves(); });
     for (TreeId id : source.trees()) {
         FRESHET_RETURN_IF_ERROR(loadTree(id, source));
     }
@@ -108,18 +113,32 @@ Status Store::Impl::replay(const journal::RecordView& record) {
 }
 
 Status Store::Impl::replayCommit(const journal::RecordView& record) {
-    // A slice of its own: what the records before left behind can be folded and freed.
-    sync::Slice slice(core->epochs);
     const uint64_t ts = core->table.snapshot() + 1;
+    Status replayed;
     FRESHET_RETURN_IF_ERROR(readCommitRecord(record.body, [&](const CommitChange& change) {
-        const VersionOp op = change.op == CommitOp::kDelete ? VersionOp::kDelete : VersionOp::kPut;
-        trees.tree(change.tree)
-            ->pages()
-            .write({WriteKind::kReplay, op, change.key, change.value, ts, {}});
+        replayed = replayed.isOk() ? replayChange(change, ts) : std::move(replayed);
     }));
+    FRESHET_RETURN_IF_ERROR(replayed);
     core->table.setClock(ts);
     ++recordsReplayed;
     return Status::ok();
+}
+
+Status Store::Impl::replayChange(const CommitChange& change, uint64_t ts) {
+    const VersionOp op = change.op == CommitOp::kDelete ? VersionOp::kDelete : VersionOp::kPut;
+    PageTree& pages = trees.tree(change.tree)->pages();
+    for (;;) {
+        WriteResult result;
+        {
+            // A slice of its own: what the changes before left behind can be folded and freed.
+            sync::Slice slice(core->epochs);
+            result = pages.write({WriteKind::kReplay, op, change.key, change.value, ts, {}});
+        }
+        if (result.kind != WriteResult::Kind::kOnDisk) {
+            return Status::ok();
+        }
+        FRESHET_RETURN_IF_ERROR(core->loads->bringBack(pages, result.fault.entry));
+    }
 }
 
 Status Store::Impl::replayDone(const journal::RecordView& record) {
@@ -141,6 +160,7 @@ Status Store::Impl::begin() {
     trees.tree(kCatalogTree);
     checkpoints = std::make_unique<CheckpointService>(
         *checkpointer,
+        *evictor,
         *core,
         CheckpointPace{options.checkpointIntervalMs, options.checkpointJournalBytes},
         [this](const Status& why) { fail(why); });

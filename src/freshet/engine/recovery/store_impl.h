@@ -19,6 +19,7 @@
 namespace freshet::engine {
 
 class PageSource;
+struct CommitChange;
 
 struct Store::Impl {
     explicit Impl(const StoreOptions& storeOptions);
@@ -33,6 +34,7 @@ struct Store::Impl {
     /// A whole record of the journal, in LSN order, before anybody else uses the store.
     Status replay(const journal::RecordView& record);
     Status replayCommit(const journal::RecordView& record);
+    Status replayChange(const CommitChange& change, uint64_t ts);
     Status replayDone(const journal::RecordView& record);
     Status loadTree(TreeId id, PageSource& source);
     /// Tells the owner, once, that nothing may be acknowledged any more.
@@ -46,6 +48,7 @@ struct Store::Impl {
     TreeDirectory trees{core};
     std::unique_ptr<block::BlockFile> file;
     std::unique_ptr<Checkpointer> checkpointer;
+    std::unique_ptr<Evictor> evictor;
     std::unique_ptr<CheckpointService> checkpoints;
     std::vector<std::string> losses;
     std::set<TreeId> damagedTrees;  // that have lost something

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/recovery/tree_loader.h"
 
+#include "freshet/engine/page/leaf_from_image.h"
+
 #include <algorithm>
 
 namespace freshet::engine {
@@ -129,11 +131,24 @@ Status TreeLoader::add(
     FRESHET_ASSIGN_OR_RETURN(
         Node * node,
         level_ == 0 ? makeLeaf(low, high, image, &healed) : makeInner(low, high, image));
-    return add(page, node, healed);
+    return add(page, healed ? node : putAside(page, node), healed);
+}
+
+Node* TreeLoader::putAside(PageId page, Node* node) {
+    const block::PagePlace place = source_.placeOf(page);
+    if (!node->isLeaf() || place.extent.blocks == 0 || source_.keepsLeaves()) {
+        return node;
+    }
+    const auto* leaf = static_cast<LeafNode*>(node);
+    auto* away = new DiskLeaf(*leaf, place);
+    leaf->leaveLargeValues();
+    destroyNode(node);
+    return away;
 }
 
 Status TreeLoader::add(PageId page, Node* node, bool healed) {
     PageEntry* entry = entryOf(page);
+    entry->place = source_.placeOf(page);
     tree_.setLoadedNode(entry, node);
     loaded_.push_back({entry, node});
     source_.noteUsed(tree_.id(), page, false);
@@ -142,53 +157,6 @@ Status TreeLoader::add(PageId page, Node* node, bool healed) {
     }
     return Status::ok();
 }
-
-namespace {
-
-/// The image's keys below `high`, whole, in one piece of memory.
-class KeysBelow {
-public:
-    KeysBelow(const PageImage& image, ByteView high) : prefixBytes_(image.head.prefix.size()) {
-        size_t bytes = 0;
-        for (const PageCell& cell : image.cells) {
-            bytes += prefixBytes_ + cell.tail.size();
-        }
-        bytes_.reserve(bytes);  // the views stay good
-        for (const PageCell& cell : image.cells) {
-            const size_t begin = bytes_.size();
-            bytes_.append(image.head.prefix).append(cell.tail);
-            const ByteView key = ByteView(bytes_).substr(begin);
-            if (!high.empty() && key >= high) {
-                break;
-            }
-            keys_.push_back(key);
-        }
-    }
-    const std::vector<ByteView>& keys() const { return keys_; }
-
-private:
-    const size_t prefixBytes_;
-    std::string bytes_;
-    std::vector<ByteView> keys_;
-};
-
-/// Values with the references that keep the shared ones.
-class HeldValues {
-public:
-    HeldValues() = default;
-    ~HeldValues() {
-        for (const ValueRef& value : values) {
-            if (value.shared != nullptr) {
-                value.shared->drop();
-            }
-        }
-    }
-    HeldValues(const HeldValues&) = delete;
-    HeldValues& operator=(const HeldValues&) = delete;
-    std::vector<ValueRef> values;
-};
-
-}  // namespace
 
 StatusOr<Node*> TreeLoader::makeLeaf(std::string low,
                                      std::string high,
@@ -200,8 +168,10 @@ StatusOr<Node*> TreeLoader::makeLeaf(std::string low,
     HeldValues held;
     for (size_t i = 0; i < below.keys().size(); ++i) {
         const PageCell& cell = image.cells[i];
-        ValueRef value{cell.value, nullptr};
-        if (cell.page != 0) {
+        if (cell.page == 0) {
+            held.add(cell.value, env_.limits);
+        } else {
+            ValueRef value;
             Status status = readLarge(cell, &value);
             if (status.code() == Code::kCorruption && source_.canLose()) {
                 source_.lose(std::string(status.text()) + "; tree " + std::to_string(tree_.id()) +
@@ -210,11 +180,9 @@ StatusOr<Node*> TreeLoader::makeLeaf(std::string low,
                 continue;
             }
             FRESHET_RETURN_IF_ERROR(status);
-        } else if (cell.value.size() >= env_.limits.sharedValueBytesMin) {
-            value.shared = ValueBuffer::create(cell.value);
+            held.values.push_back(value);
         }
         tails.push_back(below.keys()[i].substr(prefixLen));
-        held.values.push_back(value);
     }
     return tree_.newLeaf(std::move(low), std::move(high), tails, held.values);
 }
@@ -238,7 +206,7 @@ Status TreeLoader::readLarge(const PageCell& cell, ValueRef* value) {
     }
     value->shared = ValueBuffer::create(*found);
     value->bytes = value->shared->bytes();
-    value->shared->setPage(cell.page, &env_.freedValues);
+    value->shared->setPage(cell.page, source_.placeOf(cell.page), &env_.freedValues);
     source_.noteUsed(tree_.id(), cell.page, true);
     return Status::ok();
 }

@@ -32,6 +32,9 @@ public:
     virtual Status readPage(PageId page, std::string* image) = 0;
     /// The page belongs to that tree; `isValue`: it holds one of its large values.
     virtual void noteUsed(uint32_t tree, PageId page, bool isValue) = 0;
+    /// Where the page's image lies, and whether leaves stay in memory once they were read.
+    virtual block::PagePlace placeOf(PageId /*page*/) const { return {}; }
+    virtual bool keepsLeaves() const { return true; }
     /// Whether loading goes on without damaged pieces.
     virtual bool canLose() const = 0;
     /// REQUIRES: canLose(). What was in a damaged piece is lost; `what` tells people.
@@ -67,6 +70,8 @@ private:
     /// `healed`: the page's image is not what it is from now on.
     Status add(PageId page, std::string low, std::string high, const PageImage& image, bool healed);
     Status add(PageId page, Node* node, bool healed);
+    /// A DiskLeaf in the place of a leaf that was read and found good, if it need not stay.
+    Node* putAside(PageId page, Node* node);
     Status losePage(const Range& range, PageId page, std::string low, const Status& why);
     /// `healed`: values were lost.
     StatusOr<Node*> makeLeaf(std::string low,

@@ -106,8 +106,13 @@ Status Cursor::Impl::fill(Direction towards) {
         towards, from, budget, txn->view(), [this](ByteView key, const ValueRef& value) {
             portion.add(key, value);
         });
-    portionEntries = std::min(portionEntries * kPortionGrowth, kPortionMax);
+    if (portion.size() != 0) {
+        portionEntries = std::min(portionEntries * kPortionGrowth, kPortionMax);
+    }
     if (portion.size() == 0 && !beyond.atEnd) {
+        if (beyond.fault.leaf != nullptr) {
+            return txn->core->loads->want(*tree, beyond.fault, &txn->token);
+        }
         txn->token = sync::WaitToken::completed();
         return Status::wouldBlock();
     }
@@ -120,7 +125,7 @@ Status Cursor::Impl::start(Op op, Direction towards, WalkFrom where) {
         pending = op;
         pendingKey = where.key;
         portionEntries = kFirstPortion;
-        beyond = {false, std::move(where)};
+        beyond = {false, std::move(where), {}};
     }
     return fill(towards);
 }
@@ -137,7 +142,7 @@ Status Cursor::Impl::step(Op op, Direction towards) {
     }
     if (!current) {
         portionEntries = kFirstPortion;
-        beyond = {false, {Edge::kNone, std::string(portion.key(index)), false}};
+        beyond = {false, {Edge::kNone, std::string(portion.key(index)), false}, {}};
     }
     if (beyond.atEnd) {
         portion.clear();

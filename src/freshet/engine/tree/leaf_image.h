@@ -3,7 +3,7 @@
 /// owned by its node. Small values are copied into it, large ones shared.
 #pragma once
 
-#include "freshet/engine/tree/key_array.h"
+#include "freshet/engine/keys/key_array.h"
 #include "freshet/engine/tree/version.h"
 
 #include <memory>
@@ -22,9 +22,39 @@ public:
 
     const KeyArray& keys() const { return keys_; }
     ValueRef value(uint32_t i) const;
+    /// Asks for what a search looks at first, so that the misses overlap.
+    void prefetch() const {
+        keys_.prefetch();
+        if (memoryBytes_ <= kAskedBytesMax) {
+            askFor(block_.get(), memoryBytes_);
+        }
+    }
+    /// Calls visit(ValueBuffer&) for each value that has a page of its own on disk, or will have.
+    template <typename Visit>
+    void forEachLarge(const Visit& visit) const {
+        for (uint32_t i = 0; hasLargeValues_ && i < keys_.size(); ++i) {
+            if (const ValueRef value = this->value(i); value.bytes.size() >= kLargeValueBytesMin) {
+                visit(*value.shared);
+            }
+        }
+    }
+    /// Of the values that it shares with others.
+    size_t sharedBytes() const { return sharedBytes_; }
+    /// The same in steps, each for what the next one looks at: the cell, if it has one, ...
+    bool askForCell(uint32_t i) const {
+        if (!isEven()) {
+            __builtin_prefetch(cells() + i);
+        }
+        return !isEven();
+    }
+    /// ... and what it names.
+    void askForValue(uint32_t i) const {
+        __builtin_prefetch(values() +
+                           (isEven() ? size_t{i} * valueBytes_ : size_t{cells()[i].offset}));
+    }
     size_t memoryBytes() const { return keys_.memoryBytes() + memoryBytes_; }
 
-    /// What an entry counts for in a page's size: large values stay outside.
+    /// What an entry counts for in a page's size.
     static size_t entryBytes(size_t keyBytes, const ValueRef& value);
 
 private:
@@ -33,13 +63,24 @@ private:
         uint32_t bytes : 31;
         uint32_t shared : 1;
     };
-    // One block: cells[size], then the values: their bytes, or a ValueBuffer pointer.
+    /// Cells and pointers of a page of documents; a search needs two of these lines.
+    static constexpr size_t kAskedBytesMax = 512;
+
+    static constexpr uint32_t kUneven = UINT32_MAX;
+
+    // One block: cells[size], then the values: their bytes, or a ValueBuffer pointer. Even values,
+    // all of one length and none shared, have no cells.
+    bool isEven() const { return valueBytes_ != kUneven; }
+    uint32_t cellCount() const { return isEven() ? 0 : keys_.size(); }
     const Cell* cells() const { return reinterpret_cast<const Cell*>(block_.get()); }
-    const char* values() const { return block_.get() + keys_.size() * sizeof(Cell); }
+    const char* values() const { return block_.get() + cellCount() * sizeof(Cell); }
 
     KeyArray keys_;
     std::unique_ptr<char[]> block_;
+    uint32_t valueBytes_ = kUneven;
     size_t memoryBytes_ = 0;
+    size_t sharedBytes_ = 0;
+    bool hasLargeValues_ = false;
 };
 
 }  // namespace freshet::engine

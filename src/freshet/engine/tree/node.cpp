@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/tree/node.h"
 
+#include "freshet/engine/tree/disk_leaf.h"
 #include "freshet/engine/tree/object_memory.h"
+#include "freshet/engine/txn/memory_count.h"
 
 #include <algorithm>
 #include <functional>
@@ -32,8 +34,10 @@ std::vector<ByteView> withoutPrefix(std::span<const std::string> keys, size_t pr
 
 }  // namespace
 
-Node::Node(uint8_t nodeLevel, std::string lowFence, std::string highFence, PageEntry* rightPage)
+Node::Node(
+    uint8_t nodeLevel, std::string lowFence, std::string highFence, PageEntry* rightPage, bool away)
     : level(nodeLevel),
+      isOnDisk(away),
       right(rightPage),
       low(std::move(lowFence)),
       high(std::move(highFence)),
@@ -50,6 +54,11 @@ InnerNode::InnerNode(uint8_t nodeLevel,
       separators(withoutPrefix(keys, prefixLen)),
       child(std::move(children)) {
     sync::notePlainWrite(this);
+    MemoryCount::add(nodeWeight(this));
+}
+
+InnerNode::~InnerNode() {
+    MemoryCount::subtract(nodeWeight(this));
 }
 
 InnerNode::InnerNode(uint8_t nodeLevel,
@@ -62,6 +71,7 @@ InnerNode::InnerNode(uint8_t nodeLevel,
       separators(std::move(keys)),
       child(std::move(children)) {
     sync::notePlainWrite(this);
+    MemoryCount::add(nodeWeight(this));
 }
 
 DeltaKey::DeltaKey(ByteView tail, uint32_t basePosition, unsigned levels, Version* version)
@@ -78,7 +88,9 @@ DeltaKey::DeltaKey(ByteView tail, uint32_t basePosition, unsigned levels, Versio
 }
 
 DeltaKey* DeltaKey::create(ByteView tail, uint32_t basePos, unsigned height, Version* version) {
-    void* memory = takeObjectMemory(objectBytes(height, tail.size()));
+    const size_t bytes = objectBytes(height, tail.size());
+    MemoryCount::add(bytes);
+    void* memory = takeObjectMemory(bytes);
     return new (memory) DeltaKey(tail, basePos, height, version);
 }
 
@@ -87,6 +99,7 @@ void DeltaKey::destroy(DeltaKey* key) {
         key->links()[level].~Link();
     }
     const size_t bytes = objectBytes(key->height, key->tailBytes);
+    MemoryCount::subtract(bytes);
     key->~DeltaKey();
     giveObjectMemory(key, bytes);
 }
@@ -98,12 +111,15 @@ ByteView DeltaKey::tail() const {
 
 LeafDelta* LeafDelta::create(uint32_t baseKeys, uint32_t bucketsMax) {
     const uint32_t buckets = std::clamp(baseKeys / kKeysPerBucket, 1u, bucketsMax);
-    void* memory = ::operator new(sizeof(LeafDelta) + buckets * sizeof(Link));
+    const size_t bytes = sizeof(LeafDelta) + buckets * sizeof(Link);
+    MemoryCount::add(bytes);
+    void* memory = ::operator new(bytes);
     return new (memory) LeafDelta(baseKeys, buckets);
 }
 
 void LeafDelta::destroy(LeafDelta* delta) {
     if (delta != nullptr) {
+        MemoryCount::subtract(sizeof(LeafDelta) + delta->buckets_ * sizeof(Link));
         delta->~LeafDelta();
         ::operator delete(delta);
     }
@@ -216,9 +232,15 @@ LeafNode::LeafNode(std::string lowFence,
                    std::span<const ValueRef> values)
     : Node(0, std::move(lowFence), std::move(highFence), rightPage), image(tails, values) {
     sync::notePlainWrite(this);
+    MemoryCount::add(ownBytes());
+}
+
+size_t LeafNode::ownBytes() const {
+    return sizeof(LeafNode) + low.capacity() + high.capacity() + image.memoryBytes();
 }
 
 LeafNode::~LeafNode() {
+    MemoryCount::subtract(ownBytes());
     // [leaf.end] relaxed: nobody else can reach the node.
     LeafDelta::destroy(pointerOf<LeafDelta>(delta.load(kRelaxed)));
 }
@@ -246,7 +268,9 @@ LeafDelta* LeafNode::deltaForRead() const {
 
 void destroyNode(Node* node) {
     sync::notePlainWrite(node);
-    if (node->isLeaf()) {
+    if (node->isOnDisk) {
+        delete static_cast<DiskLeaf*>(node);
+    } else if (node->isLeaf()) {
         delete static_cast<LeafNode*>(node);
     } else {
         delete static_cast<InnerNode*>(node);
@@ -254,6 +278,9 @@ void destroyNode(Node* node) {
 }
 
 size_t nodeWeight(const Node* node) {
+    if (node->isOnDisk) {
+        return sizeof(DiskLeaf);
+    }
     if (!node->isLeaf()) {
         auto* inner = static_cast<const InnerNode*>(node);
         return sizeof(InnerNode) + inner->separators.memoryBytes() +

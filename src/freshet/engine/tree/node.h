@@ -12,7 +12,7 @@
 ///                 equivalent nodes, of which at most one is installed.
 #pragma once
 
-#include "freshet/engine/tree/key_array.h"
+#include "freshet/engine/keys/key_array.h"
 #include "freshet/engine/tree/leaf_image.h"
 #include "freshet/engine/tree/page_entry.h"
 #include "freshet/engine/tree/version.h"
@@ -27,15 +27,21 @@ namespace freshet::engine {
 
 /// What leaves and inner nodes have in common. REQUIRES of all readers: inside a slice.
 struct Node {
-    Node(uint8_t nodeLevel, std::string lowFence, std::string highFence, PageEntry* rightPage);
+    Node(uint8_t nodeLevel,
+         std::string lowFence,
+         std::string highFence,
+         PageEntry* rightPage,
+         bool away = false);
     uint8_t level;      // 0 = leaf
+    bool isOnDisk;      // a DiskLeaf
     PageEntry* right;   // the page that begins at `high`, null at the right edge
     std::string low;    // the first key that may be here
     std::string high;   // the first key that may not; empty = no limit
     size_t prefixLen;   // of the fences' common prefix, which every key here begins with
     uint64_t highHead;  // of `high`; no limit: above all
 
-    bool isLeaf() const { return level == 0; }
+    /// A LeafNode: a leaf in memory.
+    bool isLeaf() const { return level == 0 && !isOnDisk; }
     /// Whether `key` lies at or beyond the high fence.
     bool isLeftOf(ByteView key) const { return isLeftOf(keyHeadOf(key), key); }
     /// REQUIRES: head == keyHeadOf(key), which nearly always tells without the bytes.
@@ -62,6 +68,9 @@ struct InnerNode : Node {
               PageEntry* rightPage,
               KeyArray keys,
               std::vector<PageEntry*> children);
+    ~InnerNode();
+    InnerNode(const InnerNode&) = delete;
+    InnerNode& operator=(const InnerNode&) = delete;
     KeyArray separators;
     std::vector<PageEntry*> child;
 
@@ -173,7 +182,7 @@ struct LeafNode : Node {
 
     /// Asks for what a search of the leaf looks at first, so that the misses overlap.
     void prefetch() const {
-        image.keys().prefetch();
+        image.prefetch();
         // [leaf.ask] relaxed: only an address.
         __builtin_prefetch(pointerOf<LeafDelta>(delta.load(sync::kRelaxed)));
     }
@@ -181,10 +190,38 @@ struct LeafNode : Node {
     LeafDelta* deltaForRead() const;
     /// The same, made if there is none. Null when the leaf was frozen without one.
     LeafDelta* deltaForWrite(uint32_t bucketsMax);
+    /// Freezes the leaf if it has no delta. False: it has, or is frozen. tree_evict.cpp.
+    bool freezeUnchanged();
+    /// Whether each large value has its page. For the checkpoint's thread, as the next one.
+    bool isOnDiskWhole() const;
+    /// Its large values' pages stay when it goes: a DiskLeaf has taken its place.
+    void leaveLargeValues() const;
+    /// Somebody has read or written a key here: the leaf is worth its memory.
+    void touch() {
+        // [leaf.touch] relaxed: a hint for the eviction; stored only when it tells something new.
+        if (touched.load(sync::kRelaxed) != 1) {
+            touched.store(1, sync::kRelaxed);
+        }
+    }
+    /// Somebody walks through, and will not come again: it has only been worth the wait.
+    void passThrough() {
+        // [leaf.touch] as in touch().
+        if (touched.load(sync::kRelaxed) > 1) {
+            touched.store(0, sync::kRelaxed);
+        }
+    }
+    /// REQUIRES: nobody else can reach it yet. Somebody waits for it.
+    void keepUntilTouched() {
+        touched.store(kAwaited, sync::kRelaxed);  // [leaf.touch]
+    }
 
     const LeafImage image;
     /// 0 or kFrozen. A hint for writers: the marks decide. [leaf.freeze]
     sync::Atomic<uint32_t> ctl{0};
+    /// 1: in use since the eviction last came by. More: read for somebody who has not been here
+    /// yet; the eviction counts it down, so that who waits finds it, and if nobody comes it goes.
+    /// Written by: the three above, the eviction. [leaf.touch]
+    sync::Atomic<uint32_t> touched{0};
     /// What was written since the node was built; relaxed sums, only fed to a threshold.
     sync::Atomic<uint32_t> deltaBytes{0};
     sync::Atomic<uint32_t> deltaCount{0};
@@ -196,6 +233,11 @@ struct LeafNode : Node {
     sync::Atomic<uintptr_t> delta{0};
 
     static constexpr uint32_t kFrozen = 1;
+
+private:
+    static constexpr uint32_t kAwaited = 64;
+    /// Of the memory count, without what is written later.
+    size_t ownBytes() const;
 };
 
 /// Frees a node nobody can reach; a leaf's versions stay.

@@ -8,6 +8,8 @@
 ///                  last.
 #pragma once
 
+#include "freshet/block/block_file.h"
+#include "freshet/engine/txn/memory_count.h"
 #include "freshet/sync/atomic.h"
 
 #include <cstdint>
@@ -23,15 +25,21 @@ inline constexpr PageId kFirstPageId = uint64_t{1} << 32;
 /// Whether the CAS that makes a page reachable has happened.
 enum class PageState : uint8_t { kNew, kLive, kDead };
 
-/// This cut knows two kinds of word: null (EMPTY, never reachable) and a Node (RESIDENT).
-///   WORD     Node*; the three low bits are the kind and are zero here
-///   STEPS    node -> its replacement, by CAS [entry.install]; never back
+/// The word is null (never reachable) or a node, which for a leaf on disk is a DiskLeaf.
+///   WORD     Node*
+///   STEPS    node -> its replacement, by CAS [entry.install]; never back. A leaf that has
+///            no changes -> its DiskLeaf -> a new leaf
 ///   RECLAIM  the entry goes with its tree (a kDead one earlier, by the checkpoint); a replaced
 ///            node through epochs, by the installer
 ///   ABA      a node's memory is not reused while a slice that saw it is open
 struct alignas(64) PageEntry {
     explicit PageEntry(PageId pageId, PageEntry* splitFrom = nullptr)
-        : id(pageId), origin(splitFrom) {}
+        : id(pageId), origin(splitFrom) {
+        MemoryCount::add(sizeof(PageEntry));
+    }
+    ~PageEntry() { MemoryCount::subtract(sizeof(PageEntry)); }
+    PageEntry(const PageEntry&) = delete;
+    PageEntry& operator=(const PageEntry&) = delete;
 
     sync::Atomic<Node*> word{nullptr};
     /// Lowest LSN that may be missing from the newest image, and from the one being made; 0: none.
@@ -43,6 +51,8 @@ struct alignas(64) PageEntry {
     sync::Atomic<PageState> state{PageState::kNew};
     /// It has an image on disk, or one that the next checkpoint will name. The checkpoint's own.
     bool imaged = false;
+    /// Where the newest image lies, if it is imaged. The checkpoint's own, which also evicts.
+    block::PagePlace place;
 
     const PageId id;
     PageEntry* const origin;     // the page it was split from, or null; older than this one

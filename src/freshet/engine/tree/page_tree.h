@@ -38,12 +38,22 @@ struct WriteRequest {
     View view;
 };
 
+class DiskLeaf;
+
+/// A leaf that a call needs and that is not in memory. Good as long as the slice. What the call did
+/// so far was to look.
+struct Fault {
+    PageEntry* entry = nullptr;
+    DiskLeaf* leaf = nullptr;  // null: nothing is missing
+};
+
 struct WriteResult {
-    enum class Kind : uint8_t { kDone, kNotFound, kExists, kConflict, kBusy };
+    enum class Kind : uint8_t { kDone, kNotFound, kExists, kConflict, kBusy, kOnDisk };
     Kind kind = Kind::kDone;
     Version* version =
         nullptr;         // kDone: what was linked; stays the writer's until its stamp is final
     uint64_t other = 0;  // kConflict: the later commit's ts; kBusy: the other writer's stamp
+    Fault fault;         // kOnDisk
 };
 
 enum class Direction : uint8_t { kForward, kBackward };
@@ -67,6 +77,14 @@ using WalkSink = std::function<void(ByteView key, const ValueRef& value)>;
 struct WalkResult {
     bool atEnd = false;  // there is nothing beyond
     WalkFrom next;       // else: where to go on
+    Fault fault;         // the next leaf's, when it is what stopped the walk
+};
+
+/// What one leaf has of a range.
+struct LeafCount {
+    uint64_t entries = 0;
+    std::string next;  // where the range goes on; empty: nowhere
+    Fault fault;       // the leaf's, when it must be read first
 };
 
 class PageTree {
@@ -78,14 +96,16 @@ public:
     PageTree(const PageTree&) = delete;
     PageTree& operator=(const PageTree&) = delete;
 
-    /// The visible value; valid while the slice lasts.
-    std::optional<ValueRef> get(ByteView key, const View& view);
+    /// The visible value; valid while the slice lasts. `fault` may be null when all is in memory.
+    std::optional<ValueRef> get(ByteView key, const View& view, Fault* fault = nullptr);
     WriteResult write(const WriteRequest& request);
     WalkResult walk(Direction direction,
                     const WalkFrom& from,
                     const WalkBudget& budget,
                     const View& view,
                     const WalkSink& sink);
+    /// How many entries the leaf of `low` has from there to below `end`; an empty `end` is none.
+    LeafCount countLeaf(ByteView low, ByteView end, const View& view);
 
     uint32_t id() const { return static_cast<uint32_t>(root_.id); }
     const PageEntry& root() const { return root_; }
@@ -106,6 +126,11 @@ public:
             }
         }
     }
+    /// The page after that one in the same order, null after the last; first for null.
+    PageEntry* pageAfter(const PageEntry* page) const {
+        // [page.walk] acquire: pairs with [page.add].
+        return page != nullptr ? page->older : pages_.load(sync::kAcquire);
+    }
     /// Frees the entries of splits that were not installed.
     void sweepDeadPages();
     void lowerMark(PageEntry* entry, uint64_t lsn);
@@ -113,6 +138,13 @@ public:
     /// Folds the page's leaf if that rids it of changes and nobody has written to it since its mark
     /// was taken. REQUIRES: the page can be reached; the caller's slice is for this call only.
     void foldRested(PageEntry* entry);
+    // For eviction (the checkpoint's thread) and for what brings leaves back; tree_evict.cpp.
+    bool hasLeavesOnDisk();
+    /// The leaf leaves memory if it is what its image says; returns its bytes, else 0.
+    size_t evict(PageEntry* entry);
+    /// REQUIRES: the caller was first to join the fault's leaf. Takes `leaf` over.
+    void bringBack(const Fault& fault, LeafNode* leaf);
+
     /// REQUIRES of the three: nobody else uses the tree.
     PageEntry* addLoadedPage(PageId page);
     PageEntry* loadedRoot();
@@ -143,12 +175,15 @@ private:
         Outcome outcome;
     };
     struct WalkState;
+    struct PageRange;
     enum class Attempt : uint8_t { kDone, kRefused, kLost, kFrozen };
 
     // tree_read.cpp
     Newest newestOf(Version* chain);
     Descent descend(const Target& target, uint8_t level = 0);
     void repair(const Descent& descent);
+    /// REQUIRES: the leaf is on disk.
+    static Fault faultOf(const Descent& descent);
     std::optional<ValueRef> visible(const Version* chain,
                                     const View& view,
                                     const std::optional<ValueRef>& base);
@@ -170,6 +205,8 @@ private:
     // tree_rebuild.cpp
     void freeze(LeafNode* leaf);
     void rebuild(PageEntry* entry, LeafNode* leaf);
+    /// Whether a rebuild would leave no changes.
+    bool foldsWhole(const LeafNode& leaf);
     Plan fold(LeafNode* leaf);
     bool hasFoldable(const LeafNode& leaf);
     void foldKey(ByteView tail,
@@ -202,6 +239,7 @@ private:
     void postSeparator(uint8_t level, const std::string& separator, PageEntry* right);
 
     // tree_walk.cpp
+    int64_t changesIn(const LeafNode& leaf, const PageRange& range, const View& view);
     bool walkLeaf(LeafNode* leaf, Direction direction, const WalkFrom& from, WalkState* state);
     bool walkOne(ByteView prefix,
                  ByteView tail,

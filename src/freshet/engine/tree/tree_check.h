@@ -18,6 +18,7 @@ struct TreeShape {
     size_t levels = 0;
     size_t keys = 0;      // of leaves, deleted ones that still have a chain included
     size_t changed = 0;   // those of them that have versions beside the base
+    size_t onDisk = 0;    // leaves whose keys are not among those
     size_t unposted = 0;  // pages whose separator the parent lacks
 };
 
@@ -54,6 +55,9 @@ private:
             }
             if (node->isLeaf()) {
                 leaf(static_cast<const LeafNode*>(node));
+            } else if (node->isOnDisk) {
+                ++shape_.leaves;
+                ++shape_.onDisk;
             } else {
                 auto* inner = static_cast<const InnerNode*>(node);
                 below = below == nullptr ? inner->child.front() : below;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// PageTree: the list of its pages, from its beginning or its loading to its end.
 #include "freshet/base/assert.h"
+#include "freshet/engine/tree/disk_leaf.h"
 #include "freshet/engine/tree/leaf_merge.h"
 #include "freshet/engine/tree/page_tree.h"
 
@@ -43,6 +44,10 @@ PageTree::~PageTree() {
         if (Node* node = entry->word.load(kRelaxed)) {
             if (node->isLeaf()) {
                 freeChains(static_cast<LeafNode*>(node));
+            } else if (node->isOnDisk) {
+                for (const auto& value : static_cast<DiskLeaf*>(node)->largeValues) {
+                    env_.freedValues.add(value.page);
+                }
             }
             destroyNode(node);
             // [stats.add] relaxed: a statistic.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// PageTree: the way down to a page, and what a snapshot sees of a key.
 #include "freshet/base/assert.h"
+#include "freshet/engine/tree/disk_leaf.h"
 #include "freshet/engine/tree/leaf_merge.h"
 #include "freshet/engine/tree/page_tree.h"
 
@@ -75,10 +76,20 @@ std::optional<ValueRef> PageTree::visible(const Version* chain,
     return base;
 }
 
-std::optional<ValueRef> PageTree::get(ByteView key, const View& view) {
+Fault PageTree::faultOf(const Descent& descent) {
+    dcheck(descent.node->isOnDisk);
+    return {descent.entry, static_cast<DiskLeaf*>(descent.node)};
+}
+
+std::optional<ValueRef> PageTree::get(ByteView key, const View& view, Fault* fault) {
     const Descent descent = descend({.key = key});
+    if (descent.node->isOnDisk) {
+        *fault = faultOf(descent);
+        return std::nullopt;
+    }
     auto* leaf = static_cast<LeafNode*>(descent.node);
     leaf->prefetch();
+    leaf->touch();
     const PageKey place = leaf->pageKey(key);
     const KeyArray::Place at = leaf->image.keys().lowerBound(place);
     std::optional<ValueRef> value = baseAt(*leaf, at.exact ? at.pos : DeltaKey::kNoBase);

@@ -239,7 +239,9 @@ void PageTree::retireFolded(const Plan& plan) {
 
 void PageTree::rebuildForTest(ByteView key) {
     const Descent descent = descend({.key = key});
-    rebuild(descent.entry, static_cast<LeafNode*>(descent.node));
+    if (descent.node->isLeaf()) {
+        rebuild(descent.entry, static_cast<LeafNode*>(descent.node));
+    }
 }
 
 }  // namespace freshet::engine

@@ -70,19 +70,23 @@ WalkResult PageTree::walk(Direction direction,
         const Descent descent = descend({.key = at.key,
                                          .before = !up && at.edge == Edge::kNone && !at.inclusive,
                                          .last = at.edge == Edge::kLast});
+        if (descent.node->isOnDisk) {
+            return {false, std::move(at), faultOf(descent)};
+        }
         auto* leaf = static_cast<LeafNode*>(descent.node);
+        leaf->passThrough();
         const bool through = walkLeaf(leaf, direction, at, &state);
         repair(descent);
         if (!through) {
-            return {false, {Edge::kNone, std::move(state.key), false}};
+            return {false, {Edge::kNone, std::move(state.key), false}, {}};
         }
         if (up ? leaf->right == nullptr : leaf->low.empty()) {
-            return {true, {}};
+            return {true, {}, {}};
         }
         at = up ? WalkFrom{Edge::kNone, leaf->high, true} : WalkFrom{Edge::kNone, leaf->low, false};
         ++state.skips;
         if (state.spent()) {
-            return {false, std::move(at)};
+            return {false, std::move(at), {}};
         }
     }
 }

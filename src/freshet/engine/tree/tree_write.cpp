@@ -24,7 +24,11 @@ WriteResult PageTree::write(const WriteRequest& request) {
     using enum Attempt;
     for (;;) {
         const Descent descent = descend({.key = request.key});
+        if (descent.node->isOnDisk) {
+            return {WriteResult::Kind::kOnDisk, nullptr, 0, faultOf(descent)};
+        }
         auto* leaf = static_cast<LeafNode*>(descent.node);
+        leaf->touch();
         WriteResult result;
         const Attempt attempt = tryWrite(descent.entry, leaf, request, &result);
         if (attempt == kFrozen) {
@@ -69,7 +73,7 @@ PageTree::Attempt PageTree::tryWrite(PageEntry* entry,
     }
     const Judgement judgement = judge(request, pointerOf<Version>(seen), baseAt(*leaf, basePos));
     if (judgement.kind != WriteResult::Kind::kDone) {
-        *result = {judgement.kind, nullptr, judgement.other};
+        *result = {judgement.kind, nullptr, judgement.other, {}};
         return Attempt::kRefused;
     }
     const bool shared = request.value.size() >= env_.limits.sharedValueBytesMin;
@@ -95,7 +99,7 @@ PageTree::Attempt PageTree::tryWrite(PageEntry* entry,
         sync::heavyFence();
         setDirty(entry);
     }
-    *result = {WriteResult::Kind::kDone, fresh, 0};
+    *result = {WriteResult::Kind::kDone, fresh, 0, {}};
     return Attempt::kDone;
 }
 

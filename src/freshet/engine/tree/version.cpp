@@ -4,6 +4,7 @@
 #include "freshet/base/assert.h"
 #include "freshet/engine/tree/freed_values.h"
 #include "freshet/engine/tree/object_memory.h"
+#include "freshet/engine/txn/memory_count.h"
 
 #include <new>
 
@@ -12,6 +13,7 @@ namespace freshet::engine {
 ValueBuffer* ValueBuffer::create(ByteView bytes) {
     void* memory = ::operator new(sizeof(ValueBuffer) + bytes.size());
     auto* buffer = new (memory) ValueBuffer(bytes.size());
+    MemoryCount::add(sizeof(ValueBuffer) + bytes.size());
     bytes.copy(const_cast<char*>(buffer->data()), bytes.size());
     return buffer;
 }
@@ -27,19 +29,23 @@ void ValueBuffer::drop() {
         if (page_ != 0) {
             freed_->add(page_);
         }
+        MemoryCount::subtract(sizeof(ValueBuffer) + bytes_);
         this->~ValueBuffer();
         ::operator delete(this);
     }
 }
 
-void ValueBuffer::setPage(uint64_t page, FreedValues* freed) {
+void ValueBuffer::setPage(uint64_t page, const block::PagePlace& place, FreedValues* freed) {
     dcheck(page_ == 0);
     page_ = page;
+    place_ = place;
     freed_ = freed;
 }
 
 Version* Version::create(VersionOp op, ByteView value, bool shared, uint64_t stamp) {
-    void* memory = takeObjectMemory(objectBytes(shared, value.size()));
+    const size_t bytes = objectBytes(shared, value.size());
+    MemoryCount::add(bytes);
+    void* memory = takeObjectMemory(bytes);
     auto* version = new (memory) Version(op, shared, static_cast<uint32_t>(value.size()), stamp);
     if (shared) {
         storeLe(version->tail(), ValueBuffer::create(value));
@@ -56,6 +62,7 @@ void Version::destroy(Version* version) {
         version->value().shared->drop();
     }
     const size_t bytes = objectBytes(version->shared_, version->bytes_);
+    MemoryCount::subtract(bytes);
     version->~Version();
     giveObjectMemory(version, bytes);
 }
@@ -64,7 +71,7 @@ ValueRef Version::value() const {
     sync::notePlainRead(tail());
     if (shared_) {
         auto* buffer = loadLe<ValueBuffer*>(tail());
-        return {buffer->bytes(), buffer};
+        return {buffer->bytes(bytes_), buffer};
     }
     return {{tail(), bytes_}, nullptr};
 }
@@ -74,7 +81,7 @@ size_t Version::weight() const {
 }
 
 size_t Version::pageBytes() const {
-    return sizeof(Version) + (bytes_ >= kLargeValueBytesMin ? sizeof(ValueBuffer*) : bytes_);
+    return sizeof(Version) + ValueBuffer::pageBytesOf(bytes_);
 }
 
 }  // namespace freshet::engine

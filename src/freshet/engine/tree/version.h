@@ -5,6 +5,7 @@
 #pragma once
 
 #include "freshet/base/bytes.h"
+#include "freshet/block/block_file.h"
 #include "freshet/engine/txn/stamp.h"
 #include "freshet/sync/atomic.h"
 
@@ -26,12 +27,26 @@ public:
     void hold();
     void drop();
     ByteView bytes() const { return {data(), bytes_}; }
+    /// The same for who knows their number: without a look at the buffer itself.
+    ByteView bytes(size_t known) const { return {data(), known}; }
 
-    /// Its page on disk; 0: none. For the checkpoint, and while a tree is loaded.
+    /// What a value counts for in a leaf's size: large ones are in no image, but come and go with
+    /// their leaf. So a leaf has a MB or two of them, or one that is larger.
+    static constexpr size_t pageBytesOf(size_t bytes) {
+        constexpr size_t kLargeShare = 32;
+        return bytes >= kLargeValueBytesMin ? bytes / kLargeShare : bytes;
+    }
+
+    /// Its page on disk; 0: none. For the checkpoint, which also evicts, and while leaves are
+    /// loaded.
     uint64_t page() const { return page_; }
+    /// REQUIRES: page() != 0.
+    const block::PagePlace& place() const { return place_; }
     /// REQUIRES: a reference, and page() == 0. `freed` is told when the buffer goes, and outlives
     /// it.
-    void setPage(uint64_t page, FreedValues* freed);
+    void setPage(uint64_t page, const block::PagePlace& place, FreedValues* freed);
+    /// The page stays when the buffer goes: its leaf is on disk now. REQUIRES: a reference.
+    void leavePage() { page_ = 0; }
 
 private:
     explicit ValueBuffer(size_t bytes) : bytes_(bytes) {}
@@ -42,6 +57,7 @@ private:
     const size_t bytes_;
     // Plain: set by one thread, which holds a reference; read by it, and after the last drop.
     uint64_t page_ = 0;
+    block::PagePlace place_;
     FreedValues* freed_ = nullptr;
 };
 

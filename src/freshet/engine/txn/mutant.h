@@ -35,6 +35,9 @@ enum class Mutant : uint8_t {
     kFloorEndsEarly,       // a committer withdraws its floor before its commit is complete
     kFloorOfYoungest,      // of several open commits the youngest one's floor is published
     kRedoLowAfterMarks,    // the redo position reads commitLow() after the marks
+    kEvictMarked,          // eviction does not look at the page's mark
+    kEvictUnfrozen,        // eviction does not freeze the leaf
+    kBringBackWhole,       // a leaf comes back with what its image has beyond its fences
 };
 
 #ifdef FRESHET_EXPLORE

@@ -5,6 +5,8 @@
 #include "freshet/engine/store.h"
 #include "freshet/engine/tree/page_tree.h"
 #include "freshet/engine/txn/commit_floors.h"
+#include "freshet/engine/txn/memory_budget.h"
+#include "freshet/engine/txn/page_loads.h"
 #include "freshet/engine/txn/txn_table.h"
 #include "freshet/journal/journal.h"
 #include "freshet/sync/epoch.h"
@@ -32,6 +34,11 @@ struct StoreCore final : TreeEnv {
     uint64_t replayLow = 1;                    // what pages that replay changes are marked with
     sync::EpochDomain epochs{&table.clock()};  // ends before the table: frees what was retired
     std::unique_ptr<journal::Journal> journal;
+    std::unique_ptr<PageLoads> loads;
+    MemoryBudget memory;
+
+    /// As StoreOptions; constant from opening on.
+    bool holdCommitsUntilDurable = false;
 
     /// The data file has no room for what commits would add (DESIGN 7.5). Written by the thread
     /// that makes checkpoints, read by commits. A hint: a commit that reads it a little late is

@@ -54,7 +54,7 @@ inline Status commitAndWait(Txn& txn) {
 
 inline std::string valueOf(Txn& txn, Tree& tree, ByteView key) {
     std::string value;
-    const Status status = txn.get(tree, key, &value);
+    const Status status = waiting(txn, [&] { return txn.get(tree, key, &value); });
     return status.isOk() ? value : "<" + std::string(codeName(status.code())) + ">";
 }
 

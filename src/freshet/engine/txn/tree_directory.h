@@ -16,6 +16,9 @@ namespace freshet::engine {
 
 class TreeDirectory {
 public:
+    /// Somebody may still read in it.
+    using Dropped = std::pair<TreeId, std::weak_ptr<Tree>>;
+
     explicit TreeDirectory(std::shared_ptr<StoreCore> core) : core_(std::move(core)) {}
 
     TreeRef tree(TreeId id) {
@@ -33,7 +36,7 @@ public:
         if (auto it = trees_.find(id); it != trees_.end()) {
             dropped = std::move(it->second);
             trees_.erase(it);
-            dropped_.push_back(id);
+            dropped_.emplace_back(id, dropped);
         }
     }
     std::vector<TreeRef> all() {
@@ -42,7 +45,7 @@ public:
     }
     /// All trees, and those dropped since the last call, at one moment: should a dropped id be in
     /// use again, the new tree has not been in an earlier answer.
-    std::pair<std::vector<TreeRef>, std::vector<TreeId>> allAndDropped() {
+    std::pair<std::vector<TreeRef>, std::vector<Dropped>> allAndDropped() {
         std::lock_guard<sync::Mutex> guard(mutex_);
         return {allLocked(), std::exchange(dropped_, {})};
     }
@@ -77,7 +80,7 @@ private:
     const std::shared_ptr<StoreCore> core_;
     sync::Mutex mutex_;
     std::map<TreeId, TreeRef> trees_;   // guarded by mutex_
-    std::vector<TreeId> dropped_;       // guarded by mutex_
+    std::vector<Dropped> dropped_;      // guarded by mutex_
     TreeId nextId_ = kCatalogTree + 1;  // guarded by mutex_
 };
 

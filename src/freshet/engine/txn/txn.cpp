@@ -54,10 +54,14 @@ Status Txn::get(Tree& tree, ByteView key, std::string* value) {
 }
 
 Status Txn::getInPlace(Tree& tree, ByteView key, ByteView* value) {
-    const Impl& self = *impl_;
+    Impl& self = *impl_;
     invariant(self.state == Impl::State::kOpen);
     dcheck(self.core->epochs.here().inSlice());
-    const std::optional<ValueRef> found = tree.pages().get(key, self.view());
+    Fault fault;
+    const std::optional<ValueRef> found = tree.pages().get(key, self.view(), &fault);
+    if (fault.leaf != nullptr) {
+        return self.core->loads->want(tree, fault, &self.token);
+    }
     if (!found) {
         return Status(Code::kNotFound, "no such key");
     }
@@ -85,6 +89,9 @@ Status Txn::Impl::write(Tree& tree, WriteKind kind, ByteView key, ByteView value
     if (writes && writes->recordBytes() > WriteSet::kRecordBytesMax) {
         return Status(Code::kLimit, "transaction too large");
     }
+    if (core->memory.mustWait(&token)) {
+        return Status::wouldBlock();
+    }
     sync::Slice slice(core->epochs);
     if (!writes) {
         FRESHET_ASSIGN_OR_RETURN(uint64_t stamp, core->table.open());
@@ -101,6 +108,8 @@ Status Txn::Impl::write(Tree& tree, WriteKind kind, ByteView key, ByteView value
             return Status(Code::kNotFound, "no such key");
         case WriteResult::Kind::kExists:
             return Status(Code::kExists, "the key exists already");
+        case WriteResult::Kind::kOnDisk:
+            return core->loads->want(tree, result.fault, &token);
         case WriteResult::Kind::kConflict:
         case WriteResult::Kind::kBusy:
             break;

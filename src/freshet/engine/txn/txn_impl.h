@@ -13,8 +13,8 @@ namespace freshet::engine {
 struct Txn::Impl {
     enum class State : uint8_t { kOpen, kCommitting, kCommitted, kAborted };
 
-    Impl(std::shared_ptr<StoreCore> storeCore, OnConflict conflictRule)
-        : core(std::move(storeCore)), onConflict(conflictRule) {}
+    Impl(const std::shared_ptr<StoreCore>& storeCore, OnConflict conflictRule)
+        : core(storeCore), onConflict(conflictRule) {}
 
     View view() const { return {pin.ts, writes ? writes->stamp() : 0}; }
     Status write(Tree& tree, WriteKind kind, ByteView key, ByteView value);
@@ -23,7 +23,8 @@ struct Txn::Impl {
     /// Ends what is open, without asking.
     void drop();
 
-    const std::shared_ptr<StoreCore> core;
+    /// The store's own: a count that all cores share would cost a read more than its search.
+    const std::shared_ptr<StoreCore>& core;
     const OnConflict onConflict;
     State state = State::kAborted;
     sync::SnapshotPin pin;

@@ -53,14 +53,24 @@ Status WriteSet::commit(sync::WaitToken* token) {
         steps_->begin(stamp_, core_->journal->tailLsn());
         append_.emplace(journal::RecordType::kCommit, participant, record_.take());
     }
-    if (Status appended = core_->journal->append(*append_); !appended.isOk()) {
-        if (appended.isWouldBlock()) {
-            *token = append_->token();
-        } else {
-            steps_->giveUp();
-            abort();
+    if (!appended_) {
+        if (Status appended = core_->journal->append(*append_); !appended.isOk()) {
+            if (appended.isWouldBlock()) {
+                *token = append_->token();
+            } else {
+                steps_->giveUp();
+                abort();
+            }
+            return appended;
         }
-        return appended;
+        appended_ = true;
+    }
+    if (core_->holdCommitsUntilDurable) {
+        // A journal that has failed is told of by waitFor(), as it always is.
+        if (Status durable = core_->journal->durable(append_->lsn(), token);
+            durable.isWouldBlock()) {
+            return durable;
+        }
     }
     const uint64_t ts = steps_->complete(stamp_);
     settle(core_->table, stamp_, versions_, ts);

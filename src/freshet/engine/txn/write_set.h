@@ -55,6 +55,7 @@ private:
     CommitRecordWriter record_;
     std::optional<CommitSteps> steps_;
     std::optional<journal::AppendOp> append_;
+    bool appended_ = false;
     bool grows_ = false;  // it asks for more room than it gives back
     bool settled_ = false;
 };

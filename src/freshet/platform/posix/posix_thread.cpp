@@ -128,6 +128,12 @@ int64_t processId() {
     return ::getpid();
 }
 
+uint64_t machineMemoryBytes() {
+    const long pages = ::sysconf(_SC_PHYS_PAGES);
+    const long bytes = ::sysconf(_SC_PAGESIZE);
+    return pages > 0 && bytes > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(bytes) : 0;
+}
+
 uint64_t residentBytes() {
     uint64_t total = 0;
     uint64_t resident = 0;

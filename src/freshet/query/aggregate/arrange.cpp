@@ -2,6 +2,7 @@
 /// The order in which a pipeline's stages are run: conditions go in front of stages that they do
 /// not depend on, so that the storage can answer them by an index.
 #include "freshet/query/aggregate/stages.h"
+#include "freshet/query/match/tree.h"
 
 #include <algorithm>
 
@@ -213,7 +214,9 @@ public:
 
     Status add(const Element& stage) {
         if (stage.name() == "$match" && stage.isObject()) {
-            FRESHET_RETURN_IF_ERROR(Matcher::compile(stage.document(), variables_).status());
+            FRESHET_ASSIGN_OR_RETURN(const auto matcher,
+                                     Matcher::compile(stage.document(), variables_));
+            FRESHET_RETURN_IF_ERROR(refuseWhere(matcher->root()));
             addMatch(stage);
         } else {
             kept_.push_back(stage);

@@ -4,6 +4,7 @@
 #include "freshet/query/aggregate/inner_pipeline.h"
 #include "freshet/query/aggregate/nested_field.h"
 #include "freshet/query/expression/value_set.h"
+#include "freshet/query/match/tree.h"
 
 namespace freshet::query {
 namespace {
@@ -213,7 +214,9 @@ Status readOption(const PipelineMaker& maker, const Element& option, GraphSpec* 
                            "restrictSearchWithMatch must be an object, found " +
                                std::string(bson::typeName(option.type())));
         }
-        FRESHET_RETURN_IF_ERROR(Matcher::compile(option.document(), maker.variables).status());
+        FRESHET_ASSIGN_OR_RETURN(const auto matcher,
+                                 Matcher::compile(option.document(), maker.variables));
+        FRESHET_RETURN_IF_ERROR(refuseWhere(matcher->root()));
         spec->restriction = OwnedDocument(option.document());
     } else if (name == "from") {
         FRESHET_ASSIGN_OR_RETURN(spec->from, collectionOf(maker, option));

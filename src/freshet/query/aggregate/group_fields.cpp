@@ -67,6 +67,7 @@ StatusOr<std::string> GroupFields::result(const Value& key, GroupStates states) 
     bson::Builder builder;
     builder.addAs("_id", key.element());
     for (size_t i = 0; i < fields_.size(); ++i) {
+        FRESHET_RETURN_IF_ERROR(states[i]->finish());
         const Value value = states[i]->result();
         if (value.isMissing()) {
             builder.add(fields_[i].name, bson::Null{});

@@ -5,6 +5,7 @@
 #include "freshet/query/aggregate/sorting_stage.h"
 #include "freshet/query/aggregate/stages.h"
 #include "freshet/query/aggregate/step.h"
+#include "freshet/query/match/tree.h"
 
 #include <random>
 
@@ -146,6 +147,7 @@ StageOr makeMatch(const PipelineMaker& maker, const Element& spec, StagePtr inpu
         return invalid(location(15959), "the match filter must be an expression in an object");
     }
     FRESHET_ASSIGN_OR_RETURN(auto matcher, Matcher::compile(spec.document(), maker.variables));
+    FRESHET_RETURN_IF_ERROR(refuseWhere(matcher->root()));
     return StagePtr(std::make_unique<MatchStage>(maker.run, std::move(input), std::move(matcher)));
 }
 

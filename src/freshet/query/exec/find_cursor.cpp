@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// find: a RowStream, then skip, limit and projection.
+#include "freshet/engine/range_count.h"
 #include "freshet/query/cursor.h"
 #include "freshet/query/exec/attached_cursor.h"
 #include "freshet/query/exec/id_cursor.h"
@@ -229,6 +230,46 @@ private:
     int64_t count_ = 0;
 };
 
+/// All documents: nobody looks at them.
+class WholeCounter final : public CountOp {
+public:
+    WholeCounter(engine::Store& store,
+                 catalog::CollectionRef collection,
+                 int64_t skip,
+                 int64_t limit)
+        : collection_(std::move(collection)),
+          skip_(skip),
+          limit_(limit == 0 ? INT64_MAX : limit),
+          txn_(store),
+          range_(txn_, collection_->records, "", "") {}
+
+    Status run() override {
+        return collection_->isDropped() ? planKilled(*collection_) : range_.run();
+    }
+    const sync::WaitToken& token() const override { return txn_.token(); }
+    int64_t count() const override {
+        const auto all = static_cast<int64_t>(range_.count());
+        return std::min(limit_, std::max<int64_t>(all - skip_, 0));
+    }
+    WorkDone work() const override {
+        WorkDone work;
+        work.plan.kind = "RECORD_STORE_FAST_COUNT";
+        return work;
+    }
+
+private:
+    const catalog::CollectionRef collection_;
+    const int64_t skip_;
+    const int64_t limit_;
+    engine::Txn txn_;
+    engine::RangeCount range_;
+};
+
+bool asksForAll(const FindRequest& request) {
+    return request.filter.view().isEmpty() && request.hint.view().isEmpty() &&
+           request.min.view().isEmpty() && request.max.view().isEmpty();
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<QueryCursor>> makeFind(engine::Store& store,
@@ -255,6 +296,10 @@ StatusOr<std::unique_ptr<CountOp>> CountOp::make(engine::Store& store,
                                                  catalog::CollectionRef collection,
                                                  FindRequest request) {
     FRESHET_RETURN_IF_ERROR(checkRequest(request));
+    if (collection != nullptr && asksForAll(request)) {
+        return std::unique_ptr<CountOp>(
+            new WholeCounter(store, std::move(collection), request.skip, request.limit));
+    }
     FRESHET_ASSIGN_OR_RETURN(auto compiled,
                              Matcher::compile(request.filter.view(), request.variables.view()));
     std::shared_ptr<const Matcher> matcher = std::move(compiled);

@@ -60,6 +60,12 @@ Status PointReader::read(const bson::Element& id, std::string* out) {
     return Status::ok();
 }
 
+bool PointReader::lookAhead(const bson::Element& id, ReadAhead* ahead) {
+    key_.clear();
+    bson::appendKeyForm(id, false, &key_, nullptr);
+    return ahead->add(*collection_, key_);
+}
+
 WorkDone PointReader::work(bool found) const {
     return workOfIdRead(*collection_, found);
 }

@@ -394,7 +394,7 @@ constexpr FunctionSpec kFunctions[] = {
 
 bool isAccumulator(std::string_view name) {
     return accumulatorByName(name) != nullptr || isRankedAccumulator(name) ||
-           isPercentileAccumulator(name);
+           isPercentileAccumulator(name) || isScriptedAccumulator(name);
 }
 
 StatusOr<AccumulatorPlan> parseAccumulator(const Element& operand, ExprScope* scope) {
@@ -404,6 +404,9 @@ StatusOr<AccumulatorPlan> parseAccumulator(const Element& operand, ExprScope* sc
     }
     if (isPercentileAccumulator(name)) {
         return parsePercentileAccumulator(operand, scope);
+    }
+    if (isScriptedAccumulator(name)) {
+        return parseScriptedAccumulator(operand, scope);
     }
     const AccumulatorFactory factory = accumulatorByName(name);
     if (factory == nullptr) {

@@ -17,6 +17,8 @@ public:
     virtual ~Accumulator() = default;
     /// `value` may be missing. Fails the context when the value cannot be taken.
     virtual void add(ExprContext& context, const Value& value) = 0;
+    /// After the last add(), before result(): what may fail. Once.
+    virtual Status finish() { return Status::ok(); }
     /// Missing where nothing came.
     virtual Value result() const = 0;
     virtual size_t heldBytes() const { return sizeof(void*) * 8; }
@@ -46,6 +48,9 @@ StatusOr<AccumulatorPlan> parseRankedAccumulator(const bson::Element& operand, E
 bool isPercentileAccumulator(std::string_view name);
 StatusOr<AccumulatorPlan> parsePercentileAccumulator(const bson::Element& operand,
                                                      ExprScope* scope);
+/// $accumulator, and the reduce of mapReduce.
+bool isScriptedAccumulator(std::string_view name);
+StatusOr<AccumulatorPlan> parseScriptedAccumulator(const bson::Element& operand, ExprScope* scope);
 /// The same as operators over an array: $firstN ... $maxN, $median, $percentile.
 StatusOr<ExprPtr> parseRankedOperator(const bson::Element& operand, ExprScope* scope);
 StatusOr<ExprPtr> parsePercentileOperator(const bson::Element& operand, ExprScope* scope);

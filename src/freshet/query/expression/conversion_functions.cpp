@@ -51,7 +51,7 @@ Value toText(ExprContext& context, Arguments arguments) {
         case Type::kDouble:
             return Value::of(std::string_view(doubleText(element.doubleValue())));
         case Type::kDecimal:
-            return Value::of(std::string_view(decimalText(element.decimalValue())));
+            return Value::of(std::string_view(bson::decimalText(element.decimalValue())));
         case Type::kDate:
             return Value::of(std::string_view(isoDateText(element.dateMillis())));
         case Type::kObjectId: {

@@ -213,6 +213,8 @@ TEST(Expression, ObjectsAndTypes) {
         {R"({"$isNumber":"$f"})", "true"},
         {R"({"$toString":"$a"})", "\"5\""},
         {R"({"$toString":2.5})", "\"2.5\""},
+        {R"({"$toString":{"$numberDecimal":"0.3"}})", "\"0.3\""},
+        {R"({"$toString":{"$numberDecimal":"-1E+40"}})", "\"-1E+40\""},
         {R"({"$toString":"$t"})", "\"true\""},
         {R"({"$toString":"$d"})", "\"2024-02-29T13:14:15.016Z\""},
         {R"({"$toInt":"42"})", "42"},

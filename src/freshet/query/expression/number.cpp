@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/query/expression/number.h"
 
+#include "freshet/bson/json.h"
+
 #include <bid_conf.h>
 // bid_conf.h must come first: it says how the functions are called.
 #include <bid_functions.h>
@@ -177,7 +179,7 @@ Value roundNumber(const Element& number, Rounding rounding, int place) {
     std::snprintf(exact, sizeof(exact), "%.17g", value);
     const Decimal128 digits = fromBid(bid128_from_string(exact, kHalfEvenMode, &flags));
     const BID_UINT128 rounded = toBid(roundDecimal(digits, rounding, place));
-    return Value::of(std::strtod(decimalText(fromBid(rounded)).c_str(), nullptr));
+    return Value::of(std::strtod(bson::decimalText(fromBid(rounded)).c_str(), nullptr));
 }
 
 Decimal128 applyDecimal(DecimalFunction function, Decimal128 value) {
@@ -267,13 +269,6 @@ StatusOr<Decimal128> parseDecimal(std::string_view text) {
         return invalid(Reason::kFailedToParse, "Failed to parse number '" + copy + "'");
     }
     return fromBid(value);
-}
-
-std::string decimalText(Decimal128 decimal) {
-    char text[64] = {};
-    unsigned flags = 0;
-    bid128_to_string(text, toBid(decimal), &flags);
-    return text;
 }
 
 std::string doubleText(double value) {

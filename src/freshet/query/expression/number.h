@@ -51,7 +51,6 @@ Value absolute(const bson::Element& number);
 bson::Decimal128 toDecimal(const bson::Element& number);
 /// kInvalid when the text is no number.
 StatusOr<bson::Decimal128> parseDecimal(std::string_view text);
-std::string decimalText(bson::Decimal128 decimal);
 /// A double the way mongod turns it into a string: shortest form that reads back.
 std::string doubleText(double value);
 

@@ -148,8 +148,11 @@ struct Registry {
                 named[spec.name] = &spec;
             }
         }
-        for (const auto& table :
-             {controlOperators(), regexOperators(), arrayOperators(), fieldOperators()}) {
+        for (const auto& table : {controlOperators(),
+                                  regexOperators(),
+                                  arrayOperators(),
+                                  fieldOperators(),
+                                  scriptOperators()}) {
             for (const ParsedSpec& spec : table) {
                 parsed[spec.name] = &spec;
             }

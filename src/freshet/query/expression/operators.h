@@ -55,6 +55,7 @@ std::span<const ParsedSpec> regexOperators();
 std::span<const ParsedSpec> arrayOperators();
 std::span<const ParsedSpec> fieldOperators();
 std::span<const ParsedSpec> controlOperators();
+std::span<const ParsedSpec> scriptOperators();
 
 /// Whether `{$name: ...}` is an expression.
 bool isOperator(std::string_view name);

@@ -51,7 +51,7 @@ bool coerceToString(ExprContext& context, const Value& value, std::string* out) 
             *out = doubleText(element.doubleValue());
             return true;
         case Type::kDecimal:
-            *out = decimalText(element.decimalValue());
+            *out = bson::decimalText(element.decimalValue());
             return true;
         case Type::kDate:
             *out = isoDateText(element.dateMillis());

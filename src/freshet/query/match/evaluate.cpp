@@ -3,6 +3,7 @@
 #include "freshet/bson/compare.h"
 #include "freshet/platform/clock.h"
 #include "freshet/query/expression/expression.h"
+#include "freshet/query/javascript/scripts.h"
 #include "freshet/query/match/json_schema.h"
 #include "freshet/query/match/tree.h"
 
@@ -194,6 +195,21 @@ bool matchExpression(const MatchNode& node, MatchRun* run) {
     return result;
 }
 
+bool matchScript(const MatchNode& node, MatchRun* run) {
+    if (!run->error.isOk()) {
+        return false;
+    }
+    bson::Builder holder;
+    holder.add("", run->root);
+    const bson::OwnedDocument self(holder.finish());
+    const StatusOr<Value> result = callScript(node.extra->script, *self.view().begin(), Document());
+    if (!result.isOk()) {
+        run->error = result.status();
+        return false;
+    }
+    return isTrueInJavaScript(*result);
+}
+
 bool unrecorded(const MatchNode& node, Document document, MatchRun* run) {
     const bool recording = std::exchange(run->recording, false);
     const bool result = matchDocument(node, document, run);
@@ -239,6 +255,7 @@ bool matchSingle(const MatchNode& node, const Element& element, MatchRun* run) {
             return std::none_of(node.children.begin(), node.children.end(), holds);
         case MatchOp::kAlwaysFalse:
         case MatchOp::kExpr:  // refused in a condition on values
+        case MatchOp::kWhere:
         case MatchOp::kJsonSchema:
             return false;
         case MatchOp::kAlwaysTrue:
@@ -272,6 +289,8 @@ bool matchDocument(const MatchNode& node, Document document, MatchRun* run) {
             return matchLeaf(node, document, run);
         case MatchOp::kExpr:
             return matchExpression(node, run);
+        case MatchOp::kWhere:
+            return matchScript(node, run);
         case MatchOp::kJsonSchema:
             return node.extra->schema->accepts(document);
         case MatchOp::kAlwaysTrue:

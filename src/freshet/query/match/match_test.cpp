@@ -358,7 +358,7 @@ TEST(Match, RefusesWrongFilters) {
         {R"({"a":{"$elemMatch":{"$expr":true}}})",
          Reason::kBadValue,
          "$expr can only be applied to the top-level document"},
-        {R"({"$where":"1"})", Reason::kBadValue, "$where is not supported"},
+        {R"({"$where":"1"})", Reason::kBadValue, "$where is not allowed"},
     };
     for (const ErrorCase& one : cases) {
         auto matcher = Matcher::compile(json(one.filter).view());

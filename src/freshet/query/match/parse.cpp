@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// From a filter to a tree: the level of whole documents ($and, $or, $nor, $expr, fields).
 #include "freshet/query/expression/expression.h"
+#include "freshet/query/javascript/scripts.h"
 #include "freshet/query/match/json_schema.h"
 #include "freshet/query/match/tree.h"
 
@@ -74,6 +75,19 @@ Status parseSchema(const Element& element, std::vector<NodePtr>* out) {
     return Status::ok();
 }
 
+Status parseWhere(const Element& element, std::vector<NodePtr>* out) {
+    FRESHET_RETURN_IF_ERROR(checkScriptsAllowed(ScriptUse::kWhere));
+    if (!element.isString() && element.type() != bson::Type::kCode) {
+        return badValue("$where got bad type");
+    }
+    std::shared_ptr<MatchNode::Extra> extra;
+    NodePtr node = makeNode(MatchOp::kWhere, "", &extra);
+    extra->script = whereSource(element.stringValue());
+    FRESHET_RETURN_IF_ERROR(prepareScript(extra->script));
+    out->push_back(std::move(node));
+    return Status::ok();
+}
+
 /// {$sampleRate: 0.1} is {$expr: {$lt: [{$rand: {}}, 0.1]}}.
 Status parseSampleRate(const Element& element, std::vector<NodePtr>* out) {
     if (!element.isNumber()) {
@@ -118,8 +132,7 @@ Status parseTopOperator(const Element& element, Document variables, std::vector<
         return parseSampleRate(element, out);
     }
     if (name == "$where") {
-        return badValue(
-            "$where is not supported by this server, which runs no JavaScript; use $expr");
+        return parseWhere(element, out);
     }
     if (name == "$text") {
         return invalid(Reason::kIndexNotFound, "text index required for $text query");
@@ -191,12 +204,25 @@ NodePtr combine(MatchOp op, std::vector<NodePtr> children) {
 }
 
 Status refuseExpr(const MatchNode& node) {
-    if (node.op == MatchOp::kExpr || node.op == MatchOp::kJsonSchema) {
-        return badValue(std::string(node.op == MatchOp::kExpr ? "$expr" : "$jsonSchema") +
-                        " can only be applied to the top-level document");
+    if (node.op == MatchOp::kExpr || node.op == MatchOp::kJsonSchema ||
+        node.op == MatchOp::kWhere) {
+        const char* name = node.op == MatchOp::kExpr    ? "$expr"
+                           : node.op == MatchOp::kWhere ? "$where"
+                                                        : "$jsonSchema";
+        return badValue(std::string(name) + " can only be applied to the top-level document");
     }
     for (const NodePtr& child : node.children) {
         FRESHET_RETURN_IF_ERROR(refuseExpr(*child));
+    }
+    return Status::ok();
+}
+
+Status refuseWhere(const MatchNode& node) {
+    if (node.op == MatchOp::kWhere) {
+        return badValue("$where is not allowed in this context");
+    }
+    for (const NodePtr& child : node.children) {
+        FRESHET_RETURN_IF_ERROR(refuseWhere(*child));
     }
     return Status::ok();
 }

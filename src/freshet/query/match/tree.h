@@ -25,6 +25,7 @@ struct MatchNode::Extra {
     std::shared_ptr<const Regex> regex;
     std::shared_ptr<const Expression> expression;
     std::shared_ptr<const JsonSchema> schema;  // kJsonSchema
+    std::string script;                        // kWhere
     std::bitset<256> types;                    // kType: by type byte
     bool hasNull = false;                      // kIn
     int64_t divisor = 0;                       // kMod
@@ -39,8 +40,10 @@ using NodePtr = std::unique_ptr<MatchNode>;
 
 /// The tree of a whole filter. `filter` must outlive it. `variables`: what $expr sees as $$name.
 StatusOr<NodePtr> parseFilter(bson::Document filter, bson::Document variables = {});
-/// kInvalid when the tree has a $expr or $jsonSchema, which speak of whole documents only.
+/// kInvalid when the tree has a $expr, $where or $jsonSchema, which speak of whole documents only.
 Status refuseExpr(const MatchNode& node);
+/// kInvalid when the tree has a $where: only the filters of commands may.
+Status refuseWhere(const MatchNode& node);
 /// The tree of {$gt: 5, ...} for single values.
 StatusOr<NodePtr> parseValueCondition(bson::Document condition);
 /// True when `object` is {$op: ...} and not a DBRef: a condition, not a value.

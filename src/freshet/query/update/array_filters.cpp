@@ -2,6 +2,7 @@
 #include "freshet/query/update/array_filters.h"
 
 #include "freshet/bson/json.h"
+#include "freshet/query/match/tree.h"
 
 #include <set>
 
@@ -87,6 +88,7 @@ StatusOr<ArrayFilters> parseArrayFilters(Document filters) {
         }
         FRESHET_RETURN_IF_ERROR(checkIdentifier(identifier));
         FRESHET_ASSIGN_OR_RETURN(auto matcher, Matcher::compile(filter.document()));
+        FRESHET_RETURN_IF_ERROR(refuseWhere(matcher->root()));
         if (!result.emplace(identifier, std::move(matcher)).second) {
             return invalid(
                 Reason::kFailedToParse,

@@ -169,6 +169,21 @@ Status applyUnsafeListen(const std::string& value, Settings* out) {
 Status applyReactors(const std::string& value, Settings* out) {
     return setNumber(value, 1, 1024, &out->net.reactors);
 }
+Status applyRdma(const std::string& value, Settings* out) {
+    return setBool(value, &out->net.rdma);
+}
+Status applyRdmaRing(const std::string& value, Settings* out) {
+    constexpr uint32_t kPageKB = 4;
+    FRESHET_RETURN_IF_ERROR(setNumber(value, 64, 64 * 1024, &out->net.rdmaRingKB));
+    out->net.rdmaRingKB -= out->net.rdmaRingKB % (2 * kPageKB);  // half of it is pages as well
+    return Status::ok();
+}
+Status applyRdmaSessions(const std::string& value, Settings* out) {
+    return setNumber(value, 1, 65'536, &out->net.rdmaSessionsMax);
+}
+Status applyRdmaInPlace(const std::string& value, Settings* out) {
+    return setBool(value, &out->net.rdmaReadsInPlace);
+}
 
 Status applyTlsMode(const std::string& value, Settings* out) {
     return setChoice(value, {"disabled", "allowTLS", "preferTLS", "requireTLS"}, &out->net.tlsMode);
@@ -210,6 +225,9 @@ Status applyTlsDisabled(const std::string& value, Settings* out) {
 Status applyAuthorization(const std::string& value, Settings* out) {
     return setChoice(value, {"disabled", "enabled"}, &out->auth);
 }
+Status applyJavaScript(const std::string& value, Settings* out) {
+    return setBool(value, &out->javaScript);
+}
 Status applyKeyFile(const std::string& value, Settings* out) {
     out->auth = true;
     out->notes.push_back("security.keyFile: taken as --auth; the key is for clusters, not used");
@@ -237,6 +255,9 @@ Status applyRepair(const std::string& value, Settings* out) {
 Status applyCacheSize(const std::string& value, Settings* out) {
     out->notes.push_back("cacheSizeGB: taken as the limit of the server's memory");
     return setReal(value, 0.25, 10'000, &out->storage.memoryLimitGB);
+}
+Status applyMemoryLimit(const std::string& value, Settings* out) {
+    return setReal(value, 0.001, 10'000, &out->storage.memoryLimitGB);
 }
 
 Status applyProfilingMode(const std::string& value, Settings* out) {

@@ -234,6 +234,15 @@ TEST_F(OptionsTest, WhatWouldDeceiveIsRefused) {
     EXPECT_EQ("", refusal({"--wiredTigerCacheSizeGB", "1", "--storageEngine", "wiredTiger"}));
 }
 
+TEST_F(OptionsTest, MemoryIsLimitedUnderTwoNames) {
+    EXPECT_EQ(0, parsed({}).storage.memoryLimitGB);
+    EXPECT_EQ(0.02, parsed({"--memoryLimitGB", "0.02"}).storage.memoryLimitGB);
+    EXPECT_EQ(3, parsed({"--wiredTigerCacheSizeGB", "3"}).storage.memoryLimitGB);
+    EXPECT_EQ(2.5, parsedFile("storage: {freshet: {memoryLimitGB: 2.5}}").storage.memoryLimitGB);
+    EXPECT_THAT(refusal({"--memoryLimitGB", "0"}), HasSubstr("Bad value for --memoryLimitGB"));
+    EXPECT_NE("", refusal({"--wiredTigerCacheSizeGB", "0.1"}));
+}
+
 TEST_F(OptionsTest, SomeNeedOthers) {
     EXPECT_THAT(refusal({"--fork"}), HasSubstr("--logpath"));
     EXPECT_EQ("", refusal({"--fork", "--logpath", "/x"}));

@@ -45,6 +45,10 @@ struct NetSettings {
     security::TlsOptions tls;
     bool unsafeListenWithoutAuth = false;
     unsigned reactors = 0;  // 0: one per core
+    bool rdma = false;      // connections may move to RDMA
+    uint32_t rdmaRingKB = 256;
+    uint32_t rdmaSessionsMax = 1'024;
+    bool rdmaReadsInPlace = false;
 };
 
 struct StorageSettings {
@@ -70,6 +74,7 @@ struct Settings {
     StorageSettings storage;
     ProfilingSettings profiling;
     bool auth = false;
+    bool javaScript = true;
     bool fork = false;
     std::string pidFile;  // empty: none
     /// --setParameter in the order given; each has passed command's checkStartParameter().

@@ -2,9 +2,12 @@
 #include "freshet/shell/repl/line_reader.h"
 
 #include <histedit.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <istream>
+#include <regex>
 
 namespace freshet::shell {
 
@@ -25,7 +28,10 @@ private:
 
 class TerminalReader final : public LineReader {
 public:
-    TerminalReader() : history_(history_init()), edit_(el_init("freshet", stdin, stdout, stderr)) {
+    explicit TerminalReader(TerminalOptions options)
+        : options_(std::move(options)),
+          history_(history_init()),
+          edit_(el_init("freshet", stdin, stdout, stderr)) {
         if (!isReady()) {
             return;
         }
@@ -40,7 +46,13 @@ public:
         el_set(edit_, EL_ADDFN, "freshet-interrupt", "drop the command", &TerminalReader::onCtrlC);
         el_set(edit_, EL_BIND, "^C", "freshet-interrupt", nullptr);
         el_set(edit_, EL_SETTY, "-d", "-isig", nullptr);
+        el_set(edit_, EL_ADDFN, "freshet-complete", "complete the word", &TerminalReader::onTab);
+        el_set(edit_, EL_BIND, "^I", "freshet-complete", nullptr);
+        el_set(edit_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
         el_source(edit_, nullptr);
+        if (!options_.historyPath.empty()) {
+            history(history_, &event, H_LOAD, options_.historyPath.c_str());
+        }
     }
     ~TerminalReader() override {
         if (edit_ != nullptr) {
@@ -69,15 +81,53 @@ public:
             return Result::kEnd;
         }
         line->assign(text, static_cast<size_t>(bytes));
-        if (line->find_first_not_of(" \t\r\n") != std::string::npos) {
-            HistEvent event;
-            history(history_, &event, H_ENTER, line->c_str());
-        }
+        remember(*line);
         line->erase(line->find_last_not_of("\r\n") + 1);
         return Result::kLine;
     }
 
 private:
+    void remember(const std::string& line) {
+        if (line.find_first_not_of(" \t\r\n") == std::string::npos || holdsSecret(line)) {
+            return;
+        }
+        HistEvent event;
+        history(history_, &event, H_ENTER, line.c_str());
+        if (!options_.historyPath.empty()) {
+            const mode_t before = umask(S_IRWXG | S_IRWXO);  // nobody else reads it
+            history(history_, &event, H_SAVE, options_.historyPath.c_str());
+            umask(before);
+        }
+    }
+
+    /// Inserts what all candidates have in common, or shows them.
+    unsigned char complete() {
+        const LineInfo* info = el_line(edit_);
+        const std::string before(info->buffer, info->cursor);
+        const std::vector<std::string> words =
+            options_.complete ? options_.complete(before) : std::vector<std::string>();
+        if (words.size() < 2) {
+            return CC_REFRESH_BEEP;
+        }
+        const size_t typed = words[0].size();
+        std::string common = words[1];
+        for (size_t at = 2; at < words.size(); ++at) {
+            const auto end =
+                std::mismatch(common.begin(), common.end(), words[at].begin(), words[at].end());
+            common.erase(end.first, common.end());
+        }
+        if (common.size() > typed) {
+            el_insertstr(edit_, common.c_str() + typed);
+            return CC_REFRESH;
+        }
+        std::fputc('\n', stdout);
+        for (size_t at = 1; at < words.size(); ++at) {
+            std::fprintf(stdout, "%s%s", words[at].c_str(), at + 1 < words.size() ? "  " : "\n");
+        }
+        return CC_REDISPLAY;
+    }
+
+    static unsigned char onTab(EditLine* edit, int) { return self(edit).complete(); }
     static TerminalReader& self(EditLine* edit) {
         void* reader = nullptr;
         el_get(edit, EL_CLIENTDATA, &reader);
@@ -89,6 +139,7 @@ private:
         return CC_EOF;
     }
 
+    const TerminalOptions options_;
     History* history_;
     EditLine* edit_;
     std::string prompt_;
@@ -101,9 +152,17 @@ std::unique_ptr<LineReader> makeStreamReader(std::istream& in) {
     return std::make_unique<StreamReader>(in);
 }
 
-std::unique_ptr<LineReader> makeTerminalReader() {
-    auto reader = std::make_unique<TerminalReader>();
+std::unique_ptr<LineReader> makeTerminalReader(TerminalOptions options) {
+    auto reader = std::make_unique<TerminalReader>(std::move(options));
     return reader->isReady() ? std::move(reader) : nullptr;
+}
+
+bool holdsSecret(const std::string& line) {
+    static const std::regex kSecret(
+        "\\b(auth|createUser|updateUser|changeUserPassword|pwd|password|passwordPrompt|saslStart|"
+        "saslContinue|connect|Mongo)\\b|mongodb(\\+srv)?://[^/\\s]*@",
+        std::regex::icase);
+    return std::regex_search(line, kSecret);
 }
 
 }  // namespace freshet::shell

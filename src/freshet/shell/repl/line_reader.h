@@ -2,9 +2,11 @@
 /// Where lines of commands come from: a terminal with editing and history, or a stream.
 #pragma once
 
+#include <functional>
 #include <iosfwd>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace freshet::shell {
 
@@ -19,8 +21,19 @@ public:
 
 /// `in` must outlive the reader.
 std::unique_ptr<LineReader> makeStreamReader(std::istream& in);
+
+struct TerminalOptions {
+    /// Lines are remembered here from session to session; empty: they are not.
+    std::string historyPath;
+    /// What the text before the cursor may go on to: first the word that is completed, then the
+    /// words that it may become.
+    std::function<std::vector<std::string>(const std::string&)> complete;
+};
 /// Standard input and output through libedit; null when it cannot be used. Ctrl-C while editing
 /// gives kInterrupted.
-std::unique_ptr<LineReader> makeTerminalReader();
+std::unique_ptr<LineReader> makeTerminalReader(TerminalOptions options);
+
+/// Whether a line may hold a password and so is not remembered.
+bool holdsSecret(const std::string& line);
 
 }  // namespace freshet::shell

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/shell/repl/options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <functional>
+#include <iterator>
 #include <optional>
 
 namespace freshet::shell {
@@ -30,8 +32,12 @@ public:
         }
         options_.asksPassword =
             !options_.where.username.empty() && !hasPassword_ && options_.where.password.empty();
-        if (options_.mode == Mode::kPing && !options_.evals.empty()) {
+        const bool hasScripts = !options_.evals.empty() || !options_.files.empty();
+        if (options_.mode == Mode::kPing && hasScripts) {
             return fail("--ping and --eval exclude each other");
+        }
+        if (options_.mode == Mode::kCommands && hasScripts) {
+            options_.mode = Mode::kEval;
         }
         return std::move(options_);
     }
@@ -57,8 +63,6 @@ private:
     Status option(std::string_view name) {
         if (name == "--ping" || name == "--health") {
             options_.mode = Mode::kPing;
-        } else if (name == "--quiet") {
-            options_.quiet = true;
         } else if (name == "--help" || name == "-h") {
             options_.mode = Mode::kHelp;
         } else if (name == "--version") {
@@ -66,7 +70,13 @@ private:
         } else if (name == "--eval") {
             FRESHET_ASSIGN_OR_RETURN(std::string text, value(name));
             options_.evals.push_back(std::move(text));
-            options_.mode = options_.mode == Mode::kCommands ? Mode::kEval : options_.mode;
+        } else if (name == "--file" || name == "-f") {
+            FRESHET_ASSIGN_OR_RETURN(std::string path, value(name));
+            options_.files.push_back(std::move(path));
+        } else if (name == "--json") {
+            return json();
+        } else if (bool* flag = flagOf(name); flag != nullptr) {
+            *flag = !*flag;
         } else if (name == "--port") {
             return port(name);
         } else if (name == "--password" || name == "-p") {
@@ -79,6 +89,47 @@ private:
         return Status::ok();
     }
 
+    /// What the option turns round; null when it is no such option.
+    bool* flagOf(std::string_view name) {
+        return name == "--quiet"   ? &options_.quiet
+               : name == "--nodb"  ? &options_.connects
+               : name == "--norc"  ? &options_.readsRcFiles
+               : name == "--shell" ? &options_.staysForMore
+                                   : nullptr;
+    }
+
+    Status json() {
+        options_.json = value_.value_or("relaxed");
+        value_.reset();
+        return options_.json == "relaxed" || options_.json == "canonical"
+                   ? Status::ok()
+                   : fail("--json is relaxed or canonical");
+    }
+
+    /// Options of mongosh that change nothing here, so that what calls it can call us.
+    bool isIgnored(std::string_view name) {
+        constexpr std::string_view kFlags[] = {"--verbose",
+                                               "--skipStartupWarnings",
+                                               "--deep-inspect",
+                                               "--apiStrict",
+                                               "--apiDeprecationErrors",
+                                               "--disableJavaScriptJIT",
+                                               "--ipv6",
+                                               "--tlsUseSystemCA",
+                                               "--tlsFIPSMode"};
+        constexpr std::string_view kWithValue[] = {"--apiVersion", "--tlsDisabledProtocols"};
+        if (std::find(std::begin(kFlags), std::end(kFlags), name) != std::end(kFlags)) {
+            return true;
+        }
+        if (name == "--retryWrites") {
+            value_.reset();
+            return true;
+        }
+        return std::find(std::begin(kWithValue), std::end(kWithValue), name) !=
+                   std::end(kWithValue) &&
+               value(name).isOk();
+    }
+
     /// Those that are a field of the connection string.
     Status ofConnection(std::string_view name) {
         using client::ConnectionString;
@@ -87,6 +138,8 @@ private:
             std::string ConnectionString::*member;
         };
         constexpr Text kTexts[] = {
+            {"--sslCAFile", &ConnectionString::tlsCaFile},
+            {"--sslPEMKeyFile", &ConnectionString::tlsCertificateKeyFile},
             {"--host", &ConnectionString::host},
             {"--username", &ConnectionString::username},
             {"-u", &ConnectionString::username},
@@ -101,6 +154,9 @@ private:
             bool ConnectionString::*member;
         };
         constexpr Flag kFlags[] = {
+            {"--ssl", &ConnectionString::tls},
+            {"--sslAllowInvalidCertificates", &ConnectionString::tlsAllowInvalidCertificates},
+            {"--sslAllowInvalidHostnames", &ConnectionString::tlsAllowInvalidHostnames},
             {"--tls", &ConnectionString::tls},
             {"--tlsAllowInvalidCertificates", &ConnectionString::tlsAllowInvalidCertificates},
             {"--tlsAllowInvalidHostnames", &ConnectionString::tlsAllowInvalidHostnames},
@@ -121,7 +177,7 @@ private:
                 return Status::ok();
             }
         }
-        return fail("unknown option " + std::string(name));
+        return isIgnored(name) ? Status::ok() : fail("unknown option " + std::string(name));
     }
 
     /// Without a value it is asked for at the terminal.
@@ -157,6 +213,11 @@ private:
     }
 
     Status place(std::string_view argument) {
+        const bool isUri = argument.starts_with("mongodb");
+        if (!isUri && (argument.ends_with(".js") || argument.ends_with(".mongodb"))) {
+            options_.files.emplace_back(argument);
+            return Status::ok();
+        }
         if (placed_) {
             return fail("more than one connection string: '" + std::string(argument) + "'");
         }
@@ -194,7 +255,7 @@ StatusOr<Options> parseOptions(const std::vector<std::string>& arguments) {
 }
 
 std::string usage() {
-    return "usage: freshet [connection-string] [options]\n"
+    return "usage: freshet [connection-string] [script.js ...] [options]\n"
            "\n"
            "  connection-string   mongodb://host:port/database, host:port, or a database's name\n"
            "  --host HOST         server to connect to (127.0.0.1), or a Unix socket's path\n"
@@ -207,17 +268,29 @@ std::string usage() {
            "  --tlsAllowInvalidHostnames\n"
            "  --networkMessageCompressors NAMES   of snappy, zstd, zlib\n"
            "  --ping, --health    ask the server whether it is alive, and leave\n"
-           "  --eval JSON         run an Extended JSON command and leave; may be repeated\n"
+           "  --eval TEXT         run JavaScript, or a server command as Extended JSON, and "
+           "leave;\n"
+           "                      may be repeated. Of JavaScript the last value is shown\n"
+           "  -f, --file FILE     run a script and leave; may be repeated\n"
+           "  --json[=canonical]  show values as Extended JSON\n"
+           "  --shell             stay for more input after scripts\n"
+           "  --nodb              do not connect at the start\n"
+           "  --norc              do not run ~/.freshetrc.js, ~/.mongoshrc.js or ~/.mongorc.js\n"
            "  --quiet             no greeting\n"
            "  --help, --version\n"
            "\n"
-           "Without --ping and --eval, commands are read from the terminal or standard input.\n"
-           "Exit code: 0 when all went well, 1 when a command or the connection failed, 2 for\n"
-           "wrong usage.\n";
+           "Without --ping, --eval and scripts, input is read from the terminal or standard "
+           "input.\n"
+           "Exit code: 0 when all went well, 1 when an input or the connection failed, 2 for\n"
+           "wrong usage, or what quit(code) was given.\n";
 }
 
 std::string versionText() {
     return "freshet shell " + std::string(kVersion) + "\n";
+}
+
+std::string versionNumber() {
+    return std::string(kVersion);
 }
 
 }  // namespace freshet::shell

@@ -15,8 +15,13 @@ enum class Mode : uint8_t { kCommands, kPing, kEval, kHelp, kVersion };
 struct Options {
     Mode mode = Mode::kCommands;
     client::ConnectionString where;
-    std::vector<std::string> evals;  // kEval: in the order given
+    std::vector<std::string> evals;  // in the order given
+    std::vector<std::string> files;  // scripts, run after the evals
+    std::string json;                // --json: "relaxed" or "canonical"
     bool quiet = false;
+    bool connects = true;       // not --nodb
+    bool readsRcFiles = true;   // not --norc
+    bool staysForMore = false;  // --shell
     bool asksPassword = false;  // a user is given and no password: ask at the terminal
 };
 
@@ -25,5 +30,6 @@ StatusOr<Options> parseOptions(const std::vector<std::string>& arguments);
 
 std::string usage();
 std::string versionText();
+std::string versionNumber();
 
 }  // namespace freshet::shell

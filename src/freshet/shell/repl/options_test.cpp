@@ -72,6 +72,29 @@ TEST(Options, RefusesWhatItDoesNotKnow) {
     }
 }
 
+TEST(Options, ScriptsAndTheirOptions) {
+    StatusOr<Options> options = parseOptions({"mongodb://h/shop",
+                                              "a.js",
+                                              "-f",
+                                              "b",
+                                              "--eval",
+                                              "1",
+                                              "--json=canonical",
+                                              "--nodb",
+                                              "--norc",
+                                              "--shell"});
+    ASSERT_TRUE(options.isOk()) << options.status().toString();
+    EXPECT_EQ(options->mode, Mode::kEval);
+    EXPECT_EQ(options->files, (std::vector<std::string>{"a.js", "b"}));
+    EXPECT_EQ(options->json, "canonical");
+    EXPECT_FALSE(options->connects);
+    EXPECT_FALSE(options->readsRcFiles);
+    EXPECT_TRUE(options->staysForMore);
+    EXPECT_EQ(parseOptions({"--json"})->json, "relaxed");
+    EXPECT_FALSE(parseOptions({"--json=other"}).isOk());
+    EXPECT_TRUE(parseOptions({"--apiVersion", "1", "--retryWrites=false", "--verbose"}).isOk());
+}
+
 TEST(Options, HealthIsPing) {
     EXPECT_EQ(parseOptions({"--health"})->mode, Mode::kPing);
     EXPECT_EQ(parseOptions({"--ping"})->mode, Mode::kPing);

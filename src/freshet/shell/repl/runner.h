@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Runs one command of the user and prints what comes of it. The connection is made when it is
-/// first needed, and made anew by the next command after it was lost.
+/// Runs one input of the user and prints what comes of it: a server command as Extended JSON, for
+/// which JavaScript is not started, or else JavaScript.
 #pragma once
 
-#include "freshet/client/client.h"
+#include "freshet/shell/host/engine.h"
 
 #include <iosfwd>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -16,35 +15,39 @@ enum class Outcome : uint8_t { kDone, kFailed, kLeave };
 
 class Runner {
 public:
-    /// Replies go to `out`, all other texts to `err`. Both must outlive this.
-    Runner(const client::ConnectionString& where, std::ostream& out, std::ostream& err);
+    /// Replies go to `out`, all other texts to `err`. Both must outlive this. `isInteractive`: a
+    /// person waits, who may press Ctrl-C.
+    Runner(const client::ConnectionString& where,
+           bool isInteractive,
+           std::ostream& out,
+           std::ostream& err);
 
-    /// "use shop", "show dbs", "help", "exit", or an Extended JSON command. kFailed: it was wrong,
-    /// the server said ok: 0, or the connection failed; `err` has been told why.
-    Outcome run(std::string_view command);
+    /// kFailed: it was wrong, the server said ok: 0, or the connection failed; `err` has been told
+    /// why.
+    Outcome run(const std::string& input, const InputMode& mode);
+    Outcome runFile(const std::string& path, const InputMode& mode);
     /// An Extended JSON command only.
     Outcome runJson(std::string_view json);
+    /// Whether the input is an Extended JSON command.
+    static bool isJsonCommand(std::string_view input);
+    /// Whether the lines so far are a whole input.
+    bool isWhole(const std::string& text) { return engine_.isComplete(text); }
     /// Connects now. False after telling `err` why not.
     bool connect();
     /// The server's version as its buildInfo tells it; empty when it does not.
     std::string serverVersion();
-
-    const std::string& database() const { return database_; }
+    std::string prompt() { return engine_.prompt(); }
+    std::vector<std::string> complete(const std::string& line) { return engine_.complete(line); }
+    /// What quit() was given.
+    int exitCode() const { return engine_.exitCode(); }
 
 private:
-    Outcome use(std::string_view database);
-    Outcome show(std::string_view what);
-    Outcome showDatabases();
-    Outcome showCollections();
-    Outcome help();
-    /// Tells `err`, and drops the connection if it was that which failed.
-    Outcome failed(const Status& status);
+    static Outcome outcomeOf(Engine::Result result);
 
-    client::ConnectionString where_;
     std::ostream& out_;
     std::ostream& err_;
-    std::string database_;
-    std::unique_ptr<client::Connection> connection_;
+    Link link_;
+    Engine engine_;
 };
 
 }  // namespace freshet::shell

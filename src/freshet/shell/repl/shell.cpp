@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/shell/repl/shell.h"
 
+#include "freshet/shell/host/interrupts.h"
 #include "freshet/shell/repl/line_reader.h"
 #include "freshet/shell/repl/options.h"
 #include "freshet/shell/repl/password.h"
 #include "freshet/shell/repl/runner.h"
 #include "freshet/shell/repl/splitter.h"
 
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
 #include <istream>
 #include <optional>
 #include <ostream>
@@ -15,38 +20,52 @@ namespace freshet::shell {
 
 namespace {
 
-int runEvals(const Options& options, Runner& runner) {
-    for (const std::string& json : options.evals) {
-        if (runner.runJson(json) != Outcome::kDone) {
-            return kExitFailed;
-        }
-    }
-    return kExitDone;
+int exitCodeOf(Outcome outcome, const Runner& runner) {
+    return outcome == Outcome::kLeave  ? runner.exitCode()
+           : outcome == Outcome::kDone ? kExitDone
+                                       : kExitFailed;
 }
 
-/// Reads and runs commands until the input ends or a command says so. Returns whether all went
-/// well.
+/// --eval and script files, up to the first that fails or leaves. Of JavaScript only the last value
+/// is shown, as mongosh does it; a server command always shows its reply.
+Outcome runScripts(const Options& options, Runner& runner) {
+    InputMode mode;
+    mode.json = options.json;
+    mode.fileName = "eval";
+    for (size_t at = 0; at < options.evals.size(); ++at) {
+        mode.show = at + 1 == options.evals.size();
+        if (Outcome outcome = runner.run(options.evals[at], mode); outcome != Outcome::kDone) {
+            return outcome;
+        }
+    }
+    mode.fileName = "file";
+    for (const std::string& path : options.files) {
+        if (Outcome outcome = runner.runFile(path, mode); outcome != Outcome::kDone) {
+            return outcome;
+        }
+    }
+    return Outcome::kDone;
+}
+
+/// Reads and runs inputs until there are no more or one says so. Gives the exit code.
 class Loop {
 public:
-    Loop(LineReader& reader, Runner& runner, std::ostream& err)
-        : reader_(reader), runner_(runner), err_(err) {}
+    Loop(LineReader& reader, Runner& runner, InputMode mode, std::ostream& err)
+        : reader_(reader), runner_(runner), mode_(std::move(mode)), err_(err) {}
 
-    bool run() {
+    int run() {
         for (;;) {
             std::string line;
-            std::string prompt = splitter_.isOpen() ? "... " : runner_.database() + "> ";
-            switch (reader_.read(prompt, &line)) {
+            forgetInterrupt();
+            switch (reader_.read(prompt(), &line)) {
                 case LineReader::Result::kInterrupted:
                     splitter_.takeRest();
                     break;
                 case LineReader::Result::kEnd:
-                    if (splitter_.isOpen()) {
-                        complain("the last command is not complete: " + splitter_.takeRest());
-                    }
-                    return ok_;
+                    return end();
                 case LineReader::Result::kLine:
                     if (!runLine(line)) {
-                        return ok_;
+                        return runner_.exitCode();
                     }
                     break;
             }
@@ -54,54 +73,121 @@ public:
     }
 
 private:
+    std::string prompt() {
+        if (!mode_.interactive) {
+            return {};
+        }
+        return splitter_.isOpen() ? "... " : runner_.prompt();
+    }
+
+    /// What is left unfinished is an error, which the engine tells best.
+    int end() {
+        if (splitter_.isOpen()) {
+            runOne(splitter_.takeRest());
+        }
+        return ok_ || mode_.interactive ? kExitDone : kExitFailed;
+    }
+
     /// False when the user wants to leave.
     bool runLine(const std::string& line) {
         if (Status status = splitter_.addLine(line); !status.isOk()) {
-            complain(std::string(status.text()));
+            err_ << status.text() << std::endl;
+            ok_ = false;
         }
-        while (std::optional<std::string> command = splitter_.next()) {
-            Outcome outcome = runner_.run(*command);
-            if (outcome == Outcome::kLeave) {
+        while (std::optional<std::string> input = splitter_.next()) {
+            if (!runOne(*input)) {
                 return false;
             }
-            ok_ = ok_ && outcome == Outcome::kDone;
         }
         return true;
     }
 
-    void complain(const std::string& text) {
-        err_ << text << std::endl;
-        ok_ = false;
+    bool runOne(const std::string& input) {
+        Outcome outcome = runner_.run(input, mode_);
+        ok_ = ok_ && outcome != Outcome::kFailed;
+        return outcome != Outcome::kLeave;
     }
 
     LineReader& reader_;
     Runner& runner_;
+    const InputMode mode_;
     std::ostream& err_;
-    Splitter splitter_;
+    Splitter splitter_{[this](const std::string& text) { return runner_.isWhole(text); }};
     bool ok_ = true;
 };
 
-int runCommands(const Options& options,
-                bool isTerminal,
-                Runner& runner,
-                std::istream& in,
-                std::ostream& out,
-                std::ostream& err) {
-    if (!runner.connect()) {
-        return kExitFailed;
+std::string homePath(const char* name) {
+    const char* home = std::getenv("HOME");
+    return home == nullptr || *home == '\0' ? std::string() : std::string(home) + "/" + name;
+}
+
+/// The scripts that shells run when they start: ours, and those of the two others.
+void runRcFiles(Runner& runner, const InputMode& mode) {
+    constexpr std::array<const char*, 3> kNames = {".freshetrc.js", ".mongoshrc.js", ".mongorc.js"};
+    for (const char* name : kNames) {
+        const std::string path = homePath(name);
+        if (!path.empty() && ::access(path.c_str(), R_OK) == 0) {
+            runner.runFile(path, mode);
+            return;
+        }
     }
-    std::unique_ptr<LineReader> reader = isTerminal ? makeTerminalReader() : makeStreamReader(in);
+}
+
+int runTerminal(const Options& options, Runner& runner, std::ostream& out, std::ostream& err) {
+    InputMode mode;
+    mode.interactive = true;
+    mode.redeclares = true;
+    mode.colours = true;
+    mode.json = options.json;
+    if (!options.quiet) {
+        out << versionText();
+        if (options.connects) {
+            out << "connected to " << options.where.whereText() << ", server version "
+                << runner.serverVersion() << "\n";
+        }
+        out << "help tells what there is." << std::endl;
+    }
+    if (options.readsRcFiles) {
+        runRcFiles(runner, mode);
+    }
+    TerminalOptions terminal;
+    terminal.historyPath = homePath(".freshet_history");
+    terminal.complete = [&runner](const std::string& text) { return runner.complete(text); };
+    std::unique_ptr<LineReader> reader = makeTerminalReader(std::move(terminal));
     if (reader == nullptr) {
         err << "this terminal cannot be used for editing" << std::endl;
         return kExitFailed;
     }
-    if (isTerminal && !options.quiet) {
-        out << versionText() << "connected to " << options.where.whereText() << ", server version "
-            << runner.serverVersion() << "\nCommands are Extended JSON; help tells more."
-            << std::endl;
+    return Loop(*reader, runner, mode, err).run();
+}
+
+int runStream(const Options& options, Runner& runner, std::istream& in, std::ostream& err) {
+    InputMode mode;
+    mode.redeclares = true;
+    mode.json = options.json;
+    mode.fileName = "stdin";
+    return Loop(*makeStreamReader(in), runner, mode, err).run();
+}
+
+int runInputs(const Options& options,
+              bool isTerminal,
+              std::istream& in,
+              std::ostream& out,
+              std::ostream& err) {
+    const bool stays = options.mode == Mode::kCommands || options.staysForMore;
+    Runner runner(options.where, isTerminal && stays, out, err);
+    if (options.mode == Mode::kPing) {
+        return exitCodeOf(runner.runJson("{\"ping\": 1}"), runner);
     }
-    bool ok = Loop(*reader, runner, err).run();
-    return ok || isTerminal ? kExitDone : kExitFailed;
+    if (options.connects && !runner.connect()) {
+        return kExitFailed;
+    }
+    const Outcome outcome = runScripts(options, runner);
+    if (!stays || outcome == Outcome::kLeave) {
+        return exitCodeOf(outcome, runner);
+    }
+    return isTerminal ? runTerminal(options, runner, out, err)
+                      : runStream(options, runner, in, err);
 }
 
 }  // namespace
@@ -116,6 +202,10 @@ int runShell(const std::vector<std::string>& arguments,
         err << options.status().text() << "\n\n" << usage() << std::flush;
         return kExitUsage;
     }
+    if (options->mode == Mode::kHelp || options->mode == Mode::kVersion) {
+        out << (options->mode == Mode::kHelp ? usage() : versionText()) << std::flush;
+        return kExitDone;
+    }
     if (options->asksPassword) {
         std::optional<std::string> password =
             askPassword("Password of " + options->where.username + ": ");
@@ -125,22 +215,7 @@ int runShell(const std::vector<std::string>& arguments,
         }
         options->where.password = *password;
     }
-    Runner runner(options->where, out, err);
-    switch (options->mode) {
-        case Mode::kHelp:
-            out << usage() << std::flush;
-            return kExitDone;
-        case Mode::kVersion:
-            out << versionText() << std::flush;
-            return kExitDone;
-        case Mode::kPing:
-            return runner.runJson("{\"ping\": 1}") == Outcome::kDone ? kExitDone : kExitFailed;
-        case Mode::kEval:
-            return runEvals(*options, runner);
-        case Mode::kCommands:
-            break;
-    }
-    return runCommands(*options, isTerminal, runner, in, out, err);
+    return runInputs(*options, isTerminal, in, out, err);
 }
 
 }  // namespace freshet::shell

@@ -49,6 +49,11 @@ std::string answer(const wire::Request& request) {
             "firstBatch": [{"name": "b"}, {"name": "a"}]}, "ok": 1})")
             ->bytes();
     }
+    if (command.name() == "find") {
+        return bson::fromJson(R"({"cursor": {"id": 0, "ns": "test.c", "firstBatch": [{"_id": 1}]},
+            "ok": 1})")
+            ->bytes();
+    }
     bool known = command.name() == "ping";
     bson::Builder reply;
     reply.add("ok", known ? 1.0 : 0.0);
@@ -111,6 +116,65 @@ TEST_F(ShellTest, EvalsInOrderUpToTheFirstFailure) {
     EXPECT_EQ(run({"--eval", "{bad"}).exitCode, kExitFailed);
 }
 
+TEST_F(ShellTest, OfJavaScriptTheLastValueIsShown) {
+    Ran ran = run({"shop", "--eval", "let x = 2", "--eval", "print('one'); x", "--eval", "x + 1"});
+    EXPECT_EQ(ran.exitCode, kExitDone);
+    EXPECT_EQ(ran.out, "one\n3\n");
+    EXPECT_EQ(run({"--eval", "db.runCommand({ping: 1})"}).out, "{ ok: 1 }\n");
+    EXPECT_EQ(run({"--eval", "db.c.find()"}).out, "[ { _id: 1 } ]\n");
+    EXPECT_EQ(run({"shop", "--eval", "db.runCommand({echo: NumberInt(5)}).db"}).out, "shop\n");
+    EXPECT_EQ(run({"--eval", "undefined"}).out, "");
+}
+
+TEST_F(ShellTest, ErrorsOfJavaScriptShowInTheExitCode) {
+    Ran ran = run({"--eval", "db.runCommand({nosuch: 1})", "--eval", "print('not reached')"});
+    EXPECT_EQ(ran.exitCode, kExitFailed);
+    EXPECT_EQ(ran.out, "");
+    EXPECT_NE(ran.err.find("MongoServerError: "), std::string::npos) << ran.err;
+    EXPECT_EQ(run({"--eval", "nonsense"}).err, "ReferenceError: nonsense is not defined\n");
+    EXPECT_EQ(run({"--eval", "throw new Error('x')"}).exitCode, kExitFailed);
+    EXPECT_EQ(run({"--eval", "quit(3)", "--eval", "1"}).exitCode, 3);
+    EXPECT_EQ(run({"--eval", "try { nonsense } catch (e) { quit() }"}).exitCode, kExitDone);
+    EXPECT_EQ(run({"nosuchfile.js"}).exitCode, kExitFailed);
+    EXPECT_EQ(run({"--eval", "(function f() { f(); })()"}).exitCode, kExitFailed);
+}
+
+TEST_F(ShellTest, AwaitIsAcceptedEverywhere) {
+    Ran ran =
+        run({"--eval",
+             "const c = await db.c.findOne(); async function f() { return await db.c.findOne(); }\n"
+             "const d = await f(); [c, await (async () => 5)(), d]"});
+    EXPECT_EQ(ran.out, "[ { _id: 1 }, 5, { _id: 1 } ]\n") << ran.err;
+    EXPECT_EQ(run({"--eval", "(async () => { throw new Error('late'); })()"}).exitCode,
+              kExitFailed);
+    EXPECT_EQ(run({"--eval", "await new Promise((done) => setTimeout(() => done(7), 1))"}).out,
+              "7\n");
+}
+
+TEST_F(ShellTest, ValuesAsExtendedJson) {
+    EXPECT_EQ(run({"--json", "--eval", "({a: 1, b: Long(2)})"}).out,
+              "{\n  \"a\": 1,\n  \"b\": 2\n}\n");
+    EXPECT_EQ(run({"--json=canonical", "--eval", "({a: 1})"}).out,
+              "{\n  \"a\": {\n    \"$numberInt\": \"1\"\n  }\n}\n");
+    EXPECT_NE(run({"--json", "--eval", "throw new Error('x')"}).out.find("\"message\": \"x\""),
+              std::string::npos);
+}
+
+TEST_F(ShellTest, InputOverSeveralLines) {
+    Ran ran = run({},
+                  "let a = 1\nlet a = 2\nfunction f(x) {\n  // a }\n  return x +\n    1;\n}\n"
+                  "f(a)\n{\n  x: 1\n}\n'mongodb://x'\nconst q = await db.c.findOne({\n})\nq\n");
+    EXPECT_EQ(ran.out, "3\n{ x: 1 }\nmongodb://x\n{ _id: 1 }\n") << ran.err;
+    EXPECT_EQ(ran.exitCode, kExitDone) << ran.err;
+}
+
+TEST(Shell, NeedsNoServerWhenItIsNotToConnect) {
+    Ran ran = runWith({"--nodb", "--port=1", "--eval", "ObjectId('507f1f77bcf86cd799439011')"});
+    EXPECT_EQ(ran.exitCode, kExitDone);
+    EXPECT_EQ(ran.out, "ObjectId('507f1f77bcf86cd799439011')\n");
+    EXPECT_EQ(runWith({"--port=1", "--eval", "1"}).exitCode, kExitFailed);
+}
+
 TEST_F(ShellTest, RunsAScript) {
     Ran ran = run({},
                   "// a script\n"
@@ -125,7 +189,7 @@ TEST_F(ShellTest, RunsAScript) {
     EXPECT_EQ(ran.out,
               "switched to db other\n"
               "{ \"db\" : \"other\", \"echo\" : 1, \"ok\" : 1.0 }\n"
-              "shop                    4 KiB\n"
+              "shop  4.00 KiB\n"
               "a\nb\n");
     EXPECT_EQ(ran.err, "");
 }

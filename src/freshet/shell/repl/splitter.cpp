@@ -10,21 +10,6 @@ namespace {
 /// What may stand between commands; semicolons by habit from other shells.
 constexpr std::string_view kBetween = " \t\r\n;";
 
-/// The line up to a comment. JSON's strings do not span lines, so each line begins outside one.
-std::string_view withoutComment(std::string_view line) {
-    bool quoted = false;
-    for (size_t at = 0; at < line.size(); ++at) {
-        if (quoted && line[at] == '\\') {
-            ++at;
-        } else if (line[at] == '"') {
-            quoted = !quoted;
-        } else if (!quoted && line.substr(at, 2) == "//") {
-            return line.substr(0, at);
-        }
-    }
-    return line;
-}
-
 std::string_view trimmed(std::string_view text) {
     size_t first = text.find_first_not_of(kBetween);
     return first == std::string_view::npos
@@ -35,7 +20,6 @@ std::string_view trimmed(std::string_view text) {
 }  // namespace
 
 Status Splitter::addLine(std::string_view line) {
-    line = withoutComment(line);
     if (pending_.size() + line.size() >= kPendingBytesMax) {
         takeRest();
         return Status(Code::kLimit, "a command is longer than a message may be");
@@ -48,18 +32,31 @@ std::optional<std::string> Splitter::next() {
     if (pending_.empty()) {
         return std::nullopt;
     }
-    size_t end = pending_[0] == '{' ? end_.find(pending_) : pending_.find('\n');
+    const bool inBraces = pending_[0] == '{';
+    if (!inBraces && isWhole_) {
+        if (!isWhole_(pending_)) {
+            return std::nullopt;
+        }
+        return std::string(trimmed(takeRest()));
+    }
+    const size_t end = inBraces ? end_.find(pending_) : pending_.find('\n');
     if (end == 0) {
         return std::nullopt;
     }
-    std::string text = takeRest();
+    const std::string input =
+        inBraces ? end_.withoutComments(pending_, end) : pending_.substr(0, end);
+    const std::string text = takeRest();
     append(std::string_view(text).substr(end));
-    return std::string(trimmed(std::string_view(text).substr(0, end)));
+    return std::string(trimmed(input));
 }
 
 void Splitter::append(std::string_view text) {
     if (pending_.empty()) {
         text = trimmed(text);
+        while (text.starts_with("//")) {  // a remark before a command
+            const size_t end = text.find('\n');
+            text = end == std::string_view::npos ? std::string_view() : trimmed(text.substr(end));
+        }
     }
     if (!pending_.empty() || !text.empty()) {
         pending_.append(text).push_back('\n');

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Cuts lines of input into commands: an Extended JSON object, over as many lines as it takes, or
-/// the words of one line ("use shop"). Comments from // to the end of a line are dropped, except
-/// in strings.
+/// Cuts lines of input into what is run at once: an object or block in braces, over as many lines
+/// as it takes, or as many lines as `isWhole` asks for. Comments in braces, and those before a
+/// command, are dropped.
 #pragma once
 
 #include "freshet/base/status.h"
-#include "freshet/bson/json.h"
+#include "freshet/shell/repl/brace_finder.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,11 @@ class Splitter {
 public:
     /// More unfinished text than a message can hold is no command.
     static constexpr size_t kPendingBytesMax = 48'000'000;
+
+    using IsWhole = std::function<bool(const std::string&)>;
+
+    /// Without `isWhole` each line is whole.
+    explicit Splitter(IsWhole isWhole = {}) : isWhole_(std::move(isWhole)) {}
 
     /// kLimit, and all unfinished text is dropped, beyond kPendingBytesMax.
     Status addLine(std::string_view line);
@@ -30,8 +36,9 @@ public:
 private:
     void append(std::string_view text);
 
-    std::string pending_;      // empty, or starts with a command and ends with a new line
-    bson::JsonEndFinder end_;  // of the object that pending_ starts with
+    IsWhole isWhole_;
+    std::string pending_;  // empty, or starts with a command and ends with a new line
+    BraceFinder end_;      // of the object or block that pending_ starts with
 };
 
 }  // namespace freshet::shell

@@ -38,11 +38,26 @@ TEST(Splitter, TakesWordsByLineAndObjectsByBraces) {
 
 TEST(Splitter, DropsCommentsButNotInStrings) {
     EXPECT_EQ(split({"// nothing", "{\"a\": \"http://x\", // here", "\"b\": \"\\\"//\"} // there"}),
-              (Commands{"{\"a\": \"http://x\",\n\"b\": \"\\\"//\"}"}));
+              (Commands{"{\"a\": \"http://x\", \n\"b\": \"\\\"//\"}"}));
 }
 
 TEST(Splitter, BracesInStringsDoNotCount) {
     EXPECT_EQ(split({R"({"a": "}{"})"}), (Commands{R"({"a": "}{"})"}));
+}
+
+TEST(Splitter, BracesInAnyQuotesDoNotCount) {
+    for (const char* line : {"{ a: '}' }",
+                             "{ a: `}${ {b: '}'}.b }}` }",
+                             R"({ a: "\"}" })",
+                             R"({ a: '\'}' })",
+                             "{ a: /}/, b: /[/}]/ }",
+                             "{ a: 1 / 2, b: x / 3 }"}) {
+        EXPECT_EQ(split({line}), Commands{line});
+    }
+    EXPECT_EQ(split({"{ a: `", "} // stays", "`, b: 'it//'", "}"}),
+              (Commands{"{ a: `\n} // stays\n`, b: 'it//'\n}"}));
+    EXPECT_EQ(split({"{ /* } */ a: 1, // }", "b: 2 }"}), (Commands{"{  a: 1, \nb: 2 }"}));
+    EXPECT_EQ(split({"{ a: /* one", "} two */ 1 }"}), (Commands{"{ a:  1 }"}));
 }
 
 TEST(Splitter, KnowsWhenACommandIsUnfinished) {

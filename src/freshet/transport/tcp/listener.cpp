@@ -11,6 +11,7 @@
 #include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -29,6 +30,15 @@ constexpr int kAcceptsPerTurn = 64;
 constexpr auto kRetryAfter = std::chrono::milliseconds(100);
 
 using Acceptor = asio::basic_socket_acceptor<asio::generic::stream_protocol>;
+
+/// A connection is a descriptor, and the soft limit is often 1,024. Best effort.
+void raiseFileLimit() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        ::setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
 
 /// One listening socket.
 class Door {
@@ -274,6 +284,7 @@ Listener::~Listener() = default;
 StatusOr<std::unique_ptr<Listener>> Listener::open(Reactor& reactor,
                                                    const ServerTransportOptions& options,
                                                    std::function<void(int)> onSocket) {
+    raiseFileLimit();
     auto impl = std::make_unique<Impl>();
     impl->onSocket = std::move(onSocket);
     FRESHET_RETURN_IF_ERROR(impl->openTcp(reactor.io(), options));

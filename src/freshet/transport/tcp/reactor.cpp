@@ -139,18 +139,18 @@ void Reactor::awaitPosts() {
 void Reactor::runThread() {
     platform::pinToCore(index_);
     setCurrent(this);
+    PutOff::setCurrent(&putOff_);
     if (hooks_.threadBegin) {
         hooks_.threadBegin();
     }
     awaitPosts();
-    // One handler, or all that are ready, then one pass: an idle reactor blocks in run_one, a busy
-    // one looks for new input between two passes.
+    // All handlers that are ready, then one pass: an idle reactor blocks in run_one, a busy one
+    // looks for new input between two passes.
     while (!stopping_ || head_ != nullptr) {
         if (head_ == nullptr) {
             impl_->io.run_one();
-        } else {
-            impl_->io.poll();
         }
+        impl_->io.poll();
         if (head_ != nullptr) {
             runPass();
         }
@@ -158,20 +158,31 @@ void Reactor::runThread() {
     if (hooks_.threadEnd) {
         hooks_.threadEnd();
     }
+    PutOff::setCurrent(nullptr);
     setCurrent(nullptr);
 }
 
-/// Runs what is queued now; what it queues is the next pass's.
-void Reactor::runPass() {
-    sync::WorkItem* item = head_;
-    head_ = tail_ = nullptr;
-    if (hooks_.passBegin) {
-        hooks_.passBegin();
-    }
+void Reactor::runAll(sync::WorkItem* item) {
     while (item != nullptr) {
         sync::WorkItem* next = item->next;
         item->run(item);
         item = next;
+    }
+}
+
+/// Runs what is queued now, then what that puts off; what both queue is the next pass's.
+void Reactor::runPass() {
+    sync::WorkItem* items = head_;
+    head_ = tail_ = nullptr;
+    if (hooks_.passBegin) {
+        hooks_.passBegin();
+    }
+    runAll(items);
+    if (!putOff_.isEmpty()) {
+        if (hooks_.readAhead) {
+            hooks_.readAhead();
+        }
+        runAll(putOff_.takeAll());
     }
     if (hooks_.passEnd) {
         hooks_.passEnd();

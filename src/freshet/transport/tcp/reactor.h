@@ -8,6 +8,7 @@
 #include "freshet/platform/thread.h"
 #include "freshet/sync/executor.h"
 #include "freshet/transport/session/message_cutter.h"
+#include "freshet/transport/session/put_off.h"
 #include "freshet/transport/tcp/post_queue.h"
 
 #include <functional>
@@ -23,6 +24,7 @@ namespace freshet::transport {
 /// See ServerTransportOptions. Any of them may be empty.
 struct ReactorHooks {
     std::function<void()> passBegin;
+    std::function<void()> readAhead;
     std::function<void()> passEnd;
     std::function<void()> threadBegin;
     std::function<void()> threadEnd;
@@ -71,6 +73,8 @@ public:
     std::span<char> scratch() { return {scratch_.get(), kScratchBytes}; }
     BlockPool& blocks() { return blocks_; }
     ReactorCounters& counters() { return counters_; }
+    /// Nobody waits for the next pass. Reactor's thread.
+    bool isQueueEmpty() const { return head_ == nullptr; }
     /// Sessions that have begun TLS and not come to its end. Reactor's thread.
     uint32_t handshakes = 0;
 
@@ -79,6 +83,7 @@ private:
     explicit Reactor(unsigned index, ReactorHooks hooks);
     void runThread();
     void runPass();
+    static void runAll(sync::WorkItem* item);
     void pushLocal(sync::WorkItem* first);
     void awaitPosts();
     void armTimer();
@@ -89,6 +94,7 @@ private:
     PostQueue posted_;
     sync::WorkItem* head_ = nullptr;  // the run queue: reactor's thread only
     sync::WorkItem* tail_ = nullptr;
+    PutOff putOff_;
     bool stopping_ = false;
     std::unique_ptr<char[]> scratch_;
     BlockPool blocks_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/platform/clock.h"
 #include "freshet/transport/connector.h"
+#include "freshet/transport/rdma/client_session.h"
+#include "freshet/transport/session/blocking_session.h"
 #include "freshet/transport/session/tls_pump.h"
 #include "freshet/transport/tcp/socket.h"
 #include "freshet/transport/tcp/tcp_session.h"
@@ -10,7 +12,9 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/write.hpp>
+#include <fcntl.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <chrono>
 
@@ -27,9 +31,9 @@ asio::io_context& clientContext() {
     return context;
 }
 
-class BlockingSession final : public Session {
+class SocketSession final : public BlockingSession {
 public:
-    BlockingSession() : socket_(clientContext()), cutter_(blocks_) {}
+    SocketSession() : socket_(clientContext()), cutter_(blocks_) {}
 
     Status adopt(int socket, uint64_t connectionId) {
         peer_.connectionId = connectionId;
@@ -45,30 +49,19 @@ public:
 
     StatusOr<Message> sourceMessage() override;
     Status sinkMessage(ReplyChain chain) override;
-    sync::Task<StatusOr<Message>> asyncSourceMessage() override {
-        co_return Status(Code::kUnsupported, "A blocking session has no executor");
-    }
-    sync::Task<Status> asyncSinkMessage(ReplyChain) override {
-        co_return Status(Code::kUnsupported, "A blocking session has no executor");
-    }
     void close() override {
-        // [client.close] release: pairs with [client.closed]. The shutdown wakes a blocked call;
-        // the descriptor stays ours until the destructor, so nobody can be given its number.
-        closed_.store(1, sync::kRelease);
+        // The shutdown wakes a blocked call; the descriptor stays ours until the destructor, so
+        // nobody can be given its number.
+        noteClosed();
         error_code ignored;
         socket_.shutdown(Socket::shutdown_both, ignored);
     }
     void setMessageBytesMax(size_t bytes) override { cutter_.setMessageBytesMax(bytes); }
-    bool watchPeer(PeerWatcher*) override { return false; }  // it has no run queue to tell from
     const PeerInfo& peer() const override { return peer_; }
     SessionStats stats() const override { return stats_; }
 
 private:
     static constexpr size_t kScratchBytes = 16 * 1024;
-    bool isClosed() const {
-        // [client.closed] acquire: pairs with [client.close].
-        return closed_.load(sync::kAcquire) != 0;
-    }
     StatusOr<size_t> receive(std::span<char> room);
     /// Blocks until more is in the cutter.
     Status readMore();
@@ -82,10 +75,9 @@ private:
     std::unique_ptr<security::TlsChannel> channel_;  // null: plain
     char scratch_[kScratchBytes];
     SessionStats stats_;
-    sync::Atomic<uint32_t> closed_{0};
 };
 
-StatusOr<size_t> BlockingSession::receive(std::span<char> room) {
+StatusOr<size_t> SocketSession::receive(std::span<char> room) {
     error_code error;
     const size_t bytes = socket_.read_some(asio::buffer(room.data(), room.size()), error);
     if (error) {
@@ -95,7 +87,7 @@ StatusOr<size_t> BlockingSession::receive(std::span<char> room) {
     return bytes;
 }
 
-Status BlockingSession::readMore() {
+Status SocketSession::readMore() {
     if (channel_ != nullptr) {
         return readMoreTls();
     }
@@ -105,7 +97,7 @@ Status BlockingSession::readMore() {
     return Status::ok();
 }
 
-Status BlockingSession::readMoreTls() {
+Status SocketSession::readMoreTls() {
     while (!isClosed()) {
         FRESHET_ASSIGN_OR_RETURN(bool moved, movePlain(*channel_, cutter_, scratch_));
         if (moved) {
@@ -123,7 +115,7 @@ Status BlockingSession::readMoreTls() {
     return closedHere();
 }
 
-StatusOr<Message> BlockingSession::sourceMessage() {
+StatusOr<Message> SocketSession::sourceMessage() {
     while (!isClosed()) {
         Message message;
         FRESHET_ASSIGN_OR_RETURN(bool found, cutter_.next(&message));
@@ -136,7 +128,7 @@ StatusOr<Message> BlockingSession::sourceMessage() {
     return closedHere();
 }
 
-Status BlockingSession::send(ByteView bytes) {
+Status SocketSession::send(ByteView bytes) {
     error_code error;
     stats_.bytesOut += asio::write(socket_, asio::buffer(bytes), error);
     if (error) {
@@ -145,7 +137,7 @@ Status BlockingSession::send(ByteView bytes) {
     return Status::ok();
 }
 
-Status BlockingSession::sinkMessage(ReplyChain chain) {
+Status SocketSession::sinkMessage(ReplyChain chain) {
     if (isClosed()) {
         return closedHere();
     }
@@ -174,9 +166,9 @@ Status BlockingSession::sinkMessage(ReplyChain chain) {
     return Status::ok();
 }
 
-Status BlockingSession::shakeHands(std::shared_ptr<const security::TlsContext> tls,
-                                   const std::string& peerName,
-                                   uint32_t timeoutMs) {
+Status SocketSession::shakeHands(std::shared_ptr<const security::TlsContext> tls,
+                                 const std::string& peerName,
+                                 uint32_t timeoutMs) {
     constexpr uint64_t kNanosPerMs = 1'000'000;
     const uint64_t end = platform::monotonicNanos() + timeoutMs * kNanosPerMs;
     FRESHET_ASSIGN_OR_RETURN(channel_, security::TlsChannel::open(std::move(tls), peerName));
@@ -268,7 +260,7 @@ StatusOr<std::unique_ptr<Session>> makeBlockingSession(
     std::shared_ptr<const security::TlsContext> tls,
     const std::string& peerName,
     uint32_t timeoutMs) {
-    auto session = std::make_unique<BlockingSession>();
+    auto session = std::make_unique<SocketSession>();
     FRESHET_RETURN_IF_ERROR(session->adopt(socket, connectionId));
     if (tls != nullptr) {
         FRESHET_RETURN_IF_ERROR(session->shakeHands(std::move(tls), peerName, timeoutMs));
@@ -281,8 +273,18 @@ StatusOr<std::unique_ptr<Session>> connect(const ConnectOptions& options) {
     const bool isUnix = options.host.starts_with('/');
     FRESHET_ASSIGN_OR_RETURN(
         int socket, isUnix ? connectUnix(&context, options) : connectTcp(&context, options));
-    return makeBlockingSession(
+    const bool wantsRdma = options.rdma.verbs != nullptr && !isUnix;
+    const int duplicate = wantsRdma ? ::fcntl(socket, F_DUPFD_CLOEXEC, 0) : -1;
+    auto session = makeBlockingSession(
         socket, nextConnectionId(), options.tls, isUnix ? "" : options.host, options.timeoutMs);
+    if (duplicate < 0) {
+        return session;
+    }
+    if (!session.isOk()) {
+        ::close(duplicate);
+        return session;
+    }
+    return rdma::moveClientSession(std::move(*session), duplicate, options);
 }
 
 }  // namespace freshet::transport

@@ -2,13 +2,14 @@
 /// The server over TCP: reactors, one listener, and which sessions live where.
 #include "freshet/sync/mutex.h"
 #include "freshet/telemetry/log.h"
+#include "freshet/transport/rdma/server_session.h"
 #include "freshet/transport/server_transport.h"
 #include "freshet/transport/service_state_machine.h"
 #include "freshet/transport/tcp/listener.h"
 #include "freshet/transport/tcp/reactor.h"
+#include "freshet/transport/tcp/run_on.h"
 #include "freshet/transport/tcp/tcp_session.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,6 +33,7 @@ struct Lane {
     sync::Task<void> lookAfterHandlers();
 
     std::unique_ptr<Reactor> reactor;
+    std::unique_ptr<rdma::Hub> hub;  // null: there is no RDMA
     std::set<ServiceStateMachine*> machines;
     std::vector<Member*> busy;
     DoorPolicy policy;
@@ -99,15 +101,6 @@ void tellEnd(const PeerInfo& peer, const Status& why) {
             why.toString());
 }
 
-/// A connection is a descriptor, and the soft limit is often 1,024. Best effort.
-void raiseFileLimit() {
-    rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        ::setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 class TcpServer final : public ServerTransport {
 public:
     TcpServer(const ServerTransportOptions& options,
@@ -133,9 +126,6 @@ private:
     sync::Task<void> serveSession(Lane* lane, int socket);
     void sessionEnded();
     void awaitSessions();
-    /// Runs `body` on the reactor and waits for it.
-    template <typename F>
-    void runOn(Reactor& reactor, F body);
 
     const uint32_t connectionsMax_;
     const uint32_t shutdownMillisMax_;
@@ -159,19 +149,25 @@ Status TcpServer::open(const ServerTransportOptions& options) {
     if (options.tlsMode != TlsMode::kDisabled && options.tls == nullptr) {
         return badValue("TLS is asked for, and there is no certificate");
     }
-    raiseFileLimit();
     const unsigned count = options.reactors != 0 ? options.reactors : platform::coreCount();
     for (unsigned i = 0; i < count; ++i) {
         auto lane = std::make_unique<Lane>();
-        FRESHET_ASSIGN_OR_RETURN(
-            lane->reactor,
-            Reactor::create(
-                i, {options.passBegin, options.passEnd, options.threadBegin, options.threadEnd}));
+        FRESHET_ASSIGN_OR_RETURN(lane->reactor,
+                                 Reactor::create(i,
+                                                 {options.passBegin,
+                                                  options.readAhead,
+                                                  options.passEnd,
+                                                  options.threadBegin,
+                                                  options.threadEnd}));
         lane->reactor->blocks().limitedBytesMax = options.limitedBytesMax / count;
         lane->policy = {options.tlsMode,
                         options.tls,
                         options.tlsHandshakeMillisMax,
                         std::max(1u, options.tlsHandshakesMax / count)};
+        if (options.rdma.verbs != nullptr) {
+            lane->hub = std::make_unique<rdma::Hub>(
+                *lane->reactor, options.rdma.verbs, rdma::hubOptions(options.rdma, count));
+        }
         lanes_.push_back(std::move(lane));
     }
     FRESHET_ASSIGN_OR_RETURN(listener_,
@@ -185,18 +181,6 @@ Status TcpServer::open(const ServerTransportOptions& options) {
     }
     runOn(*lanes_.front()->reactor, [this] { listener_->start(); });
     return Status::ok();
-}
-
-template <typename F>
-void TcpServer::runOn(Reactor& reactor, F body) {
-    sync::WaitToken done = sync::WaitToken::create();
-    auto task = [](F* what, sync::WaitToken token) -> sync::Task<void> {
-        (*what)();
-        token.complete();
-        co_return;
-    };
-    sync::spawn(reactor, task(&body, done));
-    sync::blockOn(done);
 }
 
 void TcpServer::onSocket(int socket) {
@@ -242,6 +226,9 @@ sync::Task<void> TcpServer::serveSession(Lane* lane, int socket) {
     if (!session.isOk()) {
         telemetry::logWarning("transport", session.status().toString());
         co_return;
+    }
+    if (lane->hub != nullptr) {
+        session = rdma::makeServerSession(*lane->hub, std::move(*session));
     }
     Lane::Member member(*lane, std::move(session).value(), *handlers_);
     ServiceStateMachine& machine = member.machine();
@@ -293,6 +280,13 @@ void TcpServer::shutdown() {
     }
     awaitSessions();
     for (auto& lane : lanes_) {
+        if (lane->hub != nullptr) {
+            sync::WaitToken emptied;
+            runOn(*lane->reactor, [&] { emptied = lane->hub->emptied(); });
+            sync::blockOn(emptied);
+        }
+    }
+    for (auto& lane : lanes_) {
         lane->reactor->stop();
     }
     for (auto& lane : lanes_) {
@@ -322,6 +316,9 @@ ServerTransportStats TcpServer::stats() const {
         out.bytesOut += ReactorCounters::read(counters.bytesOut);
         out.messagesIn += ReactorCounters::read(counters.messagesIn);
         out.messagesOut += ReactorCounters::read(counters.messagesOut);
+        if (lane->hub != nullptr) {
+            lane->hub->addTo(&out.rdma);
+        }
     }
     return out;
 }

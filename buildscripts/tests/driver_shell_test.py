@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shell as people and containers use it: a terminal with completion, history and Ctrl-C, one-liners, scripts
+that would never end, and what a start costs."""
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import harness  # noqa: E402
+
+SLOW = ('db.many.aggregate([{$match: {$expr: {$lt: [{$reduce: {input: {$range: [0, 200000]}, initialValue: 0, '
+        'in: {$add: ["$$value", "$$this"]}}}, 0]}}}]).toArray()')
+TAB, CTRL_C, CTRL_R, UP = b'\t', b'\x03', b'\x12', b'\x1b[A'
+SECONDS = 30
+MEMORY_MAX_KB = 40_000
+START_MAX_SECONDS = 0.060
+
+
+# In a process of its own: a child's greatest memory includes what its parent had when it began.
+MEASURE = """
+import json, os, sys, time
+runs = []
+for _ in range(10):
+    began = time.monotonic()
+    child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ,
+                           file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)])
+    _, status, used = os.wait4(child, 0)
+    assert status == 0, status
+    runs.append((used.ru_utime + used.ru_stime, time.monotonic() - began, used.ru_maxrss))
+print(json.dumps(runs))
+"""
+
+class Terminal:
+    """A shell at a pseudo-terminal."""
+
+    def __init__(self, test, home, *arguments):
+        self.test, self.seen = test, b''
+        try:
+            self.child, self.terminal = pty.fork()
+        except OSError as error:
+            test.skipTest('no pseudo-terminal to be had here: %s' % error)
+        if self.child == 0:
+            os.execve(harness.program('freshet'), ['freshet'] + list(arguments), dict(os.environ, HOME=home, TERM='xterm'))
+
+    def until(self, words, seconds=SECONDS):
+        """Reads until the words come, and gives what came before them."""
+        deadline = time.monotonic() + seconds
+        while words not in self.seen:
+            ready, _, _ = select.select([self.terminal], [], [], max(0, deadline - time.monotonic()))
+            self.test.assertTrue(ready, 'no %r in %r' % (words, self.seen))
+            self.seen += os.read(self.terminal, 4096)
+        before, self.seen = self.seen.split(words, 1)
+        return before
+
+    def type(self, keys):
+        os.write(self.terminal, keys if isinstance(keys, bytes) else keys.encode())
+
+    def ask(self, line, answer):
+        self.type(line + '\n')
+        self.until(b'\n')
+        if answer:
+            self.until(answer.encode())
+        self.until(b'> ')
+
+    def leave(self):
+        self.type('exit\n')
+        code = os.waitstatus_to_exitcode(os.waitpid(self.child, 0)[1])
+        os.close(self.terminal)
+        return code
+
+
+class ShellTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = harness.Server().start()
+        cls.addClassCleanup(cls.server.__exit__)
+        cls.home = cls.server.directory
+
+    def run_shell(self, *arguments, stdin='', code=0, seconds=SECONDS):
+        done = subprocess.run([harness.program('freshet'), '--quiet', '--norc', self.server.uri + 'shelltest'] + list(arguments),
+                              input=stdin, capture_output=True, text=True, timeout=seconds)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def terminal(self, *arguments):
+        shell = Terminal(self, self.home, self.server.uri + 'shelltest', '--quiet', *arguments)
+        shell.until(b'shelltest> ')
+        return shell
+
+    def test_a_session_of_javascript(self):
+        shell = self.terminal()
+        shell.ask('1 + 1', '2')
+        shell.ask('let x = 5', '')
+        shell.ask('let x = 6; x', '6')
+        shell.ask('db.session.insertOne({_id: 1})', 'acknowledged')
+        shell.ask('db.session.find()', '_id')
+        shell.ask('nonsense', 'Uncaught ReferenceError')
+        self.assertEqual(shell.leave(), 0)
+
+    def test_input_over_several_lines(self):
+        shell = self.terminal()
+        shell.type('function twice(x) {\n')
+        shell.until(b'... ')
+        shell.type('return 2 * x;\n')
+        shell.until(b'... ')
+        shell.type('}\n')
+        shell.until(b'> ')
+        shell.ask('twice(21)', '42')
+        shell.type('{ text: "}",\n')
+        shell.until(b'... ')
+        shell.type("other: '}', /* } */ last: `}\n")
+        shell.until(b'... ')
+        shell.ask('`}', '}')
+        shell.type('{ dropped: \n')
+        shell.until(b'... ')
+        shell.type(CTRL_C)
+        shell.until(b'shelltest> ')
+        shell.ask('"still " + "here"', 'still here')
+        self.assertEqual(shell.leave(), 0)
+
+    def test_completion(self):
+        self.run_shell('--eval', 'db.zebra.insertOne({stripes: 5, name: "z"})')
+        shell = self.terminal()
+        shell.type(b'db.zeb' + TAB)
+        shell.until(b'ra')  # what Tab adds
+        shell.type(b'.countDoc' + TAB)
+        shell.until(b'uments')
+        shell.type('({})\n')
+        shell.until(b'\n')
+        shell.until(b'1')
+        shell.until(b'> ')
+        shell.type(b'db.zebra.find({str' + TAB)
+        shell.until(b'ipes')
+        shell.type(b': {$exis' + TAB)
+        shell.until(b'ts')
+        shell.type(': true}})\n')
+        shell.until(b'name')
+        shell.until(b'> ')
+        shell.type(b'sho' + TAB + b' coll' + TAB)
+        shell.until(b'ections')
+        shell.type('\n')
+        shell.until(b'zebra')
+        self.assertEqual(shell.leave(), 0)
+
+    def test_an_editor_for_more_than_a_line(self):
+        editor = os.path.join(self.home, 'editor')
+        with open(editor, 'w', encoding='utf-8') as script:
+            script.write('#!/bin/sh\nsed -i "s/TWO/2/; s/x + 1/x + 100/" "$1"\nstat -c "mode %a" "$1"\n')
+        os.chmod(editor, 0o755)
+        shell = self.terminal()
+        shell.ask('config.set("editor", %s)' % json.dumps(editor), 'editor')
+        shell.ask('edit 20 + TWO', '22')
+        shell.ask('function plus(x) { return x + 1; }', '')
+        shell.type('edit plus\n')
+        shell.until(b'mode 600')
+        shell.until(b'> ')
+        shell.ask('plus(5)', '105')
+        shell.ask('config.set("editor", "false")', 'editor')
+        shell.ask('edit 1 + 1', 'nothing is run')
+        shell.ask('edit = 5', '5')  # a name like another
+        self.assertEqual(shell.leave(), 0)
+        self.assertEqual([name for name in os.listdir(tempfile.gettempdir()) if name.startswith('freshet-edit-')], [])
+        self.assertIn('needs a terminal', self.run_shell(stdin='edit 1\n', code=1).stderr)
+
+    def test_history_without_secrets(self):
+        shell = self.terminal()
+        shell.ask('"remember " + "me"', 'remember me')
+        shell.ask('db.auth("ann", "topsecret")', 'Mongo')
+        shell.ask('7 * 6', '42')
+        self.assertEqual(shell.leave(), 0)
+        with open(os.path.join(self.home, '.freshet_history'), encoding='utf-8') as lines:
+            kept = lines.read()
+        self.assertIn('remember', kept)
+        self.assertNotIn('topsecret', kept)
+        self.assertEqual(os.stat(os.path.join(self.home, '.freshet_history')).st_mode & 0o077, 0)
+        again = self.terminal()
+        again.type(UP + UP)  # the line before `exit`
+        again.until(b'7 * 6')
+        again.type('\n')
+        again.until(b'42')
+        again.until(b'> ')
+        self.assertEqual(again.leave(), 0)
+
+    def test_ctrl_c_ends_the_operation_and_not_the_shell(self):
+        self.run_shell('--eval', 'db.many.drop(); db.many.insertMany(Array.from({length: 3000}, (_, _id) => ({_id})))')
+        shell = self.terminal()
+        shell.type(SLOW + '\n')
+        client = self.server.client()
+        self.addCleanup(client.close)
+
+        def running():
+            return [op for op in client.admin.aggregate([{'$currentOp': {'allUsers': True}}])
+                    if op.get('ns') == 'shelltest.many' and op.get('active')]
+
+        deadline = time.monotonic() + SECONDS
+        while not running():
+            self.assertLess(time.monotonic(), deadline, 'it never began')
+            time.sleep(0.02)
+        shell.type(CTRL_C)
+        shell.until(b'shelltest> ')
+        while running():
+            self.assertLess(time.monotonic(), deadline, 'the server goes on')
+            time.sleep(0.02)
+        shell.ask('db.many.countDocuments({})', '3000')
+        for endless in ('for (;;) {}', 'benchRun({seconds: 600, ops: [{op: "command", ns: "x.y", command: {ping: 1}}]})'):
+            shell.type('print("it " + "runs"); %s\n' % endless)
+            shell.until(b'it runs')
+            shell.type(CTRL_C)
+            shell.until(b'shelltest> ')
+        shell.ask('2 + 2', '4')
+        self.assertEqual(shell.leave(), 0)
+
+    def test_one_liners_of_containers(self):
+        self.assertEqual(self.run_shell('--eval', 'db.adminCommand("ping")').stdout, '{ ok: 1 }\n')
+        self.assertEqual(self.run_shell('--eval', "db.runCommand('ping').ok").stdout, '1\n')
+        self.assertEqual(self.run_shell('--eval', 'db.adminCommand({ping: 1}).ok ? quit(0) : quit(2)').stdout, '')
+        self.assertEqual(self.run_shell('--eval', 'try { rs.status().ok } catch (e) { print("not yet") }').stdout, 'not yet\n')
+        self.run_shell('--eval', 'quit(5)', code=5)
+        self.assertIn('MongoServerError: ', self.run_shell('--eval', 'rs.status()', code=1).stderr)
+        self.assertEqual(self.run_shell('--eval', 'db.hello().isWritablePrimary').stdout, 'true\n')
+        self.assertEqual(self.run_shell(stdin='use other\ndb.getName()\n').stdout, 'switched to db other\nother\n')
+        user = "db.getSiblingDB('admin').createUser({user: 'root', pwd: 'x', roles: [{role: 'root', db: 'admin'}]})"
+        self.assertEqual(self.run_shell('--eval', user).stdout, '{ ok: 1 }\n')
+        self.run_shell('--eval', "db.getSiblingDB('admin').dropUser('root')")
+        dead = subprocess.run([harness.program('freshet'), '--quiet', 'mongodb://127.0.0.1:%d/' % harness.free_port(), '--eval', '1'],
+                              capture_output=True, text=True, timeout=SECONDS)
+        self.assertEqual((dead.returncode, dead.stdout), (1, ''))
+        self.assertIn('MongoNetworkError', dead.stderr)
+
+    def test_what_stands_for_a_plan_is_shown_as_one(self):
+        for plan in ('db.c.explain().find({a: 1})', 'db.c.explain().find({a: 1}).limit(2)', 'db.c.find({a: 1}).explain()'):
+            self.assertIn('winningPlan', self.run_shell('--eval', plan).stdout, plan)
+            self.assertIn('"winningPlan"', self.run_shell('--json=relaxed', '--eval', plan).stdout, plan)
+
+    def test_a_setting_goes_back(self):
+        self.assertEqual(self.run_shell('--eval', 'config.set("inspectDepth", 1); config.reset("inspectDepth"); '
+                                        'config.get("inspectDepth")').stdout, '6\n')
+
+    def test_bombs_end_with_an_error(self):
+        for bomb, word in (('(function f() { f(); })()', 'too much recursion'),
+                           ('let s = "x"; for (;;) s += s;', 'overflow'),
+                           ('const a = []; for (;;) a.push(new Uint8Array(1 << 24).fill(1));', 'memory')):
+            self.assertIn(word, self.run_shell('--eval', bomb, code=1, seconds=120).stderr, bomb)
+
+    def test_a_start_is_quick_and_small(self):
+        command = [harness.program('freshet'), '--quiet', '--norc', self.server.uri, '--eval', 'db.runCommand({ping: 1})']
+        runs = json.loads(subprocess.run([sys.executable, '-c', MEASURE] + command, check=True, capture_output=True).stdout)
+        processor, elapsed, memory = (min(run[at] for run in runs) for at in range(3))
+        print('start to ping: processor %.0f ms, elapsed %.0f ms, %d KiB' % (processor * 1000, elapsed * 1000, memory), flush=True)
+        self.assertLess(memory, MEMORY_MAX_KB)
+        self.assertLess(processor, START_MAX_SECONDS)  # of the processor: the machine may be busy
+
+
+if __name__ == '__main__':
+    unittest.main()

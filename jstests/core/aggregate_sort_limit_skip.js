@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+// $sort, $skip, $limit.
+db.c.insertMany([
+    {_id: 1, k: 'a', n: 1, t: [1, 2]}, {_id: 2, k: 'b', n: 2, t: []},
+    {_id: 3, k: 'a', n: 3, t: [3]}, {_id: 4, k: 'c', n: 4},
+]);
+const run = (...stages) => db.c.aggregate(stages).toArray();
+assert.docEq(run(...[{$sort: {n: -1}}, {$skip: 1}, {$limit: 2}, {$project: {_id: 1}}]), [{_id: 3}, {_id: 2}]);

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// $unwind, with and without what is empty.
+db.c.insertMany([
+    {_id: 1, k: 'a', n: 1, t: [1, 2]}, {_id: 2, k: 'b', n: 2, t: []},
+    {_id: 3, k: 'a', n: 3, t: [3]}, {_id: 4, k: 'c', n: 4},
+]);
+const run = (...stages) => db.c.aggregate(stages).toArray();
+assert.docEq(run(...[{$unwind: '$t'}, {$project: {t: 1}}]), [{_id: 1, t: 1}, {_id: 1, t: 2}, {_id: 3, t: 3}]);
+assert.docEq(run(...[{$unwind: {path: '$t', preserveNullAndEmptyArrays: true}}, {$count: 'n'}]), [{n: 5}]);

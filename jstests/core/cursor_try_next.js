@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// tryNext() gives null at the end where next() throws.
+db.c.insertOne({_id: 1});
+const cursor = db.c.find();
+assert.eq(cursor.tryNext(), {_id: 1});
+assert.eq(cursor.tryNext(), null);
+assert.throws(() => cursor.next());

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// A maxKey is stored and comes back as it was.
+const value = MaxKey();
+db.c.insertOne({_id: 1, v: value});
+assert.eq(db.c.findOne().v, value);
+assert.eq(db.c.countDocuments({v: {$type: 'maxKey'}}), 1);
+assert.eq(tojson(db.c.findOne().v), tojson(value));

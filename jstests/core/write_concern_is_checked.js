@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// A write concern that cannot be is refused; majority and j hold.
+assert.eq(db.c.insertOne({_id: 1}, {writeConcern: {w: 'majority', j: true, wtimeout: 5000}}).acknowledged, true);
+assert.throwsWithCode(() => db.c.insertOne({_id: 2}, {writeConcern: {w: 2}}), 2);
+assert.throws(() => db.c.insertOne({_id: 3}, {writeConcern: {w: 1, frob: 1}}));
+assert.throws(() => db.c.insertOne({_id: 4}, {writeConcern: {w: -1}}));

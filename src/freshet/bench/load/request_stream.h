@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What one connection of the load generator says, whatever carries it: copies of one request in
+/// which only the id changes. One thread.
+#pragma once
+
+#include "freshet/bench/load.h"
+
+#include <cstdint>
+#include <string>
+
+namespace freshet::bench {
+
+class RequestStream {
+public:
+    /// Which of the unique ids are this connection's: idBase + index + n * of.
+    struct Share {
+        uint64_t index = 0;
+        uint64_t of = 1;
+    };
+
+    RequestStream(const RequestTemplate& request, Share share);
+    /// The next message; good until the one after it.
+    ByteView next();
+    /// Looks into a reply unless one of its length was found good just before.
+    Status judge(ByteView reply);
+    uint64_t requests() const { return requests_; }
+
+private:
+    const RequestTemplate& request_;
+    const Share share_;
+    std::string bytes_;
+    size_t goodReplyBytes_ = 0;
+    uint64_t requests_ = 0;
+    uint64_t random_;
+};
+
+}  // namespace freshet::bench

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/engine/checkpoint/evictor.h"
+
+#include "freshet/platform/thread.h"
+
+#include <algorithm>
+
+namespace freshet::engine {
+namespace {
+
+/// Pages looked at in one slice.
+constexpr int kPagesPerSlice = 16;
+/// How long a slice may hold up the freeing of what was evicted.
+constexpr int kMillisForFreeing = 30;
+/// Bytes evicted between two looks at what is used by then.
+constexpr uint64_t kPortionBytes = 8u << 20;
+
+}  // namespace
+
+size_t Evictor::tryOne(PageTree& tree, PageEntry* entry) {
+    // [entry.read] acquire: pairs with [entry.install].
+    Node* node = entry->word.load(sync::kAcquire);
+    if (!node->isLeaf()) {
+        return 0;
+    }
+    auto* leaf = static_cast<LeafNode*>(node);
+    // [leaf.touch] relaxed: a hint.
+    if (const uint32_t touched = leaf->touched.load(sync::kRelaxed); touched != 0) {
+        leaf->touched.store(touched - 1, sync::kRelaxed);
+        return 0;
+    }
+    const size_t bytes = tree.evict(entry);
+    leaves_ += bytes != 0 ? 1 : 0;
+    return bytes;
+}
+
+void Evictor::awaitFreeing() {
+    // Its freeing tells: what was retired before it has been freed.
+    const auto freed = std::make_shared<bool>(false);
+    {
+        sync::Slice slice(core_->epochs);
+        slice.participant().retire(
+            new std::shared_ptr<bool>(freed),
+            [](void* object) {
+                auto* probe = static_cast<std::shared_ptr<bool>*>(object);
+                **probe = true;
+                delete probe;
+            },
+            0);
+    }
+    for (int i = 0; i < kMillisForFreeing; ++i) {
+        for (int epoch = 0; epoch < 4 && !*freed; ++epoch) {
+            core_->epochs.tryAdvance();
+        }
+        if (*freed) {
+            return;
+        }
+        platform::sleepMillis(1);
+    }
+}
+
+uint64_t Evictor::passTree(PageTree& tree, uint64_t wanted) {
+    uint64_t evicted = 0;
+    PageEntry* page = tree.pageAfter(hand_);
+    while (page != nullptr && evicted < wanted) {
+        sync::Slice slice(core_->epochs);
+        for (int i = 0; i < kPagesPerSlice && page != nullptr && evicted < wanted; ++i) {
+            // [page.state] acquire: pairs with [page.live].
+            if (page->state.load(sync::kAcquire) == PageState::kLive) {
+                evicted += tryOne(tree, page);
+                hand_ = page;
+            }
+            page = tree.pageAfter(page);
+        }
+    }
+    if (page == nullptr) {
+        hand_ = nullptr;
+    }
+    return evicted;
+}
+
+uint64_t Evictor::evictDownTo(uint64_t bytes) {
+    std::vector<TreeRef> trees = trees_.all();
+    if (trees.empty()) {
+        return 0;
+    }
+    // Begin with the tree where the last round stopped, if it is there.
+    const auto first = std::find_if(
+        trees.begin(), trees.end(), [&](const TreeRef& tree) { return tree->id >= handTree_; });
+    std::rotate(trees.begin(), first == trees.end() ? trees.begin() : first, trees.end());
+    if (trees[0] != handOwner_.lock()) {
+        hand_ = nullptr;
+    }
+    uint64_t evicted = 0;
+    // Twice around: the first time may find everything touched. And the tree where it began again,
+    // whose first pages it has not seen.
+    for (size_t i = 0; i <= 2 * trees.size() && MemoryBudget::used() > bytes;) {
+        const TreeRef& tree = trees[i % trees.size()];
+        handTree_ = tree->id;
+        handOwner_ = tree;
+        evicted += passTree(tree->pages(), std::min(kPortionBytes, MemoryBudget::used() - bytes));
+        awaitFreeing();
+        i += hand_ == nullptr ? 1 : 0;
+    }
+    return evicted;
+}
+
+}  // namespace freshet::engine

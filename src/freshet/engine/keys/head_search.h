@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The last steps of a search among a page's key heads: all that are left are compared at once,
+/// instead of one after the other behind branches that nobody can guess.
+#pragma once
+
+#include <cstdint>
+
+namespace freshet::engine {
+
+/// So many heads are compared at once: four lines, which the machine fetches together.
+inline constexpr uint32_t kScannedMax = 32;
+
+/// How many of the ascending heads[0, n) are below `head`. With AVX2 where the machine has it.
+uint32_t countBelow(const uint64_t* heads, uint32_t n, uint64_t head);
+/// The same on any machine.
+uint32_t countBelowPlain(const uint64_t* heads, uint32_t n, uint64_t head);
+
+}  // namespace freshet::engine

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/engine/page/leaf_from_image.h"
+
+namespace freshet::engine {
+
+KeysBelow::KeysBelow(const PageImage& image, ByteView high) {
+    const ByteView prefix = image.head.prefix;
+    size_t bytes = 0;
+    for (const PageCell& cell : image.cells) {
+        bytes += prefix.size() + cell.tail.size();
+    }
+    bytes_.reserve(bytes);  // the views stay good
+    for (const PageCell& cell : image.cells) {
+        const size_t begin = bytes_.size();
+        bytes_.append(prefix).append(cell.tail);
+        const ByteView key = ByteView(bytes_).substr(begin);
+        if (!high.empty() && key >= high) {
+            break;
+        }
+        keys_.push_back(key);
+    }
+}
+
+HeldValues::~HeldValues() {
+    for (const ValueRef& value : values) {
+        if (value.shared != nullptr) {
+            value.shared->drop();
+        }
+    }
+}
+
+void HeldValues::add(ByteView value, const TreeLimits& limits) {
+    const bool shared = value.size() >= limits.sharedValueBytesMin;
+    values.push_back({value, shared ? ValueBuffer::create(value) : nullptr});
+}
+
+void HeldValues::addLarge(ByteView value) {
+    ValueBuffer* buffer = ValueBuffer::create(value);
+    values.push_back({buffer->bytes(), buffer});
+}
+
+namespace {
+
+/// Adds the value, without its page yet: while it has one, its end would be the page's.
+Status addLarge(const DiskLeaf::LargeValue& large,
+                const PageCell& cell,
+                const ReadImage& readImage,
+                HeldValues* held) {
+    std::string bytes;
+    FRESHET_RETURN_IF_ERROR(readImage(large.page, large.place, &bytes));
+    FRESHET_ASSIGN_OR_RETURN(const ByteView value, readLargeValue(bytes));
+    if (cell.page != large.page || cell.valueBytes != value.size()) {
+        return Status(Code::kCorruption, "the large value is not this key's");
+    }
+    held->addLarge(value);
+    return Status::ok();
+}
+
+}  // namespace
+
+StatusOr<LeafNode*> leafFromImage(
+    TreeEnv& env, PageTree& tree, PageId page, const DiskLeaf& away, const ReadImage& readImage) {
+    std::string bytes;
+    FRESHET_RETURN_IF_ERROR(readImage(page, away.place, &bytes));
+    FRESHET_ASSIGN_OR_RETURN(const PageImage image, readPageImage(bytes));
+    const PageHead& head = image.head;
+    const bool reaches = head.high.empty() || (!away.high.empty() && head.high >= away.high);
+    if (head.page != page || head.tree != tree.id() || head.level != 0 || head.low != away.low ||
+        !reaches) {
+        return Status(Code::kCorruption, "the image is not of this leaf");
+    }
+    const KeysBelow below(image, mutated(Mutant::kBringBackWhole) ? ByteView() : away.high);
+    const size_t prefixLen = away.high.empty() ? 0 : commonPrefix(away.low, away.high);
+    std::vector<ByteView> tails;
+    HeldValues held;
+    std::vector<ValueBuffer*> large;
+    for (size_t i = 0; i < below.keys().size(); ++i) {
+        const PageCell& cell = image.cells[i];
+        tails.push_back(below.keys()[i].substr(prefixLen));
+        if (cell.page == 0) {
+            held.add(cell.value, env.limits);
+            continue;
+        }
+        if (large.size() == away.largeValues.size()) {
+            return Status(Code::kCorruption, "a large value too many");
+        }
+        FRESHET_RETURN_IF_ERROR(addLarge(away.largeValues[large.size()], cell, readImage, &held));
+        large.push_back(held.values.back().shared);
+    }
+    for (size_t i = 0; i < large.size(); ++i) {
+        const DiskLeaf::LargeValue& at = away.largeValues[i];
+        large[i]->setPage(at.page, at.place, &env.freedValues);
+    }
+    return tree.newLeaf(away.low, away.high, tails, held.values);
+}
+
+}  // namespace freshet::engine

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Leaves made from their images.
+#pragma once
+
+#include "freshet/engine/page/page_image.h"
+#include "freshet/engine/tree/disk_leaf.h"
+#include "freshet/engine/tree/page_tree.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace freshet::engine {
+
+/// The image's keys below `high`, whole, in one piece of memory.
+class KeysBelow {
+public:
+    KeysBelow(const PageImage& image, ByteView high);
+    const std::vector<ByteView>& keys() const { return keys_; }
+
+private:
+    std::string bytes_;
+    std::vector<ByteView> keys_;
+};
+
+/// Values with the references that keep the shared ones.
+class HeldValues {
+public:
+    HeldValues() = default;
+    ~HeldValues();
+    HeldValues(const HeldValues&) = delete;
+    HeldValues& operator=(const HeldValues&) = delete;
+    /// A value that is in the image; copied, if it has to be shared from now on.
+    void add(ByteView value, const TreeLimits& limits);
+    /// A large value that was read from its page.
+    void addLarge(ByteView value);
+    std::vector<ValueRef> values;
+};
+
+/// Reads a page's image from its place.
+using ReadImage = std::function<Status(PageId, const block::PagePlace&, std::string*)>;
+
+/// The leaf of a page that was evicted, from the image that it left; its right neighbour is left to
+/// PageTree::bringBack(). The image may reach beyond the leaf, being older than a split.
+/// kCorruption: it is not that page's.
+StatusOr<LeafNode*> leafFromImage(
+    TreeEnv& env, PageTree& tree, PageId page, const DiskLeaf& away, const ReadImage& readImage);
+
+}  // namespace freshet::engine

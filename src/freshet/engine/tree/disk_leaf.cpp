@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/engine/tree/disk_leaf.h"
+
+#include "freshet/base/assert.h"
+
+#include <memory>
+
+namespace freshet::engine {
+
+using sync::kAcqRel;
+using sync::kAcquire;
+using sync::kRelease;
+
+namespace {
+
+std::vector<DiskLeaf::LargeValue> largeValuesOf(const LeafImage& image) {
+    std::vector<DiskLeaf::LargeValue> found;
+    image.forEachLarge([&](ValueBuffer& buffer) {
+        found.push_back({buffer.page(), buffer.place()});
+    });
+    return found;
+}
+
+size_t weightOf(const DiskLeaf& leaf) {
+    return sizeof(DiskLeaf) + leaf.low.capacity() + leaf.high.capacity() +
+           leaf.largeValues.capacity() * sizeof(DiskLeaf::LargeValue);
+}
+
+}  // namespace
+
+DiskLeaf::DiskLeaf(const LeafNode& leaf, const block::PagePlace& imagePlace)
+    : Node(0, leaf.low, leaf.high, leaf.right, true),
+      place(imagePlace),
+      entries(leaf.image.keys().size()),
+      largeValues(largeValuesOf(leaf.image)) {
+    sync::notePlainWrite(this);
+    MemoryCount::add(weightOf(*this));
+}
+
+DiskLeaf::~DiskLeaf() {
+    MemoryCount::subtract(weightOf(*this));
+}
+
+DiskLeaf::Join DiskLeaf::join(sync::WaitToken* token) {
+    auto fresh = std::make_unique<Waiting>();
+    fresh->token = sync::WaitToken::create();
+    *token = fresh->token;
+    // [load.look] acquire: pairs with [load.close]: failure_ is whole.
+    uintptr_t seen = waiting_.load(kAcquire);
+    for (;;) {
+        if (seen == kLoaded) {
+            token->complete();
+            return Join::kOver;
+        }
+        if (seen == kGivenUp) {
+            return Join::kFailed;
+        }
+        fresh->next = reinterpret_cast<Waiting*>(seen);
+        // [load.join] CAS. ORDER: release pairs with [load.close]: the node is whole. Acquire on
+        //            failure: as [load.look].
+        //   LOST     another waiter came, or the list was closed: look again.
+        //   PROGRESS lock-free: our failure is another's success.
+        if (waiting_.compare_exchange_weak(
+                seen, reinterpret_cast<uintptr_t>(fresh.get()), kRelease, kAcquire)) {
+            fresh.release();
+            return seen == kOpen ? Join::kFirst : Join::kLater;
+        }
+    }
+}
+
+DiskLeaf::Waiting* DiskLeaf::close(Status outcome) {
+    failure_ = std::move(outcome);
+    const uintptr_t last = failure_.isOk() ? kLoaded : kGivenUp;
+    // [load.close] acq_rel: acquire pairs with [load.join], all nodes are whole; release pairs with
+    // [load.look].
+    const uintptr_t list = waiting_.exchange(last, kAcqRel);
+    dcheck(list != kLoaded && list != kGivenUp);
+    return reinterpret_cast<Waiting*>(list);
+}
+
+void DiskLeaf::wake(Waiting* waiting) {
+    while (waiting != nullptr) {
+        const std::unique_ptr<Waiting> holder(waiting);
+        waiting = holder->next;
+        holder->token.complete();
+    }
+}
+
+}  // namespace freshet::engine

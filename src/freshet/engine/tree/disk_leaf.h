@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A leaf that is not in memory: its fences and its neighbour, so that the tree's structure is
+/// whole without it, where its image and its large values lie, and who waits until it has been
+/// read.
+#pragma once
+
+#include "freshet/base/status.h"
+#include "freshet/block/block_file.h"
+#include "freshet/engine/tree/node.h"
+#include "freshet/engine/txn/memory_count.h"
+#include "freshet/sync/wait_token.h"
+
+#include <string>
+#include <vector>
+
+namespace freshet::engine {
+
+/// Stands in a page's word from the CAS that evicts the leaf to the one that brings it back
+/// [entry.install]; as with any node, its installer's slice and the epochs guard it. An image that
+/// cannot be read stays given up until the store is opened again.
+class DiskLeaf final : public Node {
+public:
+    struct LargeValue {
+        PageId page = 0;
+        block::PagePlace place;
+    };
+
+    /// For `leaf`, whose image lies there. REQUIRES: leaf.isOnDiskWhole().
+    DiskLeaf(const LeafNode& leaf, const block::PagePlace& imagePlace);
+    ~DiskLeaf();
+    DiskLeaf(const DiskLeaf&) = delete;
+    DiskLeaf& operator=(const DiskLeaf&) = delete;
+
+    /// Somebody who waits, in a list.
+    struct Waiting {
+        sync::WaitToken token;
+        Waiting* next = nullptr;
+    };
+    enum class Join : uint8_t {
+        kFirst,   // the caller has to see to the reading
+        kLater,   // somebody reads already
+        kOver,    // the leaf is back, or was
+        kFailed,  // see failure()
+    };
+    /// REQUIRES: an open slice. kFirst, kLater: `*token` is completed when reading has ended.
+    Join join(sync::WaitToken* token);
+    /// For the one who was first: no more waiters. Returns those there are, for wake().
+    Waiting* close(Status outcome);
+    /// Outside every slice.
+    static void wake(Waiting* waiting);
+    /// REQUIRES: join() said kFailed.
+    const Status& failure() const { return failure_; }
+
+    /// Unchanged for the life of this object: the checkpoint gives a page a new place only while
+    /// its leaf is in memory.
+    const block::PagePlace place;
+    const uint32_t entries;
+    /// In the order of their keys.
+    const std::vector<LargeValue> largeValues;
+
+private:
+    static constexpr uintptr_t kOpen = 0;
+    static constexpr uintptr_t kLoaded = 1;
+    static constexpr uintptr_t kGivenUp = 2;
+
+    ///   WORD     kOpen, Waiting*, kLoaded or kGivenUp
+    ///   STEPS    kOpen -> a list that grows in front [load.join] -> closed, for good [load.close]
+    ///   RECLAIM  the nodes belong to whoever closes the list
+    ///   ABA      a list is only taken whole
+    sync::Atomic<uintptr_t> waiting_{kOpen};
+    Status failure_;  // set before [load.close]
+};
+
+}  // namespace freshet::engine

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Values of a page: each comes back as it was, whatever form the page chose for all of them.
+#include "freshet/engine/tree/leaf_image.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace freshet::engine {
+namespace {
+
+/// An image of these values; "shared" before one makes it live in a buffer of its own.
+void expectKept(const std::vector<std::string>& wanted) {
+    constexpr std::string_view kShared = "shared";
+    std::vector<std::string> keys;
+    std::vector<ValueRef> values;
+    std::vector<ValueBuffer*> buffers;
+    for (const std::string& value : wanted) {
+        keys.push_back("k" + std::to_string(100 + keys.size()));
+        if (ByteView(value).substr(0, kShared.size()) == kShared) {
+            buffers.push_back(ValueBuffer::create(value));
+            values.push_back({buffers.back()->bytes(), buffers.back()});
+        } else {
+            values.push_back({value, nullptr});
+        }
+    }
+    const std::vector<ByteView> tails(keys.begin(), keys.end());
+    {
+        const LeafImage image(tails, values);
+        for (ValueBuffer* buffer : buffers) {
+            buffer->drop();  // the image holds them
+        }
+        ASSERT_EQ(image.keys().size(), wanted.size());
+        for (uint32_t i = 0; i < wanted.size(); ++i) {
+            EXPECT_EQ(image.value(i).bytes, wanted[i]);
+            EXPECT_EQ(image.value(i).shared != nullptr, wanted[i].find(kShared) == 0);
+            EXPECT_EQ(image.keys().tail(i), keys[i]);
+        }
+    }
+}
+
+TEST(LeafImage, ValuesComeBackAsTheyWere) {
+    expectKept({});
+    expectKept({""});
+    expectKept({"", "", ""});
+    expectKept({"12345678", "abcdefgh", "ABCDEFGH"});
+    expectKept({"one", "three", "two"});
+    expectKept({"same", "size", "shared with others"});
+    expectKept({"shared1", "shared2"});
+}
+
+TEST(LeafImage, ValuesOfOneLengthNeedNoCells) {
+    const std::vector<std::string> keys = {"a", "b", "c", "d"};
+    const std::vector<ByteView> tails(keys.begin(), keys.end());
+    const std::vector<ValueRef> even(4, {"12345678", nullptr});
+    std::vector<ValueRef> uneven = even;
+    uneven[3].bytes = "1234567";
+    EXPECT_LT(LeafImage(tails, even).memoryBytes(), LeafImage(tails, uneven).memoryBytes());
+}
+
+}  // namespace
+}  // namespace freshet::engine

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+/// PageTree: a leaf leaves memory, and comes back (DESIGN 5). Both are one CAS on the page's word,
+/// between the leaf and a DiskLeaf that keeps its place in the tree.
+///
+/// A leaf may go when it is just what its image says. It has no changes, and is frozen without any,
+/// so that none can come. Its base is in the image: whoever wrote a part of it had marked the page
+/// for the second time before he committed, and only what is committed becomes base; so whoever
+/// meets this base meets the mark as well, unless a scan took it, which then found the version
+/// (PageTree::write). Hence the mark is looked at after the leaf. That the image may be of the time
+/// before a split does not matter: what lies beyond the DiskLeaf's fences is left out.
+#include "freshet/base/assert.h"
+#include "freshet/engine/tree/disk_leaf.h"
+#include "freshet/engine/tree/leaf_merge.h"
+#include "freshet/engine/tree/page_tree.h"
+
+namespace freshet::engine {
+
+using sync::kAcqRel;
+using sync::kAcquire;
+using sync::kRelaxed;
+
+bool LeafNode::freezeUnchanged() {
+    uintptr_t expected = 0;
+    // [leaf.close] CAS. ORDER: acq_rel pairs with [leaf.delta] and [leaf.look]: a writer who comes
+    //            later finds the mark. Relaxed on failure: nothing is done.
+    //   LOST     the leaf has changes, or is frozen.
+    //   PROGRESS one attempt.
+    if (!delta.compare_exchange_strong(expected, kMark, kAcqRel, kRelaxed)) {
+        return false;
+    }
+    // [leaf.freeze] relaxed: see [leaf.frozen].
+    ctl.store(kFrozen, kRelaxed);
+    return true;
+}
+
+bool LeafNode::isOnDiskWhole() const {
+    bool whole = true;
+    image.forEachLarge([&](const ValueBuffer& buffer) { whole &= buffer.page() != 0; });
+    return whole;
+}
+
+void LeafNode::leaveLargeValues() const {
+    image.forEachLarge([](ValueBuffer& buffer) { buffer.leavePage(); });
+}
+
+bool PageTree::hasLeavesOnDisk() {
+    bool found = false;
+    forEachPage([&](const PageEntry& entry) {
+        // [entry.read] acquire: pairs with [entry.install].
+        const Node* node = entry.word.load(kAcquire);
+        found |= node != nullptr && node->isOnDisk;
+    });
+    return found;
+}
+
+bool PageTree::foldsWhole(const LeafNode& leaf) {
+    const uint64_t minReadTs = env_.minReadTs();
+    return mergeUp(leaf, nullptr, [&](ByteView, const std::optional<ValueRef>&, DeltaKey* key) {
+        // [version.read] acquire: pairs with [version.push].
+        const auto [newest, outcome] =
+            newestOf(key == nullptr ? nullptr : pointerOf<Version>(key->ver.load(kAcquire)));
+        return newest == nullptr || (outcome.fate == Fate::kCommitted && outcome.ts <= minReadTs);
+    });
+}
+
+size_t PageTree::evict(PageEntry* entry) {
+    // [entry.read] acquire: pairs with [entry.install]; with the base come its writers' marks.
+    Node* node = entry->word.load(kAcquire);
+    if (!node->isLeaf()) {
+        return 0;
+    }
+    if (!entry->imaged) {
+        if (entry->origin != nullptr) {
+            // Split off a clean page, and in that one's image: due for eviction's sake only. So is
+            // then the other, which is not to go before.
+            setDirty(entry);
+            setDirty(entry->origin);
+        }
+        return 0;
+    }
+    auto* leaf = static_cast<LeafNode*>(node);
+    const bool clean = mutated(Mutant::kEvictMarked) || entry->effectiveLsn() == 0;
+    if (!clean) {
+        return 0;
+    }
+    if (leaf->deltaForRead() != nullptr) {
+        if (foldsWhole(*leaf)) {
+            rebuild(entry, leaf);  // it may go the next time
+        }
+        return 0;
+    }
+    if (!leaf->isOnDiskWhole() || (!mutated(Mutant::kEvictUnfrozen) && !leaf->freezeUnchanged())) {
+        return 0;
+    }
+    const size_t bytes = nodeWeight(leaf) + leaf->image.sharedBytes();
+    auto* away = new DiskLeaf(*leaf, entry->place);
+    if (!install(entry, leaf, away)) {
+        destroyNode(away);  // a writer has thawed it
+        return 0;
+    }
+    // It is there until our slice ends, and holds its values.
+    leaf->leaveLargeValues();
+    return bytes;
+}
+
+void PageTree::bringBack(const Fault& fault, LeafNode* leaf) {
+    leaf->right = fault.leaf->right;
+    leaf->keepUntilTouched();
+    // Nobody else replaces a DiskLeaf: it has one reader.
+    const bool installed = install(fault.entry, fault.leaf, leaf);
+    invariant(installed);
+}
+
+}  // namespace freshet::engine

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The memory ceiling: how much of it is used, who is told when that is much, and who has to wait
+/// when it is nearly all. Any thread.
+#pragma once
+
+#include "freshet/engine/txn/memory_count.h"
+#include "freshet/sync/atomic.h"
+#include "freshet/sync/wait_token.h"
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace freshet::engine {
+
+class MemoryBudget {
+public:
+    /// 0: no ceiling. Before the store is used.
+    void setLimit(uint64_t bytes) { limit_ = bytes; }
+    uint64_t limit() const { return limit_; }
+    static uint64_t used() { return MemoryCount::bytes(); }
+
+    /// Whether leaves that are read while the store is opened stay.
+    bool keepsLeaves() const { return limit_ == 0 || used() < limit_ / 2; }
+    /// Eviction begins at `high` and goes on down to `low`.
+    uint64_t high() const { return limit_ / 100 * 80; }
+    uint64_t low() const { return limit_ / 100 * 72; }
+    bool isHigh() const { return limit_ != 0 && used() > high(); }
+    bool isTight() const { return limit_ != 0 && used() > limit_ / 100 * 95; }
+
+    /// From now on `wake` is called when there is work for eviction; it must not block.
+    void start(std::function<void()> wake);
+    /// Nobody evicts any more: nobody waits for it.
+    void stop();
+    /// By whoever takes memory: calls for eviction when it is time.
+    void note();
+    /// Whether a writer has to wait for `*token` before he takes memory.
+    bool mustWait(sync::WaitToken* token);
+    /// Eviction has done what it could, and `freed` something or not. Whoever waits goes on, but
+    /// for kRoundsMax rounds that freed something and not enough. After one that freed nothing
+    /// nobody is kept waiting until the next. Returns whether another round should follow at once.
+    bool endRound(bool freed);
+
+private:
+    static constexpr int kRoundsMax = 16;
+
+    uint64_t limit_ = 0;
+    /// Somebody has called, and no round has ended since. [budget.call] relaxed: a call too many or
+    /// one that the next writer makes is all that can come of it.
+    sync::Atomic<uint32_t> called_{0};
+    std::mutex mutex_;                      // a leaf but for `wake`, which takes leaves
+    std::function<void()> wake_;            // guarded by mutex_; null: nobody evicts
+    bool inVain_ = false;                   // guarded by mutex_
+    int rounds_ = 0;                        // that writers wait already; guarded by mutex_
+    std::vector<sync::WaitToken> waiting_;  // guarded by mutex_
+};
+
+}  // namespace freshet::engine

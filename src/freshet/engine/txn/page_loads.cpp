@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/engine/txn/page_loads.h"
+
+#include "freshet/engine/page/leaf_from_image.h"
+#include "freshet/engine/txn/store_core.h"
+#include "freshet/telemetry/log.h"
+
+#include <utility>
+
+namespace freshet::engine {
+
+Status PageLoads::want(Tree& tree, const Fault& fault, sync::WaitToken* token) {
+    switch (fault.leaf->join(token)) {
+        case DiskLeaf::Join::kFailed:
+            return fault.leaf->failure();
+        case DiskLeaf::Join::kFirst:
+            if (!add({tree.shared_from_this(), fault})) {
+                const Status stopped(Code::kUnavailable, "the store is closed");
+                DiskLeaf::wake(fault.leaf->close(stopped));
+                return stopped;
+            }
+            break;
+        case DiskLeaf::Join::kLater:
+        case DiskLeaf::Join::kOver:
+            break;
+    }
+    return Status::wouldBlock();
+}
+
+Status PageLoads::bringBack(PageTree& tree, PageEntry* entry) {
+    Fault fault{entry, nullptr};
+    sync::WaitToken token;
+    for (;;) {
+        auto joined = DiskLeaf::Join::kOver;
+        {
+            sync::Slice slice(core_.epochs);
+            // [entry.read] acquire: pairs with [entry.install].
+            Node* node = entry->word.load(sync::kAcquire);
+            if (!node->isOnDisk) {
+                return Status::ok();
+            }
+            fault.leaf = static_cast<DiskLeaf*>(node);
+            joined = fault.leaf->join(&token);
+            if (joined == DiskLeaf::Join::kFailed) {
+                return fault.leaf->failure();
+            }
+        }
+        if (joined == DiskLeaf::Join::kFirst) {
+            return load(tree, fault);
+        }
+        // Somebody has asked for it, or is about to. His reading may wait for room in memory, which
+        // may wait for us: it is done here, unless it has begun.
+        while (!token.isDone()) {
+            if (takeOver(fault.leaf)) {
+                return load(tree, fault);
+            }
+            platform::sleepMillis(1);
+        }
+    }
+}
+
+bool PageLoads::takeOver(const DiskLeaf* leaf) {
+    std::lock_guard<std::mutex> guard(mutex_);
+    return std::erase_if(requests_,
+                         [&](const Request& asked) { return asked.fault.leaf == leaf; }) != 0;
+}
+
+bool PageLoads::add(Request request) {
+    {
+        std::lock_guard<std::mutex> guard(mutex_);
+        if (stopping_) {
+            return false;
+        }
+        while (threads_.size() < kThreads) {
+            threads_.emplace_back("page-load", [this] { run(); });
+        }
+        requests_.push_back(std::move(request));
+    }
+    changed_.notify_one();
+    return true;
+}
+
+void PageLoads::run() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    for (;;) {
+        changed_.wait(lock, [this] { return stopping_ || !requests_.empty(); });
+        if (requests_.empty()) {
+            return;
+        }
+        lock.unlock();
+        // Who needs what is in memory does not wait for this one. The request stays where
+        // bringBack() finds it.
+        if (sync::WaitToken room; core_.memory.mustWait(&room)) {
+            sync::blockOn(room);
+        }
+        lock.lock();
+        if (requests_.empty()) {
+            continue;
+        }
+        Request request = std::move(requests_.front());
+        requests_.pop_front();
+        lock.unlock();
+        // Whoever waits is told.
+        (void)load(request.tree->pages(), request.fault);
+        request.tree.reset();
+        lock.lock();
+    }
+}
+
+void PageLoads::stop() {
+    std::vector<platform::Thread> threads;
+    {
+        std::lock_guard<std::mutex> guard(mutex_);
+        stopping_ = true;
+        threads.swap(threads_);
+    }
+    changed_.notify_all();
+    for (platform::Thread& thread : threads) {
+        thread.join();
+    }
+}
+
+StatusOr<LeafNode*> PageLoads::read(PageTree& tree, const Fault& fault, uint64_t* bytes) {
+    return leafFromImage(core_,
+                         tree,
+                         fault.entry->id,
+                         *fault.leaf,
+                         [&](PageId page, const block::PagePlace& place, std::string* image) {
+                             *bytes += place.extent.blocks * block::kBlockBytes;
+                             Status status = file_.readPage(page, place, image);
+                             if (!status.isOk()) {
+                                 // Once more: the device may have torn the reading, not the page.
+                                 status = file_.readPage(page, place, image);
+                             }
+                             return status;
+                         });
+}
+
+Status PageLoads::load(PageTree& tree, const Fault& fault) {
+    uint64_t bytes = 0;
+    StatusOr<LeafNode*> leaf = read(tree, fault, &bytes);
+    Status status;
+    if (!leaf.isOk()) {
+        status = leaf.status().withContext("tree " + std::to_string(tree.id()) + ", page " +
+                                           std::to_string(fault.entry->id));
+        telemetry::logError("engine", "a page cannot be read: " + status.toString());
+    }
+    {
+        std::lock_guard<std::mutex> guard(mutex_);
+        ++(status.isOk() ? stats_.leaves : stats_.failures);
+        stats_.bytes += bytes;
+    }
+    DiskLeaf::Waiting* waiting = nullptr;
+    {
+        sync::Slice slice(core_.epochs);
+        if (leaf.isOk()) {
+            tree.bringBack(fault, *leaf);
+        }
+        waiting = fault.leaf->close(status);
+    }
+    DiskLeaf::wake(waiting);
+    core_.memory.note();
+    return status;
+}
+
+LoadStats PageLoads::stats() {
+    std::lock_guard<std::mutex> guard(mutex_);
+    return stats_;
+}
+
+}  // namespace freshet::engine

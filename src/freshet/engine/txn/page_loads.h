@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Brings leaves back into memory: reads their images on threads of its own, so that nobody who
+/// runs into one waits for the disk on his own thread (DESIGN 5). Each leaf is read once, whoever
+/// else asks waits for the same reading. A thread that has nothing else to do may read by itself.
+#pragma once
+
+#include "freshet/block/block_file.h"
+#include "freshet/engine/store.h"
+#include "freshet/engine/tree/disk_leaf.h"
+#include "freshet/engine/tree/page_tree.h"
+#include "freshet/platform/thread.h"
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+namespace freshet::engine {
+
+struct StoreCore;
+
+struct LoadStats {
+    uint64_t leaves = 0;
+    uint64_t bytes = 0;
+    uint64_t failures = 0;
+};
+
+class PageLoads {
+public:
+    /// `file` must be there until stop().
+    PageLoads(StoreCore& core, const block::BlockFile& file) : core_(core), file_(file) {}
+    ~PageLoads() { stop(); }
+    PageLoads(const PageLoads&) = delete;
+    PageLoads& operator=(const PageLoads&) = delete;
+
+    /// REQUIRES: the slice in which `fault` was found. WouldBlock: wait for the token and begin
+    /// again, from the tree's root. Another error: the image cannot be read, now or later.
+    Status want(Tree& tree, const Fault& fault, sync::WaitToken* token);
+    /// The page's leaf is in memory when this returns ok. Blocks: plain threads, outside every
+    /// slice. REQUIRES: the tree stays, and nothing is evicted meanwhile.
+    Status bringBack(PageTree& tree, PageEntry* entry);
+    /// Reads what was asked for, then no more: want() fails from here on.
+    void stop();
+    LoadStats stats();
+
+private:
+    struct Request {
+        TreeRef tree;
+        Fault fault;
+    };
+    static constexpr size_t kThreads = 4;
+
+    bool add(Request request);
+    void run();
+    /// Takes the request for that leaf back, if no thread has begun with it.
+    bool takeOver(const DiskLeaf* leaf);
+    /// REQUIRES: was first to join; outside every slice.
+    Status load(PageTree& tree, const Fault& fault);
+    StatusOr<LeafNode*> read(PageTree& tree, const Fault& fault, uint64_t* bytes);
+
+    StoreCore& core_;
+    const block::BlockFile& file_;
+
+    std::mutex mutex_;  // a leaf
+    std::condition_variable changed_;
+    std::deque<Request> requests_;           // guarded by mutex_; one for each leaf at most
+    bool stopping_ = false;                  // guarded by mutex_
+    LoadStats stats_;                        // guarded by mutex_
+    std::vector<platform::Thread> threads_;  // guarded by mutex_; made when first needed
+};
+
+}  // namespace freshet::engine

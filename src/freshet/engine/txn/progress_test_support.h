@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+/// For the progress test: a thread that stops for good before one of its atomic operations, until
+/// it is told to go on. It runs alone or is stopped, so nobody else is there when it goes on.
+#pragma once
+
+#include "freshet/base/assert.h"
+#include "freshet/platform/thread.h"
+#include "freshet/sync/explored_atomic.h"
+
+#include <execinfo.h>
+
+#include <array>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace freshet::engine {
+
+/// Where in the code an atomic operation is: the innermost callers.
+struct Place {
+    static constexpr int kFrames = 5;
+    std::array<void*, kFrames> frames{};
+    auto operator<=>(const Place&) const = default;
+
+    __attribute__((noinline)) static Place here() {
+        constexpr int kOwnFrames = 3;  // here(), arrive(), and the observer's function
+        std::array<void*, kFrames + kOwnFrames> all{};
+        const int count = ::backtrace(all.data(), static_cast<int>(all.size()));
+        Place place;
+        for (int i = kOwnFrames; i < count; ++i) {
+            place.frames[static_cast<size_t>(i - kOwnFrames)] = all[static_cast<size_t>(i)];
+        }
+        return place;
+    }
+    /// For people.
+    std::string text() const {
+        std::string out;
+        char** names = ::backtrace_symbols(frames.data(), kFrames);
+        for (int i = 0; i < kFrames; ++i) {
+            out.append(i == 0 ? "" : " < ").append(names[i]);
+        }
+        std::free(names);
+        return out;
+    }
+};
+
+class Stoppable : sync::AtomicObserver {
+public:
+    static constexpr size_t kNever = SIZE_MAX;
+
+    /// A thread that does `prepare`, then `action`, and stops before the latter's `at`-th operation
+    /// (from 1).
+    Stoppable(size_t at, std::function<void()> prepare, std::function<void()> action)
+        : at_(at), thread_("stopped", [this, prepare, action] {
+              sync::setAtomicObserver(this);
+              prepare();
+              isCounting_ = true;
+              action();
+              isCounting_ = false;
+              if (slot_ != nullptr) {
+                  endOfSlot_(slot_);
+              }
+              sync::setAtomicObserver(nullptr);
+              tell(State::kEnded);
+          }) {}
+    ~Stoppable() override { goOn(); }
+
+    /// Or until it has ended without coming that far.
+    void waitUntilStopped() {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return state_ != State::kRunning; });
+    }
+    /// To its end. REQUIRES: nobody else uses what it uses.
+    void goOn() {
+        {
+            std::lock_guard lock(mutex_);
+            mayGoOn_ = true;
+        }
+        changed_.notify_all();
+        if (thread_.joinable()) {
+            thread_.join();
+        }
+    }
+    /// Of the last operation before which it stood. REQUIRES: stopped or ended.
+    const Place& place() const { return places_.back(); }
+    const std::vector<Place>& places() const { return places_; }
+
+private:
+    enum class State { kRunning, kStopped, kEnded };
+
+    void tell(State state) {
+        {
+            std::lock_guard lock(mutex_);
+            state_ = state;
+        }
+        changed_.notify_all();
+    }
+    __attribute__((noinline)) void arrive() {
+        if (!isCounting_ || isHolding_) {
+            return;
+        }
+        ++count_;
+        if (at_ == kNever || count_ == at_) {
+            places_.push_back(Place::here());
+        }
+        if (count_ == at_) {
+            tell(State::kStopped);
+            std::unique_lock lock(mutex_);
+            changed_.wait(lock, [this] { return mayGoOn_; });
+        }
+    }
+
+    // Nobody else is at work when this thread is: plain bytes will do.
+    uint64_t perform(sync::ExploredPlace&, uint64_t& newest, sync::ExploredOp& op) override {
+        arrive();
+        const uint64_t old = newest;
+        switch (op.kind) {
+            case sync::ExploredOp::Kind::kLoad:
+                break;
+            case sync::ExploredOp::Kind::kStore:
+                newest = op.operand;
+                break;
+            case sync::ExploredOp::Kind::kModify:
+                newest = op.apply(old, op.operand);
+                break;
+            case sync::ExploredOp::Kind::kCompareExchange:
+                op.exchanged = old == op.expected;
+                newest = op.exchanged ? op.operand : old;
+                break;
+        }
+        return old;
+    }
+    void fence() override { arrive(); }
+    // A thread waits for a mutex when it joins or leaves only; nobody else is there then. Who gets
+    // one in passing is not stopped while it has it, as that does hold up those who join or leave.
+    void lock(sync::ExploredPlace&) override {
+        invariant(!isCounting_);
+        isHolding_ = true;
+    }
+    bool tryLock(sync::ExploredPlace&) override {
+        isHolding_ = true;
+        return true;
+    }
+    void unlock(sync::ExploredPlace&) override { isHolding_ = false; }
+    void born(sync::ExploredPlace&, uint64_t&) override {}
+    void died(sync::ExploredPlace&) override {}
+    void plain(const void*, bool) override {}
+    void point() override {}
+    void yield() override {}
+    void** threadSlot(void (*end)(void*)) override {
+        endOfSlot_ = end;
+        return &slot_;
+    }
+
+    const size_t at_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    State state_ = State::kRunning;
+    bool mayGoOn_ = false;
+    // The thread's own until it has stopped or ended.
+    bool isCounting_ = false;
+    bool isHolding_ = false;
+    size_t count_ = 0;
+    std::vector<Place> places_;
+    void* slot_ = nullptr;
+    void (*endOfSlot_)(void*) = nullptr;
+    platform::Thread thread_;  // last: it uses all the others
+};
+
+/// Ends the process, saying where the stopped thread stands, when this lives for a minute: others
+/// wait for it.
+class Watchdog {
+public:
+    explicit Watchdog(std::string what)
+        : what_(std::move(what)), thread_("watchdog", [this] {
+              std::unique_lock lock(mutex_);
+              constexpr std::chrono::seconds kPatience{60};
+              if (!ended_.wait_for(lock, kPatience, [this] { return isOver_; })) {
+                  std::fprintf(stderr, "The others do not go on. %s\n", what_.c_str());
+                  std::abort();
+              }
+          }) {}
+    ~Watchdog() {
+        {
+            std::lock_guard lock(mutex_);
+            isOver_ = true;
+        }
+        ended_.notify_all();
+    }
+
+private:
+    const std::string what_;
+    std::mutex mutex_;
+    std::condition_variable ended_;
+    bool isOver_ = false;
+    platform::Thread thread_;
+};
+
+}  // namespace freshet::engine

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/engine/read_ahead.h"
+
+#include "freshet/engine/keys/prefetch.h"
+#include "freshet/engine/tree/node.h"
+#include "freshet/engine/txn/store_core.h"
+
+#include <algorithm>
+
+namespace freshet::engine {
+namespace {
+
+/// A node's fields, up to where its arrays are.
+constexpr size_t kNodeBytes = 192;
+/// The beginning of a value; what follows it in a row the machine fetches by itself.
+constexpr size_t kAskedValueBytesMax = 2048;
+
+}  // namespace
+
+void Probe::begin(Tree& tree, ByteView key) {
+    key_ = key;
+    value_ = {};
+    ask(&tree.pages().root());
+}
+
+void Probe::ask(const PageEntry* entry) {
+    entry_ = entry;
+    __builtin_prefetch(&entry->word);
+    at_ = At::kEntry;
+}
+
+bool Probe::step() {
+    switch (at_) {
+        case At::kEntry:
+            // [entry.read] acquire: pairs with [entry.install].
+            node_ = entry_->word.load(sync::kAcquire);
+            askFor(node_, kNodeBytes);
+            at_ = At::kNode;
+            break;
+        case At::kNode:
+            at_ = enter();
+            break;
+        case At::kKeys:
+            keys().prefetchStretch(node_->pageKey(key_).head);
+            at_ = At::kStretch;
+            break;
+        case At::kStretch:
+            at_ = node_->isLeaf() ? findCell() : goDown();
+            break;
+        case At::kCell:
+            static_cast<const LeafNode*>(node_)->image.askForValue(pos_);
+            at_ = At::kValue;
+            break;
+        case At::kValue:
+            at_ = takeValue();
+            break;
+        case At::kOver:
+            break;
+    }
+    return at_ != At::kOver;
+}
+
+Probe::At Probe::enter() {
+    if (node_->isLeftOf(key_)) {
+        ask(node_->right);
+        return At::kEntry;
+    }
+    if (node_->isOnDisk) {
+        return At::kOver;
+    }
+    if (node_->isLeaf()) {
+        static_cast<const LeafNode*>(node_)->prefetch();
+    } else {
+        keys().prefetch();
+    }
+    return At::kKeys;
+}
+
+const KeyArray& Probe::keys() const {
+    return node_->isLeaf() ? static_cast<const LeafNode*>(node_)->image.keys()
+                           : static_cast<const InnerNode*>(node_)->separators;
+}
+
+Probe::At Probe::goDown() {
+    const auto* inner = static_cast<const InnerNode*>(node_);
+    const KeyArray::Place place = inner->separators.lowerBound(node_->pageKey(key_));
+    ask(inner->child[place.pos + (place.exact ? 1 : 0)]);
+    return At::kEntry;
+}
+
+Probe::At Probe::findCell() {
+    const auto* leaf = static_cast<const LeafNode*>(node_);
+    const KeyArray::Place place = leaf->image.keys().lowerBound(leaf->pageKey(key_));
+    if (!place.exact) {
+        return At::kOver;
+    }
+    pos_ = place.pos;
+    if (leaf->image.askForCell(pos_)) {
+        return At::kCell;
+    }
+    leaf->image.askForValue(pos_);
+    return At::kValue;
+}
+
+Probe::At Probe::takeValue() {
+    value_ = static_cast<const LeafNode*>(node_)->image.value(pos_).bytes;
+    askFor(value_.data(), std::min(value_.size(), kAskedValueBytesMax));
+    return At::kOver;
+}
+
+}  // namespace freshet::engine

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Probes find what a page had when it was built, and stop where there is nothing to ask for.
+#include "freshet/engine/read_ahead.h"
+
+#include "freshet/engine/txn/store_test_support.h"
+
+namespace freshet::engine {
+namespace {
+
+class ReadAheadTest : public ::testing::Test {
+protected:
+    static constexpr uint64_t kKeys = 3'000;
+    static std::string key(uint64_t i) { return "key" + std::to_string(100'000 + i); }
+    static std::string value(uint64_t i) { return std::to_string(i) + std::string(300, 'v'); }
+
+    ReadAheadTest() {
+        for (uint64_t i = 0; i < kKeys; ++i) {
+            put(*store, *tree, key(i), value(i));
+        }
+    }
+    std::string probed(ByteView key) {
+        sync::Slice slice(store->epochs());
+        Probe probe;
+        probe.begin(*tree, key);
+        int steps = 0;
+        while (probe.step()) {
+            EXPECT_LT(++steps, 40);
+        }
+        EXPECT_FALSE(probe.step()) << "it stays over";
+        return std::string(probe.value());
+    }
+
+    testing::MemoryFileSystem disk;
+    std::unique_ptr<Store> store = openStore(disk);
+    TreeRef tree = store->tree(7);
+};
+
+TEST_F(ReadAheadTest, AllThatIsInAPageIsFound) {
+    ASSERT_GT(shapeOf(*store, tree).leaves, 10u);
+    ASSERT_TRUE(store->checkpointNow().isOk());  // folds the changes into pages
+    uint64_t found = 0;
+    for (uint64_t i = 0; i < kKeys; ++i) {
+        const std::string seen = probed(key(i));
+        EXPECT_TRUE(seen.empty() || seen == value(i)) << i;
+        found += !seen.empty();
+    }
+    EXPECT_GT(found, kKeys / 2) << "newer changes lie beside the page and are not looked at";
+    EXPECT_EQ(probed("key2"), "");
+    EXPECT_EQ(probed(""), "");
+}
+
+TEST_F(ReadAheadTest, SeveralDoNotDisturbEachOther) {
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    sync::Slice slice(store->epochs());
+    std::array<Probe, 8> probes;
+    std::array<std::string, 8> keys;
+    for (size_t i = 0; i < probes.size(); ++i) {
+        keys[i] = key(i * 300 + 7);
+        probes[i].begin(*tree, keys[i]);
+    }
+    for (bool isOver = false; !isOver;) {
+        isOver = true;
+        for (Probe& probe : probes) {
+            isOver &= !probe.step();
+        }
+    }
+    for (size_t i = 0; i < probes.size(); ++i) {
+        EXPECT_TRUE(probes[i].value().empty() || probes[i].value() == value(i * 300 + 7));
+    }
+}
+
+TEST_F(ReadAheadTest, ALeafOnDiskIsLeftThere) {
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    store->evictAll();
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    ASSERT_GT(shapeOf(*store, tree).onDisk, 5u);
+    const uint64_t before = store->stats().leavesRead;
+    for (uint64_t i = 0; i < kKeys; i += 100) {
+        probed(key(i));
+    }
+    EXPECT_EQ(store->stats().leavesRead, before);
+}
+
+}  // namespace
+}  // namespace freshet::engine

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/// ReadAhead: gets into the caches what reads by _id are about to look at, several documents side
+/// by side. See engine/read_ahead.h. One thread.
+#pragma once
+
+#include "freshet/catalog/catalog.h"
+#include "freshet/engine/read_ahead.h"
+
+#include <array>
+#include <string>
+
+namespace freshet::query {
+
+class ReadAhead {
+public:
+    /// The document of that collection whose _id has that key. The collection stays until run().
+    /// False: there is no room for more.
+    bool add(const catalog::Collection& collection, ByteView key);
+    /// Looks at all of them, and forgets them. REQUIRES: an open slice.
+    void run();
+
+private:
+    static constexpr size_t kMost = 32;
+    struct One {
+        const catalog::Collection* collection = nullptr;
+        std::string key;
+        bool isRecord = false;  // the second tree
+        engine::Probe probe;
+    };
+    /// False: it is over.
+    static bool step(One* one);
+
+    std::array<One, kMost> all_;
+    size_t count_ = 0;
+};
+
+}  // namespace freshet::query

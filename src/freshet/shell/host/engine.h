@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The shell's JavaScript, started when it is first needed.
+#pragma once
+
+#include "freshet/shell/host/host.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace freshet::shell {
+
+/// How an input is evaluated and what of it is shown.
+struct InputMode {
+    bool show = true;          // print the value
+    bool interactive = false;  // typed by a person
+    bool redeclares = false;   // `let` may declare again what an earlier input did
+    bool colours = false;
+    std::string json;  // "", "relaxed" or "canonical"
+    std::string fileName = "shell";
+};
+
+class Engine {
+public:
+    enum class Result : uint8_t { kDone, kFailed, kLeave };
+
+    Engine(Link& link, bool hasSessions, std::ostream& out, std::ostream& err)
+        : link_(link), host_(link, hasSessions, out, err), err_(err) {}
+    ~Engine();
+
+    /// Runs one input. What went wrong has been told.
+    Result run(const std::string& text, const InputMode& mode);
+    /// Runs a script file.
+    Result runFile(const std::string& path, const InputMode& mode);
+    /// False when more lines have to follow.
+    bool isComplete(const std::string& text);
+    std::string prompt();
+    std::vector<std::string> complete(const std::string& line);
+    /// Where commands go that are no JavaScript.
+    std::string database();
+    void use(const std::string& database);
+    int exitCode() const { return host_.exitCode().value_or(0); }
+
+private:
+    Status start();
+    Result call(const char* function, const std::string& text, const InputMode& mode);
+    StatusOr<script::Value> ask(const char* function, const std::string& text);
+
+    Link& link_;
+    Host host_;
+    std::ostream& err_;
+    std::unique_ptr<script::Context> context_;
+    std::string database_;  // as long as JavaScript has not started
+};
+
+}  // namespace freshet::shell

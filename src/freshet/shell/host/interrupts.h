@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Ctrl-C: it ends what runs, a script as well as a call that waits for the server, and not the
+/// shell.
+#pragma once
+
+#include "freshet/script/context.h"
+
+namespace freshet::shell {
+
+/// From now on SIGINT is noted instead of ending the process. On the main thread.
+void catchInterrupts();
+/// The script engine that a SIGINT ends too; null for none. Main thread.
+void setInterruptible(script::Context* context);
+bool wasInterrupted();
+void forgetInterrupt();
+
+}  // namespace freshet::shell

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/shell/host/link.h"
+
+#include "freshet/platform/thread.h"
+#include "freshet/shell/host/interrupts.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <iostream>
+
+namespace freshet::shell {
+
+namespace {
+
+constexpr uint8_t kUuidSubtype = 4;
+
+std::string newSessionId() {
+    const std::array<uint64_t, 2> words = {platform::randomSeed(), platform::randomSeed()};
+    return std::string(reinterpret_cast<const char*>(words.data()), sizeof words);
+}
+
+/// {<name>: [{id: <session>}]}
+std::string sessionCommand(std::string_view name, const std::string& id) {
+    bson::Builder command;
+    bson::Builder list = command.array(name);
+    bson::Builder session = list.object(list.nextIndex());
+    session.add("id", bson::Binary{kUuidSubtype, id});
+    session.close();
+    list.close();
+    return command.finish();
+}
+
+/// What a script prints is left alone.
+void tellUser(const std::string& text) {
+    std::cerr << "freshet: " << text << "\n";
+}
+
+}  // namespace
+
+Link::Link(client::ConnectionString where, bool hasSession)
+    : where_(std::move(where)), hasSession_(hasSession), sessionId_(newSessionId()) {}
+
+Link::~Link() {
+    close();
+}
+
+void Link::close() {
+    if (connection_ != nullptr && sessionUsed_) {
+        const std::string command = sessionCommand("endSessions", sessionId_);
+        static_cast<void>(connection_->run("admin", bson::Document(command)));
+        sessionUsed_ = false;
+        sessionId_ = newSessionId();
+    }
+    connection_.reset();
+}
+
+Status Link::open() {
+    if (connection_ != nullptr) {
+        return Status::ok();
+    }
+    StatusOr<std::unique_ptr<client::Connection>> opened =
+        client::Connection::open(where_, {nullptr, tellUser});
+    if (!opened.isOk()) {
+        return opened.status().withContext("cannot connect to " + where_.whereText());
+    }
+    connection_ = std::move(*opened);
+    return Status::ok();
+}
+
+bool Link::carriesSession(bson::Document command) const {
+    constexpr std::array<std::string_view, 6> kWithout = {
+        "hello", "isMaster", "ismaster", "startSession", "endSessions", "killSessions"};
+    return hasSession_ && !command.isEmpty() && !command.has("lsid") &&
+           hello().has("logicalSessionTimeoutMinutes") &&
+           std::find(kWithout.begin(), kWithout.end(), command.begin()->name()) == kWithout.end();
+}
+
+std::string Link::withSession(bson::Document command) const {
+    bson::Builder builder;
+    builder.addFields(command);
+    builder.object("lsid").add("id", bson::Binary{kUuidSubtype, sessionId_});
+    return builder.finish();
+}
+
+StatusOr<bson::OwnedDocument> Link::run(std::string_view database, bson::Document command) {
+    FRESHET_RETURN_IF_ERROR(open());
+    std::string stamped;
+    if (carriesSession(command)) {
+        stamped = withSession(command);
+        command = bson::Document(stamped);
+        sessionUsed_ = true;
+    }
+    StatusOr<bson::OwnedDocument> reply = connection_->run(database, command);
+    if (reply.isOk() || reply.status().code() == Code::kInvalid ||
+        reply.status().code() == Code::kLimit) {
+        return reply;
+    }
+    connection_.reset();
+    if (wasInterrupted()) {
+        killLeftWork();
+        return Status(Code::kCancelled, "the operation was interrupted");
+    }
+    return Status(reply.status().code(),
+                  "connection to " + where_.whereText() + " lost: " +
+                      std::string(reply.status().text()) + "; the next command connects again");
+}
+
+void Link::killLeftWork() {
+    if (!sessionUsed_ || !open().isOk()) {
+        return;
+    }
+    const std::string command = sessionCommand("killSessions", sessionId_);
+    if (!connection_->run("admin", bson::Document(command)).isOk()) {
+        connection_.reset();
+    }
+    sessionUsed_ = false;
+    sessionId_ = newSessionId();
+}
+
+Status Link::logIn(const client::ConnectionString& where) {
+    const client::ConnectionString before = where_;
+    where_ = where;
+    close();
+    Status status = open();
+    if (!status.isOk()) {
+        where_ = before;
+    }
+    return status;
+}
+
+}  // namespace freshet::shell

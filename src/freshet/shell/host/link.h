@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A connection of the shell: made when it is first needed, made anew by the next command after it
+/// was lost, and left by Ctrl-C in such a way that the server drops the work too.
+#pragma once
+
+#include "freshet/client/client.h"
+
+#include <memory>
+#include <string>
+
+namespace freshet::shell {
+
+class Link {
+public:
+    /// `hasSession`: commands carry a session's id, by which Ctrl-C ends them on the server.
+    Link(client::ConnectionString where, bool hasSession);
+    ~Link();
+    Link(const Link&) = delete;
+    Link& operator=(const Link&) = delete;
+
+    /// Connects unless it is connected. The status tells where to it could not.
+    Status open();
+    /// Sends the command and waits. Errors are those of the connection, which is then lost, but for
+    /// kInvalid and kLimit, which are about the command. kCancelled after Ctrl-C.
+    StatusOr<bson::OwnedDocument> run(std::string_view database, bson::Document command);
+    /// Closes, and will open as that user.
+    Status logIn(const client::ConnectionString& where);
+    /// Ends the session, and with it its cursors on the server.
+    void close();
+
+    const client::ConnectionString& where() const { return where_; }
+    /// REQUIRES: open() was ok.
+    bson::Document hello() const { return connection_->hello(); }
+
+private:
+    bool carriesSession(bson::Document command) const;
+    std::string withSession(bson::Document command) const;
+    /// Ends on the server what Ctrl-C has left there.
+    void killLeftWork();
+
+    client::ConnectionString where_;
+    std::unique_ptr<client::Connection> connection_;
+    const bool hasSession_;
+    bool sessionUsed_ = false;
+    std::string sessionId_;  // 16 bytes
+};
+
+}  // namespace freshet::shell

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The shell's own JavaScript: the files beside this one.
+#pragma once
+
+#include "freshet/script/source.h"
+
+namespace freshet::shell {
+
+std::span<const script::Source> librarySources();
+
+}  // namespace freshet::shell

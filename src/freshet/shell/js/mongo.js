@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mongo: a connection. All commands of a shell leave through Mongo.run().
+'use strict';
+
+const kNetwork = ['Unavailable', 'Io', 'Timeout', 'Cancelled'];
+const asMongoError = (error) => {
+    if (kNetwork.includes(error.status)) {
+        return new library.MongoNetworkError(error.message);
+    }
+    return /Authentication failed/.test(error.message)
+        ? new library.MongoServerError('Authentication failed.', {ok: 0, code: 18, codeName: 'AuthenticationFailed'}) : error;
+};
+const guarded = library.guarded = (call) => {
+    try {
+        return call();
+    } catch (error) {
+        throw asMongoError(error);
+    }
+};
+
+class Mongo {
+    constructor(uri, existing) {
+        library.put(this, existing || guarded(() => host.connect(uri === undefined ? '' : String(uri))));
+        library.put(this, {databases: new Map(), readPreference: undefined, writeConcern: undefined, readConcern: undefined});
+    }
+    // The reply, whatever it says.
+    run(database, command) {
+        return guarded(() => host.run(this.handle, database, this.withDefaults(command)));
+    }
+    withDefaults(command) {
+        if (this.readPreference === undefined || command.$readPreference !== undefined) {
+            return command;
+        }
+        return {...command, $readPreference: this.readPreference};
+    }
+    getDB(name) {
+        if (typeof name !== 'string' || name === '' || /[\s/\\."$\0]/.test(name.replace(/^\$external$/, ''))) {
+            throw library.invalid(`[COMMON-10001] Invalid database name: ${name}`);
+        }
+        if (!this.databases.has(name)) {
+            this.databases.set(name, library.makeDatabase(this, name));
+        }
+        return this.databases.get(name);
+    }
+    getCollection(namespace) {
+        const dot = namespace.indexOf('.');
+        return this.getDB(namespace.slice(0, dot)).getCollection(namespace.slice(dot + 1));
+    }
+    getURI() { return this.uri; }
+    getDBs() { return this.adminCommand({listDatabases: 1}); }
+    getDBNames() { return this.getDBs().databases.map((database) => database.name); }
+    adminCommand(command) { return this.getDB('admin').runCommand(command); }
+    connect() {}
+    close() { host.close(this.handle); }
+    startSession(options) { return new library.Session(this, options || {}); }
+    getReadPref() { return this.readPreference; }
+    getReadPrefMode() { return this.readPreference === undefined ? 'primary' : this.readPreference.mode; }
+    setReadPref(mode, tags) { this.readPreference = tags === undefined ? {mode} : {mode, tags}; }
+    getWriteConcern() { return this.writeConcern; }
+    setWriteConcern(w, wtimeout, j) { this.writeConcern = typeof w === 'object' ? w : {w, wtimeout, j}; }
+    getReadConcern() { return this.readConcern && this.readConcern.level; }
+    setReadConcern(level) { this.readConcern = {level}; }
+    setSecondaryOk() { this.setReadPref('secondaryPreferred'); }
+    setSlaveOk() { this.setSecondaryOk(); }
+    isReplicaSetMember() { return this.getDB('admin').hello().setName !== undefined; }
+    watch(pipeline, options) { return this.getDB('admin').watch(pipeline, {...options, allChangesForCluster: true}); }
+    [library.kInspect]() { return this.uri; }
+    toString() { return 'connection to ' + this.uri; }
+}
+library.Mongo = Mongo;
+library.put(globalThis, {
+    Mongo: new Proxy(Mongo, {apply: (target, self, [uri]) => new Mongo(uri)}),
+    connect(uri, user, password) {
+        const mongo = new Mongo(uri);
+        const database = mongo.getDB(mongo.database);
+        if (user !== undefined) {
+            database.auth(user, password);
+        }
+        return database;
+    },
+});

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// One input of the user: a command like `use shop`, or JavaScript, evaluated, waited for and shown.
+'use strict';
+
+// Promises: calls of the shell are synchronous, but `await` and promises of scripts work.
+
+const timers = [];
+let timerCount = 0;
+const runNextTimer = () => {
+    timers.sort((a, b) => a.due - b.due || a.id - b.id);
+    const timer = timers.shift();
+    host.sleep(Math.max(0, timer.due - Date.now()));
+    if (timer.every !== undefined) {
+        timers.push({...timer, due: Date.now() + timer.every});
+    }
+    timer.action();
+};
+library.runTimers = (isOver = () => false) => {
+    native.runJobs();
+    while (timers.length > 0 && !isOver()) {
+        runNextTimer();
+        native.runJobs();
+    }
+};
+library.await = (value) => {
+    if (native.promiseState(value) === undefined) {
+        return value !== null && typeof value === 'object' && typeof value.then === 'function' && !library.isBson(value)
+            ? library.await(Promise.resolve(value)) : value;
+    }
+    library.runTimers(() => native.promiseState(value) !== 0);
+    if (native.promiseState(value) === 2) {
+        throw native.promiseResult(value);
+    }
+    return native.promiseState(value) === 1 ? native.promiseResult(value) : undefined;
+};
+const addTimer = (action, ms, every) => {
+    timers.push({id: ++timerCount, action, due: Date.now() + Number(ms || 0), every});
+    return timerCount;
+};
+const clearTimer = (id) => {
+    const at = timers.findIndex((timer) => timer.id === id);
+    if (at >= 0) {
+        timers.splice(at, 1);
+    }
+};
+library.put(globalThis, {
+    setTimeout: (action, ms, ...args) => addTimer(() => action(...args), ms),
+    setInterval: (action, ms, ...args) => addTimer(() => action(...args), ms, Number(ms || 0)),
+    setImmediate: (action, ...args) => addTimer(() => action(...args), 0),
+    clearTimeout: clearTimer,
+    clearInterval: clearTimer,
+    queueMicrotask: (action) => { Promise.resolve().then(action); },
+    __freshetAwait: (value) => library.await(value),
+});
+
+// Rewriting: `await x` outside functions becomes a call, and what a line declares can be declared
+// again by a later one.
+
+let parser;
+const parse = (text) => {
+    if (parser === undefined) {
+        native.addReflectParse();
+        parser = Reflect.parse;
+        delete Reflect.parse;
+    }
+    return parser(text, {loc: true});
+};
+const canParse = (text) => {
+    try {
+        parse(text);
+        return true;
+    } catch (error) {
+        return false;
+    }
+};
+const kHead = 'async function _() {';
+const editsOf = (text, redeclares) => {
+    const starts = [0];
+    for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) {
+        starts.push(at + 1);
+    }
+    const place = ({line, column}) => starts[line - 1] + column - (line === 1 ? kHead.length : 0);
+    const edits = [];
+    const visit = (node, isTop) => {
+        if (node === null || typeof node !== 'object') {
+            return;
+        }
+        if (Array.isArray(node)) {
+            node.forEach((inner) => visit(inner, isTop));
+            return;
+        }
+        if (/Function/.test(node.type) || node.type === 'ClassMethod') {
+            return;
+        }
+        if (node.type === 'UnaryExpression' && node.operator === 'await') {
+            const from = place(node.loc.start);
+            edits.push({at: from, cut: 'await'.length, put: '__freshetAwait('}, {at: place(node.argument.loc.end), cut: 0, put: ')'});
+        }
+        if (isTop && redeclares && node.type === 'VariableDeclaration' && node.kind !== 'var') {
+            edits.push({at: place(node.loc.start), cut: node.kind.length, put: 'var'});
+        }
+        if (isTop && redeclares && /^Class(Statement|Declaration)$/.test(node.type)) {
+            edits.push({at: place(node.loc.start), cut: 0, put: `var ${node.id.name} = `});
+        }
+        for (const [name, inner] of Object.entries(node)) {
+            if (name !== 'loc') {
+                visit(inner, false);
+            }
+        }
+    };
+    visit(parse(kHead + text + '\n}').body[0].body.body, true);
+    return edits;
+};
+const rewritten = (text, redeclares) => {
+    const edits = editsOf(text, redeclares).map((edit, order) => ({...edit, order})).sort((a, b) => b.at - a.at || b.order - a.order);
+    return edits.reduce((out, {at, cut, put}) => out.slice(0, at) + put + out.slice(at + cut), text);
+};
+const prepared = (text, redeclares) => {
+    if (/^\s*\{/.test(text) && !/;\s*$/.test(text) && canParse(`(${text}\n)`)) {
+        return `(${text}\n)`;  // an object rather than a block
+    }
+    const wantsAwait = /\bawait\b/.test(text) && !canParse(text);
+    if (!wantsAwait && !(redeclares && /\b(let|const|class)\b/.test(text))) {
+        return text;
+    }
+    try {
+        return rewritten(text, redeclares);
+    } catch (error) {
+        return text;  // its own error is the one to tell
+    }
+};
+library.evaluate = (text, fileName, redeclares) => {
+    const value = library.await(native.evaluate(prepared(text, redeclares), fileName));
+    library.runTimers();
+    return value;
+};
+
+// False when more lines are to come. Called for what has been typed so far.
+library.isComplete = (text) => {
+    if (library.commandOf(text) !== undefined) {
+        return true;
+    }
+    return native.isComplete(/\bawait\b/.test(text) ? text.replace(/\bawait\b/g, 'void ') : text);
+};
+
+// Showing
+
+library.print = (text) => host.print(text + '\n');
+library.isColourful = false;
+library.inspectOptions = () => ({depth: library.settings.inspectDepth, compact: library.settings.inspectCompact, colors: library.isColourful});
+const settled = (value) => value instanceof library.CommandCursor && value[library.kSettle] !== undefined
+    ? value[library.kSettle]() : value;
+const shown = (raw) => {
+    const value = settled(raw);
+    if (value instanceof library.CommandCursor) {
+        const documents = value.screen();
+        const text = documents.length === 0 ? '' : library.display(documents, library.inspectOptions());
+        return text + (library.currentCursor === value ? '\nType "it" for more' : '');
+    }
+    return library.display(value, library.inspectOptions());
+};
+const shownAsJson = (raw, style) => {
+    const value = settled(raw);
+    const plain = value instanceof library.CommandCursor ? value.toArray()
+        : value !== null && typeof value === 'object' && typeof value[library.kInspect] === 'function' ? library.display(value) : value;
+    return EJSON.stringify(plain, null, 2, {relaxed: style !== 'canonical'});
+};
+library.tellError = (error, mode) => {
+    const isError = error instanceof Error;
+    if (mode.json !== '') {
+        const fields = isError ? {...error, message: error.message, stack: String(error.stack), name: error.name} : {message: String(error)};
+        library.print(EJSON.stringify(fields, null, 2, {relaxed: mode.json !== 'canonical'}));
+    } else if (!isError) {
+        host.printError(`${mode.interactive ? 'Uncaught ' : ''}${library.display(error)}\n`);
+    } else {
+        const result = error.result !== undefined && error.writeErrors !== undefined
+            ? `\nResult: ${library.inspect(error.result)}\nWrite Errors: ${library.inspect(error.writeErrors.map(({err, ...rest}) => rest))}` : '';
+        const stack = library.stackOf(error);
+        const where = mode.fileName !== 'file' || error.name.startsWith('Mongo') || stack === '' ? '' : '\n' + stack;
+        const text = mode.interactive ? library.errorText(error) : `${error.name}: ${error.message}`;
+        host.printError(`${mode.interactive ? 'Uncaught ' : ''}${text}${where}${result}\n`);
+    }
+};
+
+// `mode`: {show, interactive, redeclares, json, fileName}. Whether all went well.
+library.runInput = (text, mode) => {
+    library.mode = mode;
+    library.isColourful = mode.colours === true;
+    try {
+        const command = library.commandOf(text);
+        const value = command !== undefined ? command() : library.evaluate(text, mode.fileName, mode.redeclares);
+        if (mode.show && value !== undefined) {
+            library.print(mode.json !== '' ? shownAsJson(value, mode.json) : shown(value));
+        }
+        return true;
+    } catch (error) {
+        library.tellError(error, mode);
+        return false;
+    }
+};
+
+// Where the user is
+
+const defineDb = (database) => {
+    Object.defineProperty(globalThis, 'db', {value: database, writable: true, configurable: true, enumerable: true});
+};
+library.attach = (connection, name) => {
+    library.mongo = new library.Mongo(undefined, connection);
+    defineDb(library.mongo.getDB(name));
+};
+library.databaseName = () => globalThis.db !== undefined && typeof db.getName === 'function' ? db.getName() : '';
+library.use = (name) => {
+    defineDb(db.getSiblingDB(name));
+    return 'switched to db ' + name;
+};
+library.prompt = () => {
+    const own = globalThis.prompt;
+    const text = typeof own === 'function' ? library.await(own()) : own;
+    return text === undefined ? (library.databaseName() ? library.databaseName() + '> ' : '> ') : String(text);
+};
+library.makeMode = (options) => ({show: true, interactive: false, redeclares: false, colours: false, json: '', fileName: 'shell', ...options});

@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/testing/net/sim_verbs.h"
+
+#include "freshet/sync/mutex.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <random>
+#include <set>
+
+namespace freshet::testing {
+namespace verbs = transport::verbs;
+using verbs::CompletionStatus;
+
+namespace {
+
+class QueueImpl;
+class PairImpl;
+class DeviceImpl;
+class RegionImpl;
+
+/// A descriptor that is readable or not.
+class Bell {
+public:
+    Bell() : fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) { invariant(fd_ >= 0); }
+    Bell(const Bell&) = delete;
+    Bell& operator=(const Bell&) = delete;
+    ~Bell() { ::close(fd_); }
+    int fd() const { return fd_; }
+    void ring() { invariant(::eventfd_write(fd_, 1) == 0); }
+    void clear() {
+        eventfd_t ignored;
+        (void)::eventfd_read(fd_, &ignored);
+    }
+
+private:
+    const int fd_;
+};
+
+}  // namespace
+
+struct SimVerbs::Network {
+    explicit Network(const SimVerbsOptions& optionsIn)
+        : options(optionsIn), random(optionsIn.seed) {}
+
+    const SimVerbsOptions options;
+    mutable sync::Mutex mutex;  // guards everything here, and all that its objects have
+    std::mt19937_64 random;
+    std::map<uint32_t, PairImpl*> pairs;
+    std::map<uint32_t, RegionImpl*> regions;  // by key
+    std::set<DeviceImpl*> devices;
+    struct Held {
+        uint32_t pair;
+        verbs::Write write;
+        std::string inlineBytes;  // the writer may forget them
+    };
+    std::deque<Held> held;
+    SimVerbsCounts counts;
+    uint32_t nextNumber = 1;
+    uint64_t writeToFail = UINT64_MAX;
+    CompletionStatus failure = CompletionStatus::kOther;
+    bool isHolding = false;
+    bool isOutOfMemory = false;
+};
+
+namespace {
+
+using NetworkPtr = std::shared_ptr<SimVerbs::Network>;
+using Lock = std::lock_guard<sync::Mutex>;
+
+class QueueImpl final : public verbs::CompletionQueue {
+public:
+    QueueImpl(NetworkPtr network, uint32_t entries)
+        : network_(std::move(network)), entriesMax_(entries) {
+        ++network_->counts.completionQueues;
+    }
+    ~QueueImpl() override {
+        Lock lock(network_->mutex);
+        --network_->counts.completionQueues;
+    }
+    StatusOr<size_t> poll(std::span<verbs::Completion> out) override {
+        Lock lock(network_->mutex);
+        if (isOverrun_) {
+            return Status(Code::kIo, "The completion queue has overrun");
+        }
+        size_t count = 0;
+        while (count < out.size() && !waiting_.empty()) {
+            if (waiting_.front().pollsLeft > 0) {
+                --waiting_.front().pollsLeft;
+                break;
+            }
+            out[count++] = waiting_.front().completion;
+            waiting_.pop_front();
+        }
+        return count;
+    }
+    Status arm() override {
+        Lock lock(network_->mutex);
+        isArmed_ = true;
+        if (!waiting_.empty() && waiting_.front().pollsLeft > 0) {
+            ringIfArmed();  // a late one comes while the caller sleeps
+        }
+        return Status::ok();
+    }
+    int fd() const override { return bell_.fd(); }
+    void clearEvents() override { bell_.clear(); }
+
+    /// REQUIRES: the network's lock, as of all below.
+    void add(const verbs::Completion& completion) {
+        isOverrun_ = isOverrun_ || waiting_.size() >= entriesMax_;
+        const auto lateness =
+            static_cast<uint32_t>(network_->random() % network_->options.latenessMax);
+        waiting_.push_back({completion, lateness});
+        ringIfArmed();
+    }
+
+private:
+    struct Waiting {
+        verbs::Completion completion;
+        uint32_t pollsLeft;
+    };
+    void ringIfArmed() {
+        if (std::exchange(isArmed_, false)) {
+            bell_.ring();
+        }
+    }
+    const NetworkPtr network_;
+    const size_t entriesMax_;
+    std::deque<Waiting> waiting_;
+    bool isArmed_ = false;
+    bool isOverrun_ = false;
+    Bell bell_;
+};
+
+class RegionImpl final : public verbs::Region {
+public:
+    RegionImpl(NetworkPtr network, PairImpl* owner, void* memory, size_t bytes, bool peerMayWrite)
+        : owner(owner),
+          begin(reinterpret_cast<uint64_t>(memory)),
+          end(begin + bytes),
+          peerMayWrite(peerMayWrite),
+          network_(std::move(network)) {
+        key_ = network_->nextNumber++;
+        network_->regions[key_] = this;
+        ++network_->counts.regions;
+    }
+    ~RegionImpl() override {
+        Lock lock(network_->mutex);
+        network_->regions.erase(key_);
+        --network_->counts.regions;
+    }
+    uint32_t localKey() const override { return key_; }
+    uint32_t remoteKey() const override { return key_; }
+    bool holds(uint64_t address, uint64_t bytes) const {
+        return address >= begin && address <= end && bytes <= end - address;
+    }
+
+    PairImpl* const owner;
+    const uint64_t begin;
+    const uint64_t end;
+    const bool peerMayWrite;
+
+private:
+    const NetworkPtr network_;
+    uint32_t key_;
+};
+
+class PairImpl final : public verbs::QueuePair {
+public:
+    PairImpl(NetworkPtr network, QueueImpl& queue, const verbs::QueuePairLimits& limits)
+        : network_(std::move(network)), queue_(queue), limits_(limits) {
+        address_.queuePair = network_->nextNumber++;
+        address_.mtuBytes = 1024;
+        network_->pairs[address_.queuePair] = this;
+        ++network_->counts.queuePairs;
+    }
+    ~PairImpl() override {
+        Lock lock(network_->mutex);
+        network_->pairs.erase(address_.queuePair);
+        --network_->counts.queuePairs;
+    }
+    StatusOr<std::unique_ptr<verbs::Region>> registerMemory(void* memory,
+                                                            size_t bytes,
+                                                            bool peerMayWrite) override {
+        Lock lock(network_->mutex);
+        if (network_->isOutOfMemory) {
+            return Status(Code::kLimit, "Cannot register memory");
+        }
+        return std::unique_ptr<verbs::Region>(
+            std::make_unique<RegionImpl>(network_, this, memory, bytes, peerMayWrite));
+    }
+    const verbs::Address& address() const override { return address_; }
+    Status connect(const verbs::Address& peer) override {
+        Lock lock(network_->mutex);
+        invariant(state_ == State::kNew);
+        peer_ = peer.queuePair;
+        state_ = State::kReady;
+        return Status::ok();
+    }
+    Status postReceive(uint64_t id) override {
+        Lock lock(network_->mutex);
+        if (receives_.size() >= limits_.receives) {
+            return Status(Code::kIo, "Too many receives");
+        }
+        receives_.push_back(id);
+        if (state_ == State::kFailed) {
+            flush();
+        }
+        return Status::ok();
+    }
+    Status postWrite(const verbs::Write& write) override;
+    void fail() override {
+        Lock lock(network_->mutex);
+        failNow();
+    }
+    uint32_t inlineBytesMax() const override {
+        return std::min(limits_.inlineBytes, network_->options.inlineBytesMax);
+    }
+
+    /// REQUIRES: the network's lock, as of all below.
+    void deliver(const verbs::Write& write);
+    void failNow() {
+        state_ = State::kFailed;
+        flush();
+    }
+
+private:
+    enum class State : uint8_t { kNew, kReady, kFailed };
+
+    Status checkLocal(const verbs::Write& write) const;
+    CompletionStatus carryOut(const verbs::Write& write);
+    void flush() {
+        for (; !receives_.empty(); receives_.pop_front()) {
+            queue_.add({receives_.front(), CompletionStatus::kFlushed, false, 0, 0});
+        }
+    }
+    void completeWrite(const verbs::Write& write, CompletionStatus status);
+
+    const NetworkPtr network_;
+    QueueImpl& queue_;
+    const verbs::QueuePairLimits limits_;
+    verbs::Address address_;
+    uint32_t peer_ = 0;
+    State state_ = State::kNew;
+    std::deque<uint64_t> receives_;
+    uint32_t writes_ = 0;  // whose completions, or those of later ones, have not been made
+};
+
+Status PairImpl::checkLocal(const verbs::Write& write) const {
+    if (write.isInline) {
+        return write.piece.bytes <= inlineBytesMax()
+                   ? Status::ok()
+                   : Status(Code::kIo, "Too many bytes for an inline write");
+    }
+    const auto region = network_->regions.find(write.piece.localKey);
+    if (region == network_->regions.end() || region->second->owner != this ||
+        !region->second->holds(reinterpret_cast<uint64_t>(write.piece.data), write.piece.bytes)) {
+        return Status(Code::kIo, "The bytes are not in registered memory");
+    }
+    return Status::ok();
+}
+
+Status PairImpl::postWrite(const verbs::Write& write) {
+    Lock lock(network_->mutex);
+    FRESHET_RETURN_IF_ERROR(checkLocal(write));
+    if (writes_ >= limits_.writes) {
+        return Status(Code::kIo, "The send queue is full");
+    }
+    ++writes_;
+    ++network_->counts.writes;
+    if (network_->isHolding) {
+        network_->held.push_back({address_.queuePair, write, {}});
+        if (write.isInline && write.piece.bytes > 0) {
+            network_->held.back().inlineBytes.assign(static_cast<const char*>(write.piece.data),
+                                                     write.piece.bytes);
+        }
+        return Status::ok();
+    }
+    deliver(write);
+    return Status::ok();
+}
+
+void PairImpl::deliver(const verbs::Write& write) {
+    CompletionStatus status = CompletionStatus::kFlushed;
+    if (state_ == State::kReady) {
+        const bool isChosen = network_->writeToFail-- == 0;
+        status = isChosen ? network_->failure : carryOut(write);
+    }
+    completeWrite(write, status);
+}
+
+void PairImpl::completeWrite(const verbs::Write& write, CompletionStatus status) {
+    if (status != CompletionStatus::kOk || write.isSignalled) {
+        writes_ = 0;
+        queue_.add({write.id, status, false, 0, 0});
+    }
+    if (status != CompletionStatus::kOk) {
+        failNow();
+    }
+}
+
+/// What the peer's adapter does.
+CompletionStatus PairImpl::carryOut(const verbs::Write& write) {
+    const auto found = network_->pairs.find(peer_);
+    if (found == network_->pairs.end() || found->second->state_ != State::kReady ||
+        found->second->peer_ != address_.queuePair) {
+        return CompletionStatus::kPeerGone;
+    }
+    PairImpl& peer = *found->second;
+    if (write.piece.bytes > 0) {
+        const auto region = network_->regions.find(write.remoteKey);
+        if (region == network_->regions.end() || region->second->owner != &peer ||
+            !region->second->peerMayWrite ||
+            !region->second->holds(write.remoteAddress, write.piece.bytes)) {
+            ++network_->counts.refusals;
+            peer.failNow();
+            return CompletionStatus::kAccess;
+        }
+    }
+    if (peer.receives_.empty()) {
+        ++network_->counts.missingReceives;
+        return CompletionStatus::kNoReceive;
+    }
+    if (write.piece.bytes > 0) {
+        std::memcpy(
+            reinterpret_cast<void*>(write.remoteAddress), write.piece.data, write.piece.bytes);
+    }
+    peer.queue_.add(
+        {peer.receives_.front(), CompletionStatus::kOk, true, write.piece.bytes, write.immediate});
+    peer.receives_.pop_front();
+    return CompletionStatus::kOk;
+}
+
+class DeviceImpl final : public verbs::Device {
+public:
+    DeviceImpl(NetworkPtr network, std::string address) : network_(std::move(network)) {
+        info_.device = "sim0";
+        info_.gid = std::move(address);
+        info_.mtuBytes = 1024;
+        info_.state = "active";
+        info_.linkLayer = "Ethernet";
+        Lock lock(network_->mutex);
+        network_->devices.insert(this);
+    }
+    ~DeviceImpl() override {
+        Lock lock(network_->mutex);
+        network_->devices.erase(this);
+    }
+    const verbs::PortInfo& info() const override { return info_; }
+    StatusOr<std::unique_ptr<verbs::CompletionQueue>> makeCompletionQueue(
+        uint32_t entries) override {
+        Lock lock(network_->mutex);
+        return std::unique_ptr<verbs::CompletionQueue>(
+            std::make_unique<QueueImpl>(network_, entries));
+    }
+    StatusOr<std::unique_ptr<verbs::QueuePair>> makeQueuePair(
+        verbs::CompletionQueue& queue, const verbs::QueuePairLimits& limits) override {
+        Lock lock(network_->mutex);
+        return std::unique_ptr<verbs::QueuePair>(
+            std::make_unique<PairImpl>(network_, static_cast<QueueImpl&>(queue), limits));
+    }
+    int eventFd() const override { return bell_.fd(); }
+    StatusOr<verbs::DeviceEvent> nextEvent() override {
+        Lock lock(network_->mutex);
+        if (events_.empty()) {
+            bell_.clear();
+            return Status::wouldBlock();
+        }
+        verbs::DeviceEvent event = std::move(events_.front());
+        events_.pop_front();
+        return event;
+    }
+    /// REQUIRES: the network's lock.
+    void tell(verbs::DeviceEvent event) {
+        events_.push_back(std::move(event));
+        bell_.ring();
+    }
+
+private:
+    const NetworkPtr network_;
+    verbs::PortInfo info_;
+    std::deque<verbs::DeviceEvent> events_;
+    Bell bell_;
+};
+
+}  // namespace
+
+SimVerbs::SimVerbs(const SimVerbsOptions& options) : network_(std::make_shared<Network>(options)) {}
+
+SimVerbs::~SimVerbs() {
+    setHoldingWrites(false);
+}
+
+std::vector<verbs::PortInfo> SimVerbs::ports() {
+    std::vector<verbs::PortInfo> out;
+    for (const std::string& address : network_->options.addresses) {
+        out.push_back({"sim0", 1, address, 1024, "active", "Ethernet"});
+    }
+    return out;
+}
+
+StatusOr<std::shared_ptr<verbs::Device>> SimVerbs::open(const std::string& localAddress) {
+    const auto& addresses = network_->options.addresses;
+    if (std::find(addresses.begin(), addresses.end(), localAddress) == addresses.end()) {
+        return Status(Code::kNotFound, "No RDMA device has the address " + localAddress);
+    }
+    return std::shared_ptr<verbs::Device>(std::make_shared<DeviceImpl>(network_, localAddress));
+}
+
+void SimVerbs::failWrite(uint64_t n, CompletionStatus status) {
+    Lock lock(network_->mutex);
+    network_->writeToFail = n;
+    network_->failure = status;
+}
+
+void SimVerbs::setHoldingWrites(bool isHolding) {
+    Lock lock(network_->mutex);
+    network_->isHolding = isHolding;
+    while (!isHolding && !network_->held.empty()) {
+        SimVerbs::Network::Held late = std::move(network_->held.front());
+        network_->held.pop_front();
+        if (late.write.isInline) {
+            late.write.piece.data = late.inlineBytes.data();
+        }
+        if (const auto pair = network_->pairs.find(late.pair); pair != network_->pairs.end()) {
+            pair->second->deliver(late.write);
+        }
+    }
+}
+
+void SimVerbs::takePortsDown() {
+    Lock lock(network_->mutex);
+    for (DeviceImpl* device : network_->devices) {
+        device->tell({true, "The port is down"});
+    }
+    for (const auto& [number, pair] : network_->pairs) {
+        pair->failNow();
+    }
+}
+
+void SimVerbs::setOutOfMemory(bool isOut) {
+    Lock lock(network_->mutex);
+    network_->isOutOfMemory = isOut;
+}
+
+SimVerbsCounts SimVerbs::counts() const {
+    Lock lock(network_->mutex);
+    return network_->counts;
+}
+
+}  // namespace freshet::testing

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/// SimVerbs: RDMA adapters in memory, joined to one network within this process. Order, keys,
+/// bounds, receives, errors and flushes are those of reliable connected queue pairs; what goes
+/// wrong, and how late completions are, is told by the test and drawn from its seed.
+#pragma once
+
+#include "freshet/transport/verbs.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace freshet::testing {
+
+struct SimVerbsOptions {
+    uint64_t seed = 1;
+    /// A completion shows itself at one of the first so many polls; 1: at once.
+    uint32_t latenessMax = 1;
+    uint32_t inlineBytesMax = 220;
+    /// Addresses that belong to an adapter.
+    std::vector<std::string> addresses{"127.0.0.1"};
+};
+
+struct SimVerbsCounts {
+    uint64_t writes = 0;
+    uint64_t missingReceives = 0;   // writes that found no receive posted: must not be
+    uint64_t refusals = 0;          // of keys, addresses, lengths
+    uint64_t queuePairs = 0;        // live
+    uint64_t regions = 0;           // live
+    uint64_t completionQueues = 0;  // live
+};
+
+/// Any thread. Outlives nothing: what it made keeps the network alive.
+class SimVerbs final : public transport::verbs::Verbs {
+public:
+    explicit SimVerbs(const SimVerbsOptions& options = {});
+    ~SimVerbs() override;
+
+    std::vector<transport::verbs::PortInfo> ports() override;
+    StatusOr<std::shared_ptr<transport::verbs::Device>> open(
+        const std::string& localAddress) override;
+
+    /// The n-th write from now (0: the next) fails with `status`, and its queue pair with it.
+    void failWrite(uint64_t n, transport::verbs::CompletionStatus status);
+    /// Writes between now and then wait in the network; reliable, so they come, in order.
+    void setHoldingWrites(bool isHolding);
+    /// Every device says so, and every queue pair fails.
+    void takePortsDown();
+    /// No memory can be registered any more, or again.
+    void setOutOfMemory(bool isOut);
+    SimVerbsCounts counts() const;
+
+    struct Network;
+
+private:
+    std::shared_ptr<Network> network_;
+};
+
+}  // namespace freshet::testing

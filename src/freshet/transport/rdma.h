@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What servers and clients choose about RDMA.
+#pragma once
+
+#include "freshet/transport/verbs.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace freshet::transport {
+
+struct RdmaOptions {
+    /// Null: none, everything stays on TCP.
+    std::shared_ptr<verbs::Verbs> verbs;
+    /// What a peer may have sent without our having read it; a multiple of 4 KiB, from 64 KiB to
+    /// 64 MiB. A session registers so much and half as much again.
+    uint32_t ringBytes = 256 * 1024;
+    uint32_t sessionsMax = 1'024;  // of a server; further ones stay on TCP
+    /// Requests of clients that have logged in are read where they lie, without a copy. Such a
+    /// client can change a request between its check and its use, so it must be trusted with the
+    /// server's memory.
+    bool readsInPlace = false;
+    /// For so long a completion queue is looked at without finding anything, while traffic is
+    /// dense. 0: never.
+    uint32_t spinMicrosMax = 20;
+};
+
+/// Sums over all reactors, for serverStatus.
+struct RdmaStats {
+    uint64_t sessions = 0;  // live
+    uint64_t sessionsMade = 0;
+    uint64_t fallbacks = 0;  // bootstraps that stayed on TCP
+    uint64_t writes = 0;
+    uint64_t inlineWrites = 0;  // of these, without registered memory
+    uint64_t creditWrites = 0;  // of these, for nothing but credit
+    uint64_t creditStalls = 0;  // times that a message had to wait for the peer
+    uint64_t stagedBytes = 0;   // of replies, copied once
+    uint64_t copiedBytes = 0;   // of requests, copied out of the ring
+    uint64_t inPlaceBytes = 0;  // of requests, read in the ring
+    uint64_t polls = 0;         // that found something
+    uint64_t emptyPolls = 0;
+    uint64_t sleeps = 0;
+
+    static constexpr size_t kNumbers = 13;
+    std::array<std::pair<const char*, uint64_t>, kNumbers> named() const {
+        return {{{"sessions", sessions},
+                 {"sessionsMade", sessionsMade},
+                 {"fallbacksToTcp", fallbacks},
+                 {"writes", writes},
+                 {"inlineWrites", inlineWrites},
+                 {"creditWrites", creditWrites},
+                 {"creditStalls", creditStalls},
+                 {"bytesCopiedOut", stagedBytes},
+                 {"bytesCopiedIn", copiedBytes},
+                 {"bytesReadInPlace", inPlaceBytes},
+                 {"polls", polls},
+                 {"emptyPolls", emptyPolls},
+                 {"sleeps", sleeps}}};
+    }
+};
+
+}  // namespace freshet::transport

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/transport/rdma/client_session.h"
+
+#include "freshet/platform/clock.h"
+#include "freshet/telemetry/log.h"
+#include "freshet/transport/rdma/bootstrap.h"
+#include "freshet/transport/rdma/client_end.h"
+#include "freshet/transport/session/blocking_session.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace freshet::transport::rdma {
+namespace {
+
+constexpr uint64_t kProbeNanosMax = 1'000'000'000;
+constexpr uint64_t kGoodbyeNanosMax = 500'000'000;
+
+class ClientSession final : public BlockingSession {
+public:
+    ClientSession(std::unique_ptr<Session> tcp, std::unique_ptr<ClientEnd> end)
+        : tcp_(std::move(tcp)), end_(std::move(end)), peer_(tcp_->peer()) {
+        peer_.kind = "rdma";
+    }
+    ~ClientSession() override;
+
+    StatusOr<Message> sourceMessage() override;
+    Status sinkMessage(ReplyChain chain) override;
+    /// What was sent last still arrives, and by TCP the server would hear of the end first. So the
+    /// goodbye goes behind it, and the TCP session ends with us.
+    void close() override {
+        {
+            auto lock = end_->lock();
+            noteClosed();
+            end_->link().sayGoodbye();
+        }
+        end_->wake();
+    }
+    void setMessageBytesMax(size_t bytes) override {
+        auto lock = end_->lock();
+        end_->link().reader().setMessageBytesMax(bytes);
+    }
+    const PeerInfo& peer() const override { return peer_; }
+    SessionStats stats() const override {
+        auto lock = end_->lock();
+        return stats_;
+    }
+
+private:
+    /// Not ok: nothing more can come or go.
+    Status ended();
+
+    const std::unique_ptr<Session> tcp_;  // after the move it only tells that the peer lives
+    const std::unique_ptr<ClientEnd> end_;
+    PeerInfo peer_;
+    SessionStats stats_;  // guarded by the end's lock
+};
+
+ClientSession::~ClientSession() {
+    close();
+    auto lock = end_->lock();
+    const uint64_t until = platform::monotonicNanos() + kGoodbyeNanosMax;
+    while (!end_->link().isSettled() && !end_->isPeerGone()) {
+        const StatusOr<bool> waited = end_->await(lock, until);
+        if (!waited.isOk() || !*waited) {
+            break;
+        }
+    }
+}
+
+Status ClientSession::ended() {
+    Link& link = end_->link();
+    if (isClosed()) {
+        return Status(Code::kCancelled, "The session was closed");
+    }
+    if (end_->isPeerGone() || link.isPeerDone()) {
+        return link.reader().isMidMessage()
+                   ? Status(Code::kIo, "The peer ended the connection within a message")
+                   : Status(Code::kCancelled, "The peer ended the connection");
+    }
+    return link.failure();
+}
+
+StatusOr<Message> ClientSession::sourceMessage() {
+    auto lock = end_->lock();
+    FRESHET_RETURN_IF_ERROR(end_->look());
+    while (!isClosed()) {
+        Message message;
+        const StatusOr<bool> found = end_->link().next(&message);
+        if (found.isOk() && *found) {
+            ++stats_.messagesIn;
+            stats_.bytesIn += message.view().size();
+            return message;
+        }
+        FRESHET_RETURN_IF_ERROR(ended());
+        FRESHET_RETURN_IF_ERROR(found.isOk() ? Status::ok() : found.status());
+        end_->link().tellCredit();
+        FRESHET_ASSIGN_OR_RETURN([[maybe_unused]] bool inTime, end_->await(lock, 0));
+    }
+    return ended();
+}
+
+Status ClientSession::sinkMessage(ReplyChain chain) {
+    auto lock = end_->lock();
+    FRESHET_RETURN_IF_ERROR(end_->look());
+    ChainCursor unsent(chain);
+    while (true) {
+        FRESHET_RETURN_IF_ERROR(ended());
+        const size_t before = unsent.left();
+        FRESHET_ASSIGN_OR_RETURN(bool sent, end_->link().send(unsent));
+        stats_.bytesOut += before - unsent.left();
+        if (sent) {
+            ++stats_.messagesOut;
+            return Status::ok();
+        }
+        end_->link().tellCredit();
+        FRESHET_ASSIGN_OR_RETURN([[maybe_unused]] bool inTime, end_->await(lock, 0));
+    }
+}
+
+/// The TCP connection on which both sides agree.
+struct Bootstrap {
+    Session& tcp;
+    const int socket;          // its descriptor
+    const uint32_t timeoutMs;  // for each answer; 0: none
+
+    StatusOr<Proposal> ask(const Proposal& question, int32_t requestId);
+    StatusOr<Verdict> run(ClientEnd& end);
+};
+
+/// One question and its answer.
+StatusOr<Proposal> Bootstrap::ask(const Proposal& question, int32_t requestId) {
+    FRESHET_RETURN_IF_ERROR(tcp.sinkMessage(ReplyChain(encodeProposal(question, requestId, 0))));
+    pollfd answered{socket, POLLIN, 0};
+    if (::poll(&answered, 1, timeoutMs == 0 ? -1 : static_cast<int>(timeoutMs)) == 0) {
+        return Status(Code::kTimeout, "No answer from " + tcp.peer().remote);
+    }
+    FRESHET_ASSIGN_OR_RETURN(Message message, tcp.sourceMessage());
+    const std::optional<Proposal> answer = decodeProposal(message.view());
+    const auto wanted = static_cast<uint16_t>(question.step) + 1;
+    if (answer.has_value() && static_cast<uint16_t>(answer->step) == wanted) {
+        return *answer;
+    }
+    Proposal refusal;
+    refusal.verdict = Verdict::kUnknown;
+    return refusal;
+}
+
+/// Our nonce must come back through the ring.
+Status exchangeProbes(ClientEnd& end, const EndInfo& peer) {
+    auto lock = end.lock();
+    FRESHET_RETURN_IF_ERROR(end.link().connect(peer));
+    FRESHET_RETURN_IF_ERROR(end.link().sendProbe());
+    const uint64_t until = platform::monotonicNanos() + kProbeNanosMax;
+    while (true) {
+        FRESHET_RETURN_IF_ERROR(end.look());
+        Status came = end.link().takeProbe();
+        if (!came.isWouldBlock()) {
+            return came;
+        }
+        FRESHET_ASSIGN_OR_RETURN(bool inTime, end.await(lock, until));
+        if (!inTime || end.isPeerGone()) {
+            return Status(Code::kTimeout, "No probe came back");
+        }
+    }
+}
+
+/// kYes, or why not; an error when the TCP connection is of no use any more.
+StatusOr<Verdict> Bootstrap::run(ClientEnd& end) {
+    Proposal offer;
+    offer.end = end.link().here();
+    FRESHET_ASSIGN_OR_RETURN(Proposal answer, ask(offer, 1));
+    if (answer.verdict != Verdict::kYes) {
+        return answer.verdict;
+    }
+    Proposal confirm;
+    confirm.step = Step::kConfirm;
+    confirm.verdict = !isUsable(answer.end)                    ? Verdict::kFailed
+                      : exchangeProbes(end, answer.end).isOk() ? Verdict::kYes
+                                                               : Verdict::kNoProbe;
+    FRESHET_ASSIGN_OR_RETURN(Proposal settled, ask(confirm, 2));
+    return settled.verdict;
+}
+
+void tellFallback(const ConnectOptions& options, const Session& tcp, const std::string& why) {
+    const std::string text = "The connection to " + tcp.peer().remote + " stays on TCP: " + why;
+    if (options.onFallback) {
+        options.onFallback(text);
+    } else {
+        telemetry::logInfo("transport", text);
+    }
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Session>> moveClientSession(std::unique_ptr<Session> tcp,
+                                                     int socket,
+                                                     const ConnectOptions& options) {
+    if (tcp->peer().isTls) {
+        ::close(socket);
+        tellFallback(options, *tcp, name(Verdict::kTls));
+        return tcp;
+    }
+    auto end = ClientEnd::create(options.rdma, hostOf(tcp->peer().local), socket);
+    if (!end.isOk()) {
+        tellFallback(options, *tcp, end.status().toString());
+        return tcp;
+    }
+    FRESHET_ASSIGN_OR_RETURN(Verdict verdict,
+                             (Bootstrap{*tcp, socket, options.timeoutMs}.run(**end)));
+    if (verdict != Verdict::kYes) {
+        tellFallback(options, *tcp, name(verdict));
+        return tcp;
+    }
+    return std::unique_ptr<Session>(
+        std::make_unique<ClientSession>(std::move(tcp), std::move(*end)));
+}
+
+}  // namespace freshet::transport::rdma

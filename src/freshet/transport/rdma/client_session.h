@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A client's session that moves from TCP to RDMA when both sides can.
+#pragma once
+
+#include "freshet/transport/connector.h"
+#include "freshet/transport/session.h"
+
+#include <memory>
+
+namespace freshet::transport::rdma {
+
+/// Serves the blocking pair. `tcp` is a blocking session on which nothing was said yet; `socket` is
+/// a duplicate of its descriptor and passes to us. Answers `tcp` itself, and says why,
+/// when it cannot move. Fails only when the connection does.
+StatusOr<std::unique_ptr<Session>> moveClientSession(std::unique_ptr<Session> tcp,
+                                                     int socket,
+                                                     const ConnectOptions& options);
+
+}  // namespace freshet::transport::rdma

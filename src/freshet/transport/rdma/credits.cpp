@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/transport/rdma/credits.h"
+
+#include <algorithm>
+
+namespace freshet::transport::rdma {
+
+size_t SendCredits::room() const {
+    return maySendPlain() ? std::min(freeBytes(), ringBytes_ - position()) : 0;
+}
+
+void SendCredits::sent(size_t bytes) {
+    invariant(receives_ > 0 && bytes <= freeBytes() && bytes <= ringBytes_ - position());
+    --receives_;
+    head_ += bytes;
+}
+
+Status SendCredits::returned(const Immediate& immediate) {
+    const uint64_t bytes = uint64_t{immediate.ringUnits} * Immediate::kUnitBytes;
+    if (immediate.receives > receivesMax_ - receives_ || bytes > head_ - consumed_) {
+        return invalid(Reason::kProtocolError, "The peer gives back credit that was not used");
+    }
+    receives_ += immediate.receives;
+    consumed_ += bytes;
+    return Status::ok();
+}
+
+Status ReceiveCredits::arrived(size_t bytes) {
+    // What the peer knows to be free, so that a byte still being read cannot have been allowed.
+    const uint64_t free = ringBytes_ - (head_ - told_);
+    if (bytes > free || bytes > ringBytes_ - head_ % ringBytes_) {
+        return invalid(Reason::kProtocolError,
+                       "The peer wrote " + std::to_string(bytes) + " bytes into a ring with " +
+                           std::to_string(free) + " free");
+    }
+    head_ += bytes;
+    return Status::ok();
+}
+
+Immediate ReceiveCredits::take(ImmediateKind kind) {
+    Immediate out;
+    out.kind = kind;
+    out.receives = std::min(receivesOwed_, Immediate::kReceivesMax);
+    receivesOwed_ -= out.receives;
+    const uint64_t units = (consumed_ - told_) / Immediate::kUnitBytes;
+    out.ringUnits = static_cast<uint32_t>(std::min<uint64_t>(units, Immediate::kUnitsMax));
+    told_ += uint64_t{out.ringUnits} * Immediate::kUnitBytes;
+    return out;
+}
+
+}  // namespace freshet::transport::rdma

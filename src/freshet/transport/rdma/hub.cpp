@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/transport/rdma/hub.h"
+
+#include "freshet/platform/clock.h"
+#include "freshet/telemetry/log.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace freshet::transport::rdma {
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+namespace {
+
+/// Completions come in bursts: closer together than this, it is cheaper to look than to sleep.
+constexpr uint64_t kDenseNanos = 15'000;
+constexpr size_t kBatch = 32;
+
+}  // namespace
+
+/// A device as one of its addresses, with the completion queue for it.
+struct Hub::Port : sync::WorkItem {
+    Port(Hub& hubIn, std::shared_ptr<verbs::Device> deviceIn, asio::io_context& io)
+        : hub(hubIn), device(std::move(deviceIn)), bell(io), events(io) {}
+    Port(const Port&) = delete;
+    Port& operator=(const Port&) = delete;
+    ~Port() {
+        // The descriptors are the device's, not ours to close.
+        bell.release();
+        events.release();
+    }
+
+    Hub& hub;
+    std::shared_ptr<verbs::Device> device;
+    std::unique_ptr<verbs::CompletionQueue> queue;
+    uint32_t linksMax = 0;
+    uint32_t links = 0;
+    asio::posix::stream_descriptor bell;
+    asio::posix::stream_descriptor events;
+    bool isQueued = false;   // on the run queue
+    bool isAwaited = false;  // the bell will put it there
+    bool hasRung = false;    // and has
+    bool hasEvents = false;  // of the device
+    bool isLost = false;
+    uint64_t foundAt = 0;
+    uint64_t gapNanos = kDenseNanos;  // between finds, on average
+    uint64_t patience = 0;            // how long to look without finding
+};
+
+HubOptions hubOptions(const RdmaOptions& options, unsigned hubs) {
+    constexpr uint64_t kNanosPerMicro = 1'000;
+    HubOptions out;
+    out.sizes.ringBytes = options.ringBytes;
+    out.sizes.stageBytes = options.ringBytes / 2;
+    out.linksMax = std::max(1u, options.sessionsMax / hubs);
+    out.readsInPlace = options.readsInPlace;
+    out.spinNanosMax = options.spinMicrosMax * kNanosPerMicro;
+    return out;
+}
+
+Hub::Hub(Reactor& reactor, std::shared_ptr<verbs::Verbs> verbs, const HubOptions& options)
+    : reactor_(reactor), verbs_(std::move(verbs)), options_(options) {}
+
+Hub::~Hub() {
+    invariant(links_.empty());
+}
+
+StatusOr<Hub::Member> Hub::makeLink(const std::string& localAddress, LinkUser* user) {
+    FRESHET_ASSIGN_OR_RETURN(Port * port, openPort(localAddress));
+    if (port->links >= port->linksMax) {
+        return Status(Code::kLimit, "Too many RDMA sessions");
+    }
+    const uint32_t tag = nextTag_++;
+    FRESHET_ASSIGN_OR_RETURN(
+        std::unique_ptr<Link> link,
+        Link::create(
+            {*port->device, *port->queue, reactor_.blocks(), counters_}, tag, options_.sizes));
+    links_[tag] = {port, link.get(), user};
+    ++port->links;
+    return Member{tag, std::move(link)};
+}
+
+void Hub::forget(Member member) {
+    const auto found = links_.find(member.tag);
+    invariant(found != links_.end());
+    --found->second.port->links;
+    links_.erase(found);
+}
+
+StatusOr<Hub::Port*> Hub::openPort(const std::string& localAddress) {
+    if (const auto found = ports_.find(localAddress); found != ports_.end()) {
+        return found->second.get();
+    }
+    FRESHET_ASSIGN_OR_RETURN(auto device, verbs_->open(localAddress));
+    auto port = std::make_unique<Port>(*this, std::move(device), reactor_.io());
+    // As many as the device's queues have room for: one that overruns is lost.
+    Status status;
+    for (uint32_t links = options_.linksMax; links > 0 && port->queue == nullptr; links /= 2) {
+        auto queue = port->device->makeCompletionQueue(links * Link::kCompletionsMax);
+        if (queue.isOk()) {
+            port->queue = std::move(*queue);
+            port->linksMax = links;
+        }
+        status = queue.status();
+    }
+    FRESHET_RETURN_IF_ERROR(status);
+    error_code error;
+    port->bell.assign(port->queue->fd(), error);
+    if (!error) {
+        port->events.assign(port->device->eventFd(), error);
+    }
+    if (error) {
+        return Status(Code::kIo, "Cannot wait for an RDMA device: " + error.message());
+    }
+    port->run = [](sync::WorkItem* item) {
+        auto* self = static_cast<Port*>(item);
+        self->isQueued = false;
+        self->hub.look(*self);
+    };
+    awaitDeviceEvents(*port);
+    enqueue(*port);
+    return (ports_[localAddress] = std::move(port)).get();
+}
+
+void Hub::enqueue(Port& port) {
+    if (!std::exchange(port.isQueued, true)) {
+        reactor_.post(&port);
+    }
+}
+
+void Hub::lookNow() {
+    std::vector<Port*> all;
+    for (const auto& [address, port] : ports_) {
+        all.push_back(port.get());
+    }
+    for (Port* port : all) {  // one that fails leaves the map
+        drain(*port);
+    }
+}
+
+/// One look, which decides about the next: at once, or when the bell rings.
+void Hub::look(Port& port) {
+    if (std::exchange(port.hasEvents, false)) {
+        takeDeviceEvents(port);
+    }
+    if (port.isLost) {
+        return;
+    }
+    if (std::exchange(port.hasRung, false)) {
+        port.queue->clearEvents();
+    }
+    if (drain(port) > 0 || spin(port)) {
+        const uint64_t now = platform::monotonicNanos();
+        const uint64_t gap = std::min(now - std::exchange(port.foundAt, now), 8 * kDenseNanos);
+        port.gapNanos = (3 * port.gapNanos + gap) / 4;
+        port.patience = port.gapNanos < kDenseNanos ? options_.spinNanosMax : 0;
+        enqueue(port);
+        return;
+    }
+    port.patience /= 2;
+    sleep(port);
+}
+
+/// Looks while it is worth it and nobody else has anything to do. True: something came.
+bool Hub::spin(Port& port) {
+    if (port.patience == 0) {
+        return false;
+    }
+    while (reactor_.isQueueEmpty() && platform::monotonicNanos() - port.foundAt < port.patience) {
+        if (drain(port) > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// What came between the last look and the arming does not ring.
+void Hub::sleep(Port& port) {
+    if (Status armed = port.queue->arm(); !armed.isOk()) {
+        failPort(port, armed);
+        return;
+    }
+    if (drain(port) > 0) {
+        enqueue(port);
+        return;
+    }
+    if (port.isLost) {
+        return;
+    }
+    counters_.sleeps.add(1);
+    if (!std::exchange(port.isAwaited, true)) {
+        port.bell.async_wait(asio::posix::stream_descriptor::wait_read,
+                             [this, &port](error_code error) {
+                                 if (!error) {
+                                     port.isAwaited = false;
+                                     port.hasRung = true;
+                                     enqueue(port);
+                                 }
+                             });
+    }
+}
+
+size_t Hub::drain(Port& port) {
+    std::array<verbs::Completion, kBatch> some;
+    std::array<uint32_t, kBatch> touched;
+    const StatusOr<size_t> count = port.isLost ? size_t{0} : port.queue->poll(some);
+    if (!count.isOk()) {
+        failPort(port, count.status());
+        return 0;
+    }
+    (*count > 0 ? counters_.polls : counters_.emptyPolls).add(1);
+    size_t users = 0;
+    for (size_t i = 0; i < *count; ++i) {
+        const uint32_t tag = Link::tagOf(some[i].id);
+        const auto found = links_.find(tag);
+        if (found == links_.end()) {
+            continue;  // its link has gone
+        }
+        found->second.link->onCompletion(some[i]);
+        if (std::find(touched.begin(), touched.begin() + users, tag) == touched.begin() + users) {
+            touched[users++] = tag;
+        }
+    }
+    for (size_t i = 0; i < users; ++i) {
+        if (const auto found = links_.find(touched[i]); found != links_.end()) {
+            found->second.user->onLinkProgress();
+        }
+    }
+    return *count;
+}
+
+void Hub::awaitDeviceEvents(Port& port) {
+    port.events.async_wait(asio::posix::stream_descriptor::wait_read,
+                           [this, &port](error_code error) {
+                               if (!error) {
+                                   port.hasEvents = true;
+                                   enqueue(port);
+                               }
+                           });
+}
+
+void Hub::takeDeviceEvents(Port& port) {
+    while (true) {
+        const StatusOr<verbs::DeviceEvent> event = port.device->nextEvent();
+        if (!event.isOk()) {
+            break;
+        }
+        if (event->isFatal) {
+            failPort(port, Status(Code::kIo, "RDMA device " + event->text));
+            return;
+        }
+    }
+    awaitDeviceEvents(port);
+}
+
+/// All its links end; the next session opens the device anew. Its memory stays until they are gone.
+void Hub::failPort(Port& port, const Status& why) {
+    if (std::exchange(port.isLost, true)) {
+        return;
+    }
+    telemetry::logWarning("transport", "RDMA sessions end: " + why.toString());
+    for (auto it = ports_.begin(); it != ports_.end(); ++it) {
+        if (it->second.get() == &port) {
+            lost_.push_back(std::move(it->second));
+            ports_.erase(it);
+            break;
+        }
+    }
+    std::vector<uint32_t> tags;
+    for (const auto& [tag, registered] : links_) {
+        if (registered.port == &port) {
+            tags.push_back(tag);
+        }
+    }
+    for (const uint32_t tag : tags) {
+        if (const auto found = links_.find(tag); found != links_.end()) {
+            found->second.link->fail(why);
+            found->second.user->onLinkProgress();
+        }
+    }
+}
+
+void Hub::addTo(RdmaStats* stats) const {
+    stats->sessions += counters_.links.read();
+    stats->sessionsMade += counters_.linksMade.read();
+    stats->fallbacks += counters_.refused.read();
+    stats->writes += counters_.writes.read();
+    stats->inlineWrites += counters_.inlineWrites.read();
+    stats->creditWrites += counters_.creditWrites.read();
+    stats->creditStalls += counters_.creditStalls.read();
+    stats->stagedBytes += counters_.stagedBytes.read();
+    stats->copiedBytes += counters_.copiedInBytes.read();
+    stats->inPlaceBytes += counters_.inPlaceBytes.read();
+    stats->polls += counters_.polls.read();
+    stats->emptyPolls += counters_.emptyPolls.read();
+    stats->sleeps += counters_.sleeps.read();
+}
+
+void Hub::sessionEnded() {
+    if (--sessions_ == 0 && emptied_.isSet()) {
+        emptied_.complete();
+    }
+}
+
+sync::WaitToken Hub::emptied() {
+    emptied_ = sessions_ == 0 ? sync::WaitToken::completed() : sync::WaitToken::create();
+    return emptied_;
+}
+
+}  // namespace freshet::transport::rdma

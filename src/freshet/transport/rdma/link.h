@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Link: the data path of one RDMA session, between a queue pair and whole messages. It never
+/// waits: its user calls again when progress was reported. One thread at a time. The protocol is in
+/// docs/formats/rdma.md.
+#pragma once
+
+#include "freshet/transport/rdma/chain_cursor.h"
+#include "freshet/transport/rdma/ring_reader.h"
+#include "freshet/transport/verbs.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+namespace freshet::transport::rdma {
+
+using Nonce = std::array<char, 16>;
+
+/// What each side tells the other of its end.
+struct EndInfo {
+    verbs::Address address;
+    uint64_t ringAddress = 0;
+    uint32_t ringKey = 0;
+    uint32_t ringBytes = 0;
+    uint32_t receives = 0;
+    Nonce nonce{};  // the other side sends it back through the ring
+};
+
+struct LinkSizes {
+    uint32_t ringBytes = 256 * 1024;  // a multiple of the page size
+    uint32_t stageBytes = 128 * 1024;
+};
+
+/// What links of one thread share. It outlives them.
+struct LinkGround {
+    verbs::Device& device;
+    verbs::CompletionQueue& queue;
+    BlockPool& blocks;
+    LinkCounters& counters;
+};
+
+class Link {
+public:
+    static constexpr uint32_t kReceives = 32;
+    static constexpr uint32_t kWrites = 64;
+    static constexpr uint32_t kRingBytesMin = 64 * 1024;
+    static constexpr uint32_t kRingBytesMax = 64 * 1024 * 1024;
+    /// At most so many completions can wait for one link.
+    static constexpr uint32_t kCompletionsMax = kReceives + kWrites;
+
+    /// `tag` comes back in the upper half of every completion's id. Its receives are posted: the
+    /// peer may write once it knows here().
+    static StatusOr<std::unique_ptr<Link>> create(const LinkGround& ground,
+                                                  uint32_t tag,
+                                                  const LinkSizes& sizes);
+    ~Link();
+    Link(const Link&) = delete;
+    Link& operator=(const Link&) = delete;
+
+    const EndInfo& here() const { return here_; }
+    /// Once. The peer's own numbers, already checked by decode().
+    Status connect(const EndInfo& peer);
+    static uint32_t tagOf(uint64_t completionId) {
+        return static_cast<uint32_t>(completionId >> 32);
+    }
+    void onCompletion(const verbs::Completion& completion);
+
+    /// Sends the peer's nonce back to it, and takes ours.
+    Status sendProbe();
+    /// kWouldBlock: it has not come. kInvalid: it is not ours.
+    Status takeProbe();
+
+    /// See RingReader::next(). Fails with what has ended the link, after what had come before.
+    StatusOr<bool> next(Message* out);
+    /// Sends as much as it can. True: all of it.
+    StatusOr<bool> send(ChainCursor& unsent);
+    /// Gives credit back when it is worth a message of its own. Before waiting for anything.
+    void tellCredit();
+    /// Nothing is sent afterwards. isSettled() once the peer's adapter has everything, or never
+    /// will.
+    void sayGoodbye();
+    bool isSettled() const { return !failure_.isOk() || (saidGoodbye_ && isAllDone()); }
+    /// Whatever befell the link from outside: the peer's process, the device. The first one counts.
+    void fail(Status why);
+
+    /// Not ok: the link is of no use any more.
+    const Status& failure() const { return failure_; }
+    bool isPeerDone() const { return peerDone_; }
+    RingReader& reader() { return reader_; }
+
+private:
+    static constexpr uint64_t kReceiveBit = uint64_t{1} << 31;
+    static constexpr uint32_t kSignalEvery = 16;
+    static constexpr uint32_t kWritesKept = 2;  // of the send queue, for credit and goodbye
+    static constexpr size_t kInlineMax = 256;
+    static constexpr size_t kSmallRoom = 4096;  // less than that is not worth a chunk
+
+    Link(const LinkGround& ground,
+         uint32_t tag,
+         const LinkSizes& sizes,
+         std::shared_ptr<RingMemory> ring,
+         std::shared_ptr<RingMemory> stage);
+    Status open(uint32_t inlineBytes);
+    Status postReceive();
+    void onReceive(const verbs::Completion& completion);
+    Status accept(const verbs::Completion& completion);
+    /// 0: wait.
+    size_t chunkBytes(size_t left);
+    size_t stageRoom(size_t wanted);
+    Status sendChunk(ChainCursor& unsent, size_t bytes);
+    Status post(ImmediateKind kind, verbs::Piece piece, bool isInline, bool isSignalled);
+    uint32_t writesInProgress() const { return static_cast<uint32_t>(posted_ - completed_); }
+    bool isAllDone() const { return posted_ == completed_; }
+    size_t stageFree() const { return stage_->bytes() - (stageHead_ - stageTail_); }
+
+    LinkCounters& counters_;
+    verbs::Device& device_;
+    verbs::CompletionQueue& queue_;
+    const uint64_t tagBits_;
+    const LinkSizes sizes_;
+    std::shared_ptr<RingMemory> stage_;
+    RingReader reader_;
+    std::shared_ptr<RingMemory> ring_;
+    std::unique_ptr<verbs::QueuePair> pair_;  // outlives what is registered with it
+    std::unique_ptr<verbs::Region> ringRegion_;
+    std::unique_ptr<verbs::Region> stageRegion_;
+    EndInfo here_;
+    EndInfo peer_;
+    SendCredits credits_{1, 0};
+    Status failure_;
+    bool peerDone_ = false;
+    bool saidGoodbye_ = false;
+
+    uint64_t posted_ = 0;     // writes in all
+    uint64_t completed_ = 0;  // known to be done, in order
+    uint32_t sinceSignal_ = 0;
+    size_t stagedSinceSignal_ = 0;
+    uint64_t stageHead_ = 0;                     // bytes staged in all
+    uint64_t stageTail_ = 0;                     // of these, free again
+    std::array<uint64_t, kWrites> stageEnds_{};  // stageHead_ after each write in progress
+};
+
+}  // namespace freshet::transport::rdma

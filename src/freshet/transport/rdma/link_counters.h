@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What links count, for serverStatus and benchmarks. One writer: the thread of the links.
+#pragma once
+
+#include "freshet/sync/atomic.h"
+
+#include <cstdint>
+
+namespace freshet::transport::rdma {
+
+class Counter {
+public:
+    void add(uint64_t by) {
+        // [rdma.count] relaxed: one writer, and nothing is inferred from the value.
+        value_.store(value_.load(sync::kRelaxed) + by, sync::kRelaxed);
+    }
+    void subtract(uint64_t by) { add(0 - by); }
+    uint64_t read() const {
+        // [rdma.count] relaxed: a number for people.
+        return value_.load(sync::kRelaxed);
+    }
+
+private:
+    sync::Atomic<uint64_t> value_{0};
+};
+
+struct LinkCounters {
+    Counter writes;         // of all kinds
+    Counter inlineWrites;   // of these, without registered memory
+    Counter creditWrites;   // of these, for nothing but credit
+    Counter stagedBytes;    // copied once on their way out
+    Counter copiedInBytes;  // of requests, out of the ring
+    Counter inPlaceBytes;   // of requests, read where the peer has put them
+    Counter creditStalls;   // a message had to wait for the peer
+    Counter polls;          // looks at a completion queue that found something
+    Counter emptyPolls;     // and those that did not
+    Counter sleeps;         // a completion queue was armed and left
+    Counter links;          // live now
+    Counter linksMade;      // ever
+    Counter refused;        // offers that were answered with no
+};
+
+}  // namespace freshet::transport::rdma

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Two links joined by SimVerbs, moved by hand: whatever is sent arrives, in any mixture of sizes,
+/// lateness and rings; and what a peer does wrong ends the link and nothing else.
+#include "freshet/transport/rdma/link.h"
+
+#include "freshet/testing/net/sim_verbs.h"
+#include "freshet/testing/sim/seed.h"
+#include "freshet/transport/session/step_executor_for_test.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <random>
+
+namespace freshet::transport::rdma {
+namespace {
+
+using testing::SimVerbs;
+using testing::SimVerbsOptions;
+
+/// One side: its device, its queue, its link.
+class End {
+public:
+    End(SimVerbs& verbs, const LinkSizes& sizes)
+        : device_(std::move(verbs.open("127.0.0.1")).value()),
+          queue_(std::move(device_->makeCompletionQueue(1'000)).value()),
+          link_(std::move(Link::create({*device_, *queue_, blocks_, counters}, 7, sizes)).value()) {
+    }
+    Link& link() { return *link_; }
+    void dropLink() { link_.reset(); }
+    /// What a reactor does. True: something was there.
+    bool pollOnce() {
+        std::array<verbs::Completion, 8> out;
+        const size_t count = queue_->poll(out).value();
+        for (size_t i = 0; i < count; ++i) {
+            EXPECT_EQ(Link::tagOf(out[i].id), 7u);
+            link_->onCompletion(out[i]);
+        }
+        return count > 0;
+    }
+    LinkCounters counters;
+
+private:
+    std::shared_ptr<verbs::Device> device_;
+    std::unique_ptr<verbs::CompletionQueue> queue_;
+    BlockPool blocks_;
+    std::unique_ptr<Link> link_;
+};
+
+class Pair {
+public:
+    explicit Pair(const SimVerbsOptions& options = {},
+                  const LinkSizes& one = {},
+                  const LinkSizes& other = {})
+        : sim(options), a(sim, one), b(sim, other) {
+        EXPECT_TRUE(a.link().connect(b.link().here()).isOk());
+        EXPECT_TRUE(b.link().connect(a.link().here()).isOk());
+    }
+    void pollBoth(int times = 4) {
+        for (int i = 0; i < times; ++i) {
+            a.pollOnce();
+            b.pollOnce();
+        }
+    }
+    SimVerbs sim;
+    End a;
+    End b;
+};
+
+Status sendWhole(Link& link, const std::string& bytes) {
+    ReplyChain chain(bytes);
+    ChainCursor unsent(chain);
+    StatusOr<bool> sent = link.send(unsent);
+    EXPECT_TRUE(!sent.isOk() || *sent) << "not all of it";
+    return sent.isOk() ? Status::ok() : sent.status();
+}
+
+TEST(RdmaLink, ProbesProveWhoIsThere) {
+    Pair pair;
+    EXPECT_TRUE(pair.b.link().takeProbe().isWouldBlock());
+    ASSERT_TRUE(pair.a.link().sendProbe().isOk());
+    pair.pollBoth();
+    EXPECT_TRUE(pair.b.link().takeProbe().isOk());
+    Pair other;
+    EndInfo wrong = other.b.link().here();
+    wrong.nonce[3] ^= 1;
+    End liar(other.sim, {});
+    ASSERT_TRUE(liar.link().connect(wrong).isOk());
+    End honest(other.sim, {});
+    EndInfo info = honest.link().here();
+    info.nonce[15] ^= 1;
+    End third(other.sim, {});
+    ASSERT_TRUE(third.link().connect(info).isOk());
+    ASSERT_TRUE(honest.link().connect(third.link().here()).isOk());
+    ASSERT_TRUE(third.link().sendProbe().isOk());
+    honest.pollOnce();
+    EXPECT_EQ(honest.link().takeProbe().code(), Code::kInvalid);
+}
+
+TEST(RdmaLink, SmallMessagesAreReadInPlaceAndSentInline) {
+    Pair pair;
+    pair.b.link().reader().setInPlace(true);
+    const std::string message = messageForTest(1, "small");
+    ASSERT_TRUE(sendWhole(pair.a.link(), message).isOk());
+    pair.pollBoth();
+    Message got;
+    ASSERT_TRUE(pair.b.link().next(&got).value());
+    EXPECT_EQ(got.view(), message);
+    EXPECT_EQ(pair.b.counters.copiedInBytes.read(), 0u);
+    EXPECT_EQ(pair.b.counters.inPlaceBytes.read(), message.size());
+    EXPECT_EQ(pair.a.counters.stagedBytes.read(), 0u);
+    EXPECT_EQ(pair.a.counters.inlineWrites.read(), 1u);
+    // Strangers' bytes may change after they were checked: they are copied.
+    got = Message();
+    pair.b.link().reader().setMessageBytesMax(1'000);
+    ASSERT_TRUE(sendWhole(pair.a.link(), message).isOk());
+    pair.pollBoth();
+    ASSERT_TRUE(pair.b.link().next(&got).value());
+    EXPECT_EQ(pair.b.counters.copiedInBytes.read(), message.size());
+}
+
+TEST(RdmaLink, AMessageOutlivesItsLink) {
+    Pair pair;
+    pair.b.link().reader().setInPlace(true);
+    ASSERT_TRUE(sendWhole(pair.a.link(), messageForTest(1, "late reader")).isOk());
+    pair.pollBoth();
+    Message got;
+    ASSERT_TRUE(pair.b.link().next(&got).value());
+    pair.b.dropLink();
+    EXPECT_EQ(payloadForTest(got), "late reader");
+}
+
+/// Traffic both ways with readers that dawdle: the heart of it.
+class Traffic {
+public:
+    Traffic(Pair& pair, uint64_t seed, size_t largest)
+        : random_(seed),
+          sides_{Side{&pair.a.link(), {}, {}, {}, 0}, Side{&pair.b.link(), {}, {}, {}, 0}},
+          pair_(pair),
+          largest_(largest) {}
+
+    void run(int messages) {
+        int idle = 0;
+        while (sides_[0].received < messages || sides_[1].received < messages) {
+            bool moved = false;
+            for (int i = 0; i < 2; ++i) {
+                moved |= i == 0 ? pair_.a.pollOnce() : pair_.b.pollOnce();
+                moved |= send(sides_[i], messages);
+                moved |= random_() % 3 == 0 && receive(sides_[i], sides_[1 - i]);
+                sides_[i].link->tellCredit();
+                ASSERT_TRUE(sides_[i].link->failure().isOk())
+                    << sides_[i].link->failure().toString();
+            }
+            idle = moved ? 0 : idle + 1;
+            ASSERT_LT(idle, 1'000) << "both wait for each other";
+        }
+        EXPECT_EQ(pair_.sim.counts().missingReceives, 0u);
+    }
+
+private:
+    struct Side {
+        Link* link;
+        std::deque<std::string> onTheWay;  // sent by it, not received
+        std::unique_ptr<ReplyChain> chain;
+        std::unique_ptr<ChainCursor> unsent;
+        int received;
+        int sent = 0;
+    };
+    bool send(Side& side, int messages) {
+        if (side.unsent == nullptr) {
+            if (side.sent == messages || random_() % 4 == 0) {
+                return false;
+            }
+            const size_t scale = size_t{1} << random_() % 24;
+            std::string bytes(random_() % std::min(scale, largest_), '\0');
+            for (size_t i = 0; i < bytes.size(); i += 97) {
+                bytes[i] = static_cast<char>(random_());
+            }
+            side.onTheWay.push_back(messageForTest(side.sent++, bytes));
+            const std::string& whole = side.onTheWay.back();
+            const size_t cut = random_() % whole.size();
+            side.chain = std::make_unique<ReplyChain>(whole.substr(0, cut));
+            side.chain->append(whole.substr(cut));
+            side.unsent = std::make_unique<ChainCursor>(*side.chain);
+        }
+        const size_t before = side.unsent->left();
+        StatusOr<bool> sent = side.link->send(*side.unsent);
+        EXPECT_TRUE(sent.isOk()) << sent.status().toString();
+        const bool moved = side.unsent->left() != before;
+        if (sent.isOk() && *sent) {
+            side.unsent.reset();
+            side.chain.reset();
+        }
+        return moved;
+    }
+    bool receive(Side& side, Side& from) {
+        Message message;
+        StatusOr<bool> found = side.link->next(&message);
+        EXPECT_TRUE(found.isOk()) << found.status().toString();
+        if (!found.isOk() || !*found) {
+            return false;
+        }
+        EXPECT_TRUE(message.view() == from.onTheWay.front());
+        from.onTheWay.pop_front();
+        ++side.received;
+        return true;
+    }
+
+    std::mt19937_64 random_;
+    Side sides_[2];
+    Pair& pair_;
+    const size_t largest_;
+};
+
+TEST(RdmaLink, WhateverIsSentArrives) {
+    const uint64_t seed = testing::testSeed();
+    std::mt19937_64 random(seed);
+    for (int round = 0; round < 24; ++round) {
+        SimVerbsOptions options;
+        options.seed = random();
+        options.latenessMax = 1 + random() % 5;
+        options.inlineBytesMax = round % 3 == 0 ? 64 : 220;
+        const LinkSizes sizes[] = {{64 * 1024, 64 * 1024}, {256 * 1024, 128 * 1024}};
+        Pair pair(options, sizes[random() % 2], sizes[random() % 2]);
+        pair.a.link().reader().setInPlace(random() % 2 == 0);
+        pair.b.link().reader().setInPlace(random() % 2 == 0);
+        Traffic(pair, random(), round % 2 == 0 ? 4'000 : 1'000'000).run(60);
+    }
+}
+
+TEST(RdmaLink, GoodbyeComesAfterEverythingElse) {
+    Pair pair;
+    ASSERT_TRUE(sendWhole(pair.a.link(), messageForTest(1, "last words")).isOk());
+    pair.a.link().sayGoodbye();
+    EXPECT_FALSE(pair.a.link().isSettled());
+    pair.pollBoth();
+    EXPECT_TRUE(pair.a.link().isSettled());
+    Message got;
+    ASSERT_TRUE(pair.b.link().next(&got).value());
+    EXPECT_EQ(payloadForTest(got), "last words");
+    EXPECT_TRUE(pair.b.link().isPeerDone());
+    EXPECT_TRUE(pair.b.link().failure().isOk());
+}
+
+TEST(RdmaLink, AFailedWriteEndsBothEndsOfThatLinkOnly) {
+    for (auto status : {verbs::CompletionStatus::kPeerGone,
+                        verbs::CompletionStatus::kOther,
+                        verbs::CompletionStatus::kAccess}) {
+        Pair pair;
+        End c(pair.sim, {}), d(pair.sim, {});
+        ASSERT_TRUE(c.link().connect(d.link().here()).isOk());
+        ASSERT_TRUE(d.link().connect(c.link().here()).isOk());
+        pair.sim.failWrite(0, status);
+        (void)sendWhole(pair.a.link(), messageForTest(1, "x"));
+        pair.pollBoth();
+        EXPECT_EQ(pair.a.link().failure().code(), Code::kIo);
+        Message none;
+        EXPECT_EQ(pair.a.link().next(&none).status().code(), Code::kIo);
+        ASSERT_TRUE(sendWhole(c.link(), messageForTest(1, "y")).isOk());
+        d.pollOnce();
+        Message got;
+        EXPECT_TRUE(d.link().next(&got).value());
+    }
+}
+
+TEST(RdmaLink, ADeadPeerIsFoundByTheNextWrite) {
+    Pair pair;
+    pair.b.dropLink();
+    (void)sendWhole(pair.a.link(), messageForTest(1, "x"));
+    pair.a.pollOnce();
+    EXPECT_EQ(pair.a.link().failure().code(), Code::kIo);
+}
+
+/// A peer that has a queue pair and no manners.
+class HostilePeer : public ::testing::Test {
+protected:
+    HostilePeer()
+        : victim(sim, {}),
+          device(std::move(sim.open("127.0.0.1")).value()),
+          queue(std::move(device->makeCompletionQueue(1'000)).value()),
+          pair(std::move(device->makeQueuePair(*queue, {})).value()) {
+        EndInfo evil = victim.link().here();
+        evil.address = pair->address();
+        EXPECT_TRUE(victim.link().connect(evil).isOk());
+        EXPECT_TRUE(pair->connect(victim.link().here().address).isOk());
+        for (int i = 0; i < 32; ++i) {
+            EXPECT_TRUE(pair->postReceive(1).isOk());
+        }
+    }
+    void write(uint64_t offset,
+               const std::string& bytes,
+               uint32_t immediate,
+               uint32_t keyBits = 0) {
+        region.reset();
+        memory = bytes;
+        region = std::move(pair->registerMemory(memory.data(), memory.size(), false)).value();
+        verbs::Write write;
+        write.piece = {memory.data(), static_cast<uint32_t>(memory.size()), region->localKey()};
+        write.remoteAddress = victim.link().here().ringAddress + offset;
+        write.remoteKey = victim.link().here().ringKey ^ keyBits;
+        write.immediate = immediate;
+        write.isSignalled = true;
+        EXPECT_TRUE(pair->postWrite(write).isOk());
+        while (victim.pollOnce()) {
+        }
+    }
+    verbs::CompletionStatus lastStatus() {
+        std::array<verbs::Completion, 64> out;
+        EXPECT_GT(queue->poll(out).value(), 0u);
+        return out[0].status;
+    }
+    static uint32_t data() { return encodeImmediate({ImmediateKind::kData, 0, 0}); }
+
+    SimVerbs sim;
+    End victim;
+    std::shared_ptr<verbs::Device> device;
+    std::unique_ptr<verbs::CompletionQueue> queue;
+    std::unique_ptr<verbs::QueuePair> pair;
+    std::string memory;
+    std::unique_ptr<verbs::Region> region;
+};
+
+TEST_F(HostilePeer, CannotWriteBesideItsRing) {
+    const size_t ring = LinkSizes().ringBytes;
+    write(ring - 3, "four", data());
+    EXPECT_EQ(lastStatus(), verbs::CompletionStatus::kAccess);
+    EXPECT_EQ(sim.counts().refusals, 1u);
+    EXPECT_FALSE(victim.link().failure().isOk());
+}
+
+TEST_F(HostilePeer, CannotUseAnothersKey) {
+    End other(sim, {});
+    write(0, "x", data(), victim.link().here().ringKey ^ other.link().here().ringKey);
+    EXPECT_EQ(lastStatus(), verbs::CompletionStatus::kAccess);
+}
+
+TEST_F(HostilePeer, CannotSendMoreThanTheRingHolds) {
+    for (int i = 0; i < 4; ++i) {
+        write(0, std::string(64 * 1024, 'x'), data());
+        ASSERT_TRUE(victim.link().failure().isOk());
+    }
+    write(0, "x", data());
+    EXPECT_EQ(victim.link().failure().reason(), Reason::kProtocolError);
+}
+
+TEST_F(HostilePeer, CannotGiveBackWhatWasNotUsed) {
+    write(0, "x", encodeImmediate({ImmediateKind::kData, 1, 0}));
+    EXPECT_EQ(victim.link().failure().reason(), Reason::kProtocolError);
+}
+
+TEST_F(HostilePeer, CannotGiveBackBytesThatWereNotSent) {
+    write(0, "x", encodeImmediate({ImmediateKind::kData, 0, 1}));
+    EXPECT_EQ(victim.link().failure().reason(), Reason::kProtocolError);
+}
+
+TEST_F(HostilePeer, CannotInventKinds) {
+    write(0, "x", 0);
+    EXPECT_EQ(victim.link().failure().reason(), Reason::kProtocolError);
+}
+
+TEST_F(HostilePeer, CreditBringsNoBytes) {
+    write(0, "x", encodeImmediate({ImmediateKind::kCredit, 0, 0}));
+    EXPECT_EQ(victim.link().failure().reason(), Reason::kProtocolError);
+}
+
+TEST_F(HostilePeer, ALyingLengthIsFoundBeforeAnythingIsSetAside) {
+    std::string message = messageForTest(1, "x");
+    storeLe(message.data(), int32_t{48'000'001});
+    write(0, message, data());
+    ASSERT_TRUE(victim.link().failure().isOk());
+    Message got;
+    EXPECT_EQ(victim.link().next(&got).status().reason(), Reason::kProtocolError);
+}
+
+TEST(RdmaLink, NothingIsLeftBehind) {
+    SimVerbs sim;
+    {
+        End a(sim, {}), b(sim, {});
+        ASSERT_TRUE(a.link().connect(b.link().here()).isOk());
+        EXPECT_EQ(sim.counts().regions, 4u);
+        sim.setOutOfMemory(true);
+        BlockPool blocks;
+        LinkCounters counters;
+        auto device = std::move(sim.open("127.0.0.1")).value();
+        auto queue = std::move(device->makeCompletionQueue(10)).value();
+        EXPECT_EQ(Link::create({*device, *queue, blocks, counters}, 1, {}).status().code(),
+                  Code::kLimit);
+        EXPECT_EQ(counters.links.read(), 0u);
+    }
+    EXPECT_EQ(sim.counts().queuePairs, 0u);
+    EXPECT_EQ(sim.counts().regions, 0u);
+    EXPECT_EQ(sim.counts().completionQueues, 0u);
+}
+
+TEST(RdmaImmediate, ComesBackAsItWas) {
+    for (uint32_t kind = 1; kind <= 4; ++kind) {
+        for (uint32_t receives : {0u, 1u, Immediate::kReceivesMax}) {
+            for (uint32_t units : {0u, 1u, Immediate::kUnitsMax}) {
+                const Immediate in{static_cast<ImmediateKind>(kind), receives, units};
+                const Immediate out = decodeImmediate(encodeImmediate(in)).value();
+                EXPECT_EQ(out.kind, in.kind);
+                EXPECT_EQ(out.receives, receives);
+                EXPECT_EQ(out.ringUnits, units);
+            }
+        }
+    }
+    EXPECT_EQ(decodeImmediate(5u << 28).status().reason(), Reason::kProtocolError);
+}
+
+}  // namespace
+}  // namespace freshet::transport::rdma

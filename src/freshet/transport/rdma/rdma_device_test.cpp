@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A server and its clients over a real RDMA device, whose address is in FRESHET_RDMA_ADDRESS;
+/// without one it is skipped. buildscripts/rdma_lab runs it in a guest with Soft-RoCE.
+#include "freshet/testing/sim/seed.h"
+#include "freshet/transport/tcp/echo_for_test.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+
+namespace freshet::transport {
+namespace {
+
+size_t openDescriptors() {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return static_cast<size_t>(std::distance(begin(all), end(all)));
+}
+
+class RdmaDevice : public Server {
+protected:
+    void SetUp() override {
+        const char* address = std::getenv("FRESHET_RDMA_ADDRESS");
+        if (address == nullptr) {
+            GTEST_SKIP() << "FRESHET_RDMA_ADDRESS names no device";
+        }
+        address_ = address;
+        verbs_ = std::move(verbs::systemVerbs()).value();
+        ServerTransportOptions options;
+        options.bindAddresses = {address_};
+        options.rdma.verbs = verbs_;
+        options.rdma.spinMicrosMax = 0;
+        start(std::move(options));
+    }
+    std::unique_ptr<Session> rdmaClient() {
+        ConnectOptions options;
+        options.host = address_;
+        options.port = server->port();
+        options.rdma.verbs = verbs_;
+        options.rdma.spinMicrosMax = 0;
+        auto session = std::move(connect(options)).value();
+        EXPECT_EQ(session->peer().kind, "rdma");
+        return session;
+    }
+    void expectNoSession() {
+        waitUntil([this] { return server->stats().current == 0; });
+        waitUntil([this] { return server->stats().rdma.sessions == 0; });
+    }
+
+    std::string address_;
+    std::shared_ptr<verbs::Verbs> verbs_;
+};
+
+class RdmaDeviceSizes : public RdmaDevice, public ::testing::WithParamInterface<size_t> {};
+
+TEST_P(RdmaDeviceSizes, ComeBackByteForByte) {
+    std::mt19937_64 random(testing::testSeed());
+    auto session = rdmaClient();
+    std::string payload(GetParam(), '\0');
+    for (size_t i = 0; i < payload.size(); i += 61) {
+        payload[i] = static_cast<char>(random());
+    }
+    roundTrip(*session, payload);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes,
+                         RdmaDeviceSizes,
+                         ::testing::Values(0, 1'024, 16'384, 262'144, 1'048'576, 16'777'216));
+
+TEST_F(RdmaDevice, SixtyFourSessionsWhoseClientsDie) {
+    std::mt19937_64 random(testing::testSeed());
+    std::vector<std::unique_ptr<Session>> sessions(64);
+    for (auto& session : sessions) {
+        session = rdmaClient();
+    }
+    EXPECT_EQ(server->stats().rdma.sessions, 64u);
+    for (int i = 0; i < 200; ++i) {
+        auto& session = sessions[random() % sessions.size()];
+        if (random() % 4 == 0) {
+            session->close();
+            session = rdmaClient();
+        }
+        roundTrip(*session, std::string(random() % 5'000, 'p'));
+    }
+    sessions.clear();
+    expectNoSession();
+}
+
+/// An emulated guest needs half a second for one: FRESHET_RDMA_CONNECTS says how many.
+TEST_F(RdmaDevice, NothingLeaksInManyConnects) {
+    const char* wanted = std::getenv("FRESHET_RDMA_CONNECTS");
+    const int connects = wanted == nullptr ? 1'000 : std::atoi(wanted);
+
+    for (int i = 0; i < 10; ++i) {
+        roundTrip(*rdmaClient(), "warm up");
+    }
+    expectNoSession();
+    const size_t before = openDescriptors();
+    for (int i = 0; i < connects; ++i) {
+        roundTrip(*rdmaClient(), "once");
+    }
+    expectNoSession();
+    // The last sockets are closed just after their sessions are counted out.
+    waitUntil([&] { return openDescriptors() <= before; });
+}
+
+}  // namespace
+}  // namespace freshet::transport

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A whole server and its clients over adapters in memory: how connections move to RDMA or do not,
+/// and what is left when things go wrong: nothing, and everybody else goes on.
+#include "freshet/testing/net/sim_verbs.h"
+#include "freshet/testing/sim/seed.h"
+#include "freshet/transport/rdma/bootstrap.h"
+#include "freshet/transport/tcp/echo_for_test.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace freshet::transport {
+namespace {
+
+class RdmaServer : public Server {
+protected:
+    void SetUp() override { startWith(sim); }
+    void TearDown() override {
+        server.reset();
+        EXPECT_EQ(sim->counts().queuePairs, 0u);
+        EXPECT_EQ(sim->counts().regions, 0u);
+        EXPECT_EQ(sim->counts().missingReceives, 0u);
+    }
+    void startWith(std::shared_ptr<verbs::Verbs> verbs, bool readsInPlace = false) {
+        ServerTransportOptions options;
+        options.rdma.verbs = std::move(verbs);
+        options.rdma.readsInPlace = readsInPlace;
+        options.rdma.spinMicrosMax = 5;
+        start(std::move(options));
+    }
+    std::unique_ptr<Session> rdmaClient(std::shared_ptr<verbs::Verbs> verbs) {
+        ConnectOptions options;
+        options.port = server->port();
+        options.rdma.verbs = std::move(verbs);
+        options.rdma.spinMicrosMax = 0;
+        return std::move(connect(options)).value();
+    }
+    std::unique_ptr<Session> rdmaClient() { return rdmaClient(sim); }
+    void expectNothingLeft() {
+        waitUntil([&] { return sim->counts().queuePairs == 0 && sim->counts().regions == 0; });
+    }
+    static Status call(Session& session, const std::string& payload) {
+        FRESHET_RETURN_IF_ERROR(session.sinkMessage(ReplyChain(messageForTest(7, payload))));
+        FRESHET_ASSIGN_OR_RETURN(Message reply, session.sourceMessage());
+        EXPECT_EQ(payloadForTest(reply), payload);
+        return Status::ok();
+    }
+    /// What a client of the wire protocol alone can do about the bootstrap.
+    std::string ask(tcp::socket& socket, const rdma::Proposal& proposal) {
+        const std::string question = rdma::encodeProposal(proposal, 5, 0);
+        asio::write(socket, asio::buffer(question));
+        const std::string header = readMessage(socket, wire::kHeaderBytes);
+        const auto bytes = static_cast<size_t>(loadLe<int32_t>(header.data()));
+        return header + readMessage(socket, bytes - header.size());
+    }
+    static rdma::Proposal goodOffer() {
+        rdma::Proposal offer;
+        offer.end.ringBytes = 256 * 1024;
+        offer.end.receives = 32;
+        return offer;
+    }
+
+    const std::shared_ptr<testing::SimVerbs> sim = std::make_shared<testing::SimVerbs>();
+};
+
+TEST_F(RdmaServer, ClientsMoveAndNothingAboveNotices) {
+    {
+        auto session = rdmaClient();
+        EXPECT_EQ(session->peer().kind, "rdma");
+        roundTrip(*session, "small");
+        roundTrip(*session, std::string(3'000'000, 'l'));
+        EXPECT_EQ(server->stats().rdma.sessions, 1u);
+        EXPECT_GT(server->stats().rdma.copiedBytes, 3'000'000u);
+        EXPECT_EQ(server->stats().rdma.inPlaceBytes, 0u) << "nobody was said to be trusted";
+        EXPECT_LT(server->stats().rdma.writes, 3'000'000u / 8'192) << "in large pieces";
+        EXPECT_EQ(server->stats().rdma.fallbacks, 0u);
+        std::lock_guard<std::mutex> lock(seen.mutex);
+        EXPECT_EQ(seen.lastPeer.kind, "rdma");
+    }
+    expectNothingLeft();
+}
+
+TEST_F(RdmaServer, TrustedRequestsAreReadInPlace) {
+    startWith(sim, true);
+    {
+        auto session = rdmaClient();
+        roundTrip(*session, "small");
+        EXPECT_EQ(server->stats().rdma.inPlaceBytes, messageForTest(7, "small").size());
+        EXPECT_EQ(server->stats().rdma.copiedBytes, 0u);
+    }
+    expectNothingLeft();
+}
+
+TEST_F(RdmaServer, PlainClientsNeverNotice) {
+    auto session = client();
+    roundTrip(*session, "plain");
+    EXPECT_EQ(session->peer().kind, "tcp");
+    EXPECT_EQ(server->stats().rdma.sessionsMade, 0u);
+}
+
+TEST_F(RdmaServer, AServerWithoutRdmaIsUsedOverTcp) {
+    startWith(nullptr);
+    auto session = rdmaClient();
+    EXPECT_EQ(session->peer().kind, "tcp");
+    roundTrip(*session, "still");
+}
+
+TEST_F(RdmaServer, WithoutADeviceBothStayOnTcp) {
+    testing::SimVerbsOptions elsewhere;
+    elsewhere.addresses = {"10.1.2.3"};
+    const auto none = std::make_shared<testing::SimVerbs>(elsewhere);
+    auto withoutOwn = rdmaClient(none);
+    EXPECT_EQ(withoutOwn->peer().kind, "tcp");
+    roundTrip(*withoutOwn, "a");
+    withoutOwn.reset();
+    startWith(none);
+    auto session = rdmaClient();
+    EXPECT_EQ(session->peer().kind, "tcp");
+    roundTrip(*session, "b");
+    EXPECT_EQ(server->stats().rdma.fallbacks, 1u);
+}
+
+TEST_F(RdmaServer, WhatDoesNotArriveOverRdmaIsNotTrusted) {
+    sim->setHoldingWrites(true);
+    auto session = rdmaClient();  // gives the probes a second
+    EXPECT_EQ(session->peer().kind, "tcp");
+    roundTrip(*session, "over TCP");
+    sim->setHoldingWrites(false);
+    expectNothingLeft();
+}
+
+TEST_F(RdmaServer, OutOfMemoryMeansTcp) {
+    sim->setOutOfMemory(true);
+    auto session = rdmaClient();
+    EXPECT_EQ(session->peer().kind, "tcp");
+    roundTrip(*session, "x");
+    sim->setOutOfMemory(false);
+    EXPECT_EQ(rdmaClient()->peer().kind, "rdma");
+}
+
+TEST_F(RdmaServer, UnknownVersionsAndSillyEndsAreRefused) {
+    rdma::Proposal strange = goodOffer();
+    strange.version = 99;
+    rdma::Proposal silly = goodOffer();
+    silly.end.ringBytes = 1;
+    const rdma::Verdict wanted[] = {rdma::Verdict::kVersion, rdma::Verdict::kFailed};
+    int i = 0;
+    for (const rdma::Proposal& offer : {strange, silly}) {
+        tcp::socket socket = rawClient();
+        const auto answer = rdma::decodeProposal(ask(socket, offer));
+        ASSERT_TRUE(answer.has_value());
+        EXPECT_EQ(answer->step, rdma::Step::kAnswer);
+        EXPECT_EQ(answer->verdict, wanted[i++]);
+        const std::string message = messageForTest(1, "goes on");
+        asio::write(socket, asio::buffer(message));
+        EXPECT_EQ(readMessage(socket, message.size()), message);
+    }
+}
+
+TEST_F(RdmaServer, HalfOpenBootstrapsLeaveNothing) {
+    {
+        tcp::socket silent = rawClient();
+        ASSERT_TRUE(rdma::decodeProposal(ask(silent, goodOffer())).has_value());
+        EXPECT_EQ(sim->counts().queuePairs, 1u);
+    }
+    expectNothingLeft();
+    tcp::socket changedItsMind = rawClient();
+    ask(changedItsMind, goodOffer());
+    const std::string message = messageForTest(1, "rather not");
+    asio::write(changedItsMind, asio::buffer(message));
+    EXPECT_EQ(readMessage(changedItsMind, message.size()), message);
+    expectNothingLeft();
+    // Says yes without having been seen.
+    tcp::socket liar = rawClient();
+    ask(liar, goodOffer());
+    rdma::Proposal confirm = goodOffer();
+    confirm.step = rdma::Step::kConfirm;
+    EXPECT_EQ(rdma::decodeProposal(ask(liar, confirm))->verdict, rdma::Verdict::kNoProbe);
+    asio::write(liar, asio::buffer(message));
+    EXPECT_EQ(readMessage(liar, message.size()), message);
+    expectNothingLeft();
+}
+
+TEST_F(RdmaServer, OnlyTheFirstMessageIsAnOffer) {
+    tcp::socket socket = rawClient();
+    const std::string message = messageForTest(1, "hello");
+    asio::write(socket, asio::buffer(message));
+    readMessage(socket, message.size());
+    const std::string echoed = ask(socket, goodOffer());
+    EXPECT_EQ(rdma::decodeProposal(echoed)->step, rdma::Step::kOffer);
+    EXPECT_EQ(sim->counts().queuePairs, 0u);
+}
+
+TEST_F(RdmaServer, WhatIsStillOnItsWayWhenAClientClosesArrives) {
+    auto session = rdmaClient();
+    roundTrip(*session, "before");
+    const uint32_t handled = seen.handling.load(sync::kAcquire);
+    sim->setHoldingWrites(true);
+    ASSERT_TRUE(session->sinkMessage(ReplyChain(messageForTest(1, "last words"))).isOk());
+    session->close();
+    sim->setHoldingWrites(false);
+    session.reset();
+    waitUntil([&] { return seen.handling.load(sync::kAcquire) == handled + 1; });
+    expectNothingLeft();
+}
+
+/// A server that listens and says nothing.
+TEST_F(RdmaServer, AMoveThatIsNotAnsweredHasABound) {
+    tcp::acceptor silent(context, {asio::ip::address_v4::loopback(), 0});
+    ConnectOptions options;
+    options.port = silent.local_endpoint().port();
+    options.timeoutMs = 20;
+    options.rdma.verbs = sim;
+    EXPECT_EQ(connect(options).status().code(), Code::kTimeout);
+}
+
+TEST_F(RdmaServer, WhoStaysOnTcpIsToldWhy) {
+    startWith(nullptr);
+    std::string why;
+    ConnectOptions options;
+    options.port = server->port();
+    options.rdma.verbs = sim;
+    options.onFallback = [&](const std::string& text) { why = text; };
+    auto session = std::move(connect(options)).value();
+    EXPECT_NE(why.find("stays on TCP: the server knows no RDMA"), std::string::npos) << why;
+    roundTrip(*session, "and goes on");
+}
+
+TEST_F(RdmaServer, OneThatFailsDoesNotTouchTheOthers) {
+    auto good = rdmaClient();
+    roundTrip(*good, "before");
+    auto bad = rdmaClient();
+    roundTrip(*bad, "before");
+    sim->failWrite(0, verbs::CompletionStatus::kPeerGone);
+    EXPECT_FALSE(call(*bad, "lost").isOk());
+    bad.reset();
+    roundTrip(*good, "after");
+    waitUntil([&] { return sim->counts().queuePairs == 2; });
+}
+
+TEST_F(RdmaServer, ADeviceThatFailsEndsItsSessionsAndNoOther) {
+    auto plain = client();
+    roundTrip(*plain, "before");
+    auto one = rdmaClient(), other = rdmaClient();
+    roundTrip(*one, "before");
+    roundTrip(*other, "before");
+    sim->takePortsDown();
+    EXPECT_FALSE(call(*one, "lost").isOk());
+    EXPECT_FALSE(other->sourceMessage().isOk());
+    one.reset();
+    other.reset();
+    roundTrip(*plain, "after");
+    expectNothingLeft();
+    roundTrip(*rdmaClient(), "a new one");
+}
+
+TEST_F(RdmaServer, HandlersLearnThatTheirPeerHasGone) {
+    auto session = rdmaClient();
+    ASSERT_TRUE(session->sinkMessage(ReplyChain(messageForTest(1, "alone"))).isOk());
+    waitUntil([&] { return seen.handling.load(sync::kAcquire) > 0; });
+    session.reset();
+    waitUntil([&] { return seen.peersGone.load(sync::kRelaxed) > 0; });
+    expectNothingLeft();
+}
+
+TEST_F(RdmaServer, ShutdownEndsLiveSessions) {
+    auto session = rdmaClient();
+    roundTrip(*session, "last");
+    server->shutdown();
+    EXPECT_EQ(session->sourceMessage().status().code(), Code::kCancelled);
+}
+
+TEST_F(RdmaServer, AnIdleSessionCostsNothing) {
+    auto session = rdmaClient();
+    roundTrip(*session, "then nothing");
+    const auto quiet = [&] {
+        const RdmaStats before = server->stats().rdma;
+        for (int i = 0; i < 1'000; ++i) {
+            platform::yieldThread();
+        }
+        const RdmaStats after = server->stats().rdma;
+        return before.emptyPolls == after.emptyPolls && before.sleeps == after.sleeps;
+    };
+    waitUntil(quiet);
+    // Other traffic of its reactors does not make it look.
+    auto one = client(), other = client();
+    const RdmaStats before = server->stats().rdma;
+    for (int i = 0; i < 50; ++i) {
+        roundTrip(*one, "busy");
+        roundTrip(*other, "busy");
+    }
+    EXPECT_EQ(server->stats().rdma.emptyPolls, before.emptyPolls);
+    roundTrip(*session, "and is there again");
+}
+
+TEST_F(RdmaServer, ManySessionsThatComeAndGo) {
+    std::mt19937_64 random(testing::testSeed());
+    std::vector<std::unique_ptr<Session>> sessions(64);
+    for (int i = 0; i < 600; ++i) {
+        auto& session = sessions[random() % sessions.size()];
+        if (session == nullptr) {
+            session = rdmaClient();
+        }
+        const std::string payload(random() % 2'000, 'p');
+        switch (random() % 4) {
+            case 0:
+                ASSERT_TRUE(session->sinkMessage(ReplyChain(messageForTest(1, payload))).isOk());
+                session.reset();  // leaves without its reply
+                break;
+            case 1:
+                session->close();
+                session.reset();
+                break;
+            default:
+                roundTrip(*session, payload);
+        }
+    }
+    sessions.clear();
+    expectNothingLeft();
+}
+
+}  // namespace
+}  // namespace freshet::transport

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/transport/rdma/ring_reader.h"
+
+#include "freshet/wire/frame.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace freshet::transport::rdma {
+
+/// A message's claim on its part of the ring.
+struct RingReader::Slice {
+    explicit Slice(std::shared_ptr<State> stateIn) : state(std::move(stateIn)) {}
+    Slice(const Slice&) = delete;
+    Slice& operator=(const Slice&) = delete;
+    ~Slice() { state->release(); }
+    std::shared_ptr<State> state;
+};
+
+/// The ring is given back in its order.
+void RingReader::State::consume(size_t bytes) {
+    if (held > 0) {
+        behind += bytes;
+    } else {
+        credits.consumed(bytes);
+    }
+}
+
+void RingReader::State::release() {
+    credits.consumed(std::exchange(held, 0) + std::exchange(behind, 0));
+}
+
+RingReader::RingReader(std::shared_ptr<RingMemory> memory,
+                       BlockPool& blocks,
+                       LinkCounters& counters)
+    : state_(std::make_shared<State>(std::move(memory))), counters_(counters), cutter_(blocks) {}
+
+void RingReader::setMessageBytesMax(size_t bytes) {
+    messageBytesMax_ = bytes;
+    cutter_.setMessageBytesMax(bytes);
+}
+
+ByteView RingReader::unread() const {
+    const RingMemory& memory = *state_->memory;
+    return {memory.data() + tail_ % memory.bytes(), available()};
+}
+
+/// Not for strangers (see the file's head); not while a message is out, for then the ring cannot
+/// be given back.
+bool RingReader::isInPlace() const {
+    return mayBeInPlace_ && messageBytesMax_ >= wire::kMessageBytesMax && state_->held == 0;
+}
+
+bool RingReader::takeRaw(char* out, size_t bytes) {
+    if (available() < bytes) {
+        return false;
+    }
+    std::memcpy(out, unread().data(), bytes);
+    tail_ += bytes;
+    state_->consume(bytes);
+    return true;
+}
+
+StatusOr<bool> RingReader::next(Message* out) {
+    while (true) {
+        if (isInPlace() && !cutter_.isMidMessage()) {
+            FRESHET_ASSIGN_OR_RETURN(bool found, nextInPlace(out));
+            if (found || !cutter_.isMidMessage()) {
+                return found;
+            }
+        }
+        FRESHET_ASSIGN_OR_RETURN(bool found, cutter_.next(out));
+        if (found) {
+            return true;
+        }
+        if (!feedCutter()) {
+            return false;
+        }
+    }
+}
+
+/// One that does not fit beside what else may be in the ring is collected outside of it: the peer
+/// could not send its end before we give back its beginning.
+StatusOr<bool> RingReader::nextInPlace(Message* out) {
+    const ByteView bytes = unread();
+    if (bytes.size() < wire::kHeaderBytes) {
+        return false;
+    }
+    FRESHET_ASSIGN_OR_RETURN(wire::Header header, wire::parseHeader(bytes));
+    const auto length = static_cast<size_t>(header.messageBytes);
+    if (length > bytes.size()) {
+        if (length > state_->memory->bytes() / 2) {
+            feedCutter();
+        }
+        return false;
+    }
+    state_->held = length;
+    tail_ += length;
+    counters_.inPlaceBytes.add(length);
+    *out = Message(bytes.substr(0, length), std::make_shared<Slice>(state_));
+    return true;
+}
+
+size_t RingReader::missing() const {
+    const ByteView have = cutter_.pending();
+    if (have.size() < wire::kHeaderBytes) {
+        return wire::kHeaderBytes - have.size();
+    }
+    // The cutter has checked it.
+    return static_cast<size_t>(loadLe<int32_t>(have.data())) - have.size();
+}
+
+bool RingReader::feedCutter() {
+    const ByteView bytes = unread();
+    if (bytes.empty()) {
+        return false;
+    }
+    // What comes behind a collected message can be read in place again.
+    const size_t wanted = mayBeInPlace_ && cutter_.isMidMessage() ? missing() : bytes.size();
+    // Bytes of the ring are the scratch of a cutter that has nothing yet; one target only, for the
+    // cutter must look at what has come before it makes more room.
+    const std::span<char> room = cutter_.target({const_cast<char*>(bytes.data()), bytes.size()});
+    const size_t now = std::min({room.size(), bytes.size(), wanted});
+    if (room.data() != bytes.data()) {
+        std::memcpy(room.data(), bytes.data(), now);
+    }
+    cutter_.arrived(room.data(), now);
+    tail_ += now;
+    counters_.copiedInBytes.add(now);
+    state_->consume(now);
+    return true;
+}
+
+}  // namespace freshet::transport::rdma

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/// RingReader: cuts what the peer has written into our ring into messages. Where it may, it hands
+/// out views of the ring itself. Who must not be trusted with that gets copies: the peer can write
+/// to its ring at any time, so also after a message was checked.
+#pragma once
+
+#include "freshet/transport/message.h"
+#include "freshet/transport/rdma/credits.h"
+#include "freshet/transport/rdma/link_counters.h"
+#include "freshet/transport/rdma/ring_memory.h"
+#include "freshet/transport/session/message_cutter.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace freshet::transport::rdma {
+
+class RingReader {
+public:
+    RingReader(std::shared_ptr<RingMemory> memory, BlockPool& blocks, LinkCounters& counters);
+
+    /// Longer messages are refused; less than the protocol's maximum means copies.
+    void setMessageBytesMax(size_t bytes);
+    /// Views of the ring, for a caller that drops each message before it asks for the next: one
+    /// that keeps some holds up the ring.
+    void setInPlace(bool inPlace) { mayBeInPlace_ = inPlace; }
+    /// Takes the next whole message. False: more bytes are needed. Errors as of MessageCutter.
+    StatusOr<bool> next(Message* out);
+    /// Takes exactly `bytes` bytes, from the start of the stream. False: they have not come.
+    bool takeRaw(char* out, size_t bytes);
+    bool isMidMessage() const { return cutter_.isMidMessage() || available() > 0; }
+    ReceiveCredits& credits() { return state_->credits; }
+
+private:
+    /// What a message in the ring keeps alive, beyond the link if need be.
+    struct State {
+        State(std::shared_ptr<RingMemory> memoryIn)
+            : memory(std::move(memoryIn)), credits(memory->bytes()) {}
+        std::shared_ptr<RingMemory> memory;
+        ReceiveCredits credits;
+        size_t held = 0;    // bytes of the message that is out; 0: none is
+        size_t behind = 0;  // read behind it: given back together with it
+        void consume(size_t bytes);
+        void release();
+    };
+    struct Slice;
+
+    size_t available() const { return state_->credits.head() - tail_; }
+    ByteView unread() const;
+    bool isInPlace() const;
+    /// Moves bytes from the ring to the cutter. False: none were there.
+    bool feedCutter();
+    /// How many bytes the message that the cutter collects still needs.
+    size_t missing() const;
+    StatusOr<bool> nextInPlace(Message* out);
+
+    std::shared_ptr<State> state_;
+    LinkCounters& counters_;
+    MessageCutter cutter_;
+    size_t messageBytesMax_ = wire::kMessageBytesMax;
+    uint64_t tail_ = 0;  // bytes read in all
+    bool mayBeInPlace_ = false;
+};
+
+}  // namespace freshet::transport::rdma

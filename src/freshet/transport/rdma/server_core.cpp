@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The control path of a server's RDMA session: how it comes to be and how it ends.
+#include "freshet/transport/rdma/server_core.h"
+
+#include "freshet/telemetry/log.h"
+
+#include <utility>
+
+namespace freshet::transport::rdma {
+namespace {
+
+Verdict verdictOf(const Status& status) {
+    switch (status.code()) {
+        case Code::kOk:
+            return Verdict::kYes;
+        case Code::kNotFound:
+            return Verdict::kNoDevice;
+        case Code::kLimit:
+            return Verdict::kTooMany;
+        default:
+            return Verdict::kFailed;
+    }
+}
+
+}  // namespace
+
+ServerCore::ServerCore(Hub& hub, std::unique_ptr<Session> tcp)
+    : hub_(hub), tcp_(std::move(tcp)), readable_(hub.reactor()), writable_(hub.reactor()) {}
+
+ServerCore::~ServerCore() {
+    giveUpLink();
+}
+
+Proposal ServerCore::consider(const Proposal& offer) {
+    Proposal answer;
+    answer.step = Step::kAnswer;
+    Status status;
+    if (offer.version != kVersion) {
+        answer.verdict = Verdict::kVersion;
+    } else if (tcp_->peer().isTls) {
+        answer.verdict = Verdict::kTls;
+    } else if (!isUsable(offer.end)) {
+        answer.verdict = Verdict::kFailed;
+    } else {
+        status = openLink(offer.end);
+        answer.verdict = verdictOf(status);
+    }
+    if (answer.verdict == Verdict::kYes) {
+        answer.end = link().here();
+        sync::spawn(hub_.reactor(), limitBootstrap(&hub_.reactor(), weak_from_this()));
+        return answer;
+    }
+    giveUpLink();
+    hub_.counters().refused.add(1);
+    telemetry::log(telemetry::Severity::kInfo,
+                   "transport",
+                   "Connection " + std::to_string(tcp_->peer().connectionId) +
+                       " stays on TCP: " + name(answer.verdict) +
+                       (status.isOk() ? "" : " (" + std::string(status.text()) + ")"));
+    return answer;
+}
+
+Status ServerCore::openLink(const EndInfo& peer) {
+    FRESHET_ASSIGN_OR_RETURN(Hub::Member member, hub_.makeLink(hostOf(tcp_->peer().local), this));
+    member_ = std::move(member);
+    return link().connect(peer);
+}
+
+Proposal ServerCore::settle(const Proposal& confirm) {
+    hub_.lookNow();
+    Proposal answer;
+    answer.step = Step::kSettled;
+    answer.verdict = confirm.step == Step::kConfirm ? confirm.verdict : Verdict::kFailed;
+    if (answer.verdict == Verdict::kYes && (!member_.has_value() || !sawProbe_)) {
+        answer.verdict = Verdict::kNoProbe;
+    }
+    if (answer.verdict != Verdict::kYes) {
+        giveUpLink();
+        hub_.counters().refused.add(1);
+        telemetry::log(telemetry::Severity::kInfo,
+                       "transport",
+                       "Connection " + std::to_string(tcp_->peer().connectionId) +
+                           " stays on TCP: " + name(answer.verdict));
+    }
+    return answer;
+}
+
+/// REQUIRES: nobody waits for its progress.
+void ServerCore::giveUpLink() {
+    if (member_.has_value()) {
+        hub_.forget(std::move(*member_));
+        member_.reset();
+    }
+}
+
+void ServerCore::move() {
+    isMoved_ = true;
+    link().reader().setInPlace(hub_.readsInPlace());
+    hub_.sessionBegan();
+    sync::spawn(hub_.reactor(), watchTcp(shared_from_this()));
+}
+
+/// The peer says nothing on TCP any more: whatever comes is the end.
+sync::Task<void> ServerCore::watchTcp(std::shared_ptr<ServerCore> self) {
+    (void)co_await self->tcp_->asyncSourceMessage();
+    self->peerGone_ = true;
+    if (self->member_.has_value()) {
+        self->hub_.lookNow();  // what it had said before
+    }
+    self->tellWatcher();
+    self->wakeAll();
+    if (self->isOrphan_) {
+        self->giveUpLink();
+    }
+    self->hub_.sessionEnded();
+}
+
+/// Keeps nothing alive while it waits.
+sync::Task<void> ServerCore::limitBootstrap(Reactor* reactor, std::weak_ptr<ServerCore> core) {
+    co_await sync::wait(reactor->after(kBootstrapMillis));
+    if (const auto self = core.lock(); self != nullptr && !self->isMoved_) {
+        self->giveUpLink();
+    }
+}
+
+/// Neither does this: the watch over the TCP session does, until that has ended.
+sync::Task<void> ServerCore::limitLinger(Reactor* reactor, std::weak_ptr<ServerCore> core) {
+    co_await sync::wait(reactor->after(kLingerMillis));
+    if (const auto self = core.lock()) {
+        self->tcp_->close();
+    }
+}
+
+void ServerCore::lookAtProbe() {
+    Status probe = link().takeProbe();
+    if (probe.isOk()) {
+        sawProbe_ = true;
+        probe = link().sendProbe();
+    }
+    if (!probe.isOk() && !probe.isWouldBlock()) {
+        link().fail(std::move(probe));
+    }
+}
+
+void ServerCore::onLinkProgress() {
+    if (!sawProbe_) {
+        lookAtProbe();
+    }
+    if (!isMoved_) {
+        return;
+    }
+    if (isClosed_) {
+        if (link().isSettled()) {
+            tcp_->close();
+        }
+        return;
+    }
+    if (!link().failure().isOk() || link().isPeerDone()) {
+        tellWatcher();
+    }
+    wakeAll();
+}
+
+void ServerCore::wakeAll() {
+    if (const uint64_t seq = std::exchange(readSeq_, 0); seq != 0) {
+        readable_.finish(seq, Status::ok());
+    }
+    if (const uint64_t seq = std::exchange(writeSeq_, 0); seq != 0) {
+        writable_.finish(seq, Status::ok());
+    }
+}
+
+Status ServerCore::ended() {
+    if (isClosed_) {
+        return Status(Code::kCancelled, "The session was closed");
+    }
+    if (!link().failure().isOk() && !peerGone_ && !link().isPeerDone()) {
+        return link().failure();
+    }
+    if (peerGone_ || link().isPeerDone()) {
+        return link().reader().isMidMessage()
+                   ? Status(Code::kIo, "The peer ended the connection within a message")
+                   : Status(Code::kCancelled, "The peer ended the connection");
+    }
+    return Status::ok();
+}
+
+bool ServerCore::watch(PeerWatcher* watcher) {
+    watcher_ = watcher;
+    if (!ended().isOk()) {
+        tellWatcher();
+    }
+    return true;
+}
+
+/// By way of the run queue, inside a pass.
+void ServerCore::tellWatcher() {
+    struct Tell : sync::WorkItem {
+        std::shared_ptr<ServerCore> core;
+    };
+    if (watcher_ == nullptr) {
+        return;
+    }
+    auto* tell = new Tell;
+    tell->core = shared_from_this();
+    tell->run = [](sync::WorkItem* item) {
+        std::unique_ptr<Tell> self(static_cast<Tell*>(item));
+        if (PeerWatcher* who = std::exchange(self->core->watcher_, nullptr)) {
+            who->onPeerGone();
+        }
+    };
+    hub_.reactor().post(tell);
+}
+
+void ServerCore::abandon() {
+    isOrphan_ = true;
+    watcher_ = nullptr;
+    closeNow();
+    if (!isMoved_ || peerGone_) {
+        giveUpLink();
+        tcp_->close();
+    }
+}
+
+struct ServerCore::Close : sync::WorkItem {
+    std::shared_ptr<ServerCore> core;
+};
+
+void ServerCore::askClose() {
+    if (sync::Executor::current() == &hub_.reactor()) {
+        closeNow();
+        return;
+    }
+    // [rdma.closeAsk] relaxed: only keeps the mail down; the post has its own edge.
+    if (closeAsked_.exchange(1, sync::kRelaxed) != 0) {
+        return;
+    }
+    auto* close = new Close;
+    close->core = shared_from_this();
+    close->run = [](sync::WorkItem* item) {
+        std::unique_ptr<Close> self(static_cast<Close*>(item));
+        self->core->closeNow();
+    };
+    hub_.reactor().post(close);
+}
+
+/// What was sent must still arrive: the peer is left only then, or after a while.
+void ServerCore::closeNow() {
+    if (std::exchange(isClosed_, true)) {
+        return;
+    }
+    if (!isMoved_) {
+        tcp_->close();
+        return;
+    }
+    wakeAll();
+    if (peerGone_) {
+        return;
+    }
+    link().sayGoodbye();
+    if (link().isSettled()) {
+        tcp_->close();
+    } else {
+        sync::spawn(hub_.reactor(), limitLinger(&hub_.reactor(), weak_from_this()));
+    }
+}
+
+}  // namespace freshet::transport::rdma

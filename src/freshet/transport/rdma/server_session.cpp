@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The data path of a server's RDMA session; how it begins and ends is in server_core.cpp.
+#include "freshet/transport/rdma/server_session.h"
+
+#include "freshet/transport/rdma/server_core.h"
+
+namespace freshet::transport::rdma {
+namespace {
+
+class ServerSession final : public Session {
+public:
+    ServerSession(Hub& hub, std::unique_ptr<Session> tcp)
+        : core_(std::make_shared<ServerCore>(hub, std::move(tcp))) {}
+    ~ServerSession() override {
+        invariant(core_->isIdle());
+        core_->abandon();
+    }
+
+    StatusOr<Message> sourceMessage() override { return wrongPair(); }
+    Status sinkMessage(ReplyChain) override { return wrongPair(); }
+    sync::Task<StatusOr<Message>> asyncSourceMessage() override {
+        if (core_->isMoved()) {
+            return source();
+        }
+        return stage_ == Stage::kTcp ? core_->tcp().asyncSourceMessage() : negotiate();
+    }
+    sync::Task<Status> asyncSinkMessage(ReplyChain chain) override {
+        return core_->isMoved() ? sink(std::move(chain))
+                                : core_->tcp().asyncSinkMessage(std::move(chain));
+    }
+    void close() override { core_->askClose(); }
+    void setMessageBytesMax(size_t bytes) override {
+        messageBytesMax_ = bytes;
+        if (core_->isMoved()) {
+            core_->link().reader().setMessageBytesMax(bytes);
+        } else {
+            core_->tcp().setMessageBytesMax(bytes);
+        }
+    }
+    bool watchPeer(PeerWatcher* watcher) override {
+        return core_->isMoved() ? core_->watch(watcher) : core_->tcp().watchPeer(watcher);
+    }
+    const PeerInfo& peer() const override { return core_->isMoved() ? peer_ : core_->tcp().peer(); }
+    SessionStats stats() const override {
+        SessionStats out = core_->tcp().stats();
+        out.messagesIn += stats_.messagesIn;
+        out.messagesOut += stats_.messagesOut;
+        out.bytesIn += stats_.bytesIn;
+        out.bytesOut += stats_.bytesOut;
+        return out;
+    }
+
+private:
+    /// As with TCP: then others have their turn.
+    static constexpr uint32_t kMessagesPerTurn = 16;
+    enum class Stage : uint8_t { kFirst, kOffered, kTcp };
+
+    static Status wrongPair() {
+        return Status(Code::kUnsupported, "A reactor's session does not block");
+    }
+    sync::Task<StatusOr<Message>> negotiate();
+    sync::Task<Status> answer(Proposal proposal, ByteView request);
+    sync::Task<StatusOr<Message>> source();
+    sync::Task<Status> sink(ReplyChain chain);
+    void noteIn(const Message& message);
+    void noteOut(size_t bytes);
+
+    const std::shared_ptr<ServerCore> core_;
+    Stage stage_ = Stage::kFirst;
+    PeerInfo peer_;  // once moved
+    SessionStats stats_;
+    size_t messageBytesMax_ = wire::kMessageBytesMax;
+    uint32_t messagesInTurn_ = 0;
+};
+
+/// Only a connection's first message can be an offer, and only the one after our answer the end of
+/// the matter. Everything else is for whoever asked.
+sync::Task<StatusOr<Message>> ServerSession::negotiate() {
+    while (true) {
+        StatusOr<Message> message = co_await core_->tcp().asyncSourceMessage();
+        if (!message.isOk()) {
+            co_return std::move(message);
+        }
+        const std::optional<Proposal> proposal = decodeProposal(message->view());
+        const bool isOffer = stage_ == Stage::kFirst && proposal && proposal->step == Step::kOffer;
+        const bool isConfirm = stage_ == Stage::kOffered && proposal;
+        if (!isOffer && !isConfirm) {
+            core_->giveUpLink();
+            stage_ = Stage::kTcp;
+            co_return std::move(message);
+        }
+        const Proposal reply = isOffer ? core_->consider(*proposal) : core_->settle(*proposal);
+        const bool isYes = reply.verdict == Verdict::kYes;
+        stage_ = isOffer && isYes ? Stage::kOffered : Stage::kTcp;
+        Status sent = co_await answer(reply, message->view());
+        if (!sent.isOk()) {
+            co_return sent;
+        }
+        if (isConfirm && isYes) {
+            peer_ = core_->tcp().peer();
+            peer_.kind = "rdma";
+            core_->move();
+            core_->link().reader().setMessageBytesMax(messageBytesMax_);
+            co_return co_await source();
+        }
+    }
+}
+
+sync::Task<Status> ServerSession::answer(Proposal proposal, ByteView request) {
+    const auto header = wire::parseHeader(request);
+    const int32_t requestId = header.isOk() ? header->requestId : 0;
+    co_return co_await core_->tcp().asyncSinkMessage(
+        ReplyChain(encodeProposal(proposal, requestId, requestId)));
+}
+
+sync::Task<StatusOr<Message>> ServerSession::source() {
+    if (messagesInTurn_ >= kMessagesPerTurn) {
+        messagesInTurn_ = 0;
+        (void)co_await core_->turn();
+    }
+    while (true) {
+        Message message;
+        StatusOr<bool> found = core_->link().next(&message);
+        if (found.isOk() && *found) {
+            noteIn(message);
+            co_return std::move(message);
+        }
+        Status ended = core_->ended();
+        if (!ended.isOk()) {
+            co_return ended;
+        }
+        if (!found.isOk()) {
+            co_return std::move(found).status();
+        }
+        core_->link().tellCredit();
+        messagesInTurn_ = 0;
+        (void)co_await core_->progressForReader();
+    }
+}
+
+sync::Task<Status> ServerSession::sink(ReplyChain chain) {
+    ChainCursor unsent(chain);
+    while (true) {
+        Status ended = core_->ended();
+        if (!ended.isOk()) {
+            co_return ended;
+        }
+        const size_t before = unsent.left();
+        StatusOr<bool> sent = core_->link().send(unsent);
+        noteOut(before - unsent.left());
+        if (!sent.isOk()) {
+            co_return std::move(sent).status();
+        }
+        if (*sent) {
+            ++stats_.messagesOut;
+            ReactorCounters::bump(core_->reactor().counters().messagesOut, 1);
+            co_return Status::ok();
+        }
+        core_->link().tellCredit();
+        (void)co_await core_->progressForWriter();
+    }
+}
+
+void ServerSession::noteIn(const Message& message) {
+    ++messagesInTurn_;
+    ++stats_.messagesIn;
+    stats_.bytesIn += message.view().size();
+    ReactorCounters::bump(core_->reactor().counters().messagesIn, 1);
+    ReactorCounters::bump(core_->reactor().counters().bytesIn, message.view().size());
+}
+
+void ServerSession::noteOut(size_t bytes) {
+    stats_.bytesOut += bytes;
+    ReactorCounters::bump(core_->reactor().counters().bytesOut, bytes);
+}
+
+}  // namespace
+
+std::unique_ptr<Session> makeServerSession(Hub& hub, std::unique_ptr<Session> tcp) {
+    return std::make_unique<ServerSession>(hub, std::move(tcp));
+}
+
+}  // namespace freshet::transport::rdma
