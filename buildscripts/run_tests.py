@@ -15,6 +15,7 @@ import sys
 import time
 import unittest
 import xml.etree.ElementTree as xml
+import zlib
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, 'buildscripts'))
@@ -263,6 +264,15 @@ def commit():
     return done.stdout.strip() or 'unknown'
 
 
+def seed_of_code():
+    """The seed of a run when none is given: that of the code under test. What passed on one machine meets the same
+    draws on the next, and each change to the code meets new ones; the soak draws afresh."""
+    if not shutil.which('git'):
+        return None
+    done = subprocess.run(['git', 'rev-parse', 'HEAD:src', 'HEAD:buildscripts'], cwd=ROOT, capture_output=True)
+    return str(zlib.crc32(done.stdout) or 1) if done.returncode == 0 else None
+
+
 def main():
     parser = argparse.ArgumentParser(prog='buildscripts/test', description='Builds and tests Freshet.')
     parser.add_argument('parts', nargs='*', help='only these: ' + ' '.join(PARTS))
@@ -273,6 +283,10 @@ def main():
     unknown = [part for part in chosen if part not in PARTS]
     if unknown:
         parser.error('unknown part ' + ', '.join(unknown))
+    seed = os.environ.get('FRESHET_SEED') or seed_of_code()
+    if seed:
+        os.environ['FRESHET_SEED'] = seed
+        print('FRESHET_SEED=%s' % seed, flush=True)
     totals, took = Totals(), {}
     for part in chosen:
         print('\n=== %s' % part, flush=True)

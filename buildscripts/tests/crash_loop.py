@@ -151,12 +151,7 @@ def verify_indexes(database, documents):
 
 
 def verify(client, writers):
-    pymongo = harness.import_pymongo()
-    import bson
-    try:
-        documents = {doc['_id']: doc for doc in client.crash.docs.find({}, hint=[('$natural', 1)])}
-    except (pymongo.errors.PyMongoError, bson.errors.BSONError) as error:
-        raise Lost('the documents cannot be read: %s' % error) from error
+    documents = {doc['_id']: doc for doc in client.crash.docs.find({}, hint=[('$natural', 1)])}
     for key, doc in documents.items():
         if doc['n'] + doc['check'] != 0:
             raise Lost('%s is half-applied: %s' % (key, doc))
@@ -221,6 +216,8 @@ def prepare(server, writers):
 
 def run(kinds, rounds, seed, sim='freshetd-sim'):
     """Runs `rounds` rounds, the kinds taking turns on one data directory. Raises Lost. Returns Totals."""
+    pymongo = harness.import_pymongo()
+    import bson
     chance, totals = random.Random(seed), Totals()
     writers = [Writer(number, seed) for number in range(WRITERS)]
     server = harness.Server()
@@ -238,5 +235,7 @@ def run(kinds, rounds, seed, sim='freshetd-sim'):
             raise Lost('the last stop did not exit with 0')
         totals.operations = sum(writer.done for writer in writers)
         return totals
+    except (pymongo.errors.PyMongoError, bson.errors.BSONError) as error:
+        raise Lost('an answer nobody should get: %s' % error) from error
     finally:
         server.__exit__()
