@@ -7,7 +7,9 @@
 #include "freshet/sync/executor.h"
 #include "freshet/transport/message_handler.h"
 #include "freshet/transport/rdma.h"
+#include "freshet/transport/service_state_machine.h"
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -73,6 +75,8 @@ struct ServerTransportStats {
     uint64_t bytesOut = 0;
     uint64_t messagesIn = 0;
     uint64_t messagesOut = 0;
+    /// By State; what a session spends in one counts when it leaves it.
+    std::array<uint64_t, kStateCount> nanosIn{};
     RdmaStats rdma;
 };
 

@@ -65,6 +65,9 @@ Status ServiceState::advance(State to, uint64_t nanos) {
     }
     if (transitions_ > 0) {  // the time before the first step is nobody's
         nanosIn_[static_cast<size_t>(current_)] += nanos - since_;
+        if (sums_ != nullptr && nanos != since_) {
+            sums_->add(current_, nanos - since_);
+        }
     }
     since_ = nanos;
     current_ = to;
@@ -81,8 +84,9 @@ ServiceState::Transition ServiceState::history(size_t i) const {
 
 ServiceStateMachine::ServiceStateMachine(std::unique_ptr<Session> session,
                                          MessageHandlerFactory& handlers,
-                                         BusyListener* busy)
-    : session_(std::move(session)), handlers_(handlers), busy_(busy) {}
+                                         BusyListener* busy,
+                                         StateTimes* times)
+    : state_(times), session_(std::move(session)), handlers_(handlers), busy_(busy) {}
 
 ServiceStateMachine::~ServiceStateMachine() {
     invariant(state_.current() == State::kCreated || state_.current() == State::kEnded);

@@ -39,6 +39,23 @@ std::string_view stateName(State state);
 /// The table above.
 bool isLegalTransition(State from, State to);
 
+/// What the sessions of one executor have spent in each state, in nanoseconds. Written by that
+/// executor's thread; read by any. Each session adds what a tick has shown to have passed, so that
+/// nothing is paid for it between ticks.
+struct StateTimes {
+    std::array<sync::Atomic<uint64_t>, kStateCount> nanosIn{};
+
+    void add(State state, uint64_t nanos) {
+        // [state.times] relaxed, here and below: one writer; sums for people.
+        auto& sum = nanosIn[static_cast<size_t>(state)];
+        sum.store(sum.load(sync::kRelaxed) + nanos, sync::kRelaxed);
+    }
+    uint64_t read(size_t state) const {
+        // [state.times]
+        return nanosIn[state].load(sync::kRelaxed);
+    }
+};
+
 /// The current state and the last 16 transitions with their times, which are a tick's: sums over
 /// many messages are right.
 class ServiceState {
@@ -48,6 +65,8 @@ public:
         State to = State::kCreated;
         uint64_t nanos = 0;
     };
+    /// `sums`, unless null, outlives this and gets the same times.
+    explicit ServiceState(StateTimes* sums = nullptr) : sums_(sums) {}
     State current() const { return current_; }
     /// kInvalid, naming both states, when the table does not have it; the state then stays.
     Status advance(State to);
@@ -62,6 +81,7 @@ public:
 private:
     Status advance(State to, uint64_t nanos);
 
+    StateTimes* const sums_;
     State current_ = State::kCreated;
     std::array<Transition, kHistory> ring_{};
     std::array<uint64_t, kStateCount> nanosIn_{};
@@ -82,10 +102,11 @@ protected:
 class ServiceStateMachine final : private PeerWatcher {
 public:
     /// The handler is made by `handlers` when the first message has come, so that a connection that
-    /// never speaks costs none. Both outlive this; `busy` may be null.
+    /// never speaks costs none. All outlive this; `busy` and `times` may be null.
     ServiceStateMachine(std::unique_ptr<Session> session,
                         MessageHandlerFactory& handlers,
-                        BusyListener* busy);
+                        BusyListener* busy,
+                        StateTimes* times = nullptr);
     ServiceStateMachine(const ServiceStateMachine&) = delete;
     ServiceStateMachine& operator=(const ServiceStateMachine&) = delete;
     ~ServiceStateMachine();

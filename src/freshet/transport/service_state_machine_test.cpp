@@ -2,6 +2,8 @@
 /// The state machine without threads: the table, the order of states, and how a session ends.
 #include "freshet/transport/service_state_machine.h"
 
+#include "freshet/platform/clock.h"
+#include "freshet/platform/thread.h"
 #include "freshet/transport/session/completion.h"
 #include "freshet/transport/session/put_off.h"
 #include "freshet/transport/session/step_executor_for_test.h"
@@ -101,6 +103,25 @@ TEST(ServiceState, HistoryKeepsTheNewestSixteen) {
         total += nanos;
     }
     EXPECT_GE(total, state.history(0).nanos - state.history(15).nanos);
+}
+
+TEST(ServiceState, SumsOfManyGetTheTimesOfEach) {
+    StateTimes sums;
+    ServiceState one(&sums), other(&sums);
+    for (ServiceState* state : {&one, &other}) {
+        ASSERT_TRUE(state->advance(kSource).isOk());
+        for (State next : {kSourceWait, kProcess, kSinkWait, kEndSession}) {
+            const uint64_t now = platform::coarseNanos();
+            while (platform::coarseNanos() == now) {
+                platform::yieldThread();
+            }
+            ASSERT_TRUE(state->advance(next).isOk());
+        }
+    }
+    for (size_t state = 0; state < kStateCount; ++state) {
+        EXPECT_EQ(sums.read(state), one.nanosIn()[state] + other.nanosIn()[state]) << state;
+    }
+    EXPECT_GT(sums.read(static_cast<size_t>(kProcess)), 0u);
 }
 
 /// A session whose completions the test makes.

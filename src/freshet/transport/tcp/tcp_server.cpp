@@ -21,7 +21,7 @@
 namespace freshet::transport {
 namespace {
 
-/// A reactor and its live sessions. All but `load` belongs to the reactor's thread.
+/// A reactor and its live sessions. All but `load` and `times` belongs to the reactor's thread.
 struct Lane {
     /// How often handlers are looked for that take long, while messages come.
     static constexpr uint64_t kLookMillis = 500;
@@ -37,6 +37,7 @@ struct Lane {
     std::set<ServiceStateMachine*> machines;
     std::vector<Member*> busy;
     DoorPolicy policy;
+    StateTimes times;
     bool isLooking = false;
     bool ending = false;
     /// Sessions given to this reactor and not ended. Written by: the accepting thread (+1), the
@@ -48,7 +49,7 @@ struct Lane {
 class Lane::Member final : public BusyListener {
 public:
     Member(Lane& lane, std::unique_ptr<Session> session, MessageHandlerFactory& handlers)
-        : lane_(lane), machine_(std::move(session), handlers, this) {
+        : lane_(lane), machine_(std::move(session), handlers, this, &lane.times) {
         lane_.machines.insert(&machine_);
     }
     Member(const Member&) = delete;
@@ -316,6 +317,9 @@ ServerTransportStats TcpServer::stats() const {
         out.bytesOut += ReactorCounters::read(counters.bytesOut);
         out.messagesIn += ReactorCounters::read(counters.messagesIn);
         out.messagesOut += ReactorCounters::read(counters.messagesOut);
+        for (size_t state = 0; state < kStateCount; ++state) {
+            out.nanosIn[state] += lane->times.read(state);
+        }
         if (lane->hub != nullptr) {
             lane->hub->addTo(&out.rdma);
         }
