@@ -363,6 +363,20 @@ void Server::actOnSignals() {
     }
 }
 
+/// How long sessions have been in what document 003 calls stages.
+void addStages(const transport::ServerTransportStats& stats, bson::Builder* out) {
+    using transport::State;
+    const auto micros = [&stats](State state) {
+        return static_cast<int64_t>(stats.nanosIn[static_cast<size_t>(state)] / 1'000);
+    };
+    out->object("stageMicros")
+        .add("source", micros(State::kSourceWait))
+        .add("process", micros(State::kProcess))
+        .add("sink", micros(State::kSinkWait))
+        .add("other",
+             micros(State::kCreated) + micros(State::kSource) + micros(State::kEndSession));
+}
+
 void Server::addTransportStatus(bson::Builder* out) {
     // [running.get] ORDER acquire: pairs with [running.set].
     const transport::ServerTransport* running = running_.load(sync::kAcquire);
@@ -382,6 +396,7 @@ void Server::addTransportStatus(bson::Builder* out) {
         network.add("bytesIn", static_cast<int64_t>(stats.bytesIn));
         network.add("bytesOut", static_cast<int64_t>(stats.bytesOut));
         network.add("numRequests", static_cast<int64_t>(stats.messagesIn));
+        addStages(stats, &network);
     }
     if (settings_.net.rdma) {
         auto rdma = out->object("rdma");
