@@ -36,6 +36,19 @@ Status number(const std::string& text, uint64_t least, uint64_t most, T* out) {
     return Status::ok();
 }
 
+/// The same with a suffix K, M or G: 1,024 and its powers.
+inline Status byteCount(const std::string& text, uint64_t least, uint64_t most, uint64_t* out) {
+    constexpr std::string_view kSuffixes = "KMG";
+    const size_t suffix = text.empty() ? std::string_view::npos : kSuffixes.find(text.back());
+    const bool hasSuffix = suffix != std::string_view::npos;
+    const uint64_t unit = hasSuffix ? uint64_t{1024} << (10 * suffix) : 1;
+    uint64_t units = 0;
+    FRESHET_RETURN_IF_ERROR(number(
+        text.substr(0, text.size() - (hasSuffix ? 1 : 0)), least / unit, most / unit, &units));
+    *out = units * unit;
+    return Status::ok();
+}
+
 /// What each option with a value does with it.
 template <typename Options>
 using Setters = std::map<std::string, std::function<Status(Options*, const std::string&)>>;

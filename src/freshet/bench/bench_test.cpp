@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The instruments themselves: do they count what happened?
+#include "freshet/bench/gridfs_door.h"
 #include "freshet/bench/histogram.h"
 #include "freshet/bench/load.h"
+#include "freshet/bench/load/request_stream.h"
 #include "freshet/bench/options.h"
 #include "freshet/bench/processes.h"
 #include "freshet/bench/requests.h"
+#include "freshet/bench/wire/meter.h"
+#include "freshet/bench/wire/model.h"
+#include "freshet/bench/wire/process_events.h"
 #include "freshet/platform/clock.h"
 #include "freshet/platform/thread.h"
 #include "freshet/testing/net/sim_verbs.h"
@@ -57,6 +62,25 @@ TEST(Options, ListsAndDefaults) {
     EXPECT_EQ(given->ops, std::vector<std::string>{"get"});
     EXPECT_EQ(given->clients, (std::vector<unsigned>{1, 2, 3}));
     EXPECT_TRUE(given->json);
+    EXPECT_FALSE(given->stages);
+    auto mixed = parseWireOptions(
+        {"--op", "mixed", "--value-bytes", "1K,64K,1048576", "--put-percent", "10", "--stages"});
+    ASSERT_TRUE(mixed.isOk());
+    EXPECT_EQ(mixed->valueBytes, (std::vector<uint64_t>{1'024, 65'536, 1'048'576}));
+    EXPECT_EQ(mixed->putPercent, 10u);
+    EXPECT_TRUE(mixed->stages);
+    auto model = parseWireOptions({"--op", "model", "--value-bytes", "91M,2G"});
+    ASSERT_TRUE(model.isOk());
+    EXPECT_EQ(model->valueBytes, (std::vector<uint64_t>{91u << 20, 2ull << 30}));
+}
+
+TEST(Options, RecordsAreSoManyAsFit) {
+    WireOptions options;
+    EXPECT_EQ(recordsFor(options, 1'024), 100'000u);
+    EXPECT_EQ(recordsFor(options, 1 << 20), 255u);
+    EXPECT_EQ(recordsFor(options, 16'000'000), 16u);
+    options.records = 7;
+    EXPECT_EQ(recordsFor(options, 1 << 20), 7u);
 }
 
 TEST(Options, MistakesAreNamed) {
@@ -68,11 +92,98 @@ TEST(Options, MistakesAreNamed) {
                                                {"--durability", "maybe"},
                                                {"--transport", "pigeon"},
                                                {"--transport", "rdma"},
+                                               {"--value-bytes", "17M"},
+                                               {"--value-bytes", "1T"},
+                                               {"--value-bytes", "K"},
+                                               {"--value-bytes", "2000000G", "--op", "model"},
+                                               {"--put-percent", "101"},
+                                               {"--with-echo", "--op", "mixed"},
                                                {"--sconds", "1"}}) {
         auto parsed = parseWireOptions(wrong);
         ASSERT_FALSE(parsed.isOk()) << wrong[0];
         EXPECT_NE(parsed.status().text().find(wrong[0]), std::string_view::npos);
     }
+}
+
+TEST(GridFsDoor, ReadsItsCommandLine) {
+    auto given = parseGridFsDoorOptions({"put", "a.bin", "--bucket", "b", "--chunk-bytes", "1M"});
+    ASSERT_TRUE(given.isOk());
+    EXPECT_TRUE(given->isPut);
+    EXPECT_EQ(given->filename, "a.bin");
+    EXPECT_EQ(given->bucket, "b");
+    EXPECT_EQ(given->chunkBytes, 1u << 20);
+    EXPECT_FALSE(parseGridFsDoorOptions({"get"}).isOk());
+    EXPECT_FALSE(parseGridFsDoorOptions({"list", "a.bin"}).isOk());
+    EXPECT_FALSE(parseGridFsDoorOptions({"put", "a.bin", "--chunk-bytes", "17M"}).isOk());
+}
+
+/// Else it is a get.
+bool isPut(ByteView message) {
+    return !wire::parseRequest(message)->sequences.empty();
+}
+
+TEST(Requests, AMixKeepsItsShareAndItsIds) {
+    RequestTemplate request = putRequest(10, true, 1'000);
+    request.other = std::make_shared<const RequestTemplate>(getRequest(50));
+    request.otherPercent = 30;
+    RequestStream stream(request, {1, 2});
+    std::set<int64_t> ids;
+    int puts = 0;
+    constexpr int kRequests = 20'000;
+    for (int i = 0; i < kRequests; ++i) {
+        const ByteView message = stream.next();
+        if (isPut(message)) {
+            ++puts;
+            const auto parsed = wire::parseRequest(message);
+            ids.insert(parsed->sequences[0].documents[0].find("_id").int64Value());
+        }
+    }
+    EXPECT_EQ(ids.size(), static_cast<size_t>(puts));
+    EXPECT_EQ(*ids.begin() % 2, 1);
+    EXPECT_LT(*ids.rbegin(), 1'000 + 2 * kRequests);
+    EXPECT_NEAR(puts, kRequests * 0.7, kRequests * 0.02);
+}
+
+TEST(Model, BytesAreTheSameAgainAndNeverTheWhole) {
+    for (uint64_t bytes : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 20, uint64_t{2'500'000}}) {
+        std::string first, second;
+        for (std::string* out : {&first, &second}) {
+            EXPECT_TRUE(forModelBytes(bytes, [out](ByteView part) {
+                            EXPECT_LE(part.size(), 1u << 20);
+                            out->append(part);
+                            return Status::ok();
+                        }).isOk());
+        }
+        EXPECT_EQ(first.size(), bytes);
+        EXPECT_EQ(first, second);
+        EXPECT_TRUE(bytes <= 1 << 20 || first.substr(0, 100) != first.substr(1 << 20, 100));
+    }
+    EXPECT_FALSE(forModelBytes(1, [](ByteView) { return badValue("full"); }).isOk());
+}
+
+TEST(Meter, WorkIsDividedAndWhatIsNotKnownIsNull) {
+    ServerWork work;
+    work.cpuMicros = 30;
+    work.sinkMicros = 4;
+    EXPECT_EQ(work.json(10, false), R"(, "server_cpu_us_per_op": 3.000)");
+    const std::string all = work.json(10, true);
+    EXPECT_NE(all.find(R"("sink_us_per_op": 0.400)"), std::string::npos) << all;
+    EXPECT_NE(all.find(R"("source_us_per_op": null)"), std::string::npos) << all;
+    EXPECT_EQ(work.cpuText(0), "null");
+}
+
+TEST(ProcessEvents, SystemCallsOfAProcessAreCountedWhereTheSystemAllows) {
+    EXPECT_FALSE(ProcessEvents(0, ProcessEvent::kSystemCall).read().has_value());
+    ProcessEvents own(platform::processId(), ProcessEvent::kSystemCall);
+    if (!own.read()) {
+        GTEST_SKIP() << "perf_event_open or the tracing file system is not ours to use";
+    }
+    const uint64_t before = *own.read();
+    constexpr int kCalls = 100;
+    for (int i = 0; i < kCalls; ++i) {
+        (void)platform::processId();
+    }
+    EXPECT_GE(*own.read(), before + kCalls);
 }
 
 /// Notes the _ids of inserts and answers {ok: 1, n: 1}.

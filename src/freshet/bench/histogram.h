@@ -14,14 +14,20 @@ public:
     void add(uint64_t nanos) {
         ++counts_[indexOf(nanos)];
         ++total_;
+        sum_ += nanos;
     }
     void merge(const Histogram& other) {
         for (size_t i = 0; i < kBuckets; ++i) {
             counts_[i] += other.counts_[i];
         }
         total_ += other.total_;
+        sum_ += other.sum_;
     }
     uint64_t total() const { return total_; }
+    /// 0 when empty.
+    double meanNanos() const {
+        return total_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(total_);
+    }
     /// The upper edge of the bucket below which a share of `quantile` lies; 0 when empty.
     uint64_t quantileNanos(double quantile) const {
         const auto wanted = static_cast<uint64_t>(quantile * static_cast<double>(total_));
@@ -58,6 +64,7 @@ private:
 
     std::array<uint64_t, kBuckets> counts_{};
     uint64_t total_ = 0;
+    uint64_t sum_ = 0;
 };
 
 }  // namespace freshet::bench

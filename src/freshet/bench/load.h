@@ -30,6 +30,9 @@ struct RequestTemplate {
     uint64_t idRange = 0;
     /// Judges a reply. Called for each whose length is not that of the last one found good.
     std::function<Status(ByteView)> checkReply;
+    /// Sent instead, so many times in a hundred; it has none of its own. Null: never.
+    std::shared_ptr<const RequestTemplate> other;
+    unsigned otherPercent = 0;
 };
 
 struct LoadPlan {

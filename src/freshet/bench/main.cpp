@@ -3,6 +3,7 @@
 #include "freshet/bench/commerce_bench.h"
 #include "freshet/bench/echo_server.h"
 #include "freshet/bench/engine_bench.h"
+#include "freshet/bench/gridfs_door.h"
 #include "freshet/bench/options.h"
 #include "freshet/bench/wire_bench.h"
 #include "freshet/platform/allocator.h"
@@ -42,9 +43,14 @@ int main(int argc, char** argv) {
         auto options = freshet::bench::parseCommerceOptions(rest);
         return end(options.isOk() ? freshet::bench::runCommerceBench(*options) : options.status());
     }
+    if (mode == "gridfs") {
+        auto options = freshet::bench::parseGridFsDoorOptions(rest);
+        return end(options.isOk() ? freshet::bench::runGridFsDoor(*options) : options.status());
+    }
     const bool asked = mode == "--help" || mode == "help";
     std::fputs(freshet::bench::wireUsage().data(), asked ? stdout : stderr);
     std::fputs(freshet::bench::engineUsage().data(), asked ? stdout : stderr);
     std::fputs(freshet::bench::commerceUsage().data(), asked ? stdout : stderr);
+    std::fputs(freshet::bench::gridFsDoorUsage().data(), asked ? stdout : stderr);
     return asked ? 0 : 2;
 }

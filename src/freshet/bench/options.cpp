@@ -3,22 +3,36 @@
 
 #include "freshet/bench/arguments.h"
 
+#include <algorithm>
+
 namespace freshet::bench {
 namespace {
+
+constexpr uint64_t kModelBytesMax = uint64_t{1} << 40;
+constexpr uint64_t kRecordBytesMost = uint64_t{256} << 20;
+
+Status addOps(WireOptions* out, const std::string& value) {
+    for (const std::string& op : splitAtCommas(value)) {
+        if (op != "get" && op != "put" && op != "mixed" && op != "model") {
+            return badValue("'" + op + "' is none of get, put, mixed and model");
+        }
+        out->ops.push_back(op);
+    }
+    return Status::ok();
+}
+
+Status addSizes(WireOptions* out, const std::string& value) {
+    for (const std::string& bytes : splitAtCommas(value)) {
+        FRESHET_RETURN_IF_ERROR(
+            byteCount(bytes, 0, kModelBytesMax, &out->valueBytes.emplace_back()));
+    }
+    return Status::ok();
+}
 
 /// Options with a value. Lists that are given again are appended to.
 const Setters<WireOptions>& setters() {
     static const Setters<WireOptions> all = {
-        {"--op",
-         [](WireOptions* out, const std::string& value) {
-             for (const std::string& op : splitAtCommas(value)) {
-                 if (op != "get" && op != "put") {
-                     return badValue("'" + op + "' is neither get nor put");
-                 }
-                 out->ops.push_back(op);
-             }
-             return Status::ok();
-         }},
+        {"--op", addOps},
         {"--clients",
          [](WireOptions* out, const std::string& value) {
              for (const std::string& count : splitAtCommas(value)) {
@@ -26,9 +40,10 @@ const Setters<WireOptions>& setters() {
              }
              return Status::ok();
          }},
-        {"--value-bytes",
+        {"--value-bytes", addSizes},
+        {"--put-percent",
          [](WireOptions* out, const std::string& value) {
-             return number(value, 0, 16'000'000, &out->valueBytes);
+             return number(value, 0, 100, &out->putPercent);
          }},
         {"--seconds",
          [](WireOptions* out, const std::string& value) {
@@ -78,35 +93,72 @@ const Setters<WireOptions>& setters() {
     return all;
 }
 
+template <typename T>
+void useUnlessGiven(const T& standard, T* given) {
+    if (given->empty()) {
+        *given = standard;
+    }
+}
+
+/// What goes with what.
+Status checkTogether(const WireOptions& out) {
+    if (out.rdma && (out.uri.empty() || out.withEcho || out.idle > 0)) {
+        return badValue(
+            "--transport rdma needs --uri (with an address that a device has), and goes "
+            "with neither --with-echo nor --idle");
+    }
+    const bool onlyModels = std::all_of(
+        out.ops.begin(), out.ops.end(), [](const std::string& op) { return op == "model"; });
+    const uint64_t largest = *std::max_element(out.valueBytes.begin(), out.valueBytes.end());
+    if (!onlyModels && largest > kValueBytesMax) {
+        return badValue("--value-bytes: a document has at most " + std::to_string(kValueBytesMax) +
+                        "; --op model stores more");
+    }
+    const bool hasOthers = std::any_of(out.ops.begin(), out.ops.end(), [](const std::string& op) {
+        return op == "model" || op == "mixed";
+    });
+    return hasOthers && out.withEcho ? badValue("--with-echo goes with get and put only")
+                                     : Status::ok();
+}
+
 }  // namespace
+
+uint64_t recordsFor(const WireOptions& options, uint64_t valueBytes) {
+    constexpr uint64_t kUsual = 100'000;
+    return options.records != 0
+               ? options.records
+               : std::clamp<uint64_t>(kRecordBytesMost / (valueBytes + 1), 1, kUsual);
+}
 
 StatusOr<WireOptions> parseWireOptions(const std::vector<std::string>& arguments) {
     const WireOptions defaults;
     WireOptions out;
     out.ops.clear();
     out.clients.clear();
+    out.valueBytes.clear();
     const Flags<WireOptions> flags = {{"--with-echo", &WireOptions::withEcho},
+                                      {"--stages", &WireOptions::stages},
                                       {"--json", &WireOptions::json}};
     FRESHET_RETURN_IF_ERROR(parseArguments(arguments, setters(), flags, &out));
-    out.ops = out.ops.empty() ? defaults.ops : out.ops;
-    out.clients = out.clients.empty() ? defaults.clients : out.clients;
-    if (out.rdma && (out.uri.empty() || out.withEcho || out.idle > 0)) {
-        return badValue(
-            "--transport rdma needs --uri (with an address that a device has), and goes "
-            "with neither --with-echo nor --idle");
-    }
+    useUnlessGiven(defaults.ops, &out.ops);
+    useUnlessGiven(defaults.clients, &out.clients);
+    useUnlessGiven(defaults.valueBytes, &out.valueBytes);
+    FRESHET_RETURN_IF_ERROR(checkTogether(out));
     return out;
 }
 
 std::string_view wireUsage() {
     return R"(usage: freshet-bench wire [options]
 Closed-loop clients against a server over the wire protocol; one line a measurement.
-  --op get|put          find by _id, or insert; comma list or repeated (default both)
+  --op OP[,OP...]       get (find by _id) and put (insert) are measured by default; mixed is both by
+                        chance; model stores a large binary as GridFS does, reads it back and compares
+  --put-percent N       of mixed: how many of a hundred are puts (default 50)
   --clients N[,N...]    connections, each with one request in flight (default 1,8,64)
-  --value-bytes N       size of the value field (default 1024)
+  --value-bytes N[,N...] sizes of the value field, or of a model's binary; K, M and G are 1,024 and its
+                        powers (default 1024)
   --seconds N           measured time of a row, after a warm-up of a quarter (default 5)
   --durability D        of put: durable (default; w:1, j:true) or nosync (w:1, j:false)
-  --records N           documents that get chooses from (default 100000)
+  --records N           documents that get chooses from (default 100000, at most 256 MiB of them)
   --with-echo           after each row, the same sizes against an echo on the same reactors
   --idle N              measures again beside N idle connections, and what each of them holds
   --threads N           threads of the load generator (default 2)
@@ -116,6 +168,8 @@ Closed-loop clients against a server over the wire protocol; one line a measurem
                         freshetd beside this program
   --pid N               with --uri: the process whose processor time is taken
   --data-dir DIR        where the own server's temporary data goes
+  --stages              also: the server's time by stage, bytes copied, writes and polls over RDMA, system
+                        calls and instructions (null where the system does not let us count them)
   --json                one JSON object a line
 )";
 }

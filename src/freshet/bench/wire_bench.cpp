@@ -5,13 +5,13 @@
 #include "freshet/bench/load/idle_crowd.h"
 #include "freshet/bench/processes.h"
 #include "freshet/bench/requests.h"
-#include "freshet/client/client.h"
+#include "freshet/bench/wire/meter.h"
+#include "freshet/bench/wire/model.h"
+#include "freshet/bench/wire/subject.h"
 #include "freshet/platform/clock.h"
 #include "freshet/platform/thread.h"
-#include "freshet/transport/connector.h"
 
 #include <cstdio>
-#include <filesystem>
 #include <optional>
 
 namespace freshet::bench {
@@ -19,9 +19,11 @@ namespace {
 
 struct Row {
     std::string op;
-    std::string durability;
+    std::string durability = "none";
+    uint64_t valueBytes = 0;
     LoadPlan plan;
-    int64_t serverPid = 0;  // 0: not known
+    int64_t serverPid = 0;                    // 0: not known
+    client::Connection* forStages = nullptr;  // null: they are not wanted
     /// Before the server's processor time is taken for the last time.
     std::function<void()> settle = [] {};
 };
@@ -32,49 +34,27 @@ public:
     Status run();
 
 private:
-    Status startServer();
-    Status connect();
-    Status preload();
+    Status preload(uint64_t valueBytes);
     Status measureAll();
+    Status measureSize(uint64_t valueBytes);
     /// Brings the idle connections and tells what each of them makes the server hold.
     Status fillWithIdle();
-    Status measureOp(const std::string& op, unsigned clients);
-    Status measureEcho(unsigned clients, size_t replyBytes);
-    /// A session over RDMA, or an error: figures of TCP must not go by its name.
-    StatusOr<std::unique_ptr<transport::Session>> rdmaSession() const;
+    Row rowFor(const std::string& op, uint64_t valueBytes, unsigned clients);
+    Status measureOp(const std::string& op, uint64_t valueBytes, unsigned clients);
+    Status measureEcho(const Row& of, size_t replyBytes);
     StatusOr<LoadResult> measure(const Row& row);
-    void print(const Row& row, const LoadResult& result, std::optional<uint64_t> serverMicros);
+    void print(const Row& row, const LoadResult& result, const ServerWork& work);
     LoadPlan planFor(unsigned clients) const;
 
     const WireOptions& options_;
-    client::ConnectionString where_;
-    std::shared_ptr<transport::verbs::Verbs> verbs_;  // null: TCP
-    std::unique_ptr<TemporaryFolder> folder_;
-    ChildProcess server_;  // after folder_: it must end first
-    std::unique_ptr<client::Connection> connection_;
-    int64_t serverPid_ = 0;
+    std::unique_ptr<Subject> subject_;
     uint64_t nextId_ = 0;
-    size_t requestBytes_ = 0;  // of the last row
     IdleCrowd crowd_;
-    bool preloaded_ = false;
+    std::optional<uint64_t> preloadedBytes_;
 };
 
 Status WireBench::run() {
-    FRESHET_ASSIGN_OR_RETURN(folder_, TemporaryFolder::make(options_.dataDir));
-    if (options_.uri.empty()) {
-        FRESHET_RETURN_IF_ERROR(startServer());
-    } else {
-        FRESHET_ASSIGN_OR_RETURN(where_, client::ConnectionString::parse(options_.uri));
-        if (where_.tls || !where_.username.empty() || where_.host.starts_with('/')) {
-            return Status(Code::kUnsupported,
-                          "The load generator's connections are TCP, without TLS and login");
-        }
-        serverPid_ = options_.pid;
-    }
-    if (options_.rdma || std::exchange(where_.rdma, false)) {
-        FRESHET_ASSIGN_OR_RETURN(verbs_, transport::verbs::systemVerbs());
-    }
-    FRESHET_RETURN_IF_ERROR(connect());
+    FRESHET_ASSIGN_OR_RETURN(subject_, Subject::make(options_));
     // Inserts into a server that was measured before must not meet their own ids.
     nextId_ = static_cast<uint64_t>(platform::wallMillis()) << 20;
     FRESHET_RETURN_IF_ERROR(measureAll());
@@ -88,12 +68,24 @@ Status WireBench::run() {
 }
 
 Status WireBench::measureAll() {
+    for (uint64_t valueBytes : options_.valueBytes) {
+        FRESHET_RETURN_IF_ERROR(measureSize(valueBytes));
+    }
+    return Status::ok();
+}
+
+Status WireBench::measureSize(uint64_t valueBytes) {
     for (const std::string& op : options_.ops) {
-        if (op == "get" && !std::exchange(preloaded_, true)) {
-            FRESHET_RETURN_IF_ERROR(preload());
+        if (op == "model") {
+            FRESHET_RETURN_IF_ERROR(measureModel(options_, *subject_, valueBytes));
+            continue;
+        }
+        if (op != "put" && preloadedBytes_ != valueBytes) {
+            FRESHET_RETURN_IF_ERROR(preload(valueBytes));
+            preloadedBytes_ = valueBytes;
         }
         for (unsigned clients : options_.clients) {
-            FRESHET_RETURN_IF_ERROR(measureOp(op, clients));
+            FRESHET_RETURN_IF_ERROR(measureOp(op, valueBytes, clients));
         }
     }
     return Status::ok();
@@ -101,13 +93,16 @@ Status WireBench::measureAll() {
 
 Status WireBench::fillWithIdle() {
     const auto resident = [this] {
-        StatusOr<uint64_t> bytes = residentBytesOf(serverPid_);
+        StatusOr<uint64_t> bytes = residentBytesOf(subject_->pid());
         return bytes.isOk() ? static_cast<double>(*bytes) : 0.0;
     };
     raiseFileLimit();
     const double before = resident();
     FRESHET_RETURN_IF_ERROR(
-        crowd_.come(where_.host, where_.port, options_.idle, getRequest(options_.records)));
+        crowd_.come(subject_->where().host,
+                    subject_->where().port,
+                    options_.idle,
+                    getRequest(recordsFor(options_, options_.valueBytes.front()))));
     const double after = resident();
     std::printf(options_.json ? R"({"op": "idle", "connections": %u, "resident_before": %.0f, )"
                                 R"("resident_after": %.0f, "bytes_each": %.0f})"
@@ -121,82 +116,34 @@ Status WireBench::fillWithIdle() {
     return Status::ok();
 }
 
-Status WireBench::startServer() {
-    FRESHET_ASSIGN_OR_RETURN(where_.port, freePort());
-    where_.host = "127.0.0.1";
-    const std::string data = folder_->path() + "/db";
-    std::error_code error;
-    std::filesystem::create_directories(data, error);
-    FRESHET_ASSIGN_OR_RETURN(server_,
-                             ChildProcess::start({programFolder() + "/freshetd",
-                                                  "--dbpath",
-                                                  data,
-                                                  "--port",
-                                                  std::to_string(where_.port)},
-                                                 folder_->path() + "/server.log"));
-    serverPid_ = server_.pid();
-    return Status::ok();
-}
-
-/// A server of our own needs a moment until it listens.
-Status WireBench::connect() {
-    constexpr int kTries = 600;
-    Status last;
-    for (int i = 0; i < kTries; ++i) {
-        auto opened = client::Connection::open(where_);
-        if (opened.isOk()) {
-            connection_ = std::move(opened).value();
-            return Status::ok();
-        }
-        last = std::move(opened).status();
-        if (!options_.uri.empty() || !server_.isRunning()) {
-            break;
-        }
-        platform::sleepMillis(50);
-    }
-    return last.withContext(options_.uri.empty() ? "The server did not come up" : options_.uri);
-}
-
-Status WireBench::preload() {
+Status WireBench::preload(uint64_t valueBytes) {
     const std::string drop = bson::Builder().add("drop", kGetCollection).finish();
     // A collection that is not there yet is as good as an empty one.
-    (void)connection_->run(kDatabase, bson::Document(drop));
-    const uint64_t batch = std::max<uint64_t>(1, 4'000'000 / (options_.valueBytes + 64));
-    for (uint64_t from = 0; from < options_.records; from += batch) {
+    (void)subject_->connection().run(kDatabase, bson::Document(drop));
+    const uint64_t records = recordsFor(options_, valueBytes);
+    const uint64_t batch = std::max<uint64_t>(1, 4'000'000 / (valueBytes + 64));
+    for (uint64_t from = 0; from < records; from += batch) {
         const std::string command =
-            preloadCommand(from, std::min(from + batch, options_.records), options_.valueBytes);
-        FRESHET_ASSIGN_OR_RETURN(bson::OwnedDocument reply,
-                                 connection_->runChecked(kDatabase, bson::Document(command)));
+            preloadCommand(from, std::min(from + batch, records), valueBytes);
+        FRESHET_ASSIGN_OR_RETURN(
+            bson::OwnedDocument reply,
+            subject_->connection().runChecked(kDatabase, bson::Document(command)));
         if (reply.view().has("writeErrors")) {
             return Status(Code::kIo, "The records could not be loaded");
         }
     }
     // Reads are of data at rest: a checkpoint in the middle of one row would be counted there.
     const std::string sync = bson::Builder().add("fsync", int32_t{1}).finish();
-    return connection_->runChecked("admin", bson::Document(sync)).status();
-}
-
-StatusOr<std::unique_ptr<transport::Session>> WireBench::rdmaSession() const {
-    std::string why;
-    transport::ConnectOptions options;
-    options.host = where_.host;
-    options.port = where_.port;
-    options.rdma.verbs = verbs_;
-    options.onFallback = [&why](const std::string& text) { why = text; };
-    FRESHET_ASSIGN_OR_RETURN(auto session, transport::connect(options));
-    if (!why.empty()) {
-        return Status(Code::kUnsupported, why);
-    }
-    return session;
+    return subject_->connection().runChecked("admin", bson::Document(sync)).status();
 }
 
 LoadPlan WireBench::planFor(unsigned clients) const {
     LoadPlan plan;
-    if (verbs_ != nullptr) {
-        plan.connect = [this] { return rdmaSession(); };
+    if (subject_->isRdma()) {
+        plan.connect = [this] { return subject_->rdmaSession(); };
     }
-    plan.host = where_.host;
-    plan.port = where_.port;
+    plan.host = subject_->where().host;
+    plan.port = subject_->where().port;
     plan.clients = clients;
     plan.threads = options_.threads;
     plan.millis = options_.seconds * 1'000u;
@@ -204,44 +151,54 @@ LoadPlan WireBench::planFor(unsigned clients) const {
     return plan;
 }
 
-Status WireBench::measureOp(const std::string& op, unsigned clients) {
+Row WireBench::rowFor(const std::string& op, uint64_t valueBytes, unsigned clients) {
     Row row;
     row.op = op;
+    row.valueBytes = valueBytes;
     row.plan = planFor(clients);
-    row.serverPid = serverPid_;
+    row.serverPid = subject_->pid();
+    row.forStages = options_.stages ? &subject_->connection() : nullptr;
+    const RequestTemplate get = getRequest(recordsFor(options_, valueBytes));
     if (op == "get") {
-        row.durability = "none";
-        row.plan.request = getRequest(options_.records);
-    } else {
-        row.durability = options_.durable ? "durable" : "nosync";
-        row.plan.request = putRequest(options_.valueBytes, options_.durable, nextId_);
-        // What inserts leave to be written is part of their price, where the server has fsync.
-        row.settle = [this] {
-            const std::string command = bson::Builder().add("fsync", int32_t{1}).finish();
-            (void)connection_->run("admin", bson::Document(command));
-        };
+        row.plan.request = get;
+        return row;
     }
-    requestBytes_ = row.plan.request.bytes.size();
-    FRESHET_ASSIGN_OR_RETURN(LoadResult result, measure(row));
-    nextId_ += result.idsUsed + clients;
-    return options_.withEcho ? measureEcho(clients, result.replyBytes) : Status::ok();
+    row.plan.request = putRequest(valueBytes, options_.durable, nextId_);
+    if (op == "mixed") {
+        row.plan.request.other = std::make_shared<const RequestTemplate>(get);
+        row.plan.request.otherPercent = 100 - options_.putPercent;
+    }
+    row.durability = options_.durable ? "durable" : "nosync";
+    // What inserts leave to be written is part of their price, where the server has fsync.
+    row.settle = [this] {
+        const std::string command = bson::Builder().add("fsync", int32_t{1}).finish();
+        (void)subject_->connection().run("admin", bson::Document(command));
+    };
+    return row;
 }
 
-Status WireBench::measureEcho(unsigned clients, size_t replyBytes) {
+Status WireBench::measureOp(const std::string& op, uint64_t valueBytes, unsigned clients) {
+    const Row row = rowFor(op, valueBytes, clients);
+    FRESHET_ASSIGN_OR_RETURN(LoadResult result, measure(row));
+    nextId_ += result.idsUsed + clients;
+    return options_.withEcho ? measureEcho(row, result.replyBytes) : Status::ok();
+}
+
+Status WireBench::measureEcho(const Row& of, size_t replyBytes) {
     FRESHET_ASSIGN_OR_RETURN(uint16_t port, freePort());
     FRESHET_ASSIGN_OR_RETURN(ChildProcess echo,
                              ChildProcess::start({programFolder() + "/freshet-bench",
                                                   "echo-server",
                                                   std::to_string(port),
                                                   std::to_string(replyBytes)},
-                                                 folder_->path() + "/echo.log"));
+                                                 subject_->folder() + "/echo.log"));
     constexpr int kTries = 200;
     Row row;
     row.op = "echo";
-    row.durability = "none";
-    row.plan = planFor(clients);
+    row.valueBytes = of.valueBytes;
+    row.plan = planFor(of.plan.clients);
     row.plan.port = port;
-    row.plan.request = echoRequest(requestBytes_);
+    row.plan.request = echoRequest(of.plan.request.bytes.size());
     row.serverPid = echo.pid();
     for (int i = 0; i < kTries; ++i) {
         StatusOr<LoadResult> result = measure(row);
@@ -254,56 +211,48 @@ Status WireBench::measureEcho(unsigned clients, size_t replyBytes) {
 }
 
 StatusOr<LoadResult> WireBench::measure(const Row& row) {
-    std::optional<uint64_t> before, after;
-    const auto cpu = [&row]() -> std::optional<uint64_t> {
-        StatusOr<uint64_t> micros =
-            row.serverPid == 0 ? Status(Code::kNotFound, "") : cpuMicrosOf(row.serverPid);
-        return micros.isOk() ? std::optional<uint64_t>(*micros) : std::nullopt;
-    };
+    Meter meter(row.serverPid, row.forStages, subject_->isRdma());
     LoadPlan plan = row.plan;
-    plan.measuringBegins = [&] { before = cpu(); };
+    plan.measuringBegins = [&] { meter.begin(); };
     FRESHET_ASSIGN_OR_RETURN(LoadResult result, runLoad(plan));
-    row.settle();
-    after = cpu();
-    print(row, result, before && after ? std::optional(*after - *before) : std::nullopt);
+    const ServerWork work = meter.end(row.settle);
+    print(row, result, work);
     return result;
 }
 
-void WireBench::print(const Row& row,
-                      const LoadResult& result,
-                      std::optional<uint64_t> serverMicros) {
+void WireBench::print(const Row& row, const LoadResult& result, const ServerWork& work) {
     const double ops = static_cast<double>(result.latencies.total());
     const double perOp = ops > 0 ? 1 / ops : 0;
-    char serverText[32] = "null";
-    if (serverMicros) {
-        std::snprintf(
-            serverText, sizeof(serverText), "%.3f", static_cast<double>(*serverMicros) * perOp);
-    }
+    const std::string server = options_.json ? work.json(ops, options_.stages) : work.cpuText(ops);
     const char* format =
         options_.json
-            ? R"({"op": "%s", "transport": "%s", "clients": %u, "value_bytes": %zu, "durability": "%s", )"
-              R"("seconds": %.3f, "ops": %.0f, "ops_per_s": %.0f, "server_cpu_us_per_op": %s, )"
-              R"("client_cpu_us_per_op": %.3f, "p50_us": %.1f, "p99_us": %.1f, )"
+            ? R"({"op": "%s", "transport": "%s", "clients": %u, "value_bytes": %llu, "durability": "%s", )"
+              R"("seconds": %.3f, "ops": %.0f, "ops_per_s": %.0f%s, )"
+              R"("client_cpu_us_per_op": %.3f, "mean_us": %.1f, "p50_us": %.1f, "p99_us": %.1f, )"
               R"("request_bytes": %zu, "reply_bytes": %zu})"
               "\n"
-            : "%-5s %-4s %5u clients  value %zu B  %-7s  %.1f s  %.0f ops  %9.0f ops/s  "
-              "server %s us/op  client %.3f us/op  p50 %.1f us  p99 %.1f us  "
+            : "%-5s %-4s %5u clients  value %llu B  %-7s  %.1f s  %.0f ops  %9.0f ops/s  "
+              "server %s us/op  client %.3f us/op  mean %.1f us  p50 %.1f us  p99 %.1f us  "
               "(request %zu B, reply %zu B)\n";
     std::printf(format,
                 row.op.c_str(),
-                row.plan.connect ? "rdma" : "tcp",
+                subject_->transport().data(),
                 row.plan.clients,
-                options_.valueBytes,
+                static_cast<unsigned long long>(row.valueBytes),
                 row.durability.c_str(),
                 result.seconds,
                 ops,
                 ops / result.seconds,
-                serverText,
+                server.c_str(),
                 static_cast<double>(result.clientCpuMicros) * perOp,
+                result.latencies.meanNanos() / 1e3,
                 static_cast<double>(result.latencies.quantileNanos(0.5)) / 1e3,
                 static_cast<double>(result.latencies.quantileNanos(0.99)) / 1e3,
                 row.plan.request.bytes.size(),
                 result.replyBytes);
+    if (row.forStages != nullptr && !options_.json) {
+        std::printf("      %s\n", work.stagesText(ops).c_str());
+    }
     std::fflush(stdout);
 }
 

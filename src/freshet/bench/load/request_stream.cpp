@@ -4,29 +4,40 @@
 namespace freshet::bench {
 
 RequestStream::RequestStream(const RequestTemplate& request, Share share)
-    : request_(request),
-      share_(share),
-      bytes_(request.bytes),
-      random_((share.index + 1) * 0x9e3779b97f4a7c15u) {}
+    : share_(share), random_((share.index + 1) * 0x9e3779b97f4a7c15u) {
+    kinds_[0] = {&request, request.bytes};
+    if (request.other != nullptr) {
+        kinds_[1] = {request.other.get(), request.other->bytes};
+    }
+}
+
+uint64_t RequestStream::random() {
+    random_ ^= random_ << 13;
+    random_ ^= random_ >> 7;
+    random_ ^= random_ << 17;
+    return random_;
+}
 
 ByteView RequestStream::next() {
-    if (request_.ids == Ids::kUnique) {
-        storeLe(bytes_.data() + request_.idAt,
-                request_.idBase + share_.index + requests_ * share_.of);
-    } else if (request_.ids == Ids::kRandom) {
-        random_ ^= random_ << 13;
-        random_ ^= random_ >> 7;
-        random_ ^= random_ << 17;
-        storeLe(bytes_.data() + request_.idAt, random_ % request_.idRange);
+    const RequestTemplate& first = *kinds_[0].request;
+    last_ = first.other != nullptr && random() % 100 < first.otherPercent ? 1 : 0;
+    Kind& kind = kinds_[last_];
+    const RequestTemplate& request = *kind.request;
+    if (request.ids == Ids::kUnique) {
+        storeLe(kind.bytes.data() + request.idAt,
+                request.idBase + share_.index + requests_ * share_.of);
+    } else if (request.ids == Ids::kRandom) {
+        storeLe(kind.bytes.data() + request.idAt, random() % request.idRange);
     }
     ++requests_;
-    return bytes_;
+    return kind.bytes;
 }
 
 Status RequestStream::judge(ByteView reply) {
-    if (reply.size() != goodReplyBytes_) {
-        FRESHET_RETURN_IF_ERROR(request_.checkReply(reply));
-        goodReplyBytes_ = reply.size();
+    Kind& kind = kinds_[last_];
+    if (reply.size() != kind.goodReplyBytes) {
+        FRESHET_RETURN_IF_ERROR(kind.request->checkReply(reply));
+        kind.goodReplyBytes = reply.size();
     }
     return Status::ok();
 }

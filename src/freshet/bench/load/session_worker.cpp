@@ -2,6 +2,8 @@
 #include "freshet/bench/load/worker.h"
 #include "freshet/platform/clock.h"
 
+#include <algorithm>
+
 namespace freshet::bench {
 namespace {
 
@@ -32,7 +34,7 @@ private:
         FRESHET_ASSIGN_OR_RETURN(transport::Message reply, session_->sourceMessage());
         if (measuring) {
             latencies.add(platform::monotonicNanos() - startedAt);
-            replyBytes = reply.view().size();
+            replyBytes = std::max(replyBytes, reply.view().size());
         }
         return requests_->judge(reply.view());
     }

@@ -54,7 +54,7 @@ Status SocketWorker::onEvent(Client& client, bool measuring) {
     FRESHET_ASSIGN_OR_RETURN(Client::Progress progress, client.proceed());
     if (progress.replied && measuring) {
         latencies.add(progress.repliedAt - startedAt);
-        replyBytes = progress.replyBytes;
+        replyBytes = std::max(replyBytes, progress.replyBytes);
     }
     if (progress.wantsWriteChanged) {
         epoll_event event{};

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+/// `freshet-bench gridfs`: a file from standard input into a bucket, or from there to standard
+/// output, with the native client: for tests beside other drivers, and over RDMA.
+#pragma once
+
+#include "freshet/base/status.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace freshet::bench {
+
+struct GridFsDoorOptions {
+    bool isPut = false;  // else get
+    std::string filename;
+    std::string uri = "mongodb://127.0.0.1";  // its database, too
+    std::string bucket = "fs";
+    uint64_t chunkBytes = 255 * 1024;  // of put
+};
+
+/// `arguments` after "gridfs". kInvalid with a text for the user.
+StatusOr<GridFsDoorOptions> parseGridFsDoorOptions(const std::vector<std::string>& arguments);
+
+Status runGridFsDoor(const GridFsDoorOptions& options);
+
+std::string_view gridFsDoorUsage();
+
+}  // namespace freshet::bench

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The server that is measured: one of our own, or one that runs already. Own thread, but for
+/// rdmaSession().
+#pragma once
+
+#include "freshet/bench/options.h"
+#include "freshet/bench/processes.h"
+#include "freshet/client/client.h"
+#include "freshet/transport/session.h"
+
+#include <memory>
+#include <string>
+
+namespace freshet::bench {
+
+class Subject {
+public:
+    static StatusOr<std::unique_ptr<Subject>> make(const WireOptions& options);
+
+    const client::ConnectionString& where() const { return where_; }
+    int64_t pid() const { return pid_; }  // 0: not known
+    /// For what is not measured; over TCP.
+    client::Connection& connection() { return *connection_; }
+    const std::string& folder() const { return folder_->path(); }
+    bool isRdma() const { return verbs_ != nullptr; }
+    std::string_view transport() const { return isRdma() ? "rdma" : "tcp"; }
+    /// A session over RDMA, or an error: figures of TCP must not go by its name. Any thread.
+    StatusOr<std::unique_ptr<transport::Session>> rdmaSession() const;
+    /// A connection of the kind that is measured, by the same rule.
+    StatusOr<std::unique_ptr<client::Connection>> measuredConnection() const;
+
+private:
+    Status startServer();
+    Status connect(bool isOwn);
+
+    client::ConnectionString where_;
+    std::shared_ptr<transport::verbs::Verbs> verbs_;  // null: TCP
+    std::unique_ptr<TemporaryFolder> folder_;
+    ChildProcess server_;  // after folder_: it must end first
+    std::unique_ptr<client::Connection> connection_;
+    int64_t pid_ = 0;
+};
+
+}  // namespace freshet::bench
