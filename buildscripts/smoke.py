@@ -6,6 +6,9 @@
     exclude: [jstests/core/x.js]      with a reason as a comment
     server: {arguments: [...]}        how its servers are started; without it the tests start their own
             login: true               the tests log in as a root user, who is made first
+            program: freshetd-sim     another server than freshetd; those that tests start are of the same kind
+            faults: [...]             for freshetd-sim (testing/sim/fault_text.h), drawn by FRESHET_SEED; nobody may
+                                      notice them, and each must happen to a server of the suite
     shell:  {arguments: [...], options: "compressors=zstd", socket: true}    options: of the connection string
     prelude: "..."                    JavaScript run before each test
 
@@ -15,9 +18,11 @@ failed is shown and kept. The last line is "N passed, N failed, N skipped".
 import argparse
 import ast
 import concurrent.futures
+import fnmatch
 import glob
 import os
 import queue
+import re
 import shutil
 import subprocess
 import sys
@@ -33,6 +38,7 @@ SKIP_CODE = 42  # jstest.js: quitSkipped()
 LOGIN = 'root:sesame'
 TEST_SECONDS = 120
 LOG_TAIL = 6000
+FIRED = re.compile(r'^fault (\w+)[\w ]* in (\w+) of (\S+)', re.MULTILINE)  # a rule's second, first and third word
 
 
 def read_suite(name):
@@ -91,14 +97,22 @@ class Job:
     def __init__(self, suite, folder, number):
         self.suite, self.folder = suite, folder
         self.server = None
+        self.settings = suite.get('server') or {}
+        self.program = self.settings.get('program') or 'freshetd'
+        self.faults = self.settings.get('faults') or []
+        self.input = os.path.join(folder, 'faults')
+        with open(self.input, 'w', encoding='utf-8') as lines:
+            lines.writelines(line + '\n' for line in self.faults)
         if suite.get('server') is not None:
             self.directory = os.path.join(folder, 'server%d' % number)
             self.start()
 
     def start(self):
         os.makedirs(self.directory, exist_ok=True)
-        words = (self.suite['server'] or {}).get('arguments') or []
-        self.server = harness.Server(directory=self.directory, arguments=['--unixSocketPrefix', self.folder] + words).start()
+        words = ['--unixSocketPrefix', self.folder] + (self.settings.get('arguments') or [])
+        self.server = harness.Server(binary=self.program, directory=self.directory, arguments=words)
+        with open(self.input, 'rb') as self.server.stdin:
+            self.server.start()
         self.socket = os.path.join(self.folder, 'mongodb-%d.sock' % self.server.port)
         if self.logs_in() and not os.path.exists(os.path.join(self.directory, 'has-user')):
             name, word = LOGIN.split(':')
@@ -108,7 +122,7 @@ class Job:
             open(os.path.join(self.directory, 'has-user'), 'w', encoding='utf-8').close()
 
     def logs_in(self):
-        return (self.suite.get('server') or {}).get('login', False)
+        return self.settings.get('login', False)
 
     def alive(self):
         return self.server is None or self.server.process.poll() is None
@@ -133,7 +147,8 @@ class Job:
         with open(log, 'wb') as out:
             try:
                 code = subprocess.run(command + ['--eval', prelude, path], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, timeout=TEST_SECONDS,
-                                      env=dict(os.environ, FRESHET_SERVER=harness.program('freshetd'), TMPDIR=self.folder)).returncode
+                                      env=dict(os.environ, FRESHET_SERVER=harness.program(self.program), TMPDIR=self.folder,
+                                               FRESHET_SERVER_INPUT=self.input)).returncode
             except subprocess.TimeoutExpired:
                 code = 'no end after %d s' % TEST_SECONDS
         took = time.monotonic() - began
@@ -143,6 +158,12 @@ class Job:
             self.start()
             return 'FAILED', took, log
         return {0: 'ok', SKIP_CODE: 'skipped'}.get(code, 'FAILED'), took, log
+
+    def fired(self, fault):
+        """How often it happened to the suite's server."""
+        operation, path, kind = fault.split()[:3]
+        return sum(kind == what and operation == where and fnmatch.fnmatch(name, path)
+                   for what, where, name in FIRED.findall(self.server.log_text()))
 
     def end(self):
         if self.server is not None and self.alive():
@@ -182,6 +203,11 @@ def run_suite(name, only, jobs):
                 print('again: buildscripts/smoke.py --suite=%s %s   (log: %s)' % (name, path, log), flush=True)
     for job in made:
         job.end()
+    if not only:
+        for fault in made[0].faults:
+            times = sum(job.fired(fault) for job in made)
+            counts['ok' if times else 'FAILED'] += 1
+            print('%-7s %-60s %6d times' % ('ok' if times else 'FAILED', name + ' ' + fault, times), flush=True)
     if not counts['FAILED']:
         shutil.rmtree(folder, ignore_errors=True)
     return counts['ok'], counts['FAILED'], counts['skipped']
@@ -197,6 +223,7 @@ def main():
     parser.add_argument('--jobs', type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument('tests', nargs='*', help='only tests whose path has one of these words')
     options = parser.parse_args()
+    os.environ['FRESHET_SEED'] = str(harness.seed())
     totals = [0, 0, 0]
     for name in options.suite or suites():
         totals = [a + b for a, b in zip(totals, run_suite(name, options.tests, options.jobs))]

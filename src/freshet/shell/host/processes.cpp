@@ -26,8 +26,8 @@ Status failedWith(const std::string& what, int error) {
     return Status(Code::kIo, what + ": " + std::strerror(error));
 }
 
-/// startProcess([program, arguments...], logPath): the process id. Its output goes to the file, or
-/// where the shell's own goes when that is empty.
+/// startProcess([program, arguments...], logPath, inputPath): the process id. Its output goes to
+/// the file, or where the shell's own goes when that is empty; it reads the other file, or nothing.
 StatusOr<Value> startProcess(bson::Document arguments) {
     const bson::Element list = argumentAt(arguments, 0);
     std::vector<std::string> words;
@@ -45,9 +45,11 @@ StatusOr<Value> startProcess(bson::Document arguments) {
     }
     raw.push_back(nullptr);
     const std::string log = textAt(arguments, 1);
+    const std::string input = textAt(arguments, 2);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(
+        &actions, STDIN_FILENO, input.empty() ? "/dev/null" : input.c_str(), O_RDONLY, 0);
     if (!log.empty()) {
         constexpr mode_t kMode = 0644;
         posix_spawn_file_actions_addopen(

@@ -200,15 +200,26 @@ class Server {
         return host.environment('FRESHET_SERVER') || own.slice(0, own.lastIndexOf('/') + 1) + 'freshetd';
     }
     arguments() {
-        const {port, dbpath, cleanData, ...rest} = this.options;
+        const {port, dbpath, cleanData, faults, ...rest} = this.options;
         return Object.entries(rest).flatMap(([name, value]) => name === 'setParameter'
             ? Object.entries(value).flatMap(([key, each]) => ['--setParameter', `${key}=${each}`])
             : value === '' || value === true ? ['--' + name] : ['--' + name, String(value)]);
     }
+    // Of freshetd-sim: a file with the suite's faults and the test's own.
+    input() {
+        const common = host.environment('FRESHET_SERVER_INPUT') || '';
+        if (this.options.faults === undefined) {
+            return common;
+        }
+        const path = this.folder + '.faults';
+        host.writeFile(path, (common === '' ? '' : host.readFile(common)) + this.options.faults.map((line) => line + '\n').join(''));
+        return path;
+    }
     start() {
         host.makeFolder(this.folder);
         library.put(this, {id: host.startProcess([this.program(), '--dbpath', this.folder, '--port', String(this.port),
-                                                  ...this.arguments()], this.log)});
+                                                  ...this.arguments()],
+                                                 this.log, this.input())});
         kServers.add(this);
         assert.soon(() => {
             const code = host.waitProcess(this.id, false);
@@ -231,6 +242,10 @@ class Server {
     // Ends it with a signal and gives its exit code, or minus the signal that it died of.
     stop(signal = 15) {
         host.signalProcess(this.id, signal);
+        return this.awaitEnd();
+    }
+    // Of a server that ends by itself.
+    awaitEnd() {
         const code = awaitEnd(this.id);
         kServers.delete(this);
         return code;
@@ -243,6 +258,7 @@ class Server {
     remove() {
         host.removeFile(this.folder);
         host.removeFile(this.log);
+        host.removeFile(this.folder + '.faults');
     }
 }
 const kServers = new Set();

@@ -43,7 +43,8 @@ enum class FaultKind : uint8_t {
     kMisdirectedWrite,  // ok, but the bytes land at another offset of the file
     kFlipAtRest,        // ok, but one bit of what is written is wrong
     kFlipOnRead,        // ok, but one bit of what is read is wrong
-    kSplitWrite         // no fault to the caller: the bytes are written in two pieces
+    kSplitWrite,        // no fault to the caller: the bytes are written in two pieces
+    kSlow               // any operation: takes slowMs longer, and is otherwise as it should be
 };
 
 inline constexpr uint64_t kEver = UINT64_MAX;
@@ -56,6 +57,7 @@ struct FaultRule {
     uint64_t nth = 1;          // from the n-th matching call on, counted from add()
     double chance = 1;         // of each call from there on
     uint64_t times = 1;        // fires at most so often
+    uint64_t slowMs = 0;       // kSlow
     bool growingOnly = false;  // kWrite: only those that make the file longer match
     bool powerOff = false;     // with it the power goes: every later call fails with kIo
 };
@@ -92,8 +94,10 @@ public:
         FaultKind kind;
         Status error;
         uint64_t random;  // 64 bits of the fault's own
+        uint64_t slowMs = 0;
     };
-    /// What happens to this call, or nothing.
+    /// What happens to this call, or nothing. One rule at most: the first that fires. Waits here
+    /// when it is to be slow.
     std::optional<Fault> meet(const Call& call);
 
 private:
@@ -103,6 +107,7 @@ private:
         uint64_t fired = 0;
         bool cancelled = false;
     };
+    std::optional<Fault> draw(const Call& call);
     bool fires(Entry& entry, const Call& call);
     void note(const Entry& entry, const Call& call);
 

@@ -2,6 +2,7 @@
 /// Every kind of fault does what it says, when it is told to, and is accounted for.
 #include "freshet/testing/sim/faulty_file_system.h"
 
+#include "freshet/platform/clock.h"
 #include "freshet/testing/sim/fault_text.h"
 #include "freshet/testing/sim/memory_file_system.h"
 
@@ -156,6 +157,16 @@ TEST_F(FaultyFileSystemTest, ASplitWriteIsWhole) {
     EXPECT_EQ(plan_.fired(rule), 1u);
 }
 
+TEST_F(FaultyFileSystemTest, ASlowCallDoesWhatItShouldButLater) {
+    constexpr uint64_t kSlowMs = 30;
+    size_t rule = plan_.add({.kind = FaultKind::kSlow, .slowMs = kSlowMs});
+    const uint64_t began = platform::monotonicNanos();
+    ASSERT_TRUE(file_->pwrite("new", 0).isOk());
+    EXPECT_GE(platform::monotonicNanos() - began, kSlowMs * 1'000'000);
+    EXPECT_EQ(content().substr(0, 4), "newo");
+    EXPECT_EQ(plan_.fired(rule), 1u);
+}
+
 TEST_F(FaultyFileSystemTest, ALyingSyncMakesNothingDurable) {
     plan_.add({.op = FileOp::kSync, .kind = FaultKind::kLyingSync});
     plan_.add({.op = FileOp::kSyncDirectory, .kind = FaultKind::kLyingSync});
@@ -225,6 +236,7 @@ TEST(FaultText, SaysWhatARuleSays) {
     EXPECT_TRUE(rule.growingOnly);
     EXPECT_TRUE(rule.powerOff);
     EXPECT_EQ(parseFault("syncdir * lie")->op, FileOp::kSyncDirectory);
+    EXPECT_EQ(parseFault("sync * slow ms=40")->slowMs, 40u);
     for (const char* wrong : {"", "sync", "wipe * error", "sync * wrong", "sync * error nth3"}) {
         EXPECT_EQ(parseFault(wrong).status().code(), Code::kInvalid) << wrong;
     }

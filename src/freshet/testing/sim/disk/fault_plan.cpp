@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/testing/sim/fault_plan.h"
 
+#include "freshet/platform/thread.h"
+
 #include <fnmatch.h>
 
 #include <mutex>
@@ -25,7 +27,8 @@ const char* nameOf(FaultKind kind) {
                                              "misdirected write",
                                              "bit flip at rest",
                                              "bit flip on read",
-                                             "split write"};
+                                             "split write",
+                                             "slow call"};
     return kNames[static_cast<size_t>(kind)];
 }
 
@@ -99,6 +102,15 @@ void FaultPlan::note(const Entry& entry, const Call& call) {
 }
 
 std::optional<FaultPlan::Fault> FaultPlan::meet(const Call& call) {
+    std::optional<Fault> fault = draw(call);
+    if (fault && fault->kind == FaultKind::kSlow) {
+        platform::sleepMillis(fault->slowMs);  // without the lock: others are not slow
+        return std::nullopt;
+    }
+    return fault;
+}
+
+std::optional<FaultPlan::Fault> FaultPlan::draw(const Call& call) {
     std::lock_guard<sync::Mutex> lock(mutex_);
     if (powerIsOff_) {
         return Fault{FaultKind::kError, Status(Code::kIo, "the simulated power is off"), 0};
@@ -109,7 +121,10 @@ std::optional<FaultPlan::Fault> FaultPlan::meet(const Call& call) {
             ++fired_;
             powerIsOff_ = entry.rule.powerOff;
             note(entry, call);
-            return Fault{entry.rule.kind, entry.rule.error.withContext(call.path), random_()};
+            return Fault{entry.rule.kind,
+                         entry.rule.error.withContext(call.path),
+                         random_(),
+                         entry.rule.slowMs};
         }
     }
     return std::nullopt;

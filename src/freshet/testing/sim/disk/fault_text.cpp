@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kOps[] = {
     "open", "read", "write", "sync", "truncate", "rename", "remove", "syncdir"};
 constexpr const char* kKinds[] = {
-    "error", "short", "lie", "torn", "drop", "misdirect", "flip", "flipread", "split"};
+    "error", "short", "lie", "torn", "drop", "misdirect", "flip", "flipread", "split", "slow"};
 
 /// The enumerator at the word's place in `words`.
 template <typename Enum, size_t N>
@@ -34,6 +34,8 @@ bool applyOption(const std::string& word, FaultRule* rule) {
         rule->nth = number;
     } else if (name == "times") {
         rule->times = number == 0 ? kEver : number;
+    } else if (name == "ms") {
+        rule->slowMs = number;
     } else if (name == "chance") {
         rule->chance = std::strtod(value.c_str(), nullptr);
     } else if (name == "nospace") {
