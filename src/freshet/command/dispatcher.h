@@ -57,6 +57,7 @@ struct ClientFacts {
     bool isLocal = false;  // from this machine: the localhost exception may apply
     bool isTls = false;
     std::string certificateSubject = {};
+    std::string transport = "tcp";  // "unix", "rdma"
 };
 
 struct Reply {

@@ -403,6 +403,10 @@ void Server::addTransportStatus(bson::Builder* out) {
         for (const auto& [name, count] : stats.rdma.named()) {
             rdma.add(name, static_cast<int64_t>(count));
         }
+        auto reasons = rdma.object("fallbackReasons");
+        for (const auto& [name, count] : stats.rdma.namedFallbacks()) {
+            reasons.add(name, static_cast<int64_t>(count));
+        }
     }
 }
 

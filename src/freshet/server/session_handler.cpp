@@ -116,7 +116,8 @@ public:
                                                peer.local,
                                                peer.isLocal,
                                                peer.isTls,
-                                               peer.certificateSubject});
+                                               peer.certificateSubject,
+                                               peer.kind});
         return std::make_unique<Handler>(std::move(connection), peer, log_);
     }
 

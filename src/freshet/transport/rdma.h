@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 namespace freshet::transport {
@@ -27,11 +28,24 @@ struct RdmaOptions {
     uint32_t spinMicrosMax = 20;
 };
 
+/// Why a connection whose client asked for RDMA stays on TCP.
+enum class RdmaFallback : uint8_t {
+    kVersion,    // the client speaks another version
+    kBadOffer,   // what it offers cannot be used
+    kNoDevice,   // the connection's address belongs to no device
+    kTooMany,    // sessionsMax
+    kTls,        // what is encrypted stays encrypted
+    kDevice,     // the device, or the limit on locked memory, refused
+    kNoProbe,    // nothing came through the RDMA network
+    kAbandoned,  // the client did not go on with the move
+};
+
 /// Sums over all reactors, for serverStatus.
 struct RdmaStats {
     uint64_t sessions = 0;  // live
     uint64_t sessionsMade = 0;
-    uint64_t fallbacks = 0;  // bootstraps that stayed on TCP
+    static constexpr size_t kFallbacks = 8;
+    std::array<uint64_t, kFallbacks> fallbacks{};  // moves that ended on TCP, by RdmaFallback
     uint64_t writes = 0;
     uint64_t inlineWrites = 0;  // of these, without registered memory
     uint64_t creditWrites = 0;  // of these, for nothing but credit
@@ -43,11 +57,26 @@ struct RdmaStats {
     uint64_t emptyPolls = 0;
     uint64_t sleeps = 0;
 
+    uint64_t fallbacksInAll() const {
+        return std::accumulate(fallbacks.begin(), fallbacks.end(), uint64_t{0});
+    }
+    uint64_t fallbacksBy(RdmaFallback why) const { return fallbacks[static_cast<size_t>(why)]; }
+    std::array<std::pair<const char*, uint64_t>, kFallbacks> namedFallbacks() const {
+        return {{{"version", fallbacksBy(RdmaFallback::kVersion)},
+                 {"badOffer", fallbacksBy(RdmaFallback::kBadOffer)},
+                 {"noDevice", fallbacksBy(RdmaFallback::kNoDevice)},
+                 {"tooManySessions", fallbacksBy(RdmaFallback::kTooMany)},
+                 {"tls", fallbacksBy(RdmaFallback::kTls)},
+                 {"deviceRefused", fallbacksBy(RdmaFallback::kDevice)},
+                 {"noProbe", fallbacksBy(RdmaFallback::kNoProbe)},
+                 {"abandoned", fallbacksBy(RdmaFallback::kAbandoned)}}};
+    }
+
     static constexpr size_t kNumbers = 13;
     std::array<std::pair<const char*, uint64_t>, kNumbers> named() const {
         return {{{"sessions", sessions},
                  {"sessionsMade", sessionsMade},
-                 {"fallbacksToTcp", fallbacks},
+                 {"fallbacksToTcp", fallbacksInAll()},
                  {"writes", writes},
                  {"inlineWrites", inlineWrites},
                  {"creditWrites", creditWrites},

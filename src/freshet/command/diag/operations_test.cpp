@@ -101,7 +101,13 @@ TEST_F(OperationsTest, IdleConnectionsAreShownWhenAskedFor) {
     auto other = dispatcher_->connect(clientFacts(9));
     expectReply(R"({"currentOp": 1, "connectionId": 9})", R"({"inprog": []})", "admin");
     expectReply(R"({"currentOp": 1, "$all": true, "connectionId": 9})",
-                R"({"inprog": [{"active": false, "connectionId": 9}]})",
+                R"({"inprog": [{"active": false, "connectionId": 9, "transport": "tcp"}]})",
+                "admin");
+    ClientFacts near = clientFacts(10);
+    near.transport = "unix";
+    const auto third = dispatcher_->connect(near);
+    expectReply(R"({"currentOp": 1, "$all": true, "transport": "unix"})",
+                R"({"inprog": [{"connectionId": 10, "transport": "unix"}]})",
                 "admin");
     other.reset();
     expectReply(

@@ -102,7 +102,10 @@ bson::OwnedDocument presentable(const Command& command, bson::Document body) {
 }
 
 ConnectionRecord::ConnectionRecord(const ClientFacts& client, sync::Atomic<uint64_t>& idSource)
-    : connectionId_(client.connectionId), remote_(client.remote), idSource_(idSource) {}
+    : connectionId_(client.connectionId),
+      remote_(client.remote),
+      transport_(client.transport),
+      idSource_(idSource) {}
 
 int32_t ConnectionRecord::nextOperationId() {
     if (nextId_ == idsEnd_) {
@@ -262,6 +265,7 @@ bool ConnectionRecord::hasWriter() const {
 void ConnectionRecord::addClient(bson::Builder* out) const {
     out->add("desc", "conn" + std::to_string(connectionId_));
     out->add("connectionId", static_cast<int64_t>(connectionId_)).add("client", remote_);
+    out->add("transport", transport_);  // not mongod's: it has but one
     if (!appName_.empty()) {
         out->add("appName", appName_);
     }

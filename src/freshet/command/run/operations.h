@@ -95,6 +95,7 @@ private:
 
     const uint64_t connectionId_;
     const std::string remote_;
+    const std::string transport_;
     sync::Atomic<uint64_t>& idSource_;
     uint64_t nextId_ = 0;  // its executor's: ids are taken from the source in blocks
     uint64_t idsEnd_ = 0;

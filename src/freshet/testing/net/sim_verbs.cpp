@@ -190,7 +190,7 @@ public:
                                                             bool peerMayWrite) override {
         Lock lock(network_->mutex);
         if (network_->isOutOfMemory) {
-            return Status(Code::kLimit, "Cannot register memory");
+            return Status(Code::kIo, "Cannot register memory");
         }
         return std::unique_ptr<verbs::Region>(
             std::make_unique<RegionImpl>(network_, this, memory, bytes, peerMayWrite));

@@ -287,7 +287,9 @@ void Hub::failPort(Port& port, const Status& why) {
 void Hub::addTo(RdmaStats* stats) const {
     stats->sessions += counters_.links.read();
     stats->sessionsMade += counters_.linksMade.read();
-    stats->fallbacks += counters_.refused.read();
+    for (size_t i = 0; i < RdmaStats::kFallbacks; ++i) {
+        stats->fallbacks[i] += counters_.fallbacks[i].read();
+    }
     stats->writes += counters_.writes.read();
     stats->inlineWrites += counters_.inlineWrites.read();
     stats->creditWrites += counters_.creditWrites.read();

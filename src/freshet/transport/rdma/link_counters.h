@@ -3,7 +3,9 @@
 #pragma once
 
 #include "freshet/sync/atomic.h"
+#include "freshet/transport/rdma.h"
 
+#include <array>
 #include <cstdint>
 
 namespace freshet::transport::rdma {
@@ -37,7 +39,9 @@ struct LinkCounters {
     Counter sleeps;         // a completion queue was armed and left
     Counter links;          // live now
     Counter linksMade;      // ever
-    Counter refused;        // offers that were answered with no
+    std::array<Counter, RdmaStats::kFallbacks> fallbacks;  // by RdmaFallback
+
+    Counter& fallback(RdmaFallback why) { return fallbacks[static_cast<size_t>(why)]; }
 };
 
 }  // namespace freshet::transport::rdma

@@ -384,7 +384,7 @@ TEST(RdmaLink, NothingIsLeftBehind) {
         auto device = std::move(sim.open("127.0.0.1")).value();
         auto queue = std::move(device->makeCompletionQueue(10)).value();
         EXPECT_EQ(Link::create({*device, *queue, blocks, counters}, 1, {}).status().code(),
-                  Code::kLimit);
+                  Code::kIo);
         EXPECT_EQ(counters.links.read(), 0u);
     }
     EXPECT_EQ(sim.counts().queuePairs, 0u);

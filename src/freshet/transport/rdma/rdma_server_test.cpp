@@ -37,6 +37,7 @@ protected:
         return std::move(connect(options)).value();
     }
     std::unique_ptr<Session> rdmaClient() { return rdmaClient(sim); }
+    uint64_t fallbacks(RdmaFallback why) { return server->stats().rdma.fallbacksBy(why); }
     void expectNothingLeft() {
         waitUntil([&] { return sim->counts().queuePairs == 0 && sim->counts().regions == 0; });
     }
@@ -74,7 +75,7 @@ TEST_F(RdmaServer, ClientsMoveAndNothingAboveNotices) {
         EXPECT_GT(server->stats().rdma.copiedBytes, 3'000'000u);
         EXPECT_EQ(server->stats().rdma.inPlaceBytes, 0u) << "nobody was said to be trusted";
         EXPECT_LT(server->stats().rdma.writes, 3'000'000u / 8'192) << "in large pieces";
-        EXPECT_EQ(server->stats().rdma.fallbacks, 0u);
+        EXPECT_EQ(server->stats().rdma.fallbacksInAll(), 0u);
         std::lock_guard<std::mutex> lock(seen.mutex);
         EXPECT_EQ(seen.lastPeer.kind, "rdma");
     }
@@ -118,7 +119,7 @@ TEST_F(RdmaServer, WithoutADeviceBothStayOnTcp) {
     auto session = rdmaClient();
     EXPECT_EQ(session->peer().kind, "tcp");
     roundTrip(*session, "b");
-    EXPECT_EQ(server->stats().rdma.fallbacks, 1u);
+    EXPECT_EQ(fallbacks(RdmaFallback::kNoDevice), 1u);
 }
 
 TEST_F(RdmaServer, WhatDoesNotArriveOverRdmaIsNotTrusted) {
@@ -126,6 +127,7 @@ TEST_F(RdmaServer, WhatDoesNotArriveOverRdmaIsNotTrusted) {
     auto session = rdmaClient();  // gives the probes a second
     EXPECT_EQ(session->peer().kind, "tcp");
     roundTrip(*session, "over TCP");
+    EXPECT_EQ(fallbacks(RdmaFallback::kNoProbe), 1u);
     sim->setHoldingWrites(false);
     expectNothingLeft();
 }
@@ -135,6 +137,9 @@ TEST_F(RdmaServer, OutOfMemoryMeansTcp) {
     auto session = rdmaClient();
     EXPECT_EQ(session->peer().kind, "tcp");
     roundTrip(*session, "x");
+    EXPECT_EQ(server->stats().rdma.fallbacksInAll(), 0u) << "the client had none either";
+    EXPECT_EQ(rdmaClient(std::make_shared<testing::SimVerbs>())->peer().kind, "tcp");
+    EXPECT_EQ(fallbacks(RdmaFallback::kDevice), 1u);
     sim->setOutOfMemory(false);
     EXPECT_EQ(rdmaClient()->peer().kind, "rdma");
 }
@@ -156,6 +161,9 @@ TEST_F(RdmaServer, UnknownVersionsAndSillyEndsAreRefused) {
         asio::write(socket, asio::buffer(message));
         EXPECT_EQ(readMessage(socket, message.size()), message);
     }
+    EXPECT_EQ(fallbacks(RdmaFallback::kVersion), 1u);
+    EXPECT_EQ(fallbacks(RdmaFallback::kBadOffer), 1u);
+    EXPECT_EQ(server->stats().rdma.fallbacksInAll(), 2u);
 }
 
 TEST_F(RdmaServer, HalfOpenBootstrapsLeaveNothing) {
@@ -170,6 +178,7 @@ TEST_F(RdmaServer, HalfOpenBootstrapsLeaveNothing) {
     const std::string message = messageForTest(1, "rather not");
     asio::write(changedItsMind, asio::buffer(message));
     EXPECT_EQ(readMessage(changedItsMind, message.size()), message);
+    EXPECT_EQ(fallbacks(RdmaFallback::kAbandoned), 1u);
     expectNothingLeft();
     // Says yes without having been seen.
     tcp::socket liar = rawClient();

@@ -22,6 +22,22 @@ Verdict verdictOf(const Status& status) {
     }
 }
 
+RdmaFallback fallbackOf(Verdict verdict, const Status& status) {
+    switch (verdict) {
+        case Verdict::kVersion:
+            return RdmaFallback::kVersion;
+        case Verdict::kNoDevice:
+            return RdmaFallback::kNoDevice;
+        case Verdict::kTooMany:
+            return RdmaFallback::kTooMany;
+        case Verdict::kTls:
+            return RdmaFallback::kTls;
+        default:
+            return status.code() == Code::kInvalid ? RdmaFallback::kBadOffer
+                                                   : RdmaFallback::kDevice;
+    }
+}
+
 }  // namespace
 
 ServerCore::ServerCore(Hub& hub, std::unique_ptr<Session> tcp)
@@ -41,6 +57,7 @@ Proposal ServerCore::consider(const Proposal& offer) {
         answer.verdict = Verdict::kTls;
     } else if (!isUsable(offer.end)) {
         answer.verdict = Verdict::kFailed;
+        status = invalid(Reason::kProtocolError, "its offer makes no sense");
     } else {
         status = openLink(offer.end);
         answer.verdict = verdictOf(status);
@@ -50,14 +67,23 @@ Proposal ServerCore::consider(const Proposal& offer) {
         sync::spawn(hub_.reactor(), limitBootstrap(&hub_.reactor(), weak_from_this()));
         return answer;
     }
-    giveUpLink();
-    hub_.counters().refused.add(1);
-    telemetry::log(telemetry::Severity::kInfo,
-                   "transport",
-                   "Connection " + std::to_string(tcp_->peer().connectionId) +
-                       " stays on TCP: " + name(answer.verdict) +
-                       (status.isOk() ? "" : " (" + std::string(status.text()) + ")"));
+    stayOnTcp(
+        fallbackOf(answer.verdict, status),
+        name(answer.verdict) + (status.isOk() ? "" : " (" + std::string(status.text()) + ")"));
     return answer;
+}
+
+void ServerCore::stayOnTcp(RdmaFallback why, const std::string& text) {
+    giveUpLink();
+    hub_.counters().fallback(why).add(1);
+    telemetry::log(
+        telemetry::Severity::kInfo,
+        "transport",
+        "Connection " + std::to_string(tcp_->peer().connectionId) + " stays on TCP: " + text);
+}
+
+void ServerCore::abandonMove() {
+    stayOnTcp(RdmaFallback::kAbandoned, "the client did not go on with the move");
 }
 
 Status ServerCore::openLink(const EndInfo& peer) {
@@ -75,12 +101,9 @@ Proposal ServerCore::settle(const Proposal& confirm) {
         answer.verdict = Verdict::kNoProbe;
     }
     if (answer.verdict != Verdict::kYes) {
-        giveUpLink();
-        hub_.counters().refused.add(1);
-        telemetry::log(telemetry::Severity::kInfo,
-                       "transport",
-                       "Connection " + std::to_string(tcp_->peer().connectionId) +
-                           " stays on TCP: " + name(answer.verdict));
+        stayOnTcp(
+            answer.verdict == Verdict::kNoProbe ? RdmaFallback::kNoProbe : RdmaFallback::kAbandoned,
+            name(answer.verdict));
     }
     return answer;
 }

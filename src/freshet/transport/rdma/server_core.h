@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace freshet::transport::rdma {
 
@@ -25,7 +26,8 @@ public:
     Proposal consider(const Proposal& offer);
     /// The client has seen our probe, or has not. Moves if we have seen its own.
     Proposal settle(const Proposal& confirm);
-    void giveUpLink();
+    /// The client has said something else instead.
+    void abandonMove();
     /// Watches the TCP session from now on.
     void move();
     bool isMoved() const { return isMoved_; }
@@ -64,6 +66,8 @@ private:
 
     struct Close;
     Status openLink(const EndInfo& peer);
+    void giveUpLink();
+    void stayOnTcp(RdmaFallback why, const std::string& text);
     void closeNow();
     void lookAtProbe();
     void wakeAll();

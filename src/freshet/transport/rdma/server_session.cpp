@@ -85,8 +85,9 @@ sync::Task<StatusOr<Message>> ServerSession::negotiate() {
         const bool isOffer = stage_ == Stage::kFirst && proposal && proposal->step == Step::kOffer;
         const bool isConfirm = stage_ == Stage::kOffered && proposal;
         if (!isOffer && !isConfirm) {
-            core_->giveUpLink();
-            stage_ = Stage::kTcp;
+            if (std::exchange(stage_, Stage::kTcp) == Stage::kOffered) {
+                core_->abandonMove();
+            }
             co_return std::move(message);
         }
         const Proposal reply = isOffer ? core_->consider(*proposal) : core_->settle(*proposal);
