@@ -2,10 +2,12 @@
 #include "freshet/engine/checkpoint/checkpoint_service.h"
 
 #include "freshet/platform/clock.h"
+#include "freshet/platform/memory.h"
 #include "freshet/telemetry/log.h"
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace freshet::engine {
 namespace {
@@ -76,6 +78,7 @@ void CheckpointService::run() {
         }
         const bool due = isDue();
         lock.unlock();
+        lookAtFreedMemory();
         Status status = due ? now() : Status::ok();
         do {
             hasFreed_ = true;
@@ -88,6 +91,19 @@ void CheckpointService::run() {
             return;
         }
         lock.lock();
+    }
+}
+
+void CheckpointService::lookAtFreedMemory() {
+    const uint64_t now = platform::monotonicNanos();
+    if (now - lastLookNanos_ < FreedMemory::kLookEveryMs * kNanosPerMilli) {
+        return;
+    }
+    lastLookNanos_ = now;
+    const MemoryBudget& memory = core_.memory;
+    const bool kept = freed_.look(memory.used(), memory.limit(), platform::freedMemoryBytes());
+    if (kept != std::exchange(keepsFreed_, kept)) {
+        platform::keepFreedMemory(kept);
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "freshet/engine/checkpoint/checkpointer.h"
 #include "freshet/engine/checkpoint/evictor.h"
+#include "freshet/engine/checkpoint/freed_memory.h"
 #include "freshet/platform/thread.h"
 
 #include <condition_variable>
@@ -59,6 +60,7 @@ private:
     bool isDue();
     /// Makes room in memory when it is time; what is due is written for that if need be.
     Status relieveMemory();
+    void lookAtFreedMemory();
 
     Checkpointer& checkpointer_;
     Evictor& evictor_;
@@ -71,9 +73,12 @@ private:
 
     std::mutex mutex_;
     std::condition_variable changed_;
-    bool stopping_ = false;      // guarded by mutex_
-    bool called_ = false;        // memory is short; guarded by mutex_
-    bool hasFreed_ = true;       // the last round did; the thread's own
+    bool stopping_ = false;   // guarded by mutex_
+    bool called_ = false;     // memory is short; guarded by mutex_
+    bool hasFreed_ = true;    // the last round did; the thread's own
+    FreedMemory freed_;       // the thread's own, as the next two
+    bool keepsFreed_ = true;  // as the allocator was told last
+    uint64_t lastLookNanos_ = 0;
     CheckpointStats stats_;      // guarded by mutex_
     uint64_t lastEndNanos_ = 0;  // guarded by mutex_
     uint64_t lastEndBytes_ = 0;  // the journal's; guarded by mutex_
