@@ -12,7 +12,6 @@
 
 namespace freshet::engine {
 
-struct PageEntry;
 struct Node;
 class KeyArray;
 
@@ -25,10 +24,12 @@ public:
     bool step();
     /// Once over: the value that the page had when it was built, empty if there is none.
     ByteView value() const { return value_; }
+    /// Once over: where it ended.
+    LeafHint leaf() const { return {entry_}; }
 
 private:
     enum class At : uint8_t { kEntry, kNode, kKeys, kStretch, kCell, kValue, kOver };
-    void ask(const PageEntry* entry);
+    void ask(PageEntry* entry);
     At enter();
     const KeyArray& keys() const;
     At goDown();
@@ -36,7 +37,7 @@ private:
     At takeValue();
 
     ByteView key_;
-    const PageEntry* entry_ = nullptr;
+    PageEntry* entry_ = nullptr;
     const Node* node_ = nullptr;
     uint32_t pos_ = 0;
     At at_ = At::kOver;

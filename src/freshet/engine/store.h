@@ -37,6 +37,12 @@ inline constexpr size_t kValueBytesMax = 17u << 20;
 enum class Durability : uint8_t { kNoSync, kWritten, kDurable };
 
 class Tree;  // opaque; use through Txn and Cursor
+struct PageEntry;
+
+/// Where a key's leaf was found once. Good as long as its tree, whatever has become of the leaf.
+struct LeafHint {
+    PageEntry* entry = nullptr;
+};
 using TreeRef = std::shared_ptr<Tree>;
 
 struct StoreOptions {
@@ -169,8 +175,8 @@ public:
     /// kNotFound when there is no visible value.
     Status get(Tree& tree, ByteView key, std::string* value);
     /// As get(), without a copy. REQUIRES: inside a slice of the store's epochs(); the bytes are
-    /// good as long as that is.
-    Status getInPlace(Tree& tree, ByteView key, ByteView* value);
+    /// good as long as that is. A hint (of this tree) spares the way down if it is right.
+    Status getInPlace(Tree& tree, ByteView key, ByteView* value, LeafHint hint = {});
     /// Sets the key's value. kConflict: someone committed a change of the key after our snapshot;
     /// abort and run again. WouldBlock: wait for token().
     Status put(Tree& tree, ByteView key, ByteView value);

@@ -27,7 +27,8 @@ public:
     /// cannot be had without waiting; kCancelled (kQueryPlanKilled): the collection is gone.
     /// REQUIRES: isPlain(id).
     Status read(const bson::Element& id, std::string* out);
-    /// Adds what such a read would look at. False: there is no room for more.
+    /// Adds what such a read would look at, for the read that comes next. False: there is no room
+    /// for more. REQUIRES: `this` stays until the other's run().
     bool lookAhead(const bson::Element& id, ReadAhead* ahead);
     /// What a read has done that found `found` documents.
     WorkDone work(bool found) const;
@@ -35,7 +36,8 @@ public:
 private:
     engine::Store& store_;
     const catalog::CollectionRef collection_;
-    std::string key_;  // room for an _id's key
+    std::string key_;    // room for an _id's key
+    DocumentHint hint_;  // of the key last looked ahead for
 };
 
 }  // namespace freshet::query

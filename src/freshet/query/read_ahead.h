@@ -11,11 +11,17 @@
 
 namespace freshet::query {
 
+/// Where the two reads that lead to a document may begin; good as long as the collection's trees.
+struct DocumentHint {
+    engine::LeafHint id;
+    engine::LeafHint record;
+};
+
 class ReadAhead {
 public:
-    /// The document of that collection whose _id has that key. The collection stays until run().
-    /// False: there is no room for more.
-    bool add(const catalog::Collection& collection, ByteView key);
+    /// The document of that collection whose _id has that key. The collection and *hint, which gets
+    /// what is found out, stay until run(). False: there is no room for more.
+    bool add(const catalog::Collection& collection, ByteView key, DocumentHint* hint);
     /// Looks at all of them, and forgets them. REQUIRES: an open slice.
     void run();
 
@@ -23,6 +29,7 @@ private:
     static constexpr size_t kMost = 32;
     struct One {
         const catalog::Collection* collection = nullptr;
+        DocumentHint* hint = nullptr;
         std::string key;
         bool isRecord = false;  // the second tree
         engine::Probe probe;

@@ -96,8 +96,12 @@ public:
     PageTree(const PageTree&) = delete;
     PageTree& operator=(const PageTree&) = delete;
 
-    /// The visible value; valid while the slice lasts. `fault` may be null when all is in memory.
-    std::optional<ValueRef> get(ByteView key, const View& view, Fault* fault = nullptr);
+    /// The visible value; valid while the slice lasts. `fault` may be null when all is in memory,
+    /// `hint` when nobody knows where the key was once.
+    std::optional<ValueRef> get(ByteView key,
+                                const View& view,
+                                Fault* fault = nullptr,
+                                PageEntry* hint = nullptr);
     WriteResult write(const WriteRequest& request);
     WalkResult walk(Direction direction,
                     const WalkFrom& from,
@@ -109,6 +113,7 @@ public:
 
     uint32_t id() const { return static_cast<uint32_t>(root_.id); }
     const PageEntry& root() const { return root_; }
+    PageEntry& root() { return root_; }
     /// Replaces the leaf that holds `key`, as if it were full.
     void rebuildForTest(ByteView key);
 
@@ -181,6 +186,8 @@ private:
     // tree_read.cpp
     Newest newestOf(Version* chain);
     Descent descend(const Target& target, uint8_t level = 0);
+    /// As descend() to the key's leaf, at once if the hint leads to it.
+    Descent descendFrom(PageEntry* hint, ByteView key);
     void repair(const Descent& descent);
     /// REQUIRES: the leaf is on disk.
     static Fault faultOf(const Descent& descent);

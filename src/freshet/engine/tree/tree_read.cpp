@@ -81,8 +81,23 @@ Fault PageTree::faultOf(const Descent& descent) {
     return {descent.entry, static_cast<DiskLeaf*>(descent.node)};
 }
 
-std::optional<ValueRef> PageTree::get(ByteView key, const View& view, Fault* fault) {
-    const Descent descent = descend({.key = key});
+PageTree::Descent PageTree::descendFrom(PageEntry* hint, ByteView key) {
+    if (hint != nullptr) {
+        // [entry.read] acquire: pairs with [entry.install].
+        Node* node = hint->word.load(kAcquire);
+        if (node->isLeaf() && ByteView(node->low) <= key && !node->isLeftOf(key)) {
+            sync::notePlainRead(node);
+            return {hint, node, nullptr};
+        }
+    }
+    return descend({.key = key});
+}
+
+std::optional<ValueRef> PageTree::get(ByteView key,
+                                      const View& view,
+                                      Fault* fault,
+                                      PageEntry* hint) {
+    const Descent descent = descendFrom(hint, key);
     if (descent.node->isOnDisk) {
         *fault = faultOf(descent);
         return std::nullopt;

@@ -23,7 +23,7 @@ void Probe::begin(Tree& tree, ByteView key) {
     ask(&tree.pages().root());
 }
 
-void Probe::ask(const PageEntry* entry) {
+void Probe::ask(PageEntry* entry) {
     entry_ = entry;
     __builtin_prefetch(&entry->word);
     at_ = At::kEntry;

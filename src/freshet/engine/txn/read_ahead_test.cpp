@@ -69,6 +69,48 @@ TEST_F(ReadAheadTest, SeveralDoNotDisturbEachOther) {
     }
 }
 
+TEST_F(ReadAheadTest, AHintThatIsWrongDoesNoHarm) {
+    constexpr uint64_t kStride = 250;
+    const auto hintFor = [&](Tree& where, const std::string& sought) {
+        sync::Slice slice(store->epochs());
+        Probe probe;
+        probe.begin(where, sought);
+        while (probe.step()) {
+        }
+        return probe.leaf();
+    };
+    const auto expectAllRight = [&](TreeRef where, const std::vector<LeafHint>& hints) {
+        for (uint64_t i = 0; i < kKeys; i += 37) {
+            for (const LeafHint hint : hints) {
+                Txn txn(*store);
+                sync::Slice slice(store->epochs());
+                ByteView found;
+                Status status = txn.getInPlace(*where, key(i), &found, hint);
+                while (status.isWouldBlock()) {
+                    sync::blockOn(txn.token());
+                    status = txn.getInPlace(*where, key(i), &found, hint);
+                }
+                ASSERT_TRUE(status.isOk()) << i << ": " << status.toString();
+                EXPECT_EQ(found, value(i));
+            }
+        }
+    };
+    TreeRef other = store->tree(8);
+    std::vector<LeafHint> fromOneLeaf{hintFor(*other, key(0))};
+    std::vector<LeafHint> hints;
+    for (uint64_t i = 0; i < kKeys; i += kStride) {
+        hints.push_back(hintFor(*tree, key(i)));
+    }
+    expectAllRight(tree, hints);
+    for (uint64_t i = 0; i < kKeys; ++i) {
+        put(*store, *other, key(i), value(i));  // it was one leaf, and is many
+    }
+    expectAllRight(other, fromOneLeaf);
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    store->evictAll();
+    expectAllRight(tree, hints);
+}
+
 TEST_F(ReadAheadTest, ALeafOnDiskIsLeftThere) {
     ASSERT_TRUE(store->checkpointNow().isOk());
     store->evictAll();

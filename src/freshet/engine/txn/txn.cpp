@@ -53,12 +53,12 @@ Status Txn::get(Tree& tree, ByteView key, std::string* value) {
     return Status::ok();
 }
 
-Status Txn::getInPlace(Tree& tree, ByteView key, ByteView* value) {
+Status Txn::getInPlace(Tree& tree, ByteView key, ByteView* value, LeafHint hint) {
     Impl& self = *impl_;
     invariant(self.state == Impl::State::kOpen);
     dcheck(self.core->epochs.here().inSlice());
     Fault fault;
-    const std::optional<ValueRef> found = tree.pages().get(key, self.view(), &fault);
+    const std::optional<ValueRef> found = tree.pages().get(key, self.view(), &fault, hint.entry);
     if (fault.leaf != nullptr) {
         return self.core->loads->want(tree, fault, &self.token);
     }

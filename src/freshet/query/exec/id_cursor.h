@@ -4,6 +4,7 @@
 #pragma once
 
 #include "freshet/query/cursor.h"
+#include "freshet/query/read_ahead.h"
 
 namespace freshet::query {
 
@@ -15,7 +16,8 @@ bool asksForOneId(const FindRequest& request);
 Status readById(engine::Txn& txn,
                 const catalog::Collection& collection,
                 ByteView key,
-                ByteView* document);
+                ByteView* document,
+                const DocumentHint& hint = {});
 /// What readById() has done when it found, or did not find, a document.
 WorkDone workOfIdRead(const catalog::Collection& collection, bool found);
 

@@ -29,16 +29,17 @@ bool PointReader::isPlain(const bson::Element& id) {
 Status readById(engine::Txn& txn,
                 const catalog::Collection& collection,
                 ByteView key,
-                ByteView* document) {
+                ByteView* document,
+                const DocumentHint& hint) {
     if (collection.isDropped()) {
         return planKilled(collection);
     }
     const catalog::Index& idIndex = *collection.indexes[0];
     ByteView entry;
-    FRESHET_RETURN_IF_ERROR(txn.getInPlace(*idIndex.tree, key, &entry));
+    FRESHET_RETURN_IF_ERROR(txn.getInPlace(*idIndex.tree, key, &entry, hint.id));
     FRESHET_ASSIGN_OR_RETURN(const catalog::RecordId id,
                              catalog::recordIdOfEntry(idIndex, key, entry));
-    return txn.getInPlace(*collection.records, catalog::recordKey(id), document);
+    return txn.getInPlace(*collection.records, catalog::recordKey(id), document, hint.record);
 }
 
 WorkDone workOfIdRead(const catalog::Collection& collection, bool found) {
@@ -55,7 +56,7 @@ Status PointReader::read(const bson::Element& id, std::string* out) {
     sync::Slice slice(store_.epochs());  // around the transaction, whose own cost nothing then
     engine::Txn txn(store_);
     ByteView document;
-    FRESHET_RETURN_IF_ERROR(readById(txn, *collection_, key_, &document));
+    FRESHET_RETURN_IF_ERROR(readById(txn, *collection_, key_, &document, hint_));
     out->append(document);
     return Status::ok();
 }
@@ -63,7 +64,7 @@ Status PointReader::read(const bson::Element& id, std::string* out) {
 bool PointReader::lookAhead(const bson::Element& id, ReadAhead* ahead) {
     key_.clear();
     bson::appendKeyForm(id, false, &key_, nullptr);
-    return ahead->add(*collection_, key_);
+    return ahead->add(*collection_, key_, &hint_);
 }
 
 WorkDone PointReader::work(bool found) const {

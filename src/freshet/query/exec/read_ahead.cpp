@@ -5,12 +5,13 @@
 
 namespace freshet::query {
 
-bool ReadAhead::add(const catalog::Collection& collection, ByteView key) {
+bool ReadAhead::add(const catalog::Collection& collection, ByteView key, DocumentHint* hint) {
     if (count_ == kMost) {
         return false;
     }
     One& one = all_[count_++];
     one.collection = &collection;
+    one.hint = hint;
     one.key.assign(key);
     return true;
 }
@@ -19,6 +20,7 @@ bool ReadAhead::step(One* one) {
     if (one->probe.step()) {
         return true;
     }
+    (one->isRecord ? one->hint->record : one->hint->id) = one->probe.leaf();
     if (one->isRecord || one->probe.value().empty()) {
         return false;
     }
