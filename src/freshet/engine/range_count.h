@@ -20,10 +20,15 @@ public:
     RangeCount(const RangeCount&) = delete;
     RangeCount& operator=(const RangeCount&) = delete;
 
-    /// ok: count() is final. WouldBlock: wait for the transaction's token() and call again; other
-    /// errors as of Txn::get().
-    Status run();
+    /// Goes on over whole pages as long as there are at most `most` entries in all. ok: count() is
+    /// final. WouldBlock: wait for the transaction's token() and call again; other errors as of
+    /// Txn::get().
+    Status run(uint64_t most = UINT64_MAX);
     uint64_t count() const;
+    /// All of the range has been counted.
+    bool isDone() const;
+    /// REQUIRES: !isDone(). What has not been counted begins here.
+    const std::string& rest() const;
 
 private:
     struct Impl;

@@ -32,7 +32,16 @@ uint64_t RangeCount::count() const {
     return impl_->count;
 }
 
-Status RangeCount::run() {
+bool RangeCount::isDone() const {
+    return impl_->isDone;
+}
+
+const std::string& RangeCount::rest() const {
+    dcheck(!impl_->isDone);
+    return impl_->low;
+}
+
+Status RangeCount::run(uint64_t most) {
     Impl& impl = *impl_;
     Txn::Impl& txn = *impl.txn;
     invariant(txn.state == Txn::Impl::State::kOpen);
@@ -45,6 +54,9 @@ Status RangeCount::run() {
         LeafCount leaf = impl.tree->pages().countLeaf(impl.low, impl.end, txn.view());
         if (leaf.fault.leaf != nullptr) {
             return txn.core->loads->want(*impl.tree, leaf.fault, &txn.token);
+        }
+        if (leaf.entries > most - impl.count) {
+            return Status::ok();
         }
         impl.count += leaf.entries;
         impl.isDone = leaf.next.empty() || leaf.next == impl.end;

@@ -101,7 +101,7 @@ private:
         request.collection = spec_.from;
         request.filter = levelFilter();
         frontier_.clear();
-        auto level = makeCollectionStage(run_, std::move(request), variables_.view(), nullptr);
+        auto level = makeCollectionStage(run_, std::move(request), variables_.view());
         if (!level.isOk()) {
             levelStatus_ = level.status();
             return false;

@@ -103,8 +103,8 @@ private:
             table_.emplace(spec_.foreignField);
             CollectionRequest all;
             all.collection = inner_.collection();
-            FRESHET_ASSIGN_OR_RETURN(
-                filling_, makeCollectionStage(run_, std::move(all), Document(), nullptr));
+            FRESHET_ASSIGN_OR_RETURN(filling_,
+                                     makeCollectionStage(run_, std::move(all), Document()));
         }
         while (filling_ != nullptr) {
             Output foreign;

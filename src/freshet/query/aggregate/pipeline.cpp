@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// From a pipeline's text to its chain of stages.
 #include "freshet/query/aggregate.h"
+#include "freshet/query/aggregate/counted_stage.h"
 #include "freshet/query/aggregate/stages.h"
 #include "freshet/query/aggregate/step.h"
 
@@ -111,8 +112,12 @@ OwnedDocument bothOf(const OwnedDocument& a, const OwnedDocument& b) {
     return OwnedDocument(builder.finish());
 }
 
-StageOr chain(const PipelineMaker& maker, const std::vector<Element>& specs, StagePtr source) {
-    for (size_t at = 0; at < specs.size(); ++at) {
+/// Those from `specs[at]` on.
+StageOr chain(const PipelineMaker& maker,
+              const std::vector<Element>& specs,
+              size_t at,
+              StagePtr source) {
+    for (; at < specs.size(); ++at) {
         FRESHET_ASSIGN_OR_RETURN(source, makeStage(maker, specs, at, std::move(source)));
     }
     return source;
@@ -140,7 +145,7 @@ StageOr PipelineMaker::makeBehind(Document stages, StagePtr source) const {
     for (const Element& stage : stages) {
         specs.push_back(*stage.document().begin());
     }
-    return chain(*this, specs, std::move(source));
+    return chain(*this, specs, 0, std::move(source));
 }
 
 StageOr PipelineMaker::makeOver(Document stages,
@@ -158,16 +163,21 @@ StageOr PipelineMaker::makeOver(Document stages,
             facts->stages = specs;
         }
         specs.erase(specs.begin());
-        return chain(*this, specs, std::move(source));
+        return chain(*this, specs, 0, std::move(source));
     }
     FRESHET_ASSIGN_OR_RETURN(ArrangedPipeline arranged, arrange(stages, variables));
     request.filter = bothOf(request.filter, arranged.filter);
     request.sort = arranged.sort;
     request.keep = arranged.keep;
+    std::optional<CountedStart> counted = countedStart(*this, arranged);
+    request.needsDocuments = !counted.has_value();
     OwnedDocument* plan = facts == nullptr ? nullptr : &facts->plan;
-    FRESHET_ASSIGN_OR_RETURN(StagePtr source,
-                             makeCollectionStage(run, std::move(request), variables, plan));
-    FRESHET_ASSIGN_OR_RETURN(StagePtr last, chain(*this, arranged.rest, std::move(source)));
+    FRESHET_ASSIGN_OR_RETURN(auto stream,
+                             makeCollectionStream(run, std::move(request), variables, plan));
+    const size_t done = counted.has_value() && stream != nullptr ? counted->stages : 0;
+    StagePtr source = done > 0 ? makeCounted(run, std::move(stream), std::move(*counted))
+                               : makeStreamStage(run, std::move(stream));
+    FRESHET_ASSIGN_OR_RETURN(StagePtr last, chain(*this, arranged.rest, done, std::move(source)));
     if (facts != nullptr) {
         facts->filter = std::move(arranged.filter);
         facts->stages = std::move(arranged.rest);

@@ -122,10 +122,10 @@ WorkDone PipelineRun::work() const {
     return total;
 }
 
-StatusOr<StagePtr> makeCollectionStage(PipelineRun& run,
-                                       CollectionRequest request,
-                                       bson::Document variables,
-                                       bson::OwnedDocument* describe) {
+StatusOr<std::unique_ptr<RowStream>> makeCollectionStream(PipelineRun& run,
+                                                          CollectionRequest request,
+                                                          bson::Document variables,
+                                                          bson::OwnedDocument* describe) {
     FRESHET_ASSIGN_OR_RETURN(auto matcher, Matcher::compile(request.filter.view(), variables));
     if (request.collection == nullptr) {
         if (describe != nullptr) {
@@ -133,7 +133,7 @@ StatusOr<StagePtr> makeCollectionStage(PipelineRun& run,
             builder.add("stage", "EOF");
             *describe = bson::OwnedDocument(builder.finish());
         }
-        return makeListStage({});
+        return std::unique_ptr<RowStream>();
     }
     StreamRequest wish;
     wish.collection = std::move(request.collection);
@@ -142,11 +142,25 @@ StatusOr<StagePtr> makeCollectionStage(PipelineRun& run,
     wish.hint = std::move(request.hint);
     wish.keep = request.keep;
     wish.memory = run.memory();
+    wish.needsDocuments = request.needsDocuments;
     FRESHET_ASSIGN_OR_RETURN(auto stream, RowStream::make(std::move(wish)));
     if (describe != nullptr) {
         *describe = stream->describe();
     }
-    return StagePtr(std::make_unique<CollectionStage>(run, std::move(stream)));
+    return stream;
+}
+
+StatusOr<StagePtr> makeCollectionStage(PipelineRun& run,
+                                       CollectionRequest request,
+                                       bson::Document variables) {
+    FRESHET_ASSIGN_OR_RETURN(auto stream,
+                             makeCollectionStream(run, std::move(request), variables, nullptr));
+    return makeStreamStage(run, std::move(stream));
+}
+
+StagePtr makeStreamStage(PipelineRun& run, std::unique_ptr<RowStream> stream) {
+    return stream == nullptr ? makeListStage({})
+                             : std::make_unique<CollectionStage>(run, std::move(stream));
 }
 
 StagePtr makeListStage(std::vector<bson::OwnedDocument> documents) {

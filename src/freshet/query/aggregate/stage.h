@@ -170,13 +170,19 @@ struct CollectionRequest {
     bson::OwnedDocument filter;
     bson::OwnedDocument sort;
     bson::OwnedDocument hint;
-    uint64_t keep = 0;  // only the first so many of a sort are wanted; 0: all
+    uint64_t keep = 0;           // only the first so many of a sort are wanted; 0: all
+    bool needsDocuments = true;  // else they are only counted
 };
-/// `describe`: the plan as explain shows it; may be null.
+/// `describe`: the plan as explain shows it; may be null. Null without a collection.
+StatusOr<std::unique_ptr<RowStream>> makeCollectionStream(PipelineRun& run,
+                                                          CollectionRequest request,
+                                                          bson::Document variables,
+                                                          bson::OwnedDocument* describe);
 StatusOr<StagePtr> makeCollectionStage(PipelineRun& run,
                                        CollectionRequest request,
-                                       bson::Document variables,
-                                       bson::OwnedDocument* describe);
+                                       bson::Document variables);
+/// `stream` may be null: no documents.
+StagePtr makeStreamStage(PipelineRun& run, std::unique_ptr<RowStream> stream);
 /// Documents given beforehand.
 StagePtr makeListStage(std::vector<bson::OwnedDocument> documents);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /// find: a RowStream, then skip, limit and projection.
-#include "freshet/engine/range_count.h"
 #include "freshet/query/cursor.h"
 #include "freshet/query/exec/attached_cursor.h"
 #include "freshet/query/exec/id_cursor.h"
@@ -82,6 +81,12 @@ private:
                 return Status::ok();
             }
             pending_.clear();
+        }
+        if (toSkip_ > 0 && !atEnd_) {
+            uint64_t passed = 0;
+            const Status status = stream_->passOver(static_cast<uint64_t>(toSkip_), &passed);
+            toSkip_ -= static_cast<int64_t>(passed);
+            FRESHET_RETURN_IF_ERROR(status);
         }
         while (!atEnd_ && !batch->isFull()) {
             Row row;
@@ -207,13 +212,17 @@ public:
             stream_->attach(*txn_);
         }
         stream_->startTurn();
+        uint64_t passed = 0;
+        const Status status = stream_->passOver(left(), &passed);
+        take(passed);
+        FRESHET_RETURN_IF_ERROR(status);
         while (count_ < limit_) {
             Row row;
             FRESHET_RETURN_IF_ERROR(stream_->next(&row));
             if (row.id == 0) {
                 break;
             }
-            toSkip_ > 0 ? --toSkip_ : ++count_;
+            take(1);
         }
         return Status::ok();
     }
@@ -222,6 +231,16 @@ public:
     WorkDone work() const override { return workOf(stream_.get()); }
 
 private:
+    /// How many documents are still wanted, those to skip included.
+    uint64_t left() const {
+        return static_cast<uint64_t>(toSkip_) + static_cast<uint64_t>(limit_ - count_);
+    }
+    void take(uint64_t documents) {
+        const auto skipped = std::min(documents, static_cast<uint64_t>(toSkip_));
+        toSkip_ -= static_cast<int64_t>(skipped);
+        count_ += static_cast<int64_t>(documents - skipped);
+    }
+
     engine::Store& store_;
     std::optional<engine::Txn> txn_;  // outlives the stream's cursors
     std::unique_ptr<RowStream> stream_;
@@ -229,46 +248,6 @@ private:
     int64_t limit_;
     int64_t count_ = 0;
 };
-
-/// All documents: nobody looks at them.
-class WholeCounter final : public CountOp {
-public:
-    WholeCounter(engine::Store& store,
-                 catalog::CollectionRef collection,
-                 int64_t skip,
-                 int64_t limit)
-        : collection_(std::move(collection)),
-          skip_(skip),
-          limit_(limit == 0 ? INT64_MAX : limit),
-          txn_(store),
-          range_(txn_, collection_->records, "", "") {}
-
-    Status run() override {
-        return collection_->isDropped() ? planKilled(*collection_) : range_.run();
-    }
-    const sync::WaitToken& token() const override { return txn_.token(); }
-    int64_t count() const override {
-        const auto all = static_cast<int64_t>(range_.count());
-        return std::min(limit_, std::max<int64_t>(all - skip_, 0));
-    }
-    WorkDone work() const override {
-        WorkDone work;
-        work.plan.kind = "RECORD_STORE_FAST_COUNT";
-        return work;
-    }
-
-private:
-    const catalog::CollectionRef collection_;
-    const int64_t skip_;
-    const int64_t limit_;
-    engine::Txn txn_;
-    engine::RangeCount range_;
-};
-
-bool asksForAll(const FindRequest& request) {
-    return request.filter.view().isEmpty() && request.hint.view().isEmpty() &&
-           request.min.view().isEmpty() && request.max.view().isEmpty();
-}
 
 }  // namespace
 
@@ -296,10 +275,6 @@ StatusOr<std::unique_ptr<CountOp>> CountOp::make(engine::Store& store,
                                                  catalog::CollectionRef collection,
                                                  FindRequest request) {
     FRESHET_RETURN_IF_ERROR(checkRequest(request));
-    if (collection != nullptr && asksForAll(request)) {
-        return std::unique_ptr<CountOp>(
-            new WholeCounter(store, std::move(collection), request.skip, request.limit));
-    }
     FRESHET_ASSIGN_OR_RETURN(auto compiled,
                              Matcher::compile(request.filter.view(), request.variables.view()));
     std::shared_ptr<const Matcher> matcher = std::move(compiled);

@@ -2,6 +2,8 @@
 /// The walk along key ranges in either direction.
 #include "freshet/query/exec/index_scan.h"
 
+#include "freshet/engine/range_count.h"
+
 namespace freshet::query {
 
 IndexScans::IndexScans(catalog::CollectionRef collection,
@@ -88,6 +90,28 @@ void IndexScans::nextRange() {
     do {
         ++scanAt_;
     } while (!isAtEnd() && scan().ranges.empty());
+}
+
+Status IndexScans::passOver(uint64_t most, uint64_t* passed) {
+    *passed = 0;
+    while (!isAtEnd() && !dedupes_ && !scan().backward && toFetch_ == 0) {
+        // The successor of a key is itself and a zero byte.
+        std::string low = hasLast_ ? lastKey_ + '\0' : range().low;
+        engine::RangeCount count(*txn_, scan().index->tree, std::move(low), range().high);
+        const Status status = count.run(most - *passed);
+        *passed += count.count();
+        counts_.given += count.count();
+        if (count.isDone()) {
+            nextRange();
+            continue;
+        }
+        if (count.count() > 0) {
+            scans_[scanAt_].ranges[rangeAt_].low = count.rest();
+            positioned_ = hasLast_ = false;
+        }
+        return status;
+    }
+    return Status::ok();
 }
 
 Status IndexScans::advance(Row* row) {

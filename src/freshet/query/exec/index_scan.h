@@ -21,6 +21,7 @@ public:
     void detach() override;
     Status advance(Row* row) override;
     bool isAtEnd() const override { return scanAt_ == scans_.size(); }
+    Status passOver(uint64_t most, uint64_t* passed) override;
 
 private:
     const IndexScan& scan() const { return scans_[scanAt_]; }

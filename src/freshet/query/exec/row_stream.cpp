@@ -152,6 +152,21 @@ Status RowStream::next(Row* row) {
     return Status::ok();
 }
 
+Status RowStream::passOver(uint64_t most, uint64_t* passed) {
+    *passed = 0;
+    const bool isExact = plan_.kind == PlanKind::kCollection ? matchesAll() : plan_.isExact;
+    if (killed_ || sorter_.has_value() || !isExact) {
+        return Status::ok();
+    }
+    Status status = scan_->passOver(most, passed);
+    if (status.isWouldBlock()) {
+        token_ = txn_->token();
+    }
+    matched_ += *passed;
+    given_ += *passed;
+    return status;
+}
+
 PlanName RowStream::planName() const {
     PlanName name;
     switch (plan_.kind) {
@@ -159,7 +174,8 @@ PlanName RowStream::planName() const {
             name.kind = "EOF";
             break;
         case PlanKind::kCollection:
-            name.kind = "COLLSCAN";
+            name.kind =
+                request_.needsDocuments || !matchesAll() ? "COLLSCAN" : "RECORD_STORE_FAST_COUNT";
             break;
         case PlanKind::kId:
             name.kind = "IDHACK";

@@ -37,6 +37,10 @@ public:
     /// WouldBlock wait for token(); it is complete already when the turn is over. kCancelled
     /// (kQueryPlanKilled): the collection or an index in use is gone.
     Status next(Row* row);
+    /// Goes over at most `most` of the documents that next() would give, without looking at them:
+    /// as many as the plan allows. *passed is how many, also with WouldBlock. Rules and errors as
+    /// of next().
+    Status passOver(uint64_t most, uint64_t* passed);
     const sync::WaitToken& token() const { return token_; }
     /// Call it when the stream gets its turn: it lets others run after kDocumentsPerTurn.
     void startTurn() { turn_.start(); }
@@ -53,6 +57,7 @@ private:
 
     Status makePlan();
     bool fetches() const { return request_.needsDocuments || !plan_.isExact; }
+    bool matchesAll() const { return request_.matcher->filter().isEmpty(); }
     Status nextFromScan(Row* row);
     Status sortAll();
     Status nextSorted(Row* row);

@@ -2,6 +2,7 @@
 /// Collection scan and look-up by _id.
 #include "freshet/query/exec/scan.h"
 
+#include "freshet/engine/range_count.h"
 #include "freshet/query/exec/index_scan.h"
 
 #include <optional>
@@ -16,14 +17,37 @@ public:
     CollectionScan(catalog::CollectionRef collection, bool backward)
         : collection_(std::move(collection)), backward_(backward) {}
 
-    void attach(engine::Txn& txn) override { cursor_.emplace(txn, collection_->records); }
+    void attach(engine::Txn& txn) override {
+        txn_ = &txn;
+        cursor_.emplace(txn, collection_->records);
+    }
     void detach() override {
         cursor_.reset();
         positioned_ = false;
     }
     bool isAtEnd() const override { return atEnd_; }
 
+    Status passOver(uint64_t most, uint64_t* passed) override {
+        *passed = 0;
+        if (backward_ || atEnd_) {
+            return Status::ok();
+        }
+        engine::RangeCount range(*txn_, collection_->records, start(), "");
+        const Status status = range.run(most);
+        *passed = range.count();
+        counts_.given += *passed;
+        if (*passed > 0) {
+            positioned_ = false;
+            atEnd_ = range.isDone();
+            behindPassed_ = atEnd_ ? std::string() : range.rest();
+        }
+        return status;
+    }
+
     Status advance(Row* row) override {
+        if (atEnd_) {
+            return Status::ok();
+        }
         FRESHET_RETURN_IF_ERROR(move());
         positioned_ = true;
         atEnd_ = !cursor_->valid();
@@ -31,6 +55,7 @@ public:
             return Status::ok();
         }
         last_ = catalog::recordIdOf(cursor_->key());
+        behindPassed_.clear();
         ++counts_.docsExamined;
         ++counts_.given;
         *row = {last_, bson::Document(cursor_->value())};
@@ -42,17 +67,25 @@ private:
         if (positioned_) {
             return backward_ ? cursor_->prev() : cursor_->next();
         }
-        if (last_ == 0) {
-            return backward_ ? cursor_->last() : cursor_->first();
+        if (!backward_) {
+            return cursor_->seek(start());
         }
-        return backward_ ? cursor_->seekBefore(catalog::recordKey(last_ - 1))
-                         : cursor_->seek(catalog::recordKey(last_ + 1));
+        return last_ == 0 ? cursor_->last() : cursor_->seekBefore(catalog::recordKey(last_ - 1));
+    }
+    /// Forward: where what comes next begins.
+    std::string start() const {
+        if (!behindPassed_.empty()) {
+            return behindPassed_;
+        }
+        return last_ == 0 ? std::string() : std::string(catalog::recordKey(last_ + 1));
     }
 
     catalog::CollectionRef collection_;
     bool backward_;
+    engine::Txn* txn_ = nullptr;
     std::optional<engine::Cursor> cursor_;
-    bool positioned_ = false;  // the cursor stands on last_
+    bool positioned_ = false;   // the cursor stands on last_
+    std::string behindPassed_;  // forward: entries up to here were passed over since last_
     bool atEnd_ = false;
     catalog::RecordId last_ = 0;  // given last; 0 before the first
 };
