@@ -16,7 +16,7 @@ import harness  # noqa: E402
 
 SLOW = ('db.many.aggregate([{$match: {$expr: {$lt: [{$reduce: {input: {$range: [0, 200000]}, initialValue: 0, '
         'in: {$add: ["$$value", "$$this"]}}}, 0]}}}]).toArray()')
-TAB, CTRL_C, CTRL_R, UP = b'\t', b'\x03', b'\x12', b'\x1b[A'
+TAB, CTRL_C, CTRL_D, CTRL_R, UP = b'\t', b'\x03', b'\x04', b'\x12', b'\x1b[A'
 SECONDS = 30
 MEMORY_MAX_KB = 40_000
 START_MAX_SECONDS = 0.060
@@ -148,6 +148,56 @@ class ShellTest(unittest.TestCase):
         shell.until(b'zebra')
         self.assertEqual(shell.leave(), 0)
 
+    def test_completion_of_what_a_call_gives(self):
+        shell = self.terminal()
+        shell.type(b'db.getCollection("c").countDoc' + TAB)
+        shell.until(b'uments')
+        shell.type('({})\n')
+        shell.until(b'> ')
+        shell.type(b'db.getSiblingDB("x").getCollectionI' + TAB)
+        shell.until(b'nfo')
+        shell.type(CTRL_C)
+        shell.until(b'shelltest> ')
+        shell.type(b'db.c.aggregate([{$grap' + TAB)
+        shell.until(b'hLookup')
+        shell.type(CTRL_C)
+        shell.until(b'shelltest> ')
+        shell.type(b'db.c.find({a: 1}).toAr' + TAB)
+        shell.until(b'ray')
+        shell.type('()\n')
+        shell.until(b'> ')
+        self.assertEqual(shell.leave(), 0)
+
+    def test_the_editor_of_the_terminal(self):
+        shell = self.terminal()
+        shell.type('.editor\n')
+        shell.until(b'Ctrl-D')
+        shell.type('const half = (\n')
+        shell.type('  x) => x / 2;\n')
+        shell.type('half(\n84)\n')
+        shell.type(CTRL_D)
+        shell.until(b'42')
+        shell.until(b'shelltest> ')
+        shell.type('.editor\n')
+        shell.until(b'Ctrl-D')
+        shell.type('print("never " + "run")\n' + CTRL_C.decode())
+        self.assertNotIn(b'never run', shell.until(b'shelltest> '))
+        shell.type('{ begun:\n')
+        shell.until(b'... ')
+        shell.type('.clear\n')
+        shell.until(b'shelltest> ')
+        shell.ask('half(2)', '1')
+        self.assertEqual(shell.leave(), 0)
+
+    def test_without_a_server(self):
+        shell = Terminal(self, self.home, '--nodb', '--quiet', '--norc')
+        shell.until(b'> ')
+        shell.ask('db.c.find()', 'No connected database')
+        shell.type('db = connect("%sshelltest")\n' % self.server.uri)
+        shell.until(b'shelltest> ')
+        shell.ask('db.runCommand("ping").ok', '1')
+        self.assertEqual(shell.leave(), 0)
+
     def test_an_editor_for_more_than_a_line(self):
         editor = os.path.join(self.home, 'editor')
         with open(editor, 'w', encoding='utf-8') as script:
@@ -232,6 +282,25 @@ class ShellTest(unittest.TestCase):
                               capture_output=True, text=True, timeout=SECONDS)
         self.assertEqual((dead.returncode, dead.stdout), (1, ''))
         self.assertIn('MongoNetworkError', dead.stderr)
+
+    def test_how_containers_name_the_server(self):
+        place = '127.0.0.1:%d' % self.server.port
+        for words in (['--host=' + place], ['--host', 'rs0/' + place], [place + '/test'], ['--host', '127.0.0.1', '--port', str(self.server.port)],
+                      ['--host', 'mongodb://%s/' % place], ['mongodb://%s,127.0.0.1:%d/?replicaSet=rs0&directConnection=false' % (place, harness.free_port())],
+                      ['mongodb://%s/?directConnection=true&serverSelectionTimeoutMS=2000' % place]):
+            done = subprocess.run([harness.program('freshet'), '--norc', '--quiet', *words], input='db.runCommand("ping").ok\n',
+                                  capture_output=True, text=True, timeout=SECONDS)
+            self.assertEqual((done.returncode, done.stdout), (0, '1\n'), (words, done.stderr))
+            for check in ('--ping', '--health'):
+                done = subprocess.run([harness.program('freshet'), *words, check], capture_output=True, text=True, timeout=SECONDS)
+                self.assertEqual((done.returncode, done.stdout), (0, '{ "ok" : 1.0 }\n'), (words, done.stderr))
+        entry = 'db.createUser({\n  user: "init",\n  pwd: "x",\n  roles: [ { role: "root", db: "admin" } ]\n})\n'
+        done = subprocess.run([harness.program('freshet'), '--host', '127.0.0.1', '--port', str(self.server.port), '--quiet', 'admin'],
+                              input=entry, capture_output=True, text=True, timeout=SECONDS)
+        self.assertEqual((done.returncode, done.stdout), (0, '{ ok: 1 }\n'), done.stderr)
+        done = subprocess.run([harness.program('freshet'), '--quiet', '-uinit', '-px', '--authenticationDatabase', 'admin', place + '/admin',
+                               '--eval', 'db.dropUser("init").ok'], capture_output=True, text=True, timeout=SECONDS)
+        self.assertEqual((done.returncode, done.stdout), (0, '1\n'), done.stderr)
 
     def test_what_stands_for_a_plan_is_shown_as_one(self):
         for plan in ('db.c.explain().find({a: 1})', 'db.c.explain().find({a: 1}).limit(2)', 'db.c.find({a: 1}).explain()'):

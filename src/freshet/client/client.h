@@ -6,6 +6,7 @@
 #include "freshet/bson/builder.h"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,11 +17,20 @@ class Verbs;
 
 namespace freshet::client {
 
-/// mongodb://user:password@host:port/db?appName=x&... ; one host only. Options that would make a
+/// mongodb://user:password@host:port,host:port/db?appName=x&... Options that would make a
 /// connection other than was asked for are refused, those that only tune are ignored.
 struct ConnectionString {
-    std::string host = "127.0.0.1";  // or the path of a Unix socket, in a string as %2Ftmp%2F...
-    uint16_t port = 27017;
+    struct Place {
+        std::string host =
+            "127.0.0.1";  // or the path of a Unix socket, as %2Ftmp%2F... in a string
+        uint16_t port = 27017;
+    };
+    std::string host = Place().host;
+    uint16_t port = Place().port;
+    /// Further members of the same set. open() takes the first that may be written to, or else the
+    /// first that answers.
+    std::vector<Place> others;
+    std::string replicaSet;  // empty: any. A server that belongs to none may have any name
     std::string database = "test";
     std::string appName;
     uint32_t connectTimeoutMs = 10'000;
@@ -42,12 +52,18 @@ struct ConnectionString {
     /// sockets.
     bool rdma = false;
 
+    /// What is for whoever runs commands: readPreference, readConcernLevel, w and their like, by
+    /// their names in small letters.
+    std::map<std::string, std::string> ofCommands;
+
     /// "mongodb://...", "host", "host:port", "host:port/db" or "db". kInvalid (kFailedToParse).
     static StatusOr<ConnectionString> parse(std::string_view text);
     /// kInvalid (kFailedToParse) when parts exclude each other. parse() and open() ask.
     Status check() const;
     /// For people: without the password.
     std::string whereText() const;
+    /// The same for each of its places: a string with that one only.
+    std::vector<ConnectionString> each() const;
 };
 
 /// What a connection finds around it, beyond what its string can say.

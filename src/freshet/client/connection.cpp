@@ -207,11 +207,9 @@ std::shared_ptr<transport::verbs::Verbs> verbsFor(const ConnectionString& where,
     return std::move(*found);
 }
 
-}  // namespace
-
-StatusOr<std::unique_ptr<Connection>> Connection::open(const ConnectionString& where,
-                                                       const Surroundings& around) {
-    FRESHET_RETURN_IF_ERROR(where.check());
+/// To its first place.
+StatusOr<std::unique_ptr<Connection>> openOne(const ConnectionString& where,
+                                              const Surroundings& around) {
     transport::ConnectOptions options;
     options.host = where.host;
     options.port = where.port;
@@ -225,7 +223,44 @@ StatusOr<std::unique_ptr<Connection>> Connection::open(const ConnectionString& w
     if (Status status = connection->sayHello(where); !status.isOk()) {
         return status.withContext("hello to " + where.whereText());
     }
+    const bson::Element set = connection->hello().find("setName");
+    if (!where.replicaSet.empty() && set.isString() && set.stringValue() != where.replicaSet) {
+        return invalid(Reason::kNone,
+                       where.whereText() + " belongs to the replica set '" +
+                           std::string(set.stringValue()) + "' and not to '" + where.replicaSet +
+                           "'");
+    }
     return std::unique_ptr<Connection>(std::move(connection));
+}
+
+bool mayBeWrittenTo(bson::Document hello) {
+    return hello.find("isWritablePrimary").isTruthy() || hello.find("ismaster").isTruthy();
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Connection>> Connection::open(const ConnectionString& where,
+                                                       const Surroundings& around) {
+    FRESHET_RETURN_IF_ERROR(where.check());
+    std::unique_ptr<Connection> reader;
+    Status failure;
+    for (const ConnectionString& one : where.each()) {
+        StatusOr<std::unique_ptr<Connection>> opened = openOne(one, around);
+        if (!opened.isOk() && opened.status().code() == Code::kInvalid) {
+            return opened;  // a server has said no
+        }
+        if (!opened.isOk()) {
+            failure = failure.isOk() ? opened.status() : failure;
+        } else if (where.others.empty() || mayBeWrittenTo((*opened)->hello())) {
+            return opened;
+        } else if (reader == nullptr) {
+            reader = std::move(*opened);
+        }
+    }
+    if (reader == nullptr) {
+        return failure;
+    }
+    return reader;
 }
 
 StatusOr<bson::OwnedDocument> Connection::runChecked(std::string_view database,

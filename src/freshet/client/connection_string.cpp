@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Parsing of connection strings. What would make a connection other than the user asked for
-/// (several hosts, a kind of login that we do not have) is refused rather than ignored.
+/// (a kind of login or of compression that we do not have) is refused rather than ignored.
 #include "freshet/client/client.h"
 #include "freshet/wire/compress.h"
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 namespace freshet::client {
 
@@ -57,10 +58,7 @@ StatusOr<std::string> decode(std::string_view text) {
 }
 
 /// "host", "host:port", "[::1]", "[::1]:port".
-Status parseHost(std::string_view text, ConnectionString* out) {
-    if (text.find(',') != std::string_view::npos) {
-        return fail("only one host can be given");
-    }
+Status parseHost(std::string_view text, ConnectionString::Place* out) {
     std::string_view host = text;
     if (!text.empty() && text[0] == '[') {
         text.remove_prefix(1);
@@ -80,6 +78,23 @@ Status parseHost(std::string_view text, ConnectionString* out) {
         return fail("'" + std::string(text) + "' is not a port");
     }
     return Status::ok();
+}
+
+/// One or more, with commas between them.
+Status parseHosts(std::string_view text, ConnectionString* out) {
+    constexpr size_t kPlacesMax = 50;
+    ConnectionString::Place first;
+    const bool isList = text.find(',') != std::string_view::npos;
+    FRESHET_RETURN_IF_ERROR(parseHost(takeUntil(&text, ','), &first));
+    out->host = std::move(first.host);
+    out->port = first.port;
+    while (isList && out->others.size() < kPlacesMax) {
+        FRESHET_RETURN_IF_ERROR(parseHost(takeUntil(&text, ','), &out->others.emplace_back()));
+        if (text.empty()) {
+            return Status::ok();
+        }
+    }
+    return isList ? fail("there are too many hosts") : Status::ok();
 }
 
 std::string lowered(std::string_view text) {
@@ -117,6 +132,7 @@ struct TextOption {
 constexpr TextOption kTextOptions[] = {
     {"appname", &ConnectionString::appName},
     {"authsource", &ConnectionString::authSource},
+    {"replicaset", &ConnectionString::replicaSet},
     {"tlscafile", &ConnectionString::tlsCaFile},
     {"tlscertificatekeyfile", &ConnectionString::tlsCertificateKeyFile},
     {"tlscertificatekeyfilepassword", &ConnectionString::tlsCertificateKeyFilePassword},
@@ -132,6 +148,14 @@ constexpr FlagOption kFlagOptions[] = {
     {"tlsallowinvalidhostnames", &ConnectionString::tlsAllowInvalidHostnames},
     {"rdma", &ConnectionString::rdma},
 };
+
+constexpr std::string_view kOfCommands[] = {"journal",
+                                            "maxstalenessseconds",
+                                            "readconcernlevel",
+                                            "readpreference",
+                                            "readpreferencetags",
+                                            "w",
+                                            "wtimeoutms"};
 
 Status parseOption(std::string_view option, ConnectionString* out) {
     const std::string name = lowered(takeUntil(&option, '='));
@@ -149,7 +173,9 @@ Status parseOption(std::string_view option, ConnectionString* out) {
             out->*known.member = value == "true";
         }
     }
-    if (name == "tlsinsecure" && value == "true") {
+    if (std::find(std::begin(kOfCommands), std::end(kOfCommands), name) != std::end(kOfCommands)) {
+        out->ofCommands[name] = value;
+    } else if (name == "tlsinsecure" && value == "true") {
         out->tlsAllowInvalidCertificates = out->tlsAllowInvalidHostnames = true;
     } else if (name == "connecttimeoutms" && !parseNumber(value, &out->connectTimeoutMs)) {
         return fail("connectTimeoutMS must be a number of milliseconds");
@@ -188,7 +214,7 @@ Status parseRest(std::string_view text, ConnectionString* out) {
     std::string_view options =
         question == std::string_view::npos ? std::string_view() : text.substr(question + 1);
     text = text.substr(0, question);
-    FRESHET_RETURN_IF_ERROR(parseHost(takeUntil(&text, '/'), out));
+    FRESHET_RETURN_IF_ERROR(parseHosts(takeUntil(&text, '/'), out));
     if (!text.empty()) {
         FRESHET_ASSIGN_OR_RETURN(out->database, decode(text));
         out->authSource = out->database;  // unless an option says otherwise
@@ -240,7 +266,26 @@ Status ConnectionString::check() const {
 }
 
 std::string ConnectionString::whereText() const {
-    return host.starts_with('/') ? host : host + ":" + std::to_string(port);
+    const auto textOf = [](const std::string& name, uint16_t number) {
+        return name.starts_with('/') ? name : name + ":" + std::to_string(number);
+    };
+    std::string text = textOf(host, port);
+    for (const Place& other : others) {
+        text += "," + textOf(other.host, other.port);
+    }
+    return text;
+}
+
+std::vector<ConnectionString> ConnectionString::each() const {
+    std::vector<ConnectionString> all = {*this};
+    all.front().others.clear();
+    for (const Place& other : others) {
+        ConnectionString one = all.front();
+        one.host = other.host;
+        one.port = other.port;
+        all.push_back(std::move(one));
+    }
+    return all;
 }
 
 }  // namespace freshet::client

@@ -45,6 +45,24 @@ TEST(ConnectionString, TakesOptions) {
     EXPECT_EQ(where.appName, "my app");
 }
 
+TEST(ConnectionString, TakesSeveralHostsAndTheirSet) {
+    ConnectionString where = parsed("mongodb://u:p@a:1,[::1]:2,c/shop?replicaSet=rs0");
+    EXPECT_EQ(where.whereText(), "a:1,::1:2,c:27017");
+    EXPECT_EQ(where.database, "shop");
+    EXPECT_EQ(where.replicaSet, "rs0");
+    ASSERT_EQ(where.each().size(), 3u);
+    EXPECT_EQ(where.each()[2].whereText(), "c:27017");
+    EXPECT_EQ(where.each()[2].username, "u");
+    EXPECT_EQ(parsed("mongodb://a").each().size(), 1u);
+}
+
+TEST(ConnectionString, KeepsWhatIsForCommands) {
+    ConnectionString where = parsed("mongodb://a/?readPreference=nearest&W=majority&maxPoolSize=3");
+    EXPECT_EQ(
+        where.ofCommands,
+        (std::map<std::string, std::string>{{"readpreference", "nearest"}, {"w", "majority"}}));
+}
+
 TEST(ConnectionString, TakesUsersAndTheirSource) {
     ConnectionString where = parsed("mongodb://ann:p%40ss%3Aword@h:5/shop");
     EXPECT_EQ(where.username, "ann");
@@ -84,7 +102,8 @@ TEST(ConnectionString, RefusesWhatItCannotDo) {
                              "mongodb://h:65536",
                              "mongodb://h:port",
                              "mongodb://h:12x",
-                             "mongodb://a,b",
+                             "mongodb://a,",
+                             "mongodb://a,b:x/",
                              "mongodb://[::1]x",
                              "mongodb://:pw@h",
                              "mongodb://us@er:pw@h",

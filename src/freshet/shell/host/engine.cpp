@@ -49,8 +49,11 @@ Status Engine::start() {
     setInterruptible(context_.get());
     const std::string about = describeLink(link_, 0);
     const std::string& database = database_.empty() ? link_.where().database : database_;
-    const std::string arguments =
-        bson::Builder().add("0", bson::Document(about)).add("1", database).finish();
+    const std::string arguments = bson::Builder()
+                                      .add("0", bson::Document(about))
+                                      .add("1", database)
+                                      .add("2", link_.wasOpened())
+                                      .finish();
     return context_->callLibrary("attach", bson::Document(arguments)).status();
 }
 

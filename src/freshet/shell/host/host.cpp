@@ -26,6 +26,12 @@ std::string describeLink(const Link& link, int32_t handle) {
     about.add("uri", "mongodb://" + link.where().whereText() + "/" + link.where().database);
     about.add("host", link.where().whereText());
     about.add("database", link.where().database);
+    {
+        bson::Builder options = about.object("options");
+        for (const auto& [name, value] : link.where().ofCommands) {
+            options.add(name, value);
+        }
+    }
     return about.finish();
 }
 

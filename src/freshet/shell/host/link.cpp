@@ -65,6 +65,7 @@ Status Link::open() {
         return opened.status().withContext("cannot connect to " + where_.whereText());
     }
     connection_ = std::move(*opened);
+    wasOpened_ = true;
     return Status::ok();
 }
 

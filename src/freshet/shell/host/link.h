@@ -29,6 +29,7 @@ public:
     void close();
 
     const client::ConnectionString& where() const { return where_; }
+    bool wasOpened() const { return wasOpened_; }
     /// REQUIRES: open() was ok.
     bson::Document hello() const { return connection_->hello(); }
 
@@ -41,6 +42,7 @@ private:
     client::ConnectionString where_;
     std::unique_ptr<client::Connection> connection_;
     const bool hasSession_;
+    bool wasOpened_ = false;
     bool sessionUsed_ = false;
     std::string sessionId_;  // 16 bytes
 };

@@ -84,6 +84,7 @@ class Collection {
             return this.run({explain: command, verbosity: library.verbosity(explain)});
         }
         const made = new library.CommandCursor(this.mongo, this.database.getName(), () => command);
+        made.explain = (verbosity) => this.run({explain: command, verbosity: library.verbosity(verbosity)});
         if (size.batchSize !== undefined) {
             made.getMoreOptions.batchSize = size.batchSize;
         }
@@ -270,6 +271,7 @@ class Collection {
     getPlanCache() { return new library.PlanCache(this); }
     getSearchIndexes() { return this.aggregate([{$listSearchIndexes: {}}]).toArray(); }
     getShardDistribution() { return this.run({collStats: this.collectionName}); }
+    getWriteConcern() { return this.mongo.getWriteConcern(); }
     compact() { return this.run({compact: this.collectionName}); }
     hashAllDocs() { return this.database.runCommand({dbHash: 1, collections: [this.collectionName]}); }
 }
@@ -288,6 +290,10 @@ library.makeCollection = (database, name) => new Proxy(new Collection(database, 
 class PlanCache {
     constructor(collection) { library.put(this, {collection}); }
     clear() { return this.collection.run({planCacheClear: this.collection.getName()}); }
+    clearPlansByQuery(query, projection, sort) {
+        return this.collection.run({planCacheClear: this.collection.getName(), query, projection, sort});
+    }
+    getPlansByQuery(query) { return this.list([{$match: {'createdFromQuery.query': query}}]); }
     list(pipeline = []) { return this.collection.aggregate([{$planCacheStats: {}}, ...pipeline]).toArray(); }
     [library.kInspect]() { return `PlanCache for collection ${this.collection.getName()}.`; }
 }

@@ -3,12 +3,21 @@
 // documents of the collection that the line is about.
 'use strict';
 
-const kOperators = ['$eq', '$ne', '$gt', '$gte', '$lt', '$lte', '$in', '$nin', '$and', '$or', '$nor', '$not', '$exists', '$type',
-                    '$regex', '$expr', '$mod', '$all', '$elemMatch', '$size', '$set', '$unset', '$inc', '$mul', '$min', '$max',
-                    '$rename', '$push', '$pull', '$pullAll', '$pop', '$addToSet', '$setOnInsert', '$currentDate', '$bit',
-                    '$match', '$group', '$project', '$sort', '$limit', '$skip', '$unwind', '$lookup', '$addFields', '$count',
-                    '$facet', '$bucket', '$bucketAuto', '$sortByCount', '$sample', '$out', '$merge', '$replaceRoot', '$unionWith',
-                    '$sum', '$avg', '$first', '$last', '$addFields', '$cond', '$ifNull', '$concat', '$dateToString', '$each'];
+const kOperators = `$eq $ne $gt $gte $lt $lte $in $nin $and $or $nor $not $exists $type $regex $options $expr $jsonSchema $mod $where $comment $all
+$elemMatch $size $bitsAllClear $bitsAllSet $bitsAnyClear $bitsAnySet $set $unset $inc $mul $min $max $rename $push $pull $pullAll $pop
+$addToSet $setOnInsert $currentDate $bit $each $position $slice $sort $natural $meta $addFields $bucket $bucketAuto $changeStream
+$collStats $count $currentOp $densify $documents $facet $fill $geoNear $graphLookup $group $indexStats $limit $listSessions $lookup
+$match $merge $out $planCacheStats $project $redact $replaceRoot $replaceWith $sample $setWindowFields $skip $sortByCount $unionWith
+$unwind $abs $accumulator $acos $acosh $add $allElementsTrue $anyElementTrue $arrayElemAt $arrayToObject $asin $asinh $atan $atan2
+$atanh $avg $binarySize $bitAnd $bitNot $bitOr $bitXor $bottom $bottomN $bsonSize $ceil $cmp $concat $concatArrays $cond $convert $cos
+$cosh $dateAdd $dateDiff $dateFromParts $dateFromString $dateSubtract $dateToParts $dateToString $dateTrunc $dayOfMonth $dayOfWeek
+$dayOfYear $degreesToRadians $divide $exp $filter $first $firstN $floor $function $getField $hour $ifNull $indexOfArray $indexOfBytes
+$indexOfCP $isArray $isNumber $isoDayOfWeek $isoWeek $isoWeekYear $last $lastN $let $literal $ln $log $log10 $ltrim $map $maxN $median
+$mergeObjects $millisecond $minN $minute $month $multiply $objectToArray $percentile $pow $radiansToDegrees $rand $range $reduce
+$regexFind $regexFindAll $regexMatch $replaceAll $replaceOne $reverseArray $round $rtrim $sampleRate $second $setDifference $setEquals
+$setField $setIntersection $setIsSubset $setUnion $sin $sinh $sortArray $split $sqrt $stdDevPop $stdDevSamp $strLenBytes $strLenCP
+$strcasecmp $substr $substrBytes $substrCP $subtract $sum $switch $tan $tanh $toBool $toDate $toDecimal $toDouble $toInt $toLong
+$toLower $toObjectId $toString $toUpper $top $topN $trim $trunc $tsIncrement $tsSecond $unsetField $week $year $zip`.split(/\s+/);
 const kSampleSize = 10;
 const kNamesMax = 200;
 
@@ -65,6 +74,24 @@ const objectAt = (path) => {
     return at;
 };
 
+// What the call that the text ends with gives, by the name of the method.
+const resultOf = (text) => {
+    let depth = 0;
+    let at = text.lastIndexOf(')');
+    for (; at >= 0; --at) {
+        depth += text[at] === ')' ? 1 : text[at] === '(' ? -1 : 0;
+        if (depth === 0) {
+            break;
+        }
+    }
+    const [method] = /\w*$/.exec(text.slice(0, Math.max(at, 0)));
+    const kinds = {getCollection: library.Collection, getSiblingDB: library.Database, getSisterDB: library.Database,
+                   getDB: library.Database, getDatabase: library.Database, getMongo: library.Mongo, Mongo: library.Mongo,
+                   startSession: library.Session, getPlanCache: library.PlanCache, aggregate: library.CommandCursor,
+                   watch: library.CommandCursor, initializeOrderedBulkOp: library.Bulk, initializeUnorderedBulkOp: library.Bulk};
+    return Object.hasOwn(kinds, method) ? kinds[method] : library.FindCursor;
+};
+
 const candidates = (line, word, path) => {
     const command = /^\s*(use|show)\s+(\S*)$/.exec(line);
     if (command !== null) {
@@ -77,8 +104,9 @@ const candidates = (line, word, path) => {
     if (call !== null && path === '' && /[{,\s"']$/.test(line.slice(0, line.length - word.length))) {
         return fieldsOf(call[1]);
     }
-    if (/\)\.$/.test(line.slice(0, line.length - word.length))) {
-        return namesOf(library.FindCursor.prototype);
+    const before = line.slice(0, line.length - word.length);
+    if (/\)\.$/.test(before)) {
+        return namesOf(resultOf(before).prototype);
     }
     if (path === '') {
         return /^\s*\w*$/.test(line) ? [...library.commandWords.filter((name) => /^\w/.test(name)), 'db', ...namesOf(globalThis)]

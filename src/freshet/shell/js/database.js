@@ -122,6 +122,9 @@ class Database {
     }
     printReplicationInfo() { library.print(library.display(this.getReplicationInfo())); }
     printSecondaryReplicationInfo() { this.printReplicationInfo(); }
+    printShardingStatus() { sh.status(); }
+    printSlaveReplicationInfo() { this.printReplicationInfo(); }
+    getSecondaryOk() { return this.mongo.getSecondaryOk(); }
     setSecondaryOk() { this.mongo.setSecondaryOk(); }
 
     // Users and roles

@@ -22,9 +22,28 @@ class Mongo {
     constructor(uri, existing) {
         library.put(this, existing || guarded(() => host.connect(uri === undefined ? '' : String(uri))));
         library.put(this, {databases: new Map(), readPreference: undefined, writeConcern: undefined, readConcern: undefined});
+        this.takeOptions(this.options || {});
+    }
+    // Those of the connection string that are for commands.
+    takeOptions({readpreference, readpreferencetags, readconcernlevel, w, wtimeoutms, journal}) {
+        if (readpreference !== undefined && readpreference !== 'primary') {
+            const tags = readpreferencetags === undefined ? undefined
+                : [Object.fromEntries(readpreferencetags.split(',').map((pair) => pair.split(':')))];
+            this.setReadPref(readpreference, tags);
+        }
+        if (readconcernlevel !== undefined) {
+            this.setReadConcern(readconcernlevel);
+        }
+        if (w !== undefined || wtimeoutms !== undefined || journal !== undefined) {
+            this.writeConcern = library.defined({w: /^\d+$/.test(w) ? Number(w) : w, j: journal === undefined ? undefined : journal === 'true',
+                                                 wtimeout: wtimeoutms === undefined ? undefined : Number(wtimeoutms)});
+        }
     }
     // The reply, whatever it says.
     run(database, command) {
+        if (this.handle === 0 && !library.isConnected) {
+            throw library.invalid('[SHAPI-10004] No connected database');
+        }
         return guarded(() => host.run(this.handle, database, this.withDefaults(command)));
     }
     withDefaults(command) {
@@ -56,12 +75,16 @@ class Mongo {
     getReadPref() { return this.readPreference; }
     getReadPrefMode() { return this.readPreference === undefined ? 'primary' : this.readPreference.mode; }
     setReadPref(mode, tags) { this.readPreference = tags === undefined ? {mode} : {mode, tags}; }
+    getReadPrefTagSet() { return this.readPreference === undefined ? undefined : this.readPreference.tags; }
     getWriteConcern() { return this.writeConcern; }
     setWriteConcern(w, wtimeout, j) { this.writeConcern = typeof w === 'object' ? w : {w, wtimeout, j}; }
     getReadConcern() { return this.readConcern && this.readConcern.level; }
     setReadConcern(level) { this.readConcern = {level}; }
     setSecondaryOk() { this.setReadPref('secondaryPreferred'); }
     setSlaveOk() { this.setSecondaryOk(); }
+    getSecondaryOk() { return this.getReadPrefMode() !== 'primary'; }
+    getSlaveOk() { return this.getSecondaryOk(); }
+    logout() { return this.getDB('admin').logout(); }
     isReplicaSetMember() { return this.getDB('admin').hello().setName !== undefined; }
     watch(pipeline, options) { return this.getDB('admin').watch(pipeline, {...options, allChangesForCluster: true}); }
     [library.kInspect]() { return this.uri; }
@@ -71,6 +94,9 @@ library.Mongo = Mongo;
 library.put(globalThis, {
     Mongo: new Proxy(Mongo, {apply: (target, self, [uri]) => new Mongo(uri)}),
     connect(uri, user, password) {
+        if (uri === undefined) {
+            throw library.invalid('Missing required argument at position 0 (connect)');
+        }
         const mongo = new Mongo(uri);
         const database = mongo.getDB(mongo.database);
         if (user !== undefined) {

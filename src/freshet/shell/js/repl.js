@@ -22,6 +22,19 @@ library.runTimers = (isOver = () => false) => {
         native.runJobs();
     }
 };
+// What `for await` walks, one after the other.
+const walked = function* (values) {
+    if (typeof values[Symbol.asyncIterator] !== 'function') {
+        for (const value of values) {
+            yield library.await(value);
+        }
+        return;
+    }
+    const steps = values[Symbol.asyncIterator]();
+    for (let step = library.await(steps.next()); !step.done; step = library.await(steps.next())) {
+        yield step.value;
+    }
+};
 library.await = (value) => {
     if (native.promiseState(value) === undefined) {
         return value !== null && typeof value === 'object' && typeof value.then === 'function' && !library.isBson(value)
@@ -51,6 +64,7 @@ library.put(globalThis, {
     clearInterval: clearTimer,
     queueMicrotask: (action) => { Promise.resolve().then(action); },
     __freshetAwait: (value) => library.await(value),
+    __freshetWalk: walked,
 });
 
 // Rewriting: `await x` outside functions becomes a call, and what a line declares can be declared
@@ -96,6 +110,11 @@ const editsOf = (text, redeclares) => {
             const from = place(node.loc.start);
             edits.push({at: from, cut: 'await'.length, put: '__freshetAwait('}, {at: place(node.argument.loc.end), cut: 0, put: ')'});
         }
+        const loop = node.type === 'ForOfStatement' ? /^for\s+await/.exec(text.slice(place(node.loc.start))) : null;
+        if (loop !== null) {
+            edits.push({at: place(node.loc.start), cut: loop[0].length, put: 'for'},
+                       {at: place(node.right.loc.start), cut: 0, put: '__freshetWalk('}, {at: place(node.right.loc.end), cut: 0, put: ')'});
+        }
         if (isTop && redeclares && node.type === 'VariableDeclaration' && node.kind !== 'var') {
             edits.push({at: place(node.loc.start), cut: node.kind.length, put: 'var'});
         }
@@ -140,7 +159,7 @@ library.isComplete = (text) => {
     if (library.commandOf(text) !== undefined) {
         return true;
     }
-    return native.isComplete(/\bawait\b/.test(text) ? text.replace(/\bawait\b/g, 'void ') : text);
+    return native.isComplete(/\bawait\b/.test(text) ? text.replace(/\bfor\s+await\b/g, 'for').replace(/\bawait\b/g, 'void ') : text);
 };
 
 // Showing
@@ -204,7 +223,8 @@ library.runInput = (text, mode) => {
 const defineDb = (database) => {
     Object.defineProperty(globalThis, 'db', {value: database, writable: true, configurable: true, enumerable: true});
 };
-library.attach = (connection, name) => {
+library.attach = (connection, name, isConnected) => {
+    library.isConnected = isConnected;
     library.mongo = new library.Mongo(undefined, connection);
     defineDb(library.mongo.getDB(name));
 };
@@ -216,6 +236,7 @@ library.use = (name) => {
 library.prompt = () => {
     const own = globalThis.prompt;
     const text = typeof own === 'function' ? library.await(own()) : own;
-    return text === undefined ? (library.databaseName() ? library.databaseName() + '> ' : '> ') : String(text);
+    const name = library.isConnected || db.getMongo() !== library.mongo ? library.databaseName() : '';
+    return text === undefined ? (name ? name + '> ' : '> ') : String(text);
 };
 library.makeMode = (options) => ({show: true, interactive: false, redeclares: false, colours: false, json: '', fileName: 'shell', ...options});

@@ -5,7 +5,7 @@
 class Session {
     constructor(mongo, options) {
         library.put(this, {mongo, options, id: {id: UUID()}, txnNumber: 0, state: 'none', fresh: false, transaction: {},
-                           databases: new Map(), ended: false});
+                           databases: new Map(), ended: false, clusterTime: undefined, operationTime: undefined});
         mongo.run('admin', {startSession: 1});
     }
     // A connection whose commands carry the session.
@@ -99,7 +99,10 @@ class Session {
     hasEnded() { return this.ended; }
     getSessionId() { return this.id; }
     getOptions() { return this.options; }
-    getClusterTime() { return undefined; }
+    getClusterTime() { return this.clusterTime; }
+    getOperationTime() { return this.operationTime; }
+    advanceClusterTime(time) { this.clusterTime = time; }
+    advanceOperationTime(time) { this.operationTime = time; }
     [library.kInspect]() { return `ClientSession(${this.id.id.inspect()})`; }
 }
 library.Session = Session;

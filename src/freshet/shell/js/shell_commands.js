@@ -47,6 +47,13 @@ const show = {
 };
 Object.assign(show, {databases: show.dbs, tables: show.collections});
 library.show = show;
+library.showWhat = (what) => {
+    const [name, ...rest] = what.split(/\s+/);
+    if (!Object.hasOwn(show, name)) {
+        throw library.invalid(`'${name}' is not a valid argument for "show".`);
+    }
+    return show[name](...rest);
+};
 
 const leave = (code) => host.quit(code === undefined ? 0 : Number(code));
 const screen = () => {
@@ -62,15 +69,12 @@ const kWords = {
         }
         return library.use(name.replace(/^(['"])(.*)\1$/, '$2'));
     },
-    show(what) {
-        const [name, ...rest] = what.split(/\s+/);
-        if (!Object.hasOwn(show, name)) {
-            throw library.invalid(`'${name}' is not a valid argument for "show".`);
-        }
-        return show[name](...rest);
-    },
+    show: (what) => library.showWhat(what),
     it: () => screen(),
     help: (what) => library.help(what),
+    '.help': () => library.help(),
+    '.clear': () => undefined,
+    '.break': () => undefined,
     exit: leave,
     quit: leave,
     '.exit': leave,
@@ -117,10 +121,12 @@ library.commandOf = (text) => {
 };
 
 const lines = (rows) => library.columns(rows.map((row) => ['  ' + row[0], row[1]]), ['l', 'l']);
-const methodsOf = (type, title) => {
+const methodsOf = (type, title) => library.helpOf(type.prototype, title);
+// The names of what it can do, its own and those of its classes.
+library.helpOf = (object, title) => {
     const names = new Set();
-    for (let prototype = type.prototype; prototype !== Object.prototype; prototype = Object.getPrototypeOf(prototype)) {
-        Object.getOwnPropertyNames(prototype).filter((name) => name !== 'constructor' && !name.startsWith('_'))
+    for (let at = object; at !== Object.prototype; at = Object.getPrototypeOf(at)) {
+        Object.getOwnPropertyNames(at).filter((name) => name !== 'constructor' && name !== 'help' && /^[a-z]/.test(name))
             .forEach((name) => names.add(name));
     }
     const sorted = [...names].sort();
@@ -149,11 +155,16 @@ library.help = (what) => {
                 ['it', 'the next screenful of the last cursor'],
                 ['{"<command>": ...}', 'a server command as Extended JSON; the reply in Extended JSON'],
                 ['edit, edit <name>', 'an editor for more than a line'],
-                ['help db, collection, cursor', 'their methods'],
+                ['.editor', 'more than a line at once, ended by Ctrl-D'],
+                ['help db, collection, cursor', 'their methods; rs.help(), sh.help() and others'],
                 ['exit, quit(code)', 'leave; so does Ctrl-D'],
             ]) + '\n\nAll else is JavaScript: db.people.find({age: {$gt: 30}}).sort({name: 1}).table()';
     }
 };
+for (const [type, title] of [[library.Mongo, 'Methods of a connection:'], [library.Session, 'Methods of a session:'],
+                             [library.PlanCache, 'Methods of a plan cache:'], [library.Bulk, 'Methods of a bulk write:']]) {
+    type.prototype.help = () => library.helpOf(type.prototype, title);
+}
 for (const type of [library.Database, library.Collection, library.FindCursor]) {
     type.prototype.help = () => library.help({Database: 'db', Collection: 'collection'}[type.name] || 'cursor');
 }

@@ -48,6 +48,10 @@ private:
         if (!argument.starts_with('-')) {
             return place(argument);
         }
+        if (argument.size() > 2 && (argument.starts_with("-u") || argument.starts_with("-p"))) {
+            value_ = argument.substr(argument[2] == '=' ? 3 : 2);
+            return option(argument.substr(0, 2));
+        }
         size_t equals = argument.find('=');
         std::string_view name = argument.substr(0, equals);
         if (equals != std::string_view::npos) {
@@ -65,7 +69,7 @@ private:
             options_.mode = Mode::kPing;
         } else if (name == "--help" || name == "-h") {
             options_.mode = Mode::kHelp;
-        } else if (name == "--version") {
+        } else if (name == "--version" || name == "--build-info" || name == "--buildInfo") {
             options_.mode = Mode::kVersion;
         } else if (name == "--eval") {
             FRESHET_ASSIGN_OR_RETURN(std::string text, value(name));
@@ -79,6 +83,8 @@ private:
             *flag = !*flag;
         } else if (name == "--port") {
             return port(name);
+        } else if (name == "--host") {
+            return host(name);
         } else if (name == "--password" || name == "-p") {
             return password(name);
         } else if (name == "--networkMessageCompressors") {
@@ -115,9 +121,12 @@ private:
                                                "--apiDeprecationErrors",
                                                "--disableJavaScriptJIT",
                                                "--ipv6",
+                                               "--no-quiet",
                                                "--tlsUseSystemCA",
-                                               "--tlsFIPSMode"};
-        constexpr std::string_view kWithValue[] = {"--apiVersion", "--tlsDisabledProtocols"};
+                                               "--tlsFIPSMode",
+                                               "--sslFIPSMode"};
+        constexpr std::string_view kWithValue[] = {
+            "--apiVersion", "--jsContext", "--tlsDisabledProtocols", "--sslDisabledProtocols"};
         if (std::find(std::begin(kFlags), std::end(kFlags), name) != std::end(kFlags)) {
             return true;
         }
@@ -140,7 +149,7 @@ private:
         constexpr Text kTexts[] = {
             {"--sslCAFile", &ConnectionString::tlsCaFile},
             {"--sslPEMKeyFile", &ConnectionString::tlsCertificateKeyFile},
-            {"--host", &ConnectionString::host},
+            {"--sslPEMKeyPassword", &ConnectionString::tlsCertificateKeyFilePassword},
             {"--username", &ConnectionString::username},
             {"-u", &ConnectionString::username},
             {"--authenticationDatabase", &ConnectionString::authSource},
@@ -212,6 +221,32 @@ private:
         return Status::ok();
     }
 
+    /// A name or address, one with its port, several of a set ("rs0/a:1,b"), a Unix socket, or a
+    /// whole connection string.
+    Status host(std::string_view name) {
+        FRESHET_ASSIGN_OR_RETURN(std::string given, value(name));
+        if (given.starts_with("mongodb")) {
+            return place(given);
+        }
+        const size_t slash = given.starts_with('/') ? std::string::npos : given.find('/');
+        const std::string set = slash == std::string::npos ? "" : given.substr(0, slash);
+        const std::string list = set.empty() ? given : given.substr(slash + 1);
+        client::ConnectionString parsed;
+        if (given.starts_with('/')) {
+            parsed.host = given;
+        } else {
+            FRESHET_ASSIGN_OR_RETURN(parsed, client::ConnectionString::parse("mongodb://" + list));
+        }
+        const bool hasPort = list.ends_with(std::to_string(parsed.port));
+        changes_.push_back([parsed, set, hasPort](client::ConnectionString* where) {
+            where->host = parsed.host;
+            where->port = hasPort || !parsed.others.empty() ? parsed.port : where->port;
+            where->others = parsed.others;
+            where->replicaSet = set.empty() ? where->replicaSet : set;
+        });
+        return Status::ok();
+    }
+
     Status place(std::string_view argument) {
         const bool isUri = argument.starts_with("mongodb");
         if (!isUri && (argument.ends_with(".js") || argument.ends_with(".mongodb"))) {
@@ -258,7 +293,8 @@ std::string usage() {
     return "usage: freshet [connection-string] [script.js ...] [options]\n"
            "\n"
            "  connection-string   mongodb://host:port/database, host:port, or a database's name\n"
-           "  --host HOST         server to connect to (127.0.0.1), or a Unix socket's path\n"
+           "  --host HOST         server to connect to (127.0.0.1); also HOST:PORT, SET/HOST,HOST,\n"
+           "                      a Unix socket's path or a connection string\n"
            "  --port PORT         its port (27017)\n"
            "  -u, --username NAME, -p, --password [PASSWORD]\n"
            "                      log in; a password that is not given is asked for\n"

@@ -16,6 +16,33 @@ TEST(Options, HostAndPortWinOverTheConnectionString) {
     EXPECT_EQ(options->mode, Mode::kCommands);
 }
 
+TEST(Options, AHostMayBeMoreThanAName) {
+    const auto where = [](std::vector<std::string> arguments) {
+        StatusOr<Options> options = parseOptions(arguments);
+        EXPECT_TRUE(options.isOk()) << options.status().toString();
+        return options.isOk()
+                   ? options->where.whereText() + "/" + options->where.database +
+                         (options->where.replicaSet.empty() ? "" : " " + options->where.replicaSet)
+                   : "";
+    };
+    EXPECT_EQ(where({"--host=h:5"}), "h:5/test");
+    EXPECT_EQ(where({"--host", "h:5", "shop"}), "h:5/shop");
+    EXPECT_EQ(where({"--host", "h", "--port", "6"}), "h:6/test");
+    EXPECT_EQ(where({"--host", "h:27017", "mongodb://a:1/shop"}), "h:27017/shop");
+    EXPECT_EQ(where({"--host", "rs0/a:1,b"}), "a:1,b:27017/test rs0");
+    EXPECT_EQ(where({"--host", "mongodb://h:5/shop"}), "h:5/shop");
+    EXPECT_EQ(where({"--host", "/tmp/mongodb-1.sock"}), "/tmp/mongodb-1.sock/test");
+    EXPECT_FALSE(parseOptions({"--host", "h:x"}).isOk());
+}
+
+TEST(Options, ShortOnesMayHoldTheirValue) {
+    StatusOr<Options> options = parseOptions({"-uann", "-psecret", "-p=other"});
+    ASSERT_TRUE(options.isOk()) << options.status().toString();
+    EXPECT_EQ(options->where.username, "ann");
+    EXPECT_EQ(options->where.password, "other");
+    EXPECT_FALSE(options->asksPassword);
+}
+
 TEST(Options, LoginAndTls) {
     StatusOr<Options> options = parseOptions({"-u",
                                               "ann",

@@ -50,8 +50,8 @@ Outcome runScripts(const Options& options, Runner& runner) {
 /// Reads and runs inputs until there are no more or one says so. Gives the exit code.
 class Loop {
 public:
-    Loop(LineReader& reader, Runner& runner, InputMode mode, std::ostream& err)
-        : reader_(reader), runner_(runner), mode_(std::move(mode)), err_(err) {}
+    Loop(LineReader& reader, Runner& runner, InputMode mode, std::ostream& out, std::ostream& err)
+        : reader_(reader), runner_(runner), mode_(std::move(mode)), out_(out), err_(err) {}
 
     int run() {
         for (;;) {
@@ -88,8 +88,44 @@ private:
         return ok_ || mode_.interactive ? kExitDone : kExitFailed;
     }
 
+    /// Lines up to Ctrl-D, which are one input; Ctrl-C drops them.
+    std::string edited() {
+        constexpr size_t kTextBytesMax = Splitter::kPendingBytesMax;
+        out_ << "// Ctrl-D runs what you write, Ctrl-C drops it" << std::endl;
+        std::string text;
+        std::string line;
+        while (text.size() < kTextBytesMax) {
+            switch (reader_.read("", &line)) {
+                case LineReader::Result::kLine:
+                    text.append(line).push_back('\n');
+                    break;
+                case LineReader::Result::kEnd:
+                    return text;
+                case LineReader::Result::kInterrupted:
+                    return {};
+            }
+        }
+        return {};
+    }
+
+    /// What is for the terminal's user alone. False: it is none of that.
+    bool runKey(const std::string& line, bool* goesOn) {
+        const std::string word = line.substr(0, line.find_last_not_of(" \t") + 1);
+        if (!mode_.interactive || (word != ".editor" && word != ".break" && word != ".clear")) {
+            return false;
+        }
+        splitter_.takeRest();
+        const std::string text = word == ".editor" ? edited() : "";
+        *goesOn = text.find_first_not_of(" \t\n") == std::string::npos || runOne(text);
+        return true;
+    }
+
     /// False when the user wants to leave.
     bool runLine(const std::string& line) {
+        bool goesOn = true;
+        if (runKey(line, &goesOn)) {
+            return goesOn;
+        }
         if (Status status = splitter_.addLine(line); !status.isOk()) {
             err_ << status.text() << std::endl;
             ok_ = false;
@@ -111,6 +147,7 @@ private:
     LineReader& reader_;
     Runner& runner_;
     const InputMode mode_;
+    std::ostream& out_;
     std::ostream& err_;
     Splitter splitter_{[this](const std::string& text) { return runner_.isWhole(text); }};
     bool ok_ = true;
@@ -158,15 +195,19 @@ int runTerminal(const Options& options, Runner& runner, std::ostream& out, std::
         err << "this terminal cannot be used for editing" << std::endl;
         return kExitFailed;
     }
-    return Loop(*reader, runner, mode, err).run();
+    return Loop(*reader, runner, mode, out, err).run();
 }
 
-int runStream(const Options& options, Runner& runner, std::istream& in, std::ostream& err) {
+int runStream(const Options& options,
+              Runner& runner,
+              std::istream& in,
+              std::ostream& out,
+              std::ostream& err) {
     InputMode mode;
     mode.redeclares = true;
     mode.json = options.json;
     mode.fileName = "stdin";
-    return Loop(*makeStreamReader(in), runner, mode, err).run();
+    return Loop(*makeStreamReader(in), runner, mode, out, err).run();
 }
 
 int runInputs(const Options& options,
@@ -187,7 +228,7 @@ int runInputs(const Options& options,
         return exitCodeOf(outcome, runner);
     }
     return isTerminal ? runTerminal(options, runner, out, err)
-                      : runStream(options, runner, in, err);
+                      : runStream(options, runner, in, out, err);
 }
 
 }  // namespace

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// help() and the help of each kind of thing tell what there is.
+const tells = (text, ...words) => words.forEach((word) => assert.includes(text, word));
+tells(help(), 'use <db>', '.editor', 'show dbs');
+tells(db.help(), 'runCommand', 'getSiblingDB', 'createUser');
+tells(db.c.help(), 'insertOne', 'aggregate', 'createIndex');
+tells(db.c.find().help(), 'batchSize', 'toArray', 'table');
+tells(rs.help(), 'status', 'initiate', 'reconfig');
+tells(sh.help(), 'enableSharding');
+tells(db.getMongo().help(), 'getDBNames', 'startSession');
+tells(db.getMongo().startSession().help(), 'withTransaction', 'endSession');
+tells(db.c.getPlanCache().help(), 'clear', 'list');
+tells(db.c.initializeOrderedBulkOp().help(), 'insert', 'execute');
+assert.throws(() => show('nothing'));
+tells(show('logs'), 'global');
