@@ -22,6 +22,9 @@ struct ConnectOptions {
     std::shared_ptr<const security::TlsContext> tls;  // null: plain
     /// With verbs: goes on over RDMA when the server can, else over TCP with a line in the log.
     RdmaOptions rdma;
+    /// Instead of all that: a call (calls.h) to the server's port for them, which `port` then is.
+    /// Without TCP, so there is nothing to stay on. Needs the verbs; excludes TLS.
+    bool byCall = false;
     /// Is told why it stays on TCP, in place of the log. On the thread that connects.
     std::function<void(const std::string&)> onFallback;
 };

@@ -23,6 +23,12 @@ struct RdmaOptions {
     /// client can change a request between its check and its use, so it must be trusted with the
     /// server's memory.
     bool readsInPlace = false;
+    /// Of a server: waits there for clients that come by the RDMA connection manager alone
+    /// (calls.h), at those of its addresses that belong to an adapter. 0: does not.
+    uint16_t callPort = 0;
+    /// So long a client may take from its offer to its move, or from its call to the first sign of
+    /// it.
+    uint32_t bootstrapMillisMax = 5'000;
     /// For so long a completion queue is looked at without finding anything, while traffic is
     /// dense. 0: never.
     uint32_t spinMicrosMax = 20;
@@ -44,6 +50,8 @@ enum class RdmaFallback : uint8_t {
 struct RdmaStats {
     uint64_t sessions = 0;  // live
     uint64_t sessionsMade = 0;
+    uint64_t callsTaken = 0;  // of these, by the connection manager
+    uint64_t callsRefused = 0;
     static constexpr size_t kFallbacks = 8;
     std::array<uint64_t, kFallbacks> fallbacks{};  // moves that ended on TCP, by RdmaFallback
     uint64_t writes = 0;
@@ -72,10 +80,12 @@ struct RdmaStats {
                  {"abandoned", fallbacksBy(RdmaFallback::kAbandoned)}}};
     }
 
-    static constexpr size_t kNumbers = 13;
+    static constexpr size_t kNumbers = 15;
     std::array<std::pair<const char*, uint64_t>, kNumbers> named() const {
         return {{{"sessions", sessions},
                  {"sessionsMade", sessionsMade},
+                 {"callsTaken", callsTaken},
+                 {"callsRefused", callsRefused},
                  {"fallbacksToTcp", fallbacksInAll()},
                  {"writes", writes},
                  {"inlineWrites", inlineWrites},

@@ -2,6 +2,7 @@
 /// What every kind of Session must do, whoever made it. One end is served by a reactor (the async
 /// pair of calls), the other blocks on the test's thread.
 #include "freshet/testing/net/sim_verbs.h"
+#include "freshet/transport/connector.h"
 #include "freshet/transport/loopback/loopback.h"
 #include "freshet/transport/rdma/client_session.h"
 #include "freshet/transport/rdma/server_session.h"
@@ -12,6 +13,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <functional>
@@ -69,6 +71,7 @@ struct Kind {
     std::pair<int, int> (*sockets)();  // null: loopback
     bool isTls;
     std::shared_ptr<verbs::Verbs> (*verbs)() = nullptr;  // of RDMA
+    bool isCall = false;                                 // without sockets
 };
 
 const DoorPolicy& policy() {
@@ -84,6 +87,10 @@ protected:
         }
         reactor_ = std::move(Reactor::create(0, {})).value();
         reactor_->start();
+        if (GetParam().isCall) {
+            call();
+            return;
+        }
         if (GetParam().sockets == nullptr) {
             std::tie(ends_.async, ends_.blocking) = makeLoopbackPair();
             return;
@@ -136,13 +143,36 @@ protected:
         hub_.reset();
     }
 
-    /// Both ends go on over adapters in memory. The first message shows that they have.
-    void moveToRdma(int socket) {
-        ends_.blocking.reset();
+    RdmaOptions useHub() {
         RdmaOptions options;
         options.verbs = GetParam().verbs();
         options.spinMicrosMax = 0;  // there may be fewer cores than threads
         hub_ = std::make_unique<rdma::Hub>(*reactor_, options.verbs, rdma::hubOptions(options, 1));
+        return options;
+    }
+    void call() {
+        constexpr uint16_t kPort = 4'421;
+        const std::string address = isOnDevice() ? deviceAddress() : "127.0.0.1";
+        ConnectOptions asClient;
+        asClient.rdma = useHub();
+        asClient.byCall = true;
+        asClient.host = address;
+        asClient.port = kPort;
+        auto listener = std::move(asClient.rdma.verbs->listen(address, kPort)).value();
+        auto calling = std::async(std::launch::async, [&] { return connect(asClient); });
+        pollfd rings{listener->fd(), POLLIN, 0};
+        ASSERT_EQ(::poll(&rings, 1, -1), 1);
+        run([&]() -> sync::Task<void> {
+            auto taken = rdma::takeCall(*hub_, std::move(*listener->next()), nextConnectionId());
+            ends_.async = std::move(taken).value();
+            co_return;
+        });
+        ends_.blocking = std::move(calling.get()).value();
+    }
+    /// Both ends go on over adapters in memory. The first message shows that they have.
+    void moveToRdma(int socket) {
+        ends_.blocking.reset();
+        const RdmaOptions options = useHub();
         run([this]() -> sync::Task<void> {
             ends_.async = rdma::makeServerSession(*hub_, std::move(ends_.async));
             co_return;
@@ -445,7 +475,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Kind{"unixtls", "unix", connectedUnixSockets, true},
                       Kind{"loopback", "loopback", nullptr, false},
                       Kind{"rdma", "rdma", connectedSockets, false, simVerbs},
-                      Kind{"device", "rdma", deviceSockets, false, deviceVerbs}),
+                      Kind{"call", "rdma", nullptr, false, simVerbs, true},
+                      Kind{"device", "rdma", deviceSockets, false, deviceVerbs},
+                      Kind{"devicecall", "rdma", nullptr, false, deviceVerbs, true}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

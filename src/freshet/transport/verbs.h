@@ -142,6 +142,9 @@ public:
     virtual StatusOr<DeviceEvent> nextEvent() = 0;
 };
 
+class Call;  // calls.h
+class CallListener;
+
 class Verbs {
 public:
     virtual ~Verbs() = default;
@@ -149,6 +152,15 @@ public:
     /// The port through which `localAddress` ("10.9.0.1") is reached. kNotFound when it belongs to
     /// no adapter. Every call opens it anew, so that every opener learns of its events.
     virtual StatusOr<std::shared_ptr<Device>> open(const std::string& localAddress) = 0;
+    /// Waits for calls to a numeric address of an adapter, or to all ("0.0.0.0", "::"). kNotFound
+    /// when it belongs to none, kUnavailable when the port is taken.
+    virtual StatusOr<std::unique_ptr<CallListener>> listen(const std::string& address,
+                                                           uint16_t port) = 0;
+    /// Finds the way to `host`, a name or an address; nothing is asked yet. Blocks. kNotFound when
+    /// no adapter reaches it, kTimeout (0: none), kUnavailable for a name that nothing resolves.
+    virtual StatusOr<std::unique_ptr<Call>> dial(const std::string& host,
+                                                 uint16_t port,
+                                                 uint32_t timeoutMs) = 0;
 };
 
 /// The adapters of this machine. kUnsupported when it was built without libibverbs.

@@ -2,9 +2,8 @@
 #include "freshet/testing/net/sim_verbs.h"
 
 #include "freshet/sync/mutex.h"
-
-#include <sys/eventfd.h>
-#include <unistd.h>
+#include "freshet/testing/net/network/bell.h"
+#include "freshet/testing/net/network/exchange.h"
 
 #include <algorithm>
 #include <cstring>
@@ -24,24 +23,6 @@ class QueueImpl;
 class PairImpl;
 class DeviceImpl;
 class RegionImpl;
-
-/// A descriptor that is readable or not.
-class Bell {
-public:
-    Bell() : fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) { invariant(fd_ >= 0); }
-    Bell(const Bell&) = delete;
-    Bell& operator=(const Bell&) = delete;
-    ~Bell() { ::close(fd_); }
-    int fd() const { return fd_; }
-    void ring() { invariant(::eventfd_write(fd_, 1) == 0); }
-    void clear() {
-        eventfd_t ignored;
-        (void)::eventfd_read(fd_, &ignored);
-    }
-
-private:
-    const int fd_;
-};
 
 }  // namespace
 
@@ -391,7 +372,8 @@ private:
 
 }  // namespace
 
-SimVerbs::SimVerbs(const SimVerbsOptions& options) : network_(std::make_shared<Network>(options)) {}
+SimVerbs::SimVerbs(const SimVerbsOptions& options)
+    : network_(std::make_shared<Network>(options)), exchange_(std::make_shared<Exchange>()) {}
 
 SimVerbs::~SimVerbs() {
     setHoldingWrites(false);
@@ -406,11 +388,32 @@ std::vector<verbs::PortInfo> SimVerbs::ports() {
 }
 
 StatusOr<std::shared_ptr<verbs::Device>> SimVerbs::open(const std::string& localAddress) {
-    const auto& addresses = network_->options.addresses;
-    if (std::find(addresses.begin(), addresses.end(), localAddress) == addresses.end()) {
-        return Status(Code::kNotFound, "No RDMA device has the address " + localAddress);
-    }
+    FRESHET_RETURN_IF_ERROR(checkOwn(localAddress));
     return std::shared_ptr<verbs::Device>(std::make_shared<DeviceImpl>(network_, localAddress));
+}
+
+Status SimVerbs::checkOwn(const std::string& address) const {
+    const auto& addresses = network_->options.addresses;
+    return std::find(addresses.begin(), addresses.end(), address) == addresses.end()
+               ? Status(Code::kNotFound, "No RDMA device has the address " + address)
+               : Status::ok();
+}
+
+StatusOr<std::unique_ptr<verbs::CallListener>> SimVerbs::listen(const std::string& address,
+                                                                uint16_t port) {
+    FRESHET_RETURN_IF_ERROR(checkOwn(address));
+    return exchange_->listen(address, port);
+}
+
+StatusOr<std::unique_ptr<verbs::Call>> SimVerbs::dial(const std::string& host,
+                                                      uint16_t port,
+                                                      uint32_t /*timeoutMs*/) {
+    FRESHET_RETURN_IF_ERROR(checkOwn(host));
+    return exchange_->dial(host, port);
+}
+
+void SimVerbs::setLosingRequests(bool isLosing) {
+    exchange_->setLosingRequests(isLosing);
 }
 
 void SimVerbs::failWrite(uint64_t n, CompletionStatus status) {
@@ -450,8 +453,13 @@ void SimVerbs::setOutOfMemory(bool isOut) {
 }
 
 SimVerbsCounts SimVerbs::counts() const {
-    Lock lock(network_->mutex);
-    return network_->counts;
+    SimVerbsCounts out;
+    {
+        Lock lock(network_->mutex);
+        out = network_->counts;
+    }
+    out.calls = exchange_->calls();
+    return out;
 }
 
 }  // namespace freshet::testing

@@ -4,7 +4,7 @@
 /// wrong, and how late completions are, is told by the test and drawn from its seed.
 #pragma once
 
-#include "freshet/transport/verbs.h"
+#include "freshet/transport/calls.h"
 
 #include <cstdint>
 #include <memory>
@@ -12,6 +12,8 @@
 #include <vector>
 
 namespace freshet::testing {
+
+class Exchange;
 
 struct SimVerbsOptions {
     uint64_t seed = 1;
@@ -29,6 +31,7 @@ struct SimVerbsCounts {
     uint64_t queuePairs = 0;        // live
     uint64_t regions = 0;           // live
     uint64_t completionQueues = 0;  // live
+    uint64_t calls = 0;             // ends of calls, live
 };
 
 /// Any thread. Outlives nothing: what it made keeps the network alive.
@@ -40,6 +43,12 @@ public:
     std::vector<transport::verbs::PortInfo> ports() override;
     StatusOr<std::shared_ptr<transport::verbs::Device>> open(
         const std::string& localAddress) override;
+    /// Of the addresses that belong to an adapter.
+    StatusOr<std::unique_ptr<transport::verbs::CallListener>> listen(const std::string& address,
+                                                                     uint16_t port) override;
+    StatusOr<std::unique_ptr<transport::verbs::Call>> dial(const std::string& host,
+                                                           uint16_t port,
+                                                           uint32_t timeoutMs) override;
 
     /// The n-th write from now (0: the next) fails with `status`, and its queue pair with it.
     void failWrite(uint64_t n, transport::verbs::CompletionStatus status);
@@ -49,12 +58,17 @@ public:
     void takePortsDown();
     /// No memory can be registered any more, or again.
     void setOutOfMemory(bool isOut);
+    /// What calls ask from now on gets lost, or does not any more.
+    void setLosingRequests(bool isLosing);
     SimVerbsCounts counts() const;
 
     struct Network;
 
 private:
+    Status checkOwn(const std::string& address) const;
+
     std::shared_ptr<Network> network_;
+    std::shared_ptr<Exchange> exchange_;
 };
 
 }  // namespace freshet::testing

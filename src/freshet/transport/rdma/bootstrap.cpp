@@ -12,9 +12,22 @@ namespace {
 
 constexpr uint32_t kMagic = 0x4d445246;  // "FRDM"
 constexpr size_t kBodyBytes = 80;
+constexpr size_t kCallBytes = 32;
 constexpr char kUserDefined = static_cast<char>(0x80);  // BSON's binary subtype
 
-/// Passes every field of the body to `visit`, in its order on the wire.
+/// Passes every field of what calls carry to `visit`, in its order on the wire.
+template <typename P, typename Visit>
+void forEachCallField(P& proposal, Visit visit) {
+    visit(proposal.version);
+    visit(proposal.step);
+    visit(proposal.verdict);
+    visit(proposal.end.ringAddress);
+    visit(proposal.end.ringKey);
+    visit(proposal.end.ringBytes);
+    visit(proposal.end.receives);
+}
+
+/// The same of the body.
 template <typename P, typename Visit>
 void forEachField(P& proposal, Visit visit) {
     visit(proposal.version);
@@ -31,6 +44,14 @@ void forEachField(P& proposal, Visit visit) {
     visit(end.ringBytes);
     visit(end.receives);
     visit(end.nonce);
+}
+
+/// For the visits above: takes each field from `at`.
+auto takeFrom(const char* at) {
+    return [at](auto& field) mutable {
+        field = loadLe<std::remove_reference_t<decltype(field)>>(at);
+        at += sizeof(field);
+    };
 }
 
 /// All of the message's document before the body: a binary field with the command's name.
@@ -128,15 +149,28 @@ std::optional<Proposal> decodeProposal(ByteView message) {
         if (loadLe<uint32_t>(at) != kMagic) {
             return std::nullopt;
         }
-        at += sizeof(kMagic);
         Proposal out;
-        forEachField(out, [&at](auto& field) {
-            field = loadLe<std::remove_reference_t<decltype(field)>>(at);
-            at += sizeof(field);
-        });
+        forEachField(out, takeFrom(at + sizeof(kMagic)));
         return isReplyStep(out.step) == isReply ? std::optional<Proposal>(out) : std::nullopt;
     }
     return std::nullopt;
+}
+
+std::string encodeCallData(const Proposal& proposal) {
+    std::string out;
+    appendLe(out, kMagic);
+    forEachCallField(proposal, [&out](const auto& field) { appendLe(out, field); });
+    dcheck(out.size() == kCallBytes);
+    return out;
+}
+
+std::optional<Proposal> decodeCallData(ByteView data) {
+    if (data.size() < kCallBytes || loadLe<uint32_t>(data.data()) != kMagic) {
+        return std::nullopt;
+    }
+    Proposal out;
+    forEachCallField(out, takeFrom(data.data() + sizeof(kMagic)));
+    return out;
 }
 
 bool isUsable(const EndInfo& end) {

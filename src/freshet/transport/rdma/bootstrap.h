@@ -45,6 +45,11 @@ std::string encodeProposal(const Proposal& proposal, int32_t requestId, int32_t 
 /// What `message` proposes; nothing when it is any other message. The end's sizes are sane if
 /// isUsable() says so.
 std::optional<Proposal> decodeProposal(ByteView message);
+/// The same, as what is said with a call and with its answer: without what the connection manager
+/// knows itself, and without nonce.
+std::string encodeCallData(const Proposal& proposal);
+/// More bytes may follow. Nothing when it is not of this protocol.
+std::optional<Proposal> decodeCallData(ByteView data);
 bool isUsable(const EndInfo& end);
 /// "10.9.0.1" of "10.9.0.1:27017", "::1" of "[::1]:27017".
 std::string hostOf(const std::string& endpoint);

@@ -14,10 +14,27 @@
 
 namespace freshet::transport::rdma {
 
+PeerSign::~PeerSign() {
+    if (socket_ >= 0) {
+        ::close(socket_);
+    }
+}
+
+bool PeerSign::isEnd() {
+    if (call_ == nullptr) {
+        return true;
+    }
+    StatusOr<verbs::CallEvent> event = call_->nextEvent();
+    while (event.isOk() && event->kind == verbs::CallEvent::Kind::kAnswered) {
+        event = call_->nextEvent();
+    }
+    return event.isOk() || !event.status().isWouldBlock();
+}
+
 StatusOr<std::unique_ptr<ClientEnd>> ClientEnd::create(const RdmaOptions& options,
                                                        const std::string& localAddress,
-                                                       int socket) {
-    std::unique_ptr<ClientEnd> end(new ClientEnd(options, socket));
+                                                       PeerSign sign) {
+    std::unique_ptr<ClientEnd> end(new ClientEnd(options, std::move(sign)));
     FRESHET_RETURN_IF_ERROR(end->open(localAddress));
     return end;
 }
@@ -39,7 +56,6 @@ Status ClientEnd::open(const std::string& localAddress) {
 
 ClientEnd::~ClientEnd() {
     link_.reset();
-    ::close(socket_);
     if (wakeFd_ >= 0) {
         ::close(wakeFd_);
     }
@@ -110,7 +126,7 @@ StatusOr<bool> ClientEnd::sleep(Lock& lock, uint64_t untilNanos) {
     if (untilNanos != 0 && now >= untilNanos) {
         return false;
     }
-    pollfd what[] = {{queue_->fd(), POLLIN, 0}, {socket_, POLLIN, 0}, {wakeFd_, POLLIN, 0}};
+    pollfd what[] = {{queue_->fd(), POLLIN, 0}, {sign_.fd(), POLLIN, 0}, {wakeFd_, POLLIN, 0}};
     counters_.sleeps.add(1);
     lock.unlock();
     const int ready = ::poll(what, std::size(what), millis);
@@ -123,7 +139,7 @@ StatusOr<bool> ClientEnd::sleep(Lock& lock, uint64_t untilNanos) {
     }
     FRESHET_RETURN_IF_ERROR(look());
     // After the last look at the queue: what the peer had said before is heard.
-    peerGone_ = peerGone_ || what[1].revents != 0;
+    peerGone_ = peerGone_ || (what[1].revents != 0 && sign_.isEnd());
     if (what[2].revents != 0) {
         eventfd_t ignored;
         (void)::eventfd_read(wakeFd_, &ignored);

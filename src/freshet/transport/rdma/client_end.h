@@ -4,6 +4,7 @@
 #pragma once
 
 #include "freshet/sync/mutex.h"
+#include "freshet/transport/calls.h"
 #include "freshet/transport/rdma.h"
 #include "freshet/transport/rdma/link.h"
 
@@ -11,14 +12,34 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 namespace freshet::transport::rdma {
+
+/// What tells a client that its peer has gone: a duplicate of the TCP connection's descriptor, on
+/// which nothing is said any more, or the call that it came by.
+class PeerSign {
+public:
+    explicit PeerSign(int socket) : socket_(socket) {}
+    explicit PeerSign(std::unique_ptr<verbs::Call> call) : call_(std::move(call)) {}
+    PeerSign(PeerSign&& other) noexcept
+        : socket_(std::exchange(other.socket_, -1)), call_(std::move(other.call_)) {}
+    ~PeerSign();
+    int fd() const { return call_ != nullptr ? call_->fd() : socket_; }
+    verbs::Call* call() { return call_.get(); }
+    /// The descriptor is readable: does that mean the end?
+    bool isEnd();
+
+private:
+    int socket_ = -1;
+    std::unique_ptr<verbs::Call> call_;
+};
 
 class ClientEnd {
 public:
     static StatusOr<std::unique_ptr<ClientEnd>> create(const RdmaOptions& options,
                                                        const std::string& localAddress,
-                                                       int socket);
+                                                       PeerSign sign);
     ~ClientEnd();
     ClientEnd(const ClientEnd&) = delete;
     ClientEnd& operator=(const ClientEnd&) = delete;
@@ -30,6 +51,7 @@ public:
     Link& link() { return *link_; }
     LinkCounters& counters() { return counters_; }
     bool isPeerGone() const { return peerGone_; }
+    verbs::Call& call() { return *sign_.call(); }
     /// Takes what has come, without waiting.
     Status look();
     /// Waits, without the lock, until something may have changed or the time is over (0: without
@@ -40,7 +62,8 @@ public:
     void wake();
 
 private:
-    ClientEnd(const RdmaOptions& options, int socket) : options_(options), socket_(socket) {}
+    ClientEnd(const RdmaOptions& options, PeerSign sign)
+        : options_(options), sign_(std::move(sign)) {}
     Status open(const std::string& localAddress);
     bool isWorthSpinning() const { return gapNanos_ < kDenseNanos; }
     StatusOr<bool> spin();
@@ -50,7 +73,7 @@ private:
     static constexpr uint64_t kDenseNanos = 50'000;
 
     const RdmaOptions options_;
-    const int socket_;  // a duplicate: says when the peer has gone
+    PeerSign sign_;  // a call's events are taken under the lock
     int wakeFd_ = -1;
     sync::Mutex mutex_;
     std::condition_variable_any progress_;

@@ -6,10 +6,12 @@
 #include "freshet/transport/rdma/bootstrap.h"
 #include "freshet/transport/rdma/client_end.h"
 #include "freshet/transport/session/blocking_session.h"
+#include "freshet/transport/tcp/tcp_session.h"
 
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace freshet::transport::rdma {
@@ -20,8 +22,9 @@ constexpr uint64_t kGoodbyeNanosMax = 500'000'000;
 
 class ClientSession final : public BlockingSession {
 public:
-    ClientSession(std::unique_ptr<Session> tcp, std::unique_ptr<ClientEnd> end)
-        : tcp_(std::move(tcp)), end_(std::move(end)), peer_(tcp_->peer()) {
+    /// `tcp` is null after a call.
+    ClientSession(std::unique_ptr<Session> tcp, std::unique_ptr<ClientEnd> end, PeerInfo peer)
+        : tcp_(std::move(tcp)), end_(std::move(end)), peer_(std::move(peer)) {
         peer_.kind = "rdma";
     }
     ~ClientSession() override;
@@ -184,6 +187,50 @@ StatusOr<Verdict> Bootstrap::run(ClientEnd& end) {
     return settled.verdict;
 }
 
+StatusOr<verbs::CallEvent> awaitAnswer(verbs::Call& call, uint32_t timeoutMs) {
+    constexpr uint64_t kNanosPerMs = 1'000'000;
+    const uint64_t until = platform::monotonicNanos() + timeoutMs * kNanosPerMs;
+    while (true) {
+        StatusOr<verbs::CallEvent> event = call.nextEvent();
+        if (event.isOk() || !event.status().isWouldBlock()) {
+            return event;
+        }
+        const uint64_t now = std::min(platform::monotonicNanos(), until);
+        pollfd what{call.fd(), POLLIN, 0};
+        if (::poll(&what, 1, timeoutMs == 0 ? -1 : static_cast<int>((until - now) / kNanosPerMs)) ==
+            0) {
+            return Status(Code::kTimeout, "No answer from " + call.remote());
+        }
+    }
+}
+
+/// The call's one question and its answer.
+Status ask(ClientEnd& end, uint32_t timeoutMs) {
+    Proposal offer;
+    offer.end = end.link().here();
+    verbs::Call& call = end.call();
+    FRESHET_RETURN_IF_ERROR(call.ask(end.link().pair(), encodeCallData(offer)));
+    FRESHET_ASSIGN_OR_RETURN(verbs::CallEvent event, awaitAnswer(call, timeoutMs));
+    const std::optional<Proposal> answer = decodeCallData(event.data);
+    const bool isRefused = event.kind == verbs::CallEvent::Kind::kRefused;
+    if (isRefused && answer.has_value() && answer->verdict != Verdict::kYes) {
+        return Status(Code::kUnavailable,
+                      call.remote() + " refused the call: " + name(answer->verdict));
+    }
+    if (isRefused) {
+        return Status(Code::kUnavailable, "Nobody takes calls over RDMA on " + call.remote());
+    }
+    if (event.kind != verbs::CallEvent::Kind::kAnswered) {
+        return Status(Code::kUnavailable,
+                      "No way over RDMA to " + call.remote() + ": " + event.text);
+    }
+    if (!answer.has_value() || answer->version != kVersion || !isUsable(answer->end)) {
+        return invalid(Reason::kProtocolError, call.remote() + " does not speak our protocol");
+    }
+    end.link().meet(answer->end);
+    return Status::ok();
+}
+
 void tellFallback(const ConnectOptions& options, const Session& tcp, const std::string& why) {
     const std::string text = "The connection to " + tcp.peer().remote + " stays on TCP: " + why;
     if (options.onFallback) {
@@ -203,7 +250,7 @@ StatusOr<std::unique_ptr<Session>> moveClientSession(std::unique_ptr<Session> tc
         tellFallback(options, *tcp, name(Verdict::kTls));
         return tcp;
     }
-    auto end = ClientEnd::create(options.rdma, hostOf(tcp->peer().local), socket);
+    auto end = ClientEnd::create(options.rdma, hostOf(tcp->peer().local), PeerSign(socket));
     if (!end.isOk()) {
         tellFallback(options, *tcp, end.status().toString());
         return tcp;
@@ -214,8 +261,26 @@ StatusOr<std::unique_ptr<Session>> moveClientSession(std::unique_ptr<Session> tc
         tellFallback(options, *tcp, name(verdict));
         return tcp;
     }
+    const PeerInfo peer = tcp->peer();
     return std::unique_ptr<Session>(
-        std::make_unique<ClientSession>(std::move(tcp), std::move(*end)));
+        std::make_unique<ClientSession>(std::move(tcp), std::move(*end), peer));
+}
+
+StatusOr<std::unique_ptr<Session>> callServer(const ConnectOptions& options) {
+    if (options.tls != nullptr) {
+        return badValue("A call over RDMA is not encrypted");
+    }
+    FRESHET_ASSIGN_OR_RETURN(
+        auto call, options.rdma.verbs->dial(options.host, options.port, options.timeoutMs));
+    PeerInfo peer;
+    peer.connectionId = nextConnectionId();
+    peer.local = call->local();
+    peer.remote = call->remote();
+    FRESHET_ASSIGN_OR_RETURN(
+        auto end, ClientEnd::create(options.rdma, hostOf(peer.local), PeerSign(std::move(call))));
+    FRESHET_RETURN_IF_ERROR(ask(*end, options.timeoutMs));
+    return std::unique_ptr<Session>(
+        std::make_unique<ClientSession>(nullptr, std::move(end), std::move(peer)));
 }
 
 }  // namespace freshet::transport::rdma

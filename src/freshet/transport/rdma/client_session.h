@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A client's session that moves from TCP to RDMA when both sides can.
+/// A client's sessions over RDMA: those that move from TCP when both sides can, and those that come
+/// by a call.
 #pragma once
 
 #include "freshet/transport/connector.h"
@@ -15,5 +16,8 @@ namespace freshet::transport::rdma {
 StatusOr<std::unique_ptr<Session>> moveClientSession(std::unique_ptr<Session> tcp,
                                                      int socket,
                                                      const ConnectOptions& options);
+
+/// Serves the blocking pair. Errors as of connect(): there is no TCP to stay on.
+StatusOr<std::unique_ptr<Session>> callServer(const ConnectOptions& options);
 
 }  // namespace freshet::transport::rdma

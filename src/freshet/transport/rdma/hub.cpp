@@ -58,6 +58,7 @@ HubOptions hubOptions(const RdmaOptions& options, unsigned hubs) {
     out.sizes.stageBytes = options.ringBytes / 2;
     out.linksMax = std::max(1u, options.sessionsMax / hubs);
     out.readsInPlace = options.readsInPlace;
+    out.bootstrapMillisMax = options.bootstrapMillisMax;
     out.spinNanosMax = options.spinMicrosMax * kNanosPerMicro;
     return out;
 }
@@ -290,6 +291,8 @@ void Hub::addTo(RdmaStats* stats) const {
     for (size_t i = 0; i < RdmaStats::kFallbacks; ++i) {
         stats->fallbacks[i] += counters_.fallbacks[i].read();
     }
+    stats->callsTaken += counters_.callsTaken.read();
+    stats->callsRefused += counters_.callsRefused.read();
     stats->writes += counters_.writes.read();
     stats->inlineWrites += counters_.inlineWrites.read();
     stats->creditWrites += counters_.creditWrites.read();

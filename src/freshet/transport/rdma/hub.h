@@ -31,6 +31,7 @@ struct HubOptions {
     uint32_t linksMax = 1'024;
     bool readsInPlace = false;
     uint64_t spinNanosMax = 20'000;
+    uint64_t bootstrapMillisMax = 5'000;
 };
 /// Of one of `hubs`.
 HubOptions hubOptions(const RdmaOptions& options, unsigned hubs);
@@ -56,7 +57,7 @@ public:
     void lookNow();
 
     Reactor& reactor() { return reactor_; }
-    bool readsInPlace() const { return options_.readsInPlace; }
+    const HubOptions& options() const { return options_; }
     LinkCounters& counters() { return counters_; }
     /// Any thread.
     void addTo(RdmaStats* stats) const;

@@ -77,9 +77,13 @@ Status Link::open(uint32_t inlineBytes) {
 }
 
 Status Link::connect(const EndInfo& peer) {
+    meet(peer);
+    return pair_->connect(peer.address);
+}
+
+void Link::meet(const EndInfo& peer) {
     peer_ = peer;
     credits_ = SendCredits(peer.ringBytes, peer.receives);
-    return pair_->connect(peer.address);
 }
 
 Status Link::postReceive() {

@@ -58,8 +58,11 @@ public:
     Link& operator=(const Link&) = delete;
 
     const EndInfo& here() const { return here_; }
-    /// Once. The peer's own numbers, already checked by decode().
+    /// Once. The peer's own numbers, already checked by isUsable().
     Status connect(const EndInfo& peer);
+    /// The same where somebody else connects pair(). Before the peer hears of it.
+    void meet(const EndInfo& peer);
+    verbs::QueuePair& pair() { return *pair_; }
     static uint32_t tagOf(uint64_t completionId) {
         return static_cast<uint32_t>(completionId >> 32);
     }

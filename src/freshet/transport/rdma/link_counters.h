@@ -39,6 +39,8 @@ struct LinkCounters {
     Counter sleeps;         // a completion queue was armed and left
     Counter links;          // live now
     Counter linksMade;      // ever
+    Counter callsTaken;     // of these, by the connection manager
+    Counter callsRefused;
     std::array<Counter, RdmaStats::kFallbacks> fallbacks;  // by RdmaFallback
 
     Counter& fallback(RdmaFallback why) { return fallbacks[static_cast<size_t>(why)]; }

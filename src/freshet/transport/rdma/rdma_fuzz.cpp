@@ -23,6 +23,9 @@ void feedBootstrap(ByteView bytes) {
             (void)isUsable(proposal->end);
             invariant(decodeProposal(encodeProposal(*proposal, 1, 0)).has_value());
         }
+        if (const auto said = decodeCallData(candidate)) {
+            invariant(candidate.starts_with(encodeCallData(*said)));
+        }
     }
 }
 

@@ -41,7 +41,17 @@ RdmaFallback fallbackOf(Verdict verdict, const Status& status) {
 }  // namespace
 
 ServerCore::ServerCore(Hub& hub, std::unique_ptr<Session> tcp)
-    : hub_(hub), tcp_(std::move(tcp)), readable_(hub.reactor()), writable_(hub.reactor()) {}
+    : hub_(hub),
+      tcp_(std::move(tcp)),
+      lifeline_(std::make_unique<TcpLifeline>(*tcp_)),
+      readable_(hub.reactor()),
+      writable_(hub.reactor()) {}
+
+ServerCore::ServerCore(Hub& hub, std::unique_ptr<Lifeline> lifeline)
+    : hub_(hub),
+      lifeline_(std::move(lifeline)),
+      readable_(hub.reactor()),
+      writable_(hub.reactor()) {}
 
 ServerCore::~ServerCore() {
     giveUpLink();
@@ -64,7 +74,7 @@ Proposal ServerCore::consider(const Proposal& offer) {
     }
     if (answer.verdict == Verdict::kYes) {
         answer.end = link().here();
-        sync::spawn(hub_.reactor(), limitBootstrap(&hub_.reactor(), weak_from_this()));
+        sync::spawn(hub_.reactor(), limitBootstrap(&hub_, weak_from_this()));
         return answer;
     }
     stayOnTcp(
@@ -87,9 +97,44 @@ void ServerCore::abandonMove() {
 }
 
 Status ServerCore::openLink(const EndInfo& peer) {
-    FRESHET_ASSIGN_OR_RETURN(Hub::Member member, hub_.makeLink(hostOf(tcp_->peer().local), this));
-    member_ = std::move(member);
+    FRESHET_RETURN_IF_ERROR(makeLink());
     return link().connect(peer);
+}
+
+Status ServerCore::makeLink() {
+    FRESHET_ASSIGN_OR_RETURN(Hub::Member member,
+                             hub_.makeLink(hostOf(lifeline_->peer().local), this));
+    member_ = std::move(member);
+    return Status::ok();
+}
+
+Status ServerCore::answerCall(verbs::Call& call) {
+    const std::optional<Proposal> request = decodeCallData(call.request());
+    Proposal answer;
+    answer.step = Step::kAnswer;
+    Status status;
+    if (!request.has_value() || request->version != kVersion) {
+        answer.verdict = Verdict::kVersion;
+    } else if (request->step != Step::kOffer || !isUsable(request->end)) {
+        answer.verdict = Verdict::kFailed;
+        status = invalid(Reason::kProtocolError, "its offer makes no sense");
+    } else {
+        status = makeLink();
+        answer.verdict = verdictOf(status);
+    }
+    if (answer.verdict == Verdict::kYes) {
+        link().meet(request->end);
+        answer.end = link().here();
+        sawProbe_ = true;  // the manager has joined the ends
+        FRESHET_RETURN_IF_ERROR(call.accept(link().pair(), encodeCallData(answer)));
+        move();
+        sync::spawn(hub_.reactor(), limitBootstrap(&hub_, weak_from_this()));
+        return Status::ok();
+    }
+    FRESHET_RETURN_IF_ERROR(call.refuse(encodeCallData(answer)));
+    return Status(
+        Code::kUnavailable,
+        name(answer.verdict) + (status.isOk() ? "" : " (" + std::string(status.text()) + ")"));
 }
 
 Proposal ServerCore::settle(const Proposal& confirm) {
@@ -118,14 +163,13 @@ void ServerCore::giveUpLink() {
 
 void ServerCore::move() {
     isMoved_ = true;
-    link().reader().setInPlace(hub_.readsInPlace());
+    link().reader().setInPlace(hub_.options().readsInPlace);
     hub_.sessionBegan();
-    sync::spawn(hub_.reactor(), watchTcp(shared_from_this()));
+    sync::spawn(hub_.reactor(), watchPeerLive(shared_from_this()));
 }
 
-/// The peer says nothing on TCP any more: whatever comes is the end.
-sync::Task<void> ServerCore::watchTcp(std::shared_ptr<ServerCore> self) {
-    (void)co_await self->tcp_->asyncSourceMessage();
+sync::Task<void> ServerCore::watchPeerLive(std::shared_ptr<ServerCore> self) {
+    co_await self->lifeline_->untilGone();
     self->peerGone_ = true;
     if (self->member_.has_value()) {
         self->hub_.lookNow();  // what it had said before
@@ -139,18 +183,21 @@ sync::Task<void> ServerCore::watchTcp(std::shared_ptr<ServerCore> self) {
 }
 
 /// Keeps nothing alive while it waits.
-sync::Task<void> ServerCore::limitBootstrap(Reactor* reactor, std::weak_ptr<ServerCore> core) {
-    co_await sync::wait(reactor->after(kBootstrapMillis));
-    if (const auto self = core.lock(); self != nullptr && !self->isMoved_) {
+sync::Task<void> ServerCore::limitBootstrap(Hub* hub, std::weak_ptr<ServerCore> core) {
+    co_await sync::wait(hub->reactor().after(hub->options().bootstrapMillisMax));
+    const auto self = core.lock();
+    if (self != nullptr && !self->isMoved_) {
         self->giveUpLink();
+    } else if (self != nullptr && !self->lifeline_->isUp() && !self->hasHeard()) {
+        self->lifeline_->close();  // it has called and not taken the answer
     }
 }
 
-/// Neither does this: the watch over the TCP session does, until that has ended.
+/// Neither does this: the watch over the lifeline does, until that has ended.
 sync::Task<void> ServerCore::limitLinger(Reactor* reactor, std::weak_ptr<ServerCore> core) {
     co_await sync::wait(reactor->after(kLingerMillis));
     if (const auto self = core.lock()) {
-        self->tcp_->close();
+        self->lifeline_->close();
     }
 }
 
@@ -174,7 +221,7 @@ void ServerCore::onLinkProgress() {
     }
     if (isClosed_) {
         if (link().isSettled()) {
-            tcp_->close();
+            lifeline_->close();
         }
         return;
     }
@@ -241,7 +288,7 @@ void ServerCore::abandon() {
     closeNow();
     if (!isMoved_ || peerGone_) {
         giveUpLink();
-        tcp_->close();
+        lifeline_->close();
     }
 }
 
@@ -273,7 +320,7 @@ void ServerCore::closeNow() {
         return;
     }
     if (!isMoved_) {
-        tcp_->close();
+        lifeline_->close();
         return;
     }
     wakeAll();
@@ -282,7 +329,7 @@ void ServerCore::closeNow() {
     }
     link().sayGoodbye();
     if (link().isSettled()) {
-        tcp_->close();
+        lifeline_->close();
     } else {
         sync::spawn(hub_.reactor(), limitLinger(&hub_.reactor(), weak_from_this()));
     }

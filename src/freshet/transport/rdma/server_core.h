@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The part of a server's RDMA session that outlives it while the system still refers to it: the
-/// TCP session, which tells whether the peer is alive, and the link, until what was sent has
-/// arrived.
+/// lifeline, which tells whether the peer is alive, and the link, until what was sent has arrived.
 #pragma once
 
 #include "freshet/transport/rdma/bootstrap.h"
 #include "freshet/transport/rdma/hub.h"
+#include "freshet/transport/rdma/lifeline.h"
 #include "freshet/transport/session.h"
 #include "freshet/transport/session/completion.h"
 
@@ -18,6 +18,8 @@ namespace freshet::transport::rdma {
 class ServerCore final : public LinkUser, public std::enable_shared_from_this<ServerCore> {
 public:
     ServerCore(Hub& hub, std::unique_ptr<Session> tcp);
+    /// Of a call: there is no TCP session.
+    ServerCore(Hub& hub, std::unique_ptr<Lifeline> lifeline);
     ~ServerCore();
 
     // The control path.
@@ -28,8 +30,11 @@ public:
     Proposal settle(const Proposal& confirm);
     /// The client has said something else instead.
     void abandonMove();
-    /// Watches the TCP session from now on.
+    /// Watches the lifeline from now on.
     void move();
+    /// Instead of all that: accepts the lifeline's call, and has moved then, or refuses it and
+    /// says why.
+    Status answerCall(verbs::Call& call);
     bool isMoved() const { return isMoved_; }
 
     // The data path. All on the reactor; `readable` and `writable` are for what co_awaits progress.
@@ -55,29 +60,33 @@ public:
     /// Any thread, any number of times.
     void askClose();
     void onLinkProgress() override;
-    Session& tcp() { return *tcp_; }
+    /// Null: it came by a call.
+    Session* tcp() { return tcp_.get(); }
+    const PeerInfo& peer() const { return lifeline_->peer(); }
     Reactor& reactor() { return hub_.reactor(); }
     bool isIdle() const { return readable_.isIdle() && writable_.isIdle(); }
 
 private:
-    /// How long the peer's adapter may take with the last words, and a client with its bootstrap.
+    /// How long the peer's adapter may take with the last words.
     static constexpr uint64_t kLingerMillis = 1'000;
-    static constexpr uint64_t kBootstrapMillis = 5'000;
 
     struct Close;
     Status openLink(const EndInfo& peer);
+    Status makeLink();
     void giveUpLink();
     void stayOnTcp(RdmaFallback why, const std::string& text);
+    bool hasHeard() { return member_.has_value() && link().reader().credits().head() > 0; }
     void closeNow();
     void lookAtProbe();
     void wakeAll();
     void tellWatcher();
-    static sync::Task<void> watchTcp(std::shared_ptr<ServerCore> self);
-    static sync::Task<void> limitBootstrap(Reactor* reactor, std::weak_ptr<ServerCore> core);
+    static sync::Task<void> watchPeerLive(std::shared_ptr<ServerCore> self);
+    static sync::Task<void> limitBootstrap(Hub* hub, std::weak_ptr<ServerCore> core);
     static sync::Task<void> limitLinger(Reactor* reactor, std::weak_ptr<ServerCore> core);
 
     Hub& hub_;
     std::unique_ptr<Session> tcp_;
+    std::unique_ptr<Lifeline> lifeline_;
     std::optional<Hub::Member> member_;
     Completion readable_;
     Completion writable_;
@@ -88,7 +97,7 @@ private:
     bool isMoved_ = false;
     bool isClosed_ = false;  // by us
     bool isOrphan_ = false;  // its session has gone
-    bool peerGone_ = false;  // the TCP session has ended
+    bool peerGone_ = false;  // the lifeline has ended
     sync::Atomic<uint32_t> closeAsked_{0};
 };
 

@@ -9,8 +9,11 @@ namespace {
 
 class ServerSession final : public Session {
 public:
-    ServerSession(Hub& hub, std::unique_ptr<Session> tcp)
-        : core_(std::make_shared<ServerCore>(hub, std::move(tcp))) {}
+    explicit ServerSession(std::shared_ptr<ServerCore> core) : core_(std::move(core)) {
+        if (core_->isMoved()) {
+            notePeer();
+        }
+    }
     ~ServerSession() override {
         invariant(core_->isIdle());
         core_->abandon();
@@ -22,11 +25,11 @@ public:
         if (core_->isMoved()) {
             return source();
         }
-        return stage_ == Stage::kTcp ? core_->tcp().asyncSourceMessage() : negotiate();
+        return stage_ == Stage::kTcp ? core_->tcp()->asyncSourceMessage() : negotiate();
     }
     sync::Task<Status> asyncSinkMessage(ReplyChain chain) override {
         return core_->isMoved() ? sink(std::move(chain))
-                                : core_->tcp().asyncSinkMessage(std::move(chain));
+                                : core_->tcp()->asyncSinkMessage(std::move(chain));
     }
     void close() override { core_->askClose(); }
     void setMessageBytesMax(size_t bytes) override {
@@ -34,15 +37,17 @@ public:
         if (core_->isMoved()) {
             core_->link().reader().setMessageBytesMax(bytes);
         } else {
-            core_->tcp().setMessageBytesMax(bytes);
+            core_->tcp()->setMessageBytesMax(bytes);
         }
     }
     bool watchPeer(PeerWatcher* watcher) override {
-        return core_->isMoved() ? core_->watch(watcher) : core_->tcp().watchPeer(watcher);
+        return core_->isMoved() ? core_->watch(watcher) : core_->tcp()->watchPeer(watcher);
     }
-    const PeerInfo& peer() const override { return core_->isMoved() ? peer_ : core_->tcp().peer(); }
+    const PeerInfo& peer() const override {
+        return core_->isMoved() ? peer_ : core_->tcp()->peer();
+    }
     SessionStats stats() const override {
-        SessionStats out = core_->tcp().stats();
+        SessionStats out = core_->tcp() != nullptr ? core_->tcp()->stats() : SessionStats();
         out.messagesIn += stats_.messagesIn;
         out.messagesOut += stats_.messagesOut;
         out.bytesIn += stats_.bytesIn;
@@ -62,6 +67,10 @@ private:
     sync::Task<Status> answer(Proposal proposal, ByteView request);
     sync::Task<StatusOr<Message>> source();
     sync::Task<Status> sink(ReplyChain chain);
+    void notePeer() {
+        peer_ = core_->peer();
+        peer_.kind = "rdma";
+    }
     void noteIn(const Message& message);
     void noteOut(size_t bytes);
 
@@ -77,7 +86,7 @@ private:
 /// the matter. Everything else is for whoever asked.
 sync::Task<StatusOr<Message>> ServerSession::negotiate() {
     while (true) {
-        StatusOr<Message> message = co_await core_->tcp().asyncSourceMessage();
+        StatusOr<Message> message = co_await core_->tcp()->asyncSourceMessage();
         if (!message.isOk()) {
             co_return std::move(message);
         }
@@ -98,8 +107,7 @@ sync::Task<StatusOr<Message>> ServerSession::negotiate() {
             co_return sent;
         }
         if (isConfirm && isYes) {
-            peer_ = core_->tcp().peer();
-            peer_.kind = "rdma";
+            notePeer();
             core_->move();
             core_->link().reader().setMessageBytesMax(messageBytesMax_);
             co_return co_await source();
@@ -110,7 +118,7 @@ sync::Task<StatusOr<Message>> ServerSession::negotiate() {
 sync::Task<Status> ServerSession::answer(Proposal proposal, ByteView request) {
     const auto header = wire::parseHeader(request);
     const int32_t requestId = header.isOk() ? header->requestId : 0;
-    co_return co_await core_->tcp().asyncSinkMessage(
+    co_return co_await core_->tcp()->asyncSinkMessage(
         ReplyChain(encodeProposal(proposal, requestId, requestId)));
 }
 
@@ -178,7 +186,21 @@ void ServerSession::noteOut(size_t bytes) {
 }  // namespace
 
 std::unique_ptr<Session> makeServerSession(Hub& hub, std::unique_ptr<Session> tcp) {
-    return std::make_unique<ServerSession>(hub, std::move(tcp));
+    return std::make_unique<ServerSession>(std::make_shared<ServerCore>(hub, std::move(tcp)));
+}
+
+StatusOr<std::unique_ptr<Session>> takeCall(Hub& hub,
+                                            std::unique_ptr<verbs::Call> call,
+                                            uint64_t connectionId) {
+    auto lifeline = std::make_unique<CallLifeline>(hub.reactor(), std::move(call), connectionId);
+    verbs::Call& asked = lifeline->call();
+    auto core = std::make_shared<ServerCore>(hub, std::move(lifeline));
+    if (Status answered = core->answerCall(asked); !answered.isOk()) {
+        hub.counters().callsRefused.add(1);
+        return answered;
+    }
+    hub.counters().callsTaken.add(1);
+    return std::unique_ptr<Session>(std::make_unique<ServerSession>(std::move(core)));
 }
 
 }  // namespace freshet::transport::rdma

@@ -269,6 +269,11 @@ StatusOr<std::unique_ptr<Session>> makeBlockingSession(
 }
 
 StatusOr<std::unique_ptr<Session>> connect(const ConnectOptions& options) {
+    if (options.byCall) {
+        return options.rdma.verbs != nullptr
+                   ? rdma::callServer(options)
+                   : Status(Code::kUnsupported, "A call over RDMA needs an RDMA device");
+    }
     asio::io_context context(1);  // its own, so that the timeout is a bound on running it
     const bool isUnix = options.host.starts_with('/');
     FRESHET_ASSIGN_OR_RETURN(

@@ -2,6 +2,8 @@
 /// The server over TCP: reactors, one listener, and which sessions live where.
 #include "freshet/sync/mutex.h"
 #include "freshet/telemetry/log.h"
+#include "freshet/transport/rdma/bootstrap.h"
+#include "freshet/transport/rdma/call_door.h"
 #include "freshet/transport/rdma/server_session.h"
 #include "freshet/transport/server_transport.h"
 #include "freshet/transport/service_state_machine.h"
@@ -121,10 +123,17 @@ public:
     std::vector<sync::Executor*> executors() override;
 
 private:
-    void onSocket(int socket);
+    /// A connection that has come in, by one of both.
+    struct Arrival {
+        int socket = -1;
+        std::unique_ptr<verbs::Call> call;
+    };
+    Status openCalls(const ServerTransportOptions& options);
+    void onArrival(Arrival arrival);
     Lane& leastLoaded();
-    sync::Task<void> serve(Lane* lane, int socket);
-    sync::Task<void> serveSession(Lane* lane, int socket);
+    sync::Task<void> serve(Lane* lane, Arrival arrival);
+    sync::Task<void> serveSession(Lane* lane, Arrival arrival);
+    static StatusOr<std::unique_ptr<Session>> makeSession(Lane& lane, Arrival arrival);
     void sessionEnded();
     void awaitSessions();
 
@@ -134,6 +143,7 @@ private:
     const std::shared_ptr<MessageHandlerFactory> handlers_;
     std::vector<std::unique_ptr<Lane>> lanes_;
     std::unique_ptr<Listener> listener_;
+    std::unique_ptr<rdma::CallDoor> calls_;  // null: there is none
     std::vector<std::string> doors_;
     uint16_t port_ = 0;
     size_t nextLane_ = 0;  // the accepting reactor's
@@ -173,23 +183,62 @@ Status TcpServer::open(const ServerTransportOptions& options) {
     }
     FRESHET_ASSIGN_OR_RETURN(listener_,
                              Listener::open(*lanes_.front()->reactor, options, [this](int socket) {
-                                 onSocket(socket);
+                                 onArrival({socket, nullptr});
                              }));
     port_ = listener_->port();
     doors_ = listener_->doors();
+    if (Status opened = openCalls(options); !opened.isOk()) {
+        listener_.reset();  // nothing runs yet that shutdown() could stop
+        return opened;
+    }
     for (auto& lane : lanes_) {
         lane->reactor->start();
     }
-    runOn(*lanes_.front()->reactor, [this] { listener_->start(); });
+    runOn(*lanes_.front()->reactor, [this] {
+        listener_->start();
+        if (calls_ != nullptr) {
+            calls_->start();
+        }
+    });
     return Status::ok();
 }
 
-void TcpServer::onSocket(int socket) {
+/// Where TCP is listened on there is a door for calls too, if RDMA gets there.
+Status TcpServer::openCalls(const ServerTransportOptions& options) {
+    if (options.rdma.verbs == nullptr || options.rdma.callPort == 0) {
+        return Status::ok();
+    }
+    if (options.tlsMode == TlsMode::kRequire) {
+        return badValue("TLS is required, and calls over RDMA are not encrypted");
+    }
+    std::vector<std::string> addresses;
+    for (const std::string& door : doors_) {
+        if (!door.starts_with('/')) {
+            addresses.push_back(rdma::hostOf(door));
+        }
+    }
+    FRESHET_ASSIGN_OR_RETURN(calls_,
+                             rdma::CallDoor::open(*lanes_.front()->hub,
+                                                  *options.rdma.verbs,
+                                                  addresses,
+                                                  options.rdma.callPort,
+                                                  [this](std::unique_ptr<verbs::Call> call) {
+                                                      onArrival({-1, std::move(call)});
+                                                  }));
+    for (const std::string& door : calls_->doors()) {
+        doors_.push_back(door);
+    }
+    return Status::ok();
+}
+
+void TcpServer::onArrival(Arrival arrival) {
     {
         std::lock_guard<sync::Mutex> lock(mutex_);
         if (current_ >= connectionsMax_) {
             ++rejected_;
-            ::close(socket);
+            if (arrival.socket >= 0) {
+                ::close(arrival.socket);
+            }
             return;
         }
         ++current_;
@@ -198,7 +247,7 @@ void TcpServer::onSocket(int socket) {
     Lane& lane = leastLoaded();
     // [lane.load] relaxed, here and below: a hint for balance.
     lane.load.fetch_add(1, sync::kRelaxed);
-    sync::spawn(*lane.reactor, serve(&lane, socket));
+    sync::spawn(*lane.reactor, serve(&lane, std::move(arrival)));
 }
 
 /// Equals take turns.
@@ -215,21 +264,32 @@ Lane& TcpServer::leastLoaded() {
     return *lanes_[best];
 }
 
-sync::Task<void> TcpServer::serve(Lane* lane, int socket) {
-    co_await serveSession(lane, socket);
+sync::Task<void> TcpServer::serve(Lane* lane, Arrival arrival) {
+    co_await serveSession(lane, std::move(arrival));
     // [lane.load]
     lane->load.fetch_sub(1, sync::kRelaxed);
     sessionEnded();
 }
 
-sync::Task<void> TcpServer::serveSession(Lane* lane, int socket) {
-    auto session = makeReactorSession(*lane->reactor, socket, nextConnectionId(), lane->policy);
+StatusOr<std::unique_ptr<Session>> TcpServer::makeSession(Lane& lane, Arrival arrival) {
+    if (arrival.call != nullptr) {
+        const std::string who = arrival.call->remote();
+        auto session = rdma::takeCall(*lane.hub, std::move(arrival.call), nextConnectionId());
+        return session.isOk() ? std::move(session)
+                              : session.status().withContext("RDMA call of " + who);
+    }
+    FRESHET_ASSIGN_OR_RETURN(
+        std::unique_ptr<Session> session,
+        makeReactorSession(*lane.reactor, arrival.socket, nextConnectionId(), lane.policy));
+    return lane.hub != nullptr ? rdma::makeServerSession(*lane.hub, std::move(session))
+                               : std::move(session);
+}
+
+sync::Task<void> TcpServer::serveSession(Lane* lane, Arrival arrival) {
+    auto session = makeSession(*lane, std::move(arrival));
     if (!session.isOk()) {
         telemetry::logWarning("transport", session.status().toString());
         co_return;
-    }
-    if (lane->hub != nullptr) {
-        session = rdma::makeServerSession(*lane->hub, std::move(*session));
     }
     Lane::Member member(*lane, std::move(session).value(), *handlers_);
     ServiceStateMachine& machine = member.machine();
@@ -267,7 +327,12 @@ void TcpServer::shutdown() {
             return;
         }
     }
-    runOn(*lanes_.front()->reactor, [this] { listener_->stop(); });
+    runOn(*lanes_.front()->reactor, [this] {
+        listener_->stop();
+        if (calls_ != nullptr) {
+            calls_->stop();
+        }
+    });
     for (auto& lane : lanes_) {
         runOn(*lane->reactor, [&lane] {
             lane->ending = true;
@@ -294,6 +359,7 @@ void TcpServer::shutdown() {
         lane->reactor->join();
     }
     listener_.reset();
+    calls_.reset();
 }
 
 void TcpServer::replaceTls(std::shared_ptr<const security::TlsContext> tls) {

@@ -5,44 +5,20 @@
 
 #ifdef FRESHET_HAS_VERBS
 
+#include "freshet/transport/adapter/system_calls.h"
+#include "freshet/transport/adapter/system_pair.h"
+
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <vector>
 
 namespace freshet::transport::verbs {
 namespace {
-
-/// 4.096 us << 17: 0.54 s. Soft-RoCE on a busy machine takes long to answer, and must not be asked
-/// again meanwhile; the TCP connection tells sooner of a peer that has died.
-constexpr uint8_t kAckTimeout = 17;
-constexpr uint8_t kRetries = 7;         // then the peer is gone
-constexpr uint8_t kReceiveRetries = 7;  // without end; receives never run out anyway
-constexpr uint8_t kReceiveRetryTimer = 12;
-constexpr uint8_t kHopLimit = 64;
-constexpr uint32_t kNumberMask = 0xffffff;
-
-Status systemFailure(const std::string& what) {
-    return Status(Code::kIo, what + ": " + std::strerror(errno));
-}
-
-uint32_t mtuBytes(ibv_mtu mtu) {
-    return 128u << static_cast<uint32_t>(mtu);
-}
-
-/// The largest that is not above `bytes`.
-ibv_mtu mtuOf(uint32_t bytes) {
-    ibv_mtu out = IBV_MTU_256;
-    for (ibv_mtu mtu : {IBV_MTU_512, IBV_MTU_1024, IBV_MTU_2048, IBV_MTU_4096}) {
-        out = mtuBytes(mtu) <= bytes ? mtu : out;
-    }
-    return out;
-}
 
 std::string gidText(const ibv_gid& gid) {
     char text[INET6_ADDRSTRLEN];
@@ -81,17 +57,6 @@ CompletionStatus statusOf(ibv_wc_status status) {
             return CompletionStatus::kOther;
     }
 }
-
-class SystemRegion final : public Region {
-public:
-    explicit SystemRegion(ibv_mr* region) : region_(region) {}
-    ~SystemRegion() override { invariant(ibv_dereg_mr(region_) == 0); }
-    uint32_t localKey() const override { return region_->lkey; }
-    uint32_t remoteKey() const override { return region_->rkey; }
-
-private:
-    ibv_mr* const region_;
-};
 
 class SystemQueue final : public CompletionQueue {
 public:
@@ -170,183 +135,6 @@ private:
     ibv_cq* queue_ = nullptr;
     unsigned unacknowledged_ = 0;
 };
-
-/// A port, its context, and the entry of its GID table that peers are told.
-struct PortHandle {
-    ibv_context* context = nullptr;
-    uint8_t port = 1;
-    uint8_t gidIndex = 0;
-    ibv_gid gid{};
-    ibv_port_attr attributes{};
-};
-
-class SystemPair final : public QueuePair {
-public:
-    static StatusOr<std::unique_ptr<QueuePair>> create(const PortHandle& port,
-                                                       ibv_cq* queue,
-                                                       const QueuePairLimits& limits);
-    ~SystemPair() override {
-        if (pair_ != nullptr) {
-            ibv_destroy_qp(pair_);
-        }
-        if (domain_ != nullptr) {
-            ibv_dealloc_pd(domain_);
-        }
-    }
-    StatusOr<std::unique_ptr<Region>> registerMemory(void* memory,
-                                                     size_t bytes,
-                                                     bool peerMayWrite) override {
-        const int access = peerMayWrite ? IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE : 0;
-        ibv_mr* region = ibv_reg_mr(domain_, memory, bytes, access);
-        if (region == nullptr) {
-            return systemFailure("Cannot register " + std::to_string(bytes) +
-                                 " bytes (see ulimit -l)");
-        }
-        return std::unique_ptr<Region>(std::make_unique<SystemRegion>(region));
-    }
-    const Address& address() const override { return address_; }
-    Status connect(const Address& peer) override;
-    Status postReceive(uint64_t id) override {
-        ibv_recv_wr request{};
-        request.wr_id = id;
-        ibv_recv_wr* bad = nullptr;
-        return ibv_post_recv(pair_, &request, &bad) == 0
-                   ? Status::ok()
-                   : Status(Code::kIo, "Cannot post a receive");
-    }
-    Status postWrite(const Write& write) override;
-    void fail() override {
-        ibv_qp_attr attributes{};
-        attributes.qp_state = IBV_QPS_ERR;
-        ibv_modify_qp(pair_, &attributes, IBV_QP_STATE);
-    }
-    uint32_t inlineBytesMax() const override { return inlineBytes_; }
-
-private:
-    explicit SystemPair(const PortHandle& port) : port_(port) {}
-    Status initialize();
-    Status toReceive(const Address& peer);
-    Status toSend();
-
-    const PortHandle port_;
-    ibv_pd* domain_ = nullptr;
-    ibv_qp* pair_ = nullptr;
-    uint32_t inlineBytes_ = 0;
-    Address address_;
-};
-
-StatusOr<std::unique_ptr<QueuePair>> SystemPair::create(const PortHandle& port,
-                                                        ibv_cq* queue,
-                                                        const QueuePairLimits& limits) {
-    std::unique_ptr<SystemPair> out(new SystemPair(port));
-    out->domain_ = ibv_alloc_pd(port.context);
-    if (out->domain_ == nullptr) {
-        return systemFailure("Cannot make a protection domain");
-    }
-    ibv_qp_init_attr wanted{};
-    wanted.send_cq = wanted.recv_cq = queue;
-    wanted.qp_type = IBV_QPT_RC;
-    wanted.cap = {limits.writes, limits.receives, 1, 1, limits.inlineBytes};
-    out->pair_ = ibv_create_qp(out->domain_, &wanted);
-    if (out->pair_ == nullptr) {
-        wanted.cap.max_inline_data = 0;  // more was asked for than the device has
-        out->pair_ = ibv_create_qp(out->domain_, &wanted);
-    }
-    if (out->pair_ == nullptr) {
-        return systemFailure("Cannot make a queue pair");
-    }
-    out->inlineBytes_ = wanted.cap.max_inline_data;
-    FRESHET_RETURN_IF_ERROR(out->initialize());
-    return std::unique_ptr<QueuePair>(std::move(out));
-}
-
-Status SystemPair::initialize() {
-    ibv_qp_attr attributes{};
-    attributes.qp_state = IBV_QPS_INIT;
-    attributes.port_num = port_.port;
-    attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
-    if (ibv_modify_qp(pair_,
-                      &attributes,
-                      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) != 0) {
-        return systemFailure("Cannot initialize a queue pair");
-    }
-    address_.queuePair = pair_->qp_num;
-    // Any will do; that of an earlier connection with the same number is unlikely.
-    address_.packetSequence = (pair_->qp_num * 2654435761u) & kNumberMask;
-    address_.lid = port_.attributes.lid;
-    address_.mtuBytes = static_cast<uint16_t>(mtuBytes(port_.attributes.active_mtu));
-    std::copy_n(port_.gid.raw, address_.gid.size(), address_.gid.begin());
-    return Status::ok();
-}
-
-Status SystemPair::connect(const Address& peer) {
-    FRESHET_RETURN_IF_ERROR(toReceive(peer));
-    return toSend();
-}
-
-Status SystemPair::toReceive(const Address& peer) {
-    ibv_qp_attr attributes{};
-    attributes.qp_state = IBV_QPS_RTR;
-    attributes.path_mtu = mtuOf(std::min(peer.mtuBytes, address_.mtuBytes));
-    attributes.dest_qp_num = peer.queuePair & kNumberMask;
-    attributes.rq_psn = peer.packetSequence & kNumberMask;
-    attributes.min_rnr_timer = kReceiveRetryTimer;
-    attributes.ah_attr.dlid = peer.lid;
-    attributes.ah_attr.port_num = port_.port;
-    if (port_.attributes.link_layer == IBV_LINK_LAYER_ETHERNET || peer.lid == 0) {
-        attributes.ah_attr.is_global = 1;
-        std::copy_n(peer.gid.begin(), peer.gid.size(), attributes.ah_attr.grh.dgid.raw);
-        attributes.ah_attr.grh.sgid_index = port_.gidIndex;
-        attributes.ah_attr.grh.hop_limit = kHopLimit;
-    }
-    return ibv_modify_qp(pair_,
-                         &attributes,
-                         IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                             IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) == 0
-               ? Status::ok()
-               : systemFailure("Cannot connect a queue pair");
-}
-
-Status SystemPair::toSend() {
-    ibv_qp_attr attributes{};
-    attributes.qp_state = IBV_QPS_RTS;
-    attributes.timeout = kAckTimeout;
-    attributes.retry_cnt = kRetries;
-    attributes.rnr_retry = kReceiveRetries;
-    attributes.sq_psn = address_.packetSequence;
-    return ibv_modify_qp(pair_,
-                         &attributes,
-                         IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                             IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC) == 0
-               ? Status::ok()
-               : systemFailure("Cannot make a queue pair send");
-}
-
-Status SystemPair::postWrite(const Write& write) {
-    ibv_sge piece{};
-    piece.addr = reinterpret_cast<uint64_t>(write.piece.data);
-    piece.length = write.piece.bytes;
-    piece.lkey = write.piece.localKey;
-    ibv_send_wr request{};
-    request.wr_id = write.id;
-    request.sg_list = &piece;
-    request.num_sge = write.piece.bytes > 0 ? 1 : 0;
-    request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
-    request.send_flags = 0;
-    if (write.isSignalled) {
-        request.send_flags |= IBV_SEND_SIGNALED;
-    }
-    if (write.isInline && write.piece.bytes > 0) {
-        request.send_flags |= IBV_SEND_INLINE;
-    }
-    request.imm_data = htonl(write.immediate);
-    request.wr.rdma.remote_addr = write.remoteAddress;
-    request.wr.rdma.rkey = write.remoteKey;
-    ibv_send_wr* bad = nullptr;
-    // Some providers answer with a negative number.
-    return ibv_post_send(pair_, &request, &bad) == 0 ? Status::ok()
-                                                     : Status(Code::kIo, "Cannot post a write");
-}
 
 class SystemDevice final : public Device {
 public:
@@ -442,6 +230,15 @@ class SystemVerbs final : public Verbs {
 public:
     std::vector<PortInfo> ports() override;
     StatusOr<std::shared_ptr<Device>> open(const std::string& localAddress) override;
+    StatusOr<std::unique_ptr<CallListener>> listen(const std::string& address,
+                                                   uint16_t port) override {
+        return listenForCalls(address, port);
+    }
+    StatusOr<std::unique_ptr<Call>> dial(const std::string& host,
+                                         uint16_t port,
+                                         uint32_t timeoutMs) override {
+        return dialCall(host, port, timeoutMs);
+    }
 };
 
 std::vector<PortInfo> SystemVerbs::ports() {
@@ -469,16 +266,7 @@ std::vector<PortInfo> SystemVerbs::ports() {
 }
 
 StatusOr<std::shared_ptr<Device>> SystemVerbs::open(const std::string& localAddress) {
-    sockaddr_storage address{};
-    auto* v4 = reinterpret_cast<sockaddr_in*>(&address);
-    auto* v6 = reinterpret_cast<sockaddr_in6*>(&address);
-    if (::inet_pton(AF_INET, localAddress.c_str(), &v4->sin_addr) == 1) {
-        v4->sin_family = AF_INET;
-    } else if (::inet_pton(AF_INET6, localAddress.c_str(), &v6->sin6_addr) == 1) {
-        v6->sin6_family = AF_INET6;
-    } else {
-        return Status(Code::kNotFound, "RDMA needs an IP address, not " + localAddress);
-    }
+    FRESHET_ASSIGN_OR_RETURN(sockaddr_storage address, numericAddress(localAddress, 0));
     const std::unique_ptr<rdma_event_channel, void (*)(rdma_event_channel*)> channel(
         rdma_create_event_channel(), rdma_destroy_event_channel);
     if (channel == nullptr) {

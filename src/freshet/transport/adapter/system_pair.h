@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A queue pair of libibverbs, and what the rest of this closet shares with it. Includes
+/// libibverbs: for adapter/*.cpp only.
+#pragma once
+
+#include "freshet/transport/verbs.h"
+
+#ifdef FRESHET_HAS_VERBS
+
+#include <infiniband/verbs.h>
+
+#include <memory>
+#include <string>
+
+struct rdma_cm_id;
+
+namespace freshet::transport::verbs {
+
+/// With what errno says.
+Status systemFailure(const std::string& what);
+uint32_t mtuBytes(ibv_mtu mtu);
+
+/// A port, its context, and the entry of its GID table that peers are told.
+struct PortHandle {
+    ibv_context* context = nullptr;
+    uint8_t port = 1;
+    uint8_t gidIndex = 0;
+    ibv_gid gid{};
+    ibv_port_attr attributes{};
+};
+
+class SystemPair final : public QueuePair {
+public:
+    static StatusOr<std::unique_ptr<QueuePair>> create(const PortHandle& port,
+                                                       ibv_cq* queue,
+                                                       const QueuePairLimits& limits);
+    ~SystemPair() override;
+    StatusOr<std::unique_ptr<Region>> registerMemory(void* memory,
+                                                     size_t bytes,
+                                                     bool peerMayWrite) override;
+    const Address& address() const override { return address_; }
+    Status connect(const Address& peer) override;
+    /// The connection manager knows the peer and the path.
+    Status connectBy(rdma_cm_id* id);
+    Status postReceive(uint64_t id) override;
+    Status postWrite(const Write& write) override;
+    void fail() override;
+    uint32_t inlineBytesMax() const override { return inlineBytes_; }
+
+private:
+    explicit SystemPair(const PortHandle& port) : port_(port) {}
+    Status initialize();
+    Status toReceive(const Address& peer);
+    Status toSend();
+
+    const PortHandle port_;
+    ibv_pd* domain_ = nullptr;
+    ibv_qp* pair_ = nullptr;
+    uint32_t inlineBytes_ = 0;
+    Address address_;
+};
+
+}  // namespace freshet::transport::verbs
+
+#endif

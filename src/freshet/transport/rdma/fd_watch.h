@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/// FdWatch: waits on a reactor until a descriptor that is somebody else's can be read.
+#pragma once
+
+#include "freshet/transport/session/completion.h"
+#include "freshet/transport/tcp/reactor.h"
+
+#include <memory>
+
+namespace freshet::transport::rdma {
+
+/// Everything on the reactor's thread.
+class FdWatch {
+public:
+    /// The descriptor outlives this.
+    FdWatch(Reactor& reactor, int fd);
+    /// REQUIRES: nobody waits.
+    ~FdWatch();
+    FdWatch(const FdWatch&) = delete;
+    FdWatch& operator=(const FdWatch&) = delete;
+
+    /// `co_await watch.readable()`: true once there is something to read, false after cancel(). By
+    /// way of the run queue.
+    auto readable() {
+        arm();
+        return awaiting();
+    }
+    /// Whoever waits, now or later, gets false.
+    void cancel();
+
+private:
+    struct State;
+    struct Awaiter {
+        Completion& completion;
+        decltype(completion.done()) inner = completion.done();
+        bool await_ready() const { return inner.await_ready(); }
+        void await_suspend(std::coroutine_handle<> caller) { inner.await_suspend(caller); }
+        bool await_resume() { return inner.await_resume().isOk(); }
+    };
+    void arm();
+    Awaiter awaiting();
+
+    const std::shared_ptr<State> state_;
+};
+
+}  // namespace freshet::transport::rdma
