@@ -58,15 +58,6 @@ CollectionRef newerDescription(const Collection& collection) {
     return state.currentRevision == collection.revision ? nullptr : state.current.lock();
 }
 
-CollectionRef NameMap::find(std::string_view db, std::string_view collection) const {
-    auto database = databases.find(db);
-    if (database == databases.end()) {
-        return nullptr;
-    }
-    auto found = database->second.find(collection);
-    return found == database->second.end() ? nullptr : found->second;
-}
-
 Status ChangeLock::acquire(sync::WaitToken* token) {
     std::lock_guard lock(mutex_);
     if (!held_) {
@@ -160,7 +151,7 @@ Status CatalogCore::readCollection(engine::Txn& txn, ByteView key, ByteView valu
     // Relaxed: no other thread knows the collection yet.
     collection->nextRecordId->store(next, sync::kRelaxed);
     makeCurrent(collection);
-    map->databases[db][name] = std::move(collection);
+    map->set(std::move(collection));
     return Status::ok();
 }
 
@@ -176,14 +167,12 @@ Status CatalogCore::readAll() {
     FRESHET_RETURN_IF_ERROR(status);
 
     std::set<engine::TreeId> named{engine::kCatalogTree};
-    for (const auto& [db, collections] : map.databases) {
-        for (const auto& [name, collection] : collections) {
-            named.insert(collection->treeId);
-            for (const auto& index : collection->indexes) {
-                named.insert(index->treeId);
-            }
+    map.forEach([&](const CollectionRef& collection) {
+        named.insert(collection->treeId);
+        for (const auto& index : collection->indexes) {
+            named.insert(index->treeId);
         }
-    }
+    });
     store.reserveTreeIds(*named.rbegin());
     for (engine::TreeId id : store.treeIds()) {
         if (!named.contains(id)) {
@@ -218,23 +207,11 @@ CollectionRef Catalog::find(std::string_view db, std::string_view collection) co
 }
 
 std::vector<CollectionRef> Catalog::collections(std::string_view db) const {
-    auto names = impl_->core.names();
-    std::vector<CollectionRef> result;
-    if (auto found = names->databases.find(db); found != names->databases.end()) {
-        for (const auto& [name, collection] : found->second) {
-            result.push_back(collection);
-        }
-    }
-    return result;
+    return impl_->core.names()->collections(db);
 }
 
 std::vector<std::string> Catalog::databases() const {
-    auto names = impl_->core.names();
-    std::vector<std::string> result;
-    for (const auto& [db, collections] : names->databases) {
-        result.push_back(db);
-    }
-    return result;
+    return impl_->core.names()->databases();
 }
 
 uint64_t Catalog::version() const {

@@ -64,7 +64,7 @@ private:
 
     void publish() override {
         makeCurrent(collection_);
-        core_.publish([&](NameMap* map) { map->databases[db_][name_] = collection_; });
+        core_.publish([&](NameMap* map) { map->set(collection_); });
     }
 
     void undo() override {
@@ -96,12 +96,7 @@ private:
             }
             doomed_.push_back(std::move(collection));
         } else {
-            auto names = core_.names();
-            if (auto found = names->databases.find(db_); found != names->databases.end()) {
-                for (const auto& [name, collection] : found->second) {
-                    doomed_.push_back(collection);
-                }
-            }
+            doomed_ = core_.names()->collections(db_);
         }
         gated_ = doomed_;
         nothingToDo_ = doomed_.empty();
@@ -119,12 +114,8 @@ private:
 
     void publish() override {
         core_.publish([&](NameMap* map) {
-            auto database = map->databases.find(db_);
             for (const CollectionRef& collection : doomed_) {
-                database->second.erase(collection->name);
-            }
-            if (database->second.empty()) {
-                map->databases.erase(database);
+                map->erase(db_, collection->name);
             }
         });
         for (const CollectionRef& collection : doomed_) {

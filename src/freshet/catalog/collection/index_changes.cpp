@@ -26,7 +26,7 @@ protected:
 
     void publish() override {
         makeCurrent(next_);
-        core_.publish([&](NameMap* map) { map->databases[db_][name_] = next_; });
+        core_.publish([&](NameMap* map) { map->set(next_); });
     }
 
     std::string db_;

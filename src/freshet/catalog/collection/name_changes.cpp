@@ -72,12 +72,8 @@ private:
     void publish() override {
         makeCurrent(renamed_);
         core_.publish([&](NameMap* map) {
-            auto database = map->databases.find(request_.db);
-            database->second.erase(request_.collection);
-            if (database->second.empty()) {
-                map->databases.erase(database);
-            }
-            map->databases[request_.toDb][request_.toCollection] = renamed_;
+            map->erase(request_.db, request_.collection);
+            map->set(renamed_);
         });
         source_->gate->retire();
         if (target_ != nullptr) {
@@ -150,7 +146,7 @@ private:
 
     void publish() override {
         makeCurrent(next_);
-        core_.publish([&](NameMap* map) { map->databases[db_][name_] = next_; });
+        core_.publish([&](NameMap* map) { map->set(next_); });
     }
 
     const std::string db_;

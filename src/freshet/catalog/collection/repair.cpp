@@ -31,13 +31,13 @@ public:
     Status run() {
         FRESHET_RETURN_IF_ERROR(nameOrphans());
         FRESHET_RETURN_IF_ERROR(core_.readAll());
-        const std::shared_ptr<const NameMap> names = core_.names();
-        for (const auto& [db, collections] : names->databases) {
-            for (const auto& [name, collection] : collections) {
-                FRESHET_RETURN_IF_ERROR(mend(collection).withContext(collection->ns()));
+        Status status;
+        core_.names()->forEach([&](const CollectionRef& collection) {
+            if (status.isOk()) {
+                status = mend(collection).withContext(collection->ns());
             }
-        }
-        return Status::ok();
+        });
+        return status;
     }
     std::vector<std::string> takeReport() { return std::move(report_); }
 

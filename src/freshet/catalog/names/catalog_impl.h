@@ -3,24 +3,15 @@
 /// one after the other.
 #pragma once
 
-#include "freshet/catalog/catalog.h"
+#include "freshet/catalog/names/name_map.h"
 #include "freshet/sync/mutex.h"
 
 #include "absl/container/flat_hash_map.h"
 
 #include <functional>
-#include <map>
 #include <vector>
 
 namespace freshet::catalog {
-
-/// All collections at one moment; immutable once published.
-struct NameMap {
-    using Database = std::map<std::string, CollectionRef, std::less<>>;
-    std::map<std::string, Database, std::less<>> databases;
-
-    CollectionRef find(std::string_view db, std::string_view collection) const;
-};
 
 /// kExists (kDatabaseDifferCase) when `db` would be a new database whose name differs from an
 /// existing one's in the case of letters alone.

@@ -26,10 +26,10 @@ bool equalsIgnoringCase(std::string_view a, std::string_view b) {
 }  // namespace
 
 Status checkDatabaseCase(const NameMap& names, std::string_view db) {
-    if (names.databases.contains(db)) {
+    if (names.hasDatabase(db)) {
         return Status::ok();
     }
-    for (const auto& [existing, collections] : names.databases) {
+    for (const std::string& existing : names.databases()) {
         if (equalsIgnoringCase(existing, db)) {
             return Status(Code::kExists,
                           Reason::kDatabaseDifferCase,
