@@ -11,7 +11,10 @@ namespace freshet::platform {
 uint64_t freedMemoryBytes();
 
 /// Whether freed memory stays the process's, as it does from the start, or goes back to the system
-/// within a second. What goes back breaks up huge pages, and what is used next is slower for it.
+/// when it is a second old. What goes back breaks up huge pages, and what is used next is slower
+/// for it.
 void keepFreedMemory(bool kept);
+/// It goes by itself where memory is being allocated; this is for a process that rests.
+void giveBackOldMemory();
 
 }  // namespace freshet::platform

@@ -31,6 +31,9 @@ private:
 unsigned coreCount();
 /// Pins the calling thread to the `index`-th core it may run on. Best effort.
 void pinToCore(unsigned index);
+/// Gives the calling thread, for good, less of the processor than others when it is short (what
+/// nice(1) calls 10). Best effort.
+void standBack();
 /// Lets another thread run.
 void yieldThread();
 /// Blocks the calling thread. For background threads and tests' peers, never on a reactor.

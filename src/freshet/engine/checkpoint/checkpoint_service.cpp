@@ -105,6 +105,9 @@ void CheckpointService::lookAtFreedMemory() {
     if (kept != std::exchange(keepsFreed_, kept)) {
         platform::keepFreedMemory(kept);
     }
+    if (!kept) {
+        platform::giveBackOldMemory();
+    }
 }
 
 uint64_t CheckpointService::evictDownTo(uint64_t bytes) {

@@ -19,8 +19,9 @@ namespace {
 
 constexpr ssize_t kNeverMs = -1;
 constexpr ssize_t kSoonMs = 1'000;
-/// Its name for all arenas together (MALLCTL_ARENAS_ALL).
+// 4096 is all arenas together (MALLCTL_ARENAS_ALL).
 constexpr const char* kFreedPages = "stats.arenas.4096.pdirty";
+constexpr const char* kDecayAll = "arena.4096.decay";
 
 template <typename T>
 T told(const char* name) {
@@ -50,6 +51,12 @@ void keepFreedMemory(bool kept) {
     for (unsigned i = 0; i < told<unsigned>("arenas.narenas"); ++i) {
         const std::string name = "arena." + std::to_string(i) + ".dirty_decay_ms";
         mallctl(name.c_str(), nullptr, nullptr, &decay, sizeof(decay));
+    }
+}
+
+void giveBackOldMemory() {
+    if (mallctl != nullptr) {
+        mallctl(kDecayAll, nullptr, nullptr, nullptr, 0);
     }
 }
 

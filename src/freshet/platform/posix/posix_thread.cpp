@@ -94,6 +94,12 @@ void pinToCore(unsigned index) {
     }
 }
 
+void standBack() {
+    constexpr int kNice = 10;
+    constexpr id_t kCallingThread = 0;  // on Linux each thread has a priority of its own
+    ::setpriority(PRIO_PROCESS, kCallingThread, kNice);
+}
+
 void yieldThread() {
     ::sched_yield();
 }
