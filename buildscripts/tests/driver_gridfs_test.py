@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """GridFS of our own client (freshet-bench gridfs, freshet-bench wire --op model) beside pymongo's: what one writes the
-other reads, byte for byte. And the lines that freshet-bench wire prints about it."""
+other reads, byte for byte. And the lines that freshet-bench wire prints about it. With FRESHET_RDMA_ADDRESS, which
+rdma_lab sets, our client goes over RDMA, and pymongo over TCP."""
 import json
 import os
 import random
@@ -15,6 +16,8 @@ import harness  # noqa: E402
 harness.import_pymongo()
 import gridfs  # noqa: E402  (pymongo's)
 
+ADDRESS = os.environ.get('FRESHET_RDMA_ADDRESS')
+SERVER_ARGUMENTS = ['--bind_ip', '127.0.0.1,' + ADDRESS, '--rdma', '--unsafe-listen-without-auth'] if ADDRESS else []
 CHUNK = 255 * 1024
 # Around one chunk, around the 16 chunks that travel together, and many.
 SIZES = [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 16 * CHUNK, 16 * CHUNK + 1, 40 * CHUNK + 12345]
@@ -29,19 +32,27 @@ class GridFsTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.random = random.Random(harness.seed())
-        cls.server = cls.enterClassContext(harness.Server())
+        cls.server = cls.enterClassContext(harness.Server(arguments=SERVER_ARGUMENTS))
         cls.client = cls.enterClassContext(cls.server.client())
 
     def bucket(self, name):
         return gridfs.GridFSBucket(self.client.files, bucket_name=name)
 
-    def door(self, what, filename, bucket, *more, data=None):
-        return bench('gridfs', what, filename, '--uri', self.server.uri + 'files', '--bucket', bucket, *more, input=data)
+    def uri(self, database):
+        return 'mongodb://%s:%d/%s' % (ADDRESS or '127.0.0.1', self.server.port, database + ('?rdma=true' if ADDRESS else ''))
+
+    def door(self, what, filename, bucket, *more, data=None, database='files'):
+        """Was over RDMA where it can be: what stays on TCP says so."""
+        done = bench('gridfs', what, filename, '--uri', self.uri(database), '--bucket', bucket, *more, input=data)
+        self.assertNotIn(b'stays on TCP', done.stderr)
+        return done
 
     def wire(self, *arguments):
-        done = bench('wire', '--uri', self.server.uri, '--pid', str(self.server.process.pid), '--json', *arguments)
+        done = bench('wire', '--uri', self.uri('bench'), '--pid', str(self.server.process.pid), '--json', *arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual({line['transport'] for line in lines}, {'rdma' if ADDRESS else 'tcp'})
+        return lines
 
     def test_pymongo_reads_what_we_wrote(self):
         bucket = self.bucket('ours')
@@ -99,10 +110,10 @@ class GridFsTest(unittest.TestCase):
             for line in (put, get):
                 self.assertEqual(line['value_bytes'], size)
                 self.assertGreater(line['mib_per_s'], 0)
-                self.assertGreater(line['kernel_copied_bytes_per_op'], size)
+                self.assertGreater(line['copied_bytes_per_op' if ADDRESS else 'kernel_copied_bytes_per_op'], size)
         files = list(gridfs.GridFSBucket(self.client.bench, bucket_name='models').find({}))
         self.assertEqual([(file.filename, file.length) for file in files], [('model-%d' % size, size)])
-        native = bench('gridfs', 'get', files[0].filename, '--uri', self.server.uri + 'bench', '--bucket', 'models')
+        native = self.door('get', files[0].filename, 'models', database='bench')
         self.assertEqual(len(native.stdout), size)
         self.assertTrue(files[0].read() == native.stdout)
 
@@ -119,9 +130,10 @@ class GridFsTest(unittest.TestCase):
             # Two clients are always somewhere: the stages are their time, but for the edges and the clock's ticks.
             stages = sum(line[name + '_us_per_op'] for name in ('source', 'process', 'sink', 'other'))
             self.assertGreater(stages, 0)
-            self.assertIsNone(line['rdma_writes_per_op'])
+            self.assertEqual(line['rdma_writes_per_op'] is None, not ADDRESS)
             if line['op'] == 'get':
-                self.assertGreater(line['kernel_copied_bytes_per_op'], line['value_bytes'])
+                self.assertGreater(line['copied_bytes_per_op' if ADDRESS else 'kernel_copied_bytes_per_op'],
+                                   line['value_bytes'])
         stored = self.client.bench.put.count_documents({})
         self.assertGreater(stored, 0)
         self.assertLess(stored, sum(line['ops'] for line in lines if line['op'] == 'mixed'))
