@@ -51,6 +51,9 @@ struct ConnectionString {
     /// Moves to RDMA when the server can, too; stays on TCP otherwise. Excludes TLS and Unix
     /// sockets.
     bool rdma = false;
+    /// Beside that, rdma=cm: comes by RDMA alone, by a call of its connection manager to the
+    /// server's port for such, which `port` then is. There is no TCP to stay on.
+    bool rdmaByCall = false;
 
     /// What is for whoever runs commands: readPreference, readConcernLevel, w and their like, by
     /// their names in small letters.

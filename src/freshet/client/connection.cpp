@@ -198,6 +198,9 @@ std::shared_ptr<transport::verbs::Verbs> verbsFor(const ConnectionString& where,
         return where.rdma ? around.verbs : nullptr;
     }
     StatusOr<std::shared_ptr<transport::verbs::Verbs>> found = transport::verbs::systemVerbs();
+    if (!found.isOk() && where.rdmaByCall) {
+        return nullptr;  // connect() says why that is an error
+    }
     if (!found.isOk()) {
         tell(around,
              "The connection to " + where.whereText() +
@@ -216,6 +219,7 @@ StatusOr<std::unique_ptr<Connection>> openOne(const ConnectionString& where,
     options.timeoutMs = where.connectTimeoutMs;
     FRESHET_ASSIGN_OR_RETURN(options.tls, tlsContextFor(where));
     options.rdma.verbs = verbsFor(where, around);
+    options.byCall = where.rdmaByCall;
     options.onFallback = [&around](const std::string& text) { tell(around, text); };
     FRESHET_ASSIGN_OR_RETURN(std::unique_ptr<transport::Session> session,
                              transport::connect(options));

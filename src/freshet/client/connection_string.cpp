@@ -116,6 +116,15 @@ Status parseCompressors(std::string_view list, ConnectionString* out) {
     return Status::ok();
 }
 
+Status parseRdma(const std::string& value, ConnectionString* out) {
+    if (value != "true" && value != "false" && value != "cm") {
+        return fail("rdma must be true, false or cm");
+    }
+    out->rdma = value != "false";
+    out->rdmaByCall = value == "cm";
+    return Status::ok();
+}
+
 Status parseMechanism(const std::string& value, ConnectionString* out) {
     if (value != "SCRAM-SHA-1" && value != "SCRAM-SHA-256") {
         return fail("authMechanism '" + value + "' is not available");
@@ -146,7 +155,6 @@ constexpr FlagOption kFlagOptions[] = {
     {"ssl", &ConnectionString::tls},
     {"tlsallowinvalidcertificates", &ConnectionString::tlsAllowInvalidCertificates},
     {"tlsallowinvalidhostnames", &ConnectionString::tlsAllowInvalidHostnames},
-    {"rdma", &ConnectionString::rdma},
 };
 
 constexpr std::string_view kOfCommands[] = {"journal",
@@ -179,6 +187,8 @@ Status parseOption(std::string_view option, ConnectionString* out) {
         out->tlsAllowInvalidCertificates = out->tlsAllowInvalidHostnames = true;
     } else if (name == "connecttimeoutms" && !parseNumber(value, &out->connectTimeoutMs)) {
         return fail("connectTimeoutMS must be a number of milliseconds");
+    } else if (name == "rdma") {
+        return parseRdma(value, out);
     } else if (name == "compressors") {
         return parseCompressors(value, out);
     } else if (name == "authmechanism") {

@@ -91,6 +91,9 @@ TEST(ConnectionString, TakesTlsCompressionAndUnixSockets) {
     EXPECT_EQ(parsed("mongodb://%2Ftmp%2Fmongodb-1.sock/db").host, "/tmp/mongodb-1.sock");
     EXPECT_EQ(parsed("/tmp/mongodb-1.sock").whereText(), "/tmp/mongodb-1.sock");
     EXPECT_TRUE(parsed("mongodb://h/?rdma=true").rdma);
+    EXPECT_FALSE(parsed("mongodb://h/?rdma=true").rdmaByCall);
+    EXPECT_TRUE(parsed("mongodb://h:27020/?rdma=cm").rdma);
+    EXPECT_TRUE(parsed("mongodb://h:27020/?rdma=cm").rdmaByCall);
     EXPECT_FALSE(parsed("mongodb://h/?rdma=false&tls=true").rdma);
 }
 
@@ -113,6 +116,7 @@ TEST(ConnectionString, RefusesWhatItCannotDo) {
                              "mongodb://h/?compressors=brotli",
                              "mongodb://h/?rdma=perhaps",
                              "mongodb://h/?rdma=true&tls=true",
+                             "mongodb://h/?rdma=cm&tls=true",
                              "mongodb://h/?tls=true&rdma=true",
                              "mongodb://%2Ftmp%2Fmongodb-1.sock/?rdma=true",
                              "mongodb://h/?authMechanism=PLAIN",

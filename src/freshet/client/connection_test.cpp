@@ -262,6 +262,25 @@ TEST(Rdma, CommandsGoOverItWhenBothSidesCan) {
     EXPECT_EQ(sim->counts().queuePairs, 0u);
 }
 
+TEST(Rdma, CommandsGoByCallsWithoutTcp) {
+    const auto sim = std::make_shared<testing::SimVerbs>();
+    {
+        ScriptedServer server(mirror, 0, {}, {}, sim, 4'420);
+        ConnectionString where = server.where();
+        where.rdma = where.rdmaByCall = true;
+        where.port = 4'420;
+        auto opened = Connection::open(where, {sim, {}});
+        ASSERT_TRUE(opened.isOk()) << opened.status().toString();
+        EXPECT_EQ((*opened)->transportKind(), "rdma");
+        EXPECT_TRUE((*opened)->run("shop", bson::Document(kPing)).isOk());
+        // Nobody is there, and nobody falls back to anything.
+        where.port = 4'421;
+        EXPECT_EQ(Connection::open(where, {sim, {}}).status().code(), Code::kUnavailable);
+    }
+    EXPECT_EQ(sim->counts().queuePairs, 0u);
+    EXPECT_EQ(sim->counts().calls, 0u);
+}
+
 TEST(Rdma, StaysOnTcpWithANoticeWhereAServerHasNone) {
     const auto sim = std::make_shared<testing::SimVerbs>();
     ScriptedServer server(mirror);

@@ -30,12 +30,14 @@ public:
                             uint16_t port = 0,
                             std::vector<std::string> compressors = {},
                             Onlooker onlooker = {},
-                            std::shared_ptr<transport::verbs::Verbs> verbs = nullptr) {
+                            std::shared_ptr<transport::verbs::Verbs> verbs = nullptr,
+                            uint16_t callPort = 0) {
         transport::ServerTransportOptions options;
         options.port = port;
         options.reactors = 1;
         options.rdma.verbs = std::move(verbs);
         options.rdma.spinMicrosMax = 0;
+        options.rdma.callPort = callPort;
         auto started = transport::ServerTransport::start(
             options,
             std::make_shared<Factory>(

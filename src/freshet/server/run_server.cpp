@@ -253,6 +253,7 @@ void Server::useRdma(transport::ServerTransportOptions* doors) {
         return;
     }
     doors->rdma.verbs = std::move(*verbs);
+    doors->rdma.callPort = settings_.net.rdmaPort;
     doors->rdma.ringBytes = settings_.net.rdmaRingKB * kBytesPerKB;
     doors->rdma.sessionsMax = settings_.net.rdmaSessionsMax;
     doors->rdma.readsInPlace = settings_.net.rdmaReadsInPlace;

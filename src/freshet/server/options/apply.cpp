@@ -172,6 +172,9 @@ Status applyReactors(const std::string& value, Settings* out) {
 Status applyRdma(const std::string& value, Settings* out) {
     return setBool(value, &out->net.rdma);
 }
+Status applyRdmaPort(const std::string& value, Settings* out) {
+    return setNumber(value, 1, 65'535, &out->net.rdmaPort);
+}
 Status applyRdmaRing(const std::string& value, Settings* out) {
     constexpr uint32_t kPageKB = 4;
     FRESHET_RETURN_IF_ERROR(setNumber(value, 64, 64 * 1024, &out->net.rdmaRingKB));

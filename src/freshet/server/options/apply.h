@@ -40,6 +40,7 @@ Status applyProfilingMode(const std::string& value, Settings* out);
 Status applyQuiet(const std::string& value, Settings* out);
 Status applyReactors(const std::string& value, Settings* out);
 Status applyRdma(const std::string& value, Settings* out);
+Status applyRdmaPort(const std::string& value, Settings* out);
 Status applyRdmaRing(const std::string& value, Settings* out);
 Status applyRdmaSessions(const std::string& value, Settings* out);
 Status applyRdmaInPlace(const std::string& value, Settings* out);

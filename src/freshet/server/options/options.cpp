@@ -74,6 +74,9 @@ Status checkTogether(const Settings& settings) {
         settings.net.tls.certificateKeyFile.empty()) {
         return bad("need tlsCertificateKeyFile when TLS is enabled");
     }
+    if (settings.net.rdmaPort != 0 && !settings.net.rdma) {
+        return bad("--rdmaPort has to be used with --rdma");
+    }
     return checkDoors(settings);
 }
 

@@ -249,6 +249,9 @@ TEST_F(OptionsTest, SomeNeedOthers) {
     EXPECT_THAT(refusal({"--logpath", "/x", "--logRotate", "reopen"}), HasSubstr("logAppend"));
     EXPECT_EQ("", refusal({"--logpath", "/x", "--logRotate", "reopen", "--logappend"}));
     EXPECT_THAT(refusal({"--tlsMode", "requireTLS"}), HasSubstr("tlsCertificateKeyFile"));
+    EXPECT_THAT(refusal({"--rdmaPort", "27020"}), HasSubstr("--rdma"));
+    EXPECT_EQ("", refusal({"--rdmaPort", "27020", "--rdma"}));
+    EXPECT_NE("", refusal({"--rdmaPort", "0", "--rdma"}));
 }
 
 TEST_F(OptionsTest, TlsIsRead) {

@@ -46,6 +46,7 @@ struct NetSettings {
     bool unsafeListenWithoutAuth = false;
     unsigned reactors = 0;  // 0: one per core
     bool rdma = false;      // connections may move to RDMA
+    uint16_t rdmaPort = 0;  // for clients without TCP; 0: none
     uint32_t rdmaRingKB = 256;
     uint32_t rdmaSessionsMax = 1'024;
     bool rdmaReadsInPlace = false;
