@@ -31,12 +31,16 @@ protected:
         options.bindAddresses = {address_};
         options.rdma.verbs = verbs_;
         options.rdma.spinMicrosMax = 0;
+        options.rdma.callPort = kCallPort;
         start(std::move(options));
     }
-    std::unique_ptr<Session> rdmaClient() {
+    std::unique_ptr<Session> rdmaClient() { return clientOf(false); }
+    std::unique_ptr<Session> caller() { return clientOf(true); }
+    std::unique_ptr<Session> clientOf(bool byCall) {
         ConnectOptions options;
         options.host = address_;
-        options.port = server->port();
+        options.port = byCall ? kCallPort : server->port();
+        options.byCall = byCall;
         options.rdma.verbs = verbs_;
         options.rdma.spinMicrosMax = 0;
         auto session = std::move(connect(options)).value();
@@ -48,6 +52,27 @@ protected:
         waitUntil([this] { return server->stats().rdma.sessions == 0; });
     }
 
+    /// What is left of `connects` connections, one after the other: nothing.
+    void expectNoLeak(int connects, bool byCall) {
+        for (int i = 0; i < 10; ++i) {
+            roundTrip(*clientOf(byCall), "warm up");
+        }
+        expectNoSession();
+        const size_t before = openDescriptors();
+        for (int i = 0; i < connects; ++i) {
+            roundTrip(*clientOf(byCall), "once");
+        }
+        expectNoSession();
+        // The last sockets are closed just after their sessions are counted out.
+        waitUntil([&] { return openDescriptors() <= before; });
+    }
+    /// An emulated guest needs half a second for one: FRESHET_RDMA_CONNECTS says how many.
+    static int connectsWanted() {
+        const char* wanted = std::getenv("FRESHET_RDMA_CONNECTS");
+        return wanted == nullptr ? 1'000 : std::atoi(wanted);
+    }
+
+    static constexpr uint16_t kCallPort = 4'422;
     std::string address_;
     std::shared_ptr<verbs::Verbs> verbs_;
 };
@@ -56,12 +81,12 @@ class RdmaDeviceSizes : public RdmaDevice, public ::testing::WithParamInterface<
 
 TEST_P(RdmaDeviceSizes, ComeBackByteForByte) {
     std::mt19937_64 random(testing::testSeed());
-    auto session = rdmaClient();
     std::string payload(GetParam(), '\0');
     for (size_t i = 0; i < payload.size(); i += 61) {
         payload[i] = static_cast<char>(random());
     }
-    roundTrip(*session, payload);
+    roundTrip(*rdmaClient(), payload);
+    roundTrip(*caller(), payload);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes,
@@ -87,22 +112,12 @@ TEST_F(RdmaDevice, SixtyFourSessionsWhoseClientsDie) {
     expectNoSession();
 }
 
-/// An emulated guest needs half a second for one: FRESHET_RDMA_CONNECTS says how many.
 TEST_F(RdmaDevice, NothingLeaksInManyConnects) {
-    const char* wanted = std::getenv("FRESHET_RDMA_CONNECTS");
-    const int connects = wanted == nullptr ? 1'000 : std::atoi(wanted);
+    expectNoLeak(connectsWanted(), false);
+}
 
-    for (int i = 0; i < 10; ++i) {
-        roundTrip(*rdmaClient(), "warm up");
-    }
-    expectNoSession();
-    const size_t before = openDescriptors();
-    for (int i = 0; i < connects; ++i) {
-        roundTrip(*rdmaClient(), "once");
-    }
-    expectNoSession();
-    // The last sockets are closed just after their sessions are counted out.
-    waitUntil([&] { return openDescriptors() <= before; });
+TEST_F(RdmaDevice, NothingLeaksInManyCalls) {
+    expectNoLeak(connectsWanted(), true);
 }
 
 }  // namespace

@@ -179,7 +179,9 @@ sync::Task<void> ServerCore::watchPeerLive(std::shared_ptr<ServerCore> self) {
     if (self->isOrphan_) {
         self->giveUpLink();
     }
-    self->hub_.sessionEnded();
+    Hub& hub = self->hub_;
+    self.reset();  // whoever waits for the last session finds nothing of it
+    hub.sessionEnded();
 }
 
 /// Keeps nothing alive while it waits.
