@@ -232,6 +232,26 @@ class NativeTest(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout.strip()), (0, '100000'), done.stderr)
         self.assertEqual('stays on TCP' in done.stderr, not ADDRESS, done.stderr)
 
+    def test_current_op_tells_what_each_connection_goes_over(self):
+        """The shell's own operation, as the server sees it."""
+        ask = 'db.getSiblingDB("admin").aggregate([{$currentOp: {}}]).toArray().map(op => op.transport).join()'
+        socket_path = '%2Ftmp%2Fmongodb-' + str(self.server.port) + '.sock'
+        for where, expected in (('mongodb://%s/?rdma=true' % self.address, 'rdma' if ADDRESS else 'tcp'),
+                                ('mongodb://%s/' % self.address, 'tcp'), ('mongodb://%s/' % socket_path, 'unix')):
+            done = self.run_program('freshet', where, '--quiet', '--eval', ask)
+            self.assertEqual((done.returncode, done.stdout.strip()), (0, expected), done.stderr)
+
+    def test_rdma_check(self):
+        done = self.run_program('freshet', '--rdma-check', self.address)
+        if ADDRESS:
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertIn('A ping came back over RDMA', done.stdout)
+            return
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r'  no    .*\n        To mend it: ')
+        self.assertIn('It listens for TCP', done.stdout)
+        self.assertIn('RDMA does not work between here and %s.' % self.address, done.stdout)
+
     def test_the_load(self):
         """Its rows over RDMA are over RDMA, or not there."""
         done = self.run_program('freshet-bench', 'wire', '--transport', 'rdma', '--uri', 'mongodb://' + self.address,
@@ -244,6 +264,51 @@ class NativeTest(unittest.TestCase):
         self.assertEqual([(row['op'], row['transport']) for row in rows], [('get', 'rdma'), ('put', 'rdma')], done.stderr)
         self.assertTrue(all(row['ops'] > 0 for row in rows), rows)
         print('\n'.join(done.stdout.splitlines()), flush=True)
+
+
+class CallTest(unittest.TestCase):
+    """Clients that come by the RDMA connection manager alone."""
+
+    def setUp(self):
+        self.port = harness.free_port()
+        arguments = SERVER_ARGUMENTS + ([] if ADDRESS else ['--rdma']) + ['--rdmaPort', str(self.port)]
+        self.server = self.enterContext(harness.Server(arguments=arguments))
+        self.admin = self.enterContext(self.server.client()).admin
+        self.shell = [harness.program('freshet'), 'mongodb://%s:%d/shop?rdma=cm' % (ADDRESS or '127.0.0.1', self.port)]
+
+    def rdma_status(self):
+        return self.admin.command('serverStatus')['rdma']
+
+    @unittest.skipIf(ADDRESS, 'there is a device')
+    def test_without_a_device(self):
+        """The server serves TCP as ever; who wants RDMA alone is told that there is none."""
+        done = subprocess.run(self.shell + ['--ping'], capture_output=True, text=True, check=False, timeout=240)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn('RDMA', done.stderr)
+        self.assertEqual(self.rdma_status()['callsTaken'], 0)
+
+    @unittest.skipUnless(ADDRESS, 'FRESHET_RDMA_ADDRESS names no device')
+    def test_without_tcp(self):
+        text = 'db.c.insertOne({pad: "x".repeat(100000)}); db.c.findOne().pad.length'
+        done = subprocess.run(self.shell + ['--quiet', '--eval', text], capture_output=True, text=True, check=False, timeout=240)
+        self.assertEqual((done.returncode, done.stdout.strip()), (0, '100000'), done.stderr)
+        until(lambda: self.rdma_status()['sessions'] == 0)
+        self.assertGreaterEqual(self.rdma_status()['callsTaken'], 1)
+        done = subprocess.run([harness.program('freshet'), '--rdma-check', self.shell[1]], capture_output=True, text=True,
+                              check=False, timeout=240)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn('It took the call', done.stdout)
+
+    @unittest.skipUnless(ADDRESS, 'FRESHET_RDMA_ADDRESS names no device')
+    def test_a_client_that_dies_leaves_nothing(self):
+        """Its kernel hangs up for it, and that is all that the server hears."""
+        child = subprocess.Popen(self.shell + ['--quiet', '--eval', 'print("there"); sleep(600000)'], stdout=subprocess.PIPE)
+        self.assertEqual(child.stdout.readline().strip(), b'there')
+        self.assertGreaterEqual(self.rdma_status()['sessions'], 1)
+        child.kill()
+        child.wait()
+        child.stdout.close()
+        until(lambda: self.rdma_status()['sessions'] == 0)
 
 
 class LoginTest(unittest.TestCase):

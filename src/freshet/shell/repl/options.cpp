@@ -36,6 +36,9 @@ public:
         if (options_.mode == Mode::kPing && hasScripts) {
             return fail("--ping and --eval exclude each other");
         }
+        if (options_.mode == Mode::kRdmaCheck && hasScripts) {
+            return fail("--rdma-check and --eval exclude each other");
+        }
         if (options_.mode == Mode::kCommands && hasScripts) {
             options_.mode = Mode::kEval;
         }
@@ -79,6 +82,8 @@ private:
             options_.files.push_back(std::move(path));
         } else if (name == "--json") {
             return json();
+        } else if (name == "--rdma-check") {
+            return rdmaCheck(name);
         } else if (bool* flag = flagOf(name); flag != nullptr) {
             *flag = !*flag;
         } else if (name == "--port") {
@@ -102,6 +107,14 @@ private:
                : name == "--norc"  ? &options_.readsRcFiles
                : name == "--shell" ? &options_.staysForMore
                                    : nullptr;
+    }
+
+    /// Its value is a server: HOST[:PORT], or a connection string.
+    Status rdmaCheck(std::string_view name) {
+        FRESHET_ASSIGN_OR_RETURN(const std::string text, value(name));
+        const bool isAddress = text.find("://") == std::string::npos;
+        options_.mode = Mode::kRdmaCheck;
+        return place(isAddress ? "mongodb://" + text : text);
     }
 
     Status json() {
@@ -293,7 +306,8 @@ std::string usage() {
     return "usage: freshet [connection-string] [script.js ...] [options]\n"
            "\n"
            "  connection-string   mongodb://host:port/database, host:port, or a database's name\n"
-           "  --host HOST         server to connect to (127.0.0.1); also HOST:PORT, SET/HOST,HOST,\n"
+           "  --host HOST         server to connect to (127.0.0.1); also HOST:PORT, "
+           "SET/HOST,HOST,\n"
            "                      a Unix socket's path or a connection string\n"
            "  --port PORT         its port (27017)\n"
            "  -u, --username NAME, -p, --password [PASSWORD]\n"
@@ -304,6 +318,9 @@ std::string usage() {
            "  --tlsAllowInvalidHostnames\n"
            "  --networkMessageCompressors NAMES   of snappy, zstd, zlib\n"
            "  --ping, --health    ask the server whether it is alive, and leave\n"
+           "  --rdma-check HOST[:PORT]\n"
+           "                      tell what of RDMA works between here and that server, and\n"
+           "                      leave; also with a connection string (rdma=cm)\n"
            "  --eval TEXT         run JavaScript, or a server command as Extended JSON, and "
            "leave;\n"
            "                      may be repeated. Of JavaScript the last value is shown\n"
@@ -317,7 +334,8 @@ std::string usage() {
            "\n"
            "Without --ping, --eval and scripts, input is read from the terminal or standard "
            "input.\n"
-           "Exit code: 0 when all went well, 1 when an input or the connection failed, 2 for\n"
+           "Exit code: 0 when all went well, 1 when an input or the connection failed (with\n"
+           "--rdma-check: when RDMA does not work), 2 for\n"
            "wrong usage, or what quit(code) was given.\n";
 }
 

@@ -10,7 +10,7 @@
 
 namespace freshet::shell {
 
-enum class Mode : uint8_t { kCommands, kPing, kEval, kHelp, kVersion };
+enum class Mode : uint8_t { kCommands, kPing, kEval, kRdmaCheck, kHelp, kVersion };
 
 struct Options {
     Mode mode = Mode::kCommands;

@@ -126,6 +126,13 @@ TEST(Options, HealthIsPing) {
     EXPECT_EQ(parseOptions({"--health"})->mode, Mode::kPing);
     EXPECT_EQ(parseOptions({"--ping"})->mode, Mode::kPing);
     EXPECT_EQ(parseOptions({"--help"})->mode, Mode::kHelp);
+    const auto check = parseOptions({"--rdma-check", "fd00-host:27018"});
+    EXPECT_EQ(check->mode, Mode::kRdmaCheck);
+    EXPECT_EQ(check->where.whereText(), "fd00-host:27018");
+    EXPECT_EQ(parseOptions({"--rdma-check=shop"})->where.host, "shop") << "no database's name";
+    EXPECT_TRUE(parseOptions({"--rdma-check", "mongodb://h:27020/?rdma=cm"})->where.rdmaByCall);
+    EXPECT_FALSE(parseOptions({"--rdma-check"}).isOk());
+    EXPECT_FALSE(parseOptions({"--rdma-check", "h", "--eval", "1"}).isOk());
     EXPECT_EQ(parseOptions({"--version"})->mode, Mode::kVersion);
 }
 

@@ -2,6 +2,7 @@
 #include "freshet/shell/repl/shell.h"
 
 #include "freshet/shell/host/interrupts.h"
+#include "freshet/shell/rdma_check/rdma_check.h"
 #include "freshet/shell/repl/line_reader.h"
 #include "freshet/shell/repl/options.h"
 #include "freshet/shell/repl/password.h"
@@ -246,6 +247,10 @@ int runShell(const std::vector<std::string>& arguments,
     if (options->mode == Mode::kHelp || options->mode == Mode::kVersion) {
         out << (options->mode == Mode::kHelp ? usage() : versionText()) << std::flush;
         return kExitDone;
+    }
+    if (options->mode == Mode::kRdmaCheck) {
+        return checkRdma({options->where, nullptr, lockedBytesMax()}, out) ? kExitDone
+                                                                           : kExitFailed;
     }
     if (options->asksPassword) {
         std::optional<std::string> password =
