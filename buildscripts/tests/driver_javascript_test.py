@@ -16,6 +16,7 @@ from bson.code import Code  # noqa: E402
 
 CALL_LIMIT = 'internalQueryJavaScriptFnTimeoutMillis'
 ENDLESS = 'while (true) {}'
+SCRIPT_THREADS = 8  # command/run/script_threads.h
 BOMBS = {
     'memory hog': ('var all = []; while (true) { all.push("x".repeat(1000) + all.length); }', 'Out of memory'),
     'deep recursion': ('function f(n) { return f(n + 1) + 1; } return f(0);', 'too much recursion'),
@@ -78,8 +79,10 @@ class JavaScriptTest(unittest.TestCase):
 
     def running(self):
         """The operation with a script that runs; None: there is none."""
-        found = [one['opid'] for one in self.other.admin.aggregate([{'$currentOp': {}}]) if ENDLESS in str(one['command'])]
-        return found[0] if found else None
+        return next(iter(self.all_running()), None)
+
+    def all_running(self):
+        return [one['opid'] for one in self.other.admin.aggregate([{'$currentOp': {}}]) if ENDLESS in str(one['command'])]
 
     def test_where(self):
         self.assertEqual([d['_id'] for d in self.db.c.find({'$where': 'this.n % 100 == 7'})], [7, 107, 207])
@@ -144,6 +147,47 @@ class JavaScriptTest(unittest.TestCase):
         while self.running() is not None:
             self.assertLess(time.monotonic(), deadline, 'the script still runs')
             time.sleep(0.02)
+
+    def test_kill_cursors_ends_a_batch_that_is_being_made(self):
+        cursor = self.db.c.find({'$where': 'if (this._id >= 10) { %s } return true;' % ENDLESS}, batch_size=5).sort('_id', 1)
+        next(cursor)
+
+        def end():
+            while not any(one['op'] == 'getmore' and one['microsecs_running'] > 200_000
+                          for one in self.other.admin.aggregate([{'$currentOp': {}}])):
+                time.sleep(0.01)
+            self.assertEqual(self.other.test.command('killCursors', 'c', cursors=[cursor.cursor_id])['cursorsKilled'], [cursor.cursor_id])
+        killer = threading.Thread(target=end)
+        killer.start()
+        self.refused(lambda: list(cursor), 11601)
+        killer.join()
+
+    def test_endless_scripts_do_not_hold_up_a_short_one(self):
+        self.set_for_now(CALL_LIMIT, 3_600_000)  # so that it is others' waiting that ends them
+        ended = []
+
+        def endless():
+            with self.server.client() as client:
+                try:
+                    list(client.test.c.find({'$where': ENDLESS}))
+                except pymongo.errors.OperationFailure as error:
+                    ended.append((error.code, 'while other operations were waiting' in str(error)))
+        threads = [threading.Thread(target=endless) for _ in range(SCRIPT_THREADS)]
+        for thread in threads:
+            thread.start()
+        while len(self.all_running()) < SCRIPT_THREADS:
+            time.sleep(0.02)
+        self.assertEqual([d['_id'] for d in self.db.c.find({'$where': 'this.n == 7'})], [7])
+        deadline = time.monotonic() + 30
+        while not ended:
+            self.assertLess(time.monotonic(), deadline, 'nobody was told')
+            time.sleep(0.02)
+        self.assertEqual(set(ended), {(11601, True)})
+        for operation in self.all_running():  # those that nobody had to make room for
+            self.other.admin.command({'killOp': 1, 'op': operation})
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(ended), SCRIPT_THREADS)
 
     def test_more_scripts_than_threads_all_come_to_their_turn(self):
         failures = []

@@ -43,6 +43,11 @@ public:
     /// Ends the operation's running script, and all that come after it, with kCancelled. Any
     /// thread. REQUIRES: between begin() and end().
     void interrupt();
+    /// How long the running call of a function has run, in milliseconds; 0: none runs. Any thread.
+    uint64_t callMillis() const;
+    /// As interrupt(), because others wait for their turn and a call has run for `millis` or
+    /// longer; the client is told so. Any thread. REQUIRES: between begin() and end().
+    void crowdOut(uint64_t millis);
 
     struct Impl;  // the closet's
 

@@ -272,6 +272,33 @@ TEST(ContextLimits, HogsOfMemoryEnd) {
     }
 }
 
+TEST(ContextLimits, WhatTheEngineWouldNotLeaveIsRefusedBeforehand) {
+    Limits limits;
+    limits.heapBytesMax = 64u << 20;
+    StatusOr<std::unique_ptr<Context>> context = Context::make(limits);
+    ASSERT_TRUE(context.isOk());
+    const std::string texts = "const text = 'a'.repeat(2 ** 22), long = 'a'.repeat(2 ** 21) + 'b';";
+    for (const char* search : {"text.indexOf(long)",
+                               "text.lastIndexOf(long)",
+                               "text.includes(long)",
+                               "text.replace(long, '')",
+                               "text.replaceAll(long, '')",
+                               "text.split(long)",
+                               "'x'.repeat(2 ** 27).split('')"}) {
+        const Status ended = (*context)->evaluate("{" + texts + search + "}", "search.js").status();
+        EXPECT_NE(std::string(ended.text()).find("RangeError: a text of"), std::string::npos)
+            << search << ": " << ended.toString();
+    }
+    const auto value = (*context)->evaluate(
+        "['abc'.indexOf('b'), 'abcb'.lastIndexOf('b'), 'abcb'.lastIndexOf('b', 2), 'abc'.includes("
+        "'bc'), 'abab'.replace('b', (it, at) => at), 'abab'.replaceAll('b', 'c'), 'a-b-c'.split("
+        "'-', 2), 'a1b'.split(/\\d/), String.prototype.indexOf.call(1234, 3), ''.indexOf.length,"
+        "''.split.name].join()",
+        "usual.js");
+    ASSERT_TRUE(value.isOk()) << value.status().toString();
+    EXPECT_EQ(value->element().stringValue(), "1,3,1,true,a1ab,acac,a,b,a,b,2,1,split");
+}
+
 TEST(ContextLimits, AnArrayThatGrowsInItsPlaceEnds) {
     Limits limits;
     limits.heapBytesMax = 64u << 20;

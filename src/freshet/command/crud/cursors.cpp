@@ -62,6 +62,16 @@ sync::Task<Status> runGetMore(Invocation& call) {
     co_return status;
 }
 
+/// A batch that is being made sees by itself that its cursor is gone, but for one that runs a
+/// script.
+void endGetMore(Invocation& call, int64_t cursor) {
+    call.services.operations.killIf(Reason::kInterrupted,
+                                    [cursor](const RunningOperation& running) {
+                                        return running.command->kind == OpKind::kGetMore &&
+                                               running.body.begin()->toInt64() == cursor;
+                                    });
+}
+
 sync::Task<Status> runKillCursors(Invocation& call) {
     Fields fields(call.body(), "killCursors");
     const std::string collection(fields.requiredString("killCursors"));
@@ -81,6 +91,9 @@ sync::Task<Status> runKillCursors(Invocation& call) {
         }
         FRESHET_CO_RETURN_IF_ERROR(authorizeKill(call, id.int64Value(), collection));
         const bool found = call.services.cursors.kill(id.int64Value(), call.ns(collection));
+        if (found) {
+            endGetMore(call, id.int64Value());
+        }
         (found ? killed : missing).push(id.int64Value());
     }
     const std::string killedBytes = killed.finish();

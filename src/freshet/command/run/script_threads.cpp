@@ -2,12 +2,18 @@
 #include "freshet/command/run/script_threads.h"
 
 #include "freshet/command/run/invocation.h"
+#include "freshet/platform/clock.h"
+#include "freshet/platform/thread.h"
 
 #include <algorithm>
+#include <functional>
 #include <mutex>
+#include <utility>
 
 namespace freshet::command {
 namespace {
+
+constexpr uint64_t kNanosPerMilli = 1'000'000;
 
 /// While it lives, what interrupts the command ends its script too.
 class Interruption {
@@ -68,16 +74,58 @@ StatusOr<ScriptThreads::Thread*> ScriptThreads::takeNow(const std::shared_ptr<Wa
 
 sync::Task<StatusOr<ScriptThreads::Thread*>> ScriptThreads::take(Invocation& call) {
     const auto place = std::make_shared<Waiting>();
+    place->dueNanos = platform::monotonicNanos() + kWaitMillisMax * kNanosPerMilli;
     StatusOr<Thread*> thread = takeNow(place);
-    if (!thread.isOk() || *thread != nullptr) {
-        co_return thread;
+    while (thread.isOk() && *thread == nullptr) {
+        const sync::WaitToken token = place->token;
+        const sync::Alarms::Id alarm = call.services.alarms.set(
+            platform::monotonicNanos() + kPatienceMillis * kNanosPerMilli, token);
+        const Status waited = co_await waitOrStop(call, token);
+        call.services.alarms.cancel(alarm);
+        if (!waited.isOk()) {
+            giveUp(place);
+            co_return waited;
+        }
+        thread = takeLater(place);
     }
-    const Status waited = co_await waitOrStop(call, place->token);
-    if (!waited.isOk()) {
-        giveUp(place);
-        co_return waited;
+    co_return thread;
+}
+
+StatusOr<ScriptThreads::Thread*> ScriptThreads::takeLater(const std::shared_ptr<Waiting>& place) {
+    std::lock_guard<sync::Mutex> lock(mutex_);
+    if (place->thread != nullptr) {
+        return place->thread;
     }
-    co_return place->thread;
+    if (platform::monotonicNanos() >= place->dueNanos) {
+        std::erase(waiting_, place);
+        return Status(Code::kLimit,
+                      "no thread to run JavaScript became free within " +
+                          std::to_string(kWaitMillisMax / 1'000) + " s: " +
+                          std::to_string(threads_.size()) + " operations are running theirs and " +
+                          std::to_string(waiting_.size()) + " more are waiting");
+    }
+    endLongCalls();
+    place->token = sync::WaitToken::create();
+    return nullptr;
+}
+
+void ScriptThreads::endLongCalls() {
+    std::vector<std::pair<uint64_t, query::JavaScript*>> longOnes;
+    for (const std::unique_ptr<Thread>& thread : threads_) {
+        const uint64_t millis = thread->running == nullptr ? 0 : thread->running->callMillis();
+        if (millis >= kCrowdedCallMillisMax) {
+            longOnes.emplace_back(millis, thread->running);
+        }
+    }
+    std::sort(longOnes.begin(), longOnes.end(), std::greater<>());
+    for (size_t at = 0; at < std::min(longOnes.size(), waiting_.size()); ++at) {
+        longOnes[at].second->crowdOut(kCrowdedCallMillisMax);
+    }
+}
+
+void ScriptThreads::setRunning(Thread& thread, query::JavaScript* javaScript) {
+    std::lock_guard<sync::Mutex> lock(mutex_);
+    thread.running = javaScript;
 }
 
 void ScriptThreads::giveBack(Thread* thread) {
@@ -109,11 +157,14 @@ void ScriptThreads::work(Thread& thread,
                          sync::Task<Status> work,
                          Status* status) {
     if (thread.javaScript == nullptr) {
+        platform::standBack();  // a script that computes must not be felt by who only reads
         thread.javaScript = std::make_unique<query::JavaScript>();
     }
     thread.javaScript->begin(rulesOf(call));
+    setRunning(thread, thread.javaScript.get());
     const Interruption interruption(call.connection, *thread.javaScript);
     *status = thread.executor.run(std::move(work));
+    setRunning(thread, nullptr);
 }
 
 sync::Task<Status> ScriptThreads::run(Invocation& call, sync::Task<Status> part) {

@@ -6,6 +6,7 @@
 #include "freshet/query/javascript/scripts.h"
 #include "freshet/query/js/library.h"
 #include "freshet/script/context.h"
+#include "freshet/sync/atomic.h"
 #include "freshet/sync/mutex.h"
 
 #include <algorithm>
@@ -44,9 +45,11 @@ struct JavaScript::Impl {
     Status emit(Document arguments);
     StatusOr<script::FunctionId> function(const std::string& source);
     StatusOr<Value> call(const std::string& source, const Element& self, Document arguments);
-    void limitTime();
+    class Call;
+    void limitTime(uint64_t now);
     /// What the client is told of a script's end; what ends the operation is kept.
     Status told(const Status& end);
+    std::string whyInterrupted();
 
     JavaScriptRules rules;
     bool isRunning = false;  // between begin() and end()
@@ -58,8 +61,13 @@ struct JavaScript::Impl {
     std::optional<bson::Builder> emitted;  // an array; while a map function runs
     std::map<std::string, script::FunctionId, std::less<>> functions;
 
+    /// When the call that runs began (platform::monotonicNanos()); 0: none runs. Written by: the
+    /// own thread. Read by: those who wait for their turn.
+    sync::Atomic<uint64_t> callBeganNanos{0};
+
     sync::Mutex mutex;
     bool isInterrupted = false;                // guarded by mutex
+    uint64_t crowdedOutMillis = 0;             // guarded by mutex; 0: it was not for others
     std::unique_ptr<script::Context> context;  // changed under mutex
 };
 
@@ -133,15 +141,33 @@ Status JavaScript::Impl::prepare() {
             context->interrupt();
         }
     }
-    limitTime();
+    limitTime(platform::monotonicNanos());
     Status defined = defineFunctions();
     return defined.isOk() ? Status::ok() : told(defined);
 }
 
-/// The limit that is set anew for each call would cost a look at the watchdog's clock each time; so
-/// it may be a little older than the call.
-void JavaScript::Impl::limitTime() {
-    const uint64_t now = platform::monotonicNanos();
+/// While it lives, a call runs. The limit that is set anew for each call would cost a look at the
+/// watchdog's clock each time; so it may be a little older than the call.
+class JavaScript::Impl::Call {
+public:
+    explicit Call(Impl& impl) : impl_(impl) {
+        const uint64_t now = platform::monotonicNanos();
+        impl_.limitTime(now);
+        // [script.callBegan] ORDER relaxed: only how old it is counts, and not to the millisecond.
+        impl_.callBeganNanos.store(now, sync::kRelaxed);
+    }
+    ~Call() {
+        // [script.callEnded] ORDER relaxed: see [script.callBegan].
+        impl_.callBeganNanos.store(0, sync::kRelaxed);
+    }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+private:
+    Impl& impl_;
+};
+
+void JavaScript::Impl::limitTime(uint64_t now) {
     if (limitSetNanos != 0 && now - limitSetNanos < kLimitSlackNanos) {
         return;
     }
@@ -171,7 +197,7 @@ Status JavaScript::Impl::told(const Status& end) {
             return stopped;
         }
         case Code::kCancelled:
-            stopped = Status(Code::kCancelled, Reason::kInterrupted, "operation was interrupted");
+            stopped = Status(Code::kCancelled, Reason::kInterrupted, whyInterrupted());
             return stopped;
         case Code::kLimit:
             return scriptFailure("Out of memory: JavaScript may take " +
@@ -182,11 +208,20 @@ Status JavaScript::Impl::told(const Status& end) {
     }
 }
 
+std::string JavaScript::Impl::whyInterrupted() {
+    std::lock_guard<sync::Mutex> lock(mutex);
+    return crowdedOutMillis == 0
+               ? "operation was interrupted"
+               : "JavaScript function ran longer than " + std::to_string(crowdedOutMillis) +
+                     " ms while other operations were waiting to run theirs";
+}
+
 StatusOr<script::FunctionId> JavaScript::Impl::function(const std::string& source) {
     FRESHET_RETURN_IF_ERROR(prepare());
     if (const auto known = functions.find(source); known != functions.end()) {
         return known->second;
     }
+    const Call running(*this);  // what stands around a function is run
     StatusOr<script::FunctionId> made = context->compile(source);
     if (!made.isOk()) {
         return told(made.status());
@@ -199,7 +234,7 @@ StatusOr<Value> JavaScript::Impl::call(const std::string& source,
                                        const Element& self,
                                        Document arguments) {
     FRESHET_ASSIGN_OR_RETURN(const script::FunctionId compiled, function(source));
-    limitTime();
+    const Call running(*this);
     StatusOr<script::Value> result = context->call(compiled, self, arguments);
     if (!result.isOk()) {
         return told(result.status());
@@ -230,6 +265,7 @@ void JavaScript::begin(const JavaScriptRules& rules) {
     impl_->stopped = Status::ok();
     std::lock_guard<sync::Mutex> lock(impl_->mutex);
     impl_->isInterrupted = false;
+    impl_->crowdedOutMillis = 0;
 }
 
 void JavaScript::end() {
@@ -257,6 +293,21 @@ void JavaScript::interrupt() {
     if (impl_->context != nullptr) {
         impl_->context->interrupt();
     }
+}
+
+uint64_t JavaScript::callMillis() const {
+    // [script.callMillis] ORDER relaxed: see [script.callBegan].
+    const uint64_t began = impl_->callBeganNanos.load(sync::kRelaxed);
+    const uint64_t now = platform::monotonicNanos();
+    return began == 0 || began > now ? 0 : (now - began) / kMilli;
+}
+
+void JavaScript::crowdOut(uint64_t millis) {
+    {
+        std::lock_guard<sync::Mutex> lock(impl_->mutex);
+        impl_->crowdedOutMillis = impl_->isInterrupted ? 0 : millis;
+    }
+    interrupt();
 }
 
 bool mentionsJavaScript(Document document) {

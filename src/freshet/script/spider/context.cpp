@@ -217,8 +217,10 @@ bool SpiderContext::makeGlobal() {
     native_.init(cx_, JS_NewPlainObject(cx_));
     library_.init(cx_, JS_NewPlainObject(cx_));
     memory_.init(cx_, js::gc::NewMemoryInfoObject(cx_));
+    const auto heapBytesMax = static_cast<double>(limits_.heapBytesMax);
     return host_ != nullptr && native_ != nullptr && library_ != nullptr && memory_ != nullptr &&
-           defineNatives(cx_, native_);
+           defineNatives(cx_, native_) &&
+           JS_DefineProperty(cx_, native_, "heapBytesMax", heapBytesMax, 0);
 }
 
 bool SpiderContext::loadLibrary() {
