@@ -71,6 +71,9 @@ public:
         prompt_ = prompt;
         interrupted_ = false;
         int bytes = 0;
+        // Before the prompt: libedit shows it first, and a key pressed in between is the
+        // terminal's.
+        el_set(edit_, EL_PREP_TERM, 1);
         const char* text = el_gets(edit_, &bytes);
         if (interrupted_) {
             std::fputs("^C\n", stdout);

@@ -96,7 +96,7 @@ private:
         std::string text;
         std::string line;
         while (text.size() < kTextBytesMax) {
-            switch (reader_.read("", &line)) {
+            switch (reader_.read("| ", &line)) {
                 case LineReader::Result::kLine:
                     text.append(line).push_back('\n');
                     break;
