@@ -14,6 +14,10 @@ namespace {
 
 constexpr unsigned kImageCounterBits = 40;
 
+uint64_t blocksOf(size_t bytes) {
+    return (bytes + kBlockBytes - 1) / kBlockBytes;
+}
+
 }  // namespace
 
 BlockFile::BlockFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -31,35 +35,51 @@ Status BlockFile::forEachPage(const std::function<Status(PageId, const PagePlace
     return impl_->pages.forEach(sink);
 }
 
-StatusOr<PagePlace> BlockFile::writePage(std::string* image) {
+StatusOr<PagePlace> BlockFile::writePage(std::string* image, Codec codec) {
     Impl& impl = *impl_;
     FRESHET_RETURN_IF_ERROR(impl.failure);
+    if (codec == Codec::kNone || !packImage(*image, codec, &impl.packed)) {
+        return impl.writeImage(image, {Codec::kNone, image->size()});
+    }
+    impl.hasCompressed = true;
+    ++impl.counted.pagesCompressed;
+    impl.counted.bytesSaved +=
+        (blocksOf(image->size()) - blocksOf(impl.packed.size())) * kBlockBytes;
+    return impl.writeImage(&impl.packed, {codec, image->size()});
+}
+
+StatusOr<PagePlace> BlockFile::Impl::writeImage(std::string* image, const Plain& plain) {
     const size_t bytes = image->size();
-    const uint64_t blocks = (bytes + kBlockBytes - 1) / kBlockBytes;
+    const uint64_t blocks = blocksOf(bytes);
     if (blocks > kPlaceBlocksMax) {
         return Status(Code::kLimit,
                       "a page image of " + std::to_string(bytes) + " bytes is too large");
     }
-    auto extent = impl.space.take(static_cast<uint32_t>(blocks), impl.commitNeedBlocks());
+    auto extent = space.take(static_cast<uint32_t>(blocks), commitNeedBlocks());
     if (!extent.isOk()) {
-        impl.publishStats();
+        publishStats();
         return std::move(extent).status();
     }
     PagePlace place =
-        sealImage(image, uint64_t{impl.durable.startNo} << kImageCounterBits | impl.nextImage++);
+        sealImage(image, plain, uint64_t{durable.startNo} << kImageCounterBits | nextImage++);
     place.extent = *extent;
     image->resize(blocks * kBlockBytes);
-    Status status = impl.file->pwrite(*image, place.extent.firstBlock * kBlockBytes);
+    Status status = file->pwrite(*image, place.extent.firstBlock * kBlockBytes);
     image->resize(bytes);
     if (!status.isOk()) {
-        impl.space.give(place.extent);
+        space.give(place.extent);
         return status;
     }
-    impl.unnamed[place.extent.firstBlock] = {place.extent.blocks, impl.nextFlushNo};
-    ++impl.counted.pagesWritten;
-    impl.counted.bytesWritten += blocks * kBlockBytes;
-    impl.publishStats();
+    unnamed[place.extent.firstBlock] = {place.extent.blocks, nextFlushNo};
+    ++counted.pagesWritten;
+    counted.bytesWritten += blocks * kBlockBytes;
+    publishStats();
     return place;
+}
+
+PagePlace BlockFile::placeOf(PageId page) const {
+    const PagePlace* place = impl_->pages.find(page);
+    return place != nullptr ? *place : PagePlace{};
 }
 
 Status BlockFile::readPage(PageId page, const PagePlace& place, std::string* image) const {

@@ -68,6 +68,8 @@ struct Stats {
     uint64_t mappedPages = 0;   // in the newest checkpoint
     uint64_t pagesWritten = 0;
     uint64_t bytesWritten = 0;
+    uint64_t pagesCompressed = 0;  // of those written
+    uint64_t bytesSaved = 0;       // by that
     uint64_t checkpoints = 0;
     uint64_t flushes = 0;
     /// The disk refused the last growth and less than one step is free: what is left is for the
@@ -110,13 +112,17 @@ public:
 
     /// `image`: a PageHeader, of which the caller fills the fields that are its own, and the body.
     /// Completes the header (sequence number, lengths, checksum), picks an extent that no durable
-    /// checkpoint names, and writes. The place counts from the next commit() that names it.
+    /// checkpoint names, and writes. With a codec the body is stored compressed if that saves a
+    /// block, and `*image` left alone. The place counts from the next commit() that names it.
     /// kNoSpace: the file cannot grow, and what is left is kept for commit(); nothing was written.
     /// kLimit: an image of more than 65,535 blocks.
-    StatusOr<PagePlace> writePage(std::string* image);
-    /// Reads and checks an image: both checksums, page id, length, sequence number. kCorruption
-    /// names the page, the file and the offset. Any thread.
+    StatusOr<PagePlace> writePage(std::string* image, Codec codec = Codec::kNone);
+    /// Reads and checks an image: both checksums, page id, length, sequence number, and hands it
+    /// out as it was given to writePage(), uncompressed. kCorruption names the page, the file and
+    /// the offset. Any thread.
     Status readPage(PageId page, const PagePlace& place, std::string* image) const;
+    /// Where the newest durable checkpoint has the page; blocks == 0: it has none.
+    PagePlace placeOf(PageId page) const;
     /// Gives back the extent of an image that no commit() has named.
     void discard(const PagePlace& place);
     /// While stats().spaceShort: tries again to grow the file. kNoSpace: it is still short.

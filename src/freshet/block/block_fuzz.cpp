@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// libFuzzer target: a small block file with arbitrary changes is opened, read and, if it opens,
 /// written to. Input: one byte that says whether the superblocks' and runs' checksums are made
-/// right again, then changes of five bytes each: offset u32, xor u8.
+/// right again, and those of images; then changes of five bytes each: offset u32, xor u8.
 ///
 ///   scons variant=fuzz, then build/fuzz/tests/block_fuzz
 #include "freshet/base/checksum.h"
+#include "freshet/block/root/map_format.h"
 #include "freshet/block/root/superblock.h"
 #include "freshet/block/root/test_support.h"
 
@@ -23,8 +24,9 @@ std::string makeSample() {
     for (uint64_t round = 0; round < 3; ++round) {
         std::vector<BlockFile::Change> changes;
         for (PageId page = 1 + round; page < (round == 0 ? 40 : 4); ++page) {
-            std::string image = imageOf(page, std::string(page * 100, 'p'));
-            changes.push_back({page, *(*file)->writePage(&image)});
+            std::string image = imageOf(page, std::string(page * 300, 'p'));
+            const auto codec = static_cast<Codec>(page % 3);
+            changes.push_back({page, *(*file)->writePage(&image, codec)});
         }
         invariant((*file)->commit(Root{}, changes).isOk());
     }
@@ -41,9 +43,35 @@ void sealRun(std::string* bytes, RunRef* ref) {
     }
 }
 
+/// Makes the checksums of the images right that the run names, and tells its entries: what is
+/// behind a checksum is reached only so.
+void sealImages(std::string* bytes, const RunRef& ref) {
+    for (uint64_t i = 0; i < std::min<uint64_t>(ref.count, 64); ++i) {
+        const uint64_t at = ref.firstBlock * kBlockBytes + sizeof(RunHeader) + i * sizeof(MapEntry);
+        if (ref.firstBlock >= 1u << 20 || at + sizeof(MapEntry) > bytes->size()) {
+            return;
+        }
+        auto entry = loadLe<MapEntry>(bytes->data() + at);
+        const uint64_t image = (entry.place & 0xfffff) * kBlockBytes;
+        if (image + sizeof(PageHeader) > bytes->size()) {
+            continue;
+        }
+        auto header = loadLe<PageHeader>(bytes->data() + image);
+        constexpr size_t kFrom = offsetof(PageHeader, pageId);
+        if (header.storedLen < kFrom || header.storedLen > bytes->size() - image) {
+            continue;
+        }
+        header.crc = crc32c(bytes->data() + image + kFrom, header.storedLen - kFrom);
+        storeLe(bytes->data() + image, header);
+        entry.crc = header.crc;
+        storeLe(bytes->data() + at, entry);
+    }
+}
+
 void seal(std::string* bytes) {
     for (size_t copy = 0; copy < kSuperblockCopies; ++copy) {
         auto superblock = loadLe<Superblock>(bytes->data() + copy * kBlockBytes);
+        sealImages(bytes, superblock.mapBase);
         sealRun(bytes, &superblock.mapBase);
         sealRun(bytes, &superblock.lateImages);
         std::for_each_n(superblock.mapDelta.begin(),

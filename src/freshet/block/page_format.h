@@ -16,6 +16,13 @@ inline constexpr uint8_t kPageVersion = 1;
 /// Page kinds, the low byte of PageHeader::flags.
 enum class PageKind : uint8_t { kLeafBytes = 1, kInner = 2, kExtern = 3 };
 
+/// PageHeader::codec: how the body is stored. The numbers are on disks.
+enum class Codec : uint8_t { kNone = 0, kZstd = 1, kSnappy = 2 };
+
+/// Larger images are not compressed; so whoever reads one sets no more memory aside for it,
+/// whatever it says of itself.
+inline constexpr size_t kCompressedRawBytesMax = 1u << 20;
+
 /// Fields marked B are block's, the others the caller's, opaque to block.
 struct PageHeader {
     uint32_t magic = 0;              // B kPageMagic
@@ -31,7 +38,7 @@ struct PageHeader {
     uint16_t prefixLen = 0;          //
     uint16_t lowLen = 0;             //
     uint16_t highLen = 0;            //
-    uint8_t codec = 0;               // B 0 = none; others are reserved for compression
+    uint8_t codec = 0;               // B Codec
     uint8_t cipher = 0;              // B 0 = none; others are reserved for encryption
     uint16_t keyId = 0;              // B which key, with a cipher
     uint16_t pad = 0;                //

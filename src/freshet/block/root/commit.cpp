@@ -170,6 +170,7 @@ Status BlockFile::commit(const Root& root, const std::vector<Change>& changes) {
         impl.publishStats();
         return status.code() == Code::kNoSpace ? status : impl.fail(status);
     }
+    plan.next.flags |= impl.hasCompressed ? kSuperblockCompressed : 0;
     plan.next.checkpointNo = impl.root.checkpointNo + 1;
     plan.next.redoLsn = root.redoLsn;
     plan.next.clockTs = root.clockTs;

@@ -2,6 +2,7 @@
 #include "freshet/block/root/image.h"
 
 #include "freshet/base/checksum.h"
+#include "freshet/block/codec/codec.h"
 #include "freshet/block/root/check.h"
 #include "freshet/block/root/map_format.h"
 
@@ -38,20 +39,54 @@ std::string complaint(PageId page, const PagePlace& place, ByteView bytes) {
     if (static_cast<uint32_t>(header.imageSeq) != place.seqLow) {
         return "it is whole, but not the image that was written here last (sequence number)";
     }
-    return header.rawLen == header.storedLen ? "" : "its two lengths differ";
+    return "";
+}
+
+/// Whether the length before compression is one that this header can have.
+bool isPlausible(const PageHeader& header) {
+    return header.codec == 0
+               ? header.rawLen == header.storedLen
+               : header.rawLen > header.storedLen && header.rawLen <= kCompressedRawBytesMax;
+}
+
+/// Undoes packImage(). False: the body is not what it makes.
+bool unpackImage(PageHeader header, std::string* image) {
+    std::string plain(header.rawLen, '\0');
+    const ByteView packed = ByteView(*image).substr(sizeof(header));
+    if (!unpackBody(static_cast<Codec>(header.codec),
+                    packed,
+                    plain.data() + sizeof(header),
+                    plain.size() - sizeof(header))) {
+        return false;
+    }
+    header.storedLen = header.rawLen;
+    header.codec = 0;
+    storeLe(plain.data(), header);
+    *image = std::move(plain);
+    return true;
 }
 
 }  // namespace
 
-PagePlace sealImage(std::string* image, uint64_t imageSeq) {
+bool packImage(ByteView image, Codec codec, std::string* packed) {
+    const size_t blocks = (image.size() + kBlockBytes - 1) / kBlockBytes;
+    if (blocks < 2 || image.size() > kCompressedRawBytesMax) {
+        return false;
+    }
+    packed->assign(image.substr(0, sizeof(PageHeader)));
+    const size_t room = (blocks - 1) * kBlockBytes - sizeof(PageHeader);
+    return packBody(codec, image.substr(sizeof(PageHeader)), room, packed);
+}
+
+PagePlace sealImage(std::string* image, const Plain& plain, uint64_t imageSeq) {
     invariant(image->size() >= sizeof(PageHeader));
     auto header = loadLe<PageHeader>(image->data());
     invariant(header.pageId != 0);
     header.magic = kPageMagic;
     header.version = kPageVersion;
     header.storedLen = static_cast<uint32_t>(image->size());
-    header.rawLen = header.storedLen;
-    header.codec = 0;
+    header.rawLen = static_cast<uint32_t>(plain.bytes);
+    header.codec = static_cast<uint8_t>(plain.codec);
     header.cipher = 0;
     header.keyId = 0;
     header.tag = {};
@@ -77,11 +112,17 @@ Status readImage(platform::File& file, PageId page, const PagePlace& place, std:
         return Status(Code::kCorruption, placeText(page, place) + text);
     }
     const auto header = loadLe<PageHeader>(image->data());
-    if (header.version > kPageVersion || header.codec != 0 || header.cipher != 0) {
+    if (header.version > kPageVersion || !isKnownCodec(header.codec) || header.cipher != 0) {
         return Status(Code::kUnsupported,
                       placeText(page, place) + "it was written by a newer version");
     }
     image->resize(header.storedLen);
+    if (!isPlausible(header)) {
+        return Status(Code::kCorruption, placeText(page, place) + "its two lengths do not agree");
+    }
+    if (header.codec != 0 && !unpackImage(header, image)) {
+        return Status(Code::kCorruption, placeText(page, place) + "it cannot be decompressed");
+    }
     return Status::ok();
 }
 

@@ -11,13 +11,22 @@
 
 namespace freshet::block {
 
+/// What lies behind a stored image.
+struct Plain {
+    Codec codec = Codec::kNone;
+    size_t bytes = 0;  // header and body before compression
+};
+
+/// The image with its body compressed, if that takes fewer blocks; else false. To be sealed.
+bool packImage(ByteView image, Codec codec, std::string* packed);
+
 /// Completes the header; the checksum comes last, over the bytes as they are stored. Returns the
 /// place but for its extent.
-PagePlace sealImage(std::string* image, uint64_t imageSeq);
+PagePlace sealImage(std::string* image, const Plain& plain, uint64_t imageSeq);
 
 /// Reads the image at `place` and checks all that can be: header, length against extent, checksum
-/// inside and outside, page id, sequence number. The text of a failure names the page and the
-/// offset, not the file.
+/// inside and outside, page id, sequence number. Makes of it what it was before packImage(). The
+/// text of a failure names the page and the offset, not the file.
 Status readImage(platform::File& file, PageId page, const PagePlace& place, std::string* image);
 
 }  // namespace freshet::block

@@ -10,6 +10,7 @@
 
 #include "freshet/block/block_file.h"
 #include "freshet/block/extent/space.h"
+#include "freshet/block/root/image.h"
 #include "freshet/block/root/map_run.h"
 #include "freshet/block/root/page_table.h"
 #include "freshet/block/root/superblock_format.h"
@@ -45,6 +46,8 @@ struct BlockFile::Impl {
     void adopt(const CommitPlan& plan);
     void retire(const Extent& extent);
 
+    // block_file.cpp
+    StatusOr<PagePlace> writeImage(std::string* image, const Plain& plain);
     uint64_t commitNeedBlocks() const;
     Status syncFile();
     /// Keeps a failure that ends all writing: what it left on the disk is unknown.
@@ -57,7 +60,9 @@ struct BlockFile::Impl {
     Root root;           // of it
     PageTable pages;     // of it
     Space space;
-    uint64_t nextImage = 1;  // the counter in imageSeq
+    uint64_t nextImage = 1;      // the counter in imageSeq
+    std::string packed;          // the last image that was compressed
+    bool hasCompressed = false;  // some image was since the file was opened
 
     /// An image that no commit has named, by its first block.
     struct Unnamed {

@@ -22,12 +22,13 @@ StatusOr<Superblock> decodeSuperblock(ByteView bytes) {
     if (!checksumMatches(superblock.crc, crc32c(bytes.data(), offsetof(Superblock, crc)))) {
         return Status(Code::kCorruption, "its checksum is wrong");
     }
-    if (superblock.version > kSuperblockVersion || superblock.flags != 0) {
+    if (superblock.version > kSuperblockVersion || (superblock.flags & ~kSuperblockFlags) != 0) {
         return Status(Code::kUnsupported,
                       "it was written by a newer version: format " +
                           std::to_string(superblock.version) + ", flags " +
                           std::to_string(superblock.flags) + "; this one reads format " +
-                          std::to_string(kSuperblockVersion) + ", flags 0");
+                          std::to_string(kSuperblockVersion) + ", flags up to " +
+                          std::to_string(kSuperblockFlags));
     }
     if (superblock.deltaCount > kDeltaRunsMax) {
         return Status(Code::kCorruption, "it names more delta runs than it has room for");

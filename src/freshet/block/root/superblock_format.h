@@ -12,6 +12,10 @@ namespace freshet::block {
 
 inline constexpr uint64_t kSuperblockMagic = 0x3152455055534846;  // "FHSUPER1"
 inline constexpr uint32_t kSuperblockVersion = 1;
+/// Superblock::flags: pages may be compressed. So a program that cannot read them refuses the file
+/// as a whole instead of taking them for damaged ones.
+inline constexpr uint32_t kSuperblockCompressed = 1;
+inline constexpr uint32_t kSuperblockFlags = kSuperblockCompressed;  // all that are known
 inline constexpr size_t kSuperblockBytes = 4096;
 inline constexpr uint64_t kSuperblockCopies = 2;
 inline constexpr size_t kDeltaRunsMax = 64;
@@ -27,7 +31,7 @@ struct RunRef {
 struct Superblock {
     uint64_t magic = kSuperblockMagic;
     uint32_t version = kSuperblockVersion;
-    uint32_t flags = 0;  // 0 in version 1; an unknown flag is refused like a newer version
+    uint32_t flags = 0;  // an unknown flag is refused like a newer version
     std::array<char, 16> dbUuid{};
     uint64_t checkpointNo = 0;
     uint64_t redoLsn = 0;
