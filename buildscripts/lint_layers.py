@@ -20,8 +20,9 @@ def problems_of_include(layers, room, path, target):
         return '%s is in no room of LAYERS' % target
     if used == room.name:
         return None
-    testing = used.startswith('testing_') and (common.is_test(path) or path.endswith('sim_main.cpp'))
-    if used not in room.uses and not testing:
+    also = any(used in program.also and path == common.SOURCE + '/' + program.main for program in layers.programs.values())
+    testing = used.startswith('testing_') and common.is_test(path)
+    if used not in room.uses and not testing and not also:
         return 'room %s may not include %s' % (room.name, target)
     if '/' in inside:
         return '%s is private to %s' % (target, used)

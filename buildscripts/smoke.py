@@ -7,6 +7,7 @@
     server: {arguments: [...]}        how its servers are started; without it the tests start their own
             login: true               the tests log in as a root user, who is made first
             program: freshetd-sim     another server than freshetd; those that tests start are of the same kind
+            rdma: true                of freshetd-sim: tests come over RDMA, on adapters in the server's memory (--simRdma)
             faults: [...]             for freshetd-sim (testing/sim/fault_text.h), drawn by FRESHET_SEED; nobody may
                                       notice them, and each must happen to a server of the suite
     shell:  {arguments: [...], options: "compressors=zstd", socket: true}    options: of the connection string
@@ -38,6 +39,8 @@ SKIP_CODE = 42  # jstest.js: quitSkipped()
 LOGIN = 'root:sesame'
 TEST_SECONDS = 120
 LOG_TAIL = 6000
+RDMA_DOOR = re.compile(r'Waiting for drivers on 127\.0\.0\.1:(\d+)')
+RDMA_DOOR_SECONDS = 60
 FIRED = re.compile(r'^fault (\w+)[\w ]* in (\w+) of (\S+)', re.MULTILINE)  # a rule's second, first and third word
 
 
@@ -100,6 +103,7 @@ class Job:
         self.settings = suite.get('server') or {}
         self.program = self.settings.get('program') or 'freshetd'
         self.faults = self.settings.get('faults') or []
+        self.is_rdma = self.settings.get('rdma', False)
         self.input = os.path.join(folder, 'faults')
         with open(self.input, 'w', encoding='utf-8') as lines:
             lines.writelines(line + '\n' for line in self.faults)
@@ -109,10 +113,11 @@ class Job:
 
     def start(self):
         os.makedirs(self.directory, exist_ok=True)
-        words = ['--unixSocketPrefix', self.folder] + (self.settings.get('arguments') or [])
+        words = ['--unixSocketPrefix', self.folder] + ['--simRdma'] * self.is_rdma + (self.settings.get('arguments') or [])
         self.server = harness.Server(binary=self.program, directory=self.directory, arguments=words)
         with open(self.input, 'rb') as self.server.stdin:
             self.server.start()
+        self.port = self.rdma_port() if self.is_rdma else self.server.port
         self.socket = os.path.join(self.folder, 'mongodb-%d.sock' % self.server.port)
         if self.logs_in() and not os.path.exists(os.path.join(self.directory, 'has-user')):
             name, word = LOGIN.split(':')
@@ -120,6 +125,16 @@ class Job:
             subprocess.run([harness.program('freshet'), '--norc', '--quiet', self.server.uri + 'admin', '--eval', make],
                            check=True, stdout=subprocess.DEVNULL)
             open(os.path.join(self.directory, 'has-user'), 'w', encoding='utf-8').close()
+
+    def rdma_port(self):
+        """Where those come in who shall go over RDMA: the server's log says it, a moment after it serves."""
+        deadline = time.monotonic() + RDMA_DOOR_SECONDS
+        while time.monotonic() < deadline and self.alive():
+            doors = RDMA_DOOR.findall(self.server.log_text())
+            if doors:
+                return int(doors[-1])
+            time.sleep(0.02)
+        raise SystemExit('the server has no door for RDMA:\n' + self.server.log_text()[-LOG_TAIL:])
 
     def logs_in(self):
         return self.settings.get('login', False)
@@ -131,7 +146,7 @@ class Job:
         if self.server is None:
             return ['--nodb']
         shell = self.suite.get('shell') or {}
-        place = self.socket.replace('/', '%2F') if shell.get('socket') else '127.0.0.1:%d' % self.server.port
+        place = self.socket.replace('/', '%2F') if shell.get('socket') else '127.0.0.1:%d' % self.port
         options = [text for text in (shell.get('options'), 'authSource=admin' if self.logs_in() else None) if text]
         return ['mongodb://%s%s/%s?%s' % (LOGIN + '@' if self.logs_in() else '', place, database, '&'.join(options))]
 

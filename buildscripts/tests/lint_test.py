@@ -50,6 +50,11 @@ class LintTest(unittest.TestCase):
     def test_layers_refuses_to_look_up(self):
         self.assert_caught(lint_layers, 'src/freshet/low/a.cpp', '#include "freshet/high/c.h"\n', 'room low may not include')
 
+    def test_layers_lets_a_main_source_include_what_its_program_has_also(self):
+        self.write('src/freshet/LAYERS', LAYERS + 'program tried low/main.cpp also high\n')
+        self.write('src/freshet/low/main.cpp', LICENCE + '#include "freshet/high/c.h"\n')
+        self.assert_caught(lint_layers, 'src/freshet/low/a.cpp', '#include "freshet/high/c.h"\n', 'room low may not include')
+
     def test_layers_keeps_closets_private(self):
         self.assert_caught(lint_layers, 'src/freshet/high/c.cpp', '#include "freshet/low/closet/b.h"\n', 'is private to low')
 

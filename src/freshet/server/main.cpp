@@ -4,5 +4,5 @@
 #include "freshet/server/run_server.h"
 
 int main(int argc, char** argv) {
-    return freshet::server::runServer(argc, argv, freshet::platform::FileSystem::posix());
+    return freshet::server::runServer(argc, argv, {freshet::platform::FileSystem::posix()});
 }

@@ -72,8 +72,8 @@ constexpr uint64_t kNeverMs = uint64_t{1} << 40;
 
 class Server {
 public:
-    Server(Settings settings, std::vector<std::string> argv, platform::FileSystem& files)
-        : settings_(std::move(settings)), argv_(std::move(argv)), files_(files) {}
+    Server(Settings settings, std::vector<std::string> argv, const Surroundings& surroundings)
+        : settings_(std::move(settings)), argv_(std::move(argv)), surroundings_(surroundings) {}
 
     int run() {
         int exitCode = openData();
@@ -85,6 +85,9 @@ public:
         }
         if (exitCode == kExitClean) {
             platform::reportReady();
+            if (surroundings_.onOpen) {
+                surroundings_.onOpen(transport_->port());
+            }
             actOnSignals();
         }
         return end(exitCode);
@@ -105,7 +108,7 @@ private:
 
     const Settings settings_;
     const std::vector<std::string> argv_;
-    platform::FileSystem& files_;
+    const Surroundings& surroundings_;
     // Made in this order, ended in the reverse one.
     std::unique_ptr<engine::Store> store_;
     std::unique_ptr<catalog::Catalog> catalog_;
@@ -147,14 +150,14 @@ uint64_t memoryCeiling(double limitGB) {
 
 int Server::openData() {
     const std::string& path = settings_.storage.dbPath;
-    if (auto listed = files_.list(path); !listed.isOk()) {
+    if (auto listed = surroundings_.files.list(path); !listed.isOk()) {
         return refuseData(listed.status(),
                           "Data directory " + path +
                               " not found or not readable. Create it, or name another one by "
                               "--dbpath or storage.dbPath");
     }
     engine::StoreOptions store;
-    store.files = &files_;
+    store.files = &surroundings_.files;
     store.directory = path;
     store.journalCommitIntervalMs = settings_.storage.journalCommitIntervalMs;
     store.journalRetainBytes = settings_.storage.oplogBytes;
@@ -247,7 +250,9 @@ Status Server::makeTls(transport::ServerTransportOptions* doors) {
 /// Without a device the server serves over TCP as ever; one may still come.
 void Server::useRdma(transport::ServerTransportOptions* doors) {
     constexpr uint32_t kBytesPerKB = 1024;
-    StatusOr<std::shared_ptr<transport::verbs::Verbs>> verbs = transport::verbs::systemVerbs();
+    StatusOr<std::shared_ptr<transport::verbs::Verbs>> verbs =
+        surroundings_.adapters != nullptr ? surroundings_.adapters
+                                          : transport::verbs::systemVerbs();
     if (!verbs.isOk()) {
         telemetry::logWarning("transport", "No RDMA: " + verbs.status().toString());
         return;
@@ -471,7 +476,7 @@ int fail(int exitCode, const Status& why) {
 int serve(Settings settings,
           const std::vector<std::string>& words,
           const Versions& versions,
-          platform::FileSystem& files) {
+          const Surroundings& surroundings) {
     if (const Status opened = openLog(settings.log); !opened.isOk()) {
         return fail(kExitFailure, opened.withContext("Cannot open the log file"));
     }
@@ -486,14 +491,15 @@ int serve(Settings settings,
     }
     logStart(settings, versions);
     logStartupWarnings(settings);
-    return Server(std::move(settings), words, files).run();
+    return Server(std::move(settings), words, surroundings).run();
 }
 
 }  // namespace
 
-int runServer(int argc, char** argv, platform::FileSystem& files) {
+int runServer(int argc, char** argv, const Surroundings& surroundings) {
     const std::vector<std::string> words(argv, argv + argc);
-    StatusOr<Settings> settings = parseOptions({words.begin() + 1, words.end()}, files);
+    StatusOr<Settings> settings =
+        parseOptions({words.begin() + 1, words.end()}, surroundings.files);
     if (!settings.isOk()) {
         return fail(kExitBadOptions,
                     Status(Code::kInvalid,
@@ -511,8 +517,8 @@ int runServer(int argc, char** argv, platform::FileSystem& files) {
         std::fputs(text.c_str(), stdout);
         return kExitClean;
     }
-    return settings->shutdownOther ? shutdownOther(settings->storage.dbPath, files)
-                                   : serve(std::move(*settings), words, versions, files);
+    return settings->shutdownOther ? shutdownOther(settings->storage.dbPath, surroundings.files)
+                                   : serve(std::move(*settings), words, versions, surroundings);
 }
 
 }  // namespace freshet::server

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The whole server as a function, so that freshetd and freshetd-sim differ in their disk alone.
+/// The whole server as a function, so that freshetd and freshetd-sim differ in what it stands on
+/// alone.
 #pragma once
 
 #include "freshet/platform/file.h"
+#include "freshet/transport/verbs.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
 
 namespace freshet::server {
 
@@ -19,7 +25,16 @@ enum ExitCode : int {
     kExitDbPath = 100,      // the data directory is missing, unusable or in use
 };
 
+/// What a server stands on.
+struct Surroundings {
+    platform::FileSystem& files;
+    /// For --rdma; null: those of this machine.
+    std::shared_ptr<transport::verbs::Verbs> adapters = nullptr;
+    /// Called on the main thread once connections are accepted, with their port. May be empty.
+    std::function<void(uint16_t)> onOpen = nullptr;
+};
+
 /// Runs a server until it is told to end. Main thread. The process's exit code.
-int runServer(int argc, char** argv, platform::FileSystem& files);
+int runServer(int argc, char** argv, const Surroundings& surroundings);
 
 }  // namespace freshet::server

@@ -5,7 +5,9 @@
 #include "freshet/engine/store.h"
 #include "freshet/platform/signals.h"
 #include "freshet/telemetry/log.h"
+#include "freshet/testing/net/sim_verbs.h"
 #include "freshet/testing/sim/memory_file_system.h"
+#include "freshet/transport/connector.h"
 #include "freshet/transport/server_transport.h"
 
 #include <gtest/gtest.h>
@@ -28,13 +30,15 @@ class RunServerTest : public ::testing::Test {
 protected:
     RunServerTest() { EXPECT_TRUE(disk_.makeDirectory("/db").isOk()); }
 
-    int run(std::vector<std::string> words) {
+    int run(std::vector<std::string> words) { return run(std::move(words), {disk_}); }
+
+    static int run(std::vector<std::string> words, const Surroundings& surroundings) {
         words.insert(words.begin(), "freshetd");
         std::vector<char*> argv;
         for (std::string& word : words) {
             argv.push_back(word.data());
         }
-        return runServer(static_cast<int>(argv.size()), argv.data(), disk_);
+        return runServer(static_cast<int>(argv.size()), argv.data(), surroundings);
     }
 
     /// The end is asked for before the start: the signal waits until the server looks for it.
@@ -58,6 +62,24 @@ TEST_F(RunServerTest, StartsAndEndsCleanlyTwice) {
     EXPECT_EQ(kExitClean, startAndEnd({"--dbpath", "/db", "--port", "0"}));
     EXPECT_TRUE(hasLogged("Waiting for connections"));
     EXPECT_EQ(kExitClean, startAndEnd({"--dbpath", "/db", "--port", "0"}));
+}
+
+TEST_F(RunServerTest, ServesOverTheAdaptersItIsGiven) {
+    platform::holdSignals();
+    Surroundings surroundings{disk_};
+    surroundings.adapters = std::make_shared<testing::SimVerbs>();
+    std::string kind;
+    surroundings.onOpen = [&](uint16_t port) {
+        transport::ConnectOptions options;
+        options.port = port;
+        options.rdma.verbs = surroundings.adapters;
+        auto session = transport::connect(options);
+        kind = session.isOk() ? (*session)->peer().kind : session.status().toString();
+        platform::requestEnd();
+    };
+    EXPECT_EQ(kExitClean, run({"--dbpath", "/db", "--port", "0", "--rdma"}, surroundings));
+    EXPECT_EQ(kind, "rdma");
+    EXPECT_TRUE(hasLogged("RDMA device sim0"));
 }
 
 TEST_F(RunServerTest, SaysWhatItIs) {

@@ -8,15 +8,25 @@
 ///                     faults can wait until the server is up; "cancel" ends all so far
 ///
 /// Each fault that fires is printed on standard error.
+///
+/// One option is its own. --simRdma is freshetd's --rdma on adapters in memory, whose completions
+/// are late at times. Nobody outside the process reaches those, so it also has a door for drivers
+/// that know no RDMA, on a port that the log names: freshet-rdma-proxy's, in this process.
+#include "freshet/platform/signals.h"
 #include "freshet/platform/thread.h"
+#include "freshet/proxy/proxy.h"
 #include "freshet/server/run_server.h"
+#include "freshet/telemetry/log.h"
+#include "freshet/testing/net/sim_verbs.h"
 #include "freshet/testing/sim/fault_text.h"
 #include "freshet/testing/sim/faulty_file_system.h"
 #include "freshet/testing/sim/sim_file_system.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -46,9 +56,49 @@ const char* setting(const char* name, const char* otherwise) {
     return given != nullptr ? given : otherwise;
 }
 
+/// True when --simRdma was given, which then is freshetd's own option.
+bool takeRdmaOption(int argc, char** argv) {
+    static char ofServer[] = "--rdma";
+    char** const end = argv + argc;
+    char** const found = std::find(argv, end, std::string_view("--simRdma"));
+    if (found == end) {
+        return false;
+    }
+    *found = ofServer;
+    return true;
+}
+
+std::shared_ptr<freshet::transport::verbs::Verbs> makeAdapters(uint64_t seed) {
+    freshet::testing::SimVerbsOptions options;
+    options.seed = seed;
+    options.latenessMax = 3;
+    return std::make_shared<freshet::testing::SimVerbs>(options);
+}
+
+/// Everything that comes in there goes to the server over RDMA, or nowhere.
+std::unique_ptr<freshet::proxy::Proxy> openDoor(
+    std::shared_ptr<freshet::transport::verbs::Verbs> adapters, uint16_t serverPort) {
+    freshet::proxy::ProxyOptions options;
+    options.listenPort = 0;
+    options.serverHost = "127.0.0.1";
+    options.serverPort = serverPort;
+    options.requireRdma = true;
+    options.verbs = std::move(adapters);
+    auto opened = freshet::proxy::Proxy::start(options);
+    if (!opened.isOk()) {
+        std::fprintf(stderr, "%s\n", opened.status().toString().c_str());
+        std::_Exit(freshet::server::kExitNetError);
+    }
+    for (const std::string& door : (*opened)->doors()) {
+        freshet::telemetry::logInfo("proxy", "Waiting for drivers on " + door);
+    }
+    return std::move(*opened);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+    freshet::platform::holdSignals();  // before there is another thread that they could come to
     const uint64_t seed = std::strtoull(setting("FRESHET_SEED", "1"), nullptr, 10);
     freshet::testing::SimFileSystem disk(freshet::platform::FileSystem::posix());
     disk.leak(std::strtod(setting("FRESHET_SIM_LEAK", "0"), nullptr), seed);
@@ -56,7 +106,13 @@ int main(int argc, char** argv) {
     plan.onFired([](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
     freshet::testing::FaultyFileSystem files(disk, plan);
     freshet::platform::Thread listener("faults", [&plan] { takeFaults(plan); });
-    int code = freshet::server::runServer(argc, argv, files);
+    freshet::server::Surroundings surroundings{files};
+    std::unique_ptr<freshet::proxy::Proxy> door;
+    if (takeRdmaOption(argc, argv)) {
+        surroundings.adapters = makeAdapters(seed);
+        surroundings.onOpen = [&](uint16_t port) { door = openDoor(surroundings.adapters, port); };
+    }
+    const int code = freshet::server::runServer(argc, argv, surroundings);
     // The listener cannot be woken from its reading.
     std::_Exit(code);
 }
