@@ -65,6 +65,15 @@ void Store::dropTree(TreeId id) {
     impl_->trees.drop(id);
 }
 
+void Store::setCodec(TreeId id, Codec codec) {
+    // [tree.codec] relaxed: a wish, for the images to come.
+    impl_->trees.tree(id)->codec.store(codec, sync::kRelaxed);
+}
+
+uint64_t Store::storedBytes(TreeId id) const {
+    return impl_->checkpointer->storedBytes(id);
+}
+
 std::vector<TreeId> Store::treeIds() {
     std::vector<TreeId> ids;
     for (const TreeRef& tree : impl_->trees.all()) {

@@ -36,6 +36,9 @@ inline constexpr size_t kValueBytesMax = 17u << 20;
 /// storage.
 enum class Durability : uint8_t { kNoSync, kWritten, kDurable };
 
+/// How pages are stored in the data file.
+using Codec = block::Codec;
+
 class Tree;  // opaque; use through Txn and Cursor
 struct PageEntry;
 
@@ -60,6 +63,9 @@ struct StoreOptions {
     bool holdCommitsUntilDurable = false;
     /// What pages in memory may take; 0: no ceiling.
     uint64_t memoryBytes = 0;
+    /// How leaves are stored, of trees for which setCodec() was not called. Each page knows how it
+    /// was; large values and inner pages are as they are.
+    Codec codec = Codec::kNone;
     /// Open in spite of damage: see Store::losses(). Until finishRepair() the directory opens in no
     /// other way.
     bool repair = false;
@@ -139,6 +145,12 @@ public:
     /// Forgets the tree. Holders of its TreeRef may go on reading; its memory goes with the last of
     /// them.
     void dropTree(TreeId id);
+    /// How leaves of the tree are stored from now on, until the store is closed; at first as
+    /// StoreOptions::codec says.
+    void setCodec(TreeId id, Codec codec);
+    /// What the tree's pages take in the data file, in their newest images; what has not been
+    /// written yet does not count.
+    uint64_t storedBytes(TreeId id) const;
     /// All trees that hold anything or were asked for, ascending.
     std::vector<TreeId> treeIds();
 

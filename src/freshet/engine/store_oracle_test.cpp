@@ -54,6 +54,7 @@ public:
 private:
     std::unique_ptr<Store> open() {
         StoreOptions options = storeOptions(disk_);
+        options.codec = static_cast<Codec>(pick(3));  // pages of all kinds side by side
         if (evicts_) {
             options.memoryBytes = 1;  // what is read at the opening does not stay
         }

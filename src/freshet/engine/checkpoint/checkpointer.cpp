@@ -2,8 +2,12 @@
 #include "freshet/engine/checkpoint/checkpointer.h"
 
 #include "freshet/engine/checkpoint/done_record.h"
+#include "freshet/engine/page/page_image_format.h"
 #include "freshet/engine/recovery/redo.h"
 #include "freshet/engine/txn/page_loads.h"
+
+#include <algorithm>
+#include <mutex>
 
 namespace freshet::engine {
 
@@ -59,13 +63,15 @@ Status Checkpointer::writeTrees() {
     freeDropped(std::move(dropped));
     bool whole = true;
     for (const TreeRef& tree : trees) {
+        // [tree.codecRead] relaxed: pairs with [tree.codec], of which it sees any.
+        codec_ = tree->codec.load(sync::kRelaxed);
         TreeWriter writer(*core_, tree->pages(), *this);
         FRESHET_RETURN_IF_ERROR(writer.writeDuePages());
         whole &= writer.isWhole();
     }
     // A page that was passed over keeps an older image from being rewritten.
     for (; whole && !freedValues_.empty(); freedValues_.pop_back()) {
-        change(freedValues_.back(), {});
+        freeValue(freedValues_.back());
     }
     return Status::ok();
 }
@@ -74,6 +80,8 @@ void Checkpointer::freeDropped(std::vector<TreeDirectory::Dropped> dropped) {
     for (auto& [id, tree] : dropped) {
         leaving_.push_back({id, std::move(tree), std::move(pagesOf_[id])});
         pagesOf_.erase(id);
+        std::lock_guard<sync::Mutex> guard(sizesMutex_);
+        blocksOf_.erase(id);
     }
     // Nothing is evicted from a tree that is not in the directory: without leaves on disk it needs
     // no file any more, whoever reads in it.
@@ -186,9 +194,57 @@ void Checkpointer::inSlice(const std::function<void()>& work) {
 }
 
 Status Checkpointer::writeImage(PageId page, std::string* image, block::PagePlace* place) {
-    FRESHET_ASSIGN_OR_RETURN(*place, file_.writePage(image));
+    const auto header = loadLe<block::PageHeader>(image->data());
+    const auto kind = static_cast<block::PageKind>(header.flags & kPageKindMask);
+    const bool isLeaf = kind == block::PageKind::kLeafBytes;
+    FRESHET_ASSIGN_OR_RETURN(*place, file_.writePage(image, isLeaf ? codec_ : Codec::kNone));
+    countBlocks(header.treeId, place->extent.blocks - blocksOf(page));
+    if (kind == block::PageKind::kExtern) {
+        treeOfValue_[page] = header.treeId;
+    }
     change(page, *place);
     return Status::ok();
+}
+
+void Checkpointer::addLoadedPage(TreeId tree, PageId page) {
+    noteFirstImage(tree, page);
+    countBlocks(tree, blocksOf(page));
+}
+
+void Checkpointer::addLoadedValue(TreeId tree, PageId page) {
+    treeOfValue_[page] = tree;
+    countBlocks(tree, blocksOf(page));
+}
+
+void Checkpointer::freeValue(PageId page) {
+    if (auto found = treeOfValue_.find(page); found != treeOfValue_.end()) {
+        countBlocks(found->second, -blocksOf(page));
+        treeOfValue_.erase(found);
+    }
+    change(page, {});
+}
+
+int64_t Checkpointer::blocksOf(PageId page) const {
+    const auto known = changes_.find(page);
+    return known != changes_.end() ? known->second.extent.blocks
+                                   : file_.placeOf(page).extent.blocks;
+}
+
+void Checkpointer::countBlocks(TreeId tree, int64_t more) {
+    std::lock_guard<sync::Mutex> guard(sizesMutex_);
+    if (more >= 0) {
+        blocksOf_[tree] += more;
+    } else if (auto found = blocksOf_.find(tree); found != blocksOf_.end()) {
+        found->second += more;  // else it was dropped, with all it had
+    }
+}
+
+uint64_t Checkpointer::storedBytes(TreeId tree) const {
+    std::lock_guard<sync::Mutex> guard(sizesMutex_);
+    const auto found = blocksOf_.find(tree);
+    return found == blocksOf_.end()
+               ? 0
+               : static_cast<uint64_t>(std::max<int64_t>(found->second, 0)) * block::kBlockBytes;
 }
 
 Status Checkpointer::bringBack(PageTree& tree, PageEntry* entry) {

@@ -28,9 +28,12 @@ public:
     /// Checkpoints made. A run that finds nothing to do makes none.
     uint64_t made() const { return made_; }
     // After loading, before the first run():
-    void addLoadedPage(TreeId tree, PageId page) { noteFirstImage(tree, page); }
+    void addLoadedPage(TreeId tree, PageId page);
+    void addLoadedValue(TreeId tree, PageId page);
     /// A page that the last checkpoint names and no tree needs.
     void addGarbage(PageId page) { change(page, {}); }
+    /// What the newest images of a tree's pages take in the data file. Any thread.
+    uint64_t storedBytes(TreeId tree) const;
     /// All that the journal holds is in the last checkpoint.
     void setCurrent() { doneTail_ = core_->journal->tailLsn(); }
 
@@ -51,6 +54,11 @@ private:
     Status finish();
     Status declareDone();
     void change(PageId page, const block::PagePlace& place);
+    void freeValue(PageId page);
+    /// Of the page's newest image; 0: it has none.
+    int64_t blocksOf(PageId page) const;
+    /// The images of a living tree take so much more, or less.
+    void countBlocks(TreeId tree, int64_t more);
     /// Waits until everything in the journal below `lsn` is on the disk.
     Status awaitDurable(journal::Lsn lsn);
 
@@ -70,6 +78,11 @@ private:
     std::vector<Leaving> leaving_;
     std::set<PageId> droppedPages_;  // of trees dropped since the last commit of the block file
     std::vector<PageId> freedValues_;
+    /// Whose they are: a value that is freed does not know it. An entry for each large value.
+    std::unordered_map<PageId, TreeId> treeOfValue_;
+    Codec codec_ = Codec::kNone;  // of the tree that is being written
+    mutable sync::Mutex sizesMutex_;
+    std::unordered_map<TreeId, int64_t> blocksOf_;  // guarded by sizesMutex_
     bool unfinished_ = false;
     uint64_t made_ = 0;
     journal::Lsn doneTail_ = 0;  // the journal's tail when the last checkpoint was done

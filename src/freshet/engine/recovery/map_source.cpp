@@ -59,9 +59,7 @@ void MapSource::noteUsed(TreeId tree, PageId page, bool isValue) {
     if (auto found = map_.find(page); found != map_.end()) {
         found->second.used = true;
     }
-    if (!isValue) {
-        treePages_.emplace_back(tree, page);
-    }
+    (isValue ? valuePages_ : treePages_).emplace_back(tree, page);
 }
 
 const std::vector<Survivor>& MapSource::survivors(TreeId tree) {

@@ -27,6 +27,8 @@ public:
     std::vector<PageId> unusedPages() const;
     /// Pages of trees, without those of large values.
     const std::vector<std::pair<TreeId, PageId>>& treePages() const { return treePages_; }
+    /// Those of large values.
+    const std::vector<std::pair<TreeId, PageId>>& valuePages() const { return valuePages_; }
 
     /// Asked for each leaf whether it stays in memory; without, all do.
     void setKeepsLeaves(std::function<bool()> keeps) { keeps_ = std::move(keeps); }
@@ -49,6 +51,7 @@ private:
     std::function<bool()> keeps_;
     std::unordered_map<PageId, Place> map_;
     std::vector<std::pair<TreeId, PageId>> treePages_;
+    std::vector<std::pair<TreeId, PageId>> valuePages_;
     bool lookedForSurvivors_ = false;
     std::unordered_map<TreeId, std::vector<Survivor>> survivors_;
 };

@@ -44,6 +44,7 @@ Status Store::Impl::loadPages() {
     const block::Root& root = file->root();
     MapSource source(*file, options.repair ? &losses : nullptr);
     FRESHET_RETURN_IF_ERROR(source.readMap());
+    core->codec = options.codec;
     core->holdCommitsUntilDurable = options.holdCommitsUntilDurable;
     core->replayLow = std::max<uint64_t>(root.redoLsn, 1);
     core->table.setClock(std::max(root.clockTs, core->table.snapshot()));
@@ -59,6 +60,9 @@ Status Store::Impl::loadPages() {
     }
     for (const auto& [tree, page] : source.treePages()) {
         checkpointer->addLoadedPage(tree, page);
+    }
+    for (const auto& [tree, page] : source.valuePages()) {
+        checkpointer->addLoadedValue(tree, page);
     }
     for (PageId page : source.unusedPages()) {
         checkpointer->addGarbage(page);

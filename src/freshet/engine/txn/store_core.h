@@ -39,6 +39,7 @@ struct StoreCore final : TreeEnv {
 
     /// As StoreOptions; constant from opening on.
     bool holdCommitsUntilDurable = false;
+    Codec codec = Codec::kNone;
 
     /// The data file has no room for what commits would add (DESIGN 7.5). Written by the thread
     /// that makes checkpoints, read by commits. A hint: a commit that reads it a little late is
@@ -61,7 +62,10 @@ inline void count(sync::Atomic<uint64_t>& counter) {
 class Tree : public std::enable_shared_from_this<Tree> {
 public:
     Tree(TreeId treeId, std::shared_ptr<StoreCore> core)
-        : id(treeId), core_(std::move(core)), pages_(new PageTree(core_.get(), treeId)) {}
+        : id(treeId),
+          codec(core->codec),
+          core_(std::move(core)),
+          pages_(new PageTree(core_.get(), treeId)) {}
     ~Tree() {
         sync::Slice slice(core_->epochs);
         slice.participant().retire(pages_);
@@ -71,6 +75,9 @@ public:
 
     PageTree& pages() const { return *pages_; }
     const TreeId id;
+    /// How its leaves are stored. Written by: who owns the store, at any time. Read by: the
+    /// checkpoint, for each of its rounds [tree.codecRead]. Relaxed: no other data goes with it.
+    sync::Atomic<Codec> codec;
 
 private:
     const std::shared_ptr<StoreCore> core_;
