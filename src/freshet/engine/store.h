@@ -174,11 +174,19 @@ enum class OnConflict : uint8_t {
     kFail   // multi-document transactions: kConflict at once
 };
 
+/// What a caller does with a WouldBlock.
+enum class Waits : uint8_t {
+    kForToken,  // goes on with other work until token() is complete: reactors
+    kHere       // calls Txn::await() next: plain threads
+};
+
 /// A transaction: reads see the snapshot taken at begin() plus its own writes. The store outlives
 /// it.
 class Txn {
 public:
-    explicit Txn(Store& store, OnConflict onConflict = OnConflict::kWait);
+    explicit Txn(Store& store,
+                 OnConflict onConflict = OnConflict::kWait,
+                 Waits waits = Waits::kForToken);
     /// Aborts unless committed.
     ~Txn();
     Txn(const Txn&) = delete;
@@ -214,6 +222,9 @@ public:
 
     /// REQUIRES: the last call returned WouldBlock.
     const sync::WaitToken& token() const;
+    /// Parks the calling plain thread until token() is complete; a page that is to be read is read
+    /// by this thread. REQUIRES: as token(), Waits::kHere, outside every slice.
+    void await();
     /// The snapshot: commits with a timestamp up to this are visible.
     uint64_t readTs() const;
     bool hasWrites() const;

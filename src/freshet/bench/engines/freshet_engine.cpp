@@ -34,14 +34,14 @@ public:
           store_(*store),
           tree_(store->tree(kTree)),
           durability_(durability),
-          txn_(*store) {
+          txn_(*store, engine::OnConflict::kWait, engine::Waits::kHere) {
         endRead();
     }
 
     Status read(ByteView key, ValueTaker* taker) override {
         Status status = readOnce(key, taker);
         while (status.isWouldBlock()) {
-            sync::blockOn(txn_.token());
+            txn_.await();
             status = readOnce(key, taker);
         }
         return status;
@@ -64,7 +64,7 @@ public:
         for (;;) {
             const Status status = begun ? cursor.next() : cursor.first();
             if (status.isWouldBlock()) {
-                sync::blockOn(txn_.token());
+                txn_.await();
                 continue;
             }
             if (!status.isOk() || !cursor.valid()) {
@@ -116,7 +116,7 @@ private:
             if (!status.isWouldBlock()) {
                 return status;
             }
-            sync::blockOn(txn_.token());
+            txn_.await();
         }
     }
 

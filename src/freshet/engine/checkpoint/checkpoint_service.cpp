@@ -14,11 +14,20 @@ namespace {
 
 /// How often the thread looks whether a checkpoint is due.
 constexpr std::chrono::milliseconds kLookEvery{250};
+/// A round in vain lets everybody go on, so that those end whose snapshots were in its way. They
+/// must not come far until the next one, nor may rounds take more than a part of the time.
+constexpr std::chrono::milliseconds kRestMin{5};
+constexpr uint64_t kRestsOfRound = 2;
 /// How soon it is tried again while there is no room.
 constexpr uint64_t kFullIntervalMs = 1000;
 constexpr uint64_t kNanosPerMilli = 1'000'000;
 /// A round that frees less than this part of the memory is in vain.
 constexpr uint64_t kWorthwhilePart = 256;
+
+std::chrono::milliseconds restAfter(uint64_t roundNanos) {
+    const std::chrono::milliseconds wanted(kRestsOfRound * roundNanos / kNanosPerMilli);
+    return std::clamp(wanted, kRestMin, kLookEvery);
+}
 
 }  // namespace
 
@@ -71,7 +80,8 @@ void CheckpointService::run() {
     while (!stopping_) {
         // After a round in vain the next one comes with the clock, however loud the calls.
         const bool rests = core_.memory.isHigh() && !hasFreed_;
-        changed_.wait_for(lock, kLookEvery, [&] { return stopping_ || (called_ && !rests); });
+        changed_.wait_for(
+            lock, rests ? rest_ : kLookEvery, [&] { return stopping_ || (called_ && !rests); });
         called_ = false;
         if (stopping_) {
             continue;
@@ -80,12 +90,14 @@ void CheckpointService::run() {
         lock.unlock();
         lookAtFreedMemory();
         Status status = due ? now() : Status::ok();
+        const uint64_t began = platform::monotonicNanos();
         do {
             hasFreed_ = true;
             if (status.isOk() && core_.memory.isHigh()) {
                 status = relieveMemory();
             }
         } while (core_.memory.endRound(status.isOk() && hasFreed_));
+        rest_ = restAfter(platform::monotonicNanos() - began);
         if (!status.isOk() && status.code() != Code::kNoSpace) {
             core_.memory.stop();
             return;

@@ -10,6 +10,7 @@
 #include "freshet/engine/checkpoint/freed_memory.h"
 #include "freshet/platform/thread.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -73,11 +74,12 @@ private:
 
     std::mutex mutex_;
     std::condition_variable changed_;
-    bool stopping_ = false;   // guarded by mutex_
-    bool called_ = false;     // memory is short; guarded by mutex_
-    bool hasFreed_ = true;    // the last round did; the thread's own
-    FreedMemory freed_;       // the thread's own, as the next two
-    bool keepsFreed_ = true;  // as the allocator was told last
+    bool stopping_ = false;              // guarded by mutex_
+    bool called_ = false;                // memory is short; guarded by mutex_
+    bool hasFreed_ = true;               // the last round did; the thread's own
+    std::chrono::milliseconds rest_{0};  // before the next round, after one in vain
+    FreedMemory freed_;                  // the thread's own, as the next two
+    bool keepsFreed_ = true;             // as the allocator was told last
     uint64_t lastLookNanos_ = 0;
     CheckpointStats stats_;      // guarded by mutex_
     uint64_t lastEndNanos_ = 0;  // guarded by mutex_

@@ -3,7 +3,18 @@
 
 namespace freshet::engine {
 
-KeysBelow::KeysBelow(const PageImage& image, ByteView high) {
+TailsBelow::TailsBelow(const PageImage& image, ByteView high, size_t prefixLen) {
+    tails_.reserve(image.cells.size());
+    if (high != image.head.high || prefixLen != image.head.prefix.size()) {
+        takeWhole(image, high, prefixLen);
+        return;
+    }
+    for (const PageCell& cell : image.cells) {
+        tails_.push_back(cell.tail);
+    }
+}
+
+void TailsBelow::takeWhole(const PageImage& image, ByteView high, size_t prefixLen) {
     const ByteView prefix = image.head.prefix;
     size_t bytes = 0;
     for (const PageCell& cell : image.cells) {
@@ -17,7 +28,7 @@ KeysBelow::KeysBelow(const PageImage& image, ByteView high) {
         if (!high.empty() && key >= high) {
             break;
         }
-        keys_.push_back(key);
+        tails_.push_back(key.substr(prefixLen));
     }
 }
 
@@ -27,11 +38,6 @@ HeldValues::~HeldValues() {
             value.shared->drop();
         }
     }
-}
-
-void HeldValues::add(ByteView value, const TreeLimits& limits) {
-    const bool shared = value.size() >= limits.sharedValueBytesMin;
-    values.push_back({value, shared ? ValueBuffer::create(value) : nullptr});
 }
 
 void HeldValues::addLarge(ByteView value) {
@@ -69,16 +75,16 @@ StatusOr<LeafNode*> leafFromImage(
         !reaches) {
         return Status(Code::kCorruption, "the image is not of this leaf");
     }
-    const KeysBelow below(image, mutated(Mutant::kBringBackWhole) ? ByteView() : away.high);
     const size_t prefixLen = away.high.empty() ? 0 : commonPrefix(away.low, away.high);
-    std::vector<ByteView> tails;
+    const ByteView end = mutated(Mutant::kBringBackWhole) ? ByteView() : ByteView(away.high);
+    const TailsBelow below(image, end, prefixLen);
     HeldValues held;
+    held.values.reserve(below.tails().size());
     std::vector<ValueBuffer*> large;
-    for (size_t i = 0; i < below.keys().size(); ++i) {
+    for (size_t i = 0; i < below.tails().size(); ++i) {
         const PageCell& cell = image.cells[i];
-        tails.push_back(below.keys()[i].substr(prefixLen));
         if (cell.page == 0) {
-            held.add(cell.value, env.limits);
+            held.add(cell.value);
             continue;
         }
         if (large.size() == away.largeValues.size()) {
@@ -91,7 +97,7 @@ StatusOr<LeafNode*> leafFromImage(
         const DiskLeaf::LargeValue& at = away.largeValues[i];
         large[i]->setPage(at.page, at.place, &env.freedValues);
     }
-    return tree.newLeaf(away.low, away.high, tails, held.values);
+    return tree.newLeaf(away.low, away.high, below.tails(), held.values);
 }
 
 }  // namespace freshet::engine

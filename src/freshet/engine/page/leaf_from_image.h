@@ -12,15 +12,18 @@
 
 namespace freshet::engine {
 
-/// The image's keys below `high`, whole, in one piece of memory.
-class KeysBelow {
+/// The image's keys below `high`, without their first `prefixLen` bytes. Views into the image when
+/// that is what the image has left out as well; else in one piece of memory.
+class TailsBelow {
 public:
-    KeysBelow(const PageImage& image, ByteView high);
-    const std::vector<ByteView>& keys() const { return keys_; }
+    /// REQUIRES: prefixLen <= the image's prefix, or all keys below `high` share more than that.
+    TailsBelow(const PageImage& image, ByteView high, size_t prefixLen);
+    const std::vector<ByteView>& tails() const { return tails_; }
 
 private:
+    void takeWhole(const PageImage& image, ByteView high, size_t prefixLen);
     std::string bytes_;
-    std::vector<ByteView> keys_;
+    std::vector<ByteView> tails_;
 };
 
 /// Values with the references that keep the shared ones.
@@ -30,8 +33,9 @@ public:
     ~HeldValues();
     HeldValues(const HeldValues&) = delete;
     HeldValues& operator=(const HeldValues&) = delete;
-    /// A value that is in the image; copied, if it has to be shared from now on.
-    void add(ByteView value, const TreeLimits& limits);
+    /// A value that is in the image, and will lie in the leaf: a buffer for each would cost more
+    /// than the reading, and most leaves are read for one of their values.
+    void add(ByteView value) { values.push_back({value, nullptr}); }
     /// A large value that was read from its page.
     void addLarge(ByteView value);
     std::vector<ValueRef> values;

@@ -162,27 +162,28 @@ StatusOr<Node*> TreeLoader::makeLeaf(std::string low,
                                      std::string high,
                                      const PageImage& image,
                                      bool* healed) {
-    const KeysBelow below(image, high);
     const size_t prefixLen = high.empty() ? 0 : commonPrefix(low, high);
+    const TailsBelow below(image, high, prefixLen);
     std::vector<ByteView> tails;
     HeldValues held;
-    for (size_t i = 0; i < below.keys().size(); ++i) {
+    for (size_t i = 0; i < below.tails().size(); ++i) {
         const PageCell& cell = image.cells[i];
         if (cell.page == 0) {
-            held.add(cell.value, env_.limits);
+            held.add(cell.value);
         } else {
             ValueRef value;
             Status status = readLarge(cell, &value);
             if (status.code() == Code::kCorruption && source_.canLose()) {
                 source_.lose(std::string(status.text()) + "; tree " + std::to_string(tree_.id()) +
-                             " had the value of key " + hexOf(below.keys()[i]) + " there");
+                             " had the value of key " +
+                             hexOf(low.substr(0, prefixLen).append(below.tails()[i])) + " there");
                 *healed = true;
                 continue;
             }
             FRESHET_RETURN_IF_ERROR(status);
             held.values.push_back(value);
         }
-        tails.push_back(below.keys()[i].substr(prefixLen));
+        tails.push_back(below.tails()[i]);
     }
     return tree_.newLeaf(std::move(low), std::move(high), tails, held.values);
 }
@@ -234,8 +235,8 @@ StatusOr<Node*> TreeLoader::makeInnerAnew(const std::string& low, const std::str
 }
 
 StatusOr<Node*> TreeLoader::makeInner(std::string low, std::string high, const PageImage& image) {
-    const KeysBelow below(image, high);
-    std::vector<std::string> separators(below.keys().begin(), below.keys().end());
+    const TailsBelow keys(image, high, 0);
+    std::vector<std::string> separators(keys.tails().begin(), keys.tails().end());
     std::vector<PageEntry*> children{entryOf(image.head.firstChild)};
     below_.push_back({image.head.firstChild, low, ""});
     for (size_t i = 0; i < separators.size(); ++i) {

@@ -111,7 +111,7 @@ Status Cursor::Impl::fill(Direction towards) {
     }
     if (portion.size() == 0 && !beyond.atEnd) {
         if (beyond.fault.leaf != nullptr) {
-            return txn->core->loads->want(*tree, beyond.fault, &txn->token);
+            return txn->want(*tree, beyond.fault);
         }
         txn->token = sync::WaitToken::completed();
         return Status::wouldBlock();

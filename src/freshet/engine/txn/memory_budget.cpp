@@ -35,7 +35,7 @@ bool MemoryBudget::mustWait(sync::WaitToken* token) {
         return false;
     }
     std::lock_guard<std::mutex> guard(mutex_);
-    if (!wake_ || inVain_) {
+    if (!wake_ || vainRounds_ >= kVainRoundsMax) {
         return false;
     }
     waiting_.push_back(sync::WaitToken::create());
@@ -51,7 +51,7 @@ bool MemoryBudget::endRound(bool freed) {
             return true;
         }
         rounds_ = 0;
-        inVain_ = isTight() && !freed;
+        vainRounds_ = isTight() && !freed ? vainRounds_ + 1 : 0;
         // [budget.call] relaxed: see there.
         called_.store(0, kRelaxed);
         waiting.swap(waiting_);

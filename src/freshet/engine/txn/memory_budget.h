@@ -36,15 +36,18 @@ public:
     void stop();
     /// By whoever takes memory: calls for eviction when it is time.
     void note();
-    /// Whether a writer has to wait for `*token` before he takes memory.
+    /// Whether a writer has to wait for `*token` before he takes memory. Once: then he takes it.
     bool mustWait(sync::WaitToken* token);
     /// Eviction has done what it could, and `freed` something or not. Whoever waits goes on, but
-    /// for kRoundsMax rounds that freed something and not enough. After one that freed nothing
-    /// nobody is kept waiting until the next. Returns whether another round should follow at once.
+    /// for kRoundsMax rounds that freed something and not enough; who comes later waits for the
+    /// next. So rounds in vain hold everybody up for one of them, and those end whose snapshots
+    /// were in the way. After kVainRoundsMax in a row nobody is kept waiting until one frees
+    /// something. Returns whether another round should follow at once.
     bool endRound(bool freed);
 
 private:
     static constexpr int kRoundsMax = 16;
+    static constexpr int kVainRoundsMax = 8;
 
     uint64_t limit_ = 0;
     /// Somebody has called, and no round has ended since. [budget.call] relaxed: a call too many or
@@ -52,7 +55,7 @@ private:
     sync::Atomic<uint32_t> called_{0};
     std::mutex mutex_;                      // a leaf but for `wake`, which takes leaves
     std::function<void()> wake_;            // guarded by mutex_; null: nobody evicts
-    bool inVain_ = false;                   // guarded by mutex_
+    int vainRounds_ = 0;                    // in a row; guarded by mutex_
     int rounds_ = 0;                        // that writers wait already; guarded by mutex_
     std::vector<sync::WaitToken> waiting_;  // guarded by mutex_
 };

@@ -5,16 +5,17 @@
 #include "freshet/engine/txn/store_core.h"
 #include "freshet/telemetry/log.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace freshet::engine {
 
-Status PageLoads::want(Tree& tree, const Fault& fault, sync::WaitToken* token) {
+Status PageLoads::want(Tree& tree, const Fault& fault, Reader reader, sync::WaitToken* token) {
     switch (fault.leaf->join(token)) {
         case DiskLeaf::Join::kFailed:
             return fault.leaf->failure();
         case DiskLeaf::Join::kFirst:
-            if (!add({tree.shared_from_this(), fault})) {
+            if (!add({tree.shared_from_this(), fault}, reader)) {
                 const Status stopped(Code::kUnavailable, "the store is closed");
                 DiskLeaf::wake(fault.leaf->close(stopped));
                 return stopped;
@@ -59,13 +60,40 @@ Status PageLoads::bringBack(PageTree& tree, PageEntry* entry) {
     }
 }
 
-bool PageLoads::takeOver(const DiskLeaf* leaf) {
-    std::lock_guard<std::mutex> guard(mutex_);
-    return std::erase_if(requests_,
-                         [&](const Request& asked) { return asked.fault.leaf == leaf; }) != 0;
+void PageLoads::await(const Fault& fault, const sync::WaitToken& token) {
+    if (!token.isDone()) {
+        awaitRoom();
+        // The leaf may be gone, and its memory another leaf's, for whose readers this is as good.
+        if (std::optional<Request> ours = takeOver(fault.leaf)) {
+            // Whoever waits is told.
+            (void)load(ours->tree->pages(), ours->fault);
+        }
+    }
+    sync::blockOn(token);
 }
 
-bool PageLoads::add(Request request) {
+std::optional<PageLoads::Request> PageLoads::takeOver(const DiskLeaf* leaf) {
+    std::lock_guard<std::mutex> guard(mutex_);
+    const auto found = std::find_if(requests_.begin(), requests_.end(), [&](const Request& asked) {
+        return asked.fault.leaf == leaf;
+    });
+    if (found == requests_.end()) {
+        return std::nullopt;
+    }
+    Request request = std::move(*found);
+    requests_.erase(found);
+    return request;
+}
+
+void PageLoads::awaitRoom() {
+    // Who needs what is in memory does not wait for this one. The request stays where bringBack()
+    // finds it.
+    if (sync::WaitToken room; core_.memory.mustWait(&room)) {
+        sync::blockOn(room);
+    }
+}
+
+bool PageLoads::add(Request request, Reader reader) {
     {
         std::lock_guard<std::mutex> guard(mutex_);
         if (stopping_) {
@@ -76,7 +104,9 @@ bool PageLoads::add(Request request) {
         }
         requests_.push_back(std::move(request));
     }
-    changed_.notify_one();
+    if (reader == Reader::kOurs) {
+        changed_.notify_one();
+    }
     return true;
 }
 
@@ -88,11 +118,7 @@ void PageLoads::run() {
             return;
         }
         lock.unlock();
-        // Who needs what is in memory does not wait for this one. The request stays where
-        // bringBack() finds it.
-        if (sync::WaitToken room; core_.memory.mustWait(&room)) {
-            sync::blockOn(room);
-        }
+        awaitRoom();
         lock.lock();
         if (requests_.empty()) {
             continue;

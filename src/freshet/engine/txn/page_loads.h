@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Brings leaves back into memory: reads their images on threads of its own, so that nobody who
 /// runs into one waits for the disk on his own thread (DESIGN 5). Each leaf is read once, whoever
-/// else asks waits for the same reading. A thread that has nothing else to do may read by itself.
+/// else asks waits for the same reading. A plain thread, which would only wait, reads by itself.
 #pragma once
 
 #include "freshet/block/block_file.h"
@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace freshet::engine {
@@ -34,9 +35,17 @@ public:
     PageLoads(const PageLoads&) = delete;
     PageLoads& operator=(const PageLoads&) = delete;
 
+    /// Who reads what was asked for.
+    enum class Reader : uint8_t {
+        kOurs,    // one of these threads
+        kCaller,  // who asked, in await(), unless one of these threads comes by earlier
+    };
     /// REQUIRES: the slice in which `fault` was found. WouldBlock: wait for the token and begin
     /// again, from the tree's root. Another error: the image cannot be read, now or later.
-    Status want(Tree& tree, const Fault& fault, sync::WaitToken* token);
+    Status want(Tree& tree, const Fault& fault, Reader reader, sync::WaitToken* token);
+    /// Parks the calling plain thread until the token that want() gave for `fault` is complete.
+    /// REQUIRES: outside every slice.
+    void await(const Fault& fault, const sync::WaitToken& token);
     /// The page's leaf is in memory when this returns ok. Blocks: plain threads, outside every
     /// slice. REQUIRES: the tree stays, and nothing is evicted meanwhile.
     Status bringBack(PageTree& tree, PageEntry* entry);
@@ -51,10 +60,11 @@ private:
     };
     static constexpr size_t kThreads = 4;
 
-    bool add(Request request);
+    bool add(Request request, Reader reader);
     void run();
     /// Takes the request for that leaf back, if no thread has begun with it.
-    bool takeOver(const DiskLeaf* leaf);
+    std::optional<Request> takeOver(const DiskLeaf* leaf);
+    void awaitRoom();
     /// REQUIRES: was first to join; outside every slice.
     Status load(PageTree& tree, const Fault& fault);
     StatusOr<LeafNode*> read(PageTree& tree, const Fault& fault, uint64_t* bytes);

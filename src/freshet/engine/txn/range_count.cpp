@@ -53,7 +53,7 @@ Status RangeCount::run(uint64_t most) {
         }
         LeafCount leaf = impl.tree->pages().countLeaf(impl.low, impl.end, txn.view());
         if (leaf.fault.leaf != nullptr) {
-            return txn.core->loads->want(*impl.tree, leaf.fault, &txn.token);
+            return txn.want(*impl.tree, leaf.fault);
         }
         if (leaf.entries > most - impl.count) {
             return Status::ok();

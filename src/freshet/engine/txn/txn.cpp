@@ -5,8 +5,8 @@
 
 namespace freshet::engine {
 
-Txn::Txn(Store& store, OnConflict onConflict)
-    : impl_(std::make_unique<Impl>(store.impl_->core, onConflict)) {
+Txn::Txn(Store& store, OnConflict onConflict, Waits waits)
+    : impl_(std::make_unique<Impl>(store.impl_->core, onConflict, waits)) {
     begin();
 }
 
@@ -60,7 +60,7 @@ Status Txn::getInPlace(Tree& tree, ByteView key, ByteView* value, LeafHint hint)
     Fault fault;
     const std::optional<ValueRef> found = tree.pages().get(key, self.view(), &fault, hint.entry);
     if (fault.leaf != nullptr) {
-        return self.core->loads->want(tree, fault, &self.token);
+        return self.want(tree, fault);
     }
     if (!found) {
         return Status(Code::kNotFound, "no such key");
@@ -89,9 +89,11 @@ Status Txn::Impl::write(Tree& tree, WriteKind kind, ByteView key, ByteView value
     if (writes && writes->recordBytes() > WriteSet::kRecordBytesMax) {
         return Status(Code::kLimit, "transaction too large");
     }
-    if (core->memory.mustWait(&token)) {
+    if (!hasWaitedForMemory && core->memory.mustWait(&token)) {
+        hasWaitedForMemory = true;
         return Status::wouldBlock();
     }
+    hasWaitedForMemory = false;
     sync::Slice slice(core->epochs);
     if (!writes) {
         FRESHET_ASSIGN_OR_RETURN(uint64_t stamp, core->table.open());
@@ -109,12 +111,30 @@ Status Txn::Impl::write(Tree& tree, WriteKind kind, ByteView key, ByteView value
         case WriteResult::Kind::kExists:
             return Status(Code::kExists, "the key exists already");
         case WriteResult::Kind::kOnDisk:
-            return core->loads->want(tree, result.fault, &token);
+            return want(tree, result.fault);
         case WriteResult::Kind::kConflict:
         case WriteResult::Kind::kBusy:
             break;
     }
     return conflictWith(result);
+}
+
+Status Txn::Impl::want(Tree& tree, const Fault& met) {
+    fault = met;
+    const auto reader =
+        waits == Waits::kHere ? PageLoads::Reader::kCaller : PageLoads::Reader::kOurs;
+    return core->loads->want(tree, met, reader, &token);
+}
+
+void Txn::await() {
+    Impl& self = *impl_;
+    invariant(self.waits == Waits::kHere && self.token.isSet());
+    if (self.fault.leaf == nullptr) {
+        sync::blockOn(self.token);
+        return;
+    }
+    self.core->loads->await(self.fault, self.token);
+    self.fault = {};
 }
 
 Status Txn::Impl::conflictWith(const WriteResult& result) {

@@ -13,12 +13,14 @@ namespace freshet::engine {
 struct Txn::Impl {
     enum class State : uint8_t { kOpen, kCommitting, kCommitted, kAborted };
 
-    Impl(const std::shared_ptr<StoreCore>& storeCore, OnConflict conflictRule)
-        : core(storeCore), onConflict(conflictRule) {}
+    Impl(const std::shared_ptr<StoreCore>& storeCore, OnConflict conflictRule, Waits waitRule)
+        : core(storeCore), onConflict(conflictRule), waits(waitRule) {}
 
     View view() const { return {pin.ts, writes ? writes->stamp() : 0}; }
     Status write(Tree& tree, WriteKind kind, ByteView key, ByteView value);
     Status conflictWith(const WriteResult& result);
+    /// The answer to a call that met a fault.
+    Status want(Tree& tree, const Fault& fault);
     void unpin();
     /// Ends what is open, without asking.
     void drop();
@@ -26,11 +28,14 @@ struct Txn::Impl {
     /// The store's own: a count that all cores share would cost a read more than its search.
     const std::shared_ptr<StoreCore>& core;
     const OnConflict onConflict;
+    const Waits waits;
     State state = State::kAborted;
     sync::SnapshotPin pin;
     sync::Participant* pinner = nullptr;  // whose pin it is while linked
     std::unique_ptr<WriteSet> writes;     // null until the first write
     sync::WaitToken token;
+    bool hasWaitedForMemory = false;  // with the last call
+    Fault fault;                      // that `token` is for, if it is for one
     /// Changes with every write and begin(): what a cursor read ahead is then out of date.
     uint64_t serial = 0;
 };
