@@ -144,6 +144,7 @@ StatusOr<std::unique_ptr<Session>> PairProxy::dial() {
     options.port = options_.serverPort;
     options.timeoutMs = options_.connectMillis;
     options.rdma.verbs = options_.verbs;
+    options.rdma.probeMillisMax = options_.probeMillisMax;
     options.onFallback = [&whyTcp](const std::string& text) { whyTcp = text; };
     StatusOr<std::unique_ptr<Session>> server = transport::connect(options);
     if (!server.isOk()) {

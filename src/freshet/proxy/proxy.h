@@ -20,7 +20,8 @@ struct ProxyOptions {
     bool requireRdma = false;  // else what cannot move stays on TCP
     /// Drivers' connections at one time; each has two threads here.
     uint32_t connectionsMax = 1'000;
-    uint32_t connectMillis = 5'000;  // for the connection to the server, and to move it
+    uint32_t connectMillis = 5'000;   // for the connection to the server, and to move it
+    uint32_t probeMillisMax = 1'000;  // as transport::RdmaOptions has it
     /// Null: all stays on TCP.
     std::shared_ptr<transport::verbs::Verbs> verbs;
 };

@@ -83,6 +83,7 @@ std::unique_ptr<freshet::proxy::Proxy> openDoor(
     options.serverHost = "127.0.0.1";
     options.serverPort = serverPort;
     options.requireRdma = true;
+    options.connectMillis = options.probeMillisMax = 30'000;  // tests run on busy machines
     options.verbs = std::move(adapters);
     auto opened = freshet::proxy::Proxy::start(options);
     if (!opened.isOk()) {

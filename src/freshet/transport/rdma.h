@@ -29,6 +29,9 @@ struct RdmaOptions {
     /// So long a client may take from its offer to its move, or from its call to the first sign of
     /// it.
     uint32_t bootstrapMillisMax = 5'000;
+    /// Of a client: for so long it waits for the first sign through the RDMA network before it
+    /// stays on TCP. Its server's bootstrapMillisMax goes on meanwhile.
+    uint32_t probeMillisMax = 1'000;
     /// For so long a completion queue is looked at without finding anything, while traffic is
     /// dense. 0: never.
     uint32_t spinMicrosMax = 20;

@@ -50,8 +50,19 @@ struct SimVerbs::Network {
     bool isOutOfMemory = false;
 };
 
+/// All of it guarded by the network's mutex.
+struct SimVerbs::Process {
+    /// REQUIRES: the network's lock, as of all here.
+    void die();
+
+    std::set<PairImpl*> pairs;
+    uint64_t writesLeft = UINT64_MAX;
+    bool isDead = false;
+};
+
 namespace {
 
+using ProcessPtr = std::shared_ptr<SimVerbs::Process>;
 using NetworkPtr = std::shared_ptr<SimVerbs::Network>;
 using Lock = std::lock_guard<sync::Mutex>;
 
@@ -154,16 +165,28 @@ private:
 
 class PairImpl final : public verbs::QueuePair {
 public:
-    PairImpl(NetworkPtr network, QueueImpl& queue, const verbs::QueuePairLimits& limits)
-        : network_(std::move(network)), queue_(queue), limits_(limits) {
+    PairImpl(NetworkPtr network,
+             ProcessPtr process,
+             QueueImpl& queue,
+             const verbs::QueuePairLimits& limits)
+        : network_(std::move(network)),
+          process_(std::move(process)),
+          queue_(queue),
+          limits_(limits) {
         address_.queuePair = network_->nextNumber++;
         address_.mtuBytes = 1024;
         network_->pairs[address_.queuePair] = this;
+        if (process_ != nullptr) {
+            process_->pairs.insert(this);
+        }
         ++network_->counts.queuePairs;
     }
     ~PairImpl() override {
         Lock lock(network_->mutex);
         network_->pairs.erase(address_.queuePair);
+        if (process_ != nullptr) {
+            process_->pairs.erase(this);
+        }
         --network_->counts.queuePairs;
     }
     StatusOr<std::unique_ptr<verbs::Region>> registerMemory(void* memory,
@@ -182,6 +205,9 @@ public:
         invariant(state_ == State::kNew);
         peer_ = peer.queuePair;
         state_ = State::kReady;
+        if (process_ != nullptr && process_->isDead) {
+            failNow();
+        }
         return Status::ok();
     }
     Status postReceive(uint64_t id) override {
@@ -224,6 +250,7 @@ private:
     void completeWrite(const verbs::Write& write, CompletionStatus status);
 
     const NetworkPtr network_;
+    const ProcessPtr process_;
     QueueImpl& queue_;
     const verbs::QueuePairLimits limits_;
     verbs::Address address_;
@@ -255,6 +282,9 @@ Status PairImpl::postWrite(const verbs::Write& write) {
     }
     ++writes_;
     ++network_->counts.writes;
+    if (process_ != nullptr && process_->writesLeft-- == 0) {
+        process_->die();
+    }
     if (network_->isHolding) {
         network_->held.push_back({address_.queuePair, write, {}});
         if (write.isInline && write.piece.bytes > 0) {
@@ -320,7 +350,8 @@ CompletionStatus PairImpl::carryOut(const verbs::Write& write) {
 
 class DeviceImpl final : public verbs::Device {
 public:
-    DeviceImpl(NetworkPtr network, std::string address) : network_(std::move(network)) {
+    DeviceImpl(NetworkPtr network, ProcessPtr process, std::string address)
+        : network_(std::move(network)), process_(std::move(process)) {
         info_.device = "sim0";
         info_.gid = std::move(address);
         info_.mtuBytes = 1024;
@@ -344,7 +375,7 @@ public:
         verbs::CompletionQueue& queue, const verbs::QueuePairLimits& limits) override {
         Lock lock(network_->mutex);
         return std::unique_ptr<verbs::QueuePair>(
-            std::make_unique<PairImpl>(network_, static_cast<QueueImpl&>(queue), limits));
+            std::make_unique<PairImpl>(network_, process_, static_cast<QueueImpl&>(queue), limits));
     }
     int eventFd() const override { return bell_.fd(); }
     StatusOr<verbs::DeviceEvent> nextEvent() override {
@@ -365,6 +396,7 @@ public:
 
 private:
     const NetworkPtr network_;
+    const ProcessPtr process_;
     verbs::PortInfo info_;
     std::deque<verbs::DeviceEvent> events_;
     Bell bell_;
@@ -375,8 +407,36 @@ private:
 SimVerbs::SimVerbs(const SimVerbsOptions& options)
     : network_(std::make_shared<Network>(options)), exchange_(std::make_shared<Exchange>()) {}
 
+SimVerbs::SimVerbs(std::shared_ptr<Network> network,
+                   std::shared_ptr<Exchange> exchange,
+                   uint64_t diesAtWrite)
+    : network_(std::move(network)),
+      exchange_(std::move(exchange)),
+      process_(std::make_shared<Process>()) {
+    process_->writesLeft = diesAtWrite;
+}
+
 SimVerbs::~SimVerbs() {
-    setHoldingWrites(false);
+    if (process_ == nullptr) {
+        setHoldingWrites(false);
+    }
+}
+
+std::shared_ptr<SimVerbs> SimVerbs::anotherProcess(uint64_t diesAtWrite) {
+    return std::shared_ptr<SimVerbs>(new SimVerbs(network_, exchange_, diesAtWrite));
+}
+
+void SimVerbs::die() {
+    invariant(process_ != nullptr);
+    Lock lock(network_->mutex);
+    process_->die();
+}
+
+void SimVerbs::Process::die() {
+    isDead = true;
+    for (PairImpl* pair : pairs) {
+        pair->failNow();
+    }
 }
 
 std::vector<verbs::PortInfo> SimVerbs::ports() {
@@ -389,7 +449,8 @@ std::vector<verbs::PortInfo> SimVerbs::ports() {
 
 StatusOr<std::shared_ptr<verbs::Device>> SimVerbs::open(const std::string& localAddress) {
     FRESHET_RETURN_IF_ERROR(checkOwn(localAddress));
-    return std::shared_ptr<verbs::Device>(std::make_shared<DeviceImpl>(network_, localAddress));
+    return std::shared_ptr<verbs::Device>(
+        std::make_shared<DeviceImpl>(network_, process_, localAddress));
 }
 
 Status SimVerbs::checkOwn(const std::string& address) const {

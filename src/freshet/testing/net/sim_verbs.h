@@ -39,6 +39,11 @@ class SimVerbs final : public transport::verbs::Verbs {
 public:
     explicit SimVerbs(const SimVerbsOptions& options = {});
     ~SimVerbs() override;
+    /// Adapters of another process on the same network, which dies with its n-th write (0: the
+    /// first).
+    std::shared_ptr<SimVerbs> anotherProcess(uint64_t diesAtWrite = UINT64_MAX);
+    /// Of such: nothing gets from it, or to it, any more, and no queue pair elsewhere is told.
+    void die();
 
     std::vector<transport::verbs::PortInfo> ports() override;
     StatusOr<std::shared_ptr<transport::verbs::Device>> open(
@@ -63,12 +68,17 @@ public:
     SimVerbsCounts counts() const;
 
     struct Network;
+    struct Process;
 
 private:
+    SimVerbs(std::shared_ptr<Network> network,
+             std::shared_ptr<Exchange> exchange,
+             uint64_t diesAtWrite);
     Status checkOwn(const std::string& address) const;
 
     std::shared_ptr<Network> network_;
     std::shared_ptr<Exchange> exchange_;
+    std::shared_ptr<Process> process_;  // the first has none: it does not die
 };
 
 }  // namespace freshet::testing

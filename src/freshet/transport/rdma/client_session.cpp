@@ -17,8 +17,8 @@
 namespace freshet::transport::rdma {
 namespace {
 
-constexpr uint64_t kProbeNanosMax = 1'000'000'000;
-constexpr uint64_t kGoodbyeNanosMax = 500'000'000;
+constexpr uint64_t kNanosPerMs = 1'000'000;
+constexpr uint64_t kGoodbyeNanosMax = 500 * kNanosPerMs;
 
 class ClientSession final : public BlockingSession {
 public:
@@ -128,6 +128,7 @@ struct Bootstrap {
     Session& tcp;
     const int socket;          // its descriptor
     const uint32_t timeoutMs;  // for each answer; 0: none
+    const uint32_t probeMillisMax;
 
     StatusOr<Proposal> ask(const Proposal& question, int32_t requestId);
     StatusOr<Verdict> run(ClientEnd& end);
@@ -152,11 +153,11 @@ StatusOr<Proposal> Bootstrap::ask(const Proposal& question, int32_t requestId) {
 }
 
 /// Our nonce must come back through the ring.
-Status exchangeProbes(ClientEnd& end, const EndInfo& peer) {
+Status exchangeProbes(ClientEnd& end, const EndInfo& peer, uint32_t millisMax) {
     auto lock = end.lock();
     FRESHET_RETURN_IF_ERROR(end.link().connect(peer));
     FRESHET_RETURN_IF_ERROR(end.link().sendProbe());
-    const uint64_t until = platform::monotonicNanos() + kProbeNanosMax;
+    const uint64_t until = platform::monotonicNanos() + millisMax * kNanosPerMs;
     while (true) {
         FRESHET_RETURN_IF_ERROR(end.look());
         Status came = end.link().takeProbe();
@@ -180,15 +181,14 @@ StatusOr<Verdict> Bootstrap::run(ClientEnd& end) {
     }
     Proposal confirm;
     confirm.step = Step::kConfirm;
-    confirm.verdict = !isUsable(answer.end)                    ? Verdict::kFailed
-                      : exchangeProbes(end, answer.end).isOk() ? Verdict::kYes
-                                                               : Verdict::kNoProbe;
+    confirm.verdict = !isUsable(answer.end)                                    ? Verdict::kFailed
+                      : exchangeProbes(end, answer.end, probeMillisMax).isOk() ? Verdict::kYes
+                                                                               : Verdict::kNoProbe;
     FRESHET_ASSIGN_OR_RETURN(Proposal settled, ask(confirm, 2));
     return settled.verdict;
 }
 
 StatusOr<verbs::CallEvent> awaitAnswer(verbs::Call& call, uint32_t timeoutMs) {
-    constexpr uint64_t kNanosPerMs = 1'000'000;
     const uint64_t until = platform::monotonicNanos() + timeoutMs * kNanosPerMs;
     while (true) {
         StatusOr<verbs::CallEvent> event = call.nextEvent();
@@ -255,8 +255,9 @@ StatusOr<std::unique_ptr<Session>> moveClientSession(std::unique_ptr<Session> tc
         tellFallback(options, *tcp, end.status().toString());
         return tcp;
     }
-    FRESHET_ASSIGN_OR_RETURN(Verdict verdict,
-                             (Bootstrap{*tcp, socket, options.timeoutMs}.run(**end)));
+    FRESHET_ASSIGN_OR_RETURN(
+        Verdict verdict,
+        (Bootstrap{*tcp, socket, options.timeoutMs, options.rdma.probeMillisMax}.run(**end)));
     if (verdict != Verdict::kYes) {
         tellFallback(options, *tcp, name(verdict));
         return tcp;

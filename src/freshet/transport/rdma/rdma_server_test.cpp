@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <latch>
 #include <random>
 
 namespace freshet::transport {
@@ -34,6 +36,7 @@ protected:
         options.port = server->port();
         options.rdma.verbs = std::move(verbs);
         options.rdma.spinMicrosMax = 0;
+        options.rdma.probeMillisMax = probeMillisMax;
         return std::move(connect(options)).value();
     }
     std::unique_ptr<Session> rdmaClient() { return rdmaClient(sim); }
@@ -63,6 +66,7 @@ protected:
     }
 
     const std::shared_ptr<testing::SimVerbs> sim = std::make_shared<testing::SimVerbs>();
+    uint32_t probeMillisMax = 5'000;  // the machine may be busy
 };
 
 TEST_F(RdmaServer, ClientsMoveAndNothingAboveNotices) {
@@ -124,7 +128,8 @@ TEST_F(RdmaServer, WithoutADeviceBothStayOnTcp) {
 
 TEST_F(RdmaServer, WhatDoesNotArriveOverRdmaIsNotTrusted) {
     sim->setHoldingWrites(true);
-    auto session = rdmaClient();  // gives the probes a second
+    probeMillisMax = 20;
+    auto session = rdmaClient();
     EXPECT_EQ(session->peer().kind, "tcp");
     roundTrip(*session, "over TCP");
     EXPECT_EQ(fallbacks(RdmaFallback::kNoProbe), 1u);
@@ -327,6 +332,123 @@ TEST_F(RdmaServer, ManySessionsThatComeAndGo) {
     }
     sessions.clear();
     expectNothingLeft();
+}
+
+/// Clients that are other processes, each of which may die at any of its writes: within the move to
+/// RDMA, within a message, between them.
+class KilledClients : public RdmaServer {
+protected:
+    static constexpr int kConnects = 1'000;
+    static constexpr uint32_t kClients = 64;
+    static constexpr uint16_t kCallPort = 4'422;
+    static constexpr uint64_t kNever = UINT64_MAX;
+    static constexpr uint32_t kBootstrapMillis = 60'000;  // the machine may be busy
+
+    void SetUp() override {
+        ServerTransportOptions options;
+        options.rdma.verbs = sim;
+        options.rdma.ringBytes = 64 * 1024;
+        options.rdma.spinMicrosMax = 0;
+        options.rdma.callPort = kCallPort;
+        options.rdma.bootstrapMillisMax = kBootstrapMillis;
+        start(std::move(options));
+    }
+    /// Null when it died before there was a session over RDMA.
+    std::unique_ptr<Session> connectFrom(std::shared_ptr<verbs::Verbs> process, bool byCall) {
+        ConnectOptions options;
+        options.port = byCall ? kCallPort : server->port();
+        options.byCall = byCall;
+        options.timeoutMs = 0;
+        options.rdma.verbs = std::move(process);
+        options.rdma.ringBytes = 64 * 1024;
+        options.rdma.spinMicrosMax = 0;
+        options.rdma.probeMillisMax = kBootstrapMillis;
+        options.onFallback = [](const std::string&) {};
+        auto session = connect(options);
+        return session.isOk() && (*session)->peer().kind == "rdma" ? std::move(*session) : nullptr;
+    }
+    /// Some round trips, then the end; one that is not killed leaves as clients do.
+    void liveOn(std::mt19937_64& random, testing::SimVerbs& process, Session& session) {
+        for (uint64_t trips = random() % 5; trips > 0; --trips) {
+            if (!call(session, std::string(random() % 150'000, 'p')).isOk()) {
+                died.fetch_add(1, sync::kRelaxed);
+                return;
+            }
+        }
+        if (random() % 2 == 0) {
+            process.die();
+        }
+    }
+    void live(std::mt19937_64& random) {
+        const uint64_t atWrites[] = {kNever, 0, random() % 20, random() % 20};
+        const auto process = sim->anotherProcess(atWrites[random() % std::size(atWrites)]);
+        if (const auto session = connectFrom(process, random() % 2 == 0)) {
+            liveOn(random, *process, *session);
+        } else {
+            diedEarly.fetch_add(1, sync::kRelaxed);
+        }
+    }
+    /// Its first session waits until all clients have theirs.
+    void run(uint64_t seed) {
+        std::mt19937_64 random(seed);
+        const auto process = sim->anotherProcess();
+        const auto session = connectFrom(process, random() % 2 == 0);
+        EXPECT_NE(session, nullptr);
+        connected.count_down();
+        mayGoOn.wait();
+        if (session != nullptr) {
+            liveOn(random, *process, *session);
+        }
+        while (connects.fetch_add(1, sync::kRelaxed) < kConnects) {
+            live(random);
+        }
+    }
+    void expectNoSession() {
+        waitUntil([this] { return server->stats().current == 0; });
+        waitUntil([this] { return server->stats().rdma.sessions == 0; });
+        expectNothingLeft();
+    }
+    /// Of this process, registered or not.
+    static size_t mappedRings() {
+        std::ifstream maps("/proc/self/maps");
+        size_t rings = 0;
+        for (std::string line; std::getline(maps, line);) {
+            rings += line.find("freshet-ring") != std::string::npos ? 1 : 0;
+        }
+        return rings;
+    }
+
+    sync::Atomic<int> connects{kClients};
+    sync::Atomic<uint32_t> died{0};
+    sync::Atomic<uint32_t> diedEarly{0};
+    std::latch connected{kClients};
+    std::latch mayGoOn{1};
+};
+
+TEST_F(KilledClients, NothingLeaksInAThousandConnects) {
+    for (const bool byCall : {false, true}) {
+        roundTrip(*connectFrom(sim, byCall), "warm up");
+    }
+    expectNoSession();
+    const size_t descriptors = openDescriptors();
+    const uint64_t queues = sim->counts().completionQueues;
+    const uint64_t seed = testing::testSeed();
+    std::vector<platform::Thread> clients;
+    for (uint32_t i = 0; i < kClients; ++i) {
+        clients.emplace_back("client", [this, seed, i] { run(seed + i); });
+    }
+    connected.wait();
+    EXPECT_EQ(server->stats().rdma.sessions, kClients);
+    mayGoOn.count_down();
+    clients.clear();
+    expectNoSession();
+    waitUntil([&] { return openDescriptors() <= descriptors; });
+    EXPECT_EQ(sim->counts().completionQueues, queues);
+    EXPECT_EQ(sim->counts().calls, 0u);
+    EXPECT_EQ(mappedRings(), 0u);
+    EXPECT_GT(died.load(sync::kRelaxed), 100u);
+    EXPECT_GT(diedEarly.load(sync::kRelaxed), 50u);
+    roundTrip(*connectFrom(sim, false), "and the next one is served");
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -143,6 +144,11 @@ protected:
         while (!condition()) {
             platform::yieldThread();
         }
+    }
+
+    static size_t openDescriptors() {
+        const std::filesystem::directory_iterator all("/proc/self/fd");
+        return static_cast<size_t>(std::distance(begin(all), end(all)));
     }
 
     Seen seen;  // outlives the server
