@@ -96,6 +96,10 @@ void BlockFile::discard(const PagePlace& place) {
     impl.publishStats();
 }
 
+bool BlockFile::bypassCache() {
+    return impl_->file->bypassCache();
+}
+
 Status BlockFile::makeRoom() {
     FRESHET_RETURN_IF_ERROR(impl_->failure);
     Status status = impl_->space.makeRoom();

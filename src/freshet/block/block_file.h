@@ -127,6 +127,10 @@ public:
     void discard(const PagePlace& place);
     /// While stats().spaceShort: tries again to grow the file. kNoSpace: it is still short.
     Status makeRoom();
+    /// From now on pages come and go past the operating system's cache, if the file system can do
+    /// that. Opening reads all of them, one behind the other: that is what the cache is good at.
+    /// Nothing else may use the file meanwhile.
+    bool bypassCache();
 
     /// Makes all images written so far durable. To be called before commit(), so that commit()'s
     /// own flush is short; images written after it are listed in the checkpoint and checked at the

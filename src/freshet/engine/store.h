@@ -63,6 +63,9 @@ struct StoreOptions {
     bool holdCommitsUntilDurable = false;
     /// What pages in memory may take; 0: no ceiling.
     uint64_t memoryBytes = 0;
+    /// The data file past the operating system's cache, which would keep what memoryBytes does not
+    /// allow, and its own copy of the rest.
+    bool directIo = true;
     /// How leaves are stored, of trees for which setCodec() was not called. Each page knows how it
     /// was; large values and inner pages are as they are.
     Codec codec = Codec::kNone;

@@ -28,6 +28,10 @@ public:
     virtual Status pwriteZeros(uint64_t offset, size_t bytes) {
         return pwrite(std::string(bytes, '\0'), offset);
     }
+    /// From now on transfers of whole 4 KiB blocks at a multiple of 4 KiB go past the operating
+    /// system's cache, and what that has of the file is dropped. False: the file system does not do
+    /// that, and nothing has changed. Nothing else may use the file meanwhile.
+    virtual bool bypassCache() { return true; }
     /// fdatasync. A failure is final: the caller must not call again and must not go on.
     virtual Status sync() = 0;
     virtual StatusOr<uint64_t> size() = 0;

@@ -53,6 +53,32 @@ TEST_F(PosixFiles, ZerosAreWrittenAndLaterWritesLieAmongThem) {
     EXPECT_TRUE(out == expected);
 }
 
+TEST_F(PosixFiles, CacheIsBypassedForWholeBlocksAndForNothingElse) {
+    constexpr size_t kBytes = (1u << 20) + 3 * 4096;  // more than one piece
+    auto file = std::move(*files_.open(path("direct"), OpenMode::kCreate));
+    ASSERT_TRUE(file->pwrite(std::string(8192, 'x'), 0).isOk());
+    if (!file->bypassCache()) {
+        GTEST_SKIP() << "this file system has no direct transfers";
+    }
+    std::string expected = std::string(4096, 'x');
+    for (size_t i = 0; i < kBytes; ++i) {
+        expected.push_back(static_cast<char>('a' + i % 23));
+    }
+    ASSERT_TRUE(file->pwrite(expected.substr(4096), 4096).isOk());
+    ASSERT_TRUE(file->pwrite("here", 5000).isOk());
+    expected.replace(5000, 4, "here");
+    std::string out(expected.size(), '?');
+    EXPECT_EQ(*file->pread(out.data() + 1, out.size() - 1, 1), expected.size() - 1);
+    EXPECT_EQ(*file->pread(out.data(), 4096, 0), 4096u);
+    EXPECT_TRUE(out == expected);
+    out.assign(expected.size(), '?');
+    EXPECT_EQ(*file->pread(out.data(), out.size(), 0), expected.size());
+    EXPECT_TRUE(out == expected);
+    EXPECT_EQ(*file->pread(out.data(), 8192, kBytes), 4096u) << "the file ends there";
+    EXPECT_EQ(*file->pread(out.data(), 4096, kBytes + 4096), 0u);
+    EXPECT_TRUE(file->sync().isOk());
+}
+
 TEST_F(PosixFiles, OpenModesMeanWhatTheySay) {
     EXPECT_EQ(files_.open(path("f"), OpenMode::kRead).status().code(), Code::kNotFound);
     EXPECT_EQ(files_.open(path("f"), OpenMode::kWrite).status().code(), Code::kNotFound);

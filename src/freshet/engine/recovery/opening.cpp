@@ -176,6 +176,12 @@ Status Store::Impl::begin() {
     if (!status.isOk() && status.code() != Code::kNoSpace) {
         return status;
     }
+    if (options.directIo && !file->bypassCache()) {
+        telemetry::logInfo("engine",
+                           options.directory +
+                               ": the file system has no direct transfers; the data file goes "
+                               "through the operating system's cache");
+    }
     checkpoints->start();
     return Status::ok();
 }
