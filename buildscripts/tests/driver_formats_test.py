@@ -111,6 +111,25 @@ class FormatsTest(unittest.TestCase):
             data[60:] = crc32c(data[:60]).to_bytes(4, 'little')
         self.assertIn('version 1000, this server reads 1', self.refused(newer))
 
+    def test_a_data_file_that_uses_what_is_not_known_is_refused_as_a_whole(self):
+        """As programs from before compression refuse the flag that says there may be some."""
+        directory = self.unpacked(self.newest())
+        path = os.path.join(directory, 'db', 'data.freshet')
+        with open(path, 'r+b') as file:
+            flags = 0
+            for copy in range(2):
+                file.seek(copy * 4096)
+                data = bytearray(file.read(4096))
+                flags |= int.from_bytes(data[12:16], 'little')
+                data[12:16] = (1 << 31).to_bytes(4, 'little')
+                data[4092:] = crc32c(data[:4092]).to_bytes(4, 'little')
+                file.seek(copy * 4096)
+                file.write(data)
+        self.assertEqual(flags, 1, 'the newest kept directory has compressed pages')
+        done = subprocess.run(harness.Server(directory=directory).command(), capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 62)
+        self.assertIn('data.freshet: superblock A (offset 0): it was written by a newer version', done.stderr + done.stdout)
+
     def test_a_damaged_identity_is_not_taken_for_a_newer_one(self):
         def damaged(data):
             data[8:12] = (1000).to_bytes(4, 'little')

@@ -3,6 +3,7 @@
 #include "freshet/catalog/catalog.h"
 
 #include "freshet/catalog/collection/test_support.h"
+#include "freshet/catalog/storage_engine.h"
 
 #include <gtest/gtest.h>
 
@@ -64,6 +65,76 @@ TEST(Catalog, RefusesBadNames) {
         EXPECT_EQ(checkNames(db, name).reason(), Reason::kInvalidNamespace) << db << "." << name;
     }
     EXPECT_TRUE(checkNames("db", "a.b-c d").isOk());
+}
+
+TEST(Catalog, TakesCompressorsByMongodsNames) {
+    const auto codec = [](const std::string& config) {
+        const auto found =
+            codecOf(doc(R"({"wiredTiger": {"configString": ")" + config + R"("}})").view());
+        EXPECT_TRUE(found.isOk()) << config;
+        return found.isOk() ? *found : std::nullopt;
+    };
+    using engine::Codec;
+    EXPECT_EQ(codec("block_compressor=none"), Codec::kNone);
+    EXPECT_EQ(codec("block_compressor="), Codec::kNone);
+    EXPECT_EQ(codec("block_compressor=snappy"), Codec::kSnappy);
+    EXPECT_EQ(codec("block_compressor=zlib"), Codec::kZstd);
+    EXPECT_EQ(codec(R"(a=(b=1,block_compressor=none),block_compressor : \"zstd\" ,c)"),
+              Codec::kZstd);
+    EXPECT_EQ(codec("block_compressor=zstd,block_compressor=snappy"), Codec::kSnappy);
+    EXPECT_EQ(codec("allocation_size=4KB"), std::nullopt);
+    EXPECT_EQ(codec(""), std::nullopt);
+    EXPECT_EQ(*codecOf(doc("{}").view()), std::nullopt);
+    const auto refusal = [](const char* json) {
+        const Status status = codecOf(doc(json).view()).status();
+        EXPECT_EQ(status.code(), Code::kInvalid) << json;
+        return std::pair(status.reason(), std::string(status.text()));
+    };
+    EXPECT_EQ(refusal(R"({"wiredTiger": {"configString": "block_compressor=lz5"}})"),
+              std::pair(Reason::kBadValue,
+                        std::string("22: Invalid argument. unknown compressor 'lz5'.")));
+    for (const char* open : {"a=(b", "a=b)", R"(a=\"b)"}) {
+        const std::string json =
+            R"({"wiredTiger": {"configString": ")" + std::string(open) + R"("}})";
+        EXPECT_EQ(refusal(json.c_str()).first, Reason::kBadValue) << open;
+    }
+    EXPECT_EQ(refusal(R"({"wiredTiger": {"configString": 1}})").first, Reason::kTypeMismatch);
+    EXPECT_EQ(refusal(R"({"wiredTiger": {"other": 1}})").first, Reason::kInvalidOptions);
+    EXPECT_EQ(refusal(R"({"wiredTiger": 1})").first, Reason::kBadValue);
+    EXPECT_EQ(refusal(R"({"mmapv1": {}})").first, Reason::kInvalidOptions);
+}
+
+TEST(Catalog, CollectionsAndIndexesChooseHowTheyAreStored) {
+    Database db;
+    const auto options = [](const char* name) {
+        return R"("storageEngine": {"wiredTiger": {"configString": "block_compressor=)" +
+               std::string(name) + R"("}})";
+    };
+    ASSERT_TRUE(Database::run(db.catalog().createCollection(
+                                  "db", "small", doc("{" + options("zstd") + "}"), false))
+                    .isOk());
+    ASSERT_TRUE(
+        Database::run(db.catalog().createCollection("db", "large", doc("{}"), false)).isOk());
+    const auto fill = [&](int from) {
+        for (int i = from; i < from + 300; ++i) {
+            const std::string document =
+                "{\"_id\": " + std::to_string(i) + ", \"text\": \"" + std::string(500, 'x') + "\"}";
+            ASSERT_TRUE(db.insert("small", document).isOk());
+            ASSERT_TRUE(db.insert("large", document).isOk());
+        }
+    };
+    const auto expectSizes = [&] {
+        ASSERT_TRUE(db.engine().checkpointNow().isOk());
+        const uint64_t small = db.engine().storedBytes(db.find("small")->treeId);
+        const uint64_t large = db.engine().storedBytes(db.find("large")->treeId);
+        EXPECT_GT(large, 300u * 500);
+        EXPECT_LT(small, large / 3);
+    };
+    fill(0);
+    expectSizes();
+    db.reopen();
+    fill(300);
+    expectSizes();
 }
 
 TEST(Catalog, SurvivesAReopen) {

@@ -165,6 +165,7 @@ int Server::openData() {
     store.checkpointIntervalMs =
         settings_.storage.checkpointMs == 0 ? kNeverMs : settings_.storage.checkpointMs;
     store.holdCommitsUntilDurable = settings_.parameterIsOn("holdCommitsUntilDurable");
+    store.codec = settings_.storage.codec;
     store.memoryBytes = memoryCeiling(settings_.storage.memoryLimitGB);
     store.repair = settings_.storage.repair;
     store.onFatal = dieOfJournalFailure;

@@ -3,6 +3,7 @@
 #include "freshet/catalog/names/record.h"
 
 #include "freshet/catalog/collection/state.h"
+#include "freshet/catalog/storage_engine.h"
 #include "freshet/platform/thread.h"
 
 namespace freshet::catalog {
@@ -23,6 +24,18 @@ StatusOr<engine::TreeId> treeIdOf(const bson::Element& element) {
         return corrupt("bad tree id");
     }
     return static_cast<engine::TreeId>(id);
+}
+
+/// Options that were kept before their form was checked may have no meaning.
+void setCodec(engine::Store& store, engine::TreeId tree, bson::Document options) {
+    const bson::Element chosen = options.find("storageEngine");
+    if (!chosen.isObject()) {
+        return;
+    }
+    const auto codec = codecOf(chosen.document());
+    if (codec.isOk() && codec->has_value()) {
+        store.setCodec(tree, **codec);
+    }
 }
 
 StatusOr<PredicateRef> compile(const PredicateCompiler& compiler,
@@ -151,6 +164,7 @@ StatusOr<std::shared_ptr<Index>> makeIndex(engine::Store& store,
     }
     index->treeId = record.tree;
     index->tree = store.tree(record.tree);
+    setCodec(store, record.tree, spec);
     index->spec = record.spec;
     index->state = std::make_shared<IndexState>();
     // Relaxed: nobody else knows the index yet.
@@ -183,6 +197,7 @@ StatusOr<std::shared_ptr<Collection>> makeCollection(engine::Store& store,
     FRESHET_RETURN_IF_ERROR(compileValidator(compiler, collection.get()));
     collection->treeId = record.tree;
     collection->records = store.tree(record.tree);
+    setCodec(store, record.tree, record.options.view());
     for (const IndexRecord& indexRecord : record.indexes) {
         FRESHET_ASSIGN_OR_RETURN(auto index, makeIndex(store, compiler, indexRecord));
         collection->indexes.push_back(std::move(index));

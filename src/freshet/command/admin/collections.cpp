@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// create, drop and dropDatabase.
 #include "freshet/bson/json.h"
+#include "freshet/catalog/storage_engine.h"
 #include "freshet/command/admin/options.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
@@ -53,6 +54,7 @@ StatusOr<bson::OwnedDocument> parseCreate(bson::Document body) {
     FRESHET_RETURN_IF_ERROR(checkIdIndex(fields.object("idIndex")));
     fields.boolean("autoIndexId", true);
     fields.boolean("temp", false);
+    FRESHET_RETURN_IF_ERROR(catalog::codecOf(fields.object("storageEngine")).status());
     const bool hasBounds = fields.has("size") || fields.has("max");
     FRESHET_RETURN_IF_ERROR(fields.status());
     if (hasBounds) {

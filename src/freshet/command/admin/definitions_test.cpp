@@ -50,6 +50,34 @@ TEST_F(DefinitionsTest, RefusesCollectionsItWouldNotKeepItsWordFor) {
     });
 }
 
+TEST_F(DefinitionsTest, CompressorsAreChosenAndShownAsGiven) {
+    expectReplies({
+        {R"({"create": "c",
+             "storageEngine": {"wiredTiger": {"configString": "block_compressor=zlib"}}})",
+         R"({"ok": 1.0})"},
+        {R"({"createIndexes": "c", "indexes": [{"key": {"a": 1}, "name": "a_1",
+             "storageEngine": {"wiredTiger": {"configString": "block_compressor=none"}}}]})",
+         R"({"ok": 1.0})"},
+        {R"({"listCollections": 1})",
+         R"({"cursor": {"firstBatch": [{"name": "c", "options": {"storageEngine":
+             {"wiredTiger": {"configString": "block_compressor=zlib"}}}}]}})"},
+        {R"({"listIndexes": "c"})",
+         R"({"cursor": {"firstBatch": [{"name": "_id_"}, {"name": "a_1", "storageEngine":
+             {"wiredTiger": {"configString": "block_compressor=none"}}}]}})"},
+        {R"({"create": "d",
+             "storageEngine": {"wiredTiger": {"configString": "block_compressor=lz5"}}})",
+         R"({"code": 2, "errmsg": "22: Invalid argument. unknown compressor 'lz5'."})"},
+        {R"({"create": "d", "storageEngine": {"mmapv1": {}}})",
+         R"({"code": 72,
+             "errmsg": "mmapv1 is not a registered storage engine for this server"})"},
+        {R"({"create": "d", "storageEngine": {"wiredTiger": {"configString": 1}}})",
+         R"({"code": 14, "errmsg": "'configString' must be a string."})"},
+        {R"({"createIndexes": "c", "indexes": [{"key": {"b": 1}, "name": "b_1",
+             "storageEngine": {"wiredTiger": {"configString": "block_compressor=lz5"}}}]})",
+         R"({"code": 2})"},
+    });
+}
+
 TEST_F(DefinitionsTest, IndexesComeAndGo) {
     expectReplies({
         {R"({"listIndexes": "c"})",

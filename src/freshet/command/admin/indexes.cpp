@@ -2,6 +2,7 @@
 /// createIndexes, dropIndexes and listIndexes.
 #include "freshet/bson/compare.h"
 #include "freshet/bson/json.h"
+#include "freshet/catalog/storage_engine.h"
 #include "freshet/command/crud/cursor_reply.h"
 #include "freshet/command/run/tables.h"
 
@@ -106,6 +107,9 @@ Status checkOption(Fields* fields, const bson::Element& option, bson::Document s
         return invalid(Reason::kCannotCreateIndex,
                        "Invalid index specification " + bson::toShellText(spec) +
                            "; cannot create an index with v=" + bson::toShellText(option));
+    }
+    if (option.name() == "storageEngine") {
+        FRESHET_RETURN_IF_ERROR(catalog::codecOf(option.document()).status());
     }
     const bson::Element key = spec.find("key");
     if (!known->isForId && key.isObject() && isIdKey(key.document())) {

@@ -55,17 +55,13 @@ sync::Task<Status> runListCollections(Invocation& call) {
     co_return co_await replyWithFirstBatch(call, std::move(cursor), std::move(how));
 }
 
-/// No database has a file of its own: what it has of the one that all share is estimated.
-sync::Task<StatusOr<int64_t>> bytesOf(Invocation& call, std::string db) {
+/// No database has a file of its own: what it has of the one that all share.
+int64_t bytesOf(const Invocation& call, const std::string& db) {
     int64_t sum = 0;
     for (const catalog::CollectionRef& collection : call.services.catalog.collections(db)) {
-        StatusOr<int64_t> bytes = co_await estimateBytes(call, collection);
-        if (!bytes.isOk()) {
-            co_return bytes.status();
-        }
-        sum += *bytes;
+        sum += storedBytes(call.services.store, *collection);
     }
-    co_return sum;
+    return sum;
 }
 
 bson::OwnedDocument describe(const std::string& db, int64_t bytes, bool nameOnly) {
@@ -97,15 +93,11 @@ sync::Task<Status> runListDatabases(Invocation& call) {
             if (onlyAuthorized && !maySee(call, name)) {
                 continue;
             }
-            StatusOr<int64_t> bytes = int64_t{0};
-            if (!nameOnly) {
-                bytes = co_await bytesOf(call, name);
-                FRESHET_CO_RETURN_IF_ERROR(bytes.status());
-            }
-            const bson::OwnedDocument document = describe(name, *bytes, nameOnly);
+            const int64_t bytes = nameOnly ? 0 : bytesOf(call, name);
+            const bson::OwnedDocument document = describe(name, bytes, nameOnly);
             if ((*matcher)->matches(document.view())) {
                 list.push(document.view());
-                total += *bytes;
+                total += bytes;
             }
         }
     }

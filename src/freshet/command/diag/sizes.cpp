@@ -2,28 +2,22 @@
 /// dbStats, collStats, dataSize and top: how much there is, and what it is used for.
 #include "freshet/command/diag/sizes.h"
 
-#include "freshet/catalog/documents.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/sync/epoch.h"
 
-#include <limits>
+#include <algorithm>
 #include <optional>
 
 namespace freshet::command {
 namespace {
 
 constexpr int kStepsPerTurn = 256;
-constexpr int64_t kEntriesLookedAt = 2'000;  // of a tree whose size is estimated
 
 /// One tree's walk, as an operation to be driven.
 class TreeWalk {
 public:
-    /// `most`: entries to look at.
-    TreeWalk(engine::Store& store,
-             engine::Txn& txn,
-             engine::TreeRef tree,
-             int64_t most = std::numeric_limits<int64_t>::max())
-        : store_(store), txn_(txn), cursor_(txn, std::move(tree)), most_(most) {}
+    TreeWalk(engine::Store& store, engine::Txn& txn, engine::TreeRef tree)
+        : store_(store), txn_(txn), cursor_(txn, std::move(tree)) {}
 
     Status run() {
         sync::Slice slice(store_.epochs());
@@ -34,15 +28,10 @@ public:
             }
             FRESHET_RETURN_IF_ERROR(status);
             hasBegun_ = true;
-            isWhole = !cursor_.valid();
-            if (isWhole || count == most_) {
+            if (!cursor_.valid()) {
                 return Status::ok();
             }
-            if (count++ == 0) {
-                firstKey = cursor_.key();
-            }
-            lastKey = cursor_.key();
-            keyBytes += static_cast<int64_t>(cursor_.key().size());
+            ++count;
             valueBytes += static_cast<int64_t>(cursor_.value().size());
         }
         token_ = sync::WaitToken::completed();
@@ -51,60 +40,28 @@ public:
     const sync::WaitToken& token() const { return token_; }
 
     int64_t count = 0;
-    int64_t keyBytes = 0;
     int64_t valueBytes = 0;
-    bool isWhole = false;  // it came to the tree's end
-    std::string firstKey;  // of those that were looked at
-    std::string lastKey;
 
 private:
     engine::Store& store_;
     engine::Txn& txn_;
     engine::Cursor cursor_;
-    const int64_t most_;
     sync::WaitToken token_;
     bool hasBegun_ = false;
 };
 
-/// The last key of a tree, as an operation to be driven.
-class LastKey {
-public:
-    LastKey(engine::Store& store, engine::Txn& txn, engine::TreeRef tree)
-        : store_(store), txn_(txn), cursor_(txn, std::move(tree)) {}
-
-    Status run() {
-        sync::Slice slice(store_.epochs());
-        const Status status = cursor_.last();
-        if (status.isOk() && cursor_.valid()) {
-            key = cursor_.key();
-        }
-        return status;
-    }
-    const sync::WaitToken& token() const { return txn_.token(); }
-
-    std::string key;  // empty: the tree is
-
-private:
-    engine::Store& store_;
-    engine::Txn& txn_;
-    engine::Cursor cursor_;
-};
-
-/// How many documents there are: records are numbered as they come, so that the numbers of those
-/// that were looked at tell how many of them are still there.
-double documentsBelow(const TreeWalk& seen, const std::string& lastKey) {
-    const auto span = [&](const std::string& to) {
-        return static_cast<double>(catalog::recordIdOf(to) - catalog::recordIdOf(seen.firstKey)) +
-               1;
-    };
-    return static_cast<double>(seen.count) * span(lastKey) / span(seen.lastKey);
+/// What a tree takes in the data file. One that has not been written yet counts a block, as an
+/// empty collection's file does at mongod's.
+int64_t storedBytes(const engine::Store& store, engine::TreeId tree) {
+    constexpr uint64_t kLeast = 4'096;
+    return static_cast<int64_t>(std::max(store.storedBytes(tree), kLeast));
 }
 
 void addIndexSizes(const CollectionSizes& sizes, int64_t scale, bson::Builder* reply) {
     reply->add("nindexes", static_cast<int32_t>(sizes.indexes.size()));
     reply->array("indexBuilds");
     reply->add("totalIndexSize", sizes.indexBytes() / scale);
-    reply->add("totalSize", (sizes.bytes + sizes.indexBytes()) / scale);
+    reply->add("totalSize", (sizes.storedBytes + sizes.indexBytes()) / scale);
     auto list = reply->object("indexSizes");
     for (const CollectionSizes::OfIndex& index : sizes.indexes) {
         list.add(index.name, index.bytes / scale);
@@ -144,6 +101,7 @@ sync::Task<Status> runDbStats(Invocation& call) {
         FRESHET_CO_RETURN_IF_ERROR(sizes.status());
         sum.count += sizes->count;
         sum.bytes += sizes->bytes;
+        sum.storedBytes += sizes->storedBytes;
         indexes += static_cast<int64_t>(sizes->indexes.size());
         indexBytes += sizes->indexBytes();
     }
@@ -156,8 +114,9 @@ sync::Task<Status> runDbStats(Invocation& call) {
         return static_cast<double>(bytes) / static_cast<double>(*scale);
     };
     reply.add("avgObjSize", average).add("dataSize", scaled(sum.bytes));
-    reply.add("storageSize", scaled(sum.bytes)).add("indexes", indexes);
-    reply.add("indexSize", scaled(indexBytes)).add("totalSize", scaled(sum.bytes + indexBytes));
+    reply.add("storageSize", scaled(sum.storedBytes)).add("indexes", indexes);
+    reply.add("indexSize", scaled(indexBytes))
+        .add("totalSize", scaled(sum.storedBytes + indexBytes));
     reply.add("scaleFactor", *scale);
     co_return Status::ok();
 }
@@ -232,7 +191,7 @@ void addStorageStats(const CollectionSizes& sizes, int64_t scale, bson::Builder*
     if (sizes.count > 0) {
         out->add("avgObjSize", sizes.bytes / sizes.count);
     }
-    out->add("numOrphanDocs", int64_t{0}).add("storageSize", sizes.bytes / scale);
+    out->add("numOrphanDocs", int64_t{0}).add("storageSize", sizes.storedBytes / scale);
     out->add("freeStorageSize", int64_t{0}).add("capped", false);
     addIndexSizes(sizes, scale, out);
     out->add("scaleFactor", scale);
@@ -257,13 +216,11 @@ sync::Task<StatusOr<CollectionSizes>> measure(Invocation& call,
     Status status = co_await drive(call, records);
     sizes.count = records.count;
     sizes.bytes = records.valueBytes;
-    for (const auto& index : collection->indexes) {
-        if (!withIndexes || !status.isOk()) {
-            break;
+    sizes.storedBytes = storedBytes(store, collection->treeId);
+    if (withIndexes) {
+        for (const auto& index : collection->indexes) {
+            sizes.indexes.push_back({index->name, storedBytes(store, index->treeId)});
         }
-        TreeWalk walk(store, *txn, index->tree);
-        status = co_await drive(call, walk);
-        sizes.indexes.push_back({index->name, walk.count, walk.keyBytes + walk.valueBytes});
     }
     if (!status.isOk()) {
         co_return status;
@@ -275,35 +232,12 @@ sync::Task<StatusOr<CollectionSizes>> measure(Invocation& call,
     co_return sizes;
 }
 
-sync::Task<StatusOr<int64_t>> estimateBytes(Invocation& call, catalog::CollectionRef collection) {
-    engine::Store& store = call.services.store;
-    std::optional<engine::Txn> txn;
-    txn.emplace(store);
-    TreeWalk records(store, *txn, collection->records, kEntriesLookedAt);
-    Status status = co_await drive(call, records);
-    double documents = static_cast<double>(records.count);
-    if (status.isOk() && !records.isWhole) {
-        LastKey last(store, *txn, collection->records);
-        status = co_await drive(call, last);
-        documents = last.key.empty() ? documents : documentsBelow(records, last.key);
+int64_t storedBytes(engine::Store& store, const catalog::Collection& collection) {
+    int64_t sum = storedBytes(store, collection.treeId);
+    for (const auto& index : collection.indexes) {
+        sum += storedBytes(store, index->treeId);
     }
-    const auto grown = [&](const TreeWalk& walk, int64_t bytes) {
-        const double seen = static_cast<double>(walk.count);
-        return walk.isWhole ? bytes : static_cast<int64_t>(bytes * (documents / seen));
-    };
-    int64_t sum = grown(records, records.valueBytes);
-    for (const auto& index : collection->indexes) {
-        if (!status.isOk()) {
-            co_return status;
-        }
-        TreeWalk walk(store, *txn, index->tree, kEntriesLookedAt);
-        status = co_await drive(call, walk);
-        sum += grown(walk, walk.keyBytes + walk.valueBytes);
-    }
-    if (!status.isOk()) {
-        co_return status;
-    }
-    co_return collection->isDropped() ? 0 : sum;
+    return sum;
 }
 
 CommandTable sizeCommands() {

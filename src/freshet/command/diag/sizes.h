@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How much a collection holds, found by walking it: nobody counts while writing, so that writers
-/// share no line.
+/// How much a collection holds. Documents are found by walking them: nobody counts while writing,
+/// so that writers share no line. What they take on disk is what the checkpoint has counted.
 #pragma once
 
 #include "freshet/command/run/invocation.h"
@@ -12,25 +12,24 @@ namespace freshet::command {
 
 struct CollectionSizes {
     int64_t count = 0;
-    int64_t bytes = 0;  // of the documents
+    int64_t bytes = 0;        // of the documents
+    int64_t storedBytes = 0;  // what they take in the data file
     struct OfIndex {
         std::string name;
-        int64_t entries = 0;
-        int64_t bytes = 0;  // of keys and values
+        int64_t bytes = 0;  // what it takes in the data file
     };
     std::vector<OfIndex> indexes;
     int64_t indexBytes() const;
 };
 
-/// Walks the collection and, if wished, its indexes, in one snapshot beside writers. kCancelled
+/// Walks the collection in one snapshot beside writers. kCancelled
 /// when it is dropped meanwhile.
 sync::Task<StatusOr<CollectionSizes>> measure(Invocation& call,
                                               catalog::CollectionRef collection,
                                               bool withIndexes);
 
-/// About how many bytes documents and index entries have, from the first few thousand of each: a
-/// collection with no more than those is told exactly. 0 when it is dropped meanwhile.
-sync::Task<StatusOr<int64_t>> estimateBytes(Invocation& call, catalog::CollectionRef collection);
+/// What the collection and its indexes take in the data file.
+int64_t storedBytes(engine::Store& store, const catalog::Collection& collection);
 
 /// `scale` divides sizes in replies; kInvalid (kBadValue) when it is below 1.
 StatusOr<int64_t> scaleOf(Fields* fields);

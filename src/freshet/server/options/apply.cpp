@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/server/options/apply.h"
 
+#include "freshet/catalog/storage_engine.h"
 #include "freshet/command/start_parameters.h"
 #include "freshet/server/options/values.h"
 #include "freshet/telemetry/log.h"
@@ -258,6 +259,16 @@ Status applyRepair(const std::string& value, Settings* out) {
 Status applyCacheSize(const std::string& value, Settings* out) {
     out->notes.push_back("cacheSizeGB: taken as the limit of the server's memory");
     return setReal(value, 0.25, 10'000, &out->storage.memoryLimitGB);
+}
+Status applyBlockCompressor(const std::string& value, Settings* out) {
+    const std::optional<engine::Codec> codec = catalog::codecNamed(value);
+    if (!codec.has_value()) {
+        return Status(Code::kInvalid,
+                      Reason::kBadValue,
+                      "Compression option must be one of: 'none', 'snappy', 'zlib', or 'zstd'");
+    }
+    out->storage.codec = *codec;
+    return Status::ok();
 }
 Status applyMemoryLimit(const std::string& value, Settings* out) {
     return setReal(value, 0.001, 10'000, &out->storage.memoryLimitGB);

@@ -14,6 +14,7 @@ Status applyAuthorization(const std::string& value, Settings* out);
 Status applyBindAll(const std::string& value, Settings* out);
 Status applyBindIp(const std::string& value, Settings* out);
 Status applyCacheSize(const std::string& value, Settings* out);
+Status applyBlockCompressor(const std::string& value, Settings* out);
 Status applyMemoryLimit(const std::string& value, Settings* out);
 Status applyComponentVerbosity(const std::string& value, Settings* out);
 Status applyCompressors(const std::string& value, Settings* out);

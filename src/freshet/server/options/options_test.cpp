@@ -146,7 +146,7 @@ sharding:
         notes += note + "\n";
     }
     EXPECT_THAT(notes, HasSubstr("storage.journal.enabled"));
-    EXPECT_THAT(notes, HasSubstr("storage.wiredTiger.collectionConfig"));
+    EXPECT_EQ(engine::Codec::kSnappy, settings.storage.codec);
     EXPECT_THAT(notes, HasSubstr("processManagement.timeZoneInfo"));
     EXPECT_THAT(shown(settings), HasSubstr(R"("security" : { "authorization" : "enabled" })"));
     EXPECT_THAT(shown(settings), HasSubstr(R"("destination" : "file")"));
@@ -241,6 +241,21 @@ TEST_F(OptionsTest, MemoryIsLimitedUnderTwoNames) {
     EXPECT_EQ(2.5, parsedFile("storage: {freshet: {memoryLimitGB: 2.5}}").storage.memoryLimitGB);
     EXPECT_THAT(refusal({"--memoryLimitGB", "0"}), HasSubstr("Bad value for --memoryLimitGB"));
     EXPECT_NE("", refusal({"--wiredTigerCacheSizeGB", "0.1"}));
+}
+
+TEST_F(OptionsTest, PagesAreCompressedUnlessOneSaysOtherwise) {
+    EXPECT_EQ(engine::Codec::kZstd, parsed({}).storage.codec);
+    const auto given = [this](const char* name) {
+        return parsed({"--wiredTigerCollectionBlockCompressor", name}).storage.codec;
+    };
+    EXPECT_EQ(engine::Codec::kNone, given("none"));
+    EXPECT_EQ(engine::Codec::kSnappy, given("Snappy"));
+    EXPECT_EQ(engine::Codec::kZstd, given("zstd"));
+    EXPECT_EQ(engine::Codec::kZstd, given("zlib"));
+    EXPECT_THAT(
+        refusal({"--wiredTigerCollectionBlockCompressor", "lz4"}),
+        HasSubstr("Compression option must be one of: 'none', 'snappy', 'zlib', or 'zstd'"));
+    EXPECT_EQ("", refusal({"--wiredTigerIndexPrefixCompression", "true"}));
 }
 
 TEST_F(OptionsTest, SomeNeedOthers) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "freshet/bson/builder.h"
+#include "freshet/engine/store.h"
 #include "freshet/security/tls.h"
 #include "freshet/transport/server_transport.h"
 
@@ -57,8 +58,9 @@ struct StorageSettings {
     uint32_t journalCommitIntervalMs = 100;
     uint32_t checkpointMs = 60'000;  // 0: only by the amount of journal
     bool repair = false;             // mend what can be mended, then end
-    double memoryLimitGB = 0;        // 0: the server's own choice
-    uint64_t oplogBytes = 0;         // journal kept for readers of events; 0: none
+    engine::Codec codec = engine::Codec::kZstd;
+    double memoryLimitGB = 0;  // 0: the server's own choice
+    uint64_t oplogBytes = 0;   // journal kept for readers of events; 0: none
     double oplogRetentionHours = 0;
 };
 
