@@ -95,6 +95,7 @@ class CompressTest(unittest.TestCase):
             client.admin.command('fsync')
             self.check(client, 'c', first)
             self.expect_compressed(client, large)
+            client.close()
             self.assertEqual(server.stop(), 0)
         second = [document(i, i % 3) for i in range(DOCUMENTS)] + [large]
         with self.server() as server, server.client() as client:
@@ -102,17 +103,20 @@ class CompressTest(unittest.TestCase):
             self.expect_compressed(client, large)
             majority = client.test.get_collection('c', write_concern=pymongo.WriteConcern('majority', j=True))
             majority.bulk_write([pymongo.UpdateOne({'_id': i}, {'$set': {'revision': i % 3}}) for i in range(DOCUMENTS)])
+            client.close()  # it would look for the server
             server.kill()
         with self.server() as server, server.client() as client:
             # Replay made pages anew; they are compressed like the others.
             self.check(client, 'c', second)
             size = self.expect_compressed(client, large)
+            client.close()
             server.kill()
         with self.server('--wiredTigerCollectionBlockCompressor', 'none') as server, server.client() as client:
             self.check(client, 'c', second)
             client.test.c.update_many({}, {'$set': {'revision': 9}})
             client.admin.command('fsync')
             self.assertGreater(self.sizes(client, 'c')[1], size)
+            client.close()
             self.assertEqual(server.stop(), 0)
         with self.server('--memoryLimitGB', '0.001') as server, server.client() as client:
             self.check(client, 'c', [dict(d, revision=9) for d in second])  # pages of both kinds come from the disk
