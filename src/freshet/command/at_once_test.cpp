@@ -14,6 +14,22 @@ protected:
         run(R"({"insert": "c", "documents": [{"_id": 1, "a": "x"}, {"_id": "k", "a": "y"}]})");
     }
 
+    Reply answer(const std::string& bytes) {
+        Reply reply;
+        return connection_->handleAtOnce(bytes, &reply) ? std::move(reply)
+                                                        : executor_.run(connection_->handle(bytes));
+    }
+
+    /// As a reactor has it answered when it is one message of several.
+    Reply answerAhead(const std::string& bytes) {
+        connection_->lookAhead(bytes);
+        {
+            sync::Slice slice(store_->epochs());
+            Dispatcher::readAhead();
+        }
+        return answer(bytes);
+    }
+
     /// Whether it is answered at once. Either way the answer is the one that handle() gives.
     bool isAtOnce(std::string_view text, std::string_view db = "test") {
         const std::string bytes = message(request(text, db).view());
@@ -23,6 +39,8 @@ protected:
         if (!isShort) {
             reply = executor_.run(connection_->handle(bytes));
         }
+        EXPECT_EQ(bson::toJson(bodyOf(reply).view()), bson::toJson(general.view())) << text;
+        reply = answerAhead(bytes);
         EXPECT_EQ(bson::toJson(bodyOf(reply).view()), bson::toJson(general.view())) << text;
         return isShort;
     }
@@ -165,6 +183,23 @@ TEST_F(AtOnceTest, FailPointsFireForWhatWasAskedBefore) {
                 R"({"ok": 1})",
                 "admin");
     expectReply(R"({"find": "c", "filter": {"_id": 1}})", R"({"ok": 0, "code": 11601})");
+}
+
+TEST_F(AtOnceTest, WhatWasLookedAheadAtIsForgottenWhenItIsAnsweredOtherwise) {
+    const auto find = [&](const char* id) {
+        const std::string text = R"({"find": "c", "filter": {"_id": )" + std::string(id) + "}}";
+        return message(request(text, "test").view());
+    };
+    const auto firstId = [&](const Reply& reply) {
+        return bodyOf(reply).view().findPath("cursor.firstBatch.0._id").toInt64();
+    };
+    run(R"({"insert": "c", "documents": [{"_id": 2}]})");
+    EXPECT_EQ(firstId(answerAhead(find("1"))), 1);
+    run(R"({"configureFailPoint": "failCommand", "mode": {"times": 1},
+            "data": {"failCommands": ["find"], "errorCode": 11601}})",
+        "admin");
+    EXPECT_EQ(bodyOf(answerAhead(find("1"))).view().find("code").toInt64(), 11601);
+    EXPECT_EQ(firstId(answer(find("2"))), 2);
 }
 
 TEST_F(AtOnceTest, StrangersAreRefused) {

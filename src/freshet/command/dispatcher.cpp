@@ -68,8 +68,9 @@ public:
 
     bool handleAtOnce(ByteView message, Reply* reply) override;
     bool lookAhead(ByteView message) override {
-        return prepared_ != nullptr && prepared_->takeAnother(message, login_.user) &&
-               prepared_->lookAhead(&lookedAhead);
+        hasLookedAhead_ = prepared_ != nullptr && prepared_->takeAnother(message, login_.user) &&
+                          prepared_->lookAhead(&lookedAhead);
+        return hasLookedAhead_;
     }
     sync::Task<Reply> handle(ByteView message) override;
     sync::Task<Reply> next() override;
@@ -82,7 +83,8 @@ public:
 
 private:
     sync::Task<Reply> answer(const wire::Request& request, int32_t responseTo);
-    /// Makes prepared_ speak of `message`. False: it is for the general way.
+    /// Make prepared_ speak of `message`. False: it is for the general way.
+    bool takePrepared(ByteView message, bool hasLookedAhead);
     bool prepare(ByteView message);
     /// As answer(), without a coroutine. False: nothing has happened.
     bool answerPrepared(Reply* reply);
@@ -119,6 +121,7 @@ private:
     UserRef shownUser_;  // who record_ says is logged in
     int32_t lastReplyId_ = 0;
     std::unique_ptr<PreparedFind> prepared_;      // null: there was none yet
+    bool hasLookedAhead_ = false;                 // at the message that is handled next
     std::string exhaustRequest_;                  // what next() answers again
     std::optional<wire::Compressor> compressor_;  // the current request's; its reply gets the same
 };
@@ -395,6 +398,15 @@ bool ConnectionImpl::prepare(ByteView message) {
     return generic.isOk() && prepared_->prepare(services_, std::move(*generic), login_.user);
 }
 
+bool ConnectionImpl::takePrepared(ByteView message, bool hasLookedAhead) {
+    if (hasLookedAhead) {
+        lookedAhead.askForNext();
+        return true;  // as lookAhead() left it
+    }
+    return (prepared_ != nullptr && prepared_->takeAnother(message, login_.user)) ||
+           prepare(message);
+}
+
 bool ConnectionImpl::answerPrepared(Reply* reply) {
     Invocation call{services_,
                     client_,
@@ -428,13 +440,16 @@ bool ConnectionImpl::answerPrepared(Reply* reply) {
 bool ConnectionImpl::handleAtOnce(ByteView message, Reply* reply) {
     exhaustRequest_.clear();
     compressor_.reset();
+    const bool hasLookedAhead = std::exchange(hasLookedAhead_, false);
     // Both may make it wait.
     if (isFailCommandOn() || services_.profiler.isUsed()) {
         return false;
     }
-    const bool isReady =
-        (prepared_ != nullptr && prepared_->takeAnother(message, login_.user)) || prepare(message);
-    return isReady && answerPrepared(reply);
+    const bool isAnswered = takePrepared(message, hasLookedAhead) && answerPrepared(reply);
+    if (hasLookedAhead) {
+        lookedAhead.askForRest();
+    }
+    return isAnswered;
 }
 
 sync::Task<Reply> ConnectionImpl::handle(ByteView message) {

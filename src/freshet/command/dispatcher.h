@@ -72,7 +72,8 @@ public:
     /// One whole message that can be answered without waiting: true, and `*reply` is the answer.
     /// False: nothing has happened, and handle() is to be called with the same message.
     virtual bool handleAtOnce(ByteView message, Reply* reply) = 0;
-    /// A message that will be handled soon: true if readAhead() will get what it needs.
+    /// The message that is given to handleAtOnce() next: true if readAhead() will get what it
+    /// needs.
     virtual bool lookAhead(ByteView message) = 0;
     /// One whole message. On the connection's executor; one at a time. Never fails: errors are
     /// replies.

@@ -24,8 +24,12 @@ public:
     bool step();
     /// Once over: the value that the page had when it was built, empty if there is none.
     ByteView value() const { return value_; }
+    /// Once over, and after the slice too: asks for that half of the value's bytes, or of as many
+    /// of them as are worth it. A half is what a core can wait for without being held up by asking.
+    void askForFirstHalf() const;
+    void askForSecondHalf() const;
     /// Once over: where it ended.
-    LeafHint leaf() const { return {entry_}; }
+    LeafHint leaf() const { return {entry_, pos_}; }
 
 private:
     enum class At : uint8_t { kEntry, kNode, kKeys, kStretch, kCell, kValue, kOver };
@@ -34,12 +38,11 @@ private:
     const KeyArray& keys() const;
     At goDown();
     At findCell();
-    At takeValue();
 
     ByteView key_;
     PageEntry* entry_ = nullptr;
     const Node* node_ = nullptr;
-    uint32_t pos_ = 0;
+    uint32_t pos_ = 0;  // in node_: first of the stretch to search, then of what was found
     At at_ = At::kOver;
     ByteView value_;
 };

@@ -12,6 +12,7 @@
 #include "freshet/base/bytes.h"
 #include "freshet/base/status.h"
 #include "freshet/block/block_file.h"
+#include "freshet/engine/leaf_hint.h"
 #include "freshet/journal/journal.h"
 #include "freshet/platform/file.h"
 #include "freshet/sync/epoch.h"
@@ -40,12 +41,6 @@ enum class Durability : uint8_t { kNoSync, kWritten, kDurable };
 using Codec = block::Codec;
 
 class Tree;  // opaque; use through Txn and Cursor
-struct PageEntry;
-
-/// Where a key's leaf was found once. Good as long as its tree, whatever has become of the leaf.
-struct LeafHint {
-    PageEntry* entry = nullptr;
-};
 using TreeRef = std::shared_ptr<Tree>;
 
 struct StoreOptions {

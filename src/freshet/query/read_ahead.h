@@ -22,8 +22,14 @@ public:
     /// The document of that collection whose _id has that key. The collection and *hint, which gets
     /// what is found out, stay until run(). False: there is no room for more.
     bool add(const catalog::Collection& collection, ByteView key, DocumentHint* hint);
-    /// Looks at all of them, and forgets them. REQUIRES: an open slice.
+    /// Looks at all of them, and makes room for others. REQUIRES: an open slice.
     void run();
+    /// The read of one of them begins, in the order of adding: asks for half the document of the
+    /// one after it, which comes while this one is answered. All at once are more lines than the
+    /// machine fetches at a time.
+    void askForNext();
+    /// That read is over: asks for the other half.
+    void askForRest();
 
 private:
     static constexpr size_t kMost = 32;
@@ -31,14 +37,20 @@ private:
         const catalog::Collection* collection = nullptr;
         DocumentHint* hint = nullptr;
         std::string key;
-        bool isRecord = false;  // the second tree
+        enum class At : uint8_t { kFirstTree, kEntry, kSecondTree } at = At::kFirstTree;
         engine::Probe probe;
     };
     /// False: it is over.
     static bool step(One* one);
+    static bool takeEntry(One* one);
 
     std::array<One, kMost> all_;
     size_t count_ = 0;
+    // Of the `found_` that the last run() looked at, asked_ were asked for; the last one, next_,
+    // for half.
+    size_t found_ = 0;
+    size_t asked_ = 0;
+    const engine::Probe* next_ = nullptr;
 };
 
 }  // namespace freshet::query

@@ -30,7 +30,7 @@ public:
         return false;
     }
     virtual sync::Task<HandlerResult> handle(Message message) = 0;
-    /// A message that will be handled soon. True: it may wait until the other messages of this pass
+    /// The message that is handled next. True: it may wait until the other messages of this pass
     /// have been looked at, so that ServerTransportOptions::readAhead gets what all of them need.
     virtual bool lookAhead(const Message& /*message*/) { return false; }
     /// The next reply of an exhaust stream. Called only after a result with `exhaust`.

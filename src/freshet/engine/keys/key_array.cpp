@@ -104,13 +104,12 @@ uint32_t KeyArray::stretchOf(uint64_t head) const {
     return (static_cast<uint32_t>(base - landmarks()) + countBelow(base, n, head)) * kScannedMax;
 }
 
-uint32_t KeyArray::firstHead(uint64_t head) const {
-    const uint32_t from = stretchOf(head);
-    return from + countBelow(heads() + from, std::min(kScannedMax, size_ - from), head);
+uint32_t KeyArray::firstHead(uint64_t head, uint32_t stretch) const {
+    return stretch + countBelow(heads() + stretch, std::min(kScannedMax, size_ - stretch), head);
 }
 
-KeyArray::Place KeyArray::lowerBound(const PageKey& key) const {
-    const uint32_t low = firstHead(key.head);
+KeyArray::Place KeyArray::lowerBound(const PageKey& key, uint32_t stretch) const {
+    const uint32_t low = firstHead(key.head, stretch);
     if (low == size_ || heads()[low] != key.head) {
         return {low, false};
     }
@@ -122,7 +121,8 @@ KeyArray::Place KeyArray::lowerBound(const PageKey& key) const {
 }
 
 KeyArray::Place KeyArray::amongTies(uint32_t low, const PageKey& key) const {
-    uint32_t high = key.head == UINT64_MAX ? size_ : firstHead(key.head + 1);
+    const uint64_t next = key.head + 1;
+    uint32_t high = next == 0 ? size_ : firstHead(next, stretchOf(next));
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
         const int order = compareSameHead(tail(middle), key.tail);

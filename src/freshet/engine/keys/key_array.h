@@ -78,13 +78,20 @@ public:
         return isEven() ? ByteView(bytes() + size_t{i} * tailBytes_, tailBytes_)
                         : ByteView(bytes() + offsets()[i], offsets()[i + 1] - offsets()[i]);
     }
-    Place lowerBound(const PageKey& key) const;
+    Place lowerBound(const PageKey& key) const { return lowerBound(key, stretchOf(key.head)); }
+    /// The same; `stretch` is what prefetchStretch() said for the key's head.
+    Place lowerBound(const PageKey& key, uint32_t stretch) const;
+    /// Whether `key` is the i-th one; false if there is no such one.
+    bool isAt(uint32_t i, const PageKey& key) const {
+        return i < size_ && comparePageKey(head(i), tail(i), key) == 0;
+    }
     /// Asks for the heads that lowerBound() compares first.
     void prefetch() const { askFor(block_.get(), std::min(memoryBytes_, kAskedBytesMax)); }
-    /// Once those are there: asks for what it looks at next.
-    void prefetchStretch(uint64_t head) const {
+    /// Once those are there: asks for what it looks at next, and says where that begins.
+    uint32_t prefetchStretch(uint64_t head) const {
         const uint32_t from = stretchOf(head);
         askFor(heads() + from, std::min(kScannedMax, size_ - from) * sizeof(uint64_t));
+        return from;
     }
     size_t memoryBytes() const { return memoryBytes_; }
 
@@ -107,8 +114,8 @@ private:
     }
     /// Where the stretch begins that has the first head >= `head`, if there is one.
     uint32_t stretchOf(uint64_t head) const;
-    /// Index of the first head that is >= `head`.
-    uint32_t firstHead(uint64_t head) const;
+    /// Index of the first head that is >= `head`; `stretch` is stretchOf(head).
+    uint32_t firstHead(uint64_t head, uint32_t stretch) const;
     /// For so many keys of `tailBytes` each, or kUneven, and `allBytes` together.
     void allocate(uint32_t size, uint32_t tailBytes, size_t allBytes);
     /// Once the heads are there.

@@ -75,6 +75,10 @@ TEST(KeyArray, FindsThePlaceOfAnyKey) {
             const KeyArray::Place place = array.lowerBound(PageKey(sought));
             ASSERT_EQ(place.pos, expected - sorted.begin());
             ASSERT_EQ(place.exact, expected != sorted.end() && *expected == sought);
+            const auto anywhere = static_cast<uint32_t>(random() % (size + 1));
+            for (const uint32_t at : {place.pos, anywhere}) {
+                ASSERT_EQ(array.isAt(at, PageKey(sought)), place.exact && at == place.pos);
+            }
         }
     }
 }

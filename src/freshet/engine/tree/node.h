@@ -48,6 +48,11 @@ struct Node {
     bool isLeftOf(uint64_t head, ByteView key) const {
         return head >= highHead && !high.empty() && key >= high;
     }
+    /// REQUIRES: head == keyHeadOf(key). Whether `key` lies at or beyond the low fence.
+    bool beginsAtOrBefore(uint64_t head, ByteView key) const {
+        const uint64_t lowHead = keyHeadOf(low);
+        return lowHead < head || (lowHead == head && ByteView(low) <= key);
+    }
     /// REQUIRES: key lies within the fences.
     PageKey pageKey(ByteView key) const { return PageKey(key.substr(prefixLen)); }
     ByteView prefix() const { return ByteView(low).substr(0, prefixLen); }

@@ -10,6 +10,7 @@
 ///   INV-engine-5  `right` of a reachable node leads to a page whose low fence is the node's high.
 #pragma once
 
+#include "freshet/engine/leaf_hint.h"
 #include "freshet/engine/tree/node.h"
 #include "freshet/engine/tree/tree_env.h"
 
@@ -96,12 +97,12 @@ public:
     PageTree(const PageTree&) = delete;
     PageTree& operator=(const PageTree&) = delete;
 
-    /// The visible value; valid while the slice lasts. `fault` may be null when all is in memory,
-    /// `hint` when nobody knows where the key was once.
+    /// The visible value; valid while the slice lasts. `fault` may be null when all is in memory;
+    /// `hint` says where the key was once, if anybody knows.
     std::optional<ValueRef> get(ByteView key,
                                 const View& view,
                                 Fault* fault = nullptr,
-                                PageEntry* hint = nullptr);
+                                LeafHint hint = {});
     WriteResult write(const WriteRequest& request);
     WalkResult walk(Direction direction,
                     const WalkFrom& from,

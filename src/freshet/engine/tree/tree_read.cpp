@@ -85,7 +85,8 @@ PageTree::Descent PageTree::descendFrom(PageEntry* hint, ByteView key) {
     if (hint != nullptr) {
         // [entry.read] acquire: pairs with [entry.install].
         Node* node = hint->word.load(kAcquire);
-        if (node->isLeaf() && ByteView(node->low) <= key && !node->isLeftOf(key)) {
+        const uint64_t head = keyHeadOf(key);
+        if (node->isLeaf() && node->beginsAtOrBefore(head, key) && !node->isLeftOf(head, key)) {
             sync::notePlainRead(node);
             return {hint, node, nullptr};
         }
@@ -93,20 +94,21 @@ PageTree::Descent PageTree::descendFrom(PageEntry* hint, ByteView key) {
     return descend({.key = key});
 }
 
-std::optional<ValueRef> PageTree::get(ByteView key,
-                                      const View& view,
-                                      Fault* fault,
-                                      PageEntry* hint) {
-    const Descent descent = descendFrom(hint, key);
+std::optional<ValueRef> PageTree::get(ByteView key, const View& view, Fault* fault, LeafHint hint) {
+    const Descent descent = descendFrom(hint.entry, key);
     if (descent.node->isOnDisk) {
         *fault = faultOf(descent);
         return std::nullopt;
     }
     auto* leaf = static_cast<LeafNode*>(descent.node);
-    leaf->prefetch();
     leaf->touch();
     const PageKey place = leaf->pageKey(key);
-    const KeyArray::Place at = leaf->image.keys().lowerBound(place);
+    const KeyArray& keys = leaf->image.keys();
+    KeyArray::Place at{hint.pos, true};
+    if (descent.entry != hint.entry || !keys.isAt(hint.pos, place)) {
+        leaf->prefetch();
+        at = keys.lowerBound(place);
+    }
     std::optional<ValueRef> value = baseAt(*leaf, at.exact ? at.pos : DeltaKey::kNoBase);
     if (LeafDelta* delta = leaf->deltaForRead()) {
         if (DeltaKey* found = delta->find(delta->bucketOf(at.pos), place).key) {

@@ -58,7 +58,7 @@ Status Txn::getInPlace(Tree& tree, ByteView key, ByteView* value, LeafHint hint)
     invariant(self.state == Impl::State::kOpen);
     dcheck(self.core->epochs.here().inSlice());
     Fault fault;
-    const std::optional<ValueRef> found = tree.pages().get(key, self.view(), &fault, hint.entry);
+    const std::optional<ValueRef> found = tree.pages().get(key, self.view(), &fault, hint);
     if (fault.leaf != nullptr) {
         return self.want(tree, fault);
     }

@@ -3,6 +3,8 @@
 
 #include "freshet/catalog/documents.h"
 
+#include <utility>
+
 namespace freshet::query {
 
 bool ReadAhead::add(const catalog::Collection& collection, ByteView key, DocumentHint* hint) {
@@ -17,19 +19,30 @@ bool ReadAhead::add(const catalog::Collection& collection, ByteView key, Documen
 }
 
 bool ReadAhead::step(One* one) {
+    if (one->at == One::At::kEntry) {
+        return takeEntry(one);
+    }
     if (one->probe.step()) {
         return true;
     }
-    (one->isRecord ? one->hint->record : one->hint->id) = one->probe.leaf();
-    if (one->isRecord || one->probe.value().empty()) {
+    if (one->at == One::At::kSecondTree) {
+        one->hint->record = one->probe.leaf();
         return false;
     }
+    one->hint->id = one->probe.leaf();
+    one->probe.askForFirstHalf();
+    one->at = One::At::kEntry;
+    return !one->probe.value().empty();
+}
+
+/// From the index entry to the document's own tree.
+bool ReadAhead::takeEntry(One* one) {
     const auto id =
         catalog::recordIdOfEntry(*one->collection->indexes[0], one->key, one->probe.value());
     if (!id.isOk()) {
         return false;
     }
-    one->isRecord = true;
+    one->at = One::At::kSecondTree;
     one->key = catalog::recordKey(*id);
     one->probe.begin(*one->collection->records, one->key);
     return true;
@@ -40,7 +53,7 @@ void ReadAhead::run() {
     size_t left = count_;
     for (size_t i = 0; i < left; ++i) {
         One& one = all_[i];
-        one.isRecord = false;
+        one.at = One::At::kFirstTree;
         one.probe.begin(*one.collection->indexes[0]->tree, one.key);
         busy[i] = &one;
     }
@@ -54,7 +67,23 @@ void ReadAhead::run() {
         }
         left = still;
     }
-    count_ = 0;
+    found_ = std::exchange(count_, 0);
+    asked_ = 0;
+    askForNext();
+    askForRest();
+}
+
+void ReadAhead::askForNext() {
+    if (asked_ < found_) {
+        next_ = &all_[asked_++].probe;
+        next_->askForFirstHalf();
+    }
+}
+
+void ReadAhead::askForRest() {
+    if (const engine::Probe* next = std::exchange(next_, nullptr)) {
+        next->askForSecondHalf();
+    }
 }
 
 }  // namespace freshet::query
