@@ -49,7 +49,7 @@ protected:
     }
     PagePlace write(PageId page, const std::string& body) {
         std::string image = imageOf(page, body);
-        auto place = file_->writePage(&image, GetParam());
+        auto place = file_->writePage(image, GetParam());
         invariant(place.isOk());
         return *place;
     }

@@ -29,7 +29,7 @@ protected:
     }
     PagePlace write(PageId page, const std::string& body) {
         std::string image = imageOf(page, body);
-        auto place = file_->writePage(&image);
+        auto place = file_->writePage(image);
         invariant(place.isOk());
         return *place;
     }

@@ -7,6 +7,7 @@
 #include "freshet/block/root/impl.h"
 #include "freshet/block/root/loaded.h"
 
+#include <cstring>
 #include <mutex>
 
 namespace freshet::block {
@@ -35,21 +36,21 @@ Status BlockFile::forEachPage(const std::function<Status(PageId, const PagePlace
     return impl_->pages.forEach(sink);
 }
 
-StatusOr<PagePlace> BlockFile::writePage(std::string* image, Codec codec) {
+StatusOr<PagePlace> BlockFile::writePage(ByteView image, Codec codec) {
     Impl& impl = *impl_;
     FRESHET_RETURN_IF_ERROR(impl.failure);
-    if (codec == Codec::kNone || !packImage(*image, codec, &impl.packed)) {
-        return impl.writeImage(image, {Codec::kNone, image->size()});
+    if (codec == Codec::kNone || !packImage(image, codec, &impl.packed)) {
+        return impl.writeImage(image, {Codec::kNone, image.size()});
     }
     impl.hasCompressed = true;
     ++impl.counted.pagesCompressed;
     impl.counted.bytesSaved +=
-        (blocksOf(image->size()) - blocksOf(impl.packed.size())) * kBlockBytes;
-    return impl.writeImage(&impl.packed, {codec, image->size()});
+        (blocksOf(image.size()) - blocksOf(impl.packed.size())) * kBlockBytes;
+    return impl.writeImage(impl.packed, {codec, image.size()});
 }
 
-StatusOr<PagePlace> BlockFile::Impl::writeImage(std::string* image, const Plain& plain) {
-    const size_t bytes = image->size();
+StatusOr<PagePlace> BlockFile::Impl::writeImage(ByteView image, const Plain& plain) {
+    const size_t bytes = image.size();
     const uint64_t blocks = blocksOf(bytes);
     if (blocks > kPlaceBlocksMax) {
         return Status(Code::kLimit,
@@ -60,12 +61,15 @@ StatusOr<PagePlace> BlockFile::Impl::writeImage(std::string* image, const Plain&
         publishStats();
         return std::move(extent).status();
     }
-    PagePlace place =
-        sealImage(image, plain, uint64_t{durable.startNo} << kImageCounterBits | nextImage++);
+    char* stored = outgoing.reset(bytes);
+    image.copy(stored, bytes);
+    std::memset(stored + bytes, 0, blocks * kBlockBytes - bytes);
+    PagePlace place = sealImage(
+        stored, bytes, plain, uint64_t{durable.startNo} << kImageCounterBits | nextImage++);
     place.extent = *extent;
-    image->resize(blocks * kBlockBytes);
-    Status status = file->pwrite(*image, place.extent.firstBlock * kBlockBytes);
-    image->resize(bytes);
+    Status status =
+        file->pwrite({stored, blocks * kBlockBytes}, place.extent.firstBlock * kBlockBytes);
+    outgoing.trim();
     if (!status.isOk()) {
         space.give(place.extent);
         return status;
@@ -82,9 +86,18 @@ PagePlace BlockFile::placeOf(PageId page) const {
     return place != nullptr ? *place : PagePlace{};
 }
 
+StatusOr<ByteView> BlockFile::readPage(PageId page,
+                                       const PagePlace& place,
+                                       PageBuffer* buffer) const {
+    StatusOr<ByteView> image = readImage(*impl_->file, page, place, buffer);
+    return image.isOk() ? image : std::move(image).status().withContext(impl_->options.path);
+}
+
 Status BlockFile::readPage(PageId page, const PagePlace& place, std::string* image) const {
-    Status status = readImage(*impl_->file, page, place, image);
-    return status.isOk() ? status : status.withContext(impl_->options.path);
+    PageBuffer buffer;
+    FRESHET_ASSIGN_OR_RETURN(const ByteView bytes, readPage(page, place, &buffer));
+    image->assign(bytes);
+    return Status::ok();
 }
 
 void BlockFile::discard(const PagePlace& place) {
@@ -150,12 +163,12 @@ StatusOr<VerifyReport> BlockFile::verify() const {
     };
     std::vector<Extent> used = runExtents(impl_->durable);
     used.push_back({0, kSuperblockCopies});
-    std::string image;
+    PageBuffer buffer;
     FRESHET_RETURN_IF_ERROR(forEachPage([&](PageId page, const PagePlace& place) -> Status {
         used.push_back(place.extent);
         ++report.pages;
         report.bytes += place.extent.blocks * kBlockBytes;
-        Status status = readPage(page, place, &image);
+        const Status status = readPage(page, place, &buffer).status();
         if (status.code() == Code::kIo) {
             return status;
         }

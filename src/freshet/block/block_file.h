@@ -10,6 +10,7 @@
 
 #include "freshet/base/bytes.h"
 #include "freshet/base/status.h"
+#include "freshet/block/page_buffer.h"
 #include "freshet/block/page_format.h"
 #include "freshet/platform/file.h"
 
@@ -111,15 +112,17 @@ public:
     Status forEachPage(const std::function<Status(PageId, const PagePlace&)>& sink) const;
 
     /// `image`: a PageHeader, of which the caller fills the fields that are its own, and the body.
-    /// Completes the header (sequence number, lengths, checksum), picks an extent that no durable
-    /// checkpoint names, and writes. With a codec the body is stored compressed if that saves a
-    /// block, and `*image` left alone. The place counts from the next commit() that names it.
+    /// Picks an extent that no durable checkpoint names, and writes it there with a complete header
+    /// (sequence number, lengths, checksum). With a codec the body is stored compressed if that
+    /// saves a block. The place counts from the next commit() that names it.
     /// kNoSpace: the file cannot grow, and what is left is kept for commit(); nothing was written.
     /// kLimit: an image of more than 65,535 blocks.
-    StatusOr<PagePlace> writePage(std::string* image, Codec codec = Codec::kNone);
+    StatusOr<PagePlace> writePage(ByteView image, Codec codec = Codec::kNone);
     /// Reads and checks an image: both checksums, page id, length, sequence number, and hands it
-    /// out as it was given to writePage(), uncompressed. kCorruption names the page, the file and
-    /// the offset. Any thread.
+    /// out as it was given to writePage(), uncompressed, with a complete header; good until
+    /// `buffer` is used again. kCorruption names the page, the file and the offset. Any thread.
+    StatusOr<ByteView> readPage(PageId page, const PagePlace& place, PageBuffer* buffer) const;
+    /// The same into a string.
     Status readPage(PageId page, const PagePlace& place, std::string* image) const;
     /// Where the newest durable checkpoint has the page; blocks == 0: it has none.
     PagePlace placeOf(PageId page) const;

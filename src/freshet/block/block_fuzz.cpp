@@ -26,7 +26,7 @@ std::string makeSample() {
         for (PageId page = 1 + round; page < (round == 0 ? 40 : 4); ++page) {
             std::string image = imageOf(page, std::string(page * 300, 'p'));
             const auto codec = static_cast<Codec>(page % 3);
-            changes.push_back({page, *(*file)->writePage(&image, codec)});
+            changes.push_back({page, *(*file)->writePage(image, codec)});
         }
         invariant((*file)->commit(Root{}, changes).isOk());
     }
@@ -85,7 +85,7 @@ void use(BlockFile& file) {
     std::ignore = readContents(file).isOk();
     std::ignore = file.verify().isOk();
     std::string image = imageOf(7, "written after opening");
-    auto place = file.writePage(&image);
+    auto place = file.writePage(image);
     if (place.isOk() && file.commit(Root{}, {{7, *place}, {8, PagePlace{}}}).isOk()) {
         file.settle();
         invariant(file.readPage(7, *place, &image).isOk());

@@ -118,12 +118,12 @@ TEST_F(StoreCheckpoint, LeavesNoChangesBesideLeavesThatRest) {
 TEST_F(StoreCheckpoint, ALeafThatSplitsWhenFoldedIsWrittenByTheNextOne) {
     // Too little for a rebuild by a writer, too much for one page.
     put(*store, *tree, numbered(500), std::string(900, 'a'));
-    for (uint64_t i = 0; i < 60; ++i) {
+    for (uint64_t i = 0; i < 26; ++i) {
         put(*store, *tree, numbered(i), std::string(900, 'a'));
     }
     ASSERT_TRUE(store->checkpointNow().isOk());
     EXPECT_EQ(shapeOf(*store, tree).leaves, 1u);
-    for (uint64_t i = 100; i < 130; ++i) {
+    for (uint64_t i = 100; i < 116; ++i) {
         put(*store, *tree, numbered(i), std::string(900, 'b'));
     }
     EXPECT_EQ(shapeOf(*store, tree).leaves, 1u);
@@ -131,7 +131,7 @@ TEST_F(StoreCheckpoint, ALeafThatSplitsWhenFoldedIsWrittenByTheNextOne) {
     EXPECT_EQ(shapeOf(*store, tree).leaves, 2u);
     EXPECT_EQ(shapeOf(*store, tree).changed, 0u);
     crash();
-    EXPECT_EQ(get(numbered(129)), std::string(900, 'b'));
+    EXPECT_EQ(get(numbered(115)), std::string(900, 'b'));
     put(*store, *tree, numbered(130), "c");
     for (int i = 0; i < 3; ++i) {
         ASSERT_TRUE(store->checkpointNow().isOk());
@@ -139,7 +139,7 @@ TEST_F(StoreCheckpoint, ALeafThatSplitsWhenFoldedIsWrittenByTheNextOne) {
     EXPECT_EQ(store->stats().dirtyPages, 0u);
     EXPECT_EQ(shapeOf(*store, tree).unposted, 0u);
     crash();
-    EXPECT_EQ(get(numbered(129)), std::string(900, 'b'));
+    EXPECT_EQ(get(numbered(115)), std::string(900, 'b'));
     EXPECT_EQ(get(numbered(130)), "c");
     expectSound();
 }
@@ -175,7 +175,7 @@ TEST_F(StoreCheckpoint, LargeValuesHavePagesOfTheirOwnAndAreNotWrittenTwice) {
     put(*store, *tree, "small", "1");
     ASSERT_TRUE(store->checkpointNow().isOk());
     const uint64_t mapped = store->stats().block.mappedPages;
-    for (size_t bytes : {kLargeValueBytesMin - 1, kLargeValueBytesMin, size_t{1} << 20}) {
+    for (size_t bytes : {kLargeValueBytesMin - 1, kLargeValueBytesMin, size_t{1} << 18}) {
         put(*store, *tree, "large" + std::to_string(bytes), std::string(bytes, 'x'));
     }
     ASSERT_TRUE(store->checkpointNow().isOk());
@@ -187,9 +187,9 @@ TEST_F(StoreCheckpoint, LargeValuesHavePagesOfTheirOwnAndAreNotWrittenTwice) {
     crash();
     EXPECT_EQ(get("large16384"), std::string(kLargeValueBytesMin, 'x'));
     EXPECT_EQ(get("large16383"), std::string(kLargeValueBytesMin - 1, 'x'));
-    EXPECT_EQ(get("large1048576"), std::string(size_t{1} << 20, 'x'));
+    EXPECT_EQ(get("large262144"), std::string(size_t{1} << 18, 'x'));
     // Their pages go when nobody needs them.
-    erase(*store, *tree, "large1048576");
+    erase(*store, *tree, "large262144");
     put(*store, *tree, "large16384", "small now");
     for (int i = 0; i < 1000 && store->stats().block.mappedPages > mapped; ++i) {
         put(*store, *tree, "filler" + std::to_string(i % 300), "f");
@@ -199,7 +199,7 @@ TEST_F(StoreCheckpoint, LargeValuesHavePagesOfTheirOwnAndAreNotWrittenTwice) {
     EXPECT_EQ(store->stats().block.mappedPages, mapped);
     crash();
     EXPECT_EQ(get("large16384"), "small now");
-    EXPECT_EQ(get("large1048576"), "<NotFound>");
+    EXPECT_EQ(get("large262144"), "<NotFound>");
     expectSound();
 }
 

@@ -29,7 +29,8 @@ public:
         return pwrite(std::string(bytes, '\0'), offset);
     }
     /// From now on transfers of whole 4 KiB blocks at a multiple of 4 KiB go past the operating
-    /// system's cache, and what that has of the file is dropped. False: the file system does not do
+    /// system's cache, and what that has of the file is dropped. Memory that begins at a multiple
+    /// of 4 KiB saves them a copy. False: the file system does not do
     /// that, and nothing has changed. Nothing else may use the file meanwhile.
     virtual bool bypassCache() { return true; }
     /// fdatasync. A failure is final: the caller must not call again and must not go on.

@@ -49,20 +49,22 @@ bool isPlausible(const PageHeader& header) {
                : header.rawLen > header.storedLen && header.rawLen <= kCompressedRawBytesMax;
 }
 
-/// Undoes packImage(). False: the body is not what it makes.
-bool unpackImage(PageHeader header, std::string* image) {
-    std::string plain(header.rawLen, '\0');
-    const ByteView packed = ByteView(*image).substr(sizeof(header));
+/// Undoes packImage() of the image in `buffer`. False: the body is not what it makes.
+bool unpackImage(PageHeader header, ByteView image, PageBuffer* buffer) {
+    // The two change places each time: neither is made anew for every page.
+    thread_local PageBuffer spare;
+    char* plain = spare.reset(header.rawLen);
     if (!unpackBody(static_cast<Codec>(header.codec),
-                    packed,
-                    plain.data() + sizeof(header),
-                    plain.size() - sizeof(header))) {
+                    image.substr(sizeof(header)),
+                    plain + sizeof(header),
+                    header.rawLen - sizeof(header))) {
         return false;
     }
     header.storedLen = header.rawLen;
     header.codec = 0;
-    storeLe(plain.data(), header);
-    *image = std::move(plain);
+    storeLe(plain, header);
+    std::swap(spare, *buffer);
+    spare.trim();
     return true;
 }
 
@@ -78,52 +80,58 @@ bool packImage(ByteView image, Codec codec, std::string* packed) {
     return packBody(codec, image.substr(sizeof(PageHeader)), room, packed);
 }
 
-PagePlace sealImage(std::string* image, const Plain& plain, uint64_t imageSeq) {
-    invariant(image->size() >= sizeof(PageHeader));
-    auto header = loadLe<PageHeader>(image->data());
+PagePlace sealImage(char* image, size_t bytes, const Plain& plain, uint64_t imageSeq) {
+    invariant(bytes >= sizeof(PageHeader));
+    auto header = loadLe<PageHeader>(image);
     invariant(header.pageId != 0);
     header.magic = kPageMagic;
     header.version = kPageVersion;
-    header.storedLen = static_cast<uint32_t>(image->size());
+    header.storedLen = static_cast<uint32_t>(bytes);
     header.rawLen = static_cast<uint32_t>(plain.bytes);
     header.codec = static_cast<uint8_t>(plain.codec);
     header.cipher = 0;
     header.keyId = 0;
     header.tag = {};
     header.imageSeq = imageSeq;
-    storeLe(image->data(), header);
-    header.crc = crc32c(image->data() + kCrcFrom, image->size() - kCrcFrom);
-    storeLe(image->data(), header);
+    storeLe(image, header);
+    header.crc = crc32c(image + kCrcFrom, bytes - kCrcFrom);
+    storeLe(image, header);
     return {.extent = {}, .crc = header.crc, .seqLow = static_cast<uint32_t>(imageSeq)};
 }
 
-Status readImage(platform::File& file, PageId page, const PagePlace& place, std::string* image) {
+StatusOr<ByteView> readImage(platform::File& file,
+                             PageId page,
+                             const PagePlace& place,
+                             PageBuffer* buffer) {
     if (place.extent.blocks == 0 || place.extent.blocks > kPlaceBlocksMax) {
         return Status(Code::kCorruption, placeText(page, place) + "its extent has no valid size");
     }
-    image->resize(place.extent.blocks * kBlockBytes);
-    FRESHET_ASSIGN_OR_RETURN(
-        const size_t got,
-        file.pread(image->data(), image->size(), place.extent.firstBlock * kBlockBytes));
-    if (got != image->size()) {
+    const size_t bytes = size_t{place.extent.blocks} * kBlockBytes;
+    char* stored = buffer->reset(bytes);
+    FRESHET_ASSIGN_OR_RETURN(const size_t got,
+                             file.pread(stored, bytes, place.extent.firstBlock * kBlockBytes));
+    if (got != bytes) {
         return Status(Code::kCorruption, placeText(page, place) + "the file ends in it");
     }
-    if (std::string text = complaint(page, place, *image); !text.empty()) {
+    if (std::string text = complaint(page, place, {stored, bytes}); !text.empty()) {
         return Status(Code::kCorruption, placeText(page, place) + text);
     }
-    const auto header = loadLe<PageHeader>(image->data());
+    const auto header = loadLe<PageHeader>(stored);
     if (header.version > kPageVersion || !isKnownCodec(header.codec) || header.cipher != 0) {
         return Status(Code::kUnsupported,
                       placeText(page, place) + "it was written by a newer version");
     }
-    image->resize(header.storedLen);
     if (!isPlausible(header)) {
         return Status(Code::kCorruption, placeText(page, place) + "its two lengths do not agree");
     }
-    if (header.codec != 0 && !unpackImage(header, image)) {
+    const ByteView image(stored, header.storedLen);
+    if (header.codec == 0) {
+        return image;
+    }
+    if (!unpackImage(header, image, buffer)) {
         return Status(Code::kCorruption, placeText(page, place) + "it cannot be decompressed");
     }
-    return Status::ok();
+    return ByteView(buffer->data(), header.rawLen);
 }
 
 }  // namespace freshet::block

@@ -5,6 +5,7 @@
 
 #include "freshet/base/status.h"
 #include "freshet/block/block_file.h"
+#include "freshet/block/page_buffer.h"
 #include "freshet/platform/file.h"
 
 #include <string>
@@ -20,13 +21,17 @@ struct Plain {
 /// The image with its body compressed, if that takes fewer blocks; else false. To be sealed.
 bool packImage(ByteView image, Codec codec, std::string* packed);
 
-/// Completes the header; the checksum comes last, over the bytes as they are stored. Returns the
-/// place but for its extent.
-PagePlace sealImage(std::string* image, const Plain& plain, uint64_t imageSeq);
+/// Completes the header of image[0, bytes); the checksum comes last, over the bytes as they are
+/// stored. Returns the place but for its extent.
+PagePlace sealImage(char* image, size_t bytes, const Plain& plain, uint64_t imageSeq);
 
 /// Reads the image at `place` and checks all that can be: header, length against extent, checksum
-/// inside and outside, page id, sequence number. Makes of it what it was before packImage(). The
-/// text of a failure names the page and the offset, not the file.
-Status readImage(platform::File& file, PageId page, const PagePlace& place, std::string* image);
+/// inside and outside, page id, sequence number. Makes of it what it was before packImage(), in
+/// `buffer`, whose memory may be another one then. The text of a failure names the page and the
+/// offset, not the file.
+StatusOr<ByteView> readImage(platform::File& file,
+                             PageId page,
+                             const PagePlace& place,
+                             PageBuffer* buffer);
 
 }  // namespace freshet::block

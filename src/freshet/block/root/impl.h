@@ -47,7 +47,7 @@ struct BlockFile::Impl {
     void retire(const Extent& extent);
 
     // block_file.cpp
-    StatusOr<PagePlace> writeImage(std::string* image, const Plain& plain);
+    StatusOr<PagePlace> writeImage(ByteView image, const Plain& plain);
     uint64_t commitNeedBlocks() const;
     Status syncFile();
     /// Keeps a failure that ends all writing: what it left on the disk is unknown.
@@ -62,6 +62,7 @@ struct BlockFile::Impl {
     Space space;
     uint64_t nextImage = 1;      // the counter in imageSeq
     std::string packed;          // the last image that was compressed
+    PageBuffer outgoing;         // what is being written
     bool hasCompressed = false;  // some image was since the file was opened
 
     /// An image that no commit has named, by its first block.

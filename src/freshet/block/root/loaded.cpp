@@ -90,12 +90,13 @@ Status checkLateImages(platform::File& file, const Superblock& superblock) {
     if (superblock.lateImages.blocks == 0) {
         return Status::ok();
     }
-    std::string image;
-    return readRun(
-        file,
-        superblock.lateImages,
-        {RunKind::kLateImages, loadLe<uint64_t>(superblock.dbUuid.data())},
-        [&](PageId page, const PagePlace& place) { return readImage(file, page, place, &image); });
+    PageBuffer buffer;
+    return readRun(file,
+                   superblock.lateImages,
+                   {RunKind::kLateImages, loadLe<uint64_t>(superblock.dbUuid.data())},
+                   [&](PageId page, const PagePlace& place) {
+                       return readImage(file, page, place, &buffer).status();
+                   });
 }
 
 StatusOr<Loaded> loadOne(platform::File& file, const Candidate& candidate) {

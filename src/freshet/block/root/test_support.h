@@ -116,7 +116,7 @@ public:
         std::string body(1 + pick(3 * kBlockBytes), static_cast<char>('a' + pick(26)));
         std::string image = imageOf(page, body);
         const auto codec = static_cast<Codec>(pick(3));
-        FRESHET_ASSIGN_OR_RETURN(const PagePlace place, file_->writePage(&image, codec));
+        FRESHET_ASSIGN_OR_RETURN(const PagePlace place, file_->writePage(image, codec));
         forget(page);
         pending_[page] = {place, std::move(body)};
         return Status::ok();

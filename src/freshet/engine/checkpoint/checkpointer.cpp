@@ -67,6 +67,10 @@ Status Checkpointer::writeTrees() {
         codec_ = tree->codec.load(sync::kRelaxed);
         TreeWriter writer(*core_, tree->pages(), *this);
         FRESHET_RETURN_IF_ERROR(writer.writeDuePages());
+        // While memory is short leaves go soon, and they go with their changes.
+        if (!core_->memory.isHigh()) {
+            writer.foldRested();
+        }
         whole &= writer.isWhole();
     }
     // A page that was passed over keeps an older image from being rewritten.
@@ -193,8 +197,8 @@ void Checkpointer::inSlice(const std::function<void()>& work) {
     work();
 }
 
-Status Checkpointer::writeImage(PageId page, std::string* image, block::PagePlace* place) {
-    const auto header = loadLe<block::PageHeader>(image->data());
+Status Checkpointer::writeImage(PageId page, ByteView image, block::PagePlace* place) {
+    const auto header = loadLe<block::PageHeader>(image.data());
     const auto kind = static_cast<block::PageKind>(header.flags & kPageKindMask);
     const bool isLeaf = kind == block::PageKind::kLeafBytes;
     FRESHET_ASSIGN_OR_RETURN(*place, file_.writePage(image, isLeaf ? codec_ : Codec::kNone));

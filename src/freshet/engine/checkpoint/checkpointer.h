@@ -39,7 +39,7 @@ public:
 
 private:
     void inSlice(const std::function<void()>& work) override;
-    Status writeImage(PageId page, std::string* image, block::PagePlace* place) override;
+    Status writeImage(PageId page, ByteView image, block::PagePlace* place) override;
     Status bringBack(PageTree& tree, PageEntry* entry) override;
     void noteFirstImage(TreeId tree, PageId page) override { pagesOf_[tree].push_back(page); }
 

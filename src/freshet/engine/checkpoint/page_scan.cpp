@@ -4,6 +4,8 @@
 #include "freshet/engine/page/page_image.h"
 #include "freshet/engine/tree/leaf_merge.h"
 
+#include <utility>
+
 namespace freshet::engine {
 
 using sync::kAcquire;
@@ -13,8 +15,10 @@ namespace {
 
 class Scanner {
 public:
-    Scanner(TreeEnv& env, const PageTree& tree, PageEntry* entry) : env_(env), tree_(tree) {
+    Scanner(TreeEnv& env, const PageTree& tree, PageEntry* entry, std::string memory)
+        : env_(env), tree_(tree) {
         result.entry = entry;
+        result.image = std::move(memory);
     }
 
     void scan(const Node& node) {
@@ -54,7 +58,7 @@ private:
         for (uint32_t i = 0; i < node.separators.size(); ++i) {
             writer.addChild(node.separators.tail(i), name(node.child[i + 1]));
         }
-        result.image = writer.take();
+        result.image = writer.take(std::move(result.image));
     }
 
     void scanLeaf(PageHead head, const LeafNode& leaf) {
@@ -67,7 +71,7 @@ private:
                 }
                 return true;
             });
-        result.image = writer.take();
+        result.image = writer.take(std::move(result.image));
     }
 
     std::optional<ValueRef> newest(DeltaKey* key, const std::optional<ValueRef>& base) {
@@ -106,14 +110,14 @@ private:
 
 }  // namespace
 
-PageScan scanPage(TreeEnv& env, PageTree& tree, PageEntry* entry) {
+PageScan scanPage(TreeEnv& env, PageTree& tree, PageEntry* entry, std::string memory) {
     // Before the scan: a commit that is complete by now is in what the scan finds; every other has
     // an LSN >= low.
     uint64_t low = mutated(Mutant::kScanLowLate) ? 0 : env.commitLow();
     tree.takeMark(entry);
     // Dekker with writers: what is linked after the scan passed is marked anew (PageTree::write).
     sync::heavyFence();
-    Scanner scanner(env, tree, entry);
+    Scanner scanner(env, tree, entry, std::move(memory));
     // [entry.read] acquire: pairs with [entry.install].
     scanner.scan(*entry->word.load(kAcquire));
     if (mutated(Mutant::kScanLowLate)) {

@@ -27,6 +27,7 @@ struct PageScan {
 /// Takes the page's mark and scans it. One thread per tree and time. REQUIRES: an open slice, for
 /// this call only. The caller either settles the mark, when the image will be named by the next
 /// checkpoint, or leaves it pending.
-PageScan scanPage(TreeEnv& env, PageTree& tree, PageEntry* entry);
+/// The image lies in `memory` if that is enough.
+PageScan scanPage(TreeEnv& env, PageTree& tree, PageEntry* entry, std::string memory);
 
 }  // namespace freshet::engine

@@ -12,7 +12,6 @@ Status TreeWriter::writeDuePages() {
         entry->settleMark();
     }
     tree_.sweepDeadPages();
-    foldRested();
     return Status::ok();
 }
 
@@ -100,10 +99,11 @@ Status TreeWriter::writePage(PageEntry* entry) {
     FRESHET_RETURN_IF_ERROR(sink_.bringBack(tree_, entry));
     HeldScan held;
     PageScan& scan = held.scan;
-    sink_.inSlice([&] { scan = scanPage(env_, tree_, entry); });
+    sink_.inSlice([&] { scan = scanPage(env_, tree_, entry, std::move(imageMemory_)); });
     owed_.insert(owed_.end(), scan.unwritten.begin(), scan.unwritten.end());
     FRESHET_RETURN_IF_ERROR(writeLargeValues(scan));
-    FRESHET_RETURN_IF_ERROR(sink_.writeImage(entry->id, &scan.image, &entry->place));
+    FRESHET_RETURN_IF_ERROR(sink_.writeImage(entry->id, scan.image, &entry->place));
+    imageMemory_ = std::move(scan.image);
     if (!entry->imaged) {
         entry->imaged = true;
         sink_.noteFirstImage(tree_.id(), entry->id);
@@ -121,9 +121,9 @@ Status TreeWriter::writeLargeValues(const PageScan& scan) {
         if (value.buffer->page() != 0) {
             continue;
         }
-        std::string image = writeLargeValue(value.page, tree_.id(), value.buffer->bytes());
+        const std::string image = writeLargeValue(value.page, tree_.id(), value.buffer->bytes());
         block::PagePlace place;
-        FRESHET_RETURN_IF_ERROR(sink_.writeImage(value.page, &image, &place));
+        FRESHET_RETURN_IF_ERROR(sink_.writeImage(value.page, image, &place));
         value.buffer->setPage(value.page, place, &env_.freedValues);
     }
     return Status::ok();

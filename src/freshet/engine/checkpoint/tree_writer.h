@@ -27,7 +27,7 @@ public:
     /// Calls `work` inside a slice. No slice is open when writeImage() is called.
     virtual void inSlice(const std::function<void()>& work) = 0;
     /// The image counts from the next checkpoint on. It lies at `*place` then.
-    virtual Status writeImage(PageId page, std::string* image, block::PagePlace* place) = 0;
+    virtual Status writeImage(PageId page, ByteView image, block::PagePlace* place) = 0;
     /// Brings the page's leaf into memory, if it is not there.
     virtual Status bringBack(PageTree& tree, PageEntry* entry) = 0;
     /// The page, of a tree itself and not of one of its large values, has its first image.
@@ -44,8 +44,12 @@ public:
     /// After an error the checkpoint must not be made: what is still due will be written by the
     /// next one.
     Status writeDuePages();
-    /// REQUIRES: writeDuePages() returned ok. Whether no page was passed over because it was not
-    /// known whether it can be reached.
+    /// REQUIRES of the next two: writeDuePages() returned ok. Whatever has its image and was not
+    /// written to since gets a base in memory that is as good, so that reading it finds nothing
+    /// beside. All pages, not only those written now: a snapshot may have been in the way last
+    /// time.
+    void foldRested();
+    /// Whether no page was passed over because it was not known whether it can be reached.
     bool isWhole() const { return isWhole_; }
 
 private:
@@ -56,15 +60,12 @@ private:
     static PageEntry* unwrittenRightOf(const PageEntry& entry);
     Status writePage(PageEntry* entry);
     Status writeLargeValues(const PageScan& scan);
-    /// Whatever has its image and was not written to since gets a base in memory that is as good,
-    /// so that reading it finds nothing beside. All pages, not only those written now: a snapshot
-    /// may have been in the way last time.
-    void foldRested();
 
     TreeEnv& env_;
     PageTree& tree_;
     CheckpointSink& sink_;
     bool isWhole_ = true;
+    std::string imageMemory_;            // of the last image, for the next
     std::deque<PageEntry*> owed_;        // named by an image that was written
     std::vector<PageEntry*> unsettled_;  // pages whose images named unwritten ones
 };

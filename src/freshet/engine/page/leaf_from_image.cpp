@@ -52,8 +52,8 @@ Status addLarge(const DiskLeaf::LargeValue& large,
                 const PageCell& cell,
                 const ReadImage& readImage,
                 HeldValues* held) {
-    std::string bytes;
-    FRESHET_RETURN_IF_ERROR(readImage(large.page, large.place, &bytes));
+    block::PageBuffer buffer;
+    FRESHET_ASSIGN_OR_RETURN(const ByteView bytes, readImage(large.page, large.place, &buffer));
     FRESHET_ASSIGN_OR_RETURN(const ByteView value, readLargeValue(bytes));
     if (cell.page != large.page || cell.valueBytes != value.size()) {
         return Status(Code::kCorruption, "the large value is not this key's");
@@ -64,10 +64,13 @@ Status addLarge(const DiskLeaf::LargeValue& large,
 
 }  // namespace
 
-StatusOr<LeafNode*> leafFromImage(
-    TreeEnv& env, PageTree& tree, PageId page, const DiskLeaf& away, const ReadImage& readImage) {
-    std::string bytes;
-    FRESHET_RETURN_IF_ERROR(readImage(page, away.place, &bytes));
+StatusOr<LeafNode*> leafFromImage(TreeEnv& env,
+                                  PageTree& tree,
+                                  PageId page,
+                                  const DiskLeaf& away,
+                                  const ReadImage& readImage,
+                                  block::PageBuffer* buffer) {
+    FRESHET_ASSIGN_OR_RETURN(const ByteView bytes, readImage(page, away.place, buffer));
     FRESHET_ASSIGN_OR_RETURN(const PageImage image, readPageImage(bytes));
     const PageHead& head = image.head;
     const bool reaches = head.high.empty() || (!away.high.empty() && head.high >= away.high);

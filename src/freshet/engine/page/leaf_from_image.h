@@ -2,6 +2,7 @@
 /// Leaves made from their images.
 #pragma once
 
+#include "freshet/block/page_buffer.h"
 #include "freshet/engine/page/page_image.h"
 #include "freshet/engine/tree/disk_leaf.h"
 #include "freshet/engine/tree/page_tree.h"
@@ -41,13 +42,18 @@ public:
     std::vector<ValueRef> values;
 };
 
-/// Reads a page's image from its place.
-using ReadImage = std::function<Status(PageId, const block::PagePlace&, std::string*)>;
+/// Reads a page's image from its place; it is good until the buffer is used again.
+using ReadImage =
+    std::function<StatusOr<ByteView>(PageId, const block::PagePlace&, block::PageBuffer*)>;
 
 /// The leaf of a page that was evicted, from the image that it left; its right neighbour is left to
 /// PageTree::bringBack(). The image may reach beyond the leaf, being older than a split.
-/// kCorruption: it is not that page's.
-StatusOr<LeafNode*> leafFromImage(
-    TreeEnv& env, PageTree& tree, PageId page, const DiskLeaf& away, const ReadImage& readImage);
+/// `buffer` is for the image; its memory is worth keeping. kCorruption: it is not that page's.
+StatusOr<LeafNode*> leafFromImage(TreeEnv& env,
+                                  PageTree& tree,
+                                  PageId page,
+                                  const DiskLeaf& away,
+                                  const ReadImage& readImage,
+                                  block::PageBuffer* buffer);
 
 }  // namespace freshet::engine

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/page/page_image.h"
 
+#include "freshet/base/assert.h"
 #include "freshet/engine/keys/key_array.h"
 #include "freshet/engine/page/page_image_format.h"
 #include "freshet/engine/store.h"
@@ -21,6 +22,14 @@ void appendVarint(std::string& out, uint64_t value) {
         out.push_back(static_cast<char>(value | 0x80));
     }
     out.push_back(static_cast<char>(value));
+}
+
+size_t varintBytes(uint64_t value) {
+    size_t bytes = 1;
+    for (; value >= 0x80; value >>= 7) {
+        ++bytes;
+    }
+    return bytes;
 }
 
 PageHeader headerOf(PageKind kind, PageId page, uint32_t tree) {
@@ -52,44 +61,56 @@ PageImageWriter::PageImageWriter(const PageHead& head)
     front_.append(-front_.size() % kHeadBytes, '\0');
 }
 
-void PageImageWriter::beginCell(ByteView tail) {
-    heads_.push_back(keyHeadOf(tail));
-    offsets_.push_back(static_cast<uint32_t>(cells_.size()));
-    appendVarint(cells_, tail.size());
+void PageImageWriter::add(const Cell& cell, size_t bytes) {
+    cells_.push_back(cell);
+    cellBytes_ += varintBytes(cell.tail.size()) + cell.tail.size() + bytes;
 }
 
 void PageImageWriter::addValue(ByteView tail, ByteView value) {
-    beginCell(tail);
-    appendVarint(cells_, value.size() * 2);
-    cells_.append(tail).append(value);
+    const uint64_t tag = value.size() * 2;
+    add({tag, tail, value, 0}, varintBytes(tag) + value.size());
 }
 
 void PageImageWriter::addLargeValue(ByteView tail, PageId page, size_t bytes) {
-    beginCell(tail);
-    appendVarint(cells_, bytes * 2 + kValueIsExtern);
-    cells_.append(tail);
-    appendLe(cells_, page);
+    const uint64_t tag = bytes * 2 + kValueIsExtern;
+    add({tag, tail, {}, page}, varintBytes(tag) + sizeof(page));
 }
 
 void PageImageWriter::addChild(ByteView tail, PageId child) {
-    beginCell(tail);
-    appendLe(cells_, child);
-    cells_.append(tail);
+    add({child, tail, {}, 0}, sizeof(child));
 }
 
-std::string PageImageWriter::take() {
-    std::string image = std::move(front_);
-    const size_t cellsAt =
-        image.size() + heads_.size() * kHeadBytes + offsets_.size() * kCellOffsetBytes;
-    image.reserve(cellsAt + cells_.size() + block::kBlockBytes);  // block pads to whole blocks
-    for (uint64_t head : heads_) {
-        appendLe(image, head);
+void PageImageWriter::appendCell(std::string& image, const Cell& cell) const {
+    appendVarint(image, cell.tail.size());
+    if (header_.level != 0) {
+        appendLe(image, cell.tag);
+    } else {
+        appendVarint(image, cell.tag);
     }
-    for (uint32_t offset : offsets_) {
-        appendLe(image, static_cast<uint32_t>(cellsAt + offset));
+    image.append(cell.tail).append(cell.value);
+    if (cell.page != 0) {
+        appendLe(image, cell.page);
     }
-    image.append(cells_);
-    header_.entries = static_cast<uint32_t>(heads_.size());
+}
+
+std::string PageImageWriter::take(std::string memory) {
+    std::string image = std::move(memory);
+    const size_t cellsAt = front_.size() + cells_.size() * (kHeadBytes + kCellOffsetBytes);
+    image.clear();
+    image.reserve(cellsAt + cellBytes_);
+    image.append(front_);
+    for (const Cell& cell : cells_) {
+        appendLe(image, keyHeadOf(cell.tail));
+    }
+    const size_t offsetsAt = image.size();
+    image.append(cells_.size() * kCellOffsetBytes, '\0');
+    for (size_t i = 0; i < cells_.size(); ++i) {
+        storeLe(image.data() + offsetsAt + i * kCellOffsetBytes,
+                static_cast<uint32_t>(image.size()));
+        appendCell(image, cells_[i]);
+    }
+    dcheck(image.size() == cellsAt + cellBytes_);
+    header_.entries = static_cast<uint32_t>(cells_.size());
     header_.storedLen = header_.rawLen = static_cast<uint32_t>(image.size());
     storeLe(image.data(), header_);
     return image;

@@ -31,20 +31,27 @@ struct PageHead {
 class PageImageWriter {
 public:
     explicit PageImageWriter(const PageHead& head);
-    // In ascending order of tails.
+    // In ascending order of tails. What they view must stay until take().
     void addValue(ByteView tail, ByteView value);
     void addLargeValue(ByteView tail, PageId page, size_t bytes);
     void addChild(ByteView tail, PageId child);
-    /// The image. The writer is done then.
-    std::string take();
+    /// The image, in `memory` if there is enough. The writer is done then.
+    std::string take(std::string memory = {});
 
 private:
-    void beginCell(ByteView tail);
+    struct Cell {
+        uint64_t tag;  // of a value, as it is written; PageId of a child
+        ByteView tail;
+        ByteView value;  // or none
+        PageId page;     // of a large value, or 0
+    };
+    void add(const Cell& cell, size_t bytes);
+    void appendCell(std::string& image, const Cell& cell) const;
+
     block::PageHeader header_;
     std::string front_;  // header to pad
-    std::vector<uint64_t> heads_;
-    std::vector<uint32_t> offsets_;  // from the first cell
-    std::string cells_;
+    std::vector<Cell> cells_;
+    size_t cellBytes_ = 0;
 };
 
 /// One key of a page. Its value lies here, or on a page of its own; a separator has a child.

@@ -22,10 +22,11 @@ std::string leafImage() {
     head.prefix = "prefix/";
     head.right = kPage + 1;
     PageImageWriter writer(head);
+    const std::string longValue(300, 'x');
     writer.addValue("a", "");
-    writer.addValue(std::string("b\0", 2), "value");
+    writer.addValue(ByteView("b\0", 2), "value");
     writer.addLargeValue("ccccccccccccccc", kPage + 5, 16'000'000);
-    writer.addValue("m", std::string(300, 'x'));
+    writer.addValue("m", longValue);
     return writer.take();
 }
 

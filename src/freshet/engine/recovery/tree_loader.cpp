@@ -140,7 +140,7 @@ Node* TreeLoader::putAside(PageId page, Node* node) {
         return node;
     }
     const auto* leaf = static_cast<LeafNode*>(node);
-    auto* away = new DiskLeaf(*leaf, place);
+    auto* away = new DiskLeaf(*leaf, leaf->image.keys().size(), place);
     leaf->leaveLargeValues();
     destroyNode(node);
     return away;

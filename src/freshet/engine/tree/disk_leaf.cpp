@@ -28,10 +28,10 @@ size_t weightOf(const DiskLeaf& leaf) {
 
 }  // namespace
 
-DiskLeaf::DiskLeaf(const LeafNode& leaf, const block::PagePlace& imagePlace)
+DiskLeaf::DiskLeaf(const LeafNode& leaf, size_t entryCount, const block::PagePlace& imagePlace)
     : Node(0, leaf.low, leaf.high, leaf.right, true),
       place(imagePlace),
-      entries(leaf.image.keys().size()),
+      entries(static_cast<uint32_t>(entryCount)),
       largeValues(largeValuesOf(leaf.image)) {
     sync::notePlainWrite(this);
     MemoryCount::add(weightOf(*this));

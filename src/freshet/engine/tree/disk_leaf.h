@@ -25,8 +25,9 @@ public:
         block::PagePlace place;
     };
 
-    /// For `leaf`, whose image lies there. REQUIRES: leaf.isOnDiskWhole().
-    DiskLeaf(const LeafNode& leaf, const block::PagePlace& imagePlace);
+    /// For `leaf`, whose image lies there and has so many entries within the leaf's fences.
+    /// REQUIRES: leaf.isOnDiskWhole(), or no entry is a large value.
+    DiskLeaf(const LeafNode& leaf, size_t entryCount, const block::PagePlace& imagePlace);
     ~DiskLeaf();
     DiskLeaf(const DiskLeaf&) = delete;
     DiskLeaf& operator=(const DiskLeaf&) = delete;

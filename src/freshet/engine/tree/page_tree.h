@@ -215,6 +215,8 @@ private:
     void rebuild(PageEntry* entry, LeafNode* leaf);
     /// Whether a rebuild would leave no changes.
     bool foldsWhole(const LeafNode& leaf);
+    /// evict(), of a leaf that foldsWhole() and whose page had no mark before.
+    size_t evictChanged(PageEntry* entry, LeafNode* leaf);
     Plan fold(LeafNode* leaf);
     bool hasFoldable(const LeafNode& leaf);
     void foldKey(ByteView tail,

@@ -15,7 +15,7 @@ namespace freshet::engine {
 struct TreeLimits {
     uint32_t deltaKeysMax = 256;         // rebuild a leaf at so many changed keys
     uint32_t deltaBytesMax = 32 * 1024;  // or so many bytes of changes
-    uint32_t leafBytesMax = 64 * 1024;   // a leaf above this is split
+    uint32_t leafBytesMax = 32 * 1024;   // a leaf above this is split
     uint32_t innerBytesMax = 16 * 1024;  // an inner node above this is split
     uint32_t bucketsMax = 128;
     uint32_t sharedValueBytesMin = 1024;  // values from here on live in a ValueBuffer

@@ -2,16 +2,20 @@
 /// PageTree: a leaf leaves memory, and comes back (DESIGN 5). Both are one CAS on the page's word,
 /// between the leaf and a DiskLeaf that keeps its place in the tree.
 ///
-/// A leaf may go when it is just what its image says. It has no changes, and is frozen without any,
-/// so that none can come. Its base is in the image: whoever wrote a part of it had marked the page
-/// for the second time before he committed, and only what is committed becomes base; so whoever
-/// meets this base meets the mark as well, unless a scan took it, which then found the version
-/// (PageTree::write). Hence the mark is looked at after the leaf. That the image may be of the time
-/// before a split does not matter: what lies beyond the DiskLeaf's fences is left out.
+/// A leaf may go when it is just what its image says. It is frozen, so that no change can come, and
+/// all that it has is committed and seen by every snapshot: its base anyway, its changes as far as
+/// a fold would leave none of them. That is in the image: whoever wrote a part of it had marked the
+/// page for the second time before he committed; so whoever meets it as committed meets the mark as
+/// well, unless a scan took it, which then found the version (PageTree::write). Hence the mark is
+/// looked at after the leaf. That the image may be of the time before a split does not matter: what
+/// lies beyond the DiskLeaf's fences is left out.
 #include "freshet/base/assert.h"
 #include "freshet/engine/tree/disk_leaf.h"
 #include "freshet/engine/tree/leaf_merge.h"
 #include "freshet/engine/tree/page_tree.h"
+#include "freshet/engine/tree/tree_plan.h"
+
+#include <algorithm>
 
 namespace freshet::engine {
 
@@ -84,22 +88,46 @@ size_t PageTree::evict(PageEntry* entry) {
         return 0;
     }
     if (leaf->deltaForRead() != nullptr) {
-        if (foldsWhole(*leaf)) {
-            rebuild(entry, leaf);  // it may go the next time
-        }
-        return 0;
+        return foldsWhole(*leaf) ? evictChanged(entry, leaf) : 0;
     }
     if (!leaf->isOnDiskWhole() || (!mutated(Mutant::kEvictUnfrozen) && !leaf->freezeUnchanged())) {
         return 0;
     }
     const size_t bytes = nodeWeight(leaf) + leaf->image.sharedBytes();
-    auto* away = new DiskLeaf(*leaf, entry->place);
+    auto* away = new DiskLeaf(*leaf, leaf->image.keys().size(), entry->place);
     if (!install(entry, leaf, away)) {
         destroyNode(away);  // a writer has thawed it
         return 0;
     }
     // It is there until our slice ends, and holds its values.
     leaf->leaveLargeValues();
+    return bytes;
+}
+
+size_t PageTree::evictChanged(PageEntry* entry, LeafNode* leaf) {
+    if (!mutated(Mutant::kEvictUnfrozen)) {
+        freeze(leaf);
+    }
+    const Plan plan = fold(leaf);
+    // What a writer linked before the freeze is carried or, had he committed by then, has left its
+    // mark. A full leaf is to split, and large values need a leaf that owns them: it may go the
+    // next time.
+    const bool marked = !mutated(Mutant::kEvictMarked) && entry->effectiveLsn() != 0;
+    const bool stays =
+        std::any_of(plan.entries.begin(), plan.entries.end(), [](const Plan::Entry& kept) {
+            return kept.chain != nullptr || kept.base->bytes.size() >= kLargeValueBytesMin;
+        });
+    if (marked || stays || cutOf(plan) != 0) {
+        rebuild(entry, leaf);
+        return 0;
+    }
+    const size_t bytes = nodeWeight(leaf);
+    auto* away = new DiskLeaf(*leaf, plan.entries.size(), entry->place);
+    if (!install(entry, leaf, away)) {
+        destroyNode(away);  // a writer has thawed it
+        return 0;
+    }
+    retireFolded(plan);
     return bytes;
 }
 

@@ -147,19 +147,18 @@ void PageLoads::stop() {
 }
 
 StatusOr<LeafNode*> PageLoads::read(PageTree& tree, const Fault& fault, uint64_t* bytes) {
-    return leafFromImage(core_,
-                         tree,
-                         fault.entry->id,
-                         *fault.leaf,
-                         [&](PageId page, const block::PagePlace& place, std::string* image) {
-                             *bytes += place.extent.blocks * block::kBlockBytes;
-                             Status status = file_.readPage(page, place, image);
-                             if (!status.isOk()) {
-                                 // Once more: the device may have torn the reading, not the page.
-                                 status = file_.readPage(page, place, image);
-                             }
-                             return status;
-                         });
+    // A page's bytes are copied once, from here into the leaf.
+    thread_local block::PageBuffer kept;
+    auto readImage = [&](PageId page, const block::PagePlace& place, block::PageBuffer* buffer) {
+        *bytes += place.extent.blocks * block::kBlockBytes;
+        StatusOr<ByteView> image = file_.readPage(page, place, buffer);
+        // Once more: the device may have torn the reading, not the page.
+        return image.isOk() ? image : file_.readPage(page, place, buffer);
+    };
+    StatusOr<LeafNode*> leaf =
+        leafFromImage(core_, tree, fault.entry->id, *fault.leaf, readImage, &kept);
+    kept.trim();
+    return leaf;
 }
 
 Status PageLoads::load(PageTree& tree, const Fault& fault) {

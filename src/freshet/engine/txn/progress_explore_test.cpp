@@ -152,7 +152,9 @@ public:
     /// All of a checkpoint that touches pages in memory.
     void checkpoint() {
         EXPECT_EQ(core_->floors.commitLow([] { return kNoJournalLsn; }), kNoJournalLsn);
-        EXPECT_TRUE(TreeWriter(*core_, pages(), *this).writeDuePages().isOk());
+        TreeWriter writer(*core_, pages(), *this);
+        EXPECT_TRUE(writer.writeDuePages().isOk());
+        writer.foldRested();
         sync::Slice slice(core_->epochs);
         pages().sweepDeadPages();
         (void)core_->freedValues.take();
@@ -172,7 +174,7 @@ private:
         sync::Slice slice(core_->epochs);
         work();
     }
-    Status writeImage(PageId, std::string*, block::PagePlace*) override { return Status::ok(); }
+    Status writeImage(PageId, ByteView, block::PagePlace*) override { return Status::ok(); }
     Status bringBack(PageTree&, PageEntry*) override { return Status::ok(); }  // nothing is evicted
     void noteFirstImage(uint32_t, PageId) override {}
 

@@ -30,7 +30,7 @@ Status failure(const char* what, const std::string& path, int error) {
 constexpr size_t kDirectBytes = 4096;
 
 /// What direct transfers ask of memory, offsets and lengths: one buffer for each thread, through
-/// which the bytes go. A copy of a few pages costs less than the cache's own.
+/// which bytes go that lie elsewhere. A copy of a few pages costs less than the cache's own.
 class DirectBuffer {
 public:
     static constexpr size_t kBytes = 256u << 10;
@@ -80,6 +80,9 @@ public:
         if (!isDirect(bytes, offset)) {
             return transferIn(fd_, out, bytes, offset);
         }
+        if (isAligned(out)) {
+            return transferIn(directFd_, out, bytes, offset);
+        }
         char* buffer = directBuffer.data();
         for (size_t done = 0; done < bytes;) {
             const size_t piece = std::min(bytes - done, DirectBuffer::kBytes);
@@ -97,6 +100,9 @@ public:
     Status pwrite(ByteView data, uint64_t offset) override {
         if (!isDirect(data.size(), offset)) {
             return transferOut(fd_, data, offset);
+        }
+        if (isAligned(data.data())) {
+            return transferOut(directFd_, data, offset);
         }
         char* buffer = directBuffer.data();
         for (size_t done = 0; done < data.size();) {
@@ -152,6 +158,10 @@ public:
 private:
     bool isDirect(size_t bytes, uint64_t offset) const {
         return directFd_ >= 0 && (bytes | offset) % kDirectBytes == 0;
+    }
+
+    static bool isAligned(const char* memory) {
+        return reinterpret_cast<uintptr_t>(memory) % kDirectBytes == 0;
     }
 
     StatusOr<size_t> transferIn(int fd, char* out, size_t bytes, uint64_t offset) {
