@@ -86,6 +86,22 @@ void Statistics::ended(size_t command, LatencyClass kind, uint64_t micros, bool 
     place.bump(stripe.latencies[2 * static_cast<size_t>(kind) + 1], micros);
 }
 
+/// Mostly it is the one before it again.
+Top* Statistics::Stripe::lookUp(std::string_view db, std::string_view collection) {
+    const std::string_view known = ns;
+    if (last != nullptr && known.size() == db.size() + 1 + collection.size() &&
+        known.starts_with(db) && known[db.size()] == '.' && known.ends_with(collection)) {
+        return last;
+    }
+    ns.assign(db).append(1, '.').append(collection);
+    auto found = top.find(ns);
+    if (found == top.end() && top.size() < kCollectionsMax) {
+        found = top.emplace(ns, Top{}).first;
+    }
+    last = found == top.end() ? nullptr : &found->second;
+    return last;
+}
+
 void Statistics::touched(std::string_view db,
                          std::string_view collection,
                          OpKind kind,
@@ -94,21 +110,15 @@ void Statistics::touched(std::string_view db,
                          uint32_t usedTree) {
     Stripe& stripe = stripes_[StripePlace::mine().at];
     std::lock_guard<sync::Mutex> lock(stripe.mutex);
-    std::string& ns = stripe.ns;
-    ns.assign(db).append(1, '.').append(collection);
-    auto found = stripe.top.find(ns);
-    if (found == stripe.top.end()) {
-        if (stripe.top.size() >= kCollectionsMax) {
-            return;
-        }
-        found = stripe.top.emplace(ns, Top{}).first;
+    Top* top = stripe.lookUp(db, collection);
+    if (top == nullptr) {
+        return;
     }
-    Top& top = found->second;
-    top.total.add(micros);
-    top.classes[static_cast<size_t>(latency)].add(micros);
-    top.kinds[static_cast<size_t>(kind)].add(micros);
+    top->total.add(micros);
+    top->classes[static_cast<size_t>(latency)].add(micros);
+    top->kinds[static_cast<size_t>(kind)].add(micros);
     if (usedTree != 0) {
-        top.addIndexUse(usedTree, 1);
+        top->addIndexUse(usedTree, 1);
     }
 }
 

@@ -105,8 +105,11 @@ private:
         std::array<sync::Atomic<uint64_t>, 6> latencies{};
         std::array<sync::Atomic<uint64_t>, static_cast<size_t>(Counter::kCount_)> counters{};
         mutable sync::Mutex mutex;
-        std::unordered_map<std::string, Top> top;  // guarded by mutex
-        std::string ns;                            // guarded by mutex; room for a name to look up
+        // All three guarded by mutex:
+        std::unordered_map<std::string, Top> top;
+        std::string ns;       // the one looked up last
+        Top* last = nullptr;  // its; none when there was no room for it
+        Top* lookUp(std::string_view db, std::string_view collection);
     };
     template <typename Cell>
     uint64_t sum(Cell cell) const;

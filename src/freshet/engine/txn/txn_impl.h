@@ -5,6 +5,7 @@
 #include "freshet/engine/store.h"
 #include "freshet/engine/txn/store_core.h"
 #include "freshet/engine/txn/write_set.h"
+#include "freshet/sync/task_frames.h"
 
 #include <memory>
 
@@ -15,6 +16,10 @@ struct Txn::Impl {
 
     Impl(const std::shared_ptr<StoreCore>& storeCore, OnConflict conflictRule, Waits waitRule)
         : core(storeCore), onConflict(conflictRule), waits(waitRule) {}
+
+    // A read by key begins and ends one: memory that its thread used before.
+    static void* operator new(size_t bytes) { return sync::allocateFrame(bytes); }
+    static void operator delete(void* memory, size_t bytes) { sync::freeFrame(memory, bytes); }
 
     View view() const { return {pin.ts, writes ? writes->stamp() : 0}; }
     Status write(Tree& tree, WriteKind kind, ByteView key, ByteView value);
