@@ -26,7 +26,7 @@ public:
     };
 
     /// For `leaf`, whose image lies there and has so many entries within the leaf's fences.
-    /// REQUIRES: leaf.isOnDiskWhole(), or no entry is a large value.
+    /// REQUIRES: leaf.isOnDiskWhole(), or neither its base nor the image has large values.
     DiskLeaf(const LeafNode& leaf, size_t entryCount, const block::PagePlace& imagePlace);
     ~DiskLeaf();
     DiskLeaf(const DiskLeaf&) = delete;

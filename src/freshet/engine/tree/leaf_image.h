@@ -38,6 +38,7 @@ public:
             }
         }
     }
+    bool hasLargeValues() const { return hasLargeValues_; }
     /// Of the values that it shares with others.
     size_t sharedBytes() const { return sharedBytes_; }
     /// The same in steps, each for what the next one looks at: the cell, if it has one, ...

@@ -110,10 +110,11 @@ size_t PageTree::evictChanged(PageEntry* entry, LeafNode* leaf) {
     }
     const Plan plan = fold(leaf);
     // What a writer linked before the freeze is carried or, had he committed by then, has left its
-    // mark. A full leaf is to split, and large values need a leaf that owns them: it may go the
-    // next time.
+    // mark. A full leaf is to split, and large values, also those written over, need a leaf that
+    // owns them: it may go the next time.
     const bool marked = !mutated(Mutant::kEvictMarked) && entry->effectiveLsn() != 0;
     const bool stays =
+        leaf->image.hasLargeValues() ||
         std::any_of(plan.entries.begin(), plan.entries.end(), [](const Plan::Entry& kept) {
             return kept.chain != nullptr || kept.base->bytes.size() >= kLargeValueBytesMin;
         });
