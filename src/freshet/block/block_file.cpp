@@ -109,6 +109,14 @@ void BlockFile::discard(const PagePlace& place) {
     impl.publishStats();
 }
 
+uint64_t BlockFile::limitBlock() const {
+    return impl_->space.limit();
+}
+
+bool BlockFile::wantsCommit() const {
+    return impl_->space.isShrinking() || impl_->canMoveRuns();
+}
+
 bool BlockFile::bypassCache() {
     return impl_->file->bypassCache();
 }
@@ -143,6 +151,7 @@ void BlockFile::Impl::publishStats() {
     counted.fileBytes = space.fileBlocks() * kBlockBytes;
     counted.freeBytes = space.freeBlocks() * kBlockBytes;
     counted.mappedPages = pages.size();
+    counted.bytesGivenBack = space.givenBackBlocks() * kBlockBytes;
     counted.spaceShort = space.isShort();
     counted.pendingBytes = replacedBlocks * kBlockBytes;
     std::lock_guard<sync::Mutex> lock(statsMutex);

@@ -64,9 +64,10 @@ struct Options {
 
 struct Stats {
     uint64_t fileBytes = 0;
-    uint64_t freeBytes = 0;     // usable now
-    uint64_t pendingBytes = 0;  // usable after the next checkpoint settles
-    uint64_t mappedPages = 0;   // in the newest checkpoint
+    uint64_t freeBytes = 0;       // usable now
+    uint64_t pendingBytes = 0;    // usable after the next checkpoint settles
+    uint64_t mappedPages = 0;     // in the newest checkpoint
+    uint64_t bytesGivenBack = 0;  // to the file system
     uint64_t pagesWritten = 0;
     uint64_t bytesWritten = 0;
     uint64_t pagesCompressed = 0;  // of those written
@@ -150,8 +151,13 @@ public:
     /// kNoSpace is final: the caller must not go on. kNoSpace: nothing has changed.
     Status commit(const Root& root, const std::vector<Change>& changes);
     /// The last commit() is known to be durable for good (its log record is): frees what it
-    /// replaced.
+    /// replaced, and gives free room at the file's end back to the file system.
     void settle();
+    /// Images that reach beyond this block keep the file longer than it need be: when they are
+    /// written anew, settle() can cut it. UINT64_MAX: there are none.
+    uint64_t limitBlock() const;
+    /// One more commit(), if only of what there is, and settle() can cut the file.
+    bool wantsCommit() const;
 
     /// Reads every page of the newest checkpoint and checks that no two extents overlap. The report
     /// lists at most kVerifyErrorsMax errors.

@@ -19,6 +19,8 @@ class QuotaFileSystem final : public platform::FileSystem {
 public:
     uint64_t quota = UINT64_MAX;
 
+    void crash() { disk_.crash(); }
+
     StatusOr<std::unique_ptr<platform::File>> open(const std::string& path,
                                                    platform::OpenMode mode) override {
         FRESHET_ASSIGN_OR_RETURN(auto file, disk_.open(path, mode));
@@ -85,6 +87,8 @@ protected:
         Status status = file_->commit(Root{}, changes);
         ASSERT_TRUE(status.isOk()) << status.toString();
     }
+
+    void giveBack();
 
     QuotaFileSystem disk_;
     std::unique_ptr<BlockFile> file_;
@@ -193,6 +197,130 @@ TEST_F(BlockFileTest, SpaceIsReusedForEver) {
     reopen();
     EXPECT_LT(file_->stats().fileBytes, 1u << 20);
     EXPECT_EQ(file_->verify()->errors.size(), 0u);
+}
+
+/// What an idle engine does: it moves what is in the way as long as that helps.
+void BlockFileTest::giveBack() {
+    for (int round = 0; round < 20; ++round) {
+        std::vector<BlockFile::Change> moved;
+        const Contents contents = *readContents(*file_);
+        for (const auto& [page, body] : contents) {
+            const Extent extent = file_->placeOf(page).extent;
+            if (extent.firstBlock + extent.blocks > file_->limitBlock()) {
+                moved.push_back({page, write(page, body)});
+            }
+        }
+        if (moved.empty() && !file_->wantsCommit()) {
+            return;
+        }
+        commit(moved);
+        file_->settle();
+        ASSERT_TRUE(file_->verify()->errors.empty());
+    }
+    FAIL() << "no end of it";
+}
+
+TEST_F(BlockFileTest, TheEndOfTheFileIsGivenBack) {
+    for (const bool lastStays : {false, true}) {
+        std::vector<BlockFile::Change> all;
+        for (PageId page = 1; page <= 60; ++page) {
+            all.push_back({page, write(page, std::string(60'000, static_cast<char>(page)))});
+        }
+        commit(all);
+        file_->settle();
+        const uint64_t whole = file_->stats().fileBytes;
+        EXPECT_GT(whole, 3'600'000u);
+        for (BlockFile::Change& change : all) {
+            const bool stays = lastStays ? change.page >= 50 : change.page <= 10;
+            change.place = stays ? change.place : PagePlace{};
+        }
+        commit(all);
+        file_->settle();
+        giveBack();
+        const Stats stats = file_->stats();
+        EXPECT_LT(stats.fileBytes, 1'200'000u) << "ten pages and the room ahead";
+        EXPECT_GE(stats.freeBytes, 64u << 10);
+        EXPECT_GE(stats.bytesGivenBack, whole - stats.fileBytes);
+        const Contents before = *readContents(*file_);
+        reopen();
+        EXPECT_EQ(file_->stats().fileBytes, stats.fileBytes);
+        EXPECT_EQ(*readContents(*file_), before);
+    }
+}
+
+/// Checkpoints that take as much as the ones before find it where they left it.
+TEST_F(BlockFileTest, WhatIsTakenAgainAndAgainIsNotGivenBack) {
+    uint64_t givenBack = 0;
+    for (int i = 0; i < 20; ++i) {
+        std::vector<BlockFile::Change> all;
+        for (PageId page = 1; page <= 30; ++page) {
+            all.push_back({page, write(page, std::string(60'000, 'a'))});
+        }
+        commit(all);
+        file_->settle();
+        if (i == 10) {
+            givenBack = file_->stats().bytesGivenBack;
+        }
+    }
+    EXPECT_EQ(file_->stats().bytesGivenBack, givenBack);
+    giveBack();
+    EXPECT_LT(file_->stats().fileBytes, 2'500'000u);
+}
+
+TEST_F(BlockFileTest, WhatIsFreedOnAFullDiskIsForWhoeverWasRefused) {
+    std::vector<BlockFile::Change> all;
+    for (PageId page = 1; page <= 60; ++page) {
+        all.push_back({page, write(page, std::string(60'000, 'a'))});
+    }
+    commit(all);
+    file_->settle();
+    giveBack();
+    disk_.quota = file_->stats().fileBytes;
+    std::vector<PagePlace> given;
+    for (;;) {
+        std::string image = imageOf(100, std::string(60'000, 'b'));
+        const auto place = file_->writePage(image);
+        if (!place.isOk()) {
+            EXPECT_EQ(place.status().code(), Code::kNoSpace);
+            break;
+        }
+        given.push_back(*place);
+    }
+    for (const PagePlace& place : given) {
+        file_->discard(place);
+    }
+    const uint64_t before = file_->stats().bytesGivenBack;
+    for (BlockFile::Change& change : all) {
+        change.place = {};
+    }
+    commit(all);
+    file_->settle();
+    EXPECT_EQ(file_->stats().bytesGivenBack, before);
+    EXPECT_GT(file_->stats().freeBytes, 2'000'000u);
+    giveBack();
+    EXPECT_GT(file_->stats().bytesGivenBack, before);
+}
+
+/// A power cut after the file has become shorter finds no checkpoint that needs more of it.
+TEST_F(BlockFileTest, ACheckpointSaysHowLongTheFileMustBe) {
+    std::vector<BlockFile::Change> all;
+    for (PageId page = 1; page <= 60; ++page) {
+        all.push_back({page, write(page, std::string(60'000, 'a'))});
+    }
+    commit(all);
+    file_->settle();
+    const uint64_t whole = file_->stats().fileBytes;
+    for (BlockFile::Change& change : all) {
+        change.place = {};
+    }
+    commit(all);
+    EXPECT_GE(file_->stats().fileBytes, whole) << "the one before may still be chosen";
+    file_->settle();
+    giveBack();
+    EXPECT_LT(file_->stats().fileBytes, 1u << 20);
+    disk_.crash();
+    reopen();
+    EXPECT_EQ(readContents(*file_)->size(), 0u);
 }
 
 TEST_F(BlockFileTest, DeltasAreMergedIntoABase) {
@@ -327,6 +455,7 @@ TEST_F(BlockFileTest, AgreesWithAMapThroughManyReopenings) {
     MemoryFileSystem disk;
     ASSERT_TRUE(disk.makeDirectory(kTestDirectory).isOk());
     ModelUser user(seed);
+    uint64_t givenBack = 0;
     for (int round = 0; round < 60; ++round) {
         auto file = BlockFile::open(testOptions(&disk));
         ASSERT_TRUE(file.isOk()) << file.status().toString();
@@ -336,8 +465,10 @@ TEST_F(BlockFileTest, AgreesWithAMapThroughManyReopenings) {
         }
         ASSERT_EQ(*readContents(**file), user.committed());
         ASSERT_TRUE((*file)->verify()->errors.empty());
+        givenBack += (*file)->stats().bytesGivenBack;
     }
     EXPECT_GT(user.acknowledged(), 200u);
+    EXPECT_GT(givenBack, 0u);
 }
 
 }  // namespace

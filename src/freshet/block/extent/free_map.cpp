@@ -87,6 +87,32 @@ void FreeMap::give(uint64_t firstBlock, uint64_t blocks) {
     insert(firstBlock, end - firstBlock);
 }
 
+FreeMap FreeMap::cutAt(uint64_t block) {
+    FreeMap beyond;
+    auto stretch = byPosition_.lower_bound(block);
+    if (stretch != byPosition_.begin()) {
+        auto before = std::prev(stretch);
+        const auto [firstBlock, blocks] = *before;
+        if (firstBlock + blocks > block) {
+            erase(before);
+            insert(firstBlock, block - firstBlock);
+            beyond.insert(block, firstBlock + blocks - block);
+        }
+    }
+    while (stretch != byPosition_.end()) {
+        beyond.insert(stretch->first, stretch->second);
+        auto moved = stretch++;
+        erase(moved);
+    }
+    return beyond;
+}
+
+void FreeMap::join(const FreeMap& other) {
+    for (const auto& [firstBlock, blocks] : other.byPosition_) {
+        give(firstBlock, blocks);
+    }
+}
+
 uint64_t FreeMap::freeBefore(uint64_t end) const {
     if (byPosition_.empty()) {
         return 0;

@@ -26,6 +26,11 @@ public:
     /// REQUIRES: no block of it is free.
     void give(uint64_t firstBlock, uint64_t blocks);
 
+    /// Takes out all that is free from `block` on.
+    FreeMap cutAt(uint64_t block);
+    /// Takes in what another has. REQUIRES: nothing of it is free here.
+    void join(const FreeMap& other);
+
     bool fits(uint32_t blocks) const;
     uint64_t freeBlocks() const { return freeBlocks_; }
     /// Free blocks directly before `end`.

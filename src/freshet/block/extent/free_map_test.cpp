@@ -32,6 +32,15 @@ TEST(FreeMap, NeighboursJoin) {
     EXPECT_EQ(map.take(9)->firstBlock, 0u);
 }
 
+TEST(FreeMap, IsCutInTheMiddleOfAStretch) {
+    FreeMap map = *FreeMap::around({{0, 2}, {10, 2}}, 20);  // free: 2-9, 12-19
+    FreeMap beyond = map.cutAt(5);
+    EXPECT_EQ(map.freeBlocks(), 3u);
+    EXPECT_EQ(beyond.freeBlocks(), 13u);
+    EXPECT_EQ(beyond.take(8)->firstBlock, 12u);
+    EXPECT_EQ(beyond.take(5)->firstBlock, 5u);
+}
+
 TEST(FreeMap, OverlapAndOverrunAreDamage) {
     EXPECT_EQ(FreeMap::around({{0, 4}, {3, 1}}, 9).status().code(), Code::kCorruption);
     EXPECT_EQ(FreeMap::around({{8, 2}}, 9).status().code(), Code::kCorruption);
@@ -62,6 +71,15 @@ TEST(FreeMap, AgreesWithAListOfBlocks) {
                         taken.back().blocks,
                         false);
             taken.pop_back();
+        }
+        if (random() % 8 == 0) {
+            // Taken apart and put together again it is the same.
+            const uint64_t block = random() % (kBlocks + 1);
+            FreeMap beyond = map.cutAt(block);
+            ASSERT_EQ(map.freeBlocks(),
+                      static_cast<uint64_t>(std::count(
+                          used.begin(), used.begin() + static_cast<long>(block), false)));
+            map.join(beyond);
         }
         ASSERT_EQ(map.freeBlocks(),
                   static_cast<uint64_t>(std::count(used.begin(), used.end(), false)));

@@ -2,22 +2,28 @@
 #include "freshet/block/extent/space.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace freshet::block {
+namespace {
 
-uint64_t Space::aheadBlocks() const {
-    const uint64_t eighth = fileBlocks_ * kBlockBytes / 8;
+constexpr uint64_t kGrowPieceBlocks = kGrowPieceBytes / kBlockBytes;
+
+}  // namespace
+
+uint64_t Space::aheadBlocks(uint64_t blocks) const {
+    const uint64_t eighth = blocks * kBlockBytes / 8;
     return std::clamp(eighth, growBytesMin_, std::max(growBytesMin_, growBytesMax_)) / kBlockBytes;
 }
 
 Status Space::growFor(uint32_t blocks, uint64_t keep) {
     const uint64_t ahead = aheadBlocks();
     uint64_t wanted = 0;
-    if (!free_.fits(blocks)) {
-        wanted = blocks - free_.freeBefore(fileBlocks_);
+    if (!fits(blocks)) {
+        wanted = blocks - (limit_ < fileBlocks_ ? beyond_ : free_).freeBefore(fileBlocks_);
     }
     if (freeBlocks() < blocks + ahead) {
-        wanted = std::max(wanted, std::min(ahead, kGrowPieceBytes / kBlockBytes));
+        wanted = std::max(wanted, std::min(ahead, kGrowPieceBlocks));
     }
     if (freeBlocks() < blocks + keep) {
         wanted = std::max(wanted, blocks + keep - freeBlocks());
@@ -40,18 +46,64 @@ Status Space::grow(uint64_t blocks) {
         at += piece.size();
     }
     refused_ = false;
-    free_.give(fileBlocks_, blocks);
+    give(fileBlocks_, blocks);
     fileBlocks_ += blocks;
     return Status::ok();
 }
 
 Status Space::makeRoom() {
     while (isShort()) {
-        FRESHET_RETURN_IF_ERROR(
-            grow(std::min(aheadBlocks() - freeBlocks(), kGrowPieceBytes / kBlockBytes)));
+        FRESHET_RETURN_IF_ERROR(grow(std::min(aheadBlocks() - freeBlocks(), kGrowPieceBlocks)));
         refused_ = freeBlocks() < aheadBlocks();
     }
     return Status::ok();
+}
+
+void Space::give(uint64_t firstBlock, uint64_t blocks) {
+    const uint64_t end = firstBlock + blocks;
+    const uint64_t middle = std::clamp(limit_, firstBlock, end);
+    if (middle != firstBlock) {
+        free_.give(firstBlock, middle - firstBlock);
+    }
+    if (middle != end) {
+        beyond_.give(middle, end - middle);
+    }
+}
+
+uint64_t Space::usedEnd() const {
+    const uint64_t end = fileBlocks_ - beyond_.freeBefore(fileBlocks_);
+    return end - free_.freeBefore(end);
+}
+
+uint64_t Space::neededBlocks() const {
+    return std::min(fileBlocks_, std::max(limit_, usedEnd()));
+}
+
+void Space::giveBack(uint64_t blocksKept) {
+    const uint64_t before = std::exchange(takenBlocksLast_, std::exchange(takenBlocks_, 0));
+    // What two in a row have taken is no single burst.
+    const uint64_t inTurn = std::min(before, takenBlocksLast_);
+    free_.join(std::exchange(beyond_, {}));
+    limit_ = UINT64_MAX;
+    const uint64_t used = fileBlocks_ - freeBlocks();
+    // So that what is taken next does not make the file grow again.
+    const uint64_t wanted = used + inTurn + aheadBlocks((used + inTurn) * 8 / 7);
+    // After a refusal what has become free is for those who were refused, until the next time.
+    const bool isNeeded = std::exchange(refused_, isShort());
+    const uint64_t end = isNeeded ? fileBlocks_ : std::max({wanted, usedEnd(), blocksKept});
+    const uint64_t worthwhile = std::min(kGrowPieceBlocks, growBytesMin_ / kBlockBytes);
+    if (end + worthwhile <= fileBlocks_ && file_->truncate(end * kBlockBytes).isOk()) {
+        static_cast<void>(free_.cutAt(end));
+        givenBackBlocks_ += fileBlocks_ - end;
+        fileBlocks_ = end;
+    }
+    // `blocksKept` and what checkpoints take sink by themselves when there is nothing to do.
+    isShrinking_ = inTurn >= worthwhile;
+    if (wanted + worthwhile <= fileBlocks_) {
+        isShrinking_ |= usedEnd() + worthwhile <= fileBlocks_;
+        limit_ = wanted;
+        beyond_ = free_.cutAt(limit_);
+    }
 }
 
 StatusOr<Extent> Space::take(uint32_t blocks, uint64_t keep) {
@@ -60,7 +112,12 @@ StatusOr<Extent> Space::take(uint32_t blocks, uint64_t keep) {
         return grown;
     }
     if (freeBlocks() >= blocks + keep) {
-        if (auto extent = free_.take(blocks)) {
+        auto extent = free_.take(blocks);
+        if (!extent) {
+            extent = beyond_.take(blocks);
+        }
+        if (extent) {
+            takenBlocks_ += blocks;
             return *extent;
         }
     }

@@ -29,13 +29,22 @@ uint64_t deltaEntries(const Superblock& superblock) {
     return entries;
 }
 
-/// Deltas are merged when there are too many to list, or more than a quarter of the base.
-bool wantsBase(const CommitPlan& plan) {
-    return plan.next.deltaCount == kDeltaRunsMax ||
-           4 * (deltaEntries(plan.next) + plan.changes.size()) > plan.next.mapBase.count;
+}  // namespace
+
+bool BlockFile::Impl::canMoveRuns() const {
+    const uint64_t limit = space.limit();
+    auto isBeyond = [&](const RunRef& ref) { return ref.firstBlock + ref.blocks > limit; };
+    return (isBeyond(durable.mapBase) || std::any_of(durable.mapDelta.begin(),
+                                                     durable.mapDelta.begin() + durable.deltaCount,
+                                                     isBeyond)) &&
+           space.fitsBeforeLimit(static_cast<uint32_t>(runBlocks(pages.size())));
 }
 
-}  // namespace
+/// Deltas are merged when there are too many to list, or more than a quarter of the base.
+bool BlockFile::Impl::wantsBase(const CommitPlan& plan) const {
+    return plan.next.deltaCount == kDeltaRunsMax || canMoveRuns() ||
+           4 * (deltaEntries(plan.next) + plan.changes.size()) > plan.next.mapBase.count;
+}
 
 StatusOr<CommitPlan> BlockFile::Impl::plan(const std::vector<Change>& changes) {
     CommitPlan plan;
@@ -141,7 +150,7 @@ Status BlockFile::Impl::writeRuns(CommitPlan* plan) {
             plan->next.lateImages,
             writeRun(RunKind::kLateImages, plan->late.size(), fill, &plan->taken));
     }
-    if (plan->changes.empty()) {
+    if (plan->changes.empty() && !canMoveRuns()) {
         return Status::ok();
     }
     if (wantsBase(*plan)) {
@@ -177,7 +186,7 @@ Status BlockFile::commit(const Root& root, const std::vector<Change>& changes) {
     plan.next.timeBase = root.timeBase;
     plan.next.nextPageId = root.nextPageId;
     plan.next.nextTreeId = root.nextTreeId;
-    plan.next.dataFileBlocks = impl.space.fileBlocks();
+    plan.next.dataFileBlocks = impl.space.neededBlocks();
     // From here on a superblock may or may not name the runs: no failure can be taken back.
     Status status = impl.writeSuperblock(plan.next, plan.next.checkpointNo % kSuperblockCopies);
     if (status.isOk()) {
@@ -230,6 +239,8 @@ void BlockFile::settle() {
     }
     impl.replaced.clear();
     impl.replacedBlocks = 0;
+    // A checkpoint that says that the file is longer cannot be chosen any more.
+    impl.space.giveBack(impl.durable.dataFileBlocks);
     impl.publishStats();
 }
 

@@ -43,6 +43,9 @@ struct BlockFile::Impl {
                               std::vector<Extent>* taken);
     Status writeBase(CommitPlan* plan);
     Status writeDelta(CommitPlan* plan);
+    /// Runs keep the file from being cut, and a new base would not.
+    bool canMoveRuns() const;
+    bool wantsBase(const CommitPlan& plan) const;
     void adopt(const CommitPlan& plan);
     void retire(const Extent& extent);
 

@@ -194,6 +194,7 @@ struct World : CheckpointSink {
         *place = {.extent = {images.size(), 1}, .crc = 0, .seqLow = 0};
         return Status::ok();
     }
+    bool wantsMoved(const block::PagePlace&) override { return moves; }
     Status bringBack(PageTree&, PageEntry* entry) override {
         for (;;) {
             Fault fault;
@@ -322,6 +323,7 @@ struct World : CheckpointSink {
     int evicted = 0;
     uint64_t redo = 1;
     uint64_t writesUntilFull = UINT64_MAX;
+    bool moves = false;  // a checkpoint writes all pages anew
     std::map<std::string, std::string> committed;
     std::vector<std::string> aborted;
 };
@@ -355,8 +357,8 @@ void expectFound(Mutant mutant, const Setup& setup, ExploreOptions options = {.p
 
 /// A page that is due (or clean, with an image) is written while a key of it changes and, if
 /// wanted, its leaf is rebuilt.
-Setup writerAgainstScan(bool due, bool rebuilt, bool commits = true) {
-    return [due, rebuilt, commits](Model& model) {
+Setup writerAgainstScan(bool due, bool rebuilt, bool commits = true, bool moved = false) {
+    return [due, rebuilt, commits, moved](Model& model) {
         auto world = std::make_shared<World>();
         {
             Uninterrupted whole;
@@ -366,6 +368,7 @@ Setup writerAgainstScan(bool due, bool rebuilt, bool commits = true) {
                 world->put(0, "f", "first");
             }
         }
+        world->moves = moved;
         world->aborted = {"c"};
         model.thread([world, commits] {
             ModelEnv::Slice slice(&world->env);
@@ -391,6 +394,11 @@ TEST(WriterAgainstScan, NothingIsLost) {
     expectHolds(writerAgainstScan(true, false), {.preemptions = 3});
     expectHolds(writerAgainstScan(true, false, false), {.preemptions = 3});
     expectHolds(writerAgainstScan(true, false), {.preemptions = 2, .staleLoads = 1});
+}
+
+TEST(WriterAgainstScan, NorWhenACleanPageIsMoved) {
+    expectHolds(writerAgainstScan(false, false, true, true), {.preemptions = 3});
+    expectHolds(writerAgainstScan(false, true, true, true));
 }
 
 TEST(WriterAgainstScan, NorWhenTheLeafIsRebuilt) {

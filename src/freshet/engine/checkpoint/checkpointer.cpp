@@ -10,6 +10,19 @@
 #include <mutex>
 
 namespace freshet::engine {
+namespace {
+
+/// Of images that one checkpoint moves so that the file can be cut. Their leaves come into memory,
+/// where they are a few times as large, and none goes before the checkpoint is done.
+constexpr uint64_t kMoveBytesMax = 64u << 20;
+constexpr uint64_t kMovePartOfMemory = 64;
+
+uint64_t moveBytesMax(uint64_t memoryLimit) {
+    return memoryLimit == 0 ? kMoveBytesMax
+                            : std::min(kMoveBytesMax, memoryLimit / kMovePartOfMemory);
+}
+
+}  // namespace
 
 Checkpointer::Checkpointer(std::shared_ptr<StoreCore> core,
                            TreeDirectory& trees,
@@ -29,7 +42,7 @@ Status Checkpointer::run() {
         written = writeTrees();
     }
     FRESHET_RETURN_IF_ERROR(written);
-    if (changes_.empty() && core_->journal->tailLsn() == doneTail_) {
+    if (changes_.empty() && core_->journal->tailLsn() == doneTail_ && !file_.wantsCommit()) {
         return Status::ok();
     }
     FRESHET_RETURN_IF_ERROR(file_.flush());
@@ -61,6 +74,8 @@ Status Checkpointer::writeTrees() {
     freedValues_.insert(freedValues_.end(), freed.begin(), freed.end());
     auto [trees, dropped] = trees_.allAndDropped();
     freeDropped(std::move(dropped));
+    limitBlock_ = file_.limitBlock();
+    moveBlocksLeft_ = moveBytesMax(core_->memory.limit()) / block::kBlockBytes;
     bool whole = true;
     for (const TreeRef& tree : trees) {
         // [tree.codecRead] relaxed: pairs with [tree.codec], of which it sees any.
@@ -249,6 +264,15 @@ uint64_t Checkpointer::storedBytes(TreeId tree) const {
     return found == blocksOf_.end()
                ? 0
                : static_cast<uint64_t>(std::max<int64_t>(found->second, 0)) * block::kBlockBytes;
+}
+
+bool Checkpointer::wantsMoved(const block::PagePlace& place) {
+    const block::Extent& extent = place.extent;
+    if (extent.firstBlock + extent.blocks <= limitBlock_ || moveBlocksLeft_ < extent.blocks) {
+        return false;
+    }
+    moveBlocksLeft_ -= extent.blocks;
+    return true;
 }
 
 Status Checkpointer::bringBack(PageTree& tree, PageEntry* entry) {

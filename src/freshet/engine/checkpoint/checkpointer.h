@@ -40,6 +40,7 @@ public:
 private:
     void inSlice(const std::function<void()>& work) override;
     Status writeImage(PageId page, ByteView image, block::PagePlace* place) override;
+    bool wantsMoved(const block::PagePlace& place) override;
     Status bringBack(PageTree& tree, PageEntry* entry) override;
     void noteFirstImage(TreeId tree, PageId page) override { pagesOf_[tree].push_back(page); }
 
@@ -81,6 +82,9 @@ private:
     /// Whose they are: a value that is freed does not know it. An entry for each large value.
     std::unordered_map<PageId, TreeId> treeOfValue_;
     Codec codec_ = Codec::kNone;  // of the tree that is being written
+    /// How much may still be moved in this run, and from where on.
+    uint64_t moveBlocksLeft_ = 0;
+    uint64_t limitBlock_ = UINT64_MAX;
     mutable sync::Mutex sizesMutex_;
     std::unordered_map<TreeId, int64_t> blocksOf_;  // guarded by sizesMutex_
     bool unfinished_ = false;

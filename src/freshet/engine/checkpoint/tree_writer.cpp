@@ -30,7 +30,10 @@ Status TreeWriter::writeWalked() {
         // [page.state] acquire: pairs with [page.live]. A page that may not have been installed is
         // left to an image that names it, or to the next checkpoint.
         const bool reachable = entry.imaged || entry.state.load(sync::kAcquire) == PageState::kLive;
-        const uint64_t mark = entry.effectiveLsn();
+        uint64_t mark = entry.effectiveLsn();
+        if (status.isOk() && mark == 0 && entry.imaged && sink_.wantsMoved(entry.place)) {
+            mark = markMoved(&entry);
+        }
         isWhole_ &= reachable;
         if (!status.isOk() || !reachable || mark == 0) {
             return;
@@ -41,6 +44,12 @@ Status TreeWriter::writeWalked() {
         status = writePage(&entry);
     });
     return status;
+}
+
+uint64_t TreeWriter::markMoved(PageEntry* entry) {
+    // As low as a writer's would be, for one may come at the same time and be content with it.
+    sink_.inSlice([&] { tree_.lowerMark(entry, env_.commitLow()); });
+    return entry->effectiveLsn();
 }
 
 Status TreeWriter::writeOwed() {

@@ -28,6 +28,8 @@ public:
     virtual void inSlice(const std::function<void()>& work) = 0;
     /// The image counts from the next checkpoint on. It lies at `*place` then.
     virtual Status writeImage(PageId page, ByteView image, block::PagePlace* place) = 0;
+    /// Whether an image that lies there had better be written anew, elsewhere. Each yes counts.
+    virtual bool wantsMoved(const block::PagePlace& place) = 0;
     /// Brings the page's leaf into memory, if it is not there.
     virtual Status bringBack(PageTree& tree, PageEntry* entry) = 0;
     /// The page, of a tree itself and not of one of its large values, has its first image.
@@ -54,6 +56,8 @@ public:
 
 private:
     Status writeWalked();
+    /// Makes a page due whose image is to lie elsewhere; returns its mark.
+    uint64_t markMoved(PageEntry* entry);
     Status writeOwed();
     /// The page and the unwritten ones to its right, of which the next is written or none.
     Status writeChain(PageEntry* first);

@@ -176,6 +176,7 @@ private:
     }
     Status writeImage(PageId, ByteView, block::PagePlace*) override { return Status::ok(); }
     Status bringBack(PageTree&, PageEntry*) override { return Status::ok(); }  // nothing is evicted
+    bool wantsMoved(const block::PagePlace&) override { return false; }
     void noteFirstImage(uint32_t, PageId) override {}
 
     const std::shared_ptr<StoreCore> core_ = std::make_shared<StoreCore>(kTinyPages);
