@@ -58,7 +58,7 @@ Status Journal::Impl::place(const RecordHeader& unsealed,
     RecordHeader header = unsealed;
     sealRecord(header, body);  // before the join: no other thread waits for our checksum
     uint32_t units = recordUnits(body.size());
-    auto onDone = [this] { writer.ringDone(); };
+    auto onDone = [this] { slotDone(); };
     FillingTurn turn(rule);
     Place where = ring.join(units, onDone);
     if (where.ringFull) {
@@ -78,9 +78,18 @@ Status Journal::Impl::place(const RecordHeader& unsealed,
     const bool done = ring.release(where.slotNo, units);
     turn.end();
     if (done) {
-        writer.ringDone();
+        slotDone();
     }
     return Status::ok();
+}
+
+void Journal::Impl::slotDone() {
+    // [journal.wanted] acquire: pairs with [raise.cas]. Who asks later calls ringDone() himself.
+    if (writeWanted.load(sync::kAcquire) > writtenLsn.load(sync::kAcquire)) {  // [journal.reached]
+        writer.ringDone();
+    } else {
+        writeBell.ring();
+    }
 }
 
 Status Journal::Impl::await(Lsn lsn,
@@ -161,6 +170,7 @@ Stats Journal::stats() const {
     stats.flushes = impl_->flushes.load(sync::kRelaxed);
     stats.joinRaces = impl_->ring.joinRaces();
     stats.oldLapMeetings = impl_->ring.oldLapMeetings();
+    stats.segmentMissing = impl_->segmentMissing.load(sync::kAcquire);  // [journal.segmentMissing]
     stats.fullWaits = impl_->fullWaits.load(sync::kRelaxed);
     stats.segments = impl_->segments.load(sync::kRelaxed);
     stats.flushMicrosTotal = impl_->flushMicros.load(sync::kRelaxed);

@@ -73,6 +73,7 @@ struct Stats {
     uint64_t flushes = 0;         // flushes (of all that was written before) that returned
     uint64_t joinRaces = 0;       // joins that lost a CAS
     uint64_t oldLapMeetings = 0;  // joins that had to move the active slot on for others
+    bool segmentMissing = false;  // nothing is written until the next one is made
     uint64_t fullWaits = 0;       // appends that found no free slot
     uint64_t segments = 0;        // segment files in use or ready
     uint64_t flushMicrosTotal = 0;

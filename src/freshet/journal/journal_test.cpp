@@ -548,7 +548,7 @@ TEST(Journal, FullDiskRefusesThoseWhoWaitForASlot) {
     Status status;
     while (status.isOk()) {
         op = AppendOp(RecordType::kCommit, 1, std::string(900, 'x'));
-        status = log.journal->append(op);
+        status = appendWhileItGoes(*log.journal, op);
     }
     ASSERT_TRUE(status.isWouldBlock()) << status.toString();
     gate.open();
@@ -567,7 +567,7 @@ TEST(Journal, StartedRecordWaitsForRoomOnAFullDisk) {
         waitForReadySegment(*log.journal, 2);
         disk.fill();
         AppendOp op(RecordType::kCommit, 1, body);
-        ASSERT_TRUE(log.journal->append(op).isWouldBlock());
+        ASSERT_TRUE(appendWhileItGoes(*log.journal, op).isWouldBlock());
         EXPECT_TRUE(op.started());
         EXPECT_TRUE(log.journal->health().isOk());
         disk.giveBack();
@@ -585,7 +585,7 @@ TEST(Journal, CloseDoesNotWaitForAFullDisk) {
     waitForReadySegment(*log.journal, 2);
     disk.fill();
     AppendOp op(RecordType::kCommit, 1, std::string(4 * options.segmentBytesMax, 'b'));
-    ASSERT_TRUE(log.journal->append(op).isWouldBlock());
+    ASSERT_TRUE(appendWhileItGoes(*log.journal, op).isWouldBlock());
     EXPECT_EQ(log.journal->close().code(), Code::kNoSpace);
     EXPECT_EQ(fatal.calls, 1);
 }

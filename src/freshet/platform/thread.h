@@ -34,6 +34,9 @@ void pinToCore(unsigned index);
 /// Gives the calling thread, for good, less of the processor than others when it is short (what
 /// nice(1) calls 10). Best effort.
 void standBack();
+/// Gives the calling thread, for good, short turns that come soon: for one that mostly waits, and
+/// that many wait for. Best effort (Linux 6.12 and later).
+void stepForward();
 /// Lets another thread run.
 void yieldThread();
 /// Blocks the calling thread. For background threads and tests' peers, never on a reactor.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Bell: wakes the journal's helper thread. Ringing never blocks (a semaphore post, not a mutex),
-/// so that a writer's hand-over cannot wait for a preempted helper. It says only "look again": what
-/// there is to do stands in words of its own, written before the ring.
+/// Bell: wakes one of the journal's own threads. Ringing never blocks (a semaphore post, not a
+/// mutex), so that a writer's hand-over cannot wait for a preempted helper. It says only "look
+/// again": what there is to do stands in words of its own, written before the ring.
 #pragma once
 
 #include "freshet/sync/atomic.h"
@@ -23,8 +23,11 @@ public:
     void ring();
     /// Returns when rung since the last return, or after `ms`. One listener.
     void listen(uint64_t ms);
+    void listen();
 
 private:
+    void hear();
+
     sem_t semaphore_;
     /// Rung and not heard yet. Written by: ringers (set), the listener (clear).
     sync::Atomic<bool> rung_{false};

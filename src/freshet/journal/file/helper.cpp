@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The helper thread: the only one that blocks on the disk's pace. It flushes, makes segments
-/// ahead, takes the writer's role when it is handed over, and asks for what lies idle in the open
-/// slot.
+/// ahead, and asks for what lies idle in the open slot. And the thread that writes for others: what
+/// nobody waits for yet, and what a holder of the role has handed on. Others compute all the time;
+/// whoever of them had to write would be overtaken by the rest at it, for many turns of theirs, and
+/// the ring would be full before he was done. This one hardly computes, so it gets its turn at
+/// once.
 #include "freshet/journal/file/flush.h"
 #include "freshet/journal/file/impl.h"
 #include "freshet/journal/slot/raise.h"
@@ -16,6 +19,7 @@ constexpr uint64_t kNanosPerMilli = 1'000'000;
 }  // namespace
 
 void Journal::Impl::help() {
+    platform::stepForward();
     const uint64_t interval = options.commitIntervalMs * kNanosPerMilli;
     uint64_t due = platform::monotonicNanos() + interval;
     bool busy = true;
@@ -24,10 +28,6 @@ void Journal::Impl::help() {
         uint64_t now = platform::monotonicNanos();
         bell.listen(busy || now >= due ? 0 : (due - now) / kNanosPerMilli + 1);
         flush();
-        // [journal.offer.take] acq_rel: acquire pairs with [journal.offer].
-        if (roleOffered.exchange(false, sync::kAcqRel)) {
-            writer.ringDone();
-        }
         bool tick = platform::monotonicNanos() >= due;
         if (tick) {
             due = platform::monotonicNanos() + interval;
@@ -38,6 +38,14 @@ void Journal::Impl::help() {
         bool may = busy || tick || !outOfSpace.load(sync::kRelaxed) ||
                    closing.load(sync::kAcquire);  // [journal.closing]
         busy = may && prepareSegment();
+    }
+}
+
+void Journal::Impl::writeForOthers() {
+    platform::stepForward();
+    while (!stopping.load(sync::kAcquire)) {  // [journal.stopping]
+        writeBell.listen();
+        writer.ringDone();
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Journal::Impl: joins ring, files and waiters. Cut by verb: journal.cpp appends and waits,
-/// file/writing.cpp is what the writer's role calls, file/helper.cpp the helper thread,
+/// file/writing.cpp is what the writer's role calls, file/helper.cpp the helper threads,
 /// file/open.cpp start and stop.
 #pragma once
 
@@ -49,6 +49,8 @@ struct Journal::Impl {
                  Lsn* lsn,
                  uint64_t* timestamp,
                  sync::WaitToken* token);
+    /// A slot is done. The caller writes it if somebody waits for that, else another thread.
+    void slotDone();
     /// `reached` is what `wanted` asks to be raised; `waiters` wait for it.
     Status await(Lsn lsn,
                  const sync::Atomic<uint64_t>& reached,
@@ -69,9 +71,10 @@ struct Journal::Impl {
     void handOver();  // without the role
     bool takeNextSegment();
 
-    // --- Helper thread (helper.cpp) ---
+    // --- Helper threads (helper.cpp) ---
 
     void help();
+    void writeForOthers();
     void flush();
     void askForIdleData();
     /// One step towards the next segment. True: there is more to do at once.
@@ -129,9 +132,9 @@ struct Journal::Impl {
     sync::Atomic<bool> closing{false};
     sync::Atomic<bool> closed{false};
 
-    sync::Atomic<bool> roleOffered{false};  // the helper shall call ringDone()
     sync::Atomic<bool> stopping{false};
-    Bell bell;
+    Bell bell;       // for the helper
+    Bell writeBell;  // for the thread that writes for others: it shall call ringDone()
 
     // Statistics; nothing depends on them.
     sync::Atomic<uint64_t> records{0};
@@ -142,7 +145,8 @@ struct Journal::Impl {
     sync::Atomic<uint64_t> fullWaits{0};
     sync::Atomic<uint64_t> segments{0};
 
-    platform::Thread helper;  // last: it uses all of the above
+    platform::Thread helper;  // last, both: they use all of the above
+    platform::Thread writerForOthers;
 };
 
 }  // namespace freshet::journal

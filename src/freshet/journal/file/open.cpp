@@ -181,7 +181,8 @@ Journal::Impl::Impl(const Options& given, Start start)
       maker(std::move(start.maker)),
       losses(std::move(start.losses)),
       segments(start.segments),
-      helper("journal", [this] { help(); }) {}
+      helper("journal", [this] { help(); }),
+      writerForOthers("journal-write", [this] { writeForOthers(); }) {}
 
 Journal::Impl::~Impl() {
     delete readySegment.load(sync::kRelaxed);  // relaxed: no other thread is left
@@ -235,7 +236,9 @@ Status Journal::Impl::close() {
     closed.store(true, sync::kRelease);    // [journal.closed]
     stopping.store(true, sync::kRelease);  // [journal.stopping]
     bell.ring();
+    writeBell.ring();
     helper.join();
+    writerForOthers.join();
     return status;
 }
 

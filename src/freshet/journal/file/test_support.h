@@ -71,6 +71,18 @@ inline Status appendWaiting(Journal& journal, AppendOp& op) {
     }
 }
 
+/// As appendWaiting, but ends with WouldBlock when the ring is full and waits for a segment.
+inline Status appendWhileItGoes(Journal& journal, AppendOp& op) {
+    for (;;) {
+        const bool isLast = journal.stats().segmentMissing;
+        Status status = journal.append(op);
+        if (!status.isWouldBlock() || isLast) {
+            return status;
+        }
+        platform::yieldThread();
+    }
+}
+
 inline Status waitDurable(Journal& journal, Lsn lsn) {
     for (;;) {
         sync::WaitToken token;

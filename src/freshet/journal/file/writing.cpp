@@ -85,9 +85,7 @@ void Journal::Impl::startFlush() {
 }
 
 void Journal::Impl::handOver() {
-    // [journal.offer] release: pairs with [journal.offer.take].
-    roleOffered.store(true, sync::kRelease);
-    bell.ring();
+    writeBell.ring();
 }
 
 }  // namespace freshet::journal
