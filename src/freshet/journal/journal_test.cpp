@@ -62,6 +62,22 @@ private:
     bool open_ = false;  // guarded by mutex_
 };
 
+/// Appends, and has it written, until the log waits for a segment whose making is held. Returns
+/// what was appended.
+std::vector<std::string> writeUntilSegmentMissing(Journal& journal) {
+    std::vector<std::string> bodies;
+    while (!journal.stats().segmentMissing) {
+        const std::string body = std::to_string(bodies.size()) + std::string(900, 'x');
+        AppendOp op(RecordType::kCommit, 1, body);
+        if (appendWhileItGoes(journal, op).isOk()) {
+            bodies.push_back(body);
+            sync::WaitToken token;
+            static_cast<void>(journal.written(op.lsn(), &token).isOk());
+        }
+    }
+    return bodies;
+}
+
 TEST(Journal, NewLogIsEmptyAndStaysSo) {
     MemoryFileSystem disk;
     for (int i = 0; i < 3; ++i) {
@@ -277,8 +293,9 @@ TEST(Journal, FullRingHoldsBackAndGoesOn) {
     {
         Opened log = openLog(options);
         waitForReadySegment(*log.journal, 2);
-        // The helper is held in the sync of the third segment; the second will fill up.
         FlushGate gate(disk.faults());
+        bodies = writeUntilSegmentMissing(*log.journal);
+        const uint64_t fullWaits = log.journal->stats().fullWaits;
         std::deque<AppendOp> blocked;
         for (int i = 0; blocked.size() < 3; ++i) {
             bodies.push_back(std::to_string(i) + std::string(900, '-'));
@@ -294,7 +311,7 @@ TEST(Journal, FullRingHoldsBackAndGoesOn) {
                 ASSERT_TRUE(blocked.empty());
             }
         }
-        EXPECT_EQ(log.journal->stats().fullWaits, 3u);
+        EXPECT_EQ(log.journal->stats().fullWaits, fullWaits + 3);
         gate.open();
         for (AppendOp& op : blocked) {
             sync::blockOn(op.token());
@@ -533,22 +550,27 @@ TEST(Journal, FullDiskIsHelpedByARecycledSegment) {
 }
 
 TEST(Journal, FullDiskRefusesThoseWhoWaitForASlot) {
-    CrampedDisk disk;
-    Opened log = openLog(smallOptions(disk.files));
+    MemoryFileSystem memory;
+    testing::FaultPlan plan(testSeed());
+    testing::FaultyFileSystem disk(memory, plan);
+    Options options = smallOptions(disk);
+    options.segmentBytesFirst = options.segmentBytesMax = 2u << 20;  // made in two steps
+    Opened log = openLog(options);
     waitForReadySegment(*log.journal, 2);
-    // While the helper is held in a flush, it cannot notice that the disk is full.
-    FlushGate gate(disk.memory.faults());
-    disk.fill();
-    AppendOp first(RecordType::kCommit, 1, "x");
-    ASSERT_TRUE(log.journal->append(first).isOk());
-    sync::WaitToken token;
-    ASSERT_TRUE(log.journal->durable(first.lsn(), &token).isWouldBlock());
+    // Held within the making of the third segment, nobody notices that the disk is full.
+    FlushGate gate(memory.faults());
+    writeUntilSegmentMissing(*log.journal);
     gate.awaitArrival(1);
-    AppendOp op(RecordType::kCommit, 1, std::string(900, 'x'));
+    plan.add({.path = "*/next.tmp",
+              .kind = testing::FaultKind::kShortWrite,
+              .error = Status(Code::kNoSpace, "disk full"),
+              .times = testing::kEver});
+    const AppendOp record(RecordType::kCommit, 1, std::string(900, 'x'));
+    AppendOp op = record;
     Status status;
     while (status.isOk()) {
-        op = AppendOp(RecordType::kCommit, 1, std::string(900, 'x'));
-        status = appendWhileItGoes(*log.journal, op);
+        op = record;
+        status = log.journal->append(op);
     }
     ASSERT_TRUE(status.isWouldBlock()) << status.toString();
     gate.open();

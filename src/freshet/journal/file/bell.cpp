@@ -35,18 +35,6 @@ void Bell::listen(uint64_t ms) {
         while (::sem_clockwait(&semaphore_, CLOCK_MONOTONIC, &until) != 0 && errno == EINTR) {
         }
     }
-    hear();
-}
-
-void Bell::listen() {
-    if (!rung_.load(sync::kAcquire)) {  // [bell.peek]
-        while (::sem_wait(&semaphore_) != 0 && errno == EINTR) {
-        }
-    }
-    hear();
-}
-
-void Bell::hear() {
     // [bell.hear] acq_rel: acquire pairs with [bell.ring].
     rung_.exchange(false, sync::kAcqRel);
 }

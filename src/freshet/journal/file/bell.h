@@ -23,11 +23,8 @@ public:
     void ring();
     /// Returns when rung since the last return, or after `ms`. One listener.
     void listen(uint64_t ms);
-    void listen();
 
 private:
-    void hear();
-
     sem_t semaphore_;
     /// Rung and not heard yet. Written by: ringers (set), the listener (clear).
     sync::Atomic<bool> rung_{false};

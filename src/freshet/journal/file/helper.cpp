@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The helper thread: the only one that blocks on the disk's pace. It flushes, makes segments
-/// ahead, and asks for what lies idle in the open slot. And the thread that writes for others: what
-/// nobody waits for yet, and what a holder of the role has handed on. Others compute all the time;
-/// whoever of them had to write would be overtaken by the rest at it, for many turns of theirs, and
-/// the ring would be full before he was done. This one hardly computes, so it gets its turn at
-/// once.
+/// The helper thread flushes, and asks for what lies idle in the open slot. The thread that writes
+/// for others takes what nobody waits for yet and what a holder of the role has handed on, and
+/// makes segments ahead. Others compute all the time; whoever of them had to write would be
+/// overtaken by the rest at it, for many turns of theirs, and the ring would be full before he was
+/// done. This one hardly computes, so it gets its turn at once. It does not flush: that may take
+/// long, and the log goes on meanwhile.
 #include "freshet/journal/file/flush.h"
 #include "freshet/journal/file/impl.h"
 #include "freshet/journal/slot/raise.h"
@@ -14,38 +14,58 @@
 namespace freshet::journal {
 namespace {
 
-constexpr uint64_t kNanosPerMilli = 1'000'000;
+/// Ticks every so many milliseconds, counted from the tick before.
+class Metronome {
+public:
+    explicit Metronome(uint64_t ms) : interval_(ms * kNanosPerMilli) {}
+    uint64_t millisLeft() const {
+        const uint64_t now = platform::monotonicNanos();
+        return now >= due_ ? 0 : (due_ - now) / kNanosPerMilli + 1;
+    }
+    /// True once for each tick.
+    bool ticks() {
+        const uint64_t now = platform::monotonicNanos();
+        if (now < due_) {
+            return false;
+        }
+        due_ = now + interval_;
+        return true;
+    }
+
+private:
+    static constexpr uint64_t kNanosPerMilli = 1'000'000;
+
+    uint64_t interval_;
+    uint64_t due_ = platform::monotonicNanos() + interval_;
+};
 
 }  // namespace
 
 void Journal::Impl::help() {
     platform::stepForward();
-    const uint64_t interval = options.commitIntervalMs * kNanosPerMilli;
-    uint64_t due = platform::monotonicNanos() + interval;
-    bool busy = true;
+    Metronome metronome(options.commitIntervalMs);
     // [journal.stopping] acquire: pairs with its store in close().
     while (!stopping.load(sync::kAcquire)) {
-        uint64_t now = platform::monotonicNanos();
-        bell.listen(busy || now >= due ? 0 : (due - now) / kNanosPerMilli + 1);
+        bell.listen(metronome.millisLeft());
         flush();
-        bool tick = platform::monotonicNanos() >= due;
-        if (tick) {
-            due = platform::monotonicNanos() + interval;
+        if (metronome.ticks()) {
             askForIdleData();
         }
-        // Out of space: try again with each tick only (relaxed: our own store), and go on while it
-        // goes; but close() waits for an answer now, and rings.
-        bool may = busy || tick || !outOfSpace.load(sync::kRelaxed) ||
-                   closing.load(sync::kAcquire);  // [journal.closing]
-        busy = may && prepareSegment();
     }
 }
 
 void Journal::Impl::writeForOthers() {
     platform::stepForward();
+    Metronome metronome(options.commitIntervalMs);
+    bool busy = true;
     while (!stopping.load(sync::kAcquire)) {  // [journal.stopping]
-        writeBell.listen();
+        writeBell.listen(busy ? 0 : metronome.millisLeft());
         writer.ringDone();
+        // Out of space: try again with each tick only (relaxed: our own store), and go on while it
+        // goes; but close() waits for an answer now, and rings.
+        const bool may = metronome.ticks() || busy || !outOfSpace.load(sync::kRelaxed) ||
+                         closing.load(sync::kAcquire);  // [journal.closing]
+        busy = may && prepareSegment();
     }
 }
 

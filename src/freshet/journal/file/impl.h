@@ -119,10 +119,11 @@ struct Journal::Impl {
     std::vector<WrittenRange> flushRanges;
 
     BlockWriter blocks;  // owned by the writer's role
-    /// The segment made ahead. STEPS null -> segment (helper) -> null (writer, who then owns it).
+    /// The segment made ahead. STEPS null -> segment (its maker) -> null (writer, who then owns
+    /// it).
     sync::Atomic<Segment*> readySegment{nullptr};
     const std::unique_ptr<Recycler> recycler;  // threads: see there
-    SegmentMaker maker;                        // helper's
+    SegmentMaker maker;                        // writeForOthers()'s
     const std::vector<std::string> losses;
 
     /// Why the journal is over, null while it is not. Written once; freed with the journal.
@@ -134,7 +135,7 @@ struct Journal::Impl {
 
     sync::Atomic<bool> stopping{false};
     Bell bell;       // for the helper
-    Bell writeBell;  // for the thread that writes for others: it shall call ringDone()
+    Bell writeBell;  // for the thread that writes for others: ringDone(), or make a segment
 
     // Statistics; nothing depends on them.
     sync::Atomic<uint64_t> records{0};

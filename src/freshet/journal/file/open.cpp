@@ -223,9 +223,9 @@ Status Journal::Impl::close() {
         const Status* why = failure.load(sync::kAcquire);  // [journal.failure.load]
         return why != nullptr ? *why : Status::ok();
     }
-    // [journal.closing] release: pairs with its loads in the helper.
+    // [journal.closing] release: pairs with its loads in helper.cpp.
     closing.store(true, sync::kRelease);
-    bell.ring();
+    writeBell.ring();
     Status status = flushAll();
     if (status.isOk()) {
         status = appendClosingBlock();

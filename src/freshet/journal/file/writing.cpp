@@ -10,7 +10,7 @@ bool Journal::Impl::writeSlot(uint64_t slotNo) {
     }
     uint32_t fill = ring.joinedUnits(slotNo) * kUnitBytes;
     if (!blocks.hasRoom(fill) && !takeNextSegment()) {
-        return false;  // the helper rings when the segment is ready
+        return false;  // its maker rings when the segment is ready
     }
     // [journal.reached] acquire: pairs with [journal.durable].
     auto sealed = blocks.write(ring.bytes(slotNo, 0),
@@ -37,9 +37,9 @@ bool Journal::Impl::takeNextSegment() {
     if (next != nullptr) {
         recycler->finished(blocks.moveTo(std::shared_ptr<Segment>(next)));
     }
-    // [journal.segmentMissing] release: pairs with its load in the helper.
+    // [journal.segmentMissing] release: pairs with its loads in noSegment() and stats().
     segmentMissing.store(next == nullptr, sync::kRelease);
-    bell.ring();  // one more is to be made
+    writeBell.ring();  // one more is to be made
     return next != nullptr;
 }
 

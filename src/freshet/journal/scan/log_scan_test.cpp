@@ -53,6 +53,7 @@ void writeAll(MemoryFileSystem& disk, const Files& files) {
         auto file = disk.open(pathOf(name), platform::OpenMode::kCreate);
         invariant(file.isOk() && (*file)->pwrite(bytes, 0).isOk() && (*file)->sync().isOk());
     }
+    invariant(disk.syncDirectory("/journal").isOk());
 }
 
 /// Opens a copy of `files`.
