@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <unordered_set>
 
 namespace freshet::engine {
 namespace {
@@ -81,6 +82,10 @@ Status Checkpointer::writeTrees() {
         // [tree.codecRead] relaxed: pairs with [tree.codec], of which it sees any.
         codec_ = tree->codec.load(sync::kRelaxed);
         TreeWriter writer(*core_, tree->pages(), *this);
+        // What takes over is written before room is made: not while there is too little.
+        if (!isSpaceShort()) {
+            writer.removeSparse();
+        }
         FRESHET_RETURN_IF_ERROR(writer.writeDuePages());
         // While memory is short leaves go soon, and they go with their changes.
         if (!core_->memory.isHigh()) {
@@ -264,6 +269,15 @@ uint64_t Checkpointer::storedBytes(TreeId tree) const {
     return found == blocksOf_.end()
                ? 0
                : static_cast<uint64_t>(std::max<int64_t>(found->second, 0)) * block::kBlockBytes;
+}
+
+void Checkpointer::notePagesGone(TreeId tree, const std::vector<PageId>& pages) {
+    for (const PageId page : pages) {
+        countBlocks(tree, -blocksOf(page));
+        change(page, {});
+    }
+    const std::unordered_set<PageId> gone(pages.begin(), pages.end());
+    std::erase_if(pagesOf_[tree], [&](PageId page) { return gone.contains(page); });
 }
 
 bool Checkpointer::wantsMoved(const block::PagePlace& place) {

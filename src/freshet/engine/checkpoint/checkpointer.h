@@ -42,6 +42,7 @@ private:
     Status writeImage(PageId page, ByteView image, block::PagePlace* place) override;
     bool wantsMoved(const block::PagePlace& place) override;
     Status bringBack(PageTree& tree, PageEntry* entry) override;
+    void notePagesGone(TreeId tree, const std::vector<PageId>& pages) override;
     void noteFirstImage(TreeId tree, PageId page) override { pagesOf_[tree].push_back(page); }
 
     Status writeTrees();

@@ -11,8 +11,23 @@ Status TreeWriter::writeDuePages() {
     for (PageEntry* entry : unsettled_) {
         entry->settleMark();
     }
+    if (const std::vector<PageId> gone = tree_.takeGone(); !gone.empty()) {
+        sink_.notePagesGone(tree_.id(), gone);
+    }
     tree_.sweepDeadPages();
     return Status::ok();
+}
+
+void TreeWriter::removeSparse() {
+    tree_.forEachPage([&](PageEntry& entry) {
+        // [page.state] acquire: pairs with [page.live].
+        if (entry.state.load(sync::kAcquire) == PageState::kLive) {
+            bool more = true;
+            while (more) {
+                sink_.inSlice([&] { more = tree_.removeSparseBelow(&entry); });
+            }
+        }
+    });
 }
 
 void TreeWriter::foldRested() {
@@ -39,7 +54,7 @@ Status TreeWriter::writeWalked() {
             return;
         }
         if (!entry.imaged && entry.origin != nullptr && !mutated(Mutant::kForgetOrigin)) {
-            tree_.lowerMark(entry.origin, mark);
+            sink_.inSlice([&] { tree_.lowerMark(PageTree::standIn(entry.origin), mark); });
         }
         status = writePage(&entry);
     });

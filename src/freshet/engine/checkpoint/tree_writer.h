@@ -32,6 +32,8 @@ public:
     virtual bool wantsMoved(const block::PagePlace& place) = 0;
     /// Brings the page's leaf into memory, if it is not there.
     virtual Status bringBack(PageTree& tree, PageEntry* entry) = 0;
+    /// The pages have images and are no part of the tree any more, once this checkpoint is made.
+    virtual void notePagesGone(uint32_t tree, const std::vector<PageId>& pages) = 0;
     /// The page, of a tree itself and not of one of its large values, has its first image.
     virtual void noteFirstImage(uint32_t tree, PageId page) = 0;
 };
@@ -43,6 +45,8 @@ public:
     TreeWriter(const TreeWriter&) = delete;
     TreeWriter& operator=(const TreeWriter&) = delete;
 
+    /// REQUIRES: writeDuePages() is next. Makes of sparse leaves fewer, which are then due.
+    void removeSparse();
     /// After an error the checkpoint must not be made: what is still due will be written by the
     /// next one.
     Status writeDuePages();

@@ -18,7 +18,11 @@ size_t LeafImage::entryBytes(size_t keyBytes, const ValueRef& value) {
 LeafImage::LeafImage(std::span<const ByteView> tails, std::span<const ValueRef> values)
     : keys_(tails) {
     bool isEven = true;
+    for (const ByteView tail : tails) {
+        pageBytes_ += tail.size();
+    }
     for (const ValueRef& value : values) {
+        pageBytes_ += entryBytes(0, value);
         memoryBytes_ += storedBytes(value);
         sharedBytes_ += value.shared != nullptr ? value.bytes.size() : 0;
         hasLargeValues_ |= value.bytes.size() >= kLargeValueBytesMin;

@@ -54,6 +54,8 @@ public:
                            (isEven() ? size_t{i} * valueBytes_ : size_t{cells()[i].offset}));
     }
     size_t memoryBytes() const { return keys_.memoryBytes() + memoryBytes_; }
+    /// What its entries count for in a page's size.
+    size_t pageBytes() const { return pageBytes_; }
 
     /// What an entry counts for in a page's size.
     static size_t entryBytes(size_t keyBytes, const ValueRef& value);
@@ -81,6 +83,7 @@ private:
     uint32_t valueBytes_ = kUneven;
     size_t memoryBytes_ = 0;
     size_t sharedBytes_ = 0;
+    size_t pageBytes_ = 0;
     bool hasLargeValues_ = false;
 };
 

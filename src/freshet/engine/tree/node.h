@@ -53,6 +53,8 @@ struct Node {
         const uint64_t lowHead = keyHeadOf(low);
         return lowHead < head || (lowHead == head && ByteView(low) <= key);
     }
+    /// A leaf without room: what was here is to the right (tree_remove.cpp).
+    bool isGone() const { return !high.empty() && low == high; }
     /// REQUIRES: key lies within the fences.
     PageKey pageKey(ByteView key) const { return PageKey(key.substr(prefixLen)); }
     ByteView prefix() const { return ByteView(low).substr(0, prefixLen); }
@@ -221,6 +223,8 @@ struct LeafNode : Node {
     }
 
     const LeafImage image;
+    /// Frozen for good: whoever would change it sees to it that its right neighbour takes it over.
+    bool isLeaving = false;
     /// 0 or kFrozen. A hint for writers: the marks decide. [leaf.freeze]
     sync::Atomic<uint32_t> ctl{0};
     /// 1: in use since the eviction last came by. More: read for somebody who has not been here

@@ -23,7 +23,8 @@ using PageId = uint64_t;
 inline constexpr PageId kFirstPageId = uint64_t{1} << 32;
 
 /// Whether the CAS that makes a page reachable has happened.
-enum class PageState : uint8_t { kNew, kLive, kDead };
+/// And whether another page has taken over what was there (tree_remove.cpp).
+enum class PageState : uint8_t { kNew, kLive, kDead, kGone };
 
 /// The word is null (never reachable) or a node, which for a leaf on disk is a DiskLeaf.
 ///   WORD     Node*
@@ -47,8 +48,12 @@ struct alignas(64) PageEntry {
     sync::Atomic<uint64_t> recLsn{0};
     /// What the image being made will settle; 0: nothing. Written by: the checkpoint.
     sync::Atomic<uint64_t> pendingLsn{0};
-    ///   STEPS    kNew -> kLive when its split was installed, or -> kDead when it was not
+    ///   STEPS    kNew -> kLive when its split was installed, or -> kDead when it was not. A page
+    ///            with an image -> kGone
     sync::Atomic<PageState> state{PageState::kNew};
+    /// It takes over its left neighbour, so that its low fence is going to change: not to be
+    /// posted. Written by: the checkpoint. Read by: whoever posts separators. [heir.begin]
+    sync::Atomic<bool> isHeir{false};
     /// It has an image on disk, or one that the next checkpoint will name. The checkpoint's own.
     bool imaged = false;
     /// Where the newest image lies, if it is imaged. The checkpoint's own, which also evicts.

@@ -18,6 +18,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace freshet::engine {
@@ -127,7 +128,8 @@ public:
         // [page.walk] acquire: pairs with [page.add].
         for (PageEntry* e = pages_.load(sync::kAcquire); e != nullptr; e = e->older) {
             // [page.state] acquire: pairs with [page.live].
-            if (e->state.load(sync::kAcquire) != PageState::kDead) {
+            const PageState state = e->state.load(sync::kAcquire);
+            if (state != PageState::kDead && state != PageState::kGone) {
                 visit(*e);
             }
         }
@@ -144,6 +146,13 @@ public:
     /// Folds the page's leaf if that rids it of changes and nobody has written to it since its mark
     /// was taken. REQUIRES: the page can be reached; the caller's slice is for this call only.
     void foldRested(PageEntry* entry);
+    /// Removes sparse leaves among the page's children, if these are leaves; tree_remove.cpp. True:
+    /// there may be more, for another slice. REQUIRES as foldRested().
+    bool removeSparseBelow(PageEntry* parent);
+    /// The pages that have gone, when all is written that a checkpoint needs instead.
+    std::vector<PageId> takeGone() { return std::exchange(gone_, {}); }
+    /// The page itself, or which took over what was there if it is gone. REQUIRES: an open slice.
+    static PageEntry* standIn(PageEntry* page);
     // For eviction (the checkpoint's thread) and for what brings leaves back; tree_evict.cpp.
     bool hasLeavesOnDisk();
     /// The leaf leaves memory if it is what its image says; returns its bytes, else 0.
@@ -247,6 +256,20 @@ private:
     /// Two in place of `old`, which together say what `whole` does.
     bool splitInner(PageEntry* entry, InnerNode* old, const InnerNode& whole);
     void postSeparator(uint8_t level, const std::string& separator, PageEntry* right);
+    static bool isToBePosted(const PageEntry& page, const std::string& low);
+
+    // tree_remove.cpp
+    bool isSparse(const LeafNode& leaf, const LeafNode& heir) const;
+    bool removeLeaf(PageEntry* entry, PageEntry* heir);
+    bool forgetHeir(const LeafNode& leaf, const PageEntry* entry, PageEntry* heir);
+    void postAgain(const std::string& low, PageEntry* heir);
+    LeafNode* freezeForGood(PageEntry* entry, LeafNode* leaf);
+    void handOver(PageEntry* entry, LeafNode* leaving);
+    void leave(PageEntry* entry, LeafNode* leaving);
+    bool join(const LeafNode& leaving, PageEntry* heir, LeafNode* old);
+    static Plan joinedPlan(const LeafNode& leaving, const Plan& own);
+    void replaceChild(const std::string& low, PageEntry* gone, PageEntry* heir);
+    void passOver(const std::string& low, const PageEntry* gone);
 
     // tree_walk.cpp
     int64_t changesIn(const LeafNode& leaf, const PageRange& range, const View& view);
@@ -259,6 +282,7 @@ private:
 
     TreeEnv& env_;
     PageEntry root_;
+    std::vector<PageId> gone_;  // since takeGone(); the checkpoint's own
     /// All pages of the tree, through PageEntry::older; the root is the last.
     ///   STEPS    pages are added in front [page.add]; the checkpoint takes dead ones out, never
     ///            the first

@@ -16,6 +16,9 @@ struct TreeLimits {
     uint32_t deltaKeysMax = 256;         // rebuild a leaf at so many changed keys
     uint32_t deltaBytesMax = 32 * 1024;  // or so many bytes of changes
     uint32_t leafBytesMax = 32 * 1024;   // a leaf above this is split
+    /// Two neighbours that are not more together become one: less than the halves of a split have,
+    /// and than two leaves that were split off because keys were appended. 0: none do.
+    uint32_t joinedBytesMax = leafBytesMax / 8 * 5;
     uint32_t innerBytesMax = 16 * 1024;  // an inner node above this is split
     uint32_t bucketsMax = 128;
     uint32_t sharedValueBytesMin = 1024;  // values from here on live in a ValueBuffer

@@ -78,7 +78,7 @@ size_t PageTree::evict(PageEntry* entry) {
             // Split off a clean page, and in that one's image: due for eviction's sake only. So is
             // then the other, which is not to go before.
             setDirty(entry);
-            setDirty(entry->origin);
+            setDirty(standIn(entry->origin));
         }
         return 0;
     }

@@ -33,6 +33,11 @@ public:
             env_->edges_.fetch_add(1, sync::kAcqRel);
             snapshot = pinned != 0 ? pinned : env_->txns.snapshot();
             env_->open_.insert(id_);
+            // Nobody has told it of what was retired in a slice that is open; a stale load finds
+            // it.
+            for (Retired& object : env_->retired_) {
+                object.seenBy.insert(id_);
+            }
             env_->snapshots_.insert(snapshot);
         }
         ~Slice() {

@@ -51,7 +51,7 @@ PageTree::~PageTree() {
             }
             destroyNode(node);
             // [stats.add] relaxed: a statistic.
-            env_.pages.fetch_sub(1, kRelaxed);
+            env_.pages.fetch_sub(entry->state.load(kRelaxed) == PageState::kGone ? 0 : 1, kRelaxed);
             env_.dirtyPages.fetch_sub(entry->recLsn.load(kRelaxed) != 0 ? 1 : 0, kRelaxed);
         }
         PageEntry* older = entry->older;
@@ -109,12 +109,18 @@ void PageTree::sweepDeadPages() {
     PageEntry* before = pages_.load(kAcquire);
     for (PageEntry* entry = before->older; entry != nullptr; entry = before->older) {
         // [page.state] acquire: pairs with [page.dead].
-        if (entry->state.load(kAcquire) == PageState::kDead) {
+        const PageState state = entry->state.load(kAcquire);
+        if (state == PageState::kDead) {
             before->older = entry->older;
             delete entry;
-        } else {
-            before = entry;
+            continue;
         }
+        if (state == PageState::kGone) {
+            // A writer who came too late may have left a mark.
+            takeMark(entry);
+            entry->settleMark();
+        }
+        before = entry;
     }
 }
 

@@ -4,6 +4,10 @@
 
 #include "freshet/engine/tree/page_tree.h"
 
+#include <deque>
+#include <string>
+#include <vector>
+
 namespace freshet::engine {
 
 struct PageTree::Plan {
@@ -22,6 +26,8 @@ struct PageTree::Plan {
     void add(ByteView tail, const std::optional<ValueRef>& base, Version* chain);
 
     const LeafNode* leaf = nullptr;
+    size_t prefixLen = 0;           // of the keys, which the tails lack
+    std::deque<std::string> tails;  // those that are in no leaf
     std::vector<Entry> entries;
     std::vector<Folded> folded;
     size_t bytes = 0;

@@ -57,13 +57,17 @@ void PageTree::rebuild(PageEntry* entry, LeafNode* leaf) {
     if (entry->word.load(kAcquire) != leaf) {
         return;  // another thread has replaced it
     }
+    if (leaf->isLeaving) {
+        handOver(entry, leaf);
+        return;
+    }
     freeze(leaf);
     const Plan plan = fold(leaf);
     bool installed = false;
     const size_t cut = cutOf(plan);
     if (cut == 0) {
         LeafNode* fresh = build(plan, 0, plan.entries.size(), leaf->low, leaf->high);
-        fresh->right = leaf->right;
+        fresh->right = standIn(leaf->right);
         installed = install(entry, leaf, fresh);
         if (!installed) {
             destroyNode(fresh);
@@ -82,6 +86,7 @@ PageTree::Plan PageTree::fold(LeafNode* leaf) {
     const uint64_t minReadTs = mutated(Mutant::kFoldIgnoresReaders) ? UINT64_MAX : env_.minReadTs();
     Plan plan;
     plan.leaf = leaf;
+    plan.prefixLen = leaf->prefixLen;
     // [leaf.count] relaxed: what may still come costs a longer way round.
     const uint32_t changes = leaf->deltaCount.load(kRelaxed);
     plan.entries.reserve(leaf->image.keys().size() + changes);
@@ -163,7 +168,7 @@ LeafNode* PageTree::build(
     const Plan& plan, size_t begin, size_t end, std::string low, std::string high) {
     // Narrower fences share at least as much.
     const size_t prefixLen = high.empty() ? 0 : commonPrefix(low, high);
-    const size_t cut = prefixLen - plan.leaf->prefixLen;
+    const size_t cut = prefixLen - plan.prefixLen;
     std::vector<ByteView> tails;
     std::vector<ValueRef> values;
     tails.reserve(end - begin);

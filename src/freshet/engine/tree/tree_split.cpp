@@ -90,7 +90,7 @@ bool PageTree::growRoot(Node* old, Node* left, Node* right) {
 }
 
 bool PageTree::installHalves(PageEntry* entry, Node* old, Node* left, Node* right) {
-    right->right = old->right;
+    right->right = standIn(old->right);
     const std::string separator = left->high;
     bool installed = false;
     PageEntry* rightPage = nullptr;
@@ -172,10 +172,27 @@ bool PageTree::splitInner(PageEntry* entry, InnerNode* old, const InnerNode& who
     return installHalves(entry, old, left, right);
 }
 
+bool PageTree::isToBePosted(const PageEntry& page, const std::string& low) {
+    // [heir.look] acquire: pairs with [heir.end]. Who has found a parent without the heir finds it
+    // marked as one, by that parent's [entry.read], or no longer, and then with another low fence.
+    // With an older parent the CAS on it fails.
+    if (page.isHeir.load(sync::kAcquire) && !mutated(Mutant::kHeirPosted)) {
+        return false;
+    }
+    // [entry.read] acquire: pairs with [entry.install]. A page that is gone was posted before; that
+    // its separator may be gone as well is no reason to lead there again.
+    const Node* node = page.word.load(sync::kAcquire);
+    return node->low == low && (!node->isGone() || mutated(Mutant::kGonePosted));
+}
+
 void PageTree::postSeparator(uint8_t level, const std::string& separator, PageEntry* right) {
     for (;;) {
         const Descent descent = descend({.key = separator}, level);
         auto* old = static_cast<InnerNode*>(descent.node);
+        // What follows is read after the parent: see [heir.begin], and tree_remove.cpp.
+        if (!isToBePosted(*right, separator)) {
+            return;
+        }
         const PageKey key = old->pageKey(separator);
         const KeyArray::Place place = old->separators.lowerBound(key);
         if (place.exact || old->low == separator) {

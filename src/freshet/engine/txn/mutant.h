@@ -37,6 +37,12 @@ enum class Mutant : uint8_t {
     kRedoLowAfterMarks,    // the redo position reads commitLow() after the marks
     kEvictMarked,          // eviction does not look at the page's mark
     kEvictUnfrozen,        // eviction does not freeze the leaf
+    kHeirNotDue,           // a page that takes over another one's keys is not due
+    kLeavingUnfrozen,      // a leaf is copied to leave without being frozen
+    kGoneBeforeJoined,     // a leaf is gone before its heir has taken over
+    kHeirPosted,           // a page that takes over is posted meanwhile
+    kGonePosted,           // a page that is gone is posted again
+    kLeftNotRebuilt,       // a removed leaf's left neighbour goes on leading there
     kBringBackWhole,       // a leaf comes back with what its image has beyond its fences
 };
 

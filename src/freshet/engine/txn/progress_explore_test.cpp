@@ -153,6 +153,7 @@ public:
     void checkpoint() {
         EXPECT_EQ(core_->floors.commitLow([] { return kNoJournalLsn; }), kNoJournalLsn);
         TreeWriter writer(*core_, pages(), *this);
+        writer.removeSparse();
         EXPECT_TRUE(writer.writeDuePages().isOk());
         writer.foldRested();
         sync::Slice slice(core_->epochs);
@@ -177,6 +178,7 @@ private:
     Status writeImage(PageId, ByteView, block::PagePlace*) override { return Status::ok(); }
     Status bringBack(PageTree&, PageEntry*) override { return Status::ok(); }  // nothing is evicted
     bool wantsMoved(const block::PagePlace&) override { return false; }
+    void notePagesGone(uint32_t, const std::vector<PageId>&) override {}
     void noteFirstImage(uint32_t, PageId) override {}
 
     const std::shared_ptr<StoreCore> core_ = std::make_shared<StoreCore>(kTinyPages);
@@ -255,6 +257,17 @@ const std::vector<Action> kActions = {
              world.reclaim();
          }
      }},
+    {"removal of leaves",
+     [](World& world) {
+         for (const char* value : {"a leaf for a few of these, which then goes", ""}) {
+             for (int i = 10; i < 40; ++i) {
+                 EXPECT_TRUE(world.put({mine(5) + std::to_string(i) + "r"}, value));
+             }
+             world.checkpoint();
+             world.checkpoint();
+         }
+     },
+     true},
 };
 
 constexpr size_t kSplits = 11;  // of kActions
@@ -486,13 +499,14 @@ TEST(ProgressOfTwo, OfTheOthersWhereverAHelperStops) {
 
 /// The page path, and what a commit adds to it.
 const std::vector<std::string> kPagePath = {
-    "engine/tree/node.cpp",       "engine/tree/node.h",           "engine/tree/page_entry.cpp",
-    "engine/tree/page_entry.h",   "engine/tree/page_tree.h",      "engine/tree/tree_env.h",
-    "engine/tree/tree_pages.cpp", "engine/tree/tree_read.cpp",    "engine/tree/tree_rebuild.cpp",
-    "engine/tree/tree_split.cpp", "engine/tree/tree_walk.cpp",    "engine/tree/tree_write.cpp",
-    "engine/tree/version.cpp",    "engine/tree/version.h",        "engine/tree/freed_values.h",
-    "engine/tree/leaf_merge.h",   "engine/txn/commit_floors.cpp", "engine/txn/txn_table.cpp",
-    "engine/txn/write_set.cpp",   "sync/reclaim/participant.cpp", "sync/reclaim/epoch_table.cpp"};
+    "engine/tree/node.cpp",        "engine/tree/node.h",         "engine/tree/page_entry.cpp",
+    "engine/tree/page_entry.h",    "engine/tree/page_tree.h",    "engine/tree/tree_env.h",
+    "engine/tree/tree_pages.cpp",  "engine/tree/tree_read.cpp",  "engine/tree/tree_rebuild.cpp",
+    "engine/tree/tree_remove.cpp", "engine/tree/tree_split.cpp", "engine/tree/tree_walk.cpp",
+    "engine/tree/tree_write.cpp",  "engine/tree/version.cpp",    "engine/tree/version.h",
+    "engine/tree/freed_values.h",  "engine/tree/leaf_merge.h",   "engine/txn/commit_floors.cpp",
+    "engine/txn/txn_table.cpp",    "engine/txn/write_set.cpp",   "sync/reclaim/participant.cpp",
+    "sync/reclaim/epoch_table.cpp"};
 
 /// Labels at which nobody is stopped, and why not.
 const std::map<std::string, std::string> kNotOnThePath = {

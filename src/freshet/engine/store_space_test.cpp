@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What deletes leave: sparse leaves go, the data file becomes shorter, and nothing that stays is
+/// lost, whoever writes beside and whenever the power fails.
+#include "freshet/engine/txn/store_test_support.h"
+#include "freshet/platform/thread.h"
+#include "freshet/testing/sim/fault_plan.h"
+#include "freshet/testing/sim/faulty_file_system.h"
+
+#include <map>
+#include <vector>
+
+namespace freshet::engine {
+namespace {
+
+constexpr TreeId kTree = 7;
+
+std::string keyAt(uint64_t i) {
+    std::string text = std::to_string(i);
+    return std::string(8 - text.size(), '0') + text;
+}
+
+class StoreSpace : public ::testing::Test {
+protected:
+    void fill(uint64_t keys) {
+        for (uint64_t i = 0; i < keys; ++i) {
+            model[keyAt(i)] = std::to_string(i) + std::string(300, 'v');
+            put(*store, *tree, keyAt(i), model[keyAt(i)]);
+        }
+    }
+    void remove(uint64_t i) {
+        erase(*store, *tree, keyAt(i));
+        model.erase(keyAt(i));
+    }
+    /// As often as the store needs to come to rest.
+    void checkpoints(int count = 8) {
+        for (int i = 0; i < count; ++i) {
+            const Status status = store->checkpointNow();
+            ASSERT_TRUE(status.isOk()) << status.toString();
+        }
+    }
+    void crash() {
+        tree.reset();
+        disk.crash();
+        store.reset();
+        store = openStore(options());
+        tree = store->tree(kTree);
+    }
+    StoreOptions options() {
+        StoreOptions options = storeOptions(disk);
+        options.files = &faulty;
+        return options;
+    }
+    void expectModel() {
+        std::map<std::string, std::string> found;
+        Txn txn(*store);
+        Cursor cursor(txn, tree);
+        Status status = waiting(txn, [&] { return cursor.first(); });
+        while (status.isOk() && cursor.valid()) {
+            found.emplace(cursor.key(), cursor.value());
+            status = waiting(txn, [&] { return cursor.next(); });
+        }
+        ASSERT_TRUE(status.isOk());
+        EXPECT_EQ(found, model);
+        EXPECT_EQ(shapeOf(*store, tree).error, "");
+        auto report = store->verifyFiles();
+        ASSERT_TRUE(report.isOk()) << report.status().toString();
+        EXPECT_EQ(report->errors, std::vector<std::string>{});
+    }
+
+    testing::MemoryFileSystem disk;
+    testing::FaultPlan plan{1};
+    testing::FaultyFileSystem faulty{disk, plan};
+    std::unique_ptr<Store> store = openStore(options());
+    TreeRef tree = store->tree(kTree);
+    std::map<std::string, std::string> model;
+};
+
+TEST_F(StoreSpace, WhatDeletesLeaveGoesIntoFewerLeavesAndAShorterFile) {
+    constexpr uint64_t kKeys = 60'000;
+    fill(kKeys);
+    checkpoints();
+    const size_t leaves = shapeOf(*store, tree).leaves;
+    const uint64_t stored = store->storedBytes(kTree);
+    const uint64_t file = store->stats().block.fileBytes;
+    for (uint64_t i = 0; i < kKeys; ++i) {
+        if (i % 10 != 0) {
+            remove(i);
+        }
+    }
+    checkpoints();
+    EXPECT_LT(shapeOf(*store, tree).leaves, leaves / 4);
+    EXPECT_LT(store->storedBytes(kTree), stored / 5);
+    EXPECT_LT(store->stats().block.fileBytes, file / 2);
+    expectModel();
+    crash();
+    EXPECT_LT(store->storedBytes(kTree), stored / 5);
+    expectModel();
+}
+
+TEST_F(StoreSpace, EmptyLeavesGo) {
+    constexpr uint64_t kKeys = 10'000;
+    fill(kKeys);
+    checkpoints();
+    const size_t leaves = shapeOf(*store, tree).leaves;
+    for (uint64_t i = 1000; i < 9000; ++i) {
+        remove(i);
+    }
+    checkpoints();
+    EXPECT_LT(shapeOf(*store, tree).leaves, leaves / 3);
+    expectModel();
+    crash();
+    for (uint64_t i = 4000; i < 5000; ++i) {
+        model[keyAt(i)] = "again";
+        put(*store, *tree, keyAt(i), "again");
+    }
+    checkpoints(1);
+    expectModel();
+}
+
+/// What appending and splits leave behind is not taken together again.
+TEST_F(StoreSpace, LeavesThatFillStay) {
+    constexpr uint64_t kKeys = 20'000;
+    constexpr uint64_t kOdd = 7919;  // goes through all of them in no order
+    for (const uint64_t step : {uint64_t{1}, kOdd}) {
+        const std::string prefix = std::to_string(step) + "/";
+        size_t joined = 0;
+        for (uint64_t i = 0; i < kKeys; ++i) {
+            const std::string key = prefix + keyAt(i * step % kKeys);
+            model[key] = std::string(100 + i % 100, 'v');
+            put(*store, *tree, key, model[key]);
+            if (i % 100 == 0) {
+                const size_t leaves = shapeOf(*store, tree).leaves;
+                checkpoints(1);
+                const size_t left = shapeOf(*store, tree).leaves;
+                joined += left < leaves ? leaves - left : 0;
+            }
+        }
+        EXPECT_LE(joined, shapeOf(*store, tree).leaves / 20);
+    }
+    expectModel();
+}
+
+/// A checkpoint that removes leaves stops at its writes in turn: for want of room, and others come,
+/// or for good.
+TEST_F(StoreSpace, NothingIsLostWhereverThatStops) {
+    constexpr uint64_t kKeys = 1500;
+    constexpr uint64_t kWritesMax = 12;
+    uint64_t stopped = 0;
+    uint64_t resumed = 0;
+    for (uint64_t nth = 1; nth <= kWritesMax; ++nth) {
+        for (const Code code : {Code::kNoSpace, Code::kIo}) {
+            fill(kKeys);
+            for (uint64_t i = 0; i < kKeys; ++i) {
+                if (i / 100 % 5 != nth % 5 && i % 50 != 0) {
+                    remove(i);
+                }
+            }
+            model["last"] = std::to_string(nth);
+            putDurably(*store, *tree, "last", model["last"]);
+            checkpoints(1);  // folds what it has written
+            const size_t leaves = shapeOf(*store, tree).leaves;
+            const size_t rule =
+                plan.add({.path = "*/data.freshet", .error = Status(code, "stop"), .nth = nth});
+            const Status status = store->checkpointNow();
+            plan.cancel(rule);
+            EXPECT_LT(shapeOf(*store, tree).leaves, leaves);
+            stopped += status.isOk() ? 0 : 1;
+            // But for the superblock, which is there, a disk that is full is no end.
+            for (uint64_t i = 0; i < nth % 3 && code == Code::kNoSpace; ++i) {
+                resumed += !status.isOk() && store->checkpointNow().isOk() ? 1 : 0;
+            }
+            crash();
+            ASSERT_NO_FATAL_FAILURE(expectModel());
+        }
+    }
+    EXPECT_GT(stopped, kWritesMax);
+    EXPECT_GT(resumed, kWritesMax / 3);
+}
+
+/// Writers delete and insert again, each among keys of its own, while checkpoints are made.
+TEST_F(StoreSpace, LeavesGoBesideWriters) {
+    constexpr uint64_t kKeys = 4000;
+    constexpr unsigned kWriters = 3;
+    const uint64_t seed = testSeed();
+    fill(kKeys);
+    sync::Atomic<unsigned> running{kWriters};
+    std::vector<std::map<std::string, std::string>> own(kWriters);
+    for (const auto& [key, value] : model) {
+        own[std::stoull(key) % kWriters][key] = value;
+    }
+    std::vector<platform::Thread> threads;
+    for (unsigned writer = 0; writer < kWriters; ++writer) {
+        threads.emplace_back("writer", [&, writer] {
+            std::mt19937_64 random(seed + writer);
+            for (int round = 0; round < 12; ++round) {
+                // A stretch that loses most of its keys, or gets them back.
+                const uint64_t begin = random() % kKeys;
+                for (uint64_t i = begin; i < std::min(begin + 900, kKeys); ++i) {
+                    const std::string key = keyAt(i);
+                    if (i % kWriters != writer || random() % 8 == 0) {
+                        continue;
+                    }
+                    if (own[writer].erase(key) != 0) {
+                        erase(*store, *tree, key);
+                    } else {
+                        own[writer][key] = std::to_string(round) + std::string(200, 'w');
+                        put(*store, *tree, key, own[writer][key]);
+                    }
+                }
+            }
+            running.fetch_sub(1, sync::kRelaxed);
+        });
+    }
+    while (running.load(sync::kRelaxed) != 0) {
+        ASSERT_TRUE(store->checkpointNow().isOk());
+    }
+    for (platform::Thread& thread : threads) {
+        thread.join();
+    }
+    model.clear();
+    for (const auto& keys : own) {
+        model.insert(keys.begin(), keys.end());
+    }
+    expectModel();
+    checkpoints(3);
+    expectModel();
+    crash();
+    expectModel();
+}
+
+}  // namespace
+}  // namespace freshet::engine

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+/// PageTree: a sparse leaf goes, and its right neighbour, the heir, takes over its keys (decision
+/// 0016). One thread removes, the checkpoint's, which also evicts, one leaf at a time; everybody
+/// else may write, read, split and rebuild meanwhile, and finishes what holds him up. The leaf, its
+/// left neighbour and the heir are in memory, and stay there: nobody else evicts. Each step is one
+/// CAS:
+///
+///   1  The parent forgets the heir, which is then reached over the leaf's `right`, as after any
+///      split. PageEntry::isHeir keeps everybody from posting it again. Inner pages may split: what
+///      leads to the leaf is the separator that is its low fence, and that stays.
+///   2  leaf -> leaving leaf: the same keys, frozen for good. It has no changes, as when it is
+///      evicted, and none can come: all it has is seen by every snapshot. If a writer was quicker,
+///      the heir is posted again, and nothing has happened.
+///   3  heir -> joined: its own keys and chains, and the leaving leaf's keys, from that one's low
+///      fence on; nobody else changes where a page begins. The heir may have been rebuilt or split
+///      until then; what is joined is what it is at its CAS. Who gets there with a key of the
+///      leaving leaf, walking downward or by a LeafHint, reads what that one says, since no one can
+///      change it; he cannot write, for writers come from the root.
+///   4  leaving leaf -> gone: a leaf without room (low == high), so that every descent moves on to
+///      the heir, and no hint is good. From here on its keys are written in the heir. Whoever
+///      sees such a write in his snapshot began after it, so that he finds the leaf gone as well.
+///      3 and 4 are done by whoever wants to write to the leaving leaf, too; 4 only after 3.
+///   5  The parent's child becomes the heir, and the left neighbour is rebuilt with the heir as its
+///      `right`. A rebuild or split of that one that was begun before fails, and later ones ask
+///      standIn(). So no node leads to the page any more. Its entry stays until the tree goes, for
+///      hints and for pages that were split from it, and its id is used for nothing else.
+///
+/// A post of the heir's old separator that comes late finds the flag, or another low fence
+/// (isToBePosted); one of a page that is gone finds that. Both are looked at after the parent was
+/// read, whose CAS fails if it has changed since.
+///
+///   INV-engine-16  when a checkpoint begins to write, no node names a page that is gone, and the
+///                  left neighbour, the heir and the parent of each page that has gone since the
+///                  last one was named are due or have images that only the next one will name. So
+///                  one checkpoint names the three without the page, and frees it.
+///
+/// Before that, the last checkpoint's images stand, all four, with its redo position; the leaf's
+/// own mark is needed no more, since no position is taken before all that is due is written. A
+/// checkpoint that is given up on a full disk keeps what it has written, the rest is due, and both
+/// are named by the same one. The three must be known to be reachable (isWritable): a page whose
+/// split may not have been installed is passed over. If one of them splits before it is written,
+/// its image names the right half, which then has an image as well (INV-engine-13), and so have all
+/// pages that were split from the leaf: they lie to the right of the heir, each named by the one
+/// before it or by a parent. Of those the leaf was the origin; standIn() is, from then on.
+#include "freshet/base/assert.h"
+#include "freshet/engine/tree/leaf_merge.h"
+#include "freshet/engine/tree/page_tree.h"
+#include "freshet/engine/tree/tree_plan.h"
+
+#include <memory>
+#include <vector>
+
+namespace freshet::engine {
+
+using sync::kAcquire;
+using sync::kRelaxed;
+using sync::kRelease;
+
+namespace {
+
+/// A parent keeps so many children: there is always a left one to go over.
+constexpr size_t kChildrenMin = 2;
+/// In one slice, which keeps what they replace.
+constexpr size_t kRemovalsPerSlice = 16;
+constexpr size_t kNoSeparator = SIZE_MAX;
+
+LeafNode* leafOf(const PageEntry& entry) {
+    // [entry.read] acquire: pairs with [entry.install].
+    Node* node = entry.word.load(kAcquire);
+    return node->isLeaf() && !node->isGone() ? static_cast<LeafNode*>(node) : nullptr;
+}
+
+/// The next checkpoint writes the page if it is due. Of a page whose split may not have been
+/// installed that is not known.
+bool isWritable(const PageEntry& entry) {
+    // [page.state] acquire: pairs with [page.live].
+    return entry.imaged || entry.state.load(kAcquire) == PageState::kLive;
+}
+
+/// Where an inner node leads to for a key that is its low fence or a separator.
+size_t childOf(const InnerNode& node, ByteView low) {
+    const KeyArray::Place place = node.separators.lowerBound(node.pageKey(low));
+    return place.pos + (place.exact ? 1 : 0);
+}
+
+/// The node with other children and, if wanted, without one of its separators.
+std::unique_ptr<InnerNode> copyOf(const InnerNode& old,
+                                  size_t withoutSeparator,
+                                  std::vector<PageEntry*> children) {
+    std::vector<ByteView> tails;
+    tails.reserve(old.separators.size());
+    for (uint32_t i = 0; i < old.separators.size(); ++i) {
+        if (i != withoutSeparator) {
+            tails.push_back(old.separators.tail(i));
+        }
+    }
+    return std::make_unique<InnerNode>(
+        old.level, old.low, old.high, old.right, KeyArray(tails), std::move(children));
+}
+
+}  // namespace
+
+PageEntry* PageTree::standIn(PageEntry* page) {
+    while (page != nullptr) {
+        // [entry.read] acquire: pairs with [entry.install].
+        const Node* node = page->word.load(kAcquire);
+        if (!node->isGone()) {
+            break;
+        }
+        page = node->right;
+    }
+    return page;
+}
+
+bool PageTree::removeSparseBelow(PageEntry* parent) {
+    // [entry.read] acquire: pairs with [entry.install].
+    Node* node = parent->word.load(kAcquire);
+    if (node->level != 1 || env_.limits.joinedBytesMax == 0) {
+        return false;
+    }
+    const std::vector<PageEntry*>& child = static_cast<InnerNode*>(node)->child;
+    size_t removed = 0;
+    for (size_t i = 0; i + 1 < child.size() && removed < kRemovalsPerSlice; ++i) {
+        removed += child.size() - removed > kChildrenMin && removeLeaf(child[i], child[i + 1]);
+    }
+    return removed == kRemovalsPerSlice;
+}
+
+bool PageTree::isSparse(const LeafNode& leaf, const LeafNode& heir) const {
+    // [leaf.count] relaxed: a guess.
+    const size_t bytes =
+        leaf.image.pageBytes() + heir.image.pageBytes() + heir.deltaBytes.load(kRelaxed);
+    return leaf.image.keys().size() == 0 || bytes <= env_.limits.joinedBytesMax;
+}
+
+bool PageTree::removeLeaf(PageEntry* entry, PageEntry* heir) {
+    LeafNode* leaf = leafOf(*entry);
+    const LeafNode* next = leafOf(*heir);
+    // The tree's first leaf has no left neighbour, and a fence that could not say that it is gone.
+    if (leaf == nullptr || next == nullptr || leaf->right != heir || leaf->low.empty() ||
+        leaf->deltaForRead() != nullptr || !isSparse(*leaf, *next)) {
+        return false;
+    }
+    const Descent before = descend({.key = leaf->low, .before = true});
+    if (!before.node->isLeaf() || before.node->right != entry || !entry->imaged ||
+        !isWritable(*heir) || !isWritable(*before.entry) || !forgetHeir(*leaf, entry, heir)) {
+        return false;
+    }
+    setDirty(before.entry);
+    if (!mutated(Mutant::kHeirNotDue)) {
+        setDirty(heir);
+    }
+    // Our slice keeps its node, and so its fences.
+    LeafNode* leaving = freezeForGood(entry, leaf);
+    if (leaving == nullptr) {
+        postAgain(leaf->high, heir);
+        return false;
+    }
+    handOver(entry, leaving);
+    replaceChild(leaf->low, entry, heir);
+    if (!mutated(Mutant::kLeftNotRebuilt)) {
+        passOver(leaf->low, entry);
+    }
+    // [heir.end] release: pairs with [heir.look]: who posts it late finds its low fence changed.
+    heir->isHeir.store(false, kRelease);
+    // [stats.add] relaxed: a statistic.
+    env_.pages.fetch_sub(1, kRelaxed);
+    // [page.gone] release: as [page.live]; only the checkpoint's thread looks for it.
+    entry->state.store(PageState::kGone, kRelease);
+    gone_.push_back(entry->id);
+    return true;
+}
+
+bool PageTree::forgetHeir(const LeafNode& leaf, const PageEntry* entry, PageEntry* heir) {
+    // [heir.begin] relaxed: published by [entry.install] of the parent that does not have it.
+    heir->isHeir.store(true, kRelaxed);
+    for (;;) {
+        const Descent descent = descend({.key = leaf.low}, 1);
+        auto* old = static_cast<InnerNode*>(descent.node);
+        const size_t at = childOf(*old, leaf.low);
+        const bool isParent = isWritable(*descent.entry) && old->child.size() > kChildrenMin &&
+                              old->child[at] == entry && at + 1 < old->child.size() &&
+                              old->child[at + 1] == heir && old->separator(at) == leaf.high;
+        if (!isParent) {
+            heir->isHeir.store(false, kRelease);  // [heir.end]
+            return false;
+        }
+        std::vector<PageEntry*> children = old->child;
+        children.erase(children.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+        auto fresh = copyOf(*old, at, std::move(children));
+        if (install(descent.entry, old, fresh.get())) {
+            fresh.release();
+            setDirty(descent.entry);
+            return true;
+        }
+    }
+}
+
+void PageTree::postAgain(const std::string& low, PageEntry* heir) {
+    heir->isHeir.store(false, kRelease);  // [heir.end]
+    postSeparator(1, low, heir);
+}
+
+LeafNode* PageTree::freezeForGood(PageEntry* entry, LeafNode* leaf) {
+    if (!mutated(Mutant::kLeavingUnfrozen) && !leaf->freezeUnchanged()) {
+        return nullptr;
+    }
+    const Plan plan = fold(leaf);
+    LeafNode* leaving = build(plan, 0, plan.entries.size(), leaf->low, leaf->high);
+    leaving->right = leaf->right;
+    leaving->isLeaving = true;
+    const bool isFrozen = leaving->freezeUnchanged();
+    invariant(isFrozen);
+    if (!install(entry, leaf, leaving)) {
+        destroyNode(leaving);  // a writer has thawed it
+        return nullptr;
+    }
+    return leaving;
+}
+
+void PageTree::handOver(PageEntry* entry, LeafNode* leaving) {
+    PageEntry* heir = leaving->right;
+    if (mutated(Mutant::kGoneBeforeJoined)) {
+        leave(entry, leaving);
+    }
+    for (;;) {
+        // [entry.read] acquire: pairs with [entry.install]. The page keeps its low fence until it
+        // has taken over, and never has it again; nor is it evicted before that.
+        Node* node = heir->word.load(kAcquire);
+        if (node->low != leaving->high) {
+            break;
+        }
+        invariant(node->isLeaf());
+        if (join(*leaving, heir, static_cast<LeafNode*>(node))) {
+            break;
+        }
+    }
+    leave(entry, leaving);
+}
+
+void PageTree::leave(PageEntry* entry, LeafNode* leaving) {
+    LeafNode* gone = newLeaf(leaving->low, leaving->low, {}, {});
+    gone->right = leaving->right;
+    if (!install(entry, leaving, gone)) {
+        destroyNode(gone);
+    }
+}
+
+bool PageTree::join(const LeafNode& leaving, PageEntry* heir, LeafNode* old) {
+    freeze(old);
+    const Plan own = fold(old);
+    const Plan plan = joinedPlan(leaving, own);
+    LeafNode* joined = build(plan, 0, plan.entries.size(), leaving.low, old->high);
+    joined->right = standIn(old->right);
+    if (!install(heir, old, joined)) {
+        destroyNode(joined);
+        return false;
+    }
+    retireFolded(own);
+    return true;
+}
+
+PageTree::Plan PageTree::joinedPlan(const LeafNode& leaving, const Plan& own) {
+    const LeafNode& old = *own.leaf;
+    Plan plan;
+    plan.prefixLen = old.high.empty() ? 0 : commonPrefix(leaving.low, old.high);
+    // The fences lie further apart, so that less is common to the keys.
+    auto longer = [&](const LeafNode& leaf, ByteView tail) {
+        return ByteView(plan.tails.emplace_back(leaf.prefix().substr(plan.prefixLen)).append(tail));
+    };
+    const KeyArray& keys = leaving.image.keys();
+    for (uint32_t i = 0; i < keys.size(); ++i) {
+        plan.add(longer(leaving, keys.tail(i)), leaving.image.value(i), nullptr);
+    }
+    for (const Plan::Entry& entry : own.entries) {
+        plan.add(longer(old, entry.tail), entry.base, entry.chain);
+    }
+    return plan;
+}
+
+void PageTree::replaceChild(const std::string& low, PageEntry* gone, PageEntry* heir) {
+    for (;;) {
+        const Descent descent = descend({.key = low}, 1);
+        auto* old = static_cast<InnerNode*>(descent.node);
+        std::vector<PageEntry*> children = old->child;
+        const size_t at = childOf(*old, low);
+        // Nobody else takes a child out, and its separator leads to it wherever inner pages split.
+        invariant(children[at] == gone);
+        children[at] = heir;
+        auto fresh = copyOf(*old, kNoSeparator, std::move(children));
+        if (install(descent.entry, old, fresh.get())) {
+            fresh.release();
+            setDirty(descent.entry);
+            return;
+        }
+    }
+}
+
+void PageTree::passOver(const std::string& low, const PageEntry* gone) {
+    for (;;) {
+        const Descent before = descend({.key = low, .before = true});
+        if (before.node->right != gone) {
+            return;
+        }
+        // It was in memory, and nobody else evicts.
+        invariant(before.node->isLeaf());
+        rebuild(before.entry, static_cast<LeafNode*>(before.node));
+    }
+}
+
+}  // namespace freshet::engine
