@@ -4,6 +4,8 @@
 #include "freshet/platform/thread.h"
 #include "freshet/sync/local_executor.h"
 
+#include <latch>
+
 namespace freshet::engine {
 namespace {
 
@@ -231,14 +233,14 @@ TEST_F(StoreTest, AFailedJournalCommitsNothing) {
     EXPECT_EQ(valueOf(txn, *tree, "k"), "before");
 }
 
-/// Holds the journal's helper in a flush until released. It makes no segments meanwhile, so a
-/// record larger than the room that is left has to wait in its middle.
+/// Holds the journal's threads in whatever they flush until released. They make no segments
+/// meanwhile, so a record larger than the room that is left has to wait in its middle.
 class HeldJournal {
 public:
     HeldJournal(testing::MemoryFileSystem& disk, Store& store, Tree& tree) {
         disk.faults().setBeforeSync([entered = entered_, gate = gate_] {
             entered.complete();
-            sync::blockOn(gate);
+            gate->wait();
         });
         Txn txn(store);
         EXPECT_TRUE(txn.put(tree, "first", "flush").isOk());
@@ -247,11 +249,15 @@ public:
         sync::blockOn(entered_);
     }
     ~HeldJournal() { release(); }
-    void release() { gate_.complete(); }
+    void release() {
+        if (!gate_->try_wait()) {
+            gate_->count_down();
+        }
+    }
 
 private:
     const sync::WaitToken entered_ = sync::WaitToken::create();
-    const sync::WaitToken gate_ = sync::WaitToken::create();
+    const std::shared_ptr<std::latch> gate_ = std::make_shared<std::latch>(1);
 };
 
 TEST_F(StoreTest, ACommitThatHasBegunIsFinishedThoughItsTxnIsGone) {
