@@ -48,8 +48,8 @@ struct alignas(64) PageEntry {
     sync::Atomic<uint64_t> recLsn{0};
     /// What the image being made will settle; 0: nothing. Written by: the checkpoint.
     sync::Atomic<uint64_t> pendingLsn{0};
-    ///   STEPS    kNew -> kLive when its split was installed, or -> kDead when it was not. A page
-    ///            with an image -> kGone
+    ///   STEPS    kNew -> kLive when its split was installed, or -> kDead when it was not; kLive,
+    ///            with an image, -> kGone
     sync::Atomic<PageState> state{PageState::kNew};
     /// It takes over its left neighbour, so that its low fence is going to change: not to be
     /// posted. Written by: the checkpoint. Read by: whoever posts separators. [heir.begin]

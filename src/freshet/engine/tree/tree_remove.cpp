@@ -142,8 +142,12 @@ bool PageTree::removeLeaf(PageEntry* entry, PageEntry* heir) {
         return false;
     }
     const Descent before = descend({.key = leaf->low, .before = true});
-    if (!before.node->isLeaf() || before.node->right != entry || !entry->imaged ||
-        !isWritable(*heir) || !isWritable(*before.entry) || !forgetHeir(*leaf, entry, heir)) {
+    // [page.state] acquire: pairs with [page.live]. Live already, so that nobody says so later.
+    if (entry->state.load(kAcquire) != PageState::kLive || !entry->imaged) {
+        return false;
+    }
+    if (!before.node->isLeaf() || before.node->right != entry || !isWritable(*heir) ||
+        !isWritable(*before.entry) || !forgetHeir(*leaf, entry, heir)) {
         return false;
     }
     setDirty(before.entry);
