@@ -107,7 +107,8 @@ class SpaceTest(unittest.TestCase):
             with server.client(retryWrites=False) as client:
                 for _ in range(50):
                     self.assertTrue(self.insert(client))
-                client.space.other.insert_many([{'n': n, 'pad': 'o' * 9000} for n in range(3000)])
+                # Much more than what is kept free, also when it is compressed.
+                client.space.other.insert_many([{'n': n, 'pad': os.urandom(9000)} for n in range(3000)])
                 with Reader(server) as reader:
                     say(DATA_FILE_FULL)
                     self.fill(client)

@@ -201,7 +201,7 @@ TEST_F(BlockDamageTest, NoBitFlipGivesWrongData) {
         history[user.acknowledged()] = user.committed();
     }
     // A page that opening does not read: its damage is left for the reader to notice.
-    ASSERT_TRUE(user.write(1).isOk() && file_->flush().isOk() && user.checkpoint().isOk());
+    ASSERT_TRUE(user.write(1).isOk() && file_->flush().isOk() && user.commit().isOk());
     history[6] = user.committed();
     const std::string bytes = readWhole(disk_);
     const uint64_t pageAt = offsetOf(1);

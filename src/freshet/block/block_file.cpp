@@ -113,6 +113,10 @@ uint64_t BlockFile::limitBlock() const {
     return impl_->space.limit();
 }
 
+void BlockFile::noteMove(uint64_t blocks) {
+    impl_->space.noteMove(blocks);
+}
+
 bool BlockFile::wantsCommit() const {
     return impl_->space.isShrinking() || impl_->canMoveRuns();
 }

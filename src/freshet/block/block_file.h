@@ -156,6 +156,9 @@ public:
     /// Images that reach beyond this block keep the file longer than it need be: when they are
     /// written anew, settle() can cut it. UINT64_MAX: there are none.
     uint64_t limitBlock() const;
+    /// So many blocks are going to be written for that reason alone: checkpoints do not take them
+    /// from one to the next.
+    void noteMove(uint64_t blocks);
     /// One more commit(), if only of what there is, and settle() can cut the file.
     bool wantsCommit() const;
 

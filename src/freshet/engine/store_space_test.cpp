@@ -97,6 +97,34 @@ TEST_F(StoreSpace, WhatDeletesLeaveGoesIntoFewerLeavesAndAShorterFile) {
     expectModel();
 }
 
+TEST_F(StoreSpace, LargeValuesDoNotKeepTheFile) {
+    constexpr uint64_t kKeys = 40'000;
+    fill(kKeys);
+    checkpoints(1);
+    for (int i = 0; i < 20; ++i) {
+        const std::string key = "large" + std::to_string(i);
+        model[key] = std::string(20'000, static_cast<char>('a' + i));
+        put(*store, *tree, key, model[key]);
+    }
+    checkpoints();
+    const uint64_t file = store->stats().block.fileBytes;
+    store->evictAll();
+    for (uint64_t i = 0; i < kKeys; ++i) {
+        if (i % 10 != 0) {
+            remove(i);
+        }
+    }
+    checkpoints(12);
+    EXPECT_LT(store->stats().block.fileBytes, file / 2);
+    // Nothing more is moved, or written.
+    const uint64_t written = store->stats().block.bytesWritten;
+    checkpoints(2);
+    EXPECT_EQ(store->stats().block.bytesWritten, written);
+    expectModel();
+    crash();
+    expectModel();
+}
+
 TEST_F(StoreSpace, EmptyLeavesGo) {
     constexpr uint64_t kKeys = 10'000;
     fill(kKeys);

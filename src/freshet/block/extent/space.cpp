@@ -80,17 +80,18 @@ uint64_t Space::neededBlocks() const {
 }
 
 void Space::giveBack(uint64_t blocksKept) {
-    const uint64_t before = std::exchange(takenBlocksLast_, std::exchange(takenBlocks_, 0));
+    const uint64_t moved = std::min(std::exchange(movedBlocks_, 0), takenBlocks_);
+    const uint64_t before = std::exchange(takenBlocksLast_, std::exchange(takenBlocks_, 0) - moved);
     // What two in a row have taken is no single burst.
     const uint64_t inTurn = std::min(before, takenBlocksLast_);
     free_.join(std::exchange(beyond_, {}));
     limit_ = UINT64_MAX;
     const uint64_t used = fileBlocks_ - freeBlocks();
-    // So that what is taken next does not make the file grow again.
-    const uint64_t wanted = used + inTurn + aheadBlocks((used + inTurn) * 8 / 7);
-    // After a refusal what has become free is for those who were refused, until the next time.
-    const bool isNeeded = std::exchange(refused_, isShort());
-    const uint64_t end = isNeeded ? fileBlocks_ : std::max({wanted, usedEnd(), blocksKept});
+    // So that what is taken next does not make the file grow again; where it could not grow when it
+    // had to, that would mean that everything is refused.
+    const uint64_t ahead = aheadBlocks((used + inTurn) * 8 / 7);
+    const uint64_t wanted = used + inTurn + (refused_ ? 2 : 1) * ahead;
+    const uint64_t end = std::max({wanted, usedEnd(), blocksKept});
     const uint64_t worthwhile = std::min(kGrowPieceBlocks, growBytesMin_ / kBlockBytes);
     if (end + worthwhile <= fileBlocks_ && file_->truncate(end * kBlockBytes).isOk()) {
         static_cast<void>(free_.cutAt(end));

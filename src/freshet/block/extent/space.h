@@ -59,6 +59,8 @@ public:
     uint64_t neededBlocks() const;
     /// What lies from here on keeps the file from being cut; UINT64_MAX: nothing does.
     uint64_t limit() const { return limit_; }
+    /// So many blocks are going to be taken to move what lies there.
+    void noteMove(uint64_t blocks) { movedBlocks_ += blocks; }
     bool fitsBeforeLimit(uint32_t blocks) const { return free_.fits(blocks); }
     /// The next giveBack() may cut more without anything being moved.
     bool isShrinking() const { return isShrinking_; }
@@ -85,7 +87,8 @@ private:
     uint64_t fileBlocks_ = 0;
     bool refused_ = false;
     uint64_t takenBlocks_ = 0;      // since the last giveBack()
-    uint64_t takenBlocksLast_ = 0;  // between that and the one before
+    uint64_t movedBlocks_ = 0;      // of these
+    uint64_t takenBlocksLast_ = 0;  // without moves, between that and the one before
     uint64_t givenBackBlocks_ = 0;
     bool isShrinking_ = false;
 };

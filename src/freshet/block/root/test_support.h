@@ -129,6 +129,15 @@ public:
     }
 
     Status checkpoint() {
+        FRESHET_RETURN_IF_ERROR(commit());
+        if (pick(4) != 0) {
+            file_->settle();
+        }
+        return Status::ok();
+    }
+
+    /// A checkpoint that is not settled: the one before may be chosen yet.
+    Status commit() {
         Contents after = history_[acknowledged_];
         std::vector<BlockFile::Change> changes;
         for (const auto& [page, image] : pending_) {
@@ -146,9 +155,6 @@ public:
         FRESHET_RETURN_IF_ERROR(file_->commit(root, changes));
         acknowledged_ = attempted_;
         pending_.clear();
-        if (pick(4) != 0) {
-            file_->settle();
-        }
         return Status::ok();
     }
 

@@ -195,7 +195,9 @@ struct World : CheckpointSink {
         *place = {.extent = {images.size(), 1}, .crc = 0, .seqLow = 0};
         return Status::ok();
     }
-    bool wantsMoved(const block::PagePlace&) override { return moves; }
+    bool isMoving() const override { return moves; }
+    bool wantsMoved(const block::PagePlace&) const override { return moves; }
+    void noteMove(const block::PagePlace&) override {}
     Status bringBack(PageTree&, PageEntry* entry) override {
         for (;;) {
             Fault fault;

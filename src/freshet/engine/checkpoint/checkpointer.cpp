@@ -280,13 +280,14 @@ void Checkpointer::notePagesGone(TreeId tree, const std::vector<PageId>& pages) 
     std::erase_if(pagesOf_[tree], [&](PageId page) { return gone.contains(page); });
 }
 
-bool Checkpointer::wantsMoved(const block::PagePlace& place) {
+bool Checkpointer::wantsMoved(const block::PagePlace& place) const {
     const block::Extent& extent = place.extent;
-    if (extent.firstBlock + extent.blocks <= limitBlock_ || moveBlocksLeft_ < extent.blocks) {
-        return false;
-    }
-    moveBlocksLeft_ -= extent.blocks;
-    return true;
+    return extent.firstBlock + extent.blocks > limitBlock_ && extent.blocks <= moveBlocksLeft_;
+}
+
+void Checkpointer::noteMove(const block::PagePlace& place) {
+    moveBlocksLeft_ -= place.extent.blocks;
+    file_.noteMove(place.extent.blocks);
 }
 
 Status Checkpointer::bringBack(PageTree& tree, PageEntry* entry) {

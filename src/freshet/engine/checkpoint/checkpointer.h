@@ -40,7 +40,9 @@ public:
 private:
     void inSlice(const std::function<void()>& work) override;
     Status writeImage(PageId page, ByteView image, block::PagePlace* place) override;
-    bool wantsMoved(const block::PagePlace& place) override;
+    bool isMoving() const override { return limitBlock_ != UINT64_MAX && moveBlocksLeft_ != 0; }
+    bool wantsMoved(const block::PagePlace& place) const override;
+    void noteMove(const block::PagePlace& place) override;
     Status bringBack(PageTree& tree, PageEntry* entry) override;
     void notePagesGone(TreeId tree, const std::vector<PageId>& pages) override;
     void noteFirstImage(TreeId tree, PageId page) override { pagesOf_[tree].push_back(page); }

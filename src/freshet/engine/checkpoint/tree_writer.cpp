@@ -46,8 +46,11 @@ Status TreeWriter::writeWalked() {
         // left to an image that names it, or to the next checkpoint.
         const bool reachable = entry.imaged || entry.state.load(sync::kAcquire) == PageState::kLive;
         uint64_t mark = entry.effectiveLsn();
-        if (status.isOk() && mark == 0 && entry.imaged && sink_.wantsMoved(entry.place)) {
-            mark = markMoved(&entry);
+        if (status.isOk() && entry.imaged && sink_.isMoving()) {
+            if (mark == 0 && sink_.wantsMoved(entry.place)) {
+                mark = markMoved(&entry);
+            }
+            status = moveLargeValues(&entry);
         }
         isWhole_ &= reachable;
         if (!status.isOk() || !reachable || mark == 0) {
@@ -62,9 +65,39 @@ Status TreeWriter::writeWalked() {
 }
 
 uint64_t TreeWriter::markMoved(PageEntry* entry) {
+    sink_.noteMove(entry->place);
     // As low as a writer's would be, for one may come at the same time and be content with it.
     sink_.inSlice([&] { tree_.lowerMark(entry, env_.commitLow()); });
     return entry->effectiveLsn();
+}
+
+Status TreeWriter::moveLargeValues(PageEntry* entry) {
+    const auto wanted = [this](const block::PagePlace& place) { return sink_.wantsMoved(place); };
+    bool any = false;
+    sink_.inSlice([&] { any = PageTree::anyLargeValue(*entry, wanted); });
+    if (!any) {
+        return Status::ok();
+    }
+    FRESHET_RETURN_IF_ERROR(sink_.bringBack(tree_, entry));
+    std::vector<ValueBuffer*> held;
+    sink_.inSlice([&] { held = PageTree::holdLargeValues(*entry, wanted); });
+    Status status;
+    for (ValueBuffer* value : held) {
+        if (status.isOk() && sink_.wantsMoved(value->place())) {
+            status = moveLargeValue(value);
+        }
+        value->drop();
+    }
+    return status;
+}
+
+Status TreeWriter::moveLargeValue(ValueBuffer* value) {
+    sink_.noteMove(value->place());
+    const std::string image = writeLargeValue(value->page(), tree_.id(), value->bytes());
+    block::PagePlace place;
+    FRESHET_RETURN_IF_ERROR(sink_.writeImage(value->page(), image, &place));
+    value->setPlace(place);
+    return Status::ok();
 }
 
 Status TreeWriter::writeOwed() {

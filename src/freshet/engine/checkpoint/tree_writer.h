@@ -28,8 +28,12 @@ public:
     virtual void inSlice(const std::function<void()>& work) = 0;
     /// The image counts from the next checkpoint on. It lies at `*place` then.
     virtual Status writeImage(PageId page, ByteView image, block::PagePlace* place) = 0;
-    /// Whether an image that lies there had better be written anew, elsewhere. Each yes counts.
-    virtual bool wantsMoved(const block::PagePlace& place) = 0;
+    /// Whether any image may have to lie elsewhere.
+    virtual bool isMoving() const = 0;
+    /// Whether an image that lies there had better be written anew, elsewhere.
+    virtual bool wantsMoved(const block::PagePlace& place) const = 0;
+    /// One that lies there is going to be, for that reason alone.
+    virtual void noteMove(const block::PagePlace& place) = 0;
     /// Brings the page's leaf into memory, if it is not there.
     virtual Status bringBack(PageTree& tree, PageEntry* entry) = 0;
     /// The pages have images and are no part of the tree any more, once this checkpoint is made.
@@ -62,6 +66,9 @@ private:
     Status writeWalked();
     /// Makes a page due whose image is to lie elsewhere; returns its mark.
     uint64_t markMoved(PageEntry* entry);
+    /// Those of the page's leaf that are to lie elsewhere. The leaf's image names them by number.
+    Status moveLargeValues(PageEntry* entry);
+    Status moveLargeValue(ValueBuffer* value);
     Status writeOwed();
     /// The page and the unwritten ones to its right, of which the next is written or none.
     Status writeChain(PageEntry* first);

@@ -47,6 +47,39 @@ void LeafNode::leaveLargeValues() const {
     image.forEachLarge([](ValueBuffer& buffer) { buffer.leavePage(); });
 }
 
+bool PageTree::anyLargeValue(const PageEntry& entry,
+                             const std::function<bool(const block::PagePlace&)>& wanted) {
+    // [entry.read] acquire: pairs with [entry.install].
+    const Node* node = entry.word.load(kAcquire);
+    bool any = false;
+    if (node->isOnDisk) {
+        for (const DiskLeaf::LargeValue& value : static_cast<const DiskLeaf*>(node)->largeValues) {
+            any |= wanted(value.place);
+        }
+    } else if (node->isLeaf()) {
+        static_cast<const LeafNode*>(node)->image.forEachLarge([&](const ValueBuffer& buffer) {
+            any |= buffer.page() != 0 && wanted(buffer.place());
+        });
+    }
+    return any;
+}
+
+std::vector<ValueBuffer*> PageTree::holdLargeValues(
+    const PageEntry& entry, const std::function<bool(const block::PagePlace&)>& wanted) {
+    // [entry.read] acquire: pairs with [entry.install].
+    const Node* node = entry.word.load(kAcquire);
+    std::vector<ValueBuffer*> held;
+    if (node->isLeaf()) {
+        static_cast<const LeafNode*>(node)->image.forEachLarge([&](ValueBuffer& buffer) {
+            if (buffer.page() != 0 && wanted(buffer.place())) {
+                buffer.hold();
+                held.push_back(&buffer);
+            }
+        });
+    }
+    return held;
+}
+
 bool PageTree::hasLeavesOnDisk() {
     bool found = false;
     forEachPage([&](const PageEntry& entry) {

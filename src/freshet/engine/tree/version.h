@@ -45,6 +45,8 @@ public:
     /// REQUIRES: a reference, and page() == 0. `freed` is told when the buffer goes, and outlives
     /// it.
     void setPage(uint64_t page, const block::PagePlace& place, FreedValues* freed);
+    /// The page lies elsewhere from now on. REQUIRES: a reference, and page() != 0.
+    void setPlace(const block::PagePlace& place) { place_ = place; }
     /// The page stays when the buffer goes: its leaf is on disk now. REQUIRES: a reference.
     void leavePage() { page_ = 0; }
 

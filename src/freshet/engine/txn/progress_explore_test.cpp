@@ -177,7 +177,9 @@ private:
     }
     Status writeImage(PageId, ByteView, block::PagePlace*) override { return Status::ok(); }
     Status bringBack(PageTree&, PageEntry*) override { return Status::ok(); }  // nothing is evicted
-    bool wantsMoved(const block::PagePlace&) override { return false; }
+    bool isMoving() const override { return false; }
+    bool wantsMoved(const block::PagePlace&) const override { return false; }
+    void noteMove(const block::PagePlace&) override {}
     void notePagesGone(uint32_t, const std::vector<PageId>&) override {}
     void noteFirstImage(uint32_t, PageId) override {}
 
