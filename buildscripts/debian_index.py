@@ -6,7 +6,10 @@
 """
 import json
 import re
+import subprocess
 import sys
+
+RECORDS_LEAST = 10_000
 
 DEPENDENCY = re.compile(r'^(?P<name>[^\s:(]+)(?::(?P<arch>\S+))?(?:\s*\((?P<op>[<>=]+)\s*(?P<version>[^)]+)\))?')
 MAINTAINER = re.compile(r'^(?P<name>.*?)\s*<(?P<email>[^>]*)>')
@@ -76,6 +79,17 @@ def documents(lines):
             if doc['_id'] not in seen:
                 seen.add(doc['_id'])
                 yield doc
+
+
+def installable():
+    """What the machine can install (not what is only installed); fetched once when it knows nothing."""
+    for attempt in range(2):
+        dump = subprocess.run(['apt-cache', 'dumpavail'], capture_output=True, text=True, errors='replace').stdout
+        found = [doc for doc in documents(dump.splitlines(keepends=True)) if 'size' in doc]
+        if len(found) >= RECORDS_LEAST or attempt:
+            return found
+        subprocess.run(['apt-get', 'update', '-q'], capture_output=True)
+    return []
 
 
 if __name__ == '__main__':

@@ -3,7 +3,6 @@
 answer is checked against plain Python over the same documents."""
 import collections
 import os
-import subprocess
 import sys
 import unittest
 
@@ -11,27 +10,15 @@ sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.dirname(os.p
 import debian_index  # noqa: E402
 import harness  # noqa: E402
 
-RECORDS_LEAST = 10_000
 IDENTITY = ('package', 'version', 'architecture')
-
-
-def package_documents():
-    """What the machine can install (not what is only installed); fetched once when it knows nothing."""
-    for attempt in range(2):
-        dump = subprocess.run(['apt-cache', 'dumpavail'], capture_output=True, text=True, errors='replace').stdout
-        documents = [doc for doc in debian_index.documents(dump.splitlines(keepends=True)) if 'size' in doc]
-        if len(documents) >= RECORDS_LEAST or attempt:
-            return documents
-        subprocess.run(['apt-get', 'update', '-q'], capture_output=True)
-    return []
 
 
 class PackagesTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         harness.import_pymongo()
-        cls.docs = package_documents()
-        if len(cls.docs) < RECORDS_LEAST:
+        cls.docs = debian_index.installable()
+        if len(cls.docs) < debian_index.RECORDS_LEAST:
             raise unittest.SkipTest('the package index has only %d records here' % len(cls.docs))
         cls.server = harness.Server().start()
         cls.addClassCleanup(cls.server.__exit__)

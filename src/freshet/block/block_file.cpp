@@ -15,10 +15,6 @@ namespace {
 
 constexpr unsigned kImageCounterBits = 40;
 
-uint64_t blocksOf(size_t bytes) {
-    return (bytes + kBlockBytes - 1) / kBlockBytes;
-}
-
 }  // namespace
 
 BlockFile::BlockFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -15,7 +15,7 @@ class PageBuffer {
 public:
     /// Room for so many bytes, rounded up to whole blocks. What was in it is gone.
     char* reset(size_t bytes) {
-        const size_t room = (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+        const size_t room = blocksOf(bytes) * kBlockBytes;
         if (room > room_) {
             memory_.reset();
             memory_.reset(static_cast<char*>(::operator new(room, kAlignment)));

@@ -10,6 +10,11 @@
 namespace freshet::block {
 
 inline constexpr size_t kBlockBytes = 4096;
+
+/// Blocks that so many bytes take.
+constexpr uint64_t blocksOf(size_t bytes) {
+    return (bytes + kBlockBytes - 1) / kBlockBytes;
+}
 inline constexpr uint32_t kPageMagic = 0x47504846;  // "FHPG"
 inline constexpr uint8_t kPageVersion = 1;
 

@@ -150,8 +150,8 @@ public:
     /// Ok, or why nothing can be written any more.
     Status health() const;
     Stats stats() const;
-    /// Flushes everything appended and stops the helper thread. No call may be in progress; those
-    /// that follow are refused.
+    /// Flushes everything appended and stops the journal's threads. No call may be in progress;
+    /// those that follow are refused.
     Status close();
 
 private:

@@ -71,7 +71,7 @@ bool unpackImage(PageHeader header, ByteView image, PageBuffer* buffer) {
 }  // namespace
 
 bool packImage(ByteView image, Codec codec, std::string* packed) {
-    const size_t blocks = (image.size() + kBlockBytes - 1) / kBlockBytes;
+    const size_t blocks = blocksOf(image.size());
     if (blocks < 2 || image.size() > kCompressedRawBytesMax) {
         return false;
     }

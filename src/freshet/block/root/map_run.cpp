@@ -77,7 +77,7 @@ Status checkHeader(const RunRef& ref, const RunExpectation& expected, const RunH
 }  // namespace
 
 uint64_t runBlocks(uint64_t entries) {
-    return (sizeof(RunHeader) + entries * sizeof(MapEntry) + kBlockBytes - 1) / kBlockBytes;
+    return blocksOf(sizeof(RunHeader) + entries * sizeof(MapEntry));
 }
 
 RunWriter::RunWriter(platform::File* file, const Extent& extent, const RunHeader& header)

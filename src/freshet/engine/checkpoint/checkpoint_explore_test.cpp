@@ -296,19 +296,6 @@ struct World : CheckpointSink {
             }
         }
     }
-    /// Keys in order, of leaves in memory.
-    std::string walk(Direction direction) {
-        ModelEnv::Slice slice(&env);
-        std::string keys;
-        const WalkFrom from{
-            direction == Direction::kForward ? Edge::kFirst : Edge::kLast, "", true};
-        tree.walk(direction,
-                  from,
-                  {.entries = 100},
-                  {slice.snapshot, 0},
-                  [&](ByteView key, const ValueRef&) { keys += key; });
-        return keys;
-    }
     void expectAllThere() {
         Uninterrupted whole;
         for (const auto& [key, value] : committed) {
@@ -760,9 +747,10 @@ Setup removals(const RemovalCase& given) {
         });
         if (given.reads) {
             model.thread([world] {
-                check(world->walk(Direction::kBackward) == "hgfeba", "downward");
+                check(keysIn(world->tree, &world->env, Direction::kBackward) == "hgfeba",
+                      "downward");
                 check(world->getAnywhere("e") == "1", "what nobody changes is there");
-                check(world->walk(Direction::kForward) == "abefgh", "upward");
+                check(keysIn(world->tree, &world->env, Direction::kForward) == "abefgh", "upward");
             });
         }
         model.finally([world, given] {

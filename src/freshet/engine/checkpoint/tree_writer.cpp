@@ -73,12 +73,11 @@ uint64_t TreeWriter::markMoved(PageEntry* entry) {
 
 Status TreeWriter::moveLargeValues(PageEntry* entry) {
     const auto wanted = [this](const block::PagePlace& place) { return sink_.wantsMoved(place); };
-    bool any = false;
-    sink_.inSlice([&] { any = PageTree::anyLargeValue(*entry, wanted); });
-    if (!any) {
-        return Status::ok();
+    bool isAway = false;
+    sink_.inSlice([&] { isAway = PageTree::hasLargeValueAway(*entry, wanted); });
+    if (isAway) {
+        FRESHET_RETURN_IF_ERROR(sink_.bringBack(tree_, entry));
     }
-    FRESHET_RETURN_IF_ERROR(sink_.bringBack(tree_, entry));
     std::vector<ValueBuffer*> held;
     sink_.inSlice([&] { held = PageTree::holdLargeValues(*entry, wanted); });
     Status status;

@@ -155,14 +155,14 @@ public:
     static PageEntry* standIn(PageEntry* page);
     // For eviction (the checkpoint's thread) and for what brings leaves back; tree_evict.cpp.
     bool hasLeavesOnDisk();
-    /// Whether the page is a leaf, in memory or not, with a large value that lies at such a place.
-    /// What is in changes does not count: it has a page, but no fold has come by. REQUIRES: an open
-    /// slice.
-    static bool anyLargeValue(const PageEntry& entry,
-                              const std::function<bool(const block::PagePlace&)>& wanted);
-    /// References to these, if the leaf is in memory. REQUIRES: an open slice.
-    static std::vector<ValueBuffer*> holdLargeValues(
-        const PageEntry& entry, const std::function<bool(const block::PagePlace&)>& wanted);
+    using WantsPlace = std::function<bool(const block::PagePlace&)>;
+    /// Whether the page's leaf is on disk and has a large value that lies at such a place.
+    /// REQUIRES: an open slice.
+    static bool hasLargeValueAway(const PageEntry& entry, const WantsPlace& wanted);
+    /// References to the large values of a leaf in memory that lie at such places; what is in
+    /// changes only is left to later. REQUIRES: an open slice.
+    static std::vector<ValueBuffer*> holdLargeValues(const PageEntry& entry,
+                                                     const WantsPlace& wanted);
     /// The leaf leaves memory if it is what its image says; returns its bytes, else 0.
     size_t evict(PageEntry* entry);
     /// REQUIRES: the caller was first to join the fault's leaf. Takes `leaf` over.

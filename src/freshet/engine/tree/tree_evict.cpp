@@ -47,25 +47,19 @@ void LeafNode::leaveLargeValues() const {
     image.forEachLarge([](ValueBuffer& buffer) { buffer.leavePage(); });
 }
 
-bool PageTree::anyLargeValue(const PageEntry& entry,
-                             const std::function<bool(const block::PagePlace&)>& wanted) {
+bool PageTree::hasLargeValueAway(const PageEntry& entry, const WantsPlace& wanted) {
     // [entry.read] acquire: pairs with [entry.install].
     const Node* node = entry.word.load(kAcquire);
-    bool any = false;
-    if (node->isOnDisk) {
-        for (const DiskLeaf::LargeValue& value : static_cast<const DiskLeaf*>(node)->largeValues) {
-            any |= wanted(value.place);
-        }
-    } else if (node->isLeaf()) {
-        static_cast<const LeafNode*>(node)->image.forEachLarge([&](const ValueBuffer& buffer) {
-            any |= buffer.page() != 0 && wanted(buffer.place());
-        });
+    if (!node->isOnDisk) {
+        return false;
     }
-    return any;
+    const auto& values = static_cast<const DiskLeaf*>(node)->largeValues;
+    return std::any_of(
+        values.begin(), values.end(), [&](const auto& value) { return wanted(value.place); });
 }
 
-std::vector<ValueBuffer*> PageTree::holdLargeValues(
-    const PageEntry& entry, const std::function<bool(const block::PagePlace&)>& wanted) {
+std::vector<ValueBuffer*> PageTree::holdLargeValues(const PageEntry& entry,
+                                                    const WantsPlace& wanted) {
     // [entry.read] acquire: pairs with [entry.install].
     const Node* node = entry.word.load(kAcquire);
     std::vector<ValueBuffer*> held;

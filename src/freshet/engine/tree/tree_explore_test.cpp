@@ -68,18 +68,7 @@ struct World {
         ModelEnv::Slice slice(&env);
         tree.rebuildForTest(key);
     }
-    std::string scan(Direction direction) {
-        ModelEnv::Slice slice(&env);
-        std::string keys;
-        const WalkFrom from{
-            direction == Direction::kForward ? Edge::kFirst : Edge::kLast, "", true};
-        tree.walk(direction,
-                  from,
-                  {.entries = 100},
-                  {slice.snapshot, 0},
-                  [&](ByteView key, const ValueRef&) { keys += key; });
-        return keys;
-    }
+    std::string scan(Direction direction) { return keysIn(tree, &env, direction); }
     void expectSound() {
         ModelEnv::Slice slice(&env);
         const TreeShape shape = TreeCheck::run(tree);

@@ -2,11 +2,13 @@
 /// For model checks of page trees: an environment whose reclaimer is plain bookkeeping.
 #pragma once
 
+#include "freshet/engine/tree/page_tree.h"
 #include "freshet/engine/tree/tree_env.h"
 #include "freshet/testing/sim/explorer.h"
 
 #include <algorithm>
 #include <set>
+#include <string>
 #include <vector>
 
 namespace freshet::engine {
@@ -99,5 +101,17 @@ private:
     std::vector<Retired> retired_;
     sync::Atomic<uint64_t> edges_{0};
 };
+
+/// One after the other, as a walk through leaves in memory meets them.
+inline std::string keysIn(PageTree& tree, ModelEnv* env, Direction direction) {
+    ModelEnv::Slice slice(env);
+    std::string keys;
+    const WalkFrom from{direction == Direction::kForward ? Edge::kFirst : Edge::kLast, "", true};
+    tree.walk(
+        direction, from, {.entries = 100}, {slice.snapshot, 0}, [&](ByteView key, const ValueRef&) {
+            keys += key;
+        });
+    return keys;
+}
 
 }  // namespace freshet::engine

@@ -120,7 +120,7 @@ inline Lsn putWritten(Journal& journal, const std::string& body) {
     return op.lsn();
 }
 
-/// The helper has made the segment ahead and touches the disk no more until asked.
+/// The segment ahead is made, and nobody touches the disk no more until asked.
 inline void waitForReadySegment(Journal& journal, uint64_t segments) {
     while (journal.stats().segments < segments) {
         platform::yieldThread();
