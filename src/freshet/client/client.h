@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,11 @@ class Verbs;
 
 namespace freshet::client {
 
-/// mongodb://user:password@host:port,host:port/db?appName=x&... Options that would make a
-/// connection other than was asked for are refused, those that only tune are ignored.
+struct Surroundings;
+
+/// mongodb://user:password@host:port,host:port/db?appName=x&... or
+/// mongodb+srv://user:password@domain/db?... Options that would make a connection other than was
+/// asked for are refused, those that only tune are ignored.
 struct ConnectionString {
     struct Place {
         std::string host =
@@ -30,7 +34,17 @@ struct ConnectionString {
     /// Further members of the same set. open() takes the first that may be written to, or else the
     /// first that answers.
     std::vector<Place> others;
-    std::string replicaSet;  // empty: any. A server that belongs to none may have any name
+    /// Of mongodb+srv://: whom DNS is asked for the places, which the above are not then.
+    struct Service {
+        std::string domain;  // empty: this is no such string
+        std::string name = "mongodb";
+        uint32_t placesMax = 0;  // 0: all that DNS has
+        std::string database;    // authSource, if neither the string nor DNS has that
+    };
+    Service service;
+    std::string replicaSet;         // empty: any. A server that belongs to none may have any name
+    bool directConnection = false;  // excludes several places
+    std::optional<bool> loadBalanced;  // the place is a load balancer, and knows that it is one
     std::string database = "test";
     std::string appName;
     uint32_t connectTimeoutMs = 10'000;
@@ -59,10 +73,16 @@ struct ConnectionString {
     /// their names in small letters.
     std::map<std::string, std::string> ofCommands;
 
-    /// "mongodb://...", "host", "host:port", "host:port/db" or "db". kInvalid (kFailedToParse).
+    /// "mongodb://...", "mongodb+srv://...", "host", "host:port", "host:port/db" or "db". Asks
+    /// nobody. kInvalid (kFailedToParse).
     static StatusOr<ConnectionString> parse(std::string_view text);
     /// kInvalid (kFailedToParse) when parts exclude each other. parse() and open() ask.
     Status check() const;
+    /// Of mongodb+srv://: asks DNS, and gives the same string with places in it; any other: itself.
+    /// Blocks for connectTimeoutMs at most (10 s if that is 0). Who opens several connections does
+    /// this once, lest they lead to different places. kUnavailable, kTimeout, kInvalid, kCancelled.
+    StatusOr<ConnectionString> lookedUp(const Surroundings& around) const;
+    StatusOr<ConnectionString> lookedUp() const;
     /// For people: without the password.
     std::string whereText() const;
     /// The same for each of its places: a string with that one only.
@@ -76,13 +96,16 @@ struct Surroundings {
     /// Is told what the user should know, such as that the connection stays on TCP; none: the log
     /// is.
     std::function<void(const std::string&)> notice;
+    /// Who is asked about mongodb+srv://: "address[:port],..."; empty: the variable
+    /// FRESHET_DNS_SERVERS, or else the system's servers (/etc/resolv.conf).
+    std::string dnsServers{};
 };
 
 /// One connection. Own thread only; blocks.
 class Connection {
 public:
-    /// Connects, makes TLS, says hello and logs in, as far as asked for. Also kInvalid with the
-    /// server's text when it does not let us in.
+    /// Looks up, connects, makes TLS, says hello and logs in, as far as asked for. Also kInvalid
+    /// with the server's text when it does not let us in.
     static StatusOr<std::unique_ptr<Connection>> open(const ConnectionString& where,
                                                       const Surroundings& around = {});
     virtual ~Connection() = default;

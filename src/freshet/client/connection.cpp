@@ -57,6 +57,9 @@ std::string helloCommand(const ConnectionString& where) {
             list.push(name);
         }
     }
+    if (where.loadBalanced.value_or(false)) {
+        command.add("loadBalanced", true);
+    }
     if (!where.username.empty()) {
         command.add("saslSupportedMechs", userForHello(where));
     }
@@ -157,6 +160,10 @@ Status SessionConnection::sayHello(const ConnectionString& where) {
 Status SessionConnection::introduce(const ConnectionString& where) {
     const std::string command = helloCommand(where);
     FRESHET_ASSIGN_OR_RETURN(hello_, runChecked("admin", bson::Document(command)));
+    if (where.loadBalanced.value_or(false) && !hello_.view().has("serviceId")) {
+        return invalid(Reason::kNone,
+                       "the server is not behind a load balancer (loadBalanced=true)");
+    }
     const bson::Element common = hello_.view().find("compression");
     if (common.isArray() && !common.document().isEmpty()) {
         const bson::Element first = *common.document().begin();
@@ -246,16 +253,17 @@ bool mayBeWrittenTo(bson::Document hello) {
 StatusOr<std::unique_ptr<Connection>> Connection::open(const ConnectionString& where,
                                                        const Surroundings& around) {
     FRESHET_RETURN_IF_ERROR(where.check());
+    FRESHET_ASSIGN_OR_RETURN(const ConnectionString found, where.lookedUp(around));
     std::unique_ptr<Connection> reader;
     Status failure;
-    for (const ConnectionString& one : where.each()) {
+    for (const ConnectionString& one : found.each()) {
         StatusOr<std::unique_ptr<Connection>> opened = openOne(one, around);
         if (!opened.isOk() && opened.status().code() == Code::kInvalid) {
             return opened;  // a server has said no
         }
         if (!opened.isOk()) {
             failure = failure.isOk() ? opened.status() : failure;
-        } else if (where.others.empty() || mayBeWrittenTo((*opened)->hello())) {
+        } else if (found.others.empty() || mayBeWrittenTo((*opened)->hello())) {
             return opened;
         } else if (reader == nullptr) {
             reader = std::move(*opened);

@@ -2,7 +2,10 @@
 /// Parsing of connection strings. What would make a connection other than the user asked for
 /// (a kind of login or of compression that we do not have) is refused rather than ignored.
 #include "freshet/client/client.h"
+#include "freshet/client/srv/text.h"
 #include "freshet/wire/compress.h"
+
+#include <arpa/inet.h>
 
 #include <algorithm>
 #include <charconv>
@@ -23,14 +26,6 @@ template <typename T>
 bool parseNumber(std::string_view text, T* out) {
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *out);
     return error == std::errc() && end == text.data() + text.size();
-}
-
-/// Takes the text up to `separator` off the front; all of it when there is none.
-std::string_view takeUntil(std::string_view* text, char separator) {
-    size_t at = text->find(separator);
-    std::string_view front = text->substr(0, at);
-    text->remove_prefix(at == std::string_view::npos ? text->size() : at + 1);
-    return front;
 }
 
 int hexDigit(char c) {
@@ -97,15 +92,50 @@ Status parseHosts(std::string_view text, ConnectionString* out) {
     return isList ? fail("there are too many hosts") : Status::ok();
 }
 
-std::string lowered(std::string_view text) {
-    std::string out(text);
-    std::transform(out.begin(), out.end(), out.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    return out;
+/// What mongodb+srv:// has in the hosts' place.
+Status parseDomain(std::string_view text, ConnectionString* out) {
+    in_addr address{};
+    FRESHET_ASSIGN_OR_RETURN(std::string& domain = out->service.domain, decode(text));
+    if (text.find(',') != std::string_view::npos || text.find(':') != std::string_view::npos) {
+        return fail("mongodb+srv takes one name without a port, which DNS has the servers of");
+    }
+    if (!isHostName(domain) || ::inet_pton(AF_INET, domain.c_str(), &address) == 1) {
+        return fail("mongodb+srv needs the name of a domain");
+    }
+    return Status::ok();
 }
 
-Status parseCompressors(std::string_view list, ConnectionString* out) {
+/// As RFC 6335 has them, but for the length: letters, digits, and '-' between such.
+bool isServiceName(std::string_view name) {
+    constexpr size_t kBytesMax = 62;
+    bool hasLetter = false;
+    char before = '-';
+    for (char c : name) {
+        const bool isLetter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (!isLetter && (c < '0' || c > '9') && (c != '-' || before == '-')) {
+            return false;
+        }
+        hasLetter = hasLetter || isLetter;
+        before = c;
+    }
+    return hasLetter && before != '-' && name.size() <= kBytesMax;
+}
+
+/// srvServiceName and srvMaxHosts. `name` is one of these.
+Status parseOfService(const std::string& name, const std::string& value, ConnectionString* out) {
+    if (out->service.domain.empty()) {
+        return fail(name + " is for mongodb+srv only");
+    }
+    if (name == "srvmaxhosts") {
+        return parseNumber(value, &out->service.placesMax) ? Status::ok()
+                                                           : fail("srvMaxHosts must be a number");
+    }
+    out->service.name = value;
+    return isServiceName(value) ? Status::ok() : fail("'" + value + "' is not a service's name");
+}
+
+Status parseCompressors(const std::string& value, ConnectionString* out) {
+    std::string_view list = value;
     while (!list.empty()) {
         const std::string_view name = takeUntil(&list, ',');
         if (!wire::compressorNamed(name).isOk()) {
@@ -151,6 +181,7 @@ struct FlagOption {
     bool ConnectionString::*member;
 };
 constexpr FlagOption kFlagOptions[] = {
+    {"directconnection", &ConnectionString::directConnection},
     {"tls", &ConnectionString::tls},
     {"ssl", &ConnectionString::tls},
     {"tlsallowinvalidcertificates", &ConnectionString::tlsAllowInvalidCertificates},
@@ -164,6 +195,24 @@ constexpr std::string_view kOfCommands[] = {"journal",
                                             "readpreferencetags",
                                             "w",
                                             "wtimeoutms"};
+
+Status parseLoadBalanced(const std::string& value, ConnectionString* out) {
+    out->loadBalanced = value == "true";
+    return value == "true" || value == "false" ? Status::ok()
+                                               : fail("loadBalanced must be true or false");
+}
+
+/// Those with rules of their own.
+struct SpecialOption {
+    std::string_view name;
+    Status (*parse)(const std::string& value, ConnectionString* out);
+};
+constexpr SpecialOption kSpecialOptions[] = {
+    {"authmechanism", &parseMechanism},
+    {"compressors", &parseCompressors},
+    {"loadbalanced", &parseLoadBalanced},
+    {"rdma", &parseRdma},
+};
 
 Status parseOption(std::string_view option, ConnectionString* out) {
     const std::string name = lowered(takeUntil(&option, '='));
@@ -187,12 +236,13 @@ Status parseOption(std::string_view option, ConnectionString* out) {
         out->tlsAllowInvalidCertificates = out->tlsAllowInvalidHostnames = true;
     } else if (name == "connecttimeoutms" && !parseNumber(value, &out->connectTimeoutMs)) {
         return fail("connectTimeoutMS must be a number of milliseconds");
-    } else if (name == "rdma") {
-        return parseRdma(value, out);
-    } else if (name == "compressors") {
-        return parseCompressors(value, out);
-    } else if (name == "authmechanism") {
-        return parseMechanism(value, out);
+    } else if (name == "srvservicename" || name == "srvmaxhosts") {
+        return parseOfService(name, value, out);
+    }
+    for (const SpecialOption& known : kSpecialOptions) {
+        if (name == known.name) {
+            return known.parse(value, out);
+        }
     }
     return Status::ok();
 }
@@ -218,16 +268,18 @@ Status parseUser(std::string_view* text, ConnectionString* out) {
                                                     : fail("':' in a password must be written %3A");
 }
 
-/// "host[:port][/database][?options]"
-Status parseRest(std::string_view text, ConnectionString* out) {
+/// "host[:port][/database][?options]", or with a domain for the host.
+Status parseRest(std::string_view text, bool isService, ConnectionString* out) {
     size_t question = text.find('?');
     std::string_view options =
         question == std::string_view::npos ? std::string_view() : text.substr(question + 1);
     text = text.substr(0, question);
-    FRESHET_RETURN_IF_ERROR(parseHosts(takeUntil(&text, '/'), out));
+    const std::string_view hosts = takeUntil(&text, '/');
+    FRESHET_RETURN_IF_ERROR(isService ? parseDomain(hosts, out) : parseHosts(hosts, out));
     if (!text.empty()) {
         FRESHET_ASSIGN_OR_RETURN(out->database, decode(text));
-        out->authSource = out->database;  // unless an option says otherwise
+        // Unless an option, or DNS, says otherwise.
+        (isService ? out->service.database : out->authSource) = out->database;
     }
     while (!options.empty()) {
         FRESHET_RETURN_IF_ERROR(parseOption(takeUntil(&options, '&'), out));
@@ -244,11 +296,10 @@ bool isDatabaseName(std::string_view text) {
 
 StatusOr<ConnectionString> ConnectionString::parse(std::string_view text) {
     ConnectionString result;
-    if (text.starts_with(kSrvScheme)) {
-        return fail("mongodb+srv is not available");
-    }
-    if (text.starts_with(kScheme)) {
-        text.remove_prefix(kScheme.size());
+    const bool isService = text.starts_with(kSrvScheme);
+    if (isService || text.starts_with(kScheme)) {
+        text.remove_prefix(isService ? kSrvScheme.size() : kScheme.size());
+        result.tls = isService;  // unless an option says otherwise
         FRESHET_RETURN_IF_ERROR(parseUser(&text, &result));
     } else if (isDatabaseName(text)) {
         if (text.empty()) {
@@ -257,17 +308,31 @@ StatusOr<ConnectionString> ConnectionString::parse(std::string_view text) {
         result.database = text;
         return result;
     }
-    if (text.starts_with('/')) {
+    if (text.starts_with('/') && !isService) {
         result.host = text;
         return result;
     }
-    FRESHET_RETURN_IF_ERROR(parseRest(text, &result));
+    FRESHET_RETURN_IF_ERROR(parseRest(text, isService, &result));
     return result;
 }
 
 Status ConnectionString::check() const {
+    const bool isService = !service.domain.empty();
     if (rdma && tls) {
-        return fail("rdma and tls exclude each other: what goes over RDMA is not encrypted");
+        return fail(std::string("rdma and tls exclude each other: what goes over RDMA is not "
+                                "encrypted") +
+                    (isService ? "; mongodb+srv needs tls=false" : ""));
+    }
+    if (directConnection && (isService || !others.empty())) {
+        return fail("directConnection=true needs one host, and not mongodb+srv");
+    }
+    const bool isBalanced = loadBalanced.value_or(false);
+    if (isBalanced && (!others.empty() || !replicaSet.empty() || directConnection)) {
+        return fail(
+            "loadBalanced=true excludes several hosts, replicaSet and directConnection=true");
+    }
+    if (service.placesMax > 0 && (isBalanced || !replicaSet.empty())) {
+        return fail("srvMaxHosts excludes replicaSet and loadBalanced=true");
     }
     if (rdma && host.starts_with('/')) {
         return fail("rdma needs the address of a network and not a Unix socket");
@@ -275,10 +340,17 @@ Status ConnectionString::check() const {
     return Status::ok();
 }
 
+StatusOr<ConnectionString> ConnectionString::lookedUp() const {
+    return lookedUp(Surroundings());
+}
+
 std::string ConnectionString::whereText() const {
     const auto textOf = [](const std::string& name, uint16_t number) {
         return name.starts_with('/') ? name : name + ":" + std::to_string(number);
     };
+    if (!service.domain.empty()) {
+        return service.domain;
+    }
     std::string text = textOf(host, port);
     for (const Place& other : others) {
         text += "," + textOf(other.host, other.port);

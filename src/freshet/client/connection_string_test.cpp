@@ -97,6 +97,24 @@ TEST(ConnectionString, TakesTlsCompressionAndUnixSockets) {
     EXPECT_FALSE(parsed("mongodb://h/?rdma=false&tls=true").rdma);
 }
 
+TEST(ConnectionString, TakesTheNameOfAServiceInDns) {
+    ConnectionString where =
+        parsed("mongodb+srv://ann:pw@cluster.example.org/shop?srvServiceName=my-db&srvMaxHosts=2");
+    EXPECT_EQ(where.service.domain, "cluster.example.org");
+    EXPECT_EQ(where.service.name, "my-db");
+    EXPECT_EQ(where.service.placesMax, 2u);
+    EXPECT_EQ(where.service.database, "shop");
+    EXPECT_EQ(where.database, "shop");
+    EXPECT_EQ(where.authSource, "");
+    EXPECT_EQ(where.username, "ann");
+    EXPECT_EQ(where.whereText(), "cluster.example.org");
+    EXPECT_TRUE(where.tls);
+    EXPECT_FALSE(parsed("mongodb+srv://h?tls=false").tls);
+    EXPECT_TRUE(parsed("mongodb+srv://h?tls=false&rdma=true").rdma);
+    EXPECT_EQ(parsed("mongodb+srv://h").service.name, "mongodb");
+    EXPECT_TRUE(parsed("mongodb://h").service.domain.empty());
+}
+
 TEST(ConnectionString, RefusesWhatItCannotDo) {
     for (const char* text : {"",
                              "mongodb://",
@@ -111,7 +129,31 @@ TEST(ConnectionString, RefusesWhatItCannotDo) {
                              "mongodb://:pw@h",
                              "mongodb://us@er:pw@h",
                              "mongodb://user:p:w@h",
-                             "mongodb+srv://h",
+                             "mongodb+srv://",
+                             "mongodb+srv:///shop",
+                             "mongodb+srv://h:27017",
+                             "mongodb+srv://a,b",
+                             "mongodb+srv://[::1]",
+                             "mongodb+srv://127.0.0.1",
+                             "mongodb+srv://%2Ftmp%2Fmongodb-1.sock",
+                             "mongodb+srv://a..b",
+                             "mongodb+srv://h?directConnection=true",
+                             "mongodb+srv://h?rdma=true",
+                             "mongodb+srv://h?srvMaxHosts=-1",
+                             "mongodb+srv://h?srvMaxHosts=1&replicaSet=x",
+                             "mongodb+srv://h?srvMaxHosts=1&loadBalanced=true",
+                             "mongodb+srv://h?srvServiceName=",
+                             "mongodb+srv://h?srvServiceName=12",
+                             "mongodb+srv://h?srvServiceName=-a",
+                             "mongodb+srv://h?srvServiceName=a-",
+                             "mongodb+srv://h?srvServiceName=a--b",
+                             "mongodb+srv://h?srvServiceName=a.b",
+                             "mongodb://h?srvMaxHosts=1",
+                             "mongodb://h?srvServiceName=x",
+                             "mongodb://a,b?directConnection=true",
+                             "mongodb://a,b?loadBalanced=true",
+                             "mongodb://a?loadBalanced=true&replicaSet=x",
+                             "mongodb://a?loadBalanced=perhaps",
                              "mongodb://h/?tls=perhaps",
                              "mongodb://h/?compressors=brotli",
                              "mongodb://h/?rdma=perhaps",

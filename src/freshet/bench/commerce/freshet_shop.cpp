@@ -485,6 +485,7 @@ StatusOr<ShopCost> FreshetShop::cost() {
 
 StatusOr<std::unique_ptr<Shop>> openFreshetShop(const std::string& name, const std::string& uri) {
     FRESHET_ASSIGN_OR_RETURN(client::ConnectionString where, client::ConnectionString::parse(uri));
+    FRESHET_ASSIGN_OR_RETURN(where, where.lookedUp());
     FRESHET_ASSIGN_OR_RETURN(auto connection, client::Connection::open(where));
     return std::unique_ptr<Shop>(
         new FreshetShop(name, std::move(where), Counter(std::move(connection))));

@@ -16,6 +16,7 @@ StatusOr<std::unique_ptr<Subject>> Subject::make(const WireOptions& options) {
         FRESHET_RETURN_IF_ERROR(out->startServer());
     } else {
         FRESHET_ASSIGN_OR_RETURN(out->where_, client::ConnectionString::parse(options.uri));
+        FRESHET_ASSIGN_OR_RETURN(out->where_, out->where_.lookedUp());
         if (out->where_.tls || !out->where_.username.empty() || out->where_.host.starts_with('/')) {
             return Status(Code::kUnsupported,
                           "The load generator's connections are TCP, without TLS and login");

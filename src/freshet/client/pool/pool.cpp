@@ -91,7 +91,7 @@ StatusOr<std::unique_ptr<Connection>> Pool::State::take() {
     if (taken != nullptr) {
         return taken;
     }
-    StatusOr<std::unique_ptr<Connection>> made = Connection::open(options_.where, options_.around);
+    StatusOr<std::unique_ptr<Connection>> made = make();
     {
         std::lock_guard lock(mutex_);
         made_ += made.isOk() ? 1 : 0;
@@ -101,6 +101,24 @@ StatusOr<std::unique_ptr<Connection>> Pool::State::take() {
         changed_.notify_one();
     }
     return made;
+}
+
+StatusOr<std::unique_ptr<Connection>> Pool::State::make() {
+    FRESHET_ASSIGN_OR_RETURN(const ConnectionString where, place());
+    return Connection::open(where, options_.around);
+}
+
+StatusOr<ConnectionString> Pool::State::place() {
+    std::unique_lock lock(mutex_);
+    if (!where_.service.domain.empty()) {
+        lock.unlock();
+        FRESHET_ASSIGN_OR_RETURN(ConnectionString found, options_.where.lookedUp(options_.around));
+        lock.lock();
+        if (!where_.service.domain.empty()) {  // else another thread was first
+            where_ = std::move(found);
+        }
+    }
+    return where_;
 }
 
 void Pool::State::giveBack(std::unique_ptr<Connection> connection, bool isBroken) {

@@ -13,7 +13,7 @@ namespace freshet::client {
 
 class Pool::State {
 public:
-    explicit State(PoolOptions options) : options_(std::move(options)) {}
+    explicit State(PoolOptions options) : options_(std::move(options)), where_(options_.where) {}
     ~State();
 
     StatusOr<std::unique_ptr<Connection>> take();
@@ -24,9 +24,13 @@ public:
 private:
     /// An idle connection, or null: the caller may make one. kTimeout.
     StatusOr<std::unique_ptr<Connection>> takeIdleOrTurn();
+    /// A new connection, to where the first one went.
+    StatusOr<std::unique_ptr<Connection>> make();
+    StatusOr<ConnectionString> place();
 
     const PoolOptions options_;
     mutable sync::Mutex mutex_;
+    ConnectionString where_;                         // guarded by mutex_; looked up once
     std::condition_variable_any changed_;            // one more is idle, or may be made
     std::vector<std::unique_ptr<Connection>> idle_;  // guarded by mutex_, as all that follows
     size_t open_ = 0;

@@ -59,6 +59,8 @@ Status Link::open() {
     if (connection_ != nullptr) {
         return Status::ok();
     }
+    // Once, so that killLeftWork() goes to the server whose work it is.
+    FRESHET_ASSIGN_OR_RETURN(where_, where_.lookedUp());
     StatusOr<std::unique_ptr<client::Connection>> opened =
         client::Connection::open(where_, {nullptr, tellUser});
     if (!opened.isOk()) {

@@ -66,7 +66,7 @@ public:
         const bool hasMemory = hasDevices && checkMemory();
         out_ << "The server " << where_.whereText() << "\n";
         // What the server lets through over TCP is worth knowing in any case.
-        const bool isReached = where_.rdmaByCall || checkTcp();
+        const bool isReached = lookUp() && (where_.rdmaByCall || checkTcp());
         const bool works = isReached && hasDevices && checkRdma();
         out_ << (works ? "RDMA works" : "RDMA does not work") << " between here and "
              << where_.whereText() << "."
@@ -96,6 +96,7 @@ private:
     bool checkDevices();
     bool checkPort(const PortInfo& port);
     bool checkMemory();
+    bool lookUp();
     bool checkTcp();
     bool checkRdma();
     bool ping(client::Connection& connection);
@@ -191,6 +192,15 @@ bool RdmaCheck::checkTcp() {
     const PortInfo& port = (*device)->info();
     good("That address belongs to device " + port.device + " port " + std::to_string(port.port) +
          ", GID " + port.gid);
+    return true;
+}
+
+bool RdmaCheck::lookUp() {
+    StatusOr<client::ConnectionString> found = where_.lookedUp();
+    if (!found.isOk()) {
+        return bad(std::string(found.status().text()));
+    }
+    where_ = std::move(*found);
     return true;
 }
 

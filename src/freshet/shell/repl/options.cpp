@@ -26,6 +26,9 @@ public:
         while (at_ < arguments_.size()) {
             FRESHET_RETURN_IF_ERROR(one());
         }
+        if (hasAddress_ && !options_.where.service.domain.empty()) {
+            return fail("--host and --port exclude mongodb+srv, which has its servers from DNS");
+        }
         // These win over the connection string wherever they stand.
         for (const auto& change : changes_) {
             change(&options_.where);
@@ -230,6 +233,7 @@ private:
         if (error != std::errc() || end != text.data() + text.size() || number == 0) {
             return fail("'" + text + "' is not a port");
         }
+        hasAddress_ = true;
         changes_.push_back([number](client::ConnectionString* where) { where->port = number; });
         return Status::ok();
     }
@@ -251,6 +255,7 @@ private:
             FRESHET_ASSIGN_OR_RETURN(parsed, client::ConnectionString::parse("mongodb://" + list));
         }
         const bool hasPort = list.ends_with(std::to_string(parsed.port));
+        hasAddress_ = true;
         changes_.push_back([parsed, set, hasPort](client::ConnectionString* where) {
             where->host = parsed.host;
             where->port = hasPort || !parsed.others.empty() ? parsed.port : where->port;
@@ -292,6 +297,7 @@ private:
     std::optional<std::string_view> value_;
     std::vector<std::function<void(client::ConnectionString*)>> changes_;
     bool hasPassword_ = false;
+    bool hasAddress_ = false;
     bool placed_ = false;
     Options options_;
 };
@@ -305,7 +311,8 @@ StatusOr<Options> parseOptions(const std::vector<std::string>& arguments) {
 std::string usage() {
     return "usage: freshet [connection-string] [script.js ...] [options]\n"
            "\n"
-           "  connection-string   mongodb://host:port/database, host:port, or a database's name\n"
+           "  connection-string   mongodb://host:port/database, mongodb+srv://domain/database,\n"
+           "                      host:port, or a database's name\n"
            "  --host HOST         server to connect to (127.0.0.1); also HOST:PORT, "
            "SET/HOST,HOST,\n"
            "                      a Unix socket's path or a connection string\n"

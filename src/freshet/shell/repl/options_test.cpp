@@ -33,6 +33,11 @@ TEST(Options, AHostMayBeMoreThanAName) {
     EXPECT_EQ(where({"--host", "mongodb://h:5/shop"}), "h:5/shop");
     EXPECT_EQ(where({"--host", "/tmp/mongodb-1.sock"}), "/tmp/mongodb-1.sock/test");
     EXPECT_FALSE(parseOptions({"--host", "h:x"}).isOk());
+    EXPECT_FALSE(parseOptions({"mongodb+srv://a.b.c", "--host", "h"}).isOk());
+    EXPECT_FALSE(parseOptions({"--port", "5", "mongodb+srv://a.b.c"}).isOk());
+    const auto service = parseOptions({"--host", "mongodb+srv://a.b.c/shop"});
+    ASSERT_TRUE(service.isOk()) << service.status().toString();
+    EXPECT_EQ(service->where.service.domain, "a.b.c");
 }
 
 TEST(Options, ShortOnesMayHoldTheirValue) {
