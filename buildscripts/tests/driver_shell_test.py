@@ -103,6 +103,15 @@ class ShellTest(unittest.TestCase):
         shell.ask('nonsense', 'Uncaught ReferenceError')
         self.assertEqual(shell.leave(), 0)
 
+    def test_the_greeting_tells_what_the_server_warns_of(self):
+        for arguments, told in ((), True), (('--skipStartupWarnings',), False):
+            shell = Terminal(self, self.home, self.server.uri + 'shelltest', '--norc', *arguments)
+            greeting = shell.until(b'shelltest> ')
+            self.assertIn(b'help tells', greeting)
+            self.assertEqual(b'generated these startup warnings' in greeting, told, greeting)
+            self.assertEqual(b'Access control is not enabled' in greeting, told, greeting)
+            self.assertEqual(shell.leave(), 0)
+
     def test_input_over_several_lines(self):
         shell = self.terminal()
         shell.type('function twice(x) {\n')

@@ -11,5 +11,9 @@ tells(db.getMongo().help(), 'getDBNames', 'startSession');
 tells(db.getMongo().startSession().help(), 'withTransaction', 'endSession');
 tells(db.c.getPlanCache().help(), 'clear', 'list');
 tells(db.c.initializeOrderedBulkOp().help(), 'insert', 'execute');
+tells(db.c.aggregate([]).help(), 'toArray', 'itcount');
+for (const own of ['update1', 'aggregateTarget', 'findAndChange']) {
+    assert(!db.c.help().includes(own), own + ' is for the shell itself');
+}
 assert.throws(() => show('nothing'));
 tells(show('logs'), 'global');

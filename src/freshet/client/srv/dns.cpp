@@ -24,7 +24,7 @@ struct Freed {
 };
 
 Status unreadable(int error) {
-    return invalid(Reason::kNone,
+    return invalid(Reason::kFailedToParse,
                    std::string("the answer of DNS cannot be read: ") + ares_strerror(error));
 }
 
@@ -192,7 +192,8 @@ StatusOr<std::vector<ConnectionString::Place>> readServices(ByteView reply) {
             host.pop_back();
         }
         if (!isHostName(host) || one->port == 0) {
-            return invalid(Reason::kNone, "DNS names a server that is not a host with a port");
+            return invalid(Reason::kFailedToParse,
+                           "DNS names a server that is not a host with a port");
         }
         places.push_back({std::move(host), one->port});
     }

@@ -96,11 +96,19 @@ bool Engine::isComplete(const std::string& text) {
     return !answer.isOk() || answer->element().isTruthy();
 }
 
-std::string Engine::prompt() {
-    StatusOr<script::Value> answer = ask("prompt", "");
+std::string Engine::textOf(const char* function, const std::string& otherwise) {
+    StatusOr<script::Value> answer = ask(function, "");
     return answer.isOk() && answer->element().isString()
                ? std::string(answer->element().stringValue())
-               : "> ";
+               : otherwise;
+}
+
+std::string Engine::prompt() {
+    return textOf("prompt", "> ");
+}
+
+std::string Engine::startupWarnings() {
+    return textOf("greet", "");
 }
 
 std::vector<std::string> Engine::complete(const std::string& line) {
@@ -118,10 +126,7 @@ std::string Engine::database() {
     if (context_ == nullptr) {
         return database_.empty() ? link_.where().database : database_;
     }
-    StatusOr<script::Value> answer = ask("databaseName", "");
-    return answer.isOk() && answer->element().isString()
-               ? std::string(answer->element().stringValue())
-               : link_.where().database;
+    return textOf("databaseName", link_.where().database);
 }
 
 void Engine::use(const std::string& database) {

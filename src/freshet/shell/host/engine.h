@@ -35,6 +35,8 @@ public:
     /// False when more lines have to follow.
     bool isComplete(const std::string& text);
     std::string prompt();
+    /// What the server warned of when it started; empty when that was nothing.
+    std::string startupWarnings();
     std::vector<std::string> complete(const std::string& line);
     /// Where commands go that are no JavaScript.
     std::string database();
@@ -44,6 +46,7 @@ public:
 private:
     Status start();
     Result call(const char* function, const std::string& text, const InputMode& mode);
+    std::string textOf(const char* function, const std::string& otherwise);
     StatusOr<script::Value> ask(const char* function, const std::string& text);
 
     Link& link_;

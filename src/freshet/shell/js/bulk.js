@@ -59,8 +59,9 @@ function* batches(operations, isOrdered) {
 const emptyResult = () => ({acknowledged: true, insertedCount: 0, insertedIds: {}, matchedCount: 0, modifiedCount: 0,
                             deletedCount: 0, upsertedCount: 0, upsertedIds: {}});
 
-const addReply = (result, batch, reply, errors) => {
+const addReply = (result, batch, reply, errors, isOrdered) => {
     const failed = new Set((reply.writeErrors || []).map((error) => error.index));
+    const end = isOrdered ? Math.min(batch.length, ...failed) : batch.length;  // what comes after was not tried
     for (const error of reply.writeErrors || []) {
         const operation = batch[error.index];
         errors.push({...error, index: operation.index, op: operation.entry, err: error});
@@ -68,7 +69,7 @@ const addReply = (result, batch, reply, errors) => {
     if (batch[0].kind === 'insert') {
         result.insertedCount += reply.n;
         batch.forEach((operation, at) => {
-            if (!failed.has(at)) {
+            if (at < end && !failed.has(at)) {
                 result.insertedIds[operation.index] = operation.entry._id;
             }
         });
@@ -96,7 +97,7 @@ const execute = (collection, operations, options) => {
         const [{kind}] = batch;
         const reply = collection.run({[kind]: collection.getName(), [kArrays[kind]]: batch.map((operation) => operation.entry),
                                       ordered: isOrdered, ...rest, writeConcern});
-        addReply(result, batch, reply, errors);
+        addReply(result, batch, reply, errors, isOrdered);
         concernError = concernError || reply.writeConcernError;
         if (isOrdered && errors.length > 0) {
             break;

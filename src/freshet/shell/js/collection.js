@@ -199,6 +199,9 @@ class Collection {
 
     createIndex(keys, options = {}, commitQuorum) { return this.createIndexes([keys], options, commitQuorum)[0]; }
     createIndexes(list, options = {}, commitQuorum) {
+        if (!Array.isArray(list) || list.some((keys) => keys === undefined || keys === null)) {
+            throw library.invalid('[COMMON-10001] Missing required argument at position 0 (Collection.createIndexes)');
+        }
         if (typeof options !== 'object') {
             throw library.invalid('The "options" argument must be an object.');
         }
@@ -269,7 +272,26 @@ class Collection {
                          ...(out === undefined ? {} : {out})});
     }
     getPlanCache() { return new library.PlanCache(this); }
-    getSearchIndexes() { return this.aggregate([{$listSearchIndexes: {}}]).toArray(); }
+    getSearchIndexes(name) { return this.aggregate([{$listSearchIndexes: defined({name})}]).toArray(); }
+    // createSearchIndex({name, type, definition}), or (name, type, definition) without the first, the second or both.
+    createSearchIndex(...given) {
+        const [first] = given;
+        const whole = first !== null && typeof first === 'object' && first.definition !== undefined;
+        const type = given.slice(1).find((each) => typeof each === 'string');
+        return this.createSearchIndexes([whole ? first : defined({name: typeof first === 'string' ? first : undefined, type,
+                                                                  definition: given.find((each) => typeof each === 'object')})])[0];
+    }
+    createSearchIndexes(indexes) {
+        return this.run({createSearchIndexes: this.collectionName, indexes}).indexesCreated.map((index) => index.name);
+    }
+    dropSearchIndex(name) { this.run({dropSearchIndex: this.collectionName, name}); }
+    updateSearchIndex(name, definition) { this.run({updateSearchIndex: this.collectionName, name, definition}); }
+    getShardVersion() { return this.database.adminCommand({getShardVersion: this.getFullName()}); }
+    analyzeShardKey(key, options = {}) { return this.database.adminCommand({analyzeShardKey: this.getFullName(), key, ...options}); }
+    configureQueryAnalyzer(options) { return this.database.adminCommand({configureQueryAnalyzer: this.getFullName(), ...options}); }
+    checkMetadataConsistency(options = {}) {
+        return this.database.runCursorCommand({checkMetadataConsistency: this.collectionName, ...options});
+    }
     getShardDistribution() { return this.run({collStats: this.collectionName}); }
     getWriteConcern() { return this.mongo.getWriteConcern(); }
     compact() { return this.run({compact: this.collectionName}); }
@@ -336,5 +358,10 @@ class Explainable {
     getCollection() { return this.collection; }
     getVerbosity() { return this.verbosity; }
     setVerbosity(verbosity) { this.verbosity = library.verbosity(verbosity); }
+    mapReduce(map, reduce, options = {}) {
+        const {out = {inline: 1}, ...rest} = typeof options === 'string' ? {out: options} : options;
+        return this.run({mapReduce: this.collection.getName(), map, reduce, out, ...rest});
+    }
+    [library.kInspect]() { return `Explainable(${this.collection.getFullName()})`; }
 }
 library.Explainable = Explainable;

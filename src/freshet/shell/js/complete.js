@@ -39,10 +39,10 @@ const namesOf = (object) => {
     const names = new Set();
     for (let at = object; at !== null && at !== undefined; at = Object.getPrototypeOf(at)) {
         if (at !== Object.prototype && at !== Function.prototype) {
-            Object.getOwnPropertyNames(at).forEach((name) => names.add(name));
+            library.publicNames(at).forEach((name) => names.add(name));
         }
     }
-    return [...names].filter((name) => /^[a-zA-Z$][\w$]*$/.test(name) && name !== 'constructor');
+    return [...names].filter((name) => /^[a-zA-Z$][\w$]*$/.test(name));
 };
 const fieldsOf = (collection) => {
     const names = new Set();
@@ -54,6 +54,9 @@ const fieldsOf = (collection) => {
             }
         }
     };
+    if (library.settings.disableSchemaSampling) {
+        return [];
+    }
     try {
         db.getCollection(collection).find().limit(kSampleSize).maxTimeMS(200).forEach((document) => visit(document, ''));
     } catch (error) {

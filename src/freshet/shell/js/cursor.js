@@ -50,12 +50,7 @@ class CommandCursor {
         this.batch[this.at++] = undefined;  // it may be large
         return this.transform === undefined ? document : this.transform(document);
     }
-    next() {
-        if (!this.hasNext()) {
-            throw new library.MongoshInvalidInputError('no more documents: the cursor is exhausted');
-        }
-        return this.take1();
-    }
+    next() { return this.hasNext() ? this.take1() : null; }
     tryNext() { return this.fill(1) ? this.take1() : null; }
     toArray() {
         const all = [];
@@ -228,5 +223,6 @@ library.verbosity = (value) => value === undefined || value === false ? 'queryPl
 // Without the fields that are undefined.
 library.defined = (object) => Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
 library.defaultSettings = {displayBatchSize: 20, inspectDepth: 6, inspectCompact: 3, enableTelemetry: false, historyLength: 1000,
-                    showStackTraces: false, redactHistory: 'remove', editor: null, maxTimeMS: null};
+                    showStackTraces: false, redactHistory: 'remove', editor: null, maxTimeMS: null,
+                    disableSchemaSampling: false};
 library.settings = {...library.defaultSettings};

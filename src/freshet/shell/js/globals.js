@@ -71,12 +71,41 @@ library.tojson = (value, indent = '', oneLine = false) => {
 };
 
 const kSettings = library.settings;
+const kIsFlag = [(value) => typeof value === 'boolean', 'a boolean'];
+const kIsCount = [(value) => Number.isInteger(value) && value >= 0, 'a positive integer'];
+const kSettingRules = {
+    displayBatchSize: [(value) => Number.isInteger(value) && value > 0, 'a positive integer'],
+    maxTimeMS: [(value) => value === null || (Number.isInteger(value) && value > 0), 'null or a positive integer'],
+    inspectCompact: [(value) => kIsFlag[0](value) || kIsCount[0](value), 'a boolean or a positive integer'],
+    inspectDepth: [(value) => value === Infinity || kIsCount[0](value), kIsCount[1]],
+    historyLength: kIsCount,
+    editor: [(value) => value === null || typeof value === 'string', 'a string or null'],
+    redactHistory: [(value) => ['keep', 'remove', 'remove-redact'].includes(value), "one of 'keep', 'remove', or 'remove-redact'"],
+    enableTelemetry: kIsFlag,
+    showStackTraces: kIsFlag,
+    disableSchemaSampling: kIsFlag,
+};
+const kClearScreen = '\u001b[2J\u001b[H';
+const kClocks = new Map();
 library.put(globalThis, {
     print,
     printjson: (...values) => library.print(values.map((value) => library.display(
         value, {...library.inspectOptions(), compact: 0})).join(' ')),
     printjsononeline: (value) => library.print(library.tojson(value, '', true)),
-    console: {log: print, info: print, warn: print, error: print, debug: print, table: (rows) => library.print(library.tableOf(rows))},
+    console: {
+        log: print, info: print, warn: print, error: print, debug: print, dir: (value) => print(value),
+        table: (rows) => library.print(library.tableOf(rows)), clear: () => host.print(kClearScreen),
+        assert(condition, ...values) {
+            if (!condition) {
+                print('Assertion failed' + (values.length > 0 ? ':' : ''), ...values);
+            }
+        },
+        time(label = 'default') { kClocks.set(label, Date.now()); },
+        timeEnd(label = 'default') {
+            print(`${label}: ${Date.now() - kClocks.get(label)}ms`);
+            kClocks.delete(label);
+        },
+    },
     tojson: library.tojson,
     tojsononeline: (value) => library.tojson(value, '', true),
     tojsonObject: library.tojson,
@@ -104,19 +133,26 @@ library.put(globalThis, {
     isObject: (value) => typeof value === 'object' && value !== null,
     global: globalThis,
     it: undefined,
-    cls: () => host.print('\u001b[2J\u001b[H'),
+    cls: () => host.print(kClearScreen),
     enableTelemetry: () => 'Telemetry is not a thing of this shell.',
     disableTelemetry: () => 'Telemetry is not a thing of this shell.',
     config: {
         get: (name) => kSettings[name],
         set(name, value) {
             if (!Object.hasOwn(kSettings, name)) {
-                throw library.invalid(`there is no setting "${name}"`);
+                return `Option "${name}" is not available in this environment`;
+            }
+            const [isValid, wanted] = kSettingRules[name];
+            if (!isValid(value)) {
+                throw library.invalid(`Cannot set option "${name}": ${name} must be ${wanted}`);
             }
             kSettings[name] = value;
             return `Setting "${name}" has been changed`;
         },
         reset(name) {
+            if (!Object.hasOwn(kSettings, name)) {
+                return this.set(name);
+            }
             this.set(name, library.defaultSettings[name]);
             return `Setting "${name}" has been reset to its default value`;
         },
@@ -127,7 +163,7 @@ library.put(globalThis, {
         set shellBatchSize(size) { kSettings.displayBatchSize = size; },
         Option: {tailable: 2, slaveOk: 4, oplogReplay: 8, noTimeout: 16, awaitData: 32, exhaust: 64, partial: 128},
     },
-    log: {info: () => undefined, warn: () => undefined, error: () => undefined, debug: () => undefined, getPath: () => ''},
+    log: {info: () => undefined, warn: () => undefined, error: () => undefined, fatal: () => undefined, debug: () => undefined, getPath: () => ''},
 
     // Files and the machine, as the older shell had them
     cat: (path) => host.readFile(path),

@@ -18,6 +18,9 @@ const guarded = library.guarded = (call) => {
     }
 };
 
+// The commands that config.set('maxTimeMS') holds for.
+const kBounded = new Set(['aggregate', 'count', 'distinct', 'find', 'findAndModify', 'insert', 'update', 'delete', 'createIndexes', 'mapReduce']);
+
 class Mongo {
     constructor(uri, existing) {
         library.put(this, existing || guarded(() => host.connect(uri === undefined ? '' : String(uri))));
@@ -46,7 +49,10 @@ class Mongo {
         }
         return guarded(() => host.run(this.handle, database, this.withDefaults(command)));
     }
-    withDefaults(command) {
+    withDefaults(given) {
+        const [name] = Object.keys(given);
+        const ms = library.settings.maxTimeMS;
+        const command = ms !== null && kBounded.has(name) && given.maxTimeMS === undefined ? {...given, maxTimeMS: ms} : given;
         if (this.readPreference === undefined || command.$readPreference !== undefined) {
             return command;
         }
@@ -84,6 +90,10 @@ class Mongo {
     setSlaveOk() { this.setSecondaryOk(); }
     getSecondaryOk() { return this.getReadPrefMode() !== 'primary'; }
     getSlaveOk() { return this.getSecondaryOk(); }
+    setCausalConsistency() {
+        throw new library.MongoshUnimplementedError('causal consistency is a session\'s: startSession({causalConsistency: true})');
+    }
+    isCausalConsistency() { return this.setCausalConsistency(); }
     logout() { return this.getDB('admin').logout(); }
     isReplicaSetMember() { return this.getDB('admin').hello().setName !== undefined; }
     watch(pipeline, options) { return this.getDB('admin').watch(pipeline, {...options, allChangesForCluster: true}); }

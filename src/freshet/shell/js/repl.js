@@ -195,7 +195,8 @@ library.tellError = (error, mode) => {
         const result = error.result !== undefined && error.writeErrors !== undefined
             ? `\nResult: ${library.inspect(error.result)}\nWrite Errors: ${library.inspect(error.writeErrors.map(({err, ...rest}) => rest))}` : '';
         const stack = library.stackOf(error);
-        const where = mode.fileName !== 'file' || error.name.startsWith('Mongo') || stack === '' ? '' : '\n' + stack;
+        const tells = library.settings.showStackTraces || (mode.fileName === 'file' && !error.name.startsWith('Mongo'));
+        const where = tells && stack !== '' ? '\n' + stack : '';
         const text = mode.interactive ? library.errorText(error) : `${error.name}: ${error.message}`;
         host.printError(`${mode.interactive ? 'Uncaught ' : ''}${text}${where}${result}\n`);
     }

@@ -18,6 +18,24 @@ library.columns = (rows, aligns) => {
         : String(cell).padEnd(widths[at])).join('  ').trimEnd()).join('\n');
 };
 
+// A line of the server's log, of which few want the rest.
+const warningOf = (line) => {
+    try {
+        const {t, msg} = JSON.parse(line);
+        return `${t.$date}: ${msg}`;
+    } catch (error) {
+        return line;
+    }
+};
+// Told when a session at a terminal begins. Who may not read the log is not told that.
+library.greet = () => {
+    try {
+        return show.startupWarnings();
+    } catch (error) {
+        return undefined;
+    }
+};
+
 const show = {
     dbs() {
         const rows = db.adminCommand({listDatabases: 1}).databases.sort((a, b) => a.name < b.name ? -1 : 1)
@@ -43,7 +61,11 @@ const show = {
     },
     logs() { return db.adminCommand({getLog: '*'}).names.join('\n'); },
     log(name = 'global') { return db.adminCommand({getLog: name}).log.join('\n'); },
-    startupWarnings() { return show.log('startupWarnings'); },
+    startupWarnings() {
+        const lines = db.adminCommand({getLog: 'startupWarnings'}).log.map(warningOf);
+        return lines.length === 0 ? undefined
+            : ['------', '   The server generated these startup warnings when booting', ...lines.map((line) => '   ' + line), '------'].join('\n');
+    },
 };
 Object.assign(show, {databases: show.dbs, tables: show.collections});
 library.show = show;
@@ -80,7 +102,7 @@ const kWords = {
     '.exit': leave,
     edit: (what) => library.edit(what),
     cls() {
-        host.print('\u001b[2J\u001b[H');
+        globalThis.cls();
     },
 };
 library.commandWords = Object.keys(kWords);
@@ -123,10 +145,21 @@ library.commandOf = (text) => {
 const lines = (rows) => library.columns(rows.map((row) => ['  ' + row[0], row[1]]), ['l', 'l']);
 const methodsOf = (type, title) => library.helpOf(type.prototype, title);
 // The names of what it can do, its own and those of its classes.
+// Methods that are for the shell's own use: neither help nor Tab names them.
+const kInternal = Symbol('internal');
+for (const [type, names] of [
+    [library.Collection, 'acknowledged aggregateTarget changeIndex delete1 findAndChange operators run update1 write'],
+    [library.CommandCursor, 'fill isOpenThere more open option screen take take1'], [library.FindCursor, 'findCommand part'],
+    [library.Mongo, 'run takeOptions withDefaults'], [library.Session, 'finish link stamp'], [library.Explainable, 'run'],
+    [library.Bulk, 'add']]) {
+    Object.defineProperty(type.prototype, kInternal, {value: new Set(names.split(' '))});
+}
+library.publicNames = (object) => Object.getOwnPropertyNames(object).filter(
+    (name) => name !== 'constructor' && !(Object.hasOwn(object, kInternal) && object[kInternal].has(name)));
 library.helpOf = (object, title) => {
     const names = new Set();
     for (let at = object; at !== Object.prototype; at = Object.getPrototypeOf(at)) {
-        Object.getOwnPropertyNames(at).filter((name) => name !== 'constructor' && name !== 'help' && /^[a-z]/.test(name))
+        library.publicNames(at).filter((name) => name !== 'help' && /^[a-z]/.test(name))
             .forEach((name) => names.add(name));
     }
     const sorted = [...names].sort();
@@ -168,3 +201,4 @@ for (const [type, title] of [[library.Mongo, 'Methods of a connection:'], [libra
 for (const type of [library.Database, library.Collection, library.FindCursor]) {
     type.prototype.help = () => library.help({Database: 'db', Collection: 'collection'}[type.name] || 'cursor');
 }
+library.CommandCursor.prototype.help = () => library.helpOf(library.CommandCursor.prototype, 'Methods of a cursor:');

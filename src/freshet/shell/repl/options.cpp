@@ -105,11 +105,12 @@ private:
 
     /// What the option turns round; null when it is no such option.
     bool* flagOf(std::string_view name) {
-        return name == "--quiet"   ? &options_.quiet
-               : name == "--nodb"  ? &options_.connects
-               : name == "--norc"  ? &options_.readsRcFiles
-               : name == "--shell" ? &options_.staysForMore
-                                   : nullptr;
+        return name == "--quiet"                 ? &options_.quiet
+               : name == "--nodb"                ? &options_.connects
+               : name == "--norc"                ? &options_.readsRcFiles
+               : name == "--shell"               ? &options_.staysForMore
+               : name == "--skipStartupWarnings" ? &options_.tellsWarnings
+                                                 : nullptr;
     }
 
     /// Its value is a server: HOST[:PORT], or a connection string.
@@ -131,8 +132,6 @@ private:
     /// Options of mongosh that change nothing here, so that what calls it can call us.
     bool isIgnored(std::string_view name) {
         constexpr std::string_view kFlags[] = {"--verbose",
-                                               "--skipStartupWarnings",
-                                               "--deep-inspect",
                                                "--apiStrict",
                                                "--apiDeprecationErrors",
                                                "--disableJavaScriptJIT",
@@ -146,7 +145,7 @@ private:
         if (std::find(std::begin(kFlags), std::end(kFlags), name) != std::end(kFlags)) {
             return true;
         }
-        if (name == "--retryWrites") {
+        if (name == "--retryWrites" || name == "--deep-inspect") {
             value_.reset();
             return true;
         }
@@ -337,6 +336,7 @@ std::string usage() {
            "  --nodb              do not connect at the start\n"
            "  --norc              do not run ~/.freshetrc.js, ~/.mongoshrc.js or ~/.mongorc.js\n"
            "  --quiet             no greeting\n"
+           "  --skipStartupWarnings   a greeting without what the server warns of\n"
            "  --help, --version\n"
            "\n"
            "Without --ping, --eval and scripts, input is read from the terminal or standard "

@@ -22,6 +22,7 @@ struct Options {
     bool connects = true;       // not --nodb
     bool readsRcFiles = true;   // not --norc
     bool staysForMore = false;  // --shell
+    bool tellsWarnings = true;  // not --skipStartupWarnings
     bool asksPassword = false;  // a user is given and no password: ask at the terminal
 };
 

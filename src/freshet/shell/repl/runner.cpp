@@ -16,9 +16,12 @@ Runner::Runner(const client::ConnectionString& where,
 bool Runner::connect() {
     Status status = link_.open();
     if (!status.isOk()) {
+        const bool isWrong = status.reason() == Reason::kFailedToParse;  // the string, or DNS of it
         const bool isRefused = status.code() == Code::kInvalid;  // by the server, or by its login
-        err_ << (isRefused ? "MongoServerError: " : "MongoNetworkError: ") << status.text()
-             << std::endl;
+        err_ << (isWrong     ? "MongoParseError: "
+                 : isRefused ? "MongoServerError: "
+                             : "MongoNetworkError: ")
+             << status.text() << std::endl;
     }
     return status.isOk();
 }

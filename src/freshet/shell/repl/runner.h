@@ -36,6 +36,7 @@ public:
     bool connect();
     /// The server's version as its buildInfo tells it; empty when it does not.
     std::string serverVersion();
+    std::string startupWarnings() { return engine_.startupWarnings(); }
     std::string prompt() { return engine_.prompt(); }
     std::vector<std::string> complete(const std::string& line) { return engine_.complete(line); }
     /// What quit() was given.

@@ -184,6 +184,10 @@ int runTerminal(const Options& options, Runner& runner, std::ostream& out, std::
                 << runner.serverVersion() << "\n";
         }
         out << "help tells what there is." << std::endl;
+        const bool asks = options.connects && options.tellsWarnings;
+        if (const std::string warnings = asks ? runner.startupWarnings() : ""; !warnings.empty()) {
+            out << warnings << std::endl;
+        }
     }
     if (options.readsRcFiles) {
         runRcFiles(runner, mode);
