@@ -5,9 +5,12 @@ import json
 import os
 import pty
 import select
+import socketserver
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -75,6 +78,19 @@ class Terminal:
         return code
 
 
+class Member(socketserver.StreamRequestHandler):
+    """A member of a replica set as far as its greeting goes; to all else it says ok."""
+
+    def handle(self):
+        import bson  # pymongo's
+        while head := self.rfile.read(16):
+            length, request, _, _ = struct.unpack('<iiii', head)
+            command = bson.decode(self.rfile.read(length - 16)[5:])
+            greets = next(iter(command)) in ('hello', 'isMaster', 'ismaster')
+            body = bson.encode(dict({'maxWireVersion': 21, **self.server.state} if greets else {}, ok=1.0))
+            self.wfile.write(struct.pack('<iiiiIB', 21 + len(body), 1, request, 2013, 0, 0) + body)
+
+
 class ShellTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -111,6 +127,30 @@ class ShellTest(unittest.TestCase):
             self.assertEqual(b'generated these startup warnings' in greeting, told, greeting)
             self.assertEqual(b'Access control is not enabled' in greeting, told, greeting)
             self.assertEqual(shell.leave(), 0)
+
+    def test_the_prompt_names_the_set_and_the_state(self):
+        harness.import_pymongo()
+        member = self.enterContext(socketserver.ThreadingTCPServer(('127.0.0.1', 0), Member))
+        member.daemon_threads = True
+        member.state = {'setName': 'rs0', 'isWritablePrimary': True}
+        threading.Thread(target=member.serve_forever, daemon=True).start()
+        self.addCleanup(member.shutdown)
+        uri = 'mongodb://127.0.0.1:%d/' % member.server_address[1]
+        shell = Terminal(self, self.home, uri + 'shop', '--quiet', '--norc')
+        shell.until(b'rs0 [direct: primary] shop> ')
+        member.state = {'setName': 'rs0', 'isWritablePrimary': False, 'secondary': True}
+        shell.type('rs.stepDown().ok\n')
+        shell.until(b'rs0 [direct: secondary] shop> ')
+        member.state = {'setName': 'rs0', 'arbiterOnly': True}
+        shell.type('use other\n')
+        shell.until(b'rs0 [direct: secondary] other> ')
+        shell.type('rs.hello().ok\n')
+        shell.until(b'rs0 [direct: arbiter] other> ')
+        self.assertEqual(shell.leave(), 0)
+        member.state = {'setName': 'rs0', 'isWritablePrimary': True}
+        shell = Terminal(self, self.home, uri + 'shop?replicaSet=rs0', '--quiet', '--norc')
+        shell.until(b'rs0 [primary] shop> ')
+        self.assertEqual(shell.leave(), 0)
 
     def test_input_over_several_lines(self):
         shell = self.terminal()

@@ -26,6 +26,10 @@ std::string describeLink(const Link& link, int32_t handle) {
     about.add("uri", "mongodb://" + link.where().whereText() + "/" + link.where().database);
     about.add("host", link.where().whereText());
     about.add("database", link.where().database);
+    about.add("isDirect", link.where().others.empty() && link.where().replicaSet.empty());
+    if (link.isOpen()) {
+        about.add("member", link.hello());
+    }
     {
         bson::Builder options = about.object("options");
         for (const auto& [name, value] : link.where().ofCommands) {

@@ -30,7 +30,8 @@ public:
 
     const client::ConnectionString& where() const { return where_; }
     bool wasOpened() const { return wasOpened_; }
-    /// REQUIRES: open() was ok.
+    bool isOpen() const { return connection_ != nullptr; }
+    /// REQUIRES: isOpen().
     bson::Document hello() const { return connection_->hello(); }
 
 private:

@@ -21,6 +21,9 @@ const guarded = library.guarded = (call) => {
 // The commands that config.set('maxTimeMS') holds for.
 const kBounded = new Set(['aggregate', 'count', 'distinct', 'find', 'findAndModify', 'insert', 'update', 'delete', 'createIndexes', 'mapReduce']);
 
+const kGreetings = new Set(['hello', 'isMaster', 'ismaster']);
+const kSetChanges = new Set(['replSetInitiate', 'replSetReconfig', 'replSetStepDown']);
+
 class Mongo {
     constructor(uri, existing) {
         library.put(this, existing || guarded(() => host.connect(uri === undefined ? '' : String(uri))));
@@ -47,7 +50,27 @@ class Mongo {
         if (this.handle === 0 && !library.isConnected) {
             throw library.invalid('[SHAPI-10004] No connected database');
         }
-        return guarded(() => host.run(this.handle, database, this.withDefaults(command)));
+        const reply = guarded(() => host.run(this.handle, database, this.withDefaults(command)));
+        this.follow(Object.keys(command)[0], reply);
+        return reply;
+    }
+    // What the prompt tells of a set is what the server said last, or says after a change.
+    follow(name, reply) {
+        if (reply.ok && kGreetings.has(name)) {
+            this.member = reply;
+        } else if (reply.ok && kSetChanges.has(name)) {
+            this.member = guarded(() => host.run(this.handle, 'admin', {hello: 1}));
+        }
+    }
+    // "rs0 [direct: primary]", or "" of a server that belongs to no set.
+    standing() {
+        const {setName, isWritablePrimary, ismaster, secondary, arbiterOnly, msg} = this.member || {};
+        if (setName === undefined && msg !== 'isdbgrid') {
+            return '';
+        }
+        const state = setName === undefined ? 'mongos' : isWritablePrimary || ismaster ? 'primary' : secondary ? 'secondary'
+            : arbiterOnly ? 'arbiter' : 'other';
+        return `${setName === undefined ? '' : setName + ' '}[${this.isDirect ? 'direct: ' : ''}${state}]`;
     }
     withDefaults(given) {
         const [name] = Object.keys(given);

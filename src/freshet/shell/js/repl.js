@@ -238,6 +238,6 @@ library.prompt = () => {
     const own = globalThis.prompt;
     const text = typeof own === 'function' ? library.await(own()) : own;
     const name = library.isConnected || db.getMongo() !== library.mongo ? library.databaseName() : '';
-    return text === undefined ? (name ? name + '> ' : '> ') : String(text);
+    return text !== undefined ? String(text) : name === '' ? '> ' : [db.getMongo().standing(), `${name}> `].filter(Boolean).join(' ');
 };
 library.makeMode = (options) => ({show: true, interactive: false, redeclares: false, colours: false, json: '', fileName: 'shell', ...options});

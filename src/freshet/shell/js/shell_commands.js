@@ -150,7 +150,7 @@ const kInternal = Symbol('internal');
 for (const [type, names] of [
     [library.Collection, 'acknowledged aggregateTarget changeIndex delete1 findAndChange operators run update1 write'],
     [library.CommandCursor, 'fill isOpenThere more open option screen take take1'], [library.FindCursor, 'findCommand part'],
-    [library.Mongo, 'run takeOptions withDefaults'], [library.Session, 'finish link stamp'], [library.Explainable, 'run'],
+    [library.Mongo, 'follow run standing takeOptions withDefaults'], [library.Session, 'finish link stamp'], [library.Explainable, 'run'],
     [library.Bulk, 'add']]) {
     Object.defineProperty(type.prototype, kInternal, {value: new Set(names.split(' '))});
 }
