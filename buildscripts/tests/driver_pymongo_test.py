@@ -325,7 +325,7 @@ class PymongoTest(unittest.TestCase):
     def test_transactions_say_that_they_are_not_here_yet(self):
         with self.client.start_session() as session:
             session.start_transaction()
-            self.refused(20, 'Transaction numbers are only allowed on a replica set member or mongos', lambda: self.c.insert_one({}, session=session))
+            self.refused(20, 'transactions are not served', lambda: self.c.insert_one({}, session=session))
 
 
 if __name__ == '__main__':

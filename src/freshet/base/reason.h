@@ -102,6 +102,12 @@ enum class Reason : uint32_t {
     kSwitchNoBranch,            // Location40066
     kRoleNotFound,
     kMechanismUnavailable,
+    kTransactionTooOld,
+    kInvalidReplicaSetConfig,
+    kNotSecondary,
+    kUnsatisfiableWriteConcern,
+    kExceededTimeLimit,
+    kNotARetryableWriteCommand,
     kCount_,
 };
 

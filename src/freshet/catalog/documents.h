@@ -21,6 +21,8 @@ public:
     /// REQUIRES: same _id.
     Status update(RecordId id, bson::Document before, bson::Document after);
     Status remove(RecordId id, bson::Document before);
+    /// In place of the document with the same _id, or in addition when there is none.
+    Status put(bson::Document document);
 
     /// After kDuplicateKey: {keyPattern: ..., keyValue: ...}.
     const bson::OwnedDocument& duplicateKeyInfo() const;

@@ -5,6 +5,7 @@
 
 #include "freshet/bson/json.h"
 #include "freshet/command/access/authorize.h"
+#include "freshet/command/access/persona.h"
 #include "freshet/command/background/housekeeper.h"
 #include "freshet/command/crud/prepared_find.h"
 #include "freshet/command/diag/profile.h"
@@ -144,7 +145,8 @@ StatusOr<const Command*> ConnectionImpl::find(const wire::Request& request) cons
 StatusOr<GenericArguments> ConnectionImpl::admit(const Command& command,
                                                  const wire::Request& request,
                                                  const BodyIndex& body) const {
-    StatusOr<GenericArguments> generic = parseArguments(command, request, body);
+    StatusOr<GenericArguments> generic =
+        parseArguments(command, request, body, isReplicaSet(services_));
     if (!generic.isOk()) {
         return generic;
     }
@@ -289,9 +291,23 @@ void ConnectionImpl::showUser() {
     }
 }
 
+void addWriteConcernError(Invocation& call) {
+    const Status& why = call.generic.unmetConcern;
+    if (why.isOk() || call.command.readOnly) {
+        return;
+    }
+    const WireError error = wireErrorOf(why);
+    auto shown = call.reply.object("writeConcernError");
+    shown.add("code", error.code).add("codeName", error.name).add("errmsg", why.text());
+}
+
 void ConnectionImpl::finish(Invocation& call, const Status& status) {
     if (status.isOk()) {
+        addWriteConcernError(call);
         call.reply.add("ok", 1.0);
+        if (isReplicaSet(services_)) {
+            addClusterTime(&call.reply);
+        }
     }
     call.reply.close();
     if (!status.isOk()) {

@@ -46,13 +46,14 @@ TEST_F(DispatcherTest, AcceptsGenericArgumentsEverywhere) {
                 R"({"ok": 1.0})");
 }
 
-TEST_F(DispatcherTest, RefusesTransactionsAsAStandaloneDoes) {
+TEST_F(DispatcherTest, RefusesTransactions) {
     const std::string start = R"({"insert": "c", "documents": [{"a": 1}], )";
     const std::string lsid =
         R"("lsid": {"id": {"$binary": {"base64": "AAECAwQFBgcICQoLDA0ODw==", "subType": "04"}}}, )";
-    expectReply(
-        start + lsid + R"("txnNumber": {"$numberLong": "1"}})",
-        R"({"code": 20, "errmsg": "Transaction numbers are only allowed on a replica set member or mongos"})");
+    expectReply(start + lsid + R"("txnNumber": {"$numberLong": "1"}, "startTransaction": true,
+                               "autocommit": false})",
+                R"({"code": 20, "codeName": "IllegalOperation"})");
+    expectReply(start + lsid + R"("txnNumber": 1})", R"({"code": 14})");
     expectReply(start + R"("txnNumber": {"$numberLong": "1"}})", R"({"code": 72})");
     expectReply(start + lsid + R"("autocommit": false})", R"({"code": 72})");
     expectReply(start + lsid + R"("startTransaction": true})", R"({"code": 72})");

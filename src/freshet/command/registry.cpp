@@ -23,7 +23,7 @@ Registry::Registry() : impl_(std::make_unique<Impl>()) {
         loginCommands,         userCommands,         userInfoCommands,  parameterCommands,
         sessionCommands,       statusCommands,       serverCommands,    validateCommands,
         testCommands,          renameCommands,       modifyCommands,    sizeCommands,
-        refusedCommands,       serverStatusCommands, upkeepCommands,    operationCommands,
+        replicaSetCommands,    serverStatusCommands, upkeepCommands,    operationCommands,
         mergeUsersCommands,    profileCommands,      hashCommands,      mapReduceCommands,
     };
     CommandTable& all = impl_->commands;

@@ -156,7 +156,8 @@ struct Command {
     bool readOnly = false;
     bool inApiVersion1 = false;  // may be sent with apiStrict
     bool takesReadConcern = false;
-    bool testOnly = false;  // exists when enableTestCommands is on
+    bool isRetryable = false;  // its statements can be known by a transaction number
+    bool testOnly = false;     // exists when enableTestCommands is on
     /// Whether it runs JavaScript, and must then do so on a thread for that.
     enum class Scripts : uint8_t { kNever, kWhenMentioned, kAlways };
     Scripts scripts = Scripts::kNever;

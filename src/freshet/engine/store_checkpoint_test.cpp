@@ -6,11 +6,11 @@
 #include "freshet/block/page_format.h"
 #include "freshet/engine/recovery/identity.h"
 #include "freshet/engine/txn/store_test_support.h"
+#include "freshet/platform/clock.h"
 #include "freshet/platform/thread.h"
 #include "freshet/sync/atomic.h"
 #include "freshet/testing/sim/faulty_file_system.h"
 
-#include <chrono>
 #include <functional>
 #include <map>
 #include <vector>
@@ -57,8 +57,8 @@ protected:
     /// Checkpoints until it is so. What is dropped goes when no thread can have it in hand, and one
     /// that was preempted inside an epoch may for as long as the machine is busy.
     bool checkpointUntil(const TreeRef& written, const std::function<bool()>& isSo) {
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-        for (int i = 0; !isSo() && std::chrono::steady_clock::now() < deadline; ++i) {
+        const uint64_t deadline = platform::monotonicNanos() + 60'000'000'000;
+        for (int i = 0; !isSo() && platform::monotonicNanos() < deadline; ++i) {
             putDurably(*store, *written, "x", std::to_string(i));
             store->epochs().tryAdvance();
             EXPECT_TRUE(store->checkpointNow().isOk());

@@ -30,9 +30,23 @@ struct WriteOptions {
     bool keepsEmptyTimestamps = false;  // Timestamp(0, 0) stays what it is
 };
 
+/// Writes what is to be committed with a document's change, in the same transaction. What it writes
+/// comes last there; no two operations may have companions that write the same keys. Thread rule:
+/// as the WriteOp.
+class Companion {
+public:
+    virtual ~Companion() = default;
+    /// `result` is what the operation will say of this document. On WouldBlock `*token` is to be
+    /// waited for, and the call comes again; after kConflict it comes again with another
+    /// transaction. REQUIRES: an open slice.
+    virtual Status write(engine::Txn& txn, const WriteResult& result, sync::WaitToken* token) = 0;
+};
+
 class WriteOp {
 public:
     virtual ~WriteOp() = default;
+    /// Before the first run(). REQUIRES: one document at most, and `companion` outlives run().
+    virtual void accompany(Companion* companion) = 0;
     /// Errors carry the client's reason; what was committed before stays (multi updates).
     /// kCancelled with kNamespaceNotFound: the collection was dropped meanwhile; make the operation
     /// anew.

@@ -224,6 +224,8 @@ command::ServerFacts Server::facts() {
     facts.enableTestCommands = settings_.parameterIsOn("enableTestCommands");
     facts.authEnabled = settings_.auth;
     facts.javaScriptEnabled = settings_.javaScript;
+    facts.replicaSet = settings_.replicaSet.name;
+    facts.replicaSetHost = settings_.replicaSet.host;
     facts.journalCommitIntervalMs = settings_.storage.journalCommitIntervalMs;
     facts.slowOpThresholdMs = settings_.profiling.slowMs;
     facts.slowOpSampleRate = settings_.profiling.sampleRate;

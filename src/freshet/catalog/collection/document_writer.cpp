@@ -57,7 +57,7 @@ struct DocumentWriter::Impl {
     std::vector<Step> steps;
     size_t done = 0;
     bool planned = false;  // a call is under way: it returned WouldBlock
-    RecordId inserted = 0;
+    RecordId target = 0;   // of an insert or a put
     bson::OwnedDocument duplicateInfo;
 };
 
@@ -188,9 +188,9 @@ Status DocumentWriter::insert(bson::Document document, RecordId* id) {
         impl_->planned = true;
         // [record.next] fetch_add  takes a record id.
         //   ORDER  relaxed: see CollectionState::nextRecordId.
-        impl_->inserted = impl_->collection->nextRecordId->fetch_add(1, sync::kRelaxed);
+        impl_->target = impl_->collection->nextRecordId->fetch_add(1, sync::kRelaxed);
     }
-    *id = impl_->inserted;
+    *id = impl_->target;
     return impl_->run(*id, &document);
 }
 
@@ -208,6 +208,25 @@ Status DocumentWriter::remove(RecordId id, bson::Document before) {
         impl_->planned = true;
     }
     return impl_->run(id, nullptr);
+}
+
+Status DocumentWriter::put(bson::Document document) {
+    if (impl_->planned) {
+        return impl_->run(impl_->target, &document);
+    }
+    const Index& idIndex = *impl_->collection->indexes[0];
+    IndexKeys id;
+    FRESHET_RETURN_IF_ERROR(makeIndexKeys(idIndex, document, &id));
+    std::string entry;
+    const Status found = impl_->txn.get(*idIndex.tree, id.keys.front(), &entry);
+    if (found.code() == Code::kNotFound) {
+        return insert(document, &impl_->target);
+    }
+    FRESHET_RETURN_IF_ERROR(found);
+    FRESHET_ASSIGN_OR_RETURN(impl_->target, recordIdOfEntry(idIndex, id.keys.front(), entry));
+    std::string before;
+    FRESHET_RETURN_IF_ERROR(readDocument(impl_->txn, *impl_->collection, impl_->target, &before));
+    return update(impl_->target, bson::Document(before), document);
 }
 
 const bson::OwnedDocument& DocumentWriter::duplicateKeyInfo() const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// hello and its legacy spellings: what a driver learns first, and the stream its monitor listens
-/// to. The topology never changes (one standalone server), so an awaited hello answers at its time
-/// limit.
+/// to. The topology never changes (one server), so an awaited hello answers at its time limit.
+#include "freshet/command/access/persona.h"
 #include "freshet/command/access/sasl.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
@@ -80,6 +80,9 @@ sync::Task<Status> runHello(Invocation& call) {
         reply.add("helloOk", true);
     }
     reply.add(isLegacy ? "ismaster" : "isWritablePrimary", true);
+    if (isReplicaSet(call.services)) {
+        addMember(call, &reply);
+    }
     {
         auto version = reply.object("topologyVersion");
         version.add("processId", call.services.processId).add("counter", kTopologyCounter);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// renameCollection.
 #include "freshet/command/access/authorize.h"
+#include "freshet/command/retry/retryable_write.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
 
@@ -30,6 +31,15 @@ StatusOr<catalog::RenameRequest> parseRename(const Invocation& call) {
     request.dropTarget = dropTarget.isTruthy();  // or the uuid of the one to drop
     FRESHET_RETURN_IF_ERROR(catalog::checkNames(request.db, request.collection));
     FRESHET_RETURN_IF_ERROR(catalog::checkNames(request.toDb, request.toCollection));
+    // Writes of other collections wait for its gate while they are inside their own: it must not be
+    // closed together with another one.
+    const auto isSessions = [](const std::string& db, const std::string& name) {
+        return db == kSessionsDb && name == kSessionsCollection;
+    };
+    if (isSessions(request.db, request.collection) ||
+        isSessions(request.toDb, request.toCollection)) {
+        return invalid(Reason::kIllegalOperation, "Cannot rename config.transactions");
+    }
     for (const std::string* name : {&request.collection, &request.toCollection}) {
         if (name->starts_with("system.")) {
             return invalid(Reason::kIllegalOperation,

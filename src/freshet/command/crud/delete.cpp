@@ -3,6 +3,8 @@
 #include "freshet/command/crud/write_batch.h"
 #include "freshet/command/run/tables.h"
 
+#include <algorithm>
+
 namespace freshet::command {
 
 StatusOr<query::DeleteRequest> parseDeleteStatement(bson::Document statement,
@@ -79,6 +81,11 @@ sync::Task<Status> runDelete(Invocation& call) {
     StatusOr<std::vector<query::DeleteRequest>> requests = parseStatements(call, variables);
     FRESHET_CO_RETURN_IF_ERROR(requests.status());
 
+    const auto isMulti = [](const query::DeleteRequest& request) { return !request.justOne; };
+    if (call.generic.txnNumber && std::any_of(requests->begin(), requests->end(), isMulti)) {
+        co_return invalid(Reason::kInvalidOptions,
+                          "Cannot use (or request) retryable writes with limit=0");
+    }
     Deletes deletes(call.services.store, std::move(*requests));
     Status status = co_await runStatements(call, *collection, isOrdered, deletes);
     call.reply.add("n", static_cast<int32_t>(deletes.removed()));
@@ -92,11 +99,12 @@ CommandTable deleteCommands() {
         .name = "delete",
         .aliases = {},
         .help = "delete documents",
-        .fields = {"deletes", "ordered", "let"},
+        .fields = {"deletes", "ordered", "let", "stmtId", "stmtIds"},
         .handler = runDelete,
         .access = Access::onCollection(Action::kRemove),
         .kind = OpKind::kDelete,
         .inApiVersion1 = true,
+        .isRetryable = true,
         .scripts = Command::Scripts::kWhenMentioned,
     }};
 }

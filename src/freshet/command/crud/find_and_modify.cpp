@@ -138,12 +138,19 @@ sync::Task<Status> runFindAndModify(Invocation& call) {
             authorize(call, Action::kBypassDocumentValidation, call.generic.db, *collection));
     }
     OneStatement statement(call.services.store, *std::move(command));
-    Outcome outcome = co_await runStatement(call, *collection, 0, statement);
+    std::optional<RetryableWrite> retry;
+    Status begun = co_await beginRetryable(call, 1, &retry);
+    FRESHET_CO_RETURN_IF_ERROR(std::move(begun));
+    Outcome outcome =
+        co_await runStatement(call, *collection, 0, statement, retry ? &*retry : nullptr);
     if (!outcome.status.isOk()) {
         call.errorInfo = std::move(outcome.errorInfo);
         co_return std::move(outcome.status);
     }
     statement.report(&call.reply);
+    if (retry.has_value()) {
+        retry->addTo(&call.reply);
+    }
     co_return co_await waitForDurability(call, outcome.lsn);
 }
 
@@ -166,10 +173,12 @@ CommandTable findAndModifyCommands() {
                    "arrayFilters",
                    "hint",
                    "let",
-                   "collation"},
+                   "collation",
+                   "stmtId"},
         .handler = runFindAndModify,
         .access = Access::byHandler(),
         .inApiVersion1 = true,
+        .isRetryable = true,
         .scripts = Command::Scripts::kWhenMentioned,
     }};
 }

@@ -57,11 +57,17 @@ CommandTable insertCommands() {
         .name = "insert",
         .aliases = {},
         .help = "insert documents",
-        .fields = {"documents", "ordered", "bypassDocumentValidation", "bypassEmptyTsReplacement"},
+        .fields = {"documents",
+                   "ordered",
+                   "bypassDocumentValidation",
+                   "bypassEmptyTsReplacement",
+                   "stmtId",
+                   "stmtIds"},
         .handler = runInsert,
         .access = Access::onCollection(Action::kInsert),
         .kind = OpKind::kInsert,
         .inApiVersion1 = true,
+        .isRetryable = true,
     }};
 }
 

@@ -5,6 +5,8 @@
 #include "freshet/command/run/tables.h"
 #include "freshet/query/aggregate.h"
 
+#include <algorithm>
+
 namespace freshet::command {
 
 Status parseChange(const bson::Element& change, query::UpdateRequest* request) {
@@ -176,6 +178,11 @@ sync::Task<Status> runUpdate(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(requests.status());
 
     FRESHET_CO_RETURN_IF_ERROR(authorizeUpdates(call, *collection, *requests));
+    const auto isMulti = [](const query::UpdateRequest& request) { return request.multi; };
+    if (call.generic.txnNumber && std::any_of(requests->begin(), requests->end(), isMulti)) {
+        co_return invalid(Reason::kInvalidOptions,
+                          "Cannot use (or request) retryable writes with multi=true");
+    }
     Updates updates(call.services.store, std::move(*requests));
     Status status = co_await runStatements(call, *collection, isOrdered, updates);
     updates.report(&call.reply);
@@ -189,12 +196,18 @@ CommandTable updateCommands() {
         .name = "update",
         .aliases = {},
         .help = "update documents",
-        .fields =
-            {"updates", "ordered", "let", "bypassDocumentValidation", "bypassEmptyTsReplacement"},
+        .fields = {"updates",
+                   "ordered",
+                   "let",
+                   "bypassDocumentValidation",
+                   "bypassEmptyTsReplacement",
+                   "stmtId",
+                   "stmtIds"},
         .handler = runUpdate,
         .access = Access::byHandler(),
         .kind = OpKind::kUpdate,
         .inApiVersion1 = true,
+        .isRetryable = true,
         .scripts = Command::Scripts::kWhenMentioned,
     }};
 }

@@ -84,8 +84,15 @@ query::WriteOptions writeOptionsOf(Fields* fields) {
 sync::Task<Outcome> runStatement(Invocation& call,
                                  const std::string& collection,
                                  size_t i,
-                                 Statements& statements) {
+                                 Statements& statements,
+                                 RetryableWrite* retry) {
     Outcome outcome;
+    if (retry != nullptr) {
+        if (const std::optional<query::WriteResult> earlier = retry->earlier(i)) {
+            statements.succeeded(i, *earlier);
+            co_return outcome;
+        }
+    }
     Turns::Turn turn;  // who changes users directly does it between their commands' turns
     if (collection == kUsersCollection && call.generic.db == kUsersDb) {
         StatusOr<Turns::Turn> taken = co_await call.services.users.turns().take(call);
@@ -107,14 +114,24 @@ sync::Task<Outcome> runStatement(Invocation& call,
                 continue;
             }
         }
+        if (retry != nullptr) {
+            outcome.status = co_await retry->prepare(i);
+            if (!outcome.status.isOk()) {
+                co_return outcome;
+            }
+        }
         StatusOr<std::unique_ptr<query::WriteOp>> op = statements.make(i, std::move(found));
         if (!op.isOk() || *op == nullptr) {
             outcome.status = op.status();
             co_return outcome;
         }
+        (*op)->accompany(retry);
         outcome.status = (*op)->run();
         if (outcome.status.isWouldBlock()) {
             outcome.status = co_await drive(call, **op);
+        }
+        if (retry != nullptr) {
+            retry->ended(outcome.status.isOk());
         }
         outcome.lsn = std::max(outcome.lsn, (*op)->commitLsn());
         call.stats.work.add((*op)->work());
@@ -146,6 +163,9 @@ sync::Task<Status> runStatements(Invocation& call,
                                  const std::string& collection,
                                  bool isOrdered,
                                  Statements& statements) {
+    std::optional<RetryableWrite> retry;
+    Status begun = co_await beginRetryable(call, statements.count(), &retry);
+    FRESHET_CO_RETURN_IF_ERROR(std::move(begun));
     WriteErrors errors;
     Pacer pacer;
     journal::Lsn newest = 0;
@@ -155,7 +175,8 @@ sync::Task<Status> runStatements(Invocation& call,
             FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());
             co_await sync::wait(sync::WaitToken::completed());
         }
-        Outcome outcome = co_await runStatement(call, collection, i, statements);
+        Outcome outcome =
+            co_await runStatement(call, collection, i, statements, retry ? &*retry : nullptr);
         newest = std::max(newest, outcome.lsn);
         if (outcome.status.isOk()) {
             continue;
@@ -169,6 +190,9 @@ sync::Task<Status> runStatements(Invocation& call,
         }
     }
     errors.addTo(&call.reply);
+    if (retry.has_value()) {
+        retry->addTo(&call.reply);
+    }
     co_return co_await waitForDurability(call, newest);
 }
 

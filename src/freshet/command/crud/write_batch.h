@@ -3,6 +3,7 @@
 /// operation of query's, errors gathered by index, one wait for durability at the end.
 #pragma once
 
+#include "freshet/command/retry/retryable_write.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/query/write.h"
 
@@ -32,10 +33,12 @@ struct Outcome {
 };
 
 /// Runs one statement, making the collection when it is needed. Does not wait for durability.
+/// `retry`: null when the command has no transaction number.
 sync::Task<Outcome> runStatement(Invocation& call,
                                  const std::string& collection,
                                  size_t i,
-                                 Statements& statements);
+                                 Statements& statements,
+                                 RetryableWrite* retry);
 
 /// The variables of a command's `let`; {} when there is none. Errors go to `fields`.
 bson::OwnedDocument letOf(Fields* fields);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// serverStatus and getDiagnosticData: numbers about the running server, by sections that a client
 /// may switch on and off by name.
+#include "freshet/command/access/persona.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/platform/clock.h"
@@ -276,7 +277,12 @@ constexpr Section kSections[] = {
     {"freshet", addFreshet},
 };
 
-/// `wishes`: {section: 0} leaves it out, {none: 1, section: 1} shows it alone.
+/// {section: 0} leaves it out, {none: 1, section: 1} shows it alone.
+bool isWished(bson::Document wishes, std::string_view section) {
+    const bson::Element wish = wishes.find(section);
+    return wish.isMissing() ? !wishes.find("none").isTruthy() : wish.isTruthy();
+}
+
 void addStatus(const Services& services, bson::Document wishes, bson::Builder* reply) {
     const int64_t now = platform::wallMillis();
     const int64_t uptimeMs = now - services.facts.startedWallMs;
@@ -284,17 +290,25 @@ void addStatus(const Services& services, bson::Document wishes, bson::Builder* r
     reply->add("process", "freshetd").add("pid", platform::processId());
     reply->add("uptime", static_cast<double>(uptimeMs / 1'000)).add("uptimeMillis", uptimeMs);
     reply->add("uptimeEstimate", uptimeMs / 1'000).add("localTime", bson::Date{now});
-    const bool startsWithNone = wishes.find("none").isTruthy();
     for (const Section& section : kSections) {
-        const bson::Element wish = wishes.find(section.name);
-        if (wish.isMissing() ? !startsWithNone : wish.isTruthy()) {
+        if (isWished(wishes, section.name)) {
             section.add(services, reply);
         }
     }
 }
 
+void addReplication(const Invocation& call, bson::Builder* reply) {
+    if (isReplicaSet(call.services) && isWished(call.body(), "repl")) {
+        auto section = reply->object("repl");
+        section.add("isWritablePrimary", true);
+        addMember(call, &section);
+        section.add("rbid", int32_t{1});
+    }
+}
+
 sync::Task<Status> runServerStatus(Invocation& call) {
     addStatus(call.services, call.body(), &call.reply);
+    addReplication(call, &call.reply);
     co_return Status::ok();
 }
 

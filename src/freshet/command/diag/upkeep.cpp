@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Upkeep of files and logs, and commands that a standalone server has only to answer for: fsync,
-/// fsyncUnlock, logRotate, compact, logApplicationMessage, features, connPoolStats, replSet*.
+/// fsyncUnlock, logRotate, compact, logApplicationMessage, features, connPoolStats.
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/platform/thread.h"
@@ -108,37 +108,7 @@ sync::Task<Status> runConnPoolStats(Invocation& call) {
     co_return Status::ok();
 }
 
-sync::Task<Status> runReplicaSetOnly(Invocation&) {
-    co_return invalid(Reason::kNoReplicationEnabled, "not running with --replSet");
-}
-
-Command forReplicaSets(std::string_view name, Action action) {
-    return {
-        .name = name,
-        .aliases = {},
-        .help = "of replica sets",
-        .fields = {},
-        .handler = runReplicaSetOnly,
-        .access = Access::onCluster(action),
-        .acceptsUnknownFields = true,
-        .adminOnly = true,
-        .readOnly = true,
-    };
-}
-
 }  // namespace
-
-CommandTable refusedCommands() {
-    return {
-        forReplicaSets("replSetGetStatus", Action::kReplSetGetStatus),
-        forReplicaSets("replSetGetConfig", Action::kReplSetGetConfig),
-        forReplicaSets("replSetInitiate", Action::kReplSetConfigure),
-        forReplicaSets("replSetReconfig", Action::kReplSetConfigure),
-        forReplicaSets("replSetStepDown", Action::kReplSetStateChange),
-        forReplicaSets("replSetFreeze", Action::kReplSetStateChange),
-        forReplicaSets("replSetMaintenance", Action::kReplSetStateChange),
-    };
-}
 
 CommandTable upkeepCommands() {
     return {

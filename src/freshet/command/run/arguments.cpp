@@ -78,12 +78,33 @@ Status checkSequences(const Command& command, const wire::Request& request) {
 constexpr const char* kNeedsReplicaSet =
     "node needs to be a replica set member to use read concern";
 
-Status parseWriteConcernNodes(const bson::Element& w, bool isJournaled, GenericArguments* out) {
+/// A standalone refuses what it cannot do before it begins, a member says so afterwards.
+Status unmetConcern(Status of, bool isReplicaSet, GenericArguments* out) {
+    if (!isReplicaSet) {
+        return of;
+    }
+    out->unmetConcern = std::move(of);
+    return Status::ok();
+}
+
+Status noSuchMode(std::string_view mode, bool isReplicaSet, GenericArguments* out) {
+    const std::string name(mode);
+    return unmetConcern(isReplicaSet ? invalid(Reason::kUnknownReplWriteConcern,
+                                               "No write concern mode named '" + name +
+                                                   "' found in replica set configuration")
+                                     : badValue("cannot use non-majority 'w' mode " + name +
+                                                " when a host is not a member of a replica set"),
+                        isReplicaSet,
+                        out);
+}
+
+Status parseWriteConcernNodes(const bson::Element& w,
+                              bool isJournaled,
+                              bool isReplicaSet,
+                              GenericArguments* out) {
     if (w.isString()) {
-        return w.stringValue() == "majority"
-                   ? Status::ok()
-                   : badValue("cannot use non-majority 'w' mode " + std::string(w.stringValue()) +
-                              " when a host is not a member of a replica set");
+        return w.stringValue() == "majority" ? Status::ok()
+                                             : noSuchMode(w.stringValue(), isReplicaSet, out);
     }
     if (w.isObject()) {
         return badValue("cannot use tags in 'w' when a host is not a member of a replica set");
@@ -98,14 +119,22 @@ Status parseWriteConcernNodes(const bson::Element& w, bool isJournaled, GenericA
                            std::to_string(nodes));
     }
     if (nodes > 1) {
-        return badValue("cannot use 'w' > 1 when a host is not replicated");
+        return unmetConcern(
+            isReplicaSet
+                ? invalid(Reason::kUnsatisfiableWriteConcern, "Not enough data-bearing nodes")
+                : badValue("cannot use 'w' > 1 when a host is not replicated"),
+            isReplicaSet,
+            out);
     }
     out->waitsForDisk = isJournaled;
     return Status::ok();
 }
 
 /// Without `w` the default counts, which is majority.
-Status parseWriteConcern(bson::Document concern, const Command& command, GenericArguments* out) {
+Status parseWriteConcern(bson::Document concern,
+                         const Command& command,
+                         bool isReplicaSet,
+                         GenericArguments* out) {
     if (concern.isEmpty()) {
         return Status::ok();
     }
@@ -125,10 +154,42 @@ Status parseWriteConcern(bson::Document concern, const Command& command, Generic
     if (!timeout.isMissing() && !timeout.isNumber()) {
         return invalid(Reason::kFailedToParse, "wtimeout must be a number");
     }
-    return w.isMissing() ? Status::ok() : parseWriteConcernNodes(w, isSynced || isJournaled, out);
+    return w.isMissing() ? Status::ok()
+                         : parseWriteConcernNodes(w, isSynced || isJournaled, isReplicaSet, out);
 }
 
-Status parseReadConcern(bson::Document concern, const Command& command, GenericArguments* out) {
+Status notServed(const char* what) {
+    return invalid(Reason::kCommandNotSupported, std::string(what) + " is not served yet");
+}
+
+/// afterClusterTime needs no waiting: what this server acknowledged, it shows. What it was at an
+/// earlier time, it does not know.
+Status checkTimes(Fields* fields, bool isReplicaSet) {
+    for (const char* name : {"afterClusterTime", "atClusterTime"}) {
+        const bson::Element time = fields->element(name);
+        if (time.isMissing()) {
+            continue;
+        }
+        if (time.type() != bson::Type::kTimestamp) {
+            return invalid(Reason::kTypeMismatch,
+                           "\"" + std::string(name) +
+                               "\" had the wrong type. Expected timestamp, found " +
+                               std::string(bson::typeName(time.type())));
+        }
+        if (!isReplicaSet) {
+            return Status(Code::kInvalid, Reason::kNotAReplicaSet, kNeedsReplicaSet);
+        }
+        if (time.name() == "atClusterTime") {
+            return notServed("readConcern.atClusterTime");
+        }
+    }
+    return Status::ok();
+}
+
+Status parseReadConcern(bson::Document concern,
+                        const Command& command,
+                        bool isReplicaSet,
+                        GenericArguments* out) {
     if (concern.isEmpty()) {
         return Status::ok();
     }
@@ -136,16 +197,7 @@ Status parseReadConcern(bson::Document concern, const Command& command, GenericA
     fields.allowOnly({"level", "afterClusterTime", "atClusterTime", "provenance"});
     std::string_view level = fields.string("level");
     FRESHET_RETURN_IF_ERROR(fields.status());
-    if (fields.has("afterClusterTime") || fields.has("atClusterTime")) {
-        const bson::Element time =
-            fields.element(fields.has("afterClusterTime") ? "afterClusterTime" : "atClusterTime");
-        return time.type() == bson::Type::kTimestamp
-                   ? Status(Code::kInvalid, Reason::kNotAReplicaSet, kNeedsReplicaSet)
-                   : invalid(Reason::kTypeMismatch,
-                             "\"" + std::string(time.name()) +
-                                 "\" had the wrong type. Expected timestamp, found " +
-                                 std::string(bson::typeName(time.type())));
-    }
+    FRESHET_RETURN_IF_ERROR(checkTimes(&fields, isReplicaSet));
     if (level.empty() || level == "local" || level == "available") {
         return Status::ok();
     }
@@ -160,8 +212,11 @@ Status parseReadConcern(bson::Document concern, const Command& command, GenericA
                            "\", provenance: \"clientSupplied\" } } :: caused by :: read concern "
                            "not supported");
     }
-    if (level != "majority") {
+    if (level != "majority" && !isReplicaSet) {
         return Status(Code::kInvalid, Reason::kNotAReplicaSet, kNeedsReplicaSet);
+    }
+    if (level == "snapshot") {
+        return notServed("readConcern.level snapshot");
     }
     out->needsDurableRead = true;
     return Status::ok();
@@ -191,7 +246,31 @@ Status checkApiVersion(Fields* fields, const Command& command) {
     return Status::ok();
 }
 
-Status parseSession(Fields* fields, GenericArguments* out) {
+Status parseTransactionNumber(Fields* fields, const Command& command, GenericArguments* out) {
+    const bson::Element number = fields->element("txnNumber");
+    if (number.type() != bson::Type::kInt64) {
+        return invalid(Reason::kTypeMismatch,
+                       "BSON field 'OperationSessionInfo.txnNumber' is the wrong type '" +
+                           std::string(bson::typeName(number.type())) + "', expected type 'long'");
+    }
+    if (fields->has("autocommit") || fields->has("startTransaction")) {
+        return invalid(Reason::kIllegalOperation,
+                       "Multi-document transactions are not served by this version");
+    }
+    if (number.toInt64() < 0) {
+        return invalid(Reason::kInvalidOptions, "Transaction number cannot be negative");
+    }
+    if (!command.isRetryable) {
+        return invalid(Reason::kNotARetryableWriteCommand,
+                       "txnNumber may only be provided for multi-document transactions and "
+                       "retryable write commands. autocommit:false was not provided, and " +
+                           std::string(command.name) + " is not a retryable write command.");
+    }
+    out->txnNumber = number.toInt64();
+    return Status::ok();
+}
+
+Status parseSession(Fields* fields, const Command& command, GenericArguments* out) {
     const bson::Document lsid = fields->object("lsid");
     FRESHET_RETURN_IF_ERROR(fields->status());
     if (fields->has("lsid")) {
@@ -209,11 +288,7 @@ Status parseSession(Fields* fields, GenericArguments* out) {
                                "' field requires a transaction number to also be specified");
         }
     }
-    // The persona is a standalone's until multi-document transactions are served.
-    return hasNumber
-               ? invalid(Reason::kIllegalOperation,
-                         "Transaction numbers are only allowed on a replica set member or mongos")
-               : Status::ok();
+    return hasNumber ? parseTransactionNumber(fields, command, out) : Status::ok();
 }
 
 Status parseTimeLimit(const bson::Element& limit, GenericArguments* out) {
@@ -264,7 +339,8 @@ Status checkKnownFields(const Command& command, const BodyIndex& body) {
 
 StatusOr<GenericArguments> parseArguments(const Command& command,
                                           const wire::Request& request,
-                                          const BodyIndex& body) {
+                                          const BodyIndex& body,
+                                          bool isReplicaSet) {
     StatusOr<GenericArguments> parsed = GenericArguments();  // made in its place
     GenericArguments& out = *parsed;
     Fields fields(body, command.name);
@@ -281,14 +357,14 @@ StatusOr<GenericArguments> parseArguments(const Command& command,
     out.isApiStrict = fields.boolean("apiStrict", false);
     FRESHET_RETURN_IF_ERROR(checkKnownFields(command, body));
     FRESHET_RETURN_IF_ERROR(checkSequences(command, request));
-    FRESHET_RETURN_IF_ERROR(parseSession(&fields, &out));
+    FRESHET_RETURN_IF_ERROR(parseSession(&fields, command, &out));
     FRESHET_RETURN_IF_ERROR(checkDatabaseName(out.db));
     FRESHET_RETURN_IF_ERROR(parseTimeLimit(fields.element("maxTimeMS"), &out));
     bson::Document writeConcern = fields.object("writeConcern");
     bson::Document readConcern = fields.object("readConcern");
     FRESHET_RETURN_IF_ERROR(fields.status());
-    FRESHET_RETURN_IF_ERROR(parseWriteConcern(writeConcern, command, &out));
-    FRESHET_RETURN_IF_ERROR(parseReadConcern(readConcern, command, &out));
+    FRESHET_RETURN_IF_ERROR(parseWriteConcern(writeConcern, command, isReplicaSet, &out));
+    FRESHET_RETURN_IF_ERROR(parseReadConcern(readConcern, command, isReplicaSet, &out));
     return parsed;
 }
 

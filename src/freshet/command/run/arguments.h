@@ -7,6 +7,7 @@
 #include "freshet/command/run/fields.h"
 #include "freshet/wire/message.h"
 
+#include <optional>
 #include <string>
 
 namespace freshet::command {
@@ -15,10 +16,13 @@ struct GenericArguments {
     std::string db;
     /// A write is acknowledged when it is on stable storage; false: when it is in the log buffer.
     bool waitsForDisk = true;
+    /// Not ok: what the write concern asks for cannot be had here; told beside the write's result.
+    Status unmetConcern;
     /// Read concern majority and stronger: what was read must be durable before the reply.
     bool needsDurableRead = false;
     uint64_t deadlineNanos = 0;  // on platform::monotonicNanos(); 0: none
     std::string lsid;            // the session's canonical name, see sessionName(); empty: none
+    std::optional<int64_t> txnNumber;  // of a write that may be sent again
     bool hasApiVersion = false;
     bool isApiStrict = false;  // nothing outside API Version 1 is to be used
 };
@@ -28,9 +32,11 @@ bool isGenericArgument(std::string_view name);
 /// Errors when the body has a field that the command does not know.
 Status checkKnownFields(const Command& command, const BodyIndex& body);
 
+/// Some mean something else to a member of a replica set than to a standalone.
 /// Checks the generic arguments, and that the body has no field the command does not know.
 StatusOr<GenericArguments> parseArguments(const Command& command,
                                           const wire::Request& request,
-                                          const BodyIndex& body);
+                                          const BodyIndex& body,
+                                          bool isReplicaSet);
 
 }  // namespace freshet::command

@@ -64,6 +64,7 @@ protected:
         facts.argv = {"freshetd", "--port", "0"};
         facts.enableTestCommands = true;
         facts.authEnabled = isAuthEnabled_;
+        facts.replicaSet = replicaSet_;
         facts.requestShutdown = [this] { wasAskedToEnd_ = true; };
         facts.recentLog = [] { return std::vector<std::string>{"first", "second"}; };
         dispatcher_ = std::make_unique<Dispatcher>(*catalog_, std::move(facts));
@@ -153,7 +154,8 @@ protected:
     std::unique_ptr<Dispatcher> dispatcher_;
     std::unique_ptr<Connection> connection_;
     bool wasAskedToEnd_ = false;
-    bool isAuthEnabled_ = false;  // counts at the next open()
+    bool isAuthEnabled_ = false;  // counts at the next open(), as does ...
+    std::string replicaSet_;
 };
 
 }  // namespace freshet::command

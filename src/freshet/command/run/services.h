@@ -5,6 +5,7 @@
 #include "freshet/command/access/users.h"
 #include "freshet/command/dispatcher.h"
 #include "freshet/command/registry.h"
+#include "freshet/command/retry/session_turns.h"
 #include "freshet/command/run/cursors.h"
 #include "freshet/command/run/nap.h"
 #include "freshet/command/run/operations.h"
@@ -56,6 +57,7 @@ struct Services {
     CursorRegistry cursors;
     Users users;
     LogicalSessions sessions;
+    SessionTurns sessionTurns;
     Operations operations;
     WriteBlock writeBlock;
     Profiler profiler{facts.profileLevel};

@@ -35,7 +35,7 @@ CommandTable testCommands();
 CommandTable renameCommands();
 CommandTable modifyCommands();
 CommandTable sizeCommands();
-CommandTable refusedCommands();
+CommandTable replicaSetCommands();
 CommandTable serverStatusCommands();
 CommandTable upkeepCommands();
 CommandTable operationCommands();

@@ -39,12 +39,11 @@ private:
                 return orAgain(fromTxn(writer_->insert(document_.view(), &id)), Step::kCommit);
             }
             case Step::kCommit: {
-                FRESHET_RETURN_IF_ERROR(orAgain(commit(), Step::kCommit));
-                if (step_ == Step::kCommit) {
-                    result_.matched = 1;
-                    done_ = true;
-                }
-                return Status::ok();
+                result_.matched = 1;
+                Status status = commit(result_);
+                done_ = status.isOk();
+                result_.matched = done_ ? 1 : 0;
+                return orAgain(std::move(status), Step::kCommit);
             }
         }
         return Status::ok();

@@ -10,6 +10,13 @@ namespace {
 /// nothing this often, the key belongs to a document that the filter does not match.
 constexpr int kInsertAttemptsMax = 3;
 
+/// {_id: ...} of a document that begins with it.
+bson::OwnedDocument idOf(bson::Document document) {
+    bson::Builder id;
+    id.add(*document.begin());
+    return bson::OwnedDocument(id.finish());
+}
+
 }  // namespace
 
 ModifyOp::ModifyOp(engine::Store& store, StreamRequest request, bool multi, WriteOptions options)
@@ -124,7 +131,7 @@ Status ModifyOp::readAgain() {
 Status ModifyOp::decideFate() {
     FRESHET_ASSIGN_OR_RETURN(fate_, decide(bson::Document(before_), &after_));
     if (fate_ == Fate::kKeep) {
-        count(fate_);
+        count(fate_, &result_);
         ++handled_;
         next();
         return Status::ok();
@@ -151,12 +158,18 @@ Status ModifyOp::write() {
 }
 
 Status ModifyOp::commitOne() {
-    Status status = commit();
+    if (!changed_.has_value()) {
+        count(fate_, &changed_.emplace());
+    }
+    Status status = commit(*changed_);
     if (status.code() == Code::kConflict) {
         return conflicted(Step::kRead);
     }
     FRESHET_RETURN_IF_ERROR(status);
-    count(fate_);
+    result_.matched += changed_->matched;
+    result_.modified += changed_->modified;
+    result_.value = std::move(changed_->value);
+    changed_.reset();
     ++handled_;
     next();
     return Status::ok();
@@ -166,6 +179,7 @@ Status ModifyOp::commitOne() {
 /// like, in a new snapshot.
 Status ModifyOp::conflicted(Step resume) {
     writer_.reset();
+    changed_.reset();
     txn_->abort();
     begin();
     step_ = resume;
@@ -232,7 +246,10 @@ Status ModifyOp::insertSubstitute() {
         substituteWritten_ = status.isOk();
     }
     if (status.isOk()) {
-        status = commit();
+        result_.upserted = true;
+        result_.upsertedId = idOf(substitute_->view());
+        status = commit(result_);
+        result_.upserted = status.isOk();
     }
     bool raced = status.reason() == Reason::kDuplicateKey && ++insertAttempts_ < kInsertAttemptsMax;
     if (status.code() == Code::kConflict || raced) {
@@ -240,13 +257,8 @@ Status ModifyOp::insertSubstitute() {
         step_ = Step::kStart;
         return afterConflict();
     }
-    FRESHET_RETURN_IF_ERROR(status);
-    bson::Builder upserted;
-    upserted.add(*substitute_->view().begin());
-    result_.upserted = true;
-    result_.upsertedId = bson::OwnedDocument(upserted.finish());
-    done_ = true;
-    return Status::ok();
+    done_ = status.isOk();
+    return status;
 }
 
 }  // namespace freshet::query

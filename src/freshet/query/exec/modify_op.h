@@ -28,8 +28,8 @@ protected:
     virtual StatusOr<Fate> decide(bson::Document before, bson::OwnedDocument* after) = 0;
     /// Of the scans; without what was written.
     WorkDone workOfScans() const;
-    /// A document has been dealt with.
-    virtual void count(Fate fate) = 0;
+    /// Adds a document that has been dealt with. What is given back is moved there.
+    virtual void count(Fate fate, WriteResult* result) = 0;
     /// The scan has found nothing. What to insert instead, if anything.
     virtual StatusOr<std::optional<bson::OwnedDocument>> makeSubstitute() = 0;
 
@@ -67,6 +67,7 @@ private:
     std::optional<bson::OwnedDocument> substitute_;
     bool substituteWritten_ = false;
     int insertAttempts_ = 0;
+    std::optional<WriteResult> changed_;  // the document's part of the result; not committed yet
 };
 
 }  // namespace freshet::query

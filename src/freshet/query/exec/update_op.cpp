@@ -68,11 +68,11 @@ private:
         return changed ? Fate::kReplace : Fate::kKeep;
     }
 
-    void count(Fate fate) override {
-        ++result_.matched;
-        result_.modified += fate == Fate::kReplace ? 1 : 0;
+    void count(Fate fate, WriteResult* result) override {
+        ++result->matched;
+        result->modified += fate == Fate::kReplace ? 1 : 0;
         if (answer_.returning != Returning::kNothing) {
-            result_.value = std::move(value_);
+            result->value = std::move(value_);
         }
     }
 
@@ -121,10 +121,10 @@ private:
         }
         return Fate::kRemove;
     }
-    void count(Fate) override {
-        ++result_.matched;
+    void count(Fate, WriteResult* result) override {
+        ++result->matched;
         if (answer_.returning != Returning::kNothing) {
-            result_.value = std::move(value_);
+            result->value = std::move(value_);
         }
     }
     StatusOr<std::optional<bson::OwnedDocument>> makeSubstitute() override {

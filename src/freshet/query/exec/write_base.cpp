@@ -56,7 +56,11 @@ Status WriteBase::fromTxn(Status status) {
     return status;
 }
 
-Status WriteBase::commit() {
+Status WriteBase::commit(const WriteResult& result) {
+    if (companion_ != nullptr && !isAccompanied_) {
+        FRESHET_RETURN_IF_ERROR(companion_->write(*txn_, result, &token_));
+        isAccompanied_ = true;
+    }
     FRESHET_RETURN_IF_ERROR(fromTxn(txn_->commit()));
     open_ = false;
     commitLsn_ = txn_->commitLsn();
@@ -106,6 +110,7 @@ void WriteBase::abandon() {
 
 void WriteBase::begin() {
     open_ = true;
+    isAccompanied_ = false;
     if (txn_.has_value()) {
         txn_->begin();
     } else {

@@ -19,6 +19,7 @@ inline constexpr int kConflictsPerTurn = 8;  // then others get their turn
 
 class WriteBase : public WriteOp {
 public:
+    void accompany(Companion* companion) final { companion_ = companion; }
     Status run() final;
     const sync::WaitToken& token() const final { return token_; }
     const WriteResult& result() const final { return result_; }
@@ -42,8 +43,8 @@ protected:
     void startWriting() { writer_.emplace(*txn_, collection_); }
     /// Passes on a status of txn_ or of writer_; with WouldBlock the token.
     Status fromTxn(Status status);
-    /// REQUIRES: something was written.
-    Status commit();
+    /// REQUIRES: something was written. `result` is what run() will say of it.
+    Status commit(const WriteResult& result);
     /// Undoes the document's transaction and leaves the gate. The next begin() sees what was in
     /// the way.
     void abandon();
@@ -63,7 +64,9 @@ protected:
     bool done_ = false;
 
 private:
-    bool open_ = false;  // txn_ has begun and not ended
+    Companion* companion_ = nullptr;
+    bool isAccompanied_ = false;  // in this transaction
+    bool open_ = false;           // txn_ has begun and not ended
     journal::Lsn commitLsn_ = 0;
     bson::OwnedDocument errorInfo_;
     int conflicts_ = 0;

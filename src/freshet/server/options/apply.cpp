@@ -292,5 +292,16 @@ Status applyOplogSize(const std::string& value, Settings* out) {
 Status applyOplogHours(const std::string& value, Settings* out) {
     return setReal(value, 0, 1'000'000, &out->storage.oplogRetentionHours);
 }
+Status applyReplicaSet(const std::string& value, Settings* out) {
+    return setText(value, &out->replicaSet.name);
+}
+Status applyReplicaSetHost(const std::string& value, Settings* out) {
+    const size_t colon = value.rfind(':');
+    if (colon == std::string::npos || colon == 0) {
+        return Status(Code::kInvalid, "it must be host:port");
+    }
+    FRESHET_RETURN_IF_ERROR(wholeNumber(value.substr(colon + 1), 1, 65'535).status());
+    return setText(value, &out->replicaSet.host);
+}
 
 }  // namespace freshet::server

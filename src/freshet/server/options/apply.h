@@ -38,6 +38,8 @@ Status applyParameter(const std::string& value, Settings* out);
 Status applyPidFile(const std::string& value, Settings* out);
 Status applyPort(const std::string& value, Settings* out);
 Status applyProfilingMode(const std::string& value, Settings* out);
+Status applyReplicaSet(const std::string& value, Settings* out);
+Status applyReplicaSetHost(const std::string& value, Settings* out);
 Status applyQuiet(const std::string& value, Settings* out);
 Status applyReactors(const std::string& value, Settings* out);
 Status applyRdma(const std::string& value, Settings* out);

@@ -180,8 +180,6 @@ TEST_F(OptionsTest, FileIsRefusedWithItsPlace) {
     EXPECT_THAT(refusalOfFile("- a\n"), HasSubstr("Error parsing YAML config"));
     EXPECT_THAT(refusalOfFile("systemLog: {destination: syslog}"), HasSubstr("syslog"));
     EXPECT_THAT(refusalOfFile("systemLog: {destination: file}"), HasSubstr("systemLog.path"));
-    EXPECT_THAT(refusalOfFile("replication: {replSetName: rs0}"),
-                HasSubstr("replication.replSetName"));
     EXPECT_THAT(refusalOfFile("sharding: {clusterRole: shardsvr}"), HasSubstr("clusterRole"));
     EXPECT_THAT(refusal({"--config", "/none"}), HasSubstr("/none"));
 }
@@ -217,6 +215,10 @@ TEST_F(OptionsTest, FlagsAreRefusedInMongodsWords) {
                                Words{"--filePermissions", "0999"},
                                Words{"--networkMessageCompressors", "lz4"},
                                Words{"--tlsMode", "on"},
+                               Words{"--replSet", ""},
+                               Words{"--replSetHost", "db.example"},
+                               Words{"--replSetHost", ":27017"},
+                               Words{"--replSetHost", "db.example:0"},
                                Words{"--logRotate", "never"}}) {
         EXPECT_THAT(refusal(words), HasSubstr("Bad value for " + words[0])) << words[1];
     }
@@ -226,7 +228,6 @@ TEST_F(OptionsTest, FlagsAreRefusedInMongodsWords) {
 }
 
 TEST_F(OptionsTest, WhatWouldDeceiveIsRefused) {
-    EXPECT_THAT(refusal({"--replSet", "rs0"}), HasSubstr("--replSet"));
     EXPECT_THAT(refusal({"--transitionToAuth"}), HasSubstr("--transitionToAuth"));
     EXPECT_THAT(refusal({"--syslog"}), HasSubstr("--logpath"));
     EXPECT_THAT(refusalOfFile("security: {enableEncryption: true}"), HasSubstr("encryption"));

@@ -64,6 +64,11 @@ struct StorageSettings {
     double oplogRetentionHours = 0;
 };
 
+struct ReplicaSetSettings {
+    std::string name;  // empty: a standalone
+    std::string host;  // "name:port" of its member; empty: as clients dial it
+};
+
 struct ProfilingSettings {
     ProfilingMode mode = ProfilingMode::kOff;
     uint32_t slowMs = 100;
@@ -75,6 +80,7 @@ struct Settings {
     LogSettings log;
     NetSettings net;
     StorageSettings storage;
+    ReplicaSetSettings replicaSet;
     ProfilingSettings profiling;
     bool auth = false;
     bool javaScript = true;

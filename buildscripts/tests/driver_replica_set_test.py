@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The replica set of one as a driver meets it: found under the name that was dialled, and its writes sent again when connections
+break, done once each."""
+import os
+import sys
+import threading
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import harness  # noqa: E402
+
+pymongo = None
+
+
+class ReplicaSetTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        global pymongo
+        pymongo = harness.import_pymongo()
+
+    def setUp(self):
+        self.server = harness.Server(arguments=['--replSet', 'rs0', '--setParameter', 'enableTestCommands=1']).start()
+        self.addCleanup(self.server.__exit__)
+
+    def client(self, host='127.0.0.1', **options):
+        client = pymongo.MongoClient('mongodb://%s:%d/?replicaSet=rs0' % (host, self.server.port), **options)
+        self.addCleanup(client.close)
+        return client
+
+    def break_connection(self, client, command):
+        """The next such command is answered by an end of the connection."""
+        client.admin.command({'configureFailPoint': 'failCommand', 'mode': {'times': 1},
+                              'data': {'failCommands': [command], 'closeConnection': True}})
+
+    def test_the_set_is_found_under_each_address(self):
+        for host in ('127.0.0.1', 'localhost'):
+            client = self.client(host)
+            client.admin.command('ping')
+            self.assertEqual(client.primary[1], self.server.port)
+            self.assertEqual(client.topology_description.topology_type_name, 'ReplicaSetWithPrimary')
+            self.assertEqual(client.admin.command('replSetGetStatus')['members'][0]['stateStr'], 'PRIMARY')
+
+    def test_another_name_is_refused_by_the_driver(self):
+        client = pymongo.MongoClient('127.0.0.1', self.server.port, replicaSet='other', serverSelectionTimeoutMS=500)
+        self.addCleanup(client.close)
+        with self.assertRaises(pymongo.errors.ServerSelectionTimeoutError):
+            client.admin.command('ping')
+
+    def test_writes_are_sent_again_when_the_connection_breaks(self):
+        c = self.client().test.c
+        self.break_connection(c.database.client, 'insert')
+        c.insert_one({'_id': 1, 'n': 0})
+        self.break_connection(c.database.client, 'update')
+        self.assertEqual(c.update_one({'_id': 1}, {'$inc': {'n': 1}}).modified_count, 1)
+        self.break_connection(c.database.client, 'findAndModify')
+        self.assertEqual(c.find_one_and_update({'_id': 1}, {'$inc': {'n': 1}}), {'_id': 1, 'n': 1})
+        self.assertEqual(c.find_one(), {'_id': 1, 'n': 2})
+
+    def test_without_retries_the_error_is_seen(self):
+        c = self.client(retryWrites=False).test.c
+        self.break_connection(c.database.client, 'insert')
+        with self.assertRaises(pymongo.errors.AutoReconnect):
+            c.insert_one({})
+
+    def test_a_causal_session_reads_what_it_wrote(self):
+        client = self.client()
+        with client.start_session(causal_consistency=True) as session:
+            client.test.c.insert_one({'_id': 1}, session=session)
+            self.assertIsNotNone(session.operation_time)
+            self.assertEqual(client.test.c.find_one({}, session=session), {'_id': 1})
+
+    def test_increments_are_done_once_while_the_server_is_killed(self):
+        """Each increment either was acknowledged, or failed with both of its sendings. The driver repeats those in flight at the
+        kill against the server that comes back; done twice, the sum would be too high."""
+        client = self.client(serverSelectionTimeoutMS=30_000)
+        c = client.test.c
+        c.insert_many([{'_id': i, 'n': 0} for i in range(4)])
+        acknowledged, unknown = [0] * 4, [0] * 4
+        ends = threading.Event()
+
+        def add(i):
+            while not ends.is_set():
+                try:
+                    c.update_one({'_id': i}, {'$inc': {'n': 1}})
+                    acknowledged[i] += 1
+                except pymongo.errors.PyMongoError:
+                    unknown[i] += 1
+
+        threads = [threading.Thread(target=add, args=(i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for _ in range(5):
+            before = sum(acknowledged)
+            while sum(acknowledged) < before + 100:
+                ends.wait(0.01)
+            self.server.kill()
+            self.server.start()
+        ends.set()
+        for thread in threads:
+            thread.join()
+        for document in c.find():
+            i = document['_id']
+            self.assertGreaterEqual(document['n'], acknowledged[i])
+            self.assertLessEqual(document['n'], acknowledged[i] + unknown[i])
+
+
+if __name__ == '__main__':
+    unittest.main()

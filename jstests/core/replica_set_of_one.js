@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// A server with --replSet is the primary of a set that has it alone, from the start; one without is in none.
+if (TestData.replicaSet) {
+    const status = rs.status();
+    assert.eq(status.set, TestData.replicaSet);
+    assert.eq(status.members.map(({stateStr, self}) => [stateStr, self]), [['PRIMARY', true]]);
+    assert.eq(rs.conf().members[0].host, db.hello().me);
+    assert.eq(db.hello().setName, TestData.replicaSet);
+    assert.eq(rs.initiate().ok, 1);
+    assert.throwsWithCode(() => rs.add('elsewhere:27017'), 93);
+} else {
+    assert.throwsWithCode(() => rs.status(), 76);
+    assert.eq(db.hello().setName, undefined);
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/command/retry/retryable_write.h"
+
+#include "freshet/bson/json.h"
+#include "freshet/command/crud/cursor_reply.h"
+#include "freshet/platform/clock.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace freshet::command {
+namespace {
+
+constexpr int kDropRacesMax = 16;
+constexpr int64_t kStatementIdMax = INT32_MAX / 2;
+/// How long a write can be retried: thirty minutes, as sessions live, and what dates are short of.
+constexpr int32_t kExpireAfterSeconds = 31 * 60;
+
+/// config.transactions, with the index by which the old ones go.
+catalog::IndexRequest expiryIndex() {
+    catalog::IndexRequest request;
+    bson::Builder key;
+    key.add("lastWriteDate", int32_t{1});
+    request.key = bson::OwnedDocument(key.finish());
+    request.name = "lastWriteDate_1";
+    bson::Builder spec;
+    spec.add("key", request.key.view()).add("name", request.name);
+    spec.add("expireAfterSeconds", kExpireAfterSeconds);
+    request.spec = bson::OwnedDocument(spec.finish());
+    return request;
+}
+
+Status tooOld(const Invocation& call, int64_t wanted, int64_t newest) {
+    const bson::Document session(call.generic.lsid.data());
+    return Status(Code::kInvalid,
+                  Reason::kTransactionTooOld,
+                  "Retryable write with txnNumber " + std::to_string(wanted) +
+                      " is prohibited on session " + bson::toShellText(session) +
+                      " because a newer retryable write with txnNumber " + std::to_string(newest) +
+                      " has already started on this session.");
+}
+
+}  // namespace
+
+bool RetryableWrite::isMeant(const Invocation& call) {
+    return call.generic.txnNumber.has_value() && call.generic.db != kSessionsDb;
+}
+
+RetryableWrite::RetryableWrite(Invocation& call)
+    : call_(call), txnNumber_(*call.generic.txnNumber), done_(call.generic.lsid) {}
+
+sync::Task<Status> RetryableWrite::begin(size_t statements) {
+    FRESHET_CO_RETURN_IF_ERROR(readStatementIds(statements));
+    StatusOr<SessionTurns::Held> turn =
+        co_await call_.services.sessionTurns.take(call_, call_.generic.lsid);
+    FRESHET_CO_RETURN_IF_ERROR(turn.status());
+    turn_ = std::move(*turn);
+    std::optional<bson::OwnedDocument> stored;
+    Status status = co_await readDocument(done_.sessionId(), &stored);
+    FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+    if (stored.has_value()) {
+        done_.read(stored->view());
+    }
+    if (done_.txnNumber() > txnNumber_) {
+        co_return tooOld(call_, txnNumber_, done_.txnNumber());
+    }
+    if (done_.txnNumber() < txnNumber_) {
+        done_.startNumber(txnNumber_);
+        co_return Status::ok();
+    }
+    readResults(stored->view(), &results_);
+    for (int32_t part = 0; part < done_.parts(); ++part) {
+        Status read = co_await readDocument(done_.partId(part), &stored);
+        FRESHET_CO_RETURN_IF_ERROR(std::move(read));
+        if (stored.has_value() && stored->view().find("txnNum").toInt64() == txnNumber_) {
+            readResults(stored->view(), &results_);
+        }
+    }
+    co_return Status::ok();
+}
+
+Status RetryableWrite::readStatementIds(size_t statements) {
+    Fields fields(call_.body(), call_.command.name);
+    const int64_t first = fields.integer("stmtId", 0, 0);
+    const bson::Document ids = fields.array("stmtIds");
+    FRESHET_RETURN_IF_ERROR(fields.status());
+    if (first > kStatementIdMax) {
+        return badValue("'stmtId' is too large: " + std::to_string(first));
+    }
+    firstId_ = static_cast<int32_t>(first);
+    if (!fields.has("stmtIds")) {
+        return Status::ok();
+    }
+    if (fields.has("stmtId")) {
+        return invalid(Reason::kInvalidOptions, "Cannot specify both stmtId and stmtIds.");
+    }
+    for (const bson::Element& id : ids) {
+        if (!id.isInteger()) {
+            return invalid(Reason::kTypeMismatch, "'stmtIds' must be an array of numbers");
+        }
+        ids_.push_back(static_cast<int32_t>(id.toInt64()));
+    }
+    if (ids_.size() != statements) {
+        return invalid(
+            Reason::kInvalidLength,
+            "'stmtIds' must have one entry for each statement: " + std::to_string(statements));
+    }
+    return Status::ok();
+}
+
+sync::Task<Status> RetryableWrite::readDocument(const bson::OwnedDocument& id,
+                                                std::optional<bson::OwnedDocument>* found) {
+    found->reset();
+    query::FindRequest request;
+    bson::Builder filter;
+    filter.add("_id", id.view());
+    request.filter = bson::OwnedDocument(filter.finish());
+    request.limit = 1;
+    StatusOr<std::unique_ptr<query::QueryCursor>> cursor =
+        query::makeFind(call_.services.store,
+                        call_.services.catalog.find(kSessionsDb, kSessionsCollection),
+                        std::move(request));
+    FRESHET_CO_RETURN_IF_ERROR(cursor.status());
+    query::Batch batch(1, bson::kDocumentBytesMax);
+    Status status = co_await readOnce(call_, **cursor, &batch);
+    FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+    const std::string bytes = batch.finishArray();
+    for (const bson::Element& document : bson::Document(bytes.data())) {
+        *found = bson::OwnedDocument(document.document());
+    }
+    co_return Status::ok();
+}
+
+std::optional<query::WriteResult> RetryableWrite::earlier(size_t i) {
+    const int32_t statement = idOf(i);
+    if (!done_.has(statement)) {
+        return std::nullopt;
+    }
+    retried_.push_back(statement);
+    if (const auto known = results_.find(statement); known != results_.end()) {
+        return known->second;
+    }
+    query::WriteResult ordinary;
+    ordinary.matched = ordinary.modified = 1;
+    return ordinary;
+}
+
+sync::Task<Status> RetryableWrite::prepare(size_t i) {
+    ended(false);
+    statement_ = idOf(i);
+    Status status = co_await ensureCollection();
+    co_return status;
+}
+
+sync::Task<Status> RetryableWrite::ensureCollection() {
+    catalog::Catalog& catalog = call_.services.catalog;
+    for (int attempt = 0; attempt < kDropRacesMax; ++attempt) {
+        collection_ = catalog.find(kSessionsDb, kSessionsCollection);
+        if (collection_ != nullptr) {
+            co_return Status::ok();
+        }
+        catalog::IndexCounts counts;
+        std::unique_ptr<catalog::Change> change =
+            catalog.createIndexes(kSessionsDb, kSessionsCollection, {expiryIndex()}, &counts);
+        Status status = co_await driveToEnd(*change);
+        FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+    }
+    co_return Status(
+        Code::kConflict, Reason::kWriteConflict, "config.transactions is dropped again and again");
+}
+
+void RetryableWrite::compose(const query::WriteResult& result) {
+    next_ = done_;
+    next_->add(statement_, result);
+    pending_ = next_->write(platform::wallMillis());
+    written_ = 0;
+}
+
+Status RetryableWrite::write(engine::Txn& txn,
+                             const query::WriteResult& result,
+                             sync::WaitToken* token) {
+    if (!pass_.isInside()) {
+        FRESHET_RETURN_IF_ERROR(pass_.enter(collection_->gate, token));
+        if (auto newer = catalog::newerDescription(*collection_)) {
+            collection_ = std::move(newer);
+        }
+    }
+    if (!writer_.has_value()) {
+        compose(result);
+        writer_.emplace(txn, collection_);
+    }
+    for (; written_ < pending_.size(); ++written_) {
+        Status status = writer_->put(pending_[written_].view());
+        if (status.isWouldBlock()) {
+            *token = txn.token();
+            return status;
+        }
+        if (!status.isOk()) {
+            writer_.reset();
+            return status;
+        }
+    }
+    writer_.reset();
+    return Status::ok();
+}
+
+void RetryableWrite::ended(bool isCommitted) {
+    writer_.reset();
+    pass_.release();
+    if (isCommitted && next_.has_value()) {
+        done_ = *std::move(next_);
+    }
+    next_.reset();
+}
+
+void RetryableWrite::addTo(bson::Builder* reply) const {
+    if (retried_.empty()) {
+        return;
+    }
+    auto list = reply->array("retriedStmtIds");
+    for (const int32_t statement : retried_) {
+        list.push(statement);
+    }
+}
+
+sync::Task<Status> beginRetryable(Invocation& call,
+                                  size_t statements,
+                                  std::optional<RetryableWrite>* retry) {
+    if (!RetryableWrite::isMeant(call)) {
+        co_return Status::ok();
+    }
+    Status status = co_await retry->emplace(call).begin(statements);
+    co_return status;
+}
+
+}  // namespace freshet::command

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/// RetryableWrite: a write command that carries a transaction number is done once, however often
+/// its driver sends it. Which statements are done is written to config.transactions in the
+/// transactions of the documents themselves: both are there after a crash, or neither. One command;
+/// belongs to its executor.
+#pragma once
+
+#include "freshet/catalog/documents.h"
+#include "freshet/catalog/gate.h"
+#include "freshet/command/retry/done_statements.h"
+#include "freshet/command/retry/session_turns.h"
+#include "freshet/command/run/invocation.h"
+
+#include <optional>
+#include <vector>
+
+namespace freshet::command {
+
+inline constexpr const char* kSessionsDb = "config";
+inline constexpr const char* kSessionsCollection = "transactions";
+
+class RetryableWrite final : public query::Companion {
+public:
+    /// Whether the command is such a write. Those on kSessionsDb are done as often as they come: a
+    /// transaction there must not wait for the gate of another collection.
+    static bool isMeant(const Invocation& call);
+    explicit RetryableWrite(Invocation& call);
+
+    /// `statements`: how many the command has. Takes the session's turn and reads what is done.
+    /// kInvalid (kTransactionTooOld) when a newer number has been used.
+    sync::Task<Status> begin(size_t statements);
+    /// What statement `i` of the command gave back when it was done before; null: it is to be done.
+    std::optional<query::WriteResult> earlier(size_t i);
+    /// Statement `i` is going to be tried.
+    sync::Task<Status> prepare(size_t i);
+    Status write(engine::Txn& txn,
+                 const query::WriteResult& result,
+                 sync::WaitToken* token) override;
+    /// The try is over.
+    void ended(bool isCommitted);
+    /// retriedStmtIds.
+    void addTo(bson::Builder* reply) const;
+
+private:
+    Status readStatementIds(size_t statements);
+    sync::Task<Status> ensureCollection();
+    sync::Task<Status> readDocument(const bson::OwnedDocument& id,
+                                    std::optional<bson::OwnedDocument>* found);
+    /// Documents to write with statement_, into pending_.
+    void compose(const query::WriteResult& result);
+    int32_t idOf(size_t i) const {
+        return ids_.empty() ? firstId_ + static_cast<int32_t>(i) : ids_[i];
+    }
+
+    Invocation& call_;
+    const int64_t txnNumber_;
+    SessionTurns::Held turn_;
+    int32_t firstId_ = 0;       // of the statements, which count from there unless ...
+    std::vector<int32_t> ids_;  // ... there is one for each
+    DoneStatements done_;
+    StatementResults results_;
+    std::vector<int32_t> retried_;
+    catalog::CollectionRef collection_;
+
+    // Of the try.
+    int32_t statement_ = 0;
+    std::optional<DoneStatements> next_;  // done_ with the statement, when that is committed
+    std::vector<bson::OwnedDocument> pending_;
+    size_t written_ = 0;  // of pending_
+    catalog::GatePass pass_;
+    std::optional<catalog::DocumentWriter> writer_;
+};
+
+/// Makes `*retry` when the command is such a write. An error ends the command.
+sync::Task<Status> beginRetryable(Invocation& call,
+                                  size_t statements,
+                                  std::optional<RetryableWrite>* retry);
+
+}  // namespace freshet::command
