@@ -48,6 +48,9 @@ struct ConnectionString {
     std::string database = "test";
     std::string appName;
     uint32_t connectTimeoutMs = 10'000;
+    /// For whoever runs commands, as ofCommands: a write is numbered, where the server knows what
+    /// that means, and sent once more when the connection breaks.
+    bool retryWrites = true;
 
     std::string username;  // empty: no login
     std::string password;

@@ -182,6 +182,7 @@ struct FlagOption {
 };
 constexpr FlagOption kFlagOptions[] = {
     {"directconnection", &ConnectionString::directConnection},
+    {"retrywrites", &ConnectionString::retryWrites},
     {"tls", &ConnectionString::tls},
     {"ssl", &ConnectionString::tls},
     {"tlsallowinvalidcertificates", &ConnectionString::tlsAllowInvalidCertificates},

@@ -43,6 +43,8 @@ TEST(ConnectionString, TakesOptions) {
         parsed("mongodb://h/?connectTimeoutMS=250&appName=my%20app&retryWrites=true&tls=false&x");
     EXPECT_EQ(where.connectTimeoutMs, 250u);
     EXPECT_EQ(where.appName, "my app");
+    EXPECT_TRUE(where.retryWrites && parsed("mongodb://h").retryWrites);
+    EXPECT_FALSE(parsed("mongodb://h/?retryWrites=false").retryWrites);
 }
 
 TEST(ConnectionString, TakesSeveralHostsAndTheirSet) {

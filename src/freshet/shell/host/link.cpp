@@ -31,6 +31,46 @@ std::string sessionCommand(std::string_view name, const std::string& id) {
     return command.finish();
 }
 
+bool allAre(bson::Document command, std::string_view list, bool (*isGood)(bson::Document)) {
+    const bson::Element statements = command.find(list);
+    if (!statements.isArray()) {
+        return false;
+    }
+    for (const bson::Element& statement : statements.document()) {
+        if (!statement.isObject() || !isGood(statement.document())) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/// A write of single documents that is waited for.
+bool mayBeSentAgain(bson::Document command) {
+    const std::string_view name = command.begin()->name();
+    const bson::Element concern = command.find("writeConcern");
+    const bson::Element w = concern.isObject() ? concern.document().find("w") : bson::Element();
+    if (command.has("txnNumber") || (w.isNumber() && w.toInt64() == 0)) {
+        return false;
+    }
+    if (name == "update") {
+        return allAre(command, "updates", [](bson::Document statement) {
+            return !statement.find("multi").isTruthy();
+        });
+    }
+    if (name == "delete") {
+        return allAre(command, "deletes", [](bson::Document statement) {
+            return statement.find("limit").toInt64() == 1;
+        });
+    }
+    return name == "insert" || name == "findAndModify" || name == "findandmodify";
+}
+
+/// The connection is; what the server answers is not about it, nor is kInvalid or kLimit.
+bool isLost(const StatusOr<bson::OwnedDocument>& reply) {
+    return !reply.isOk() && reply.status().code() != Code::kInvalid &&
+           reply.status().code() != Code::kLimit;
+}
+
 /// What a script prints is left alone.
 void tellUser(const std::string& text) {
     std::cerr << "freshet: " << text << "\n";
@@ -71,32 +111,47 @@ Status Link::open() {
     return Status::ok();
 }
 
-bool Link::carriesSession(bson::Document command) const {
+bool Link::canCarrySession(bson::Document command) const {
     constexpr std::array<std::string_view, 6> kWithout = {
         "hello", "isMaster", "ismaster", "startSession", "endSessions", "killSessions"};
-    return hasSession_ && !command.isEmpty() && !command.has("lsid") &&
+    return !command.isEmpty() && !command.has("lsid") &&
            hello().has("logicalSessionTimeoutMinutes") &&
            std::find(kWithout.begin(), kWithout.end(), command.begin()->name()) == kWithout.end();
 }
 
-std::string Link::withSession(bson::Document command) const {
+std::string Link::stamped(bson::Document command, bool isRetryable) {
     bson::Builder builder;
     builder.addFields(command);
     builder.object("lsid").add("id", bson::Binary{kUuidSubtype, sessionId_});
+    if (isRetryable) {
+        builder.add("txnNumber", ++txnNumber_);
+    }
     return builder.finish();
+}
+
+StatusOr<bson::OwnedDocument> Link::exchange(std::string_view database,
+                                             bson::Document command,
+                                             bool isRetryable) {
+    StatusOr<bson::OwnedDocument> reply = connection_->run(database, command);
+    if (!isLost(reply) || !isRetryable || wasInterrupted()) {
+        return reply;
+    }
+    connection_.reset();
+    return open().isOk() ? connection_->run(database, command) : reply;
 }
 
 StatusOr<bson::OwnedDocument> Link::run(std::string_view database, bson::Document command) {
     FRESHET_RETURN_IF_ERROR(open());
-    std::string stamped;
-    if (carriesSession(command)) {
-        stamped = withSession(command);
-        command = bson::Document(stamped);
+    std::string carried;
+    const bool isRetryable = canCarrySession(command) && where_.retryWrites &&
+                             hello().has("setName") && mayBeSentAgain(command);
+    if (isRetryable || (hasSession_ && canCarrySession(command))) {
+        carried = stamped(command, isRetryable);
+        command = bson::Document(carried);
         sessionUsed_ = true;
     }
-    StatusOr<bson::OwnedDocument> reply = connection_->run(database, command);
-    if (reply.isOk() || reply.status().code() == Code::kInvalid ||
-        reply.status().code() == Code::kLimit) {
+    StatusOr<bson::OwnedDocument> reply = exchange(database, command, isRetryable);
+    if (!isLost(reply)) {
         return reply;
     }
     connection_.reset();

@@ -12,7 +12,8 @@ namespace freshet::shell {
 
 class Link {
 public:
-    /// `hasSession`: commands carry a session's id, by which Ctrl-C ends them on the server.
+    /// `hasSession`: commands carry a session's id, by which Ctrl-C ends them on the server. Writes
+    /// that may be sent again do in any case.
     Link(client::ConnectionString where, bool hasSession);
     ~Link();
     Link(const Link&) = delete;
@@ -35,8 +36,13 @@ public:
     bson::Document hello() const { return connection_->hello(); }
 
 private:
-    bool carriesSession(bson::Document command) const;
-    std::string withSession(bson::Document command) const;
+    bool canCarrySession(bson::Document command) const;
+    /// The command with what it carries besides; a write that may be sent again with its number.
+    std::string stamped(bson::Document command, bool isRetryable);
+    /// Sends the command, and once more if it is retryable and the connection breaks.
+    StatusOr<bson::OwnedDocument> exchange(std::string_view database,
+                                           bson::Document command,
+                                           bool isRetryable);
     /// Ends on the server what Ctrl-C has left there.
     void killLeftWork();
 
@@ -46,6 +52,7 @@ private:
     bool wasOpened_ = false;
     bool sessionUsed_ = false;
     std::string sessionId_;  // 16 bytes
+    int64_t txnNumber_ = 0;  // of the session's newest retryable write
 };
 
 }  // namespace freshet::shell

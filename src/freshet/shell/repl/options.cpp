@@ -145,7 +145,7 @@ private:
         if (std::find(std::begin(kFlags), std::end(kFlags), name) != std::end(kFlags)) {
             return true;
         }
-        if (name == "--retryWrites" || name == "--deep-inspect") {
+        if (name == "--deep-inspect") {
             value_.reset();
             return true;
         }
@@ -154,9 +154,23 @@ private:
                value(name).isOk();
     }
 
+    Status retryWrites() {
+        const std::string given(value_.value_or("true"));
+        value_.reset();
+        if (given != "true" && given != "false") {
+            return fail("--retryWrites is true or false");
+        }
+        changes_.push_back(
+            [given](client::ConnectionString* where) { where->retryWrites = given == "true"; });
+        return Status::ok();
+    }
+
     /// Those that are a field of the connection string.
     Status ofConnection(std::string_view name) {
         using client::ConnectionString;
+        if (name == "--retryWrites") {
+            return retryWrites();
+        }
         struct Text {
             std::string_view name;
             std::string ConnectionString::*member;

@@ -125,6 +125,7 @@ TEST(Options, ScriptsAndTheirOptions) {
     EXPECT_EQ(parseOptions({"--json"})->json, "relaxed");
     EXPECT_FALSE(parseOptions({"--json=other"}).isOk());
     EXPECT_TRUE(parseOptions({"--apiVersion", "1", "--retryWrites=false", "--verbose"}).isOk());
+    EXPECT_FALSE(parseOptions({"--retryWrites=no"}).isOk());
 }
 
 TEST(Options, HealthIsPing) {
