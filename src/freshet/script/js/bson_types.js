@@ -13,6 +13,9 @@ const put = (object, fields) => {
     }
     return object;
 };
+// Other names for methods: {name: the method's}.
+const alias = (methods, names) => Object.assign(methods, Object.fromEntries(
+    Object.entries(names).map(([name, of]) => [name, methods[of]])));
 // Gives the class methods that are not listed, and makes it a global.
 const define = (constructor, methods) => {
     Object.defineProperties(constructor.prototype, Object.fromEntries(
@@ -21,6 +24,10 @@ const define = (constructor, methods) => {
     put(globalThis, {[constructor.name]: constructor});
 };
 const quoted = (text) => library.quote(String(text));
+// The text, if it is one: nothing else is meant when a constructor needs a text.
+const textOf = (value, what) => typeof value === 'string' || value instanceof String ? String(value)
+    : fail(`${what} must be a string, not ${value === null ? 'null' : typeof value}`);
+const kUint32Max = 4294967295;
 
 // Base 64
 
@@ -36,7 +43,10 @@ const toBase64 = (bytes) => {
     return text;
 };
 const fromBase64 = (text) => {
-    const digits = String(text).replace(/[\s=]/g, '').replace(/-/g, '+').replace(/_/g, '/');
+    const digits = textOf(text, 'base 64').replace(/[\s=]/g, '').replace(/-/g, '+').replace(/_/g, '/');
+    if (digits.length % 4 === 1) {
+        fail('this is not base 64: ' + text);
+    }
     const bytes = new Uint8Array(Math.floor(digits.length * 3 / 4));
     let word = 0;
     let bits = 0;
@@ -57,7 +67,7 @@ const fromBase64 = (text) => {
 };
 const toHex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 const fromHex = (text) => {
-    if (!/^([0-9a-f]{2})*$/i.test(text)) {
+    if (!/^([0-9a-f]{2})*$/i.test(textOf(text, 'hexadecimal'))) {
         fail('this is not hexadecimal: ' + text);
     }
     return Uint8Array.from(text.match(/../g) || [], (pair) => parseInt(pair, 16));
@@ -107,8 +117,17 @@ put(globalThis, {ObjectID: ObjectId});
 
 const kLongMin = -(2n ** 63n);
 const kLongMax = 2n ** 63n - 1n;
+// Of a number, an object that stands for one, or its digits.
+const numberOf = (value) => {
+    const plain = value === undefined || value === null ? value : value.valueOf();
+    const number = typeof plain === 'bigint' || (typeof plain === 'string' && plain.trim() !== '') ? Number(plain) : plain;
+    if (typeof number !== 'number' || (Number.isNaN(number) && typeof plain === 'string' && plain !== 'NaN')) {
+        fail('this is not a number: ' + (plain === '' ? "''" : value));
+    }
+    return number;
+};
 const toBig = (value) => {
-    if (value instanceof Long) {
+    if (value instanceof Long || value instanceof Timestamp) {
         return value.toBigInt();
     }
     if (typeof value === 'bigint') {
@@ -120,8 +139,20 @@ const toBig = (value) => {
         }
         return BigInt(value.replace('+', ''));
     }
-    const number = Math.trunc(Number(value));
-    return Number.isFinite(number) ? BigInt(number) : 0n;
+    const number = Math.trunc(numberOf(value));
+    if (Math.abs(number) === Infinity) {
+        fail(number + ' does not fit into 64 bits');
+    }
+    return Number.isNaN(number) ? 0n : BigInt(number);
+};
+// The whole number that digits of a base up to 36 stand for.
+const fromDigits = (text, base) => {
+    const [, sign, digits] = /^([-+]?)([0-9a-z]+)$/i.exec(textOf(text, 'a number')) || fail('this is not a whole number: ' + text);
+    const value = [...digits].reduce((sum, digit) => {
+        const worth = parseInt(digit, base);
+        return Number.isNaN(worth) ? fail(`this is not a whole number of base ${base}: ${text}`) : sum * BigInt(base) + BigInt(worth);
+    }, 0n);
+    return sign === '-' ? -value : value;
 };
 
 function Long(low, high) {
@@ -139,7 +170,22 @@ function Long(low, high) {
     put(this, {high: Number(BigInt.asIntN(32, value >> 32n)), low: Number(BigInt.asIntN(32, value))});
 }
 const wrapped = (value) => new Long(BigInt.asIntN(64, value));
-define(Long, {
+const bitsOf = (count) => BigInt(numberOf(count) & 63);
+const kComparisons = alias({
+    compare(other) {
+        const a = this.toBigInt();
+        const b = toBig(other);
+        return a < b ? -1 : a > b ? 1 : 0;
+    },
+    lessThan(other) { return this.compare(other) < 0; },
+    lessThanOrEqual(other) { return this.compare(other) <= 0; },
+    greaterThan(other) { return this.compare(other) > 0; },
+    greaterThanOrEqual(other) { return this.compare(other) >= 0; },
+    notEquals(other) { return !this.equals(other); },
+}, {comp: 'compare', lt: 'lessThan', lte: 'lessThanOrEqual', le: 'lessThanOrEqual', gt: 'greaterThan', gte: 'greaterThanOrEqual',
+    ge: 'greaterThanOrEqual', neq: 'notEquals', ne: 'notEquals'});
+define(Long, alias({
+    ...kComparisons,
     toBigInt() { return (BigInt(this.high) << 32n) | BigInt(this.low >>> 0); },
     toNumber() { return this.high * 4294967296 + (this.low >>> 0); },
     toInt() { return this.low; },
@@ -150,55 +196,55 @@ define(Long, {
     get floatApprox() { return this.toNumber(); },
     get top() { return this.high; },
     get bottom() { return this.low >>> 0; },
+    getHighBits() { return this.high; },
+    getHighBitsUnsigned() { return this.high >>> 0; },
+    getLowBits() { return this.low; },
+    getLowBitsUnsigned() { return this.low >>> 0; },
     add(other) { return wrapped(this.toBigInt() + toBig(other)); },
     subtract(other) { return wrapped(this.toBigInt() - toBig(other)); },
-    sub(other) { return this.subtract(other); },
     multiply(other) { return wrapped(this.toBigInt() * toBig(other)); },
-    mul(other) { return this.multiply(other); },
     divide(other) { return wrapped(this.toBigInt() / toBig(other)); },
-    div(other) { return this.divide(other); },
     modulo(other) { return wrapped(this.toBigInt() % toBig(other)); },
-    mod(other) { return this.modulo(other); },
     and(other) { return wrapped(this.toBigInt() & toBig(other)); },
     or(other) { return wrapped(this.toBigInt() | toBig(other)); },
     xor(other) { return wrapped(this.toBigInt() ^ toBig(other)); },
     not() { return wrapped(~this.toBigInt()); },
     negate() { return wrapped(-this.toBigInt()); },
-    shiftLeft(bits) { return wrapped(this.toBigInt() << BigInt(bits)); },
-    shiftRight(bits) { return wrapped(this.toBigInt() >> BigInt(bits)); },
-    compare(other) {
-        const a = this.toBigInt();
-        const b = toBig(other);
-        return a < b ? -1 : a > b ? 1 : 0;
-    },
+    shiftLeft(bits) { return wrapped(this.toBigInt() << bitsOf(bits)); },
+    shiftRight(bits) { return wrapped(this.toBigInt() >> bitsOf(bits)); },
+    shiftRightUnsigned(bits) { return wrapped(BigInt.asUintN(64, this.toBigInt()) >> bitsOf(bits)); },
     equals(other) { return this.compare(other) === 0; },
-    eq(other) { return this.equals(other); },
-    lessThan(other) { return this.compare(other) < 0; },
-    lessThanOrEqual(other) { return this.compare(other) <= 0; },
-    greaterThan(other) { return this.compare(other) > 0; },
-    greaterThanOrEqual(other) { return this.compare(other) >= 0; },
     isZero() { return this.high === 0 && this.low === 0; },
     isNegative() { return this.high < 0; },
+    isPositive() { return this.high >= 0; },
+    isOdd() { return (this.low & 1) === 1; },
+    isEven() { return (this.low & 1) === 0; },
     inspect() { return `Long(${quoted(this.toString())})`; },
-});
+}, {sub: 'subtract', mul: 'multiply', div: 'divide', mod: 'modulo', rem: 'modulo', neg: 'negate', shl: 'shiftLeft',
+    shr: 'shiftRight', shru: 'shiftRightUnsigned', shr_u: 'shiftRightUnsigned', eq: 'equals', eqz: 'isZero'}));
 put(Long, {
-    fromString: (text, base) => new Long(base && base !== 10 ? BigInt(parseInt(text, base)) : text),
+    // fromString(text, base) or, as js-bson has it too, fromString(text, unsigned, base).
+    fromString: (text, unsigned, base) => new Long(fromDigits(text, [unsigned, base].find(Number.isInteger) || 10)),
     fromNumber: (number) => new Long(number),
     fromInt: (number) => new Long(number),
     fromBits: (low, high) => new Long(low, high),
     fromBigInt: (value) => new Long(value),
+    fromValue: (value) => new Long(value),
     isLong: (value) => value instanceof Long,
     MAX_VALUE: new Long(kLongMax),
     MIN_VALUE: new Long(kLongMin),
     ZERO: new Long(0),
+    UZERO: new Long(0),
     ONE: new Long(1),
+    UONE: new Long(1),
+    NEG_ONE: new Long(-1),
 });
 
 function Int32(value) {
     if (!new.target) {
         return new Int32(value);
     }
-    const number = Number(value === undefined ? 0 : value);
+    const number = value === undefined ? 0 : numberOf(value);
     if (!Number.isFinite(number)) {
         fail('this is not a number: ' + value);
     }
@@ -208,7 +254,7 @@ function Double(value) {
     if (!new.target) {
         return new Double(value);
     }
-    put(this, {value: Number(value === undefined ? 0 : value)});
+    put(this, {value: value === undefined ? 0 : numberOf(value)});
 }
 for (const type of [Int32, Double]) {
     define(type, {
@@ -258,26 +304,37 @@ function Timestamp(t, i) {
     if (!new.target) {
         return new Timestamp(t, i);
     }
-    if (t instanceof Long) {
-        put(this, {t: t.high >>> 0, i: t.low >>> 0});
-    } else if (typeof t === 'object' && t !== null) {
-        put(this, {t: Number(t.t) >>> 0, i: Number(t.i) >>> 0});
+    if (t instanceof Long || typeof t === 'bigint') {
+        const {high, low} = new Long(t);
+        put(this, {t: high >>> 0, i: low >>> 0});
+    } else if (typeof t === 'object' && t !== null && 't' in t) {
+        put(this, {t: timestampPart(t.t, 't'), i: timestampPart(t.i, 'i')});
     } else {
-        put(this, {t: Number(t || 0) >>> 0, i: Number(i || 0) >>> 0});
+        put(this, {t: timestampPart(t === undefined ? 0 : t, 't'), i: timestampPart(i === undefined ? 0 : i, 'i')});
     }
 }
-define(Timestamp, {
+const timestampPart = (value, name) => {
+    const number = typeof value === 'string' ? NaN : Math.trunc(numberOf(value));
+    return number >= 0 && number <= kUint32Max ? number
+        : fail(`the ${name} of a Timestamp must be a number from 0 to ${kUint32Max}, not ${value}`);
+};
+define(Timestamp, alias({
+    ...kComparisons,
+    get high() { return this.t | 0; },
+    get low() { return this.i | 0; },
     getTime() { return this.t; },
     getInc() { return this.i; },
-    getHighBits() { return this.t; },
-    getLowBits() { return this.i; },
+    getHighBits() { return this.high; },
+    getHighBitsUnsigned() { return this.t; },
+    getLowBits() { return this.low; },
+    getLowBitsUnsigned() { return this.i; },
     toBigInt() { return (BigInt(this.t) << 32n) | BigInt(this.i); },
+    toNumber() { return this.t * 4294967296 + this.i; },
     toString() { return this.toBigInt().toString(); },
     toJSON() { return {$timestamp: this.toString()}; },
     equals(other) { return other instanceof Timestamp && other.t === this.t && other.i === this.i; },
-    compare(other) { return this.t - other.t || this.i - other.i; },
     inspect() { return `Timestamp({ t: ${this.t}, i: ${this.i} })`; },
-});
+}, {eq: 'equals'}));
 
 put(globalThis, {
     ISODate(text) {
@@ -290,10 +347,12 @@ put(globalThis, {
         if (match !== null) {
             const [, year, month, day, , hour, , minute, , second, fraction, , sign, zoneHour, zoneMinute] = match;
             date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
+            const isThere = date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day) &&
+                Number(hour || 0) * 60 + Number(minute || 0) <= 24 * 60 && Number(minute || 0) < 60 && Number(second || 0) < 60;
             date.setUTCHours(Number(hour || 0), Number(minute || 0), Number(second || 0),
                              Math.floor(Number(fraction || 0) * 1000));
             const zone = (Number(zoneHour || 0) * 60 + Number(zoneMinute || 0)) * 60000;
-            date.setTime(date.getTime() + (sign === '-' ? zone : -zone));
+            date.setTime(isThere ? date.getTime() + (sign === '-' ? zone : -zone) : NaN);
         }
         if (Number.isNaN(date.getTime())) {
             throw new Error(`${JSON.stringify(text)} is not a valid ISODate`);
@@ -313,10 +372,16 @@ function Binary(bytes, subtype) {
         buffer = bytes;
     } else if (typeof bytes === 'string') {
         buffer = Uint8Array.from(unescape(encodeURIComponent(bytes)), (c) => c.charCodeAt(0));
-    } else if (Array.isArray(bytes)) {
-        buffer = Uint8Array.from(bytes);
+    } else if (Array.isArray(bytes) || bytes instanceof ArrayBuffer) {
+        buffer = Uint8Array.from(Array.isArray(bytes) ? bytes : new Uint8Array(bytes));
+    } else if (bytes !== undefined && bytes !== null) {
+        fail('a Binary is made of a Uint8Array, a list of numbers or a string');
     }
-    put(this, {sub_type: (subtype || 0) & 255, buffer});
+    const type = subtype === undefined ? 0 : numberOf(subtype);
+    if (!(type >= 0 && type <= 255)) {
+        fail('the type of a Binary must be a number from 0 to 255, not ' + subtype);
+    }
+    put(this, {sub_type: Math.trunc(type), buffer});
 }
 const uuidText = (binary) => toHex(binary.buffer).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 define(Binary, {
@@ -359,7 +424,7 @@ function UUID(value) {
     } else if (value instanceof Binary) {
         buffer = value.buffer;
     } else {
-        buffer = fromHex(String(value).replace(/-/g, ''));
+        buffer = value instanceof Uint8Array ? value : fromHex(textOf(value, 'a UUID').replace(/-/g, ''));
     }
     if (buffer.length !== 16) {
         fail('a UUID has 16 bytes');
@@ -375,7 +440,10 @@ define(UUID, {
     toJSON() { return uuidText(this); },
 });
 const reordered = (text, order) => {
-    const bytes = fromHex(text.replace(/[{}-]/g, ''));
+    const bytes = fromHex(textOf(text, 'a UUID').replace(/[{}-]/g, ''));
+    if (bytes.length !== 16) {
+        fail('a UUID has 16 bytes');
+    }
     return new Binary(Uint8Array.from(order, (at) => bytes[at]), 3);
 };
 // Other names for a Binary: called with `new` or without it, and `instanceof` holds.
@@ -385,8 +453,8 @@ const otherNames = (makers) => Object.fromEntries(Object.entries(makers).map(([n
     return [name, made];
 }));
 put(globalThis, otherNames({
-    BinData: (subtype, text) => new Binary(fromBase64(text), subtype),
-    HexData: (subtype, text) => new Binary(fromHex(text), subtype),
+    BinData: (subtype, text) => new Binary(fromBase64(text), numberOf(subtype)),
+    HexData: (subtype, text) => new Binary(fromHex(text), numberOf(subtype)),
     MD5: (text) => new Binary(fromHex(text), 5),
     LegacyJavaUUID: (text) => reordered(text, [7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8]),
     LegacyCSharpUUID: (text) => reordered(text, [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15]),
@@ -399,7 +467,12 @@ function BSONRegExp(pattern, options) {
     if (!new.target) {
         return new BSONRegExp(pattern, options);
     }
-    put(this, {pattern: String(pattern), options: [...(options || '')].sort().join('')});
+    const letters = [...(options || '')];
+    const wrong = letters.find((letter) => !'ilmsux'.includes(letter));
+    if (wrong !== undefined) {
+        fail(`a regular expression has no option ${quoted(wrong)}`);
+    }
+    put(this, {pattern: textOf(pattern, 'a pattern'), options: letters.sort().join('')});
 }
 define(BSONRegExp, {
     toString() { return `/${this.pattern}/${this.options}`; },
@@ -411,7 +484,11 @@ function Code(code, scope) {
     if (!new.target) {
         return new Code(code, scope);
     }
-    put(this, {code: typeof code === 'function' ? code.toString() : String(code), scope: scope || undefined});
+    if (scope !== undefined && typeof scope !== 'object') {
+        fail('the scope of Code must be an object');
+    }
+    const text = typeof code === 'function' ? code.toString() : textOf(code === undefined ? '' : code, 'Code');
+    put(this, {code: text, scope: scope || undefined});
 }
 define(Code, {
     toString() { return this.code; },
@@ -425,7 +502,7 @@ function BSONSymbol(value) {
     if (!new.target) {
         return new BSONSymbol(value);
     }
-    put(this, {value: String(value)});
+    put(this, {value: textOf(value === undefined ? '' : value, 'a symbol')});
 }
 define(BSONSymbol, {
     valueOf() { return this.value; },
@@ -438,7 +515,10 @@ function DBPointer(namespace, oid) {
     if (!new.target) {
         return new DBPointer(namespace, oid);
     }
-    put(this, {namespace: String(namespace), oid: new ObjectId(oid)});
+    if (oid === undefined) {
+        fail('a DBPointer needs an ObjectId');
+    }
+    put(this, {namespace: textOf(namespace, 'a namespace'), oid: new ObjectId(oid)});
 }
 define(DBPointer, {
     inspect(nested) { return `DBPointer(${quoted(this.namespace)}, ${nested(this.oid)})`; },
@@ -462,10 +542,13 @@ function DBRef(collection, id, database, fields) {
     if (!new.target) {
         return new DBRef(collection, id, database, fields);
     }
-    this.$ref = collection;
+    if (id === undefined) {
+        fail('a DBRef needs an _id');
+    }
+    this.$ref = textOf(collection, 'the collection of a DBRef');
     this.$id = id;
     if (database !== undefined && database !== null && database !== '') {
-        this.$db = database;
+        this.$db = textOf(database, 'the database of a DBRef');
     }
     Object.assign(this, fields);
 }

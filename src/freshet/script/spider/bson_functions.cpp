@@ -5,6 +5,8 @@
 #include "freshet/bson/json.h"
 #include "freshet/platform/thread.h"
 
+#include <strings.h>
+
 #include <cstring>
 
 namespace freshet::script {
@@ -59,16 +61,26 @@ StatusOr<Value> decimalText(bson::Document arguments) {
     return Value::of(bson::decimalText(first.decimalValue()));
 }
 
+bool isNanText(std::string_view text) {
+    const size_t sign = !text.empty() && (text[0] == '+' || text[0] == '-') ? 1 : 0;
+    return text.size() == sign + 3 && strncasecmp(text.data() + sign, "nan", 3) == 0;
+}
+
+bool isNan(const bson::Element& decimal) {
+    return bson::decimalText(decimal.decimalValue()) == "NaN";
+}
+
+/// Also refuses what Extended JSON reads as NaN because it is no decimal or does not fit into one.
 StatusOr<Value> decimalOf(bson::Document arguments) {
     FRESHET_ASSIGN_OR_RETURN(const std::string text, textArgument(arguments));
     if (text.find_first_of("\"\\") == std::string::npos) {
         StatusOr<bson::OwnedDocument> parsed =
             bson::fromJson("{\"v\": {\"$numberDecimal\": \"" + text + "\"}}");
-        if (parsed.isOk()) {
+        if (parsed.isOk() && (isNanText(text) || !isNan(parsed->view().find("v")))) {
             return Value(std::move(*parsed));
         }
     }
-    return badValue(text + " is not a valid Decimal128 string");
+    return badValue("\"" + text + "\" is not a valid Decimal128 string");
 }
 
 StatusOr<Value> canonicalJson(bson::Document arguments) {
