@@ -288,6 +288,37 @@ class ShellTest(unittest.TestCase):
         again.until(b'> ')
         self.assertEqual(again.leave(), 0)
 
+    def test_history_as_the_settings_want_it(self):
+        path = os.path.join(self.home, '.freshet_history')
+        shell = self.terminal()
+        shell.ask('config.set("redactHistory", "remove-redact")', 'changed')
+        shell.ask('"mail of " + "ann@example.org at 10.1.2.3"', 'mail of ann')
+        shell.ask('config.set("redactHistory", "keep")', 'changed')
+        shell.ask('db.auth("ann", "kept" + "secret")', 'Mongo')
+        with open(path, encoding='utf-8') as lines:
+            kept = lines.read()
+        self.assertNotIn('ann@example.org', kept)
+        self.assertNotIn('10.1.2.3', kept)
+        self.assertIn('<email>', kept)
+        self.assertIn('secret', kept)
+        shell.ask('config.set("historyLength", 2)', 'changed')
+        shell.ask('7 * 6', '42')
+        self.assertEqual(shell.leave(), 0)
+        with open(path, encoding='utf-8') as lines:
+            kept = lines.read()
+        self.assertNotIn('secret', kept)
+        self.assertEqual(len([line for line in kept.splitlines() if not line.startswith('_HiStOrY')]), 2, kept)
+        os.remove(path)
+
+    def test_the_last_value_has_a_name(self):
+        shell = self.terminal()
+        shell.ask('6 * 7', '42')
+        shell.ask('"twice: " + 2 * _', 'twice: 84')
+        shell.ask('_ = 5', '5')
+        shell.ask('1 + 1', '2')
+        shell.ask('"mine: " + _', 'mine: 5')
+        self.assertEqual(shell.leave(), 0)
+
     def test_ctrl_c_ends_the_operation_and_not_the_shell(self):
         self.run_shell('--eval', 'db.many.drop(); db.many.insertMany(Array.from({length: 3000}, (_, _id) => ({_id})))')
         shell = self.terminal()

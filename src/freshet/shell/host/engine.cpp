@@ -12,6 +12,7 @@ namespace {
 
 constexpr uint64_t kHeapBytesMax = 2ull << 30;
 constexpr uint32_t kStackBytesMax = 4u << 20;
+constexpr int kHistoryLines = 1000;  // when JavaScript cannot be asked
 
 std::string modeBytes(const InputMode& mode) {
     return bson::Builder()
@@ -120,6 +121,17 @@ std::vector<std::string> Engine::complete(const std::string& line) {
         }
     }
     return words;
+}
+
+Engine::HistoryWish Engine::historyOf(const std::string& line) {
+    StatusOr<script::Value> answer = ask("historyOf", line);
+    if (!answer.isOk() || !answer->element().isObject()) {
+        return {"", kHistoryLines, false};
+    }
+    const bson::Document wish = answer->element().document();
+    return {std::string(wish.find("text").stringValue()),
+            static_cast<int>(wish.find("lines").toInt64()),
+            wish.find("keepsSecrets").isTruthy()};
 }
 
 std::string Engine::database() {

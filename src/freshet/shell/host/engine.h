@@ -38,6 +38,13 @@ public:
     /// What the server warned of when it started; empty when that was nothing.
     std::string startupWarnings();
     std::vector<std::string> complete(const std::string& line);
+    /// What the user's settings want of the history when this line is added to it.
+    struct HistoryWish {
+        std::string text;  // of the line
+        int linesMax;
+        bool keepsSecrets;
+    };
+    HistoryWish historyOf(const std::string& line);
     /// Where commands go that are no JavaScript.
     std::string database();
     void use(const std::string& database);

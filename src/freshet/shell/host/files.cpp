@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/shell/host/files.h"
 
+#include "freshet/security/md5.h"
 #include "freshet/shell/host/arguments.h"
 
 #include <filesystem>
@@ -78,6 +79,13 @@ StatusOr<Value> remove(bson::Document arguments) {
     return error ? StatusOr<Value>(failedWith(path, error)) : Value::of(gone);
 }
 
+StatusOr<Value> md5OfFile(bson::Document arguments) {
+    FRESHET_ASSIGN_OR_RETURN(const std::string bytes, readFile(textAt(arguments, 0)));
+    security::Md5 digest;
+    digest.add(ByteView(bytes.data(), bytes.size()));
+    return Value::of(digest.finish());
+}
+
 StatusOr<Value> currentFolder(bson::Document) {
     std::error_code error;
     return Value::of(fs::current_path(error).string());
@@ -119,6 +127,7 @@ Status defineFiles(script::Context& context) {
         {"listFiles", &list},
         {"makeFolder", &makeFolder},
         {"removeFile", &remove},
+        {"md5OfFile", &md5OfFile},
         {"currentFolder", &currentFolder},
         {"changeFolder", &changeFolder},
     };

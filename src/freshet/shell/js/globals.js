@@ -175,6 +175,7 @@ library.put(globalThis, {
     removeFile: (path) => host.removeFile(path),
     writeFile: (path, text) => host.writeFile(path, String(text)),
     fileExists: (path) => host.fileExists(path),
+    md5sumFile: (path) => host.md5OfFile(String(path)),
     pathExists: (path) => host.fileExists(path),
     hostname: () => host.hostName(),
     getHostName: () => host.hostName(),

@@ -202,6 +202,33 @@ library.tellError = (error, mode) => {
     }
 };
 
+// `_` is the last value at a terminal, until the user gives it another meaning.
+const last = {value: undefined};
+library.keepLast = (value) => {
+    const own = Object.getOwnPropertyDescriptor(globalThis, '_');
+    if (own === undefined || own.get === last.get) {
+        last.value = value;
+        Object.defineProperty(globalThis, '_', {get: last.get, set: last.set, configurable: true, enumerable: false});
+    }
+};
+last.get = () => last.value;
+last.set = (value) => Object.defineProperty(globalThis, '_', {value, writable: true, configurable: true, enumerable: true});
+
+// What the history is to keep of a line, of how many, and whether lines that may hold a password are kept too.
+const kRedactions = [
+    [/mongodb(\+srv)?:\/\/[^\s'"`]+/gi, '<mongodb uri>'],
+    [/\b(https?|ftp):\/\/[^\s'"`]+/gi, '<url>'],
+    [/[\w.+-]{1,64}@[\w-]+(\.[\w-]+)+/g, '<email>'],
+    [/\b\d{1,3}(\.\d{1,3}){3}\b/g, '<ip address>'],
+    [/(\/(home|Users|root|var|tmp|opt|etc)|[A-Za-z]:\\)[^\s'"`]*/g, '<path>'],
+];
+library.historyOf = (line) => {
+    const {redactHistory, historyLength} = library.settings;
+    const text = redactHistory !== 'remove-redact' ? line
+        : kRedactions.reduce((out, [pattern, mark]) => out.replace(pattern, mark), line);
+    return {text, lines: Math.min(historyLength, 2 ** 31 - 1), keepsSecrets: redactHistory === 'keep'};
+};
+
 // `mode`: {show, interactive, redeclares, json, fileName}. Whether all went well.
 library.runInput = (text, mode) => {
     library.mode = mode;
@@ -209,6 +236,9 @@ library.runInput = (text, mode) => {
     try {
         const command = library.commandOf(text);
         const value = command !== undefined ? command() : library.evaluate(text, mode.fileName, mode.redeclares);
+        if (mode.interactive && command === undefined) {
+            library.keepLast(value);
+        }
         if (mode.show && value !== undefined) {
             library.print(mode.json !== '' ? shownAsJson(value, mode.json) : shown(value));
         }

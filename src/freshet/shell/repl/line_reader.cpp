@@ -13,8 +13,6 @@ namespace freshet::shell {
 
 namespace {
 
-constexpr int kHistoryLines = 1000;
-
 class StreamReader final : public LineReader {
 public:
     explicit StreamReader(std::istream& in) : in_(in) {}
@@ -36,7 +34,7 @@ public:
             return;
         }
         HistEvent event;
-        history(history_, &event, H_SETSIZE, kHistoryLines);
+        history(history_, &event, H_SETSIZE, options_.remembered("").linesMax);
         history(history_, &event, H_SETUNIQUE, 1);
         el_set(edit_, EL_CLIENTDATA, this);
         el_set(edit_, EL_PROMPT, &TerminalReader::promptOf);
@@ -91,11 +89,13 @@ public:
 
 private:
     void remember(const std::string& line) {
-        if (line.find_first_not_of(" \t\r\n") == std::string::npos || holdsSecret(line)) {
+        const auto [text, linesMax] = options_.remembered(line);
+        if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
             return;
         }
         HistEvent event;
-        history(history_, &event, H_ENTER, line.c_str());
+        history(history_, &event, H_SETSIZE, linesMax);
+        history(history_, &event, H_ENTER, text.c_str());
         if (!options_.historyPath.empty()) {
             const mode_t before = umask(S_IRWXG | S_IRWXO);  // nobody else reads it
             history(history_, &event, H_SAVE, options_.historyPath.c_str());

@@ -22,9 +22,16 @@ public:
 /// `in` must outlive the reader.
 std::unique_ptr<LineReader> makeStreamReader(std::istream& in);
 
+/// What to remember of a line, and of how many.
+struct Remembered {
+    std::string text;  // empty: nothing
+    int linesMax;
+};
 struct TerminalOptions {
     /// Lines are remembered here from session to session; empty: they are not.
     std::string historyPath;
+    /// Asked for each line, and once for an empty one when the history is read.
+    std::function<Remembered(const std::string&)> remembered;
     /// What the text before the cursor may go on to: first the word that is completed, then the
     /// words that it may become.
     std::function<std::vector<std::string>(const std::string&)> complete;
@@ -33,7 +40,7 @@ struct TerminalOptions {
 /// gives kInterrupted.
 std::unique_ptr<LineReader> makeTerminalReader(TerminalOptions options);
 
-/// Whether a line may hold a password and so is not remembered.
+/// Whether a line may hold a password and so is not remembered unless the user wants it.
 bool holdsSecret(const std::string& line);
 
 }  // namespace freshet::shell

@@ -39,6 +39,7 @@ public:
     std::string startupWarnings() { return engine_.startupWarnings(); }
     std::string prompt() { return engine_.prompt(); }
     std::vector<std::string> complete(const std::string& line) { return engine_.complete(line); }
+    Engine::HistoryWish historyOf(const std::string& line) { return engine_.historyOf(line); }
     /// What quit() was given.
     int exitCode() const { return engine_.exitCode(); }
 
