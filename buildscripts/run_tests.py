@@ -190,7 +190,12 @@ def python_part(pattern):
 
 def conformance_part(totals):
     """The official driver specification tests, where their repositories lie beside the checkout."""
-    done = subprocess.run([sys.executable, '-B', os.path.join(ROOT, 'buildscripts', 'conformance')], cwd=ROOT,
+    for persona in ([], ['--replica-set']):
+        conformance_as(persona, totals)
+
+
+def conformance_as(persona, totals):
+    done = subprocess.run([sys.executable, '-B', os.path.join(ROOT, 'buildscripts', 'conformance')] + persona, cwd=ROOT,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
     print(done.stdout, end='', flush=True)
     last = done.stdout.strip().splitlines()[-1] if done.stdout.strip() else ''

@@ -228,7 +228,7 @@ sync::Task<Status> ConnectionImpl::admitAfterWaiting(Invocation& call, const Fai
     Status refreshed = co_await refreshCaller(call);
     FRESHET_CO_RETURN_IF_ERROR(std::move(refreshed));
     FRESHET_CO_RETURN_IF_ERROR(admitAtOnce(call));
-    if (services_.writeBlock.isLocked() && isWriter(call.command)) {
+    if (services_.writeBlock.isLocked() && isWriter(call.command, call.body())) {
         Status passed = co_await services_.writeBlock.pass(call);
         FRESHET_CO_RETURN_IF_ERROR(std::move(passed));
     }
@@ -293,7 +293,7 @@ void ConnectionImpl::showUser() {
 
 void addWriteConcernError(Invocation& call) {
     const Status& why = call.generic.unmetConcern;
-    if (why.isOk() || call.command.readOnly) {
+    if (why.isOk() || !isWriter(call.command, call.body())) {
         return;
     }
     const WireError error = wireErrorOf(why);
@@ -329,8 +329,9 @@ sync::Task<void> ConnectionImpl::run(Invocation& call) {
     Status status;
     {
         Visible visible(*record_, call);
-        const bool mayWait = fail.data != nullptr || mustRefreshCaller(call) ||
-                             (services_.writeBlock.isLocked() && isWriter(call.command));
+        const bool mayWait =
+            fail.data != nullptr || mustRefreshCaller(call) ||
+            (services_.writeBlock.isLocked() && isWriter(call.command, call.body()));
         if (mayWait) {
             status = co_await admitAfterWaiting(call, fail);
         } else {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "freshet/base/status.h"
+#include "freshet/bson/view.h"
 #include "freshet/sync/task.h"
 
 #include <cstdint>
@@ -154,6 +155,8 @@ struct Command {
     bool acceptsUnknownFields = false;  // handshakes: newer drivers send what we do not know
     bool adminOnly = false;             // runs against the admin database alone
     bool readOnly = false;
+    /// Of one that is readOnly otherwise: whether it writes with this body.
+    bool (*writesWith)(bson::Document body) = nullptr;
     bool inApiVersion1 = false;  // may be sent with apiStrict
     bool takesReadConcern = false;
     bool isRetryable = false;  // its statements can be known by a transaction number

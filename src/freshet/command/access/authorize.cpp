@@ -280,8 +280,12 @@ Status ownSession(const LoginState& login, std::string* lsid) {
 }
 
 void noteChangesOfUsers(Invocation& call) {
-    // Whatever was written to the admin database, even by a command that failed half way.
-    if (call.changesUsers || (!call.command.readOnly && call.generic.db == kUsersDb)) {
+    // Whatever was written to the admin database, even by a command that failed half way. What
+    // writes by its body may write anywhere.
+    const bool mayHaveWrittenThere = call.command.writesWith != nullptr
+                                         ? call.command.writesWith(call.body())
+                                         : !call.command.readOnly && call.generic.db == kUsersDb;
+    if (call.changesUsers || mayHaveWrittenThere) {
         call.services.users.changed();
     }
 }

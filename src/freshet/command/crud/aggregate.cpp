@@ -114,6 +114,11 @@ sync::Task<Status> runWithOutput(Invocation& call,
     co_return co_await replyWithFirstBatch(call, makeListCursor({}), std::move(how));
 }
 
+bool writesWith(bson::Document body) {
+    const bson::Element pipeline = body.find("pipeline");
+    return pipeline.isArray() && query::writesResult(pipeline.document());
+}
+
 sync::Task<Status> runAggregate(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(authorizeExplained(call, call.command, call.body()));
     StatusOr<AggregateCommand> command = parseAggregate(call, call.body());
@@ -142,6 +147,11 @@ sync::Task<Status> runAggregate(Invocation& call) {
     }
     const std::string ns = call.ns(collection->empty() ? "$cmd.aggregate" : *collection);
     if (query::writesResult(command->pipeline)) {
+        if (call.generic.isLinearizable) {
+            co_return invalid(
+                Reason::kInvalidOptions,
+                "readConcern level 'linearizable' cannot be used with $out or $merge");
+        }
         co_return co_await runWithOutput(call, *std::move(command), *std::move(collection));
     }
     command->request.pipeline = bson::OwnedDocument(command->pipeline);
@@ -176,6 +186,7 @@ CommandTable aggregateCommands() {
         .handler = runAggregate,
         .access = Access::byHandler(),
         .readOnly = true,
+        .writesWith = writesWith,
         .inApiVersion1 = true,
         .takesReadConcern = true,
         .scripts = Command::Scripts::kWhenMentioned,

@@ -226,6 +226,10 @@ TEST_F(OperationsTest, ALockAgainstWritersHoldsThemUpUntilItIsGone) {
     expectReply(R"({"insert": "c", "documents": [{"_id": 1}], "maxTimeMS": 20})",
                 R"({"code": 50})");
     expectReply(R"({"count": "c"})", R"({"n": 0})");
+    expectReply(R"({"aggregate": "c", "pipeline": [{"$match": {}}], "cursor": {}})",
+                R"({"ok": 1.0})");
+    expectReply(R"({"aggregate": "c", "pipeline": [{"$out": "d"}], "cursor": {}, "maxTimeMS": 20})",
+                R"({"code": 50})");
     expectReply(R"({"fsyncUnlock": 1})", R"({"lockCount": {"$numberLong": "0"}})", "admin");
     expectReply(R"({"insert": "c", "documents": [{"_id": 1}]})", R"({"n": 1})");
     expectReply(R"({"fsyncUnlock": 1})", R"({"code": 20})", "admin");

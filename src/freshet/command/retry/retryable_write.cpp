@@ -4,6 +4,7 @@
 #include "freshet/bson/json.h"
 #include "freshet/command/crud/cursor_reply.h"
 #include "freshet/platform/clock.h"
+#include "freshet/telemetry/fail_point.h"
 
 #include <algorithm>
 #include <utility>
@@ -38,6 +39,25 @@ Status tooOld(const Invocation& call, int64_t wanted, int64_t newest) {
                       " is prohibited on session " + bson::toShellText(session) +
                       " because a newer retryable write with txnNumber " + std::to_string(newest) +
                       " has already started on this session.");
+}
+
+/// For drivers' tests: the connection ends before the reply, the statement done or not.
+telemetry::FailPoint failPoint("onPrimaryTransactionalWrite");
+
+Status failIfToldTo(Invocation& call) {
+    const auto data =
+        failPoint.isOn() ? failPoint.fire([](const std::string&) { return true; }) : nullptr;
+    if (data == nullptr) {
+        return Status::ok();
+    }
+    const bson::Document view(data->data());
+    const bson::Element closes = view.find("closeConnection");
+    call.endsSession |= closes.isMissing() || closes.isTruthy();
+    const bson::Element code = view.find("failBeforeCommitExceptionCode");
+    return code.isNumber() ? Status(Code::kInvalid,
+                                    location(static_cast<uint32_t>(code.toInt64())),
+                                    "Failing write via 'onPrimaryTransactionalWrite' failpoint")
+                           : Status::ok();
 }
 
 }  // namespace
@@ -186,6 +206,7 @@ Status RetryableWrite::write(engine::Txn& txn,
         }
     }
     if (!writer_.has_value()) {
+        FRESHET_RETURN_IF_ERROR(failIfToldTo(call_));
         compose(result);
         writer_.emplace(txn, collection_);
     }

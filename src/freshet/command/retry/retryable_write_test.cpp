@@ -178,6 +178,21 @@ TEST_F(RetryableWriteTest, ALongBatchOfUpsertsIsKnownWhole) {
     EXPECT_GT(run(R"({"count": "transactions"})", "config").view().find("n").toInt64(), 2);
 }
 
+/// The fail point by which drivers' tests lose a reply: the statement is done, or it is not.
+TEST_F(RetryableWriteTest, AConnectionThatEndsBeforeItsReply) {
+    const char* insert = R"({"insert": "c", "documents": [{"_id": 1}]})";
+    const std::string bytes = message(request(numbered(insert, 1)).view());
+    for (const bool isDone : {false, true}) {
+        run(std::string(
+                R"({"configureFailPoint": "onPrimaryTransactionalWrite", "mode": {"times": 1}, "data": {)") +
+                (isDone ? "" : R"("failBeforeCommitExceptionCode": 1)") + "}}",
+            "admin");
+        EXPECT_TRUE(exchange(bytes).closeAfter);
+        EXPECT_EQ(countOf("{}"), isDone ? 1 : 0);
+    }
+    expectReply(numbered(insert, 1), R"({"n": 1, "retriedStmtIds": [0]})");
+}
+
 TEST_F(RetryableWriteTest, WhatCannotBeKnownIsRefused) {
     const std::string many = R"({"q": {}, "u": {"$set": {"n": 1}}, "multi": true})";
     expectReplies({

@@ -138,7 +138,7 @@ Status parseWriteConcern(bson::Document concern,
     if (concern.isEmpty()) {
         return Status::ok();
     }
-    if (command.readOnly && !command.acceptsUnknownFields) {
+    if (command.readOnly && command.writesWith == nullptr && !command.acceptsUnknownFields) {
         return invalid(Reason::kInvalidOptions, "Command does not support writeConcern");
     }
     Fields fields(concern, "writeConcern");
@@ -219,6 +219,7 @@ Status parseReadConcern(bson::Document concern,
         return notServed("readConcern.level snapshot");
     }
     out->needsDurableRead = true;
+    out->isLinearizable = level == "linearizable";
     return Status::ok();
 }
 

@@ -20,8 +20,9 @@ struct GenericArguments {
     Status unmetConcern;
     /// Read concern majority and stronger: what was read must be durable before the reply.
     bool needsDurableRead = false;
-    uint64_t deadlineNanos = 0;  // on platform::monotonicNanos(); 0: none
-    std::string lsid;            // the session's canonical name, see sessionName(); empty: none
+    bool isLinearizable = false;  // the strongest of these
+    uint64_t deadlineNanos = 0;   // on platform::monotonicNanos(); 0: none
+    std::string lsid;             // the session's canonical name, see sessionName(); empty: none
     std::optional<int64_t> txnNumber;  // of a write that may be sent again
     bool hasApiVersion = false;
     bool isApiStrict = false;  // nothing outside API Version 1 is to be used

@@ -259,7 +259,7 @@ void ConnectionRecord::setHeldUp(bool isHeldUp) {
 
 bool ConnectionRecord::hasWriter() const {
     std::lock_guard<sync::Mutex> lock(mutex_);
-    return running_.id != 0 && !isHeldUp_ && isWriter(*running_.command);
+    return running_.id != 0 && !isHeldUp_ && isWriter(*running_.command, running_.body);
 }
 
 void ConnectionRecord::addClient(bson::Builder* out) const {

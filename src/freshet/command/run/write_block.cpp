@@ -12,7 +12,10 @@ constexpr uint64_t kLookAgainMs = 2;
 
 }  // namespace
 
-bool isWriter(const Command& command) {
+bool isWriter(const Command& command, bson::Document body) {
+    if (command.writesWith != nullptr) {
+        return command.writesWith(body);
+    }
     return !command.readOnly && command.access.action != Action::kSetParameter &&
            command.access.action != Action::kKillOp &&
            command.access.action != Action::kTestCommand;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "freshet/base/status.h"
+#include "freshet/bson/view.h"
 #include "freshet/sync/atomic.h"
 #include "freshet/sync/mutex.h"
 #include "freshet/sync/task.h"
@@ -18,7 +19,7 @@ struct Invocation;
 struct Command;
 
 /// Whether the command may change data.
-bool isWriter(const Command& command);
+bool isWriter(const Command& command, bson::Document body);
 
 class WriteBlock {
 public:
