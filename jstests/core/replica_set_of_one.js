@@ -8,6 +8,9 @@ if (TestData.replicaSet) {
     assert.eq(db.hello().setName, TestData.replicaSet);
     assert.eq(rs.initiate().ok, 1);
     assert.throwsWithCode(() => rs.add('elsewhere:27017'), 93);
+    assert.throwsWithCode(() => rs.stepDown(), 262);
+    assert.throwsWithCode(() => rs.freeze(1), 95);
+    assert.eq(rs.reconfig(rs.conf()).ok, 1);
 } else {
     assert.throwsWithCode(() => rs.status(), 76);
     assert.eq(db.hello().setName, undefined);
