@@ -32,7 +32,7 @@ unsigned coreCount();
 /// Pins the calling thread to the `index`-th core it may run on. Best effort.
 void pinToCore(unsigned index);
 /// Gives the calling thread, for good, less of the processor than others when it is short (what
-/// nice(1) calls 10). Best effort.
+/// nice(1) calls 19), in short turns, so that who wakes need not wait. Best effort.
 void standBack();
 /// Gives the calling thread, for good, short turns that come soon: for one that mostly waits, and
 /// that many wait for. Best effort (Linux 6.12 and later).

@@ -95,13 +95,10 @@ void pinToCore(unsigned index) {
     }
 }
 
-void standBack() {
-    constexpr int kNice = 10;
-    constexpr id_t kCallingThread = 0;  // on Linux each thread has a priority of its own
-    ::setpriority(PRIO_PROCESS, kCallingThread, kNice);
-}
+namespace {
 
-void stepForward() {
+/// The calling thread's weight, by nice(1)'s numbers, and the shortest turns there are.
+void takeShortTurns(int32_t nice) {
     // What <linux/sched/types.h> calls sched_attr. It cannot be included beside <sched.h>.
     struct {
         uint32_t size = sizeof(*this);
@@ -113,7 +110,19 @@ void stepForward() {
         uint64_t deadline = 0;
         uint64_t period = 0;
     } attributes;
+    attributes.nice = nice;
     ::syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
+}  // namespace
+
+void standBack() {
+    // Whoever wakes while a turn lasts waits for its end, which is 3 ms and more by default.
+    takeShortTurns(19);
+}
+
+void stepForward() {
+    takeShortTurns(0);
 }
 
 void yieldThread() {
