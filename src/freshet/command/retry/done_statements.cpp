@@ -40,36 +40,85 @@ query::WriteResult resultOf(bson::Document stored) {
     return result;
 }
 
-using Ranges = std::vector<std::pair<int32_t, int32_t>>;
-
 /// The first that begins behind the statement.
-Ranges::const_iterator firstBehind(const Ranges& ranges, int32_t statement) {
+StatementRanges::const_iterator firstBehind(const StatementRanges& ranges, int32_t statement) {
     return std::upper_bound(
         ranges.begin(), ranges.end(), statement, [](int32_t wanted, const auto& range) {
             return wanted < range.first;
         });
 }
 
-}  // namespace
-
-void readResults(bson::Document stored, StatementResults* out) {
-    const bson::Element results = stored.find("results");
-    if (!results.isArray()) {
-        return;
+void addTo(StatementRanges* ranges, int32_t statement) {
+    const auto at = ranges->begin() + (firstBehind(*ranges, statement) - ranges->begin());
+    const bool joinsBefore = at != ranges->begin() && std::prev(at)->second + 1 == statement;
+    const bool joinsBehind = at != ranges->end() && at->first - 1 == statement;
+    if (joinsBefore && joinsBehind) {
+        std::prev(at)->second = at->second;
+        ranges->erase(at);
+    } else if (joinsBefore) {
+        std::prev(at)->second = statement;
+    } else if (joinsBehind) {
+        at->first = statement;
+    } else {
+        ranges->emplace(at, statement, statement);
     }
-    for (const bson::Element& result : results.document()) {
-        if (result.isObject() && result.document().find("stmtId").isInteger()) {
-            const int64_t statement = result.document().find("stmtId").toInt64();
-            out->insert_or_assign(static_cast<int32_t>(statement), resultOf(result.document()));
+}
+
+StatementRanges rangesOf(bson::Document stored) {
+    StatementRanges ranges;
+    const bson::Element done = stored.find("done");
+    if (!done.isArray()) {
+        return ranges;
+    }
+    std::optional<int32_t> first;
+    for (const bson::Element& end : done.document()) {
+        const auto number = static_cast<int32_t>(end.toInt64());
+        if (first.has_value()) {
+            ranges.emplace_back(*first, number);
+            first.reset();
+        } else {
+            first = number;
         }
     }
+    return ranges;
+}
+
+}  // namespace
+
+void EarlierStatements::read(bson::Document stored) {
+    const StatementRanges more = rangesOf(stored);
+    done.insert(done.end(), more.begin(), more.end());
+    std::sort(done.begin(), done.end());
+    const bson::Element list = stored.find("results");
+    if (!list.isArray()) {
+        return;
+    }
+    for (const bson::Element& result : list.document()) {
+        if (result.isObject() && result.document().find("stmtId").isInteger()) {
+            const int64_t statement = result.document().find("stmtId").toInt64();
+            results.insert_or_assign(static_cast<int32_t>(statement), resultOf(result.document()));
+        }
+    }
+}
+
+std::optional<query::WriteResult> EarlierStatements::find(int32_t statement) const {
+    const auto behind = firstBehind(done, statement);
+    if (behind == done.begin() || std::prev(behind)->second < statement) {
+        return std::nullopt;
+    }
+    if (const auto known = results.find(statement); known != results.end()) {
+        return known->second;
+    }
+    query::WriteResult ordinary;
+    ordinary.matched = ordinary.modified = 1;
+    return ordinary;
 }
 
 void DoneStatements::startNumber(int64_t txnNumber) {
     txnNumber_ = txnNumber;
     parts_ = 0;
-    done_.clear();
-    results_.clear();
+    told_ = {};
+    nextPart_.reset();
 }
 
 void DoneStatements::read(bson::Document stored) {
@@ -78,46 +127,21 @@ void DoneStatements::read(bson::Document stored) {
     }
     startNumber(stored.find("txnNum").toInt64());
     parts_ = static_cast<int32_t>(stored.find("parts").toInt64());
-    if (const bson::Element done = stored.find("done"); done.isArray()) {
-        std::vector<int32_t> ends;
-        for (const bson::Element& end : done.document()) {
-            ends.push_back(static_cast<int32_t>(end.toInt64()));
-        }
-        for (size_t i = 0; i + 1 < ends.size(); i += 2) {
-            done_.emplace_back(ends[i], ends[i + 1]);
-        }
-    }
+    told_.done = rangesOf(stored);
     if (const bson::Element results = stored.find("results"); results.isArray()) {
         for (const bson::Element& result : results.document()) {
-            results_ += result.isObject() ? result.document().bytes() : ByteView();
+            told_.results += result.isObject() ? result.document().bytes() : ByteView();
         }
     }
-}
-
-bool DoneStatements::has(int32_t statement) const {
-    const auto behind = firstBehind(done_, statement);
-    return behind != done_.begin() && std::prev(behind)->second >= statement;
 }
 
 void DoneStatements::add(int32_t statement, const query::WriteResult& result) {
-    const auto at = done_.begin() + (firstBehind(done_, statement) - done_.begin());
-    const bool joinsBefore = at != done_.begin() && std::prev(at)->second + 1 == statement;
-    const bool joinsBehind = at != done_.end() && at->first - 1 == statement;
-    if (joinsBefore && joinsBehind) {
-        std::prev(at)->second = at->second;
-        done_.erase(at);
-    } else if (joinsBefore) {
-        std::prev(at)->second = statement;
-    } else if (joinsBehind) {
-        at->first = statement;
-    } else {
-        done_.emplace(at, statement, statement);
+    if (told_.results.size() > kResultBytesMax || told_.done.size() >= kRangesMax) {
+        nextPart_ = std::exchange(told_, {});
     }
+    addTo(&told_.done, statement);
     if (!isOrdinary(result)) {
-        if (results_.size() > kResultBytesMax) {
-            nextPart_ = std::exchange(results_, {});
-        }
-        results_ += resultDocument(statement, result).bytes();
+        told_.results += resultDocument(statement, result).bytes();
     }
 }
 
@@ -128,14 +152,20 @@ bson::OwnedDocument DoneStatements::partId(int32_t part) const {
 }
 
 void DoneStatements::addFields(bson::Document id,
-                               const std::string& results,
+                               const Told& told,
                                int64_t wallMs,
                                bson::Builder* out) const {
     out->add("_id", id).add("txnNum", txnNumber_);
     out->add("lastWriteDate", bson::Date{wallMs - wallMs % kDateStepMs});
+    {
+        auto done = out->array("done");
+        for (const auto& [first, last] : told.done) {
+            done.push(first).push(last);
+        }
+    }
     auto list = out->array("results");
-    for (size_t at = 0; at < results.size();) {
-        const bson::Document result(results.data() + at);
+    for (size_t at = 0; at < told.results.size();) {
+        const bson::Document result(told.results.data() + at);
         list.push(result);
         at += result.size();
     }
@@ -143,20 +173,14 @@ void DoneStatements::addFields(bson::Document id,
 
 std::vector<bson::OwnedDocument> DoneStatements::write(int64_t wallMs) {
     std::vector<bson::OwnedDocument> documents;
-    if (!nextPart_.empty()) {
+    if (nextPart_.has_value()) {
         bson::Builder part;
-        addFields(partId(parts_++).view(), nextPart_, wallMs, &part);
+        addFields(partId(parts_++).view(), *nextPart_, wallMs, &part);
         documents.emplace_back(part.finish());
-        nextPart_.clear();
+        nextPart_.reset();
     }
     bson::Builder out;
-    addFields(bson::Document(session_.data()), results_, wallMs, &out);
-    {
-        auto done = out.array("done");
-        for (const auto& [first, last] : done_) {
-            done.push(first).push(last);
-        }
-    }
+    addFields(bson::Document(session_.data()), told_, wallMs, &out);
     out.add("parts", parts_);
     documents.emplace_back(out.finish());
     return documents;

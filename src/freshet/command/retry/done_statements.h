@@ -4,9 +4,10 @@
 ///   {_id: <session>, txnNum: i64, lastWriteDate: date, done: [first, last, ...],
 ///    results: [{stmtId: i32, n: i64, nModified: i64, upserted: <_id>, value: {...}}, ...],
 ///    parts: i32}
-/// A statement without a result of its own was done to one document. When there are more results
-/// than kResultBytesMax, those so far move to a document of their own, {_id: {..., part: i32},
-/// txnNum, lastWriteDate, results}, so that a long batch does not write them all with each
+/// A statement without a result of its own was done to one document. When there is more to tell
+/// than kResultBytesMax and kRangesMax, what there is so far moves to a document of its own,
+///   {_id: {..., part: i32}, txnNum, lastWriteDate, done, results}
+/// so that a long batch does not write it all with each
 /// statement. Parts of an older number are written over. Dates are those of the minute's begin: an
 /// index is kept by them. Pure; one thread.
 #pragma once
@@ -15,6 +16,7 @@
 #include "freshet/query/write.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -22,14 +24,25 @@
 
 namespace freshet::command {
 
-/// What statements gave back that gave back more than "one document", by their numbers.
-using StatementResults = std::unordered_map<int32_t, query::WriteResult>;
-/// Adds those of a session's document or of a part. What is not as described does not count.
-void readResults(bson::Document stored, StatementResults* out);
+/// First and last of statements; ascending, with gaps between.
+using StatementRanges = std::vector<std::pair<int32_t, int32_t>>;
+
+/// What a command's earlier sendings have left: what a session's documents say, put together.
+struct EarlierStatements {
+    StatementRanges done;
+    /// What statements gave back that gave back more than "one document", by their numbers.
+    std::unordered_map<int32_t, query::WriteResult> results;
+
+    /// Adds a session's document or a part. What is not as described does not count.
+    void read(bson::Document stored);
+    /// What the statement gave back when it was done; null: it was not.
+    std::optional<query::WriteResult> find(int32_t statement) const;
+};
 
 class DoneStatements {
 public:
     static constexpr size_t kResultBytesMax = 4096;
+    static constexpr size_t kRangesMax = 128;
     static constexpr int64_t kDateStepMs = 60'000;
 
     /// `session`: its canonical name, see sessionName().
@@ -42,8 +55,7 @@ public:
     /// Takes over what a session's document says. What is not as described above does not count.
     void read(bson::Document stored);
 
-    bool has(int32_t statement) const;
-    /// One that is not there.
+    /// One that is in none of the session's documents.
     void add(int32_t statement, const query::WriteResult& result);
 
     bson::OwnedDocument sessionId() const { return bson::OwnedDocument(session_); }
@@ -52,18 +64,18 @@ public:
     std::vector<bson::OwnedDocument> write(int64_t wallMs);
 
 private:
-    /// {_id: id, txnNum: ..., lastWriteDate: ..., results: [...]}
-    void addFields(bson::Document id,
-                   const std::string& results,
-                   int64_t wallMs,
-                   bson::Builder* out) const;
+    struct Told {
+        StatementRanges done;
+        std::string results;  // documents as stored, one behind the other
+    };
+    /// {_id: id, txnNum: ..., lastWriteDate: ..., done: [...], results: [...]}
+    void addFields(bson::Document id, const Told& told, int64_t wallMs, bson::Builder* out) const;
 
     std::string session_;
     int64_t txnNumber_ = -1;
     int32_t parts_ = 0;
-    std::vector<std::pair<int32_t, int32_t>> done_;  // first and last; ascending, with gaps between
-    std::string results_;   // of no part yet: documents as stored, one behind the other
-    std::string nextPart_;  // the same, of a part that write() writes
+    Told told_;                     // of no part yet
+    std::optional<Told> nextPart_;  // that write() writes
 };
 
 }  // namespace freshet::command

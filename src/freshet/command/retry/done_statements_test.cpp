@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <random>
 
@@ -34,26 +35,48 @@ query::WriteResult upserted(int32_t id) {
     return result;
 }
 
+/// All that is stored for a session, by _id, as writes have left it.
+struct Stored {
+    std::map<std::string, bson::OwnedDocument> documents;
+    size_t most = 0;  // bytes of one
+
+    void write(DoneStatements* done) {
+        for (const bson::OwnedDocument& document : done->write(61'000)) {
+            most = std::max(most, document.bytes().size());
+            documents[std::string(document.view().find("_id").value())] = document;
+        }
+    }
+    EarlierStatements read() const {
+        EarlierStatements earlier;
+        for (const auto& [id, document] : documents) {
+            earlier.read(document.view());
+        }
+        return earlier;
+    }
+};
+
 TEST(DoneStatements, AreRangesInWhateverOrderTheyAreDone) {
-    std::vector<int32_t> numbers(200);
+    std::vector<int32_t> numbers(100);
     std::iota(numbers.begin(), numbers.end(), 0);
     std::mt19937 random(7);
     std::shuffle(numbers.begin(), numbers.end(), random);
     DoneStatements done(session());
     done.startNumber(5);
+    Stored stored;
     for (size_t i = 0; i < numbers.size(); ++i) {
-        ASSERT_FALSE(done.has(numbers[i]));
+        ASSERT_FALSE(stored.read().find(numbers[i]).has_value());
         done.add(numbers[i], oneChanged());
+        stored.write(&done);
+        const EarlierStatements earlier = stored.read();
         for (size_t j = 0; j < numbers.size(); ++j) {
-            ASSERT_EQ(done.has(numbers[j]), j <= i);
+            ASSERT_EQ(earlier.find(numbers[j]).has_value(), j <= i);
         }
     }
-    const std::vector<bson::OwnedDocument> written = done.write(61'000);
-    ASSERT_EQ(written.size(), 1u);
-    EXPECT_EQ(bson::toJson(written[0].view()),
+    ASSERT_EQ(stored.documents.size(), 1u);
+    EXPECT_EQ(bson::toJson(stored.documents.begin()->second.view()),
               bson::toJson(bson::fromJson(R"({"_id": {"id": "s"}, "txnNum": {"$numberLong": "5"},
-                  "lastWriteDate": {"$date": {"$numberLong": "60000"}}, "results": [],
-                  "done": [0, 199], "parts": 0})")
+                  "lastWriteDate": {"$date": {"$numberLong": "60000"}}, "done": [0, 99],
+                  "results": [], "parts": 0})")
                                ->view()));
 }
 
@@ -68,49 +91,46 @@ TEST(DoneStatements, WhatWasWrittenIsReadBack) {
     const std::vector<bson::OwnedDocument> written = done.write(0);
     ASSERT_EQ(written.size(), 1u);
 
+    EarlierStatements earlier;
+    earlier.read(written[0].view());
+    EXPECT_EQ(earlier.find(3)->matched, 1);
+    EXPECT_FALSE(earlier.find(4).has_value());
+    EXPECT_EQ(bson::toJson(earlier.find(9)->value->view()), bson::toJson(given.value->view()));
+    EXPECT_TRUE(earlier.find(10)->upserted);
+    EXPECT_EQ(earlier.find(10)->upsertedId.view().find("_id").toInt64(), 77);
     DoneStatements again(session());
     again.read(written[0].view());
-    StatementResults results;
-    readResults(written[0].view(), &results);
     EXPECT_EQ(again.txnNumber(), 1);
-    EXPECT_TRUE(again.has(3) && again.has(9) && again.has(10));
-    EXPECT_FALSE(again.has(4));
-    EXPECT_EQ(results.size(), 2u);
-    EXPECT_EQ(bson::toJson(results[9].value->view()), bson::toJson(given.value->view()));
-    EXPECT_TRUE(results[10].upserted);
-    EXPECT_EQ(results[10].upsertedId.view().find("_id").toInt64(), 77);
     EXPECT_EQ(again.write(0)[0].bytes(), written[0].bytes());
 }
 
-TEST(DoneStatements, ManyResultsMoveToPartsAndNoneIsLost) {
+TEST(DoneStatements, MuchToTellMovesToPartsAndNothingIsLost) {
     constexpr int32_t kStatements = 1000;
     DoneStatements done(session());
     done.startNumber(1);
-    std::unordered_map<std::string, bson::OwnedDocument> stored;  // by _id
-    size_t most = 0;
+    Stored stored;
     for (int32_t i = 0; i < kStatements; ++i) {
         done.add(i, upserted(i));
-        for (const bson::OwnedDocument& document : done.write(0)) {
-            most = std::max(most, document.bytes().size());
-            stored[std::string(document.view().find("_id").value())] = document;
-        }
+        stored.write(&done);
     }
-    EXPECT_LT(most, 3 * DoneStatements::kResultBytesMax);
-    EXPECT_GT(done.parts(), 3);
-    EXPECT_EQ(stored.size(), static_cast<size_t>(done.parts()) + 1);
-    StatementResults results;
-    for (const auto& [id, document] : stored) {
-        readResults(document.view(), &results);
-    }
-    ASSERT_EQ(results.size(), size_t{kStatements});
     for (int32_t i = 0; i < kStatements; ++i) {
-        EXPECT_EQ(results[i].upsertedId.view().find("_id").toInt64(), i);
+        done.add(kStatements + 1 + 2 * i, oneChanged());  // of an unordered batch, each other one
+        stored.write(&done);
+    }
+    EXPECT_LT(stored.most, 3 * DoneStatements::kResultBytesMax);
+    EXPECT_GT(done.parts(), 10);
+    EXPECT_EQ(stored.documents.size(), static_cast<size_t>(done.parts()) + 1);
+    const EarlierStatements earlier = stored.read();
+    for (int32_t i = 0; i < kStatements; ++i) {
+        EXPECT_EQ(earlier.find(i)->upsertedId.view().find("_id").toInt64(), i);
+        EXPECT_FALSE(earlier.find(kStatements + 2 * i).has_value());
+        EXPECT_EQ(earlier.find(kStatements + 1 + 2 * i)->modified, 1);
     }
     // The next number writes over them.
     const bson::OwnedDocument first = done.partId(0);
     done.startNumber(2);
+    EXPECT_EQ(done.parts(), 0);
     EXPECT_EQ(done.partId(0).bytes(), first.bytes());
-    EXPECT_FALSE(done.has(0));
 }
 
 TEST(DoneStatements, WhatSomebodyElseWroteThereDoesNotCount) {
@@ -122,10 +142,10 @@ TEST(DoneStatements, WhatSomebodyElseWroteThereDoesNotCount) {
         const bson::OwnedDocument stored = *bson::fromJson(text);
         DoneStatements done(session());
         done.read(stored.view());
-        StatementResults results;
-        readResults(stored.view(), &results);
-        EXPECT_FALSE(done.has(1)) << text;
-        EXPECT_TRUE(results.empty()) << text;
+        EarlierStatements earlier;
+        earlier.read(stored.view());
+        EXPECT_FALSE(earlier.find(1).has_value()) << text;
+        EXPECT_TRUE(earlier.results.empty()) << text;
     }
 }
 

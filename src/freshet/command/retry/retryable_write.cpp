@@ -88,12 +88,12 @@ sync::Task<Status> RetryableWrite::begin(size_t statements) {
         done_.startNumber(txnNumber_);
         co_return Status::ok();
     }
-    readResults(stored->view(), &results_);
+    earlier_.read(stored->view());
     for (int32_t part = 0; part < done_.parts(); ++part) {
         Status read = co_await readDocument(done_.partId(part), &stored);
         FRESHET_CO_RETURN_IF_ERROR(std::move(read));
         if (stored.has_value() && stored->view().find("txnNum").toInt64() == txnNumber_) {
-            readResults(stored->view(), &results_);
+            earlier_.read(stored->view());
         }
     }
     co_return Status::ok();
@@ -153,16 +153,11 @@ sync::Task<Status> RetryableWrite::readDocument(const bson::OwnedDocument& id,
 
 std::optional<query::WriteResult> RetryableWrite::earlier(size_t i) {
     const int32_t statement = idOf(i);
-    if (!done_.has(statement)) {
-        return std::nullopt;
+    std::optional<query::WriteResult> result = earlier_.find(statement);
+    if (result.has_value()) {
+        retried_.push_back(statement);
     }
-    retried_.push_back(statement);
-    if (const auto known = results_.find(statement); known != results_.end()) {
-        return known->second;
-    }
-    query::WriteResult ordinary;
-    ordinary.matched = ordinary.modified = 1;
-    return ordinary;
+    return result;
 }
 
 sync::Task<Status> RetryableWrite::prepare(size_t i) {

@@ -58,7 +58,7 @@ private:
     int32_t firstId_ = 0;       // of the statements, which count from there unless ...
     std::vector<int32_t> ids_;  // ... there is one for each
     DoneStatements done_;
-    StatementResults results_;
+    EarlierStatements earlier_;  // with this number
     std::vector<int32_t> retried_;
     catalog::CollectionRef collection_;
 

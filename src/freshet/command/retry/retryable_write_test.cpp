@@ -178,6 +178,25 @@ TEST_F(RetryableWriteTest, ALongBatchOfUpsertsIsKnownWhole) {
     EXPECT_GT(run(R"({"count": "transactions"})", "config").view().find("n").toInt64(), 2);
 }
 
+TEST_F(RetryableWriteTest, AnUnorderedBatchInWhichEachSecondOneFails) {
+    std::string half;
+    std::string all;
+    for (int i = 0; i < 600; ++i) {
+        const std::string document = R"({"_id": )" + std::to_string(i) + "}";
+        all += (i == 0 ? "" : ", ") + document;
+        half += i % 2 == 0 ? "" : (i == 1 ? "" : ", ") + document;
+    }
+    run(R"({"insert": "c", "documents": [)" + half + "]}");
+    const std::string sent =
+        numbered(R"({"insert": "c", "ordered": false, "documents": [)" + all + "]}", 1);
+    for (int i = 0; i < 2; ++i) {
+        const bson::OwnedDocument reply = run(sent);
+        EXPECT_EQ(reply.view().find("n").toInt64(), 300);
+        EXPECT_EQ(reply.view().find("writeErrors").document().fieldCount(), 300u);
+        EXPECT_EQ(reply.view().has("retriedStmtIds"), i == 1);
+    }
+}
+
 /// The fail point by which drivers' tests lose a reply: the statement is done, or it is not.
 TEST_F(RetryableWriteTest, AConnectionThatEndsBeforeItsReply) {
     const char* insert = R"({"insert": "c", "documents": [{"_id": 1}]})";

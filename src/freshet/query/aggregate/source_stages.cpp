@@ -50,8 +50,10 @@ StageOr makeSource(const PipelineMaker& maker, const Element& spec) {
         return makeListStage({});
     }
     if (name == "$changeStream") {
-        return invalid(location(40573),
-                       "The $changeStream stage is only supported on replica sets");
+        return invalid(
+            location(40573),
+            "The $changeStream stage is only supported on replica sets, and not yet by this "
+            "version");
     }
     return Status(Code::kUnsupported, name + " is not supported by this server");
 }
