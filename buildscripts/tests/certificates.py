@@ -11,7 +11,8 @@ def openssl(directory, *arguments):
 
 
 def make(directory):
-    """An authority (ca.pem), and certificates with keys for localhost: server.pem and client.pem."""
+    """An authority (ca.pem), certificates with keys for localhost (server.pem and client.pem), and lists of certificates that were taken
+    back: none.crl is empty, server.crl has the server's."""
     if not shutil.which('openssl'):
         raise unittest.SkipTest('openssl is not here')
     openssl(directory, 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/O=Freshet/CN=authority',
@@ -27,3 +28,11 @@ def make(directory):
             for part in ('.crt', '.key'):
                 with open(os.path.join(directory, name + part), encoding='ascii') as text:
                     both.write(text.read())
+    with open(os.path.join(directory, 'ca.cnf'), 'w', encoding='ascii') as settings:
+        settings.write('[ca]\ndefault_ca=own\n[own]\ndatabase=index\ndefault_md=sha256\ndefault_crl_days=1\n')
+    with open(os.path.join(directory, 'index'), 'w', encoding='ascii'):
+        pass
+    authority = ['ca', '-config', 'ca.cnf', '-cert', 'ca.pem', '-keyfile', 'ca.key']
+    openssl(directory, *authority, '-gencrl', '-out', 'none.crl')
+    openssl(directory, *authority, '-revoke', 'server.crt')
+    openssl(directory, *authority, '-gencrl', '-out', 'server.crl')

@@ -154,6 +154,30 @@ class TlsTest(AuthTest):
         self.refused(13, 'not authorized', lambda: client.db.c.insert_one({}))
         self.refused(18, 'Authentication failed.', lambda: self.client(authMechanism='MONGODB-X509').db.c.find_one())
 
+    def shell(self, *options):
+        """What db.runCommand('connectionStatus') tells of the user, or the shell's error."""
+        told = subprocess.run(
+            [harness.program('freshet'), '--host', 'localhost', '--port', str(self.server.port), '--quiet', '--tls', '--tlsCAFile',
+             self.path('ca.pem'), '--eval', 'db.runCommand({connectionStatus: 1}).authInfo.authenticatedUsers.map(({user}) => user)'] +
+            list(options), capture_output=True, text=True)
+        return told.stdout.strip() if told.returncode == 0 else told.stderr.strip()
+
+    def test_the_shell_comes_by_certificate(self):
+        root = self.make_root()
+        root['$external'].command('createUser', 'CN=client,O=Freshet', roles=[{'role': 'read', 'db': 'db'}])
+        by_certificate = ['--authenticationMechanism', 'MONGODB-X509']
+        own = by_certificate + ['--tlsCertificateKeyFile', self.path('client.pem')]
+        self.assertIn('CN=client,O=Freshet', self.shell(*own))
+        self.assertIn('CN=client,O=Freshet', self.shell('--username', 'CN=client,O=Freshet', *own))
+        self.assertIn('CN=client,O=Freshet', self.shell('--tlsDisabledProtocols', 'TLS1_3', *own))
+        self.assertIn('Authentication failed', self.shell(*by_certificate))
+        self.assertIn('unknown TLS protocol: TLS9', self.shell('--tlsDisabledProtocols', 'TLS9'))
+
+    def test_the_shell_refuses_a_certificate_that_was_taken_back(self):
+        self.make_root()
+        self.assertEqual(self.shell('--tlsCRLFile', self.path('none.crl')), '[]')
+        self.assertIn('certificate revoked', self.shell('--tlsCRLFile', self.path('server.crl')))
+
     def test_a_foreign_authority_is_not_trusted(self):
         foreign = os.path.join(self.directory, 'foreign')
         os.mkdir(foreign)

@@ -23,6 +23,9 @@ struct Surroundings;
 /// mongodb://user:password@host:port,host:port/db?appName=x&... or
 /// mongodb+srv://user:password@domain/db?... Options that would make a connection other than was
 /// asked for are refused, those that only tune are ignored.
+/// The login by the certificate that TLS has shown; the user is its subject.
+inline constexpr const char* kX509 = "MONGODB-X509";
+
 struct ConnectionString {
     struct Place {
         std::string host =
@@ -52,7 +55,7 @@ struct ConnectionString {
     /// that means, and sent once more when the connection breaks.
     bool retryWrites = true;
 
-    std::string username;  // empty: no login
+    std::string username;  // empty: no login but by kX509
     std::string password;
     std::string authSource;     // empty: "admin"
     std::string authMechanism;  // empty: the best that the server has for the user
@@ -60,6 +63,8 @@ struct ConnectionString {
 
     bool tls = false;
     std::string tlsCaFile;
+    std::string tlsCrlFile;
+    std::string tlsDisabledProtocols;  // "TLS1_2,TLS1_3"
     std::string tlsCertificateKeyFile;
     std::string tlsCertificateKeyFilePassword;
     bool tlsAllowInvalidCertificates = false;

@@ -10,6 +10,7 @@
 #include "freshet/wire/message.h"
 
 #include <optional>
+#include <sstream>
 
 namespace freshet::client {
 
@@ -60,7 +61,7 @@ std::string helloCommand(const ConnectionString& where) {
     if (where.loadBalanced.value_or(false)) {
         command.add("loadBalanced", true);
     }
-    if (!where.username.empty()) {
+    if (!where.username.empty() && where.authMechanism != kX509) {
         command.add("saslSupportedMechs", userForHello(where));
     }
     return command.finish();
@@ -173,7 +174,22 @@ Status SessionConnection::introduce(const ConnectionString& where) {
             compressor_ = *named;
         }
     }
-    return where.username.empty() ? Status::ok() : logIn(*this, where, hello_.view());
+    const bool logsIn = !where.username.empty() || where.authMechanism == kX509;
+    return logsIn ? logIn(*this, where, hello_.view()) : Status::ok();
+}
+
+/// Of those that a client may leave out: older ones never count here.
+StatusOr<std::vector<std::string>> protocolsOf(const std::string& list) {
+    std::vector<std::string> protocols;
+    std::istringstream names(list);
+    for (std::string name; std::getline(names, name, ',');) {
+        if (name == "TLS1_2" || name == "TLS1_3") {
+            protocols.push_back(name);
+        } else if (name != "TLS1_0" && name != "TLS1_1" && name != "none") {
+            return Status(Code::kInvalid, "unknown TLS protocol: " + name);
+        }
+    }
+    return protocols;
 }
 
 /// Null when TLS is not asked for.
@@ -183,6 +199,8 @@ StatusOr<std::shared_ptr<const security::TlsContext>> tlsContextFor(const Connec
     }
     security::TlsOptions options;
     options.caFile = where.tlsCaFile;
+    options.crlFile = where.tlsCrlFile;
+    FRESHET_ASSIGN_OR_RETURN(options.disabledProtocols, protocolsOf(where.tlsDisabledProtocols));
     options.certificateKeyFile = where.tlsCertificateKeyFile;
     options.certificateKeyPassword = where.tlsCertificateKeyFilePassword;
     options.allowInvalidCertificates = where.tlsAllowInvalidCertificates;

@@ -156,7 +156,7 @@ Status parseRdma(const std::string& value, ConnectionString* out) {
 }
 
 Status parseMechanism(const std::string& value, ConnectionString* out) {
-    if (value != "SCRAM-SHA-1" && value != "SCRAM-SHA-256") {
+    if (value != "SCRAM-SHA-1" && value != "SCRAM-SHA-256" && value != kX509) {
         return fail("authMechanism '" + value + "' is not available");
     }
     out->authMechanism = value;
@@ -173,6 +173,7 @@ constexpr TextOption kTextOptions[] = {
     {"authsource", &ConnectionString::authSource},
     {"replicaset", &ConnectionString::replicaSet},
     {"tlscafile", &ConnectionString::tlsCaFile},
+    {"tlscrlfile", &ConnectionString::tlsCrlFile},
     {"tlscertificatekeyfile", &ConnectionString::tlsCertificateKeyFile},
     {"tlscertificatekeyfilepassword", &ConnectionString::tlsCertificateKeyFilePassword},
 };

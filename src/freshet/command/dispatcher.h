@@ -59,6 +59,7 @@ struct ClientFacts {
     bool isLocal = false;  // from this machine: the localhost exception may apply
     bool isTls = false;
     std::string certificateSubject = {};
+    std::string serverName = {};    // by which it called us in its TLS handshake; or empty
     std::string transport = "tcp";  // "unix", "rdma"
 };
 

@@ -117,6 +117,7 @@ public:
                                                peer.isLocal,
                                                peer.isTls,
                                                peer.certificateSubject,
+                                               peer.serverName,
                                                peer.kind});
         return std::make_unique<Handler>(std::move(connection), peer, log_);
     }

@@ -23,6 +23,7 @@ struct PeerInfo {
     bool isLocal = false;
     bool isTls = false;
     std::string certificateSubject;  // RFC 2253 name of the peer's certificate; empty without one
+    std::string serverName;          // by which the peer called us in its TLS handshake; or empty
 };
 
 struct SessionStats {

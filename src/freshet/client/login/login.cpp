@@ -55,6 +55,15 @@ std::string userForHello(const ConnectionString& where) {
 }
 
 Status logIn(Connection& connection, const ConnectionString& where, bson::Document hello) {
+    if (where.authMechanism == kX509) {
+        bson::Builder command;
+        command.add("authenticate", 1).add("mechanism", kX509);
+        if (!where.username.empty()) {
+            command.add("user", where.username);
+        }
+        const std::string bytes = command.finish();
+        return connection.runChecked("$external", bson::Document(bytes)).status();
+    }
     const std::string source = authSourceOf(where);
     FRESHET_ASSIGN_OR_RETURN(security::ScramMechanism mechanism, mechanismFor(where, hello));
     security::ScramClient scram(mechanism, where.username, where.password);

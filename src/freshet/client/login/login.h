@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Logging in: the SCRAM conversation over a connection that has said hello. Own thread.
+/// Logging in over a connection that has said hello: the SCRAM conversation, or the certificate
+/// that it came with. Own thread.
 #pragma once
 
 #include "freshet/client/client.h"

@@ -3,6 +3,8 @@
 
 #include "freshet/platform/clock.h"
 
+#include <algorithm>
+
 namespace freshet::command {
 namespace {
 
@@ -27,7 +29,13 @@ std::string memberAddress(const Invocation& call) {
     if (!facts.replicaSetHost.empty()) {
         return facts.replicaSetHost;
     }
-    return call.client.transport == "tcp" ? call.client.local : facts.host;
+    if (call.client.transport != "tcp") {
+        return facts.host;
+    }
+    // Certificates are of names: by its address the client would not take ours.
+    const std::string& local = call.client.local;
+    const std::string& name = call.client.serverName;
+    return name.empty() ? local : name + local.substr(std::min(local.rfind(':'), local.size()));
 }
 
 void addMember(const Invocation& call, bson::Builder* out) {

@@ -14,8 +14,8 @@ inline bool isReplicaSet(const Services& services) {
     return !services.facts.replicaSet.empty();
 }
 
-/// The member's address: the configured one, else the one at which the client reached us, so that
-/// it reaches us there again.
+/// The member's address: the configured one, else the one at which the client reached us (with TLS
+/// the name it called), so that it reaches us there again.
 std::string memberAddress(const Invocation& call);
 
 /// Of hello, and of serverStatus.repl: hosts, setName, primary, me, ...

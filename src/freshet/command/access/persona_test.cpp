@@ -28,6 +28,20 @@ TEST_F(PersonaTest, HelloNamesTheAddressThatTheClientDialled) {
     EXPECT_EQ(reply.view().find("operationTime").type(), bson::Type::kTimestamp);
 }
 
+TEST_F(PersonaTest, HelloNamesTheNameThatATlsClientCalled) {
+    ClientFacts client = clientFacts(8);
+    client.isTls = true;
+    client.serverName = "db.example.org";
+    connection_ = dispatcher_->connect(client);
+    expectReply(R"({"hello": 1})",
+                R"({"hosts": ["db.example.org:27017"], "me": "db.example.org:27017"})",
+                "admin");
+    client.transport = "unix";
+    client.local = "/tmp/mongodb-27017.sock";
+    connection_ = dispatcher_->connect(client);
+    expectReply(R"({"hello": 1})", R"({"me": "freshet.test:27017"})", "admin");
+}
+
 TEST_F(PersonaTest, SetUpScriptsFindTheirSetReady) {
     expectReplies(
         {

@@ -178,12 +178,7 @@ TEST_F(CrudTest, LongBatchesAreWholeAndDurable) {
         message(request(R"({"insert": "c"})").view(), 0, {{"documents", documents}});
     EXPECT_EQ(3000, bodyOf(exchange(bytes)).view().find("n").toInt64());
     // What was acknowledged survives a power cut.
-    disk_.crash();
-    connection_.reset();
-    dispatcher_.reset();
-    catalog_.reset();
-    store_.reset();
-    open();
+    crash();
     expectReply(R"({"count": "c"})", R"({"n": 3000})");
 }
 

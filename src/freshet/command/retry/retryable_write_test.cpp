@@ -30,15 +30,6 @@ protected:
     int64_t countOf(const std::string& filter) {
         return run(R"({"count": "c", "query": )" + filter + "}").view().find("n").toInt64();
     }
-    /// As after a power cut.
-    void crash() {
-        disk_.crash();
-        connection_.reset();
-        dispatcher_.reset();
-        catalog_.reset();
-        store_.reset();
-        open();
-    }
 };
 
 TEST_F(RetryableWriteTest, EachKindOfWriteIsDoneOnce) {

@@ -62,6 +62,7 @@ protected:
         catalog_ = std::move(*catalog);
         ServerFacts facts;
         facts.argv = {"freshetd", "--port", "0"};
+        facts.host = "freshet.test:27017";
         facts.enableTestCommands = true;
         facts.authEnabled = isAuthEnabled_;
         facts.replicaSet = replicaSet_;
@@ -79,6 +80,16 @@ protected:
             EXPECT_TRUE(store_->close().isOk());
         }
         store_.reset();
+    }
+
+    /// As after a power cut.
+    void crash() {
+        disk_.crash();
+        connection_.reset();
+        dispatcher_.reset();
+        catalog_.reset();
+        store_.reset();
+        open();
     }
 
     static ClientFacts clientFacts(uint64_t id) {

@@ -33,8 +33,9 @@ public:
         for (const auto& change : changes_) {
             change(&options_.where);
         }
-        options_.asksPassword =
-            !options_.where.username.empty() && !hasPassword_ && options_.where.password.empty();
+        options_.asksPassword = !options_.where.username.empty() && !hasPassword_ &&
+                                options_.where.password.empty() &&
+                                options_.where.authMechanism != client::kX509;
         const bool hasScripts = !options_.evals.empty() || !options_.files.empty();
         if (options_.mode == Mode::kPing && hasScripts) {
             return fail("--ping and --eval exclude each other");
@@ -140,8 +141,7 @@ private:
                                                "--tlsUseSystemCA",
                                                "--tlsFIPSMode",
                                                "--sslFIPSMode"};
-        constexpr std::string_view kWithValue[] = {
-            "--apiVersion", "--jsContext", "--tlsDisabledProtocols", "--sslDisabledProtocols"};
+        constexpr std::string_view kWithValue[] = {"--apiVersion", "--jsContext"};
         if (std::find(std::begin(kFlags), std::end(kFlags), name) != std::end(kFlags)) {
             return true;
         }
@@ -184,6 +184,10 @@ private:
             {"--authenticationDatabase", &ConnectionString::authSource},
             {"--authenticationMechanism", &ConnectionString::authMechanism},
             {"--tlsCAFile", &ConnectionString::tlsCaFile},
+            {"--tlsCRLFile", &ConnectionString::tlsCrlFile},
+            {"--tlsDisabledProtocols", &ConnectionString::tlsDisabledProtocols},
+            {"--sslCRLFile", &ConnectionString::tlsCrlFile},
+            {"--sslDisabledProtocols", &ConnectionString::tlsDisabledProtocols},
             {"--tlsCertificateKeyFile", &ConnectionString::tlsCertificateKeyFile},
             {"--tlsCertificateKeyFilePassword", &ConnectionString::tlsCertificateKeyFilePassword},
         };
@@ -335,7 +339,7 @@ std::string usage() {
            "  --authenticationDatabase DB, --authenticationMechanism NAME\n"
            "  --tls, --tlsCAFile FILE, --tlsCertificateKeyFile FILE,\n"
            "  --tlsCertificateKeyFilePassword WORD, --tlsAllowInvalidCertificates,\n"
-           "  --tlsAllowInvalidHostnames\n"
+           "  --tlsAllowInvalidHostnames, --tlsCRLFile FILE, --tlsDisabledProtocols NAMES\n"
            "  --networkMessageCompressors NAMES   of snappy, zstd, zlib\n"
            "  --ping, --health    ask the server whether it is alive, and leave\n"
            "  --rdma-check HOST[:PORT]\n"

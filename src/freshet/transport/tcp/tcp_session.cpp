@@ -280,6 +280,7 @@ sync::Task<Status> ReactorSession::shakeHands(std::string first) {
         handshake_.reset();
         peer_.isTls = true;
         peer_.certificateSubject = tls_->peerSubject();
+        peer_.serverName = tls_->serverNameIndication();
     }
     co_return connection_->isOverdue ? Status(Code::kTimeout, "its TLS handshake took too long")
                                      : std::move(status);
