@@ -272,6 +272,38 @@ TEST(ContextLimits, HogsOfMemoryEnd) {
     }
 }
 
+TEST(ContextLimits, NoTypedArrayIsLargerThanAllMemory) {
+    Limits limits;
+    limits.heapBytesMax = 64u << 20;
+    StatusOr<std::unique_ptr<Context>> context = Context::make(limits);
+    ASSERT_TRUE(context.isOk());
+    for (const char* large : {"new Uint8Array(2 ** 31).sort()",
+                              "new ArrayBuffer(2 ** 30)",
+                              "new Float64Array(2 ** 24)",
+                              "new Uint8Array({length: 2 ** 30})",
+                              "Uint8Array.from({length: 2 ** 30})",
+                              "new (new Uint8Array(1)).constructor(2 ** 30)",
+                              "class Mine extends Uint16Array {}; new Mine(2 ** 26)"}) {
+        StatusOr<Value> value = (*context)->evaluate(large, "large.js");
+        ASSERT_FALSE(value.isOk()) << large;
+        EXPECT_NE(value.status().text().find("memory for"), std::string::npos)
+            << large << value.status().toString();
+    }
+    for (const char* fine :
+         {"new Uint8Array(2 ** 20).length === 2 ** 20",
+          "new Uint8Array([1, 2, 3]).slice(1).join() === '2,3'",
+          "new Uint8Array(1) instanceof Uint8Array && Uint8Array.name === 'Uint8Array'",
+          "Uint8Array.from('123').subarray(1).constructor === Uint8Array",
+          "new Uint16Array(new ArrayBuffer(8), 2, 2).byteLength === 4",
+          "class Fine extends Float64Array {}; new Fine(2) instanceof Fine && "
+          "new Fine(2) instanceof Float64Array",
+          "Object.prototype.toString.call(new BigInt64Array(1)) === '[object BigInt64Array]'"}) {
+        StatusOr<Value> value = (*context)->evaluate(fine, "fine.js");
+        ASSERT_TRUE(value.isOk()) << fine << value.status().toString();
+        EXPECT_TRUE(value->element().isTruthy()) << fine;
+    }
+}
+
 TEST(ContextLimits, WhatTheEngineWouldNotLeaveIsRefusedBeforehand) {
     Limits limits;
     limits.heapBytesMax = 64u << 20;

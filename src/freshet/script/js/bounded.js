@@ -35,3 +35,27 @@ bound('split', (text, separator) => {
     checkSearch(text, separator);
     checkPieces(text, separator);
 });
+
+// Memory of typed arrays is counted when a collection comes by, and some of what they do asks nobody either: none may be larger than all
+// that a script may have.
+const checkBytes = (wanted, bytesOfOne) => {
+    if (Number(wanted) * bytesOfOne > native.heapBytesMax) {
+        throw new RangeError(`an array of ${wanted} elements has more than there is memory for`);
+    }
+};
+const boundConstructor = (Original) => {
+    const bytesOfOne = Original.BYTES_PER_ELEMENT ?? 1;
+    const made = new Proxy(Original, {construct(target, words, newTarget) {
+        const [first] = words;
+        const isLength = typeof first === 'number' || typeof first === 'bigint';
+        const isLikeArray = typeof first === 'object' && first !== null && typeof first.length === 'number';
+        if (isLength || isLikeArray) {
+            checkBytes(isLength ? first : first.length, bytesOfOne);
+        }
+        return Reflect.construct(target, words, newTarget === made ? target : newTarget);
+    }});
+    Object.defineProperty(Original.prototype, 'constructor', {value: made, writable: true, configurable: true, enumerable: false});
+    Object.defineProperty(globalThis, Original.name, {value: made, writable: true, configurable: true, enumerable: false});
+};
+[ArrayBuffer, Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array, Float32Array, Float64Array,
+    BigInt64Array, BigUint64Array].forEach(boundConstructor);
