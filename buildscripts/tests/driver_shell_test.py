@@ -384,6 +384,13 @@ class ShellTest(unittest.TestCase):
                                '--eval', 'db.dropUser("init").ok'], capture_output=True, text=True, timeout=SECONDS)
         self.assertEqual((done.returncode, done.stdout), (0, '1\n'), done.stderr)
 
+    def test_the_stable_api(self):
+        strict = ['--apiVersion', '1', '--apiStrict']
+        self.assertEqual(self.run_shell(*strict, '--eval', 'db.runCommand({ping: 1}).ok').stdout, '1\n')
+        self.assertIn('not in API Version 1', self.run_shell(*strict, '--eval', 'db.serverStatus()', code=1).stderr)
+        self.assertEqual(self.run_shell('--apiVersion', '1', '--eval', 'db.serverStatus().ok').stdout, '1\n')
+        self.assertIn('API version', self.run_shell('--apiVersion', '7', '--eval', 'db.serverStatus()', code=1).stderr)
+
     def test_what_stands_for_a_plan_is_shown_as_one(self):
         for plan in ('db.c.explain().find({a: 1})', 'db.c.explain().find({a: 1}).limit(2)', 'db.c.find({a: 1}).explain()'):
             self.assertIn('winningPlan', self.run_shell('--eval', plan).stdout, plan)

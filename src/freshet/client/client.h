@@ -54,6 +54,10 @@ struct ConnectionString {
     /// For whoever runs commands, as ofCommands: a write is numbered, where the server knows what
     /// that means, and sent once more when the connection breaks.
     bool retryWrites = true;
+    /// As retryWrites: what commands carry of the Stable API. No string has it, only options.
+    std::string apiVersion;  // empty: nothing
+    bool apiStrict = false;
+    bool apiDeprecationErrors = false;
 
     std::string username;  // empty: no login but by kX509
     std::string password;

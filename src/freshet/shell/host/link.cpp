@@ -119,10 +119,17 @@ bool Link::canCarrySession(bson::Document command) const {
            std::find(kWithout.begin(), kWithout.end(), command.begin()->name()) == kWithout.end();
 }
 
-std::string Link::stamped(bson::Document command, bool isRetryable) {
+std::string Link::stamped(bson::Document command, bool isRetryable, bool carriesSession) {
     bson::Builder builder;
     builder.addFields(command);
-    builder.object("lsid").add("id", bson::Binary{kUuidSubtype, sessionId_});
+    if (carriesSession) {
+        builder.object("lsid").add("id", bson::Binary{kUuidSubtype, sessionId_});
+        sessionUsed_ = true;
+    }
+    if (!where_.apiVersion.empty() && !command.has("apiVersion")) {
+        builder.add("apiVersion", where_.apiVersion).add("apiStrict", where_.apiStrict);
+        builder.add("apiDeprecationErrors", where_.apiDeprecationErrors);
+    }
     if (isRetryable) {
         builder.add("txnNumber", ++txnNumber_);
     }
@@ -142,13 +149,13 @@ StatusOr<bson::OwnedDocument> Link::exchange(std::string_view database,
 
 StatusOr<bson::OwnedDocument> Link::run(std::string_view database, bson::Document command) {
     FRESHET_RETURN_IF_ERROR(open());
-    std::string carried;
     const bool isRetryable = canCarrySession(command) && where_.retryWrites &&
                              hello().has("setName") && mayBeSentAgain(command);
-    if (isRetryable || (hasSession_ && canCarrySession(command))) {
-        carried = stamped(command, isRetryable);
+    const bool carriesSession = isRetryable || (hasSession_ && canCarrySession(command));
+    std::string carried;
+    if (carriesSession || !where_.apiVersion.empty()) {
+        carried = stamped(command, isRetryable, carriesSession);
         command = bson::Document(carried);
-        sessionUsed_ = true;
     }
     StatusOr<bson::OwnedDocument> reply = exchange(database, command, isRetryable);
     if (!isLost(reply)) {

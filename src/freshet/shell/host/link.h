@@ -37,8 +37,9 @@ public:
 
 private:
     bool canCarrySession(bson::Document command) const;
-    /// The command with what it carries besides; a write that may be sent again with its number.
-    std::string stamped(bson::Document command, bool isRetryable);
+    /// The command with what it carries besides: the session, the number of a write that may be
+    /// sent again, the API's version.
+    std::string stamped(bson::Document command, bool isRetryable, bool carriesSession);
     /// Sends the command, and once more if it is retryable and the connection breaks.
     StatusOr<bson::OwnedDocument> exchange(std::string_view database,
                                            bson::Document command,

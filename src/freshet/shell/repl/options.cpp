@@ -133,15 +133,13 @@ private:
     /// Options of mongosh that change nothing here, so that what calls it can call us.
     bool isIgnored(std::string_view name) {
         constexpr std::string_view kFlags[] = {"--verbose",
-                                               "--apiStrict",
-                                               "--apiDeprecationErrors",
                                                "--disableJavaScriptJIT",
                                                "--ipv6",
                                                "--no-quiet",
                                                "--tlsUseSystemCA",
                                                "--tlsFIPSMode",
                                                "--sslFIPSMode"};
-        constexpr std::string_view kWithValue[] = {"--apiVersion", "--jsContext"};
+        constexpr std::string_view kWithValue[] = {"--jsContext"};
         if (std::find(std::begin(kFlags), std::end(kFlags), name) != std::end(kFlags)) {
             return true;
         }
@@ -179,6 +177,7 @@ private:
             {"--sslCAFile", &ConnectionString::tlsCaFile},
             {"--sslPEMKeyFile", &ConnectionString::tlsCertificateKeyFile},
             {"--sslPEMKeyPassword", &ConnectionString::tlsCertificateKeyFilePassword},
+            {"--apiVersion", &ConnectionString::apiVersion},
             {"--username", &ConnectionString::username},
             {"-u", &ConnectionString::username},
             {"--authenticationDatabase", &ConnectionString::authSource},
@@ -196,6 +195,8 @@ private:
             bool ConnectionString::*member;
         };
         constexpr Flag kFlags[] = {
+            {"--apiStrict", &ConnectionString::apiStrict},
+            {"--apiDeprecationErrors", &ConnectionString::apiDeprecationErrors},
             {"--ssl", &ConnectionString::tls},
             {"--sslAllowInvalidCertificates", &ConnectionString::tlsAllowInvalidCertificates},
             {"--sslAllowInvalidHostnames", &ConnectionString::tlsAllowInvalidHostnames},

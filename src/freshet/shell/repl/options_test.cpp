@@ -126,6 +126,7 @@ TEST(Options, ScriptsAndTheirOptions) {
     EXPECT_FALSE(parseOptions({"--json=other"}).isOk());
     EXPECT_TRUE(parseOptions({"--apiVersion", "1", "--retryWrites=false", "--verbose"}).isOk());
     EXPECT_FALSE(parseOptions({"--retryWrites=no"}).isOk());
+    EXPECT_FALSE(parseOptions({"--apiVersion"}).isOk());
 }
 
 TEST(Options, HealthIsPing) {
