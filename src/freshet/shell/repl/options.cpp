@@ -342,6 +342,7 @@ std::string usage() {
            "  --tlsCertificateKeyFilePassword WORD, --tlsAllowInvalidCertificates,\n"
            "  --tlsAllowInvalidHostnames, --tlsCRLFile FILE, --tlsDisabledProtocols NAMES\n"
            "  --networkMessageCompressors NAMES   of snappy, zstd, zlib\n"
+           "  --retryWrites=false, --apiVersion VERSION, --apiStrict, --apiDeprecationErrors\n"
            "  --ping, --health    ask the server whether it is alive, and leave\n"
            "  --rdma-check HOST[:PORT]\n"
            "                      tell what of RDMA works between here and that server, and\n"
