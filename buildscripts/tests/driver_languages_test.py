@@ -115,6 +115,16 @@ class LanguagesTest(unittest.TestCase):
         self.scenario(java)
 
 
+class ReplicaSetTest(LanguagesTest):
+    """As the primary of a replica set of one, where these drivers number their writes."""
+
+    def scenario(self, run):
+        with harness.Server(arguments=['--replSet', 'rs0']) as server:
+            self.judge(run(server.uri + '?replicaSet=rs0'))
+            with server.client() as client:
+                self.assertGreater(client.config.transactions.count_documents({}), 0)
+
+
 class LoginOverTlsTest(LanguagesTest):
     """Logged in by either mechanism, over TLS, the server's certificate checked by a file of its authority."""
     PASSWORD = 'p@ss/w:rd%'

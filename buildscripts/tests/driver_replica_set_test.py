@@ -3,10 +3,12 @@
 break, done once each."""
 import os
 import sys
+import tempfile
 import threading
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import certificates  # noqa: E402
 import harness  # noqa: E402
 
 pymongo = None
@@ -39,6 +41,19 @@ class ReplicaSetTest(unittest.TestCase):
             self.assertEqual(client.primary[1], self.server.port)
             self.assertEqual(client.topology_description.topology_type_name, 'ReplicaSetWithPrimary')
             self.assertEqual(client.admin.command('replSetGetStatus')['members'][0]['stateStr'], 'PRIMARY')
+
+    def test_with_tls_the_set_is_found_under_the_name_that_was_called(self):
+        directory = tempfile.TemporaryDirectory(prefix='freshet-tls-')
+        self.addCleanup(directory.cleanup)
+        certificates.make(directory.name)
+        # preferTLS: the harness's own ping is plain.
+        arguments = ['--replSet', 'rs0', '--tlsMode', 'preferTLS', '--tlsCertificateKeyFile', os.path.join(directory.name, 'server.pem')]
+        with harness.Server(arguments=arguments) as server:
+            for host in ('localhost', '127.0.0.1'):
+                with pymongo.MongoClient('mongodb://%s:%d/?replicaSet=rs0' % (host, server.port), tls=True,
+                                         tlsCAFile=os.path.join(directory.name, 'ca.pem')) as client:
+                    client.test.c.insert_one({})
+                    self.assertEqual(client.primary, (host, server.port))
 
     def test_another_name_is_refused_by_the_driver(self):
         client = pymongo.MongoClient('127.0.0.1', self.server.port, replicaSet='other', serverSelectionTimeoutMS=500)
