@@ -291,6 +291,12 @@ void ConnectionImpl::showUser() {
     }
 }
 
+void addHelp(Invocation& call) {
+    call.reply.add(
+        "help",
+        "help for: " + std::string(call.command.name) + " " + std::string(call.command.help));
+}
+
 void addWriteConcernError(Invocation& call) {
     const Status& why = call.generic.unmetConcern;
     if (why.isOk() || !isWriter(call.command, call.body())) {
@@ -337,7 +343,9 @@ sync::Task<void> ConnectionImpl::run(Invocation& call) {
         } else {
             status = admitAtOnce(call);
         }
-        if (status.isOk() && !call.endsSession) {
+        if (status.isOk() && call.generic.asksForHelp) {
+            addHelp(call);
+        } else if (status.isOk() && !call.endsSession) {
             call.runsScripts = mayRunScripts(call);
             if (call.runsScripts) {
                 status = co_await services_.scripts.run(call, call.command.handler(call));

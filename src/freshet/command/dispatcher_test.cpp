@@ -46,6 +46,15 @@ TEST_F(DispatcherTest, AcceptsGenericArgumentsEverywhere) {
                 R"({"ok": 1.0})");
 }
 
+TEST_F(DispatcherTest, TellsWhatACommandIsForInsteadOfRunningIt) {
+    expectReply(R"({"hostInfo": 1, "help": true})", R"({"ok": 1.0})");
+    const bson::OwnedDocument reply = run(R"({"drop": "c", "help": true})");
+    EXPECT_TRUE(reply.view().find("help").stringValue().starts_with("help for: drop "));
+    run(R"({"insert": "c", "documents": [{"_id": 1}]})");
+    expectReply(R"({"drop": "c", "help": true})", R"({"ok": 1.0})");
+    expectReply(R"({"count": "c"})", R"({"n": 1})");
+}
+
 TEST_F(DispatcherTest, RefusesTransactions) {
     const std::string start = R"({"insert": "c", "documents": [{"a": 1}], )";
     const std::string lsid =

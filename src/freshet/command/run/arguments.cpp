@@ -57,6 +57,7 @@ constexpr std::string_view kGenericArguments[] = {
     "apiStrict",
     "apiDeprecationErrors",
     "maxTimeMSOpOnly",
+    "help",
 };
 
 constexpr int64_t kMaxTimeMsLimit = INT32_MAX;
@@ -356,6 +357,7 @@ StatusOr<GenericArguments> parseArguments(const Command& command,
     FRESHET_RETURN_IF_ERROR(checkApiVersion(&fields, command));
     out.hasApiVersion = fields.has("apiVersion");
     out.isApiStrict = fields.boolean("apiStrict", false);
+    out.asksForHelp = fields.element("help").isTruthy();
     FRESHET_RETURN_IF_ERROR(checkKnownFields(command, body));
     FRESHET_RETURN_IF_ERROR(checkSequences(command, request));
     FRESHET_RETURN_IF_ERROR(parseSession(&fields, command, &out));

@@ -26,6 +26,7 @@ struct GenericArguments {
     std::optional<int64_t> txnNumber;  // of a write that may be sent again
     bool hasApiVersion = false;
     bool isApiStrict = false;  // nothing outside API Version 1 is to be used
+    bool asksForHelp = false;  // what the command is for, instead of running it
 };
 
 bool isGenericArgument(std::string_view name);
