@@ -5,6 +5,7 @@ import os
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -12,6 +13,7 @@ import certificates  # noqa: E402
 import harness  # noqa: E402
 
 pymongo = None
+SECONDS = 120  # that nothing takes
 
 
 class ReplicaSetTest(unittest.TestCase):
@@ -105,14 +107,15 @@ class ReplicaSetTest(unittest.TestCase):
         for thread in threads:
             thread.start()
         for _ in range(5):
-            before = sum(acknowledged)
-            while sum(acknowledged) < before + 100:
+            before, deadline = sum(acknowledged), time.monotonic() + SECONDS
+            while sum(acknowledged) < before + 100 and time.monotonic() < deadline:
                 ends.wait(0.01)
             self.server.kill()
             self.server.start()
         ends.set()
         for thread in threads:
             thread.join()
+        self.assertGreaterEqual(sum(acknowledged), 500)
         for document in c.find():
             i = document['_id']
             self.assertGreaterEqual(document['n'], acknowledged[i])
