@@ -38,6 +38,14 @@ Status readDocument(engine::Txn& txn,
                     RecordId id,
                     std::string* document);
 
+/// Reads the one with the _id that `holder`, which need have nothing else, begins with. kNotFound
+/// when none is visible.
+Status readDocumentById(engine::Txn& txn,
+                        const Collection& collection,
+                        bson::Document holder,
+                        RecordId* id,
+                        std::string* document);
+
 std::string recordKey(RecordId id);
 RecordId recordIdOf(ByteView key);
 /// The document that an index entry stands for: non-unique entries end with the id, unique ones

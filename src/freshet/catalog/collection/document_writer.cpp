@@ -214,18 +214,13 @@ Status DocumentWriter::put(bson::Document document) {
     if (impl_->planned) {
         return impl_->run(impl_->target, &document);
     }
-    const Index& idIndex = *impl_->collection->indexes[0];
-    IndexKeys id;
-    FRESHET_RETURN_IF_ERROR(makeIndexKeys(idIndex, document, &id));
-    std::string entry;
-    const Status found = impl_->txn.get(*idIndex.tree, id.keys.front(), &entry);
+    std::string before;
+    const Status found =
+        readDocumentById(impl_->txn, *impl_->collection, document, &impl_->target, &before);
     if (found.code() == Code::kNotFound) {
         return insert(document, &impl_->target);
     }
     FRESHET_RETURN_IF_ERROR(found);
-    FRESHET_ASSIGN_OR_RETURN(impl_->target, recordIdOfEntry(idIndex, id.keys.front(), entry));
-    std::string before;
-    FRESHET_RETURN_IF_ERROR(readDocument(impl_->txn, *impl_->collection, impl_->target, &before));
     return update(impl_->target, bson::Document(before), document);
 }
 
@@ -238,6 +233,21 @@ Status readDocument(engine::Txn& txn,
                     RecordId id,
                     std::string* document) {
     return txn.get(*collection.records, recordKey(id), document);
+}
+
+Status readDocumentById(engine::Txn& txn,
+                        const Collection& collection,
+                        bson::Document holder,
+                        RecordId* id,
+                        std::string* document) {
+    const Index& idIndex = *collection.indexes[0];
+    IndexKeys wanted;
+    FRESHET_RETURN_IF_ERROR(makeIndexKeys(idIndex, holder, &wanted));
+    const std::string& key = wanted.keys.front();
+    std::string entry;
+    FRESHET_RETURN_IF_ERROR(txn.get(*idIndex.tree, key, &entry));
+    FRESHET_ASSIGN_OR_RETURN(*id, recordIdOfEntry(idIndex, key, entry));
+    return readDocument(txn, collection, *id, document);
 }
 
 std::string recordKey(RecordId id) {

@@ -2,7 +2,6 @@
 #include "freshet/command/retry/retryable_write.h"
 
 #include "freshet/bson/json.h"
-#include "freshet/command/crud/cursor_reply.h"
 #include "freshet/platform/clock.h"
 #include "freshet/telemetry/fail_point.h"
 
@@ -40,6 +39,34 @@ Status tooOld(const Invocation& call, int64_t wanted, int64_t newest) {
                       " because a newer retryable write with txnNumber " + std::to_string(newest) +
                       " has already started on this session.");
 }
+
+/// One document, by its _id, as of now.
+class ReadById {
+public:
+    ReadById(engine::Store& store, catalog::CollectionRef collection, const bson::OwnedDocument& id)
+        : store_(store), collection_(std::move(collection)) {
+        bson::Builder holder;
+        holder.add("_id", id.view());
+        holder_ = bson::OwnedDocument(holder.finish());
+    }
+    Status run() {
+        sync::Slice slice(store_.epochs());
+        if (!txn_.has_value()) {
+            txn_.emplace(store_);
+        }
+        catalog::RecordId id = 0;
+        return catalog::readDocumentById(*txn_, *collection_, holder_.view(), &id, &document_);
+    }
+    const sync::WaitToken& token() const { return txn_->token(); }
+    std::string takeDocument() { return std::move(document_); }
+
+private:
+    engine::Store& store_;
+    const catalog::CollectionRef collection_;
+    bson::OwnedDocument holder_;
+    std::optional<engine::Txn> txn_;
+    std::string document_;
+};
 
 /// For drivers' tests: the connection ends before the reply, the statement done or not.
 telemetry::FailPoint failPoint("onPrimaryTransactionalWrite");
@@ -131,24 +158,17 @@ Status RetryableWrite::readStatementIds(size_t statements) {
 sync::Task<Status> RetryableWrite::readDocument(const bson::OwnedDocument& id,
                                                 std::optional<bson::OwnedDocument>* found) {
     found->reset();
-    query::FindRequest request;
-    bson::Builder filter;
-    filter.add("_id", id.view());
-    request.filter = bson::OwnedDocument(filter.finish());
-    request.limit = 1;
-    StatusOr<std::unique_ptr<query::QueryCursor>> cursor =
-        query::makeFind(call_.services.store,
-                        call_.services.catalog.find(kSessionsDb, kSessionsCollection),
-                        std::move(request));
-    FRESHET_CO_RETURN_IF_ERROR(cursor.status());
-    query::Batch batch(1, bson::kDocumentBytesMax);
-    Status status = co_await readOnce(call_, **cursor, &batch);
-    FRESHET_CO_RETURN_IF_ERROR(std::move(status));
-    const std::string bytes = batch.finishArray();
-    for (const bson::Element& document : bson::Document(bytes.data())) {
-        *found = bson::OwnedDocument(document.document());
+    catalog::CollectionRef collection =
+        call_.services.catalog.find(kSessionsDb, kSessionsCollection);
+    if (collection == nullptr) {
+        co_return Status::ok();
     }
-    co_return Status::ok();
+    ReadById read(call_.services.store, std::move(collection), id);
+    Status status = co_await drive(call_, read);
+    if (status.isOk()) {
+        *found = bson::OwnedDocument(read.takeDocument());
+    }
+    co_return status.code() == Code::kNotFound ? Status::ok() : status;
 }
 
 std::optional<query::WriteResult> RetryableWrite::earlier(size_t i) {
