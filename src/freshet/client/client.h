@@ -20,12 +20,12 @@ namespace freshet::client {
 
 struct Surroundings;
 
-/// mongodb://user:password@host:port,host:port/db?appName=x&... or
-/// mongodb+srv://user:password@domain/db?... Options that would make a connection other than was
-/// asked for are refused, those that only tune are ignored.
 /// The login by the certificate that TLS has shown; the user is its subject.
 inline constexpr const char* kX509 = "MONGODB-X509";
 
+/// mongodb://user:password@host:port,host:port/db?appName=x&... or
+/// mongodb+srv://user:password@domain/db?... Options that would make a connection other than was
+/// asked for are refused, those that only tune are ignored.
 struct ConnectionString {
     struct Place {
         std::string host =

@@ -4,13 +4,13 @@
 #include "freshet/client/client.h"
 #include "freshet/client/deadline/deadline.h"
 #include "freshet/client/login/login.h"
+#include "freshet/client/srv/text.h"
 #include "freshet/telemetry/log.h"
 #include "freshet/transport/connector.h"
 #include "freshet/wire/compress.h"
 #include "freshet/wire/message.h"
 
 #include <optional>
-#include <sstream>
 
 namespace freshet::client {
 
@@ -179,10 +179,10 @@ Status SessionConnection::introduce(const ConnectionString& where) {
 }
 
 /// Of those that a client may leave out: older ones never count here.
-StatusOr<std::vector<std::string>> protocolsOf(const std::string& list) {
+StatusOr<std::vector<std::string>> protocolsOf(std::string_view list) {
     std::vector<std::string> protocols;
-    std::istringstream names(list);
-    for (std::string name; std::getline(names, name, ',');) {
+    while (!list.empty()) {
+        const std::string name(takeUntil(&list, ','));
         if (name == "TLS1_2" || name == "TLS1_3") {
             protocols.push_back(name);
         } else if (name != "TLS1_0" && name != "TLS1_1" && name != "none") {

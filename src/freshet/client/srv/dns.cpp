@@ -23,9 +23,22 @@ struct Freed {
     void operator()(void* data) const { ares_free_data(data); }
 };
 
-Status unreadable(int error) {
-    return invalid(Reason::kFailedToParse,
-                   std::string("the answer of DNS cannot be read: ") + ares_strerror(error));
+template <typename Record>
+using Parsed = std::unique_ptr<Record, Freed>;
+
+/// The first of the records that `parser` finds; null: there are none.
+template <typename Record>
+StatusOr<Parsed<Record>> parse(int (*parser)(const unsigned char*, int, Record**), ByteView reply) {
+    Record* first = nullptr;
+    const int error = parser(reinterpret_cast<const unsigned char*>(reply.data()),
+                             static_cast<int>(reply.size()),
+                             &first);
+    Parsed<Record> owner(first);
+    if (error != ARES_SUCCESS && error != ARES_ENODATA) {
+        return invalid(Reason::kFailedToParse,
+                       std::string("the answer of DNS cannot be read: ") + ares_strerror(error));
+    }
+    return owner;
 }
 
 /// One question and what came of it.
@@ -174,19 +187,10 @@ StatusOr<DnsRecords> askDns(const DnsQuestion& question) {
 }
 
 StatusOr<std::vector<ConnectionString::Place>> readServices(ByteView reply) {
-    ares_srv_reply* first = nullptr;
-    const int error = ares_parse_srv_reply(reinterpret_cast<const unsigned char*>(reply.data()),
-                                           static_cast<int>(reply.size()),
-                                           &first);
-    const std::unique_ptr<ares_srv_reply, Freed> owner(first);
-    if (error == ARES_ENODATA) {
-        return std::vector<ConnectionString::Place>();
-    }
-    if (error != ARES_SUCCESS) {
-        return unreadable(error);
-    }
+    FRESHET_ASSIGN_OR_RETURN(const Parsed<ares_srv_reply> first,
+                             parse(ares_parse_srv_reply, reply));
     std::vector<ConnectionString::Place> places;
-    for (const ares_srv_reply* one = first; one != nullptr; one = one->next) {
+    for (const ares_srv_reply* one = first.get(); one != nullptr; one = one->next) {
         std::string host = one->host;
         if (host.ends_with('.')) {
             host.pop_back();
@@ -201,19 +205,10 @@ StatusOr<std::vector<ConnectionString::Place>> readServices(ByteView reply) {
 }
 
 StatusOr<std::vector<std::string>> readTexts(ByteView reply) {
-    ares_txt_ext* first = nullptr;
-    const int error = ares_parse_txt_reply_ext(reinterpret_cast<const unsigned char*>(reply.data()),
-                                               static_cast<int>(reply.size()),
-                                               &first);
-    const std::unique_ptr<ares_txt_ext, Freed> owner(first);
-    if (error == ARES_ENODATA) {
-        return std::vector<std::string>();
-    }
-    if (error != ARES_SUCCESS) {
-        return unreadable(error);
-    }
+    FRESHET_ASSIGN_OR_RETURN(const Parsed<ares_txt_ext> first,
+                             parse(ares_parse_txt_reply_ext, reply));
     std::vector<std::string> texts;
-    for (const ares_txt_ext* part = first; part != nullptr; part = part->next) {
+    for (const ares_txt_ext* part = first.get(); part != nullptr; part = part->next) {
         if (part->record_start != 0 || texts.empty()) {
             texts.emplace_back();
         }

@@ -22,6 +22,12 @@ bson::ObjectId electionId() {
     return id;
 }
 
+/// Seconds of now as a point in the log. A member alone is always up to date with itself: whatever
+/// was acknowledged before is visible to what is asked later, so no time needs to be waited for.
+bson::Timestamp clusterTime() {
+    return {static_cast<uint64_t>(platform::wallMillis() / 1000) << 32 | 1};
+}
+
 }  // namespace
 
 std::string memberAddress(const Invocation& call) {
@@ -49,10 +55,6 @@ void addMember(const Invocation& call, bson::Builder* out) {
     last.add("lastWriteDate", bson::Date{platform::wallMillis()});
     addOpTime("majorityOpTime", &last);
     last.add("majorityWriteDate", bson::Date{platform::wallMillis()});
-}
-
-bson::Timestamp clusterTime() {
-    return {static_cast<uint64_t>(platform::wallMillis() / 1000) << 32 | 1};
 }
 
 void addOpTime(std::string_view name, bson::Builder* out) {

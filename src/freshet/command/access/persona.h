@@ -21,10 +21,7 @@ std::string memberAddress(const Invocation& call);
 /// Of hello, and of serverStatus.repl: hosts, setName, primary, me, ...
 void addMember(const Invocation& call, bson::Builder* out);
 
-/// Seconds of now as a point in the log. A member alone is always up to date with itself: whatever
-/// was acknowledged before is visible to what is asked later, so no time needs to be waited for.
-bson::Timestamp clusterTime();
-/// {ts, t}
+/// {ts, t}: now as a point in the log.
 void addOpTime(std::string_view name, bson::Builder* out);
 /// $clusterTime and operationTime, which close a member's replies.
 void addClusterTime(bson::Builder* reply);

@@ -138,18 +138,16 @@ sync::Task<Status> runFindAndModify(Invocation& call) {
             authorize(call, Action::kBypassDocumentValidation, call.generic.db, *collection));
     }
     OneStatement statement(call.services.store, *std::move(command));
-    std::optional<RetryableWrite> retry;
-    Status begun = co_await beginRetryable(call, 1, &retry);
-    FRESHET_CO_RETURN_IF_ERROR(std::move(begun));
-    Outcome outcome =
-        co_await runStatement(call, *collection, 0, statement, retry ? &*retry : nullptr);
+    StatusOr<std::unique_ptr<RetryableWrite>> retry = co_await beginRetryable(call, 1);
+    FRESHET_CO_RETURN_IF_ERROR(retry.status());
+    Outcome outcome = co_await runStatement(call, *collection, 0, statement, retry->get());
     if (!outcome.status.isOk()) {
         call.errorInfo = std::move(outcome.errorInfo);
         co_return std::move(outcome.status);
     }
     statement.report(&call.reply);
-    if (retry.has_value()) {
-        retry->addTo(&call.reply);
+    if (*retry != nullptr) {
+        (*retry)->addTo(&call.reply);
     }
     co_return co_await waitForDurability(call, outcome.lsn);
 }

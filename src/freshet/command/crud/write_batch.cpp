@@ -163,9 +163,9 @@ sync::Task<Status> runStatements(Invocation& call,
                                  const std::string& collection,
                                  bool isOrdered,
                                  Statements& statements) {
-    std::optional<RetryableWrite> retry;
-    Status begun = co_await beginRetryable(call, statements.count(), &retry);
-    FRESHET_CO_RETURN_IF_ERROR(std::move(begun));
+    StatusOr<std::unique_ptr<RetryableWrite>> retry =
+        co_await beginRetryable(call, statements.count());
+    FRESHET_CO_RETURN_IF_ERROR(retry.status());
     WriteErrors errors;
     Pacer pacer;
     journal::Lsn newest = 0;
@@ -175,8 +175,7 @@ sync::Task<Status> runStatements(Invocation& call,
             FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());
             co_await sync::wait(sync::WaitToken::completed());
         }
-        Outcome outcome =
-            co_await runStatement(call, collection, i, statements, retry ? &*retry : nullptr);
+        Outcome outcome = co_await runStatement(call, collection, i, statements, retry->get());
         newest = std::max(newest, outcome.lsn);
         if (outcome.status.isOk()) {
             continue;
@@ -190,8 +189,8 @@ sync::Task<Status> runStatements(Invocation& call,
         }
     }
     errors.addTo(&call.reply);
-    if (retry.has_value()) {
-        retry->addTo(&call.reply);
+    if (*retry != nullptr) {
+        (*retry)->addTo(&call.reply);
     }
     co_return co_await waitForDurability(call, newest);
 }

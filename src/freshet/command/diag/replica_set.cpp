@@ -10,10 +10,6 @@ namespace {
 
 constexpr int32_t kPrimary = 1;  // a member's state
 
-Status notRunning() {
-    return invalid(Reason::kNoReplicationEnabled, "not running with --replSet");
-}
-
 void addSelf(const Invocation& call, bson::Builder* list) {
     const ServerFacts& facts = call.services.facts;
     auto self = list->object(list->nextIndex());
@@ -121,7 +117,7 @@ sync::Task<Status> runNotAsPrimary(Invocation& call) {
 template <Handler kHandler>
 sync::Task<Status> asMember(Invocation& call) {
     if (!isReplicaSet(call.services)) {
-        co_return notRunning();
+        co_return invalid(Reason::kNoReplicationEnabled, "not running with --replSet");
     }
     Status status = co_await kHandler(call);
     co_return status;

@@ -7,9 +7,8 @@
 /// A statement without a result of its own was done to one document. When there is more to tell
 /// than kResultBytesMax and kRangesMax, what there is so far moves to a document of its own,
 ///   {_id: {..., part: i32}, txnNum, lastWriteDate, done, results}
-/// so that a long batch does not write it all with each
-/// statement. Parts of an older number are written over. Dates are those of the minute's begin: an
-/// index is kept by them. Pure; one thread.
+/// so that a long batch does not write it all with each statement. Parts of an older number are
+/// written over. Dates are those of the minute's begin: an index is kept by them. Pure; one thread.
 #pragma once
 
 #include "freshet/bson/builder.h"

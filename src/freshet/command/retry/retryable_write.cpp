@@ -259,14 +259,15 @@ void RetryableWrite::addTo(bson::Builder* reply) const {
     }
 }
 
-sync::Task<Status> beginRetryable(Invocation& call,
-                                  size_t statements,
-                                  std::optional<RetryableWrite>* retry) {
-    if (!RetryableWrite::isMeant(call)) {
-        co_return Status::ok();
+sync::Task<StatusOr<std::unique_ptr<RetryableWrite>>> beginRetryable(Invocation& call,
+                                                                     size_t statements) {
+    std::unique_ptr<RetryableWrite> retry;
+    if (RetryableWrite::isMeant(call)) {
+        retry = std::make_unique<RetryableWrite>(call);
+        Status status = co_await retry->begin(statements);
+        FRESHET_CO_RETURN_IF_ERROR(std::move(status));
     }
-    Status status = co_await retry->emplace(call).begin(statements);
-    co_return status;
+    co_return std::move(retry);
 }
 
 }  // namespace freshet::command

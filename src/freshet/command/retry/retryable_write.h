@@ -11,6 +11,7 @@
 #include "freshet/command/retry/session_turns.h"
 #include "freshet/command/run/invocation.h"
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -71,9 +72,8 @@ private:
     std::optional<catalog::DocumentWriter> writer_;
 };
 
-/// Makes `*retry` when the command is such a write. An error ends the command.
-sync::Task<Status> beginRetryable(Invocation& call,
-                                  size_t statements,
-                                  std::optional<RetryableWrite>* retry);
+/// Null when the command is no such write. `statements`: how many it has. An error ends it.
+sync::Task<StatusOr<std::unique_ptr<RetryableWrite>>> beginRetryable(Invocation& call,
+                                                                     size_t statements);
 
 }  // namespace freshet::command

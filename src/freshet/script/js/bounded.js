@@ -18,6 +18,9 @@ const checkPieces = (text, separator) => {
     }
 };
 
+// As the engine defines what it has.
+const replace = (holder, name, value) =>
+    Object.defineProperty(holder, name, {value, writable: true, configurable: true, enumerable: false});
 const bound = (name, check) => {
     const original = String.prototype[name];
     const call = Function.prototype.call.bind(original);
@@ -28,7 +31,7 @@ const bound = (name, check) => {
         return call(this, pattern, second);
     }}[name];
     Object.defineProperty(made, 'length', {value: original.length, configurable: true});
-    Object.defineProperty(String.prototype, name, {value: made, writable: true, configurable: true, enumerable: false});
+    replace(String.prototype, name, made);
 };
 ['indexOf', 'lastIndexOf', 'includes', 'replace', 'replaceAll'].forEach((name) => bound(name, checkSearch));
 bound('split', (text, separator) => {
@@ -54,8 +57,8 @@ const boundConstructor = (Original) => {
         }
         return Reflect.construct(target, words, newTarget === made ? target : newTarget);
     }});
-    Object.defineProperty(Original.prototype, 'constructor', {value: made, writable: true, configurable: true, enumerable: false});
-    Object.defineProperty(globalThis, Original.name, {value: made, writable: true, configurable: true, enumerable: false});
+    replace(Original.prototype, 'constructor', made);
+    replace(globalThis, Original.name, made);
 };
 [ArrayBuffer, Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array, Float32Array, Float64Array,
     BigInt64Array, BigUint64Array].forEach(boundConstructor);
