@@ -653,11 +653,8 @@ protected:
             }
         }
         ASSERT_FALSE(places.empty());
-        auto file = disk.open("/db/data.freshet", platform::OpenMode::kWrite);
-        ASSERT_TRUE(file.isOk());
         const uint64_t block = places[places.size() > 1 ? 1 : 0].extent.firstBlock;
-        ASSERT_TRUE((*file)->pwrite("\x5a\xa5", block * block::kBlockBytes + 110).isOk());
-        ASSERT_TRUE((*file)->sync().isOk());
+        disk.damage("/db/data.freshet", block * block::kBlockBytes + 110);
     }
     void expectRefused() {
         auto refused = Store::open(storeOptions(disk));
@@ -708,13 +705,10 @@ TEST_F(Damage, OfALeafThatIsNotInMemoryFailsItsReadersOnly) {
     store->evictAll();
     const size_t away = shapeOf(*store, tree).onDisk;
     ASSERT_GT(away, 3u);
-    testing::MemoryFileSystem copy;
-    auto file = disk.open("/db/data.freshet", platform::OpenMode::kWrite);
-    ASSERT_TRUE(file.isOk());
     // In the midst of all pages.
     const uint64_t middle = store->stats().block.mappedPages / 2 * 9;
     for (uint64_t block = middle; block < middle + 9; ++block) {
-        ASSERT_TRUE((*file)->pwrite("\x5a\xa5", block * block::kBlockBytes + 110).isOk());
+        disk.damage("/db/data.freshet", block * block::kBlockBytes + 110);
     }
     uint64_t found = 0;
     Status why;
@@ -756,8 +750,7 @@ TEST_F(Damage, OfTheDirectorysNameIsMendedFromTheDataFile) {
         if (isMissing) {
             ASSERT_TRUE(disk.remove("/db/freshet.id").isOk());
         } else {
-            auto file = disk.open("/db/freshet.id", platform::OpenMode::kWrite);
-            ASSERT_TRUE(file.isOk() && (*file)->pwrite("?", 20).isOk());
+            disk.damage("/db/freshet.id", 20);
         }
         for (int turn = 0; turn < 2; ++turn) {
             auto refused = Store::open(storeOptions(disk));
@@ -796,13 +789,13 @@ TEST_F(StoreCheckpoint, DamageIsFoundBesideARunningStore) {
     put(*store, *tree, "k", std::string(10'000, 'v'));
     ASSERT_TRUE(store->checkpointNow().isOk());
     expectSound();
-    auto file = disk.open("/db/data.freshet", platform::OpenMode::kWrite);
+    auto file = disk.open("/db/data.freshet", platform::OpenMode::kRead);
     ASSERT_TRUE(file.isOk());
     auto size = (*file)->size();
     ASSERT_TRUE(size.isOk());
     // All but the superblocks.
     for (uint64_t at = 2 * block::kBlockBytes + 200; at < *size; at += block::kBlockBytes) {
-        ASSERT_TRUE((*file)->pwrite("\x5a\xa5", at).isOk());
+        disk.damage("/db/data.freshet", at);
     }
     auto report = store->verifyFiles();
     ASSERT_TRUE(report.isOk());

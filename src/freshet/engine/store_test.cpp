@@ -353,9 +353,7 @@ TEST_F(StoreTest, AnOutdatedDirectoryNameIsNoticed) {
     put(*store, *tree, "k", "v");
     tree.reset();
     store.reset();
-    auto file = disk.open("/db/freshet.id", platform::OpenMode::kWrite);
-    ASSERT_TRUE(file.isOk());
-    ASSERT_TRUE((*file)->pwrite("XXXXXXXX", 20).isOk());
+    disk.damage("/db/freshet.id", 20);
     StoreOptions options;
     options.files = &disk;
     options.directory = "/db";

@@ -69,15 +69,6 @@ Options from(Options options, Lsn redo) {
     return options;
 }
 
-void flipBit(MemoryFileSystem& disk, const std::string& path, uint64_t offset) {
-    auto file = disk.open(path, platform::OpenMode::kWrite);
-    char byte = 0;
-    ASSERT_EQ(*(*file)->pread(&byte, 1, offset), 1u);
-    byte ^= 1;
-    ASSERT_TRUE((*file)->pwrite(ByteView(&byte, 1), offset).isOk());
-    ASSERT_TRUE((*file)->sync().isOk());
-}
-
 TEST(Recycling, ReplayBeginsAtTheRedoLsnWhereverItLies) {
     MemoryFileSystem disk;
     Opened log = openLog(smallOptions(disk));
@@ -215,7 +206,7 @@ TEST(Recycling, DamageIsNotHiddenByAnOlderLifeOfARecycledSegment) {
         ASSERT_EQ(namesIn(disk), (std::vector<std::string>{"j.00000001", "j.00000002"}));
         ASSERT_TRUE(log.journal->close().isOk());
     }
-    flipBit(disk, "/journal/j.00000001", 20);
+    disk.damage("/journal/j.00000001", 20);
     EXPECT_EQ(openLog(from(smallOptions(disk), redo)).status.code(), Code::kCorruption);
 }
 
@@ -370,7 +361,7 @@ TEST(Repair, ADamagedLogIsCutAndTheLossIsNamed) {
         }
         ASSERT_TRUE(log.journal->close().isOk());
     }
-    flipBit(disk, "/journal/j.00000000", 4 * 4096 + 140);  // record 3; block 0 begins the era
+    disk.damage("/journal/j.00000000", 4 * 4096 + 140);  // record 3; block 0 begins the era
     EXPECT_EQ(openLog(smallOptions(disk)).status.code(), Code::kCorruption);
     Options repair = smallOptions(disk);
     repair.repair = true;

@@ -44,6 +44,9 @@ public:
 
     /// A durable file with these bytes, whatever was there before. For making states of a disk.
     void put(const std::string& path, std::string bytes);
+    /// Makes the byte at `offset` of a file another one, for good, whatever it was: a test that
+    /// writes a byte of its own choice damages nothing when a random byte happens to be that one.
+    void damage(const std::string& path, uint64_t offset);
 
     DiskFaults& faults() { return faults_; }
 

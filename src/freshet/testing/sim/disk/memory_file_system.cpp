@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/testing/sim/memory_file_system.h"
 
+#include "freshet/base/assert.h"
 #include "freshet/platform/thread.h"
 #include "freshet/testing/sim/disk/paths.h"
 #include "freshet/testing/sim/disk/volatile_file.h"
@@ -204,6 +205,17 @@ void MemoryFileSystem::put(const std::string& path, std::string bytes) {
         std::make_shared<VolatileFile>(std::make_unique<Platter>(std::move(bytes)), size, &faults_);
     files_.insert_or_assign(normalPath(path), file);
     durable_.insert_or_assign(normalPath(path), std::move(file));
+}
+
+void MemoryFileSystem::damage(const std::string& path, uint64_t offset) {
+    auto file = open(path, platform::OpenMode::kWrite);
+    invariant(file.isOk());
+    char byte = 0;
+    auto bytes = (*file)->pread(&byte, 1, offset);
+    invariant(bytes.isOk() && *bytes == 1);
+    byte = static_cast<char>(~byte);
+    invariant((*file)->pwrite(ByteView(&byte, 1), offset).isOk());
+    invariant((*file)->sync().isOk());
 }
 
 template <typename KeepBytes, typename KeepName>
