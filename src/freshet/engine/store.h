@@ -58,6 +58,9 @@ struct StoreOptions {
     bool holdCommitsUntilDurable = false;
     /// What pages in memory may take; 0: no ceiling.
     uint64_t memoryBytes = 0;
+    /// It is the ceiling of the whole process: what that takes beside pages leaves less for them,
+    /// down to a half.
+    bool memoryIsProcess = false;
     /// The data file past the operating system's cache, which would keep what memoryBytes does not
     /// allow, and its own copy of the rest.
     bool directIo = true;

@@ -10,11 +10,8 @@ namespace freshet::platform {
 /// Freed bytes that are still the process's, to be used again. Takes some microseconds.
 uint64_t freedMemoryBytes();
 
-/// Whether freed memory stays the process's, as it does from the start, or goes back to the system
-/// when it is a second old. What goes back breaks up huge pages, and what is used next is slower
-/// for it.
-void keepFreedMemory(bool kept);
-/// It goes by itself where memory is being allocated; this is for a process that rests.
-void giveBackOldMemory();
+/// Freed memory stays the process's; this gives all of it back to the system. That breaks up huge
+/// pages, and what is used next is slower for it.
+void giveBackFreedMemory();
 
 }  // namespace freshet::platform

@@ -167,6 +167,7 @@ int Server::openData() {
     store.holdCommitsUntilDurable = settings_.parameterIsOn("holdCommitsUntilDurable");
     store.codec = settings_.storage.codec;
     store.memoryBytes = memoryCeiling(settings_.storage.memoryLimitGB);
+    store.memoryIsProcess = true;
     store.repair = settings_.storage.repair;
     store.onFatal = dieOfJournalFailure;
     StatusOr<std::unique_ptr<engine::Store>> opened = engine::Store::open(store);

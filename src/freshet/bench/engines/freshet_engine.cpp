@@ -163,6 +163,7 @@ StatusOr<std::unique_ptr<Engine>> openVariant(const EngineSetup& setup, journal:
     options.files = &platform::FileSystem::posix();
     options.directory = setup.directory;
     options.memoryBytes = setup.cacheMb << 20;
+    options.memoryIsProcess = true;
     options.directIo = setup.directIo;
     options.onFatal = [](const Status& status) {
         std::fprintf(stderr, "freshet-bench: %s\n", status.toString().c_str());

@@ -88,15 +88,15 @@ void CheckpointService::run() {
         }
         const bool due = isDue();
         lock.unlock();
-        lookAtFreedMemory();
         Status status = due ? now() : Status::ok();
         const uint64_t began = platform::monotonicNanos();
         do {
+            lookAtProcess();
             hasFreed_ = true;
             if (status.isOk() && core_.memory.isHigh()) {
                 status = relieveMemory();
             }
-        } while (core_.memory.endRound(status.isOk() && hasFreed_));
+        } while (core_.memory.endRound(status.isOk() && hasFreed_, platform::monotonicNanos()));
         rest_ = restAfter(platform::monotonicNanos() - began);
         if (!status.isOk() && status.code() != Code::kNoSpace) {
             core_.memory.stop();
@@ -106,20 +106,19 @@ void CheckpointService::run() {
     }
 }
 
-void CheckpointService::lookAtFreedMemory() {
+void CheckpointService::lookAtProcess() {
     const uint64_t now = platform::monotonicNanos();
-    if (now - lastLookNanos_ < FreedMemory::kLookEveryMs * kNanosPerMilli) {
+    if (now - lastLookNanos_ < ProcessMemory::kLookEveryMs * kNanosPerMilli) {
         return;
     }
     lastLookNanos_ = now;
-    const MemoryBudget& memory = core_.memory;
-    const bool kept = freed_.look(memory.used(), memory.limit(), platform::freedMemoryBytes());
-    if (kept != std::exchange(keepsFreed_, kept)) {
-        platform::keepFreedMemory(kept);
+    MemoryBudget& memory = core_.memory;
+    uint64_t freed = platform::freedMemoryBytes();
+    if (process_.givesBack(platform::residentBytes(), memory.limit(), memory.used(), freed)) {
+        platform::giveBackFreedMemory();
+        freed = platform::freedMemoryBytes();
     }
-    if (!kept) {
-        platform::giveBackOldMemory();
-    }
+    memory.setBeside(process_.besidePages(platform::residentBytes(), memory.used(), freed));
 }
 
 uint64_t CheckpointService::evictDownTo(uint64_t bytes) {

@@ -7,7 +7,7 @@
 
 #include "freshet/engine/checkpoint/checkpointer.h"
 #include "freshet/engine/checkpoint/evictor.h"
-#include "freshet/engine/checkpoint/freed_memory.h"
+#include "freshet/engine/checkpoint/process_memory.h"
 #include "freshet/platform/thread.h"
 
 #include <chrono>
@@ -61,7 +61,7 @@ private:
     bool isDue();
     /// Makes room in memory when it is time; what is due is written for that if need be.
     Status relieveMemory();
-    void lookAtFreedMemory();
+    void lookAtProcess();
 
     Checkpointer& checkpointer_;
     Evictor& evictor_;
@@ -78,8 +78,7 @@ private:
     bool called_ = false;                // memory is short; guarded by mutex_
     bool hasFreed_ = true;               // the last round did; the thread's own
     std::chrono::milliseconds rest_{0};  // before the next round, after one in vain
-    FreedMemory freed_;                  // the thread's own, as the next two
-    bool keepsFreed_ = true;             // as the allocator was told last
+    ProcessMemory process_;              // the thread's own, as the next
     uint64_t lastLookNanos_ = 0;
     CheckpointStats stats_;      // guarded by mutex_
     uint64_t lastEndNanos_ = 0;  // guarded by mutex_

@@ -36,7 +36,7 @@ Status Store::Impl::openBlockFile(const DbUuid& uuid) {
     checkpointer = std::make_unique<Checkpointer>(core, trees, *file);
     evictor = std::make_unique<Evictor>(core, trees);
     core->loads = std::make_unique<PageLoads>(*core, *file);
-    core->memory.setLimit(options.memoryBytes);
+    core->memory.setLimit(options.memoryBytes, options.memoryIsProcess);
     return Status::ok();
 }
 

@@ -11,11 +11,15 @@ void MemoryBudget::start(std::function<void()> wake) {
 }
 
 void MemoryBudget::stop() {
+    std::vector<sync::WaitToken> waiting;
     {
         std::lock_guard<std::mutex> guard(mutex_);
         wake_ = nullptr;
+        waiting.swap(waiting_);
     }
-    endRound(false);
+    for (const sync::WaitToken& token : waiting) {
+        token.complete();
+    }
 }
 
 void MemoryBudget::note() {
@@ -35,7 +39,7 @@ bool MemoryBudget::mustWait(sync::WaitToken* token) {
         return false;
     }
     std::lock_guard<std::mutex> guard(mutex_);
-    if (!wake_ || vainRounds_ >= kVainRoundsMax) {
+    if (!wake_ || isVain_) {
         return false;
     }
     waiting_.push_back(sync::WaitToken::create());
@@ -43,7 +47,7 @@ bool MemoryBudget::mustWait(sync::WaitToken* token) {
     return true;
 }
 
-bool MemoryBudget::endRound(bool freed) {
+bool MemoryBudget::endRound(bool freed, uint64_t nowNanos) {
     std::vector<sync::WaitToken> waiting;
     {
         std::lock_guard<std::mutex> guard(mutex_);
@@ -51,7 +55,9 @@ bool MemoryBudget::endRound(bool freed) {
             return true;
         }
         rounds_ = 0;
-        vainRounds_ = isTight() && !freed ? vainRounds_ + 1 : 0;
+        const uint64_t since = vainSinceNanos_ != 0 ? vainSinceNanos_ : nowNanos;
+        vainSinceNanos_ = isTight() && !freed ? since : 0;
+        isVain_ = vainSinceNanos_ != 0 && nowNanos - since >= kVainNanosMax;
         // [budget.call] relaxed: see there.
         called_.store(0, kRelaxed);
         waiting.swap(waiting_);

@@ -7,6 +7,7 @@
 #include "freshet/sync/atomic.h"
 #include "freshet/sync/wait_token.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -17,18 +18,29 @@ namespace freshet::engine {
 
 class MemoryBudget {
 public:
-    /// 0: no ceiling. Before the store is used.
-    void setLimit(uint64_t bytes) { limit_ = bytes; }
+    /// 0: no ceiling. `isProcess`: what the process has beside pages counts as well. Before the
+    /// store is used.
+    void setLimit(uint64_t bytes, bool isProcess) {
+        limit_ = bytes;
+        isProcess_ = isProcess;
+        bound_.store(bytes, sync::kRelaxed);
+    }
     uint64_t limit() const { return limit_; }
+    /// So much does the process have beside pages, for which half of the ceiling stays anyway.
+    void setBeside(uint64_t bytes) {
+        if (isProcess_) {
+            bound_.store(limit_ - std::min(bytes, limit_ / 2), sync::kRelaxed);
+        }
+    }
     static uint64_t used() { return MemoryCount::bytes(); }
 
     /// Whether leaves that are read while the store is opened stay.
-    bool keepsLeaves() const { return limit_ == 0 || used() < limit_ / 2; }
+    bool keepsLeaves() const { return limit_ == 0 || used() < bound() / 2; }
     /// Eviction begins at `high` and goes on down to `low`.
-    uint64_t high() const { return limit_ / 100 * 80; }
-    uint64_t low() const { return limit_ / 100 * 72; }
+    uint64_t high() const { return bound() / 100 * 80; }
+    uint64_t low() const { return bound() / 100 * 72; }
     bool isHigh() const { return limit_ != 0 && used() > high(); }
-    bool isTight() const { return limit_ != 0 && used() > limit_ / 100 * 95; }
+    bool isTight() const { return limit_ != 0 && used() > bound() / 100 * 95; }
 
     /// From now on `wake` is called when there is work for eviction; it must not block.
     void start(std::function<void()> wake);
@@ -41,21 +53,29 @@ public:
     /// Eviction has done what it could, and `freed` something or not. Whoever waits goes on, but
     /// for kRoundsMax rounds that freed something and not enough; who comes later waits for the
     /// next. So rounds in vain hold everybody up for one of them, and those end whose snapshots
-    /// were in the way. After kVainRoundsMax in a row nobody is kept waiting until one frees
-    /// something. Returns whether another round should follow at once.
-    bool endRound(bool freed);
+    /// were in the way. When all of kVainNanosMax were in vain, nobody is kept waiting until one
+    /// frees something: shorter is what a busy machine keeps a thread from its core, and with it
+    /// what that thread's epoch holds back. Returns whether another round should follow at once.
+    bool endRound(bool freed, uint64_t nowNanos);
 
 private:
     static constexpr int kRoundsMax = 16;
-    static constexpr int kVainRoundsMax = 8;
+    static constexpr uint64_t kVainNanosMax = 1'000'000'000;
+
+    uint64_t bound() const { return bound_.load(sync::kRelaxed); }
 
     uint64_t limit_ = 0;
+    bool isProcess_ = false;
+    /// [budget.bound] relaxed: what pages may take of it; a threshold, of which no more hangs on
+    /// its being new than on that of used(). Written by: the checkpoint's thread.
+    sync::Atomic<uint64_t> bound_{0};
     /// Somebody has called, and no round has ended since. [budget.call] relaxed: a call too many or
     /// one that the next writer makes is all that can come of it.
     sync::Atomic<uint32_t> called_{0};
     std::mutex mutex_;                      // a leaf but for `wake`, which takes leaves
     std::function<void()> wake_;            // guarded by mutex_; null: nobody evicts
-    int vainRounds_ = 0;                    // in a row; guarded by mutex_
+    uint64_t vainSinceNanos_ = 0;           // 0: the last one was not; guarded by mutex_
+    bool isVain_ = false;                   // it has been for too long; guarded by mutex_
     int rounds_ = 0;                        // that writers wait already; guarded by mutex_
     std::vector<sync::WaitToken> waiting_;  // guarded by mutex_
 };

@@ -10,7 +10,7 @@ namespace {
 class MemoryBudgetTest : public ::testing::Test {
 protected:
     MemoryBudgetTest() {
-        budget_.setLimit(1);  // what the process has by now is more
+        budget_.setLimit(1, true);  // what the process has by now is more
         budget_.start([this] { ++calls_; });
         MemoryCount::add(kPiece);
     }
@@ -19,6 +19,8 @@ protected:
         MemoryCount::subtract(kPiece);
     }
     static constexpr size_t kPiece = 1u << 20;
+    static constexpr uint64_t kMilli = 1'000'000;
+    static constexpr uint64_t kNow = 12'345 * kMilli;
     MemoryBudget budget_;
     int calls_ = 0;
 };
@@ -28,28 +30,28 @@ TEST_F(MemoryBudgetTest, WhoeverWaitsGoesOnAfterARoundInVain) {
     ASSERT_TRUE(budget_.mustWait(&token));
     EXPECT_EQ(calls_, 1);
     EXPECT_FALSE(token.isDone());
-    EXPECT_FALSE(budget_.endRound(false));
+    EXPECT_FALSE(budget_.endRound(false, kNow));
     EXPECT_TRUE(token.isDone());
 }
 
 TEST_F(MemoryBudgetTest, WhoeverComesAfterARoundInVainWaitsForTheNext) {
     sync::WaitToken token;
-    budget_.endRound(false);
+    budget_.endRound(false, kNow);
     ASSERT_TRUE(budget_.mustWait(&token));
     EXPECT_FALSE(token.isDone());
-    budget_.endRound(false);
+    budget_.endRound(false, kNow);
     EXPECT_TRUE(token.isDone());
 }
 
 TEST_F(MemoryBudgetTest, NobodyWaitsWhenRoundAfterRoundIsInVain) {
     sync::WaitToken token;
-    int rounds = 0;
-    while (budget_.mustWait(&token)) {
-        budget_.endRound(false);
-        ASSERT_LT(++rounds, 100);
+    uint64_t now = kNow;
+    for (; budget_.mustWait(&token); now += kMilli) {
+        budget_.endRound(false, now);
+        ASSERT_LT(now, kNow + 3'000 * kMilli);
     }
-    EXPECT_GT(rounds, 1);
-    EXPECT_FALSE(budget_.endRound(true)) << "nobody waits: no further round";
+    EXPECT_GT(now, kNow + 500 * kMilli) << "as long as a thread may wait for its core";
+    EXPECT_FALSE(budget_.endRound(true, now)) << "nobody waits: no further round";
     EXPECT_TRUE(budget_.mustWait(&token)) << "one that frees something makes it worth waiting";
 }
 
@@ -57,7 +59,7 @@ TEST_F(MemoryBudgetTest, RoundsThatFreeTooLittleFollowAtOnce) {
     sync::WaitToken token;
     ASSERT_TRUE(budget_.mustWait(&token));
     int rounds = 0;
-    while (budget_.endRound(true)) {
+    while (budget_.endRound(true, kNow)) {
         EXPECT_FALSE(token.isDone());
         ASSERT_LT(++rounds, 100);
     }
@@ -71,6 +73,22 @@ TEST_F(MemoryBudgetTest, NobodyWaitsWhenNobodyEvicts) {
     budget_.stop();
     EXPECT_TRUE(token.isDone());
     EXPECT_FALSE(budget_.mustWait(&token));
+}
+
+TEST_F(MemoryBudgetTest, WhatIsBesidePagesLeavesThemLessButAHalf) {
+    constexpr uint64_t kLimit = 1'000'000;
+    budget_.setLimit(kLimit, true);
+    EXPECT_EQ(budget_.high(), 800'000u);
+    budget_.setBeside(300'000);
+    EXPECT_EQ(budget_.high(), 560'000u);
+    budget_.setBeside(10 * kLimit);
+    EXPECT_EQ(budget_.high(), 400'000u);
+    budget_.setBeside(0);
+    EXPECT_EQ(budget_.high(), 800'000u);
+    budget_.setLimit(kLimit, false);
+    budget_.setBeside(300'000);
+    EXPECT_EQ(budget_.high(), 800'000u) << "a ceiling of pages only";
+    EXPECT_EQ(budget_.limit(), kLimit);
 }
 
 }  // namespace

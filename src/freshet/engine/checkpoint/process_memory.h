@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/// ProcessMemory: what the process takes beside the pages that are counted, and when memory that it
+/// has freed goes back to the system. The ceiling is to hold for the process, since that is what
+/// the system kills; and giving memory back breaks up huge pages (decision 0012), so it stays as
+/// long as it is little, or is needed again soon, and the ceiling is far. One thread.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace freshet::engine {
+
+class ProcessMemory {
+public:
+    /// How often givesBack() and besidePages() are to be called, one after the other.
+    static constexpr uint64_t kLookEveryMs = 250;
+
+    /// The process has `resident` bytes of at most `limit` (0: no ceiling) in memory, `used` of
+    /// them for pages, and `freed` that it could use again. Whether the last are to go back now.
+    bool givesBack(uint64_t resident, uint64_t limit, uint64_t used, uint64_t freed) {
+        lately_[next_++ % lately_.size()] = freed;
+        const uint64_t unneeded = *std::min_element(lately_.begin(), lately_.end());
+        const bool isNear = limit != 0 && resident > limit;
+        return isNear || unneeded > kLittleBytes + used / kLittlePart;
+    }
+    /// What pages have to leave of the ceiling to the rest of the process: at once when that has
+    /// become more, and little by little less again.
+    uint64_t besidePages(uint64_t resident, uint64_t used, uint64_t freed) {
+        const uint64_t beside = resident - std::min(resident, used + freed);
+        beside_ = std::max(beside, beside_ - beside_ / kSlowness);
+        return beside_;
+    }
+
+private:
+    static constexpr uint64_t kLittleBytes = 16u << 20;
+    static constexpr uint64_t kLittlePart = 8;
+    static constexpr uint64_t kSlowness = 32;
+
+    std::array<uint64_t, 10'000 / kLookEveryMs> lately_{};
+    uint32_t next_ = 0;
+    uint64_t beside_ = 0;
+};
+
+}  // namespace freshet::engine
