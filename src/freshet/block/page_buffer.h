@@ -8,11 +8,20 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <utility>
 
 namespace freshet::block {
 
 class PageBuffer {
 public:
+    PageBuffer() = default;
+    PageBuffer(PageBuffer&& other) noexcept
+        : memory_(std::move(other.memory_)), room_(std::exchange(other.room_, 0)) {}
+    PageBuffer& operator=(PageBuffer&& other) noexcept {
+        memory_ = std::move(other.memory_);
+        room_ = std::exchange(other.room_, 0);
+        return *this;
+    }
     /// Room for so many bytes, rounded up to whole blocks. What was in it is gone.
     char* reset(size_t bytes) {
         const size_t room = blocksOf(bytes) * kBlockBytes;
@@ -24,6 +33,8 @@ public:
         return memory_.get();
     }
     char* data() { return memory_.get(); }
+    /// Bytes of memory that it has.
+    size_t room() const { return room_; }
     /// For who keeps it: frees what is more than usual pages need.
     void trim() {
         constexpr size_t kKeptBytesMax = 256u << 10;

@@ -288,13 +288,28 @@ struct World : CheckpointSink {
     }
     /// By the checkpoint's thread.
     void evict() {
-        for (PageEntry* page = tree.pageAfter(nullptr); page != nullptr;
-             page = tree.pageAfter(page)) {
+        size_t left = 0;
+        {
             ModelEnv::Slice slice(&env);
-            if (page->state.load(sync::kAcquire) == PageState::kLive) {
-                evicted += tree.evict(page) != 0 ? 1 : 0;
-            }
+            left = tree.residents();
         }
+        for (; left != 0; --left) {
+            ModelEnv::Slice slice(&env);
+            forgetTouches();
+            evicted += tree.evictNext() != 0 ? 1 : 0;
+        }
+    }
+    /// So that the eviction takes what it can.
+    void forgetTouches() {
+        Uninterrupted whole;
+        tree.forEachPage([](const PageEntry& page) {
+            if (page.state.load(sync::kAcquire) != PageState::kLive) {
+                return;
+            }
+            if (Node* node = page.word.load(sync::kAcquire); node->isLeaf()) {
+                static_cast<LeafNode*>(node)->touched.store(0, sync::kRelaxed);
+            }
+        });
     }
     void expectAllThere() {
         Uninterrupted whole;

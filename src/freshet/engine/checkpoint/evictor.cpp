@@ -17,23 +17,6 @@ constexpr uint64_t kPortionBytes = 8u << 20;
 
 }  // namespace
 
-size_t Evictor::tryOne(PageTree& tree, PageEntry* entry) {
-    // [entry.read] acquire: pairs with [entry.install].
-    Node* node = entry->word.load(sync::kAcquire);
-    if (!node->isLeaf()) {
-        return 0;
-    }
-    auto* leaf = static_cast<LeafNode*>(node);
-    // [leaf.touch] relaxed: a hint.
-    if (const uint32_t touched = leaf->touched.load(sync::kRelaxed); touched != 0) {
-        leaf->touched.store(touched - 1, sync::kRelaxed);
-        return 0;
-    }
-    const size_t bytes = tree.evict(entry);
-    leaves_ += bytes != 0 ? 1 : 0;
-    return bytes;
-}
-
 void Evictor::awaitFreeing() {
     // Its freeing tells: what was retired before it has been freed.
     const auto freed = std::make_shared<bool>(false);
@@ -60,21 +43,19 @@ void Evictor::awaitFreeing() {
 }
 
 uint64_t Evictor::passTree(PageTree& tree, uint64_t wanted) {
-    uint64_t evicted = 0;
-    PageEntry* page = tree.pageAfter(hand_);
-    while (page != nullptr && evicted < wanted) {
+    {
         sync::Slice slice(core_->epochs);
-        for (int i = 0; i < kPagesPerSlice && page != nullptr && evicted < wanted; ++i) {
-            // [page.state] acquire: pairs with [page.live].
-            if (page->state.load(sync::kAcquire) == PageState::kLive) {
-                evicted += tryOne(tree, page);
-                hand_ = page;
-            }
-            page = tree.pageAfter(page);
-        }
+        const size_t all = tree.residents();
+        left_ = left_ != 0 ? left_ : all;
     }
-    if (page == nullptr) {
-        hand_ = nullptr;
+    uint64_t evicted = 0;
+    while (left_ != 0 && evicted < wanted) {
+        sync::Slice slice(core_->epochs);
+        for (int i = 0; i < kPagesPerSlice && left_ != 0 && evicted < wanted; ++i, --left_) {
+            const size_t bytes = tree.evictNext();
+            evicted += bytes;
+            leaves_ += bytes != 0 ? 1 : 0;
+        }
     }
     return evicted;
 }
@@ -89,18 +70,19 @@ uint64_t Evictor::evictDownTo(uint64_t bytes) {
         trees.begin(), trees.end(), [&](const TreeRef& tree) { return tree->id >= handTree_; });
     std::rotate(trees.begin(), first == trees.end() ? trees.begin() : first, trees.end());
     if (trees[0] != handOwner_.lock()) {
-        hand_ = nullptr;
+        left_ = 0;
     }
     uint64_t evicted = 0;
     // Twice around: the first time may find everything touched. And the tree where it began again,
-    // whose first pages it has not seen.
+    // of whose pages it has not seen all.
     for (size_t i = 0; i <= 2 * trees.size() && MemoryBudget::used() > bytes;) {
         const TreeRef& tree = trees[i % trees.size()];
         handTree_ = tree->id;
         handOwner_ = tree;
         evicted += passTree(tree->pages(), std::min(kPortionBytes, MemoryBudget::used() - bytes));
+        // Also if nothing went: leaves may have been rebuilt, which has made memory to be freed.
         awaitFreeing();
-        i += hand_ == nullptr ? 1 : 0;
+        i += left_ == 0 ? 1 : 0;
     }
     return evicted;
 }

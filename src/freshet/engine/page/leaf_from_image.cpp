@@ -62,6 +62,16 @@ Status addLarge(const DiskLeaf::LargeValue& large,
     return Status::ok();
 }
 
+/// Whether the memory of the page is little more than that of its values, all of which are taken.
+bool isMostlyValues(const PageImage& image, size_t taken, size_t room) {
+    constexpr size_t kWastedPart = 6;
+    size_t bytes = 0;
+    for (const PageCell& cell : image.cells) {
+        bytes += cell.value.size();
+    }
+    return taken == image.cells.size() && bytes >= room - room / kWastedPart;
+}
+
 }  // namespace
 
 StatusOr<LeafNode*> leafFromImage(TreeEnv& env,
@@ -100,7 +110,12 @@ StatusOr<LeafNode*> leafFromImage(TreeEnv& env,
         const DiskLeaf::LargeValue& at = away.largeValues[i];
         large[i]->setPage(at.page, at.place, &env.freedValues);
     }
-    return tree.newLeaf(away.low, away.high, below.tails(), held.values);
+    const bool stays = large.empty() && isMostlyValues(image, held.values.size(), buffer->room());
+    return tree.newLeaf(away.low,
+                        away.high,
+                        below.tails(),
+                        held.values,
+                        stays ? std::move(*buffer) : block::PageBuffer());
 }
 
 }  // namespace freshet::engine

@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/tree/leaf_image.h"
 
+#include <utility>
+
 namespace freshet::engine {
 namespace {
 
 size_t storedBytes(const ValueRef& value) {
     return value.shared != nullptr ? sizeof(ValueBuffer*) : value.bytes.size();
+}
+
+/// The value's bytes, or a reference to them.
+void store(const ValueRef& value, char* bytes) {
+    if (value.shared != nullptr) {
+        value.shared->hold();
+        storeLe(bytes, value.shared);
+    } else {
+        value.bytes.copy(bytes, value.bytes.size());
+    }
 }
 
 }  // namespace
@@ -15,42 +27,62 @@ size_t LeafImage::entryBytes(size_t keyBytes, const ValueRef& value) {
            ValueBuffer::pageBytesOf(value.bytes.size());
 }
 
-LeafImage::LeafImage(std::span<const ByteView> tails, std::span<const ValueRef> values)
-    : keys_(tails) {
-    bool isEven = true;
+LeafImage::LeafImage(std::span<const ByteView> tails,
+                     std::span<const ValueRef> values,
+                     block::PageBuffer page)
+    : keys_(tails), page_(std::move(page)) {
     for (const ByteView tail : tails) {
         pageBytes_ += tail.size();
     }
+    size_t allBytes = 0;
     for (const ValueRef& value : values) {
         pageBytes_ += entryBytes(0, value);
-        memoryBytes_ += storedBytes(value);
+        allBytes += storedBytes(value);
         sharedBytes_ += value.shared != nullptr ? value.bytes.size() : 0;
         hasLargeValues_ |= value.bytes.size() >= kLargeValueBytesMin;
-        isEven &= value.shared == nullptr && value.bytes.size() == values[0].bytes.size();
     }
-    if (isEven && !values.empty()) {
-        valueBytes_ = static_cast<uint32_t>(values[0].bytes.size());
-    }
-    memoryBytes_ += cellCount() * sizeof(Cell);
-    block_.reset(new char[memoryBytes_]);
+    const bool inPage = page_.room() != 0 && !values.empty();
+    setEven(values, inPage);
+    const size_t cellBytes = cellCount() * sizeof(Cell);
+    blockBytes_ = cellBytes + (inPage ? 0 : allBytes);
+    block_.reset(new char[blockBytes_]);
     char* cell = block_.get();
-    char* bytes = cell + cellCount() * sizeof(Cell);
-    uint32_t at = 0;
+    char* bytes = block_.get() + cellBytes;
+    values_ = inPage ? values[0].bytes.data() : bytes;
     for (const ValueRef& value : values) {
-        const bool shared = value.shared != nullptr;
-        if (!this->isEven()) {
-            storeLe(cell, Cell{at, static_cast<uint32_t>(value.bytes.size()), shared ? 1u : 0u});
+        if (!isEven()) {
+            const char* stored = inPage ? value.bytes.data() : bytes;
+            storeLe(cell,
+                    Cell{static_cast<uint32_t>(stored - values_),
+                         static_cast<uint32_t>(value.bytes.size()),
+                         value.shared != nullptr ? 1u : 0u});
             cell += sizeof(Cell);
         }
-        if (shared) {
-            value.shared->hold();
-            storeLe(bytes + at, value.shared);
-        } else {
-            value.bytes.copy(bytes + at, value.bytes.size());
+        if (!inPage) {
+            store(value, bytes);
+            bytes += storedBytes(value);
         }
-        at += static_cast<uint32_t>(storedBytes(value));
     }
-    sync::notePlainWrite(block_.get());
+    sync::notePlainWrite(values_);
+}
+
+void LeafImage::setEven(std::span<const ValueRef> values, bool inPage) {
+    if (values.empty()) {
+        return;
+    }
+    const size_t bytes = values[0].bytes.size();
+    const bool several = inPage && values.size() > 1;
+    const ptrdiff_t stride =
+        several ? values[1].bytes.data() - values[0].bytes.data() : static_cast<ptrdiff_t>(bytes);
+    for (size_t i = 0; i < values.size(); ++i) {
+        if (values[i].shared != nullptr || values[i].bytes.size() != bytes ||
+            (inPage && values[i].bytes.data() !=
+                           values[0].bytes.data() + static_cast<ptrdiff_t>(i) * stride)) {
+            return;
+        }
+    }
+    valueBytes_ = static_cast<uint32_t>(bytes);
+    stride_ = static_cast<uint32_t>(stride);
 }
 
 LeafImage::~LeafImage() {
@@ -62,12 +94,12 @@ LeafImage::~LeafImage() {
 }
 
 ValueRef LeafImage::value(uint32_t i) const {
-    sync::notePlainRead(block_.get());
+    sync::notePlainRead(values_);
     if (isEven()) {
-        return {{values() + size_t{i} * valueBytes_, valueBytes_}, nullptr};
+        return {{values_ + size_t{i} * stride_, valueBytes_}, nullptr};
     }
     const Cell cell = cells()[i];
-    const char* stored = values() + cell.offset;
+    const char* stored = values_ + cell.offset;
     if (cell.shared != 0) {
         auto* buffer = loadLe<ValueBuffer*>(stored);
         return {buffer->bytes(cell.bytes), buffer};

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The base of a leaf: sorted keys with the value that every snapshot in use may see. Immutable;
-/// owned by its node. Small values are copied into it, large ones shared.
+/// owned by its node. Small values are copied into it, or stay in the page that they were read
+/// with; large ones are shared.
 #pragma once
 
+#include "freshet/block/page_buffer.h"
 #include "freshet/engine/keys/key_array.h"
 #include "freshet/engine/tree/version.h"
 
@@ -15,7 +17,13 @@ class LeafImage {
 public:
     LeafImage() = default;
     /// `values[i]` belongs to `tails[i]`; the image takes references to the shared ones.
-    LeafImage(std::span<const ByteView> tails, std::span<const ValueRef> values);
+    LeafImage(std::span<const ByteView> tails, std::span<const ValueRef> values)
+        : LeafImage(tails, values, block::PageBuffer()) {}
+    /// If `page` has memory, the values lie in it, in their order, none is shared, and they stay
+    /// there: it costs no copy, and the memory of what else is in the page.
+    LeafImage(std::span<const ByteView> tails,
+              std::span<const ValueRef> values,
+              block::PageBuffer page);
     ~LeafImage();
     LeafImage(const LeafImage&) = delete;
     LeafImage& operator=(const LeafImage&) = delete;
@@ -25,8 +33,8 @@ public:
     /// Asks for what a search looks at first, so that the misses overlap.
     void prefetch() const {
         keys_.prefetch();
-        if (memoryBytes_ <= kAskedBytesMax) {
-            askFor(block_.get(), memoryBytes_);
+        if (blockBytes_ <= kAskedBytesMax) {
+            askFor(block_.get(), blockBytes_);
         }
     }
     /// Calls visit(ValueBuffer&) for each value that has a page of its own on disk, or will have.
@@ -50,10 +58,9 @@ public:
     }
     /// ... and what it names.
     void askForValue(uint32_t i) const {
-        __builtin_prefetch(values() +
-                           (isEven() ? size_t{i} * valueBytes_ : size_t{cells()[i].offset}));
+        __builtin_prefetch(values_ + (isEven() ? size_t{i} * stride_ : size_t{cells()[i].offset}));
     }
-    size_t memoryBytes() const { return keys_.memoryBytes() + memoryBytes_; }
+    size_t memoryBytes() const { return keys_.memoryBytes() + blockBytes_ + page_.room(); }
     /// What its entries count for in a page's size.
     size_t pageBytes() const { return pageBytes_; }
 
@@ -71,17 +78,22 @@ private:
 
     static constexpr uint32_t kUneven = UINT32_MAX;
 
-    // One block: cells[size], then the values: their bytes, or a ValueBuffer pointer. Even values,
-    // all of one length and none shared, have no cells.
+    // One block: cells[size], then the values, unless they are in the page: their bytes, or a
+    // ValueBuffer pointer. Even values, all of one length, none shared, and as far from each other,
+    // have no cells.
     bool isEven() const { return valueBytes_ != kUneven; }
     uint32_t cellCount() const { return isEven() ? 0 : keys_.size(); }
     const Cell* cells() const { return reinterpret_cast<const Cell*>(block_.get()); }
-    const char* values() const { return block_.get() + cellCount() * sizeof(Cell); }
+    /// As the values lie in the page, or will in the block.
+    void setEven(std::span<const ValueRef> values, bool inPage);
 
     KeyArray keys_;
+    block::PageBuffer page_;
     std::unique_ptr<char[]> block_;
+    const char* values_ = nullptr;
     uint32_t valueBytes_ = kUneven;
-    size_t memoryBytes_ = 0;
+    uint32_t stride_ = 0;  // of even values: from one to the next
+    size_t blockBytes_ = 0;
     size_t sharedBytes_ = 0;
     size_t pageBytes_ = 0;
     bool hasLargeValues_ = false;

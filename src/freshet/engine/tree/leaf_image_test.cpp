@@ -50,6 +50,39 @@ TEST(LeafImage, ValuesComeBackAsTheyWere) {
     expectKept({"shared1", "shared2"});
 }
 
+/// The same values, each behind so many bytes of something else, stay in the page they were in.
+void expectLeftInPlace(const std::vector<std::string>& wanted, const std::vector<size_t>& gaps) {
+    constexpr size_t kPageBytes = 8192;
+    block::PageBuffer page;
+    char* memory = page.reset(kPageBytes);
+    std::vector<std::string> keys;
+    std::vector<ValueRef> values;
+    size_t at = 0;
+    for (size_t i = 0; i < wanted.size(); ++i) {
+        at += gaps[i % gaps.size()];
+        wanted[i].copy(memory + at, wanted[i].size());
+        values.push_back({{memory + at, wanted[i].size()}, nullptr});
+        keys.push_back("k" + std::to_string(100 + i));
+        at += wanted[i].size();
+    }
+    const std::vector<ByteView> tails(keys.begin(), keys.end());
+    const LeafImage image(tails, values, std::move(page));
+    EXPECT_EQ(page.room(), 0u);
+    EXPECT_GE(image.memoryBytes(), kPageBytes + image.keys().memoryBytes());
+    for (uint32_t i = 0; i < wanted.size(); ++i) {
+        EXPECT_EQ(image.value(i).bytes, wanted[i]);
+        EXPECT_EQ(image.value(i).bytes.data(), values[i].bytes.data());
+    }
+}
+
+TEST(LeafImage, ValuesStayInTheirPage) {
+    expectLeftInPlace({"one"}, {100});
+    expectLeftInPlace({"12345678", "abcdefgh", "ABCDEFGH", "87654321"}, {11});
+    expectLeftInPlace({"12345678", "abcdefgh", "ABCDEFGH", "87654321"}, {11, 12});
+    expectLeftInPlace({"one", "three", "", "two"}, {3, 7});
+    expectLeftInPlace({"", "", ""}, {5});
+}
+
 TEST(LeafImage, ValuesOfOneLengthNeedNoCells) {
     const std::vector<std::string> keys = {"a", "b", "c", "d"};
     const std::vector<ByteView> tails(keys.begin(), keys.end());

@@ -229,8 +229,10 @@ LeafNode::LeafNode(std::string lowFence,
                    std::string highFence,
                    PageEntry* rightPage,
                    std::span<const ByteView> tails,
-                   std::span<const ValueRef> values)
-    : Node(0, std::move(lowFence), std::move(highFence), rightPage), image(tails, values) {
+                   std::span<const ValueRef> values,
+                   block::PageBuffer page)
+    : Node(0, std::move(lowFence), std::move(highFence), rightPage),
+      image(tails, values, std::move(page)) {
     sync::notePlainWrite(this);
     MemoryCount::add(ownBytes());
 }

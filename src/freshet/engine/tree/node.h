@@ -184,7 +184,8 @@ struct LeafNode : Node {
              std::string highFence,
              PageEntry* rightPage,
              std::span<const ByteView> tails,
-             std::span<const ValueRef> values);
+             std::span<const ValueRef> values,
+             block::PageBuffer page = {});
     ~LeafNode();
 
     /// Asks for what a search of the leaf looks at first, so that the misses overlap.

@@ -62,6 +62,8 @@ struct alignas(64) PageEntry {
     const PageId id;
     PageEntry* const origin;     // the page it was split from, or null; older than this one
     PageEntry* older = nullptr;  // the tree's list of pages, the newest first
+    /// ResidentPages' link. Of who adds the page, then of the eviction, until that takes it out.
+    PageEntry* nextResident = nullptr;
 
     /// Marks the page when it has no mark. True: it had none.
     bool markIfClean(uint64_t lsn);

@@ -12,6 +12,7 @@
 
 #include "freshet/engine/leaf_hint.h"
 #include "freshet/engine/tree/node.h"
+#include "freshet/engine/tree/resident_pages.h"
 #include "freshet/engine/tree/tree_env.h"
 
 #include <cstdint>
@@ -134,11 +135,6 @@ public:
             }
         }
     }
-    /// The page after that one in the same order, null after the last; first for null.
-    PageEntry* pageAfter(const PageEntry* page) const {
-        // [page.walk] acquire: pairs with [page.add].
-        return page != nullptr ? page->older : pages_.load(sync::kAcquire);
-    }
     /// Frees the entries of splits that were not installed.
     void sweepDeadPages();
     void lowerMark(PageEntry* entry, uint64_t lsn);
@@ -163,19 +159,24 @@ public:
     /// changes only is left to later. REQUIRES: an open slice.
     static std::vector<ValueBuffer*> holdLargeValues(const PageEntry& entry,
                                                      const WantsPlace& wanted);
-    /// The leaf leaves memory if it is what its image says; returns its bytes, else 0.
-    size_t evict(PageEntry* entry);
+    /// How many leaves evictNext() has to look at, to have looked at all that are there now.
+    size_t residents();
+    /// The leaf that it has not looked at for the longest time leaves memory, if it is what its
+    /// image says and nobody has touched it meanwhile; returns its bytes, else 0.
+    size_t evictNext();
     /// REQUIRES: the caller was first to join the fault's leaf. Takes `leaf` over.
     void bringBack(const Fault& fault, LeafNode* leaf);
 
-    /// REQUIRES of the three: nobody else uses the tree.
+    /// REQUIRES of the four: nobody else uses the tree. newLeaf(): or nobody knows of the leaf.
     PageEntry* addLoadedPage(PageId page);
     PageEntry* loadedRoot();
     void setLoadedNode(PageEntry* entry, Node* node);
+    /// `page`: as LeafImage's.
     LeafNode* newLeaf(std::string low,
                       std::string high,
                       std::span<const ByteView> tails,
-                      std::span<const ValueRef> values);
+                      std::span<const ValueRef> values,
+                      block::PageBuffer page = {});
 
 private:
     /// How a descent ended, and a separator that it found missing on its way.
@@ -232,6 +233,8 @@ private:
     void rebuild(PageEntry* entry, LeafNode* leaf);
     /// Whether a rebuild would leave no changes.
     bool foldsWhole(const LeafNode& leaf);
+    /// The leaf leaves memory if it is what its image says; returns its bytes, else 0.
+    size_t evict(PageEntry* entry);
     /// evict(), of a leaf that foldsWhole() and whose page had no mark before.
     size_t evictChanged(PageEntry* entry, LeafNode* leaf);
     Plan fold(LeafNode* leaf);
@@ -290,6 +293,8 @@ private:
 
     TreeEnv& env_;
     PageEntry root_;
+    /// The root, always, and every other page exactly while its leaf is in memory.
+    ResidentPages residents_;
     std::vector<PageId> gone_;  // since takeGone(); the checkpoint's own
     /// All pages of the tree, through PageEntry::older; the root is the last.
     ///   STEPS    pages are added in front [page.add]; the checkpoint takes dead ones out, never

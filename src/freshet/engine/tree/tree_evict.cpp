@@ -94,6 +94,46 @@ bool PageTree::foldsWhole(const LeafNode& leaf) {
     });
 }
 
+size_t PageTree::residents() {
+    return residents_.takeIn([this](PageEntry* entry) {
+        if (!entry->imaged && entry->origin != nullptr) {
+            // Split off a page, and in that one's image only: due for eviction's sake, if for no
+            // other. So is then the other. Before either is looked at: if that one went, the next
+            // checkpoint would have to bring it back, to be written.
+            setDirty(entry);
+            setDirty(standIn(entry->origin));
+        }
+    });
+}
+
+size_t PageTree::evictNext() {
+    PageEntry* entry = residents_.takeFirst();
+    if (entry == nullptr) {
+        return 0;
+    }
+    // [page.state] acquire: pairs with [page.gone].
+    if (entry->state.load(kAcquire) == PageState::kGone) {
+        return 0;  // and is not looked at again
+    }
+    // [entry.read] acquire: pairs with [entry.install].
+    Node* node = entry->word.load(kAcquire);
+    size_t bytes = 0;
+    if (node->isLeaf()) {
+        auto* leaf = static_cast<LeafNode*>(node);
+        // [leaf.touch] relaxed: a hint.
+        if (const uint32_t touched = leaf->touched.load(kRelaxed); touched != 0) {
+            leaf->touched.store(touched - 1, kRelaxed);
+        } else {
+            bytes = evict(entry);
+        }
+    }
+    // One that has gone is added by who brings it back, from now on.
+    if (bytes == 0 || entry == &root_) {
+        residents_.putLast(entry);
+    }
+    return bytes;
+}
+
 size_t PageTree::evict(PageEntry* entry) {
     // [entry.read] acquire: pairs with [entry.install]; with the base come its writers' marks.
     Node* node = entry->word.load(kAcquire);
@@ -101,12 +141,6 @@ size_t PageTree::evict(PageEntry* entry) {
         return 0;
     }
     if (!entry->imaged) {
-        if (entry->origin != nullptr) {
-            // Split off a clean page, and in that one's image: due for eviction's sake only. So is
-            // then the other, which is not to go before.
-            setDirty(entry);
-            setDirty(standIn(entry->origin));
-        }
         return 0;
     }
     auto* leaf = static_cast<LeafNode*>(node);
@@ -161,10 +195,12 @@ size_t PageTree::evictChanged(PageEntry* entry, LeafNode* leaf) {
 
 void PageTree::bringBack(const Fault& fault, LeafNode* leaf) {
     leaf->right = fault.leaf->right;
-    leaf->keepUntilTouched();
     // Nobody else replaces a DiskLeaf: it has one reader.
     const bool installed = install(fault.entry, fault.leaf, leaf);
     invariant(installed);
+    if (fault.entry != &root_) {
+        residents_.add(fault.entry);
+    }
 }
 
 }  // namespace freshet::engine

@@ -323,5 +323,39 @@ TEST(Walks, SeeOneStateDuringSplits) {
     });
 }
 
+/// Leaves come into memory while the eviction looks at those that are there.
+Setup residents() {
+    return [](Model& model) {
+        struct Shelf {
+            PageEntry a{1}, b{2}, c{3};
+            ResidentPages pages;
+        };
+        auto shelf = std::make_shared<Shelf>();
+        shelf->pages.add(&shelf->a);
+        model.thread([shelf] { shelf->pages.add(&shelf->b); });
+        model.thread([shelf] { shelf->pages.add(&shelf->c); });
+        model.thread([shelf] {
+            for (int i = 0; i < 2; ++i) {
+                check(shelf->pages.takeIn([](PageEntry*) {}) != 0, "what was there is there");
+                shelf->pages.putLast(shelf->pages.takeFirst());
+            }
+        });
+        model.finally([shelf] {
+            check(shelf->pages.takeIn([](PageEntry*) {}) == 3, "each was taken in");
+            std::set<PageEntry*> found;
+            while (PageEntry* page = shelf->pages.takeFirst()) {
+                found.insert(page);
+            }
+            check(found == std::set<PageEntry*>{&shelf->a, &shelf->b, &shelf->c}, "and once");
+        });
+    };
+}
+
+TEST(Residents, AreAllLookedAt) {
+    expectHolds(residents());
+    expectFound(Mutant::kResidentLost, residents());
+    expectFound(Mutant::kRelaxedResident, residents());
+}
+
 }  // namespace
 }  // namespace freshet::engine

@@ -34,6 +34,7 @@ PageTree::PageTree(TreeEnv* env, uint32_t id) : env_(*env), root_(id) {
     // [page.first] relaxed: published with the tree.
     root_.state.store(PageState::kLive, kRelaxed);
     pages_.store(&root_, kRelaxed);
+    residents_.add(&root_);
     // [stats.add] relaxed: a statistic.
     env_.pages.fetch_add(1, kRelaxed);
 }
@@ -65,8 +66,10 @@ PageTree::~PageTree() {
 LeafNode* PageTree::newLeaf(std::string low,
                             std::string high,
                             std::span<const ByteView> tails,
-                            std::span<const ValueRef> values) {
-    auto* leaf = new LeafNode(std::move(low), std::move(high), nullptr, tails, values);
+                            std::span<const ValueRef> values,
+                            block::PageBuffer page) {
+    auto* leaf =
+        new LeafNode(std::move(low), std::move(high), nullptr, tails, values, std::move(page));
     leaf->rebuildAtBytes = env_.limits.deltaBytesMax;
     leaf->rebuildAtCount = env_.limits.deltaKeysMax;
     return leaf;
@@ -93,6 +96,10 @@ PageEntry* PageTree::newPage(Node* node, PageEntry* origin) {
 void PageTree::setLive(PageEntry* entry) {
     // [page.live] release: pairs with [page.state]: a scan of the origin meets the new node.
     entry->state.store(PageState::kLive, kRelease);
+    // [entry.read] acquire: pairs with [entry.install], if somebody has replaced the node already.
+    if (entry->word.load(kAcquire)->level == 0) {
+        residents_.add(entry);
+    }
 }
 
 void PageTree::setDead(PageEntry* entry) {
@@ -161,6 +168,9 @@ void PageTree::setLoadedNode(PageEntry* entry, Node* node) {
         destroyNode(first);
     }
     entry->word.store(node, kRelaxed);
+    if (node->isLeaf() && entry != &root_) {
+        residents_.add(entry);
+    }
 }
 
 }  // namespace freshet::engine

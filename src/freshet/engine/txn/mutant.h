@@ -43,6 +43,8 @@ enum class Mutant : uint8_t {
     kHeirPosted,           // a page that takes over is posted meanwhile
     kGonePosted,           // a page that is gone is posted again
     kLeftNotRebuilt,       // a removed leaf's left neighbour goes on leading there
+    kResidentLost,         // who takes the new residents in reads them and empties the list later
+    kRelaxedResident,      // a page is added to the residents without release
     kBringBackWhole,       // a leaf comes back with what its image has beyond its fences
 };
 

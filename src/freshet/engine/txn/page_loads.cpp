@@ -47,13 +47,13 @@ Status PageLoads::bringBack(PageTree& tree, PageEntry* entry) {
             }
         }
         if (joined == DiskLeaf::Join::kFirst) {
-            return load(tree, fault);
+            return load(tree, fault, LoadedFor::kCheckpoint);
         }
         // Somebody has asked for it, or is about to. His reading may wait for room in memory, which
         // may wait for us: it is done here, unless it has begun.
         while (!token.isDone()) {
             if (takeOver(fault.leaf)) {
-                return load(tree, fault);
+                return load(tree, fault, LoadedFor::kCheckpoint);
             }
             platform::sleepMillis(1);
         }
@@ -66,7 +66,7 @@ void PageLoads::await(const Fault& fault, const sync::WaitToken& token) {
         // The leaf may be gone, and its memory another leaf's, for whose readers this is as good.
         if (std::optional<Request> ours = takeOver(fault.leaf)) {
             // Whoever waits is told.
-            (void)load(ours->tree->pages(), ours->fault);
+            (void)load(ours->tree->pages(), ours->fault, LoadedFor::kReader);
         }
     }
     sync::blockOn(token);
@@ -127,7 +127,7 @@ void PageLoads::run() {
         requests_.pop_front();
         lock.unlock();
         // Whoever waits is told.
-        (void)load(request.tree->pages(), request.fault);
+        (void)load(request.tree->pages(), request.fault, LoadedFor::kReader);
         request.tree.reset();
         lock.lock();
     }
@@ -147,21 +147,17 @@ void PageLoads::stop() {
 }
 
 StatusOr<LeafNode*> PageLoads::read(PageTree& tree, const Fault& fault, uint64_t* bytes) {
-    // A page's bytes are copied once, from here into the leaf.
-    thread_local block::PageBuffer kept;
+    block::PageBuffer memory;
     auto readImage = [&](PageId page, const block::PagePlace& place, block::PageBuffer* buffer) {
         *bytes += place.extent.blocks * block::kBlockBytes;
         StatusOr<ByteView> image = file_.readPage(page, place, buffer);
         // Once more: the device may have torn the reading, not the page.
         return image.isOk() ? image : file_.readPage(page, place, buffer);
     };
-    StatusOr<LeafNode*> leaf =
-        leafFromImage(core_, tree, fault.entry->id, *fault.leaf, readImage, &kept);
-    kept.trim();
-    return leaf;
+    return leafFromImage(core_, tree, fault.entry->id, *fault.leaf, readImage, &memory);
 }
 
-Status PageLoads::load(PageTree& tree, const Fault& fault) {
+Status PageLoads::load(PageTree& tree, const Fault& fault, LoadedFor whom) {
     uint64_t bytes = 0;
     StatusOr<LeafNode*> leaf = read(tree, fault, &bytes);
     Status status;
@@ -179,6 +175,9 @@ Status PageLoads::load(PageTree& tree, const Fault& fault) {
     {
         sync::Slice slice(core_.epochs);
         if (leaf.isOk()) {
+            if (whom == LoadedFor::kReader) {
+                (*leaf)->keepUntilTouched();
+            }
             tree.bringBack(fault, *leaf);
         }
         waiting = fault.leaf->close(status);

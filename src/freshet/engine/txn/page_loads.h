@@ -58,6 +58,10 @@ private:
         TreeRef tree;
         Fault fault;
     };
+    enum class LoadedFor : uint8_t {
+        kReader,      // who waits for it, and should find it when his turn comes
+        kCheckpoint,  // or the opening: nobody comes for it afterwards
+    };
     static constexpr size_t kThreads = 4;
 
     bool add(Request request, Reader reader);
@@ -66,7 +70,7 @@ private:
     std::optional<Request> takeOver(const DiskLeaf* leaf);
     void awaitRoom();
     /// REQUIRES: was first to join; outside every slice.
-    Status load(PageTree& tree, const Fault& fault);
+    Status load(PageTree& tree, const Fault& fault, LoadedFor whom);
     StatusOr<LeafNode*> read(PageTree& tree, const Fault& fault, uint64_t* bytes);
 
     StoreCore& core_;

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The pages of a tree whose leaves are in memory, one behind the other, for the eviction: it has
+/// nothing to do with the others, which are most of them when the data is larger than memory.
+#pragma once
+
+#include "freshet/engine/tree/page_entry.h"
+#include "freshet/sync/atomic.h"
+
+#include <cstddef>
+#include <functional>
+
+namespace freshet::engine {
+
+/// A list through PageEntry::nextResident, so it takes no memory of its own. It names pages of its
+/// tree only, and none that is kDead: all of them stay as long as the tree.
+class ResidentPages {
+public:
+    ResidentPages() = default;
+    ResidentPages(const ResidentPages&) = delete;
+    ResidentPages& operator=(const ResidentPages&) = delete;
+
+    /// Any thread. REQUIRES: the page can be reached, and is not in the list: its leaf has just
+    /// come into memory.
+    void add(PageEntry* page);
+
+    // The eviction's own.
+    /// What was added meanwhile goes behind the others, after `visit` has seen it. Returns how many
+    /// there are.
+    size_t takeIn(const std::function<void(PageEntry*)>& visit);
+    /// The page that was here longest leaves the list; null: there is none, or takeIn() has not
+    /// been called.
+    PageEntry* takeFirst();
+    void putLast(PageEntry* page);
+
+private:
+    /// What takeIn() has not seen, the newest first.
+    ///   STEPS    null -> a list that grows in front [resident.add] -> null [resident.take]
+    ///   RECLAIM  entries stay as long as the tree
+    ///   ABA      a list is only taken whole
+    sync::Atomic<PageEntry*> added_{nullptr};
+    // The eviction's own.
+    PageEntry* first_ = nullptr;
+    PageEntry* last_ = nullptr;
+    size_t count_ = 0;
+};
+
+}  // namespace freshet::engine
