@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/store.h"
 
-#include "freshet/engine/recovery/repair_mark.h"
+#include "freshet/engine/recovery/directory_mark.h"
 #include "freshet/engine/recovery/store_impl.h"
 #include "freshet/telemetry/log.h"
 
@@ -23,14 +23,16 @@ StatusOr<std::unique_ptr<Store>> Store::open(const StoreOptions& options) {
     auto impl = std::make_unique<Impl>(options);
     FRESHET_RETURN_IF_ERROR(impl->files.makeDirectory(options.directory));
     FRESHET_ASSIGN_OR_RETURN(impl->lock, impl->files.lock(options.directory + "/freshetd.lock"));
-    FRESHET_RETURN_IF_ERROR(impl->checkRepairMark());
+    FRESHET_RETURN_IF_ERROR(impl->checkMarks());
     FRESHET_ASSIGN_OR_RETURN(const DbUuid uuid,
                              options.repair
                                  ? repairIdentity(impl->files, options.directory, &impl->losses)
                                  : readOrMakeIdentity(impl->files, options.directory));
     FRESHET_RETURN_IF_ERROR(impl->openBlockFile(uuid));
     FRESHET_RETURN_IF_ERROR(impl->loadPages());
-    FRESHET_RETURN_IF_ERROR(impl->openJournal(uuid));
+    if (!options.withoutJournal) {
+        FRESHET_RETURN_IF_ERROR(impl->openJournal(uuid));
+    }
     FRESHET_RETURN_IF_ERROR(impl->begin());
     return std::unique_ptr<Store>(new Store(std::move(impl)));
 }
@@ -41,9 +43,10 @@ Status Store::close() {
     }
     impl_->closed = true;
     impl_->checkpoints->stop();
-    journal::Journal& journal = *impl_->core->journal;
-    Status last = journal.health().isOk() ? impl_->checkpoints->now() : Status::ok();
-    Status status = journal.close();
+    journal::Journal* const journal = impl_->core->journal.get();
+    const bool worthwhile = journal != nullptr && journal->health().isOk();
+    Status last = worthwhile ? impl_->checkpoints->now() : Status::ok();
+    Status status = journal != nullptr ? journal->close() : Status::ok();
     impl_->core->loads->stop();
     // Without room for the last checkpoint the journal has it all.
     return !status.isOk() || last.code() == Code::kNoSpace ? status : last;
@@ -100,7 +103,7 @@ bool Store::mayHaveLost(TreeId tree) const {
 
 Status Store::finishRepair() {
     FRESHET_RETURN_IF_ERROR(checkpointNow());
-    return removeRepairMark(impl_->files, impl_->options.directory);
+    return removeMark(impl_->files, impl_->options.directory, kRepairMark);
 }
 
 StatusOr<FilesReport> Store::verifyFiles() {
@@ -120,7 +123,7 @@ journal::Journal& Store::journal() {
 StoreStats Store::stats() {
     StoreCore& core = *impl_->core;
     StoreStats stats;
-    stats.journal = core.journal->stats();
+    stats.journal = core.journalStats();
     // [stats.read] relaxed: statistics.
     stats.commits = core.commits.load(sync::kRelaxed);
     stats.aborts = core.aborts.load(sync::kRelaxed);

@@ -56,6 +56,10 @@ struct StoreOptions {
     /// A control for benchmarks (the third state off): a change is seen by others, and its key free
     /// for the next writer, only when it is on stable storage.
     bool holdCommitsUntilDurable = false;
+    /// For caches and benchmarks: commits are not logged, and nothing survives the store, be it
+    /// closed or cut off. open() refuses a directory that has data (kUnsupported), and every later
+    /// open() one that was used like this. A Txn's waitFor() then knows kNoSync only.
+    bool withoutJournal = false;
     /// What pages in memory may take; 0: no ceiling.
     uint64_t memoryBytes = 0;
     /// It is the ceiling of the whole process: what that takes beside pages leaves less for them,
@@ -156,6 +160,7 @@ public:
     std::vector<TreeId> treeIds();
 
     sync::EpochDomain& epochs();
+    /// REQUIRES: not StoreOptions::withoutJournal.
     journal::Journal& journal();
     StoreStats stats();
     /// As it was opened.
@@ -215,6 +220,7 @@ public:
     /// catalog, from a data file that cannot grow; it heals by itself when there is room again.
     Status commit();
     /// REQUIRES: committed. ok when the commit has reached the level; else WouldBlock.
+    /// kUnsupported: beyond kNoSync, of a store without a journal.
     Status waitFor(Durability durability);
     /// Undoes all writes. The Txn can then begin() again.
     void abort();
@@ -229,7 +235,7 @@ public:
     /// The snapshot: commits with a timestamp up to this are visible.
     uint64_t readTs() const;
     bool hasWrites() const;
-    /// REQUIRES: committed with writes.
+    /// REQUIRES: committed with writes, in a store with a journal.
     journal::Lsn commitLsn() const;
 
 private:

@@ -16,7 +16,7 @@ constexpr engine::TreeId kTree = engine::kCatalogTree + 1;
 
 engine::Durability durabilityOf(LogLevel level) {
     switch (level) {
-        case LogLevel::kNone:  // there is no Store without its journal
+        case LogLevel::kNone:  // the store has no journal
         case LogLevel::kNoSync:
             return engine::Durability::kNoSync;
         case LogLevel::kWrite:
@@ -165,6 +165,7 @@ StatusOr<std::unique_ptr<Engine>> openVariant(const EngineSetup& setup, journal:
     options.memoryBytes = setup.cacheMb << 20;
     options.memoryIsProcess = true;
     options.directIo = setup.directIo;
+    options.withoutJournal = setup.durability == LogLevel::kNone;
     options.onFatal = [](const Status& status) {
         std::fprintf(stderr, "freshet-bench: %s\n", status.toString().c_str());
     };

@@ -29,7 +29,7 @@ LogLevel asAsked(LogLevel wanted) {
 LogLevel noLog(LogLevel) {
     return LogLevel::kNone;
 }
-/// Our engine cannot run without its journal today.
+/// Variants of the journal need one.
 LogLevel logAlways(LogLevel wanted) {
     return wanted == LogLevel::kNone ? LogLevel::kNoSync : wanted;
 }
@@ -54,7 +54,7 @@ std::string_view refusalOfMap(Workload workload) {
 }
 
 constexpr std::array<EngineKind, 7> kKinds = {{
-    {"freshet", openFreshet, logAlways, takesAll},
+    {"freshet", openFreshet, asAsked, takesAll},
     {"freshet-leader", openFreshetLeader, logAlways, refusalOfVariant},
     {"freshet-mutex", openFreshetMutex, logAlways, refusalOfVariant},
     {"wiredtiger", kWiredTiger, asAsked, takesAll},

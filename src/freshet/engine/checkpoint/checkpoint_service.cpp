@@ -72,7 +72,7 @@ bool CheckpointService::isDue() {
                                     ? std::min(kFullIntervalMs, pace_.intervalMs)
                                     : pace_.intervalMs;
     return platform::monotonicNanos() - lastEndNanos_ >= intervalMs * kNanosPerMilli ||
-           core_.journal->stats().bytes - lastEndBytes_ >= pace_.journalBytes;
+           core_.journalStats().bytes - lastEndBytes_ >= pace_.journalBytes;
 }
 
 void CheckpointService::run() {
@@ -179,7 +179,7 @@ void CheckpointService::noteEnd(uint64_t beganNanos) {
     const uint64_t ended = platform::monotonicNanos();
     std::lock_guard<std::mutex> guard(mutex_);
     lastEndNanos_ = ended;
-    lastEndBytes_ = core_.journal->stats().bytes;
+    lastEndBytes_ = core_.journalStats().bytes;
     if (checkpointer_.made() != stats_.checkpoints) {
         stats_.checkpoints = checkpointer_.made();
         stats_.lastMillis = (ended - beganNanos) / kNanosPerMilli;

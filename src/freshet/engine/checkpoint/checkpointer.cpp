@@ -43,7 +43,7 @@ Status Checkpointer::run() {
         written = writeTrees();
     }
     FRESHET_RETURN_IF_ERROR(written);
-    if (changes_.empty() && core_->journal->tailLsn() == doneTail_ && !file_.wantsCommit()) {
+    if (changes_.empty() && core_->journalTail() == doneTail_ && !file_.wantsCommit()) {
         return Status::ok();
     }
     FRESHET_RETURN_IF_ERROR(file_.flush());
@@ -59,8 +59,11 @@ Status Checkpointer::finish() {
     if (done.isOk()) {
         file_.settle();
         unfinished_ = false;
-        doneTail_ = core_->journal->tailLsn();
+        doneTail_ = core_->journalTail();
     } else if (done.code() != Code::kNoSpace) {
+        return done;
+    }
+    if (core_->journal == nullptr) {
         return done;
     }
     // Also without room for the record: recycling is what makes some.
@@ -146,9 +149,9 @@ Status Checkpointer::nameImages() {
     });
     trees.clear();
     // The images hold what was committed; hence all of that must be in the journal for good.
-    FRESHET_RETURN_IF_ERROR(awaitDurable(core_->journal->tailLsn()));
+    FRESHET_RETURN_IF_ERROR(awaitDurable(core_->journalTail()));
     root.clockTs = core_->table.snapshot();
-    root.timeBase = core_->journal->now();
+    root.timeBase = journalNow();
     // [page.number] relaxed: above every number that this thread has met.
     root.nextPageId = core_->nextPageId.load(sync::kRelaxed);
     root.nextTreeId = trees_.nextId();
@@ -166,8 +169,8 @@ Status Checkpointer::nameDrops() {
     // Marks were taken for images that are not named here, so replay must begin where it did.
     block::Root root = file_.root();
     // Before the log says for good that the trees are gone, a reopened store needs them.
-    FRESHET_RETURN_IF_ERROR(awaitDurable(core_->journal->tailLsn()));
-    root.timeBase = core_->journal->now();
+    FRESHET_RETURN_IF_ERROR(awaitDurable(core_->journalTail()));
+    root.timeBase = journalNow();
     // [page.number] relaxed: as in nameImages().
     root.nextPageId = core_->nextPageId.load(sync::kRelaxed);
     root.nextTreeId = trees_.nextId();
@@ -189,6 +192,9 @@ Status Checkpointer::commit(const block::Root& root,
 }
 
 Status Checkpointer::declareDone() {
+    if (core_->journal == nullptr) {
+        return Status::ok();
+    }
     journal::Journal& journal = *core_->journal;
     journal::AppendOp op(journal::RecordType::kCheckpointDone,
                          0,
@@ -202,7 +208,14 @@ Status Checkpointer::declareDone() {
     return awaitDurable(op.lsn());
 }
 
+uint64_t Checkpointer::journalNow() const {
+    return core_->journal == nullptr ? 0 : core_->journal->now();
+}
+
 Status Checkpointer::awaitDurable(journal::Lsn lsn) {
+    if (core_->journal == nullptr) {
+        return Status::ok();
+    }
     sync::WaitToken token;
     Status status = core_->journal->durable(lsn, &token);
     while (status.isWouldBlock()) {

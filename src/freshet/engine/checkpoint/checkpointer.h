@@ -35,7 +35,7 @@ public:
     /// What the newest images of a tree's pages take in the data file. Any thread.
     uint64_t storedBytes(TreeId tree) const;
     /// All that the journal holds is in the last checkpoint.
-    void setCurrent() { doneTail_ = core_->journal->tailLsn(); }
+    void setCurrent() { doneTail_ = core_->journalTail(); }
 
 private:
     void inSlice(const std::function<void()>& work) override;
@@ -63,6 +63,7 @@ private:
     int64_t blocksOf(PageId page) const;
     /// The images of a living tree take so much more, or less.
     void countBlocks(TreeId tree, int64_t more);
+    uint64_t journalNow() const;
     /// Waits until everything in the journal below `lsn` is on the disk.
     Status awaitDurable(journal::Lsn lsn);
 

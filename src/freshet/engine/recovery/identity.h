@@ -14,6 +14,7 @@ namespace freshet::engine {
 
 /// In every data directory.
 inline constexpr char kDataFile[] = "/data.freshet";
+inline constexpr char kJournalFolder[] = "/journal";
 
 using DbUuid = std::array<char, 16>;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Store::Impl: from files to a state that can be used.
 #include "freshet/engine/checkpoint/done_record.h"
+#include "freshet/engine/recovery/directory_mark.h"
 #include "freshet/engine/recovery/map_source.h"
-#include "freshet/engine/recovery/repair_mark.h"
 #include "freshet/engine/recovery/store_impl.h"
 #include "freshet/engine/txn/commit_record.h"
 #include "freshet/telemetry/log.h"
@@ -15,10 +15,34 @@ Store::Impl::Impl(const StoreOptions& storeOptions)
     : options(storeOptions),
       files(options.files != nullptr ? *options.files : platform::FileSystem::posix()) {}
 
-Status Store::Impl::checkRepairMark() {
-    FRESHET_ASSIGN_OR_RETURN(resumesRepair, hasRepairMark(files, options.directory));
+Status Store::Impl::checkWithoutJournal() {
+    if (options.repair || options.holdCommitsUntilDurable) {
+        return Status(Code::kInvalid,
+                      "without a journal there is nothing to repair or to wait for");
+    }
+    FRESHET_ASSIGN_OR_RETURN(const std::vector<std::string> names, files.list(options.directory));
+    for (const std::string& name : names) {
+        if ("/" + name == kDataFile || "/" + name == kJournalFolder) {
+            return Status(Code::kUnsupported,
+                          options.directory + " has data: a store without a journal begins empty");
+        }
+    }
+    return setMark(files, options.directory, kNoJournalMark);
+}
+
+Status Store::Impl::checkMarks() {
+    FRESHET_ASSIGN_OR_RETURN(const bool unlogged,
+                             hasMark(files, options.directory, kNoJournalMark));
+    if (unlogged) {
+        return Status(Code::kUnsupported,
+                      options.directory + " was used without a journal: nothing in it is whole");
+    }
+    if (options.withoutJournal) {
+        return checkWithoutJournal();
+    }
+    FRESHET_ASSIGN_OR_RETURN(resumesRepair, hasMark(files, options.directory, kRepairMark));
     if (options.repair) {
-        return setRepairMark(files, options.directory);
+        return setMark(files, options.directory, kRepairMark);
     }
     return resumesRepair
                ? Status(Code::kCorruption,
@@ -82,7 +106,7 @@ Status Store::Impl::loadTree(TreeId id, PageSource& source) {
 Status Store::Impl::openJournal(const DbUuid& uuid) {
     journal::Options journalOptions;
     journalOptions.files = &files;
-    journalOptions.directory = options.directory + "/journal";
+    journalOptions.directory = options.directory + kJournalFolder;
     journalOptions.segmentBytesMax = options.journalSegmentBytesMax;
     journalOptions.segmentBytesFirst =
         std::min(journalOptions.segmentBytesFirst, options.journalSegmentBytesMax);

@@ -25,7 +25,8 @@ struct Store::Impl {
     explicit Impl(const StoreOptions& storeOptions);
 
     // In this order; then the store is ready.
-    Status checkRepairMark();
+    Status checkMarks();
+    Status checkWithoutJournal();
     Status openBlockFile(const DbUuid& uuid);
     Status loadPages();
     Status openJournal(const DbUuid& uuid);

@@ -24,16 +24,22 @@ struct StoreCore final : TreeEnv {
     }
 
     uint64_t commitLow() override {
-        // Replay, before the journal is open: nobody else is here.
+        // Replay, before the journal is open: nobody else is here. Or there is none: a mark then
+        // only says that the image lacks something.
         return journal == nullptr ? replayLow
                                   : floors.commitLow([this] { return journal->tailLsn(); });
     }
 
+    journal::Lsn journalTail() const { return journal == nullptr ? 0 : journal->tailLsn(); }
+    journal::Stats journalStats() const {
+        return journal == nullptr ? journal::Stats() : journal->stats();
+    }
+
     TxnTable table;
     CommitFloors floors;
-    uint64_t replayLow = 1;                    // what pages that replay changes are marked with
-    sync::EpochDomain epochs{&table.clock()};  // ends before the table: frees what was retired
-    std::unique_ptr<journal::Journal> journal;
+    uint64_t replayLow = 1;                     // what pages that replay changes are marked with
+    sync::EpochDomain epochs{&table.clock()};   // ends before the table: frees what was retired
+    std::unique_ptr<journal::Journal> journal;  // null: StoreOptions::withoutJournal
     std::unique_ptr<PageLoads> loads;
     MemoryBudget memory;
 

@@ -175,6 +175,9 @@ Status Txn::waitFor(Durability durability) {
     if (!self.writes || durability == Durability::kNoSync) {
         return Status::ok();
     }
+    if (self.core->journal == nullptr) {
+        return Status(Code::kUnsupported, "a store without a journal makes nothing durable");
+    }
     journal::Journal& journal = *self.core->journal;
     return durability == Durability::kWritten ? journal.written(self.writes->lsn(), &self.token)
                                               : journal.durable(self.writes->lsn(), &self.token);
@@ -204,6 +207,7 @@ bool Txn::hasWrites() const {
 
 journal::Lsn Txn::commitLsn() const {
     invariant(impl_->state == Impl::State::kCommitted && hasWrites());
+    invariant(impl_->core->journal != nullptr);
     return impl_->writes->lsn();
 }
 

@@ -35,6 +35,10 @@ void WriteSet::add(Tree& tree, Version* version, ByteView key, ByteView value) {
     }
     // Definitions are small, and dropping an index is a change of one.
     grows_ |= !version->isDelete() && tree.id != kCatalogTree;
+    if (core_->journal == nullptr) {
+        unloggedBytes_ += key.size() + value.size();
+        return;
+    }
     record_.add(tree.id, version->isDelete() ? CommitOp::kDelete : CommitOp::kPut, key, value);
 }
 
@@ -47,6 +51,11 @@ Status WriteSet::commit(sync::WaitToken* token) {
             return Status(Code::kNoSpace,
                           "the data file is full and cannot grow; only reading, deleting and "
                           "dropping go on");
+        }
+        if (core_->journal == nullptr) {
+            core_->table.setCommitting(stamp_);
+            settleAt(core_->table.claim(stamp_));
+            return Status::ok();
         }
         const uint16_t participant = slice.participant().index();
         steps_.emplace(core_->table, core_->floors, participant);
@@ -72,11 +81,14 @@ Status WriteSet::commit(sync::WaitToken* token) {
             return durable;
         }
     }
-    const uint64_t ts = steps_->complete(stamp_);
+    settleAt(steps_->complete(stamp_));
+    return Status::ok();
+}
+
+void WriteSet::settleAt(uint64_t ts) {
     settle(core_->table, stamp_, versions_, ts);
     settled_ = true;
     count(core_->commits);
-    return Status::ok();
 }
 
 void WriteSet::abort() {

@@ -34,7 +34,7 @@ public:
     static void operator delete(void* memory, size_t bytes) { giveObjectMemory(memory, bytes); }
 
     uint64_t stamp() const { return stamp_; }
-    size_t recordBytes() const { return record_.bytes(); }
+    size_t recordBytes() const { return record_.bytes() + unloggedBytes_; }
     bool empty() const { return versions_.empty(); }
     void add(Tree& tree, Version* version, ByteView key, ByteView value);
 
@@ -45,14 +45,19 @@ public:
     /// A part of the record is in the journal.
     bool mustFinish() const { return append_ && append_->started() && !settled_; }
     bool settled() const { return settled_; }
+    /// REQUIRES: committed, with a journal.
     journal::Lsn lsn() const { return append_->lsn(); }
 
 private:
+    /// It is committed; the same slice as [entry.commit].
+    void settleAt(uint64_t ts);
+
     const std::shared_ptr<StoreCore> core_;
     const uint64_t stamp_;
     std::vector<Version*, ObjectAllocator<Version*>> versions_;
     std::vector<TreeRef, ObjectAllocator<TreeRef>> trees_;  // keep the versions' trees alive
     CommitRecordWriter record_;
+    size_t unloggedBytes_ = 0;  // of keys and values that no record has
     std::optional<CommitSteps> steps_;
     std::optional<journal::AppendOp> append_;
     bool appended_ = false;
