@@ -38,6 +38,8 @@ class Program:
     also: list
     mutant_define: str = ''
     mutant_source: str = ''
+    rebuilt_define: str = ''
+    rebuilt_rooms: list = dataclasses.field(default_factory=list)
 
 
 def _sections(words, keys):
@@ -77,8 +79,9 @@ class Layers:
         elif what == 'room':
             self._room(rest[0], int(rest[1]), _sections(rest[2:], ('uses', 'third', 'only')))
         elif what == 'program':
-            part = _sections(rest[2:], ('also', 'mutant'))
-            self.programs[rest[0]] = Program(rest[0], rest[1], part['also'], *part['mutant'])
+            part = _sections(rest[2:], ('also', 'mutant', 'rebuilt'))
+            mutant, rebuilt = part['mutant'] or ['', ''], part['rebuilt'] or ['']
+            self.programs[rest[0]] = Program(rest[0], rest[1], part['also'], *mutant, rebuilt[0], rebuilt[1:])
         else:
             raise LayersError('unknown line kind %r' % what)
 

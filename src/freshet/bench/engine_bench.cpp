@@ -45,6 +45,16 @@ StatusOr<std::string> measure(const EngineOptions& options,
     return lines;
 }
 
+/// By the program that has the engine, and runs it in a child of its own.
+StatusOr<std::string> measureElsewhere(EngineOptions options, const EngineKind& kind) {
+    options.engines = {std::string(kind.name)};
+    options.reps = 1;
+    std::vector<std::string> arguments = argumentsOf(options);
+    arguments.insert(arguments.begin(),
+                     {programFolder() + "/" + std::string(kind.otherProgram()), "engine"});
+    return outputOf(arguments);
+}
+
 }  // namespace
 
 Status runEngineBench(const EngineOptions& options) {
@@ -55,7 +65,10 @@ Status runEngineBench(const EngineOptions& options) {
         for (const EngineKind* kind : engines) {
             FRESHET_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make(options.dataDir));
             StatusOr<std::string> lines =
-                runInChild([&] { return measure(options, *kind, folder->path()); }, secondsMax);
+                !kind->otherProgram().empty()
+                    ? measureElsewhere(options, *kind)
+                    : runInChild([&] { return measure(options, *kind, folder->path()); },
+                                 secondsMax);
             if (!lines.isOk()) {
                 return std::move(lines).status().withContext(std::string(kind->name));
             }

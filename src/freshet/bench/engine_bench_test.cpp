@@ -30,13 +30,17 @@ struct Given {
     LogLevel level;
 };
 
+bool isHere(const EngineKind& kind) {
+    return kind.open != nullptr && kind.otherProgram().empty();
+}
+
 /// Every engine of this build at every level that it has.
 std::vector<Given> allGiven() {
     std::vector<Given> all;
     for (const EngineKind& kind : engineKinds()) {
         for (LogLevel level :
              {LogLevel::kNone, LogLevel::kNoSync, LogLevel::kWrite, LogLevel::kSync}) {
-            if (kind.open != nullptr && kind.levelFor(level) == level) {
+            if (isHere(kind) && kind.levelFor(level) == level) {
                 all.push_back({&kind, level});
             }
         }
@@ -183,6 +187,28 @@ TEST(EngineOptions, AreRead) {
     EXPECT_TRUE(options.json);
 }
 
+TEST(EngineOptions, AnotherProgramIsGivenTheSame) {
+    const std::vector<std::string> given = {
+        "--workload",    "mixed", "--engines",       "freshet-hazard,map",
+        "--threads",     "3",     "--records",       "7",
+        "--value-bytes", "9",     "--durability",    "write",
+        "--cache-mb",    "11",    "--write-percent", "13",
+        "--seconds",     "17",    "--reps",          "19",
+        "--rate",        "23",    "--data-dir",      "/somewhere",
+        "--json"};
+    EXPECT_EQ(argumentsOf(parsed(given)), given);
+}
+
+TEST(EngineBench, VariantsOfPagesArePrograms) {
+    EXPECT_EQ((*engineKind("freshet"))->otherProgram(), "");
+    EXPECT_EQ((*engineKind("map"))->otherProgram(), "");
+    EXPECT_EQ((*engineKind("freshet-rwlock"))->otherProgram(), "freshet-bench-rwlock");
+    EXPECT_EQ((*engineKind("freshet-hazard"))->otherProgram(), "freshet-bench-hazard");
+    const Status absent = outputOf({"/nowhere/freshet-bench"}).status();
+    EXPECT_EQ(absent.code(), Code::kIo);
+    EXPECT_EQ(*outputOf({"/bin/echo", "a", "b"}), "a b\n");
+}
+
 TEST(EngineOptions, MistakesAreNamed) {
     for (const std::vector<std::string>& wrong :
          std::vector<std::vector<std::string>>{{"--workload", "scan"},
@@ -266,7 +292,7 @@ std::vector<Ran> allRan() {
     std::vector<Ran> all;
     for (const EngineKind& kind : engineKinds()) {
         for (Workload workload : kAllWorkloads) {
-            if (kind.open != nullptr && kind.refusal(workload).empty()) {
+            if (isHere(kind) && kind.refusal(workload).empty()) {
                 all.push_back({&kind, workload});
             }
         }

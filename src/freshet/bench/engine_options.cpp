@@ -81,6 +81,32 @@ std::string_view logLevelName(LogLevel level) {
     return kLevels[static_cast<size_t>(level)];
 }
 
+std::vector<std::string> argumentsOf(const EngineOptions& options) {
+    std::string engines;
+    for (const std::string& engine : options.engines) {
+        engines.append(engines.empty() ? "" : ",").append(engine);
+    }
+    std::vector<std::string> arguments = {
+        "--workload",      std::string(workloadName(options.workload)),
+        "--engines",       engines,
+        "--threads",       std::to_string(options.threads),
+        "--records",       std::to_string(options.records),
+        "--value-bytes",   std::to_string(options.valueBytes),
+        "--durability",    std::string(logLevelName(options.durability)),
+        "--cache-mb",      std::to_string(options.cacheMb),
+        "--write-percent", std::to_string(options.writePercent),
+        "--seconds",       std::to_string(options.windowMillis / 1'000),
+        "--reps",          std::to_string(options.reps),
+        "--rate",          std::to_string(options.rate)};
+    if (!options.dataDir.empty()) {
+        arguments.insert(arguments.end(), {"--data-dir", options.dataDir});
+    }
+    if (options.json) {
+        arguments.emplace_back("--json");
+    }
+    return arguments;
+}
+
 StatusOr<EngineOptions> parseEngineOptions(const std::vector<std::string>& arguments) {
     EngineOptions out;
     const Flags<EngineOptions> flags = {{"--json", &EngineOptions::json}};
@@ -93,7 +119,9 @@ std::string_view engineUsage() {
 Storage engines side by side, in this process's children; one line per engine and repetition.
   --workload W          read, mixed, append, journal, spill or jitter (default read)
   --engines E[,E...]    default freshet,wiredtiger,rocksdb,lmdb; also map, a std::map with a lock,
-                        and freshet-leader, freshet-mutex: other ways to fill the journal's slots
+                        and freshet-leader, freshet-mutex: other ways to fill the journal's slots;
+                        freshet-rwlock, freshet-hazard: pages behind latches or hazard pointers,
+                        each a program beside this one
   --threads N           plain threads, one transaction per operation (default 64)
   --records N           loaded before read, mixed, spill and jitter (default 1000000)
   --value-bytes N       default 100; keys have 8 bytes

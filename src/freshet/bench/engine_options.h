@@ -55,6 +55,9 @@ struct EngineOptions {
     std::string dataDir;  // where the engines' files go; empty: the system's temporary one
 };
 
+/// What parseEngineOptions() makes the same options of.
+std::vector<std::string> argumentsOf(const EngineOptions& options);
+
 /// `arguments` after "engine". kInvalid with a text for the user.
 StatusOr<EngineOptions> parseEngineOptions(const std::vector<std::string>& arguments);
 

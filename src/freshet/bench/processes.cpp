@@ -140,6 +140,37 @@ StatusOr<std::string> runInChild(const std::function<StatusOr<std::string>()>& b
                           : StatusOr<std::string>(Status(Code::kIo, text.substr(1)));
 }
 
+StatusOr<std::string> outputOf(const std::vector<std::string>& arguments) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) {
+        return systemError("Cannot make a pipe", errno);
+    }
+    std::vector<char*> words;
+    for (const std::string& argument : arguments) {
+        words.push_back(const_cast<char*>(argument.c_str()));
+    }
+    words.push_back(nullptr);
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        ::dup2(ends[1], STDOUT_FILENO);
+        ::execv(words[0], words.data());
+        ::_exit(127);
+    }
+    const int error = errno;
+    ::close(ends[1]);
+    std::string text = pid > 0 ? readToEnd(ends[0]) : std::string();
+    ::close(ends[0]);
+    if (pid < 0) {
+        return systemError("Cannot fork", error);
+    }
+    int ended = 0;
+    ::waitpid(pid, &ended, 0);
+    if (ended != 0) {
+        return Status(Code::kIo, arguments[0] + " is not there, or has failed");
+    }
+    return text;
+}
+
 StatusOr<std::unique_ptr<TemporaryFolder>> TemporaryFolder::make(const std::string& parent) {
     std::error_code error;
     std::string path =

@@ -35,6 +35,10 @@ private:
 StatusOr<std::string> runInChild(const std::function<StatusOr<std::string>()>& body,
                                  unsigned secondsMax);
 
+/// What a program writes to its standard output; `arguments` starts with its path. kIo unless it
+/// ends with 0.
+StatusOr<std::string> outputOf(const std::vector<std::string>& arguments);
+
 /// A folder that goes when this dies.
 class TemporaryFolder {
 public:

@@ -41,6 +41,10 @@ public:
             object, [](void* p) { delete static_cast<T*>(p); }, sizeof(T));
     }
 
+    /// REQUIRES inside a slice, and a build with FRESHET_HAZARDS. Frees `object` once no thread
+    /// holds it (hazards.h).
+    void retireHeld(void* object, void (*free)(void*), size_t bytes);
+
     bool inSlice() const;
     /// REQUIRES inside a slice: pin->ts was read from the clock in this slice, or is pinned
     /// already.

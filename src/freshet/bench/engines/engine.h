@@ -7,10 +7,12 @@
 #include "freshet/base/bytes.h"
 #include "freshet/base/status.h"
 #include "freshet/bench/engine_options.h"
+#include "freshet/engine/page_access.h"
 #include "freshet/sync/atomic.h"
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -104,6 +106,11 @@ struct EngineKind {
     LogLevel (*levelFor)(LogLevel wanted);
     /// Why it cannot take part in a workload; empty: it can.
     std::string_view (*refusal)(Workload workload);
+    /// How an engine of ours gets at pages, which is how its program was built.
+    std::optional<engine::PageAccess> access = std::nullopt;
+
+    /// The program that has it, in the folder of this one; empty: this one.
+    std::string_view otherProgram() const;
 };
 
 /// Every engine, whether this build has it or not.

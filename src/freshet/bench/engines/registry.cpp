@@ -42,6 +42,11 @@ std::string_view refusalOfVariant(Workload workload) {
                         workload == Workload::kMixed;
     return logged ? std::string_view() : "this variant differs in the journal only";
 }
+/// What is not a descent, such as the eviction, has no latches and holds all (tree/page_hold.h).
+std::string_view refusalOfAccess(Workload workload) {
+    const bool evicts = workload == Workload::kSpill || workload == Workload::kJitter;
+    return evicts ? "this variant differs in point reads and writes only" : std::string_view();
+}
 std::string_view refusalOfLmdb(Workload workload) {
     return workload == Workload::kSpill
                ? "this engine reads through the page cache and has no other way"
@@ -53,10 +58,16 @@ std::string_view refusalOfMap(Workload workload) {
                                            : std::string_view();
 }
 
-constexpr std::array<EngineKind, 7> kKinds = {{
-    {"freshet", openFreshet, asAsked, takesAll},
-    {"freshet-leader", openFreshetLeader, logAlways, refusalOfVariant},
-    {"freshet-mutex", openFreshetMutex, logAlways, refusalOfVariant},
+constexpr auto kEpochs = engine::PageAccess::kEpochs;
+constexpr auto kLatches = engine::PageAccess::kLatches;
+constexpr auto kHazards = engine::PageAccess::kHazards;
+
+constexpr std::array<EngineKind, 9> kKinds = {{
+    {"freshet", openFreshet, asAsked, takesAll, kEpochs},
+    {"freshet-rwlock", openFreshet, asAsked, refusalOfAccess, kLatches},
+    {"freshet-hazard", openFreshet, asAsked, refusalOfAccess, kHazards},
+    {"freshet-leader", openFreshetLeader, logAlways, refusalOfVariant, kEpochs},
+    {"freshet-mutex", openFreshetMutex, logAlways, refusalOfVariant, kEpochs},
     {"wiredtiger", kWiredTiger, asAsked, takesAll},
     {"rocksdb", kRocksDb, asAsked, takesAll},
     {"lmdb", kLmdb, asAsked, refusalOfLmdb},
@@ -64,6 +75,15 @@ constexpr std::array<EngineKind, 7> kKinds = {{
 }};
 
 }  // namespace
+
+std::string_view EngineKind::otherProgram() const {
+    if (!access || *access == engine::pageAccess()) {
+        return {};
+    }
+    return *access == kLatches   ? "freshet-bench-rwlock"
+           : *access == kHazards ? "freshet-bench-hazard"
+                                 : "freshet-bench";
+}
 
 std::span<const EngineKind> engineKinds() {
     return kKinds;

@@ -118,8 +118,7 @@ PageScan scanPage(TreeEnv& env, PageTree& tree, PageEntry* entry, std::string me
     // Dekker with writers: what is linked after the scan passed is marked anew (PageTree::write).
     sync::heavyFence();
     Scanner scanner(env, tree, entry, std::move(memory));
-    // [entry.read] acquire: pairs with [entry.install].
-    scanner.scan(*entry->word.load(kAcquire));
+    scanner.scan(*nodeOf(*entry));
     if (mutated(Mutant::kScanLowLate)) {
         low = env.commitLow();
     }

@@ -127,8 +127,7 @@ Status TreeWriter::writeChain(PageEntry* first) {
 }
 
 PageEntry* TreeWriter::unwrittenRightOf(const PageEntry& entry) {
-    // [entry.read] acquire: pairs with [entry.install].
-    PageEntry* right = entry.word.load(sync::kAcquire)->right;
+    PageEntry* right = nodeOf(entry)->right;
     return right != nullptr && !right->imaged ? right : nullptr;
 }
 

@@ -13,6 +13,9 @@
 #include "freshet/sync/atomic.h"
 
 #include <cstdint>
+#ifdef FRESHET_LATCHES
+#include <shared_mutex>
+#endif
 
 namespace freshet::engine {
 
@@ -43,6 +46,9 @@ struct alignas(64) PageEntry {
     PageEntry& operator=(const PageEntry&) = delete;
 
     sync::Atomic<Node*> word{nullptr};
+#ifdef FRESHET_LATCHES
+    mutable std::shared_mutex latch;  // page_hold.h
+#endif
     /// Lowest LSN that may be missing from the newest image, and from the one being made; 0: none.
     /// Written by: writers (0 -> commitLow()), the checkpoint. Read by: both, and splitters.
     sync::Atomic<uint64_t> recLsn{0};

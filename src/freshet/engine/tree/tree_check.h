@@ -41,9 +41,9 @@ private:
         std::string expectedLow;
         const PageEntry* below = nullptr;
         std::map<std::string, const PageEntry*> children;
-        const int levelNumber = first->word.load(sync::kAcquire)->level;
+        const int levelNumber = nodeOf(*first)->level;
         for (const PageEntry* entry = first; entry != nullptr;) {
-            const Node* node = entry->word.load(sync::kAcquire);
+            const Node* node = nodeOf(*entry);
             expect(node->level == levelNumber, "one level has one number");
             expect(node->low == expectedLow, "a page begins where its left neighbour ends");
             expect(node->high.empty() || node->low < node->high, "fences are in order");

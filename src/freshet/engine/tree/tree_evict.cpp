@@ -48,8 +48,7 @@ void LeafNode::leaveLargeValues() const {
 }
 
 bool PageTree::hasLargeValueAway(const PageEntry& entry, const WantsPlace& wanted) {
-    // [entry.read] acquire: pairs with [entry.install].
-    const Node* node = entry.word.load(kAcquire);
+    const Node* node = nodeOf(entry);
     if (!node->isOnDisk) {
         return false;
     }
@@ -60,8 +59,7 @@ bool PageTree::hasLargeValueAway(const PageEntry& entry, const WantsPlace& wante
 
 std::vector<ValueBuffer*> PageTree::holdLargeValues(const PageEntry& entry,
                                                     const WantsPlace& wanted) {
-    // [entry.read] acquire: pairs with [entry.install].
-    const Node* node = entry.word.load(kAcquire);
+    const Node* node = nodeOf(entry);
     std::vector<ValueBuffer*> held;
     if (node->isLeaf()) {
         static_cast<const LeafNode*>(node)->image.forEachLarge([&](ValueBuffer& buffer) {
@@ -77,8 +75,7 @@ std::vector<ValueBuffer*> PageTree::holdLargeValues(const PageEntry& entry,
 bool PageTree::hasLeavesOnDisk() {
     bool found = false;
     forEachPage([&](const PageEntry& entry) {
-        // [entry.read] acquire: pairs with [entry.install].
-        const Node* node = entry.word.load(kAcquire);
+        const Node* node = nodeOf(entry);
         found |= node != nullptr && node->isOnDisk;
     });
     return found;
@@ -115,8 +112,7 @@ size_t PageTree::evictNext() {
     if (entry->state.load(kAcquire) == PageState::kGone) {
         return 0;  // and is not looked at again
     }
-    // [entry.read] acquire: pairs with [entry.install].
-    Node* node = entry->word.load(kAcquire);
+    Node* node = nodeOf(*entry);
     size_t bytes = 0;
     if (node->isLeaf()) {
         auto* leaf = static_cast<LeafNode*>(node);
@@ -135,8 +131,7 @@ size_t PageTree::evictNext() {
 }
 
 size_t PageTree::evict(PageEntry* entry) {
-    // [entry.read] acquire: pairs with [entry.install]; with the base come its writers' marks.
-    Node* node = entry->word.load(kAcquire);
+    Node* node = nodeOf(*entry);  // with the base come its writers' marks
     if (!node->isLeaf()) {
         return 0;
     }
@@ -194,6 +189,7 @@ size_t PageTree::evictChanged(PageEntry* entry, LeafNode* leaf) {
 }
 
 void PageTree::bringBack(const Fault& fault, LeafNode* leaf) {
+    holdAllPages();  // the caller goes on with fault.leaf
     leaf->right = fault.leaf->right;
     // Nobody else replaces a DiskLeaf: it has one reader.
     const bool installed = install(fault.entry, fault.leaf, leaf);

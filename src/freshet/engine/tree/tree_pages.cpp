@@ -96,8 +96,8 @@ PageEntry* PageTree::newPage(Node* node, PageEntry* origin) {
 void PageTree::setLive(PageEntry* entry) {
     // [page.live] release: pairs with [page.state]: a scan of the origin meets the new node.
     entry->state.store(PageState::kLive, kRelease);
-    // [entry.read] acquire: pairs with [entry.install], if somebody has replaced the node already.
-    if (entry->word.load(kAcquire)->level == 0) {
+    // Somebody may have replaced the node already.
+    if (PageGlance(*entry)->level == 0) {
         residents_.add(entry);
     }
 }

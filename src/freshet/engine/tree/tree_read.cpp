@@ -14,15 +14,18 @@ PageTree::Descent PageTree::descend(const Target& target, uint8_t level) {
     Descent descent;
     descent.entry = &root_;
     for (;;) {
-        // [entry.read] acquire: pairs with [entry.install]: the node is complete.
-        Node* node = descent.entry->word.load(kAcquire);
+        Node* node = descent.hold().on(*descent.entry, target.use, level);
         sync::notePlainRead(node);
         const bool beyond = target.last     ? node->right != nullptr
                             : target.before ? !node->high.empty() && node->high < target.key
                                             : node->isLeftOf(head, target.key);
         if (beyond && !mutated(Mutant::kNoMoveRight)) {
-            descent.unposted = descent.unposted == nullptr ? node : descent.unposted;
+            Node* const first = descent.unposted;
+            descent.unposted = first == nullptr ? node : first;
             descent.entry = node->right;
+            if (first != nullptr) {
+                descent.hold().off(node);
+            }
             continue;
         }
         if (node->level == level) {
@@ -33,10 +36,12 @@ PageTree::Descent PageTree::descend(const Target& target, uint8_t level) {
         auto* inner = static_cast<InnerNode*>(node);
         if (target.last) {
             descent.entry = inner->child.back();
+            descent.hold().off(node);
             continue;
         }
         const KeyArray::Place place = inner->separators.lowerBound(node->pageKey(target.key));
         descent.entry = inner->child[place.pos + (place.exact && !target.before ? 1 : 0)];
+        descent.hold().off(node);
     }
 }
 
@@ -83,13 +88,15 @@ Fault PageTree::faultOf(const Descent& descent) {
 
 PageTree::Descent PageTree::descendFrom(PageEntry* hint, ByteView key) {
     if (hint != nullptr) {
-        // [entry.read] acquire: pairs with [entry.install].
-        Node* node = hint->word.load(kAcquire);
+        Descent at{hint, nullptr, nullptr};
+        Node* node = at.hold().on(*hint, Target{}.use, 0);
         const uint64_t head = keyHeadOf(key);
         if (node->isLeaf() && node->beginsAtOrBefore(head, key) && !node->isLeftOf(head, key)) {
             sync::notePlainRead(node);
-            return {hint, node, nullptr};
+            at.node = node;
+            return at;
         }
+        at.hold().off(node);
     }
     return descend({.key = key});
 }
@@ -116,6 +123,7 @@ std::optional<ValueRef> PageTree::get(ByteView key, const View& view, Fault* fau
             value = visible(pointerOf<Version>(found->ver.load(kAcquire)), view, value);
         }
     }
+    descent.hold().end();
     repair(descent);
     return value;
 }

@@ -115,8 +115,7 @@ bool PageTree::hasFoldable(const LeafNode& leaf) {
 }
 
 void PageTree::foldRested(PageEntry* entry) {
-    // [entry.read] acquire: pairs with [entry.install].
-    Node* node = entry->word.load(kAcquire);
+    Node* node = nodeOf(*entry);
     // A mark says that somebody writes here, who would be held up. That one who comes later is, and
     // finishes this rebuild himself, is as with any other.
     if (!node->isLeaf() || entry->effectiveLsn() != 0) {

@@ -65,8 +65,7 @@ constexpr size_t kRemovalsPerSlice = 16;
 constexpr size_t kNoSeparator = SIZE_MAX;
 
 LeafNode* leafOf(const PageEntry& entry) {
-    // [entry.read] acquire: pairs with [entry.install].
-    Node* node = entry.word.load(kAcquire);
+    Node* node = nodeOf(entry);
     return node->isLeaf() && !node->isGone() ? static_cast<LeafNode*>(node) : nullptr;
 }
 
@@ -102,8 +101,7 @@ std::unique_ptr<InnerNode> copyOf(const InnerNode& old,
 
 PageEntry* PageTree::standIn(PageEntry* page) {
     while (page != nullptr) {
-        // [entry.read] acquire: pairs with [entry.install].
-        const Node* node = page->word.load(kAcquire);
+        const PageGlance node(*page);
         if (!node->isGone()) {
             break;
         }
@@ -113,8 +111,7 @@ PageEntry* PageTree::standIn(PageEntry* page) {
 }
 
 bool PageTree::removeSparseBelow(PageEntry* parent) {
-    // [entry.read] acquire: pairs with [entry.install].
-    Node* node = parent->word.load(kAcquire);
+    Node* node = nodeOf(*parent);
     if (node->level != 1 || env_.limits.joinedBytesMax == 0) {
         return false;
     }
@@ -142,6 +139,7 @@ bool PageTree::removeLeaf(PageEntry* entry, PageEntry* heir) {
         return false;
     }
     const Descent before = descend({.key = leaf->low, .before = true});
+    before.hold().end();
     // [page.state] acquire: pairs with [page.live]. Live already, so that nobody says so later.
     if (entry->state.load(kAcquire) != PageState::kLive || !entry->imaged) {
         return false;
@@ -228,9 +226,9 @@ void PageTree::handOver(PageEntry* entry, LeafNode* leaving) {
         leave(entry, leaving);
     }
     for (;;) {
-        // [entry.read] acquire: pairs with [entry.install]. The page keeps its low fence until it
-        // has taken over, and never has it again; nor is it evicted before that.
-        Node* node = heir->word.load(kAcquire);
+        // The page keeps its low fence until it has taken over, and never has it again; nor is it
+        // evicted before that.
+        Node* node = nodeOf(*heir);
         if (node->low != leaving->high) {
             break;
         }

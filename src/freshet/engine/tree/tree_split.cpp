@@ -64,7 +64,7 @@ bool PageTree::install(PageEntry* entry, Node* old, Node* fresh) {
             expected, fresh, mutated(Mutant::kRelaxedInstall) ? kRelaxed : kRelease, kRelaxed)) {
         return false;
     }
-    env_.retire(old, destroyNodeErased, nodeWeight(old));
+    retireNode(env_, old);
     return true;
 }
 
@@ -179,15 +179,15 @@ bool PageTree::isToBePosted(const PageEntry& page, const std::string& low) {
     if (page.isHeir.load(sync::kAcquire) && !mutated(Mutant::kHeirPosted)) {
         return false;
     }
-    // [entry.read] acquire: pairs with [entry.install]. A page that is gone was posted before; that
-    // its separator may be gone as well is no reason to lead there again.
-    const Node* node = page.word.load(sync::kAcquire);
+    // A page that is gone was posted before; that its separator may be gone as well is no reason to
+    // lead there again.
+    const PageGlance node(page);
     return node->low == low && (!node->isGone() || mutated(Mutant::kGonePosted));
 }
 
 void PageTree::postSeparator(uint8_t level, const std::string& separator, PageEntry* right) {
     for (;;) {
-        const Descent descent = descend({.key = separator}, level);
+        const Descent descent = descend(toChange(separator), level);
         auto* old = static_cast<InnerNode*>(descent.node);
         // What follows is read after the parent: see [heir.begin], and tree_remove.cpp.
         if (!isToBePosted(*right, separator)) {

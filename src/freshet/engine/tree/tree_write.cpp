@@ -23,7 +23,7 @@ struct PageTree::Judgement {
 WriteResult PageTree::write(const WriteRequest& request) {
     using enum Attempt;
     for (;;) {
-        const Descent descent = descend({.key = request.key});
+        const Descent descent = descend(toChange(request.key));
         if (descent.node->isOnDisk) {
             return {WriteResult::Kind::kOnDisk, nullptr, 0, faultOf(descent)};
         }
@@ -43,6 +43,7 @@ WriteResult PageTree::write(const WriteRequest& request) {
                 rebuild(descent.entry, leaf);
             }
         }
+        descent.hold().end();
         repair(descent);
         return result;
     }

@@ -35,8 +35,7 @@ Status PageLoads::bringBack(PageTree& tree, PageEntry* entry) {
         auto joined = DiskLeaf::Join::kOver;
         {
             sync::Slice slice(core_.epochs);
-            // [entry.read] acquire: pairs with [entry.install].
-            Node* node = entry->word.load(sync::kAcquire);
+            Node* node = nodeOf(*entry);
             if (!node->isOnDisk) {
                 return Status::ok();
             }

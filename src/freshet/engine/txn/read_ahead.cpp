@@ -38,8 +38,7 @@ void Probe::ask(PageEntry* entry) {
 bool Probe::step() {
     switch (at_) {
         case At::kEntry:
-            // [entry.read] acquire: pairs with [entry.install].
-            node_ = entry_->word.load(sync::kAcquire);
+            node_ = nodeOf(*entry_);
             askFor(node_, kNodeBytes);
             at_ = At::kNode;
             break;

@@ -23,6 +23,12 @@ struct StoreCore final : TreeEnv {
         epochs.here().retire(object, free, bytes);
     }
 
+#ifdef FRESHET_HAZARDS
+    void retireHeld(void* object, void (*free)(void*), size_t bytes) override {
+        epochs.here().retireHeld(object, free, bytes);
+    }
+#endif
+
     uint64_t commitLow() override {
         // Replay, before the journal is open: nobody else is here. Or there is none: a mark then
         // only says that the image lacks something.

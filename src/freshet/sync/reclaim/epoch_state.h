@@ -5,6 +5,7 @@
 #pragma once
 
 #include "freshet/sync/epoch.h"
+#include "freshet/sync/hazards.h"
 #include "freshet/sync/mutex.h"
 #include "freshet/sync/reclaim/retired.h"
 
@@ -28,6 +29,9 @@ inline constexpr uint32_t kCellsPerChunk = 64;
 /// tryAdvance() is called by retire() after this many objects or bytes.
 inline constexpr uint32_t kRetiresPerAdvance = 1024;
 inline constexpr size_t kBytesPerAdvance = size_t{1} << 20;
+/// retireHeld() looks at what is held after so many objects or bytes.
+inline constexpr size_t kHeldPerLook = 64;
+inline constexpr size_t kHeldBytesPerLook = size_t{128} << 10;
 
 /// What a participant tells the others. Written by: its thread. Read by: tryAdvance, minReadTs,
 /// retiredBytes, of any thread.
@@ -54,11 +58,15 @@ struct Participant::Impl {
     uint32_t retiresSinceAdvance = 0;
     size_t bytesSinceAdvance = 0;
     RetiredBags bags;
+    std::vector<RetiredObject> held;  // retireHeld(): what somebody held at the last look
+    size_t heldSinceLook = 0;
+    size_t heldBytesSinceLook = 0;
     SnapshotPin* lowest = nullptr;  // pins in ascending order of ts
     SnapshotPin* highest = nullptr;
 
     void enter();
     void leave();
+    void freeUnheld();
     /// The cell's byte count; only its thread changes it.
     void addRetiredBytes(size_t bytes);
     void subRetiredBytes(size_t bytes);
@@ -109,6 +117,7 @@ struct EpochDomain::Impl {
     std::vector<Participant*> participants;  // guarded by mutex; by index, null when free
     std::vector<uint16_t> freeIndexes;       // guarded by mutex
     std::vector<RetiredBag> orphans;         // guarded by mutex
+    std::vector<RetiredObject> heldOrphans;  // of retireHeld(); guarded by mutex
 };
 
 }  // namespace freshet::sync

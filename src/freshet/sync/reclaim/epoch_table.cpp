@@ -17,6 +17,12 @@ uint64_t graceEpochs() {
                                                  : kGraceEpochs;
 }
 
+void freeAll(std::vector<RetiredObject>* objects) {
+    for (const RetiredObject& object : std::exchange(*objects, {})) {
+        object.free(object.object);
+    }
+}
+
 uint64_t nextDomainId() {
     static Atomic<uint64_t> last{0};
     // [epoch.id] relaxed: only the number matters.
@@ -33,12 +39,14 @@ EpochDomain::Impl::~Impl() {
         if (participant != nullptr) {
             invariant(participant->impl_->depth == 0 && participant->impl_->lowest == nullptr);
             participant->impl_->bags.freeUpTo(UINT64_MAX);
+            freeAll(&participant->impl_->held);
             delete participant;
         }
     }
     for (RetiredBag& bag : orphans) {
         bag.freeAll();
     }
+    freeAll(&heldOrphans);
     for (auto& chunk : chunks) {
         // [epoch.end] relaxed: no other thread uses the domain any more.
         delete chunk.load(kRelaxed);
@@ -73,6 +81,7 @@ Participant* EpochDomain::Impl::join() {
         cellCount.store(index + 1, kRelease);
     }
     participants[index] = participant;
+    participant->impl_->held.swap(heldOrphans);
     participant->impl_->domain = domain;
     participant->impl_->state = this;
     participant->impl_->index = static_cast<uint16_t>(index);
@@ -88,6 +97,7 @@ void EpochDomain::Impl::part(Participant* participant) {
     {
         std::lock_guard<Mutex> lock(mutex);
         leaver.bags.giveTo(orphans);
+        heldOrphans.insert(heldOrphans.end(), leaver.held.begin(), leaver.held.end());
         // [epoch.bytes] relaxed: a figure. Added before it is taken away: never too low.
         size_t bytes = leaver.cell->retiredBytes.load(kRelaxed);
         orphanBytes.fetch_add(bytes, kRelaxed);
@@ -161,6 +171,9 @@ uint64_t EpochDomain::minReadTs() const {
 
 void EpochDomain::tryAdvance() {
     Impl& state = *impl_;
+    if constexpr (kUsesHazards) {
+        here().impl_->freeUnheld();
+    }
     // [epoch.scan] acquire on E: pairs with [epoch.advance]. The fence stands against that of
     // [epoch.enter]: a slice that we do not see began after it and sees all that was unlinked
     // before.

@@ -13,6 +13,9 @@ void Participant::Impl::enter() {
     if (depth++ != 0) {
         return;
     }
+    if constexpr (kUsesHazards) {
+        Hazards::here().beginSlice();
+    }
     const auto epochOrder = mutated(EpochMutant::kEnterEpochRelaxed) ? kRelaxed : kRelease;
     const auto readLowOrder = mutated(EpochMutant::kEnterReadLowRelaxed) ? kRelaxed : kRelease;
     // [epoch.enter] E and clock: acquire, pairs with [epoch.advance] and with whoever raises the
@@ -38,6 +41,15 @@ void Participant::Impl::leave() {
     // that pin() stored before, and with [epoch.scan], which having read 0 sees all our unlinking.
     cell->readLow.store(kNoTs, order);
     cell->epoch.store(kNoEpoch, order);
+    if constexpr (kUsesHazards) {
+        Hazards::here().endSlice();
+    }
+}
+
+void Participant::Impl::freeUnheld() {
+    heldSinceLook = 0;
+    heldBytesSinceLook = 0;
+    subRetiredBytes(Hazards::all().freeUnheld(&held));
 }
 
 void Participant::Impl::addRetiredBytes(size_t bytes) {
@@ -63,6 +75,17 @@ void Participant::retire(void* object, void (*free)(void*), size_t bytes) {
     if (++me.retiresSinceAdvance >= kRetiresPerAdvance ||
         me.bytesSinceAdvance >= kBytesPerAdvance) {
         me.domain->tryAdvance();
+    }
+}
+
+void Participant::retireHeld(void* object, void (*free)(void*), size_t bytes) {
+    Impl& me = *impl_;
+    invariant(kUsesHazards && me.depth != 0);
+    me.held.push_back({object, free, bytes});
+    me.addRetiredBytes(bytes);
+    me.heldBytesSinceLook += bytes;
+    if (++me.heldSinceLook >= kHeldPerLook || me.heldBytesSinceLook >= kHeldBytesPerLook) {
+        me.freeUnheld();
     }
 }
 
