@@ -20,7 +20,7 @@ pymongo = harness.import_pymongo()
 import bson  # noqa: E402  (pymongo's)
 
 ADDRESS = os.environ.get('FRESHET_RDMA_ADDRESS')
-DEVICE_ARGUMENTS = ['--bind_ip', '127.0.0.1,' + ADDRESS, '--rdma'] if ADDRESS else []
+DEVICE_ARGUMENTS = ['--bind_ip', '127.0.0.1,' + ADDRESS, '--rdma', '--rdmaOneSlot'] if ADDRESS else []
 SERVER_ARGUMENTS = DEVICE_ARGUMENTS + ['--unsafe-listen-without-auth']
 LARGEST = 16 * 1024 * 1024
 IN_TIME = {'serverSelectionTimeoutMS': 30000, 'directConnection': True}
@@ -254,16 +254,17 @@ class NativeTest(unittest.TestCase):
 
     def test_the_load(self):
         """Its rows over RDMA are over RDMA, or not there."""
-        done = self.run_program('freshet-bench', 'wire', '--transport', 'rdma', '--uri', 'mongodb://' + self.address,
-                                '--clients', '2', '--seconds', '1', '--records', '100', '--json')
-        if not ADDRESS:
-            self.assertEqual(done.returncode, 1)
-            self.assertIn('stays on TCP', done.stderr)
-            return
-        rows = [json.loads(line) for line in done.stdout.splitlines()]
-        self.assertEqual([(row['op'], row['transport']) for row in rows], [('get', 'rdma'), ('put', 'rdma')], done.stderr)
-        self.assertTrue(all(row['ops'] > 0 for row in rows), rows)
-        print('\n'.join(done.stdout.splitlines()), flush=True)
+        for transport in ('rdma', 'rdma-oneslot'):
+            done = self.run_program('freshet-bench', 'wire', '--transport', transport, '--uri', 'mongodb://' + self.address,
+                                    '--clients', '2', '--seconds', '1', '--records', '100', '--stages', '--json')
+            if not ADDRESS:
+                self.assertEqual(done.returncode, 1)
+                self.assertIn('stays on TCP', done.stderr)
+                continue
+            rows = [json.loads(line) for line in done.stdout.splitlines()]
+            self.assertEqual([(row['op'], row['transport']) for row in rows], [('get', transport), ('put', transport)], done.stderr)
+            self.assertTrue(all(row['ops'] > 0 for row in rows), rows)
+            print(done.stdout, end='', flush=True)
 
 
 class CallTest(unittest.TestCase):

@@ -92,6 +92,7 @@ TEST(Options, MistakesAreNamed) {
                                                {"--durability", "maybe"},
                                                {"--transport", "pigeon"},
                                                {"--transport", "rdma"},
+                                               {"--transport", "rdma-oneslot"},
                                                {"--value-bytes", "17M"},
                                                {"--value-bytes", "1T"},
                                                {"--value-bytes", "K"},

@@ -70,10 +70,11 @@ const Setters<WireOptions>& setters() {
          }},
         {"--transport",
          [](WireOptions* out, const std::string& value) {
-             out->rdma = value == "rdma";
-             return value == "tcp" || value == "rdma"
+             out->oneSlot = value == "rdma-oneslot";
+             out->rdma = value == "rdma" || out->oneSlot;
+             return value == "tcp" || out->rdma
                         ? Status::ok()
-                        : badValue("'" + value + "' is neither tcp nor rdma");
+                        : badValue("'" + value + "' is none of tcp, rdma and rdma-oneslot");
          }},
         {"--uri",
          [](WireOptions* out, const std::string& value) {
@@ -163,7 +164,9 @@ Closed-loop clients against a server over the wire protocol; one line a measurem
   --idle N              measures again beside N idle connections, and what each of them holds
   --threads N           threads of the load generator (default 2)
   --transport T         tcp (default), or rdma: a thread a connection, and an error where the
-                        server or this machine has no RDMA; needs --uri
+                        server or this machine has no RDMA; needs --uri. rdma-oneslot: the same with
+                        a buffer of the largest message a side and way in place of rings, 96 MB a
+                        connection on each side; freshetd must allow it (--rdmaOneSlot)
   --uri URI             any existing server, without TLS and login; default: starts the
                         freshetd beside this program
   --pid N               with --uri: the process whose processor time is taken

@@ -22,11 +22,12 @@ struct WireOptions {
     bool withEcho = false;
     unsigned idle = 0;  // connections that say hello and then nothing, while all is measured again
     bool json = false;
-    bool stages = false;  // also what the server and the system count
-    bool rdma = false;    // connections must go over RDMA
-    std::string uri;      // empty: a server of our own
-    int64_t pid = 0;      // with uri: whose processor time to take
-    std::string dataDir;  // where our own server's data goes; empty: the system's temporary one
+    bool stages = false;   // also what the server and the system count
+    bool rdma = false;     // connections must go over RDMA
+    bool oneSlot = false;  // and that in document 003's layout
+    std::string uri;       // empty: a server of our own
+    int64_t pid = 0;       // with uri: whose processor time to take
+    std::string dataDir;   // where our own server's data goes; empty: the system's temporary one
 };
 
 inline constexpr uint64_t kValueBytesMax = 16'000'000;  // of a document

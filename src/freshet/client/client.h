@@ -111,6 +111,8 @@ struct Surroundings {
     /// Who is asked about mongodb+srv://: "address[:port],..."; empty: the variable
     /// FRESHET_DNS_SERVERS, or else the system's servers (/etc/resolv.conf).
     std::string dnsServers{};
+    /// See transport::RdmaOptions::oneSlot. For measuring.
+    bool rdmaOneSlot = false;
 };
 
 /// One connection. Own thread only; blocks.

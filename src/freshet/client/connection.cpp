@@ -244,6 +244,7 @@ StatusOr<std::unique_ptr<Connection>> openOne(const ConnectionString& where,
     options.timeoutMs = where.connectTimeoutMs;
     FRESHET_ASSIGN_OR_RETURN(options.tls, tlsContextFor(where));
     options.rdma.verbs = verbsFor(where, around);
+    options.rdma.oneSlot = around.rdmaOneSlot;
     options.byCall = where.rdmaByCall;
     options.onFallback = [&around](const std::string& text) { tell(around, text); };
     FRESHET_ASSIGN_OR_RETURN(std::unique_ptr<transport::Session> session,

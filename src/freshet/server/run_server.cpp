@@ -266,6 +266,7 @@ void Server::useRdma(transport::ServerTransportOptions* doors) {
     doors->rdma.ringBytes = settings_.net.rdmaRingKB * kBytesPerKB;
     doors->rdma.sessionsMax = settings_.net.rdmaSessionsMax;
     doors->rdma.readsInPlace = settings_.net.rdmaReadsInPlace;
+    doors->rdma.oneSlot = settings_.net.rdmaOneSlot;
     const std::vector<transport::verbs::PortInfo> ports = doors->rdma.verbs->ports();
     for (const transport::verbs::PortInfo& port : ports) {
         telemetry::log(Severity::kInfo,

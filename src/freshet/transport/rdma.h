@@ -19,6 +19,10 @@ struct RdmaOptions {
     /// 64 MiB. A session registers so much and half as much again.
     uint32_t ringBytes = 256 * 1024;
     uint32_t sessionsMax = 1'024;  // of a server; further ones stay on TCP
+    /// Document 003's layout in place of a ring, for comparison: one buffer of the largest message
+    /// on each side and one to send from, 96 MB a session, and one message at a time each way. Of a
+    /// client: wants that or TCP. Of a server: may grant it to whoever wants it.
+    bool oneSlot = false;
     /// Requests of clients that have logged in are read where they lie, without a copy. Such a
     /// client can change a request between its check and its use, so it must be trusted with the
     /// server's memory.

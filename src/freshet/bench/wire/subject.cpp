@@ -25,6 +25,7 @@ StatusOr<std::unique_ptr<Subject>> Subject::make(const WireOptions& options) {
     }
     if (std::exchange(out->where_.rdma, false) || options.rdma) {
         FRESHET_ASSIGN_OR_RETURN(out->verbs_, transport::verbs::systemVerbs());
+        out->isOneSlot_ = options.oneSlot;
     }
     const bool isOwn = options.uri.empty();
     Status connected = out->connect(isOwn);
@@ -76,6 +77,7 @@ StatusOr<std::unique_ptr<transport::Session>> Subject::rdmaSession() const {
     options.host = where_.host;
     options.port = where_.port;
     options.rdma.verbs = verbs_;
+    options.rdma.oneSlot = isOneSlot_;
     options.onFallback = [&why](const std::string& text) { why = text; };
     FRESHET_ASSIGN_OR_RETURN(auto session, transport::connect(options));
     if (!why.empty()) {
@@ -88,9 +90,12 @@ StatusOr<std::unique_ptr<client::Connection>> Subject::measuredConnection() cons
     client::ConnectionString where = where_;
     where.rdma = isRdma();
     std::string why = "The connection stays on TCP";
-    client::Surroundings around{verbs_, [&why](const std::string& text) { why = text; }};
+    client::Surroundings around;
+    around.verbs = verbs_;
+    around.rdmaOneSlot = isOneSlot_;
+    around.notice = [&why](const std::string& text) { why = text; };
     FRESHET_ASSIGN_OR_RETURN(auto connection, client::Connection::open(where, around));
-    if (connection->transportKind() != transport()) {
+    if (connection->transportKind() != (isRdma() ? "rdma" : "tcp")) {
         return Status(Code::kUnsupported, why);
     }
     return connection;

@@ -23,7 +23,9 @@ public:
     client::Connection& connection() { return *connection_; }
     const std::string& folder() const { return folder_->path(); }
     bool isRdma() const { return verbs_ != nullptr; }
-    std::string_view transport() const { return isRdma() ? "rdma" : "tcp"; }
+    std::string_view transport() const {
+        return !isRdma() ? "tcp" : isOneSlot_ ? "rdma-oneslot" : "rdma";
+    }
     /// A session over RDMA, or an error: figures of TCP must not go by its name. Any thread.
     StatusOr<std::unique_ptr<transport::Session>> rdmaSession() const;
     /// A connection of the kind that is measured, by the same rule.
@@ -35,6 +37,7 @@ private:
 
     client::ConnectionString where_;
     std::shared_ptr<transport::verbs::Verbs> verbs_;  // null: TCP
+    bool isOneSlot_ = false;
     std::unique_ptr<TemporaryFolder> folder_;
     ChildProcess server_;  // after folder_: it must end first
     std::unique_ptr<client::Connection> connection_;

@@ -188,6 +188,9 @@ Status applyRdmaSessions(const std::string& value, Settings* out) {
 Status applyRdmaInPlace(const std::string& value, Settings* out) {
     return setBool(value, &out->net.rdmaReadsInPlace);
 }
+Status applyRdmaOneSlot(const std::string& value, Settings* out) {
+    return setBool(value, &out->net.rdmaOneSlot);
+}
 
 Status applyTlsMode(const std::string& value, Settings* out) {
     return setChoice(value, {"disabled", "allowTLS", "preferTLS", "requireTLS"}, &out->net.tlsMode);

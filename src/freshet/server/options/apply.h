@@ -47,6 +47,7 @@ Status applyRdmaPort(const std::string& value, Settings* out);
 Status applyRdmaRing(const std::string& value, Settings* out);
 Status applyRdmaSessions(const std::string& value, Settings* out);
 Status applyRdmaInPlace(const std::string& value, Settings* out);
+Status applyRdmaOneSlot(const std::string& value, Settings* out);
 Status applyRepair(const std::string& value, Settings* out);
 Status applySampleRate(const std::string& value, Settings* out);
 Status applyShutdown(const std::string& value, Settings* out);

@@ -202,6 +202,13 @@ std::vector<Option> rdmaOptions() {
          "true",
          "no copies of requests from clients that have logged in; these must be trusted",
          applyRdmaInPlace},
+        {"rdmaOneSlot",
+         "net.rdma.oneSlot",
+         kBool,
+         kServed,
+         "true",
+         "clients may ask for a slot of the largest message in place of a ring; to measure with",
+         applyRdmaOneSlot},
     };
 }
 

@@ -51,6 +51,7 @@ struct NetSettings {
     uint32_t rdmaRingKB = 256;
     uint32_t rdmaSessionsMax = 1'024;
     bool rdmaReadsInPlace = false;
+    bool rdmaOneSlot = false;
 };
 
 struct StorageSettings {

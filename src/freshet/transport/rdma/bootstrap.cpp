@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kMagic = 0x4d445246;  // "FRDM"
 constexpr size_t kBodyBytes = 80;
-constexpr size_t kCallBytes = 32;
+constexpr size_t kCallBytes = 36;
 constexpr char kUserDefined = static_cast<char>(0x80);  // BSON's binary subtype
 
 /// Passes every field of what calls carry to `visit`, in its order on the wire.
@@ -25,6 +25,7 @@ void forEachCallField(P& proposal, Visit visit) {
     visit(proposal.end.ringKey);
     visit(proposal.end.ringBytes);
     visit(proposal.end.receives);
+    visit(proposal.end.layout);
 }
 
 /// The same of the body.
@@ -44,6 +45,7 @@ void forEachField(P& proposal, Visit visit) {
     visit(end.ringBytes);
     visit(end.receives);
     visit(end.nonce);
+    visit(end.layout);
 }
 
 /// For the visits above: takes each field from `at`.
@@ -114,6 +116,8 @@ const char* name(Verdict verdict) {
             return "nothing came through the RDMA network";
         case Verdict::kUnknown:
             return "the server knows no RDMA";
+        case Verdict::kLayout:
+            return "the server does not grant the layout of one slot";
     }
     return "unknown";
 }
@@ -177,7 +181,7 @@ bool isUsable(const EndInfo& end) {
     constexpr uint32_t kPageBytes = 4096;
     return end.ringBytes >= Link::kRingBytesMin && end.ringBytes <= Link::kRingBytesMax &&
            end.ringBytes % kPageBytes == 0 && end.receives > SendCredits::kReserved &&
-           end.receives <= Immediate::kReceivesMax;
+           end.receives <= Immediate::kReceivesMax && end.layout <= Layout::kOneSlot;
 }
 
 std::string hostOf(const std::string& endpoint) {

@@ -30,6 +30,7 @@ enum class Verdict : uint32_t {
     kFailed = 5,
     kNoProbe = 6,
     kUnknown = 7,  // never sent: the server does not know the question
+    kLayout = 8,   // not of one slot
 };
 const char* name(Verdict verdict);
 

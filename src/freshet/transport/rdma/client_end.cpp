@@ -46,9 +46,9 @@ Status ClientEnd::open(const std::string& localAddress) {
     }
     FRESHET_ASSIGN_OR_RETURN(device_, options_.verbs->open(localAddress));
     FRESHET_ASSIGN_OR_RETURN(queue_, device_->makeCompletionQueue(Link::kCompletionsMax));
-    LinkSizes sizes;
-    sizes.ringBytes = options_.ringBytes;
-    sizes.stageBytes = options_.ringBytes / 2;
+    const LinkSizes sizes = options_.oneSlot
+                                ? LinkSizes::oneSlot()
+                                : LinkSizes{options_.ringBytes, options_.ringBytes / 2};
     FRESHET_ASSIGN_OR_RETURN(link_,
                              Link::create({*device_, *queue_, blocks_, counters_}, 0, sizes));
     return Status::ok();

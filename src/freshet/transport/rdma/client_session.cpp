@@ -182,6 +182,7 @@ StatusOr<Verdict> Bootstrap::run(ClientEnd& end) {
     Proposal confirm;
     confirm.step = Step::kConfirm;
     confirm.verdict = !isUsable(answer.end)                                    ? Verdict::kFailed
+                      : answer.end.layout != offer.end.layout                  ? Verdict::kLayout
                       : exchangeProbes(end, answer.end, probeMillisMax).isOk() ? Verdict::kYes
                                                                                : Verdict::kNoProbe;
     FRESHET_ASSIGN_OR_RETURN(Proposal settled, ask(confirm, 2));
@@ -224,7 +225,8 @@ Status ask(ClientEnd& end, uint32_t timeoutMs) {
         return Status(Code::kUnavailable,
                       "No way over RDMA to " + call.remote() + ": " + event.text);
     }
-    if (!answer.has_value() || answer->version != kVersion || !isUsable(answer->end)) {
+    if (!answer.has_value() || answer->version != kVersion || !isUsable(answer->end) ||
+        answer->end.layout != offer.end.layout) {
         return invalid(Reason::kProtocolError, call.remote() + " does not speak our protocol");
     }
     end.link().meet(answer->end);

@@ -12,7 +12,7 @@ size_t SendCredits::room() const {
 void SendCredits::sent(size_t bytes) {
     invariant(receives_ > 0 && bytes <= freeBytes() && bytes <= ringBytes_ - position());
     --receives_;
-    head_ += bytes;
+    head_ += bytes > 0 && layout_ == Layout::kOneSlot ? ringBytes_ : bytes;
 }
 
 Status SendCredits::returned(const Immediate& immediate) {
@@ -28,13 +28,21 @@ Status SendCredits::returned(const Immediate& immediate) {
 Status ReceiveCredits::arrived(size_t bytes) {
     // What the peer knows to be free, so that a byte still being read cannot have been allowed.
     const uint64_t free = ringBytes_ - (head_ - told_);
-    if (bytes > free || bytes > ringBytes_ - head_ % ringBytes_) {
+    const bool isTaken = layout_ == Layout::kOneSlot && bytes > 0 && free < ringBytes_;
+    if (bytes > free || bytes > ringBytes_ - head_ % ringBytes_ || isTaken) {
         return invalid(Reason::kProtocolError,
                        "The peer wrote " + std::to_string(bytes) + " bytes into a ring with " +
                            std::to_string(free) + " free");
     }
     head_ += bytes;
     return Status::ok();
+}
+
+size_t ReceiveCredits::skipRest() {
+    const size_t rest =
+        layout_ == Layout::kRing ? 0 : (ringBytes_ - head_ % ringBytes_) % ringBytes_;
+    head_ += rest;
+    return rest;
 }
 
 Immediate ReceiveCredits::take(ImmediateKind kind) {

@@ -13,6 +13,12 @@
 
 namespace freshet::transport::rdma {
 
+/// How a side's registered memory is to be filled by its peer.
+enum class Layout : uint32_t {
+    kRing = 0,     // one write behind the other
+    kOneSlot = 1,  // document 003's: every write begins at the start, when the last one was read
+};
+
 /// What we may write into the peer's ring.
 class SendCredits {
 public:
@@ -20,8 +26,8 @@ public:
     /// so.
     static constexpr uint32_t kReserved = 2;
 
-    SendCredits(size_t ringBytes, uint32_t receives)
-        : ringBytes_(ringBytes), receivesMax_(receives), receives_(receives) {}
+    SendCredits(size_t ringBytes, uint32_t receives, Layout layout)
+        : ringBytes_(ringBytes), layout_(layout), receivesMax_(receives), receives_(receives) {}
 
     /// Where the next byte goes, from the ring's start.
     size_t position() const { return head_ % ringBytes_; }
@@ -41,8 +47,9 @@ public:
 
 private:
     size_t ringBytes_;
+    Layout layout_;
     uint32_t receivesMax_;
-    uint64_t head_ = 0;      // bytes written in all
+    uint64_t head_ = 0;      // bytes written in all; of a slot each write is all of it
     uint64_t consumed_ = 0;  // bytes that the peer has given back
     uint32_t receives_;      // posted at the peer and not used, as far as we know
 };
@@ -53,16 +60,20 @@ public:
     /// So many receives are worth a message of their own.
     static constexpr uint32_t kReceivesDue = 8;
 
-    explicit ReceiveCredits(size_t ringBytes) : ringBytes_(ringBytes) {}
+    ReceiveCredits(size_t ringBytes, Layout layout) : ringBytes_(ringBytes), layout_(layout) {}
 
     /// A write of `bytes` has come. kInvalid (kProtocolError) when the peer had no room for it, or
     /// it crosses the ring's end.
     Status arrived(size_t bytes);
+    /// All that has come was read. What the slot has behind it counts as come: so many bytes, which
+    /// are to be consumed as well. 0: it is a ring.
+    size_t skipRest();
     /// A receive was posted again.
     void reposted() { ++receivesOwed_; }
     /// Bytes were read and may be overwritten.
     void consumed(size_t bytes) { consumed_ += bytes; }
 
+    Layout layout() const { return layout_; }
     uint64_t head() const { return head_; }
     bool owesReceives() const { return receivesOwed_ > 0; }
     /// Is it worth telling with nothing else to send?
@@ -74,6 +85,7 @@ public:
 
 private:
     const size_t ringBytes_;
+    const Layout layout_;
     uint64_t head_ = 0;      // bytes that the peer has written in all
     uint64_t consumed_ = 0;  // of these, given up by the reader
     uint64_t told_ = 0;      // of these, told to the peer: whole units

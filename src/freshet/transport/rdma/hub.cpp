@@ -58,6 +58,7 @@ HubOptions hubOptions(const RdmaOptions& options, unsigned hubs) {
     out.sizes.stageBytes = options.ringBytes / 2;
     out.linksMax = std::max(1u, options.sessionsMax / hubs);
     out.readsInPlace = options.readsInPlace;
+    out.grantsOneSlot = options.oneSlot;
     out.bootstrapMillisMax = options.bootstrapMillisMax;
     out.spinNanosMax = options.spinMicrosMax * kNanosPerMicro;
     return out;
@@ -70,7 +71,13 @@ Hub::~Hub() {
     invariant(links_.empty());
 }
 
-StatusOr<Hub::Member> Hub::makeLink(const std::string& localAddress, LinkUser* user) {
+StatusOr<Hub::Member> Hub::makeLink(const std::string& localAddress,
+                                    Layout layout,
+                                    LinkUser* user) {
+    const bool isOneSlot = layout == Layout::kOneSlot;
+    if (isOneSlot && !options_.grantsOneSlot) {
+        return Status(Code::kUnsupported, "it is for comparison only");
+    }
     FRESHET_ASSIGN_OR_RETURN(Port * port, openPort(localAddress));
     if (port->links >= port->linksMax) {
         return Status(Code::kLimit, "Too many RDMA sessions");
@@ -78,8 +85,9 @@ StatusOr<Hub::Member> Hub::makeLink(const std::string& localAddress, LinkUser* u
     const uint32_t tag = nextTag_++;
     FRESHET_ASSIGN_OR_RETURN(
         std::unique_ptr<Link> link,
-        Link::create(
-            {*port->device, *port->queue, reactor_.blocks(), counters_}, tag, options_.sizes));
+        Link::create({*port->device, *port->queue, reactor_.blocks(), counters_},
+                     tag,
+                     isOneSlot ? LinkSizes::oneSlot() : options_.sizes));
     links_[tag] = {port, link.get(), user};
     ++port->links;
     return Member{tag, std::move(link)};

@@ -30,6 +30,7 @@ struct HubOptions {
     LinkSizes sizes;
     uint32_t linksMax = 1'024;
     bool readsInPlace = false;
+    bool grantsOneSlot = false;
     uint64_t spinNanosMax = 20'000;
     uint64_t bootstrapMillisMax = 5'000;
 };
@@ -46,12 +47,12 @@ public:
     Hub& operator=(const Hub&) = delete;
 
     /// A link whose completions are looked after until forget(). kNotFound: no device has that
-    /// address; kLimit: there are too many links.
+    /// address; kLimit: there are too many links; kUnsupported: the layout is not granted.
     struct Member {
         uint32_t tag;
         std::unique_ptr<Link> link;
     };
-    StatusOr<Member> makeLink(const std::string& localAddress, LinkUser* user);
+    StatusOr<Member> makeLink(const std::string& localAddress, Layout layout, LinkUser* user);
     void forget(Member member);
     /// Looks for completions now: before a dead connection is believed to have said everything.
     void lookNow();

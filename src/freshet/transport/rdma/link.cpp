@@ -44,7 +44,7 @@ Link::Link(const LinkGround& ground,
       tagBits_(uint64_t{tag} << 32),
       sizes_(sizes),
       stage_(std::move(stage)),
-      reader_(ring, ground.blocks, ground.counters),
+      reader_(ring, sizes.layout, ground.blocks, ground.counters),
       ring_(std::move(ring)) {
     counters_.links.add(1);
     counters_.linksMade.add(1);
@@ -72,6 +72,7 @@ Status Link::open(uint32_t inlineBytes) {
     here_.ringKey = ringRegion_->remoteKey();
     here_.ringBytes = sizes_.ringBytes;
     here_.receives = kReceives;
+    here_.layout = sizes_.layout;
     FRESHET_ASSIGN_OR_RETURN(here_.nonce, makeNonce());
     return Status::ok();
 }
@@ -83,7 +84,7 @@ Status Link::connect(const EndInfo& peer) {
 
 void Link::meet(const EndInfo& peer) {
     peer_ = peer;
-    credits_ = SendCredits(peer.ringBytes, peer.receives);
+    credits_ = SendCredits(peer.ringBytes, peer.receives, peer.layout);
 }
 
 Status Link::postReceive() {
@@ -179,12 +180,13 @@ size_t Link::chunkBytes(size_t left) {
         credits_.freeBytes() < std::min(left, kSmallRoom)) {
         return 0;
     }
-    const size_t bytes = std::min({left, credits_.room(), size_t{peer_.ringBytes} / 4});
+    const size_t bytes = std::min({left, credits_.room(), chunkBytesMax(peer_.ringBytes)});
     if (bytes <= inlineMax) {
         return bytes;
     }
     const size_t staged = std::min(bytes, stageRoom(bytes));
-    return staged < std::min(bytes, kSmallRoom) ? 0 : std::min(staged, stage_->bytes() / 4);
+    return staged < std::min(bytes, kSmallRoom) ? 0
+                                                : std::min(staged, chunkBytesMax(stage_->bytes()));
 }
 
 /// Contiguous. A rest at the stage's end that is not worth a chunk is left out.
@@ -214,8 +216,9 @@ Status Link::sendChunk(ChainCursor& unsent, size_t bytes) {
     char* to = stage_->data() + stageHead_ % stage_->bytes();
     unsent.copyTo(to, bytes);
     counters_.stagedBytes.add(bytes);
-    stageHead_ += bytes;
-    stagedSinceSignal_ += bytes;
+    const size_t taken = sizes_.layout == Layout::kOneSlot ? stage_->bytes() : bytes;
+    stageHead_ += taken;
+    stagedSinceSignal_ += taken;
     return post(ImmediateKind::kData, {to, size, stageRegion_->localKey()}, false, false);
 }
 

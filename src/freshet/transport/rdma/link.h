@@ -7,6 +7,7 @@
 #include "freshet/transport/rdma/chain_cursor.h"
 #include "freshet/transport/rdma/ring_reader.h"
 #include "freshet/transport/verbs.h"
+#include "freshet/wire/frame.h"
 
 #include <array>
 #include <cstdint>
@@ -24,11 +25,19 @@ struct EndInfo {
     uint32_t ringBytes = 0;
     uint32_t receives = 0;
     Nonce nonce{};  // the other side sends it back through the ring
+    Layout layout = Layout::kRing;
 };
 
 struct LinkSizes {
     uint32_t ringBytes = 256 * 1024;  // a multiple of the page size
     uint32_t stageBytes = 128 * 1024;
+    Layout layout = Layout::kRing;
+    /// Document 003's: a slot of the largest message on each side, and one to send from.
+    static LinkSizes oneSlot() {
+        constexpr uint32_t kPageBytes = 4096;
+        constexpr uint32_t kBytes = (wire::kMessageBytesMax / kPageBytes + 1) * kPageBytes;
+        return {kBytes, kBytes, Layout::kOneSlot};
+    }
 };
 
 /// What links of one thread share. It outlives them.
@@ -107,6 +116,10 @@ private:
     Status postReceive();
     void onReceive(const verbs::Completion& completion);
     Status accept(const verbs::Completion& completion);
+    /// Of `of` bytes, so that one chunk can be on its way while the next is made; of a slot all.
+    size_t chunkBytesMax(size_t of) const {
+        return sizes_.layout == Layout::kOneSlot ? of : of / 4;
+    }
     /// 0: wait.
     size_t chunkBytes(size_t left);
     size_t stageRoom(size_t wanted);
@@ -129,7 +142,7 @@ private:
     std::unique_ptr<verbs::Region> stageRegion_;
     EndInfo here_;
     EndInfo peer_;
-    SendCredits credits_{1, 0};
+    SendCredits credits_{1, 0, Layout::kRing};
     Status failure_;
     bool peerDone_ = false;
     bool saidGoodbye_ = false;

@@ -221,11 +221,48 @@ TEST(RdmaLink, WhateverIsSentArrives) {
         options.latenessMax = 1 + random() % 5;
         options.inlineBytesMax = round % 3 == 0 ? 64 : 220;
         const LinkSizes sizes[] = {{64 * 1024, 64 * 1024}, {256 * 1024, 128 * 1024}};
-        Pair pair(options, sizes[random() % 2], sizes[random() % 2]);
+        // Slots that messages go through in parts, which those of the largest message are not.
+        const LinkSizes slot{64 * 1024, 64 * 1024, Layout::kOneSlot};
+        const bool isOneSlot = random() % 3 == 0;
+        Pair pair(options,
+                  isOneSlot ? slot : sizes[random() % 2],
+                  isOneSlot ? slot : sizes[random() % 2]);
         pair.a.link().reader().setInPlace(random() % 2 == 0);
         pair.b.link().reader().setInPlace(random() % 2 == 0);
         Traffic(pair, random(), round % 2 == 0 ? 4'000 : 1'000'000).run(60);
     }
+}
+
+TEST(RdmaLink, ASlotTakesOneMessageAtATime) {
+    Pair pair({}, LinkSizes::oneSlot(), LinkSizes::oneSlot());
+    for (const bool isInPlace : {false, true, true}) {
+        pair.b.link().reader().setInPlace(isInPlace);
+        const std::string large(16 << 20, isInPlace ? 'i' : 'c');
+        const uint64_t writes = pair.a.counters.writes.read();
+        ASSERT_TRUE(sendWhole(pair.a.link(), messageForTest(1, large)).isOk());
+        EXPECT_EQ(pair.a.counters.writes.read() - writes, 1u) << "as a whole";
+        pair.pollBoth();
+        const ReplyChain next(messageForTest(2, "small"));
+        ChainCursor unsent(next);
+        {
+            Message got;
+            ASSERT_TRUE(pair.b.link().next(&got).value());
+            EXPECT_EQ(payloadForTest(got), large);
+            EXPECT_FALSE(pair.a.link().send(unsent).value()) << "nobody has said that it was read";
+        }
+        pair.b.link().tellCredit();
+        pair.pollBoth();
+        ASSERT_TRUE(pair.a.link().send(unsent).value());
+        pair.pollBoth();
+        Message got;
+        ASSERT_TRUE(pair.b.link().next(&got).value());
+        EXPECT_EQ(payloadForTest(got), "small");
+        got = Message();
+        pair.b.link().tellCredit();
+        pair.pollBoth();
+    }
+    EXPECT_EQ(pair.b.counters.creditWrites.read(), 6u);
+    EXPECT_TRUE(pair.b.link().failure().isOk());
 }
 
 TEST(RdmaLink, GoodbyeComesAfterEverythingElse) {
@@ -274,8 +311,8 @@ TEST(RdmaLink, ADeadPeerIsFoundByTheNextWrite) {
 /// A peer that has a queue pair and no manners.
 class HostilePeer : public ::testing::Test {
 protected:
-    HostilePeer()
-        : victim(sim, {}),
+    explicit HostilePeer(const LinkSizes& sizes = {})
+        : victim(sim, sizes),
           device(std::move(sim.open("127.0.0.1")).value()),
           queue(std::move(device->makeCompletionQueue(1'000)).value()),
           pair(std::move(device->makeQueuePair(*queue, {})).value()) {
@@ -340,6 +377,26 @@ TEST_F(HostilePeer, CannotSendMoreThanTheRingHolds) {
         ASSERT_TRUE(victim.link().failure().isOk());
     }
     write(0, "x", data());
+    EXPECT_EQ(victim.link().failure().reason(), Reason::kProtocolError);
+}
+
+class HostilePeerWithASlot : public HostilePeer {
+protected:
+    HostilePeerWithASlot() : HostilePeer({64 * 1024, 64 * 1024, Layout::kOneSlot}) {}
+};
+
+TEST_F(HostilePeerWithASlot, CannotWriteThereBeforeItWasRead) {
+    write(0, messageForTest(1, "first"), data());
+    ASSERT_TRUE(victim.link().failure().isOk());
+    write(0, messageForTest(2, "second"), data());
+    EXPECT_EQ(victim.link().failure().reason(), Reason::kProtocolError);
+}
+
+TEST_F(HostilePeerWithASlot, CannotGoOnBeforeItIsTold) {
+    write(0, messageForTest(1, "first"), data());
+    Message got;
+    ASSERT_TRUE(victim.link().next(&got).value());
+    write(0, messageForTest(2, "second"), data());
     EXPECT_EQ(victim.link().failure().reason(), Reason::kProtocolError);
 }
 

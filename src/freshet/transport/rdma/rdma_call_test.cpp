@@ -212,6 +212,14 @@ TEST_F(RdmaCall, TooManyAreRefusedAndSaidSo) {
     roundTrip(*caller(), "and there is room again");
 }
 
+TEST_F(RdmaCall, OneSlotIsForWhomAServerGrantsIt) {
+    ConnectOptions wanting = clientOptions();
+    wanting.rdma.oneSlot = true;
+    const Status refused = connect(wanting).status();
+    EXPECT_EQ(refused.code(), Code::kUnavailable);
+    EXPECT_NE(refused.toString().find("one slot"), std::string::npos) << refused.toString();
+}
+
 TEST_F(RdmaCall, WhoTakesNoAnswerIsNotWaitedForLong) {
     ServerTransportOptions hasty = options();
     hasty.rdma.bootstrapMillisMax = 10;

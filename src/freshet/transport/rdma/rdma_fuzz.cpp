@@ -60,7 +60,8 @@ void feedWrites(const uint8_t* data, size_t size) {
     auto evilQueue = std::move(device->makeCompletionQueue(100'000)).value();
     BlockPool blocks;
     LinkCounters counters;
-    LinkSizes sizes{Link::kRingBytesMin, Link::kRingBytesMin};
+    const Layout layout = (data[0] & 2) != 0 ? Layout::kOneSlot : Layout::kRing;
+    const LinkSizes sizes{Link::kRingBytesMin, Link::kRingBytesMin, layout};
     auto link = std::move(Link::create({*device, *queue, blocks, counters}, 1, sizes)).value();
     auto evil = std::move(device->makeQueuePair(*evilQueue, {})).value();
     std::vector<char> ring(Link::kRingBytesMin);
@@ -70,7 +71,8 @@ void feedWrites(const uint8_t* data, size_t size) {
                 evilRing->remoteKey(),
                 Link::kRingBytesMin,
                 32,
-                {}};
+                {},
+                layout};
     invariant(link->connect(end).isOk() && evil->connect(link->here().address).isOk());
     link->reader().setInPlace((data[0] & 1) != 0);
     std::string bytes(kBytesMax, '\0');

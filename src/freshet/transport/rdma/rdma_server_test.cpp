@@ -28,6 +28,7 @@ protected:
         ServerTransportOptions options;
         options.rdma.verbs = std::move(verbs);
         options.rdma.readsInPlace = readsInPlace;
+        options.rdma.oneSlot = grantsOneSlot;
         options.rdma.spinMicrosMax = 5;
         start(std::move(options));
     }
@@ -37,6 +38,7 @@ protected:
         options.rdma.verbs = std::move(verbs);
         options.rdma.spinMicrosMax = 0;
         options.rdma.probeMillisMax = probeMillisMax;
+        options.rdma.oneSlot = wantsOneSlot;
         return std::move(connect(options)).value();
     }
     std::unique_ptr<Session> rdmaClient() { return rdmaClient(sim); }
@@ -67,6 +69,8 @@ protected:
 
     const std::shared_ptr<testing::SimVerbs> sim = std::make_shared<testing::SimVerbs>();
     uint32_t probeMillisMax = 5'000;  // the machine may be busy
+    bool wantsOneSlot = false;
+    bool grantsOneSlot = false;
 };
 
 TEST_F(RdmaServer, ClientsMoveAndNothingAboveNotices) {
@@ -134,6 +138,27 @@ TEST_F(RdmaServer, WhatDoesNotArriveOverRdmaIsNotTrusted) {
     roundTrip(*session, "over TCP");
     EXPECT_EQ(fallbacks(RdmaFallback::kNoProbe), 1u);
     sim->setHoldingWrites(false);
+    expectNothingLeft();
+}
+
+TEST_F(RdmaServer, OneSlotIsForWhomAServerGrantsIt) {
+    wantsOneSlot = true;
+    auto refused = rdmaClient();
+    EXPECT_EQ(refused->peer().kind, "tcp");
+    roundTrip(*refused, "over TCP");
+    EXPECT_EQ(fallbacks(RdmaFallback::kBadOffer), 1u);
+    refused.reset();
+    grantsOneSlot = true;
+    startWith(sim);
+    for (const bool wants : {true, false}) {
+        wantsOneSlot = wants;
+        auto session = rdmaClient();
+        EXPECT_EQ(session->peer().kind, "rdma");
+        const uint64_t before = server->stats().rdma.writes;
+        roundTrip(*session, std::string(3'000'000, 'l'));
+        const uint64_t writes = server->stats().rdma.writes - before;
+        EXPECT_EQ(writes == 1, wants) << writes;
+    }
     expectNothingLeft();
 }
 

@@ -32,9 +32,12 @@ void RingReader::State::release() {
 }
 
 RingReader::RingReader(std::shared_ptr<RingMemory> memory,
+                       Layout layout,
                        BlockPool& blocks,
                        LinkCounters& counters)
-    : state_(std::make_shared<State>(std::move(memory))), counters_(counters), cutter_(blocks) {}
+    : state_(std::make_shared<State>(std::move(memory), layout)),
+      counters_(counters),
+      cutter_(blocks) {}
 
 void RingReader::setMessageBytesMax(size_t bytes) {
     messageBytesMax_ = bytes;
@@ -57,9 +60,18 @@ bool RingReader::takeRaw(char* out, size_t bytes) {
         return false;
     }
     std::memcpy(out, unread().data(), bytes);
-    tail_ += bytes;
     state_->consume(bytes);
+    advance(bytes);
     return true;
+}
+
+void RingReader::advance(size_t bytes) {
+    tail_ += bytes;
+    if (available() == 0) {
+        const size_t rest = state_->credits.skipRest();
+        tail_ += rest;
+        state_->consume(rest);
+    }
 }
 
 StatusOr<bool> RingReader::next(Message* out) {
@@ -81,7 +93,8 @@ StatusOr<bool> RingReader::next(Message* out) {
 }
 
 /// One that does not fit beside what else may be in the ring is collected outside of it: the peer
-/// could not send its end before we give back its beginning.
+/// could not send its end before we give back its beginning. Of a slot, that is every one which is
+/// not whole.
 StatusOr<bool> RingReader::nextInPlace(Message* out) {
     const ByteView bytes = unread();
     if (bytes.size() < wire::kHeaderBytes) {
@@ -90,13 +103,13 @@ StatusOr<bool> RingReader::nextInPlace(Message* out) {
     FRESHET_ASSIGN_OR_RETURN(wire::Header header, wire::parseHeader(bytes));
     const auto length = static_cast<size_t>(header.messageBytes);
     if (length > bytes.size()) {
-        if (length > state_->memory->bytes() / 2) {
+        if (length > state_->memory->bytes() / 2 || state_->credits.layout() == Layout::kOneSlot) {
             feedCutter();
         }
         return false;
     }
     state_->held = length;
-    tail_ += length;
+    advance(length);
     counters_.inPlaceBytes.add(length);
     *out = Message(bytes.substr(0, length), std::make_shared<Slice>(state_));
     return true;
@@ -126,9 +139,9 @@ bool RingReader::feedCutter() {
         std::memcpy(room.data(), bytes.data(), now);
     }
     cutter_.arrived(room.data(), now);
-    tail_ += now;
     counters_.copiedInBytes.add(now);
     state_->consume(now);
+    advance(now);
     return true;
 }
 

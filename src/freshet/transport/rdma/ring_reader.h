@@ -17,7 +17,10 @@ namespace freshet::transport::rdma {
 
 class RingReader {
 public:
-    RingReader(std::shared_ptr<RingMemory> memory, BlockPool& blocks, LinkCounters& counters);
+    RingReader(std::shared_ptr<RingMemory> memory,
+               Layout layout,
+               BlockPool& blocks,
+               LinkCounters& counters);
 
     /// Longer messages are refused; less than the protocol's maximum means copies.
     void setMessageBytesMax(size_t bytes);
@@ -34,8 +37,8 @@ public:
 private:
     /// What a message in the ring keeps alive, beyond the link if need be.
     struct State {
-        State(std::shared_ptr<RingMemory> memoryIn)
-            : memory(std::move(memoryIn)), credits(memory->bytes()) {}
+        State(std::shared_ptr<RingMemory> memoryIn, Layout layout)
+            : memory(std::move(memoryIn)), credits(memory->bytes(), layout) {}
         std::shared_ptr<RingMemory> memory;
         ReceiveCredits credits;
         size_t held = 0;    // bytes of the message that is out; 0: none is
@@ -48,6 +51,8 @@ private:
     size_t available() const { return state_->credits.head() - tail_; }
     ByteView unread() const;
     bool isInPlace() const;
+    /// `bytes` more were read.
+    void advance(size_t bytes);
     /// Moves bytes from the ring to the cutter. False: none were there.
     bool feedCutter();
     /// How many bytes the message that the cutter collects still needs.

@@ -17,6 +17,8 @@ Verdict verdictOf(const Status& status) {
             return Verdict::kNoDevice;
         case Code::kLimit:
             return Verdict::kTooMany;
+        case Code::kUnsupported:
+            return Verdict::kLayout;
         default:
             return Verdict::kFailed;
     }
@@ -32,6 +34,8 @@ RdmaFallback fallbackOf(Verdict verdict, const Status& status) {
             return RdmaFallback::kTooMany;
         case Verdict::kTls:
             return RdmaFallback::kTls;
+        case Verdict::kLayout:
+            return RdmaFallback::kBadOffer;
         default:
             return status.code() == Code::kInvalid ? RdmaFallback::kBadOffer
                                                    : RdmaFallback::kDevice;
@@ -97,13 +101,13 @@ void ServerCore::abandonMove() {
 }
 
 Status ServerCore::openLink(const EndInfo& peer) {
-    FRESHET_RETURN_IF_ERROR(makeLink());
+    FRESHET_RETURN_IF_ERROR(makeLink(peer.layout));
     return link().connect(peer);
 }
 
-Status ServerCore::makeLink() {
+Status ServerCore::makeLink(Layout layout) {
     FRESHET_ASSIGN_OR_RETURN(Hub::Member member,
-                             hub_.makeLink(hostOf(lifeline_->peer().local), this));
+                             hub_.makeLink(hostOf(lifeline_->peer().local), layout, this));
     member_ = std::move(member);
     return Status::ok();
 }
@@ -119,7 +123,7 @@ Status ServerCore::answerCall(verbs::Call& call) {
         answer.verdict = Verdict::kFailed;
         status = invalid(Reason::kProtocolError, "its offer makes no sense");
     } else {
-        status = makeLink();
+        status = makeLink(request->end.layout);
         answer.verdict = verdictOf(status);
     }
     if (answer.verdict == Verdict::kYes) {

@@ -72,7 +72,7 @@ private:
 
     struct Close;
     Status openLink(const EndInfo& peer);
-    Status makeLink();
+    Status makeLink(Layout layout);
     void giveUpLink();
     void stayOnTcp(RdmaFallback why, const std::string& text);
     bool hasHeard() { return member_.has_value() && link().reader().credits().head() > 0; }
