@@ -252,6 +252,7 @@ StatusOr<std::unique_ptr<Session>> moveClientSession(std::unique_ptr<Session> tc
         tellFallback(options, *tcp, name(Verdict::kTls));
         return tcp;
     }
+    watchClosely(socket);
     auto end = ClientEnd::create(options.rdma, hostOf(tcp->peer().local), PeerSign(socket));
     if (!end.isOk()) {
         tellFallback(options, *tcp, end.status().toString());

@@ -6,6 +6,7 @@
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -13,6 +14,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 namespace freshet::transport {
 namespace asio = boost::asio;
@@ -98,6 +100,14 @@ Status adoptSocket(Socket* out, int socket, PeerInfo* peer) {
     peer->isLocal =
         family == AF_UNIX || (hasRemote && !error && isLoopback(remote) && isLoopback(local));
     return Status::ok();
+}
+
+void watchClosely(int socket) {
+    constexpr std::pair<int, int> kSettings[] = {
+        {TCP_KEEPIDLE, 10}, {TCP_KEEPINTVL, 10}, {TCP_KEEPCNT, 3}};  // seconds, and questions
+    for (const auto& [name, value] : kSettings) {
+        ::setsockopt(socket, IPPROTO_TCP, name, &value, sizeof(value));
+    }
 }
 
 Status readFailure(const error_code& error, bool midMessage) {

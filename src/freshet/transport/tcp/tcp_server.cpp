@@ -278,6 +278,9 @@ StatusOr<std::unique_ptr<Session>> TcpServer::makeSession(Lane& lane, Arrival ar
         return session.isOk() ? std::move(session)
                               : session.status().withContext("RDMA call of " + who);
     }
+    if (lane.hub != nullptr) {
+        watchClosely(arrival.socket);  // before its session may close it
+    }
     FRESHET_ASSIGN_OR_RETURN(
         std::unique_ptr<Session> session,
         makeReactorSession(*lane.reactor, arrival.socket, nextConnectionId(), lane.policy));

@@ -34,6 +34,10 @@ StatusOr<std::unique_ptr<Session>> makeBlockingSession(
     const std::string& peerName = "",
     uint32_t timeoutMs = 0);
 
+/// For a TCP connection on which nothing is said and that tells whether its peer lives: one whose
+/// host has gone without a word ends within a minute. As far as the system can.
+void watchClosely(int socket);
+
 /// Unique in this process.
 uint64_t nextConnectionId();
 
