@@ -25,6 +25,7 @@ LINTS = ('format', 'layers', 'atomics', 'coroutines', 'size', 'docs', 'headers')
 SANITIZED = ('sync', 'journal', 'block', 'engine', 'security', 'wire', 'bson', 'transport', 'catalog', 'query', 'command', 'script')
 FUZZ_RUNS = 200_000
 FUZZ_SECONDS = 20  # each, at most; the soak takes longer
+RDMA_SECONDS = 1200  # the guest ends long before
 THREADED = ('sync', 'journal', 'block', 'engine', 'transport', 'catalog', 'query', 'command')
 
 
@@ -208,6 +209,26 @@ def conformance_as(persona, totals):
         totals.skip('conformance', last if not counts else counts[3] + ' tests, each with its reason above or in etc/conformance')
 
 
+def rdma_part(totals):
+    """RDMA on a device: one guest with Soft-RoCE, where one can be made."""
+    try:
+        done = subprocess.run([sys.executable, '-B', os.path.join(ROOT, 'buildscripts', 'rdma_lab'), '--quick'], cwd=ROOT,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace', timeout=RDMA_SECONDS)
+    except subprocess.TimeoutExpired as late:
+        print((late.stdout or b'').decode(errors='replace')[-8000:])
+        totals.fail('rdma_lab', 'no end after %d s' % RDMA_SECONDS)
+        return
+    last = (done.stdout.strip().splitlines() or [''])[-1]
+    passed = re.match(r'rdma_lab passed: (\d+) tests', last)
+    print(last if done.returncode == 0 else done.stdout[-8000:], flush=True)
+    if done.returncode == 0 and passed:
+        totals.ok(int(passed[1]))
+    elif done.returncode == 0 and last.startswith('rdma_lab SKIPPED: '):
+        totals.skip('rdma_lab', last[len('rdma_lab SKIPPED: '):])
+    else:
+        totals.fail('rdma_lab', last)
+
+
 def jstests_part(totals):
     """Tests in JavaScript, in our own shell: every suite of etc/suites."""
     done = subprocess.run([sys.executable, '-B', os.path.join(ROOT, 'buildscripts', 'smoke.py')], cwd=ROOT,
@@ -233,6 +254,7 @@ PARTS = {
     'drivers': python_part('driver_*_test.py'),
     'jstests': jstests_part,
     'conformance': conformance_part,
+    'rdma': rdma_part,
     'crash': python_part('crash_*test.py'),
     'fuzz': fuzz_part,
     'explore': gtest_part('explore'),
