@@ -33,6 +33,9 @@ struct RdmaOptions {
     /// So long a client may take from its offer to its move, or from its call to the first sign of
     /// it.
     uint32_t bootstrapMillisMax = 5'000;
+    /// Of a server: so often the adapters of those who came by a call are asked for a sign of life.
+    /// (Of a connection that has moved TCP tells.)
+    uint32_t signMillis = 10'000;
     /// Of a client: for so long it waits for the first sign through the RDMA network before it
     /// stays on TCP. Its server's bootstrapMillisMax goes on meanwhile.
     uint32_t probeMillisMax = 1'000;

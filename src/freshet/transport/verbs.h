@@ -61,7 +61,7 @@ struct Piece {
     uint32_t localKey = 0;  // of the region; ignored for inline writes
 };
 
-/// RDMA_WRITE_WITH_IMM.
+/// RDMA_WRITE_WITH_IMM, or RDMA_WRITE.
 struct Write {
     uint64_t id = 0;
     Piece piece;  // may be empty
@@ -70,6 +70,7 @@ struct Write {
     uint32_t immediate = 0;
     bool isInline = false;     // the adapter copies the bytes now
     bool isSignalled = false;  // a completion also on success
+    bool isSilent = false;     // no immediate data: takes no receive, and the peer is not told
 };
 
 /// Registered memory. Destroyed before its queue pair; the adapter does not touch the memory

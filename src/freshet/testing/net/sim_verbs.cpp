@@ -334,13 +334,16 @@ CompletionStatus PairImpl::carryOut(const verbs::Write& write) {
             return CompletionStatus::kAccess;
         }
     }
-    if (peer.receives_.empty()) {
+    if (!write.isSilent && peer.receives_.empty()) {
         ++network_->counts.missingReceives;
         return CompletionStatus::kNoReceive;
     }
     if (write.piece.bytes > 0) {
         std::memcpy(
             reinterpret_cast<void*>(write.remoteAddress), write.piece.data, write.piece.bytes);
+    }
+    if (write.isSilent) {
+        return CompletionStatus::kOk;
     }
     peer.queue_.add(
         {peer.receives_.front(), CompletionStatus::kOk, true, write.piece.bytes, write.immediate});

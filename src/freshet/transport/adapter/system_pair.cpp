@@ -184,7 +184,7 @@ Status SystemPair::postWrite(const Write& write) {
     request.wr_id = write.id;
     request.sg_list = &piece;
     request.num_sge = write.piece.bytes > 0 ? 1 : 0;
-    request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+    request.opcode = write.isSilent ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_WRITE_WITH_IMM;
     request.send_flags = 0;
     if (write.isSignalled) {
         request.send_flags |= IBV_SEND_SIGNALED;

@@ -60,6 +60,7 @@ HubOptions hubOptions(const RdmaOptions& options, unsigned hubs) {
     out.readsInPlace = options.readsInPlace;
     out.grantsOneSlot = options.oneSlot;
     out.bootstrapMillisMax = options.bootstrapMillisMax;
+    out.signMillis = options.signMillis;
     out.spinNanosMax = options.spinMicrosMax * kNanosPerMicro;
     return out;
 }

@@ -33,6 +33,7 @@ struct HubOptions {
     bool grantsOneSlot = false;
     uint64_t spinNanosMax = 20'000;
     uint64_t bootstrapMillisMax = 5'000;
+    uint64_t signMillis = 10'000;
 };
 /// Of one of `hubs`.
 HubOptions hubOptions(const RdmaOptions& options, unsigned hubs);

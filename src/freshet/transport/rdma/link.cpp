@@ -230,7 +230,6 @@ Status Link::post(ImmediateKind kind, verbs::Piece piece, bool isInline, bool is
         stagedSinceSignal_ = 0;
     }
     verbs::Write write;
-    write.id = tagBits_ | (posted_ & (kReceiveBit - 1));
     write.piece = piece;
     write.remoteAddress = peer_.ringAddress + credits_.position();
     write.remoteKey = peer_.ringKey;
@@ -238,11 +237,31 @@ Status Link::post(ImmediateKind kind, verbs::Piece piece, bool isInline, bool is
     write.isInline = isInline;
     write.isSignalled = isSignalled;
     credits_.sent(piece.bytes);
-    stageEnds_[posted_ % kWrites] = stageHead_;
-    ++posted_;
     counters_.writes.add(1);
     counters_.inlineWrites.add(isInline ? 1 : 0);
+    return postNext(write);
+}
+
+Status Link::postNext(verbs::Write write) {
+    write.id = tagBits_ | (posted_ & (kReceiveBit - 1));
+    stageEnds_[posted_ % kWrites] = stageHead_;
+    ++posted_;
     return pair_->postWrite(write);
+}
+
+void Link::askForSign() {
+    if (!failure_.isOk() || saidGoodbye_ || writesInProgress() + kWritesKept >= kWrites) {
+        return;  // what is in progress asks as well
+    }
+    verbs::Write write;
+    write.remoteAddress = peer_.ringAddress;
+    write.remoteKey = peer_.ringKey;
+    write.isInline = true;
+    write.isSilent = true;
+    write.isSignalled = true;
+    if (Status asked = postNext(write); !asked.isOk()) {
+        fail(std::move(asked));
+    }
 }
 
 void Link::tellCredit() {

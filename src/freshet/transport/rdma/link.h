@@ -88,6 +88,9 @@ public:
     StatusOr<bool> send(ChainCursor& unsent);
     /// Gives credit back when it is worth a message of its own. Before waiting for anything.
     void tellCredit();
+    /// A write of nothing, which the peer's adapter answers and the peer never sees: without an
+    /// answer the link fails.
+    void askForSign();
     /// Nothing is sent afterwards. isSettled() once the peer's adapter has everything, or never
     /// will.
     void sayGoodbye();
@@ -125,6 +128,7 @@ private:
     size_t stageRoom(size_t wanted);
     Status sendChunk(ChainCursor& unsent, size_t bytes);
     Status post(ImmediateKind kind, verbs::Piece piece, bool isInline, bool isSignalled);
+    Status postNext(verbs::Write write);
     uint32_t writesInProgress() const { return static_cast<uint32_t>(posted_ - completed_); }
     bool isAllDone() const { return posted_ == completed_; }
     size_t stageFree() const { return stage_->bytes() - (stageHead_ - stageTail_); }

@@ -160,6 +160,27 @@ TEST_F(RdmaCall, AnIdleSessionToo) {
     waitUntil([&] { return sim->counts().queuePairs == 1 && sim->counts().calls == 1; });
 }
 
+/// Of such a host there is not even an event.
+TEST_F(RdmaCall, AHostThatLosesItsPowerIsNoticedWhileNobodySpeaks) {
+    ServerTransportOptions impatient = options();
+    impatient.rdma.signMillis = 10;
+    startWith(impatient);
+    ConnectOptions elsewhere = clientOptions();
+    const auto host = sim->anotherProcess();
+    elsewhere.rdma.verbs = host;
+    auto gone = std::move(connect(elsewhere)).value();
+    auto other = caller();
+    roundTrip(*gone, "there");
+    const uint64_t writes = sim->counts().writes;
+    waitUntil(
+        [&] { return sim->counts().writes >= writes + 100; });  // more than there are receives
+    roundTrip(*gone, "still there");
+    host->die();
+    waitUntil([&] { return server->stats().current == 1; });
+    roundTrip(*other, "others go on");
+    EXPECT_EQ(server->stats().rdma.sessions, 1u);
+}
+
 TEST_F(RdmaCall, WhatWasSaidBeforeTheEndIsHeard) {
     auto session = caller();
     roundTrip(*session, "before");

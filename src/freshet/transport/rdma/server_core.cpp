@@ -133,6 +133,7 @@ Status ServerCore::answerCall(verbs::Call& call) {
         FRESHET_RETURN_IF_ERROR(call.accept(link().pair(), encodeCallData(answer)));
         move();
         sync::spawn(hub_.reactor(), limitBootstrap(&hub_, weak_from_this()));
+        sync::spawn(hub_.reactor(), askForSigns(&hub_, weak_from_this()));
         return Status::ok();
     }
     FRESHET_RETURN_IF_ERROR(call.refuse(encodeCallData(answer)));
@@ -196,6 +197,27 @@ sync::Task<void> ServerCore::limitBootstrap(Hub* hub, std::weak_ptr<ServerCore> 
         self->giveUpLink();
     } else if (self != nullptr && !self->lifeline_->isUp() && !self->hasHeard()) {
         self->lifeline_->close();  // it has called and not taken the answer
+    }
+}
+
+/// The caller's kernel hangs up for it, but not when its host has lost its power.
+sync::Task<void> ServerCore::askForSigns(Hub* hub, std::weak_ptr<ServerCore> core) {
+    while (true) {
+        const sync::WaitToken due = hub->reactor().after(hub->options().signMillis);
+        if (due.isDone()) {
+            co_return;  // no timer runs any more
+        }
+        co_await sync::wait(due);
+        const auto self = core.lock();
+        if (self == nullptr || self->isClosed_ || self->peerGone_) {
+            co_return;
+        }
+        if (self->lifeline_->isUp() || self->hasHeard()) {  // its adapter answers from then on
+            self->link().askForSign();
+        }
+        if (!self->link().failure().isOk()) {
+            self->onLinkProgress();
+        }
     }
 }
 

@@ -82,6 +82,7 @@ private:
     void tellWatcher();
     static sync::Task<void> watchPeerLive(std::shared_ptr<ServerCore> self);
     static sync::Task<void> limitBootstrap(Hub* hub, std::weak_ptr<ServerCore> core);
+    static sync::Task<void> askForSigns(Hub* hub, std::weak_ptr<ServerCore> core);
     static sync::Task<void> limitLinger(Reactor* reactor, std::weak_ptr<ServerCore> core);
 
     Hub& hub_;
