@@ -96,7 +96,7 @@ void CheckpointService::run() {
             if (status.isOk() && core_.memory.isHigh()) {
                 status = relieveMemory();
             }
-        } while (core_.memory.endRound(status.isOk() && hasFreed_, platform::monotonicNanos()));
+        } while (core_.memory.endRound(howRoundWent(status), platform::monotonicNanos()));
         rest_ = restAfter(platform::monotonicNanos() - began);
         if (!status.isOk() && status.code() != Code::kNoSpace) {
             core_.memory.stop();
@@ -104,6 +104,17 @@ void CheckpointService::run() {
         }
         lock.lock();
     }
+}
+
+MemoryBudget::Round CheckpointService::howRoundWent(const Status& status) {
+    if (!status.isOk()) {
+        return MemoryBudget::Round::kVain;
+    }
+    if (hasFreed_) {
+        return MemoryBudget::Round::kFreed;
+    }
+    std::lock_guard<std::mutex> guard(running_);
+    return evictor_.hasAllFreed() ? MemoryBudget::Round::kVain : MemoryBudget::Round::kHeldBack;
 }
 
 void CheckpointService::lookAtProcess() {

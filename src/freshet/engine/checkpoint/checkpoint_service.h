@@ -61,6 +61,7 @@ private:
     bool isDue();
     /// Makes room in memory when it is time; what is due is written for that if need be.
     Status relieveMemory();
+    MemoryBudget::Round howRoundWent(const Status& status);
     void lookAtProcess();
 
     Checkpointer& checkpointer_;

@@ -17,7 +17,7 @@ constexpr uint64_t kPortionBytes = 8u << 20;
 
 }  // namespace
 
-void Evictor::awaitFreeing() {
+bool Evictor::awaitFreeing() {
     // Its freeing tells: what was retired before it has been freed.
     const auto freed = std::make_shared<bool>(false);
     {
@@ -36,10 +36,11 @@ void Evictor::awaitFreeing() {
             core_->epochs.tryAdvance();
         }
         if (*freed) {
-            return;
+            return true;
         }
         platform::sleepMillis(1);
     }
+    return false;
 }
 
 uint64_t Evictor::passTree(PageTree& tree, uint64_t wanted) {
@@ -73,6 +74,7 @@ uint64_t Evictor::evictDownTo(uint64_t bytes) {
         left_ = 0;
     }
     uint64_t evicted = 0;
+    hasAllFreed_ = true;
     // Twice around: the first time may find everything touched. And the tree where it began again,
     // of whose pages it has not seen all.
     for (size_t i = 0; i <= 2 * trees.size() && MemoryBudget::used() > bytes;) {
@@ -81,7 +83,7 @@ uint64_t Evictor::evictDownTo(uint64_t bytes) {
         handOwner_ = tree;
         evicted += passTree(tree->pages(), std::min(kPortionBytes, MemoryBudget::used() - bytes));
         // Also if nothing went: leaves may have been rebuilt, which has made memory to be freed.
-        awaitFreeing();
+        hasAllFreed_ = awaitFreeing();
         i += left_ == 0 ? 1 : 0;
     }
     return evicted;

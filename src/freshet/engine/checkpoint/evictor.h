@@ -18,6 +18,8 @@ public:
     /// Evicts until memory is down to `bytes`, or until it has passed all leaves twice. Returns
     /// what it evicted. Outside every slice.
     uint64_t evictDownTo(uint64_t bytes);
+    /// Of the last call: what it evicted is free, or was nothing.
+    bool hasAllFreed() const { return hasAllFreed_; }
     uint64_t leaves() const { return leaves_; }
 
 private:
@@ -26,7 +28,7 @@ private:
     uint64_t passTree(PageTree& tree, uint64_t wanted);
     /// Until what was evicted is free, as far as that does not take too long: somebody's slice may
     /// last.
-    void awaitFreeing();
+    bool awaitFreeing();
 
     const std::shared_ptr<StoreCore> core_;
     TreeDirectory& trees_;
@@ -35,6 +37,7 @@ private:
     std::weak_ptr<Tree> handOwner_;
     size_t left_ = 0;      // leaves of handOwner_ that this time around has not looked at
     uint64_t leaves_ = 0;  // evicted so far
+    bool hasAllFreed_ = true;
 };
 
 }  // namespace freshet::engine

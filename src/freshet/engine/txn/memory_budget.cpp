@@ -39,7 +39,7 @@ bool MemoryBudget::mustWait(sync::WaitToken* token) {
         return false;
     }
     std::lock_guard<std::mutex> guard(mutex_);
-    if (!wake_ || isVain_) {
+    if (!wake_ || vainRounds_ >= kVainRoundsMax) {
         return false;
     }
     waiting_.push_back(sync::WaitToken::create());
@@ -47,17 +47,27 @@ bool MemoryBudget::mustWait(sync::WaitToken* token) {
     return true;
 }
 
-bool MemoryBudget::endRound(bool freed, uint64_t nowNanos) {
+void MemoryBudget::countVain(Round round, uint64_t nowNanos) {
+    if (!isTight() || round == Round::kFreed) {
+        vainRounds_ = 0;
+        heldSinceNanos_ = 0;
+        return;
+    }
+    heldSinceNanos_ = heldSinceNanos_ == 0 ? nowNanos : heldSinceNanos_;
+    if (round == Round::kVain || nowNanos - heldSinceNanos_ >= kHeldNanosMax) {
+        ++vainRounds_;
+    }
+}
+
+bool MemoryBudget::endRound(Round round, uint64_t nowNanos) {
     std::vector<sync::WaitToken> waiting;
     {
         std::lock_guard<std::mutex> guard(mutex_);
-        if (isTight() && freed && ++rounds_ < kRoundsMax && !waiting_.empty()) {
+        if (isTight() && round == Round::kFreed && ++rounds_ < kRoundsMax && !waiting_.empty()) {
             return true;
         }
         rounds_ = 0;
-        const uint64_t since = vainSinceNanos_ != 0 ? vainSinceNanos_ : nowNanos;
-        vainSinceNanos_ = isTight() && !freed ? since : 0;
-        isVain_ = vainSinceNanos_ != 0 && nowNanos - since >= kVainNanosMax;
+        countVain(round, nowNanos);
         // [budget.call] relaxed: see there.
         called_.store(0, kRelaxed);
         waiting.swap(waiting_);

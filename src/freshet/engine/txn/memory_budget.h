@@ -50,18 +50,28 @@ public:
     void note();
     /// Whether a writer has to wait for `*token` before he takes memory. Once: then he takes it.
     bool mustWait(sync::WaitToken* token);
-    /// Eviction has done what it could, and `freed` something or not. Whoever waits goes on, but
+    /// How a round went.
+    enum class Round : uint8_t {
+        kFreed,
+        kVain,
+        kHeldBack,  // in vain, but what was evicted is not free yet
+    };
+    /// Eviction has done what it could. Whoever waits goes on, but
     /// for kRoundsMax rounds that freed something and not enough; who comes later waits for the
     /// next. So rounds in vain hold everybody up for one of them, and those end whose snapshots
-    /// were in the way. When all of kVainNanosMax were in vain, nobody is kept waiting until one
-    /// frees something: shorter is what a busy machine keeps a thread from its core, and with it
-    /// what that thread's epoch holds back. Returns whether another round should follow at once.
-    bool endRound(bool freed, uint64_t nowNanos);
+    /// were in the way. After kVainRoundsMax in a row nobody is kept waiting until one frees
+    /// something. Those that were held back count when that has been so for kHeldNanosMax: on a
+    /// busy machine a thread waits so long for its core, and its epoch keeps what was evicted.
+    /// Returns whether another round should follow at once.
+    bool endRound(Round round, uint64_t nowNanos);
 
 private:
     static constexpr int kRoundsMax = 16;
-    static constexpr uint64_t kVainNanosMax = 1'000'000'000;
+    static constexpr int kVainRoundsMax = 8;
+    static constexpr uint64_t kHeldNanosMax = 1'000'000'000;
 
+    /// REQUIRES: mutex_.
+    void countVain(Round round, uint64_t nowNanos);
     uint64_t bound() const { return bound_.load(sync::kRelaxed); }
 
     uint64_t limit_ = 0;
@@ -74,8 +84,8 @@ private:
     sync::Atomic<uint32_t> called_{0};
     std::mutex mutex_;                      // a leaf but for `wake`, which takes leaves
     std::function<void()> wake_;            // guarded by mutex_; null: nobody evicts
-    uint64_t vainSinceNanos_ = 0;           // 0: the last one was not; guarded by mutex_
-    bool isVain_ = false;                   // it has been for too long; guarded by mutex_
+    int vainRounds_ = 0;                    // in a row; guarded by mutex_
+    uint64_t heldSinceNanos_ = 0;           // 0: it is not so; guarded by mutex_
     int rounds_ = 0;                        // that writers wait already; guarded by mutex_
     std::vector<sync::WaitToken> waiting_;  // guarded by mutex_
 };

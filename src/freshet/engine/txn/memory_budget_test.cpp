@@ -21,6 +21,7 @@ protected:
     static constexpr size_t kPiece = 1u << 20;
     static constexpr uint64_t kMilli = 1'000'000;
     static constexpr uint64_t kNow = 12'345 * kMilli;
+    using Round = MemoryBudget::Round;
     MemoryBudget budget_;
     int calls_ = 0;
 };
@@ -30,36 +31,48 @@ TEST_F(MemoryBudgetTest, WhoeverWaitsGoesOnAfterARoundInVain) {
     ASSERT_TRUE(budget_.mustWait(&token));
     EXPECT_EQ(calls_, 1);
     EXPECT_FALSE(token.isDone());
-    EXPECT_FALSE(budget_.endRound(false, kNow));
+    EXPECT_FALSE(budget_.endRound(Round::kVain, kNow));
     EXPECT_TRUE(token.isDone());
 }
 
 TEST_F(MemoryBudgetTest, WhoeverComesAfterARoundInVainWaitsForTheNext) {
     sync::WaitToken token;
-    budget_.endRound(false, kNow);
+    budget_.endRound(Round::kVain, kNow);
     ASSERT_TRUE(budget_.mustWait(&token));
     EXPECT_FALSE(token.isDone());
-    budget_.endRound(false, kNow);
+    budget_.endRound(Round::kVain, kNow);
     EXPECT_TRUE(token.isDone());
 }
 
 TEST_F(MemoryBudgetTest, NobodyWaitsWhenRoundAfterRoundIsInVain) {
     sync::WaitToken token;
+    int rounds = 0;
+    while (budget_.mustWait(&token)) {
+        budget_.endRound(Round::kVain, kNow);
+        ASSERT_LT(++rounds, 100);
+    }
+    EXPECT_GT(rounds, 1);
+    EXPECT_FALSE(budget_.endRound(Round::kFreed, kNow)) << "nobody waits: no further round";
+    EXPECT_TRUE(budget_.mustWait(&token)) << "one that frees something makes it worth waiting";
+}
+
+TEST_F(MemoryBudgetTest, EveryoneWaitsALittleForWhatIsHeldBack) {
+    sync::WaitToken token;
     uint64_t now = kNow;
     for (; budget_.mustWait(&token); now += kMilli) {
-        budget_.endRound(false, now);
+        budget_.endRound(Round::kHeldBack, now);
         ASSERT_LT(now, kNow + 3'000 * kMilli);
     }
     EXPECT_GT(now, kNow + 500 * kMilli) << "as long as a thread may wait for its core";
-    EXPECT_FALSE(budget_.endRound(true, now)) << "nobody waits: no further round";
-    EXPECT_TRUE(budget_.mustWait(&token)) << "one that frees something makes it worth waiting";
+    budget_.endRound(Round::kFreed, now);
+    EXPECT_TRUE(budget_.mustWait(&token));
 }
 
 TEST_F(MemoryBudgetTest, RoundsThatFreeTooLittleFollowAtOnce) {
     sync::WaitToken token;
     ASSERT_TRUE(budget_.mustWait(&token));
     int rounds = 0;
-    while (budget_.endRound(true, kNow)) {
+    while (budget_.endRound(Round::kFreed, kNow)) {
         EXPECT_FALSE(token.isDone());
         ASSERT_LT(++rounds, 100);
     }
