@@ -91,7 +91,7 @@ KeyArray KeyArray::with(uint32_t pos, ByteView tail) const {
     return result;
 }
 
-uint32_t KeyArray::stretchOf(uint64_t head) const {
+uint32_t KeyArray::stretchByLandmarks(uint64_t head) const {
     const uint64_t* base = landmarks();
     uint32_t n = landmarksOf(size_);
     while (n > kScannedMax) {

@@ -113,7 +113,10 @@ private:
         return reinterpret_cast<const char*>(offsets() + (isEven() ? 0 : size_ + 1));
     }
     /// Where the stretch begins that has the first head >= `head`, if there is one.
-    uint32_t stretchOf(uint64_t head) const;
+    uint32_t stretchOf(uint64_t head) const {
+        return size_ <= kScannedMax ? 0 : stretchByLandmarks(head);
+    }
+    uint32_t stretchByLandmarks(uint64_t head) const;
     /// Index of the first head that is >= `head`; `stretch` is stretchOf(head).
     uint32_t firstHead(uint64_t head, uint32_t stretch) const;
     /// For so many keys of `tailBytes` each, or kUneven, and `allBytes` together.
