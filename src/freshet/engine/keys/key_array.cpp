@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/keys/key_array.h"
 
+#include "freshet/base/assert.h"
+
 #include <algorithm>
 #include <vector>
 
@@ -18,14 +20,17 @@ size_t commonPrefix(ByteView a, ByteView b) {
 void KeyArray::allocate(uint32_t size, uint32_t tailBytes, size_t allBytes) {
     size_ = size;
     tailBytes_ = tailBytes;
-    memoryBytes_ = (landmarksOf(size_) + size_) * sizeof(uint64_t) +
-                   (isEven() ? 0 : size_ + 1) * sizeof(uint32_t) + allBytes;
+    landmarkCount_ = size == 0 ? 0 : (size - 1) / kScannedMax;
+    const size_t memory = (landmarkCount_ + size_t{size}) * sizeof(uint64_t) +
+                          (isEven() ? 0 : size_t{size} + 1) * sizeof(uint32_t) + allBytes;
+    invariant(memory <= UINT32_MAX);
+    memoryBytes_ = static_cast<uint32_t>(memory);
     block_.reset(new char[memoryBytes_]);
 }
 
 void KeyArray::setLandmarks() {
     auto* landmark = const_cast<uint64_t*>(landmarks());
-    for (uint32_t i = 0; i < landmarksOf(size_); ++i) {
+    for (uint32_t i = 0; i < landmarkCount_; ++i) {
         landmark[i] = heads()[(i + 1) * kScannedMax - 1];
     }
 }
@@ -93,7 +98,7 @@ KeyArray KeyArray::with(uint32_t pos, ByteView tail) const {
 
 uint32_t KeyArray::stretchByLandmarks(uint64_t head) const {
     const uint64_t* base = landmarks();
-    uint32_t n = landmarksOf(size_);
+    uint32_t n = landmarkCount_;
     while (n > kScannedMax) {
         const uint32_t half = n / 2;
         if (base[half - 1] < head) {
@@ -113,6 +118,10 @@ KeyArray::Place KeyArray::lowerBound(const PageKey& key, uint32_t stretch) const
     if (low == size_ || heads()[low] != key.head) {
         return {low, false};
     }
+    return amongHeads(low, key);
+}
+
+KeyArray::Place KeyArray::amongHeads(uint32_t low, const PageKey& key) const {
     if (low + 1 != size_ && heads()[low + 1] == key.head) {
         return amongTies(low, key);
     }

@@ -86,7 +86,7 @@ public:
         return i < size_ && comparePageKey(head(i), tail(i), key) == 0;
     }
     /// Asks for the heads that lowerBound() compares first.
-    void prefetch() const { askFor(block_.get(), std::min(memoryBytes_, kAskedBytesMax)); }
+    void prefetch() const { askFor(block_.get(), std::min<size_t>(memoryBytes_, kAskedBytesMax)); }
     /// Once those are there: asks for what it looks at next, and says where that begins.
     uint32_t prefetchStretch(uint64_t head) const {
         const uint32_t from = stretchOf(head);
@@ -105,16 +105,15 @@ private:
     // landmarks and at one stretch, however many keys there are. Even keys, all of one length, have
     // no offsets; if that is eight or less, the heads say all.
     bool isEven() const { return tailBytes_ != kUneven; }
-    static uint32_t landmarksOf(uint32_t size) { return size == 0 ? 0 : (size - 1) / kScannedMax; }
     const uint64_t* landmarks() const { return reinterpret_cast<const uint64_t*>(block_.get()); }
-    const uint64_t* heads() const { return landmarks() + landmarksOf(size_); }
+    const uint64_t* heads() const { return landmarks() + landmarkCount_; }
     const uint32_t* offsets() const { return reinterpret_cast<const uint32_t*>(heads() + size_); }
     const char* bytes() const {
         return reinterpret_cast<const char*>(offsets() + (isEven() ? 0 : size_ + 1));
     }
     /// Where the stretch begins that has the first head >= `head`, if there is one.
     uint32_t stretchOf(uint64_t head) const {
-        return size_ <= kScannedMax ? 0 : stretchByLandmarks(head);
+        return landmarkCount_ == 0 ? 0 : stretchByLandmarks(head);
     }
     uint32_t stretchByLandmarks(uint64_t head) const;
     /// Index of the first head that is >= `head`; `stretch` is stretchOf(head).
@@ -123,13 +122,16 @@ private:
     void allocate(uint32_t size, uint32_t tailBytes, size_t allBytes);
     /// Once the heads are there.
     void setLandmarks();
-    /// lowerBound() when more than one key has the same head; `low` is the first of them.
+    /// lowerBound() when the key's head is there; `low` is the first key that has it.
+    Place amongHeads(uint32_t low, const PageKey& key) const;
+    /// The same when more than one key has it.
     Place amongTies(uint32_t low, const PageKey& key) const;
 
     std::unique_ptr<char[]> block_;
     uint32_t size_ = 0;
     uint32_t tailBytes_ = kUneven;
-    size_t memoryBytes_ = 0;
+    uint32_t landmarkCount_ = 0;
+    uint32_t memoryBytes_ = 0;
 };
 
 }  // namespace freshet::engine
