@@ -29,6 +29,11 @@ namespace freshet::script {
 namespace {
 
 /// Why a script was ended from outside.
+/// The engine's own limit lies a part above ours. It collects whenever it comes near its limit: a
+/// script that has all of it in use would collect at every few objects, for minutes, before one is
+/// refused. Ours is looked at after each collection and ends the script before that.
+constexpr uint64_t kHeapParts = 4;
+
 enum class End : uint32_t { kNone, kCancelled, kTimeout, kMemory };
 
 class SpiderContext final : public Context {
@@ -156,8 +161,8 @@ Status SpiderContext::init() {
     if (!Engine::get().isUp()) {
         return none;
     }
-    const uint64_t heap = std::min<uint64_t>(limits_.heapBytesMax, UINT32_MAX);
-    cx_ = JS_NewContext(static_cast<uint32_t>(heap));
+    const uint64_t heap = limits_.heapBytesMax / kHeapParts * (kHeapParts + 1);
+    cx_ = JS_NewContext(static_cast<uint32_t>(std::min<uint64_t>(heap, UINT32_MAX)));
     if (cx_ == nullptr) {
         return none;
     }
