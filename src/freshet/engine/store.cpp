@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/store.h"
 
+#include "freshet/base/assert.h"
 #include "freshet/engine/recovery/directory_mark.h"
 #include "freshet/engine/recovery/store_impl.h"
 #include "freshet/telemetry/log.h"
@@ -13,6 +14,8 @@ Store::~Store() {
     if (Status status = close(); !status.isOk()) {
         telemetry::logError("engine", "closing the store: " + status.toString());
     }
+    // [share.check] acquire: pairs with [share.drop].
+    invariant(impl_->core->shares.load(sync::kAcquire) == 0);
 }
 
 const StoreOptions& Store::options() const {

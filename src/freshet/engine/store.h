@@ -13,6 +13,7 @@
 #include "freshet/base/status.h"
 #include "freshet/block/block_file.h"
 #include "freshet/engine/leaf_hint.h"
+#include "freshet/engine/value_share.h"
 #include "freshet/journal/journal.h"
 #include "freshet/platform/file.h"
 #include "freshet/sync/epoch.h"
@@ -120,7 +121,8 @@ public:
     /// goes.
     static StatusOr<std::unique_ptr<Store>> open(const StoreOptions& options);
     ~Store();
-    /// REQUIRES: no Txn open. Makes everything durable, takes a checkpoint and closes the files.
+    /// REQUIRES: no Txn open, no ValueShare left. Makes everything durable, takes a checkpoint and
+    /// closes the files.
     Status close();
     /// Takes a checkpoint, beside whatever else goes on. Blocks: any thread but a reactor, outside
     /// every slice. kNoSpace: given up, to be tried again at the next interval. Another error is
@@ -203,6 +205,8 @@ public:
     /// As get(), without a copy. REQUIRES: inside a slice of the store's epochs(); the bytes are
     /// good as long as that is. A hint (of this tree) spares the way down if it is right.
     Status getInPlace(Tree& tree, ByteView key, ByteView* value, LeafHint hint = {});
+    /// As getInPlace(), with a share of a value that is large enough.
+    Status getShared(Tree& tree, ByteView key, SharedRead* read, LeafHint hint = {});
     /// Sets the key's value. kConflict: someone committed a change of the key after our snapshot;
     /// abort and run again. WouldBlock: wait for token().
     Status put(Tree& tree, ByteView key, ByteView value);
@@ -270,6 +274,9 @@ public:
     /// REQUIRES valid(). Stable until the next call on this cursor (the cursor holds copies).
     ByteView key() const;
     ByteView value() const;
+    /// REQUIRES valid(). A share of the value if that has at least so many bytes, else an empty
+    /// one.
+    ValueShare share(size_t bytesMin) const;
 
 private:
     struct Impl;

@@ -51,6 +51,8 @@ public:
                    : ByteView(bytes_).substr(entry.offset + entry.keyBytes, entry.valueBytes);
     }
 
+    ValueRef valueRef(size_t i) const { return {value(i), entries_[i].shared}; }
+
 private:
     struct Entry {
         size_t offset;
@@ -191,6 +193,13 @@ ByteView Cursor::key() const {
 ByteView Cursor::value() const {
     invariant(valid());
     return impl_->portion.value(impl_->index);
+}
+
+ValueShare Cursor::share(size_t bytesMin) const {
+    invariant(valid());
+    const ValueRef value = impl_->portion.valueRef(impl_->index);
+    const bool isShared = value.shared != nullptr && value.bytes.size() >= bytesMin;
+    return isShared ? ValueShare(value, impl_->txn->core.get()) : ValueShare();
 }
 
 }  // namespace freshet::engine

@@ -58,6 +58,10 @@ struct StoreCore final : TreeEnv {
     /// like one that came a little earlier.
     sync::Atomic<bool> spaceShort{false};
 
+    /// How many ValueShares there are. Written by: whoever takes or drops one. Read by: the store's
+    /// end, when it must be none.
+    sync::Atomic<uint64_t> shares{0};
+
     /// Statistics; relaxed sums.
     sync::Atomic<uint64_t> commits{0};
     sync::Atomic<uint64_t> aborts{0};

@@ -53,19 +53,35 @@ Status Txn::get(Tree& tree, ByteView key, std::string* value) {
     return Status::ok();
 }
 
-Status Txn::getInPlace(Tree& tree, ByteView key, ByteView* value, LeafHint hint) {
-    Impl& self = *impl_;
-    invariant(self.state == Impl::State::kOpen);
-    dcheck(self.core->epochs.here().inSlice());
-    Fault fault;
-    const std::optional<ValueRef> found = tree.pages().get(key, self.view(), &fault, hint);
-    if (fault.leaf != nullptr) {
-        return self.want(tree, fault);
+inline Status Txn::Impl::read(Tree& tree, ByteView key, LeafHint hint, ValueRef* value) {
+    invariant(state == State::kOpen);
+    dcheck(core->epochs.here().inSlice());
+    Fault met;
+    const std::optional<ValueRef> found = tree.pages().get(key, view(), &met, hint);
+    if (met.leaf != nullptr) {
+        return want(tree, met);
     }
     if (!found) {
         return Status(Code::kNotFound, "no such key");
     }
-    *value = found->bytes;
+    *value = *found;
+    return Status::ok();
+}
+
+Status Txn::getInPlace(Tree& tree, ByteView key, ByteView* value, LeafHint hint) {
+    ValueRef found;
+    FRESHET_RETURN_IF_ERROR(impl_->read(tree, key, hint, &found));
+    *value = found.bytes;
+    return Status::ok();
+}
+
+Status Txn::getShared(Tree& tree, ByteView key, SharedRead* read, LeafHint hint) {
+    ValueRef found;
+    FRESHET_RETURN_IF_ERROR(impl_->read(tree, key, hint, &found));
+    read->bytes = found.bytes;
+    if (found.bytes.size() >= read->shareBytesMin && found.shared != nullptr) {
+        read->share = ValueShare(found, impl_->core.get());
+    }
     return Status::ok();
 }
 

@@ -22,6 +22,7 @@ struct Txn::Impl {
     static void operator delete(void* memory, size_t bytes) { sync::freeFrame(memory, bytes); }
 
     View view() const { return {pin.ts, writes ? writes->stamp() : 0}; }
+    Status read(Tree& tree, ByteView key, LeafHint hint, ValueRef* value);
     Status write(Tree& tree, WriteKind kind, ByteView key, ByteView value);
     Status conflictWith(const WriteResult& result);
     /// The answer to a call that met a fault.
