@@ -189,11 +189,11 @@ std::string_view Builder::nextIndex() {
     return {indexText_, static_cast<size_t>(end - indexText_)};
 }
 
-void Builder::close() {
+void Builder::close(size_t bytesLeftOut) {
     invariant(open_);
     open_ = false;
     out_->push_back('\0');
-    storeLe(out_->data() + start_, static_cast<uint32_t>(out_->size() - start_));
+    storeLe(out_->data() + start_, static_cast<uint32_t>(size() + bytesLeftOut));
 }
 
 std::string Builder::finish() {

@@ -90,8 +90,9 @@ public:
     }
     Builder& pushElement(const Element& element) { return addAs(nextIndex(), element); }
 
-    /// Ends a sub-document. Nothing may be added afterwards.
-    void close();
+    /// Ends a document that is not one of its own, and has so many bytes more than are here.
+    /// Nothing may be added afterwards.
+    void close(size_t bytesLeftOut = 0);
     /// REQUIRES: made with Builder(). Ends the document and hands it over.
     std::string finish();
     /// Room for so many further bytes.
@@ -102,6 +103,8 @@ public:
     }
     /// Bytes so far, of this document only.
     size_t size() const { return out_->size() - start_; }
+    /// Where the next byte goes, among all that it is appended to.
+    size_t endsAt() const { return out_->size(); }
 
 private:
     Builder(Builder* parent, std::string_view name, Type type);

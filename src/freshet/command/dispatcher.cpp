@@ -110,6 +110,11 @@ private:
                                      const BodyIndex& body) const;
     /// The part of admit() that depends on the moment.
     Status admitNow(const Command& command, const GenericArguments& generic) const;
+    /// Whether the reply is sent as it is made.
+    bool mayBeInPieces(const wire::Request& request) const {
+        return request.op == wire::OpCode::kMsg && !compressor_ &&
+               (request.flags & wire::kFlagChecksumPresent) == 0;
+    }
     /// Makes the reply's message a whole one, in the form that the request asks for.
     void seal(const wire::Request& request, int32_t responseTo, Reply* reply);
 
@@ -186,7 +191,8 @@ void ConnectionImpl::seal(const wire::Request& request, int32_t responseTo, Repl
     } else {
         uint32_t flags = reply->moreToCome ? wire::kFlagMoreToCome : 0;
         flags |= request.flags & wire::kFlagChecksumPresent;
-        wire::sealOpMsg(&message, lastReplyId_, responseTo, flags);
+        const size_t bytesBorrowed = reply->borrowed == nullptr ? 0 : reply->borrowed->bytes();
+        wire::sealOpMsg(&message, lastReplyId_, responseTo, flags, bytesBorrowed);
     }
     if (compressor_ && (request.body.isEmpty() || wire::mayPack(request.body.begin()->name()))) {
         if (StatusOr<std::string> packed = wire::packMessage(message, *compressor_);
@@ -315,9 +321,10 @@ void ConnectionImpl::finish(Invocation& call, const Status& status) {
             addClusterTime(&call.reply);
         }
     }
-    call.reply.close();
+    call.reply.close(call.borrowedBytes());
     if (!status.isOk()) {
         call.isExhaust = false;
+        call.borrowed.reset();
         setError(&call.message, status, call.errorInfo.view());
     }
 }
@@ -360,7 +367,7 @@ sync::Task<void> ConnectionImpl::run(Invocation& call) {
         fail.decorate(&call.reply);
     }
     finish(call, status);
-    const OperationEnd end{status, microsOf(call), call.message.size() - wire::kOpMsgBodyAt};
+    const OperationEnd end{status, microsOf(call), call.replyBytes()};
     count(call, end);
     if (mayBeReported(call, end)) {
         co_await report(call, end);
@@ -379,6 +386,7 @@ sync::Task<Reply> ConnectionImpl::answer(const wire::Request& request, int32_t r
     } else {
         Invocation call{services_, client_, login_, *record_, **command, request, index, *generic};
         call.startNanos = platform::monotonicNanos();
+        call.mayBorrow = mayBeInPieces(request);
         co_await run(call);
         if (call.endsSession) {
             reply.closeAfter = true;
@@ -386,9 +394,11 @@ sync::Task<Reply> ConnectionImpl::answer(const wire::Request& request, int32_t r
         }
         reply.moreToCome = call.isExhaust;
         reply.message = std::move(call.message);
+        reply.borrowed = std::move(call.borrowed);
     }
     if (request.moreToCome()) {
         reply.message.clear();
+        reply.borrowed.reset();
     } else {
         seal(request, responseTo, &reply);
     }
@@ -452,12 +462,13 @@ bool ConnectionImpl::answerPrepared(Reply* reply) {
     } else if (!prepared_->answer(call)) {
         return false;
     }
-    const OperationEnd end{status, microsOf(call), call.message.size() - wire::kOpMsgBodyAt};
+    const OperationEnd end{status, microsOf(call), call.replyBytes()};
     count(call, end);
     if (mayBeReported(call, end) && isSlow(call, end)) {
         logSlow(call, end);  // nobody profiles it
     }
     reply->message = std::move(call.message);
+    reply->borrowed = std::move(call.borrowed);
     seal(call.request, call.request.header.requestId, reply);
     return true;
 }

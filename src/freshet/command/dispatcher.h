@@ -8,6 +8,7 @@
 #include "freshet/bson/builder.h"
 #include "freshet/catalog/catalog.h"
 #include "freshet/engine/store.h"
+#include "freshet/query/borrowed_documents.h"
 #include "freshet/sync/task.h"
 
 #include <cstdint>
@@ -64,7 +65,8 @@ struct ClientFacts {
 };
 
 struct Reply {
-    std::string message;      // a whole wire message; empty: no reply is due
+    std::string message;  // a whole wire message, but for `borrowed`; empty: no reply is due
+    std::unique_ptr<query::BorrowedDocuments> borrowed{};  // what goes into it; null: nothing
     bool closeAfter = false;  // protocol violation: send what there is, then close
     bool moreToCome = false;  // exhaust: call next() for the following reply
 };

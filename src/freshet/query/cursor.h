@@ -7,6 +7,7 @@
 
 #include "freshet/bson/builder.h"
 #include "freshet/catalog/catalog.h"
+#include "freshet/query/borrowed_documents.h"
 #include "freshet/query/spill.h"
 #include "freshet/query/work.h"
 #include "freshet/sync/wait_token.h"
@@ -22,19 +23,33 @@ class Batch {
 public:
     /// `documentsMax` and `bytesMax` bound it; the first document always fits.
     Batch(size_t documentsMax, size_t bytesMax) : Batch(&own_, documentsMax, bytesMax) {}
-    /// Into `array`, which is empty and nobody else's until the batch is full.
-    Batch(bson::Builder* array, size_t documentsMax, size_t bytesMax)
-        : array_(array), documentsMax_(documentsMax), bytesMax_(bytesMax) {}
-    /// False: the document does not fit; nothing was added.
-    bool add(bson::Document document);
+    /// Into `array`, which is empty and nobody else's until the batch is full. With `borrowed`,
+    /// which is made when it is needed, documents that are shared are left out of the array.
+    Batch(bson::Builder* array,
+          size_t documentsMax,
+          size_t bytesMax,
+          std::unique_ptr<BorrowedDocuments>* borrowed = nullptr)
+        : array_(array), borrowed_(borrowed), documentsMax_(documentsMax), bytesMax_(bytesMax) {}
+    /// False: the document does not fit; nothing was added. `share`: of the document, or empty;
+    /// not taken unless the document was added.
+    bool add(bson::Document document, engine::ValueShare&& share = {});
     bool isFull() const { return count_ >= documentsMax_ || full_; }
     size_t count() const { return count_; }
     /// Ends a batch with an array of its own: the array's bytes.
     std::string finishArray() { return own_.finish(); }
 
 private:
+    bool mayBorrow() const {
+        return borrowed_ != nullptr && (*borrowed_ == nullptr || !(*borrowed_)->isFull());
+    }
+    size_t bytesLeftOut() const {
+        return borrowed_ != nullptr && *borrowed_ != nullptr ? (*borrowed_)->bytes() : 0;
+    }
+    void borrow(engine::ValueShare document);
+
     bson::Builder own_;
     bson::Builder* array_;
+    std::unique_ptr<BorrowedDocuments>* borrowed_;
     size_t count_ = 0;
     size_t documentsMax_;
     size_t bytesMax_;

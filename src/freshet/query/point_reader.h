@@ -6,6 +6,7 @@
 #include "freshet/base/status.h"
 #include "freshet/bson/view.h"
 #include "freshet/catalog/catalog.h"
+#include "freshet/query/borrowed_documents.h"
 #include "freshet/query/read_ahead.h"
 #include "freshet/query/work.h"
 
@@ -23,10 +24,10 @@ public:
     /// operators, and null finds what has none.
     static bool isPlain(const bson::Element& id);
 
-    /// Appends the document's bytes, as they are now. kNotFound: there is none; kWouldBlock: it
-    /// cannot be had without waiting; kCancelled (kQueryPlanKilled): the collection is gone.
-    /// REQUIRES: isPlain(id).
-    Status read(const bson::Element& id, std::string* out);
+    /// Appends the document's bytes, as they are now, or gives a share of them when it is large.
+    /// kNotFound: there is none; kWouldBlock: it cannot be had without waiting; kCancelled
+    /// (kQueryPlanKilled): the collection is gone. REQUIRES: isPlain(id).
+    Status read(const bson::Element& id, std::string* out, engine::ValueShare* share);
     /// Adds what such a read would look at, for the read that comes next. False: there is no room
     /// for more. REQUIRES: `this` stays until the other's run().
     bool lookAhead(const bson::Element& id, ReadAhead* ahead);

@@ -51,9 +51,32 @@ private:
     sync::Atomic<uint64_t> count_{0};
 };
 
+static_assert(2 * query::BorrowedDocuments::kDocumentsMax + 1 <=
+                  transport::ReplyChain::kSegmentsMax,
+              "a document and what is before it are two pieces");
+
+/// The message in pieces, with what it borrows between them, which stays until it has been sent.
+transport::ReplyChain piecesOf(command::Reply reply) {
+    transport::ReplyChain chain;
+    const auto text = std::make_shared<const std::string>(std::move(reply.message));
+    const ByteView bytes = *text;
+    size_t from = 0;
+    for (query::BorrowedDocuments::Place& place : reply.borrowed->places()) {
+        chain.append(bytes.substr(from, place.at - from), text);
+        auto document = std::make_shared<const engine::ValueShare>(std::move(place.document));
+        const ByteView view = document->view();
+        chain.append(view, std::move(document));
+        from = place.at;
+    }
+    chain.append(bytes.substr(from), text);
+    return chain;
+}
+
 transport::HandlerResult resultOf(command::Reply reply) {
     transport::HandlerResult result;
-    if (!reply.message.empty()) {
+    if (reply.borrowed != nullptr) {
+        result.reply = piecesOf(std::move(reply));
+    } else if (!reply.message.empty()) {
         result.reply.append(std::move(reply.message));
     }
     result.exhaust = reply.moreToCome;

@@ -207,8 +207,8 @@ size_t startMessage(std::string* out, int32_t requestId, int32_t responseTo, OpC
     return start;
 }
 
-void finishMessage(std::string* out, size_t start, size_t trailerBytes = 0) {
-    const size_t bytes = out->size() - start + trailerBytes;
+void finishMessage(std::string* out, size_t start, size_t bytesToCome = 0) {
+    const size_t bytes = out->size() - start + bytesToCome;
     invariant(bytes <= static_cast<size_t>(INT32_MAX));
     storeLe(out->data() + start, static_cast<int32_t>(bytes));
 }
@@ -240,10 +240,19 @@ std::string openOpMsg() {
     return message;
 }
 
-void sealOpMsg(std::string* message, int32_t requestId, int32_t responseTo, uint32_t flags) {
+void sealOpMsg(std::string* message,
+               int32_t requestId,
+               int32_t responseTo,
+               uint32_t flags,
+               size_t bytesLeftOut) {
     storeHeader(message->data(), {0, requestId, responseTo, static_cast<int32_t>(OpCode::kMsg)});
     storeLe(message->data() + kHeaderBytes, flags);
-    finishOpMsg(message, 0, flags);
+    if (bytesLeftOut > 0) {
+        invariant((flags & kFlagChecksumPresent) == 0);
+        finishMessage(message, 0, bytesLeftOut);
+    } else {
+        finishOpMsg(message, 0, flags);
+    }
 }
 
 void appendOpMsg(

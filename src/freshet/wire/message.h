@@ -60,8 +60,13 @@ void appendOpMsg(std::string* out,
 /// An OP_MSG that is made where it stands: first room for what precedes the body, ...
 inline constexpr size_t kOpMsgBodyAt = kHeaderBytes + 5;
 std::string openOpMsg();
-/// ... then, with the body behind it, the rest. REQUIRES: one document at kOpMsgBodyAt.
-void sealOpMsg(std::string* message, int32_t requestId, int32_t responseTo, uint32_t flags);
+/// ... then, with the body behind it, the rest. `bytesLeftOut`: so much of the body is sent from
+/// elsewhere, and has no checksum. REQUIRES: one document at kOpMsgBodyAt.
+void sealOpMsg(std::string* message,
+               int32_t requestId,
+               int32_t responseTo,
+               uint32_t flags,
+               size_t bytesLeftOut = 0);
 /// Appends an OP_REPLY with one document (answers OP_QUERY).
 void appendOpReply(std::string* out, int32_t requestId, int32_t responseTo, bson::Document body);
 

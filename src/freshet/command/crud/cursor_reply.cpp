@@ -56,16 +56,21 @@ sync::Task<Status> goOn(Invocation& call,
 /// {cursor: {firstBatch: [...], id: ..., ns: ...}}, written as it is read.
 class CursorReply {
 public:
-    CursorReply(bson::Builder* reply, std::string_view field, size_t documentsMax)
+    /// `borrowed`: as of query::Batch.
+    CursorReply(bson::Builder* reply,
+                std::string_view field,
+                size_t documentsMax,
+                std::unique_ptr<query::BorrowedDocuments>* borrowed = nullptr)
         : cursor_(reply->object("cursor")),
           array_(cursor_.array(field)),
-          batch_(&array_, documentsMax, kBatchBytesMax) {}
+          batch_(&array_, documentsMax, kBatchBytesMax, borrowed) {}
 
     query::Batch* batch() { return &batch_; }
-    void finish(int64_t id, const std::string& ns) {
-        array_.close();
+    /// `bytesBorrowed`: of all documents that the batch has left out.
+    void finish(int64_t id, const std::string& ns, size_t bytesBorrowed = 0) {
+        array_.close(bytesBorrowed);
         cursor_.add("id", id).add("ns", ns);
-        cursor_.close();
+        cursor_.close(bytesBorrowed);
     }
 
 private:
@@ -107,7 +112,7 @@ Status conclude(
     if (!isOver) {
         FRESHET_ASSIGN_OR_RETURN(id, keep(call, std::move(cursor)));
     }
-    reply->finish(id, ns);
+    reply->finish(id, ns, call.borrowedBytes());
     call.stats.nReturned = static_cast<int64_t>(reply->batch()->count());
     call.stats.cursorId = id;
     call.hasOpenCursor = id != 0;
@@ -122,7 +127,8 @@ void noteWork(Invocation& call, const query::QueryCursor& cursor, const query::W
 /// Attaches the cursor, fills a batch, waits for the disk when the read concern asks for it, and
 /// keeps what is left.
 sync::Task<Status> replyWithBatch(Invocation& call, ClientCursor cursor, Plan plan) {
-    CursorReply reply(&call.reply, plan.field, plan.documentsMax);
+    CursorReply reply(
+        &call.reply, plan.field, plan.documentsMax, call.mayBorrow ? &call.borrowed : nullptr);
     query::QueryCursor& source = *cursor.cursor;
     Status status;
     if (plan.documentsMax > 0) {

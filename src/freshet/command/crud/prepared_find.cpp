@@ -187,14 +187,20 @@ bool PreparedFind::answer(Invocation& call) {
     message.resize(wire::kOpMsgBodyAt);
     message.append(emptyReply_, 0, documentAt_).append(kFirstInArray);
     const size_t documentAt = message.size();
-    const Status status = reader_->read(id_, &message);
+    engine::ValueShare large;
+    const Status status = reader_->read(id_, &message, &large);
     const bool isFound = status.isOk();
     if (!isFound && status.code() != Code::kNotFound) {
         isPrepared_ = false;
         return false;
     }
+    if (!large.isEmpty()) {
+        call.borrowed = std::make_unique<query::BorrowedDocuments>();
+        call.borrowed->add(documentAt, std::move(large));
+    }
     if (isFound) {
-        const size_t bytes = message.size() - documentAt + kFirstInArray.size();
+        const size_t bytes =
+            message.size() - documentAt + kFirstInArray.size() + call.borrowedBytes();
         for (const size_t at : lengthsAt_) {
             char* length = message.data() + wire::kOpMsgBodyAt + at;
             storeLe(length, static_cast<uint32_t>(loadLe<uint32_t>(length) + bytes));

@@ -115,8 +115,15 @@ protected:
                                                         : executor_.run(connection_->handle(bytes));
     }
 
+    /// As a client gets it.
+    static std::string wholeOf(const Reply& reply) {
+        return reply.borrowed == nullptr ? reply.message
+                                         : reply.borrowed->putIntoForTest(reply.message);
+    }
+
     static bson::OwnedDocument bodyOf(const Reply& reply) {
-        auto parsed = wire::parseReply(reply.message);
+        const std::string message = wholeOf(reply);
+        auto parsed = wire::parseReply(message);
         EXPECT_TRUE(parsed.isOk()) << parsed.status().toString();
         return parsed.isOk() ? bson::OwnedDocument(parsed->body) : bson::OwnedDocument();
     }

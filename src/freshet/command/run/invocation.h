@@ -40,6 +40,8 @@ struct Invocation {
     std::string message = wire::openOpMsg();  // the reply's; its body is `reply`
     bson::Builder reply{&message};
     bson::OwnedDocument errorInfo{};  // further fields of an error reply: {keyPattern, keyValue}
+    /// Documents that are not in `message`, but go into it; null: none.
+    std::unique_ptr<query::BorrowedDocuments> borrowed{};
     OperationStats stats{};
     uint64_t startNanos = 0;      // on platform::monotonicNanos()
     bool hasOpenCursor = false;   // the reply names a cursor that can be asked for more
@@ -48,8 +50,12 @@ struct Invocation {
     bool hasAskedAccess = false;  // see access/authorize.h
     bool runsScripts = false;     // runs on a thread for JavaScript
     bool changesUsers = false;    // what is cached of users may be wrong afterwards
+    bool mayBorrow = false;       // the reply need not be in one piece
 
     bson::Document body() const { return index.body(); }
+    size_t borrowedBytes() const { return borrowed == nullptr ? 0 : borrowed->bytes(); }
+    /// Of the reply's body.
+    size_t replyBytes() const { return message.size() - wire::kOpMsgBodyAt + borrowedBytes(); }
     /// kTimeout or kCancelled when the command should not go on.
     Status checkInterrupt() const;
     /// `db.collection`, from the command's first field. An error unless it names a collection.

@@ -32,6 +32,7 @@ public:
             FRESHET_RETURN_IF_ERROR(checkTurn());
         }
     }
+    engine::ValueShare share() const override { return input().share(); }
 
 private:
     std::unique_ptr<Matcher> matcher_;
@@ -49,6 +50,7 @@ public:
         --left_;
         return Status::ok();
     }
+    engine::ValueShare share() const override { return input().share(); }
 
 private:
     int64_t left_;
@@ -68,6 +70,7 @@ public:
             FRESHET_RETURN_IF_ERROR(checkTurn());
         }
     }
+    engine::ValueShare share() const override { return input().share(); }
 
 private:
     int64_t left_;

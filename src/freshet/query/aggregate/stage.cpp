@@ -33,6 +33,7 @@ public:
         atEnd_ = row.id == 0;
         return atEnd_ ? out->end() : out->give(row.document);
     }
+    engine::ValueShare share() const override { return stream_->share(); }
 
 private:
     PipelineRun& run_;

@@ -104,6 +104,8 @@ public:
     /// The next document, or out->isEnd; after the end only the end. WouldBlock: wait for the run's
     /// token and call again.
     virtual Status next(Output* out) = 0;
+    /// Of the document that next() gave, when it is large and as it was stored; else empty.
+    virtual engine::ValueShare share() const { return {}; }
 };
 using StagePtr = std::unique_ptr<Stage>;
 
@@ -114,6 +116,7 @@ protected:
         context_.nowMillis = run.nowMillis();
     }
     Stage& input() { return *input_; }
+    const Stage& input() const { return *input_; }
     Status checkTurn() { return run_.checkTurn(); }
     /// Makes `token` what the run waits for if `status` says to wait.
     Status waiting(Status status, const sync::WaitToken& token) {

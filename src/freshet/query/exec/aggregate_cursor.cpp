@@ -2,6 +2,7 @@
 /// aggregate's cursor: documents pulled through the stages of a pipeline.
 #include "freshet/query/aggregate.h"
 #include "freshet/query/aggregate/stages.h"
+#include "freshet/query/exec/held_document.h"
 
 #include <optional>
 
@@ -48,23 +49,22 @@ public:
         sync::Slice slice(store_.epochs());
         dcheck(txn_.has_value());
         run_.startTurn();
-        if (hasPending_ && batch->add(bson::Document(pending_))) {
-            hasPending_ = false;
+        if (!pending_.isEmpty() && batch->add(pending_.view(), pending_.share())) {
+            pending_.clear();
         }
-        while (!atEnd_ && !hasPending_ && !batch->isFull()) {
+        while (!atEnd_ && pending_.isEmpty() && !batch->isFull()) {
             Output out;
             FRESHET_RETURN_IF_ERROR(last_->next(&out));
             atEnd_ = out.isEnd;
-            if (!atEnd_ && !batch->add(out.document)) {
-                pending_.assign(out.document.bytes());
-                hasPending_ = true;
+            if (!atEnd_) {
+                give(out.document, batch);
             }
         }
         return Status::ok();
     }
 
     const sync::WaitToken& token() const override { return run_.token(); }
-    bool isExhausted() const override { return atEnd_ && !hasPending_; }
+    bool isExhausted() const override { return atEnd_ && pending_.isEmpty(); }
     WorkDone work() const override { return run_.work(); }
 
     bson::OwnedDocument describePlan() const override {
@@ -86,6 +86,15 @@ public:
     }
 
 private:
+    void give(bson::Document document, Batch* batch) {
+        engine::ValueShare share;
+        if (document.size() >= kBorrowBytesMin) {
+            share = last_->share();
+        }
+        if (!batch->add(document, std::move(share))) {
+            pending_.hold(document, std::move(share));
+        }
+    }
     void addCursorStage(bson::Builder* stages) const {
         bson::Builder stage = stages->object(stages->nextIndex());
         bson::Builder cursor = stage.object("$cursor");
@@ -104,8 +113,7 @@ private:
     PipelineFacts facts_;
     StagePtr last_;
     bool atEnd_ = false;
-    bool hasPending_ = false;
-    std::string pending_;  // a document that did not fit into the last batch
+    HeldDocument pending_;  // a document that did not fit into the last batch
 };
 
 }  // namespace

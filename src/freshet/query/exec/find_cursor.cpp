@@ -2,6 +2,7 @@
 /// find: a RowStream, then skip, limit and projection.
 #include "freshet/query/cursor.h"
 #include "freshet/query/exec/attached_cursor.h"
+#include "freshet/query/exec/held_document.h"
 #include "freshet/query/exec/id_cursor.h"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ public:
           toSkip_(request_.skip),
           toGive_(request_.limit == 0 ? INT64_MAX : request_.limit) {}
 
-    bool isExhausted() const override { return atEnd_ && pending_.empty(); }
+    bool isExhausted() const override { return atEnd_ && pending_.isEmpty(); }
 
     bson::OwnedDocument describePlan() const override { return describeTree(stages(), false); }
     bson::OwnedDocument describeExecution(uint64_t elapsedMillis) const override {
@@ -76,8 +77,8 @@ private:
     }
 
     Status fill(Batch* batch) override {
-        if (!pending_.empty()) {
-            if (!batch->add(bson::Document(pending_))) {
+        if (!pending_.isEmpty()) {
+            if (!batch->add(pending_.view(), pending_.share())) {
                 return Status::ok();
             }
             pending_.clear();
@@ -105,6 +106,11 @@ private:
 
     Status give(const Row& row, Batch* batch) {
         ++given_;
+        if (givesAsStored()) {
+            const bool isLarge = row.document.size() >= kBorrowBytesMin;
+            give(row.document, isLarge ? stream_->share() : engine::ValueShare(), batch);
+            return Status::ok();
+        }
         bson::OwnedDocument made;
         bson::Document document = row.document;
         if (request_.returnsKey) {
@@ -121,10 +127,17 @@ private:
             made = bson::OwnedDocument(builder.finish());
             document = made.view();
         }
-        if (!batch->add(document)) {
-            pending_ = std::string(document.bytes());
-        }
+        give(document, {}, batch);
         return Status::ok();
+    }
+
+    bool givesAsStored() const {
+        return projection_ == nullptr && !request_.returnsKey && !request_.showsRecordId;
+    }
+    void give(bson::Document document, engine::ValueShare share, Batch* batch) {
+        if (!batch->add(document, std::move(share))) {
+            pending_.hold(document, std::move(share));
+        }
     }
 
     /// The fields of the index that led to the document; empty without one.
@@ -153,7 +166,7 @@ private:
     int64_t toSkip_;
     int64_t toGive_;
     uint64_t given_ = 0;
-    std::string pending_;  // a document that did not fit into the last batch
+    HeldDocument pending_;  // a document that did not fit into the last batch
 };
 
 /// How many documents of the order are needed at all; 0 for all of them.

@@ -30,10 +30,10 @@ public:
         }
         sync::Slice slice(store_.epochs());
         dcheck(txn_.has_value());
-        ByteView document;
-        Status status = readById(*txn_, *collection_, key_, &document);
+        engine::SharedRead read{kBorrowBytesMin};
+        Status status = readById(*txn_, *collection_, key_, &read);
         if (status.isOk()) {
-            done_ = given_ = batch->add(bson::Document(document));
+            done_ = given_ = batch->add(bson::Document(read.bytes), std::move(read.share));
         } else if (status.code() == Code::kNotFound) {
             done_ = true;
             status = Status::ok();

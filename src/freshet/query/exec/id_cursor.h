@@ -11,12 +11,12 @@ namespace freshet::query {
 /// Whether IdCursor gives what `request` asks for.
 bool asksForOneId(const FindRequest& request);
 
-/// The document whose _id has this key form; good as long as the slice. kNotFound, kWouldBlock;
-/// kCancelled (kQueryPlanKilled) when the collection is gone. REQUIRES: a slice.
+/// The document whose _id has this key form. kNotFound, kWouldBlock; kCancelled (kQueryPlanKilled)
+/// when the collection is gone. REQUIRES: a slice.
 Status readById(engine::Txn& txn,
                 const catalog::Collection& collection,
                 ByteView key,
-                ByteView* document,
+                engine::SharedRead* document,
                 const DocumentHint& hint = {});
 /// What readById() has done when it found, or did not find, a document.
 WorkDone workOfIdRead(const catalog::Collection& collection, bool found);

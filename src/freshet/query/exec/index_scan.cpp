@@ -39,6 +39,7 @@ void IndexScans::detach() {
     txn_ = nullptr;
     positioned_ = false;
     toFetch_ = 0;
+    document_.clear();
 }
 
 const KeyRange& IndexScans::range() const {
@@ -152,7 +153,7 @@ void IndexScans::give(catalog::RecordId id, Row* row) {
 }
 
 Status IndexScans::fetch(Row* row) {
-    Status status = catalog::readDocument(*txn_, *collection_, toFetch_, &document_);
+    Status status = document_.read(*txn_, *collection_, toFetch_);
     if (status.isWouldBlock()) {
         return status;
     }
@@ -165,7 +166,7 @@ Status IndexScans::fetch(Row* row) {
     FRESHET_RETURN_IF_ERROR(status);
     ++counts_.docsExamined;
     give(id, row);
-    row->document = bson::Document(document_);
+    row->document = document_.view();
     return Status::ok();
 }
 

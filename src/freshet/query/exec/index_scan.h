@@ -3,6 +3,7 @@
 /// the documents when they are wanted.
 #pragma once
 
+#include "freshet/query/exec/held_document.h"
 #include "freshet/query/exec/scan.h"
 
 #include "absl/container/flat_hash_set.h"
@@ -21,6 +22,7 @@ public:
     void detach() override;
     Status advance(Row* row) override;
     bool isAtEnd() const override { return scanAt_ == scans_.size(); }
+    engine::ValueShare share() const override { return document_.share(); }
     Status passOver(uint64_t most, uint64_t* passed) override;
 
 private:
@@ -44,7 +46,7 @@ private:
     bool hasLast_ = false;     // lastKey_ is of the current range
     std::string lastKey_;
     catalog::RecordId toFetch_ = 0;  // the entry's document, when fetching it had to wait
-    std::string document_;
+    HeldDocument document_;
     bool dedupes_;  // one document may have several entries in what we walk
     absl::flat_hash_set<catalog::RecordId> given_;
 };

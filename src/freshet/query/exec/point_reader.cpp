@@ -29,7 +29,7 @@ bool PointReader::isPlain(const bson::Element& id) {
 Status readById(engine::Txn& txn,
                 const catalog::Collection& collection,
                 ByteView key,
-                ByteView* document,
+                engine::SharedRead* document,
                 const DocumentHint& hint) {
     if (collection.isDropped()) {
         return planKilled(collection);
@@ -39,7 +39,7 @@ Status readById(engine::Txn& txn,
     FRESHET_RETURN_IF_ERROR(txn.getInPlace(*idIndex.tree, key, &entry, hint.id));
     FRESHET_ASSIGN_OR_RETURN(const catalog::RecordId id,
                              catalog::recordIdOfEntry(idIndex, key, entry));
-    return txn.getInPlace(*collection.records, catalog::recordKey(id), document, hint.record);
+    return txn.getShared(*collection.records, catalog::recordKey(id), document, hint.record);
 }
 
 WorkDone workOfIdRead(const catalog::Collection& collection, bool found) {
@@ -50,14 +50,18 @@ WorkDone workOfIdRead(const catalog::Collection& collection, bool found) {
     return work;
 }
 
-Status PointReader::read(const bson::Element& id, std::string* out) {
+Status PointReader::read(const bson::Element& id, std::string* out, engine::ValueShare* share) {
     key_.clear();
     bson::appendKeyForm(id, false, &key_, nullptr);
     sync::Slice slice(store_.epochs());  // around the transaction, whose own cost nothing then
     engine::Txn txn(store_);
-    ByteView document;
+    engine::SharedRead document{kBorrowBytesMin};
     FRESHET_RETURN_IF_ERROR(readById(txn, *collection_, key_, &document, hint_));
-    out->append(document);
+    if (document.share.isEmpty()) {
+        out->append(document.bytes);
+    } else {
+        *share = std::move(document.share);
+    }
     return Status::ok();
 }
 

@@ -46,11 +46,13 @@ TEST_F(LookAhead, ReadsFindWhatTheyWouldHaveFound) {
     for (const int i : {3, 400, 77, 499}) {
         const bson::OwnedDocument document = id(i);
         std::string found;
-        ASSERT_TRUE(reader.read(*document.view().begin(), &found).isOk());
+        engine::ValueShare share;
+        ASSERT_TRUE(reader.read(*document.view().begin(), &found, &share).isOk());
         EXPECT_EQ(bson::Document(found).find("_id").int32Value(), i);
     }
     std::string found;
-    EXPECT_EQ(reader.read(*id(100'000).view().begin(), &found).code(), Code::kNotFound);
+    engine::ValueShare share;
+    EXPECT_EQ(reader.read(*id(100'000).view().begin(), &found, &share).code(), Code::kNotFound);
 }
 
 TEST_F(LookAhead, ACollectionThatIsDroppedMeanwhileDoesNoHarm) {
@@ -59,8 +61,9 @@ TEST_F(LookAhead, ACollectionThatIsDroppedMeanwhileDoesNoHarm) {
     collection.change(collection.catalog().dropCollection("db", "c"));
     run();
     std::string found;
+    engine::ValueShare share;
     const bson::OwnedDocument document = id(1);
-    EXPECT_EQ(reader.read(*document.view().begin(), &found).code(), Code::kCancelled);
+    EXPECT_EQ(reader.read(*document.view().begin(), &found, &share).code(), Code::kCancelled);
 }
 
 }  // namespace

@@ -37,6 +37,10 @@ public:
     /// WouldBlock wait for token(); it is complete already when the turn is over. kCancelled
     /// (kQueryPlanKilled): the collection or an index in use is gone.
     Status next(Row* row);
+    /// Of the document that next() gave, when it is large and as it was stored; else empty.
+    engine::ValueShare share() const {
+        return sorter_.has_value() ? engine::ValueShare() : scan_->share();
+    }
     /// Goes over at most `most` of the documents that next() would give, without looking at them:
     /// as many as the plan allows. *passed is how many, also with WouldBlock. Rules and errors as
     /// of next().

@@ -3,6 +3,7 @@
 #include "freshet/query/exec/scan.h"
 
 #include "freshet/engine/range_count.h"
+#include "freshet/query/exec/held_document.h"
 #include "freshet/query/exec/index_scan.h"
 
 #include <optional>
@@ -26,6 +27,7 @@ public:
         positioned_ = false;
     }
     bool isAtEnd() const override { return atEnd_; }
+    engine::ValueShare share() const override { return cursor_->share(kBorrowBytesMin); }
 
     Status passOver(uint64_t most, uint64_t* passed) override {
         *passed = 0;
@@ -97,8 +99,12 @@ public:
         : collection_(std::move(collection)), key_(std::move(key)) {}
 
     void attach(engine::Txn& txn) override { txn_ = &txn; }
-    void detach() override { txn_ = nullptr; }
+    void detach() override {
+        txn_ = nullptr;
+        document_.clear();
+    }
     bool isAtEnd() const override { return done_; }
+    engine::ValueShare share() const override { return document_.share(); }
 
     Status advance(Row* row) override {
         if (given_) {
@@ -111,7 +117,7 @@ public:
         catalog::RecordId id = 0;
         if (status.isOk()) {
             FRESHET_ASSIGN_OR_RETURN(id, catalog::recordIdOfEntry(index, key_, value));
-            status = catalog::readDocument(*txn_, *collection_, id, &document_);
+            status = document_.read(*txn_, *collection_, id);
         }
         if (status.code() == Code::kNotFound) {
             done_ = true;
@@ -120,7 +126,7 @@ public:
         FRESHET_RETURN_IF_ERROR(status);
         given_ = true;
         counts_ = {1, 1, 1};
-        *row = {id, bson::Document(document_)};
+        *row = {id, document_.view()};
         return Status::ok();
     }
 
@@ -128,7 +134,7 @@ private:
     catalog::CollectionRef collection_;
     std::string key_;
     engine::Txn* txn_ = nullptr;
-    std::string document_;
+    HeldDocument document_;
     bool given_ = false;
     bool done_ = false;
 };

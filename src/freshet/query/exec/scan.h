@@ -21,6 +21,9 @@ public:
     /// id 0 otherwise is an entry that led to none. WouldBlock: the transaction's token.
     virtual Status advance(Row* row) = 0;
     virtual bool isAtEnd() const = 0;
+    /// Of the document given last, when it is large; else empty. REQUIRES: nothing was called
+    /// since.
+    virtual engine::ValueShare share() const { return {}; }
     /// Goes over at most `most` entries of those that are next without looking at them: as many as
     /// whole pages have. *passed is how many, also with WouldBlock (as advance()).
     virtual Status passOver(uint64_t /*most*/, uint64_t* passed) {
