@@ -16,6 +16,7 @@
 #include "freshet/engine/value_share.h"
 #include "freshet/journal/journal.h"
 #include "freshet/platform/file.h"
+#include "freshet/platform/slabs.h"
 #include "freshet/sync/epoch.h"
 #include "freshet/sync/wait_token.h"
 
@@ -69,6 +70,11 @@ struct StoreOptions {
     /// The data file past the operating system's cache, which would keep what memoryBytes does not
     /// allow, and its own copy of the rest.
     bool directIo = true;
+    /// Values of 16 KiB and more lie there, for a network adapter to send from. They outlive
+    /// everything of the store. Null: in the allocator's memory. memoryBytes counts them as it
+    /// counts other values; room in slabs that is free is none of the store's, and counts with what
+    /// the process has beside pages.
+    platform::Slabs* slabs = nullptr;
     /// How leaves are stored, of trees for which setCodec() was not called. Each page knows how it
     /// was; large values and inner pages are as they are.
     Codec codec = Codec::kNone;

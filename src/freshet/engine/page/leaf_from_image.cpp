@@ -41,7 +41,7 @@ HeldValues::~HeldValues() {
 }
 
 void HeldValues::addLarge(ByteView value) {
-    ValueBuffer* buffer = ValueBuffer::create(value);
+    ValueBuffer* buffer = ValueBuffer::create(value, slabs_);
     values.push_back({buffer->bytes(), buffer});
 }
 
@@ -91,7 +91,7 @@ StatusOr<LeafNode*> leafFromImage(TreeEnv& env,
     const size_t prefixLen = away.high.empty() ? 0 : commonPrefix(away.low, away.high);
     const ByteView end = mutated(Mutant::kBringBackWhole) ? ByteView() : ByteView(away.high);
     const TailsBelow below(image, end, prefixLen);
-    HeldValues held;
+    HeldValues held(env.slabs);
     held.values.reserve(below.tails().size());
     std::vector<ValueBuffer*> large;
     for (size_t i = 0; i < below.tails().size(); ++i) {

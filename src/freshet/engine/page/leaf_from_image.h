@@ -30,7 +30,8 @@ private:
 /// Values with the references that keep the shared ones.
 class HeldValues {
 public:
-    HeldValues() = default;
+    /// `slabs` as of ValueBuffer::create().
+    explicit HeldValues(platform::Slabs* slabs) : slabs_(slabs) {}
     ~HeldValues();
     HeldValues(const HeldValues&) = delete;
     HeldValues& operator=(const HeldValues&) = delete;
@@ -40,6 +41,9 @@ public:
     /// A large value that was read from its page.
     void addLarge(ByteView value);
     std::vector<ValueRef> values;
+
+private:
+    platform::Slabs* const slabs_;
 };
 
 /// Reads a page's image from its place; it is good until the buffer is used again.

@@ -69,6 +69,7 @@ Status Store::Impl::loadPages() {
     MapSource source(*file, options.repair ? &losses : nullptr);
     FRESHET_RETURN_IF_ERROR(source.readMap());
     core->codec = options.codec;
+    core->slabs = options.slabs;
     core->holdCommitsUntilDurable = options.holdCommitsUntilDurable;
     core->replayLow = std::max<uint64_t>(root.redoLsn, 1);
     core->table.setClock(std::max(root.clockTs, core->table.snapshot()));

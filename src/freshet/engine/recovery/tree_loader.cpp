@@ -165,7 +165,7 @@ StatusOr<Node*> TreeLoader::makeLeaf(std::string low,
     const size_t prefixLen = high.empty() ? 0 : commonPrefix(low, high);
     const TailsBelow below(image, high, prefixLen);
     std::vector<ByteView> tails;
-    HeldValues held;
+    HeldValues held(env_.slabs);
     for (size_t i = 0; i < below.tails().size(); ++i) {
         const PageCell& cell = image.cells[i];
         if (cell.page == 0) {
@@ -205,7 +205,7 @@ Status TreeLoader::readLarge(const PageCell& cell, ValueRef* value) {
     if (found->size() != cell.valueBytes) {
         return damaged(cell.page, "is not as long as its key says");
     }
-    value->shared = ValueBuffer::create(*found);
+    value->shared = ValueBuffer::create(*found, env_.slabs);
     value->bytes = value->shared->bytes();
     value->shared->setPage(cell.page, source_.placeOf(cell.page), &env_.freedValues);
     source_.noteUsed(tree_.id(), cell.page, true);

@@ -19,7 +19,7 @@ void expectKept(const std::vector<std::string>& wanted) {
     for (const std::string& value : wanted) {
         keys.push_back("k" + std::to_string(100 + keys.size()));
         if (ByteView(value).substr(0, kShared.size()) == kShared) {
-            buffers.push_back(ValueBuffer::create(value));
+            buffers.push_back(ValueBuffer::create(value, nullptr));
             values.push_back({buffers.back()->bytes(), buffers.back()});
         } else {
             values.push_back({value, nullptr});

@@ -212,6 +212,7 @@ private:
     }
     struct Plan;
     struct Judgement;
+    class NewValue;
     /// A chain's newest version that is not aborted, or null.
     struct Newest {
         Version* version;
@@ -237,6 +238,7 @@ private:
     Attempt tryWrite(PageEntry* entry,
                      LeafNode* leaf,
                      const WriteRequest& request,
+                     const NewValue& value,
                      WriteResult* result);
     Judgement judge(const WriteRequest& request,
                     Version* chain,

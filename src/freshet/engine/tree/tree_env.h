@@ -5,6 +5,7 @@
 
 #include "freshet/engine/tree/freed_values.h"
 #include "freshet/engine/txn/txn_table.h"
+#include "freshet/platform/slabs.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -45,6 +46,8 @@ public:
 
     TxnTable& txns;
     const TreeLimits limits;
+    /// Where large values lie; null: in the allocator's memory. Constant from opening on.
+    platform::Slabs* slabs = nullptr;
     /// [page.number] relaxed: a mere number.
     sync::Atomic<PageId> nextPageId{kFirstPageId};
     FreedValues freedValues;

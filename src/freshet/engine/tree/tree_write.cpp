@@ -20,8 +20,31 @@ struct PageTree::Judgement {
     Version* newest = nullptr;  // the newest version that is not aborted
 };
 
+/// A large value's buffer, made before the way down begins: its memory may take a mutex. So is no
+/// value copied twice when an attempt is lost.
+class PageTree::NewValue {
+public:
+    NewValue(const WriteRequest& request, platform::Slabs* slabs) : value_{request.value} {
+        if (value_.bytes.size() >= kLargeValueBytesMin) {
+            value_.shared = ValueBuffer::create(value_.bytes, slabs);
+        }
+    }
+    ~NewValue() {
+        if (value_.shared != nullptr) {
+            value_.shared->drop();
+        }
+    }
+    NewValue(const NewValue&) = delete;
+    NewValue& operator=(const NewValue&) = delete;
+    const ValueRef& ref() const { return value_; }
+
+private:
+    ValueRef value_;
+};
+
 WriteResult PageTree::write(const WriteRequest& request) {
     using enum Attempt;
+    const NewValue value(request, env_.slabs);
     for (;;) {
         const Descent descent = descend(toChange(request.key));
         if (descent.node->isOnDisk) {
@@ -30,7 +53,7 @@ WriteResult PageTree::write(const WriteRequest& request) {
         auto* leaf = static_cast<LeafNode*>(descent.node);
         leaf->touch();
         WriteResult result;
-        const Attempt attempt = tryWrite(descent.entry, leaf, request, &result);
+        const Attempt attempt = tryWrite(descent.entry, leaf, request, value, &result);
         if (attempt == kFrozen) {
             rebuild(descent.entry, leaf);
             continue;
@@ -52,6 +75,7 @@ WriteResult PageTree::write(const WriteRequest& request) {
 PageTree::Attempt PageTree::tryWrite(PageEntry* entry,
                                      LeafNode* leaf,
                                      const WriteRequest& request,
+                                     const NewValue& value,
                                      WriteResult* result) {
     leaf->prefetch();
     // [leaf.frozen] relaxed: a hint that saves work; the marks decide.
@@ -78,7 +102,7 @@ PageTree::Attempt PageTree::tryWrite(PageEntry* entry,
         return Attempt::kRefused;
     }
     const bool shared = request.value.size() >= env_.limits.sharedValueBytesMin;
-    Version* fresh = Version::create(request.op, request.value, shared, request.stamp);
+    Version* fresh = Version::create(request.op, value.ref(), shared, request.stamp);
     if (!mutated(Mutant::kMarkOnlyAfter)) {
         setDirty(entry);
     }

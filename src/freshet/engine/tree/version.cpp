@@ -10,9 +10,13 @@
 
 namespace freshet::engine {
 
-ValueBuffer* ValueBuffer::create(ByteView bytes) {
-    void* memory = ::operator new(sizeof(ValueBuffer) + bytes.size());
-    auto* buffer = new (memory) ValueBuffer(bytes.size());
+ValueBuffer* ValueBuffer::create(ByteView bytes, platform::Slabs* slabs) {
+    if (bytes.size() < kLargeValueBytesMin) {
+        slabs = nullptr;
+    }
+    const size_t room = sizeof(ValueBuffer) + bytes.size();
+    void* memory = slabs != nullptr ? slabs->allocate(room) : ::operator new(room);
+    auto* buffer = new (memory) ValueBuffer(bytes.size(), slabs);
     MemoryCount::add(sizeof(ValueBuffer) + bytes.size());
     bytes.copy(const_cast<char*>(buffer->data()), bytes.size());
     return buffer;
@@ -29,9 +33,15 @@ void ValueBuffer::drop() {
         if (page_ != 0) {
             freed_->add(page_);
         }
-        MemoryCount::subtract(sizeof(ValueBuffer) + bytes_);
+        const size_t room = sizeof(ValueBuffer) + bytes_;
+        platform::Slabs* const slabs = slabs_;
+        MemoryCount::subtract(room);
         this->~ValueBuffer();
-        ::operator delete(this);
+        if (slabs != nullptr) {
+            slabs->release(this, room);
+        } else {
+            ::operator delete(this);
+        }
     }
 }
 
@@ -42,15 +52,20 @@ void ValueBuffer::setPage(uint64_t page, const block::PagePlace& place, FreedVal
     freed_ = freed;
 }
 
-Version* Version::create(VersionOp op, ByteView value, bool shared, uint64_t stamp) {
-    const size_t bytes = objectBytes(shared, value.size());
+Version* Version::create(VersionOp op, const ValueRef& value, bool shared, uint64_t stamp) {
+    shared = shared || value.shared != nullptr;
+    const size_t valueBytes = value.bytes.size();
+    const size_t bytes = objectBytes(shared, valueBytes);
     MemoryCount::add(bytes);
     void* memory = takeObjectMemory(bytes);
-    auto* version = new (memory) Version(op, shared, static_cast<uint32_t>(value.size()), stamp);
-    if (shared) {
-        storeLe(version->tail(), ValueBuffer::create(value));
+    auto* version = new (memory) Version(op, shared, static_cast<uint32_t>(valueBytes), stamp);
+    if (value.shared != nullptr) {
+        value.shared->hold();
+        storeLe(version->tail(), value.shared);
+    } else if (shared) {
+        storeLe(version->tail(), ValueBuffer::create(value.bytes, nullptr));
     } else {
-        value.copy(version->tail(), value.size());
+        value.bytes.copy(version->tail(), valueBytes);
     }
     sync::notePlainWrite(version->tail());
     return version;

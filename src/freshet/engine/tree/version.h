@@ -7,6 +7,7 @@
 #include "freshet/base/bytes.h"
 #include "freshet/block/block_file.h"
 #include "freshet/engine/txn/stamp.h"
+#include "freshet/platform/slabs.h"
 #include "freshet/sync/atomic.h"
 
 #include <cstddef>
@@ -22,8 +23,9 @@ inline constexpr size_t kLargeValueBytesMin = 16 * 1024;
 /// An immutable value with a reference count. Freed with the last reference.
 class ValueBuffer {
 public:
-    /// The caller owns one reference.
-    static ValueBuffer* create(ByteView bytes);
+    /// The caller owns one reference. Large values lie in `slabs`, which outlive them; null: as all
+    /// others do.
+    static ValueBuffer* create(ByteView bytes, platform::Slabs* slabs);
     void hold();
     void drop();
     ByteView bytes() const { return {data(), bytes_}; }
@@ -51,12 +53,13 @@ public:
     void leavePage() { page_ = 0; }
 
 private:
-    explicit ValueBuffer(size_t bytes) : bytes_(bytes) {}
+    ValueBuffer(size_t bytes, platform::Slabs* slabs) : bytes_(bytes), slabs_(slabs) {}
     const char* data() const { return reinterpret_cast<const char*>(this + 1); }
 
     /// Versions, images and cursors that refer to the buffer.
     sync::Atomic<uint32_t> refs_{1};
     const size_t bytes_;
+    platform::Slabs* const slabs_;  // where it lies; null: in the allocator's memory
     // Plain: set by one thread, which holds a reference; read by it, and after the last drop.
     uint64_t page_ = 0;
     block::PagePlace place_;
@@ -75,8 +78,9 @@ enum class VersionOp : uint8_t { kPut, kDelete };
 /// (INV-engine-4).
 class Version {
 public:
-    /// `shared` when `value` is to live in a counted buffer.
-    static Version* create(VersionOp op, ByteView value, bool shared, uint64_t stamp);
+    /// A value that has a buffer stays in it, and the version takes a reference of its own. One
+    /// that has none gets a copy: in a new buffer when `shared`, else within the version.
+    static Version* create(VersionOp op, const ValueRef& value, bool shared, uint64_t stamp);
     static void destroy(Version* version);
     /// For Participant::retire.
     static void destroyErased(void* version) { destroy(static_cast<Version*>(version)); }

@@ -30,7 +30,7 @@ struct Table {
 
     Table() {
         for (Version*& version : versions) {
-            version = Version::create(VersionOp::kPut, "v", false, 0);
+            version = Version::create(VersionOp::kPut, {"v"}, false, 0);
         }
     }
     ~Table() {
