@@ -72,8 +72,7 @@ struct StoreOptions {
     bool directIo = true;
     /// Values of 16 KiB and more lie there, for a network adapter to send from. They outlive
     /// everything of the store. Null: in the allocator's memory. memoryBytes counts them as it
-    /// counts other values; room in slabs that is free is none of the store's, and counts with what
-    /// the process has beside pages.
+    /// counts other values; room in slabs that is free counts as memory that was freed.
     platform::Slabs* slabs = nullptr;
     /// How leaves are stored, of trees for which setCodec() was not called. Each page knows how it
     /// was; large values and inner pages are as they are.

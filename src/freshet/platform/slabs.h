@@ -60,6 +60,7 @@ public:
 
     size_t bytesUsed() const;    // in whole units
     size_t bytesMapped() const;  // by all slabs, one that is spare included
+    size_t bytesFree() const;    // what of that is not used
 
 private:
     using Run = std::pair<size_t, char*>;  // length, place

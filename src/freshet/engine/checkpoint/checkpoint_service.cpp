@@ -129,6 +129,9 @@ void CheckpointService::lookAtProcess() {
         platform::giveBackFreedMemory();
         freed = platform::freedMemoryBytes();
     }
+    if (core_.slabs != nullptr) {
+        freed += core_.slabs->bytesFree();  // used again as well
+    }
     memory.setBeside(process_.besidePages(platform::residentBytes(), memory.used(), freed));
 }
 

@@ -179,6 +179,11 @@ size_t Slabs::bytesMapped() const {
     return mapped_;
 }
 
+size_t Slabs::bytesFree() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return mapped_ - used_;
+}
+
 Slab Slabs::mapSlab(size_t bytes) {
     void* const memory =
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
