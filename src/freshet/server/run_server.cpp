@@ -110,6 +110,7 @@ private:
     const std::vector<std::string> argv_;
     const Surroundings& surroundings_;
     // Made in this order, ended in the reverse one.
+    platform::Slabs slabs_;  // for --rdma: large values lie there, and leave from there
     std::unique_ptr<engine::Store> store_;
     std::unique_ptr<catalog::Catalog> catalog_;
     std::unique_ptr<command::Dispatcher> dispatcher_;
@@ -168,6 +169,7 @@ int Server::openData() {
     store.codec = settings_.storage.codec;
     store.memoryBytes = memoryCeiling(settings_.storage.memoryLimitGB);
     store.memoryIsProcess = true;
+    store.slabs = settings_.net.rdma ? &slabs_ : nullptr;
     store.repair = settings_.storage.repair;
     store.onFatal = dieOfJournalFailure;
     StatusOr<std::unique_ptr<engine::Store>> opened = engine::Store::open(store);
@@ -262,6 +264,7 @@ void Server::useRdma(transport::ServerTransportOptions* doors) {
         return;
     }
     doors->rdma.verbs = std::move(*verbs);
+    doors->rdma.slabs = &slabs_;
     doors->rdma.callPort = settings_.net.rdmaPort;
     doors->rdma.ringBytes = settings_.net.rdmaRingKB * kBytesPerKB;
     doors->rdma.sessionsMax = settings_.net.rdmaSessionsMax;

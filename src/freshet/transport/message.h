@@ -88,6 +88,10 @@ public:
         return first_.holder == nullptr && first_.view.empty() ? ByteView(firstOwned_)
                                                                : first_.view;
     }
+    /// What keeps the segment's bytes alive; null when the chain alone does.
+    const std::shared_ptr<const void>& holder(size_t i) const {
+        return i > 0 ? rest_[i - 1].holder : first_.holder;
+    }
     size_t bytes() const { return bytes_; }
     bool isEmpty() const { return bytes_ == 0; }
 

@@ -2,6 +2,7 @@
 /// What servers and clients choose about RDMA.
 #pragma once
 
+#include "freshet/platform/slabs.h"
 #include "freshet/transport/verbs.h"
 
 #include <array>
@@ -30,6 +31,9 @@ struct RdmaOptions {
     /// Of a server: waits there for clients that come by the RDMA connection manager alone
     /// (calls.h), at those of its addresses that belong to an adapter. 0: does not.
     uint16_t callPort = 0;
+    /// Of a server: large pieces of replies that lie there leave without a copy, where the device
+    /// has memory windows. They outlive the transport. Null: every reply is copied once.
+    platform::Slabs* slabs = nullptr;
     /// So long a client may take from its offer to its move, or from its call to the first sign of
     /// it.
     uint32_t bootstrapMillisMax = 5'000;
@@ -65,13 +69,14 @@ struct RdmaStats {
     static constexpr size_t kFallbacks = 8;
     std::array<uint64_t, kFallbacks> fallbacks{};  // moves that ended on TCP, by RdmaFallback
     uint64_t writes = 0;
-    uint64_t inlineWrites = 0;  // of these, without registered memory
-    uint64_t creditWrites = 0;  // of these, for nothing but credit
-    uint64_t creditStalls = 0;  // times that a message had to wait for the peer
-    uint64_t stagedBytes = 0;   // of replies, copied once
-    uint64_t copiedBytes = 0;   // of requests, copied out of the ring
-    uint64_t inPlaceBytes = 0;  // of requests, read in the ring
-    uint64_t polls = 0;         // that found something
+    uint64_t inlineWrites = 0;      // of these, without registered memory
+    uint64_t creditWrites = 0;      // of these, for nothing but credit
+    uint64_t creditStalls = 0;      // times that a message had to wait for the peer
+    uint64_t stagedBytes = 0;       // of replies, copied once
+    uint64_t sentInPlaceBytes = 0;  // of replies, not copied
+    uint64_t copiedBytes = 0;       // of requests, copied out of the ring
+    uint64_t inPlaceBytes = 0;      // of requests, read in the ring
+    uint64_t polls = 0;             // that found something
     uint64_t emptyPolls = 0;
     uint64_t sleeps = 0;
 
@@ -90,7 +95,7 @@ struct RdmaStats {
                  {"abandoned", fallbacksBy(RdmaFallback::kAbandoned)}}};
     }
 
-    static constexpr size_t kNumbers = 15;
+    static constexpr size_t kNumbers = 16;
     std::array<std::pair<const char*, uint64_t>, kNumbers> named() const {
         return {{{"sessions", sessions},
                  {"sessionsMade", sessionsMade},
@@ -102,6 +107,7 @@ struct RdmaStats {
                  {"creditWrites", creditWrites},
                  {"creditStalls", creditStalls},
                  {"bytesCopiedOut", stagedBytes},
+                 {"bytesSentInPlace", sentInPlaceBytes},
                  {"bytesCopiedIn", copiedBytes},
                  {"bytesReadInPlace", inPlaceBytes},
                  {"polls", polls},

@@ -8,6 +8,7 @@
 #include "freshet/transport/rdma/server_session.h"
 #include "freshet/transport/session/step_executor_for_test.h"
 #include "freshet/transport/session/tls_for_test.h"
+#include "freshet/transport/slabs/slab_value_for_test.h"
 #include "freshet/transport/tcp/tcp_session.h"
 
 #include <boost/asio/io_context.hpp>
@@ -148,6 +149,7 @@ protected:
         RdmaOptions options;
         options.verbs = GetParam().verbs();
         options.oneSlot = GetParam().isOneSlot;
+        options.slabs = &slabs_;
         options.spinMicrosMax = 0;  // there may be fewer cores than threads
         hub_ = std::make_unique<rdma::Hub>(*reactor_, options.verbs, rdma::hubOptions(options, 1));
         return options;
@@ -206,6 +208,13 @@ protected:
         done->set_value();
     }
 
+    /// The same; most of a large one lies in a slab.
+    ReplyChain answerTo(const std::string& message) {
+        constexpr size_t kLittle = 50;
+        return message.size() < 20'000
+                   ? ReplyChain(message)
+                   : chainWithValue(slabs_, message, kLittle, message.size() - 2 * kLittle);
+    }
     /// Receives `count` messages and sends each back.
     std::future<void> startEcho(int count) {
         return start([this, count]() -> sync::Task<void> {
@@ -215,8 +224,8 @@ protected:
                 if (!message.isOk()) {
                     co_return;
                 }
-                ReplyChain chain{std::string(message->view())};
-                Status sent = co_await async().asyncSinkMessage(std::move(chain));
+                Status sent =
+                    co_await async().asyncSinkMessage(answerTo(std::string(message->view())));
                 EXPECT_TRUE(sent.isOk()) << sent.toString();
             }
         });
@@ -231,6 +240,7 @@ protected:
     Session& async() { return *ends_.async; }
     Session& blocking() { return *ends_.blocking; }
 
+    platform::Slabs slabs_;
     std::unique_ptr<Reactor> reactor_;
     std::unique_ptr<rdma::Hub> hub_;  // of the RDMA kind
     Ends ends_;

@@ -73,8 +73,8 @@ struct Write {
     bool isSilent = false;     // no immediate data: takes no receive, and the peer is not told
 };
 
-/// Registered memory. Destroyed before its queue pair; the adapter does not touch the memory
-/// afterwards.
+/// Registered memory. Destroyed before its queue pair, or its domain; the adapter does not touch
+/// the memory afterwards.
 class Region {
 public:
     virtual ~Region() = default;
@@ -97,13 +97,24 @@ public:
     virtual void clearEvents() = 0;
 };
 
-/// A queue pair in a protection domain of its own: memory registered here can be reached through
-/// this queue pair and no other. Its completions go to the completion queue it was made with, which
-/// outlives it. After the destructor the adapter touches none of its memory; completions that were
-/// not polled may still come.
+/// A protection domain that queue pairs share to send from the same memory. Outlives them, and what
+/// is registered here, which no peer can reach through any of them.
+class Domain {
+public:
+    virtual ~Domain() = default;
+    /// To send from.
+    virtual StatusOr<std::unique_ptr<Region>> registerMemory(void* memory, size_t bytes) = 0;
+};
+
+/// A queue pair. Memory registered here can be reached by peers through this queue pair and no
+/// other: its protection domain is its own, or the remote key is that of a memory window, which is
+/// bound to the queue pair. Its completions go to the completion queue it was made with, which
+/// outlives it. After the destructor the adapter touches none of its memory, nor of its domain's on
+/// its behalf; completions that were not polled may still come.
 class QueuePair {
 public:
     virtual ~QueuePair() = default;
+    /// Before connect(), from when on remote keys are good.
     virtual StatusOr<std::unique_ptr<Region>> registerMemory(void* memory,
                                                              size_t bytes,
                                                              bool peerMayWrite) = 0;
@@ -135,8 +146,13 @@ public:
     virtual ~Device() = default;
     virtual const PortInfo& info() const = 0;
     virtual StatusOr<std::unique_ptr<CompletionQueue>> makeCompletionQueue(uint32_t entries) = 0;
+    /// kUnsupported: it has no memory windows that are bound to one queue pair, so queue pairs that
+    /// share a domain would let peers in at each other's memory.
+    virtual StatusOr<std::unique_ptr<Domain>> makeDomain() = 0;
+    /// `domain` is of this device; null: one of its own.
     virtual StatusOr<std::unique_ptr<QueuePair>> makeQueuePair(CompletionQueue& queue,
-                                                               const QueuePairLimits& limits) = 0;
+                                                               const QueuePairLimits& limits,
+                                                               Domain* domain) = 0;
     /// Readable when there is an event.
     virtual int eventFd() const = 0;
     /// kWouldBlock: none. Never sleeps.

@@ -4,6 +4,7 @@
 #include "freshet/sync/mutex.h"
 #include "freshet/testing/net/network/bell.h"
 #include "freshet/testing/net/network/exchange.h"
+#include "freshet/testing/net/network/unanswered.h"
 
 #include <algorithm>
 #include <cstring>
@@ -34,7 +35,7 @@ struct SimVerbs::Network {
     mutable sync::Mutex mutex;  // guards everything here, and all that its objects have
     std::mt19937_64 random;
     std::map<uint32_t, PairImpl*> pairs;
-    std::map<uint32_t, RegionImpl*> regions;  // by key
+    std::map<uint32_t, RegionImpl*> regions;  // by key, and by their window's
     std::set<DeviceImpl*> devices;
     struct Held {
         uint32_t pair;
@@ -87,6 +88,7 @@ public:
                 --waiting_.front().pollsLeft;
                 break;
             }
+            network_->counts.changedTooSoon += waiting_.front().sent.isUnchanged() ? 0 : 1;
             out[count++] = waiting_.front().completion;
             waiting_.pop_front();
         }
@@ -104,18 +106,28 @@ public:
     void clearEvents() override { bell_.clear(); }
 
     /// REQUIRES: the network's lock, as of all below.
-    void add(const verbs::Completion& completion) {
+    void add(const verbs::Completion& completion, uint32_t pair = 0, Unanswered sent = {}) {
         isOverrun_ = isOverrun_ || waiting_.size() >= entriesMax_;
         const auto lateness =
             static_cast<uint32_t>(network_->random() % network_->options.latenessMax);
-        waiting_.push_back({completion, lateness});
+        waiting_.push_back({completion, lateness, pair, std::move(sent)});
         ringIfArmed();
+    }
+    /// The queue pair goes: nothing is sent again.
+    void forget(uint32_t pair) {
+        for (Waiting& each : waiting_) {
+            if (each.pair == pair) {
+                each.sent.clear();
+            }
+        }
     }
 
 private:
     struct Waiting {
         verbs::Completion completion;
         uint32_t pollsLeft;
+        uint32_t pair;    // of a write: whose
+        Unanswered sent;  // that it speaks for
     };
     void ringIfArmed() {
         if (std::exchange(isArmed_, false)) {
@@ -130,37 +142,85 @@ private:
     Bell bell_;
 };
 
+/// Who may do what with a region.
+struct Access {
+    uint32_t domain;             // whose queue pairs may send from it
+    bool isOfPeers;              // which may write there, by their queue pairs of that domain,
+    PairImpl* window = nullptr;  // or by this one only, and a key for that
+    bool isOfDomain = false;     // not of a queue pair
+};
+
 class RegionImpl final : public verbs::Region {
 public:
-    RegionImpl(NetworkPtr network, PairImpl* owner, void* memory, size_t bytes, bool peerMayWrite)
-        : owner(owner),
-          begin(reinterpret_cast<uint64_t>(memory)),
-          end(begin + bytes),
-          peerMayWrite(peerMayWrite),
+    RegionImpl(NetworkPtr network, const Access& access, void* memory, size_t bytes)
+        : access_(access),
+          begin_(reinterpret_cast<uint64_t>(memory)),
+          end_(begin_ + bytes),
           network_(std::move(network)) {
-        key_ = network_->nextNumber++;
-        network_->regions[key_] = this;
-        ++network_->counts.regions;
+        localKey_ = remoteKey_ = network_->nextNumber++;
+        network_->regions[localKey_] = this;
+        ++count();
+        if (access_.window != nullptr) {
+            remoteKey_ = network_->nextNumber++;
+            network_->regions[remoteKey_] = this;
+            ++network_->counts.windows;
+        }
     }
     ~RegionImpl() override {
         Lock lock(network_->mutex);
-        network_->regions.erase(key_);
-        --network_->counts.regions;
+        network_->regions.erase(localKey_);
+        network_->regions.erase(remoteKey_);
+        --count();
+        network_->counts.windows -= access_.window != nullptr ? 1 : 0;
     }
-    uint32_t localKey() const override { return key_; }
-    uint32_t remoteKey() const override { return key_; }
+    uint32_t localKey() const override { return localKey_; }
+    uint32_t remoteKey() const override { return remoteKey_; }
+    bool maySend(uint32_t key, uint32_t domain) const {
+        return key == localKey_ && domain == access_.domain;
+    }
+    bool mayWrite(uint32_t key, uint32_t domain, const PairImpl* by) const {
+        return access_.isOfPeers && key == remoteKey_ && domain == access_.domain &&
+               (access_.window == nullptr || access_.window == by);
+    }
     bool holds(uint64_t address, uint64_t bytes) const {
-        return address >= begin && address <= end && bytes <= end - address;
+        return address >= begin_ && address <= end_ && bytes <= end_ - address;
     }
 
-    PairImpl* const owner;
-    const uint64_t begin;
-    const uint64_t end;
-    const bool peerMayWrite;
+private:
+    uint64_t& count() {
+        return access_.isOfDomain ? network_->counts.sharedRegions : network_->counts.regions;
+    }
+
+    const Access access_;
+    const uint64_t begin_;
+    const uint64_t end_;
+    const NetworkPtr network_;
+    uint32_t localKey_;
+    uint32_t remoteKey_;
+};
+
+class DomainImpl final : public verbs::Domain {
+public:
+    explicit DomainImpl(NetworkPtr network)
+        : number(network->nextNumber++), network_(std::move(network)) {
+        ++network_->counts.domains;
+    }
+    ~DomainImpl() override {
+        Lock lock(network_->mutex);
+        --network_->counts.domains;
+    }
+    StatusOr<std::unique_ptr<verbs::Region>> registerMemory(void* memory, size_t bytes) override {
+        Lock lock(network_->mutex);
+        if (network_->isOutOfMemory) {
+            return Status(Code::kIo, "Cannot register memory");
+        }
+        return std::unique_ptr<verbs::Region>(std::make_unique<RegionImpl>(
+            network_, Access{number, false, nullptr, true}, memory, bytes));
+    }
+    const uint32_t number;
 
 private:
     const NetworkPtr network_;
-    uint32_t key_;
 };
 
 class PairImpl final : public verbs::QueuePair {
@@ -168,11 +228,14 @@ public:
     PairImpl(NetworkPtr network,
              ProcessPtr process,
              QueueImpl& queue,
-             const verbs::QueuePairLimits& limits)
+             const verbs::QueuePairLimits& limits,
+             const DomainImpl* shared)
         : network_(std::move(network)),
           process_(std::move(process)),
           queue_(queue),
-          limits_(limits) {
+          limits_(limits),
+          isSharing_(shared != nullptr),
+          domain_(shared != nullptr ? shared->number : network_->nextNumber++) {
         address_.queuePair = network_->nextNumber++;
         address_.mtuBytes = 1024;
         network_->pairs[address_.queuePair] = this;
@@ -184,6 +247,7 @@ public:
     ~PairImpl() override {
         Lock lock(network_->mutex);
         network_->pairs.erase(address_.queuePair);
+        queue_.forget(address_.queuePair);
         if (process_ != nullptr) {
             process_->pairs.erase(this);
         }
@@ -196,8 +260,9 @@ public:
         if (network_->isOutOfMemory) {
             return Status(Code::kIo, "Cannot register memory");
         }
+        const Access access{domain_, peerMayWrite, peerMayWrite && isSharing_ ? this : nullptr};
         return std::unique_ptr<verbs::Region>(
-            std::make_unique<RegionImpl>(network_, this, memory, bytes, peerMayWrite));
+            std::make_unique<RegionImpl>(network_, access, memory, bytes));
     }
     const verbs::Address& address() const override { return address_; }
     Status connect(const verbs::Address& peer) override {
@@ -253,10 +318,13 @@ private:
     const ProcessPtr process_;
     QueueImpl& queue_;
     const verbs::QueuePairLimits limits_;
+    const bool isSharing_;
+    const uint32_t domain_;
     verbs::Address address_;
     uint32_t peer_ = 0;
     State state_ = State::kNew;
     std::deque<uint64_t> receives_;
+    Unanswered unanswered_;
     uint32_t writes_ = 0;  // whose completions, or those of later ones, have not been made
 };
 
@@ -267,7 +335,8 @@ Status PairImpl::checkLocal(const verbs::Write& write) const {
                    : Status(Code::kIo, "Too many bytes for an inline write");
     }
     const auto region = network_->regions.find(write.piece.localKey);
-    if (region == network_->regions.end() || region->second->owner != this ||
+    if (region == network_->regions.end() ||
+        !region->second->maySend(write.piece.localKey, domain_) ||
         !region->second->holds(reinterpret_cast<uint64_t>(write.piece.data), write.piece.bytes)) {
         return Status(Code::kIo, "The bytes are not in registered memory");
     }
@@ -302,6 +371,7 @@ void PairImpl::deliver(const verbs::Write& write) {
     if (state_ == State::kReady) {
         const bool isChosen = network_->writeToFail-- == 0;
         status = isChosen ? network_->failure : carryOut(write);
+        unanswered_.add(write);
     }
     completeWrite(write, status);
 }
@@ -309,7 +379,7 @@ void PairImpl::deliver(const verbs::Write& write) {
 void PairImpl::completeWrite(const verbs::Write& write, CompletionStatus status) {
     if (status != CompletionStatus::kOk || write.isSignalled) {
         writes_ = 0;
-        queue_.add({write.id, status, false, 0, 0});
+        queue_.add({write.id, status, false, 0, 0}, address_.queuePair, unanswered_.take());
     }
     if (status != CompletionStatus::kOk) {
         failNow();
@@ -326,8 +396,8 @@ CompletionStatus PairImpl::carryOut(const verbs::Write& write) {
     PairImpl& peer = *found->second;
     if (write.piece.bytes > 0) {
         const auto region = network_->regions.find(write.remoteKey);
-        if (region == network_->regions.end() || region->second->owner != &peer ||
-            !region->second->peerMayWrite ||
+        if (region == network_->regions.end() ||
+            !region->second->mayWrite(write.remoteKey, peer.domain_, &peer) ||
             !region->second->holds(write.remoteAddress, write.piece.bytes)) {
             ++network_->counts.refusals;
             peer.failNow();
@@ -374,11 +444,23 @@ public:
         return std::unique_ptr<verbs::CompletionQueue>(
             std::make_unique<QueueImpl>(network_, entries));
     }
-    StatusOr<std::unique_ptr<verbs::QueuePair>> makeQueuePair(
-        verbs::CompletionQueue& queue, const verbs::QueuePairLimits& limits) override {
+    StatusOr<std::unique_ptr<verbs::Domain>> makeDomain() override {
+        Lock lock(network_->mutex);
+        if (!network_->options.hasWindows) {
+            return Status(Code::kUnsupported, "The device has no memory windows");
+        }
+        return std::unique_ptr<verbs::Domain>(std::make_unique<DomainImpl>(network_));
+    }
+    StatusOr<std::unique_ptr<verbs::QueuePair>> makeQueuePair(verbs::CompletionQueue& queue,
+                                                              const verbs::QueuePairLimits& limits,
+                                                              verbs::Domain* domain) override {
         Lock lock(network_->mutex);
         return std::unique_ptr<verbs::QueuePair>(
-            std::make_unique<PairImpl>(network_, process_, static_cast<QueueImpl&>(queue), limits));
+            std::make_unique<PairImpl>(network_,
+                                       process_,
+                                       static_cast<QueueImpl&>(queue),
+                                       limits,
+                                       static_cast<const DomainImpl*>(domain)));
     }
     int eventFd() const override { return bell_.fd(); }
     StatusOr<verbs::DeviceEvent> nextEvent() override {

@@ -20,6 +20,8 @@ struct SimVerbsOptions {
     /// A completion shows itself at one of the first so many polls; 1: at once.
     uint32_t latenessMax = 1;
     uint32_t inlineBytesMax = 220;
+    /// Queue pairs can share a domain.
+    bool hasWindows = true;
     /// Addresses that belong to an adapter.
     std::vector<std::string> addresses{"127.0.0.1"};
 };
@@ -29,7 +31,11 @@ struct SimVerbsCounts {
     uint64_t missingReceives = 0;   // writes that found no receive posted: must not be
     uint64_t refusals = 0;          // of keys, addresses, lengths
     uint64_t queuePairs = 0;        // live
-    uint64_t regions = 0;           // live
+    uint64_t changedTooSoon = 0;    // of bytes that were sent, before that was said: must not be
+    uint64_t regions = 0;           // live; of queue pairs
+    uint64_t windows = 0;           // live; of these
+    uint64_t sharedRegions = 0;     // live; beside these, of domains
+    uint64_t domains = 0;           // live; shared
     uint64_t completionQueues = 0;  // live
     uint64_t calls = 0;             // ends of calls, live
 };

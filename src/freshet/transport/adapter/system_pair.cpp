@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace freshet::transport::verbs {
 namespace {
@@ -33,17 +34,6 @@ ibv_mtu mtuOf(uint32_t bytes) {
     return out;
 }
 
-class SystemRegion final : public Region {
-public:
-    explicit SystemRegion(ibv_mr* region) : region_(region) {}
-    ~SystemRegion() override { invariant(ibv_dereg_mr(region_) == 0); }
-    uint32_t localKey() const override { return region_->lkey; }
-    uint32_t remoteKey() const override { return region_->rkey; }
-
-private:
-    ibv_mr* const region_;
-};
-
 }  // namespace
 
 Status systemFailure(const std::string& what) {
@@ -58,7 +48,7 @@ SystemPair::~SystemPair() {
     if (pair_ != nullptr) {
         ibv_destroy_qp(pair_);
     }
-    if (domain_ != nullptr) {
+    if (domain_ != nullptr && !isSharing_) {
         ibv_dealloc_pd(domain_);
     }
 }
@@ -66,11 +56,13 @@ SystemPair::~SystemPair() {
 StatusOr<std::unique_ptr<Region>> SystemPair::registerMemory(void* memory,
                                                              size_t bytes,
                                                              bool peerMayWrite) {
-    const int access = peerMayWrite ? IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE : 0;
-    ibv_mr* region = ibv_reg_mr(domain_, memory, bytes, access);
-    if (region == nullptr) {
-        return systemFailure("Cannot register " + std::to_string(bytes) + " bytes (see ulimit -l)");
+    if (peerMayWrite && isSharing_) {
+        FRESHET_ASSIGN_OR_RETURN(auto window, SystemWindow::create(domain_, memory, bytes));
+        unbound_.push_back(window.get());
+        return std::unique_ptr<Region>(std::move(window));
     }
+    const int access = peerMayWrite ? IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE : 0;
+    FRESHET_ASSIGN_OR_RETURN(ibv_mr * region, registerWith(domain_, memory, bytes, access));
     return std::unique_ptr<Region>(std::make_unique<SystemRegion>(region));
 }
 
@@ -89,28 +81,37 @@ void SystemPair::fail() {
 }
 
 StatusOr<std::unique_ptr<QueuePair>> SystemPair::create(const PortHandle& port,
-                                                        ibv_cq* queue,
-                                                        const QueuePairLimits& limits) {
-    std::unique_ptr<SystemPair> out(new SystemPair(port));
-    out->domain_ = ibv_alloc_pd(port.context);
+                                                        SystemQueue& queue,
+                                                        const QueuePairLimits& limits,
+                                                        const SystemDomain* shared) {
+    std::unique_ptr<SystemPair> out(
+        new SystemPair(port, queue, shared == nullptr ? nullptr : shared->get()));
+    if (shared == nullptr) {
+        out->domain_ = ibv_alloc_pd(port.context);
+    }
     if (out->domain_ == nullptr) {
         return systemFailure("Cannot make a protection domain");
     }
-    ibv_qp_init_attr wanted{};
-    wanted.send_cq = wanted.recv_cq = queue;
-    wanted.qp_type = IBV_QPT_RC;
-    wanted.cap = {limits.writes, limits.receives, 1, 1, limits.inlineBytes};
-    out->pair_ = ibv_create_qp(out->domain_, &wanted);
-    if (out->pair_ == nullptr) {
-        wanted.cap.max_inline_data = 0;  // more was asked for than the device has
-        out->pair_ = ibv_create_qp(out->domain_, &wanted);
-    }
-    if (out->pair_ == nullptr) {
-        return systemFailure("Cannot make a queue pair");
-    }
-    out->inlineBytes_ = wanted.cap.max_inline_data;
+    FRESHET_RETURN_IF_ERROR(out->makePair(limits));
     FRESHET_RETURN_IF_ERROR(out->initialize());
     return std::unique_ptr<QueuePair>(std::move(out));
+}
+
+Status SystemPair::makePair(const QueuePairLimits& limits) {
+    ibv_qp_init_attr wanted{};
+    wanted.send_cq = wanted.recv_cq = queue_.get();
+    wanted.qp_type = IBV_QPT_RC;
+    wanted.cap = {limits.writes, limits.receives, 1, 1, limits.inlineBytes};
+    pair_ = ibv_create_qp(domain_, &wanted);
+    if (pair_ == nullptr) {
+        wanted.cap.max_inline_data = 0;  // more was asked for than the device has
+        pair_ = ibv_create_qp(domain_, &wanted);
+    }
+    if (pair_ == nullptr) {
+        return systemFailure("Cannot make a queue pair");
+    }
+    inlineBytes_ = wanted.cap.max_inline_data;
+    return Status::ok();
 }
 
 Status SystemPair::initialize() {
@@ -134,7 +135,23 @@ Status SystemPair::initialize() {
 
 Status SystemPair::connect(const Address& peer) {
     FRESHET_RETURN_IF_ERROR(toReceive(peer));
-    return toSend();
+    FRESHET_RETURN_IF_ERROR(toSend());
+    return bindWindows();
+}
+
+/// Only a queue pair that can send binds windows; the peer was told their keys before. It writes
+/// when it has heard of us, which is after this.
+Status SystemPair::bindWindows() {
+    constexpr uint64_t kBinding = UINT64_MAX;  // no tag of a link's is so high
+    for (const SystemWindow* window : std::exchange(unbound_, {})) {
+        ibv_send_wr request = window->binding(kBinding);
+        ibv_send_wr* bad = nullptr;
+        if (ibv_post_send(pair_, &request, &bad) != 0) {
+            return Status(Code::kIo, "Cannot bind a memory window");
+        }
+        FRESHET_RETURN_IF_ERROR(queue_.await(kBinding));
+    }
+    return Status::ok();
 }
 
 Status SystemPair::toReceive(const Address& peer) {
@@ -219,7 +236,7 @@ Status SystemPair::connectBy(rdma_cm_id* id) {
             return systemFailure("Cannot connect a queue pair");
         }
     }
-    return Status::ok();
+    return bindWindows();
 }
 
 }  // namespace freshet::transport::verbs

@@ -7,10 +7,14 @@
 
 #ifdef FRESHET_HAS_VERBS
 
+#include "freshet/transport/adapter/system_domain.h"
+#include "freshet/transport/adapter/system_queue.h"
+
 #include <infiniband/verbs.h>
 
 #include <memory>
 #include <string>
+#include <vector>
 
 struct rdma_cm_id;
 
@@ -31,9 +35,11 @@ struct PortHandle {
 
 class SystemPair final : public QueuePair {
 public:
+    /// `shared` may be null.
     static StatusOr<std::unique_ptr<QueuePair>> create(const PortHandle& port,
-                                                       ibv_cq* queue,
-                                                       const QueuePairLimits& limits);
+                                                       SystemQueue& queue,
+                                                       const QueuePairLimits& limits,
+                                                       const SystemDomain* shared);
     ~SystemPair() override;
     StatusOr<std::unique_ptr<Region>> registerMemory(void* memory,
                                                      size_t bytes,
@@ -48,13 +54,19 @@ public:
     uint32_t inlineBytesMax() const override { return inlineBytes_; }
 
 private:
-    explicit SystemPair(const PortHandle& port) : port_(port) {}
+    SystemPair(const PortHandle& port, SystemQueue& queue, ibv_pd* shared)
+        : port_(port), queue_(queue), isSharing_(shared != nullptr), domain_(shared) {}
+    Status makePair(const QueuePairLimits& limits);
     Status initialize();
+    Status bindWindows();
     Status toReceive(const Address& peer);
     Status toSend();
 
     const PortHandle port_;
-    ibv_pd* domain_ = nullptr;
+    SystemQueue& queue_;
+    const bool isSharing_;
+    ibv_pd* domain_;                            // ours, unless we share it
+    std::vector<const SystemWindow*> unbound_;  // until we are connected
     ibv_qp* pair_ = nullptr;
     uint32_t inlineBytes_ = 0;
     Address address_;

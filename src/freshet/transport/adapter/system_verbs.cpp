@@ -6,7 +6,9 @@
 #ifdef FRESHET_HAS_VERBS
 
 #include "freshet/transport/adapter/system_calls.h"
+#include "freshet/transport/adapter/system_domain.h"
 #include "freshet/transport/adapter/system_pair.h"
+#include "freshet/transport/adapter/system_queue.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -35,107 +37,6 @@ PortInfo describe(ibv_context* context, uint32_t port, const ibv_port_attr& attr
     return out;
 }
 
-CompletionStatus statusOf(ibv_wc_status status) {
-    switch (status) {
-        case IBV_WC_SUCCESS:
-            return CompletionStatus::kOk;
-        case IBV_WC_WR_FLUSH_ERR:
-            return CompletionStatus::kFlushed;
-        case IBV_WC_REM_ACCESS_ERR:
-        case IBV_WC_REM_INV_REQ_ERR:
-            return CompletionStatus::kAccess;
-        case IBV_WC_RETRY_EXC_ERR:
-            return CompletionStatus::kPeerGone;
-        case IBV_WC_RNR_RETRY_EXC_ERR:
-            return CompletionStatus::kNoReceive;
-        case IBV_WC_LOC_LEN_ERR:
-        case IBV_WC_LOC_QP_OP_ERR:
-        case IBV_WC_LOC_PROT_ERR:
-        case IBV_WC_LOC_ACCESS_ERR:
-            return CompletionStatus::kLocal;
-        default:
-            return CompletionStatus::kOther;
-    }
-}
-
-class SystemQueue final : public CompletionQueue {
-public:
-    static StatusOr<std::unique_ptr<CompletionQueue>> create(ibv_context* context,
-                                                             uint32_t entries) {
-        std::unique_ptr<SystemQueue> out(new SystemQueue);
-        out->channel_ = ibv_create_comp_channel(context);
-        if (out->channel_ == nullptr) {
-            return systemFailure("Cannot make a completion channel");
-        }
-        const int flags = ::fcntl(out->channel_->fd, F_GETFL);
-        if (::fcntl(out->channel_->fd, F_SETFL, flags | O_NONBLOCK) != 0) {
-            return systemFailure("Cannot make a completion channel non-blocking");
-        }
-        out->queue_ = ibv_create_cq(context, static_cast<int>(entries), nullptr, out->channel_, 0);
-        if (out->queue_ == nullptr) {
-            return systemFailure("Cannot make a completion queue");
-        }
-        return std::unique_ptr<CompletionQueue>(std::move(out));
-    }
-    ~SystemQueue() override {
-        if (queue_ != nullptr) {
-            clearEvents();
-            ibv_ack_cq_events(queue_, unacknowledged_);
-            ibv_destroy_cq(queue_);
-        }
-        if (channel_ != nullptr) {
-            ibv_destroy_comp_channel(channel_);
-        }
-    }
-    ibv_cq* get() const { return queue_; }
-
-    StatusOr<size_t> poll(std::span<Completion> out) override {
-        ibv_wc some[kBatch];
-        const int wanted = static_cast<int>(std::min(out.size(), kBatch));
-        const int count = ibv_poll_cq(queue_, wanted, some);
-        if (count < 0) {
-            return Status(Code::kIo, "The completion queue is lost");
-        }
-        for (int i = 0; i < count; ++i) {
-            const ibv_wc& wc = some[i];
-            Completion& completion = out[static_cast<size_t>(i)];
-            completion = {wc.wr_id, statusOf(wc.status), false, 0, 0};
-            if (wc.status == IBV_WC_SUCCESS && wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
-                completion.isReceive = true;
-                completion.bytes = wc.byte_len;
-                completion.immediate = ntohl(wc.imm_data);
-            } else if (wc.status == IBV_WC_SUCCESS && (wc.opcode & IBV_WC_RECV) != 0) {
-                completion.status = CompletionStatus::kOther;  // a send: not of our protocol
-            }
-        }
-        return static_cast<size_t>(count);
-    }
-    Status arm() override {
-        return ibv_req_notify_cq(queue_, 0) == 0 ? Status::ok()
-                                                 : systemFailure("Cannot arm a completion queue");
-    }
-    int fd() const override { return channel_->fd; }
-    void clearEvents() override {
-        ibv_cq* which;
-        void* context;
-        while (ibv_get_cq_event(channel_, &which, &context) == 0) {
-            ++unacknowledged_;
-        }
-        if (unacknowledged_ >= kAcknowledgeEvery) {  // it takes a lock
-            ibv_ack_cq_events(queue_, unacknowledged_);
-            unacknowledged_ = 0;
-        }
-    }
-
-private:
-    static constexpr size_t kBatch = 32;
-    static constexpr unsigned kAcknowledgeEvery = 64;
-    SystemQueue() = default;
-    ibv_comp_channel* channel_ = nullptr;
-    ibv_cq* queue_ = nullptr;
-    unsigned unacknowledged_ = 0;
-};
-
 class SystemDevice final : public Device {
 public:
     SystemDevice() = default;
@@ -148,11 +49,15 @@ public:
     Status open(const rdma_cm_id& bound, const sockaddr& address);
     const PortInfo& info() const override { return info_; }
     StatusOr<std::unique_ptr<CompletionQueue>> makeCompletionQueue(uint32_t entries) override {
-        return SystemQueue::create(port_.context, entries);
+        FRESHET_ASSIGN_OR_RETURN(auto queue, SystemQueue::create(port_.context, entries));
+        return std::unique_ptr<CompletionQueue>(std::move(queue));
     }
+    StatusOr<std::unique_ptr<Domain>> makeDomain() override;
     StatusOr<std::unique_ptr<QueuePair>> makeQueuePair(CompletionQueue& queue,
-                                                       const QueuePairLimits& limits) override {
-        return SystemPair::create(port_, static_cast<SystemQueue&>(queue).get(), limits);
+                                                       const QueuePairLimits& limits,
+                                                       Domain* domain) override {
+        return SystemPair::create(
+            port_, static_cast<SystemQueue&>(queue), limits, static_cast<SystemDomain*>(domain));
     }
     int eventFd() const override { return port_.context->async_fd; }
     StatusOr<DeviceEvent> nextEvent() override;
@@ -210,6 +115,19 @@ Status SystemDevice::chooseGid(const sockaddr& address) {
         }
     }
     return Status(Code::kNotFound, "No RoCE v2 address on the RDMA port is that of the connection");
+}
+
+/// A device may say that it has windows and not mean it: a queue pair that is connected to itself
+/// tries one.
+StatusOr<std::unique_ptr<Domain>> SystemDevice::makeDomain() {
+    FRESHET_ASSIGN_OR_RETURN(auto domain, SystemDomain::create(port_.context));
+    FRESHET_ASSIGN_OR_RETURN(auto queue, SystemQueue::create(port_.context, 4));
+    FRESHET_ASSIGN_OR_RETURN(auto pair, SystemPair::create(port_, *queue, {1, 1, 0}, domain.get()));
+    alignas(64) char memory[64];
+    FRESHET_ASSIGN_OR_RETURN(auto window, pair->registerMemory(memory, sizeof(memory), true));
+    FRESHET_RETURN_IF_ERROR(pair->connect(pair->address()));
+    pair->fail();
+    return std::unique_ptr<Domain>(std::move(domain));
 }
 
 StatusOr<DeviceEvent> SystemDevice::nextEvent() {

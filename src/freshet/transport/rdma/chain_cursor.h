@@ -17,6 +17,11 @@ public:
     ByteView front() const {
         return left_ == 0 ? ByteView() : chain_.segment(segment_).substr(offset_);
     }
+    /// Whole segments, from the one on that front() is of, and what keeps them alive.
+    ByteView ahead(size_t by) const { return chain_.segment(segment_ + by); }
+    const std::shared_ptr<const void>& holderAhead(size_t by) const {
+        return chain_.holder(segment_ + by);
+    }
     /// REQUIRES: bytes <= left().
     void copyTo(char* out, size_t bytes) {
         while (bytes > 0) {

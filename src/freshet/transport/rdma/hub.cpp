@@ -37,6 +37,7 @@ struct Hub::Port : sync::WorkItem {
     Hub& hub;
     std::shared_ptr<verbs::Device> device;
     std::unique_ptr<verbs::CompletionQueue> queue;
+    std::unique_ptr<SlabRegions> slabs;  // null: replies are copied
     uint32_t linksMax = 0;
     uint32_t links = 0;
     asio::posix::stream_descriptor bell;
@@ -56,6 +57,7 @@ HubOptions hubOptions(const RdmaOptions& options, unsigned hubs) {
     HubOptions out;
     out.sizes.ringBytes = options.ringBytes;
     out.sizes.stageBytes = options.ringBytes / 2;
+    out.slabs = options.slabs;
     out.linksMax = std::max(1u, options.sessionsMax / hubs);
     out.readsInPlace = options.readsInPlace;
     out.grantsOneSlot = options.oneSlot;
@@ -86,7 +88,7 @@ StatusOr<Hub::Member> Hub::makeLink(const std::string& localAddress,
     const uint32_t tag = nextTag_++;
     FRESHET_ASSIGN_OR_RETURN(
         std::unique_ptr<Link> link,
-        Link::create({*port->device, *port->queue, reactor_.blocks(), counters_},
+        Link::create({*port->device, *port->queue, reactor_.blocks(), counters_, port->slabs.get()},
                      tag,
                      isOneSlot ? LinkSizes::oneSlot() : options_.sizes));
     links_[tag] = {port, link.get(), user};
@@ -97,8 +99,12 @@ StatusOr<Hub::Member> Hub::makeLink(const std::string& localAddress,
 void Hub::forget(Member member) {
     const auto found = links_.find(member.tag);
     invariant(found != links_.end());
-    --found->second.port->links;
+    Port& port = *found->second.port;
     links_.erase(found);
+    member.link.reset();
+    if (--port.links == 0 && port.isLost) {
+        port.slabs.reset();
+    }
 }
 
 StatusOr<Hub::Port*> Hub::openPort(const std::string& localAddress) {
@@ -131,9 +137,24 @@ StatusOr<Hub::Port*> Hub::openPort(const std::string& localAddress) {
         self->isQueued = false;
         self->hub.look(*self);
     };
+    shareSlabs(*port);
     awaitDeviceEvents(*port);
     enqueue(*port);
     return (ports_[localAddress] = std::move(port)).get();
+}
+
+void Hub::shareSlabs(Port& port) {
+    if (options_.slabs == nullptr) {
+        return;
+    }
+    auto shared = SlabRegions::create(*port.device, *options_.slabs);
+    if (shared.isOk()) {
+        port.slabs = std::move(*shared);
+    } else {
+        telemetry::logInfo("transport",
+                           "RDMA replies are copied on device " + port.device->info().device +
+                               ": " + shared.status().toString());
+    }
 }
 
 void Hub::enqueue(Port& port) {
@@ -307,6 +328,7 @@ void Hub::addTo(RdmaStats* stats) const {
     stats->creditWrites += counters_.creditWrites.read();
     stats->creditStalls += counters_.creditStalls.read();
     stats->stagedBytes += counters_.stagedBytes.read();
+    stats->sentInPlaceBytes += counters_.sentInPlaceBytes.read();
     stats->copiedBytes += counters_.copiedInBytes.read();
     stats->inPlaceBytes += counters_.inPlaceBytes.read();
     stats->polls += counters_.polls.read();

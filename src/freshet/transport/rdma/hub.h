@@ -28,6 +28,7 @@ protected:
 
 struct HubOptions {
     LinkSizes sizes;
+    platform::Slabs* slabs = nullptr;
     uint32_t linksMax = 1'024;
     bool readsInPlace = false;
     bool grantsOneSlot = false;
@@ -77,6 +78,7 @@ private:
         LinkUser* user;
     };
 
+    void shareSlabs(Port& port);
     StatusOr<Port*> openPort(const std::string& localAddress);
     void look(Port& port);
     size_t drain(Port& port);

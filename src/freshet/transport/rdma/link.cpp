@@ -41,6 +41,7 @@ Link::Link(const LinkGround& ground,
     : counters_(ground.counters),
       device_(ground.device),
       queue_(ground.queue),
+      slabs_(ground.slabs),
       tagBits_(uint64_t{tag} << 32),
       sizes_(sizes),
       stage_(std::move(stage)),
@@ -58,8 +59,11 @@ Link::~Link() {
 }
 
 Status Link::open(uint32_t inlineBytes) {
-    FRESHET_ASSIGN_OR_RETURN(pair_,
-                             device_.makeQueuePair(queue_, {kWrites, kReceives, inlineBytes}));
+    FRESHET_ASSIGN_OR_RETURN(
+        pair_,
+        device_.makeQueuePair(queue_,
+                              {kWrites, kReceives, inlineBytes},
+                              slabs_ == nullptr ? nullptr : &slabs_->domain()));
     FRESHET_ASSIGN_OR_RETURN(ringRegion_,
                              pair_->registerMemory(ring_->data(), ring_->bytes(), true));
     FRESHET_ASSIGN_OR_RETURN(stageRegion_,
@@ -104,6 +108,9 @@ void Link::onCompletion(const verbs::Completion& completion) {
         const uint64_t sequence = completion.id & (kReceiveBit - 1);
         completed_ += ((sequence - completed_) & (kReceiveBit - 1)) + 1;
         stageTail_ = stageEnds_[(completed_ - 1) % kWrites];
+        while (!held_.empty() && held_.front().until <= completed_) {
+            held_.pop_front();
+        }
     }
 }
 
@@ -160,12 +167,15 @@ StatusOr<bool> Link::next(Message* out) {
 StatusOr<bool> Link::send(ChainCursor& unsent) {
     while (unsent.left() > 0) {
         FRESHET_RETURN_IF_ERROR(failure_);
-        const size_t bytes = chunkBytes(unsent.left());
+        const Part part = nextPart(unsent);
+        const size_t bytes = part.key.has_value() ? chunkBytes(part.bytes, unsent.left())
+                                                  : stagedChunkBytes(part.bytes, unsent.left());
         if (bytes == 0) {
             counters_.creditStalls.add(1);
             return false;
         }
-        Status sent = sendChunk(unsent, bytes);
+        Status sent = part.key.has_value() ? sendInPlace(unsent, bytes, *part.key)
+                                           : sendStaged(unsent, bytes);
         if (!sent.isOk()) {
             fail(sent);
             return sent;
@@ -174,13 +184,36 @@ StatusOr<bool> Link::send(ChainCursor& unsent) {
     return true;
 }
 
-size_t Link::chunkBytes(size_t left) {
-    const size_t inlineMax = std::min<size_t>(pair_->inlineBytesMax(), kInlineMax);
+/// A piece goes in place as a whole, or, if its slab was registered within it, from there on. Not
+/// into a slot, which takes a message in one write.
+Link::Part Link::nextPart(const ChainCursor& unsent) {
+    if (slabs_ == nullptr || sizes_.layout == Layout::kOneSlot) {
+        return {unsent.left(), std::nullopt};
+    }
+    size_t before = 0;
+    for (size_t by = 0; before < unsent.left(); ++by) {
+        const ByteView piece = unsent.ahead(by);
+        if (piece.size() >= kInPlaceBytesMin && unsent.holderAhead(by) != nullptr) {
+            if (const std::optional<uint32_t> key = slabs_->keyOf(piece)) {
+                return by == 0 ? Part{unsent.front().size(), key} : Part{before, std::nullopt};
+            }
+        }
+        before += by == 0 ? unsent.front().size() : piece.size();
+    }
+    return {before, std::nullopt};
+}
+
+size_t Link::chunkBytes(size_t part, size_t left) const {
     if (writesInProgress() + kWritesKept >= kWrites ||
         credits_.freeBytes() < std::min(left, kSmallRoom)) {
         return 0;
     }
-    const size_t bytes = std::min({left, credits_.room(), chunkBytesMax(peer_.ringBytes)});
+    return std::min({part, credits_.room(), chunkBytesMax(peer_.ringBytes)});
+}
+
+size_t Link::stagedChunkBytes(size_t part, size_t left) {
+    const size_t inlineMax = std::min<size_t>(pair_->inlineBytesMax(), kInlineMax);
+    const size_t bytes = chunkBytes(part, left);
     if (bytes <= inlineMax) {
         return bytes;
     }
@@ -198,7 +231,7 @@ size_t Link::stageRoom(size_t wanted) {
     return std::min(stageFree(), stage_->bytes() - stageHead_ % stage_->bytes());
 }
 
-Status Link::sendChunk(ChainCursor& unsent, size_t bytes) {
+Status Link::sendStaged(ChainCursor& unsent, size_t bytes) {
     const auto size = static_cast<uint32_t>(bytes);
     const size_t inlineMax = std::min<size_t>(pair_->inlineBytesMax(), kInlineMax);
     if (bytes <= inlineMax) {
@@ -220,6 +253,27 @@ Status Link::sendChunk(ChainCursor& unsent, size_t bytes) {
     stageHead_ += taken;
     stagedSinceSignal_ += taken;
     return post(ImmediateKind::kData, {to, size, stageRegion_->localKey()}, false, false);
+}
+
+/// The end of a piece is signalled, so that it is held no longer than the adapter needs it.
+Status Link::sendInPlace(ChainCursor& unsent, size_t bytes, uint32_t key) {
+    const ByteView piece = unsent.front();
+    hold(unsent.holderAhead(0));
+    counters_.sentInPlaceBytes.add(bytes);
+    FRESHET_RETURN_IF_ERROR(post(ImmediateKind::kData,
+                                 {piece.data(), static_cast<uint32_t>(bytes), key},
+                                 false,
+                                 bytes == piece.size()));
+    unsent.advance(bytes);
+    return Status::ok();
+}
+
+/// REQUIRES: the next write is the one.
+void Link::hold(const std::shared_ptr<const void>& holder) {
+    if (held_.empty() || held_.back().holder != holder) {
+        held_.push_back({0, holder});
+    }
+    held_.back().until = posted_ + 1;
 }
 
 Status Link::post(ImmediateKind kind, verbs::Piece piece, bool isInline, bool isSignalled) {

@@ -6,12 +6,15 @@
 
 #include "freshet/transport/rdma/chain_cursor.h"
 #include "freshet/transport/rdma/ring_reader.h"
+#include "freshet/transport/slabs/slab_regions.h"
 #include "freshet/transport/verbs.h"
 #include "freshet/wire/frame.h"
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <optional>
 
 namespace freshet::transport::rdma {
 
@@ -46,6 +49,7 @@ struct LinkGround {
     verbs::CompletionQueue& queue;
     BlockPool& blocks;
     LinkCounters& counters;
+    SlabRegions* slabs = nullptr;  // null: everything that is sent is copied
 };
 
 class Link {
@@ -54,6 +58,8 @@ public:
     static constexpr uint32_t kWrites = 64;
     static constexpr uint32_t kRingBytesMin = 64 * 1024;
     static constexpr uint32_t kRingBytesMax = 64 * 1024 * 1024;
+    /// Pieces from here on leave from where they lie, if that is a slab.
+    static constexpr size_t kInPlaceBytesMin = 16 * 1024;
     /// At most so many completions can wait for one link.
     static constexpr uint32_t kCompletionsMax = kReceives + kWrites;
 
@@ -84,7 +90,8 @@ public:
 
     /// See RingReader::next(). Fails with what has ended the link, after what had come before.
     StatusOr<bool> next(Message* out);
-    /// Sends as much as it can. True: all of it.
+    /// Sends as much as it can. True: all of it. What leaves in place is held here until the
+    /// adapter has done with it, or the link is destroyed; the chain may go before.
     StatusOr<bool> send(ChainCursor& unsent);
     /// Gives credit back when it is worth a message of its own. Before waiting for anything.
     void tellCredit();
@@ -123,10 +130,19 @@ private:
     size_t chunkBytesMax(size_t of) const {
         return sizes_.layout == Layout::kOneSlot ? of : of / 4;
     }
-    /// 0: wait.
-    size_t chunkBytes(size_t left);
+    /// Bytes that go the same way: a piece in place, or what is copied before the next such one.
+    struct Part {
+        size_t bytes;
+        std::optional<uint32_t> key;  // of the slab
+    };
+    Part nextPart(const ChainCursor& unsent);
+    /// How many of them now, of a message of which `left` are unsent. 0: wait.
+    size_t chunkBytes(size_t part, size_t left) const;
+    size_t stagedChunkBytes(size_t part, size_t left);
     size_t stageRoom(size_t wanted);
-    Status sendChunk(ChainCursor& unsent, size_t bytes);
+    Status sendStaged(ChainCursor& unsent, size_t bytes);
+    Status sendInPlace(ChainCursor& unsent, size_t bytes, uint32_t key);
+    void hold(const std::shared_ptr<const void>& holder);
     Status post(ImmediateKind kind, verbs::Piece piece, bool isInline, bool isSignalled);
     Status postNext(verbs::Write write);
     uint32_t writesInProgress() const { return static_cast<uint32_t>(posted_ - completed_); }
@@ -136,11 +152,18 @@ private:
     LinkCounters& counters_;
     verbs::Device& device_;
     verbs::CompletionQueue& queue_;
+    SlabRegions* const slabs_;
     const uint64_t tagBits_;
     const LinkSizes sizes_;
     std::shared_ptr<RingMemory> stage_;
     RingReader reader_;
     std::shared_ptr<RingMemory> ring_;
+    /// What writes in progress are sent from. Outlives the queue pair.
+    struct Held {
+        uint64_t until;  // so many writes are done
+        std::shared_ptr<const void> holder;
+    };
+    std::deque<Held> held_;
     std::unique_ptr<verbs::QueuePair> pair_;  // outlives what is registered with it
     std::unique_ptr<verbs::Region> ringRegion_;
     std::unique_ptr<verbs::Region> stageRegion_;

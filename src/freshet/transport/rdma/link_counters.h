@@ -27,19 +27,20 @@ private:
 };
 
 struct LinkCounters {
-    Counter writes;         // of all kinds
-    Counter inlineWrites;   // of these, without registered memory
-    Counter creditWrites;   // of these, for nothing but credit
-    Counter stagedBytes;    // copied once on their way out
-    Counter copiedInBytes;  // of requests, out of the ring
-    Counter inPlaceBytes;   // of requests, read where the peer has put them
-    Counter creditStalls;   // a message had to wait for the peer
-    Counter polls;          // looks at a completion queue that found something
-    Counter emptyPolls;     // and those that did not
-    Counter sleeps;         // a completion queue was armed and left
-    Counter links;          // live now
-    Counter linksMade;      // ever
-    Counter callsTaken;     // of these, by the connection manager
+    Counter writes;            // of all kinds
+    Counter inlineWrites;      // of these, without registered memory
+    Counter creditWrites;      // of these, for nothing but credit
+    Counter stagedBytes;       // copied once on their way out
+    Counter sentInPlaceBytes;  // not copied at all
+    Counter copiedInBytes;     // of requests, out of the ring
+    Counter inPlaceBytes;      // of requests, read where the peer has put them
+    Counter creditStalls;      // a message had to wait for the peer
+    Counter polls;             // looks at a completion queue that found something
+    Counter emptyPolls;        // and those that did not
+    Counter sleeps;            // a completion queue was armed and left
+    Counter links;             // live now
+    Counter linksMade;         // ever
+    Counter callsTaken;        // of these, by the connection manager
     Counter callsRefused;
     std::array<Counter, RdmaStats::kFallbacks> fallbacks;  // by RdmaFallback
 

@@ -6,6 +6,7 @@
 #include "freshet/testing/net/sim_verbs.h"
 #include "freshet/testing/sim/seed.h"
 #include "freshet/transport/session/step_executor_for_test.h"
+#include "freshet/transport/slabs/slab_value_for_test.h"
 
 #include <gtest/gtest.h>
 
@@ -18,32 +19,55 @@ namespace {
 using testing::SimVerbs;
 using testing::SimVerbsOptions;
 
+constexpr size_t kSmallSlab = 1 << 20;
+
 /// One side: its device, its queue, its link.
 class End {
 public:
-    End(SimVerbs& verbs, const LinkSizes& sizes)
+    /// With slabs it sends from there, if the device can.
+    End(SimVerbs& verbs, const LinkSizes& sizes, platform::Slabs* slabs = nullptr)
         : device_(std::move(verbs.open("127.0.0.1")).value()),
           queue_(std::move(device_->makeCompletionQueue(1'000)).value()),
-          link_(std::move(Link::create({*device_, *queue_, blocks_, counters}, 7, sizes)).value()) {
-    }
+          regions_(shareSlabs(slabs)),
+          link_(makeLink(sizes, kTag)) {}
     Link& link() { return *link_; }
     void dropLink() { link_.reset(); }
+    /// A second one of the same reactor: they share a domain, where there is one.
+    std::unique_ptr<Link> makeLink(const LinkSizes& sizes, uint32_t tag) {
+        return std::move(
+                   Link::create({*device_, *queue_, blocks_, counters, regions_.get()}, tag, sizes))
+            .value();
+    }
     /// What a reactor does. True: something was there.
     bool pollOnce() {
         std::array<verbs::Completion, 8> out;
         const size_t count = queue_->poll(out).value();
         for (size_t i = 0; i < count; ++i) {
-            EXPECT_EQ(Link::tagOf(out[i].id), 7u);
-            link_->onCompletion(out[i]);
+            if (Link::tagOf(out[i].id) == kTag) {
+                link_->onCompletion(out[i]);
+            }
         }
         return count > 0;
     }
+    /// Null: nothing is sent in place.
+    SlabRegions* regions() { return regions_.get(); }
     LinkCounters counters;
 
 private:
+    static constexpr uint32_t kTag = 7;
+
+    std::unique_ptr<SlabRegions> shareSlabs(platform::Slabs* slabs) {
+        if (slabs == nullptr) {
+            return nullptr;
+        }
+        auto shared = SlabRegions::create(*device_, *slabs);
+        return shared.isOk() ? std::move(*shared) : nullptr;
+    }
+
     std::shared_ptr<verbs::Device> device_;
     std::unique_ptr<verbs::CompletionQueue> queue_;
     BlockPool blocks_;
+    std::unique_ptr<SlabRegions> regions_;
     std::unique_ptr<Link> link_;
 };
 
@@ -52,7 +76,7 @@ public:
     explicit Pair(const SimVerbsOptions& options = {},
                   const LinkSizes& one = {},
                   const LinkSizes& other = {})
-        : sim(options), a(sim, one), b(sim, other) {
+        : sim(options), a(sim, one, &slabs), b(sim, other, &slabs) {
         EXPECT_TRUE(a.link().connect(b.link().here()).isOk());
         EXPECT_TRUE(b.link().connect(a.link().here()).isOk());
     }
@@ -62,6 +86,7 @@ public:
             b.pollOnce();
         }
     }
+    platform::Slabs slabs{kSmallSlab};
     SimVerbs sim;
     End a;
     End b;
@@ -146,15 +171,23 @@ public:
             for (int i = 0; i < 2; ++i) {
                 moved |= i == 0 ? pair_.a.pollOnce() : pair_.b.pollOnce();
                 moved |= send(sides_[i], messages);
+                if (random_() % 8 == 0 && mayHold_) {
+                    pair_.sim.setHoldingWrites(random_() % 2 == 0);
+                }
                 moved |= random_() % 3 == 0 && receive(sides_[i], sides_[1 - i]);
                 sides_[i].link->tellCredit();
                 ASSERT_TRUE(sides_[i].link->failure().isOk())
                     << sides_[i].link->failure().toString();
             }
             idle = moved ? 0 : idle + 1;
+            if (idle > 100) {
+                pair_.sim.setHoldingWrites(false);
+            }
             ASSERT_LT(idle, 1'000) << "both wait for each other";
         }
+        pair_.sim.setHoldingWrites(false);
         EXPECT_EQ(pair_.sim.counts().missingReceives, 0u);
+        EXPECT_EQ(pair_.sim.counts().changedTooSoon, 0u);
     }
 
 private:
@@ -178,9 +211,7 @@ private:
             }
             side.onTheWay.push_back(messageForTest(side.sent++, bytes));
             const std::string& whole = side.onTheWay.back();
-            const size_t cut = random_() % whole.size();
-            side.chain = std::make_unique<ReplyChain>(whole.substr(0, cut));
-            side.chain->append(whole.substr(cut));
+            side.chain = std::make_unique<ReplyChain>(cutUp(whole));
             side.unsent = std::make_unique<ChainCursor>(*side.chain);
         }
         const size_t before = side.unsent->left();
@@ -192,6 +223,25 @@ private:
             side.chain.reset();
         }
         return moved;
+    }
+    /// Into some pieces, of which some are borrowed, and of these some from slabs.
+    ReplyChain cutUp(const std::string& whole) {
+        ReplyChain out;
+        for (size_t at = 0; at < whole.size();) {
+            const bool isLast = out.segments() + 1 == ReplyChain::kSegmentsMax;
+            const size_t most = random_() % 2 == 0 ? 1'000 : 200'000;
+            const size_t bytes =
+                isLast ? whole.size() - at : std::min(whole.size() - at, 1 + random_() % most);
+            const ByteView piece = ByteView(whole).substr(at, bytes);
+            if (random_() % 2 == 0) {
+                SlabValue value = SlabValue::make(pair_.slabs, piece);
+                out.append(value.bytes, std::move(value.holder));
+            } else {
+                out.append(std::string(piece.data(), piece.size()));
+            }
+            at += bytes;
+        }
+        return out;
     }
     bool receive(Side& side, Side& from) {
         Message message;
@@ -210,6 +260,7 @@ private:
     Side sides_[2];
     Pair& pair_;
     const size_t largest_;
+    const bool mayHold_ = random_() % 2 == 0;
 };
 
 TEST(RdmaLink, WhateverIsSentArrives) {
@@ -220,6 +271,7 @@ TEST(RdmaLink, WhateverIsSentArrives) {
         options.seed = random();
         options.latenessMax = 1 + random() % 5;
         options.inlineBytesMax = round % 3 == 0 ? 64 : 220;
+        options.hasWindows = random() % 4 != 0;
         const LinkSizes sizes[] = {{64 * 1024, 64 * 1024}, {256 * 1024, 128 * 1024}};
         // Slots that messages go through in parts, which those of the largest message are not.
         const LinkSizes slot{64 * 1024, 64 * 1024, Layout::kOneSlot};
@@ -230,7 +282,85 @@ TEST(RdmaLink, WhateverIsSentArrives) {
         pair.a.link().reader().setInPlace(random() % 2 == 0);
         pair.b.link().reader().setInPlace(random() % 2 == 0);
         Traffic(pair, random(), round % 2 == 0 ? 4'000 : 1'000'000).run(60);
+        if (round % 2 == 1 && options.hasWindows && !isOneSlot) {
+            EXPECT_GT(pair.a.counters.sentInPlaceBytes.read(), 0u);
+        }
+        EXPECT_EQ(options.hasWindows, pair.sim.counts().windows == 2);
+        pair.a.dropLink();
+        pair.b.dropLink();
+        EXPECT_EQ(pair.slabs.bytesUsed(), 0u);
     }
+}
+
+TEST(RdmaLink, LargePiecesLeaveFromWhereTheyLie) {
+    Pair pair;
+    const std::string message = messageForTest(1, std::string(100'000, 'v') + "tail");
+    const ReplyChain chain = chainWithValue(pair.slabs, message, 50, 99'000);
+    ChainCursor unsent(chain);
+    ASSERT_TRUE(pair.a.link().send(unsent).value());
+    EXPECT_EQ(pair.a.counters.sentInPlaceBytes.read(), 99'000u);
+    EXPECT_EQ(pair.a.counters.stagedBytes.read(), message.size() - 50 - 99'000);
+    EXPECT_EQ(pair.a.counters.writes.read(), 4u) << "one before, two of it, one behind";
+    pair.pollBoth();
+    Message got;
+    ASSERT_TRUE(pair.b.link().next(&got).value());
+    EXPECT_TRUE(got.view() == message);
+}
+
+TEST(RdmaLink, APieceIsHeldUntilTheAdapterHasDoneWithIt) {
+    Pair pair;
+    const std::string message = messageForTest(1, std::string(50'000, 'v'));
+    pair.sim.setHoldingWrites(true);
+    {
+        const ReplyChain chain = chainWithValue(pair.slabs, message, 16, 50'000);
+        ChainCursor unsent(chain);
+        ASSERT_TRUE(pair.a.link().send(unsent).value());
+    }
+    EXPECT_GT(pair.slabs.bytesUsed(), 50'000u) << "the chain has gone, and the write not yet";
+    pair.sim.setHoldingWrites(false);
+    EXPECT_GT(pair.slabs.bytesUsed(), 50'000u) << "nobody knows that it was done";
+    pair.pollBoth();
+    EXPECT_EQ(pair.slabs.bytesUsed(), 0u);
+    EXPECT_EQ(pair.sim.counts().changedTooSoon, 0u);
+    Message got;
+    ASSERT_TRUE(pair.b.link().next(&got).value());
+    EXPECT_TRUE(got.view() == message);
+}
+
+TEST(RdmaLink, APieceIsHeldByALinkThatFailed) {
+    Pair pair;
+    pair.sim.failWrite(1, verbs::CompletionStatus::kPeerGone);
+    {
+        const std::string message = messageForTest(1, std::string(50'000, 'v'));
+        const ReplyChain chain = chainWithValue(pair.slabs, message, 16, 50'000);
+        ChainCursor unsent(chain);
+        (void)pair.a.link().send(unsent);
+    }
+    pair.pollBoth();
+    ASSERT_FALSE(pair.a.link().failure().isOk());
+    EXPECT_GT(pair.slabs.bytesUsed(), 50'000u) << "its queue pair is still there";
+    pair.a.dropLink();
+    EXPECT_EQ(pair.slabs.bytesUsed(), 0u);
+}
+
+TEST(RdmaLink, ASlabThatGoesIsForgotten) {
+    Pair pair;
+    const std::string message = messageForTest(1, std::string(2 * kSmallSlab, 'v'));
+    for (int i = 0; i < 3; ++i) {
+        const ReplyChain chain = chainWithValue(pair.slabs, message, 16, 2 * kSmallSlab);
+        ChainCursor unsent(chain);
+        Message got;
+        while (!pair.b.link().next(&got).value()) {
+            (void)pair.a.link().send(unsent).value();
+            pair.pollBoth();
+            pair.b.link().tellCredit();
+        }
+        EXPECT_TRUE(got.view() == message);
+        EXPECT_EQ(pair.sim.counts().sharedRegions, 1u);
+    }
+    EXPECT_EQ(pair.a.counters.stagedBytes.read(), 0u);
+    EXPECT_EQ(pair.sim.counts().sharedRegions, 0u);
+    EXPECT_EQ(pair.slabs.bytesMapped(), 0u);
 }
 
 TEST(RdmaLink, ASlotTakesOneMessageAtATime) {
@@ -315,7 +445,7 @@ protected:
         : victim(sim, sizes),
           device(std::move(sim.open("127.0.0.1")).value()),
           queue(std::move(device->makeCompletionQueue(1'000)).value()),
-          pair(std::move(device->makeQueuePair(*queue, {})).value()) {
+          pair(std::move(device->makeQueuePair(*queue, {}, nullptr)).value()) {
         EndInfo evil = victim.link().here();
         evil.address = pair->address();
         EXPECT_TRUE(victim.link().connect(evil).isOk());
@@ -370,6 +500,63 @@ TEST_F(HostilePeer, CannotUseAnothersKey) {
     write(0, "x", data(), victim.link().here().ringKey ^ other.link().here().ringKey);
     EXPECT_EQ(lastStatus(), verbs::CompletionStatus::kAccess);
 }
+
+/// Sessions of one reactor, of which one's client knows another's key and address.
+class HostileNeighbour : public ::testing::TestWithParam<bool> {
+protected:
+    static SimVerbsOptions options() {
+        SimVerbsOptions out;
+        out.hasWindows = GetParam();
+        return out;
+    }
+    platform::Slabs slabs{kSmallSlab};
+    SimVerbs sim{options()};
+};
+
+TEST_P(HostileNeighbour, CannotWriteToAnothersRing) {
+    End reactor(sim, {}, &slabs);
+    const std::unique_ptr<Link> own = reactor.makeLink({}, 8);
+    End client(sim, {});
+    End attacker(sim, {});
+    ASSERT_TRUE(reactor.link().connect(client.link().here()).isOk());
+    ASSERT_TRUE(client.link().connect(reactor.link().here()).isOk());
+    EndInfo stolen = own->here();
+    stolen.ringAddress = reactor.link().here().ringAddress;
+    stolen.ringKey = reactor.link().here().ringKey;
+    ASSERT_TRUE(own->connect(attacker.link().here()).isOk());
+    ASSERT_TRUE(attacker.link().connect(stolen).isOk());
+    EXPECT_EQ(sim.counts().windows, GetParam() ? 2u : 0u);
+    (void)sendWhole(attacker.link(), messageForTest(1, "into another's ring"));
+    attacker.pollOnce();
+    EXPECT_FALSE(attacker.link().failure().isOk());
+    EXPECT_EQ(sim.counts().refusals, 1u);
+    // Whose ring it is notices nothing.
+    ASSERT_TRUE(sendWhole(client.link(), messageForTest(1, "mine")).isOk());
+    while (reactor.pollOnce()) {
+    }
+    Message got;
+    ASSERT_TRUE(reactor.link().next(&got).value());
+    EXPECT_EQ(payloadForTest(got), "mine");
+}
+
+/// What is registered to send from is nobody's to write to.
+TEST_P(HostileNeighbour, CannotWriteToAValue) {
+    End reactor(sim, {}, &slabs);
+    End attacker(sim, {});
+    const SlabValue value = SlabValue::make(slabs, std::string(20'000, 'v'));
+    SlabRegions* regions = reactor.regions();
+    ASSERT_EQ(regions != nullptr, GetParam());
+    EndInfo stolen = reactor.link().here();
+    stolen.ringAddress = reinterpret_cast<uint64_t>(value.bytes.data());
+    stolen.ringKey = regions == nullptr ? 1 : regions->keyOf(value.bytes).value();
+    ASSERT_TRUE(reactor.link().connect(attacker.link().here()).isOk());
+    ASSERT_TRUE(attacker.link().connect(stolen).isOk());
+    (void)sendWhole(attacker.link(), messageForTest(1, "into a value"));
+    EXPECT_EQ(sim.counts().refusals, 1u);
+    EXPECT_EQ(value.bytes, std::string(20'000, 'v'));
+}
+
+INSTANTIATE_TEST_SUITE_P(Windows, HostileNeighbour, ::testing::Bool());
 
 TEST_F(HostilePeer, CannotSendMoreThanTheRingHolds) {
     for (int i = 0; i < 4; ++i) {

@@ -63,7 +63,7 @@ void feedWrites(const uint8_t* data, size_t size) {
     const Layout layout = (data[0] & 2) != 0 ? Layout::kOneSlot : Layout::kRing;
     const LinkSizes sizes{Link::kRingBytesMin, Link::kRingBytesMin, layout};
     auto link = std::move(Link::create({*device, *queue, blocks, counters}, 1, sizes)).value();
-    auto evil = std::move(device->makeQueuePair(*evilQueue, {})).value();
+    auto evil = std::move(device->makeQueuePair(*evilQueue, {}, nullptr)).value();
     std::vector<char> ring(Link::kRingBytesMin);
     auto evilRing = std::move(evil->registerMemory(ring.data(), ring.size(), true)).value();
     EndInfo end{evil->address(),

@@ -22,11 +22,17 @@ protected:
         server.reset();
         EXPECT_EQ(sim->counts().queuePairs, 0u);
         EXPECT_EQ(sim->counts().regions, 0u);
+        EXPECT_EQ(sim->counts().windows, 0u);
+        EXPECT_EQ(sim->counts().sharedRegions, 0u);
+        EXPECT_EQ(sim->counts().domains, 0u);
+        EXPECT_EQ(sim->counts().changedTooSoon, 0u);
+        EXPECT_EQ(slabs.bytesUsed(), 0u);
         EXPECT_EQ(sim->counts().missingReceives, 0u);
     }
     void startWith(std::shared_ptr<verbs::Verbs> verbs, bool readsInPlace = false) {
         ServerTransportOptions options;
         options.rdma.verbs = std::move(verbs);
+        options.rdma.slabs = seen.slabs = &slabs;
         options.rdma.readsInPlace = readsInPlace;
         options.rdma.oneSlot = grantsOneSlot;
         options.rdma.spinMicrosMax = 5;
@@ -67,7 +73,8 @@ protected:
         return offer;
     }
 
-    const std::shared_ptr<testing::SimVerbs> sim = std::make_shared<testing::SimVerbs>();
+    platform::Slabs slabs{1 << 20};
+    std::shared_ptr<testing::SimVerbs> sim = std::make_shared<testing::SimVerbs>();
     uint32_t probeMillisMax = 5'000;  // the machine may be busy
     bool wantsOneSlot = false;
     bool grantsOneSlot = false;
@@ -97,6 +104,59 @@ TEST_F(RdmaServer, TrustedRequestsAreReadInPlace) {
         roundTrip(*session, "small");
         EXPECT_EQ(server->stats().rdma.inPlaceBytes, messageForTest(7, "small").size());
         EXPECT_EQ(server->stats().rdma.copiedBytes, 0u);
+    }
+    expectNothingLeft();
+}
+
+TEST_F(RdmaServer, LargeValuesLeaveFromWhereTheyLie) {
+    {
+        auto session = rdmaClient();
+        roundTrip(*session, std::string(17'000, 'v'));
+        const uint64_t little = server->stats().rdma.stagedBytes;
+        EXPECT_GT(server->stats().rdma.sentInPlaceBytes, 16'384u);
+        EXPECT_LT(little, 200u);
+        for (const size_t bytes : {100'000, 262'144, 3'000'000}) {
+            const uint64_t before = server->stats().rdma.sentInPlaceBytes;
+            roundTrip(*session, std::string(bytes, 'w'));
+            EXPECT_EQ(server->stats().rdma.sentInPlaceBytes - before, bytes - 100);
+        }
+        EXPECT_LT(server->stats().rdma.stagedBytes, 1'000u);
+        EXPECT_GE(sim->counts().sharedRegions, 1u);
+        const uint64_t before = server->stats().rdma.sentInPlaceBytes;
+        roundTrip(*session, std::string(16'000, 's'));
+        EXPECT_EQ(server->stats().rdma.sentInPlaceBytes, before) << "not worth a write of its own";
+    }
+    expectNothingLeft();
+}
+
+TEST_F(RdmaServer, WithoutMemoryWindowsRepliesAreCopied) {
+    server.reset();
+    testing::SimVerbsOptions old;
+    old.hasWindows = false;
+    sim = std::make_shared<testing::SimVerbs>(old);
+    startWith(sim);
+    {
+        auto session = rdmaClient();
+        EXPECT_EQ(session->peer().kind, "rdma");
+        roundTrip(*session, std::string(100'000, 'v'));
+        EXPECT_EQ(server->stats().rdma.sentInPlaceBytes, 0u);
+        EXPECT_GE(server->stats().rdma.stagedBytes, 100'000u);
+        EXPECT_EQ(sim->counts().windows, 0u);
+    }
+    expectNothingLeft();
+}
+
+TEST_F(RdmaServer, WhatCannotBeRegisteredIsCopied) {
+    {
+        auto session = rdmaClient();
+        sim->setOutOfMemory(true);
+        roundTrip(*session, std::string(100'000, 'v'));
+        EXPECT_EQ(server->stats().rdma.sentInPlaceBytes, 0u);
+        EXPECT_GE(server->stats().rdma.stagedBytes, 100'000u);
+        sim->setOutOfMemory(false);
+        // That slab stays refused, another one is tried.
+        roundTrip(*session, std::string(2'000'000, 'v'));
+        EXPECT_GT(server->stats().rdma.sentInPlaceBytes, 1'900'000u);
     }
     expectNothingLeft();
 }
@@ -372,6 +432,7 @@ protected:
     void SetUp() override {
         ServerTransportOptions options;
         options.rdma.verbs = sim;
+        options.rdma.slabs = seen.slabs = &slabs;
         options.rdma.ringBytes = 64 * 1024;
         options.rdma.spinMicrosMax = 0;
         options.rdma.callPort = kCallPort;
@@ -471,6 +532,8 @@ TEST_F(KilledClients, NothingLeaksInAThousandConnects) {
     waitUntil([&] { return openDescriptors() <= descriptors && mappedRings() == 0; });
     EXPECT_EQ(sim->counts().completionQueues, queues);
     EXPECT_EQ(sim->counts().calls, 0u);
+    waitUntil([&] { return slabs.bytesUsed() == 0; });
+    EXPECT_GT(server->stats().rdma.sentInPlaceBytes, 1'000'000u);
     EXPECT_GT(died.load(sync::kRelaxed), 100u);
     EXPECT_GT(diedEarly.load(sync::kRelaxed), 50u);
     roundTrip(*connectFrom(sim, false), "and the next one is served");

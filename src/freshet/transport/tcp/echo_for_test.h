@@ -6,6 +6,7 @@
 #include "freshet/transport/connector.h"
 #include "freshet/transport/server_transport.h"
 #include "freshet/transport/session/step_executor_for_test.h"
+#include "freshet/transport/slabs/slab_value_for_test.h"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
@@ -36,7 +37,8 @@ struct Seen {
     sync::WaitToken gate = sync::WaitToken::create();
     sync::Atomic<uint32_t> peersGone{0};
     sync::Atomic<size_t> bytesMax{wire::kMessageBytesMax};
-    PeerInfo lastPeer;  // guarded by mutex
+    PeerInfo lastPeer;                 // guarded by mutex
+    platform::Slabs* slabs = nullptr;  // replies have their values there; null: in no slab
 };
 
 /// Echo; "big" answers with many bytes, "stuck" waits for the gate, "alone" until the peer has
@@ -57,6 +59,13 @@ public:
         } else if (text == "timer") {
             co_await sync::wait(sync::Executor::current()->after(3'600'000));
         }
+        if (seen_->slabs != nullptr && text.size() > 2 * kLittle) {
+            result.reply = chainWithValue(*seen_->slabs,
+                                          std::string(message.view()),
+                                          wire::kHeaderBytes + kLittle,
+                                          text.size() - 2 * kLittle);
+            co_return result;
+        }
         result.reply = ReplyChain(text == "big" ? messageForTest(1, std::string(8'000'000, 'B'))
                                                 : std::string(message.view()));
         co_return result;
@@ -70,6 +79,7 @@ public:
     }
 
 private:
+    static constexpr size_t kLittle = 50;  // before and behind the value
     Seen* seen_;
     sync::WaitToken alone_ = sync::WaitToken::create();
 };
