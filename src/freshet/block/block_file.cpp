@@ -32,20 +32,20 @@ Status BlockFile::forEachPage(const std::function<Status(PageId, const PagePlace
     return impl_->pages.forEach(sink);
 }
 
-StatusOr<PagePlace> BlockFile::writePage(ByteView image, Codec codec) {
+StatusOr<PagePlace> BlockFile::writePage(ByteView image, Codec codec, uint64_t note) {
     Impl& impl = *impl_;
     FRESHET_RETURN_IF_ERROR(impl.failure);
     if (codec == Codec::kNone || !packImage(image, codec, &impl.packed)) {
-        return impl.writeImage(image, {Codec::kNone, image.size()});
+        return impl.writeImage(image, {Codec::kNone, image.size()}, note);
     }
     impl.hasCompressed = true;
     ++impl.counted.pagesCompressed;
     impl.counted.bytesSaved +=
         (blocksOf(image.size()) - blocksOf(impl.packed.size())) * kBlockBytes;
-    return impl.writeImage(impl.packed, {codec, image.size()});
+    return impl.writeImage(impl.packed, {codec, image.size()}, note);
 }
 
-StatusOr<PagePlace> BlockFile::Impl::writeImage(ByteView image, const Plain& plain) {
+StatusOr<PagePlace> BlockFile::Impl::writeImage(ByteView image, const Plain& plain, uint64_t note) {
     const size_t bytes = image.size();
     const uint64_t blocks = blocksOf(bytes);
     if (blocks > kPlaceBlocksMax) {
@@ -63,6 +63,7 @@ StatusOr<PagePlace> BlockFile::Impl::writeImage(ByteView image, const Plain& pla
     PagePlace place = sealImage(
         stored, bytes, plain, uint64_t{durable.startNo} << kImageCounterBits | nextImage++);
     place.extent = *extent;
+    place.note = note;
     Status status =
         file->pwrite({stored, blocks * kBlockBytes}, place.extent.firstBlock * kBlockBytes);
     outgoing.trim();

@@ -38,6 +38,9 @@ struct PagePlace {
     Extent extent;
     uint32_t crc = 0;
     uint32_t seqLow = 0;  // low half of the image's sequence number
+    /// What the owner wants to know of the image without reading it; 0: nothing. Kept with the
+    /// place, and as old as the image; block does not look at it.
+    uint64_t note = 0;
 };
 
 /// What a checkpoint fixes beside the map. Block stores it and gives it back.
@@ -115,10 +118,10 @@ public:
     /// `image`: a PageHeader, of which the caller fills the fields that are its own, and the body.
     /// Picks an extent that no durable checkpoint names, and writes it there with a complete header
     /// (sequence number, lengths, checksum). With a codec the body is stored compressed if that
-    /// saves a block. The place counts from the next commit() that names it.
+    /// saves a block. The place, with the note, counts from the next commit() that names it.
     /// kNoSpace: the file cannot grow, and what is left is kept for commit(); nothing was written.
     /// kLimit: an image of more than 65,535 blocks.
-    StatusOr<PagePlace> writePage(ByteView image, Codec codec = Codec::kNone);
+    StatusOr<PagePlace> writePage(ByteView image, Codec codec = Codec::kNone, uint64_t note = 0);
     /// Reads and checks an image: both checksums, page id, length, sequence number, and hands it
     /// out as it was given to writePage(), uncompressed, with a complete header; good until
     /// `buffer` is used again. kCorruption names the page, the file and the offset. Any thread.
@@ -140,8 +143,8 @@ public:
     /// own flush is short; images written after it are listed in the checkpoint and checked at the
     /// next open().
     Status flush();
-    /// What changed since the last commit(): a page's new place, or extent.blocks == 0 for a page
-    /// that is gone.
+    /// What changed since the last commit(): a page's new place, its old one with another note, or
+    /// extent.blocks == 0 for a page that is gone.
     struct Change {
         PageId page = 0;
         PagePlace place;

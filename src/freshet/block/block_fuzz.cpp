@@ -36,7 +36,7 @@ std::string makeSample() {
 /// Makes the checksum of a run right, and tells the superblock.
 void sealRun(std::string* bytes, RunRef* ref) {
     const uint64_t begin = ref->firstBlock * kBlockBytes;
-    const uint64_t length = 32 + ref->count * 24;
+    const uint64_t length = sizeof(RunHeader) + ref->count * sizeof(MapEntry);
     if (ref->blocks != 0 && ref->firstBlock < 1u << 20 && ref->count < 1u << 20 &&
         begin + length <= bytes->size()) {
         ref->crc = crc32c(bytes->data() + begin, length);

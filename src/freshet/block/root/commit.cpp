@@ -16,7 +16,7 @@ struct CommitPlan {
 
 namespace {
 
-bool samePlace(const PagePlace& a, const PagePlace& b) {
+bool sameImage(const PagePlace& a, const PagePlace& b) {
     return a.extent.firstBlock == b.extent.firstBlock && a.extent.blocks == b.extent.blocks &&
            a.crc == b.crc && a.seqLow == b.seqLow;
 }
@@ -53,10 +53,11 @@ StatusOr<CommitPlan> BlockFile::Impl::plan(const std::vector<Change>& changes) {
     for (const Change& change : changes) {
         const PagePlace* old = pages.find(change.page);
         const bool gone = change.place.extent.blocks == 0;
-        if (gone ? old == nullptr : old != nullptr && samePlace(*old, change.place)) {
+        const bool same = old != nullptr && sameImage(*old, change.place);
+        if (gone ? old == nullptr : same && old->note == change.place.note) {
             continue;
         }
-        if (!gone) {
+        if (!gone && !same) {
             auto image = unnamed.find(change.place.extent.firstBlock);
             invariant(image != unnamed.end());
             invariant(image->second.blocks == change.place.extent.blocks);
@@ -180,6 +181,7 @@ Status BlockFile::commit(const Root& root, const std::vector<Change>& changes) {
         return status.code() == Code::kNoSpace ? status : impl.fail(status);
     }
     plan.next.flags |= impl.hasCompressed ? kSuperblockCompressed : 0;
+    plan.next.flags |= plan.taken.empty() ? 0 : kSuperblockNotes;
     plan.next.checkpointNo = impl.root.checkpointNo + 1;
     plan.next.redoLsn = root.redoLsn;
     plan.next.clockTs = root.clockTs;
@@ -210,7 +212,10 @@ void BlockFile::Impl::adopt(const CommitPlan& plan) {
         } else {
             old = pages.remove(change.page);
         }
-        retire(old.extent);
+        // With another note for the same image nothing has become free.
+        if (!sameImage(old, change.place)) {
+            retire(old.extent);
+        }
     }
     retire({durable.lateImages.firstBlock, durable.lateImages.blocks});
     if (plan.next.mapBase.firstBlock != durable.mapBase.firstBlock) {
@@ -245,7 +250,7 @@ void BlockFile::settle() {
 }
 
 uint64_t BlockFile::Impl::commitNeedBlocks() const {
-    constexpr uint64_t kPagesGone = 1024;  // tombstones that a checkpoint may bring, by guess
+    constexpr uint64_t kPagesGone = 768;  // tombstones that a checkpoint may bring, by guess
     return 2 * runBlocks(unnamed.size() + kPagesGone);
 }
 

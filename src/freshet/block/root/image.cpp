@@ -96,7 +96,7 @@ PagePlace sealImage(char* image, size_t bytes, const Plain& plain, uint64_t imag
     storeLe(image, header);
     header.crc = crc32c(image + kCrcFrom, bytes - kCrcFrom);
     storeLe(image, header);
-    return {.extent = {}, .crc = header.crc, .seqLow = static_cast<uint32_t>(imageSeq)};
+    return {.extent = {}, .crc = header.crc, .seqLow = static_cast<uint32_t>(imageSeq), .note = 0};
 }
 
 StatusOr<ByteView> readImage(platform::File& file,

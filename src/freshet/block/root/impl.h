@@ -50,7 +50,7 @@ struct BlockFile::Impl {
     void retire(const Extent& extent);
 
     // block_file.cpp
-    StatusOr<PagePlace> writeImage(ByteView image, const Plain& plain);
+    StatusOr<PagePlace> writeImage(ByteView image, const Plain& plain, uint64_t note);
     uint64_t commitNeedBlocks() const;
     Status syncFile();
     /// Keeps a failure that ends all writing: what it left on the disk is unknown.

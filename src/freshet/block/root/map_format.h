@@ -10,8 +10,11 @@
 namespace freshet::block {
 
 inline constexpr uint32_t kRunMagic = 0x4e524846;  // "FHRN"
-/// A new form of runs raises the superblock's version, too: that is where a reader is refused.
-inline constexpr uint16_t kRunVersion = 1;
+/// Of the runs that are written. A new form of runs also needs a flag, or a new version, of the
+/// superblock: that is where a reader is refused.
+inline constexpr uint16_t kRunVersion = 2;
+/// Runs without notes: an entry ends before that field. They are read as well.
+inline constexpr uint16_t kRunVersionBare = 1;
 
 enum class RunKind : uint16_t { kMapBase = 1, kMapDelta = 2, kLateImages = 3 };
 
@@ -31,17 +34,19 @@ struct MapEntry {
     uint64_t place = 0;   // blocks == 0: a tombstone, the page is gone (delta runs only)
     uint32_t crc = 0;     // PageHeader::crc of the image
     uint32_t seqLow = 0;  // low half of its PageHeader::imageSeq
+    uint64_t note = 0;    // what the owner said of the image; 0: nothing
 };
+inline constexpr size_t kBareEntryBytes = offsetof(MapEntry, note);
 
 inline constexpr unsigned kPlaceBlockBits = 40;
 inline constexpr unsigned kPlaceCountBits = 16;
 inline constexpr uint64_t kPlaceBlocksMax = (1u << kPlaceCountBits) - 1;
 
-/// Flags of an entry: reserved, 0 in version 1.
+/// Flags of an entry: reserved, 0 in versions 1 and 2.
 inline constexpr uint8_t kEntryCompressed = 1;
 inline constexpr uint8_t kEntryEncrypted = 2;
 
 static_assert(sizeof(RunHeader) == 32 && offsetof(RunHeader, count) == 16);
-static_assert(sizeof(MapEntry) == 24 && offsetof(MapEntry, crc) == 16);
+static_assert(sizeof(MapEntry) == 32 && offsetof(MapEntry, crc) == 16 && kBareEntryBytes == 24);
 
 }  // namespace freshet::block

@@ -5,6 +5,7 @@
 #include "freshet/block/root/check.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace freshet::block {
@@ -19,7 +20,8 @@ MapEntry packEntry(PageId page, const PagePlace& place) {
     return {.pageId = page,
             .place = place.extent.firstBlock | uint64_t{place.extent.blocks} << kPlaceBlockBits,
             .crc = place.crc,
-            .seqLow = place.seqLow};
+            .seqLow = place.seqLow,
+            .note = place.note};
 }
 
 StatusOr<PagePlace> unpackEntry(const MapEntry& entry) {
@@ -32,6 +34,7 @@ StatusOr<PagePlace> unpackEntry(const MapEntry& entry) {
     place.extent.blocks = (entry.place >> kPlaceBlockBits) & kPlaceBlocksMax;
     place.crc = entry.crc;
     place.seqLow = entry.seqLow;
+    place.note = entry.note;
     return place;
 }
 
@@ -41,37 +44,54 @@ Status damaged(const RunRef& ref, const std::string& what) {
         "the run at offset " + std::to_string(ref.firstBlock * kBlockBytes) + ": " + what);
 }
 
-/// Calls `piece` with the bytes of header and entries, in multiples of an entry behind the header.
-Status readPieces(platform::File& file,
-                  const RunRef& ref,
-                  const std::function<Status(ByteView)>& piece) {
-    static_assert((kPieceBytes - kPieceBytes % sizeof(MapEntry)) % sizeof(MapEntry) == 0);
-    constexpr size_t kWholeEntries = kPieceBytes - kPieceBytes % sizeof(MapEntry);
-    uint64_t offset = ref.firstBlock * kBlockBytes;
-    uint64_t left = ref.count * sizeof(MapEntry);
-    size_t take = sizeof(RunHeader);
-    std::string bytes;
-    for (;;) {
-        bytes.resize(take);
-        FRESHET_ASSIGN_OR_RETURN(const size_t got, file.pread(bytes.data(), take, offset));
-        if (got != take) {
-            return damaged(ref, "the file ends in it");
-        }
-        FRESHET_RETURN_IF_ERROR(piece(bytes));
-        if (left == 0) {
-            return Status::ok();
-        }
-        offset += take;
-        take = std::min<uint64_t>(left, kWholeEntries);
-        left -= take;
+/// Reads so many bytes of the run and adds them to its checksum.
+Status readPiece(
+    platform::File& file, const RunRef& ref, uint64_t offset, std::string* bytes, uint32_t* crc) {
+    FRESHET_ASSIGN_OR_RETURN(
+        const size_t got,
+        file.pread(bytes->data(), bytes->size(), ref.firstBlock * kBlockBytes + offset));
+    if (got != bytes->size()) {
+        return damaged(ref, "the file ends in it");
     }
+    *crc = crc32c(bytes->data(), bytes->size(), *crc);
+    return Status::ok();
 }
 
-Status checkHeader(const RunRef& ref, const RunExpectation& expected, const RunHeader& header) {
-    const bool right = header.magic == kRunMagic && header.version == kRunVersion &&
+/// How long its entries are.
+StatusOr<size_t> entryBytesOf(const RunRef& ref,
+                              const RunExpectation& expected,
+                              const RunHeader& header) {
+    const bool known = header.version == kRunVersion || header.version == kRunVersionBare;
+    const bool right = header.magic == kRunMagic && known &&
                        header.kind == static_cast<uint16_t>(expected.kind) &&
                        header.count == ref.count && header.dbUuidLow == expected.dbUuidLow;
-    return right ? Status::ok() : damaged(ref, "its header is not the one the superblock means");
+    if (!right) {
+        return damaged(ref, "its header is not the one the superblock means");
+    }
+    const size_t entryBytes =
+        header.version == kRunVersionBare ? kBareEntryBytes : sizeof(MapEntry);
+    if (ref.blocks < blocksOf(sizeof(RunHeader) + ref.count * entryBytes)) {
+        return damaged(ref, "it has more entries than room");
+    }
+    return entryBytes;
+}
+
+/// Hands over the entries in `bytes`.
+Status takeEntries(const RunRef& ref,
+                   const std::string& bytes,
+                   size_t entryBytes,
+                   PageId* last,
+                   const std::function<Status(PageId, const PagePlace&)>& sink) {
+    for (size_t at = 0; at < bytes.size(); at += entryBytes) {
+        MapEntry entry;
+        std::memcpy(&entry, bytes.data() + at, entryBytes);  // little endian as we are
+        FRESHET_ASSIGN_OR_RETURN(const PagePlace place, unpackEntry(entry));
+        if (entry.pageId <= std::exchange(*last, entry.pageId)) {
+            return damaged(ref, "its entries are out of order");
+        }
+        FRESHET_RETURN_IF_ERROR(sink(entry.pageId, place));
+    }
+    return Status::ok();
 }
 
 }  // namespace
@@ -115,28 +135,22 @@ Status readRun(platform::File& file,
                const RunRef& ref,
                const RunExpectation& expected,
                const std::function<Status(PageId, const PagePlace&)>& sink) {
-    if (ref.count > uint64_t{ref.blocks} * kBlockBytes / sizeof(MapEntry) ||
-        ref.blocks < runBlocks(ref.count) || ref.firstBlock > kFirstBlockMask) {
+    if (ref.count > uint64_t{ref.blocks} * kBlockBytes / kBareEntryBytes ||
+        ref.firstBlock > kFirstBlockMask) {
         return damaged(ref, "the superblock's words on it contradict each other");
     }
     uint32_t crc = 0;
-    bool first = true;
+    std::string bytes(sizeof(RunHeader), '\0');
+    FRESHET_RETURN_IF_ERROR(readPiece(file, ref, 0, &bytes, &crc));
+    FRESHET_ASSIGN_OR_RETURN(const size_t entryBytes,
+                             entryBytesOf(ref, expected, loadLe<RunHeader>(bytes.data())));
     PageId last = 0;
-    FRESHET_RETURN_IF_ERROR(readPieces(file, ref, [&](ByteView bytes) -> Status {
-        crc = crc32c(bytes.data(), bytes.size(), crc);
-        if (std::exchange(first, false)) {
-            return checkHeader(ref, expected, loadLe<RunHeader>(bytes.data()));
-        }
-        for (size_t at = 0; at < bytes.size(); at += sizeof(MapEntry)) {
-            const auto entry = loadLe<MapEntry>(bytes.data() + at);
-            FRESHET_ASSIGN_OR_RETURN(const PagePlace place, unpackEntry(entry));
-            if (entry.pageId <= std::exchange(last, entry.pageId)) {
-                return damaged(ref, "its entries are out of order");
-            }
-            FRESHET_RETURN_IF_ERROR(sink(entry.pageId, place));
-        }
-        return Status::ok();
-    }));
+    const uint64_t end = sizeof(RunHeader) + ref.count * entryBytes;
+    for (uint64_t at = sizeof(RunHeader); at < end; at += bytes.size()) {
+        bytes.resize(std::min<uint64_t>(end - at, kPieceBytes - kPieceBytes % entryBytes));
+        FRESHET_RETURN_IF_ERROR(readPiece(file, ref, at, &bytes, &crc));
+        FRESHET_RETURN_IF_ERROR(takeEntries(ref, bytes, entryBytes, &last, sink));
+    }
     return checksumMatches(ref.crc, crc) ? Status::ok() : damaged(ref, "its checksum is wrong");
 }
 

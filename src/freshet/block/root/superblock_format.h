@@ -15,7 +15,9 @@ inline constexpr uint32_t kSuperblockVersion = 1;
 /// Superblock::flags: pages may be compressed. So a program that cannot read them refuses the file
 /// as a whole instead of taking them for damaged ones.
 inline constexpr uint32_t kSuperblockCompressed = 1;
-inline constexpr uint32_t kSuperblockFlags = kSuperblockCompressed;  // all that are known
+/// Runs may be of version 2, with notes.
+inline constexpr uint32_t kSuperblockNotes = 2;
+inline constexpr uint32_t kSuperblockFlags = kSuperblockCompressed | kSuperblockNotes;  // all known
 inline constexpr size_t kSuperblockBytes = 4096;
 inline constexpr uint64_t kSuperblockCopies = 2;
 inline constexpr size_t kDeltaRunsMax = 64;

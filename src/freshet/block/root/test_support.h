@@ -93,6 +93,13 @@ public:
         if (*found != history_[no]) {
             return "checkpoint " + std::to_string(no) + " is not what it was";
         }
+        if (!file->forEachPage([&](PageId page, const PagePlace& place) {
+                     const bool same = place.note == noteOf((*found)[page]);
+                     return same ? Status::ok() : Status(Code::kCorruption, "another note");
+                 })
+                 .isOk()) {
+            return "the notes of checkpoint " + std::to_string(no) + " are not what they were";
+        }
         if (file->root().redoLsn != no * 10) {
             return "the root of checkpoint " + std::to_string(no) + " is another's";
         }
@@ -116,7 +123,8 @@ public:
         std::string body(1 + pick(3 * kBlockBytes), static_cast<char>('a' + pick(26)));
         std::string image = imageOf(page, body);
         const auto codec = static_cast<Codec>(pick(3));
-        FRESHET_ASSIGN_OR_RETURN(const PagePlace place, file_->writePage(image, codec));
+        FRESHET_ASSIGN_OR_RETURN(const PagePlace place,
+                                 file_->writePage(image, codec, noteOf(body)));
         forget(page);
         pending_[page] = {place, std::move(body)};
         return Status::ok();
@@ -169,6 +177,10 @@ private:
         PagePlace place;
         std::string body;
     };
+
+    static uint64_t noteOf(const std::string& body) {
+        return body.size() << 32 | static_cast<unsigned char>(body[0]);
+    }
 
     void forget(PageId page) {
         if (auto found = pending_.find(page); found != pending_.end() && found->second) {
