@@ -8,7 +8,8 @@ writers write, and ends the server in its own way:
   fatal    a write or flush fails: the server must end by itself with code 14, losing nothing
   passing  the disk is full for a while, writes come in pieces: the server must go on, and heal
   damage   the disk writes something else than it was told: whoever starts next must refuse with code 3 and
-           name the place, or else everything must be there. A refusal ends with the copy from before the round
+           name the place, or refuse whoever reads what is damaged and name the place in the log, or else
+           everything must be there. A refusal ends with the copy from before the round
 
 Each has two checkpoints at least, beside the one that belongs to the start, and each but kill a fault at least.
 Every other one, by chance, has less memory than data, so that leaves are evicted and read again all the time.
@@ -37,6 +38,7 @@ CHECKPOINTS_MIN = 2  # of a round
 LITTLE_MEMORY = ['--memoryLimitGB', '0.001']
 FULL = re.compile(r'^fault error in', re.MULTILINE)
 FIRED = re.compile(r'^fault (\w+)', re.MULTILINE)
+UNREADABLE = re.compile(r'a page cannot be read: .*data\.freshet')
 PLACE = re.compile(r'data\.freshet|journal/j\.[0-9a-f]{8} at offset \d+|records from \d+ are missing')
 
 
@@ -257,8 +259,30 @@ class Damage(Round):
             self.totals.count('refusals of journals' if self.in_journal else 'refusals of data files')
             self.restore()
         else:
-            # It was overwritten, or is needed by nobody: the next round verifies that.
+            # It was overwritten, is needed by nobody, or is met when somebody reads it. The next round verifies
+            # what can be read.
+            refusal = self.first_refusal()
             self.server.kill()
+            if refusal is not None:
+                if not UNREADABLE.search(self.log_since_start()):
+                    raise Lost('after %s the log names no place: %s' % (self.line, refusal))
+                self.totals.count('refusals when read')
+                self.restore()
+
+    def first_refusal(self):
+        """Of reading everything; None: it can be read."""
+        import crash_loop
+        errors = harness.import_pymongo().errors
+        client = self.server.client(retryWrites=False, serverSelectionTimeoutMS=10000)
+        try:
+            for hint in [[('$natural', 1)], *crash_loop.INDEXES]:
+                for _ in client.crash.docs.find({}, hint=hint):
+                    pass
+            return None
+        except errors.OperationFailure as refused:
+            return refused
+        finally:
+            crash_loop.close_aside(client)
 
     def restore(self):
         shutil.rmtree(self.server.directory + '/db')

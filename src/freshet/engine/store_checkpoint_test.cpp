@@ -641,11 +641,15 @@ protected:
             put(*store, *tree, numbered(i), std::string(100, 'd'));
         }
     }
-    /// Fills the tree, closes the store and spoils the second page of that level, or the only one.
+    /// Fills the tree, closes the store and spoils a page of that level.
     void damage(int level) {
         fill();
         tree.reset();
         store.reset();
+        spoil(level);
+    }
+    /// The second page of that level, or the only one.
+    void spoil(int level) {
         std::vector<block::PagePlace> places;
         for (const FilePage& page : pagesOf(disk)) {
             if (page.level == level) {
@@ -688,14 +692,66 @@ protected:
     }
 };
 
-TEST_F(Damage, OfALeafIsRefusedAndTheLeafCanBeGivenUp) {
+TEST_F(Damage, OfALeafIsFoundWhenItIsReadAndTheLeafCanBeGivenUp) {
     damage(0);
-    expectRefused();
+    reopen(storeOptions(disk));
+    const uint64_t found = keysFound();
+    EXPECT_LT(found, kKeys);
+    EXPECT_GT(found, kKeys / 2);
+    for (uint64_t i = 0; i < kKeys; ++i) {
+        Txn txn(*store);
+        std::string value;
+        const Status status = waiting(txn, [&] { return txn.get(*tree, numbered(i), &value); });
+        if (!status.isOk()) {
+            EXPECT_EQ(status.code(), Code::kCorruption) << i;  // and not kNotFound
+            EXPECT_NE(status.text().find("data.freshet"), std::string_view::npos);
+        }
+    }
+    auto report = store->verifyFiles();
+    ASSERT_TRUE(report.isOk()) << report.status().toString();
+    EXPECT_FALSE(report->errors.empty());
     repair();
     EXPECT_EQ(store->losses().size(), 1u);
     EXPECT_LT(keysFound(), kKeys);
     EXPECT_GT(keysFound(), kKeys / 2);
     expectWholeAgain();
+}
+
+TEST_F(Damage, OfALeafThatReplayNeedsIsRefused) {
+    fill();
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    for (uint64_t i = 0; i < kKeys; i += 10) {
+        putDurably(*store, *tree, numbered(i), "behind the checkpoint");
+    }
+    tree.reset();
+    disk.crash();
+    store.reset();
+    spoil(0);
+    expectRefused();
+    repair();
+    EXPECT_EQ(store->losses().size(), 1u);
+    ASSERT_TRUE(store->finishRepair().isOk());
+}
+
+TEST_F(Damage, OfALeafWithLargeValuesIsRefusedAndOfOneValueIsFoundWhenItIsRead) {
+    for (uint64_t i = 0; i < 10; ++i) {
+        put(*store, *tree, numbered(i), std::string(40'000, 'a' + static_cast<char>(i)));
+    }
+    tree.reset();
+    store.reset();
+    const std::vector<FilePage> pages = pagesOf(disk);
+    const auto value = std::find_if(pages.begin(), pages.end(), [](const FilePage& page) {
+        return page.place.extent.blocks == 10;
+    });
+    ASSERT_NE(value, pages.end());
+    disk.damage("/db/data.freshet", value->place.extent.firstBlock * block::kBlockBytes + 5000);
+    reopen(storeOptions(disk));
+    EXPECT_EQ(get(numbered(0)), "<Corruption>");  // it is in the same leaf
+    tree.reset();
+    store.reset();
+    disk.damage("/db/data.freshet", pages[0].place.extent.firstBlock * block::kBlockBytes + 110);
+    ASSERT_EQ(pages[0].page, 7u);
+    expectRefused();
 }
 
 TEST_F(Damage, OfALeafThatIsNotInMemoryFailsItsReadersOnly) {

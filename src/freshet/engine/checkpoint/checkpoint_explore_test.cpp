@@ -184,7 +184,10 @@ struct World : CheckpointSink {
         ModelEnv::Slice slice(&env);
         work();
     }
-    Status writeImage(PageId page, ByteView image, block::PagePlace* place) override {
+    Status writeImage(PageId page,
+                      ByteView image,
+                      uint64_t note,
+                      block::PagePlace* place) override {
         if (writesUntilFull == 0) {
             return Status(Code::kNoSpace, "full");
         }
@@ -192,7 +195,7 @@ struct World : CheckpointSink {
         // What block fills in is not read back here, but for the lengths, which are there.
         staged[page] = image;
         images.emplace_back(image);
-        *place = {.extent = {images.size(), 1}, .crc = 0, .seqLow = 0};
+        *place = {.extent = {images.size(), 1}, .crc = 0, .seqLow = 0, .note = note};
         return Status::ok();
     }
     bool isMoving() const override { return moves; }

@@ -43,7 +43,8 @@ Status Checkpointer::run() {
         written = writeTrees();
     }
     FRESHET_RETURN_IF_ERROR(written);
-    if (changes_.empty() && core_->journalTail() == doneTail_ && !file_.wantsCommit()) {
+    if (changes_.empty() && !owesNotes_ && core_->journalTail() == doneTail_ &&
+        !file_.wantsCommit()) {
         return Status::ok();
     }
     FRESHET_RETURN_IF_ERROR(file_.flush());
@@ -160,8 +161,17 @@ Status Checkpointer::nameImages() {
     for (const auto& [page, place] : changes_) {
         changes.push_back({page, place});
     }
+    if (!isSpaceShort() || owesNotes_) {
+        std::copy_if(learned_.begin(),
+                     learned_.end(),
+                     std::back_inserter(changes),
+                     [this](const auto& known) { return !changes_.contains(known.page); });
+    }
     FRESHET_RETURN_IF_ERROR(commit(root, changes));
     changes_.clear();
+    // Places change from here on; what could not be told is learned again by the next opening.
+    learned_.clear();
+    owesNotes_ = false;
     return Status::ok();
 }
 
@@ -230,11 +240,14 @@ void Checkpointer::inSlice(const std::function<void()>& work) {
     work();
 }
 
-Status Checkpointer::writeImage(PageId page, ByteView image, block::PagePlace* place) {
+Status Checkpointer::writeImage(PageId page,
+                                ByteView image,
+                                uint64_t note,
+                                block::PagePlace* place) {
     const auto header = loadLe<block::PageHeader>(image.data());
     const auto kind = static_cast<block::PageKind>(header.flags & kPageKindMask);
     const bool isLeaf = kind == block::PageKind::kLeafBytes;
-    FRESHET_ASSIGN_OR_RETURN(*place, file_.writePage(image, isLeaf ? codec_ : Codec::kNone));
+    FRESHET_ASSIGN_OR_RETURN(*place, file_.writePage(image, isLeaf ? codec_ : Codec::kNone, note));
     countBlocks(header.treeId, place->extent.blocks - blocksOf(page));
     if (kind == block::PageKind::kExtern) {
         treeOfValue_[page] = header.treeId;

@@ -32,6 +32,12 @@ public:
     void addLoadedValue(TreeId tree, PageId page);
     /// A page that the last checkpoint names and no tree needs.
     void addGarbage(PageId page) { change(page, {}); }
+    /// A page of the last checkpoint, which has been read, with a note that its place had not.
+    void addLoadedNote(PageId page, const block::PagePlace& place) {
+        learned_.push_back({page, place});
+    }
+    /// Some of these notes are corrections: a checkpoint is made for them, if for nothing else.
+    void oweNotes() { owesNotes_ = !learned_.empty(); }
     /// What the newest images of a tree's pages take in the data file. Any thread.
     uint64_t storedBytes(TreeId tree) const;
     /// All that the journal holds is in the last checkpoint.
@@ -39,7 +45,7 @@ public:
 
 private:
     void inSlice(const std::function<void()>& work) override;
-    Status writeImage(PageId page, ByteView image, block::PagePlace* place) override;
+    Status writeImage(PageId page, ByteView image, uint64_t note, block::PagePlace* place) override;
     bool isMoving() const override { return limitBlock_ != UINT64_MAX && moveBlocksLeft_ != 0; }
     bool wantsMoved(const block::PagePlace& place) const override;
     void noteMove(const block::PagePlace& place) override;
@@ -72,6 +78,9 @@ private:
     block::BlockFile& file_;
     /// What the next commit of the block file will say; survives a checkpoint that was given up.
     std::map<PageId, block::PagePlace> changes_;
+    /// What the next commit may say beside, of images that stay where they are.
+    std::vector<block::BlockFile::Change> learned_;
+    bool owesNotes_ = false;
     /// The pages of each tree that have an image. Those of large values are not among them.
     std::unordered_map<TreeId, std::vector<PageId>> pagesOf_;
     /// Pages of a dropped tree of which leaves are on disk, while somebody may read there.

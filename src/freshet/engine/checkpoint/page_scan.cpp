@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/checkpoint/page_scan.h"
 
+#include "freshet/engine/page/leaf_note.h"
 #include "freshet/engine/page/page_image.h"
 #include "freshet/engine/tree/leaf_merge.h"
 
@@ -63,14 +64,18 @@ private:
 
     void scanLeaf(PageHead head, const LeafNode& leaf) {
         head.kind = block::PageKind::kLeafBytes;
+        LeafNote note{.fences = fencesOf(head.tree, head.low, head.high)};
         PageImageWriter writer(head);
         mergeUp(
             leaf, nullptr, [&](ByteView tail, const std::optional<ValueRef>& base, DeltaKey* key) {
                 if (std::optional<ValueRef> value = key == nullptr ? base : newest(key, base)) {
                     add(writer, tail, *value);
+                    ++note.entries;
+                    note.hasLargeValues |= value->bytes.size() >= kLargeValueBytesMin;
                 }
                 return true;
             });
+        result.note = writeNote(note);
         result.image = writer.take(std::move(result.image));
     }
 

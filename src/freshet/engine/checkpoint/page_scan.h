@@ -20,6 +20,7 @@ struct LargeValue {
 struct PageScan {
     PageEntry* entry = nullptr;
     std::string image;
+    uint64_t note = 0;                    // of a leaf (page/leaf_note.h)
     std::vector<PageEntry*> unwritten;    // named by the image, without an image of their own
     std::vector<LargeValue> largeValues;  // named by the image, not written yet
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/checkpoint/tree_writer.h"
 
+#include "freshet/engine/page/leaf_note.h"
 #include "freshet/engine/page/page_image.h"
 
 namespace freshet::engine {
@@ -47,7 +48,9 @@ Status TreeWriter::writeWalked() {
         const bool reachable = entry.imaged || entry.state.load(sync::kAcquire) == PageState::kLive;
         uint64_t mark = entry.effectiveLsn();
         if (status.isOk() && entry.imaged && sink_.isMoving()) {
-            if (mark == 0 && sink_.wantsMoved(entry.place)) {
+            // One that cannot be read stays where it is: its readers are told, not all others.
+            if (mark == 0 && sink_.wantsMoved(entry.place) &&
+                sink_.bringBack(tree_, &entry).isOk()) {
                 mark = markMoved(&entry);
             }
             status = moveLargeValues(&entry);
@@ -75,8 +78,8 @@ Status TreeWriter::moveLargeValues(PageEntry* entry) {
     const auto wanted = [this](const block::PagePlace& place) { return sink_.wantsMoved(place); };
     bool isAway = false;
     sink_.inSlice([&] { isAway = PageTree::hasLargeValueAway(*entry, wanted); });
-    if (isAway) {
-        FRESHET_RETURN_IF_ERROR(sink_.bringBack(tree_, entry));
+    if (isAway && !sink_.bringBack(tree_, entry).isOk()) {
+        return Status::ok();
     }
     std::vector<ValueBuffer*> held;
     sink_.inSlice([&] { held = PageTree::holdLargeValues(*entry, wanted); });
@@ -94,7 +97,7 @@ Status TreeWriter::moveLargeValue(ValueBuffer* value) {
     sink_.noteMove(value->place());
     const std::string image = writeLargeValue(value->page(), tree_.id(), value->bytes());
     block::PagePlace place;
-    FRESHET_RETURN_IF_ERROR(sink_.writeImage(value->page(), image, &place));
+    FRESHET_RETURN_IF_ERROR(sink_.writeImage(value->page(), image, kNoNote, &place));
     value->setPlace(place);
     return Status::ok();
 }
@@ -157,7 +160,7 @@ Status TreeWriter::writePage(PageEntry* entry) {
     sink_.inSlice([&] { scan = scanPage(env_, tree_, entry, std::move(imageMemory_)); });
     owed_.insert(owed_.end(), scan.unwritten.begin(), scan.unwritten.end());
     FRESHET_RETURN_IF_ERROR(writeLargeValues(scan));
-    FRESHET_RETURN_IF_ERROR(sink_.writeImage(entry->id, scan.image, &entry->place));
+    FRESHET_RETURN_IF_ERROR(sink_.writeImage(entry->id, scan.image, scan.note, &entry->place));
     imageMemory_ = std::move(scan.image);
     if (!entry->imaged) {
         entry->imaged = true;
@@ -178,7 +181,7 @@ Status TreeWriter::writeLargeValues(const PageScan& scan) {
         }
         const std::string image = writeLargeValue(value.page, tree_.id(), value.buffer->bytes());
         block::PagePlace place;
-        FRESHET_RETURN_IF_ERROR(sink_.writeImage(value.page, image, &place));
+        FRESHET_RETURN_IF_ERROR(sink_.writeImage(value.page, image, kNoNote, &place));
         value.buffer->setPage(value.page, place, &env_.freedValues);
     }
     return Status::ok();

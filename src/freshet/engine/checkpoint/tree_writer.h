@@ -26,8 +26,12 @@ public:
     virtual ~CheckpointSink() = default;
     /// Calls `work` inside a slice. No slice is open when writeImage() is called.
     virtual void inSlice(const std::function<void()>& work) = 0;
-    /// The image counts from the next checkpoint on. It lies at `*place` then.
-    virtual Status writeImage(PageId page, ByteView image, block::PagePlace* place) = 0;
+    /// The image counts from the next checkpoint on, and what is noted of it. It lies at `*place`
+    /// then.
+    virtual Status writeImage(PageId page,
+                              ByteView image,
+                              uint64_t note,
+                              block::PagePlace* place) = 0;
     /// Whether any image may have to lie elsewhere.
     virtual bool isMoving() const = 0;
     /// Whether an image that lies there had better be written anew, elsewhere.

@@ -91,6 +91,11 @@ StatusOr<LeafNode*> leafFromImage(TreeEnv& env,
     const size_t prefixLen = away.high.empty() ? 0 : commonPrefix(away.low, away.high);
     const ByteView end = mutated(Mutant::kBringBackWhole) ? ByteView() : ByteView(away.high);
     const TailsBelow below(image, end, prefixLen);
+    if (below.tails().size() != away.entries) {
+        return Status(Code::kCorruption,
+                      "it should have " + std::to_string(away.entries) + " entries, and has " +
+                          std::to_string(below.tails().size()));
+    }
     HeldValues held(env.slabs);
     held.values.reserve(below.tails().size());
     std::vector<ValueBuffer*> large;

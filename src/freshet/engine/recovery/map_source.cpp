@@ -55,6 +55,11 @@ block::PagePlace MapSource::placeOf(PageId page) const {
     return found != map_.end() ? found->second.place : block::PagePlace{};
 }
 
+void MapSource::learnNote(PageId page, uint64_t note) {
+    map_.at(page).place.note = note;
+    learned_.push_back(page);
+}
+
 void MapSource::noteUsed(TreeId tree, PageId page, bool isValue) {
     if (auto found = map_.find(page); found != map_.end()) {
         found->second.used = true;

@@ -6,7 +6,6 @@
 #include "freshet/engine/recovery/tree_loader.h"
 #include "freshet/engine/store.h"
 
-#include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -16,8 +15,8 @@ namespace freshet::engine {
 class MapSource final : public PageSource {
 public:
     /// `losses`: damage is written down there and gone on without; null: it ends the loading.
-    MapSource(const block::BlockFile& file, std::vector<std::string>* losses)
-        : file_(file), losses_(losses) {}
+    MapSource(const block::BlockFile& file, Leaves leaves, std::vector<std::string>* losses)
+        : file_(file), leaves_(leaves), losses_(losses) {}
 
     Status readMap();
     /// Trees that have a root, ascending.
@@ -30,12 +29,13 @@ public:
     /// Those of large values.
     const std::vector<std::pair<TreeId, PageId>>& valuePages() const { return valuePages_; }
 
-    /// Asked for each leaf whether it stays in memory; without, all do.
-    void setKeepsLeaves(std::function<bool()> keeps) { keeps_ = std::move(keeps); }
+    /// Pages of which there is something to be noted, with the note.
+    const std::vector<PageId>& learned() const { return learned_; }
 
     Status readPage(PageId page, std::string* image) override;
     block::PagePlace placeOf(PageId page) const override;
-    bool keepsLeaves() const override { return !keeps_ || keeps_(); }
+    Leaves leaves() const override { return leaves_; }
+    void learnNote(PageId page, uint64_t note) override;
     void noteUsed(TreeId tree, PageId page, bool isValue) override;
     bool canLose() const override { return losses_ != nullptr; }
     void lose(const std::string& what) override { losses_->push_back(what); }
@@ -47,11 +47,12 @@ private:
         bool used = false;
     };
     const block::BlockFile& file_;
+    const Leaves leaves_;
     std::vector<std::string>* const losses_;
-    std::function<bool()> keeps_;
     std::unordered_map<PageId, Place> map_;
     std::vector<std::pair<TreeId, PageId>> treePages_;
     std::vector<std::pair<TreeId, PageId>> valuePages_;
+    std::vector<PageId> learned_;
     bool lookedForSurvivors_ = false;
     std::unordered_map<TreeId, std::vector<Survivor>> survivors_;
 };

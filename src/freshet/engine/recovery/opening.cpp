@@ -66,7 +66,8 @@ Status Store::Impl::openBlockFile(const DbUuid& uuid) {
 
 Status Store::Impl::loadPages() {
     const block::Root& root = file->root();
-    MapSource source(*file, options.repair ? &losses : nullptr);
+    MapSource source = options.repair ? MapSource(*file, Leaves::kChecked, &losses)
+                                      : MapSource(*file, Leaves::kOnDisk, nullptr);
     FRESHET_RETURN_IF_ERROR(source.readMap());
     core->codec = options.codec;
     core->slabs = options.slabs;
@@ -76,7 +77,6 @@ Status Store::Impl::loadPages() {
     // [page.number] relaxed: nobody else is here.
     core->nextPageId.store(std::max({root.nextPageId, kFirstPageId, source.highestPage() + 1}),
                            sync::kRelaxed);
-    source.setKeepsLeaves([this] { return core->memory.keepsLeaves(); });
     for (TreeId id : source.trees()) {
         FRESHET_RETURN_IF_ERROR(loadTree(id, source));
     }
@@ -88,6 +88,12 @@ Status Store::Impl::loadPages() {
     }
     for (const auto& [tree, page] : source.valuePages()) {
         checkpointer->addLoadedValue(tree, page);
+    }
+    for (const PageId page : source.learned()) {
+        checkpointer->addLoadedNote(page, source.placeOf(page));
+    }
+    if (options.repair) {
+        checkpointer->oweNotes();
     }
     for (PageId page : source.unusedPages()) {
         checkpointer->addGarbage(page);

@@ -2,6 +2,7 @@
 #include "freshet/engine/recovery/tree_loader.h"
 
 #include "freshet/engine/page/leaf_from_image.h"
+#include "freshet/engine/page/leaf_note.h"
 
 #include <algorithm>
 
@@ -50,6 +51,11 @@ Status TreeLoader::loadRange(const Range& range) {
         if (!used_.insert(page).second) {
             return damaged(page, "is in the tree twice");
         }
+        const block::PagePlace place = source_.placeOf(page);
+        if (const auto entries = knownEntries(place, low, range.high)) {
+            level_ = 0;
+            return add(page, new DiskLeaf(low, range.high, *entries, place, {}), false);
+        }
         std::string bytes;
         StatusOr<PageImage> image = read(page, low, &bytes);
         if (!image.isOk()) {
@@ -64,6 +70,15 @@ Status TreeLoader::loadRange(const Range& range) {
         page = image->head.right;
         low = high;
     }
+}
+
+std::optional<uint32_t> TreeLoader::knownEntries(const block::PagePlace& place,
+                                                 ByteView low,
+                                                 ByteView high) const {
+    const std::optional<LeafNote> note = readNote(place.note);
+    const bool known = source_.leaves() == Leaves::kOnDisk && level_ <= 0 && note.has_value() &&
+                       !note->hasLargeValues && note->fences == fencesOf(tree_.id(), low, high);
+    return known ? std::optional<uint32_t>(note->entries) : std::nullopt;
 }
 
 StatusOr<PageImage> TreeLoader::read(PageId page, ByteView low, std::string* bytes) {
@@ -89,7 +104,26 @@ StatusOr<PageImage> TreeLoader::read(PageId page, ByteView low, std::string* byt
     if (head.high.empty() != (head.right == 0)) {
         return damaged(page, "has a right neighbour and no end, or an end and no neighbour");
     }
+    FRESHET_RETURN_IF_ERROR(checkNote(page, *image));
     return image;
+}
+
+Status TreeLoader::checkNote(PageId page, const PageImage& image) {
+    const uint64_t noted = source_.placeOf(page).note;
+    const uint64_t note = noteOf(image);
+    if (noted == note) {
+        return Status::ok();
+    }
+    if (noted != kNoNote) {
+        const Status wrong = damaged(page, "is not what the map says of it");
+        if (!source_.canLose()) {
+            return wrong;
+        }
+        // Nothing is lost: the image is whole, and the map is told.
+        source_.lose(std::string(wrong.text()));
+    }
+    source_.learnNote(page, note);
+    return Status::ok();
 }
 
 namespace {
@@ -128,19 +162,40 @@ Status TreeLoader::losePage(const Range& range, PageId page, std::string low, co
 Status TreeLoader::add(
     PageId page, std::string low, std::string high, const PageImage& image, bool healed) {
     level_ = image.head.level;
+    if (level_ == 0 && source_.leaves() == Leaves::kOnDisk) {
+        FRESHET_ASSIGN_OR_RETURN(Node * node, makeDiskLeaf(page, low, high, image));
+        return add(page, node, healed);
+    }
     FRESHET_ASSIGN_OR_RETURN(
         Node * node,
         level_ == 0 ? makeLeaf(low, high, image, &healed) : makeInner(low, high, image));
     return add(page, healed ? node : putAside(page, node), healed);
 }
 
+StatusOr<Node*> TreeLoader::makeDiskLeaf(PageId page,
+                                         std::string low,
+                                         std::string high,
+                                         const PageImage& image) {
+    const size_t prefixLen = high.empty() ? 0 : commonPrefix(low, high);
+    const size_t entries = TailsBelow(image, high, prefixLen).tails().size();
+    std::vector<DiskLeaf::LargeValue> large;
+    for (size_t i = 0; i < entries; ++i) {
+        if (const PageCell& cell = image.cells[i]; cell.page != 0) {
+            FRESHET_RETURN_IF_ERROR(claimLarge(cell));
+            large.push_back({cell.page, source_.placeOf(cell.page)});
+            source_.noteUsed(tree_.id(), cell.page, true);
+        }
+    }
+    return new DiskLeaf(
+        std::move(low), std::move(high), entries, source_.placeOf(page), std::move(large));
+}
+
 Node* TreeLoader::putAside(PageId page, Node* node) {
-    const block::PagePlace place = source_.placeOf(page);
-    if (!node->isLeaf() || place.extent.blocks == 0 || source_.keepsLeaves()) {
+    if (!node->isLeaf() || source_.leaves() == Leaves::kKept) {
         return node;
     }
     const auto* leaf = static_cast<LeafNode*>(node);
-    auto* away = new DiskLeaf(*leaf, leaf->image.keys().size(), place);
+    auto* away = new DiskLeaf(*leaf, leaf->image.keys().size(), source_.placeOf(page));
     leaf->leaveLargeValues();
     destroyNode(node);
     return away;
@@ -188,16 +243,18 @@ StatusOr<Node*> TreeLoader::makeLeaf(std::string low,
     return tree_.newLeaf(std::move(low), std::move(high), tails, held.values);
 }
 
-Status TreeLoader::readLarge(const PageCell& cell, ValueRef* value) {
+Status TreeLoader::claimLarge(const PageCell& cell) {
     if (!used_.insert(cell.page).second) {
         return damaged(cell.page, "is in the tree twice");
     }
+    return source_.placeOf(cell.page).extent.blocks == 0 ? damaged(cell.page, "is missing")
+                                                         : Status::ok();
+}
+
+Status TreeLoader::readLarge(const PageCell& cell, ValueRef* value) {
+    FRESHET_RETURN_IF_ERROR(claimLarge(cell));
     std::string bytes;
-    Status status = source_.readPage(cell.page, &bytes);
-    if (status.code() == Code::kNotFound) {
-        return damaged(cell.page, "is missing");
-    }
-    FRESHET_RETURN_IF_ERROR(status);
+    FRESHET_RETURN_IF_ERROR(source_.readPage(cell.page, &bytes));
     StatusOr<ByteView> found = readLargeValue(bytes);
     if (!found.isOk()) {
         return std::move(found).status().withContext("page " + std::to_string(cell.page));

@@ -10,6 +10,7 @@
 #include "freshet/engine/tree/page_tree.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -24,6 +25,13 @@ struct Survivor {
     std::string low;
 };
 
+/// What becomes of leaves.
+enum class Leaves : uint8_t {
+    kOnDisk,   // not read where the map tells enough of them, and never kept
+    kChecked,  // read with their large values, and kept only if they are healed
+    kKept,     // read and kept
+};
+
 /// Where images come from, and what became of them. One thread.
 class PageSource {
 public:
@@ -32,9 +40,11 @@ public:
     virtual Status readPage(PageId page, std::string* image) = 0;
     /// The page belongs to that tree; `isValue`: it holds one of its large values.
     virtual void noteUsed(uint32_t tree, PageId page, bool isValue) = 0;
-    /// Where the page's image lies, and whether leaves stay in memory once they were read.
-    virtual block::PagePlace placeOf(PageId /*page*/) const { return {}; }
-    virtual bool keepsLeaves() const { return true; }
+    /// Where the page's image lies; blocks == 0: there is no such page.
+    virtual block::PagePlace placeOf(PageId page) const = 0;
+    virtual Leaves leaves() const = 0;
+    /// What is to be noted of a page that was read, and is not.
+    virtual void learnNote(PageId page, uint64_t note) = 0;
     /// Whether loading goes on without damaged pieces.
     virtual bool canLose() const = 0;
     /// REQUIRES: canLose(). What was in a damaged piece is lost; `what` tells people.
@@ -66,10 +76,21 @@ private:
 
     Status loadLevel();
     Status loadRange(const Range& range);
+    /// How many entries the leaf has, if the map says that it is what the level above means: then
+    /// it need not be read.
+    std::optional<uint32_t> knownEntries(const block::PagePlace& place,
+                                         ByteView low,
+                                         ByteView high) const;
     StatusOr<PageImage> read(PageId page, ByteView low, std::string* bytes);
+    Status checkNote(PageId page, const PageImage& image);
     /// `healed`: the page's image is not what it is from now on.
     Status add(PageId page, std::string low, std::string high, const PageImage& image, bool healed);
     Status add(PageId page, Node* node, bool healed);
+    /// A leaf that stays on disk, without the values that lie on pages of their own.
+    StatusOr<Node*> makeDiskLeaf(PageId page,
+                                 std::string low,
+                                 std::string high,
+                                 const PageImage& image);
     /// A DiskLeaf in the place of a leaf that was read and found good, if it need not stay.
     Node* putAside(PageId page, Node* node);
     Status losePage(const Range& range, PageId page, std::string low, const Status& why);
@@ -81,6 +102,8 @@ private:
     /// Leads to all survivors that the damaged page may have led to.
     StatusOr<Node*> makeInnerAnew(const std::string& low, const std::string& high);
     StatusOr<Node*> makeInner(std::string low, std::string high, const PageImage& image);
+    /// The page of a large value, which no other leaf may have.
+    Status claimLarge(const PageCell& cell);
     Status readLarge(const PageCell& cell, ValueRef* value);
     PageEntry* entryOf(PageId page);
     Status damaged(PageId page, const std::string& what) const;

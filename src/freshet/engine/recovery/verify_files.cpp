@@ -10,7 +10,7 @@ namespace freshet::engine {
 StatusOr<FilesReport> Store::Impl::verify() {
     FRESHET_ASSIGN_OR_RETURN(const block::VerifyReport pages, file->verify());
     FilesReport report{pages.pages, pages.bytes, pages.errors};
-    MapSource source(*file, &report.errors);
+    MapSource source(*file, Leaves::kKept, &report.errors);
     FRESHET_RETURN_IF_ERROR(source.readMap());
     for (TreeId id : source.trees()) {
         auto scratch = std::make_shared<StoreCore>();

@@ -4,6 +4,7 @@
 #include "freshet/base/assert.h"
 
 #include <memory>
+#include <utility>
 
 namespace freshet::engine {
 
@@ -34,6 +35,18 @@ DiskLeaf::DiskLeaf(const LeafNode& leaf, size_t entryCount, const block::PagePla
       entries(static_cast<uint32_t>(entryCount)),
       largeValues(largeValuesOf(leaf.image)) {
     sync::notePlainWrite(this);
+    MemoryCount::add(weightOf(*this));
+}
+
+DiskLeaf::DiskLeaf(std::string lowFence,
+                   std::string highFence,
+                   size_t entryCount,
+                   const block::PagePlace& imagePlace,
+                   std::vector<LargeValue> large)
+    : Node(0, std::move(lowFence), std::move(highFence), nullptr, true),
+      place(imagePlace),
+      entries(static_cast<uint32_t>(entryCount)),
+      largeValues(std::move(large)) {
     MemoryCount::add(weightOf(*this));
 }
 

@@ -28,6 +28,12 @@ public:
     /// For `leaf`, whose image lies there and has so many entries within the leaf's fences.
     /// REQUIRES: leaf.isOnDiskWhole(), or neither its base nor the image has large values.
     DiskLeaf(const LeafNode& leaf, size_t entryCount, const block::PagePlace& imagePlace);
+    /// For a leaf that has not been read yet; its right neighbour is set before it can be reached.
+    DiskLeaf(std::string lowFence,
+             std::string highFence,
+             size_t entryCount,
+             const block::PagePlace& imagePlace,
+             std::vector<LargeValue> large);
     ~DiskLeaf();
     DiskLeaf(const DiskLeaf&) = delete;
     DiskLeaf& operator=(const DiskLeaf&) = delete;

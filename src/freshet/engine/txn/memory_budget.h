@@ -34,8 +34,6 @@ public:
     }
     static uint64_t used() { return MemoryCount::bytes(); }
 
-    /// Whether leaves that are read while the store is opened stay.
-    bool keepsLeaves() const { return limit_ == 0 || used() < bound() / 2; }
     /// Eviction begins at `high` and goes on down to `low`.
     uint64_t high() const { return bound() / 100 * 80; }
     uint64_t low() const { return bound() / 100 * 72; }
