@@ -146,7 +146,7 @@ Status CatalogCore::readCollection(engine::Txn& txn, ByteView key, ByteView valu
     }
     FRESHET_ASSIGN_OR_RETURN(auto collection, makeCollection(store, compiler, db, name, *record));
     engine::Cursor cursor(txn, collection->records);
-    FRESHET_RETURN_IF_ERROR(untilDone(txn, [&] { return cursor.last(); }));
+    FRESHET_RETURN_IF_ERROR(untilDoneHere(txn, [&] { return cursor.last(); }));
     RecordId next = cursor.valid() ? recordIdOf(cursor.key()) + 1 : 1;
     // Relaxed: no other thread knows the collection yet.
     collection->nextRecordId->store(next, sync::kRelaxed);
@@ -157,12 +157,12 @@ Status CatalogCore::readCollection(engine::Txn& txn, ByteView key, ByteView valu
 
 Status CatalogCore::readAll() {
     NameMap map;
-    engine::Txn txn(store);
+    engine::Txn txn(store, engine::OnConflict::kWait, engine::Waits::kHere);
     engine::Cursor cursor(txn, store.tree(engine::kCatalogTree));
-    Status status = untilDone(txn, [&] { return cursor.first(); });
+    Status status = untilDoneHere(txn, [&] { return cursor.first(); });
     while (status.isOk() && cursor.valid()) {
         FRESHET_RETURN_IF_ERROR(readCollection(txn, cursor.key(), cursor.value(), &map));
-        status = untilDone(txn, [&] { return cursor.next(); });
+        status = untilDoneHere(txn, [&] { return cursor.next(); });
     }
     FRESHET_RETURN_IF_ERROR(status);
 

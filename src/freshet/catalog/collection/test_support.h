@@ -112,6 +112,16 @@ public:
     }
     static Status run(const std::unique_ptr<Change>& change) { return run(*change); }
 
+    template <typename Call>
+    static Status drive(engine::Txn& txn, Call call) {
+        Status status = call();
+        while (status.isWouldBlock()) {
+            sync::blockOn(txn.token());
+            status = call();
+        }
+        return status;
+    }
+
     CollectionRef create(const std::string& name) {
         Status status = run(catalog_->createCollection("db", name, bson::OwnedDocument(), true));
         EXPECT_TRUE(status.isOk()) << status.toString();
@@ -193,16 +203,6 @@ public:
     }
 
 private:
-    template <typename Call>
-    static Status drive(engine::Txn& txn, Call call) {
-        Status status = call();
-        while (status.isWouldBlock()) {
-            sync::blockOn(txn.token());
-            status = call();
-        }
-        return status;
-    }
-
     CollectionRef enter(const std::string& name, GatePass* pass) {
         for (;;) {
             CollectionRef collection = find(name);
