@@ -275,9 +275,11 @@ class Damage(Round):
         errors = harness.import_pymongo().errors
         client = self.server.client(retryWrites=False, serverSelectionTimeoutMS=10000)
         try:
-            for hint in [[('$natural', 1)], *crash_loop.INDEXES]:
-                for _ in client.crash.docs.find({}, hint=hint):
-                    pass
+            for name in client.crash.list_collection_names():
+                collection = client.crash[name]
+                for hint in [[('$natural', 1)], *collection.index_information()]:
+                    for _ in collection.find({}, hint=hint):
+                        pass
             return None
         except errors.OperationFailure as refused:
             return refused
