@@ -18,10 +18,12 @@ struct Snapshot {
     Oracle state;
 };
 
+enum class Keys { kMixed, kShort, kAppended };
+
 class OracleRun {
 public:
-    OracleRun(uint64_t seed, bool shortKeys, bool evicts = false)
-        : random_(seed), shortKeys_(shortKeys), evicts_(evicts) {}
+    OracleRun(uint64_t seed, Keys keys, bool evicts = false)
+        : random_(seed), keys_(keys), evicts_(evicts) {}
 
     void run(int rounds) {
         for (int i = 0; i < rounds && !::testing::Test::HasFailure(); ++i) {
@@ -63,7 +65,10 @@ private:
     size_t pick(size_t below) { return random_() % below; }
 
     std::string randomKey() {
-        if (shortKeys_) {
+        if (keys_ == Keys::kAppended) {
+            return appendedKey();
+        }
+        if (keys_ == Keys::kShort) {
             std::string key(pick(4), '\0');
             for (char& c : key) {
                 c = static_cast<char>("\0a\xff"[pick(3)]);
@@ -75,6 +80,16 @@ private:
         const std::string number = std::to_string(1'000'000 + (family == 3 ? edge_++ : pick(3000)));
         return family == 0 ? "common-prefix-of-many-keys/" + number + std::string(pick(3), '\0')
                            : std::string(1, static_cast<char>('a' + family)) + number;
+    }
+    /// Mostly the next record id or one of the last; also what only looks like one.
+    std::string appendedKey() {
+        const uint64_t id = pick(3) != 0 ? edge_++ : edge_ - pick(std::min<size_t>(edge_ + 1, 400));
+        std::string key(8, '\0');
+        storeBe64(key.data(), 1'000 + id);
+        const size_t kind = pick(60);
+        return kind == 0   ? key.substr(0, 7)
+               : kind == 1 ? key + std::string(1 + pick(2), '\0')
+                           : key;
     }
     std::string randomValue() {
         const size_t size = pick(50) == 0 ? 900 + pick(4000) : pick(120);
@@ -230,7 +245,7 @@ public:
 
 private:
     std::mt19937_64 random_;
-    const bool shortKeys_;
+    const Keys keys_;
     const bool evicts_;
     testing::MemoryFileSystem disk_;
     std::unique_ptr<Store> store_ = open();
@@ -241,25 +256,34 @@ private:
 };
 
 TEST(StoreOracle, AgreesWithAMapOnManyKeys) {
-    OracleRun run(testSeed(), false);
+    OracleRun run(testSeed(), Keys::kMixed);
     run.run(1500);
     EXPECT_GT(run.splits, 0u);
 }
 
 TEST(StoreOracle, AgreesWithAMapWhileLeavesComeAndGo) {
     constexpr int kTurns = kIsAddressSanitized ? 500 : 1500;
-    OracleRun run(testSeed(), false, true);
+    OracleRun run(testSeed(), Keys::kMixed, true);
     run.run(kTurns);
     EXPECT_GT(run.splits, 0u);
     EXPECT_GT(run.evicted, size_t{kTurns} / 300);
-    OracleRun few(testSeed(), true, true);
+    OracleRun few(testSeed(), Keys::kShort, true);
     few.run(kTurns);
     EXPECT_GT(few.evicted, 0u);
 }
 
 TEST(StoreOracle, AgreesWithAMapOnFewHotKeys) {
-    OracleRun run(testSeed(), true);
+    OracleRun run(testSeed(), Keys::kShort);
     run.run(1500);
+}
+
+TEST(StoreOracle, AgreesWithAMapOnAppendedRecords) {
+    OracleRun run(testSeed(), Keys::kAppended);
+    run.run(1500);
+    EXPECT_GT(run.splits, 0u);
+    OracleRun evicting(testSeed() + 1, Keys::kAppended, true);
+    evicting.run(kIsAddressSanitized ? 300 : 800);
+    EXPECT_GT(evicting.evicted, 0u);
 }
 
 }  // namespace

@@ -459,8 +459,8 @@ Setup versionAndMark() {
             const Node* node = world->tree.root().word.load(sync::kAcquire);
             mergeUp(static_cast<const LeafNode&>(*node),
                     nullptr,
-                    [&](ByteView, const std::optional<ValueRef>&, const DeltaKey* key) {
-                        linked |= key != nullptr;
+                    [&](ByteView, const std::optional<ValueRef>&, auto* chain) {
+                        linked |= chain != nullptr;
                         return true;
                     });
             check(!linked || world->tree.root().effectiveLsn() != 0, "a version leaves its mark");

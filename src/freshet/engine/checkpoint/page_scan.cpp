@@ -67,8 +67,9 @@ private:
         LeafNote note{.fences = fencesOf(head.tree, head.low, head.high)};
         PageImageWriter writer(head);
         mergeUp(
-            leaf, nullptr, [&](ByteView tail, const std::optional<ValueRef>& base, DeltaKey* key) {
-                if (std::optional<ValueRef> value = key == nullptr ? base : newest(key, base)) {
+            leaf, nullptr, [&](ByteView tail, const std::optional<ValueRef>& base, auto* chain) {
+                if (std::optional<ValueRef> value =
+                        chain == nullptr ? base : newest(*chain, base)) {
                     add(writer, tail, *value);
                     ++note.entries;
                     note.hasLargeValues |= value->bytes.size() >= kLargeValueBytesMin;
@@ -79,10 +80,11 @@ private:
         result.image = writer.take(std::move(result.image));
     }
 
-    std::optional<ValueRef> newest(DeltaKey* key, const std::optional<ValueRef>& base) {
+    std::optional<ValueRef> newest(const DeltaKey::Link& chain,
+                                   const std::optional<ValueRef>& base) {
         // [version.read], [older.read] acquire: pair with [version.push]. The walk ends at a
         // committed version, so it meets no link that was taken.
-        for (auto* version = pointerOf<Version>(key->ver.load(kAcquire)); version != nullptr;
+        for (auto* version = pointerOf<Version>(chain.load(kAcquire)); version != nullptr;
              version = version->older.load(kAcquire)) {
             const Outcome outcome = env_.txns.resolve(version->stamp);
             if (outcome.fate == Fate::kCommitted) {

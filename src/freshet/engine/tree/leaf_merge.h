@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A leaf's keys in order, base and delta as one sequence. Each key comes once, with what the base
-/// has for it and its DeltaKey, if any. Keys inserted meanwhile may or may not come; they are too
-/// young for every snapshot that was taken before.
+/// has for it and its chain of versions, if any. Keys inserted meanwhile may or may not come; they
+/// are too young for every snapshot that was taken before.
 #pragma once
 
 #include "freshet/engine/tree/node.h"
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace freshet::engine {
@@ -17,10 +18,7 @@ struct MergeBound {
     bool inclusive;
 };
 
-inline DeltaKey* nextDelta(LeafDelta::Link& link) {
-    // [delta.read] acquire: pairs with [delta.insert].
-    return pointerOf<DeltaKey>(link.load(sync::kAcquire));
-}
+inline constexpr const DeltaKey::Link* kUnchanged = nullptr;
 
 inline std::optional<ValueRef> baseAt(const LeafNode& leaf, uint32_t pos) {
     if (pos == DeltaKey::kNoBase) {
@@ -29,8 +27,8 @@ inline std::optional<ValueRef> baseAt(const LeafNode& leaf, uint32_t pos) {
     return leaf.image.value(pos);
 }
 
-/// Calls visit(tail, base, deltaKey) from `from` (null: the first) upward until it returns false.
-/// Returns false when it did.
+/// Calls visit(tail, base, chain) from `from` (null: the first) upward until it returns false.
+/// Returns false when it did. `chain` is null where nothing was changed, else a DeltaKey::Link.
 template <typename Visit>
 bool mergeUp(const LeafNode& leaf, const MergeBound* from, Visit visit) {
     const KeyArray& keys = leaf.image.keys();
@@ -40,29 +38,29 @@ bool mergeUp(const LeafNode& leaf, const MergeBound* from, Visit visit) {
         place = keys.lowerBound(from->key);
     }
     uint32_t i = place.pos + (place.exact && !from->inclusive ? 1 : 0);
-    const uint32_t first = delta == nullptr ? 0 : delta->bucketOf(place.pos);
-    for (uint32_t b = first; delta != nullptr && b < delta->buckets(); ++b) {
-        DeltaKey* key = from != nullptr && b == first
-                            ? pointerOf<DeltaKey>(delta->find(b, from->key).word)
-                            : nextDelta(delta->head(b));
-        if (from != nullptr && !from->inclusive && key != nullptr && key->compare(from->key) == 0) {
-            key = nextDelta(key->next(0));
+    bool isBoundNext = from != nullptr && !from->inclusive;  // which is not wanted
+    auto visitChange = [&](const LeafChange& change) {
+        const PageKey at(change.tail);
+        if (std::exchange(isBoundNext, false) && comparePageKey(at.head, at.tail, from->key) == 0) {
+            return true;
         }
-        for (; key != nullptr; key = nextDelta(key->next(0))) {
-            const PageKey at(key->tail());
-            for (; i < keys.size() && comparePageKey(keys.head(i), keys.tail(i), at) < 0; ++i) {
-                if (!visit(keys.tail(i), baseAt(leaf, i), nullptr)) {
-                    return false;
-                }
-            }
-            i += key->basePos == i ? 1 : 0;
-            if (!visit(key->tail(), baseAt(leaf, key->basePos), key)) {
+        for (; i < keys.size() && comparePageKey(keys.head(i), keys.tail(i), at) < 0; ++i) {
+            if (!visit(keys.tail(i), baseAt(leaf, i), kUnchanged)) {
                 return false;
             }
         }
+        i += change.basePos == i ? 1 : 0;
+        return visit(change.tail, baseAt(leaf, change.basePos), change.chain);
+    };
+    const uint32_t first = delta == nullptr ? 0 : delta->bucketOf(place.pos);
+    for (uint32_t b = first; delta != nullptr && b < delta->buckets(); ++b) {
+        const PageKey* bound = from != nullptr && b == first ? &from->key : nullptr;
+        if (!delta->visitBucket(b, bound, visitChange)) {
+            return false;
+        }
     }
     for (; i < keys.size(); ++i) {
-        if (!visit(keys.tail(i), baseAt(leaf, i), nullptr)) {
+        if (!visit(keys.tail(i), baseAt(leaf, i), kUnchanged)) {
             return false;
         }
     }
@@ -79,33 +77,35 @@ bool mergeDown(const LeafNode& leaf, const MergeBound* from, Visit visit) {
         place = keys.lowerBound(from->key);
     }
     uint32_t i = place.pos + (place.exact && from->inclusive ? 1 : 0);  // base keys still to come
-    std::vector<DeltaKey*> bucket;
+    std::vector<LeafChange> bucket;
+    auto collect = [&](const LeafChange& change) {
+        const int order =
+            from == nullptr ? -1 : comparePageKey(change.head, change.tail, from->key);
+        if (order > 0 || (order == 0 && !from->inclusive)) {
+            return false;
+        }
+        bucket.push_back(change);
+        return true;
+    };
     for (uint32_t b = delta == nullptr ? 0 : delta->bucketOf(place.pos) + 1; b-- > 0;) {
         bucket.clear();
-        for (DeltaKey* key = nextDelta(delta->head(b)); key != nullptr;
-             key = nextDelta(key->next(0))) {
-            const int order = from == nullptr ? -1 : key->compare(from->key);
-            if (order > 0 || (order == 0 && !from->inclusive)) {
-                break;
-            }
-            bucket.push_back(key);
-        }
+        delta->visitBucket(b, nullptr, collect);
         for (; !bucket.empty(); bucket.pop_back()) {
-            DeltaKey* key = bucket.back();
-            const PageKey at(key->tail());
+            const LeafChange& change = bucket.back();
+            const PageKey at(change.tail);
             for (; i > 0 && comparePageKey(keys.head(i - 1), keys.tail(i - 1), at) > 0; --i) {
-                if (!visit(keys.tail(i - 1), baseAt(leaf, i - 1), nullptr)) {
+                if (!visit(keys.tail(i - 1), baseAt(leaf, i - 1), kUnchanged)) {
                     return false;
                 }
             }
-            i -= i > 0 && key->basePos == i - 1 ? 1 : 0;
-            if (!visit(key->tail(), baseAt(leaf, key->basePos), key)) {
+            i -= i > 0 && change.basePos == i - 1 ? 1 : 0;
+            if (!visit(change.tail, baseAt(leaf, change.basePos), change.chain)) {
                 return false;
             }
         }
     }
     for (; i > 0; --i) {
-        if (!visit(keys.tail(i - 1), baseAt(leaf, i - 1), nullptr)) {
+        if (!visit(keys.tail(i - 1), baseAt(leaf, i - 1), kUnchanged)) {
             return false;
         }
     }

@@ -12,10 +12,10 @@
 ///                 equivalent nodes, of which at most one is installed.
 #pragma once
 
+#include "freshet/engine/delta/leaf_delta.h"
 #include "freshet/engine/keys/key_array.h"
 #include "freshet/engine/tree/leaf_image.h"
 #include "freshet/engine/tree/page_entry.h"
-#include "freshet/engine/tree/version.h"
 #include "freshet/sync/atomic.h"
 
 #include <cstdint>
@@ -24,6 +24,8 @@
 #include <vector>
 
 namespace freshet::engine {
+
+struct TreeLimits;
 
 /// What leaves and inner nodes have in common. REQUIRES of all readers: inside a slice.
 struct Node {
@@ -86,99 +88,6 @@ struct InnerNode : Node {
     }
 };
 
-/// Bit 0 of a delta link: frozen.
-inline constexpr uintptr_t kMark = 1;
-constexpr bool isMarked(uintptr_t word) {
-    return (word & kMark) != 0;
-}
-template <typename T>
-T* pointerOf(uintptr_t word) {
-    return reinterpret_cast<T*>(word & ~kMark);
-}
-template <typename T>
-uintptr_t wordOf(T* pointer) {
-    return reinterpret_cast<uintptr_t>(pointer);
-}
-
-/// A key of a leaf that has versions. Owned by its node, its versions by their chain.
-class DeltaKey {
-public:
-    static constexpr uint32_t kNoBase = UINT32_MAX;
-    using Link = sync::Atomic<uintptr_t>;
-
-    static DeltaKey* create(ByteView tail, uint32_t basePos, unsigned height, Version* version);
-    static void destroy(DeltaKey* key);
-
-    int compare(const PageKey& key) const { return comparePageKey(keyHead, tail(), key); }
-    ByteView tail() const;
-    /// next(0) is the list; the levels above are shortcuts that may lag behind or be missing.
-    ///   WORD     DeltaKey* | frozen (level 0 only)
-    ///   STEPS    successor -> a key inserted between -> ... -> marked; final then
-    Link& next(unsigned level) { return links()[level]; }
-
-    const uint64_t keyHead;
-    const uint32_t basePos;  // where the key is in the base, or kNoBase
-    const uint32_t tailBytes;
-    const uint32_t height;
-    /// The chain's newest version.
-    ///   WORD     Version* | frozen
-    ///   STEPS    head -> a newer version -> ... -> marked; final then
-    Link ver;
-
-private:
-    DeltaKey(ByteView tail, uint32_t basePosition, unsigned levels, Version* version);
-    static size_t objectBytes(uint32_t height, size_t tailBytes) {
-        return sizeof(DeltaKey) + height * sizeof(Link) + tailBytes;
-    }
-    Link* links() { return reinterpret_cast<Link*>(this + 1); }
-    const Link* links() const { return reinterpret_cast<const Link*>(this + 1); }
-};
-
-/// The changes of a leaf since its base was built: short sorted lists, one for each stretch of base
-/// keys. The last one, where appends go, also has skip levels.
-class LeafDelta {
-public:
-    using Link = DeltaKey::Link;
-    static constexpr unsigned kHeightMax = 5;
-
-    static LeafDelta* create(uint32_t baseKeys, uint32_t bucketsMax);
-    /// Frees the keys, not their versions.
-    static void destroy(LeafDelta* delta);
-
-    uint32_t buckets() const { return buckets_; }
-    /// The bucket of a key whose place in the base is `basePos`. Rises with basePos.
-    uint32_t bucketOf(uint32_t basePos) const {
-        return static_cast<uint32_t>(uint64_t{basePos} * buckets_ / (baseKeys_ + 1));
-    }
-    ///   WORD     DeltaKey* | frozen, as DeltaKey::next(0)
-    Link& head(uint32_t bucket) { return heads()[bucket]; }
-
-    /// Where a key is or would be: the link to change and, on every level, the one to begin from.
-    struct Spot {
-        Link* link = nullptr;
-        uintptr_t word = 0;       // what `link` held: the first key >= the one sought
-        DeltaKey* key = nullptr;  // that key if it is the one sought
-        Link* above[kHeightMax] = {};
-    };
-    Spot find(uint32_t bucket, const PageKey& key);
-    /// How tall a new key of that bucket is to be.
-    unsigned heightFor(uint32_t bucket, ByteView tail) const;
-    /// After `key` was linked at level 0: its shortcuts, as far as that goes without effort.
-    void linkAbove(const Spot& spot, DeltaKey* key);
-    /// REQUIRES: the delta is not published yet.
-    void insertPrivate(DeltaKey* key, uint32_t bucket);
-
-private:
-    LeafDelta(uint32_t baseKeys, uint32_t buckets);
-    ~LeafDelta();
-    // Behind the object itself: a look into a bucket is one miss of the cache less.
-    Link* heads() { return reinterpret_cast<Link*>(this + 1); }
-
-    const uint32_t baseKeys_;
-    const uint32_t buckets_;
-    Link skip_[kHeightMax] = {};  // the last bucket's; [0] is unused
-};
-
 struct LeafNode : Node {
     LeafNode(std::string lowFence,
              std::string highFence,
@@ -197,7 +106,9 @@ struct LeafNode : Node {
     /// The delta if there is one, frozen or not.
     LeafDelta* deltaForRead() const;
     /// The same, made if there is none. Null when the leaf was frozen without one.
-    LeafDelta* deltaForWrite(uint32_t bucketsMax);
+    LeafDelta* deltaForWrite(const TreeLimits& limits);
+    /// A delta with cells for such keys. REQUIRES: nobody else can reach it yet, and it has none.
+    LeafDelta* beginDelta(uint32_t bucketsMax, CellRange range);
     /// Freezes the leaf if it has no delta. False: it has, or is frozen. tree_evict.cpp.
     bool freezeUnchanged();
     /// Whether each large value has its page. For the checkpoint's thread, as the next one.
@@ -248,6 +159,8 @@ private:
     static constexpr uint32_t kAwaited = 64;
     /// Of the memory count, without what is written later.
     size_t ownBytes() const;
+    /// The keys that come next if the last ones were appended one by one; else none.
+    CellRange rangeBehindBase(const TreeLimits& limits) const;
 };
 
 /// Frees a node nobody can reach; a leaf's versions stay.

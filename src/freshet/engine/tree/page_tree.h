@@ -213,6 +213,7 @@ private:
     struct Plan;
     struct Judgement;
     class NewValue;
+    struct Home;
     /// A chain's newest version that is not aborted, or null.
     struct Newest {
         Version* version;
@@ -243,7 +244,8 @@ private:
     Judgement judge(const WriteRequest& request,
                     Version* chain,
                     const std::optional<ValueRef>& base);
-    bool push(DeltaKey* key, uintptr_t seen, Version* fresh, Version* newest);
+    static Home homeOf(const LeafNode& leaf, LeafDelta* delta, const PageKey& key);
+    bool push(DeltaKey::Link* chain, uintptr_t seen, Version* fresh, Version* newest);
     bool insertKey(LeafDelta* delta, uint32_t bucket, const LeafDelta::Spot& spot, DeltaKey* key);
     uint32_t trim(Version* newest);
     bool account(LeafNode* leaf, size_t bytes);
@@ -262,9 +264,11 @@ private:
     bool hasFoldable(const LeafNode& leaf);
     void foldKey(ByteView tail,
                  const std::optional<ValueRef>& base,
-                 DeltaKey* key,
+                 const DeltaKey::Link& chain,
                  uint64_t minReadTs,
                  Plan* plan);
+    /// Which record ids get cells in the part of a plan that begins there and ends with the plan.
+    CellRange cellsFor(const Plan& plan, size_t begin) const;
     LeafNode* build(const Plan& plan, size_t begin, size_t end, std::string low, std::string high);
     void retireFolded(const Plan& plan);
     void retireVersion(Version* version);
@@ -309,7 +313,7 @@ private:
     bool walkOne(ByteView prefix,
                  ByteView tail,
                  const std::optional<ValueRef>& base,
-                 DeltaKey* key,
+                 const DeltaKey::Link* chain,
                  WalkState* state);
 
     TreeEnv& env_;

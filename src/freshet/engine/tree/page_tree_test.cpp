@@ -20,6 +20,7 @@ constexpr TreeLimits kTinyPages{.deltaKeysMax = 6,
                                 .leafBytesMax = 600,
                                 .innerBytesMax = 200,
                                 .bucketsMax = 4,
+                                .denseKeysMin = 4,
                                 .sharedValueBytesMin = 100,
                                 .trimDepthMin = 2};
 
@@ -40,8 +41,9 @@ struct Log {
 
 class Worker {
 public:
-    Worker(StoreCore* core, PageTree* tree, uint64_t seed, Log* log)
-        : core_(*core), tree_(*tree), random_(seed), log_(*log) {}
+    /// `nextId`: the next record id, if keys are such; else null.
+    Worker(StoreCore* core, PageTree* tree, uint64_t seed, Log* log, sync::Atomic<uint64_t>* nextId)
+        : core_(*core), tree_(*tree), random_(seed), log_(*log), nextId_(nextId) {}
 
     void run(int rounds) {
         for (int i = 0; i < rounds; ++i) {
@@ -60,7 +62,17 @@ public:
     }
 
 private:
+    std::string recordId() {
+        const uint64_t next = random_() % 3 == 0 ? nextId_->fetch_add(1, sync::kRelaxed)
+                                                 : nextId_->load(sync::kRelaxed);
+        std::string key(kRecordIdBytes, '\0');
+        storeBe64(key.data(), next - random_() % 12);
+        return random_() % 20 == 0 ? key + '\0' : key;
+    }
     std::string randomKey() {
+        if (nextId_ != nullptr) {
+            return recordId();
+        }
         std::string key = random_() % 2 == 0 ? "shared-prefix-" : "";
         return key + std::to_string(random_() % 300);
     }
@@ -147,22 +159,26 @@ private:
     PageTree& tree_;
     std::mt19937_64 random_;
     Log& log_;
+    sync::Atomic<uint64_t>* const nextId_;
 };
 
-class PageTreeThreads : public ::testing::TestWithParam<int> {};
+class PageTreeThreads : public ::testing::TestWithParam<std::tuple<int, bool>> {};
 
 TEST_P(PageTreeThreads, EveryReadSeesItsSnapshot) {
     const uint64_t seed = testSeed();
     auto core = std::make_shared<StoreCore>(kTinyPages);
     Tree tree(1, core);
-    const auto count = static_cast<size_t>(GetParam());
+    const auto [threadCount, appends] = GetParam();
+    const auto count = static_cast<size_t>(threadCount);
+    sync::Atomic<uint64_t> nextId{1000};
     std::vector<Log> logs(count);
     {
         std::vector<platform::Thread> threads;
         for (size_t i = 0; i < count; ++i) {
             threads.emplace_back("worker", [&, i] {
-                Worker(core.get(), &tree.pages(), seed + i * 31, &logs[i])
-                    .run(8000 / static_cast<int>(count));
+                Worker(
+                    core.get(), &tree.pages(), seed + i * 31, &logs[i], appends ? &nextId : nullptr)
+                    .run(8000 / threadCount);
             });
         }
     }
@@ -173,8 +189,12 @@ TEST_P(PageTreeThreads, EveryReadSeesItsSnapshot) {
         }
     }
     auto expected = [&](const std::string& key, uint64_t snapshot) {
-        const auto& states = history[key];
-        auto after = states.upper_bound(snapshot);
+        const auto found = history.find(key);
+        if (found == history.end()) {
+            return std::string();
+        }
+        const auto& states = found->second;
+        const auto after = states.upper_bound(snapshot);
         return after == states.begin() ? std::string() : std::prev(after)->second;
     };
     size_t reads = 0;
@@ -197,7 +217,9 @@ TEST_P(PageTreeThreads, EveryReadSeesItsSnapshot) {
     EXPECT_GT(reads, 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, PageTreeThreads, ::testing::Values(1, 2, 4, 16));
+INSTANTIATE_TEST_SUITE_P(Threads,
+                         PageTreeThreads,
+                         ::testing::Combine(::testing::Values(1, 2, 4, 16), ::testing::Bool()));
 
 }  // namespace
 }  // namespace freshet::engine

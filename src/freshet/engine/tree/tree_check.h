@@ -86,20 +86,20 @@ private:
     void leaf(const LeafNode* node) {
         ++shape_.leaves;
         std::optional<std::string> before;
-        auto visit = [&](ByteView tail, const std::optional<ValueRef>& base, DeltaKey* key) {
+        auto visit = [&](ByteView tail, const std::optional<ValueRef>& base, auto* chain) {
             std::string full = std::string(node->prefix()).append(tail);
             expect(full >= node->low && !node->isLeftOf(full), "a key lies within the fences");
             expect(!before || *before < full, "keys are in order, each once");
-            expect(base.has_value() || key != nullptr, "a key has a value or a chain");
+            expect(base.has_value() || chain != nullptr, "a key has a value or a chain");
             before = std::move(full);
             ++shape_.keys;
-            shape_.changed += key != nullptr ? 1 : 0;
+            shape_.changed += chain != nullptr ? 1 : 0;
             return true;
         };
         mergeUp(*node, nullptr, visit);
         const size_t upward = shape_.keys;
         size_t downward = 0;
-        mergeDown(*node, nullptr, [&](ByteView, const std::optional<ValueRef>&, DeltaKey*) {
+        mergeDown(*node, nullptr, [&](ByteView, const std::optional<ValueRef>&, auto*) {
             ++downward;
             return true;
         });

@@ -11,9 +11,9 @@ struct PageTree::PageRange {
     const PageKey* low;
     const PageKey* end;
 
-    bool has(const DeltaKey& key) const {
-        return (low == nullptr || key.compare(*low) >= 0) &&
-               (end == nullptr || key.compare(*end) < 0);
+    bool has(const LeafChange& change) const {
+        return (low == nullptr || comparePageKey(change.head, change.tail, *low) >= 0) &&
+               (end == nullptr || comparePageKey(change.head, change.tail, *end) < 0);
     }
     uint32_t countOf(const KeyArray& keys) const {
         const uint32_t from = low == nullptr ? 0 : keys.lowerBound(*low).pos;
@@ -26,17 +26,18 @@ struct PageTree::PageRange {
 int64_t PageTree::changesIn(const LeafNode& leaf, const PageRange& range, const View& view) {
     LeafDelta* delta = leaf.deltaForRead();
     int64_t more = 0;
-    for (uint32_t b = 0; delta != nullptr && b < delta->buckets(); ++b) {
-        for (DeltaKey* key = nextDelta(delta->head(b)); key != nullptr;
-             key = nextDelta(key->next(0))) {
-            if (range.has(*key)) {
-                const std::optional<ValueRef> base = baseAt(leaf, key->basePos);
-                // [version.read] acquire: pairs with [version.push].
-                const auto* chain = pointerOf<Version>(key->ver.load(sync::kAcquire));
-                more += static_cast<int>(visible(chain, view, base).has_value()) -
-                        static_cast<int>(base.has_value());
-            }
+    auto visit = [&](const LeafChange& change) {
+        if (range.has(change)) {
+            const std::optional<ValueRef> base = baseAt(leaf, change.basePos);
+            // [version.read] acquire: pairs with [version.push].
+            const auto* chain = pointerOf<Version>(change.chain->load(sync::kAcquire));
+            more += static_cast<int>(visible(chain, view, base).has_value()) -
+                    static_cast<int>(base.has_value());
         }
+        return true;
+    };
+    for (uint32_t b = 0; delta != nullptr && b < delta->buckets(); ++b) {
+        delta->visitBucket(b, nullptr, visit);
     }
     return more;
 }

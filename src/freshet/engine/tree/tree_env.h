@@ -22,6 +22,8 @@ struct TreeLimits {
     uint32_t joinedBytesMax = leafBytesMax / 8 * 5;
     uint32_t innerBytesMax = 16 * 1024;  // an inner node above this is split
     uint32_t bucketsMax = 128;
+    /// A leaf whose last keys are so many record ids in a row has cells for the next ones. 0: none.
+    uint32_t denseKeysMin = 16;
     uint32_t sharedValueBytesMin = 1024;  // values from here on live in a ValueBuffer
     uint32_t trimDepthMin = 16;           // chains are trimmed at this depth and its doubles
 };

@@ -83,10 +83,10 @@ bool PageTree::hasLeavesOnDisk() {
 
 bool PageTree::foldsWhole(const LeafNode& leaf) {
     const uint64_t minReadTs = env_.minReadTs();
-    return mergeUp(leaf, nullptr, [&](ByteView, const std::optional<ValueRef>&, DeltaKey* key) {
+    return mergeUp(leaf, nullptr, [&](ByteView, const std::optional<ValueRef>&, auto* chain) {
         // [version.read] acquire: pairs with [version.push].
         const auto [newest, outcome] =
-            newestOf(key == nullptr ? nullptr : pointerOf<Version>(key->ver.load(kAcquire)));
+            newestOf(chain == nullptr ? nullptr : pointerOf<Version>(chain->load(kAcquire)));
         return newest == nullptr || (outcome.fate == Fate::kCommitted && outcome.ts <= minReadTs);
     });
 }

@@ -148,6 +148,82 @@ TEST(PushAgainstRebuild, RelaxedPublicationIsFound) {
     expectFound(Mutant::kRelaxedInstall, pushAgainstRebuild("b"));
 }
 
+std::string idKey(uint64_t id) {
+    std::string key(kRecordIdBytes, '\0');
+    storeBe64(key.data(), id);
+    return key;
+}
+
+/// Two append a record each, `first` the one that another thread looks for, while the leaf is
+/// rebuilt; ids 1 and 2 are in the base, 3 has a cell.
+Setup appendAgainstRebuild(uint64_t first, bool isThere) {
+    return [first, isThere](Model& model) {
+        auto world = std::make_shared<World>(TreeLimits{.deltaKeysMax = 4, .denseKeysMin = 2});
+        world->put(idKey(1), "1");
+        world->put(idKey(2), "2");
+        world->rebuild("");
+        world->put(idKey(3), "3");
+        if (isThere) {
+            world->put(idKey(first), "old");
+        }
+        model.thread([world, first] { check(world->put(idKey(first), "new"), "no conflict"); });
+        model.thread([world] { world->rebuild(""); });
+        model.thread([world, first, isThere] {
+            const std::string value = world->get(idKey(first));
+            check(value == "new" || value == (isThere ? "old" : "none"), "one of two states");
+            check(world->get(idKey(3)) == "3", "its neighbour stays");
+        });
+        model.finally([world, first] {
+            check(world->get(idKey(first)) == "new", "the write is there");
+            const std::string all = idKey(1) + idKey(2) + idKey(3) + idKey(first);
+            check(world->scan(Direction::kForward) == all, "all keys upward");
+            check(
+                world->scan(Direction::kBackward) == idKey(first) + idKey(3) + idKey(2) + idKey(1),
+                "all keys downward");
+            world->expectSound();
+        });
+    };
+}
+
+TEST(AppendAgainstRebuild, LosesNothing) {
+    expectHolds(appendAgainstRebuild(4, false));
+    expectHolds(appendAgainstRebuild(4, true));
+    expectHolds(appendAgainstRebuild(1000, false));  // no cell for that
+}
+
+TEST(AppendAgainstRebuild, AMissingMarkOrReleaseIsFound) {
+    expectFound(Mutant::kNoCellMark, appendAgainstRebuild(4, false));
+    expectFound(Mutant::kNoCellMark, appendAgainstRebuild(4, true));
+    expectFound(Mutant::kRelaxedPush, appendAgainstRebuild(4, false));
+}
+
+/// An append is in flight while the leaf is rebuilt: its chain is carried from cell to cell.
+TEST(AppendAgainstRebuild, CarriesWhatIsUndecided) {
+    expectHolds([](Model& model) {
+        auto world = std::make_shared<World>(TreeLimits{.deltaKeysMax = 4, .denseKeysMin = 2});
+        world->put(idKey(1), "1");
+        world->put(idKey(2), "2");
+        world->rebuild("");
+        auto slice = std::make_shared<ModelEnv::Slice>(&world->env);
+        const uint64_t stamp = *world->table.open();
+        Version* mine = world->write(idKey(3), "mine", stamp, slice->snapshot);
+        slice.reset();
+        model.thread([world] { world->rebuild(""); });
+        model.thread([world] { check(world->put(idKey(4), "4"), "no conflict"); });
+        model.thread([world, stamp, mine] {
+            ModelEnv::Slice inside(&world->env);
+            world->finish(stamp, mine, true);
+        });
+        model.finally([world] {
+            check(world->get(idKey(3)) == "mine", "as it was decided");
+            check(world->get(idKey(4)) == "4", "the other one, too");
+            world->rebuild("");
+            check(world->get(idKey(3)) == "mine", "and folded");
+            world->expectSound();
+        });
+    });
+}
+
 /// Two rebuilds and a writer at once: at most one replacement is installed, nothing is freed twice.
 TEST(Rebuild, CanBeDoneByTwoAtOnce) {
     expectHolds([](Model& model) {

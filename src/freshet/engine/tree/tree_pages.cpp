@@ -15,9 +15,9 @@ using sync::kRelease;
 namespace {
 
 void freeChains(LeafNode* leaf) {
-    mergeUp(*leaf, nullptr, [](ByteView, const std::optional<ValueRef>&, DeltaKey* key) {
+    mergeUp(*leaf, nullptr, [](ByteView, const std::optional<ValueRef>&, auto* chain) {
         // [tree.end] relaxed: nobody else can reach the tree.
-        auto* version = key == nullptr ? nullptr : pointerOf<Version>(key->ver.load(kRelaxed));
+        auto* version = chain == nullptr ? nullptr : pointerOf<Version>(chain->load(kRelaxed));
         while (version != nullptr) {
             Version* older = version->older.load(kRelaxed);
             Version::destroy(version);

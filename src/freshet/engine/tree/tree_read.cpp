@@ -118,9 +118,9 @@ std::optional<ValueRef> PageTree::get(ByteView key, const View& view, Fault* fau
     }
     std::optional<ValueRef> value = baseAt(*leaf, at.exact ? at.pos : DeltaKey::kNoBase);
     if (LeafDelta* delta = leaf->deltaForRead()) {
-        if (DeltaKey* found = delta->find(delta->bucketOf(at.pos), place).key) {
+        if (const DeltaKey::Link* chain = delta->chainOf(at.pos, place)) {
             // [version.read] acquire: pairs with [version.push].
-            value = visible(pointerOf<Version>(found->ver.load(kAcquire)), view, value);
+            value = visible(pointerOf<Version>(chain->load(kAcquire)), view, value);
         }
     }
     descent.hold().end();

@@ -50,6 +50,9 @@ void PageTree::freeze(LeafNode* leaf) {
             key = next;
         }
     }
+    for (uint32_t i = 0; delta != nullptr && i < delta->cells(); ++i) {
+        freezeLink(delta->cell(i), !mutated(Mutant::kNoCellMark));
+    }
 }
 
 void PageTree::rebuild(PageEntry* entry, LeafNode* leaf) {
@@ -91,11 +94,11 @@ PageTree::Plan PageTree::fold(LeafNode* leaf) {
     const uint32_t changes = leaf->deltaCount.load(kRelaxed);
     plan.entries.reserve(leaf->image.keys().size() + changes);
     plan.folded.reserve(changes);
-    mergeUp(*leaf, nullptr, [&](ByteView tail, const std::optional<ValueRef>& base, DeltaKey* key) {
-        if (key == nullptr) {
+    mergeUp(*leaf, nullptr, [&](ByteView tail, const std::optional<ValueRef>& base, auto* chain) {
+        if (chain == nullptr) {
             plan.add(tail, base, nullptr);
         } else {
-            foldKey(tail, base, key, minReadTs, &plan);
+            foldKey(tail, base, *chain, minReadTs, &plan);
         }
         return true;
     });
@@ -104,12 +107,12 @@ PageTree::Plan PageTree::fold(LeafNode* leaf) {
 
 bool PageTree::hasFoldable(const LeafNode& leaf) {
     const uint64_t minReadTs = env_.minReadTs();
-    return !mergeUp(leaf, nullptr, [&](ByteView, const std::optional<ValueRef>&, DeltaKey* key) {
-        if (key == nullptr) {
+    return !mergeUp(leaf, nullptr, [&](ByteView, const std::optional<ValueRef>&, auto* chain) {
+        if (chain == nullptr) {
             return true;
         }
         // [version.read] acquire: pairs with [version.push].
-        const auto [newest, outcome] = newestOf(pointerOf<Version>(key->ver.load(kAcquire)));
+        const auto [newest, outcome] = newestOf(pointerOf<Version>(chain->load(kAcquire)));
         return newest != nullptr && (outcome.fate != Fate::kCommitted || outcome.ts > minReadTs);
     });
 }
@@ -129,11 +132,11 @@ void PageTree::foldRested(PageEntry* entry) {
 
 void PageTree::foldKey(ByteView tail,
                        const std::optional<ValueRef>& base,
-                       DeltaKey* key,
+                       const DeltaKey::Link& chain,
                        uint64_t minReadTs,
                        Plan* plan) {
     // [version.read] acquire: pairs with [version.push].
-    auto* head = pointerOf<Version>(key->ver.load(kAcquire));
+    auto* head = pointerOf<Version>(chain.load(kAcquire));
     const bool under = mutated(Mutant::kFoldUnderCarried);
     auto [newest, outcome] = newestOf(head);
     while (under && newest != nullptr && outcome.fate == Fate::kInFlight) {
@@ -163,6 +166,29 @@ void PageTree::foldKey(ByteView tail,
     }
 }
 
+CellRange PageTree::cellsFor(const Plan& plan, size_t begin) const {
+    const auto& entries = plan.entries;
+    const uint32_t sought = env_.limits.denseKeysMin;
+    const ByteView last = entries.back().tail;
+    if (sought == 0 || entries.size() < sought ||
+        !areAppended(entries[entries.size() - sought].tail, last, sought)) {
+        return {};
+    }
+    size_t first = entries.size();  // of those that are not in the base
+    while (first > begin && !entries[first - 1].base) {
+        --first;
+    }
+    const ByteView from = entries[first > begin ? first - 1 : begin].tail;
+    if (!areAppended(from, last, env_.limits.deltaKeysMax)) {
+        return {};
+    }
+    const uint64_t behind = keyHeadOf(from) + (first > begin ? 1 : 0);
+    CellRange range = CellRange::behind(keyHeadOf(last), env_.limits.deltaKeysMax);
+    range.count += static_cast<uint32_t>(range.first - behind);
+    range.first = behind;
+    return range;
+}
+
 LeafNode* PageTree::build(
     const Plan& plan, size_t begin, size_t end, std::string low, std::string high) {
     // Narrower fences share at least as much.
@@ -182,17 +208,16 @@ LeafNode* PageTree::build(
     size_t carriedBytes = 0;
     uint32_t carriedCount = 0;
     uint32_t basePos = 0;
+    LeafDelta* delta = nullptr;
     for (size_t i = begin; i < end; ++i) {
         const Plan::Entry& entry = plan.entries[i];
         if (entry.chain != nullptr) {
-            LeafDelta* delta = leaf->deltaForWrite(env_.limits.bucketsMax);
-            const ByteView tail = entry.tail.substr(cut);
-            const uint32_t bucket = delta->bucketOf(basePos);
-            delta->insertPrivate(DeltaKey::create(tail,
-                                                  entry.base ? basePos : DeltaKey::kNoBase,
-                                                  delta->heightFor(bucket, tail),
-                                                  entry.chain),
-                                 bucket);
+            if (delta == nullptr) {
+                delta = leaf->beginDelta(env_.limits.bucketsMax,
+                                         leaf->high.empty() ? cellsFor(plan, begin) : CellRange{});
+            }
+            delta->insertPrivate(
+                entry.tail.substr(cut), {basePos, entry.base.has_value()}, entry.chain);
             carriedBytes += entry.bytes;
             ++carriedCount;
         }

@@ -23,12 +23,12 @@ struct PageTree::WalkState {
 bool PageTree::walkOne(ByteView prefix,
                        ByteView tail,
                        const std::optional<ValueRef>& base,
-                       DeltaKey* key,
+                       const DeltaKey::Link* chain,
                        WalkState* state) {
     std::optional<ValueRef> value = base;
-    if (key != nullptr) {
+    if (chain != nullptr) {
         // [version.read] acquire: pairs with [version.push].
-        value = visible(pointerOf<Version>(key->ver.load(sync::kAcquire)), state->view, base);
+        value = visible(pointerOf<Version>(chain->load(sync::kAcquire)), state->view, base);
     }
     state->key.assign(prefix).append(tail);
     if (value) {
@@ -51,8 +51,8 @@ bool PageTree::walkLeaf(LeafNode* leaf,
     }
     const MergeBound* at = bound ? &*bound : nullptr;
     const ByteView prefix = leaf->prefix();
-    auto visit = [&](ByteView tail, const std::optional<ValueRef>& base, DeltaKey* key) {
-        return walkOne(prefix, tail, base, key, state);
+    auto visit = [&](ByteView tail, const std::optional<ValueRef>& base, auto* chain) {
+        return walkOne(prefix, tail, base, chain, state);
     };
     return direction == Direction::kForward ? mergeUp(*leaf, at, visit)
                                             : mergeDown(*leaf, at, visit);

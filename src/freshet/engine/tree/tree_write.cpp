@@ -42,6 +42,17 @@ private:
     ValueRef value_;
 };
 
+/// Where a key's change goes: to the front of a chain, or, if it has none, into a list.
+struct PageTree::Home {
+    DeltaKey::Link* chain = nullptr;
+    uintptr_t seen = 0;  // in `chain`, else in spot.link
+    uint32_t basePos = DeltaKey::kNoBase;
+    uint32_t bucket = 0;
+    LeafDelta::Spot spot;
+
+    Version* versions() const { return chain == nullptr ? nullptr : pointerOf<Version>(seen); }
+};
+
 WriteResult PageTree::write(const WriteRequest& request) {
     using enum Attempt;
     const NewValue value(request, env_.slabs);
@@ -72,6 +83,21 @@ WriteResult PageTree::write(const WriteRequest& request) {
     }
 }
 
+PageTree::Home PageTree::homeOf(const LeafNode& leaf, LeafDelta* delta, const PageKey& key) {
+    Home home;
+    home.chain = delta->cellOf(key);
+    if (home.chain == nullptr) {
+        const KeyArray::Place at = leaf.image.keys().lowerBound(key);
+        home.basePos = at.exact ? at.pos : DeltaKey::kNoBase;
+        home.bucket = delta->bucketOf(at.pos);
+        home.spot = delta->find(home.bucket, key);
+        home.chain = home.spot.key == nullptr ? nullptr : &home.spot.key->ver;
+    }
+    // [version.read] acquire: pairs with [version.push].
+    home.seen = home.chain == nullptr ? home.spot.word : home.chain->load(kAcquire);
+    return home;
+}
+
 PageTree::Attempt PageTree::tryWrite(PageEntry* entry,
                                      LeafNode* leaf,
                                      const WriteRequest& request,
@@ -82,21 +108,16 @@ PageTree::Attempt PageTree::tryWrite(PageEntry* entry,
     if (leaf->ctl.load(kRelaxed) == LeafNode::kFrozen) {
         return Attempt::kFrozen;
     }
-    LeafDelta* delta = leaf->deltaForWrite(env_.limits.bucketsMax);
+    LeafDelta* delta = leaf->deltaForWrite(env_.limits);
     if (delta == nullptr) {
         return Attempt::kFrozen;
     }
     const PageKey place = leaf->pageKey(request.key);
-    const KeyArray::Place at = leaf->image.keys().lowerBound(place);
-    const uint32_t basePos = at.exact ? at.pos : DeltaKey::kNoBase;
-    const uint32_t bucket = delta->bucketOf(at.pos);
-    const LeafDelta::Spot spot = delta->find(bucket, place);
-    // [version.read] acquire: pairs with [version.push].
-    const uintptr_t seen = spot.key != nullptr ? spot.key->ver.load(kAcquire) : 0;
-    if (isMarked(seen) || (spot.key == nullptr && isMarked(spot.word))) {
+    const Home home = homeOf(*leaf, delta, place);
+    if (isMarked(home.seen)) {
         return Attempt::kFrozen;
     }
-    const Judgement judgement = judge(request, pointerOf<Version>(seen), baseAt(*leaf, basePos));
+    const Judgement judgement = judge(request, home.versions(), baseAt(*leaf, home.basePos));
     if (judgement.kind != WriteResult::Kind::kDone) {
         *result = {judgement.kind, nullptr, judgement.other, {}};
         return Attempt::kRefused;
@@ -107,12 +128,14 @@ PageTree::Attempt PageTree::tryWrite(PageEntry* entry,
         setDirty(entry);
     }
     bool linked = false;
-    if (spot.key != nullptr) {
-        linked = push(spot.key, seen, fresh, judgement.newest);
+    if (home.chain != nullptr) {
+        linked = push(home.chain, home.seen, fresh, judgement.newest);
     } else {
-        const unsigned height = delta->heightFor(bucket, place.tail);
-        linked =
-            insertKey(delta, bucket, spot, DeltaKey::create(place.tail, basePos, height, fresh));
+        const unsigned height = delta->heightFor(home.bucket, place.tail);
+        linked = insertKey(delta,
+                           home.bucket,
+                           home.spot,
+                           DeltaKey::create(place.tail, home.basePos, height, fresh));
     }
     if (!linked) {
         Version::destroy(fresh);
@@ -168,7 +191,7 @@ PageTree::Judgement PageTree::judge(const WriteRequest& request,
     return result;
 }
 
-bool PageTree::push(DeltaKey* key, uintptr_t seen, Version* fresh, Version* newest) {
+bool PageTree::push(DeltaKey::Link* chain, uintptr_t seen, Version* fresh, Version* newest) {
     uint32_t depth = newest == nullptr ? 0 : newest->depth + 1;
     if (depth >= env_.limits.trimDepthMin && std::has_single_bit(depth)) {
         depth = trim(newest) + 1;
@@ -177,15 +200,15 @@ bool PageTree::push(DeltaKey* key, uintptr_t seen, Version* fresh, Version* newe
     // [older.set] relaxed: published by [version.push].
     fresh->older.store(newest, kRelaxed);
     uintptr_t expected = seen;
-    // [version.push] CAS; LINEARIZES an update.
+    // [version.push] CAS; LINEARIZES an update, and the first change of a record id with a cell.
     //   ORDER    release pairs with [version.read], [version.mark], [older.read]: the version is
     //            complete. Relaxed on failure: everything is read again.
     //   LOST     another writer pushed, or the leaf is frozen: look again.
     //   PROGRESS lock-free: our failure is another's success, or a rebuild that we then finish.
-    if (!key->ver.compare_exchange_strong(expected,
-                                          wordOf(fresh),
-                                          mutated(Mutant::kRelaxedPush) ? kRelaxed : kRelease,
-                                          kRelaxed)) {
+    if (!chain->compare_exchange_strong(expected,
+                                        wordOf(fresh),
+                                        mutated(Mutant::kRelaxedPush) ? kRelaxed : kRelease,
+                                        kRelaxed)) {
         return false;
     }
     // The aborted versions passed over are ours to retire; their links stay, since a reader may

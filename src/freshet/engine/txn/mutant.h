@@ -12,6 +12,7 @@ enum class Mutant : uint8_t {
     kNoVersionMark,        // freeze leaves DeltaKey::ver unmarked
     kNoNextMark,           // freeze leaves DeltaKey::next[0] unmarked
     kNoBucketMark,         // freeze leaves the bucket heads unmarked
+    kNoCellMark,           // freeze leaves the cells of record ids unmarked
     kRelaxedPush,          // a version is published without release
     kRelaxedInstall,       // a rebuilt node is published without release
     kFoldUnderCarried,     // fold moves the base below versions that are still in flight
