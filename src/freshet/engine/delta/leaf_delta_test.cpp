@@ -33,7 +33,7 @@ struct Delta {
     Delta& operator=(const Delta&) = delete;
 
     void add(const std::string& key) {
-        versions.push_back(Version::create(VersionOp::kPut, key, false, 1));
+        versions.push_back(Version::create(VersionOp::kPut, ValueRef{key}, false, 1));
         delta->insertPrivate(key, {0, false}, versions.back());
     }
     std::vector<std::string> from(const std::string* bound) {
