@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include <functional>
 
 namespace freshet::engine {
 namespace {
@@ -235,8 +235,8 @@ TEST_F(StoreOpen, ATreeThatWasNeverReadLeavesTheFileWhenItIsDropped) {
     EXPECT_EQ(store->stats().block.mappedPages, 1u);
 }
 
-/// Takes what is noted of pages out of the map, as it was before there were notes.
-void forgetNotes(testing::MemoryFileSystem& disk) {
+/// Makes other notes of all pages in the map of the closed store's file.
+void changeNotes(testing::MemoryFileSystem& disk, const std::function<uint64_t(uint64_t)>& change) {
     auto uuid = readOrMakeIdentity(disk, "/db");
     ASSERT_TRUE(uuid.isOk());
     block::Options options;
@@ -245,16 +245,16 @@ void forgetNotes(testing::MemoryFileSystem& disk) {
     options.dbUuid = *uuid;
     auto file = block::BlockFile::open(options);
     ASSERT_TRUE(file.isOk());
-    std::vector<block::BlockFile::Change> bare;
+    std::vector<block::BlockFile::Change> changes;
     ASSERT_TRUE((*file)
                     ->forEachPage([&](PageId page, block::PagePlace place) {
-                        place.note = 0;
-                        bare.push_back({page, place});
+                        place.note = change(place.note);
+                        changes.push_back({page, place});
                         return Status::ok();
                     })
                     .isOk());
-    block::Root root = (*file)->root();
-    ASSERT_TRUE((*file)->commit(root, bare).isOk());
+    const block::Root root = (*file)->root();
+    ASSERT_TRUE((*file)->commit(root, changes).isOk());
     (*file)->settle();
 }
 
@@ -262,7 +262,7 @@ TEST_F(StoreOpen, PagesWithoutNotesAreReadUntilACheckpointHasToldOfThem) {
     fill(0, 5'000);
     put(*store, *tree, keyOf(5'000), std::string(50'000, 'l'));
     close();
-    forgetNotes(disk);
+    changeNotes(disk, [](uint64_t) { return 0; });  // as before there were notes
     open();
     const size_t leaves = shapeOf(*store, tree).onDisk;
     EXPECT_GT(leaves, 50u);
@@ -282,24 +282,9 @@ TEST_F(StoreOpen, PagesWithoutNotesAreReadUntilACheckpointHasToldOfThem) {
 TEST_F(StoreOpen, AMapThatSpeaksOfAnotherLeafIsNotBelieved) {
     fill(0, 2'000);
     close();
-    auto uuid = readOrMakeIdentity(disk, "/db");
-    block::Options options;
-    options.files = &disk;
-    options.path = std::string("/db") + kDataFile;
-    options.dbUuid = *uuid;
-    {
-        auto file = block::BlockFile::open(options);
-        ASSERT_TRUE(file.isOk());
-        std::vector<block::BlockFile::Change> changes;
-        ASSERT_TRUE((*file)
-                        ->forEachPage([&](PageId page, block::PagePlace place) {
-                            place.note += place.note == 0 ? 0 : uint64_t{1} << 32;  // an entry more
-                            changes.push_back({page, place});
-                            return Status::ok();
-                        })
-                        .isOk());
-        ASSERT_TRUE((*file)->commit((*file)->root(), changes).isOk());
-    }
+    changeNotes(disk, [](uint64_t note) {
+        return note == 0 ? 0 : note + (uint64_t{1} << 32);  // an entry more
+    });
     open();
     Txn txn(*store);
     std::string value;
@@ -309,7 +294,7 @@ TEST_F(StoreOpen, AMapThatSpeaksOfAnotherLeafIsNotBelieved) {
     // The leaves themselves are whole.
     txn.abort();
     close();
-    StoreOptions repairing = this->options();
+    StoreOptions repairing = options();
     repairing.repair = true;
     store = openStore(repairing);
     ASSERT_TRUE(store->finishRepair().isOk());

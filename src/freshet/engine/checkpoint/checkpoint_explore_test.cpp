@@ -60,7 +60,11 @@ public:
     CommitFloors floors;
 };
 
-using Images = std::map<PageId, std::string>;
+struct ModelImage {
+    std::string bytes;
+    uint64_t note = 0;
+};
+using Images = std::map<PageId, ModelImage>;
 
 /// A recovered store is made of what was durable.
 class Recovered : public PageSource {
@@ -96,8 +100,18 @@ private:
         if (found == images_.end()) {
             return Status(Code::kNotFound, "no such page");
         }
-        *image = found->second;
+        *image = found->second.bytes;
         return Status::ok();
+    }
+    /// The loading holds what was noted against the image.
+    block::PagePlace placeOf(PageId page) const override {
+        const auto found = images_.find(page);
+        return found == images_.end() ? block::PagePlace{}
+                                      : block::PagePlace{{1, 1}, 0, 0, found->second.note};
+    }
+    Leaves leaves() const override { return Leaves::kKept; }
+    void learnNote(PageId page, uint64_t note) override {
+        check(images_.at(page).note == note, "a leaf is noted");
     }
     void noteUsed(uint32_t, PageId, bool) override {}
     bool canLose() const override { return false; }
@@ -193,7 +207,7 @@ struct World : CheckpointSink {
         }
         --writesUntilFull;
         // What block fills in is not read back here, but for the lengths, which are there.
-        staged[page] = image;
+        staged[page] = {std::string(image), note};
         images.emplace_back(image);
         *place = {.extent = {images.size(), 1}, .crc = 0, .seqLow = 0, .note = note};
         return Status::ok();
