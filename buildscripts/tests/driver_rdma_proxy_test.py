@@ -232,6 +232,19 @@ class NativeTest(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout.strip()), (0, '100000'), done.stderr)
         self.assertEqual('stays on TCP' in done.stderr, not ADDRESS, done.stderr)
 
+    def test_a_large_document_leaves_without_a_copy(self):
+        sizes = [17000, 100000, 3000000]
+        done = self.run_program('freshet', 'mongodb://%s/shop?rdma=true' % self.address, '--quiet', '--eval', """
+            const sent = () => Number((db.serverStatus().rdma || {}).bytesSentInPlace || 0);
+            db.c.insertMany(%s.map(n => ({_id: n, pad: "x".repeat(n)})));
+            print(%s.map(n => {
+                const before = sent();
+                const found = db.c.findOne({_id: n}).pad.length;
+                return (found === n) + " " + (sent() - before >= n);
+            }).join());""" % (sizes, sizes))
+        each = 'true true' if ADDRESS else 'true false'
+        self.assertEqual((done.returncode, done.stdout.strip()), (0, ','.join([each] * 3)), done.stderr)
+
     def test_current_op_tells_what_each_connection_goes_over(self):
         """The shell's own operation, as the server sees it."""
         ask = 'db.getSiblingDB("admin").aggregate([{$currentOp: {}}]).toArray().map(op => op.transport).join()'
