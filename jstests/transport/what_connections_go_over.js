@@ -15,7 +15,7 @@ if (over === 'rdma') {
     db.c.insertOne({s: bytesOf(1000000)});
     assert.eq(db.c.findOne().s.length, 1000000);
     const after = rdma();
-    for (const way of ['bytesCopiedIn', 'bytesCopiedOut']) {
+    for (const way of ['bytesCopiedIn', 'bytesSentInPlace']) {
         assert.gte(Number(after[way]) - Number(before[way]), 1000000, way);
     }
     assert.eq(Number(after.fallbacksToTcp), 0);
