@@ -169,6 +169,42 @@ TEST_F(StoreOpen, CountsAreRightBeforeAnyLeafWasRead) {
     EXPECT_LE(store->stats().leavesRead, 2u);
 }
 
+TEST_F(StoreOpen, ALongWalkWaitsForSomeOfItsLeavesOnly) {
+    fill(0, 6'000);
+    close();
+    open();
+    const uint64_t leaves = shapeOf(*store, tree).onDisk;
+    Txn txn(*store);
+    Cursor cursor(txn, tree);
+    uint64_t waits = 0;
+    const auto go = [&](auto call) {
+        Status status = call();
+        for (; status.isWouldBlock(); status = call()) {
+            // One by one at first, then with four more. Until all are there, lest the walk comes
+            // before one that is on its way.
+            const uint64_t wanted = ++waits <= 2 ? waits : std::min(leaves, 2 + 5 * (waits - 2));
+            for (int left = 20'000; left > 0 && store->stats().leavesRead < wanted; --left) {
+                platform::sleepMillis(1);
+            }
+            sync::blockOn(txn.token());
+        }
+        return status;
+    };
+    ASSERT_TRUE(go([&] { return cursor.first(); }).isOk());
+    for (uint64_t i = 0; i < 6'000; ++i) {
+        ASSERT_TRUE(cursor.valid());
+        ASSERT_EQ(cursor.key(), keyOf(i));
+        ASSERT_EQ(cursor.value(), valueFor(i));
+        if (i == 9) {
+            EXPECT_EQ(store->stats().leavesRead, 1u);
+        }
+        ASSERT_TRUE(go([&] { return cursor.next(); }).isOk());
+    }
+    EXPECT_FALSE(cursor.valid());
+    EXPECT_EQ(waits, 2 + (leaves - 2 + 4) / 5);
+    EXPECT_EQ(store->stats().leavesRead, leaves);
+}
+
 TEST_F(StoreOpen, ReplayReadsTheLeavesThatItNeeds) {
     fill(0, 20'000);
     ASSERT_TRUE(store->checkpointNow().isOk());

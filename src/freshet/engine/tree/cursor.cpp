@@ -13,6 +13,10 @@ namespace {
 constexpr uint32_t kFirstPortion = 2;  // a look-up of one key and its end
 constexpr uint32_t kPortionMax = 128;
 constexpr uint32_t kPortionGrowth = 4;
+/// Leaves that a walk waits for by themselves: few need more.
+constexpr uint32_t kFaultsAlone = 2;
+/// As many as are read at a time.
+constexpr size_t kLeavesAhead = 4;
 
 /// Copies of consecutive entries. Shared values are held, not copied.
 class Portion {
@@ -76,6 +80,9 @@ struct Cursor::Impl {
     Status start(Op op, Direction towards, WalkFrom where);
     Status step(Op op, Direction towards);
     Status fill(Direction towards);
+    /// Asks for the leaf that stopped the walk and, when it is a long one upward, for the next ones
+    /// as well.
+    Status askFor(const Fault& fault);
 
     Txn::Impl* const txn;
     const TreeRef tree;
@@ -85,6 +92,7 @@ struct Cursor::Impl {
     uint32_t portionEntries = kFirstPortion;
     WalkResult beyond;    // where the portion ended
     uint64_t serial = 0;  // the Txn's, when the portion was read
+    uint32_t faults = 0;  // that the walk has met
     // An operation that returned WouldBlock.
     Op pending = Op::kNone;
     std::string pendingKey;
@@ -113,7 +121,7 @@ Status Cursor::Impl::fill(Direction towards) {
     }
     if (portion.size() == 0 && !beyond.atEnd) {
         if (beyond.fault.leaf != nullptr) {
-            return txn->want(*tree, beyond.fault);
+            return askFor(beyond.fault);
         }
         txn->token = sync::WaitToken::completed();
         return Status::wouldBlock();
@@ -122,11 +130,24 @@ Status Cursor::Impl::fill(Direction towards) {
     return Status::ok();
 }
 
+Status Cursor::Impl::askFor(const Fault& fault) {
+    const Status asked = txn->want(*tree, fault);
+    if (++faults > kFaultsAlone && direction == Direction::kForward) {
+        for (const Fault& next : PageTree::faultsBehind(fault, kLeavesAhead)) {
+            // Nobody waits for it yet: who comes and cannot have it is told then.
+            sync::WaitToken nobody;
+            (void)txn->core->loads->want(*tree, next, PageLoads::Reader::kOurs, &nobody);
+        }
+    }
+    return asked;
+}
+
 Status Cursor::Impl::start(Op op, Direction towards, WalkFrom where) {
     if (pending != op || pendingKey != where.key || serial != txn->serial) {
         pending = op;
         pendingKey = where.key;
         portionEntries = kFirstPortion;
+        faults = 0;
         beyond = {false, std::move(where), {}};
     }
     return fill(towards);

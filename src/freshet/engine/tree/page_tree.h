@@ -165,6 +165,9 @@ public:
     /// The leaf that it has not looked at for the longest time leaves memory, if it is what its
     /// image says and nobody has touched it meanwhile; returns its bytes, else 0.
     size_t evictNext();
+    /// Those of the next `most` leaves to the right that are not in memory either. REQUIRES: the
+    /// slice of `fault`.
+    static std::vector<Fault> faultsBehind(const Fault& fault, size_t most);
     /// REQUIRES: the caller was first to join the fault's leaf. Takes `leaf` over.
     void bringBack(const Fault& fault, LeafNode* leaf);
 

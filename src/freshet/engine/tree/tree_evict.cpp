@@ -188,6 +188,20 @@ size_t PageTree::evictChanged(PageEntry* entry, LeafNode* leaf) {
     return bytes;
 }
 
+std::vector<Fault> PageTree::faultsBehind(const Fault& fault, size_t most) {
+    holdAllPages();
+    std::vector<Fault> found;
+    PageEntry* entry = fault.leaf->right;
+    for (size_t i = 0; entry != nullptr && i < most; ++i) {
+        Node* node = nodeOf(*entry);
+        if (node->isOnDisk) {
+            found.push_back({entry, static_cast<DiskLeaf*>(node)});
+        }
+        entry = node->right;
+    }
+    return found;
+}
+
 void PageTree::bringBack(const Fault& fault, LeafNode* leaf) {
     holdAllPages();  // the caller goes on with fault.leaf
     leaf->right = fault.leaf->right;
