@@ -5,8 +5,8 @@
 #include "freshet/base/assert.h"
 #include "freshet/catalog/collection/blocking.h"
 #include "freshet/catalog/collection/changes.h"
+#include "freshet/catalog/collection/last_records.h"
 #include "freshet/catalog/collection/state.h"
-#include "freshet/catalog/documents.h"
 #include "freshet/catalog/names/catalog_impl.h"
 #include "freshet/catalog/names/record.h"
 
@@ -134,7 +134,10 @@ CollectionRef CatalogCore::find(std::string_view db, std::string_view collection
     return cache.seen.emplace(std::move(ns), CollectionRef(std::move(holder), raw)).first->second;
 }
 
-Status CatalogCore::readCollection(engine::Txn& txn, ByteView key, ByteView value, NameMap* map) {
+Status CatalogCore::readCollection(ByteView key,
+                                   ByteView value,
+                                   LastRecords* lastRecords,
+                                   NameMap* map) {
     std::string db;
     std::string name;
     if (!splitCatalogKey(key, &db, &name)) {
@@ -145,11 +148,7 @@ Status CatalogCore::readCollection(engine::Txn& txn, ByteView key, ByteView valu
         return record.status().withContext(db + "." + name);
     }
     FRESHET_ASSIGN_OR_RETURN(auto collection, makeCollection(store, compiler, db, name, *record));
-    engine::Cursor cursor(txn, collection->records);
-    FRESHET_RETURN_IF_ERROR(untilDoneHere(txn, [&] { return cursor.last(); }));
-    RecordId next = cursor.valid() ? recordIdOf(cursor.key()) + 1 : 1;
-    // Relaxed: no other thread knows the collection yet.
-    collection->nextRecordId->store(next, sync::kRelaxed);
+    FRESHET_RETURN_IF_ERROR(lastRecords->find(collection));
     makeCurrent(collection);
     map->set(std::move(collection));
     return Status::ok();
@@ -157,14 +156,16 @@ Status CatalogCore::readCollection(engine::Txn& txn, ByteView key, ByteView valu
 
 Status CatalogCore::readAll() {
     NameMap map;
+    LastRecords lastRecords(store);
     engine::Txn txn(store, engine::OnConflict::kWait, engine::Waits::kHere);
     engine::Cursor cursor(txn, store.tree(engine::kCatalogTree));
     Status status = untilDoneHere(txn, [&] { return cursor.first(); });
     while (status.isOk() && cursor.valid()) {
-        FRESHET_RETURN_IF_ERROR(readCollection(txn, cursor.key(), cursor.value(), &map));
+        FRESHET_RETURN_IF_ERROR(readCollection(cursor.key(), cursor.value(), &lastRecords, &map));
         status = untilDoneHere(txn, [&] { return cursor.next(); });
     }
     FRESHET_RETURN_IF_ERROR(status);
+    FRESHET_RETURN_IF_ERROR(lastRecords.finish());
 
     std::set<engine::TreeId> named{engine::kCatalogTree};
     map.forEach([&](const CollectionRef& collection) {

@@ -30,6 +30,8 @@ private:
     std::vector<sync::WaitToken> waiting_;  // guarded by mutex_; one for each who asked in vain
 };
 
+class LastRecords;
+
 class CatalogCore {
 public:
     CatalogCore(engine::Store& s, PredicateCompiler c);
@@ -56,7 +58,7 @@ private:
         absl::flat_hash_map<std::string, CollectionRef> seen;
     };
     Cache& cacheOfThread();
-    Status readCollection(engine::Txn& txn, ByteView key, ByteView value, NameMap* map);
+    Status readCollection(ByteView key, ByteView value, LastRecords* lastRecords, NameMap* map);
 
     mutable sync::Mutex mutex_;
     std::shared_ptr<const NameMap> current_;  // guarded by mutex_
