@@ -157,12 +157,12 @@ Status CatalogCore::readCollection(ByteView key,
 Status CatalogCore::readAll() {
     NameMap map;
     LastRecords lastRecords(store);
-    engine::Txn txn(store, engine::OnConflict::kWait, engine::Waits::kHere);
+    engine::Txn txn(store);
     engine::Cursor cursor(txn, store.tree(engine::kCatalogTree));
-    Status status = untilDoneHere(txn, [&] { return cursor.first(); });
+    Status status = untilDone(txn, [&] { return cursor.first(); });
     while (status.isOk() && cursor.valid()) {
         FRESHET_RETURN_IF_ERROR(readCollection(cursor.key(), cursor.value(), &lastRecords, &map));
-        status = untilDoneHere(txn, [&] { return cursor.next(); });
+        status = untilDone(txn, [&] { return cursor.next(); });
     }
     FRESHET_RETURN_IF_ERROR(status);
     FRESHET_RETURN_IF_ERROR(lastRecords.finish());

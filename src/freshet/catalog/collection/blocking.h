@@ -17,15 +17,4 @@ Status untilDone(engine::Txn& txn, Call call) {
     return status;
 }
 
-/// The same for a transaction with Waits::kHere: what lies on disk is read by this thread.
-template <typename Call>
-Status untilDoneHere(engine::Txn& txn, Call call) {
-    Status status = call();
-    while (status.isWouldBlock()) {
-        txn.await();
-        status = call();
-    }
-    return status;
-}
-
 }  // namespace freshet::catalog

@@ -19,13 +19,15 @@ public:
     explicit LastRecords(engine::Store& store) : txn_(store) {}
 
     /// REQUIRES: no other thread knows the collection, until finish() returns.
-    Status find(std::shared_ptr<const Collection> collection) {
-        Wanted wanted{std::move(collection), nullptr};
-        wanted.cursor = std::make_unique<engine::Cursor>(txn_, wanted.collection->records);
-        if (Status status = wanted.cursor->last(); !status.isOk() && !status.isWouldBlock()) {
-            return status;
+    Status find(const std::shared_ptr<const Collection>& collection) {
+        auto cursor = std::make_unique<engine::Cursor>(txn_, collection->records);
+        const Status status = cursor->last();
+        if (!status.isWouldBlock()) {
+            FRESHET_RETURN_IF_ERROR(status);
+            goOnBehind(*cursor, *collection);
+            return Status::ok();
         }
-        wanted_.push_back(std::move(wanted));
+        wanted_.push_back({collection, std::move(cursor)});
         return wanted_.size() > kAtATime ? takeFirst() : Status::ok();
     }
     Status finish() {
@@ -45,12 +47,14 @@ private:
     Status takeFirst() {
         const Wanted first = std::move(wanted_.front());
         wanted_.pop_front();
-        engine::Cursor& cursor = *first.cursor;
-        FRESHET_RETURN_IF_ERROR(untilDone(txn_, [&] { return cursor.last(); }));
-        const RecordId next = cursor.valid() ? recordIdOf(cursor.key()) + 1 : 1;
-        // Relaxed: no other thread knows the collection yet.
-        first.collection->nextRecordId->store(next, sync::kRelaxed);
+        FRESHET_RETURN_IF_ERROR(untilDone(txn_, [&] { return first.cursor->last(); }));
+        goOnBehind(*first.cursor, *first.collection);
         return Status::ok();
+    }
+    static void goOnBehind(const engine::Cursor& last, const Collection& collection) {
+        const RecordId next = last.valid() ? recordIdOf(last.key()) + 1 : 1;
+        // Relaxed: no other thread knows the collection yet.
+        collection.nextRecordId->store(next, sync::kRelaxed);
     }
 
     engine::Txn txn_;
