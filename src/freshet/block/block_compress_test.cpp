@@ -3,8 +3,8 @@
 /// kCorruption or kUnsupported with the place, never wrong data.
 #include "freshet/base/checksum.h"
 #include "freshet/block/block_file.h"
+#include "freshet/block/root/fixture_test_support.h"
 #include "freshet/block/root/superblock.h"
-#include "freshet/block/root/test_support.h"
 #include "freshet/testing/sim/memory_file_system.h"
 #include "freshet/testing/sim/seed.h"
 
@@ -35,18 +35,9 @@ std::string noiseOf(size_t bytes, std::mt19937_64* random) {
     return noise;
 }
 
-class BlockCompressTest : public ::testing::TestWithParam<Codec> {
+class BlockCompressTest : public ::testing::TestWithParam<Codec>,
+                          protected OneFile<MemoryFileSystem> {
 protected:
-    BlockCompressTest() {
-        invariant(disk_.makeDirectory(kTestDirectory).isOk());
-        reopen();
-    }
-    void reopen() {
-        file_.reset();
-        auto file = BlockFile::open(testOptions(&disk_));
-        ASSERT_TRUE(file.isOk()) << file.status().toString();
-        file_ = std::move(*file);
-    }
     PagePlace write(PageId page, const std::string& body) {
         std::string image = imageOf(page, body);
         auto place = file_->writePage(image, GetParam());
@@ -80,9 +71,6 @@ protected:
         place.crc = header.crc;
         return place;
     }
-
-    MemoryFileSystem disk_;
-    std::unique_ptr<BlockFile> file_;
 };
 
 TEST_P(BlockCompressTest, TakesLessRoomAndComesBackAsItWas) {

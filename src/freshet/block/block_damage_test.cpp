@@ -2,8 +2,8 @@
 /// Damaged files: a disk that loses, misdirects or corrupts writes is noticed, and what cannot be
 /// trusted is refused with its place named. Nothing here may ever hand out wrong data.
 #include "freshet/block/block_file.h"
+#include "freshet/block/root/fixture_test_support.h"
 #include "freshet/block/root/superblock.h"
-#include "freshet/block/root/test_support.h"
 #include "freshet/testing/sim/memory_file_system.h"
 #include "freshet/testing/sim/seed.h"
 
@@ -16,17 +16,8 @@ namespace {
 using ::testing::HasSubstr;
 using testing::MemoryFileSystem;
 
-class BlockDamageTest : public ::testing::Test {
+class BlockDamageTest : public ::testing::Test, protected OneFile<MemoryFileSystem> {
 protected:
-    BlockDamageTest() {
-        invariant(disk_.makeDirectory(kTestDirectory).isOk());
-        reopen();
-    }
-    void reopen() {
-        auto file = BlockFile::open(testOptions(&disk_));
-        ASSERT_TRUE(file.isOk()) << file.status().toString();
-        file_ = std::move(*file);
-    }
     PagePlace write(PageId page, const std::string& body) {
         std::string image = imageOf(page, body);
         auto place = file_->writePage(image);
@@ -63,9 +54,6 @@ protected:
         writeWhole(*disk, bytes);
         return BlockFile::open(testOptions(disk));
     }
-
-    MemoryFileSystem disk_;
-    std::unique_ptr<BlockFile> file_;
 };
 
 TEST_F(BlockDamageTest, MisdirectedWriteIsNoticed) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/block/block_file.h"
 
-#include "freshet/block/root/test_support.h"
+#include "freshet/block/root/fixture_test_support.h"
 #include "freshet/testing/sim/memory_file_system.h"
+#include "freshet/testing/sim/passing_file_system.h"
 #include "freshet/testing/sim/seed.h"
 
 #include <gmock/gmock.h>
@@ -15,68 +16,39 @@ using ::testing::HasSubstr;
 using testing::MemoryFileSystem;
 
 /// A disk in memory on which files may not grow beyond a quota.
-class QuotaFileSystem final : public platform::FileSystem {
+class QuotaFileSystem final : public testing::PassingFileSystem {
 public:
+    QuotaFileSystem() : PassingFileSystem(disk_) {}
     uint64_t quota = UINT64_MAX;
 
     void crash() { disk_.crash(); }
 
     StatusOr<std::unique_ptr<platform::File>> open(const std::string& path,
                                                    platform::OpenMode mode) override {
-        FRESHET_ASSIGN_OR_RETURN(auto file, disk_.open(path, mode));
+        FRESHET_ASSIGN_OR_RETURN(auto file, PassingFileSystem::open(path, mode));
         return std::unique_ptr<platform::File>(
             std::make_unique<QuotaFile>(std::move(file), &quota));
     }
-    StatusOr<std::vector<std::string>> list(const std::string& directory) override {
-        return disk_.list(directory);
-    }
-    Status makeDirectory(const std::string& path) override { return disk_.makeDirectory(path); }
-    Status rename(const std::string& from, const std::string& to) override {
-        return disk_.rename(from, to);
-    }
-    Status remove(const std::string& path) override { return disk_.remove(path); }
-    Status syncDirectory(const std::string& path) override { return disk_.syncDirectory(path); }
-    StatusOr<std::unique_ptr<platform::FileLock>> lock(const std::string& path) override {
-        return disk_.lock(path);
-    }
 
 private:
-    class QuotaFile final : public platform::File {
+    class QuotaFile final : public testing::PassingFile {
     public:
         QuotaFile(std::unique_ptr<platform::File> file, const uint64_t* quota)
-            : file_(std::move(file)), quota_(quota) {}
-        StatusOr<size_t> pread(char* out, size_t bytes, uint64_t offset) override {
-            return file_->pread(out, bytes, offset);
-        }
+            : PassingFile(std::move(file)), quota_(quota) {}
         Status pwrite(ByteView data, uint64_t offset) override {
             return offset + data.size() > *quota_ ? Status(Code::kNoSpace, "quota")
-                                                  : file_->pwrite(data, offset);
+                                                  : PassingFile::pwrite(data, offset);
         }
-        Status sync() override { return file_->sync(); }
-        StatusOr<uint64_t> size() override { return file_->size(); }
-        Status truncate(uint64_t bytes) override { return file_->truncate(bytes); }
-        void forget(uint64_t, uint64_t) override {}
 
     private:
-        const std::unique_ptr<platform::File> file_;
         const uint64_t* const quota_;
     };
 
     MemoryFileSystem disk_;
 };
 
-class BlockFileTest : public ::testing::Test {
+class BlockFileTest : public ::testing::Test, protected OneFile<QuotaFileSystem> {
 protected:
-    BlockFileTest() {
-        invariant(disk_.makeDirectory(kTestDirectory).isOk());
-        reopen();
-    }
-    void reopen() {
-        file_.reset();
-        auto file = BlockFile::open(testOptions(&disk_));
-        ASSERT_TRUE(file.isOk()) << file.status().toString();
-        file_ = std::move(*file);
-    }
     PagePlace write(PageId page, const std::string& body) {
         std::string image = imageOf(page, body);
         auto place = file_->writePage(image);
@@ -90,9 +62,6 @@ protected:
 
     std::vector<BlockFile::Change> fill(PageId pages);
     void giveBack();
-
-    QuotaFileSystem disk_;
-    std::unique_ptr<BlockFile> file_;
 };
 
 TEST_F(BlockFileTest, NewFileHasNoCheckpoint) {

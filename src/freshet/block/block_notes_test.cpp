@@ -2,9 +2,9 @@
 /// What an owner notes of its pages, and files from before there were notes.
 #include "freshet/base/checksum.h"
 #include "freshet/block/block_file.h"
+#include "freshet/block/root/fixture_test_support.h"
 #include "freshet/block/root/map_format.h"
 #include "freshet/block/root/superblock.h"
-#include "freshet/block/root/test_support.h"
 #include "freshet/testing/sim/memory_file_system.h"
 
 #include <gtest/gtest.h>
@@ -15,18 +15,8 @@ namespace {
 using testing::MemoryFileSystem;
 using Notes = std::map<PageId, uint64_t>;
 
-class BlockNotesTest : public ::testing::Test {
+class BlockNotesTest : public ::testing::Test, protected OneFile<MemoryFileSystem> {
 protected:
-    BlockNotesTest() {
-        invariant(disk_.makeDirectory(kTestDirectory).isOk());
-        reopen();
-    }
-    void reopen() {
-        file_.reset();
-        auto file = BlockFile::open(testOptions(&disk_));
-        ASSERT_TRUE(file.isOk()) << file.status().toString();
-        file_ = std::move(*file);
-    }
     PagePlace write(PageId page, uint64_t note) {
         auto place = file_->writePage(imageOf(page, bodyFor(page)), Codec::kNone, note);
         invariant(place.isOk());
@@ -59,9 +49,6 @@ protected:
         EXPECT_TRUE(report->errors.empty());
     }
     static std::string bodyFor(PageId page) { return std::string(5000 + page, 'b'); }
-
-    MemoryFileSystem disk_;
-    std::unique_ptr<BlockFile> file_;
 };
 
 TEST_F(BlockNotesTest, ComeBackFromTheBaseAndFromDeltas) {

@@ -6,6 +6,7 @@
 #include "freshet/engine/recovery/identity.h"
 #include "freshet/engine/txn/store_test_support.h"
 #include "freshet/platform/clock.h"
+#include "freshet/testing/sim/passing_file_system.h"
 
 #include <gtest/gtest.h>
 
@@ -15,58 +16,36 @@ namespace freshet::engine {
 namespace {
 
 /// Counts what is read of the data file.
-class CountingDisk final : public platform::FileSystem {
+class CountingDisk final : public testing::PassingFileSystem {
 public:
-    explicit CountingDisk(testing::MemoryFileSystem& disk) : disk_(disk) {}
+    using PassingFileSystem::PassingFileSystem;
 
     StatusOr<std::unique_ptr<platform::File>> open(const std::string& path,
                                                    platform::OpenMode mode) override {
-        FRESHET_ASSIGN_OR_RETURN(auto file, disk_.open(path, mode));
+        FRESHET_ASSIGN_OR_RETURN(auto file, PassingFileSystem::open(path, mode));
         if (!path.ends_with(kDataFile)) {
             return file;
         }
         return std::unique_ptr<platform::File>(
-            std::make_unique<CountingFile>(std::move(file), this));
-    }
-    StatusOr<std::vector<std::string>> list(const std::string& directory) override {
-        return disk_.list(directory);
-    }
-    Status makeDirectory(const std::string& path) override { return disk_.makeDirectory(path); }
-    Status rename(const std::string& from, const std::string& to) override {
-        return disk_.rename(from, to);
-    }
-    Status remove(const std::string& path) override { return disk_.remove(path); }
-    Status syncDirectory(const std::string& path) override { return disk_.syncDirectory(path); }
-    StatusOr<std::unique_ptr<platform::FileLock>> lock(const std::string& path) override {
-        return disk_.lock(path);
+            std::make_unique<CountingFile>(std::move(file), &reads));
     }
 
     sync::Atomic<uint64_t> reads{0};
 
 private:
-    class CountingFile final : public platform::File {
+    class CountingFile final : public testing::PassingFile {
     public:
-        CountingFile(std::unique_ptr<platform::File> file, CountingDisk* disk)
-            : file_(std::move(file)), disk_(disk) {}
+        CountingFile(std::unique_ptr<platform::File> file, sync::Atomic<uint64_t>* reads)
+            : PassingFile(std::move(file)), reads_(*reads) {}
         StatusOr<size_t> pread(char* out, size_t bytes, uint64_t offset) override {
             // [test.reads] relaxed: a sum.
-            disk_->reads.fetch_add(1, sync::kRelaxed);
-            return file_->pread(out, bytes, offset);
+            reads_.fetch_add(1, sync::kRelaxed);
+            return PassingFile::pread(out, bytes, offset);
         }
-        Status pwrite(ByteView data, uint64_t offset) override {
-            return file_->pwrite(data, offset);
-        }
-        Status sync() override { return file_->sync(); }
-        StatusOr<uint64_t> size() override { return file_->size(); }
-        Status truncate(uint64_t bytes) override { return file_->truncate(bytes); }
-        void forget(uint64_t, uint64_t) override {}
 
     private:
-        const std::unique_ptr<platform::File> file_;
-        CountingDisk* const disk_;
+        sync::Atomic<uint64_t>& reads_;
     };
-
-    testing::MemoryFileSystem& disk_;
 };
 
 class StoreOpen : public ::testing::Test {
