@@ -73,7 +73,7 @@ void Store::dropTree(TreeId id) {
 
 void Store::setCodec(TreeId id, Codec codec) {
     // [tree.codec] relaxed: a wish, for the images to come.
-    impl_->trees.tree(id)->codec.store(codec, sync::kRelaxed);
+    impl_->trees.tree(id)->pages().codec.store(codec, sync::kRelaxed);
 }
 
 uint64_t Store::storedBytes(TreeId id) const {

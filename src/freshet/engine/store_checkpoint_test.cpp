@@ -78,8 +78,11 @@ TEST_F(StoreCheckpoint, ReplayBeginsAtTheLastOne) {
     for (uint64_t i = 0; i < 2000; ++i) {
         put(*store, *tree, numbered(i), std::string(100, 'a'));
     }
-    ASSERT_TRUE(store->checkpointNow().isOk());
-    EXPECT_EQ(store->stats().checkpoints, 1u);
+    // The first may split leaves while it folds them.
+    for (uint64_t made = 1; made <= 2; ++made) {
+        ASSERT_TRUE(store->checkpointNow().isOk());
+        EXPECT_EQ(store->stats().checkpoints, made);
+    }
     EXPECT_EQ(store->stats().dirtyPages, 0u);
     EXPECT_GT(store->stats().splits, 0u);
     putDurably(*store, *tree, numbered(5), "after");
@@ -134,7 +137,7 @@ TEST_F(StoreCheckpoint, LeavesNoChangesBesideLeavesThatRest) {
 TEST_F(StoreCheckpoint, ALeafThatSplitsWhenFoldedIsWrittenByTheNextOne) {
     // Too little for a rebuild by a writer, too much for one page.
     put(*store, *tree, numbered(500), std::string(900, 'a'));
-    for (uint64_t i = 0; i < 26; ++i) {
+    for (uint64_t i = 0; i < 12; ++i) {
         put(*store, *tree, numbered(i), std::string(900, 'a'));
     }
     ASSERT_TRUE(store->checkpointNow().isOk());
@@ -188,6 +191,7 @@ TEST_F(StoreCheckpoint, TransactionsMayBeOpenAcrossIt) {
 }
 
 TEST_F(StoreCheckpoint, LargeValuesHavePagesOfTheirOwnAndAreNotWrittenTwice) {
+    store->setCodec(7, Codec::kZstd);  // so that the largest of the small ones fits into the leaf
     put(*store, *tree, "small", "1");
     ASSERT_TRUE(store->checkpointNow().isOk());
     const uint64_t mapped = store->stats().block.mappedPages;
@@ -201,6 +205,7 @@ TEST_F(StoreCheckpoint, LargeValuesHavePagesOfTheirOwnAndAreNotWrittenTwice) {
     ASSERT_TRUE(store->checkpointNow().isOk());
     EXPECT_LT(store->stats().block.bytesWritten - written, 200'000u);
     crash();
+    store->setCodec(7, Codec::kZstd);
     EXPECT_EQ(get("large16384"), std::string(kLargeValueBytesMin, 'x'));
     EXPECT_EQ(get("large16383"), std::string(kLargeValueBytesMin - 1, 'x'));
     EXPECT_EQ(get("large262144"), std::string(size_t{1} << 18, 'x'));

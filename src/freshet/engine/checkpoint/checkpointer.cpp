@@ -84,7 +84,7 @@ Status Checkpointer::writeTrees() {
     bool whole = true;
     for (const TreeRef& tree : trees) {
         // [tree.codecRead] relaxed: pairs with [tree.codec], of which it sees any.
-        codec_ = tree->codec.load(sync::kRelaxed);
+        codec_ = tree->pages().codec.load(sync::kRelaxed);
         TreeWriter writer(*core_, tree->pages(), *this);
         // What takes over is written before room is made: not while there is too little.
         if (!isSpaceShort()) {

@@ -116,6 +116,10 @@ public:
     LeafCount countLeaf(ByteView low, ByteView end, const View& view);
 
     uint32_t id() const { return static_cast<uint32_t>(root_.id); }
+    /// How the leaves are stored. Written by: who owns the store, at any time [tree.codec]. Read
+    /// by: the checkpoint, for each of its rounds, and whoever splits [tree.codecRead]. Relaxed: no
+    /// other data goes with it.
+    sync::Atomic<block::Codec> codec{block::Codec::kNone};
     const PageEntry& root() const { return root_; }
     PageEntry& root() { return root_; }
     /// Replaces the leaf that holds `key`, as if it were full.
@@ -289,6 +293,8 @@ private:
     void setDead(PageEntry* entry);
     /// How many of the plan's entries stay in the left half of a split; 0: there is no need of one.
     size_t cutOf(const Plan& plan) const;
+    /// A limit of TreeLimits for leaves, as it holds for this tree's.
+    uint32_t ofLeaves(uint32_t limit) const;
     /// Its changes are keys beyond those it had, the youngest the last.
     static bool isAppended(const Plan& plan);
     bool splitLeaf(PageEntry* entry, LeafNode* leaf, const Plan& plan, size_t cut);

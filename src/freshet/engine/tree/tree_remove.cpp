@@ -127,7 +127,7 @@ bool PageTree::isSparse(const LeafNode& leaf, const LeafNode& heir) const {
     // [leaf.count] relaxed: a guess.
     const size_t bytes =
         leaf.image.pageBytes() + heir.image.pageBytes() + heir.deltaBytes.load(kRelaxed);
-    return leaf.image.keys().size() == 0 || bytes <= env_.limits.joinedBytesMax;
+    return leaf.image.keys().size() == 0 || bytes <= ofLeaves(env_.limits.joinedBytesMax);
 }
 
 bool PageTree::removeLeaf(PageEntry* entry, PageEntry* heir) {

@@ -115,6 +115,12 @@ bool PageTree::installHalves(PageEntry* entry, Node* old, Node* left, Node* righ
     return true;
 }
 
+uint32_t PageTree::ofLeaves(uint32_t limit) const {
+    // [tree.codecRead] relaxed: see there.
+    const bool packed = codec.load(kRelaxed) != block::Codec::kNone;
+    return packed ? limit * env_.limits.packedTimes : limit;
+}
+
 size_t PageTree::cutOf(const Plan& plan) const {
     const auto& entries = plan.entries;
     if (entries.size() < 2) {
@@ -127,11 +133,11 @@ size_t PageTree::cutOf(const Plan& plan) const {
         for (; end > 1 && entries[end - 1].chain != nullptr; --end) {
             bytes -= entries[end - 1].bytes;
         }
-        if (bytes >= env_.limits.leafBytesMax * kAppendedParts / 8) {
+        if (bytes >= ofLeaves(env_.limits.leafBytesMax) * kAppendedParts / 8) {
             return end;
         }
     }
-    if (plan.bytes <= env_.limits.leafBytesMax) {
+    if (plan.bytes <= ofLeaves(env_.limits.leafBytesMax)) {
         return 0;
     }
     const size_t wanted = plan.bytes * (isRightEdge ? kRightEdgeParts : kHalf) / 8;

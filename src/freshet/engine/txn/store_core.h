@@ -79,9 +79,11 @@ class Tree : public std::enable_shared_from_this<Tree> {
 public:
     Tree(TreeId treeId, std::shared_ptr<StoreCore> core)
         : id(treeId),
-          codec(core->codec),
           core_(std::move(core)),
-          pages_(new PageTree(core_.get(), treeId)) {}
+          pages_(new PageTree(core_.get(), treeId)) {
+        // [tree.codec] relaxed: nobody else knows the tree yet.
+        pages_->codec.store(core_->codec, sync::kRelaxed);
+    }
     ~Tree() {
         sync::Slice slice(core_->epochs);
         slice.participant().retire(pages_);
@@ -91,9 +93,6 @@ public:
 
     PageTree& pages() const { return *pages_; }
     const TreeId id;
-    /// How its leaves are stored. Written by: who owns the store, at any time. Read by: the
-    /// checkpoint, for each of its rounds [tree.codecRead]. Relaxed: no other data goes with it.
-    sync::Atomic<Codec> codec;
 
 private:
     const std::shared_ptr<StoreCore> core_;
