@@ -75,7 +75,7 @@ Status Journal::Impl::place(const RecordHeader& unsealed,
     copyRecord(ring.bytes(where.slotNo, where.unit), header, body);
     *lsn = lsnAt(where.slotNo, where.unit);
     *timestamp = ring.timeBase(where.slotNo) + where.unit;
-    const bool done = ring.release(where.slotNo, units);
+    const bool done = ring.release(where, units);
     turn.end();
     if (done) {
         slotDone();
@@ -115,6 +115,16 @@ Status Journal::Impl::await(Lsn lsn,
     return end <= reached.load(sync::kAcquire) ? Status::ok() : Status::wouldBlock();
 }
 
+bool Journal::Impl::outlivesProcess(Lsn lsn) {
+    if (ringFile == nullptr) {
+        return false;
+    }
+    // [journal.reached] acquire: pairs with [journal.written].
+    const uint64_t written = writtenLsn.load(sync::kAcquire);
+    const uint64_t last = slotOf(std::min(lsn, ring.tail() - 1));
+    return ring.holdsUpTo(slotOf(written), last);
+}
+
 Journal::Journal(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Journal::~Journal() {
@@ -126,6 +136,9 @@ Status Journal::append(AppendOp& op) {
 }
 
 Status Journal::written(Lsn lsn, sync::WaitToken* token) {
+    if (impl_->outlivesProcess(lsn)) {
+        return impl_->health();
+    }
     return impl_->await(lsn, impl_->writtenLsn, impl_->writeWanted, impl_->writeWaiters, token);
 }
 

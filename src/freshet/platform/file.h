@@ -13,6 +13,14 @@
 
 namespace freshet::platform {
 
+/// The beginning of a file as memory: what is stored there is the file's content at once, for every
+/// process, and outlives this one. Ends with the object; the file need not stay open.
+class SharedBytes {
+public:
+    virtual ~SharedBytes() = default;
+    virtual char* data() = 0;
+};
+
 /// One open file. Threads: pread and pwrite of disjoint ranges may run side by side with each other
 /// and with sync; nothing else may.
 class File {
@@ -33,6 +41,10 @@ public:
     /// of 4 KiB saves them a copy. False: the file system does not do
     /// that, and nothing has changed. Nothing else may use the file meanwhile.
     virtual bool bypassCache() { return true; }
+    /// Its first `bytes` bytes, which must have been written. Where FileSystem::sharesIn() says so.
+    virtual StatusOr<std::unique_ptr<SharedBytes>> share(size_t /*bytes*/) {
+        return Status(Code::kUnsupported, "no shared memory in this file system");
+    }
     /// fdatasync. A failure is final: the caller must not call again and must not go on.
     virtual Status sync() = 0;
     virtual StatusOr<uint64_t> size() = 0;
@@ -64,6 +76,9 @@ public:
     virtual Status makeDirectory(const std::string& path) = 0;
     virtual Status rename(const std::string& from, const std::string& to) = 0;
     virtual Status remove(const std::string& path) = 0;
+    /// Whether files there can be shared (File::share), and whoever stores to what was written once
+    /// is never without room.
+    virtual bool sharesIn(const std::string& /*directory*/) { return false; }
     /// Makes creations, renames and removals in the directory durable.
     virtual Status syncDirectory(const std::string& path) = 0;
     /// Locks `path`, creating it, and writes our process id into it. kUnavailable, with the

@@ -48,6 +48,8 @@ public:
     /// Seals and writes a block. REQUIRES hasRoom(fill). A failure is final: never call again.
     StatusOr<SealedBlock> write(
         char* block, uint32_t fill, uint64_t slotNo, uint64_t timeBase, uint64_t durableLsn);
+    /// Blocks from now on are of `era`.
+    void beginEra(uint32_t era) { position_.era = era; }
     /// What has been written since the last call, at most one range per segment, for a flush. No
     /// block will be written into its pages.
     std::vector<WrittenRange> takeWritten() {

@@ -89,23 +89,31 @@ bool readHeader(const char* p, BlockHeader* header) {
     return header->magic == kBlockMagic && header->headerCrc == headerCrc(*header);
 }
 
+uint32_t wholeRecord(ByteView bytes) {
+    if (bytes.size() < sizeof(RecordHeader)) {
+        return 0;
+    }
+    const auto record = loadLe<RecordHeader>(bytes.data());
+    if (record.len < sizeof(RecordHeader) || record.len > bytes.size() ||
+        record.frag > static_cast<uint8_t>(Fragment::kLast)) {
+        return 0;
+    }
+    const ByteView body = bytes.substr(sizeof(RecordHeader), record.len - sizeof(RecordHeader));
+    return record.crc == recordCrc(record, body) ? record.len : 0;
+}
+
 bool recordsAreWhole(ByteView block, const BlockHeader& header) {
     uint32_t records = 0;
     uint32_t crc = 0;
     uint32_t at = sizeof(BlockHeader);
-    while (at + sizeof(RecordHeader) <= header.fill) {
-        auto record = loadLe<RecordHeader>(block.data() + at);
-        if (record.len < sizeof(RecordHeader) || record.len > header.fill - at ||
-            record.frag > static_cast<uint8_t>(Fragment::kLast)) {
-            return false;
-        }
-        ByteView body = block.substr(at + sizeof(RecordHeader), record.len - sizeof(RecordHeader));
-        if (record.crc != recordCrc(record, body)) {
+    while (at < header.fill) {
+        const uint32_t bytes = wholeRecord(block.substr(at, header.fill - at));
+        if (bytes == 0) {
             return false;
         }
         crc = crc32c(block.data() + at, kRecordCrcFrom, crc);
         ++records;
-        at += static_cast<uint32_t>(roundUp(record.len, kUnitBytes));
+        at += static_cast<uint32_t>(roundUp(bytes, kUnitBytes));
     }
     return at == header.fill && records == header.nRecs && crc == header.recordsCrc;
 }

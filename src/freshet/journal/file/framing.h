@@ -54,6 +54,9 @@ uint32_t padBlock(char* block, uint32_t fill);
 /// A header with right magic and checksum, whatever it says; nullptr-like `false` otherwise. `p`
 /// has sizeof(BlockHeader) bytes.
 bool readHeader(const char* p, BlockHeader* header);
+/// Bytes of the record, or fragment, that `bytes` begin with, without the zeros behind it. 0: they
+/// begin with no whole one.
+uint32_t wholeRecord(ByteView bytes);
 /// True when the records in `block` are just those that its header was sealed over.
 bool recordsAreWhole(ByteView block, const BlockHeader& header);
 /// First eight bytes of a data directory's id.

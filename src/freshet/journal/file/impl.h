@@ -7,6 +7,7 @@
 #include "freshet/journal/file/bell.h"
 #include "freshet/journal/file/block_writer.h"
 #include "freshet/journal/file/recycling.h"
+#include "freshet/journal/file/ring_file.h"
 #include "freshet/journal/file/segment.h"
 #include "freshet/journal/journal.h"
 #include "freshet/journal/slot/ring_writer.h"
@@ -27,6 +28,7 @@ struct Journal::Impl {
         BlockWriter blocks;
         uint64_t eraSlot;
         uint64_t timeBase;
+        std::unique_ptr<RingFile> ringFile;
         std::unique_ptr<Recycler> recycler;
         SegmentMaker maker;
         uint64_t segments;
@@ -57,6 +59,8 @@ struct Journal::Impl {
                  sync::Atomic<uint64_t>& wanted,
                  WaitList& waiters,
                  sync::WaitToken* token);
+    /// The record at `lsn` and all before it stay when the process ends now.
+    bool outlivesProcess(Lsn lsn);
     /// Ok, or why the journal serves nothing any more.
     Status health() const;
     /// Body bytes that a fragment can carry.
@@ -95,6 +99,7 @@ struct Journal::Impl {
     const Options options;
     FillingRule* const rule = fillingRule.load(sync::kRelaxed);  // [filling.rule]
 
+    const std::unique_ptr<RingFile> ringFile;  // what the ring lies in; null: it has its own
     SlotRing ring;
     RingWriter<SlotRing, Impl> writer;
     WaitList freeWaiters;  // for a free slot; all ends are 0

@@ -97,6 +97,46 @@ Status makeDirectory(const Options& options) {
     return options.files->syncDirectory(parent.empty() ? "." : parent.string());
 }
 
+Status syncWritten(BlockWriter& blocks) {
+    for (const WrittenRange& range : blocks.takeWritten()) {
+        FRESHET_RETURN_IF_ERROR(range.segment->file->sync());
+    }
+    return Status::ok();
+}
+
+/// The segment where the log goes on.
+struct Front {
+    BlockWriter blocks;
+    uint32_t segment;  // its index
+    size_t finished;   // segments in front of it
+};
+
+Status makeRoom(uint32_t fill, SegmentMaker& maker, Recycler& recycler, Front* front) {
+    if (front->blocks.hasRoom(fill)) {
+        return Status::ok();
+    }
+    FRESHET_ASSIGN_OR_RETURN(std::shared_ptr<Segment> next, maker.makeNow());
+    front->segment = next->index;
+    ++front->finished;
+    recycler.finished(front->blocks.moveTo(std::move(next)));
+    return Status::ok();
+}
+
+/// Does what the writer of the process before would have done next. The log then ends with it.
+Status writeRemains(LogEnd& end, SegmentMaker& maker, Recycler& recycler, Front* front) {
+    const Lsn durable = slotStart(end.slotNo + 1);
+    for (RingSlot& slot : end.remains) {
+        const auto fill = static_cast<uint32_t>(slot.block.size());
+        slot.block.resize(roundUp(fill, kBlockAlign));
+        FRESHET_RETURN_IF_ERROR(makeRoom(fill, maker, recycler, front));
+        FRESHET_RETURN_IF_ERROR(
+            front->blocks.write(slot.block.data(), fill, slot.slotNo, slot.timeBase, durable)
+                .status());
+        end.slotNo = slot.slotNo;
+    }
+    return syncWritten(front->blocks);
+}
+
 struct Era {
     uint64_t slotNo;
     uint64_t timeBase;
@@ -116,9 +156,7 @@ StatusOr<Era> beginEra(const LogEnd& end, BlockWriter& blocks) {
     uint32_t fill = sizeof(BlockHeader) + kUnitBytes;
     FRESHET_RETURN_IF_ERROR(
         blocks.write(block, fill, era.slotNo, era.timeBase, slotStart(end.slotNo + 1)).status());
-    for (const WrittenRange& range : blocks.takeWritten()) {
-        FRESHET_RETURN_IF_ERROR(range.segment->file->sync());
-    }
+    FRESHET_RETURN_IF_ERROR(syncWritten(blocks));
     return era;
 }
 
@@ -130,7 +168,7 @@ StatusOr<std::unique_ptr<Journal>> Journal::open(const Options& options, const R
     FRESHET_ASSIGN_OR_RETURN(LogEnd end, scanLog(options, replay));
 
     LogPosition position;
-    position.era = end.eraMax + 1;
+    position.era = end.era;
     position.prevSlotNo = end.slotNo;
     position.prevBlockCrc = end.blockCrc;
     position.dbUuidLow = uuidLow(options);
@@ -150,29 +188,35 @@ StatusOr<std::unique_ptr<Journal>> Journal::open(const Options& options, const R
     } else {
         FRESHET_ASSIGN_OR_RETURN(position.segment, maker.makeNow());
     }
-    uint32_t index = position.segment->index;
-    BlockWriter blocks(position);
-    FRESHET_ASSIGN_OR_RETURN(Era era, beginEra(end, blocks));
-    size_t finished = noteFinished(end, index, *recycler);
-    FRESHET_RETURN_IF_ERROR(spareBehind(options, end, index, *recycler));
+    const uint32_t index = position.segment->index;
+    Front front{BlockWriter(position), index, noteFinished(end, index, *recycler)};
+    FRESHET_RETURN_IF_ERROR(writeRemains(end, maker, *recycler, &front));
+    const uint32_t eraNo = end.eraMax + 1;
+    front.blocks.beginEra(eraNo);
+    FRESHET_RETURN_IF_ERROR(makeRoom(kBlockAlign, maker, *recycler, &front));
+    FRESHET_ASSIGN_OR_RETURN(Era era, beginEra(end, front.blocks));
+    FRESHET_RETURN_IF_ERROR(spareBehind(options, end, front.segment, *recycler));
     auto impl = std::make_unique<Impl>(options,
-                                       Impl::Start{.blocks = std::move(blocks),
+                                       Impl::Start{.blocks = std::move(front.blocks),
                                                    .eraSlot = era.slotNo,
                                                    .timeBase = era.timeBase,
+                                                   .ringFile = RingFile::make(options, eraNo),
                                                    .recycler = std::move(recycler),
                                                    .maker = std::move(maker),
-                                                   .segments = finished + 1,
+                                                   .segments = front.finished + 1,
                                                    .losses = std::move(end.losses)});
     return std::unique_ptr<Journal>(new Journal(std::move(impl)));
 }
 
 Journal::Impl::Impl(const Options& given, Start start)
     : options(given),
+      ringFile(std::move(start.ringFile)),
       ring(given.slots,
            given.slotBytes / kUnitBytes,
            start.eraSlot + 1,
            start.timeBase + given.slotBytes / kUnitBytes,
-           &wallSeconds),
+           &wallSeconds,
+           ringFile != nullptr ? ringFile->memory() : RingMemory{}),
       writer(ring, *this, start.eraSlot + 1),
       writtenLsn(slotStart(start.eraSlot + 1)),
       durableLsn(slotStart(start.eraSlot + 1)),

@@ -58,6 +58,9 @@ public:
         if (!givenUp_) {
             FRESHET_RETURN_IF_ERROR(judgeEnd());
         }
+        if (end_.slotNo != 0 && end_.losses.empty()) {
+            FRESHET_RETURN_IF_ERROR(takeRemains());
+        }
         for (size_t i = end_.first; i < end_.segments.size() && i <= end_.last; ++i) {
             // After a kill, what was just replayed may still be in the kernel's cache only. New
             // records will build on it.
@@ -180,6 +183,7 @@ private:
             end_.offset += header_.fill;
             end_.slotNo = header_.slotNo;
             end_.blockCrc = header_.headerCrc;
+            end_.era = header_.era;
             noteSeen(header_);
         }
     }
@@ -245,6 +249,22 @@ private:
         if (slotOf(options_.redoLsn) > end_.slotNo + 1) {
             FRESHET_ASSIGN_OR_RETURN(std::string place, placeOfEnd());
             return loss(missing("the log ends in " + place));
+        }
+        return Status::ok();
+    }
+
+    /// Where a system went on, and only the process was killed, segments lack what had not been
+    /// written to them yet.
+    Status takeRemains() {
+        FRESHET_ASSIGN_OR_RETURN(end_.remains, readRemains(options_, end_.era, end_.slotNo));
+        for (const RingSlot& slot : end_.remains) {
+            BlockHeader header{};
+            header.era = end_.era;
+            header.fill = static_cast<uint32_t>(slot.block.size());
+            header.slotNo = slot.slotNo;
+            header.timeBase = slot.timeBase;
+            FRESHET_RETURN_IF_ERROR(joiner_.take(slot.block, header));
+            noteSeen(header);
         }
         return Status::ok();
     }

@@ -21,6 +21,7 @@
 #pragma once
 
 #include "freshet/journal/journal.h"
+#include "freshet/journal/scan/ring_remains.h"
 
 #include <cstdint>
 #include <memory>
@@ -48,7 +49,10 @@ struct LogEnd {
     uint64_t offset = 0;                 // in it, behind the last block
     uint64_t slotNo = 0;                 // of the last block
     uint32_t blockCrc = 0;
-    // The highest of any valid header, behind the end too:
+    uint32_t era = 0;
+    /// What follows it and is in no segment yet, though replay has seen it.
+    std::vector<RingSlot> remains;
+    // The highest of any valid header, behind the end too, and of what remains:
     uint32_t eraMax = 0;
     uint64_t slotNoMax = 0;
     uint64_t timeBaseMax = 0;

@@ -10,6 +10,7 @@
 #include "freshet/journal/slot/wait_list.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -46,9 +47,10 @@ public:
             return false;
         }
         *lsn = lsnAt(place.slotNo, place.unit);
+        unitsAt[*lsn] = units;
         expect(*lsn >= before, "the tail is a lower bound");
         copy(place, thread, number, units);
-        if (ring.release(place.slotNo, units)) {
+        if (ring.release(place, units)) {
             writer.ringDone();
         }
         return true;
@@ -74,6 +76,19 @@ public:
         }
         *token = waiters.add(end);
         return written.load(sync::kAcquire) >= end;
+    }
+
+    /// As Journal::written() with a ring in shared memory. What it says is checked by what
+    /// scan/ring_remains.h would find now.
+    bool isHeld(uint64_t lsn) {
+        const uint64_t from = slotOf(written.load(sync::kAcquire));
+        const bool held = ring.holdsUpTo(from, slotOf(lsn));
+        for (uint64_t n = kFirstSlot + slotsWritten; held && n <= slotOf(lsn); ++n) {
+            // Marks go away once the slot has been written.
+            const bool found = isFound(n, lsn) || n < kFirstSlot + slotsWritten;
+            expect(found, "what is held would be found");
+        }
+        return held;
     }
 
     // RingWriter's backend.
@@ -112,6 +127,7 @@ public:
     uint64_t slotsWritten = 0;
     uint64_t lastTimeBase = 0;
     bool roleOffered = false;
+    std::map<uint64_t, uint32_t> unitsAt;  // of each record, by LSN
     sync::Atomic<uint64_t> wanted{0};
     sync::Atomic<uint64_t> written{0};
     WaitList waiters;
@@ -125,6 +141,14 @@ public:
     };
 
 private:
+    bool isFound(uint64_t slotNo, uint64_t lsn) {
+        uint32_t unit = kHeaderUnits;
+        while (unit < ring.unitsPerSlot() && ring.mark(slotNo, unit) == slotNo) {
+            unit += unitsAt[lsnAt(slotNo, unit)];
+        }
+        return slotNo == slotOf(lsn) ? lsnAt(slotNo, unit) > lsn
+                                     : ring.mark(slotNo, kEndMark) == endMark(slotNo, unit);
+    }
     uint32_t takeRecord(uint64_t slotNo, uint32_t unit) {
         ModelUnit first = read(slotNo, unit);
         for (uint32_t i = 0; i < first.units; ++i) {

@@ -36,7 +36,8 @@ struct World {
 enum class Waits : uint8_t {
     kNobody,
     kFirst,  // looks at what has been written
-    kAll     // sleep until they are woken
+    kAll,    // sleep until they are woken
+    kHeld,   // look, after each record, whether it would outlive the process
 };
 
 struct Sleeper : sync::Waiter {
@@ -57,6 +58,9 @@ void appendAll(World<Policy>& world, uint32_t me, const std::vector<uint32_t>& u
             }
             // J5: somebody is going to write, else this never ends and the explorer says so.
             waitUntil([&world, wakes] { return world.ring.wakes != wakes; });
+        }
+        if (waits == Waits::kHeld) {
+            (void)world.ring.isHeld(lsn);
         }
     }
     if (waits == Waits::kAll) {
@@ -144,7 +148,9 @@ void expectClean(const ExploreResult& result) {
 }
 
 TEST(SlotExplore, ThreeJoinersOneRingAllSchedules) {
-    ExploreResult result = run<SlotPolicy>(exhaustive(2, 0), kThreeJoiners);
+    ExploreOptions options = exhaustive(2, 0);
+    options.executionsMax = 1'000'000;
+    ExploreResult result = run<SlotPolicy>(options, kThreeJoiners);
     expectClean(result);
     EXPECT_TRUE(result.complete) << result.executions;
 }
@@ -169,6 +175,11 @@ TEST(SlotExplore, WhoWaitsIsWoken) {
     expectClean(run<SlotPolicy>(randomly(10'000, 2), {{2, 1}, {2, 3}, {1, 1}}, Waits::kAll));
 }
 
+TEST(SlotExplore, WhatIsHeldWouldBeFound) {
+    expectClean(run<SlotPolicy>(exhaustive(2, 0), {{2, 1}, {2}}, Waits::kHeld));
+    expectClean(run<SlotPolicy>(randomly(20'000, 0), {{2, 1, 2}, {2, 3}, {1, 1}}, Waits::kHeld));
+}
+
 struct OneRound : SlotPolicy {
     static constexpr uint32_t kRoundsMax = 1;
 };
@@ -190,6 +201,28 @@ struct RetryOnOldLap : SlotPolicy {
 };
 TEST(SlotMutants, RetryInsteadOfAdvance) {
     expectKilled<RetryOnOldLap>();
+}
+
+struct HoldsWhatIsBeingCopied : SlotPolicy {
+    static constexpr bool kHoldsWhenQuiet = false;
+};
+TEST(SlotMutants, HoldsWhatIsBeingCopied) {
+    expectKilled<HoldsWhatIsBeingCopied>({{1}, {1}}, Waits::kHeld);
+}
+
+struct NoEnds : SlotPolicy {
+    static constexpr bool kMarksEnds = false;
+};
+TEST(SlotMutants, SlotsEndUnmarked) {
+    expectKilled<NoEnds>({{2, 1}, {1, 2}}, Waits::kHeld);
+}
+
+/// Who closed a slot may stop before he has marked its end.
+struct OnlyCloserMarks : SlotPolicy {
+    static constexpr bool kHelpsMarking = false;
+};
+TEST(SlotMutants, OnlyTheCloserMarksTheEnd) {
+    expectKilled<OnlyCloserMarks>({{2, 1}, {1, 2}}, Waits::kHeld);
 }
 
 struct RelaxedRelease : SlotPolicy {

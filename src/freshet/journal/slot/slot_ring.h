@@ -10,6 +10,7 @@
 
 #include "freshet/base/assert.h"
 #include "freshet/journal/slot/lsn.h"
+#include "freshet/journal/slot/raise.h"
 #include "freshet/journal/slot/slot_word.h"
 #include "freshet/sync/atomic.h"
 
@@ -31,7 +32,24 @@ struct SlotPolicy {
     static constexpr bool kHandOver = true;               // [role.drop] makes somebody else serve
     static constexpr bool kWakeAfterHandOver = true;      // who wrote wakes, in any case
     static constexpr uint32_t kRoundsMax = 2;             // own slot and one batch more
+    static constexpr bool kHoldsWhenQuiet = true;         // holdsUpTo() looks for copies under way
+    static constexpr bool kMarksEnds = true;              // it is said where slots end
+    static constexpr bool kHelpsMarking = true;           // also by who did not close them
 };
+
+/// What a ring lies in, when it is to lie in memory of somebody else's.
+struct RingMemory {
+    char* buffers = nullptr;                  // slots * unitsPerSlot * kUnitBytes, in whole pages
+    sync::Atomic<uint64_t>* marks = nullptr;  // slots * unitsPerSlot, all 0
+};
+
+/// Marks of a slot; those of the other units are for records.
+inline constexpr uint32_t kTimeMark = 0;
+inline constexpr uint32_t kEndMark = 1;
+constexpr uint64_t endMark(uint64_t slotNo, uint32_t units) {
+    constexpr unsigned kUnitsBits = 16;
+    return slotNo << kUnitsBits | units;
+}
 
 /// Where a record's bytes go.
 struct Place {
@@ -46,12 +64,14 @@ public:
     using Policy = PolicyType;
     /// `firstSlot` is the number of the first active slot, `timeBase` its Timestamp. `wallSeconds`
     /// feeds the time bases of later slots.
+    /// `memory` must outlive the ring; by default it has its own.
     /// REQUIRES 2 <= slots, kHeaderUnits < unitsPerSlot <= SlotWord::kUnitsMax.
     BasicSlotRing(uint32_t slots,
                   uint32_t unitsPerSlot,
                   uint64_t firstSlot,
                   uint64_t timeBase,
-                  uint64_t (*wallSeconds)());
+                  uint64_t (*wallSeconds)(),
+                  const RingMemory& memory = {});
     BasicSlotRing(const BasicSlotRing&) = delete;
     BasicSlotRing& operator=(const BasicSlotRing&) = delete;
 
@@ -64,9 +84,15 @@ public:
     char* bytes(uint64_t slotNo, uint32_t unit) {
         return at(slotNo).buffer + uint64_t{unit} * kUnitBytes;
     }
-    /// The copy is complete. True: this completed the slot and the caller must see that it is
-    /// written. Exactly one of the release()s and close()s of a slot returns true.
-    [[nodiscard]] bool release(uint64_t slotNo, uint32_t units);
+    /// The copy of the `units` that were joined at `place` is complete. True: this completed the
+    /// slot and the caller must see that it is written. Exactly one of the release()s and close()s
+    /// of a slot returns true.
+    [[nodiscard]] bool release(const Place& place, uint32_t units);
+    /// Whether all that has joined slots up to `slotNo` by now is complete, and the ring's memory
+    /// tells so by itself to who finds nothing else of it (scan/ring_remains.h). What is below
+    /// slot `from` is not looked at; what has been written is complete. REQUIRES: from <= slotNo <=
+    /// active(). Lock-free, bounded.
+    bool holdsUpTo(uint64_t from, uint64_t slotNo);
 
     /// Closes slot `slotNo` if it is open and not empty. True: as for release().
     [[nodiscard]] bool close(uint64_t slotNo);
@@ -88,6 +114,10 @@ public:
     uint64_t tail() const;
     /// Timestamp (DESIGN 8.4) of the tail: above that of every finished join.
     uint64_t now() const;
+    /// A slot's mark as it is now (Slot::marks), for tests.
+    uint64_t mark(uint64_t slotNo, uint32_t unit) const {
+        return at(slotNo).marks[unit].load(sync::kAcquire);  // [ring.mark.test] as [slot.load]
+    }
     uint32_t slots() const { return slots_; }
     uint32_t unitsPerSlot() const { return units_; }
     uint64_t joinRaces() const { return joinRaces_.load(sync::kRelaxed); }
@@ -113,14 +143,28 @@ private:
         sync::Atomic<uint64_t> word{0};
         /// The slot number that this place may become active as. Written by: the writer, rising.
         sync::Atomic<uint64_t> freeFor{0};
-        /// Timestamp of the slot's first byte. Written by: helpers in advance(), rising only.
-        sync::Atomic<uint64_t> timeBase{0};
         char* buffer = nullptr;
+        /// One for each unit, all rising only; perhaps in memory that outlives the process.
+        ///   WORD     [kTimeMark]: Timestamp of the slot's first byte. Written by: helpers in
+        ///            advance().  [kEndMark]: endMark() of the last slot here that was closed; who
+        ///            finds the ring goes on to the next slot only where he knows that he has seen
+        ///            all of this one. Written by: its closer, and holdsUpTo().  Others: the last
+        ///            slot here in which a record began at this unit and was complete. Written by:
+        ///            its joiner.
+        sync::Atomic<uint64_t>* marks = nullptr;
+        sync::Atomic<uint64_t>& timeBase() { return marks[kTimeMark]; }
+        const sync::Atomic<uint64_t>& timeBase() const { return marks[kTimeMark]; }
     };
     struct FreeBuffer {
         void operator()(char* p) const { std::free(p); }
     };
 
+    /// REQUIRES: the slot is closed, with so many units.
+    void markEnd(uint64_t slotNo, uint32_t units) {
+        if constexpr (Policy::kMarksEnds) {
+            raiseTo(at(slotNo).marks[kEndMark], endMark(slotNo, units));
+        }
+    }
     Slot& at(uint64_t slotNo) { return ring_[slotNo % slots_]; }
     const Slot& at(uint64_t slotNo) const { return ring_[slotNo % slots_]; }
     uint64_t lapOf(uint64_t slotNo) const { return slotNo / slots_; }
@@ -133,7 +177,8 @@ private:
     const uint32_t slots_;
     const uint32_t units_;
     uint64_t (*const wallSeconds_)();
-    std::unique_ptr<char, FreeBuffer> buffers_;
+    std::unique_ptr<char, FreeBuffer> ownBuffers_;
+    std::unique_ptr<sync::Atomic<uint64_t>[]> ownMarks_;
     std::unique_ptr<Slot[]> ring_;
     /// Number of the slot that joiners try. Written by: anybody, in advance(). INV-journal-2: grows
     /// by 1 only, and only onto a slot whose freeFor is that number.
@@ -150,23 +195,30 @@ BasicSlotRing<Policy>::BasicSlotRing(uint32_t slots,
                                      uint32_t unitsPerSlot,
                                      uint64_t firstSlot,
                                      uint64_t timeBase,
-                                     uint64_t (*wallSeconds)())
+                                     uint64_t (*wallSeconds)(),
+                                     const RingMemory& memory)
     : slots_(slots), units_(unitsPerSlot), wallSeconds_(wallSeconds), active_(firstSlot) {
     invariant(slots >= 2 && unitsPerSlot > kHeaderUnits && unitsPerSlot <= SlotWord::kUnitsMax);
     constexpr size_t kPage = 4096;
     size_t slotBytes = (size_t{unitsPerSlot} * kUnitBytes + kPage - 1) / kPage * kPage;
-    buffers_.reset(static_cast<char*>(std::aligned_alloc(kPage, slotBytes * slots)));
-    invariant(buffers_ != nullptr);
-    std::memset(buffers_.get(), 0, slotBytes * slots);
+    RingMemory place = memory;
+    if (place.buffers == nullptr) {
+        ownBuffers_.reset(static_cast<char*>(std::aligned_alloc(kPage, slotBytes * slots)));
+        invariant(ownBuffers_ != nullptr);
+        std::memset(ownBuffers_.get(), 0, slotBytes * slots);
+        ownMarks_ = std::make_unique<sync::Atomic<uint64_t>[]>(size_t{unitsPerSlot} * slots);
+        place = {ownBuffers_.get(), ownMarks_.get()};
+    }
     ring_ = std::make_unique<Slot[]>(slots);
     // [ring.init] relaxed: the ring is handed to other threads by whoever made it.
     for (uint64_t s = firstSlot; s < firstSlot + slots; ++s) {
         Slot& slot = at(s);
-        slot.buffer = buffers_.get() + slotBytes * (s % slots);
+        slot.buffer = place.buffers + slotBytes * (s % slots);
+        slot.marks = place.marks + size_t{unitsPerSlot} * (s % slots);
         slot.word.store(SlotWord::open(lapOf(s)).raw(), sync::kRelaxed);
         slot.freeFor.store(s, sync::kRelaxed);
     }
-    at(firstSlot).timeBase.store(timeBase, sync::kRelaxed);
+    at(firstSlot).timeBase().store(timeBase, sync::kRelaxed);
 }
 
 template <typename Policy>
@@ -212,12 +264,15 @@ Place BasicSlotRing<Policy>::join(uint32_t units, OnDone&& onDone) {
 }
 
 template <typename Policy>
-bool BasicSlotRing<Policy>::release(uint64_t slotNo, uint32_t units) {
+bool BasicSlotRing<Policy>::release(const Place& place, uint32_t units) {
+    Slot& slot = at(place.slotNo);
+    // [ring.mark] relaxed: the unit is ours; published by [slot.release].
+    slot.marks[place.unit].store(place.slotNo, sync::kRelaxed);
     // [slot.release] acq_rel: release pairs with [slot.load], so that the writer sees our copy; the
     // read-modify-writes of all joiners form one release sequence. Acquire: if ours completes the
     // slot, we go on as its writer and need the other joiners' copies.
     constexpr auto order = Policy::kReleaseOrder;
-    SlotWord before(at(slotNo).word.fetch_add(SlotWord::releaseDelta(units), order));
+    SlotWord before(slot.word.fetch_add(SlotWord::releaseDelta(units), order));
     SlotWord after = before.withReleased(units);
     dcheck(after.released() <= after.joined());
     return after.isDone();
@@ -237,6 +292,7 @@ bool BasicSlotRing<Policy>::close(uint64_t slotNo) {
         //            can take only so many.
         if (at(slotNo).word.compare_exchange_weak(
                 expected, word.withClosed().raw(), sync::kAcqRel, sync::kAcquire)) {
+            markEnd(slotNo, word.joined());
             return Policy::kRingOnClose && word.isQuiet();
         }
         word = SlotWord(expected);
@@ -259,8 +315,8 @@ bool BasicSlotRing<Policy>::advance(uint64_t a) {
     }
     // [ring.timeBase.load] acquire: pairs with [ring.timeBase.cas]. Had we read a base of a later
     // lap, the check of `active` below would see the later number and we would leave.
-    uint64_t base = at(a).timeBase.load(sync::kAcquire);
-    uint64_t nextBase = next.timeBase.load(sync::kAcquire);
+    uint64_t base = at(a).timeBase().load(sync::kAcquire);
+    uint64_t nextBase = next.timeBase().load(sync::kAcquire);
     if (active() != a) {
         return true;
     }
@@ -270,7 +326,7 @@ bool BasicSlotRing<Policy>::advance(uint64_t a) {
         //   ORDER    acq_rel: release pairs with [ring.timeBase.load].
         //   LOST     another helper has set it: any value above `base` is right.
         //   PROGRESS one attempt.
-        next.timeBase.compare_exchange_strong(nextBase, wanted, sync::kAcqRel, sync::kRelaxed);
+        next.timeBase().compare_exchange_strong(nextBase, wanted, sync::kAcqRel, sync::kRelaxed);
     }
     uint64_t expected = a;
     // [ring.advance] CAS. Makes the next slot the active one.
@@ -279,6 +335,24 @@ bool BasicSlotRing<Policy>::advance(uint64_t a) {
     //   LOST     another helper has done it.
     //   PROGRESS one attempt.
     active_.compare_exchange_strong(expected, a + 1, sync::kAcqRel, sync::kRelaxed);
+    return true;
+}
+
+template <typename Policy>
+bool BasicSlotRing<Policy>::holdsUpTo(uint64_t from, uint64_t slotNo) {
+    for (uint64_t n = from; n <= slotNo; ++n) {
+        const SlotWord word = load(n);
+        if (!word.isLap(lapOf(n))) {
+            continue;  // written meanwhile
+        }
+        if (Policy::kHoldsWhenQuiet && !word.isQuiet()) {
+            return false;
+        }
+        if (n != slotNo && Policy::kHelpsMarking) {
+            // It is closed, for `active` has passed it; perhaps who closed it has not come further.
+            markEnd(n, word.joined());
+        }
+    }
     return true;
 }
 
@@ -295,7 +369,7 @@ uint32_t BasicSlotRing<Policy>::joinedUnits(uint64_t slotNo) const {
 
 template <typename Policy>
 uint64_t BasicSlotRing<Policy>::timeBase(uint64_t slotNo) const {
-    return at(slotNo).timeBase.load(sync::kAcquire);  // [ring.timeBase.load]
+    return at(slotNo).timeBase().load(sync::kAcquire);  // [ring.timeBase.load]
 }
 
 template <typename Policy>

@@ -74,7 +74,7 @@ TEST(SlotRing, AJoinerStoppedWhileCopyingStopsNobodyUntilTheRingIsFull) {
     EXPECT_EQ(model.records.size(), before);
 
     model.copy(stopped, 0, number, 2);
-    ASSERT_TRUE(model.ring.release(stopped.slotNo, 2));
+    ASSERT_TRUE(model.ring.release(stopped, 2));
     model.writer.ringDone();
     EXPECT_EQ(model.records.size(), before + 1 + others);
     EXPECT_TRUE(model.tryAppend(1, others, 2, &lsn));
@@ -118,7 +118,7 @@ TEST(SlotRing, TimeRisesWhateverTheWallClockDoes) {
         Place place = ring.join(3, [] {});
         ASSERT_EQ(place.slotNo, slot);
         EXPECT_GE(ring.now(), ring.timeBase(slot) + place.unit);
-        EXPECT_FALSE(ring.release(slot, 3));
+        EXPECT_FALSE(ring.release(place, 3));
         EXPECT_TRUE(ring.close(slot));
         EXPECT_TRUE(ring.advance(slot));
         ring.reopen(slot);

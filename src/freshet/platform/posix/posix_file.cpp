@@ -5,8 +5,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -49,6 +52,17 @@ private:
 };
 
 thread_local DirectBuffer directBuffer;
+
+class Mapped final : public SharedBytes {
+public:
+    Mapped(void* memory, size_t bytes) : memory_(memory), bytes_(bytes) {}
+    ~Mapped() override { ::munmap(memory_, bytes_); }
+    char* data() override { return static_cast<char*>(memory_); }
+
+private:
+    void* const memory_;
+    const size_t bytes_;
+};
 
 class PosixFile final : public File {
 public:
@@ -131,6 +145,15 @@ public:
         }
         // Some file systems take the flag and then refuse the write.
         return status.code() == Code::kIo ? File::pwriteZeros(offset, bytes) : status;
+    }
+
+    StatusOr<std::unique_ptr<SharedBytes>> share(size_t bytes) override {
+        void* memory = ::mmap(
+            nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd_, 0);
+        if (memory == MAP_FAILED) {
+            return failure("mmap", path_, errno);
+        }
+        return std::unique_ptr<SharedBytes>(std::make_unique<Mapped>(memory, bytes));
     }
 
     Status sync() override {
@@ -278,6 +301,16 @@ public:
 
     Status remove(const std::string& path) override {
         return ::unlink(path.c_str()) == 0 ? Status::ok() : failure("remove", path, errno);
+    }
+
+    /// File systems that copy on write look for other room with each store, and who stores has no
+    /// way to hear that there is none. These write over what is there.
+    bool sharesIn(const std::string& directory) override {
+        constexpr decltype(statfs::f_type) kXfs = 0x58465342;
+        struct statfs about {};
+        return ::statfs(directory.c_str(), &about) == 0 &&
+               (about.f_type == EXT4_SUPER_MAGIC || about.f_type == kXfs ||
+                about.f_type == TMPFS_MAGIC);
     }
 
     Status syncDirectory(const std::string& path) override {
