@@ -51,6 +51,13 @@ public:
     virtual Status truncate(uint64_t bytes) = 0;
     /// Tells the kernel that the range will not be read again soon. Best effort.
     virtual void forget(uint64_t offset, uint64_t bytes) = 0;
+
+    /// For AsyncReads: where the system reads whole blocks of 4 KiB at multiples of 4 KiB, as
+    /// pread() does, into memory that begins at one. -1: nowhere, as this is no file of the
+    /// system's. It changes with bypassCache().
+    virtual int blockDescriptor() const { return -1; }
+    /// Whether AsyncReads can read it.
+    bool canReadAsync() const { return blockDescriptor() >= 0; }
 };
 
 enum class OpenMode : uint8_t {

@@ -178,6 +178,8 @@ public:
             fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_DONTNEED);
     }
 
+    int blockDescriptor() const override { return directFd_ >= 0 ? directFd_ : fd_; }
+
 private:
     bool isDirect(size_t bytes, uint64_t offset) const {
         return directFd_ >= 0 && (bytes | offset) % kDirectBytes == 0;

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+/// AsyncReads on io_uring. One more operation is always under way: a read of the eventfd that
+/// wake() writes to.
+#include "freshet/platform/async_reads.h"
+
+#include "freshet/base/assert.h"
+#include "freshet/platform/thread.h"
+#include "freshet/platform/uring/read_steps.h"
+
+#include <liburing.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace freshet::platform {
+
+struct AsyncReads::Impl {
+    Status open(unsigned readsAtOnce);
+    ~Impl();
+
+    void put(Read* read);
+    void listenForWake();
+    /// Tells the system of what was started; `waitsFor` results at least are there then, unless a
+    /// signal came. Called again if not all was taken.
+    void enter(unsigned waitsFor);
+    /// A read that is over, of the results that are there, or null.
+    Read* take();
+    void startWaiting();
+
+    io_uring ring{};
+    bool hasRing = false;
+    int eventFd = -1;
+    uint64_t rung = 0;     // where the eventfd is read to; of no interest
+    bool isWoken = false;  // and await() has not said so yet
+    bool isEnding = false;
+    size_t room = 0;        // for reads that may still go to the system
+    size_t underWay = 0;    // those that are there
+    Read* first = nullptr;  // of those that wait for it
+    Read* last = nullptr;
+};
+
+namespace {
+
+Status unavailable(const char* what, int error) {
+    return Status(Code::kUnavailable, std::string(what) + ": " + std::strerror(error));
+}
+
+/// With results delivered when they are asked for only, where the kernel can do that (6.1): they
+/// come in bunches then, and interrupt nothing.
+int openRing(unsigned entries, io_uring* ring) {
+    const int result =
+        io_uring_queue_init(entries, ring, IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN);
+    return result == -EINVAL ? io_uring_queue_init(entries, ring, 0) : result;
+}
+
+}  // namespace
+
+Status AsyncReads::Impl::open(unsigned readsAtOnce) {
+    room = readsAtOnce;
+    if (const int result = openRing(readsAtOnce + 1, &ring); result != 0) {
+        return unavailable("io_uring", -result);
+    }
+    hasRing = true;
+    // Not with EFD_NONBLOCK: the ring would report that there is nothing instead of waiting.
+    eventFd = ::eventfd(0, EFD_CLOEXEC);
+    if (eventFd < 0) {
+        return unavailable("eventfd", errno);
+    }
+    listenForWake();
+    return Status::ok();
+}
+
+AsyncReads::Impl::~Impl() {
+    if (eventFd >= 0) {
+        // The kernel must not write to `rung` when we are gone, so that read has to end.
+        const uint64_t one = 1;
+        invariant(::write(eventFd, &one, sizeof(one)) == sizeof(one));
+        isEnding = true;
+        for (isWoken = false; !isWoken;) {
+            enter(1);
+            invariant(take() == nullptr);
+        }
+        ::close(eventFd);
+    }
+    if (hasRing) {
+        io_uring_queue_exit(&ring);
+    }
+}
+
+void AsyncReads::Impl::put(Read* read) {
+    io_uring_sqe* entry = io_uring_get_sqe(&ring);
+    invariant(entry != nullptr);  // there is one for each read that has room
+    io_uring_prep_read(entry,
+                       read->descriptor,
+                       read->out + read->got,
+                       static_cast<unsigned>(read->bytes - read->got),
+                       read->offset + read->got);
+    io_uring_sqe_set_data(entry, read);
+}
+
+void AsyncReads::Impl::listenForWake() {
+    io_uring_sqe* entry = io_uring_get_sqe(&ring);
+    invariant(entry != nullptr);
+    io_uring_prep_read(entry, eventFd, &rung, sizeof(rung), 0);
+    io_uring_sqe_set_data(entry, nullptr);
+}
+
+void AsyncReads::Impl::enter(unsigned waitsFor) {
+    const int result = io_uring_submit_and_wait(&ring, waitsFor);
+    if (result == -EAGAIN || result == -EBUSY) {
+        sleepMillis(1);  // the kernel is short of something; what is not taken stays in the ring
+        return;
+    }
+    // Anything else would leave memory to the kernel of which we know nothing.
+    invariant(result >= 0 || result == -EINTR);
+}
+
+AsyncReads::Read* AsyncReads::Impl::take() {
+    io_uring_cqe* entry = nullptr;
+    while (io_uring_peek_cqe(&ring, &entry) == 0) {
+        auto* read = static_cast<Read*>(io_uring_cqe_get_data(entry));
+        const int result = entry->res;
+        io_uring_cqe_seen(&ring, entry);
+        if (read == nullptr) {
+            isWoken = true;
+            if (!isEnding) {
+                listenForWake();
+            }
+            continue;
+        }
+        if (noteResult(read, result)) {
+            --underWay;
+            ++room;
+            return read;
+        }
+        put(read);
+    }
+    return nullptr;
+}
+
+void AsyncReads::Impl::startWaiting() {
+    while (room > 0 && first != nullptr) {
+        Read* read = std::exchange(first, first->next);
+        --room;
+        ++underWay;
+        put(read);
+    }
+}
+
+AsyncReads::AsyncReads(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+AsyncReads::~AsyncReads() {
+    invariant(impl_->underWay == 0 && impl_->first == nullptr);
+}
+
+StatusOr<std::unique_ptr<AsyncReads>> AsyncReads::create(unsigned readsAtOnce) {
+    auto impl = std::make_unique<Impl>();
+    FRESHET_RETURN_IF_ERROR(impl->open(readsAtOnce));
+    return std::unique_ptr<AsyncReads>(new AsyncReads(std::move(impl)));
+}
+
+void AsyncReads::start(const File& file, Read* read) {
+    Impl& impl = *impl_;
+    read->descriptor = file.blockDescriptor();
+    invariant(read->descriptor >= 0);
+    read->status = Status();
+    read->got = 0;
+    read->refusals = 0;
+    read->next = nullptr;
+    (impl.first == nullptr ? impl.first : impl.last->next) = read;
+    impl.last = read;
+}
+
+AsyncReads::Read* AsyncReads::poll() {
+    Impl& impl = *impl_;
+    impl.startWaiting();
+    if (io_uring_sq_ready(&impl.ring) > 0) {
+        impl.enter(0);
+    }
+    return impl.take();
+}
+
+AsyncReads::Read* AsyncReads::await() {
+    Impl& impl = *impl_;
+    for (;;) {
+        impl.startWaiting();
+        if (Read* read = impl.take()) {
+            return read;
+        }
+        if (std::exchange(impl.isWoken, false)) {
+            return nullptr;
+        }
+        impl.enter(1);
+    }
+}
+
+void AsyncReads::wake() {
+    const uint64_t one = 1;
+    // It can fail only if it was called 2^64 times in vain.
+    invariant(::write(impl_->eventFd, &one, sizeof(one)) == sizeof(one));
+}
+
+}  // namespace freshet::platform
