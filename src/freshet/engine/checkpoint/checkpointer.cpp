@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/checkpoint/checkpointer.h"
 
+#include "freshet/engine/cache/page_loads.h"
 #include "freshet/engine/checkpoint/done_record.h"
 #include "freshet/engine/page/page_image_format.h"
 #include "freshet/engine/recovery/redo.h"
-#include "freshet/engine/txn/page_loads.h"
 
 #include <algorithm>
 #include <mutex>

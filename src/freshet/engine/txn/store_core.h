@@ -2,11 +2,11 @@
 /// What a store's trees and transactions share; it lives until the last TreeRef or Txn is gone.
 #pragma once
 
+#include "freshet/engine/cache/page_loads.h"
 #include "freshet/engine/store.h"
 #include "freshet/engine/tree/page_tree.h"
 #include "freshet/engine/txn/commit_floors.h"
 #include "freshet/engine/txn/memory_budget.h"
-#include "freshet/engine/txn/page_loads.h"
 #include "freshet/engine/txn/txn_table.h"
 #include "freshet/journal/journal.h"
 #include "freshet/sync/epoch.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/engine/txn/page_loads.h"
+#include "freshet/engine/cache/page_loads.h"
 
 #include "freshet/engine/page/leaf_from_image.h"
 #include "freshet/engine/txn/store_core.h"
