@@ -90,6 +90,35 @@ StatusOr<ByteView> BlockFile::readPage(PageId page,
     return image.isOk() ? image : std::move(image).status().withContext(impl_->options.path);
 }
 
+bool BlockFile::canReadAsync() const {
+    return impl_->file->canReadAsync();
+}
+
+Status BlockFile::startRead(PageId page,
+                            const PagePlace& place,
+                            PageBuffer* buffer,
+                            platform::AsyncReads* reads,
+                            platform::AsyncReads::Read* read) const {
+    StatusOr<size_t> bytes = bytesToRead(page, place);
+    if (!bytes.isOk()) {
+        return std::move(bytes).status().withContext(impl_->options.path);
+    }
+    read->out = buffer->reset(*bytes);
+    read->bytes = *bytes;
+    read->offset = place.extent.firstBlock * kBlockBytes;
+    reads->start(*impl_->file, read);
+    return Status::ok();
+}
+
+StatusOr<ByteView> BlockFile::openRead(PageId page,
+                                       const PagePlace& place,
+                                       const platform::AsyncReads::Read& read,
+                                       PageBuffer* buffer) const {
+    StatusOr<ByteView> image = read.status.isOk() ? openImage(page, place, read.got, buffer)
+                                                  : StatusOr<ByteView>(read.status);
+    return image.isOk() ? image : std::move(image).status().withContext(impl_->options.path);
+}
+
 Status BlockFile::readPage(PageId page, const PagePlace& place, std::string* image) const {
     PageBuffer buffer;
     FRESHET_ASSIGN_OR_RETURN(const ByteView bytes, readPage(page, place, &buffer));

@@ -12,6 +12,7 @@
 #include "freshet/base/status.h"
 #include "freshet/block/page_buffer.h"
 #include "freshet/block/page_format.h"
+#include "freshet/platform/async_reads.h"
 #include "freshet/platform/file.h"
 
 #include <array>
@@ -126,7 +127,19 @@ public:
     /// out as it was given to writePage(), uncompressed, with a complete header; good until
     /// `buffer` is used again. kCorruption names the page, the file and the offset. Any thread.
     StatusOr<ByteView> readPage(PageId page, const PagePlace& place, PageBuffer* buffer) const;
-    /// The same into a string.
+    /// readPage() in two halves, for who has many under way at once: startRead() begins reading
+    /// into `buffer`, openRead() does the rest when `read` is over. REQUIRES: canReadAsync().
+    bool canReadAsync() const;
+    Status startRead(PageId page,
+                     const PagePlace& place,
+                     PageBuffer* buffer,
+                     platform::AsyncReads* reads,
+                     platform::AsyncReads::Read* read) const;
+    StatusOr<ByteView> openRead(PageId page,
+                                const PagePlace& place,
+                                const platform::AsyncReads::Read& read,
+                                PageBuffer* buffer) const;
+    /// As readPage(), into a string.
     Status readPage(PageId page, const PagePlace& place, std::string* image) const;
     /// Where the newest durable checkpoint has the page; blocks == 0: it has none.
     PagePlace placeOf(PageId page) const;

@@ -99,20 +99,19 @@ PagePlace sealImage(char* image, size_t bytes, const Plain& plain, uint64_t imag
     return {.extent = {}, .crc = header.crc, .seqLow = static_cast<uint32_t>(imageSeq), .note = 0};
 }
 
-StatusOr<ByteView> readImage(platform::File& file,
-                             PageId page,
-                             const PagePlace& place,
-                             PageBuffer* buffer) {
+StatusOr<size_t> bytesToRead(PageId page, const PagePlace& place) {
     if (place.extent.blocks == 0 || place.extent.blocks > kPlaceBlocksMax) {
         return Status(Code::kCorruption, placeText(page, place) + "its extent has no valid size");
     }
-    const size_t bytes = size_t{place.extent.blocks} * kBlockBytes;
-    char* stored = buffer->reset(bytes);
-    FRESHET_ASSIGN_OR_RETURN(const size_t got,
-                             file.pread(stored, bytes, place.extent.firstBlock * kBlockBytes));
+    return size_t{place.extent.blocks} * kBlockBytes;
+}
+
+StatusOr<ByteView> openImage(PageId page, const PagePlace& place, size_t got, PageBuffer* buffer) {
+    FRESHET_ASSIGN_OR_RETURN(const size_t bytes, bytesToRead(page, place));
     if (got != bytes) {
         return Status(Code::kCorruption, placeText(page, place) + "the file ends in it");
     }
+    char* stored = buffer->data();
     if (std::string text = complaint(page, place, {stored, bytes}); !text.empty()) {
         return Status(Code::kCorruption, placeText(page, place) + text);
     }
@@ -132,6 +131,17 @@ StatusOr<ByteView> readImage(platform::File& file,
         return Status(Code::kCorruption, placeText(page, place) + "it cannot be decompressed");
     }
     return ByteView(buffer->data(), header.rawLen);
+}
+
+StatusOr<ByteView> readImage(platform::File& file,
+                             PageId page,
+                             const PagePlace& place,
+                             PageBuffer* buffer) {
+    FRESHET_ASSIGN_OR_RETURN(const size_t bytes, bytesToRead(page, place));
+    char* stored = buffer->reset(bytes);
+    FRESHET_ASSIGN_OR_RETURN(const size_t got,
+                             file.pread(stored, bytes, place.extent.firstBlock * kBlockBytes));
+    return openImage(page, place, got, buffer);
 }
 
 }  // namespace freshet::block

@@ -25,10 +25,16 @@ bool packImage(ByteView image, Codec codec, std::string* packed);
 /// stored. Returns the place but for its extent.
 PagePlace sealImage(char* image, size_t bytes, const Plain& plain, uint64_t imageSeq);
 
-/// Reads the image at `place` and checks all that can be: header, length against extent, checksum
-/// inside and outside, page id, sequence number. Makes of it what it was before packImage(), in
-/// `buffer`, whose memory may be another one then. The text of a failure names the page and the
-/// offset, not the file.
+/// How many bytes to read for the image at `place`. The texts of these failures name the page and
+/// the offset, not the file.
+StatusOr<size_t> bytesToRead(PageId page, const PagePlace& place);
+
+/// Checks all that can be of the `got` bytes in `buffer`, which were read at `place`: header,
+/// length against extent, checksum inside and outside, page id, sequence number. Makes of it what
+/// it was before packImage(), in `buffer`, whose memory may be another one then.
+StatusOr<ByteView> openImage(PageId page, const PagePlace& place, size_t got, PageBuffer* buffer);
+
+/// Both, with reading in between.
 StatusOr<ByteView> readImage(platform::File& file,
                              PageId page,
                              const PagePlace& place,
