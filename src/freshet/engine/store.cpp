@@ -145,6 +145,7 @@ StoreStats Store::stats() {
     stats.memoryBytesMax = core.memory.limit();
     const LoadStats loads = core.loads->stats();
     stats.leavesRead = loads.leaves;
+    stats.leavesReadAsync = loads.leavesAsync;
     stats.leafBytesRead = loads.bytes;
     stats.leavesUnreadable = loads.failures;
     stats.block = impl_->file->stats();

@@ -100,10 +100,11 @@ struct StoreStats {
     uint64_t lastCheckpointMillis = 0;  // how long it took
     int64_t lastCheckpointWallMs = 0;   // when it ended; 0 = never
     uint64_t pages = 0;
-    uint64_t dirtyPages = 0;      // that the next checkpoint has to write
-    uint64_t memoryBytes = 0;     // what pages take in memory; of all stores of the process
-    uint64_t memoryBytesMax = 0;  // the ceiling; 0: none
-    uint64_t leavesRead = 0;      // that were not in memory when they were needed
+    uint64_t dirtyPages = 0;       // that the next checkpoint has to write
+    uint64_t memoryBytes = 0;      // what pages take in memory; of all stores of the process
+    uint64_t memoryBytesMax = 0;   // the ceiling; 0: none
+    uint64_t leavesRead = 0;       // that were not in memory when they were needed
+    uint64_t leavesReadAsync = 0;  // of those, by io_uring
     uint64_t leafBytesRead = 0;
     uint64_t leavesUnreadable = 0;
     uint64_t leavesEvicted = 0;

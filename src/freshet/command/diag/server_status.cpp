@@ -244,6 +244,7 @@ void addFreshet(const Services& services, bson::Builder* out) {
         .add("memoryBytes", number(stats.memoryBytes))
         .add("memoryBytesMax", number(stats.memoryBytesMax))
         .add("leavesRead", number(stats.leavesRead))
+        .add("leavesReadAsync", number(stats.leavesReadAsync))
         .add("leavesUnreadable", number(stats.leavesUnreadable))
         .add("leavesEvicted", number(stats.leavesEvicted))
         .add("spaceShort", stats.spaceShort);

@@ -84,6 +84,16 @@ std::optional<PageLoads::Request> PageLoads::takeOver(const DiskLeaf* leaf) {
     return request;
 }
 
+std::optional<PageLoads::Request> PageLoads::takeFirst() {
+    std::lock_guard<std::mutex> guard(mutex_);
+    if (requests_.empty()) {
+        return std::nullopt;
+    }
+    Request request = std::move(requests_.front());
+    requests_.pop_front();
+    return request;
+}
+
 void PageLoads::awaitRoom() {
     // Who needs what is in memory does not wait for this one. The request stays where bringBack()
     // finds it.
@@ -98,10 +108,13 @@ bool PageLoads::add(Request request, Reader reader) {
         if (stopping_) {
             return false;
         }
-        while (threads_.size() < kThreads) {
-            threads_.emplace_back("page-load", [this] { run(); });
+        if (threads_.empty()) {
+            threads_.emplace_back("page-load", [this] { runFirst(); });
         }
         requests_.push_back(std::move(request));
+        if (reader == Reader::kOurs) {
+            wakeRing();
+        }
     }
     if (reader == Reader::kOurs) {
         changed_.notify_one();
@@ -109,8 +122,13 @@ bool PageLoads::add(Request request, Reader reader) {
     return true;
 }
 
-void PageLoads::run() {
+void PageLoads::runPlain() {
     std::unique_lock<std::mutex> lock(mutex_);
+    if (!stopping_) {
+        while (threads_.size() < kThreads) {
+            threads_.emplace_back("page-load", [this] { runPlain(); });
+        }
+    }
     for (;;) {
         changed_.wait(lock, [this] { return stopping_ || !requests_.empty(); });
         if (requests_.empty()) {
@@ -118,16 +136,10 @@ void PageLoads::run() {
         }
         lock.unlock();
         awaitRoom();
-        lock.lock();
-        if (requests_.empty()) {
-            continue;
+        if (std::optional<Request> request = takeFirst()) {
+            // Whoever waits is told.
+            (void)load(request->tree->pages(), request->fault, LoadedFor::kReader);
         }
-        Request request = std::move(requests_.front());
-        requests_.pop_front();
-        lock.unlock();
-        // Whoever waits is told.
-        (void)load(request.tree->pages(), request.fault, LoadedFor::kReader);
-        request.tree.reset();
         lock.lock();
     }
 }
@@ -138,6 +150,7 @@ void PageLoads::stop() {
         std::lock_guard<std::mutex> guard(mutex_);
         stopping_ = true;
         threads.swap(threads_);
+        wakeRing();
     }
     changed_.notify_all();
     for (platform::Thread& thread : threads) {
@@ -145,39 +158,46 @@ void PageLoads::stop() {
     }
 }
 
-StatusOr<LeafNode*> PageLoads::read(PageTree& tree, const Fault& fault, uint64_t* bytes) {
+PageLoads::Result PageLoads::read(PageTree& tree, const Fault& fault) {
     block::PageBuffer memory;
+    uint64_t bytes = 0;
     auto readImage = [&](PageId page, const block::PagePlace& place, block::PageBuffer* buffer) {
-        *bytes += place.extent.blocks * block::kBlockBytes;
+        bytes += place.extent.blocks * block::kBlockBytes;
         StatusOr<ByteView> image = file_.readPage(page, place, buffer);
         // Once more: the device may have torn the reading, not the page.
         return image.isOk() ? image : file_.readPage(page, place, buffer);
     };
-    return leafFromImage(core_, tree, fault.entry->id, *fault.leaf, readImage, &memory);
+    StatusOr<LeafNode*> leaf =
+        leafFromImage(core_, tree, fault.entry->id, *fault.leaf, readImage, &memory);
+    return {std::move(leaf), bytes};
 }
 
 Status PageLoads::load(PageTree& tree, const Fault& fault, LoadedFor whom) {
-    uint64_t bytes = 0;
-    StatusOr<LeafNode*> leaf = read(tree, fault, &bytes);
+    return install(tree, fault, whom, read(tree, fault));
+}
+
+Status PageLoads::install(PageTree& tree, const Fault& fault, LoadedFor whom, Result result) {
     Status status;
-    if (!leaf.isOk()) {
-        status = leaf.status().withContext("tree " + std::to_string(tree.id()) + ", page " +
-                                           std::to_string(fault.entry->id));
+    if (!result.leaf.isOk()) {
+        status = result.leaf.status().withContext("tree " + std::to_string(tree.id()) + ", page " +
+                                                  std::to_string(fault.entry->id));
         telemetry::logError("engine", "a page cannot be read: " + status.toString());
     }
     {
         std::lock_guard<std::mutex> guard(mutex_);
         ++(status.isOk() ? stats_.leaves : stats_.failures);
-        stats_.bytes += bytes;
+        stats_.leavesAsync += status.isOk() && result.isAsync ? 1 : 0;
+        stats_.bytes += result.bytes;
     }
     DiskLeaf::Waiting* waiting = nullptr;
     {
         sync::Slice slice(core_.epochs);
-        if (leaf.isOk()) {
+        if (status.isOk()) {
+            LeafNode* leaf = *result.leaf;
             if (whom == LoadedFor::kReader) {
-                (*leaf)->keepUntilTouched();
+                leaf->keepUntilTouched();
             }
-            tree.bringBack(fault, *leaf);
+            tree.bringBack(fault, leaf);
         }
         waiting = fault.leaf->close(status);
     }

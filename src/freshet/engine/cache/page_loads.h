@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Brings leaves back into memory: reads their images on threads of its own, so that nobody who
-/// runs into one waits for the disk on his own thread (DESIGN 5). Each leaf is read once, whoever
-/// else asks waits for the same reading. A plain thread, which would only wait, reads by itself.
+/// runs into one waits for the disk on his own thread (DESIGN 5). One thread has many reads under
+/// way at once (io_uring); where the system or the file does not do that, four threads with one
+/// each (decision 0024). Each leaf is read once, whoever else asks waits for the same reading. A
+/// plain thread, which would only wait, reads by itself.
 #pragma once
 
 #include "freshet/block/block_file.h"
@@ -13,6 +15,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -23,6 +26,7 @@ struct StoreCore;
 
 struct LoadStats {
     uint64_t leaves = 0;
+    uint64_t leavesAsync = 0;  // of those, read by io_uring
     uint64_t bytes = 0;
     uint64_t failures = 0;
 };
@@ -62,16 +66,44 @@ private:
         kReader,      // who waits for it, and should find it when his turn comes
         kCheckpoint,  // or the opening: nobody comes for it afterwards
     };
+    /// A leaf that was read, or why not, and the bytes that were read for it.
+    struct Result {
+        StatusOr<LeafNode*> leaf;
+        uint64_t bytes = 0;
+        bool isAsync = false;
+    };
     static constexpr size_t kThreads = 4;
 
     bool add(Request request, Reader reader);
-    void run();
     /// Takes the request for that leaf back, if no thread has begun with it.
     std::optional<Request> takeOver(const DiskLeaf* leaf);
+    /// The one that has waited longest, if there is one.
+    std::optional<Request> takeFirst();
     void awaitRoom();
     /// REQUIRES: was first to join; outside every slice.
     Status load(PageTree& tree, const Fault& fault, LoadedFor whom);
-    StatusOr<LeafNode*> read(PageTree& tree, const Fault& fault, uint64_t* bytes);
+    Result read(PageTree& tree, const Fault& fault);
+    /// The end of both ways to read: into the tree with it, and whoever waits is told.
+    Status install(PageTree& tree, const Fault& fault, LoadedFor whom, Result result);
+
+    /// Four threads run this, made by the one that does first.
+    void runPlain();
+
+    // page_loads_async.cpp: the thread that has many reads under way.
+    class Ring;
+    struct Arriving;
+    /// The first thread: finds out which way to read.
+    void runFirst();
+    void runAsync(Ring& ring);
+    enum class Next : uint8_t { kGoOn, kSleep, kEnd };
+    Next whatNow(Ring& ring);
+    void startReads(Ring& ring);
+    bool isThereRoom(Ring& ring);
+    void start(Ring& ring, Request request);
+    void arrive(Ring& ring, Arriving* arriving);
+    void finish(Ring& ring, std::unique_ptr<Arriving> arrived);
+    /// If it sleeps among its reads; else it waits for changed_. REQUIRES: mutex_.
+    void wakeRing();
 
     StoreCore& core_;
     const block::BlockFile& file_;
@@ -82,6 +114,7 @@ private:
     bool stopping_ = false;                  // guarded by mutex_
     LoadStats stats_;                        // guarded by mutex_
     std::vector<platform::Thread> threads_;  // guarded by mutex_; made when first needed
+    Ring* ring_ = nullptr;                   // guarded by mutex_; null: there is none
 };
 
 }  // namespace freshet::engine

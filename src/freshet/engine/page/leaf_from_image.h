@@ -53,7 +53,8 @@ using ReadImage =
 /// The leaf of a page that was evicted, from the image that it left; its right neighbour is left to
 /// PageTree::bringBack(). The image may reach beyond the leaf, being older than a split.
 /// `buffer` is for the image. Its memory becomes the leaf's if that has use for nearly all of it:
-/// then nothing is copied. kCorruption: the image is not that page's.
+/// then nothing is copied. `readImage` is asked for the leaf's own page first, then for those of
+/// its large values in their order. kCorruption: the image is not that page's.
 StatusOr<LeafNode*> leafFromImage(TreeEnv& env,
                                   PageTree& tree,
                                   PageId page,

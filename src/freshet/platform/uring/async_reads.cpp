@@ -176,11 +176,13 @@ void AsyncReads::start(const File& file, Read* read) {
 
 AsyncReads::Read* AsyncReads::poll() {
     Impl& impl = *impl_;
+    Read* read = impl.take();
     impl.startWaiting();
-    if (io_uring_sq_ready(&impl.ring) > 0) {
+    // Who gets nothing is going to wait, and then one call does both.
+    if (read != nullptr && io_uring_sq_ready(&impl.ring) > 0) {
         impl.enter(0);
     }
-    return impl.take();
+    return read;
 }
 
 AsyncReads::Read* AsyncReads::await() {
