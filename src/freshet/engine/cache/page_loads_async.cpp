@@ -106,6 +106,7 @@ void PageLoads::runFirst() {
     if (file_.canReadAsync()) {
         StatusOr<std::unique_ptr<AsyncReads>> reads = openReads();
         if (reads.isOk()) {
+            platform::stepForward();
             Ring ring(*this, std::move(*reads));
             runAsync(ring);
             return;
