@@ -234,6 +234,40 @@ TEST_P(PageLoadsTest, TheCeilingHoldsWhileManyRead) {
     EXPECT_EQ(store_->stats().leavesReadAsync > 0, GetParam() == Way::kAsync);
 }
 
+TEST_P(PageLoadsTest, WithoutRoomAllStillGetTheirLeavesBesideCheckpoints) {
+    // There is never room, so each reading waits for a round, which may need a checkpoint, which
+    // brings leaves back that somebody else has asked for.
+    ASSERT_NO_FATAL_FAILURE(fillAndOpen(1));
+    const uint64_t seed = testSeed();
+    sync::Atomic<uint32_t> readersLeft{3};
+    std::vector<platform::Thread> threads;
+    for (uint64_t t = 0; t < 3; ++t) {
+        threads.emplace_back("test", [&, t] {
+            std::mt19937_64 random(seed + t);
+            ManyReads reads(*store_, *tree_, 20);
+            for (int i = 0; i < 6; ++i) {
+                reads.begin([&] { return random() % kKeys; });
+                reads.finish([&](uint64_t n, const Status& status, const std::string& value) {
+                    EXPECT_TRUE(status.isOk()) << status.toString();
+                    EXPECT_TRUE(value == valueFor(n)) << n;
+                });
+            }
+            // Relaxed: it only ends the writing.
+            readersLeft.fetch_sub(1, sync::kRelaxed);
+        });
+    }
+    std::mt19937_64 random(seed + 3);
+    while (readersLeft.load(sync::kRelaxed) > 0) {
+        for (int i = 0; i < 10; ++i) {
+            const uint64_t n = random() % kKeys;
+            put(*store_, *tree_, keyOf(n), valueFor(n));
+        }
+        ASSERT_TRUE(store_->checkpointNow().isOk());
+    }
+    threads.clear();
+    EXPECT_EQ(store_->stats().leavesReadAsync > 0, GetParam() == Way::kAsync);
+}
+
 TEST_P(PageLoadsTest, ClosingTellsAllWhoWait) {
     ASSERT_NO_FATAL_FAILURE(fillAndOpen());
     uint64_t next = 0;
