@@ -89,7 +89,7 @@ TEST_P(EngineAdapter, AgreesWithAMap) {
     Random random(freshet::testing::testSeed());
     constexpr uint64_t kLoaded = 300;
     Oracle oracle;
-    KeyMaker keys;
+    KeyMaker keys(false);
     ValueMaker values(200, 1);
     const Status loaded = engine_->fill(kLoaded, [&](uint64_t i, ByteView* key, ByteView* value) {
         *key = keys.key(i);
@@ -315,13 +315,14 @@ TEST_P(EngineWorkload, CountsWhatItDid) {
     setup.directory = folder->path();
     setup.cacheMb = 64;
     setup.threads = options.threads;
-    setup.directIo = workload == Workload::kSpill;
+    setup.directIo = workload == Workload::kSpill || workload == Workload::kBeside;
     setup.checkpointsByHand = workload == Workload::kJitter;
     setup.durability = GetParam().kind->levelFor(LogLevel::kNoSync);
     auto engine = std::move(GetParam().kind->open(setup)).value();
     auto results = runWorkload(options, engine.get());
     ASSERT_TRUE(results.isOk()) << results.status().toString();
-    ASSERT_EQ(results->size(), workload == Workload::kJitter ? 2u : 1u);
+    const bool takesTurns = workload == Workload::kJitter || workload == Workload::kBeside;
+    ASSERT_EQ(results->size(), takesTurns ? 2u : 1u);
     for (const EngineResult& result : *results) {
         const bool insertsOnly = workload == Workload::kAppend || workload == Workload::kJournal;
         EXPECT_GT(result.reads + result.writes, 0u);
@@ -337,6 +338,34 @@ TEST_P(EngineWorkload, CountsWhatItDid) {
 INSTANTIATE_TEST_SUITE_P(All, EngineWorkload, ::testing::ValuesIn(allRan()), [](const auto& given) {
     return wordOf(given.param.kind->name) + "_" + std::string(workloadName(given.param.workload));
 });
+
+TEST(EngineBench, WritersBesideReadersTakeTheirShareOfAProcessorAndNotMore) {
+    EngineOptions options;
+    options.workload = Workload::kBeside;
+    options.threads = 4;
+    options.records = 300;
+    options.windowMillis = 800;
+    auto engine = std::move(openMap({})).value();
+    const auto results = runWorkload(options, engine.get());
+    ASSERT_TRUE(results.isOk()) << results.status().toString();
+    for (const EngineResult& result : *results) {
+        EXPECT_GT(result.reads, 0u) << result.workload;
+        EXPECT_GT(result.writes, 0u) << result.workload;
+        EXPECT_GT(result.latencies.total(), result.reads / 16) << result.workload;
+        EXPECT_LT(result.latencies.total(), result.reads) << "of the reads only, one in eight";
+        // Two writers at 15 % each; one that does not sleep takes a processor.
+        EXPECT_LT(static_cast<double>(*result.writeCpuNanos) / 1e9, result.seconds * 0.45);
+        EXPECT_GT(*result.readCpuNanos, 0u);
+    }
+}
+
+TEST(EngineBench, BesideNeedsThreeKindsOfRecords) {
+    EngineOptions options;
+    options.workload = Workload::kBeside;
+    options.records = 2;
+    auto engine = std::move(openMap({})).value();
+    EXPECT_EQ(runWorkload(options, engine.get()).status().code(), Code::kInvalid);
+}
 
 /// Loses one write in a hundred.
 class Forgetful final : public EngineSession {
@@ -378,7 +407,7 @@ TEST(EngineBench, AnEngineThatLosesRecordsEndsTheRun) {
 }
 
 TEST(Keys, AreDifferentAndLookRandom) {
-    KeyMaker keys;
+    KeyMaker keys(false);
     std::set<std::string> seen;
     for (uint64_t i = 0; i < 10'000; ++i) {
         EXPECT_TRUE(seen.insert(std::string(keys.key(i))).second);

@@ -9,8 +9,8 @@
 namespace freshet::bench {
 namespace {
 
-constexpr std::array<std::string_view, 6> kWorkloads = {
-    "read", "mixed", "append", "journal", "spill", "jitter"};
+constexpr std::array<std::string_view, 7> kWorkloads = {
+    "read", "mixed", "append", "journal", "spill", "jitter", "beside"};
 constexpr std::array<std::string_view, 4> kLevels = {"none", "nosync", "write", "sync"};
 
 template <typename Enum>
@@ -117,17 +117,18 @@ StatusOr<EngineOptions> parseEngineOptions(const std::vector<std::string>& argum
 std::string_view engineUsage() {
     return R"(usage: freshet-bench engine [options]
 Storage engines side by side, in this process's children; one line per engine and repetition.
-  --workload W          read, mixed, append, journal, spill or jitter (default read)
+  --workload W          read, mixed, append, journal, spill, jitter or beside (default read)
   --engines E[,E...]    default freshet,wiredtiger,rocksdb,lmdb; also map, a std::map with a lock,
                         and freshet-leader, freshet-mutex: other ways to fill the journal's slots;
                         freshet-rwlock, freshet-hazard: pages behind latches or hazard pointers,
                         each a program beside this one
   --threads N           plain threads, one transaction per operation (default 64)
-  --records N           loaded before read, mixed, spill and jitter (default 1000000)
+  --records N           loaded before all but append and journal (default 1000000)
   --value-bytes N       default 100; keys have 8 bytes
   --durability D        of writes: none (no log; default), nosync, write or sync
   --cache-mb N          the engine's memory for data (default 6144)
-  --write-percent N     mixed: of the threads; spill, jitter: of the operations (default 50)
+  --write-percent N     mixed, beside: of the threads; spill, jitter: of the operations
+                        (default 50)
   --seconds N           measured time, after a warm-up of a quarter (default 5)
   --reps N              the engines take turns N times (default 1)
   --rate N              jitter: operations a second (default 20000)

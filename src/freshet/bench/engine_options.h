@@ -18,7 +18,8 @@ enum class Workload : uint8_t {
     kAppend,   // inserts under ascending record ids
     kJournal,  // inserts under random keys: what the log costs
     kSpill,    // reads and overwrites of more than the cache holds
-    kJitter    // a fixed rate of reads and overwrites, with a checkpoint in every other window
+    kJitter,   // a fixed rate of reads and overwrites, with a checkpoint in every other window
+    kBeside    // reads of resident records beside writers, which fault in every other window
 };
 
 inline constexpr std::array kAllWorkloads = {Workload::kRead,
@@ -26,7 +27,8 @@ inline constexpr std::array kAllWorkloads = {Workload::kRead,
                                              Workload::kAppend,
                                              Workload::kJournal,
                                              Workload::kSpill,
-                                             Workload::kJitter};
+                                             Workload::kJitter,
+                                             Workload::kBeside};
 
 /// When a write is acknowledged.
 enum class LogLevel : uint8_t {
@@ -47,7 +49,8 @@ struct EngineOptions {
     size_t valueBytes = 100;
     LogLevel durability = LogLevel::kNone;
     uint64_t cacheMb = 6'144;
-    unsigned writePercent = 50;  // of the threads in mixed, of the operations in spill and jitter
+    unsigned writePercent =
+        50;  // of the threads in mixed and beside, of the operations in spill and jitter
     uint64_t windowMillis = 5'000;  // measured time, after a warm-up of a quarter of it
     unsigned reps = 1;
     uint64_t rate = 20'000;  // jitter: operations a second, all threads together

@@ -44,7 +44,8 @@ std::string_view refusalOfVariant(Workload workload) {
 }
 /// What is not a descent, such as the eviction, has no latches and holds all (tree/page_hold.h).
 std::string_view refusalOfAccess(Workload workload) {
-    const bool evicts = workload == Workload::kSpill || workload == Workload::kJitter;
+    const bool evicts = workload == Workload::kSpill || workload == Workload::kJitter ||
+                        workload == Workload::kBeside;
     return evicts ? "this variant differs in point reads and writes only" : std::string_view();
 }
 std::string_view refusalOfLmdb(Workload workload) {

@@ -13,14 +13,14 @@ Role roleOf(const EngineOptions& options, unsigned thread) {
         case Workload::kRead:
             return Role::kReader;
         case Workload::kMixed:
-            return thread < options.threads * options.writePercent / 100 ? Role::kInserter
-                                                                         : Role::kReader;
+            return thread < writersOf(options) ? Role::kInserter : Role::kReader;
         case Workload::kAppend:
             return Role::kAppender;
         case Workload::kJournal:
             return Role::kInserter;
         case Workload::kSpill:
         case Workload::kJitter:
+        case Workload::kBeside:
             break;
     }
     return Role::kBoth;
@@ -48,7 +48,10 @@ public:
             }
             FRESHET_RETURN_IF_ERROR(one(worker, seen == Phase::kMeasure, n % timeEvery_ == 0));
         }
-        worker->cpuNanos = seen == Phase::kMeasure ? platform::threadCpuNanos() - cpuBefore : 0;
+        if (kRole != Role::kBoth) {
+            (kRole == Role::kReader ? worker->tally.readCpuNanos : worker->tally.writeCpuNanos) =
+                seen == Phase::kMeasure ? platform::threadCpuNanos() - cpuBefore : 0;
+        }
         return Status::ok();
     }
 
@@ -61,9 +64,9 @@ private:
                                 : write                    ? worker->overwriteOne()
                                                            : worker->readOne());
         if (counted) {
-            (write ? worker->writes : worker->reads) += 1;
+            (write ? worker->tally.writes : worker->tally.reads) += 1;
             if (timed) {
-                worker->latencies.add(platform::monotonicNanos() - begin);
+                worker->tally.latencies.add(platform::monotonicNanos() - begin);
             }
         }
         return Status::ok();
@@ -115,19 +118,6 @@ void watchWindow(const EngineOptions& options, Shared* shared, EngineResult* res
     result->flushes = flushCount() - flushesBefore;
 }
 
-void addUp(const EngineOptions& options, const Workers& workers, EngineResult* result) {
-    for (unsigned i = 0; i < options.threads; ++i) {
-        result->reads += workers[i]->reads;
-        result->writes += workers[i]->writes;
-        result->latencies.merge(workers[i]->latencies);
-        const Role role = roleOf(options, i);
-        if (role != Role::kBoth) {
-            auto& nanos = role == Role::kReader ? result->readCpuNanos : result->writeCpuNanos;
-            nanos = nanos.value_or(0) + workers[i]->cpuNanos;
-        }
-    }
-}
-
 }  // namespace
 
 StatusOr<EngineResult> runClosedLoop(const EngineOptions& options, Engine* engine) {
@@ -145,7 +135,9 @@ StatusOr<EngineResult> runClosedLoop(const EngineOptions& options, Engine* engin
     result.workload = workloadName(options.workload);
     watchWindow(options, &shared, &result);
     FRESHET_RETURN_IF_ERROR(stopAll(&shared, workers));
-    addUp(options, workers, &result);
+    for (const std::unique_ptr<Worker>& worker : workers) {
+        result.merge(worker->tally);
+    }
     FRESHET_RETURN_IF_ERROR(checkCount(options, engine, workers));
     return result;
 }

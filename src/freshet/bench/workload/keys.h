@@ -29,15 +29,27 @@ private:
     uint64_t state_;
 };
 
-/// The i-th key: eight bytes that look random and are different for each i.
+/// Keys `first` to `end` - 1.
+struct KeyRange {
+    uint64_t first;
+    uint64_t end;
+};
+
+/// The i-th key: eight bytes that look random and are different for each i, or are in order.
 class KeyMaker {
 public:
+    explicit KeyMaker(bool ascending) : ascending_(ascending) {}
     ByteView key(uint64_t i) {
-        storeLe(bytes_, mixed(i + 1));
+        if (ascending_) {
+            storeBe64(bytes_, i);
+        } else {
+            storeLe(bytes_, mixed(i + 1));
+        }
         return {bytes_, sizeof(bytes_)};
     }
 
 private:
+    const bool ascending_;
     char bytes_[8];
 };
 

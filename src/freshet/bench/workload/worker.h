@@ -30,6 +30,7 @@ public:
           engine_(*engine),
           index_(index),
           random_(index),
+          keys_(keysAscend(options)),
           values_(options.valueBytes, index) {}
 
     /// Starts the thread: opens a session, tells that it is ready, waits for the phase to leave
@@ -58,10 +59,10 @@ public:
         return status_;
     }
 
-    Status readOne() { return session_->read(keys_.key(random_.below(options_.records)), &taker_); }
-    Status overwriteOne() {
-        return session_->write(keys_.key(random_.below(options_.records)), values_.next());
-    }
+    Status readOneOf(KeyRange range) { return session_->read(anyOf(range), &taker_); }
+    Status readOne() { return readOneOf({0, options_.records}); }
+    Status overwriteOneOf(KeyRange range) { return session_->write(anyOf(range), values_.next()); }
+    Status overwriteOne() { return overwriteOneOf({0, options_.records}); }
     /// A key that no other thread uses.
     Status insertOne() {
         const uint64_t own = (uint64_t{index_} + 1) << 40;
@@ -72,14 +73,15 @@ public:
         return session_->append(values_.next());
     }
     bool nextIsWrite() { return random_.below(100) < options_.writePercent; }
+    unsigned index() const { return index_; }
 
     uint64_t inserted = 0;  // from the first moment on
-    uint64_t reads = 0;     // these in the measured window only
-    uint64_t writes = 0;
-    uint64_t cpuNanos = 0;
-    Histogram latencies;
+    Tally tally;            // of the measured window only, where there is one
 
 private:
+    ByteView anyOf(KeyRange range) {
+        return keys_.key(range.first + random_.below(range.end - range.first));
+    }
     Status open() {
         FRESHET_ASSIGN_OR_RETURN(session_, engine_.session());
         return Status::ok();

@@ -24,10 +24,32 @@ std::string perOp(std::optional<uint64_t> nanos, uint64_t count) {
 
 }  // namespace
 
+void addTo(std::optional<uint64_t>* sum, std::optional<uint64_t> more) {
+    if (more) {
+        *sum = sum->value_or(0) + *more;
+    }
+}
+
+void Tally::merge(const Tally& other) {
+    reads += other.reads;
+    writes += other.writes;
+    addTo(&readCpuNanos, other.readCpuNanos);
+    addTo(&writeCpuNanos, other.writeCpuNanos);
+    latencies.merge(other.latencies);
+}
+
 unsigned writePercentOf(const EngineOptions& options) {
     return options.workload == Workload::kRead ? 0
            : startsEmpty(options.workload)     ? 100
                                                : options.writePercent;
+}
+
+unsigned writersOf(const EngineOptions& options) {
+    return options.threads * options.writePercent / 100;
+}
+
+bool keysAscend(const EngineOptions& options) {
+    return options.workload == Workload::kBeside;
 }
 
 void waitUntilReady(const Shared& shared, size_t threads) {
@@ -64,7 +86,7 @@ Status checkCount(const EngineOptions& options, Engine* engine, const Workers& w
 
 StatusOr<std::vector<EngineResult>> runWorkload(const EngineOptions& options, Engine* engine) {
     if (!startsEmpty(options.workload)) {
-        KeyMaker keys;
+        KeyMaker keys(keysAscend(options));
         ValueMaker values(options.valueBytes, 0);
         FRESHET_RETURN_IF_ERROR(
             engine->fill(options.records, [&](uint64_t i, ByteView* key, ByteView* value) {
@@ -74,6 +96,9 @@ StatusOr<std::vector<EngineResult>> runWorkload(const EngineOptions& options, En
     }
     if (options.workload == Workload::kJitter) {
         return runJitter(options, engine);
+    }
+    if (options.workload == Workload::kBeside) {
+        return runBeside(options, engine);
     }
     FRESHET_ASSIGN_OR_RETURN(EngineResult result, runClosedLoop(options, engine));
     return std::vector<EngineResult>{std::move(result)};

@@ -11,15 +11,24 @@
 
 namespace freshet::bench {
 
-struct EngineResult {
-    std::string workload;
-    double seconds = 0;
+/// What a thread did, or all of them.
+struct Tally {
+    void merge(const Tally& other);
+
     uint64_t reads = 0;
     uint64_t writes = 0;
-    uint64_t cpuMicros = 0;  // of the whole process, the engine's own threads included
     /// Of the threads that do nothing but read, or write; none where threads do both.
     std::optional<uint64_t> readCpuNanos, writeCpuNanos;
     Histogram latencies;
+};
+
+/// A sum of which there may be none yet.
+void addTo(std::optional<uint64_t>* sum, std::optional<uint64_t> more);
+
+struct EngineResult : Tally {
+    std::string workload;
+    double seconds = 0;
+    uint64_t cpuMicros = 0;  // of the whole process, the engine's own threads included
     uint64_t flushes = 0;
     uint64_t residentBytes = 0;  // the most that was seen
 };
@@ -27,13 +36,19 @@ struct EngineResult {
 /// What of all operations are writes, in percent of the threads or of the operations.
 unsigned writePercentOf(const EngineOptions& options);
 
+/// How many of the threads write where a thread does one thing only.
+unsigned writersOf(const EngineOptions& options);
+/// Whether the keys lie in the order of their numbers, so that neighbours share pages.
+bool keysAscend(const EngineOptions& options);
+
 /// Loads, warms up, measures, and counts the records afterwards: an engine that lost or invented
-/// one ends the run with kCorruption. One result; jitter has two.
+/// one ends the run with kCorruption. One result; jitter and beside have two.
 StatusOr<std::vector<EngineResult>> runWorkload(const EngineOptions& options, Engine* engine);
 
-/// Its two halves.
+/// Its parts.
 StatusOr<EngineResult> runClosedLoop(const EngineOptions& options, Engine* engine);
 StatusOr<std::vector<EngineResult>> runJitter(const EngineOptions& options, Engine* engine);
+StatusOr<std::vector<EngineResult>> runBeside(const EngineOptions& options, Engine* engine);
 
 /// One JSON object, or a line for people.
 std::string lineOf(const EngineOptions& options,
