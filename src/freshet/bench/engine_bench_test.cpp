@@ -8,6 +8,7 @@
 #include "freshet/bench/processes.h"
 #include "freshet/bench/workload/keys.h"
 #include "freshet/bench/workload/workload.h"
+#include "freshet/platform/clock.h"
 #include "freshet/platform/file.h"
 #include "freshet/platform/thread.h"
 #include "freshet/testing/sim/seed.h"
@@ -282,6 +283,18 @@ TEST(EngineBench, ALineHasTheFieldsThatWereAgreedOn) {
     }
 }
 
+TEST(EngineBench, StallsAreInTheLinesOfJitterOnly) {
+    EngineOptions options = parsed({"--workload", "jitter", "--json"});
+    EngineResult result;
+    result.seconds = 1;
+    EXPECT_EQ(fieldsOf(lineOf(options, "map", LogLevel::kNone, result)).back(), "rss_mb");
+    result.stalls = 7;
+    const std::string line = lineOf(options, "map", LogLevel::kNone, result);
+    EXPECT_TRUE(line.ends_with(R"(, "stalls": 7})")) << line;
+    options.json = false;
+    EXPECT_TRUE(lineOf(options, "map", LogLevel::kNone, result).ends_with("  7 stalls"));
+}
+
 struct Ran {
     const EngineKind* kind;
     Workload workload;
@@ -367,43 +380,91 @@ TEST(EngineBench, BesideNeedsThreeKindsOfRecords) {
     EXPECT_EQ(runWorkload(options, engine.get()).status().code(), Code::kInvalid);
 }
 
-/// Loses one write in a hundred.
-class Forgetful final : public EngineSession {
+/// A map's session that does something of its own before, or in place of, every so many'th write.
+class Odd final : public EngineSession {
 public:
-    Forgetful(Engine* engine, std::unique_ptr<EngineSession> real)
-        : EngineSession(engine), real_(std::move(real)) {}
+    struct Habit {
+        int every;
+        std::function<bool()> act;  // whether the write is still to be done
+    };
+    Odd(Engine* engine, std::unique_ptr<EngineSession> real, Habit habit)
+        : EngineSession(engine), real_(std::move(real)), habit_(std::move(habit)) {}
     Status read(ByteView key, ValueTaker* taker) override { return real_->read(key, taker); }
     Status write(ByteView key, ByteView value) override {
-        return ++writes_ % 100 == 0 ? Status::ok() : real_->write(key, value);
+        const bool isDone = ++writes_ % habit_.every == 0 && !habit_.act();
+        return isDone ? Status::ok() : real_->write(key, value);
     }
     Status scan(const EachPair& each) override { return real_->scan(each); }
 
 private:
     const std::unique_ptr<EngineSession> real_;
+    const Habit habit_;
     int writes_ = 0;
 };
 
-class ForgetfulEngine final : public Engine {
+class OddEngine final : public Engine {
 public:
+    explicit OddEngine(Odd::Habit habit) : habit_(std::move(habit)) {}
     StatusOr<std::unique_ptr<EngineSession>> session() override {
         return std::unique_ptr<EngineSession>(
-            std::make_unique<Forgetful>(this, std::move(map_->session()).value()));
+            std::make_unique<Odd>(this, std::move(map_->session()).value(), habit_));
     }
     Status fill(uint64_t count, const PairAt& pair) override { return map_->fill(count, pair); }
     Status checkpoint() override { return Status::ok(); }
 
 private:
     const std::unique_ptr<Engine> map_ = std::move(openMap({})).value();
+    const Odd::Habit habit_;
 };
 
 TEST(EngineBench, AnEngineThatLosesRecordsEndsTheRun) {
-    ForgetfulEngine engine;
+    OddEngine engine({100, [] { return false; }});
     EngineOptions options;
     options.workload = Workload::kJournal;
     options.threads = 1;
     options.windowMillis = 20;
     const auto results = runWorkload(options, &engine);
     EXPECT_EQ(results.status().code(), Code::kCorruption);
+}
+
+/// Stalls of jitter, in both kinds of windows, when one write in twenty does `act`.
+uint64_t stallsWith(std::function<bool()> act) {
+    OddEngine engine({20, std::move(act)});
+    EngineOptions options;
+    options.workload = Workload::kJitter;
+    options.threads = 2;
+    options.records = 300;
+    options.writePercent = 100;
+    options.rate = 1'000;
+    options.windowMillis = 400;
+    const auto results = runWorkload(options, &engine);
+    EXPECT_TRUE(results.isOk()) << results.status().toString();
+    uint64_t stalls = 0;
+    for (const EngineResult& result : results.isOk() ? *results : std::vector<EngineResult>()) {
+        EXPECT_TRUE(result.stalls.has_value());
+        stalls += result.stalls.value_or(0);
+    }
+    return stalls;
+}
+
+TEST(EngineBench, WaitingInTheEngineIsAStallAndWorkIsNone) {
+    EXPECT_GT(stallsWith([] {
+                  platform::sleepMillis(12);
+                  return true;
+              }),
+              0u);
+    sync::Atomic<uint64_t> busy{0};
+    const uint64_t stalls = stallsWith([&busy] {
+        // [busy.count] relaxed: read after the threads have ended.
+        busy.fetch_add(1, sync::kRelaxed);
+        for (const uint64_t own = platform::threadCpuNanos();
+             platform::threadCpuNanos() - own < 8'000'000u;) {
+        }
+        return true;
+    });
+    // All but what the host took from us.
+    EXPECT_LE(stalls, busy.load(sync::kRelaxed) / 4);  // [busy.count] relaxed: as above
+    EXPECT_GT(busy.load(sync::kRelaxed), 0u);          // [busy.count] relaxed: as above
 }
 
 TEST(Keys, AreDifferentAndLookRandom) {

@@ -17,5 +17,8 @@ uint64_t coarseNanos();
 uint64_t processCpuMicros();
 /// Processor time of the calling thread, in nanoseconds.
 uint64_t threadCpuNanos();
+/// How long the calling thread has been ready to run while others had the processors, in
+/// nanoseconds; always 0 when the system does not tell. A system call.
+uint64_t threadRunDelayNanos();
 
 }  // namespace freshet::platform

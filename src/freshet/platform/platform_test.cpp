@@ -5,7 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <thread>
+#include <vector>
 
 namespace freshet::platform {
 namespace {
@@ -134,6 +137,26 @@ TEST(Clock, AThreadsProcessorTimeIsItsOwn) {
         }
     }).join();
     EXPECT_LT(threadCpuNanos() - before, 30'000'000u);
+}
+
+TEST(Clock, WaitingForAProcessorIsNotSleeping) {
+    const uint64_t begin = monotonicNanos();
+    const uint64_t before = threadRunDelayNanos();
+    sleepMillis(30);
+    const uint64_t waited = threadRunDelayNanos() - before;
+    EXPECT_LE(waited + 29'000'000u, monotonicNanos() - begin);
+    // More threads than processors, all busy: some of them wait.
+    std::vector<Thread> threads;
+    std::vector<uint64_t> delays(std::thread::hardware_concurrency() + 1);
+    for (uint64_t& mine : delays) {
+        threads.emplace_back("busy", [&mine] {
+            for (const uint64_t own = threadCpuNanos(); threadCpuNanos() - own < 40'000'000u;) {
+            }
+            mine = threadRunDelayNanos();
+        });
+    }
+    threads.clear();
+    EXPECT_GT(*std::max_element(delays.begin(), delays.end()), 1'000'000u);
 }
 
 TEST(Threads, RunAndAreJoinedByTheirDestructor) {

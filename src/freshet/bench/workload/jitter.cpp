@@ -6,6 +6,29 @@
 namespace freshet::bench {
 namespace {
 
+/// Whether an operation stood still for long: the part of its time, from its own start, in which
+/// its thread neither ran nor waited for a processor that others had. So it waited for the engine,
+/// or the engine for the disk. Time that the host took from a virtual processor is counted, too.
+class StallMeter {
+public:
+    bool stalled() const {
+        const uint64_t wall = platform::monotonicNanos() - begin_;
+        if (wall <= kStallNanos) {
+            return false;
+        }
+        const uint64_t elsewhere = platform::threadCpuNanos() - cpuBefore_ +
+                                   platform::threadRunDelayNanos() - delayBefore_;
+        return wall > elsewhere + kStallNanos;
+    }
+
+private:
+    static constexpr uint64_t kStallNanos = 5'000'000;
+
+    const uint64_t delayBefore_ = platform::threadRunDelayNanos();
+    const uint64_t cpuBefore_ = platform::threadCpuNanos();
+    const uint64_t begin_ = platform::monotonicNanos();
+};
+
 Status operate(const EngineOptions& options,
                const Turns& turns,
                Worker* worker,
@@ -15,10 +38,12 @@ Status operate(const EngineOptions& options,
     for (; !turns.stopped(); due += step) {
         platform::sleepUntilNanos(due);
         const size_t before = turns.window();
+        const StallMeter meter;
         const bool write = worker->nextIsWrite();
         FRESHET_RETURN_IF_ERROR(write ? worker->overwriteOne() : worker->readOne());
         Tally& tally = (*tallies)[std::max(before, turns.window())];
         tally.latencies.add(platform::monotonicNanos() - due);
+        addTo(&tally.stalls, meter.stalled() ? 1 : 0);
         (write ? tally.writes : tally.reads) += 1;
     }
     return Status::ok();

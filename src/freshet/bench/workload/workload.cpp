@@ -36,6 +36,7 @@ void Tally::merge(const Tally& other) {
     addTo(&readCpuNanos, other.readCpuNanos);
     addTo(&writeCpuNanos, other.writeCpuNanos);
     latencies.merge(other.latencies);
+    addTo(&stalls, other.stalls);
 }
 
 unsigned writePercentOf(const EngineOptions& options) {
@@ -123,7 +124,7 @@ std::string lineOf(const EngineOptions& options,
               R"("reads_per_s": %.0f, "writes_per_s": %.0f, "cpu_us_per_op": %s, )"
               R"("cpu_us_per_read": %s, "cpu_us_per_write": %s, "p50_us": %.2f, )"
               R"("p99_us": %.2f, "p999_us": %.2f, "max_us": %.2f, "flushes": %llu, )"
-              R"("rss_mb": %.0f})"
+              R"("rss_mb": %.0f)"
             : "%-12s %-8s %3u threads  %zu B  %-6s  %u%% writes  %9.0f ops/s (%.0f reads, %.0f "
               "writes)  CPU us/op %s (read %s, write %s)  us p50 %.2f p99 %.2f p99.9 %.2f max "
               "%.2f  %llu flushes  %.0f MB",
@@ -145,7 +146,12 @@ std::string lineOf(const EngineOptions& options,
         micros(1),
         static_cast<unsigned long long>(result.flushes),
         static_cast<double>(result.residentBytes) / (1 << 20));
-    return text;
+    std::string line = text;
+    if (result.stalls) {
+        const std::string stalls = std::to_string(*result.stalls);
+        line += options.json ? R"(, "stalls": )" + stalls : "  " + stalls + " stalls";
+    }
+    return options.json ? line + "}" : line;
 }
 
 }  // namespace freshet::bench

@@ -20,6 +20,8 @@ struct Tally {
     /// Of the threads that do nothing but read, or write; none where threads do both.
     std::optional<uint64_t> readCpuNanos, writeCpuNanos;
     Histogram latencies;
+    /// Jitter: operations that waited long for the engine or the disk.
+    std::optional<uint64_t> stalls;
 };
 
 /// A sum of which there may be none yet.

@@ -2,6 +2,7 @@
 #include "freshet/platform/clock.h"
 #include "freshet/platform/thread.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/random.h>
@@ -23,6 +24,30 @@ uint64_t nanosOf(clockid_t id) {
     return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
+/// The kernel's account of the calling thread, kept open as long as that lives.
+class SchedulerAccount {
+public:
+    SchedulerAccount() : fd_(::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)) {}
+    ~SchedulerAccount() {
+        if (fd_ >= 0) {
+            ::close(fd_);
+        }
+    }
+    SchedulerAccount(const SchedulerAccount&) = delete;
+    SchedulerAccount& operator=(const SchedulerAccount&) = delete;
+    /// The second of its three numbers.
+    uint64_t runDelayNanos() const {
+        char text[80] = {};
+        unsigned long long delay = 0;
+        const bool known = fd_ >= 0 && ::pread(fd_, text, sizeof(text) - 1, 0) > 0 &&
+                           std::sscanf(text, "%*u %llu", &delay) == 1;
+        return known ? delay : 0;
+    }
+
+private:
+    const int fd_;
+};
+
 }  // namespace
 
 uint64_t monotonicNanos() {
@@ -43,6 +68,11 @@ uint64_t processCpuMicros() {
 
 uint64_t threadCpuNanos() {
     return nanosOf(CLOCK_THREAD_CPUTIME_ID);
+}
+
+uint64_t threadRunDelayNanos() {
+    static thread_local const SchedulerAccount account;
+    return account.runDelayNanos();
 }
 
 Thread::Thread(const std::string& name, std::function<void()> body)
