@@ -19,8 +19,9 @@ namespace freshet::sync {
 
 class EpochDomain;
 
-/// A snapshot that outlives slices: while it is linked, minReadTs() <= ts. Belongs to one
-/// participant (the thread that pinned it) until unpinned there.
+/// A snapshot that outlives slices: while it is linked, minReadTs() <= ts, unless it has been ended
+/// (EpochDomain::hasEnded). Belongs to one participant (the thread that pinned it) until unpinned
+/// there.
 struct SnapshotPin {
     uint64_t ts = 0;
     SnapshotPin* prev = nullptr;
@@ -77,6 +78,20 @@ public:
     /// E1: every snapshot in use, now or later, is >= the result. Any thread. Walks all
     /// participants; callers may cache it, since an older answer is only more cautious.
     uint64_t minReadTs() const;
+    /// Ends all pinned snapshots below `ts`: who looks by hasEnded() in a slice that begins after
+    /// this finds out, and once every slice is over that may not have seen it, such pins hold
+    /// nobody back. Returns whether minReadTs() passes all that were ended; until then call again,
+    /// now and then. REQUIRES: the clock has reached ts; outside every slice; one thread.
+    bool endSnapshotsBelow(uint64_t ts);
+    /// REQUIRES inside a slice. A snapshot that has ended must not be read by any more; one that
+    /// has not may be until the slice ends. To be asked in each slice before a pinned snapshot is
+    /// used.
+    bool hasEnded(uint64_t ts) const {
+        // [ended.look] relaxed: the fences of [epoch.enter] and [ended.raise] stand between. A
+        // slice whose fence came later sees the store; for one whose fence came first
+        // [ended.pass] waits.
+        return ts < ended_.load(kRelaxed);
+    }
     /// Tries to move the epoch on and frees what the calling thread retired three epochs ago.
     /// Called by itself every some retires; call it in idle moments too.
     void tryAdvance();
@@ -91,6 +106,10 @@ private:
     void announce();
     void renounce();
     std::unique_ptr<Impl> impl_;
+    /// Pinned snapshots below this have ended. Written by: endSnapshotsBelow. Read by: hasEnded.
+    ///   STEPS    only rises; never above the clock
+    /// Beside impl_, since every read looks at it.
+    Atomic<uint64_t> ended_{0};
 };
 
 /// The calling thread is inside a slice of `domain` while this lives. One full fence on the

@@ -142,6 +142,68 @@ TEST(EpochExplore, MutantsOfMinReadTsAreKilled) {
     }
 }
 
+// --- snapshots that are ended
+
+/// A reader pins a snapshot and goes on reading by it in a later slice, if it has not been told
+/// that it has ended. Once there has been a commit, the other thread ends it and folds what
+/// minReadTs() allows. The reader moves the epoch on, too, so that what the other has read of it
+/// may be old.
+void endedSnapshotModel(Model& model) {
+    struct State : OldestReader {
+        bool committed = false;
+    };
+    auto state = std::make_shared<State>();
+    model.name(&state->clock, "clock");
+    model.thread([state] {
+        state->joinQuietly();
+        SnapshotPin pin;
+        {
+            Uninterrupted scope;
+            Slice slice(state->domain);
+            pin.ts = state->clock.load(kAcquire);
+            slice.participant().pin(&pin);
+            state->clock.store(6, kRelease);
+        }
+        state->committed = true;
+        state->domain.tryAdvance();
+        {
+            Slice slice(state->domain);
+            if (!state->domain.hasEnded(pin.ts)) {
+                explorePoint();
+                state->use(pin.ts);
+            }
+        }
+        Uninterrupted scope;
+        Slice slice(state->domain);
+        slice.participant().unpin(&pin);
+    });
+    model.thread([state] {
+        state->joinQuietly();
+        waitUntil([state] { return state->committed; });
+        for (int i = 0; i < 2; ++i) {
+            state->domain.endSnapshotsBelow(6);
+            state->folded = std::max(state->folded, state->domain.minReadTs());
+        }
+    });
+}
+
+TEST(EpochExplore, NobodyReadsByASnapshotThatWasPassed) {
+    auto result = explore({.preemptions = 3, .staleLoads = 1}, endedSnapshotModel);
+    EXPECT_TRUE(result.passed() && result.complete) << result.report;
+    RecordProperty("executions", std::to_string(result.executions));
+}
+
+TEST(EpochExplore, MutantsOfEndingSnapshotsAreKilled) {
+    for (EpochMutant mutant :
+         {EpochMutant::kPassAtOnce, EpochMutant::kPassOneEarly, EpochMutant::kNoEndFence}) {
+        auto result =
+            exploreMutant(mutant, {.preemptions = 3, .staleLoads = 1}, endedSnapshotModel);
+        EXPECT_EQ(result.failure, "check failed: E1: snapshot below minReadTs")
+            << ::testing::PrintToString(mutant) << "\n"
+            << result.report;
+    }
+}
+
 // --- E2: reclamation
 
 struct Node {

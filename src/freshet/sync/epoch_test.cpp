@@ -105,6 +105,52 @@ TEST_F(Epochs, PinsHoldBackMinReadTsUntilTheLastIsGone) {
     EXPECT_FALSE(a.linked || b.linked || copyOfA.linked);
 }
 
+TEST_F(Epochs, EndedPinsHoldNobodyBackOnceEverySliceKnows) {
+    WaitToken entered = WaitToken::create();
+    WaitToken leave = WaitToken::create();
+    SnapshotPin old;
+    SnapshotPin young;
+    {
+        Slice slice(*domain_);
+        old.ts = 10;
+        slice.participant().pin(&old);
+        clock_.store(20, kRelease);
+        young.ts = 20;
+        slice.participant().pin(&young);
+        EXPECT_FALSE(domain_->hasEnded(10));
+    }
+    clock_.store(30, kRelease);
+    platform::Thread other("reader", [&] {
+        Slice slice(*domain_);
+        EXPECT_FALSE(domain_->hasEnded(10));
+        entered.complete();
+        blockOn(leave);
+    });
+    blockOn(entered);
+    for (int i = 0; i < 5; ++i) {
+        EXPECT_FALSE(domain_->endSnapshotsBelow(15)) << "it may be read by in the open slice";
+        EXPECT_EQ(domain_->minReadTs(), 10u);
+    }
+    {
+        Slice slice(*domain_);
+        EXPECT_TRUE(domain_->hasEnded(10));
+        EXPECT_FALSE(domain_->hasEnded(15));
+        EXPECT_FALSE(domain_->hasEnded(20));
+    }
+    EXPECT_FALSE(domain_->endSnapshotsBelow(25)) << "one after the other";
+    leave.complete();
+    other.join();
+    EXPECT_TRUE(domain_->endSnapshotsBelow(15));
+    EXPECT_EQ(domain_->minReadTs(), 15u);
+    EXPECT_TRUE(domain_->endSnapshotsBelow(5)) << "has been for long";
+    domain_->here().unpin(&old);
+    EXPECT_EQ(domain_->minReadTs(), 20u);
+    EXPECT_TRUE(domain_->endSnapshotsBelow(25));
+    EXPECT_EQ(domain_->minReadTs(), 25u);
+    domain_->here().unpin(&young);
+    EXPECT_EQ(domain_->minReadTs(), 30u);
+}
+
 TEST_F(Epochs, ADeadThreadLeavesItsGarbageToTheOthersAndItsIndexToTheNext) {
     uint16_t first = 0xffff;
     platform::Thread("one", [&] {

@@ -20,6 +20,9 @@ enum class EpochMutant : uint8_t {
     kFreeOneEarly,         // two epochs of grace instead of three
     kFreeTwoEarly,         // one
     kLeaveRelaxed,         // leaving does not publish what the slice did
+    kPassAtOnce,           // ended pins are passed while slices may not know of their end
+    kPassOneEarly,         // one epoch later instead of two
+    kNoEndFence,           // ending snapshots has no store-load fence
 };
 
 #ifdef FRESHET_EXPLORE

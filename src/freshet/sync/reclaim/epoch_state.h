@@ -18,6 +18,9 @@ inline constexpr uint64_t kNoEpoch = 0;
 inline constexpr uint64_t kNoTs = UINT64_MAX;
 /// Slices that may see an object retired in epoch e are over when the epoch has reached e + this.
 inline constexpr uint64_t kGraceEpochs = 3;
+/// Slices that may not know which snapshots have ended are over when the epoch has moved on by so
+/// many (INV-sync-5).
+inline constexpr uint64_t kEndedEpochs = 2;
 #ifdef FRESHET_EXPLORE
 // Every atomic made costs the explorer time.
 inline constexpr uint32_t kParticipantsMax = 8;
@@ -112,6 +115,11 @@ struct EpochDomain::Impl {
     std::array<Atomic<Chunk*>, kParticipantsMax / kCellsPerChunk> chunks{};
     Atomic<size_t> orphanBytes{0};
     Atomic<uint32_t> live{0};
+
+    /// Pins below this hold nobody back. Written by: endSnapshotsBelow. Read by: minReadTs.
+    ///   STEPS    follows EpochDomain::ended_, when the epoch has moved on by kEndedEpochs since
+    Atomic<uint64_t> passed{0};
+    uint64_t endedIn = 0;  // the epoch when ended_ rose last; of the thread that ends snapshots
 
     Mutex mutex;  // leaf: nothing else is taken and no callback runs under it
     std::vector<Participant*> participants;  // guarded by mutex; by index, null when free

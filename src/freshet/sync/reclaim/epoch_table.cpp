@@ -23,6 +23,12 @@ void freeAll(std::vector<RetiredObject>* objects) {
     }
 }
 
+uint64_t endedEpochs() {
+    return mutated(EpochMutant::kPassAtOnce)     ? kEndedEpochs - 2
+           : mutated(EpochMutant::kPassOneEarly) ? kEndedEpochs - 1
+                                                 : kEndedEpochs;
+}
+
 uint64_t nextDomainId() {
     static Atomic<uint64_t> last{0};
     // [epoch.id] relaxed: only the number matters.
@@ -153,6 +159,8 @@ uint64_t EpochDomain::minReadTs() const {
     if (!mutated(EpochMutant::kNoFoldFence)) {
         heavyFence();
     }
+    // [epoch.passed] acquire: pairs with [ended.pass]; whoever read by a pin below it has done so.
+    const uint64_t passed = state.passed.load(kAcquire);
     state.forEachCell([&](const EpochCell& cell) {
         // readLow THEN pinLow: a snapshot moves from the first to the second, so read in this order
         // it is met at least once.
@@ -161,12 +169,39 @@ uint64_t EpochDomain::minReadTs() const {
         if (!mutated(EpochMutant::kPinLowFirst)) {
             pinLow = cell.pinLow.load(kAcquire);
         }
-        low = std::min({low, readLow, pinLow});
+        low = std::min({low, readLow, std::max(pinLow, passed)});
     });
     if (mutated(EpochMutant::kClockAfterReadLow)) {
         low = std::min(low, state.clock->load(kAcquire));
     }
     return low;
+}
+
+bool EpochDomain::endSnapshotsBelow(uint64_t ts) {
+    Impl& state = *impl_;
+    // [ended.own] relaxed, both: only this thread writes them.
+    uint64_t ended = ended_.load(kRelaxed);
+    if (state.passed.load(kRelaxed) == ended && ts > ended) {
+        ended = ts;
+        // [ended.raise] relaxed: the fence stands against that of [epoch.enter]: slices whose fence
+        // comes later see it ([ended.look]). The epoch is read after it, so no slice whose fence
+        // came first, and no step that was decided before such a slice was to be seen, knows a
+        // newer one. acquire: the value decides what is passed.
+        ended_.store(ts, kRelaxed);
+        if (!mutated(EpochMutant::kNoEndFence)) {
+            heavyFence();
+        }
+        state.endedIn = state.epoch.load(kAcquire);
+    }
+    for (uint64_t i = 0; i < kEndedEpochs; ++i) {
+        tryAdvance();
+    }
+    // [ended.pass] acquire on E: pairs with [epoch.advance], which knows what the slices did that
+    // it saw leave. release: hands that on to [epoch.passed].
+    if (state.epoch.load(kAcquire) >= state.endedIn + endedEpochs()) {
+        state.passed.store(ended, kRelease);
+    }
+    return state.passed.load(kRelaxed) == ended && ended >= ts;  // [ended.own] relaxed: as above
 }
 
 void EpochDomain::tryAdvance() {
