@@ -108,6 +108,7 @@ enum class Reason : uint32_t {
     kUnsatisfiableWriteConcern,
     kExceededTimeLimit,
     kNotARetryableWriteCommand,
+    kSnapshotTooOld,
     kCount_,
 };
 

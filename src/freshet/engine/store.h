@@ -64,6 +64,9 @@ struct StoreOptions {
     bool withoutJournal = false;
     /// What pages in memory may take; 0: no ceiling.
     uint64_t memoryBytes = 0;
+    /// While memory is short, and nothing can be evicted since snapshots need it, those that are
+    /// older than this end: their transactions get kConflict (SnapshotTooOld). 0: never.
+    uint64_t snapshotMillisMax = 60'000;
     /// It is the ceiling of the whole process: what that takes beside pages leaves less for them,
     /// down to a half.
     bool memoryIsProcess = false;
@@ -195,7 +198,8 @@ enum class Waits : uint8_t {
 };
 
 /// A transaction: reads see the snapshot taken at begin() plus its own writes. The store outlives
-/// it.
+/// it. Every call that reads or writes, commit() as well, may find that the snapshot has been ended
+/// (StoreOptions::snapshotMillisMax): kConflict with Reason::kSnapshotTooOld; abort and run again.
 class Txn {
 public:
     explicit Txn(Store& store,

@@ -89,6 +89,92 @@ TEST_F(StoreMemory, CeilingHoldsWhileAllThreadsWrite) {
     }
 }
 
+/// With a limit on the age of snapshots.
+class StoreSnapshotAge : public StoreMemory {
+protected:
+    void reopenWith(uint64_t snapshotMillisMax) {
+        tree_.reset();
+        ASSERT_TRUE(store_->close().isOk());
+        store_.reset();
+        StoreOptions options = storeOptions(disk_);
+        options.memoryBytes = kCeiling;
+        options.snapshotMillisMax = snapshotMillisMax;
+        store_ = openStore(options);
+        tree_ = store_->tree(2);
+        for (uint64_t n = 0; n < kFew; ++n) {
+            ASSERT_TRUE(write(n, "old").isOk());
+        }
+    }
+    /// Overwrites all few keys: whoever has a snapshot needs what was there before.
+    void overwriteAll(uint64_t round) {
+        for (uint64_t n = 0; n < kFew; ++n) {
+            ASSERT_TRUE(write(n, std::string(1024, static_cast<char>('a' + round % 26))).isOk());
+        }
+    }
+    static Status get(Txn& txn, Tree& tree, uint64_t n, std::string* value) {
+        return here(txn, [&] { return txn.get(tree, keyOf(n), value); });
+    }
+    void expectEnded(const Status& status) {
+        EXPECT_EQ(status.code(), Code::kConflict) << status.toString();
+        EXPECT_EQ(status.reason(), Reason::kSnapshotTooOld) << status.toString();
+    }
+
+    static constexpr uint64_t kFew = 200;
+    static constexpr uint64_t kRoundsMax = 2'000;  // 400 MB of versions
+};
+
+TEST_F(StoreSnapshotAge, OldOnesEndWhenMemoryIsShortOfWhatTheyNeed) {
+    reopenWith(20);
+    Txn old(*store_, OnConflict::kWait, Waits::kHere);
+    Txn writer(*store_, OnConflict::kWait, Waits::kHere);
+    ASSERT_TRUE(here(writer, [&] { return writer.put(*tree_, keyOf(kFew), "mine"); }).isOk());
+    Cursor cursor(old, tree_);
+    Status status;
+    std::string value;
+    uint64_t rounds = 0;
+    // A snapshot for each round, none of which ends by itself: all versions are needed.
+    std::vector<std::unique_ptr<Txn>> others;
+    for (; status.isOk() && rounds < kRoundsMax; ++rounds) {
+        others.push_back(std::make_unique<Txn>(*store_, OnConflict::kWait, Waits::kHere));
+        overwriteAll(rounds);
+        status = get(old, *tree_, rounds % kFew, &value);
+        EXPECT_TRUE(!status.isOk() || value == "old") << value.substr(0, 10);
+    }
+    others.clear();
+    expectEnded(status);
+    expectEnded(get(old, *tree_, 1, &value));
+    expectEnded(here(old, [&] { return old.put(*tree_, keyOf(1), "x"); }));
+    expectEnded(here(old, [&] { return cursor.first(); }));
+    expectEnded(here(writer, [&] { return writer.commit(); }));
+    EXPECT_TRUE(write(kFew, "another's").isOk()) << "the writer is out of the way";
+
+    // It goes on from a new snapshot, as others do; on a busy machine that may end as well.
+    for (status = get(old, *tree_, kFew, &value); !status.isOk();
+         status = get(old, *tree_, kFew, &value)) {
+        expectEnded(status);
+        old.begin();
+    }
+    EXPECT_EQ(value, "another's");
+}
+
+TEST_F(StoreSnapshotAge, WithoutALimitOrWithRoomTheyStay) {
+    for (const auto& [limit, rounds] : {std::pair<uint64_t, uint64_t>{0, 30}, {1, 3}}) {
+        reopenWith(limit);
+        Txn old(*store_, OnConflict::kWait, Waits::kHere);
+        std::vector<std::unique_ptr<Txn>> others;
+        for (uint64_t round = 0; round < rounds; ++round) {
+            others.push_back(std::make_unique<Txn>(*store_, OnConflict::kWait, Waits::kHere));
+            overwriteAll(round);
+            platform::sleepMillis(2);
+        }
+        for (uint64_t n = 0; n < kFew; ++n) {
+            std::string value;
+            ASSERT_TRUE(get(old, *tree_, n, &value).isOk());
+            EXPECT_EQ(value, "old");
+        }
+    }
+}
+
 TEST_F(StoreMemory, ThreadsThatMissTheSamePageAllGoOn) {
     for (uint64_t n = 0; n < 2000; ++n) {
         ASSERT_TRUE(write(n, std::string(1024, 'x')).isOk());

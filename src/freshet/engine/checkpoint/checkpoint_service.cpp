@@ -41,6 +41,7 @@ CheckpointService::CheckpointService(Checkpointer& checkpointer,
       core_(core),
       pace_(pace),
       onFatal_(std::move(onFatal)),
+      ages_(pace.snapshotMillisMax * kNanosPerMilli),
       lastEndNanos_(platform::monotonicNanos()) {}
 
 void CheckpointService::start() {
@@ -96,6 +97,7 @@ void CheckpointService::run() {
             if (status.isOk() && core_.memory.isHigh()) {
                 status = relieveMemory();
             }
+            endOldSnapshots();
         } while (core_.memory.endRound(howRoundWent(status), platform::monotonicNanos()));
         rest_ = restAfter(platform::monotonicNanos() - began);
         if (!status.isOk() && status.code() != Code::kNoSpace) {
@@ -103,6 +105,20 @@ void CheckpointService::run() {
             return;
         }
         lock.lock();
+    }
+}
+
+void CheckpointService::endOldSnapshots() {
+    const uint64_t now = platform::monotonicNanos();
+    ages_.note(now, core_.table.snapshot());
+    if (hasFreed_ || !core_.memory.isTight()) {
+        return;
+    }
+    const uint64_t below = ages_.tooOldBelow(now);
+    if (core_.epochs.minReadTs() < below && core_.epochs.endSnapshotsBelow(below)) {
+        telemetry::logWarning("engine",
+                              "memory is short of what old snapshots need: those of more than " +
+                                  std::to_string(pace_.snapshotMillisMax) + " ms have ended");
     }
 }
 

@@ -8,6 +8,7 @@
 #include "freshet/engine/checkpoint/checkpointer.h"
 #include "freshet/engine/checkpoint/evictor.h"
 #include "freshet/engine/checkpoint/process_memory.h"
+#include "freshet/engine/checkpoint/snapshot_ages.h"
 #include "freshet/platform/thread.h"
 
 #include <chrono>
@@ -21,6 +22,8 @@ namespace freshet::engine {
 struct CheckpointPace {
     uint64_t intervalMs = 0;
     uint64_t journalBytes = 0;
+    /// How old a snapshot may get while memory is short because of what they need; 0: any age.
+    uint64_t snapshotMillisMax = 0;
 };
 
 struct CheckpointStats {
@@ -61,6 +64,7 @@ private:
     bool isDue();
     /// Makes room in memory when it is time; what is due is written for that if need be.
     Status relieveMemory();
+    void endOldSnapshots();
     MemoryBudget::Round howRoundWent(const Status& status);
     void lookAtProcess();
 
@@ -80,6 +84,7 @@ private:
     bool hasFreed_ = true;               // the last round did; the thread's own
     std::chrono::milliseconds rest_{0};  // before the next round, after one in vain
     ProcessMemory process_;              // the thread's own, as the next
+    SnapshotAges ages_;
     uint64_t lastLookNanos_ = 0;
     CheckpointStats stats_;      // guarded by mutex_
     uint64_t lastEndNanos_ = 0;  // guarded by mutex_

@@ -193,12 +193,13 @@ Status Store::Impl::replayDone(const journal::RecordView& record) {
 
 Status Store::Impl::begin() {
     trees.tree(kCatalogTree);
-    checkpoints = std::make_unique<CheckpointService>(
-        *checkpointer,
-        *evictor,
-        *core,
-        CheckpointPace{options.checkpointIntervalMs, options.checkpointJournalBytes},
-        [this](const Status& why) { fail(why); });
+    checkpoints = std::make_unique<CheckpointService>(*checkpointer,
+                                                      *evictor,
+                                                      *core,
+                                                      CheckpointPace{options.checkpointIntervalMs,
+                                                                     options.checkpointJournalBytes,
+                                                                     options.snapshotMillisMax},
+                                                      [this](const Status& why) { fail(why); });
     // [stats.read] relaxed: nobody else is here.
     if (recordsReplayed == 0 && core->dirtyPages.load(sync::kRelaxed) == 0) {
         checkpointer->setCurrent();

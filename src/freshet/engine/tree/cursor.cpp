@@ -110,6 +110,9 @@ Status Cursor::Impl::fill(Direction towards) {
     direction = towards;
     serial = txn->serial;
     sync::Slice slice(txn->core->epochs);
+    if (txn->hasEnded()) {
+        return Txn::Impl::snapshotTooOld();
+    }
     const WalkBudget budget{.entries = portionEntries};
     const WalkFrom from = std::move(beyond.next);
     beyond = tree->pages().walk(

@@ -46,6 +46,9 @@ Status RangeCount::run(uint64_t most) {
     Txn::Impl& txn = *impl.txn;
     invariant(txn.state == Txn::Impl::State::kOpen);
     sync::Slice slice(txn.core->epochs);
+    if (txn.hasEnded()) {
+        return Txn::Impl::snapshotTooOld();
+    }
     for (uint32_t leaves = 0; !impl.isDone; ++leaves) {
         if (leaves == kLeavesPerTurn) {
             txn.token = sync::WaitToken::completed();

@@ -56,6 +56,9 @@ Status Txn::get(Tree& tree, ByteView key, std::string* value) {
 inline Status Txn::Impl::read(Tree& tree, ByteView key, LeafHint hint, ValueRef* value) {
     invariant(state == State::kOpen);
     dcheck(core->epochs.here().inSlice());
+    if (hasEnded()) [[unlikely]] {
+        return snapshotTooOld();
+    }
     Fault met;
     const std::optional<ValueRef> found = tree.pages().get(key, view(), &met, hint);
     if (met.leaf != nullptr) {
@@ -111,6 +114,9 @@ Status Txn::Impl::write(Tree& tree, WriteKind kind, ByteView key, ByteView value
     }
     hasWaitedForMemory = false;
     sync::Slice slice(core->epochs);
+    if (hasEnded()) {
+        return snapshotTooOld();
+    }
     if (!writes) {
         FRESHET_ASSIGN_OR_RETURN(uint64_t stamp, core->table.open());
         writes = std::make_unique<WriteSet>(core, stamp);
@@ -133,6 +139,12 @@ Status Txn::Impl::write(Tree& tree, WriteKind kind, ByteView key, ByteView value
             break;
     }
     return conflictWith(result);
+}
+
+Status Txn::Impl::snapshotTooOld() {
+    return Status(Code::kConflict,
+                  Reason::kSnapshotTooOld,
+                  "the snapshot has ended, since memory was short of what it needs");
 }
 
 Status Txn::Impl::want(Tree& tree, const Fault& met) {
@@ -175,6 +187,12 @@ Status Txn::commit() {
         self.writes.reset();
         self.state = Impl::State::kCommitted;
         return Status::ok();
+    }
+    // Outside a slice this may come to know too late, and that is no harm: nothing is read by the
+    // snapshot from here on.
+    if (self.state == Impl::State::kOpen && self.hasEnded()) {
+        abort();
+        return Impl::snapshotTooOld();
     }
     self.state = Impl::State::kCommitting;
     Status status = self.writes->commit(&self.token);

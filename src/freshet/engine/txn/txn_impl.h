@@ -25,6 +25,11 @@ struct Txn::Impl {
     Status read(Tree& tree, ByteView key, LeafHint hint, ValueRef* value);
     Status write(Tree& tree, WriteKind kind, ByteView key, ByteView value);
     Status conflictWith(const WriteResult& result);
+    /// REQUIRES: inside a slice, in which alone a no is good. Whether the snapshot must not be read
+    /// by any more.
+    bool hasEnded() const { return core->epochs.hasEnded(pin.ts); }
+    /// The answer to a call then.
+    static Status snapshotTooOld();
     /// The answer to a call that met a fault.
     Status want(Tree& tree, const Fault& fault);
     void unpin();
