@@ -33,7 +33,8 @@ StatusOr<std::string> measure(const EngineOptions& options,
     setup.durability = level;
     setup.cacheMb = options.cacheMb;
     setup.threads = options.threads;
-    setup.directIo = options.workload == Workload::kSpill || options.workload == Workload::kBeside;
+    setup.directIo = options.workload == Workload::kSpill ||
+                     options.workload == Workload::kBeside || options.workload == Workload::kJitter;
     setup.checkpointsByHand = options.workload == Workload::kJitter;
     FRESHET_ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, kind.open(setup));
     StatusOr<std::vector<EngineResult>> results = runWorkload(options, engine.release());
