@@ -126,7 +126,8 @@ public:
     /// kIo, kUnavailable: the journal has failed or is closed. kNoSpace: as long as the next
     /// segment cannot be made; not for an op that has started.
     Status append(AppendOp& op);
-    /// ok when the record at `lsn` has been handed to the operating system; else asks for it and
+    /// ok when the record at `lsn` is in the hands of the operating system, so that it outlives
+    /// this process, and all before it (decision 0026: at once, as a rule); else asks for it and
     /// returns WouldBlock with *token set. An error when the journal has failed. An `lsn` that
     /// nobody has got yet stands for everything appended so far.
     Status written(Lsn lsn, sync::WaitToken* token);

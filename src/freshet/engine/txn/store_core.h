@@ -78,9 +78,7 @@ inline void count(sync::Atomic<uint64_t>& counter) {
 class Tree : public std::enable_shared_from_this<Tree> {
 public:
     Tree(TreeId treeId, std::shared_ptr<StoreCore> core)
-        : id(treeId),
-          core_(std::move(core)),
-          pages_(new PageTree(core_.get(), treeId)) {
+        : id(treeId), core_(std::move(core)), pages_(new PageTree(core_.get(), treeId)) {
         // [tree.codec] relaxed: nobody else knows the tree yet.
         pages_->codec.store(core_->codec, sync::kRelaxed);
     }

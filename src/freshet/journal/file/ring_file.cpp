@@ -45,7 +45,8 @@ StatusOr<std::unique_ptr<platform::SharedBytes>> prepare(const Options& options,
     // A header that came to the disk without these would speak for marks of another era, whose
     // slots may have had the same numbers.
     FRESHET_RETURN_IF_ERROR(file->sync());
-    FRESHET_RETURN_IF_ERROR(file->pwrite(ByteView(reinterpret_cast<const char*>(&header), sizeof(header)), 0));
+    FRESHET_RETURN_IF_ERROR(
+        file->pwrite(ByteView(reinterpret_cast<const char*>(&header), sizeof(header)), 0));
     return file->share(layout.bytes());
 }
 

@@ -17,8 +17,8 @@ class RingFile {
 public:
     /// Takes the file for the blocks of `era`, or makes it. Null: the file system does not share
     /// memory, or, after a log line, something failed; the ring lies in the process' memory then,
-    /// and what only has to be written is written to segments at once. REQUIRES: the first block of the
-    /// era is durable, so that nobody needs any more what the file held.
+    /// and what only has to be written is written to segments at once. REQUIRES: the first block of
+    /// the era is durable, so that nobody needs any more what the file held.
     static std::unique_ptr<RingFile> make(const Options& options, uint32_t era);
     RingMemory memory() const { return memory_; }
 

@@ -54,9 +54,7 @@ protected:
         options.directory = root_ / name;
         return options;
     }
-    RingLayout layout() const {
-        return {options("").slots, options("").slotBytes / kUnitBytes};
-    }
+    RingLayout layout() const { return {options("").slots, options("").slotBytes / kUnitBytes}; }
     /// What a killed process leaves: the ring first, for what is gone from it is in a segment then.
     Options killed(const std::string& name, const std::string& as) const {
         const fs::path from = root_ / name;

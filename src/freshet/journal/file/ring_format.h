@@ -39,7 +39,9 @@ struct RingLayout {
         return {header.slots, header.slotBytes / kUnitBytes};
     }
     static constexpr uint64_t marks() { return kRingPage; }
-    uint64_t marksOf(uint64_t slot) const { return marks() + slot * unitsPerSlot * sizeof(uint64_t); }
+    uint64_t marksOf(uint64_t slot) const {
+        return marks() + slot * unitsPerSlot * sizeof(uint64_t);
+    }
     uint64_t buffers() const { return (marksOf(slots) + kRingPage - 1) / kRingPage * kRingPage; }
     uint64_t bufferOf(uint64_t slot) const { return buffers() + slot * unitsPerSlot * kUnitBytes; }
     uint64_t bytes() const { return bufferOf(slots); }

@@ -17,8 +17,7 @@ bool isOurs(const RingHeader& header, const Options& options, uint32_t era) {
 
 /// The whole file, if it is a ring of that era.
 StatusOr<std::string> readRing(const Options& options, uint32_t era, RingHeader* header) {
-    auto file =
-        options.files->open(options.directory + "/" + kRingName, platform::OpenMode::kRead);
+    auto file = options.files->open(options.directory + "/" + kRingName, platform::OpenMode::kRead);
     if (file.status().code() == Code::kNotFound) {
         return std::string();
     }

@@ -148,8 +148,8 @@ public:
     }
 
     StatusOr<std::unique_ptr<SharedBytes>> share(size_t bytes) override {
-        void* memory = ::mmap(
-            nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd_, 0);
+        void* memory =
+            ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd_, 0);
         if (memory == MAP_FAILED) {
             return failure("mmap", path_, errno);
         }
