@@ -130,8 +130,12 @@ void BlockFile::discard(const PagePlace& place) {
     Impl& impl = *impl_;
     auto image = impl.unnamed.find(place.extent.firstBlock);
     invariant(image != impl.unnamed.end() && image->second.blocks == place.extent.blocks);
+    if (image->second.isRefused) {
+        impl.refused.add(place.extent);
+    } else {
+        impl.space.give(place.extent);
+    }
     impl.unnamed.erase(image);
-    impl.space.give(place.extent);
     impl.publishStats();
 }
 
@@ -153,6 +157,7 @@ bool BlockFile::bypassCache() {
 
 Status BlockFile::makeRoom() {
     FRESHET_RETURN_IF_ERROR(impl_->failure);
+    FRESHET_RETURN_IF_ERROR(impl_->overwriteRefused());
     Status status = impl_->space.makeRoom();
     impl_->publishStats();
     return status;
@@ -183,7 +188,7 @@ void BlockFile::Impl::publishStats() {
     counted.mappedPages = pages.size();
     counted.bytesGivenBack = space.givenBackBlocks() * kBlockBytes;
     counted.spaceShort = space.isShort();
-    counted.pendingBytes = replacedBlocks * kBlockBytes;
+    counted.pendingBytes = (replaced.blocks + refused.blocks) * kBlockBytes;
     std::lock_guard<sync::Mutex> lock(statsMutex);
     published = counted;
 }

@@ -69,7 +69,7 @@ struct Options {
 struct Stats {
     uint64_t fileBytes = 0;
     uint64_t freeBytes = 0;       // usable now
-    uint64_t pendingBytes = 0;    // usable after the next checkpoint settles
+    uint64_t pendingBytes = 0;    // usable when a checkpoint in the making is out of doubt
     uint64_t mappedPages = 0;     // in the newest checkpoint
     uint64_t bytesGivenBack = 0;  // to the file system
     uint64_t pagesWritten = 0;
@@ -145,7 +145,8 @@ public:
     PagePlace placeOf(PageId page) const;
     /// Gives back the extent of an image that no commit() has named.
     void discard(const PagePlace& place);
-    /// While stats().spaceShort: tries again to grow the file. kNoSpace: it is still short.
+    /// While stats().spaceShort: tries again to grow the file. After a superblock was refused:
+    /// makes free what it held back. kNoSpace: there is still no room for that.
     Status makeRoom();
     /// From now on pages come and go past the operating system's cache, if the file system can do
     /// that. Opening reads all of them, one behind the other: that is what the cache is good at.
@@ -164,7 +165,9 @@ public:
     };
     /// Writes the changes and the superblock, then one flush. Afterwards the new checkpoint is the
     /// durable one. The places that it replaces stay untouched until settle(). Any failure but
-    /// kNoSpace is final: the caller must not go on. kNoSpace: nothing has changed.
+    /// kNoSpace is final: the caller must not go on. kNoSpace: the one before is the durable one
+    /// still, and all can be said again; if even the superblock was refused, the next open() may
+    /// find either, so what the log needs for both must stay there.
     Status commit(const Root& root, const std::vector<Change>& changes);
     /// The last commit() is known to be durable for good (its log record is): frees what it
     /// replaced, and gives free room at the file's end back to the file system.

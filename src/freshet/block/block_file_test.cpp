@@ -405,17 +405,21 @@ TEST_F(BlockFileTest, VerifyNamesTheDamagedPage) {
     EXPECT_THAT(report->errors[0], HasSubstr(kTestPath));
 }
 
-TEST_F(BlockFileTest, FailedFlushIsFinal) {
-    MemoryFileSystem disk;
-    ASSERT_TRUE(disk.makeDirectory(kTestDirectory).isOk());
-    auto file = BlockFile::open(testOptions(&disk));
-    ASSERT_TRUE(file.isOk());
-    disk.faults().fail(testing::DiskFaults::Op::kSync, 1, Status(Code::kIo, "broken"));
-    EXPECT_EQ((*file)->flush().code(), Code::kIo);
-    EXPECT_EQ((*file)->flush().code(), Code::kIo);
-    std::string image = imageOf(1, "x");
-    EXPECT_EQ((*file)->writePage(image).status().code(), Code::kIo);
-    EXPECT_EQ((*file)->commit(Root{}, {}).code(), Code::kIo);
+TEST_F(BlockFileTest, FailedFlushIsFinalWhateverItsCode) {
+    for (const Code code : {Code::kIo, Code::kNoSpace}) {
+        for (const bool isCommits : {false, true}) {
+            MemoryFileSystem disk;
+            ASSERT_TRUE(disk.makeDirectory(kTestDirectory).isOk());
+            auto file = BlockFile::open(testOptions(&disk));
+            ASSERT_TRUE(file.isOk());
+            disk.faults().fail(testing::DiskFaults::Op::kSync, 1, Status(code, "broken"));
+            EXPECT_EQ((isCommits ? (*file)->commit(Root{}, {}) : (*file)->flush()).code(), code);
+            EXPECT_EQ((*file)->flush().code(), code);
+            EXPECT_EQ((*file)->makeRoom().code(), code);
+            EXPECT_EQ((*file)->writePage(imageOf(1, "x")).status().code(), code);
+            EXPECT_EQ((*file)->commit(Root{}, {}).code(), code);
+        }
+    }
 }
 
 TEST_F(BlockFileTest, AgreesWithAMapThroughManyReopenings) {

@@ -171,6 +171,7 @@ Status BlockFile::Impl::writeRuns(CommitPlan* plan) {
 Status BlockFile::commit(const Root& root, const std::vector<Change>& changes) {
     Impl& impl = *impl_;
     FRESHET_RETURN_IF_ERROR(impl.failure);
+    FRESHET_RETURN_IF_ERROR(impl.overwriteRefused());
     FRESHET_ASSIGN_OR_RETURN(CommitPlan plan, impl.plan(changes));
     if (Status status = impl.writeRuns(&plan); !status.isOk()) {
         // No superblock names what was written.
@@ -189,8 +190,12 @@ Status BlockFile::commit(const Root& root, const std::vector<Change>& changes) {
     plan.next.nextPageId = root.nextPageId;
     plan.next.nextTreeId = root.nextTreeId;
     plan.next.dataFileBlocks = impl.space.neededBlocks();
-    // From here on a superblock may or may not name the runs: no failure can be taken back.
+    // From here on a superblock may or may not name the runs.
     Status status = impl.writeSuperblock(plan.next, plan.next.checkpointNo % kSuperblockCopies);
+    if (status.code() == Code::kNoSpace) {
+        impl.noteRefused(plan);
+        return status;
+    }
     if (status.isOk()) {
         status = impl.syncFile();
     }
@@ -199,6 +204,52 @@ Status BlockFile::commit(const Root& root, const std::vector<Change>& changes) {
     }
     impl.root = root;
     impl.adopt(plan);
+    return Status::ok();
+}
+
+/// A file system that writes every block to a new place can refuse even a superblock for want of
+/// room. The checkpoint before stands in the other copy, so the store goes on with it. But the one
+/// that was refused may be there all the same, now or after any later flush, and be chosen by the
+/// next open(), for it is newer. That is right as long as all that it names stays as it is, besides
+/// what the standing checkpoint names: its runs, and the images of its changes, which the caller
+/// may throw away meanwhile (discard()). So these wait until overwriteRefused().
+void BlockFile::Impl::noteRefused(const CommitPlan& plan) {
+    for (const Extent& extent : plan.taken) {
+        refused.add(extent);
+    }
+    for (const Change& change : plan.changes) {
+        if (auto image = unnamed.find(change.place.extent.firstBlock); image != unnamed.end()) {
+            image->second.isRefused = true;
+        }
+    }
+    hasRefused = true;
+    publishStats();
+}
+
+/// Puts the superblock that stands over the refused one. Torn on the way: it is whole in the other
+/// copy. When it is durable there is nothing of the refused one, and what only that one named is
+/// free. So no two superblocks are in doubt at a time, however often the disk refuses, and what
+/// they hold back does not grow.
+Status BlockFile::Impl::overwriteRefused() {
+    if (!hasRefused) {
+        return Status::ok();
+    }
+    Status status = writeSuperblock(durable, (durable.checkpointNo + 1) % kSuperblockCopies);
+    if (status.code() == Code::kNoSpace) {
+        return status;
+    }
+    if (status.isOk()) {
+        status = syncFile();
+    }
+    if (!status.isOk()) {
+        return fail(status);
+    }
+    refused.giveTo(&space);
+    for (auto& [block, image] : unnamed) {
+        image.isRefused = false;
+    }
+    hasRefused = false;
+    publishStats();
     return Status::ok();
 }
 
@@ -214,14 +265,14 @@ void BlockFile::Impl::adopt(const CommitPlan& plan) {
         }
         // With another note for the same image nothing has become free.
         if (!sameImage(old, change.place)) {
-            retire(old.extent);
+            replaced.add(old.extent);
         }
     }
-    retire({durable.lateImages.firstBlock, durable.lateImages.blocks});
+    replaced.add({durable.lateImages.firstBlock, durable.lateImages.blocks});
     if (plan.next.mapBase.firstBlock != durable.mapBase.firstBlock) {
-        retire({durable.mapBase.firstBlock, durable.mapBase.blocks});
+        replaced.add({durable.mapBase.firstBlock, durable.mapBase.blocks});
         std::for_each_n(durable.mapDelta.begin(), durable.deltaCount, [&](const RunRef& ref) {
-            retire({ref.firstBlock, ref.blocks});
+            replaced.add({ref.firstBlock, ref.blocks});
         });
     }
     durable = plan.next;
@@ -230,20 +281,24 @@ void BlockFile::Impl::adopt(const CommitPlan& plan) {
     publishStats();
 }
 
-void BlockFile::Impl::retire(const Extent& extent) {
+void BlockFile::Impl::Waiting::add(const Extent& extent) {
     if (extent.blocks != 0) {
-        replaced.push_back(extent);
-        replacedBlocks += extent.blocks;
+        extents.push_back(extent);
+        blocks += extent.blocks;
     }
+}
+
+void BlockFile::Impl::Waiting::giveTo(Space* space) {
+    for (const Extent& extent : extents) {
+        space->give(extent);
+    }
+    extents.clear();
+    blocks = 0;
 }
 
 void BlockFile::settle() {
     Impl& impl = *impl_;
-    for (const Extent& extent : impl.replaced) {
-        impl.space.give(extent);
-    }
-    impl.replaced.clear();
-    impl.replacedBlocks = 0;
+    impl.replaced.giveTo(&impl.space);
     // A checkpoint that says that the file is longer cannot be chosen any more.
     impl.space.giveBack(impl.durable.dataFileBlocks);
     impl.publishStats();

@@ -6,6 +6,8 @@
 /// INV-block-2  At every moment one superblock copy is durable and whole, and the other is the only
 ///              one being written.
 /// INV-block-3  No image is written under a startNo before both copies carry that startNo.
+/// INV-block-7  What a refused superblock names is not written to until the one that stands lies
+///              durably over it.
 #pragma once
 
 #include "freshet/block/block_file.h"
@@ -47,7 +49,8 @@ struct BlockFile::Impl {
     bool canMoveRuns() const;
     bool wantsBase(const CommitPlan& plan) const;
     void adopt(const CommitPlan& plan);
-    void retire(const Extent& extent);
+    void noteRefused(const CommitPlan& plan);
+    Status overwriteRefused();
 
     // block_file.cpp
     StatusOr<PagePlace> writeImage(ByteView image, const Plain& plain, uint64_t note);
@@ -71,13 +74,24 @@ struct BlockFile::Impl {
     /// An image that no commit has named, by its first block.
     struct Unnamed {
         uint32_t blocks;
-        uint64_t flushNo;  // the flush that makes it durable
+        uint64_t flushNo;        // the flush that makes it durable
+        bool isRefused = false;  // the refused superblock names it
     };
     std::unordered_map<uint64_t, Unnamed> unnamed;
     uint64_t nextFlushNo = 1;
-    std::vector<Extent> replaced;  // by commits since the last settle()
-    uint64_t replacedBlocks = 0;   // in them
-    Status failure;                // final
+
+    /// Extents that are not used any more, but not free yet.
+    struct Waiting {
+        std::vector<Extent> extents;
+        uint64_t blocks = 0;  // in them
+
+        void add(const Extent& extent);
+        void giveTo(Space* space);
+    };
+    Waiting replaced;         // by commits since the last settle()
+    Waiting refused;          // named by the refused superblock alone, and wanted by nobody
+    bool hasRefused = false;  // the disk had no room for the last superblock
+    Status failure;           // final
 
     Stats counted;  // what is not derived; copied by publishStats()
     mutable sync::Mutex statsMutex;

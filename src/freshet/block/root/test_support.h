@@ -10,6 +10,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <vector>
 
 namespace freshet::block {
 
@@ -77,34 +78,43 @@ public:
     std::string attach(BlockFile* file) {
         file_ = file;
         pending_.clear();
-        const uint64_t no = file->root().checkpointNo;
-        if (no < acknowledged_ || no > attempted_) {
-            return "checkpoint " + std::to_string(no) + " came back, acknowledged was " +
-                   std::to_string(acknowledged_);
+        std::string wrong = judge(*file, acknowledged_);
+        if (!wrong.empty()) {
+            return wrong;
         }
         if (file->startNo() <= lastStartNo_) {
             return "startNo fell to " + std::to_string(file->startNo());
         }
         lastStartNo_ = file->startNo();
-        auto found = readContents(*file);
+        acknowledged_ = serialOf(*file);
+        history_.resize(acknowledged_ + 1);
+        return "";
+    }
+
+    /// Empty when the file holds what was said in an attempt at a checkpoint, the one numbered
+    /// `least` or a later one; else what is wrong.
+    std::string judge(const BlockFile& file, uint64_t least) const {
+        const uint64_t serial = serialOf(file);
+        const std::string name = "attempt " + std::to_string(serial);
+        if (serial < least || serial >= history_.size()) {
+            return name + " came back, acknowledged was " + std::to_string(least);
+        }
+        const Attempt& attempt = history_[serial];
+        if (attempt.checkpointNo != file.root().checkpointNo) {
+            return name + " came back as checkpoint " + std::to_string(file.root().checkpointNo);
+        }
+        auto found = readContents(file);
         if (!found.isOk()) {
             return found.status().toString();
         }
-        if (*found != history_[no]) {
-            return "checkpoint " + std::to_string(no) + " is not what it was";
+        if (*found != attempt.contents) {
+            return name + " is not what it was";
         }
-        if (!file->forEachPage([&](PageId page, const PagePlace& place) {
-                     const bool same = place.note == noteOf((*found)[page]);
-                     return same ? Status::ok() : Status(Code::kCorruption, "another note");
-                 })
-                 .isOk()) {
-            return "the notes of checkpoint " + std::to_string(no) + " are not what they were";
-        }
-        if (file->root().redoLsn != no * 10) {
-            return "the root of checkpoint " + std::to_string(no) + " is another's";
-        }
-        acknowledged_ = attempted_ = no;
-        return "";
+        const Status notes = file.forEachPage([&](PageId page, const PagePlace& place) {
+            const bool same = place.note == noteOf((*found)[page]);
+            return same ? Status::ok() : Status(Code::kCorruption, "another note");
+        });
+        return notes.isOk() ? "" : "the notes of " + name + " are not what they were";
     }
 
     /// One random call. Anything but ok is the file's answer.
@@ -146,7 +156,7 @@ public:
 
     /// A checkpoint that is not settled: the one before may be chosen yet.
     Status commit() {
-        Contents after = history_[acknowledged_];
+        Contents after = committed();
         std::vector<BlockFile::Change> changes;
         for (const auto& [page, image] : pending_) {
             changes.push_back({page, image ? image->place : PagePlace{}});
@@ -156,17 +166,17 @@ public:
                 after.erase(page);
             }
         }
-        attempted_ = acknowledged_ + 1;
-        history_[attempted_] = std::move(after);
         Root root;
-        root.redoLsn = attempted_ * 10;
+        root.redoLsn = history_.size();  // tells which attempt it was
+        history_.push_back({file_->root().checkpointNo + 1, std::move(after)});
         FRESHET_RETURN_IF_ERROR(file_->commit(root, changes));
-        acknowledged_ = attempted_;
+        acknowledged_ = root.redoLsn;
         pending_.clear();
         return Status::ok();
     }
 
-    const Contents& committed() { return history_[acknowledged_]; }
+    const Contents& committed() const { return history_[acknowledged_].contents; }
+    /// The number of the last attempt at a checkpoint that went well.
     uint64_t acknowledged() const { return acknowledged_; }
     unsigned pick(unsigned below) {
         return std::uniform_int_distribution<unsigned>(0, below - 1)(random_);
@@ -178,6 +188,13 @@ private:
         std::string body;
     };
 
+    /// A checkpoint that was to be made; of several with one checkpointNo all but the last failed.
+    struct Attempt {
+        uint64_t checkpointNo = 0;
+        Contents contents;
+    };
+
+    static uint64_t serialOf(const BlockFile& file) { return file.root().redoLsn; }
     static uint64_t noteOf(const std::string& body) {
         return body.size() << 32 | static_cast<unsigned char>(body[0]);
     }
@@ -192,9 +209,8 @@ private:
     std::mt19937_64 random_;
     BlockFile* file_ = nullptr;
     std::map<PageId, std::optional<Image>> pending_;  // empty: to be removed
-    std::map<uint64_t, Contents> history_;            // by checkpoint
-    uint64_t acknowledged_ = 0;
-    uint64_t attempted_ = 0;
+    std::vector<Attempt> history_{Attempt()};         // the first: a new file
+    uint64_t acknowledged_ = 0;                       // in it
     uint32_t lastStartNo_ = 0;
 };
 

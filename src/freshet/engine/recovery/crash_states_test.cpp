@@ -5,6 +5,7 @@
 #include "freshet/testing/sim/crash_states.h"
 
 #include "freshet/engine/txn/store_test_support.h"
+#include "freshet/testing/sim/faulty_file_system.h"
 
 #include <gtest/gtest.h>
 
@@ -16,10 +17,25 @@ namespace {
 
 using testing::CrashState;
 using testing::CrashStatesCount;
+using testing::FaultKind;
 using testing::MemoryFileSystem;
 
 constexpr TreeId kTrees[] = {10, 11};
 constexpr int kKeys = 400;
+constexpr uint64_t kSuperblocksBytes = 8192;  // at the data file's begin
+
+/// What reaches the disk of a superblock that it refuses: nothing, a part, all.
+constexpr FaultKind kRefusals[] = {
+    FaultKind::kError, FaultKind::kShortWrite, FaultKind::kLateError};
+
+testing::FaultRule refusal(FaultKind kind) {
+    return {.path = "*/data.freshet",
+            .kind = kind,
+            .error = Status(Code::kNoSpace, "the disk is full"),
+            .chance = 0.25,
+            .times = testing::kEver,
+            .below = kSuperblocksBytes};
+}
 
 /// What both trees hold.
 using Contents = std::map<std::string, std::string>;
@@ -39,22 +55,35 @@ StoreOptions tinyOptions(platform::FileSystem& files) {
 class History {
 public:
     /// Commits with a few checkpoints in between, each start ended by a close or as it stands.
-    void run(testing::TraceRecorder& disk, std::mt19937_64& random) {
+    /// With a plan superblocks are refused now and then, but not while the store is opened.
+    void run(testing::TraceRecorder& disk, testing::FaultPlan* plan, std::mt19937_64& random) {
+        testing::FaultPlan none(0);
+        testing::FaultyFileSystem files(disk, plan != nullptr ? *plan : none);
         for (int start = 0; start < 2; ++start) {
-            auto store = openStore(tinyOptions(disk));
+            auto store = openStore(tinyOptions(files));
             ASSERT_NE(store, nullptr);
+            std::vector<size_t> rules;
+            for (const FaultKind kind : kRefusals) {
+                if (plan != nullptr) {
+                    rules.push_back(plan->add(refusal(kind)));
+                }
+            }
             for (int i = 0; i < 60; ++i) {
                 ASSERT_NO_FATAL_FAILURE(commitOne(*store, disk, random));
                 if (i % 20 == 10) {
-                    ASSERT_TRUE(store->checkpointNow().isOk());
+                    ASSERT_NO_FATAL_FAILURE(checkpoint(*store, disk, random));
                     store->evictAll();
                 }
             }
             EXPECT_GE(store->stats().checkpoints, 3u);
+            for (const size_t rule : rules) {
+                plan->cancel(rule);
+            }
             ASSERT_TRUE(store->close().isOk());
             durable_.push_back({disk.position(), states_.size() - 1});
         }
     }
+    uint64_t refused() const { return refused_; }
 
     /// Ok when `found` is the state after a commit that may be the last in `state`.
     Status judge(const Contents& found, const CrashState& state) const {
@@ -83,6 +112,17 @@ private:
         size_t commit;
     };
 
+    /// One that is refused is made again, after more commits.
+    void checkpoint(Store& store, testing::TraceRecorder& disk, std::mt19937_64& random) {
+        Status status = store.checkpointNow();
+        for (; status.code() == Code::kNoSpace; status = store.checkpointNow()) {
+            ++refused_;
+            store.evictAll();
+            ASSERT_NO_FATAL_FAILURE(commitOne(store, disk, random));
+        }
+        ASSERT_TRUE(status.isOk()) << status.toString();
+    }
+
     void commitOne(Store& store, testing::TraceRecorder& disk, std::mt19937_64& random) {
         Contents after = states_.back();
         Txn txn(store);
@@ -91,17 +131,26 @@ private:
             std::string key = "key " + std::to_string(random() % kKeys);
             std::string name = std::to_string(tree) + "/" + key;
             TreeRef ref = store.tree(tree);
-            if (random() % 4 == 0 && after.contains(name)) {
+            const bool isShort = store.stats().spaceShort;  // then what adds something is refused
+            if ((isShort || random() % 4 == 0) && after.contains(name)) {
                 ASSERT_TRUE(waiting(txn, [&] { return txn.erase(*ref, key); }).isOk());
                 after.erase(name);
-            } else {
+            } else if (!isShort) {
                 std::string value = std::to_string(states_.size()) +
                                     std::string(random() % 600, static_cast<char>('a' + n));
                 ASSERT_TRUE(waiting(txn, [&] { return txn.put(*ref, key, value); }).isOk());
                 after[name] = value;
             }
         }
-        ASSERT_TRUE(commitAndWait(txn).isOk());
+        if (!txn.hasWrites()) {
+            return;  // such a commit promises nothing of those before
+        }
+        const Status status = commitAndWait(txn);
+        if (status.code() == Code::kNoSpace) {
+            ++refused_;  // the store's own thread has met a full disk
+            return;
+        }
+        ASSERT_TRUE(status.isOk()) << status.toString();
         states_.push_back(std::move(after));
         if (random() % 2 == 0) {
             ASSERT_TRUE(waiting(txn, [&] { return txn.waitFor(Durability::kDurable); }).isOk());
@@ -111,6 +160,7 @@ private:
 
     std::vector<Contents> states_{Contents()};  // after each commit; the first is empty
     std::vector<Durable> durable_;
+    uint64_t refused_ = 0;  // checkpoints and commits
 };
 
 Contents contentsOf(Store& store) {
@@ -152,14 +202,8 @@ Status checkState(const History& history, MemoryFileSystem& disk, const CrashSta
                : Status(Code::kCorruption, "WRONG: another state at the second start");
 }
 
-TEST(StoreCrashStates, EveryStateHoldsWhatWasAcknowledgedAndNoHalfOfAnything) {
-    uint64_t seed = testSeed();
-    SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
-    std::mt19937_64 random(seed);
-    MemoryFileSystem memory;
-    testing::TraceRecorder disk(memory);
-    History history;
-    ASSERT_NO_FATAL_FAILURE(history.run(disk, random));
+/// Makes states of what `disk` recorded and checks each.
+void checkStates(const History& history, const testing::TraceRecorder& disk, uint64_t seed) {
     CrashStatesCount count;
     Status status = forEachCrashState(
         disk.trace(),
@@ -173,6 +217,31 @@ TEST(StoreCrashStates, EveryStateHoldsWhatWasAcknowledgedAndNoHalfOfAnything) {
                 static_cast<unsigned long long>(count.states),
                 disk.trace().size(),
                 static_cast<unsigned long long>(count.torn));
+}
+
+TEST(StoreCrashStates, EveryStateHoldsWhatWasAcknowledgedAndNoHalfOfAnything) {
+    uint64_t seed = testSeed();
+    SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    MemoryFileSystem memory;
+    testing::TraceRecorder disk(memory);
+    History history;
+    ASSERT_NO_FATAL_FAILURE(history.run(disk, nullptr, random));
+    EXPECT_EQ(history.refused(), 0u);
+    checkStates(history, disk, seed);
+}
+
+TEST(StoreCrashStates, AlsoWhenTheDiskRefusedSuperblocksOfWhichItMayHavePartsOrAll) {
+    uint64_t seed = testSeed();
+    SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    MemoryFileSystem memory;
+    testing::TraceRecorder disk(memory);
+    testing::FaultPlan plan(seed);
+    History history;
+    ASSERT_NO_FATAL_FAILURE(history.run(disk, &plan, random));
+    EXPECT_GE(history.refused(), 2u) << plan.summary();
+    checkStates(history, disk, seed);
 }
 
 }  // namespace

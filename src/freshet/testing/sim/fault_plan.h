@@ -44,7 +44,8 @@ enum class FaultKind : uint8_t {
     kFlipAtRest,        // ok, but one bit of what is written is wrong
     kFlipOnRead,        // ok, but one bit of what is read is wrong
     kSplitWrite,        // no fault to the caller: the bytes are written in two pieces
-    kSlow               // any operation: takes slowMs longer, and is otherwise as it should be
+    kSlow,              // any operation: takes slowMs longer, and is otherwise as it should be
+    kLateError          // kWrite: all is written, then as kError
 };
 
 inline constexpr uint64_t kEver = UINT64_MAX;
@@ -53,12 +54,13 @@ struct FaultRule {
     std::string path = "*";  // a glob, in which * also matches slashes; of a rename, either name
     FileOp op = FileOp::kWrite;
     FaultKind kind = FaultKind::kError;
-    Status error = Status(Code::kIo, "Input/output error");  // kError, kShortWrite
+    Status error = Status(Code::kIo, "Input/output error");  // kError, kShortWrite, kLateError
     uint64_t nth = 1;          // from the n-th matching call on, counted from add()
     double chance = 1;         // of each call from there on
     uint64_t times = 1;        // fires at most so often
     uint64_t slowMs = 0;       // kSlow
     bool growingOnly = false;  // kWrite: only those that make the file longer match
+    uint64_t below = kEver;    // only calls that begin before this offset match
     bool powerOff = false;     // with it the power goes: every later call fails with kIo
 };
 

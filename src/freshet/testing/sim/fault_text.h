@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A FaultRule as one line of text, for programs that are told their faults from outside:
 ///
-///     OP GLOB KIND [nth=N] [times=N] [chance=P] [ms=N] [nospace] [growing] [poweroff]
+///     OP GLOB KIND [nth=N] [times=N] [chance=P] [ms=N] [below=N] [nospace] [growing] [poweroff]
 ///     sync */journal/j.* error nth=3
 ///     write */journal/next.tmp error nospace times=20
 ///     write */data.freshet flip growing
 ///
 /// OP: open read write sync truncate rename remove syncdir. KIND: error short lie torn drop
-/// misdirect flip flipread split slow (by ms). times=0 means for ever.
+/// misdirect flip flipread split slow (by ms) late. times=0 means for ever. below: only at
+/// offsets below that.
 #pragma once
 
 #include "freshet/testing/sim/fault_plan.h"

@@ -110,6 +110,15 @@ TEST_F(FaultyFileSystemTest, EveryOperationCanFail) {
     }
 }
 
+TEST_F(FaultyFileSystemTest, ALateErrorComesWhenAllIsWrittenAndOffsetsCanBeLimited) {
+    const size_t rule = plan_.add({.kind = FaultKind::kLateError, .times = kEver, .below = 512});
+    EXPECT_TRUE(file_->pwrite("behind", 512).isOk());
+    EXPECT_EQ(plan_.fired(rule), 0u);
+    EXPECT_EQ(file_->pwrite("before", 511).code(), Code::kIo);
+    EXPECT_EQ(content().substr(510, 9), "obeforedo");
+    EXPECT_EQ(plan_.fired(rule), 1u);
+}
+
 TEST_F(FaultyFileSystemTest, ChancesFollowTheSeed) {
     auto pattern = [&](uint64_t seed) {
         FaultPlan plan(seed);

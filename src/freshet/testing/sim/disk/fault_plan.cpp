@@ -28,7 +28,8 @@ const char* nameOf(FaultKind kind) {
                                              "bit flip at rest",
                                              "bit flip on read",
                                              "split write",
-                                             "slow call"};
+                                             "slow call",
+                                             "late error"};
     return kNames[static_cast<size_t>(kind)];
 }
 
@@ -77,7 +78,7 @@ std::string FaultPlan::summary() const {
 bool FaultPlan::fires(Entry& entry, const Call& call) {
     const FaultRule& rule = entry.rule;
     if (entry.cancelled || entry.fired >= rule.times || rule.op != call.op ||
-        (rule.growingOnly && !call.grows) ||
+        (rule.growingOnly && !call.grows) || call.offset >= rule.below ||
         !(matches(rule.path, call.path) ||
           (!call.path2.empty() && matches(rule.path, call.path2)))) {
         return false;

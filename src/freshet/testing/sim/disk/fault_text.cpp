@@ -10,8 +10,17 @@ namespace {
 
 constexpr const char* kOps[] = {
     "open", "read", "write", "sync", "truncate", "rename", "remove", "syncdir"};
-constexpr const char* kKinds[] = {
-    "error", "short", "lie", "torn", "drop", "misdirect", "flip", "flipread", "split", "slow"};
+constexpr const char* kKinds[] = {"error",
+                                  "short",
+                                  "lie",
+                                  "torn",
+                                  "drop",
+                                  "misdirect",
+                                  "flip",
+                                  "flipread",
+                                  "split",
+                                  "slow",
+                                  "late"};
 
 /// The enumerator at the word's place in `words`.
 template <typename Enum, size_t N>
@@ -34,6 +43,8 @@ bool applyOption(const std::string& word, FaultRule* rule) {
         rule->nth = number;
     } else if (name == "times") {
         rule->times = number == 0 ? kEver : number;
+    } else if (name == "below") {
+        rule->below = number;
     } else if (name == "ms") {
         rule->slowMs = number;
     } else if (name == "chance") {

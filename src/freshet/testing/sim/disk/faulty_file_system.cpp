@@ -68,6 +68,9 @@ private:
             case FaultKind::kShortWrite:
                 FRESHET_RETURN_IF_ERROR(below_->pwrite(data.substr(0, part), offset));
                 return fault.error;
+            case FaultKind::kLateError:
+                FRESHET_RETURN_IF_ERROR(below_->pwrite(data, offset));
+                return fault.error;
             case FaultKind::kSplitWrite:
                 FRESHET_RETURN_IF_ERROR(below_->pwrite(data.substr(0, part), offset));
                 return below_->pwrite(data.substr(part), offset + part);

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A disk that has no room even for the checkpoint's superblock: the store refuses what adds to it,
+/// reads go on, and it goes on by itself when there is room.
+#include "freshet/engine/txn/store_test_support.h"
+#include "freshet/platform/thread.h"
+#include "freshet/testing/sim/faulty_file_system.h"
+
+namespace freshet::engine {
+namespace {
+
+using testing::FaultKind;
+
+std::string numbered(int n) {
+    return "key " + std::to_string(1000 + n);
+}
+
+class StoreRefusal : public ::testing::TestWithParam<FaultKind> {
+protected:
+    ~StoreRefusal() override {
+        tree_.reset();
+        store_.reset();  // before the plan
+    }
+    void reopen(platform::FileSystem& files) {
+        tree_.reset();
+        store_.reset();
+        StoreOptions options = storeOptions(memory_);
+        options.files = &files;
+        options.checkpointIntervalMs = 20;  // by itself, as all that follows from it
+        options.memoryBytes = 1;            // leaves are evicted as soon as they can be
+        // A cut of the power is kIo.
+        options.onFatal = [](const Status& why) { EXPECT_EQ(why.code(), Code::kIo); };
+        store_ = openStore(options);
+        ASSERT_NE(store_, nullptr);
+        tree_ = store_->tree(7);
+    }
+    Status tryPut(const std::string& key, const std::string& value) {
+        Txn txn(*store_);
+        EXPECT_TRUE(waiting(txn, [&] { return txn.put(*tree_, key, value); }).isOk());
+        const Status status = commitAndWait(txn);
+        return status.isOk() ? waiting(txn, [&] { return txn.waitFor(Durability::kDurable); })
+                             : status;
+    }
+    std::string get(const std::string& key) {
+        Txn txn(*store_);
+        return valueOf(txn, *tree_, key);
+    }
+    /// The disk has no room any more. Puts until one is refused; returns how many were not.
+    int fill(const std::string& value) {
+        EXPECT_TRUE(tryPut(numbered(0), value).isOk());
+        EXPECT_TRUE(store_->checkpointNow().isOk());
+        rule_ = plan_.add({.path = "*/data.freshet",
+                           .kind = GetParam(),
+                           .error = Status(Code::kNoSpace, "the disk is full"),
+                           .times = testing::kEver,
+                           .below = 8192});
+        for (int i = 1;; ++i) {
+            const Status status = tryPut(numbered(i), value);
+            if (!status.isOk()) {
+                EXPECT_EQ(status.code(), Code::kNoSpace) << status.toString();
+                return i;
+            }
+            platform::sleepMillis(1);  // a refusal is on its way, or the test never ends
+        }
+    }
+    void awaitRoom() {
+        while (!tryPut("after", "1").isOk()) {
+            platform::sleepMillis(5);  // as above
+        }
+        EXPECT_FALSE(store_->stats().spaceShort);
+    }
+    void expectAll(int written, const std::string& value) {
+        EXPECT_EQ(get(numbered(0)), "<NotFound>");
+        for (int i = 1; i < written; ++i) {
+            ASSERT_EQ(get(numbered(i)), value) << i;
+        }
+        auto report = store_->verifyFiles();
+        ASSERT_TRUE(report.isOk()) << report.status().toString();
+        EXPECT_EQ(report->errors, std::vector<std::string>{});
+    }
+
+    testing::MemoryFileSystem memory_;
+    testing::FaultPlan plan_{testSeed()};
+    testing::FaultyFileSystem disk_{memory_, plan_};
+    std::unique_ptr<Store> store_;
+    TreeRef tree_;
+    size_t rule_ = 0;
+};
+
+/// What reaches the disk of a superblock that it refuses: nothing, a part, all.
+INSTANTIATE_TEST_SUITE_P(Kinds,
+                         StoreRefusal,
+                         ::testing::Values(FaultKind::kError,
+                                           FaultKind::kShortWrite,
+                                           FaultKind::kLateError));
+
+TEST_P(StoreRefusal, OnlyWhatAddsIsRefusedAndItHealsWhenSpaceReturns) {
+    const std::string value(2000, 'v');
+    reopen(disk_);
+    const int written = fill(value);
+    EXPECT_TRUE(store_->stats().spaceShort);
+    const uint64_t checkpoints = store_->stats().checkpoints;
+    erase(*store_, *tree_, numbered(0));
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(store_->checkpointNow().code(), Code::kNoSpace);
+    }
+    expectAll(written, value);
+    EXPECT_EQ(tryPut("more", value).code(), Code::kNoSpace);
+    EXPECT_EQ(store_->stats().checkpoints, checkpoints);
+    plan_.cancel(rule_);
+    awaitRoom();
+    EXPECT_GT(store_->stats().checkpoints, checkpoints);
+    expectAll(written, value);
+    memory_.crash();
+    reopen(memory_);
+    EXPECT_EQ(get("after"), "1");
+    EXPECT_EQ(get("more"), "<NotFound>");
+    expectAll(written, value);
+}
+
+TEST_P(StoreRefusal, ACrashMeanwhileLosesNothing) {
+    const std::string value(2000, 'v');
+    reopen(disk_);
+    const int written = fill(value);
+    Txn txn(*store_);
+    ASSERT_TRUE(waiting(txn, [&] { return txn.erase(*tree_, numbered(0)); }).isOk());
+    ASSERT_TRUE(commitAndWait(txn).isOk());
+    ASSERT_TRUE(waiting(txn, [&] { return txn.waitFor(Durability::kDurable); }).isOk());
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(store_->checkpointNow().code(), Code::kNoSpace);
+    }
+    memory_.crashKeepingSome(testSeed());
+    reopen(memory_);
+    expectAll(written, value);
+}
+
+}  // namespace
+}  // namespace freshet::engine
