@@ -14,6 +14,9 @@ namespace freshet::block {
 namespace {
 
 constexpr unsigned kImageCounterBits = 40;
+/// What an image that no commit has named takes in a hash table: its node, and that node's place in
+/// the table and in the allocator.
+constexpr uint64_t kUnnamedBytes = 56;
 
 }  // namespace
 
@@ -189,6 +192,8 @@ void BlockFile::Impl::publishStats() {
     counted.bytesGivenBack = space.givenBackBlocks() * kBlockBytes;
     counted.spaceShort = space.isShort();
     counted.pendingBytes = (replaced.blocks + refused.blocks) * kBlockBytes;
+    counted.memoryBytes = pages.bytes() + space.memoryBytes() + unnamed.size() * kUnnamedBytes +
+                          replaced.memoryBytes() + refused.memoryBytes();
     std::lock_guard<sync::Mutex> lock(statsMutex);
     published = counted;
 }

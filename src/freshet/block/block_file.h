@@ -71,6 +71,7 @@ struct Stats {
     uint64_t freeBytes = 0;       // usable now
     uint64_t pendingBytes = 0;    // usable when a checkpoint in the making is out of doubt
     uint64_t mappedPages = 0;     // in the newest checkpoint
+    uint64_t memoryBytes = 0;     // of the map and of all lists of places
     uint64_t bytesGivenBack = 0;  // to the file system
     uint64_t pagesWritten = 0;
     uint64_t bytesWritten = 0;

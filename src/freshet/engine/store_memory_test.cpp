@@ -197,5 +197,30 @@ TEST_F(StoreMemory, ThreadsThatMissTheSamePageAllGoOn) {
     }
 }
 
+/// Large values have pages of their own, of which nothing is in memory when their leaf is not, but
+/// for what is known of the pages.
+TEST(StoreMemoryOnDisk, PagesThatAreOnDiskCount) {
+    constexpr uint64_t kValues = 4000;
+    const uint64_t before = MemoryCount::bytes();
+    testing::MemoryFileSystem disk;
+    StoreOptions options = storeOptions(disk);
+    options.journalSegmentBytesMax = 16u << 20;
+    std::unique_ptr<Store> store = openStore(options);
+    const TreeRef tree = store->tree(2);
+    for (uint64_t n = 0; n < kValues; ++n) {
+        put(*store, *tree, keyOf(n), std::string(16u << 10, 'v'));
+    }
+    // A leaf that was used lately goes in the second round, and what went is freed some time later.
+    for (int i = 0; i < 1000 && MemoryCount::bytes() > before + kValues * 1000; ++i) {
+        ASSERT_TRUE(store->checkpointNow().isOk());
+        store->evictAll();
+        store->epochs().tryAdvance();
+    }
+    // One place in the block file's map, one in the leaf's list, the value's tree.
+    const uint64_t each = (store->stats().memoryBytes - before) / kValues;
+    EXPECT_GE(each, 2 * sizeof(block::PagePlace) + 56);
+    EXPECT_LE(each, 400u);
+}
+
 }  // namespace
 }  // namespace freshet::engine

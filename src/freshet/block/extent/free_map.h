@@ -33,10 +33,14 @@ public:
 
     bool fits(uint32_t blocks) const;
     uint64_t freeBlocks() const { return freeBlocks_; }
+    /// What it takes in memory, about.
+    uint64_t memoryBytes() const { return byPosition_.size() * kStretchBytes; }
     /// Free blocks directly before `end`.
     uint64_t freeBefore(uint64_t end) const;
 
 private:
+    static constexpr uint64_t kStretchBytes = 128;  // two nodes of 48 bytes, and the allocator's
+
     void insert(uint64_t firstBlock, uint64_t blocks);
     void erase(std::map<uint64_t, uint64_t>::iterator stretch);
 

@@ -53,6 +53,7 @@ public:
 
     uint64_t fileBlocks() const { return fileBlocks_; }
     uint64_t freeBlocks() const { return free_.freeBlocks() + beyond_.freeBlocks(); }
+    uint64_t memoryBytes() const { return free_.memoryBytes() + beyond_.memoryBytes(); }
     /// By giveBack(), since the file was opened.
     uint64_t givenBackBlocks() const { return givenBackBlocks_; }
     /// What a checkpoint may say that the file has: all, but for what the next giveBack() may cut.

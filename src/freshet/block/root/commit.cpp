@@ -293,6 +293,7 @@ void BlockFile::Impl::Waiting::giveTo(Space* space) {
         space->give(extent);
     }
     extents.clear();
+    extents.shrink_to_fit();
     blocks = 0;
 }
 

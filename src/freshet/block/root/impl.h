@@ -87,6 +87,7 @@ struct BlockFile::Impl {
 
         void add(const Extent& extent);
         void giveTo(Space* space);
+        uint64_t memoryBytes() const { return extents.capacity() * sizeof(Extent); }
     };
     Waiting replaced;         // by commits since the last settle()
     Waiting refused;          // named by the refused superblock alone, and wanted by nobody

@@ -1,12 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/block/root/page_table.h"
 
+#include "freshet/base/counted_allocator.h"
+
 #include <absl/container/btree_map.h>
 
 namespace freshet::block {
 
+namespace {
+
+struct ByteCount {
+    uint64_t* bytes = nullptr;
+
+    void add(size_t more) const { *bytes += more; }
+    void subtract(size_t less) const { *bytes -= less; }
+    bool operator==(const ByteCount&) const = default;
+};
+
+}  // namespace
+
 struct PageTable::Tree {
-    absl::btree_map<PageId, PagePlace> places;
+    using Allocator = CountedAllocator<std::pair<const PageId, PagePlace>, ByteCount>;
+
+    uint64_t bytes = 0;
+    absl::btree_map<PageId, PagePlace, std::less<PageId>, Allocator> places{
+        Allocator(ByteCount{&bytes})};
 };
 
 PageTable::PageTable() : tree_(std::make_unique<Tree>()) {}
@@ -36,6 +54,10 @@ const PagePlace* PageTable::find(PageId page) const {
 
 size_t PageTable::size() const {
     return tree_->places.size();
+}
+
+uint64_t PageTable::bytes() const {
+    return tree_ == nullptr ? 0 : tree_->bytes;
 }
 
 Status PageTable::forEach(const std::function<Status(PageId, const PagePlace&)>& sink) const {

@@ -24,6 +24,8 @@ public:
     /// Null when the page is not there. Until the next change.
     const PagePlace* find(PageId page) const;
     size_t size() const;
+    /// What it takes in memory.
+    uint64_t bytes() const;
     Status forEach(const std::function<Status(PageId, const PagePlace&)>& sink) const;
 
 private:

@@ -28,7 +28,19 @@ uint64_t moveBytesMax(uint64_t memoryLimit) {
 Checkpointer::Checkpointer(std::shared_ptr<StoreCore> core,
                            TreeDirectory& trees,
                            block::BlockFile& file)
-    : core_(std::move(core)), trees_(trees), file_(file) {}
+    : core_(std::move(core)), trees_(trees), file_(file) {
+    countFileMemory(file_.stats().memoryBytes);
+}
+
+Checkpointer::~Checkpointer() {
+    countFileMemory(0);
+}
+
+void Checkpointer::countFileMemory(uint64_t bytes) {
+    MemoryCount::add(bytes);
+    MemoryCount::subtract(fileMemoryBytes_);
+    fileMemoryBytes_ = bytes;
+}
 
 Status Checkpointer::run() {
     // Without room the checkpoint goes on with what is free, and may make some.
@@ -59,6 +71,7 @@ Status Checkpointer::finish() {
     Status done = declareDone();
     if (done.isOk()) {
         file_.settle();
+        countFileMemory(file_.stats().memoryBytes);
         unfinished_ = false;
         doneTail_ = core_->journalTail();
     } else if (done.code() != Code::kNoSpace) {
@@ -171,6 +184,7 @@ Status Checkpointer::nameImages() {
     changes_.clear();
     // Places change from here on; what could not be told is learned again by the next opening.
     learned_.clear();
+    learned_.shrink_to_fit();
     owesNotes_ = false;
     return Status::ok();
 }
@@ -195,6 +209,7 @@ Status Checkpointer::nameDrops() {
 Status Checkpointer::commit(const block::Root& root,
                             const std::vector<block::BlockFile::Change>& changes) {
     FRESHET_RETURN_IF_ERROR(file_.commit(root, changes));
+    countFileMemory(file_.stats().memoryBytes);
     droppedPages_.clear();
     unfinished_ = true;
     ++made_;
@@ -248,6 +263,7 @@ Status Checkpointer::writeImage(PageId page,
     const auto kind = static_cast<block::PageKind>(header.flags & kPageKindMask);
     const bool isLeaf = kind == block::PageKind::kLeafBytes;
     FRESHET_ASSIGN_OR_RETURN(*place, file_.writePage(image, isLeaf ? codec_ : Codec::kNone, note));
+    countFileMemory(file_.stats().memoryBytes);
     countBlocks(header.treeId, place->extent.blocks - blocksOf(page));
     if (kind == block::PageKind::kExtern) {
         treeOfValue_[page] = header.treeId;

@@ -6,9 +6,9 @@
 
 #include "freshet/block/block_file.h"
 #include "freshet/engine/checkpoint/tree_writer.h"
+#include "freshet/engine/txn/counted.h"
 #include "freshet/engine/txn/tree_directory.h"
 
-#include <map>
 #include <memory>
 #include <set>
 #include <unordered_map>
@@ -19,6 +19,9 @@ namespace freshet::engine {
 class Checkpointer final : private CheckpointSink {
 public:
     Checkpointer(std::shared_ptr<StoreCore> core, TreeDirectory& trees, block::BlockFile& file);
+    ~Checkpointer();
+    Checkpointer(const Checkpointer&) = delete;
+    Checkpointer& operator=(const Checkpointer&) = delete;
 
     /// kNoSpace: nothing has changed, and the next call goes on where this one stopped. Any other
     /// error is final.
@@ -69,6 +72,8 @@ private:
     int64_t blocksOf(PageId page) const;
     /// The images of a living tree take so much more, or less.
     void countBlocks(TreeId tree, int64_t more);
+    /// What the block file holds in memory counts as ours.
+    void countFileMemory(uint64_t bytes);
     uint64_t journalNow() const;
     /// Waits until everything in the journal below `lsn` is on the disk.
     Status awaitDurable(journal::Lsn lsn);
@@ -77,29 +82,30 @@ private:
     TreeDirectory& trees_;
     block::BlockFile& file_;
     /// What the next commit of the block file will say; survives a checkpoint that was given up.
-    std::map<PageId, block::PagePlace> changes_;
+    CountedMap<PageId, block::PagePlace> changes_;
     /// What the next commit may say beside, of images that stay where they are.
-    std::vector<block::BlockFile::Change> learned_;
+    CountedVector<block::BlockFile::Change> learned_;
     bool owesNotes_ = false;
     /// The pages of each tree that have an image. Those of large values are not among them.
-    std::unordered_map<TreeId, std::vector<PageId>> pagesOf_;
+    std::unordered_map<TreeId, CountedVector<PageId>> pagesOf_;
     /// Pages of a dropped tree of which leaves are on disk, while somebody may read there.
     struct Leaving {
         TreeId id;
         std::weak_ptr<Tree> tree;
-        std::vector<PageId> pages;
+        CountedVector<PageId> pages;
     };
     std::vector<Leaving> leaving_;
     std::set<PageId> droppedPages_;  // of trees dropped since the last commit of the block file
     std::vector<PageId> freedValues_;
     /// Whose they are: a value that is freed does not know it. An entry for each large value.
-    std::unordered_map<PageId, TreeId> treeOfValue_;
+    CountedHashMap<PageId, TreeId> treeOfValue_;
     Codec codec_ = Codec::kNone;  // of the tree that is being written
     /// How much may still be moved in this run, and from where on.
     uint64_t moveBlocksLeft_ = 0;
     uint64_t limitBlock_ = UINT64_MAX;
     mutable sync::Mutex sizesMutex_;
     std::unordered_map<TreeId, int64_t> blocksOf_;  // guarded by sizesMutex_
+    uint64_t fileMemoryBytes_ = 0;                  // as counted
     bool unfinished_ = false;
     uint64_t made_ = 0;
     journal::Lsn doneTail_ = 0;  // the journal's tail when the last checkpoint was done

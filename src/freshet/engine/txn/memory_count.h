@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// How many bytes the process holds in nodes, changes, versions and values, retired ones included
-/// until they are freed. One sum for all stores of the process, since the memory is the process's.
-/// Any thread.
+/// until they are freed, and in what it knows of pages on disk. One sum for all stores of the
+/// process, since the memory is the process's. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,8 @@ class MemoryCount {
 public:
     /// What the allocator needs for a piece beside its bytes, about.
     static constexpr size_t kPieceBytes = 16;
+    /// There is one count, whoever tells it.
+    bool operator==(const MemoryCount&) const = default;
 
 #ifdef FRESHET_EXPLORE
     // A model has its own idea of memory.
