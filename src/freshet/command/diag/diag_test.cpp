@@ -113,6 +113,10 @@ TEST_F(DiagTest, ServerStatusCountsOperations) {
              "metrics": {"cursor": {"open": {"total": 1}}}, "asserts": {"user": 0}, "ok": 1.0})"},
     });
     const bson::OwnedDocument status = run(R"({"serverStatus": 1})");
+    for (const char* figure : {"fileBytes", "pagesCompressed", "bytesSaved", "memoryBytes"}) {
+        EXPECT_TRUE(status.view().findPath(std::string("freshet.block.") + figure).isNumber())
+            << figure;
+    }
     EXPECT_GT(status.view().findPath("freshet.journal.records").toInt64(), 0);
     EXPECT_GT(status.view().findPath("freshet.engine.commits").toInt64(), 0);
     EXPECT_GT(status.view().findPath("mem.resident").toInt64(), 0);

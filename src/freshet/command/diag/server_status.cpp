@@ -252,7 +252,10 @@ void addFreshet(const Services& services, bson::Builder* out) {
         .add("fileBytes", number(stats.block.fileBytes))
         .add("freeBytes", number(stats.block.freeBytes))
         .add("pagesWritten", number(stats.block.pagesWritten))
-        .add("bytesWritten", number(stats.block.bytesWritten));
+        .add("bytesWritten", number(stats.block.bytesWritten))
+        .add("pagesCompressed", number(stats.block.pagesCompressed))
+        .add("bytesSaved", number(stats.block.bytesSaved))
+        .add("memoryBytes", number(stats.block.memoryBytes));
 }
 
 struct Section {
