@@ -2,9 +2,10 @@
 /// A disk that has no room even for a superblock, as one may whose file system writes every block
 /// to a new place: the file goes on with the checkpoint before, and whatever of the refused
 /// superblock reached the disk, an opening finds that one or the refused one, whole.
-#include "freshet/block/root/test_support.h"
+#include "freshet/block/root/fixture_test_support.h"
 #include "freshet/testing/sim/crash_states.h"
 #include "freshet/testing/sim/faulty_file_system.h"
+#include "freshet/testing/sim/passing_file_system.h"
 #include "freshet/testing/sim/seed.h"
 
 #include <gtest/gtest.h>
@@ -31,18 +32,18 @@ FaultRule refusal(FaultKind kind, uint64_t times) {
             .below = 2 * kBlockBytes};
 }
 
-class BlockRefusal : public ::testing::TestWithParam<FaultKind> {
+class FaultyDisk final : public testing::PassingFileSystem {
+public:
+    FaultyDisk() : PassingFileSystem(faulty_) {}
+    MemoryFileSystem memory;
+    testing::FaultPlan plan{testing::testSeed()};
+
+private:
+    testing::FaultyFileSystem faulty_{memory, plan};
+};
+
+class BlockRefusal : public ::testing::TestWithParam<FaultKind>, protected OneFile<FaultyDisk> {
 protected:
-    BlockRefusal() {
-        invariant(memory_.makeDirectory(kTestDirectory).isOk());
-        reopen();
-    }
-    void reopen() {
-        file_.reset();
-        auto file = BlockFile::open(testOptions(&disk_));
-        ASSERT_TRUE(file.isOk()) << file.status().toString();
-        file_ = std::move(*file);
-    }
     PagePlace write(PageId page, const std::string& body) {
         auto place = file_->writePage(imageOf(page, body));
         EXPECT_TRUE(place.isOk()) << place.status().toString();
@@ -51,20 +52,14 @@ protected:
     Status commit(const std::vector<BlockFile::Change>& changes) {
         return file_->commit(Root{}, changes);
     }
-
-    MemoryFileSystem memory_;
-    testing::FaultPlan plan_{testing::testSeed()};
-    testing::FaultyFileSystem disk_{memory_, plan_};
-    std::unique_ptr<BlockFile> file_;
 };
-
 INSTANTIATE_TEST_SUITE_P(Kinds, BlockRefusal, ::testing::ValuesIn(kRefusals));
 
 TEST_P(BlockRefusal, TheOneBeforeStandsAndTheNextOneSucceeds) {
     const PagePlace first = write(1, "first");
     ASSERT_TRUE(commit({{1, first}}).isOk());
     file_->settle();
-    plan_.add(refusal(GetParam(), 1));
+    disk_.plan.add(refusal(GetParam(), 1));
     const PagePlace second = write(1, "second");
     EXPECT_EQ(commit({{1, second}}).code(), Code::kNoSpace);
     EXPECT_EQ(file_->root().checkpointNo, 1u);
@@ -82,7 +77,7 @@ TEST_P(BlockRefusal, TheOneBeforeStandsAndTheNextOneSucceeds) {
 TEST_P(BlockRefusal, HoweverOftenItTakesNoMoreRoomThanOnce) {
     ASSERT_TRUE(commit({{1, write(1, "first")}}).isOk());
     file_->settle();
-    const size_t rule = plan_.add(refusal(GetParam(), testing::kEver));
+    const size_t rule = disk_.plan.add(refusal(GetParam(), testing::kEver));
     PagePlace place = write(1, "0");
     EXPECT_EQ(commit({{1, place}}).code(), Code::kNoSpace);
     const Stats once = file_->stats();
@@ -96,7 +91,7 @@ TEST_P(BlockRefusal, HoweverOftenItTakesNoMoreRoomThanOnce) {
     // The image that the refused superblock names waits, since its page has another one.
     EXPECT_EQ(often.pendingBytes, once.pendingBytes + kBlockBytes);
     EXPECT_EQ(often.freeBytes + kBlockBytes, once.freeBytes);
-    plan_.cancel(rule);
+    disk_.plan.cancel(rule);
     EXPECT_TRUE(file_->makeRoom().isOk());
     EXPECT_EQ(file_->stats().pendingBytes, 0u);
     EXPECT_GT(file_->stats().freeBytes, once.freeBytes);
@@ -108,7 +103,7 @@ TEST_P(BlockRefusal, HoweverOftenItTakesNoMoreRoomThanOnce) {
 TEST_P(BlockRefusal, AnOpeningFindsTheOneBeforeOrTheRefusedOne) {
     ASSERT_TRUE(commit({{1, write(1, "first")}, {2, write(2, "stays")}}).isOk());
     file_->settle();
-    plan_.add(refusal(GetParam(), 1));
+    disk_.plan.add(refusal(GetParam(), 1));
     const PagePlace refused = write(1, "refused");
     EXPECT_EQ(commit({{1, refused}}).code(), Code::kNoSpace);
     // The image is thrown away and others are written, wherever there is room; all becomes durable.
@@ -117,7 +112,7 @@ TEST_P(BlockRefusal, AnOpeningFindsTheOneBeforeOrTheRefusedOne) {
         write(page, "x");
     }
     ASSERT_TRUE(file_->flush().isOk());
-    memory_.crash();
+    disk_.memory.crash();
     reopen();
     const bool isWhole = GetParam() == FaultKind::kLateError;
     EXPECT_EQ(file_->root().checkpointNo, isWhole ? 2u : 1u);

@@ -28,12 +28,12 @@ constexpr uint64_t kSuperblocksBytes = 8192;  // at the data file's begin
 constexpr FaultKind kRefusals[] = {
     FaultKind::kError, FaultKind::kShortWrite, FaultKind::kLateError};
 
-testing::FaultRule refusal(FaultKind kind) {
+testing::FaultRule refusal(FaultKind kind, double chance, uint64_t times) {
     return {.path = "*/data.freshet",
             .kind = kind,
             .error = Status(Code::kNoSpace, "the disk is full"),
-            .chance = 0.25,
-            .times = testing::kEver,
+            .chance = chance,
+            .times = times,
             .below = kSuperblocksBytes};
 }
 
@@ -65,7 +65,8 @@ public:
             std::vector<size_t> rules;
             for (const FaultKind kind : kRefusals) {
                 if (plan != nullptr) {
-                    rules.push_back(plan->add(refusal(kind)));
+                    rules.push_back(plan->add(refusal(kind, 1, 1)));
+                    rules.push_back(plan->add(refusal(kind, 0.25, testing::kEver)));
                 }
             }
             for (int i = 0; i < 60; ++i) {
@@ -202,8 +203,17 @@ Status checkState(const History& history, MemoryFileSystem& disk, const CrashSta
                : Status(Code::kCorruption, "WRONG: another state at the second start");
 }
 
-/// Makes states of what `disk` recorded and checks each.
-void checkStates(const History& history, const testing::TraceRecorder& disk, uint64_t seed) {
+/// Runs, makes states of what was recorded, and checks each. Returns how much was refused.
+uint64_t runAndCheck(uint64_t seed, testing::FaultPlan* plan) {
+    SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    MemoryFileSystem memory;
+    testing::TraceRecorder disk(memory);
+    History history;
+    history.run(disk, plan, random);
+    if (::testing::Test::HasFatalFailure()) {
+        return 0;
+    }
     CrashStatesCount count;
     Status status = forEachCrashState(
         disk.trace(),
@@ -217,31 +227,17 @@ void checkStates(const History& history, const testing::TraceRecorder& disk, uin
                 static_cast<unsigned long long>(count.states),
                 disk.trace().size(),
                 static_cast<unsigned long long>(count.torn));
+    return history.refused();
 }
 
 TEST(StoreCrashStates, EveryStateHoldsWhatWasAcknowledgedAndNoHalfOfAnything) {
-    uint64_t seed = testSeed();
-    SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
-    std::mt19937_64 random(seed);
-    MemoryFileSystem memory;
-    testing::TraceRecorder disk(memory);
-    History history;
-    ASSERT_NO_FATAL_FAILURE(history.run(disk, nullptr, random));
-    EXPECT_EQ(history.refused(), 0u);
-    checkStates(history, disk, seed);
+    EXPECT_EQ(runAndCheck(testSeed(), nullptr), 0u);
 }
 
 TEST(StoreCrashStates, AlsoWhenTheDiskRefusedSuperblocksOfWhichItMayHavePartsOrAll) {
-    uint64_t seed = testSeed();
-    SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
-    std::mt19937_64 random(seed);
-    MemoryFileSystem memory;
-    testing::TraceRecorder disk(memory);
+    const uint64_t seed = testSeed();
     testing::FaultPlan plan(seed);
-    History history;
-    ASSERT_NO_FATAL_FAILURE(history.run(disk, &plan, random));
-    EXPECT_GE(history.refused(), 2u) << plan.summary();
-    checkStates(history, disk, seed);
+    EXPECT_GE(runAndCheck(seed, &plan), 2u) << plan.summary();
 }
 
 }  // namespace
