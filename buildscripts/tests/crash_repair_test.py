@@ -252,6 +252,7 @@ class RepairTest(unittest.TestCase):
         with server.client() as client:
             for name in COLLECTIONS:
                 self.verify_one_by_one(client.repair[name], told)
+                self.verify_report(client.repair[name])
         self.assertEqual(server.stop(), 0)
         return False
 
@@ -263,6 +264,14 @@ class RepairTest(unittest.TestCase):
                 continue
             if not told.allows(collection.name, key, found):
                 self.fail('%s %s: found %.200s beside pages that cannot be read' % (collection.name, key, found))
+
+    def verify_report(self, collection):
+        """The server's own check goes on behind pages that cannot be read, and says what they had."""
+        report = collection.database.command('validate', collection.name)
+        lost = sum(int(count) for error in report['errors']
+                   for count in re.findall(r'^records from .*?, (\d+) of them, cannot be read', error))
+        self.assertEqual(report['nrecords'] + lost, collection.estimated_document_count(), report)
+        self.assertEqual(report['valid'], not report['errors'], report)
 
     def verify(self, server, told):
         with server.client() as client:

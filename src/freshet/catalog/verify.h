@@ -14,10 +14,14 @@ namespace freshet::catalog {
 struct VerifyReport {
     struct IndexPart {
         std::string name;
-        uint64_t entries = 0;   // found in the tree
-        uint64_t expected = 0;  // asked for by the documents
+        uint64_t entries = 0;    // found in the tree
+        uint64_t expected = 0;   // asked for by the documents
+        uint64_t unchecked = 0;  // of `entries`, those whose documents cannot be read
+
+        /// As far as the documents can be read.
+        bool isWhole() const { return entries == expected + unchecked; }
     };
-    uint64_t documents = 0;
+    uint64_t documents = 0;  // that can be read
     std::vector<IndexPart> indexes;
     std::vector<std::string> problems;  // at most kProblemsMax, the first ones
     uint64_t problemCount = 0;
@@ -32,7 +36,8 @@ public:
     Verification(engine::Store& store, CollectionRef collection);
     ~Verification();
 
-    /// ok: report() is complete (problems found are no error of the run). WouldBlock: wait for
+    /// ok: report() is complete (problems found are no error of the run, nor are leaves that cannot
+    /// be read: it tells which records or keys they had, how many, and why). WouldBlock: wait for
     /// token() and call again; returned also, with a completed token, to let others run.
     /// kCancelled: the collection or one of its indexes was dropped.
     Status run();

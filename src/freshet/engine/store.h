@@ -259,6 +259,13 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
+/// What a leaf has that cannot be read.
+struct LostRange {
+    std::string low;       // keys from here on; empty: from the first one
+    std::string high;      // up to but not with this; empty: to the last one
+    uint64_t entries = 0;  // that the leaf has on disk
+};
+
 /// Walks a tree in key order, in both directions, through a Txn's eyes. Holds no page between calls
 /// (each call finds its place again by key unless the page is still the same), so it survives any
 /// number of suspensions, splits and new snapshots of its Txn.
@@ -281,6 +288,9 @@ public:
     Status prev();
 
     bool valid() const;
+    /// After a call that returned an error because a leaf cannot be read: what that leaf has. A
+    /// walk upward can go on behind it, by seek(high). Else null.
+    const LostRange* lost() const;
     /// REQUIRES valid(). Stable until the next call on this cursor (the cursor holds copies).
     ByteView key() const;
     ByteView value() const;

@@ -99,6 +99,7 @@ public:
     }
 
     engine::Store& engine() { return *store_; }
+    testing::MemoryFileSystem& disk() { return disk_; }
     Catalog& catalog() { return *catalog_; }
     CollectionRef find(std::string_view name) { return catalog_->find("db", name); }
 

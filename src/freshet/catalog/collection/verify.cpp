@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Verification: first every document's entries are looked up, then the entries are counted. As
-/// many as expected, and every expected one there: the two are equal.
+/// many as expected, and every expected one there: the two are equal. A leaf that cannot be read is
+/// told of, with what it had, and passed over.
 #include "freshet/catalog/verify.h"
 
 #include "freshet/base/assert.h"
 #include "freshet/bson/json.h"
+#include "freshet/bson/keyform.h"
 #include "freshet/catalog/documents.h"
 #include "freshet/catalog/index/index_keys.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
+#include <set>
 
 namespace freshet::catalog {
 
@@ -17,24 +21,71 @@ namespace {
 
 constexpr uint32_t kStepsPerSlice = 256;
 
+/// Of the engine's answers: what is there cannot be read.
+bool isUnreadable(const Status& status) {
+    return status.code() == Code::kCorruption || status.code() == Code::kIo;
+}
+
+/// The first record whose key is not below `fence`, which may be the beginning of a key only.
+RecordId recordFrom(const std::string& fence) {
+    std::string key(fence, 0, std::min(fence.size(), sizeof(RecordId)));
+    key.resize(sizeof(RecordId), '\0');
+    return recordIdOf(key);
+}
+
+std::string recordsOf(const engine::LostRange& lost) {
+    const std::string first = lost.low.empty() ? "the first" : std::to_string(recordFrom(lost.low));
+    const std::string end =
+        lost.high.empty() ? "the last" : "before " + std::to_string(recordFrom(lost.high));
+    return "records from " + first + " to " + end;
+}
+
+/// As people know it, or its bytes. A fence may be the beginning of a key only: then the first key
+/// that begins so, if there is one that can be told.
+std::string keyText(const Index& index, const std::string& fence) {
+    constexpr size_t kRestBytes = 32;  // more than any value of a fixed length needs
+    for (const size_t rest : {size_t{0}, kRestBytes}) {
+        const auto values =
+            bson::restoreKeyForm(fence + std::string(rest, '\0'), {}, index.descending());
+        if (values.isOk()) {
+            return bson::toShellText(values->view());
+        }
+    }
+    return "x'" + toHex(fence) + "'";
+}
+
+std::string keysOf(const Index& index, const engine::LostRange& lost) {
+    return "index " + index.name + ": keys from " +
+           (lost.low.empty() ? "the first" : keyText(index, lost.low)) + " to " +
+           (lost.high.empty() ? "the last" : "before " + keyText(index, lost.high));
+}
+
 }  // namespace
 
 struct Verification::Impl {
     Impl(engine::Store& s, CollectionRef c)
         : store(s), collection(std::move(c)), txn(store), records(txn, collection->records) {
         for (const auto& index : collection->indexes) {
-            report.indexes.push_back({index->name, 0, 0});
+            report.indexes.push_back({.name = index->name});
         }
     }
 
-    enum class Phase { kStart, kDocument, kNextDocument, kIndex, kEntry, kNextEntry, kDone };
+    enum class Phase { kStart, kDocument, kNextDocument, kIndex, kEntry, kNextEntry, kEnd, kDone };
+    /// What to say of a range that cannot be read.
+    using Tell = std::function<std::string(const engine::LostRange&)>;
 
     Status step();
+    Status stepEntries();
+    /// To the first, or the next one; past leaves that cannot be read.
+    Status move(engine::Cursor* cursor, bool isFirst, const Tell& tell);
+    Status moveRecords(bool isFirst) { return move(&records, isFirst, recordsOf); }
+    Status moveEntries(bool isFirst);
     Status checkDocument();
     Status checkEntry(const Index& index, const std::string& key, RecordId id);
     Status checkFoundEntry();
     bool hasKey(const Index& index, const std::string& document, const std::string& entry) const;
     void problem(std::string text);
+    void tellOfOthers();
     const Index& currentIndex() const { return *collection->indexes[indexAt]; }
 
     engine::Store& store;
@@ -42,6 +93,9 @@ struct Verification::Impl {
     engine::Txn txn;
     engine::Cursor records;
     std::optional<engine::Cursor> entries;
+    std::optional<std::string> behind;  // a leaf that was passed over: where to go on
+    std::set<std::string> told;         // why leaves cannot be read, of which was told
+    std::set<std::string> met;          // the same, by looking something up
     size_t indexAt = 0;
     Phase phase = Phase::kStart;
     VerifyReport report;
@@ -55,11 +109,53 @@ void Verification::Impl::problem(std::string text) {
     }
 }
 
+Status Verification::Impl::move(engine::Cursor* cursor, bool isFirst, const Tell& tell) {
+    for (;;) {
+        const Status status = behind    ? cursor->seek(*behind)
+                              : isFirst ? cursor->first()
+                                        : cursor->next();
+        const engine::LostRange* lost = cursor->lost();
+        if (lost == nullptr) {
+            if (!status.isWouldBlock()) {
+                behind.reset();
+            }
+            return status;
+        }
+        problem(tell(*lost) + ", " + std::to_string(lost->entries) +
+                " of them, cannot be read: " + std::string(status.text()));
+        told.emplace(status.text());
+        if (lost->high.empty()) {
+            behind.reset();
+            return Status::ok();  // and the cursor is nowhere, as at the end
+        }
+        behind = lost->high;
+    }
+}
+
+Status Verification::Impl::moveEntries(bool isFirst) {
+    return move(&*entries, isFirst, [this](const engine::LostRange& lost) {
+        return keysOf(currentIndex(), lost);
+    });
+}
+
+/// Of what only a look-up has met: nothing that cannot be read is passed over in silence.
+void Verification::Impl::tellOfOthers() {
+    for (const std::string& text : met) {
+        if (!told.contains(text)) {
+            problem("cannot be read: " + text);
+        }
+    }
+}
+
 Status Verification::Impl::checkEntry(const Index& index, const std::string& key, RecordId id) {
     std::string value;
     Status status = txn.get(*index.tree, entryKey(index, key, id), &value);
     if (status.code() == Code::kNotFound) {
         problem("index " + index.name + ": no entry for record " + std::to_string(id));
+        return Status::ok();
+    }
+    if (isUnreadable(status)) {
+        met.emplace(status.text());
         return Status::ok();
     }
     FRESHET_RETURN_IF_ERROR(status);
@@ -126,6 +222,12 @@ Status Verification::Impl::checkFoundEntry() {
     }
     std::string document;
     Status status = readDocument(txn, *collection, *id, &document);
+    if (isUnreadable(status)) {
+        met.emplace(status.text());
+        ++report.indexes[indexAt].unchecked;
+        ++report.indexes[indexAt].entries;
+        return Status::ok();
+    }
     if (!status.isOk() && status.code() != Code::kNotFound) {
         return status;
     }
@@ -140,7 +242,7 @@ Status Verification::Impl::checkFoundEntry() {
 Status Verification::Impl::step() {
     switch (phase) {
         case Phase::kStart:
-            FRESHET_RETURN_IF_ERROR(records.first());
+            FRESHET_RETURN_IF_ERROR(moveRecords(true));
             phase = Phase::kDocument;
             return Status::ok();
         case Phase::kDocument:
@@ -152,18 +254,29 @@ Status Verification::Impl::step() {
             phase = Phase::kNextDocument;
             return Status::ok();
         case Phase::kNextDocument:
-            FRESHET_RETURN_IF_ERROR(records.next());
+            FRESHET_RETURN_IF_ERROR(moveRecords(false));
             phase = Phase::kDocument;
             return Status::ok();
+        case Phase::kEnd:
+            tellOfOthers();
+            phase = Phase::kDone;
+            return Status::ok();
+        default:
+            return stepEntries();
+    }
+}
+
+Status Verification::Impl::stepEntries() {
+    switch (phase) {
         case Phase::kIndex:
             if (indexAt == collection->indexes.size()) {
-                phase = Phase::kDone;
+                phase = Phase::kEnd;
                 return Status::ok();
             }
             if (!entries.has_value()) {
                 entries.emplace(txn, currentIndex().tree);
             }
-            FRESHET_RETURN_IF_ERROR(entries->first());
+            FRESHET_RETURN_IF_ERROR(moveEntries(true));
             phase = Phase::kEntry;
             return Status::ok();
         case Phase::kEntry:
@@ -177,13 +290,12 @@ Status Verification::Impl::step() {
             phase = Phase::kNextEntry;
             return Status::ok();
         case Phase::kNextEntry:
-            FRESHET_RETURN_IF_ERROR(entries->next());
+            FRESHET_RETURN_IF_ERROR(moveEntries(false));
             phase = Phase::kEntry;
             return Status::ok();
-        case Phase::kDone:
-            break;
+        default:
+            return Status::ok();
     }
-    return Status::ok();
 }
 
 Verification::Verification(engine::Store& store, CollectionRef collection)

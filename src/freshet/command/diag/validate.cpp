@@ -22,7 +22,7 @@ void addReport(const catalog::Collection& collection,
     {
         auto details = reply->object("indexDetails");
         for (const auto& index : report.indexes) {
-            details.object(index.name).add("valid", index.entries == index.expected);
+            details.object(index.name).add("valid", index.isWhole());
         }
     }
     reply->array("warnings");

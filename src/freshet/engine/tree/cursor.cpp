@@ -5,6 +5,7 @@
 #include "freshet/engine/txn/txn_impl.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace freshet::engine {
 
@@ -90,9 +91,10 @@ struct Cursor::Impl {
     size_t index = 0;  // of the current entry
     Direction direction = Direction::kForward;
     uint32_t portionEntries = kFirstPortion;
-    WalkResult beyond;    // where the portion ended
-    uint64_t serial = 0;  // the Txn's, when the portion was read
-    uint32_t faults = 0;  // that the walk has met
+    WalkResult beyond;              // where the portion ended
+    uint64_t serial = 0;            // the Txn's, when the portion was read
+    uint32_t faults = 0;            // that the walk has met
+    std::optional<LostRange> lost;  // where the last call failed
     // An operation that returned WouldBlock.
     Op pending = Op::kNone;
     std::string pendingKey;
@@ -106,6 +108,7 @@ Cursor::~Cursor() = default;
 Status Cursor::Impl::fill(Direction towards) {
     invariant(txn->state == Txn::Impl::State::kOpen);
     portion.clear();
+    lost.reset();
     index = 0;
     direction = towards;
     serial = txn->serial;
@@ -135,6 +138,9 @@ Status Cursor::Impl::fill(Direction towards) {
 
 Status Cursor::Impl::askFor(const Fault& fault) {
     const Status asked = txn->want(*tree, fault);
+    if (asked.code() == Code::kCorruption || asked.code() == Code::kIo) {
+        lost = {fault.leaf->low, fault.leaf->high, fault.leaf->entries};
+    }
     if (++faults > kFaultsAlone && direction == Direction::kForward) {
         for (const Fault& next : PageTree::faultsBehind(fault, kLeavesAhead)) {
             // Nobody waits for it yet: who comes and cannot have it is told then.
@@ -207,6 +213,10 @@ Status Cursor::prev() {
 
 bool Cursor::valid() const {
     return impl_->index < impl_->portion.size();
+}
+
+const LostRange* Cursor::lost() const {
+    return impl_->lost ? &*impl_->lost : nullptr;
 }
 
 ByteView Cursor::key() const {
