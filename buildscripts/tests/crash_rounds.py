@@ -29,7 +29,8 @@ EXIT_DAMAGED, EXIT_WRITE_FAILED = 3, 14
 FAULTS_FATAL = ('sync */journal/j.* error nth={few}', 'write */journal/j.* error nth={few}', 'write */journal/j.* short nth={few}',
                 'sync */data.freshet error', 'write */data.freshet error nth={one}', 'write */data.freshet short nth={one}')
 FAULTS_PASSING = ('write */journal/next.tmp error nospace times={few}', 'open */journal/next.tmp error nospace times={few}',
-                  'open */journal/spare.* error nospace times={few}', 'write */data.freshet error nospace growing times={few}')
+                  'open */journal/spare.* error nospace times={few}', 'write */data.freshet error nospace growing times={few}',
+                  'write */data.freshet late nospace below=8192 times={few}')
 FAULT_PIECES = 'write * split chance=0.05 times=0'
 FAULTS_JOURNAL_DAMAGE = tuple('write */journal/j.* %s nth={few}' % kind for kind in ('flip', 'misdirect', 'drop', 'torn'))
 FAULTS_DATA_DAMAGE = tuple('write */data.freshet %s nth={one}' % kind for kind in ('flip', 'misdirect', 'drop', 'torn'))

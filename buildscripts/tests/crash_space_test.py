@@ -16,6 +16,8 @@ import harness  # noqa: E402
 pymongo = harness.import_pymongo()
 SECONDS = 60  # for whatever must come
 DATA_FILE_FULL = 'write */data.freshet error nospace growing times=0'
+# As where every block is written to a new place. Nothing, a part or all of the refused superblock is in the file.
+SUPERBLOCKS_REFUSED = ['write */data.freshet %s nospace below=8192 times=0' % kind for kind in ('error', 'short', 'late')]
 
 
 class Reader:
@@ -96,13 +98,39 @@ class SpaceTest(unittest.TestCase):
             self.assertTrue(self.insert(client))
         self.assertEqual(server.stop(), 0)
 
-    def test_a_data_file_that_cannot_grow(self):
+    @staticmethod
+    def simulated():
+        """A server, and what tells its disk what to do."""
         server = harness.Server('freshetd-sim', arguments=['--syncdelay', '0.1'])
         server.stdin = subprocess.PIPE
 
         def say(line):
             server.process.stdin.write((line + '\n').encode())
             server.process.stdin.flush()
+        return server, say
+
+    def test_superblocks_that_find_no_room(self):
+        for fault in SUPERBLOCKS_REFUSED:
+            with self.subTest(fault):
+                self.setUp()
+                server, say = self.simulated()
+                with server:
+                    with server.client(retryWrites=False) as client:
+                        for _ in range(50):
+                            self.assertTrue(self.insert(client))
+                        with Reader(server) as reader:
+                            say(fault)
+                            self.fill(client)
+                            self.refuse_and_go_on(client)
+                            say('cancel')
+                            self.await_acceptance(client)
+                            say(fault)
+                            self.fill(client)
+                        self.assertEqual(reader.problems, [])
+                    self.restart(server)
+
+    def test_a_data_file_that_cannot_grow(self):
+        server, say = self.simulated()
         with server:
             with server.client(retryWrites=False) as client:
                 for _ in range(50):
