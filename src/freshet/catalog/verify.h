@@ -17,9 +17,10 @@ struct VerifyReport {
         uint64_t entries = 0;    // found in the tree
         uint64_t expected = 0;   // asked for by the documents
         uint64_t unchecked = 0;  // of `entries`, those whose documents cannot be read
+        bool isReadable = true;  // all of it
 
         /// As far as the documents can be read.
-        bool isWhole() const { return entries == expected + unchecked; }
+        bool isWhole() const { return isReadable && entries == expected + unchecked; }
     };
     uint64_t documents = 0;  // that can be read
     std::vector<IndexPart> indexes;

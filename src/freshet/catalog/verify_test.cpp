@@ -185,5 +185,19 @@ TEST_F(VerifyDamage, LeavesOfBothAreTold) {
     EXPECT_FALSE(report.indexes[1].isWhole());
 }
 
+TEST_F(VerifyDamage, AnIndexIsBlamedForItsOwnLeavesOnly) {
+    const CollectionRef collection = db_.find("c");
+    const std::vector<Leaf> all = leavesOf(collection->treeId);
+    for (size_t i = 0; i < all.size(); ++i) {
+        damage(all, {i});
+    }
+    damage(leavesOf(collection->findIndex("s_1")->treeId), {3});
+    const VerifyReport report = db_.verify("c");
+    EXPECT_EQ(report.problemCount, all.size() + 1);
+    EXPECT_EQ(report.documents, 0u);
+    EXPECT_TRUE(report.indexes[0].isWhole());
+    EXPECT_FALSE(report.indexes[1].isWhole());
+}
+
 }  // namespace
 }  // namespace freshet::catalog

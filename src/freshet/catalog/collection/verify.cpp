@@ -134,6 +134,7 @@ Status Verification::Impl::move(engine::Cursor* cursor, bool isFirst, const Tell
 
 Status Verification::Impl::moveEntries(bool isFirst) {
     return move(&*entries, isFirst, [this](const engine::LostRange& lost) {
+        report.indexes[indexAt].isReadable = false;
         return keysOf(currentIndex(), lost);
     });
 }
