@@ -47,7 +47,9 @@ public:
             return false;
         }
         *lsn = lsnAt(place.slotNo, place.unit);
-        unitsAt[*lsn] = units;
+        if (notesUnits) {
+            unitsAt[*lsn] = units;
+        }
         expect(*lsn >= before, "the tail is a lower bound");
         copy(place, thread, number, units);
         if (ring.release(place, units)) {
@@ -127,6 +129,7 @@ public:
     uint64_t slotsWritten = 0;
     uint64_t lastTimeBase = 0;
     bool roleOffered = false;
+    bool notesUnits = false;               // for isHeld(); not with real threads
     std::map<uint64_t, uint32_t> unitsAt;  // of each record, by LSN
     sync::Atomic<uint64_t> wanted{0};
     sync::Atomic<uint64_t> written{0};

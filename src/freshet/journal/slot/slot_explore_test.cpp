@@ -106,6 +106,7 @@ ExploreResult run(const ExploreOptions& options, const Plan& plan, Waits waits =
     return explore(options, [&plan, waits](Model& model) {
         auto world = std::make_shared<World<Policy>>();
         world->running = static_cast<uint32_t>(plan.size());
+        world->ring.notesUnits = waits == Waits::kHeld;
         for (uint32_t t = 0; t < plan.size(); ++t) {
             model.thread([world, t, &plan, waits] { appendAll(*world, t, plan[t], waits); });
         }
