@@ -90,7 +90,7 @@ public:
     [[nodiscard]] bool release(const Place& place, uint32_t units);
     /// Whether all that has joined slots up to `slotNo` by now is complete, and the ring's memory
     /// tells so by itself to who finds nothing else of it (scan/ring_remains.h). What is below
-    /// slot `from` is not looked at; what has been written is complete. REQUIRES: from <= slotNo <=
+    /// slot `from` is not looked at; what has been written is complete. REQUIRES: slotNo <=
     /// active(). Lock-free, bounded.
     bool holdsUpTo(uint64_t from, uint64_t slotNo);
 
