@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Start and stop. Blocking, one thread.
 #include "freshet/journal/file/impl.h"
+#include "freshet/journal/file/ring_format.h"
 #include "freshet/journal/scan/log_scan.h"
 #include "freshet/platform/clock.h"
 #include "freshet/telemetry/log.h"
@@ -12,8 +13,6 @@ namespace freshet::journal {
 namespace {
 
 constexpr uint32_t kSlotsMin = 4;
-constexpr uint32_t kSlotsMax = 32;
-constexpr uint32_t kSlotBytesMax = 2u << 20;
 /// Slots that may have been joined and never written when a process dies: their LSNs and Timestamps
 /// may have been seen, so a new era begins behind them.
 constexpr uint64_t kSlotsSkipped = 2 * kSlotsMax;

@@ -16,6 +16,9 @@ inline constexpr const char* kRingName = "ring";
 inline constexpr uint32_t kRingMagic = 0x474e524a;  // "JRNG"
 inline constexpr uint16_t kRingFormat = 1;
 inline constexpr size_t kRingPage = 4096;
+/// Of any ring, in a file or not.
+inline constexpr uint32_t kSlotsMax = 32;
+inline constexpr uint32_t kSlotBytesMax = 2u << 20;
 
 struct RingHeader {
     uint32_t magic = kRingMagic;
@@ -37,6 +40,11 @@ struct RingLayout {
     uint32_t unitsPerSlot = 0;
     static constexpr RingLayout of(const RingHeader& header) {
         return {header.slots, header.slotBytes / kUnitBytes};
+    }
+    static constexpr bool isPossible(const RingHeader& header) {
+        return header.slots != 0 && header.slots <= kSlotsMax &&
+               header.slotBytes > kHeaderUnits * kUnitBytes && header.slotBytes <= kSlotBytesMax &&
+               header.slotBytes % kUnitBytes == 0;
     }
     static constexpr uint64_t marks() { return kRingPage; }
     uint64_t marksOf(uint64_t slot) const {

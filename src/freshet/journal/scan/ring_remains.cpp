@@ -11,8 +11,7 @@ namespace {
 
 bool isOurs(const RingHeader& header, const Options& options, uint32_t era) {
     return header.magic == kRingMagic && header.formatVer == kRingFormat && header.era == era &&
-           header.dbUuidLow == uuidLow(options) && header.slots != 0 &&
-           header.slotBytes / kUnitBytes > kHeaderUnits;
+           header.dbUuidLow == uuidLow(options) && RingLayout::isPossible(header);
 }
 
 /// The whole file, if it is a ring of that era.
