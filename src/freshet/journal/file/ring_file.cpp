@@ -3,7 +3,6 @@
 
 #include "freshet/base/checksum.h"
 #include "freshet/journal/file/framing.h"
-#include "freshet/journal/file/ring_format.h"
 #include "freshet/telemetry/log.h"
 
 #include <new>
@@ -17,16 +16,6 @@ Status writeZeros(platform::File& file, uint64_t from, uint64_t to) {
         FRESHET_RETURN_IF_ERROR(file.pwriteZeros(from, std::min(kPieceBytes, to - from)));
     }
     return Status::ok();
-}
-
-RingHeader headerOf(const Options& options, uint32_t era) {
-    RingHeader header;
-    header.era = era;
-    header.slots = options.slots;
-    header.slotBytes = options.slotBytes;
-    header.dbUuidLow = uuidLow(options);
-    header.crc = crc32c(&header, offsetof(RingHeader, crc));
-    return header;
 }
 
 StatusOr<std::unique_ptr<platform::SharedBytes>> prepare(const Options& options,
@@ -52,11 +41,25 @@ StatusOr<std::unique_ptr<platform::SharedBytes>> prepare(const Options& options,
 
 }  // namespace
 
+uint32_t checksumOf(const RingHeader& header) {
+    return crc32c(&header, offsetof(RingHeader, crc));
+}
+
+RingHeader ringHeader(const Options& options, uint32_t era) {
+    RingHeader header;
+    header.era = era;
+    header.slots = options.slots;
+    header.slotBytes = options.slotBytes;
+    header.dbUuidLow = uuidLow(options);
+    header.crc = checksumOf(header);
+    return header;
+}
+
 std::unique_ptr<RingFile> RingFile::make(const Options& options, uint32_t era) {
     if (!options.files->sharesIn(options.directory)) {
         return nullptr;
     }
-    const RingHeader header = headerOf(options, era);
+    const RingHeader header = ringHeader(options, era);
     const RingLayout layout = RingLayout::of(header);
     auto bytes = prepare(options, header);
     if (!bytes.isOk()) {

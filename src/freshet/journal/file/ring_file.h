@@ -6,12 +6,18 @@
 /// never flushed: what has to outlive the system goes to segments, as ever.
 #pragma once
 
+#include "freshet/journal/file/ring_format.h"
 #include "freshet/journal/journal.h"
 #include "freshet/journal/slot/slot_ring.h"
 
 #include <memory>
 
 namespace freshet::journal {
+
+/// What the file of such a ring begins with, checksum and all.
+RingHeader ringHeader(const Options& options, uint32_t era);
+/// What a header's own checksum has to be.
+uint32_t checksumOf(const RingHeader& header);
 
 class RingFile {
 public:

@@ -5,9 +5,8 @@
 /// u24 (its highest bit: the segment), xor u8.
 ///
 ///   scons variant=fuzz, then build/fuzz/tests/journal_fuzz
-#include "freshet/base/checksum.h"
 #include "freshet/journal/file/framing.h"
-#include "freshet/journal/file/ring_format.h"
+#include "freshet/journal/file/ring_file.h"
 #include "freshet/journal/file/test_support.h"
 #include "freshet/journal/scan/log_scan.h"
 #include "freshet/journal/slot/slot_ring.h"
@@ -51,12 +50,7 @@ std::string makeSegment(platform::FileSystem& disk) {
 
 /// Two slots behind the log's end, the first with its end marked, the second with a fragment.
 std::string makeRing(const Options& options, const LogEnd& end) {
-    RingHeader header;
-    header.era = end.era;
-    header.slots = options.slots;
-    header.slotBytes = options.slotBytes;
-    header.dbUuidLow = uuidLow(options);
-    header.crc = crc32c(&header, offsetof(RingHeader, crc));
+    const RingHeader header = ringHeader(options, end.era);
     const RingLayout layout = RingLayout::of(header);
     std::string bytes(layout.bytes(), '\0');
     storeLe(bytes.data(), header);
@@ -95,7 +89,7 @@ Sample makeSample() {
 /// What is behind a checksum is reached only so.
 void seal(std::string* ring, bool records) {
     auto header = loadLe<RingHeader>(ring->data());
-    header.crc = crc32c(&header, offsetof(RingHeader, crc));
+    header.crc = checksumOf(header);
     storeLe(ring->data(), header);
     if (!RingLayout::isPossible(header)) {
         return;

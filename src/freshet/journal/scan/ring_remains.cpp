@@ -1,94 +1,105 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/journal/scan/ring_remains.h"
 
-#include "freshet/base/checksum.h"
 #include "freshet/journal/file/framing.h"
-#include "freshet/journal/file/ring_format.h"
-#include "freshet/journal/slot/slot_ring.h"
+#include "freshet/journal/file/ring_file.h"
+
+#include <algorithm>
+#include <memory>
 
 namespace freshet::journal {
 namespace {
 
 bool isOurs(const RingHeader& header, const Options& options, uint32_t era) {
     return header.magic == kRingMagic && header.formatVer == kRingFormat && header.era == era &&
-           header.dbUuidLow == uuidLow(options) && RingLayout::isPossible(header);
+           header.dbUuidLow == uuidLow(options) && RingLayout::isPossible(header) &&
+           header.crc == checksumOf(header);
 }
 
-/// The whole file, if it is a ring of that era.
-StatusOr<std::string> readRing(const Options& options, uint32_t era, RingHeader* header) {
-    auto file = options.files->open(options.directory + "/" + kRingName, platform::OpenMode::kRead);
-    if (file.status().code() == Code::kNotFound) {
-        return std::string();
-    }
-    FRESHET_RETURN_IF_ERROR(file.status());
-    char head[sizeof(RingHeader)];
-    FRESHET_ASSIGN_OR_RETURN(size_t got, (*file)->pread(head, sizeof(head), 0));
-    *header = loadLe<RingHeader>(head);
-    FRESHET_ASSIGN_OR_RETURN(const uint64_t size, (*file)->size());
-    if (got < sizeof(head) || header->crc != crc32c(head, offsetof(RingHeader, crc)) ||
-        !isOurs(*header, options, era) || RingLayout::of(*header).bytes() != size) {
-        return std::string();
-    }
-    std::string bytes(size, '\0');
-    FRESHET_ASSIGN_OR_RETURN(got, (*file)->pread(bytes.data(), bytes.size(), 0));
-    return got == bytes.size() ? std::move(bytes) : std::string();
-}
-
+/// Reads what is needed: after most stops the ring has nothing that is not in segments.
 class Remains {
 public:
-    Remains(const RingHeader& header, std::string bytes)
-        : layout_(RingLayout::of(header)), bytes_(std::move(bytes)) {}
+    Remains(std::unique_ptr<platform::File> file, const RingLayout& layout)
+        : file_(std::move(file)), layout_(layout) {}
 
     /// Whole records from the slot's first on. False: there is none.
-    bool take(uint64_t slotNo, RingSlot* slot) const {
-        const ByteView buffer = ByteView(bytes_).substr(layout_.bufferOf(slotNo % layout_.slots),
-                                                        layout_.unitsPerSlot * kUnitBytes);
+    StatusOr<bool> take(uint64_t slotNo, RingSlot* slot) {
+        FRESHET_ASSIGN_OR_RETURN(const bool begins, readSlot(slotNo));
         uint32_t unit = kHeaderUnits;
-        while (unit < layout_.unitsPerSlot && mark(slotNo, unit) == slotNo) {
-            const uint32_t bytes = wholeRecord(buffer.substr(unit * kUnitBytes));
+        while (begins && unit < layout_.unitsPerSlot && mark(unit) == slotNo) {
+            const uint32_t bytes = wholeRecord(ByteView(buffer_).substr(unit * kUnitBytes));
             if (bytes == 0) {
                 break;
             }
-            unit += static_cast<uint32_t>(roundUp(bytes, kUnitBytes) / kUnitBytes);
+            unit += recordUnits(bytes - sizeof(RecordHeader));
         }
         slot->slotNo = slotNo;
-        slot->timeBase = mark(slotNo, kTimeMark);
-        slot->block.assign(buffer.substr(0, unit * kUnitBytes));
+        slot->timeBase = mark(kTimeMark);
+        slot->block.assign(buffer_, 0, unit * kUnitBytes);
         return unit > kHeaderUnits;
     }
-    /// Nothing was in the slot behind these records.
+    /// Nothing was in the slot that was taken last behind these records.
     bool isWhole(const RingSlot& slot) const {
         const auto units = static_cast<uint32_t>(slot.block.size() / kUnitBytes);
-        return mark(slot.slotNo, kEndMark) == endMark(slot.slotNo, units);
+        return mark(kEndMark) == endMark(slot.slotNo, units);
     }
 
 private:
-    uint64_t mark(uint64_t slotNo, uint32_t unit) const {
-        return loadLe<uint64_t>(bytes_.data() + layout_.marksOf(slotNo % layout_.slots) +
-                                unit * sizeof(uint64_t));
+    /// False: no record of it begins where its first one would, and only the marks were read.
+    StatusOr<bool> readSlot(uint64_t slotNo) {
+        const uint64_t place = slotNo % layout_.slots;
+        marks_.resize(layout_.unitsPerSlot * sizeof(uint64_t));
+        buffer_.resize(layout_.unitsPerSlot * kUnitBytes);
+        FRESHET_RETURN_IF_ERROR(read(&marks_, layout_.marksOf(place)));
+        if (mark(kHeaderUnits) != slotNo) {
+            return false;
+        }
+        FRESHET_RETURN_IF_ERROR(read(&buffer_, layout_.bufferOf(place)));
+        return true;
+    }
+    Status read(std::string* bytes, uint64_t offset) {
+        FRESHET_ASSIGN_OR_RETURN(const size_t got,
+                                 file_->pread(bytes->data(), bytes->size(), offset));
+        std::fill(bytes->begin() + static_cast<std::ptrdiff_t>(got), bytes->end(), '\0');
+        return Status::ok();
+    }
+    uint64_t mark(uint32_t unit) const {
+        return loadLe<uint64_t>(marks_.data() + unit * sizeof(uint64_t));
     }
 
+    const std::unique_ptr<platform::File> file_;
     const RingLayout layout_;
-    const std::string bytes_;
+    std::string marks_;   // of the slot that was taken last
+    std::string buffer_;  // the same
 };
 
 }  // namespace
 
 StatusOr<std::vector<RingSlot>> readRemains(const Options& options, uint32_t era, uint64_t last) {
     std::vector<RingSlot> slots;
-    RingHeader header;
-    FRESHET_ASSIGN_OR_RETURN(std::string bytes, readRing(options, era, &header));
-    if (bytes.empty()) {
+    auto file = options.files->open(options.directory + "/" + kRingName, platform::OpenMode::kRead);
+    if (file.status().code() == Code::kNotFound) {
         return slots;
     }
-    const Remains remains(header, std::move(bytes));
-    for (RingSlot slot; remains.take(last + 1 + slots.size(), &slot);) {
+    FRESHET_RETURN_IF_ERROR(file.status());
+    char head[sizeof(RingHeader)] = {};
+    FRESHET_RETURN_IF_ERROR((*file)->pread(head, sizeof(head), 0).status());
+    FRESHET_ASSIGN_OR_RETURN(const uint64_t size, (*file)->size());
+    const auto header = loadLe<RingHeader>(head);
+    if (!isOurs(header, options, era) || RingLayout::of(header).bytes() != size) {
+        return slots;
+    }
+    Remains remains(std::move(*file), RingLayout::of(header));
+    for (RingSlot slot;;) {
+        FRESHET_ASSIGN_OR_RETURN(const bool found, remains.take(last + 1 + slots.size(), &slot));
+        if (!found) {
+            return slots;
+        }
         slots.push_back(std::move(slot));
         if (!remains.isWhole(slots.back())) {
-            break;
+            return slots;
         }
     }
-    return slots;
 }
 
 }  // namespace freshet::journal

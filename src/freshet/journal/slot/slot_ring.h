@@ -152,8 +152,7 @@ private:
         ///            slot here in which a record began at this unit and was complete. Written by:
         ///            its joiner.
         sync::Atomic<uint64_t>* marks = nullptr;
-        sync::Atomic<uint64_t>& timeBase() { return marks[kTimeMark]; }
-        const sync::Atomic<uint64_t>& timeBase() const { return marks[kTimeMark]; }
+        sync::Atomic<uint64_t>& timeBase() const { return marks[kTimeMark]; }
     };
     struct FreeBuffer {
         void operator()(char* p) const { std::free(p); }
