@@ -14,7 +14,7 @@ namespace freshet::testing {
 
 class PassingFile : public platform::File {
 public:
-    explicit PassingFile(std::unique_ptr<platform::File> file) : file_(std::move(file)) {}
+    explicit PassingFile(std::shared_ptr<platform::File> file) : file_(std::move(file)) {}
     StatusOr<size_t> pread(char* out, size_t bytes, uint64_t offset) override {
         return file_->pread(out, bytes, offset);
     }
@@ -25,7 +25,7 @@ public:
     void forget(uint64_t, uint64_t) override {}
 
 private:
-    const std::unique_ptr<platform::File> file_;
+    const std::shared_ptr<platform::File> file_;
 };
 
 class PassingFileSystem : public platform::FileSystem {

@@ -5,6 +5,7 @@
 #include "freshet/platform/thread.h"
 #include "freshet/testing/sim/disk/paths.h"
 #include "freshet/testing/sim/disk/volatile_file.h"
+#include "freshet/testing/sim/passing_file_system.h"
 
 #include <algorithm>
 #include <cstring>
@@ -96,7 +97,7 @@ StatusOr<std::unique_ptr<platform::File>> MemoryFileSystem::open(const std::stri
         change({.from = "", .to = name, .made = std::move(file)});
         found = files_.find(name);
     }
-    return std::unique_ptr<platform::File>(std::make_unique<VolatileHandle>(found->second));
+    return std::unique_ptr<platform::File>(std::make_unique<PassingFile>(found->second));
 }
 
 StatusOr<std::vector<std::string>> MemoryFileSystem::list(const std::string& directory) {

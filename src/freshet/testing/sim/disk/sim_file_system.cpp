@@ -3,6 +3,7 @@
 
 #include "freshet/platform/thread.h"
 #include "freshet/testing/sim/disk/volatile_file.h"
+#include "freshet/testing/sim/passing_file_system.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -89,7 +90,7 @@ StatusOr<std::unique_ptr<platform::File>> SimFileSystem::open(const std::string&
     } else if (mode == OpenMode::kCreateNew) {
         return Status(Code::kExists, path + ": file exists");
     }
-    return std::unique_ptr<platform::File>(std::make_unique<VolatileHandle>(known->second));
+    return std::unique_ptr<platform::File>(std::make_unique<PassingFile>(known->second));
 }
 
 StatusOr<std::vector<std::string>> SimFileSystem::list(const std::string& directory) {

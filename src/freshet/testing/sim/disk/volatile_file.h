@@ -17,8 +17,8 @@ namespace freshet::testing {
 inline constexpr uint64_t kDiskBlockBytes = 4096;
 inline constexpr uint64_t kSectorBytes = 512;
 
-/// One file, shared by all that have it open. Any thread.
-class VolatileFile {
+/// One file, shared by all that have it open (as PassingFile). Any thread.
+class VolatileFile final : public platform::File {
 public:
     /// `durableBytes` is the size of `durable`. `faults` and `leak` must outlive the file.
     VolatileFile(std::unique_ptr<platform::File> durable,
@@ -31,12 +31,13 @@ public:
           bytes_(durableBytes),
           valid_(bytes_) {}
 
-    StatusOr<size_t> pread(char* out, size_t bytes, uint64_t offset);
-    Status pwrite(ByteView data, uint64_t offset);
+    StatusOr<size_t> pread(char* out, size_t bytes, uint64_t offset) override;
+    Status pwrite(ByteView data, uint64_t offset) override;
     /// Hands everything to the durable file.
-    Status sync();
-    StatusOr<uint64_t> size();
-    Status truncate(uint64_t bytes);
+    Status sync() override;
+    StatusOr<uint64_t> size() override;
+    Status truncate(uint64_t bytes) override;
+    void forget(uint64_t, uint64_t) override {}
 
     /// The power goes: of the blocks not synced those sectors survive for which
     /// `keep(sectorIndex)` says so, asked in order for every sector of a block. The file is dead
@@ -79,22 +80,5 @@ std::unique_ptr<platform::File> VolatileFile::crash(Keep&& keep) {
     blocks_.clear();
     return std::move(durable_);
 }
-
-/// A handle on a shared VolatileFile.
-class VolatileHandle final : public platform::File {
-public:
-    explicit VolatileHandle(std::shared_ptr<VolatileFile> file) : file_(std::move(file)) {}
-    StatusOr<size_t> pread(char* out, size_t bytes, uint64_t offset) override {
-        return file_->pread(out, bytes, offset);
-    }
-    Status pwrite(ByteView data, uint64_t offset) override { return file_->pwrite(data, offset); }
-    Status sync() override { return file_->sync(); }
-    StatusOr<uint64_t> size() override { return file_->size(); }
-    Status truncate(uint64_t bytes) override { return file_->truncate(bytes); }
-    void forget(uint64_t, uint64_t) override {}
-
-private:
-    const std::shared_ptr<VolatileFile> file_;
-};
 
 }  // namespace freshet::testing
