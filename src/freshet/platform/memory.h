@@ -14,4 +14,9 @@ uint64_t freedMemoryBytes();
 /// pages, and what is used next is slower for it.
 void giveBackFreedMemory();
 
+/// Whether the system may give this process huge pages, as it does at first. They cost memory: what
+/// was given back comes again with whatever of the same two megabytes is used next. Those that
+/// there are stay until parts of them are given back.
+void setHugePages(bool wanted);
+
 }  // namespace freshet::platform

@@ -141,7 +141,12 @@ void CheckpointService::lookAtProcess() {
     lastLookNanos_ = now;
     MemoryBudget& memory = core_.memory;
     uint64_t freed = platform::freedMemoryBytes();
-    if (process_.givesBack(platform::residentBytes(), memory.limit(), memory.used(), freed)) {
+    const uint64_t resident = platform::residentBytes();
+    if (process_.affordsHugePages(resident, memory.limit()) != hasHugePages_) {
+        hasHugePages_ = !hasHugePages_;
+        platform::setHugePages(hasHugePages_);
+    }
+    if (process_.givesBack(resident, memory.limit(), memory.used(), freed)) {
         platform::giveBackFreedMemory();
         freed = platform::freedMemoryBytes();
     }

@@ -24,6 +24,14 @@ public:
         const bool isNear = limit != 0 && resident > limit;
         return isNear || unneeded > kLittleBytes + used / kLittlePart;
     }
+    /// Whether the process can afford huge pages: not once it had more than `limit`, until it has
+    /// clearly less again.
+    bool affordsHugePages(uint64_t resident, uint64_t limit) {
+        if (limit == 0 || resident > limit || resident < limit - limit / kClearPart) {
+            affordsHuge_ = limit == 0 || resident <= limit;
+        }
+        return affordsHuge_;
+    }
     /// What pages have to leave of the ceiling to the rest of the process: at once when that has
     /// become more, and little by little less again.
     uint64_t besidePages(uint64_t resident, uint64_t used, uint64_t freed) {
@@ -36,10 +44,12 @@ private:
     static constexpr uint64_t kLittleBytes = 16u << 20;
     static constexpr uint64_t kLittlePart = 8;
     static constexpr uint64_t kSlowness = 32;
+    static constexpr uint64_t kClearPart = 4;
 
     std::array<uint64_t, 10'000 / kLookEveryMs> lately_{};
     uint32_t next_ = 0;
     uint64_t beside_ = 0;
+    bool affordsHuge_ = true;
 };
 
 }  // namespace freshet::engine

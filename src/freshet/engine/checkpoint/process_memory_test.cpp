@@ -39,6 +39,16 @@ TEST(FreedMemory, AboveTheCeilingAllGoesBack) {
     EXPECT_TRUE(memory.givesBack(1'001 * kMib, 1'000 * kMib, 500 * kMib, 100 * kMib));
 }
 
+TEST(HugePages, AreForProcessesThatHaveRoom) {
+    ProcessMemory memory;
+    EXPECT_TRUE(memory.affordsHugePages(5'000 * kMib, 0)) << "no ceiling";
+    EXPECT_TRUE(memory.affordsHugePages(900 * kMib, 1'000 * kMib));
+    EXPECT_FALSE(memory.affordsHugePages(1'001 * kMib, 1'000 * kMib));
+    EXPECT_FALSE(memory.affordsHugePages(900 * kMib, 1'000 * kMib)) << "it would be back at once";
+    EXPECT_TRUE(memory.affordsHugePages(700 * kMib, 1'000 * kMib));
+    EXPECT_TRUE(memory.affordsHugePages(900 * kMib, 1'000 * kMib));
+}
+
 TEST(BesidePages, IsWhatIsNeitherCountedNorFreed) {
     ProcessMemory memory;
     EXPECT_EQ(memory.besidePages(600 * kMib, 500 * kMib, 60 * kMib), 40 * kMib);

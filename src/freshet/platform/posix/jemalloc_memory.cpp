@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/platform/memory.h"
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -42,6 +43,11 @@ void giveBackFreedMemory() {
     if (mallctl != nullptr) {
         mallctl(kPurgeAll, nullptr, nullptr, nullptr, 0);
     }
+}
+
+void setHugePages(bool wanted) {
+    // jemalloc's options are only for memory that it has yet to map.
+    ::prctl(PR_SET_THP_DISABLE, wanted ? 0 : 1, 0, 0, 0);
 }
 
 }  // namespace freshet::platform
