@@ -168,7 +168,7 @@ PageLoads::Result PageLoads::read(PageTree& tree, const Fault& fault) {
         return image.isOk() ? image : file_.readPage(page, place, buffer);
     };
     StatusOr<LeafNode*> leaf =
-        leafFromImage(core_, tree, fault.entry->id, *fault.leaf, readImage, &memory);
+        leafFromImage(core_, tree, *fault.entry, *fault.leaf, readImage, &memory);
     return {std::move(leaf), bytes};
 }
 

@@ -34,9 +34,9 @@ StatusOr<std::unique_ptr<AsyncReads>> openReads() {
     return AsyncReads::create(kLeavesMax);
 }
 
-uint64_t bytesOf(const DiskLeaf& leaf) {
-    uint64_t blocks = leaf.place.extent.blocks;
-    for (const DiskLeaf::LargeValue& value : leaf.largeValues) {
+uint64_t bytesOf(const Fault& fault) {
+    uint64_t blocks = fault.entry->place.extent.blocks;
+    for (const DiskLeaf::LargeValue& value : fault.leaf->largeValues()) {
         blocks += value.place.extent.blocks;
     }
     return blocks * block::kBlockBytes;
@@ -87,8 +87,8 @@ struct PageLoads::Arriving {
     };
     explicit Arriving(Request asked)
         : request(std::move(asked)),
-          bytes(bytesOf(*request.fault.leaf)),
-          pages(1 + request.fault.leaf->largeValues.size()) {}
+          bytes(bytesOf(request.fault)),
+          pages(1 + request.fault.leaf->largeValues().size()) {}
 
     Request request;
     const uint64_t bytes;
@@ -210,8 +210,8 @@ void PageLoads::start(Ring& ring, Request request) {
     for (size_t i = 0; i < arriving->pages.size(); ++i) {
         auto& [read, buffer] = arriving->pages[i];
         const DiskLeaf::LargeValue at =
-            i == 0 ? DiskLeaf::LargeValue{fault.entry->id, fault.leaf->place}
-                   : fault.leaf->largeValues[i - 1];
+            i == 0 ? DiskLeaf::LargeValue{fault.entry->id, fault.entry->place}
+                   : fault.leaf->largeValues()[i - 1];
         read.owner = arriving.get();
         read.status = file_.startRead(at.page, at.place, &buffer, ring.reads.get(), &read);
         arriving->missing += read.status.isOk() ? 1 : 0;
@@ -245,7 +245,7 @@ void PageLoads::finish(Ring& ring, std::unique_ptr<Arriving> arrived) {
     };
     block::PageBuffer memory;
     StatusOr<LeafNode*> leaf =
-        leafFromImage(core_, tree, fault.entry->id, *fault.leaf, readImage, &memory);
+        leafFromImage(core_, tree, *fault.entry, *fault.leaf, readImage, &memory);
     // Whoever waits is told.
     (void)install(tree, fault, LoadedFor::kReader, {std::move(leaf), arrived->bytes, true});
 }

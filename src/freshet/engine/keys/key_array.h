@@ -58,6 +58,10 @@ inline int comparePageKey(uint64_t head, ByteView tail, const PageKey& key) {
 
 /// Length of the longest common prefix.
 size_t commonPrefix(ByteView a, ByteView b);
+/// How many bytes all keys of a page with these fences begin with. No upper fence: none.
+inline size_t fencePrefix(ByteView low, ByteView high) {
+    return high.empty() ? 0 : commonPrefix(low, high);
+}
 
 class KeyArray {
 public:

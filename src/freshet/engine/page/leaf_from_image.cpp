@@ -76,21 +76,20 @@ bool isMostlyValues(const PageImage& image, size_t taken, size_t room) {
 
 StatusOr<LeafNode*> leafFromImage(TreeEnv& env,
                                   PageTree& tree,
-                                  PageId page,
+                                  const PageEntry& entry,
                                   const DiskLeaf& away,
                                   const ReadImage& readImage,
                                   block::PageBuffer* buffer) {
-    FRESHET_ASSIGN_OR_RETURN(const ByteView bytes, readImage(page, away.place, buffer));
+    FRESHET_ASSIGN_OR_RETURN(const ByteView bytes, readImage(entry.id, entry.place, buffer));
     FRESHET_ASSIGN_OR_RETURN(const PageImage image, readPageImage(bytes));
     const PageHead& head = image.head;
     const bool reaches = head.high.empty() || (!away.high.empty() && head.high >= away.high);
-    if (head.page != page || head.tree != tree.id() || head.level != 0 || head.low != away.low ||
-        !reaches) {
+    if (head.page != entry.id || head.tree != tree.id() || head.level != 0 ||
+        head.low != away.low || !reaches) {
         return Status(Code::kCorruption, "the image is not of this leaf");
     }
-    const size_t prefixLen = away.high.empty() ? 0 : commonPrefix(away.low, away.high);
-    const ByteView end = mutated(Mutant::kBringBackWhole) ? ByteView() : ByteView(away.high);
-    const TailsBelow below(image, end, prefixLen);
+    const ByteView end = mutated(Mutant::kBringBackWhole) ? ByteView() : away.high.view();
+    const TailsBelow below(image, end, away.prefixLen);
     if (below.tails().size() != away.entries) {
         return Status(Code::kCorruption,
                       "it should have " + std::to_string(away.entries) + " entries, and has " +
@@ -105,14 +104,14 @@ StatusOr<LeafNode*> leafFromImage(TreeEnv& env,
             held.add(cell.value);
             continue;
         }
-        if (large.size() == away.largeValues.size()) {
+        if (large.size() == away.largeValues().size()) {
             return Status(Code::kCorruption, "a large value too many");
         }
-        FRESHET_RETURN_IF_ERROR(addLarge(away.largeValues[large.size()], cell, readImage, &held));
+        FRESHET_RETURN_IF_ERROR(addLarge(away.largeValues()[large.size()], cell, readImage, &held));
         large.push_back(held.values.back().shared);
     }
     for (size_t i = 0; i < large.size(); ++i) {
-        const DiskLeaf::LargeValue& at = away.largeValues[i];
+        const DiskLeaf::LargeValue& at = away.largeValues()[i];
         large[i]->setPage(at.page, at.place, &env.freedValues);
     }
     const bool stays = large.empty() && isMostlyValues(image, held.values.size(), buffer->room());

@@ -57,7 +57,7 @@ using ReadImage =
 /// its large values in their order. kCorruption: the image is not that page's.
 StatusOr<LeafNode*> leafFromImage(TreeEnv& env,
                                   PageTree& tree,
-                                  PageId page,
+                                  const PageEntry& entry,
                                   const DiskLeaf& away,
                                   const ReadImage& readImage,
                                   block::PageBuffer* buffer);

@@ -54,7 +54,7 @@ Status TreeLoader::loadRange(const Range& range) {
         const block::PagePlace place = source_.placeOf(page);
         if (const auto entries = knownEntries(place, low, range.high)) {
             level_ = 0;
-            return add(page, new DiskLeaf(low, range.high, *entries, place, {}), false);
+            return add(page, new DiskLeaf(low, range.high, *entries, {}), false);
         }
         std::string bytes;
         StatusOr<PageImage> image = read(page, low, &bytes);
@@ -163,21 +163,17 @@ Status TreeLoader::add(
     PageId page, std::string low, std::string high, const PageImage& image, bool healed) {
     level_ = image.head.level;
     if (level_ == 0 && source_.leaves() == Leaves::kOnDisk) {
-        FRESHET_ASSIGN_OR_RETURN(Node * node, makeDiskLeaf(page, low, high, image));
+        FRESHET_ASSIGN_OR_RETURN(Node * node, makeDiskLeaf(low, high, image));
         return add(page, node, healed);
     }
     FRESHET_ASSIGN_OR_RETURN(
         Node * node,
         level_ == 0 ? makeLeaf(low, high, image, &healed) : makeInner(low, high, image));
-    return add(page, healed ? node : putAside(page, node), healed);
+    return add(page, healed ? node : putAside(node), healed);
 }
 
-StatusOr<Node*> TreeLoader::makeDiskLeaf(PageId page,
-                                         std::string low,
-                                         std::string high,
-                                         const PageImage& image) {
-    const size_t prefixLen = high.empty() ? 0 : commonPrefix(low, high);
-    const size_t entries = TailsBelow(image, high, prefixLen).tails().size();
+StatusOr<Node*> TreeLoader::makeDiskLeaf(ByteView low, ByteView high, const PageImage& image) {
+    const size_t entries = TailsBelow(image, high, fencePrefix(low, high)).tails().size();
     std::vector<DiskLeaf::LargeValue> large;
     for (size_t i = 0; i < entries; ++i) {
         if (const PageCell& cell = image.cells[i]; cell.page != 0) {
@@ -186,16 +182,15 @@ StatusOr<Node*> TreeLoader::makeDiskLeaf(PageId page,
             source_.noteUsed(tree_.id(), cell.page, true);
         }
     }
-    return new DiskLeaf(
-        std::move(low), std::move(high), entries, source_.placeOf(page), std::move(large));
+    return new DiskLeaf(low, high, entries, std::move(large));
 }
 
-Node* TreeLoader::putAside(PageId page, Node* node) {
+Node* TreeLoader::putAside(Node* node) {
     if (!node->isLeaf() || source_.leaves() == Leaves::kKept) {
         return node;
     }
     const auto* leaf = static_cast<LeafNode*>(node);
-    auto* away = new DiskLeaf(*leaf, leaf->image.keys().size(), source_.placeOf(page));
+    auto* away = new DiskLeaf(*leaf, leaf->image.keys().size());
     leaf->leaveLargeValues();
     destroyNode(node);
     return away;
@@ -217,7 +212,7 @@ StatusOr<Node*> TreeLoader::makeLeaf(std::string low,
                                      std::string high,
                                      const PageImage& image,
                                      bool* healed) {
-    const size_t prefixLen = high.empty() ? 0 : commonPrefix(low, high);
+    const size_t prefixLen = fencePrefix(low, high);
     const TailsBelow below(image, high, prefixLen);
     std::vector<ByteView> tails;
     HeldValues held(env_.slabs);

@@ -87,12 +87,9 @@ private:
     Status add(PageId page, std::string low, std::string high, const PageImage& image, bool healed);
     Status add(PageId page, Node* node, bool healed);
     /// A leaf that stays on disk, without the values that lie on pages of their own.
-    StatusOr<Node*> makeDiskLeaf(PageId page,
-                                 std::string low,
-                                 std::string high,
-                                 const PageImage& image);
+    StatusOr<Node*> makeDiskLeaf(ByteView low, ByteView high, const PageImage& image);
     /// A DiskLeaf in the place of a leaf that was read and found good, if it need not stay.
-    Node* putAside(PageId page, Node* node);
+    Node* putAside(Node* node);
     Status losePage(const Range& range, PageId page, std::string low, const Status& why);
     /// `healed`: values were lost.
     StatusOr<Node*> makeLeaf(std::string low,

@@ -139,7 +139,7 @@ Status Cursor::Impl::fill(Direction towards) {
 Status Cursor::Impl::askFor(const Fault& fault) {
     const Status asked = txn->want(*tree, fault);
     if (asked.code() == Code::kCorruption || asked.code() == Code::kIo) {
-        lost = {fault.leaf->low, fault.leaf->high, fault.leaf->entries};
+        lost = {fault.leaf->low.string(), fault.leaf->high.string(), fault.leaf->entries};
     }
     if (++faults > kFaultsAlone && direction == Direction::kForward) {
         for (const Fault& next : PageTree::faultsBehind(fault, kLeavesAhead)) {

@@ -22,36 +22,37 @@ std::vector<DiskLeaf::LargeValue> largeValuesOf(const LeafImage& image) {
     return found;
 }
 
-size_t weightOf(const DiskLeaf& leaf) {
-    return sizeof(DiskLeaf) + leaf.low.capacity() + leaf.high.capacity() +
-           leaf.largeValues.capacity() * sizeof(DiskLeaf::LargeValue);
-}
-
 }  // namespace
 
-DiskLeaf::DiskLeaf(const LeafNode& leaf, size_t entryCount, const block::PagePlace& imagePlace)
-    : Node(0, leaf.low, leaf.high, leaf.right, true),
-      place(imagePlace),
-      entries(static_cast<uint32_t>(entryCount)),
-      largeValues(largeValuesOf(leaf.image)) {
-    sync::notePlainWrite(this);
-    MemoryCount::add(weightOf(*this));
+std::unique_ptr<const DiskLeaf::LargeValues> DiskLeaf::kept(LargeValues values) {
+    values.shrink_to_fit();
+    return values.empty() ? nullptr : std::make_unique<const LargeValues>(std::move(values));
 }
 
-DiskLeaf::DiskLeaf(std::string lowFence,
-                   std::string highFence,
-                   size_t entryCount,
-                   const block::PagePlace& imagePlace,
-                   std::vector<LargeValue> large)
-    : Node(0, std::move(lowFence), std::move(highFence), nullptr, true),
-      place(imagePlace),
+size_t DiskLeaf::weight() const {
+    return sizeof(DiskLeaf) + low.memoryBytes() + high.memoryBytes() + largeValues().size_bytes();
+}
+
+DiskLeaf::DiskLeaf(const LeafNode& leaf, size_t entryCount)
+    : Node(0, leaf.low, leaf.high, leaf.right, true),
       entries(static_cast<uint32_t>(entryCount)),
-      largeValues(std::move(large)) {
-    MemoryCount::add(weightOf(*this));
+      largeValues_(kept(largeValuesOf(leaf.image))) {
+    sync::notePlainWrite(this);
+    MemoryCount::add(weight());
+}
+
+DiskLeaf::DiskLeaf(ByteView lowFence,
+                   ByteView highFence,
+                   size_t entryCount,
+                   std::vector<LargeValue> large)
+    : Node(0, lowFence, highFence, nullptr, true),
+      entries(static_cast<uint32_t>(entryCount)),
+      largeValues_(kept(std::move(large))) {
+    MemoryCount::add(weight());
 }
 
 DiskLeaf::~DiskLeaf() {
-    MemoryCount::subtract(weightOf(*this));
+    MemoryCount::subtract(weight());
 }
 
 DiskLeaf::Join DiskLeaf::join(sync::WaitToken* token) {

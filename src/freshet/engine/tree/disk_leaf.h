@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A leaf that is not in memory: its fences and its neighbour, so that the tree's structure is
-/// whole without it, where its image and its large values lie, and who waits until it has been
-/// read.
+/// whole without it, where its large values lie, and who waits until it has been read. Most leaves
+/// are such ones, so each byte counts.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -10,7 +10,8 @@
 #include "freshet/engine/txn/memory_count.h"
 #include "freshet/sync/wait_token.h"
 
-#include <string>
+#include <memory>
+#include <span>
 #include <vector>
 
 namespace freshet::engine {
@@ -25,14 +26,13 @@ public:
         block::PagePlace place;
     };
 
-    /// For `leaf`, whose image lies there and has so many entries within the leaf's fences.
+    /// For `leaf`, whose image has so many entries within the leaf's fences.
     /// REQUIRES: leaf.isOnDiskWhole(), or neither its base nor the image has large values.
-    DiskLeaf(const LeafNode& leaf, size_t entryCount, const block::PagePlace& imagePlace);
+    DiskLeaf(const LeafNode& leaf, size_t entryCount);
     /// For a leaf that has not been read yet; its right neighbour is set before it can be reached.
-    DiskLeaf(std::string lowFence,
-             std::string highFence,
+    DiskLeaf(ByteView lowFence,
+             ByteView highFence,
              size_t entryCount,
-             const block::PagePlace& imagePlace,
              std::vector<LargeValue> large);
     ~DiskLeaf();
     DiskLeaf(const DiskLeaf&) = delete;
@@ -58,14 +58,19 @@ public:
     /// REQUIRES: join() said kFailed.
     const Status& failure() const { return failure_; }
 
-    /// Unchanged for the life of this object: the checkpoint gives a page a new place only while
-    /// its leaf is in memory.
-    const block::PagePlace place;
     const uint32_t entries;
     /// In the order of their keys.
-    const std::vector<LargeValue> largeValues;
+    std::span<const LargeValue> largeValues() const {
+        return largeValues_ == nullptr ? std::span<const LargeValue>() : *largeValues_;
+    }
 
 private:
+    using LargeValues = std::vector<LargeValue>;
+    static std::unique_ptr<const LargeValues> kept(LargeValues values);
+    size_t weight() const;
+
+    const std::unique_ptr<const LargeValues> largeValues_;  // null: none
+
     static constexpr uintptr_t kOpen = 0;
     static constexpr uintptr_t kLoaded = 1;
     static constexpr uintptr_t kGivenUp = 2;

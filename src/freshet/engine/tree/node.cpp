@@ -25,22 +25,22 @@ std::vector<ByteView> withoutPrefix(std::span<const std::string> keys, size_t pr
 }  // namespace
 
 Node::Node(
-    uint8_t nodeLevel, std::string lowFence, std::string highFence, PageEntry* rightPage, bool away)
+    uint8_t nodeLevel, ByteView lowFence, ByteView highFence, PageEntry* rightPage, bool away)
     : level(nodeLevel),
       isOnDisk(away),
+      prefixLen(static_cast<uint32_t>(fencePrefix(lowFence, highFence))),
       right(rightPage),
-      low(std::move(lowFence)),
-      high(std::move(highFence)),
-      prefixLen(high.empty() ? 0 : commonPrefix(low, high)),
+      low(lowFence),
+      high(highFence),
       highHead(high.empty() ? UINT64_MAX : keyHeadOf(high)) {}
 
 InnerNode::InnerNode(uint8_t nodeLevel,
-                     std::string lowFence,
-                     std::string highFence,
+                     ByteView lowFence,
+                     ByteView highFence,
                      PageEntry* rightPage,
                      std::span<const std::string> keys,
                      std::vector<PageEntry*> children)
-    : Node(nodeLevel, std::move(lowFence), std::move(highFence), rightPage),
+    : Node(nodeLevel, lowFence, highFence, rightPage),
       separators(withoutPrefix(keys, prefixLen)),
       child(std::move(children)) {
     sync::notePlainWrite(this);
@@ -52,32 +52,31 @@ InnerNode::~InnerNode() {
 }
 
 InnerNode::InnerNode(uint8_t nodeLevel,
-                     std::string lowFence,
-                     std::string highFence,
+                     ByteView lowFence,
+                     ByteView highFence,
                      PageEntry* rightPage,
                      KeyArray keys,
                      std::vector<PageEntry*> children)
-    : Node(nodeLevel, std::move(lowFence), std::move(highFence), rightPage),
+    : Node(nodeLevel, lowFence, highFence, rightPage),
       separators(std::move(keys)),
       child(std::move(children)) {
     sync::notePlainWrite(this);
     MemoryCount::add(nodeWeight(this));
 }
 
-LeafNode::LeafNode(std::string lowFence,
-                   std::string highFence,
+LeafNode::LeafNode(ByteView lowFence,
+                   ByteView highFence,
                    PageEntry* rightPage,
                    std::span<const ByteView> tails,
                    std::span<const ValueRef> values,
                    block::PageBuffer page)
-    : Node(0, std::move(lowFence), std::move(highFence), rightPage),
-      image(tails, values, std::move(page)) {
+    : Node(0, lowFence, highFence, rightPage), image(tails, values, std::move(page)) {
     sync::notePlainWrite(this);
     MemoryCount::add(ownBytes());
 }
 
 size_t LeafNode::ownBytes() const {
-    return sizeof(LeafNode) + low.capacity() + high.capacity() + image.memoryBytes();
+    return sizeof(LeafNode) + low.memoryBytes() + high.memoryBytes() + image.memoryBytes();
 }
 
 LeafNode::~LeafNode() {

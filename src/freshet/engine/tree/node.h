@@ -13,6 +13,7 @@
 #pragma once
 
 #include "freshet/engine/delta/leaf_delta.h"
+#include "freshet/engine/keys/fence_key.h"
 #include "freshet/engine/keys/key_array.h"
 #include "freshet/engine/tree/leaf_image.h"
 #include "freshet/engine/tree/page_entry.h"
@@ -30,17 +31,17 @@ struct TreeLimits;
 /// What leaves and inner nodes have in common. REQUIRES of all readers: inside a slice.
 struct Node {
     Node(uint8_t nodeLevel,
-         std::string lowFence,
-         std::string highFence,
+         ByteView lowFence,
+         ByteView highFence,
          PageEntry* rightPage,
          bool away = false);
-    uint8_t level;      // 0 = leaf
-    bool isOnDisk;      // a DiskLeaf
-    PageEntry* right;   // the page that begins at `high`, null at the right edge
-    std::string low;    // the first key that may be here
-    std::string high;   // the first key that may not; empty = no limit
-    size_t prefixLen;   // of the fences' common prefix, which every key here begins with
-    uint64_t highHead;  // of `high`; no limit: above all
+    uint8_t level;       // 0 = leaf
+    bool isOnDisk;       // a DiskLeaf
+    uint32_t prefixLen;  // of the fences' common prefix, which every key here begins with
+    PageEntry* right;    // the page that begins at `high`, null at the right edge
+    FenceKey low;        // the first key that may be here
+    FenceKey high;       // the first key that may not; empty = no limit
+    uint64_t highHead;   // of `high`; no limit: above all
 
     /// A LeafNode: a leaf in memory.
     bool isLeaf() const { return level == 0 && !isOnDisk; }
@@ -48,32 +49,32 @@ struct Node {
     bool isLeftOf(ByteView key) const { return isLeftOf(keyHeadOf(key), key); }
     /// REQUIRES: head == keyHeadOf(key), which nearly always tells without the bytes.
     bool isLeftOf(uint64_t head, ByteView key) const {
-        return head >= highHead && !high.empty() && key >= high;
+        return head >= highHead && !high.empty() && high <= key;
     }
     /// REQUIRES: head == keyHeadOf(key). Whether `key` lies at or beyond the low fence.
     bool beginsAtOrBefore(uint64_t head, ByteView key) const {
         const uint64_t lowHead = keyHeadOf(low);
-        return lowHead < head || (lowHead == head && ByteView(low) <= key);
+        return lowHead < head || (lowHead == head && low <= key);
     }
     /// A leaf without room: what was here is to the right (tree_remove.cpp).
     bool isGone() const { return !high.empty() && low == high; }
     /// REQUIRES: key lies within the fences.
     PageKey pageKey(ByteView key) const { return PageKey(key.substr(prefixLen)); }
-    ByteView prefix() const { return ByteView(low).substr(0, prefixLen); }
+    ByteView prefix() const { return low.view().substr(0, prefixLen); }
 };
 
 /// child[i] holds the keys from separator i - 1 (or low) up to separator i (or high).
 struct InnerNode : Node {
     InnerNode(uint8_t nodeLevel,
-              std::string lowFence,
-              std::string highFence,
+              ByteView lowFence,
+              ByteView highFence,
               PageEntry* rightPage,
               std::span<const std::string> separators,
               std::vector<PageEntry*> children);
     /// `keys` without the fences' common prefix.
     InnerNode(uint8_t nodeLevel,
-              std::string lowFence,
-              std::string highFence,
+              ByteView lowFence,
+              ByteView highFence,
               PageEntry* rightPage,
               KeyArray keys,
               std::vector<PageEntry*> children);
@@ -89,8 +90,8 @@ struct InnerNode : Node {
 };
 
 struct LeafNode : Node {
-    LeafNode(std::string lowFence,
-             std::string highFence,
+    LeafNode(ByteView lowFence,
+             ByteView highFence,
              PageEntry* rightPage,
              std::span<const ByteView> tails,
              std::span<const ValueRef> values,

@@ -36,7 +36,7 @@ enum class PageState : uint8_t { kNew, kLive, kDead, kGone };
 ///   RECLAIM  the entry goes with its tree (a kDead one earlier, by the checkpoint); a replaced
 ///            node through epochs, by the installer
 ///   ABA      a node's memory is not reused while a slice that saw it is open
-struct alignas(64) PageEntry {
+struct PageEntry {
     explicit PageEntry(PageId pageId, PageEntry* splitFrom = nullptr)
         : id(pageId), origin(splitFrom) {
         MemoryCount::add(sizeof(PageEntry));
@@ -62,7 +62,9 @@ struct alignas(64) PageEntry {
     sync::Atomic<bool> isHeir{false};
     /// It has an image on disk, or one that the next checkpoint will name. The checkpoint's own.
     bool imaged = false;
-    /// Where the newest image lies, if it is imaged. The checkpoint's own, which also evicts.
+    /// Where the newest image lies, if it is imaged. The checkpoint's own, which also evicts; while
+    /// the leaf is on disk it stays as it is, and is for the one who reads the leaf. Those two take
+    /// turns by the CAS that evicts the leaf and by the one that brings it back [entry.install].
     block::PagePlace place;
 
     const PageId id;

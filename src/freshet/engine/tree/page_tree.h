@@ -180,8 +180,8 @@ public:
     PageEntry* loadedRoot();
     void setLoadedNode(PageEntry* entry, Node* node);
     /// `page`: as LeafImage's.
-    LeafNode* newLeaf(std::string low,
-                      std::string high,
+    LeafNode* newLeaf(ByteView low,
+                      ByteView high,
                       std::span<const ByteView> tails,
                       std::span<const ValueRef> values,
                       block::PageBuffer page = {});
@@ -276,7 +276,7 @@ private:
                  Plan* plan);
     /// Which record ids get cells in the part of a plan that begins there and ends with the plan.
     CellRange cellsFor(const Plan& plan, size_t begin) const;
-    LeafNode* build(const Plan& plan, size_t begin, size_t end, std::string low, std::string high);
+    LeafNode* build(const Plan& plan, size_t begin, size_t end, ByteView low, ByteView high);
     void retireFolded(const Plan& plan);
     void retireVersion(Version* version);
     /// Takes over and retires `version`, which the caller unlinked, and all below it.
@@ -300,21 +300,21 @@ private:
     bool splitLeaf(PageEntry* entry, LeafNode* leaf, const Plan& plan, size_t cut);
     /// Two in place of `old`, which together say what `whole` does.
     bool splitInner(PageEntry* entry, InnerNode* old, const InnerNode& whole);
-    void postSeparator(uint8_t level, const std::string& separator, PageEntry* right);
-    static bool isToBePosted(const PageEntry& page, const std::string& low);
+    void postSeparator(uint8_t level, ByteView separator, PageEntry* right);
+    static bool isToBePosted(const PageEntry& page, ByteView low);
 
     // tree_remove.cpp
     bool isSparse(const LeafNode& leaf, const LeafNode& heir) const;
     bool removeLeaf(PageEntry* entry, PageEntry* heir);
     bool forgetHeir(const LeafNode& leaf, const PageEntry* entry, PageEntry* heir);
-    void postAgain(const std::string& low, PageEntry* heir);
+    void postAgain(ByteView low, PageEntry* heir);
     LeafNode* freezeForGood(PageEntry* entry, LeafNode* leaf);
     void handOver(PageEntry* entry, LeafNode* leaving);
     void leave(PageEntry* entry, LeafNode* leaving);
     bool join(const LeafNode& leaving, PageEntry* heir, LeafNode* old);
     static Plan joinedPlan(const LeafNode& leaving, const Plan& own);
-    void replaceChild(const std::string& low, PageEntry* gone, PageEntry* heir);
-    void passOver(const std::string& low, const PageEntry* gone);
+    void replaceChild(ByteView low, PageEntry* gone, PageEntry* heir);
+    void passOver(ByteView low, const PageEntry* gone);
 
     // tree_walk.cpp
     int64_t changesIn(const LeafNode& leaf, const PageRange& range, const View& view);

@@ -49,7 +49,7 @@ private:
             expect(node->high.empty() || node->low < node->high, "fences are in order");
             expect(node->high.empty() == (node->right == nullptr), "only the last page is open");
             if (!posted_.empty()) {
-                auto it = posted_.find(node->low);
+                auto it = posted_.find(node->low.string());
                 shape_.unposted += it == posted_.end() ? 1 : 0;
                 expect(it == posted_.end() || it->second == entry, "a child is where it begins");
             }
@@ -63,7 +63,7 @@ private:
                 below = below == nullptr ? inner->child.front() : below;
                 inside(inner, &children);
             }
-            expectedLow = node->high;
+            expectedLow = node->high.string();
             entry = node->right;
         }
         posted_ = std::move(children);
@@ -73,8 +73,8 @@ private:
     void inside(const InnerNode* node, std::map<std::string, const PageEntry*>* children) {
         ++shape_.inners;
         expect(node->child.size() == node->separators.size() + 1, "children enclose separators");
-        (*children)[node->low] = node->child.front();
-        std::string before = node->low;
+        (*children)[node->low.string()] = node->child.front();
+        std::string before = node->low.string();
         for (uint32_t i = 0; i < node->separators.size(); ++i) {
             std::string key = node->separator(i);
             expect(before < key && !node->isLeftOf(key), "separators are in order");

@@ -45,9 +45,9 @@ int64_t PageTree::changesIn(const LeafNode& leaf, const PageRange& range, const 
 LeafCount PageTree::countLeaf(ByteView low, ByteView end, const View& view) {
     const Descent descent = descend({.key = low});
     const Node& node = *descent.node;
-    const bool endsHere = !end.empty() && (node.high.empty() || end < ByteView(node.high));
-    const bool beginsHere = low > ByteView(node.low);
-    LeafCount result{0, endsHere ? std::string() : node.high, {}};
+    const bool endsHere = !end.empty() && (node.high.empty() || node.high > end);
+    const bool beginsHere = node.low < low;
+    LeafCount result{0, endsHere ? std::string() : node.high.string(), {}};
     if (node.isOnDisk) {
         if (beginsHere || endsHere) {
             result.fault = faultOf(descent);

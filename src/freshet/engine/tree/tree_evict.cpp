@@ -52,7 +52,7 @@ bool PageTree::hasLargeValueAway(const PageEntry& entry, const WantsPlace& wante
     if (!node->isOnDisk) {
         return false;
     }
-    const auto& values = static_cast<const DiskLeaf*>(node)->largeValues;
+    const auto values = static_cast<const DiskLeaf*>(node)->largeValues();
     return std::any_of(
         values.begin(), values.end(), [&](const auto& value) { return wanted(value.place); });
 }
@@ -150,7 +150,7 @@ size_t PageTree::evict(PageEntry* entry) {
         return 0;
     }
     const size_t bytes = nodeWeight(leaf) + leaf->image.sharedBytes();
-    auto* away = new DiskLeaf(*leaf, leaf->image.keys().size(), entry->place);
+    auto* away = new DiskLeaf(*leaf, leaf->image.keys().size());
     if (!install(entry, leaf, away)) {
         destroyNode(away);  // a writer has thawed it
         return 0;
@@ -179,7 +179,7 @@ size_t PageTree::evictChanged(PageEntry* entry, LeafNode* leaf) {
         return 0;
     }
     const size_t bytes = nodeWeight(leaf);
-    auto* away = new DiskLeaf(*leaf, plan.entries.size(), entry->place);
+    auto* away = new DiskLeaf(*leaf, plan.entries.size());
     if (!install(entry, leaf, away)) {
         destroyNode(away);  // a writer has thawed it
         return 0;

@@ -47,7 +47,7 @@ PageTree::~PageTree() {
             if (node->isLeaf()) {
                 freeChains(static_cast<LeafNode*>(node));
             } else if (node->isOnDisk) {
-                for (const auto& value : static_cast<DiskLeaf*>(node)->largeValues) {
+                for (const auto& value : static_cast<DiskLeaf*>(node)->largeValues()) {
                     env_.freedValues.add(value.page);
                 }
             }
@@ -64,13 +64,12 @@ PageTree::~PageTree() {
     }
 }
 
-LeafNode* PageTree::newLeaf(std::string low,
-                            std::string high,
+LeafNode* PageTree::newLeaf(ByteView low,
+                            ByteView high,
                             std::span<const ByteView> tails,
                             std::span<const ValueRef> values,
                             block::PageBuffer page) {
-    auto* leaf =
-        new LeafNode(std::move(low), std::move(high), nullptr, tails, values, std::move(page));
+    auto* leaf = new LeafNode(low, high, nullptr, tails, values, std::move(page));
     leaf->rebuildAtBytes = env_.limits.deltaBytesMax;
     leaf->rebuildAtCount = env_.limits.deltaKeysMax;
     return leaf;

@@ -189,10 +189,9 @@ CellRange PageTree::cellsFor(const Plan& plan, size_t begin) const {
     return range;
 }
 
-LeafNode* PageTree::build(
-    const Plan& plan, size_t begin, size_t end, std::string low, std::string high) {
+LeafNode* PageTree::build(const Plan& plan, size_t begin, size_t end, ByteView low, ByteView high) {
     // Narrower fences share at least as much.
-    const size_t prefixLen = high.empty() ? 0 : commonPrefix(low, high);
+    const size_t prefixLen = fencePrefix(low, high);
     const size_t cut = prefixLen - plan.prefixLen;
     std::vector<ByteView> tails;
     std::vector<ValueRef> values;
@@ -204,7 +203,7 @@ LeafNode* PageTree::build(
             values.push_back(*plan.entries[i].base);
         }
     }
-    LeafNode* leaf = newLeaf(std::move(low), std::move(high), tails, values);
+    LeafNode* leaf = newLeaf(low, high, tails, values);
     size_t carriedBytes = 0;
     uint32_t carriedCount = 0;
     uint32_t basePos = 0;

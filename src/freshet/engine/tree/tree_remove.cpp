@@ -198,7 +198,7 @@ bool PageTree::forgetHeir(const LeafNode& leaf, const PageEntry* entry, PageEntr
     }
 }
 
-void PageTree::postAgain(const std::string& low, PageEntry* heir) {
+void PageTree::postAgain(ByteView low, PageEntry* heir) {
     heir->isHeir.store(false, kRelease);  // [heir.end]
     postSeparator(1, low, heir);
 }
@@ -265,7 +265,7 @@ bool PageTree::join(const LeafNode& leaving, PageEntry* heir, LeafNode* old) {
 PageTree::Plan PageTree::joinedPlan(const LeafNode& leaving, const Plan& own) {
     const LeafNode& old = *own.leaf;
     Plan plan;
-    plan.prefixLen = old.high.empty() ? 0 : commonPrefix(leaving.low, old.high);
+    plan.prefixLen = fencePrefix(leaving.low, old.high);
     // The fences lie further apart, so that less is common to the keys.
     auto longer = [&](const LeafNode& leaf, ByteView tail) {
         return ByteView(plan.tails.emplace_back(leaf.prefix().substr(plan.prefixLen)).append(tail));
@@ -280,7 +280,7 @@ PageTree::Plan PageTree::joinedPlan(const LeafNode& leaving, const Plan& own) {
     return plan;
 }
 
-void PageTree::replaceChild(const std::string& low, PageEntry* gone, PageEntry* heir) {
+void PageTree::replaceChild(ByteView low, PageEntry* gone, PageEntry* heir) {
     for (;;) {
         const Descent descent = descend({.key = low}, 1);
         auto* old = static_cast<InnerNode*>(descent.node);
@@ -298,7 +298,7 @@ void PageTree::replaceChild(const std::string& low, PageEntry* gone, PageEntry* 
     }
 }
 
-void PageTree::passOver(const std::string& low, const PageEntry* gone) {
+void PageTree::passOver(ByteView low, const PageEntry* gone) {
     for (;;) {
         const Descent before = descend({.key = low, .before = true});
         if (before.node->right != gone) {

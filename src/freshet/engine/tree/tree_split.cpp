@@ -72,11 +72,12 @@ bool PageTree::growRoot(Node* old, Node* left, Node* right) {
     PageEntry* leftPage = newPage(left, &root_);
     PageEntry* rightPage = newPage(right, &root_);
     left->right = rightPage;
+    const std::string separator = left->high.string();
     auto* top = new InnerNode(static_cast<uint8_t>(old->level + 1),
                               "",
                               "",
                               nullptr,
-                              std::span<const std::string>(&left->high, 1),
+                              std::span<const std::string>(&separator, 1),
                               {leftPage, rightPage});
     if (install(&root_, old, top)) {
         setLive(leftPage);
@@ -91,7 +92,7 @@ bool PageTree::growRoot(Node* old, Node* left, Node* right) {
 
 bool PageTree::installHalves(PageEntry* entry, Node* old, Node* left, Node* right) {
     right->right = standIn(old->right);
-    const std::string separator = left->high;
+    const std::string separator = left->high.string();
     bool installed = false;
     PageEntry* rightPage = nullptr;
     if (entry == &root_) {
@@ -178,7 +179,7 @@ bool PageTree::splitInner(PageEntry* entry, InnerNode* old, const InnerNode& who
     return installHalves(entry, old, left, right);
 }
 
-bool PageTree::isToBePosted(const PageEntry& page, const std::string& low) {
+bool PageTree::isToBePosted(const PageEntry& page, ByteView low) {
     // [heir.look] acquire: pairs with [heir.end]. Who has found a parent without the heir finds it
     // marked as one, by that parent's [entry.read], or no longer, and then with another low fence.
     // With an older parent the CAS on it fails.
@@ -191,7 +192,7 @@ bool PageTree::isToBePosted(const PageEntry& page, const std::string& low) {
     return node->low == low && (!node->isGone() || mutated(Mutant::kGonePosted));
 }
 
-void PageTree::postSeparator(uint8_t level, const std::string& separator, PageEntry* right) {
+void PageTree::postSeparator(uint8_t level, ByteView separator, PageEntry* right) {
     for (;;) {
         const Descent descent = descend(toChange(separator), level);
         auto* old = static_cast<InnerNode*>(descent.node);

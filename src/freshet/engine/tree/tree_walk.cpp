@@ -83,7 +83,7 @@ WalkResult PageTree::walk(Direction direction,
         if (up ? leaf->right == nullptr : leaf->low.empty()) {
             return {true, {}, {}};
         }
-        at = up ? WalkFrom{Edge::kNone, leaf->high, true} : WalkFrom{Edge::kNone, leaf->low, false};
+        at = {Edge::kNone, (up ? leaf->high : leaf->low).string(), up};
         ++state.skips;
         if (state.spent()) {
             return {false, std::move(at), {}};
