@@ -192,7 +192,7 @@ struct World : CheckpointSink {
         writer.foldRested();
         const uint64_t position = redoLsn(env, [this] { return std::vector<PageTree*>{&tree}; });
         durable = staged;
-        redo = position;
+        redo = std::max(redo, position);
     }
     void inSlice(const std::function<void()>& work) override {
         ModelEnv::Slice slice(&env);
@@ -256,7 +256,7 @@ struct World : CheckpointSink {
         };
         block::PageBuffer buffer;
         StatusOr<LeafNode*> leaf =
-            leafFromImage(env, tree, fault.entry->id, *fault.leaf, readImage, &buffer);
+            leafFromImage(env, tree, *fault.entry, *fault.leaf, readImage, &buffer);
         check(leaf.isOk(), "a leaf is found where it was left");
         DiskLeaf::Waiting* waiting = nullptr;
         {
@@ -677,6 +677,33 @@ TEST(Evictions, MistakesAreFound) {
     expectFound(Mutant::kEvictUnfrozen, evictions(Start::kFolded, false, false, false));
     expectFound(Mutant::kEvictMarked, evictions(Start::kChanged, false, false, false));
     expectFound(Mutant::kEvictUnfrozen, evictions(Start::kChanged, false, false, false));
+}
+
+/// One brings a leaf back, another one writes there, and a checkpoint looks at what is in memory.
+Setup writeToWhoIsBack() {
+    return [](Model& model) {
+        auto world = std::make_shared<World>(kTinyPages);
+        {
+            Uninterrupted whole;
+            for (const char* key : {"b", "d", "f"}) {
+                world->put(0, key, "1");
+            }
+            world->rebuild("");
+            world->checkpoint();
+            world->checkpoint();
+            world->evict();
+            check(world->evicted == 2, "both leaves go");
+        }
+        model.thread([world] { check(world->getAnywhere("b") == "1", "it is there"); });
+        model.thread([world] { world->putAnywhere(0, "d", "2"); });
+        model.thread([world] { world->checkpoint(); });
+        model.finally([world] { world->expectRecovered(); });
+    };
+}
+
+TEST(Evictions, WritesToWhoIsBackAreInTheRedoPosition) {
+    expectHolds(writeToWhoIsBack(), {.preemptions = 1});
+    expectFound(Mutant::kResidentLate, writeToWhoIsBack(), {.preemptions = 1});
 }
 
 /// As split(true, ...), with evictions. `atOnce`: the page that splits is due; else it is clean and

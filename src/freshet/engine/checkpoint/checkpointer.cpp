@@ -153,7 +153,10 @@ void Checkpointer::freeDropped(std::vector<TreeDirectory::Dropped> dropped) {
 Status Checkpointer::nameImages() {
     std::vector<TreeRef> trees;
     block::Root root;
-    root.redoLsn = redoLsn(*core_, [&] {
+    // A leaf that is not in memory may have a mark of a writer who found it so and wrote nothing
+    // (INV-engine-17). It is old when somebody else brings the leaf back, and says nothing new: the
+    // image had all, and what is written from then on is behind every position that there was.
+    const uint64_t redoNow = redoLsn(*core_, [&] {
         trees = trees_.all();
         std::vector<PageTree*> pages;
         for (const TreeRef& tree : trees) {
@@ -161,6 +164,7 @@ Status Checkpointer::nameImages() {
         }
         return pages;
     });
+    root.redoLsn = std::max(redoNow, file_.root().redoLsn);
     trees.clear();
     // The images hold what was committed; hence all of that must be in the journal for good.
     FRESHET_RETURN_IF_ERROR(awaitDurable(core_->journalTail()));

@@ -6,33 +6,38 @@
 
 namespace freshet::engine {
 
+TreeWriter::~TreeWriter() {
+    for (PageEntry* entry : unsettled_) {
+        entry->isUnsettled = false;
+    }
+}
+
 Status TreeWriter::writeDuePages() {
     FRESHET_RETURN_IF_ERROR(writeWalked());
     FRESHET_RETURN_IF_ERROR(writeOwed());
     for (PageEntry* entry : unsettled_) {
         entry->settleMark();
+        entry->isUnsettled = false;
     }
+    unsettled_.clear();
     if (const std::vector<PageId> gone = tree_.takeGone(); !gone.empty()) {
         sink_.notePagesGone(tree_.id(), gone);
     }
-    tree_.sweepDeadPages();
+    tree_.sortNewPages();
     return Status::ok();
 }
 
 void TreeWriter::removeSparse() {
-    tree_.forEachPage([&](PageEntry& entry) {
+    tree_.forEachInMemory([&](PageEntry& entry) {
         // [page.state] acquire: pairs with [page.live].
-        if (entry.state.load(sync::kAcquire) == PageState::kLive) {
-            bool more = true;
-            while (more) {
-                sink_.inSlice([&] { more = tree_.removeSparseBelow(&entry); });
-            }
+        if (!entry.isInner && entry.state.load(sync::kAcquire) == PageState::kLive) {
+            sink_.inSlice([&] { tree_.removeIfSparse(&entry); });
         }
     });
 }
 
 void TreeWriter::foldRested() {
-    tree_.forEachPage([&](PageEntry& entry) {
+    tree_.forEachInMemory([&](PageEntry& entry) {
         // A page without an image may be one that was not installed.
         if (entry.imaged && entry.effectiveLsn() == 0) {
             sink_.inSlice([&] { tree_.foldRested(&entry); });
@@ -42,36 +47,47 @@ void TreeWriter::foldRested() {
 
 Status TreeWriter::writeWalked() {
     Status status;
-    tree_.forEachPage([&](PageEntry& entry) {
-        // [page.state] acquire: pairs with [page.live]. A page that may not have been installed is
-        // left to an image that names it, or to the next checkpoint.
-        const bool reachable = entry.imaged || entry.state.load(sync::kAcquire) == PageState::kLive;
-        uint64_t mark = entry.effectiveLsn();
-        if (status.isOk() && entry.imaged && sink_.isMoving()) {
-            // One that cannot be read stays where it is: its readers are told, not all others.
-            if (mark == 0 && sink_.wantsMoved(entry.place) &&
-                sink_.bringBack(tree_, &entry).isOk()) {
-                mark = markMoved(&entry);
-            }
-            status = moveLargeValues(&entry);
+    const bool isMoving = sink_.isMoving();
+    auto visit = [&](PageEntry& entry) {
+        if (status.isOk() && entry.imaged && isMoving) {
+            status = move(&entry);
         }
-        isWhole_ &= reachable;
-        if (!status.isOk() || !reachable || mark == 0) {
-            return;
+        if (status.isOk()) {
+            status = writeIfDue(&entry);
         }
-        if (!entry.imaged && entry.origin != nullptr && !mutated(Mutant::kForgetOrigin)) {
-            sink_.inSlice([&] { tree_.lowerMark(PageTree::standIn(entry.origin), mark); });
-        }
-        status = writePage(&entry);
-    });
+    };
+    isMoving ? tree_.forEachPage(visit) : tree_.forEachInMemory(visit);
     return status;
 }
 
-uint64_t TreeWriter::markMoved(PageEntry* entry) {
+Status TreeWriter::writeIfDue(PageEntry* entry) {
+    // [page.state] acquire: pairs with [page.live]. A page that may not have been installed is left
+    // to an image that names it, or to the next checkpoint.
+    const bool reachable = entry->imaged || entry->state.load(sync::kAcquire) == PageState::kLive;
+    isWhole_ &= reachable;
+    const uint64_t mark = entry->effectiveLsn();
+    if (!reachable || mark == 0 || entry->isUnsettled) {
+        return Status::ok();
+    }
+    if (!entry->imaged && entry->origin != nullptr && !mutated(Mutant::kForgetOrigin)) {
+        sink_.inSlice([&] { tree_.lowerMarkAway(PageTree::standIn(entry->origin), mark); });
+    }
+    return writePage(entry);
+}
+
+Status TreeWriter::move(PageEntry* entry) {
+    // One that cannot be read stays where it is: its readers are told, not all others.
+    if (entry->effectiveLsn() == 0 && sink_.wantsMoved(entry->place) &&
+        sink_.bringBack(tree_, entry).isOk()) {
+        markMoved(entry);
+    }
+    return moveLargeValues(entry);
+}
+
+void TreeWriter::markMoved(PageEntry* entry) {
     sink_.noteMove(entry->place);
     // As low as a writer's would be, for one may come at the same time and be content with it.
     sink_.inSlice([&] { tree_.lowerMark(entry, env_.commitLow()); });
-    return entry->effectiveLsn();
 }
 
 Status TreeWriter::moveLargeValues(PageEntry* entry) {
@@ -169,6 +185,7 @@ Status TreeWriter::writePage(PageEntry* entry) {
     if (scan.unwritten.empty()) {
         entry->settleMark();
     } else {
+        entry->isUnsettled = true;
         unsettled_.push_back(entry);
     }
     return Status::ok();

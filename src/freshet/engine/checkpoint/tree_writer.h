@@ -5,9 +5,8 @@
 ///   INV-engine-13  every page that an image names has an image itself, at the latest in the same
 ///                  checkpoint; until then the naming page keeps its mark.
 ///   INV-engine-14  a page whose mark was taken can be reached through images: the first image of a
-///                  page makes a new image of the page it was split from due. That one is older,
-///                  hence comes later on the same walk; until its image counts, it holds the redo
-///                  position.
+///                  page makes a new image of the page it was split from due. That one comes later
+///                  on the same walk; until its image counts, it holds the redo position.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -50,6 +49,7 @@ class TreeWriter {
 public:
     TreeWriter(TreeEnv& env, PageTree& tree, CheckpointSink& sink)
         : env_(env), tree_(tree), sink_(sink) {}
+    ~TreeWriter();
     TreeWriter(const TreeWriter&) = delete;
     TreeWriter& operator=(const TreeWriter&) = delete;
 
@@ -68,8 +68,11 @@ public:
 
 private:
     Status writeWalked();
-    /// Makes a page due whose image is to lie elsewhere; returns its mark.
-    uint64_t markMoved(PageEntry* entry);
+    Status writeIfDue(PageEntry* entry);
+    /// What had better lie elsewhere of a page that has an image.
+    Status move(PageEntry* entry);
+    /// Makes a page due whose image is to lie elsewhere.
+    void markMoved(PageEntry* entry);
     /// Those of the page's leaf that are to lie elsewhere. The leaf's image names them by number.
     Status moveLargeValues(PageEntry* entry);
     Status moveLargeValue(ValueBuffer* value);

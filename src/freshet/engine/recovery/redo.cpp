@@ -15,7 +15,7 @@ uint64_t redoLsn(TreeEnv& env, const std::function<std::vector<PageTree*>()>& tr
     static_cast<void>(trees);
 #else
     for (PageTree* tree : trees()) {
-        tree->forEachPage([&](const PageEntry& entry) {
+        tree->forEachInMemory([&](const PageEntry& entry) {
             const uint64_t mark = entry.effectiveLsn();
             redo = mark == 0 ? redo : std::min(redo, mark);
         });

@@ -203,7 +203,7 @@ Status TreeLoader::add(PageId page, Node* node, bool healed) {
     loaded_.push_back({entry, node});
     source_.noteUsed(tree_.id(), page, false);
     if (healed) {
-        tree_.lowerMark(entry, env_.commitLow());
+        tree_.lowerMarkAway(entry, env_.commitLow());
     }
     return Status::ok();
 }

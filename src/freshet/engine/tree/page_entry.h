@@ -62,9 +62,16 @@ struct PageEntry {
     sync::Atomic<bool> isHeir{false};
     /// It has an image on disk, or one that the next checkpoint will name. The checkpoint's own.
     bool imaged = false;
-    /// Where the newest image lies, if it is imaged. The checkpoint's own, which also evicts; while
-    /// the leaf is on disk it stays as it is, and is for the one who reads the leaf. Those two take
-    /// turns by the CAS that evicts the leaf and by the one that brings it back [entry.install].
+    /// Its nodes are inner ones, always. Not said of the root, which may have been a leaf. Set
+    /// before the page can be reached.
+    bool isInner = false;
+    // The checkpoint's own, as the next.
+    bool isDecided = false;    // PageTree::decided_ or an older one
+    bool isLowered = false;    // in PageTree::lowered_
+    bool isUnsettled = false;  // in TreeWriter::unsettled_
+    /// Where the newest image lies, if it is imaged. While the leaf is on disk it stays as it is,
+    /// and is for the one who reads the leaf: he and the checkpoint, which also evicts, take turns
+    /// by the CAS that evicts the leaf and by the one that brings it back [entry.install].
     block::PagePlace place;
 
     const PageId id;

@@ -16,6 +16,7 @@
 #include "freshet/engine/tree/resident_pages.h"
 #include "freshet/engine/tree/tree_env.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -140,18 +141,47 @@ public:
             }
         }
     }
-    /// Frees the entries of splits that were not installed.
-    void sweepDeadPages();
+    /// The same for all pages that may be due (INV-engine-17): those whose nodes are in memory, and
+    /// once more those that lowerMarkAway() was for. Pages without an image come first, the newest
+    /// first; those that `visit` calls lowerMarkAway() for come last.
+    template <typename Visit>
+    void forEachInMemory(const Visit& visit) {
+        auto look = [&](PageEntry* entry) {
+            // [page.state] acquire: as in forEachPage().
+            const PageState state = entry->state.load(sync::kAcquire);
+            if (state != PageState::kDead && state != PageState::kGone) {
+                visit(*entry);
+            }
+        };
+        // [page.walk] acquire: as in forEachPage().
+        for (PageEntry* e = pages_.load(sync::kAcquire); e != decided_; e = e->older) {
+            look(e);
+        }
+        std::for_each(inner_.begin(), inner_.end(), look);
+        residents_.forEach([&](PageEntry* entry) {
+            if (entry->isDecided) {
+                look(entry);
+            }
+        });
+        for (size_t i = 0; i < lowered_.size(); ++i) {
+            look(lowered_[i]);
+        }
+    }
+    /// Of the pages that came since the last time: frees the entries of splits that were not
+    /// installed, and knows from then on where forEachInMemory() finds the others.
+    void sortNewPages();
+    /// For the checkpoint's thread. REQUIRES: the page's node is in memory.
     void lowerMark(PageEntry* entry, uint64_t lsn);
+    /// The same wherever it is. Also while the tree is loaded.
+    void lowerMarkAway(PageEntry* entry, uint64_t lsn);
     void takeMark(PageEntry* entry);
     /// Folds the page's leaf if that rids it of changes and nobody has written to it since its mark
     /// was taken. REQUIRES: the page can be reached; the caller's slice is for this call only.
     void foldRested(PageEntry* entry);
-    /// Removes sparse leaves among the page's children, if these are leaves; tree_remove.cpp. True:
-    /// there may be more, for another slice. REQUIRES as foldRested().
-    bool removeSparseBelow(PageEntry* parent);
+    /// Removes the page if it is a sparse leaf; tree_remove.cpp. REQUIRES as foldRested().
+    void removeIfSparse(PageEntry* entry);
     /// The pages that have gone, when all is written that a checkpoint needs instead.
-    std::vector<PageId> takeGone() { return std::exchange(gone_, {}); }
+    std::vector<PageId> takeGone();
     /// The page itself, or which took over what was there if it is gone. REQUIRES: an open slice.
     static PageEntry* standIn(PageEntry* page);
     // For eviction (the checkpoint's thread) and for what brings leaves back; tree_evict.cpp.
@@ -327,9 +357,16 @@ private:
 
     TreeEnv& env_;
     PageEntry root_;
-    /// The root, always, and every other page exactly while its leaf is in memory.
+    /// The root, always, and every other page while its leaf is in memory, from just before it can
+    /// be written to.
     ResidentPages residents_;
-    std::vector<PageId> gone_;  // since takeGone(); the checkpoint's own
+    // The checkpoint's own.
+    std::vector<PageEntry*> gone_;        // since takeGone()
+    std::vector<PageEntry*> goneBefore_;  // by then
+    /// This page and all older ones are live, or gone, and have images.
+    PageEntry* decided_ = nullptr;
+    std::vector<PageEntry*> inner_;    // of those the inner ones, without the root
+    std::vector<PageEntry*> lowered_;  // by lowerMarkAway(), and not settled
     /// All pages of the tree, through PageEntry::older; the root is the last.
     ///   STEPS    pages are added in front [page.add]; the checkpoint takes dead ones out, never
     ///            the first

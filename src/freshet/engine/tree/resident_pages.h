@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The pages of a tree whose leaves are in memory, one behind the other, for the eviction: it has
-/// nothing to do with the others, which are most of them when the data is larger than memory.
+/// The pages of a tree whose leaves are in memory, one behind the other, for the eviction and the
+/// checkpoint: they have nothing to do with the others, which are most of them when the data is
+/// larger than memory.
 #pragma once
 
 #include "freshet/engine/tree/page_entry.h"
@@ -19,11 +20,24 @@ public:
     ResidentPages(const ResidentPages&) = delete;
     ResidentPages& operator=(const ResidentPages&) = delete;
 
-    /// Any thread. REQUIRES: the page can be reached, and is not in the list: its leaf has just
-    /// come into memory.
+    /// Any thread. REQUIRES: the page is not in the list: its leaf comes into memory.
     void add(PageEntry* page);
 
-    // The eviction's own.
+    // The eviction's own, which is the checkpoint's.
+    /// Calls visit(PageEntry*) for each page of the list.
+    template <typename Visit>
+    void forEach(const Visit& visit) const {
+        for (PageEntry* page = first_; page != nullptr; page = page->nextResident) {
+            visit(page);
+        }
+        // [resident.take] acquire, as in takeIn().
+        PageEntry* page = added_.load(sync::kAcquire);
+        while (page != nullptr) {
+            sync::notePlainRead(&page->nextResident);
+            visit(page);
+            page = page->nextResident;
+        }
+    }
     /// What was added meanwhile goes behind the others, after `visit` has seen it. Returns how many
     /// there are.
     size_t takeIn(const std::function<void(PageEntry*)>& visit);

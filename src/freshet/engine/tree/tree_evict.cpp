@@ -97,8 +97,8 @@ size_t PageTree::residents() {
             // Split off a page, and in that one's image only: due for eviction's sake, if for no
             // other. So is then the other. Before either is looked at: if that one went, the next
             // checkpoint would have to bring it back, to be written.
-            setDirty(entry);
-            setDirty(standIn(entry->origin));
+            lowerMark(entry, env_.commitLow());
+            lowerMarkAway(standIn(entry->origin), env_.commitLow());
         }
     });
 }
@@ -205,10 +205,14 @@ std::vector<Fault> PageTree::faultsBehind(const Fault& fault, size_t most) {
 void PageTree::bringBack(const Fault& fault, LeafNode* leaf) {
     holdAllPages();  // the caller goes on with fault.leaf
     leaf->right = fault.leaf->right;
+    // First, since nobody's write may escape the redo position (INV-engine-17).
+    if (fault.entry != &root_ && !mutated(Mutant::kResidentLate)) {
+        residents_.add(fault.entry);
+    }
     // Nobody else replaces a DiskLeaf: it has one reader.
     const bool installed = install(fault.entry, fault.leaf, leaf);
     invariant(installed);
-    if (fault.entry != &root_) {
+    if (fault.entry != &root_ && mutated(Mutant::kResidentLate)) {
         residents_.add(fault.entry);
     }
 }

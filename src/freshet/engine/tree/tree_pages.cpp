@@ -6,6 +6,9 @@
 #include "freshet/engine/tree/leaf_merge.h"
 #include "freshet/engine/tree/page_tree.h"
 
+#include <utility>
+#include <vector>
+
 namespace freshet::engine {
 
 using sync::kAcquire;
@@ -81,6 +84,7 @@ PageEntry* PageTree::newPage(Node* node, PageEntry* origin) {
     // [entry.new] relaxed: published by [page.add] and by [entry.install] of the page that leads to
     // it.
     entry->word.store(node, kRelaxed);
+    entry->isInner = node->level != 0;
     // [page.next] relaxed: only fed to the CAS.
     entry->older = pages_.load(kRelaxed);
     // In the list before it can be reached: nobody's write may escape the redo position.
@@ -94,12 +98,12 @@ PageEntry* PageTree::newPage(Node* node, PageEntry* origin) {
 }
 
 void PageTree::setLive(PageEntry* entry) {
-    // [page.live] release: pairs with [page.state]: a scan of the origin meets the new node.
-    entry->state.store(PageState::kLive, kRelease);
-    // Somebody may have replaced the node already.
-    if (PageGlance(*entry)->level == 0) {
+    // First, since a page that is live and has an image is looked at as a resident only.
+    if (!entry->isInner) {
         residents_.add(entry);
     }
+    // [page.live] release: pairs with [page.state]: a scan of the origin meets the new node.
+    entry->state.store(PageState::kLive, kRelease);
 }
 
 void PageTree::setDead(PageEntry* entry) {
@@ -111,24 +115,52 @@ void PageTree::setDead(PageEntry* entry) {
     entry->state.store(PageState::kDead, kRelease);
 }
 
-void PageTree::sweepDeadPages() {
+void PageTree::sortNewPages() {
+    PageEntry* decided = nullptr;
+    PageEntry* newer = nullptr;
     // [page.walk] acquire: as in forEachPage().
-    PageEntry* before = pages_.load(kAcquire);
-    for (PageEntry* entry = before->older; entry != nullptr; entry = before->older) {
-        // [page.state] acquire: pairs with [page.dead].
+    for (PageEntry* entry = pages_.load(kAcquire); entry != decided_;) {
+        PageEntry* older = entry->older;
+        // [page.state] acquire: pairs with [page.dead] and [page.live].
         const PageState state = entry->state.load(kAcquire);
-        if (state == PageState::kDead) {
-            before->older = entry->older;
+        if (state == PageState::kDead && newer != nullptr) {
+            newer->older = older;
             delete entry;
-            continue;
+        } else {
+            const bool isOld =
+                entry->imaged && (state == PageState::kLive || state == PageState::kGone);
+            decided = !isOld ? nullptr : decided == nullptr ? entry : decided;
+            newer = entry;
         }
-        if (state == PageState::kGone) {
-            // A writer who came too late may have left a mark.
-            takeMark(entry);
-            entry->settleMark();
-        }
-        before = entry;
+        entry = older;
     }
+    if (decided != nullptr) {
+        for (PageEntry* entry = decided; entry != decided_; entry = entry->older) {
+            entry->isDecided = true;
+            if (entry->isInner) {
+                inner_.push_back(entry);
+            }
+        }
+        decided_ = decided;
+    }
+    std::erase_if(lowered_, [](PageEntry* entry) {
+        entry->isLowered = entry->effectiveLsn() != 0;
+        return !entry->isLowered;
+    });
+}
+
+std::vector<PageId> PageTree::takeGone() {
+    // A writer who came too late may have left a mark: that would be counted, and never be taken.
+    for (PageEntry* entry : std::exchange(goneBefore_, {})) {
+        takeMark(entry);
+        entry->settleMark();
+    }
+    std::vector<PageId> ids;
+    for (const PageEntry* entry : gone_) {
+        ids.push_back(entry->id);
+    }
+    goneBefore_ = std::exchange(gone_, {});
+    return ids;
 }
 
 void PageTree::lowerMark(PageEntry* entry, uint64_t lsn) {
@@ -136,6 +168,13 @@ void PageTree::lowerMark(PageEntry* entry, uint64_t lsn) {
         // [stats.add] relaxed: a statistic.
         env_.dirtyPages.fetch_add(1, kRelaxed);
     }
+}
+
+void PageTree::lowerMarkAway(PageEntry* entry, uint64_t lsn) {
+    if (!std::exchange(entry->isLowered, true)) {
+        lowered_.push_back(entry);
+    }
+    lowerMark(entry, lsn);
 }
 
 void PageTree::takeMark(PageEntry* entry) {
@@ -168,6 +207,7 @@ void PageTree::setLoadedNode(PageEntry* entry, Node* node) {
         destroyNode(first);
     }
     entry->word.store(node, kRelaxed);
+    entry->isInner = node->level != 0 && entry != &root_;
     if (node->isLeaf() && entry != &root_) {
         residents_.add(entry);
     }

@@ -60,8 +60,6 @@ namespace {
 
 /// A parent keeps so many children: there is always a left one to go over.
 constexpr size_t kChildrenMin = 2;
-/// In one slice, which keeps what they replace.
-constexpr size_t kRemovalsPerSlice = 16;
 constexpr size_t kNoSeparator = SIZE_MAX;
 
 LeafNode* leafOf(const PageEntry& entry) {
@@ -110,17 +108,12 @@ PageEntry* PageTree::standIn(PageEntry* page) {
     return page;
 }
 
-bool PageTree::removeSparseBelow(PageEntry* parent) {
-    Node* node = nodeOf(*parent);
-    if (node->level != 1 || env_.limits.joinedBytesMax == 0) {
-        return false;
+void PageTree::removeIfSparse(PageEntry* entry) {
+    const LeafNode* leaf = leafOf(*entry);
+    // The tree's last leaf has nobody to leave its keys to.
+    if (leaf != nullptr && leaf->right != nullptr && env_.limits.joinedBytesMax != 0) {
+        removeLeaf(entry, leaf->right);
     }
-    const std::vector<PageEntry*>& child = static_cast<InnerNode*>(node)->child;
-    size_t removed = 0;
-    for (size_t i = 0; i + 1 < child.size() && removed < kRemovalsPerSlice; ++i) {
-        removed += child.size() - removed > kChildrenMin && removeLeaf(child[i], child[i + 1]);
-    }
-    return removed == kRemovalsPerSlice;
 }
 
 bool PageTree::isSparse(const LeafNode& leaf, const LeafNode& heir) const {
@@ -169,7 +162,7 @@ bool PageTree::removeLeaf(PageEntry* entry, PageEntry* heir) {
     env_.pages.fetch_sub(1, kRelaxed);
     // [page.gone] release: as [page.live]; only the checkpoint's thread looks for it.
     entry->state.store(PageState::kGone, kRelease);
-    gone_.push_back(entry->id);
+    gone_.push_back(entry);
     return true;
 }
 

@@ -46,6 +46,7 @@ enum class Mutant : uint8_t {
     kLeftNotRebuilt,       // a removed leaf's left neighbour goes on leading there
     kResidentLost,         // who takes the new residents in reads them and empties the list later
     kRelaxedResident,      // a page is added to the residents without release
+    kResidentLate,         // a page is added to the residents when its leaf is back
     kBringBackWhole,       // a leaf comes back with what its image has beyond its fences
 };
 

@@ -157,7 +157,7 @@ public:
         EXPECT_TRUE(writer.writeDuePages().isOk());
         writer.foldRested();
         sync::Slice slice(core_->epochs);
-        pages().sweepDeadPages();
+        pages().sortNewPages();
         (void)core_->freedValues.take();
     }
     void reclaim() { core_->epochs.tryAdvance(); }
