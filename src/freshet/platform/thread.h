@@ -37,6 +37,12 @@ void standBack();
 /// Gives the calling thread, for good, short turns that come soon: for one that mostly waits, and
 /// that many wait for. Best effort (Linux 6.12 and later).
 void stepForward();
+/// How long the calling thread may compute while others wait, in nanoseconds; 0: the system does
+/// not tell (before Linux 6.12). A system call.
+uint64_t turnNanos();
+/// Changes that. For a thread that will give way by itself, at moments that suit it better than
+/// those at which it would be stopped. Best effort.
+void setTurnNanos(uint64_t nanos);
 /// Lets another thread run.
 void yieldThread();
 /// Blocks the calling thread. For background threads and tests' peers, never on a reactor.

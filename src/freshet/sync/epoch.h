@@ -98,6 +98,8 @@ public:
     /// Retired and not yet freed, over all participants.
     size_t retiredBytes() const;
     size_t participantCount() const;
+    /// How often a thread has let others run between two slices since threads were many.
+    uint64_t turnsEnded() const;
 
 private:
     friend class Participant;

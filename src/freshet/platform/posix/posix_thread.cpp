@@ -127,20 +127,29 @@ void pinToCore(unsigned index) {
 
 namespace {
 
+/// What <linux/sched/types.h> calls sched_attr. It cannot be included beside <sched.h>.
+struct SchedulingAttributes {
+    uint32_t size = sizeof(SchedulingAttributes);
+    uint32_t policy = SCHED_OTHER;
+    uint64_t flags = 0;
+    int32_t nice = 0;
+    uint32_t priority = 0;
+    uint64_t sliceNanos = 0;
+    uint64_t deadline = 0;
+    uint64_t period = 0;
+};
+
+/// Of the calling thread; false: not known, or it is not one that shares by weight.
+bool get(SchedulingAttributes* attributes) {
+    return ::syscall(SYS_sched_getattr, 0, attributes, sizeof(*attributes), 0) == 0 &&
+           attributes->policy == SCHED_OTHER;
+}
+
 /// The calling thread's weight, by nice(1)'s numbers, and the shortest turns there are.
 void takeShortTurns(int32_t nice) {
-    // What <linux/sched/types.h> calls sched_attr. It cannot be included beside <sched.h>.
-    struct {
-        uint32_t size = sizeof(*this);
-        uint32_t policy = SCHED_OTHER;
-        uint64_t flags = 0;
-        int32_t nice = 0;
-        uint32_t priority = 0;
-        uint64_t sliceNanos = 100'000;  // the least that is taken
-        uint64_t deadline = 0;
-        uint64_t period = 0;
-    } attributes;
+    SchedulingAttributes attributes;
     attributes.nice = nice;
+    attributes.sliceNanos = 100'000;  // the least that is taken
     ::syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
@@ -153,6 +162,19 @@ void standBack() {
 
 void stepForward() {
     takeShortTurns(0);
+}
+
+uint64_t turnNanos() {
+    SchedulingAttributes attributes;
+    return get(&attributes) ? attributes.sliceNanos : 0;
+}
+
+void setTurnNanos(uint64_t nanos) {
+    SchedulingAttributes attributes;
+    if (get(&attributes)) {
+        attributes.sliceNanos = nanos;
+        ::syscall(SYS_sched_setattr, 0, &attributes, 0);
+    }
 }
 
 void yieldThread() {

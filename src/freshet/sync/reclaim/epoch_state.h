@@ -8,6 +8,7 @@
 #include "freshet/sync/hazards.h"
 #include "freshet/sync/mutex.h"
 #include "freshet/sync/reclaim/retired.h"
+#include "freshet/sync/reclaim/turns.h"
 
 #include <array>
 #include <vector>
@@ -58,6 +59,7 @@ struct Participant::Impl {
     EpochCell* cell = nullptr;
     uint16_t index = 0;
     uint32_t depth = 0;  // slices open in this thread
+    Turn turn;
     uint32_t retiresSinceAdvance = 0;
     size_t bytesSinceAdvance = 0;
     RetiredBags bags;
@@ -69,6 +71,8 @@ struct Participant::Impl {
 
     void enter();
     void leave();
+    /// Between two slices: lets others run if this thread's turn is over and there is a crowd.
+    void lookAtTurn();
     void freeUnheld();
     /// The cell's byte count; only its thread changes it.
     void addRetiredBytes(size_t bytes);
@@ -95,6 +99,8 @@ struct EpochDomain::Impl {
         }
     }
     const EpochCell& cellAt(uint32_t index) const;
+    /// How many slices are open, by and large.
+    uint32_t openSlices() const;
     void freeOrphans(uint64_t upTo);
 
     EpochDomain* const domain;
@@ -115,6 +121,10 @@ struct EpochDomain::Impl {
     std::array<Atomic<Chunk*>, kParticipantsMax / kCellsPerChunk> chunks{};
     Atomic<size_t> orphanBytes{0};
     Atomic<uint32_t> live{0};
+
+    Crowd crowd;
+    /// Turns that were ended; a figure. Written by: lookAtTurn. Read by: turnsEnded.
+    Atomic<uint64_t> turnsEnded{0};
 
     /// Pins below this hold nobody back. Written by: endSnapshotsBelow. Read by: minReadTs.
     ///   STEPS    follows EpochDomain::ended_, when the epoch has moved on by kEndedEpochs since

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The shared half of the epochs: the table of participants, advancing, the oldest reader.
 #include "freshet/base/assert.h"
+#include "freshet/platform/clock.h"
+#include "freshet/platform/thread.h"
 #include "freshet/sync/reclaim/epoch_mutant.h"
 #include "freshet/sync/reclaim/epoch_state.h"
 
@@ -38,7 +40,7 @@ uint64_t nextDomainId() {
 }  // namespace
 
 EpochDomain::Impl::Impl(EpochDomain* self, const Atomic<uint64_t>* clockWord)
-    : domain(self), clock(clockWord), id(nextDomainId()) {}
+    : domain(self), clock(clockWord), id(nextDomainId()), crowd(platform::coreCount()) {}
 
 EpochDomain::Impl::~Impl() {
     for (Participant* participant : participants) {
@@ -114,6 +116,13 @@ void EpochDomain::Impl::part(Participant* participant) {
         live.fetch_sub(1, kRelaxed);
     }
     delete participant;
+}
+
+uint32_t EpochDomain::Impl::openSlices() const {
+    uint32_t open = 0;
+    // [epoch.count] relaxed: a figure.
+    forEachCell([&](const EpochCell& cell) { open += cell.epoch.load(kRelaxed) != kNoEpoch; });
+    return open;
 }
 
 void EpochDomain::Impl::freeOrphans(uint64_t upTo) {
@@ -230,6 +239,8 @@ void EpochDomain::tryAdvance() {
         //   LOST     somebody else advanced; theirs serves us too.
         //   PROGRESS one attempt.
         now = state.epoch.compare_exchange_strong(now, now + 1, kAcqRel, kAcquire) ? now + 1 : now;
+    } else if (kTakesTurns) {
+        state.crowd.note(state.openSlices(), platform::monotonicNanos());
     }
     if (now > graceEpochs()) {
         Participant::Impl& me = *here().impl_;
@@ -245,6 +256,11 @@ size_t EpochDomain::retiredBytes() const {
     size_t bytes = impl_->orphanBytes.load(kRelaxed);
     impl_->forEachCell([&](const EpochCell& cell) { bytes += cell.retiredBytes.load(kRelaxed); });
     return bytes;
+}
+
+uint64_t EpochDomain::turnsEnded() const {
+    // [turns.add] relaxed: a figure.
+    return impl_->turnsEnded.load(kRelaxed);
 }
 
 size_t EpochDomain::participantCount() const {

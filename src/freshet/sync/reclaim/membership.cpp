@@ -45,7 +45,8 @@ struct EpochDomain::Impl::Memberships {
         }
     }
 
-    Participant& find(Impl& state) {
+    /// Not inlined, since here() is called twice for each read and is short without.
+    [[gnu::noinline]] Participant& find(Impl& state) {
         for (Entry& entry : all) {
             if (entry.id == state.id) {
                 last = entry;

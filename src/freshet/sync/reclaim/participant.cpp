@@ -44,6 +44,9 @@ void Participant::Impl::leave() {
     if constexpr (kUsesHazards) {
         Hazards::here().endSlice();
     }
+    if (kTakesTurns && turn.isTimeToLook()) [[unlikely]] {
+        lookAtTurn();
+    }
 }
 
 void Participant::Impl::freeUnheld() {

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Turns: where many more threads are in slices than there are processors, each gives its processor
+/// up between two slices, before the system takes it away in the middle of one. Who has lost it in
+/// a slice holds back the epoch and minReadTs() until all the others have had their time; what is
+/// retired meanwhile waits, and has left the caches when it is used again. Decision 0029.
+#pragma once
+
+#include "freshet/sync/atomic.h"
+
+#include <cstdint>
+
+namespace freshet::sync {
+
+#ifdef FRESHET_EXPLORE
+// A schedule must not depend on the clock.
+inline constexpr bool kTakesTurns = false;
+#else
+inline constexpr bool kTakesTurns = true;
+#endif
+
+/// How long a thread computes before it lets others run. What it has retired waits until its next
+/// turn, so short is good; but an operation that ends a turn waits for all others, and that must
+/// stay below one in a hundred.
+inline constexpr uint64_t kTurnNanos = 1'000'000;
+/// How long the system is asked to let it. Many turns, since who gives way is not always given all
+/// of that anew: far less, and it is stopped in a slice every few turns.
+inline constexpr uint64_t kSystemTurnNanos = 50'000'000;
+/// A thread that the system gives less than this has asked for it (platform::standBack).
+inline constexpr uint64_t kSystemTurnNanosMin = 500'000;
+/// How long a crowd is taken to last. Where turns are taken, nobody sees it any more.
+inline constexpr uint64_t kCrowdNanos = 1'000'000'000;
+/// So many open slices for each processor cannot all be running, nor be a few mishaps.
+inline constexpr uint32_t kCrowdPerCore = 2;
+/// The end of a turn is looked for once in so many slices.
+inline constexpr uint32_t kSlicesPerLook = 16;
+
+/// Whether a domain's threads are many. Any thread.
+class Crowd {
+public:
+    explicit Crowd(unsigned cores) : slicesMax_(kCrowdPerCore * cores) {}
+
+    /// `open` slices were seen at once.
+    void note(uint32_t open, uint64_t now) {
+        // [crowd.note] relaxed: a hint, as [crowd.look]. Renewed when half of it is over and not
+        // each time, since all threads look at it.
+        if (open > slicesMax_ && until_.load(kRelaxed) < now + kCrowdNanos / 2) {
+            until_.store(now + kCrowdNanos, kRelaxed);
+        }
+    }
+    bool lastsAt(uint64_t now) const {
+        // [crowd.look] relaxed: a hint. Who sees it late gives way once too often or too seldom.
+        return now < until_.load(kRelaxed);
+    }
+    /// There was none yet.
+    bool neverWas() const { return until_.load(kRelaxed) == 0; }  // [crowd.look] relaxed: as above
+
+private:
+    const uint32_t slicesMax_;
+    /// When the crowd is over, by the monotonic clock; 0: there was none. Written by: note. Read
+    /// by: whoever has left a slice, now and then.
+    Atomic<uint64_t> until_{0};
+};
+
+/// The turn of one thread, which alone uses it.
+class Turn {
+public:
+    /// A slice has ended. True once in kSlicesPerLook calls.
+    bool isTimeToLook() {
+        if (--slicesToLook_ != 0) {
+            return false;
+        }
+        slicesToLook_ = kSlicesPerLook;
+        return true;
+    }
+    bool isOver(uint64_t now) const { return now - began_ >= kTurnNanos; }
+    void begin(uint64_t now) { began_ = now; }
+    /// Whether the system shall let this thread end its turns itself.
+    void setOwn(bool own);
+
+private:
+    uint32_t slicesToLook_ = kSlicesPerLook;
+    bool isOwn_ = false;
+    uint64_t began_ = 0;
+    uint64_t systemTurnNanos_ = 0;  // what it was before; 0: left as it was
+};
+
+}  // namespace freshet::sync

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+/// When threads let each other run between two slices, and when they do not.
+#include "freshet/sync/reclaim/turns.h"
+
+#include "freshet/platform/thread.h"
+#include "freshet/sync/epoch.h"
+#include "freshet/sync/wait_token.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace freshet::sync {
+namespace {
+
+constexpr uint64_t kNow = 1'000'000'000'000;
+
+TEST(Crowd, IsMoreSlicesThanProcessorsCanRun) {
+    Crowd crowd(4);
+    crowd.note(4 * kCrowdPerCore, kNow);
+    EXPECT_TRUE(crowd.neverWas());
+    EXPECT_FALSE(crowd.lastsAt(kNow));
+    crowd.note(4 * kCrowdPerCore + 1, kNow);
+    EXPECT_FALSE(crowd.neverWas());
+    EXPECT_TRUE(crowd.lastsAt(kNow));
+}
+
+TEST(Crowd, LastsUntilNobodyHasSeenItForAWhile) {
+    Crowd crowd(1);
+    crowd.note(100, kNow);
+    EXPECT_TRUE(crowd.lastsAt(kNow + kCrowdNanos - 1));
+    crowd.note(0, kNow + kCrowdNanos - 1);  // those who take turns do not end it
+    EXPECT_TRUE(crowd.lastsAt(kNow + kCrowdNanos - 1));
+    EXPECT_FALSE(crowd.lastsAt(kNow + kCrowdNanos));
+    crowd.note(100, kNow + kCrowdNanos - 1);
+    EXPECT_TRUE(crowd.lastsAt(kNow + kCrowdNanos));
+}
+
+TEST(Turn, IsLookedAtOnceInAWhileAndOverAfterItsTime) {
+    Turn turn;
+    for (int round = 0; round < 3; ++round) {
+        for (uint32_t i = 1; i < kSlicesPerLook; ++i) {
+            EXPECT_FALSE(turn.isTimeToLook());
+        }
+        EXPECT_TRUE(turn.isTimeToLook());
+    }
+    turn.begin(kNow);
+    EXPECT_FALSE(turn.isOver(kNow + kTurnNanos - 1));
+    EXPECT_TRUE(turn.isOver(kNow + kTurnNanos));
+}
+
+TEST(Turn, TheSystemGivesTimeWhileAThreadEndsItsTurnsItself) {
+    platform::Thread("turns", [] {
+        const uint64_t before = platform::turnNanos();
+        Turn turn;
+        turn.setOwn(true);
+        const uint64_t during = platform::turnNanos();
+        turn.setOwn(true);
+        EXPECT_EQ(platform::turnNanos(), during);
+        turn.setOwn(false);
+        EXPECT_EQ(platform::turnNanos(), before);
+        if (before >= kSystemTurnNanosMin && before < kSystemTurnNanos) {
+            EXPECT_EQ(during, kSystemTurnNanos);
+        } else {
+            EXPECT_EQ(during, before);
+        }
+    });
+}
+
+TEST(Turn, WhoAskedForShortOnesKeepsThem) {
+    platform::Thread("short", [] {
+        platform::stepForward();
+        const uint64_t before = platform::turnNanos();
+        Turn turn;
+        turn.setOwn(true);
+        EXPECT_EQ(platform::turnNanos(), before);
+    });
+}
+
+/// Threads that stay in a slice each, as if they had been stopped there.
+class Stopped {
+public:
+    Stopped(EpochDomain* domain, uint32_t count) {
+        for (uint32_t i = 0; i < count; ++i) {
+            const WaitToken entered = WaitToken::create();
+            leave_.push_back(WaitToken::create());
+            threads_.emplace_back("stopped", [domain, entered, leave = leave_.back()] {
+                Slice slice(*domain);
+                entered.complete();
+                blockOn(leave);
+            });
+            blockOn(entered);
+        }
+    }
+    ~Stopped() {
+        for (const WaitToken& token : leave_) {
+            token.complete();
+        }
+    }
+
+private:
+    std::vector<WaitToken> leave_;
+    std::vector<platform::Thread> threads_;
+};
+
+/// How many turns the calling thread ends itself while it works beside `stopped` others.
+uint64_t turnsBeside(uint32_t stopped) {
+    Atomic<uint64_t> clock{1};
+    EpochDomain domain(&clock);
+    const Stopped others(&domain, stopped);
+    for (int i = 0; i < 100 * static_cast<int>(kSlicesPerLook) && domain.turnsEnded() == 0; ++i) {
+        {
+            Slice slice(domain);
+            slice.participant().retire(new int(i));
+        }
+        domain.tryAdvance();
+    }
+    return domain.turnsEnded();
+}
+
+TEST(Turns, AreTakenWhereStoppedThreadsHoldBackTheEpoch) {
+#ifdef FRESHET_EXPLORE
+    GTEST_SKIP() << "the explorer's threads take no turns";
+#endif
+    const uint32_t few = kCrowdPerCore * platform::coreCount();
+    EXPECT_EQ(turnsBeside(few - 1), 0u);
+    EXPECT_EQ(turnsBeside(few + 1), 1u);
+}
+
+}  // namespace
+}  // namespace freshet::sync
