@@ -168,8 +168,10 @@ uint64_t CheckpointService::evictDownTo(uint64_t bytes) {
 Status CheckpointService::relieveMemory() {
     const MemoryBudget& memory = core_.memory;
     uint64_t evicted = evictDownTo(memory.low());
-    if (memory.used() > (memory.low() + memory.high()) / 2) {
-        // What is left is due, or needed by snapshots.
+    // What is left is due, or has just been read, or is needed by snapshots.
+    // [stats.add] relaxed: what is missed now is there for the next round.
+    const bool isAnyDue = core_.dirtyPages.load(sync::kRelaxed) != 0;
+    if (isAnyDue && memory.used() > (memory.low() + memory.high()) / 2) {
         FRESHET_RETURN_IF_ERROR(now());
         evicted += evictDownTo(memory.low());
     }

@@ -12,8 +12,10 @@ namespace {
 constexpr int kPagesPerSlice = 16;
 /// How long a slice may hold up the freeing of what was evicted.
 constexpr int kMillisForFreeing = 30;
-/// Bytes evicted between two looks at what is used by then.
+/// Bytes evicted between two looks at what is used by then. At least this part of what is to stay:
+/// others bring leaves back meanwhile, and each look waits until all threads have gone on.
 constexpr uint64_t kPortionBytes = 8u << 20;
+constexpr uint64_t kPortionPart = 32;
 
 }  // namespace
 
@@ -81,7 +83,8 @@ uint64_t Evictor::evictDownTo(uint64_t bytes) {
         const TreeRef& tree = trees[i % trees.size()];
         handTree_ = tree->id;
         handOwner_ = tree;
-        evicted += passTree(tree->pages(), std::min(kPortionBytes, MemoryBudget::used() - bytes));
+        const uint64_t tooMuch = std::max(MemoryBudget::used() - bytes, bytes / kPortionPart);
+        evicted += passTree(tree->pages(), std::min(kPortionBytes, tooMuch));
         // Also if nothing went: leaves may have been rebuilt, which has made memory to be freed.
         hasAllFreed_ = awaitFreeing();
         i += left_ == 0 ? 1 : 0;

@@ -60,7 +60,7 @@ public:
     sync::Atomic<uint64_t> rebuilds{0};
     sync::Atomic<uint64_t> splits{0};
     sync::Atomic<uint64_t> pages{0};
-    sync::Atomic<uint64_t> dirtyPages{0};  // with a mark that no scan has taken
+    sync::Atomic<uint64_t> dirtyPages{0};  // with a mark that no scan has taken; also a hint
 };
 
 }  // namespace freshet::engine
