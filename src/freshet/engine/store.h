@@ -241,10 +241,11 @@ public:
     /// REQUIRES: committed, aborted, or nothing written yet. A new snapshot, a fresh start.
     void begin();
 
-    /// REQUIRES: the last call returned WouldBlock.
+    /// REQUIRES: the last call returned WouldBlock, Waits::kForToken.
     const sync::WaitToken& token() const;
-    /// Parks the calling plain thread until token() is complete; a page that is to be read is read
-    /// by this thread. REQUIRES: as token(), Waits::kHere, outside every slice.
+    /// Parks the calling plain thread until it is worth calling again; a page that is to be read is
+    /// read by this thread. REQUIRES: the last call returned WouldBlock, Waits::kHere, outside
+    /// every slice; the tree is still held.
     void await();
     /// The snapshot: commits with a timestamp up to this are visible.
     uint64_t readTs() const;

@@ -10,15 +10,22 @@
 
 namespace freshet::engine {
 
-Status PageLoads::want(Tree& tree, const Fault& fault, Reader reader, sync::WaitToken* token) {
+namespace {
+
+Status stopped() {
+    return Status(Code::kUnavailable, "the store is closed");
+}
+
+}  // namespace
+
+Status PageLoads::want(Tree& tree, const Fault& fault, sync::WaitToken* token) {
     switch (fault.leaf->join(token)) {
         case DiskLeaf::Join::kFailed:
             return fault.leaf->failure();
         case DiskLeaf::Join::kFirst:
-            if (!add({tree.shared_from_this(), fault}, reader)) {
-                const Status stopped(Code::kUnavailable, "the store is closed");
-                DiskLeaf::wake(fault.leaf->close(stopped));
-                return stopped;
+            if (!add({tree.shared_from_this(), fault})) {
+                DiskLeaf::wake(fault.leaf->close(stopped()));
+                return stopped();
             }
             break;
         case DiskLeaf::Join::kLater:
@@ -28,30 +35,39 @@ Status PageLoads::want(Tree& tree, const Fault& fault, Reader reader, sync::Wait
     return Status::wouldBlock();
 }
 
+Status PageLoads::wantHere(const Fault& fault) {
+    FRESHET_RETURN_IF_ERROR(fault.leaf->failure());
+    return isStopping() ? stopped() : Status::wouldBlock();
+}
+
+DiskLeaf::Join PageLoads::begin(Fault* fault, sync::WaitToken* token) {
+    sync::Slice slice(core_.epochs);
+    Node* node = nodeOf(*fault->entry);
+    if (!node->isOnDisk) {
+        return DiskLeaf::Join::kOver;
+    }
+    fault->leaf = static_cast<DiskLeaf*>(node);
+    return fault->leaf->begin() ? DiskLeaf::Join::kFirst : fault->leaf->join(token);
+}
+
 Status PageLoads::bringBack(PageTree& tree, PageEntry* entry) {
-    Fault fault{entry, nullptr};
-    sync::WaitToken token;
     for (;;) {
-        auto joined = DiskLeaf::Join::kOver;
-        {
-            sync::Slice slice(core_.epochs);
-            Node* node = nodeOf(*entry);
-            if (!node->isOnDisk) {
+        Fault fault{entry, nullptr};
+        sync::WaitToken token;
+        switch (begin(&fault, &token)) {
+            case DiskLeaf::Join::kFirst:
+                return load(tree, fault, LoadedFor::kCheckpoint);
+            case DiskLeaf::Join::kOver:
                 return Status::ok();
-            }
-            fault.leaf = static_cast<DiskLeaf*>(node);
-            joined = fault.leaf->join(&token);
-            if (joined == DiskLeaf::Join::kFailed) {
-                return fault.leaf->failure();
-            }
-        }
-        if (joined == DiskLeaf::Join::kFirst) {
-            return load(tree, fault, LoadedFor::kCheckpoint);
+            case DiskLeaf::Join::kFailed:
+                return fault.leaf->failure();  // it stays as long as the tree
+            case DiskLeaf::Join::kLater:
+                break;
         }
         // Somebody has asked for it, or is about to. His reading may wait for room in memory, which
         // may wait for us: it is done here, unless it has begun.
         while (!token.isDone()) {
-            if (takeOver(fault.leaf)) {
+            if (takeBack(fault.leaf)) {
                 return load(tree, fault, LoadedFor::kCheckpoint);
             }
             platform::sleepMillis(1);
@@ -59,29 +75,40 @@ Status PageLoads::bringBack(PageTree& tree, PageEntry* entry) {
     }
 }
 
-void PageLoads::await(const Fault& fault, const sync::WaitToken& token) {
-    if (!token.isDone()) {
-        awaitRoom();
-        // The leaf may be gone, and its memory another leaf's, for whose readers this is as good.
-        if (std::optional<Request> ours = takeOver(fault.leaf)) {
-            // Whoever waits is told.
-            (void)load(ours->tree->pages(), ours->fault, LoadedFor::kReader);
-        }
+void PageLoads::await(PageTree& tree, PageEntry* entry) {
+    // Before it begins: the checkpoint, which makes room, may need this leaf.
+    awaitRoom();
+    Fault fault{entry, nullptr};
+    sync::WaitToken token;
+    switch (begin(&fault, &token)) {
+        case DiskLeaf::Join::kFirst:
+            // Whoever waits is told, and who comes later finds out.
+            (void)load(tree, fault, LoadedFor::kReader);
+            break;
+        case DiskLeaf::Join::kLater:
+            sync::blockOn(token);
+            break;
+        case DiskLeaf::Join::kOver:
+        case DiskLeaf::Join::kFailed:
+            break;
     }
-    sync::blockOn(token);
 }
 
-std::optional<PageLoads::Request> PageLoads::takeOver(const DiskLeaf* leaf) {
+bool PageLoads::takeBack(const DiskLeaf* leaf) {
     std::lock_guard<std::mutex> guard(mutex_);
     const auto found = std::find_if(requests_.begin(), requests_.end(), [&](const Request& asked) {
         return asked.fault.leaf == leaf;
     });
     if (found == requests_.end()) {
-        return std::nullopt;
+        return false;
     }
-    Request request = std::move(*found);
     requests_.erase(found);
-    return request;
+    return true;
+}
+
+bool PageLoads::isStopping() {
+    std::lock_guard<std::mutex> guard(mutex_);
+    return stopping_;
 }
 
 std::optional<PageLoads::Request> PageLoads::takeFirst() {
@@ -102,7 +129,7 @@ void PageLoads::awaitRoom() {
     }
 }
 
-bool PageLoads::add(Request request, Reader reader) {
+bool PageLoads::add(Request request) {
     {
         std::lock_guard<std::mutex> guard(mutex_);
         if (stopping_) {
@@ -112,13 +139,9 @@ bool PageLoads::add(Request request, Reader reader) {
             threads_.emplace_back("page-load", [this] { runFirst(); });
         }
         requests_.push_back(std::move(request));
-        if (reader == Reader::kOurs) {
-            wakeRing();
-        }
+        wakeRing();
     }
-    if (reader == Reader::kOurs) {
-        changed_.notify_one();
-    }
+    changed_.notify_one();
     return true;
 }
 

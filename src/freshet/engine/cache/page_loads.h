@@ -39,17 +39,14 @@ public:
     PageLoads(const PageLoads&) = delete;
     PageLoads& operator=(const PageLoads&) = delete;
 
-    /// Who reads what was asked for.
-    enum class Reader : uint8_t {
-        kOurs,    // one of these threads
-        kCaller,  // who asked, in await(), unless one of these threads comes by earlier
-    };
     /// REQUIRES: the slice in which `fault` was found. WouldBlock: wait for the token and begin
     /// again, from the tree's root. Another error: the image cannot be read, now or later.
-    Status want(Tree& tree, const Fault& fault, Reader reader, sync::WaitToken* token);
-    /// Parks the calling plain thread until the token that want() gave for `fault` is complete.
-    /// REQUIRES: outside every slice.
-    void await(const Fault& fault, const sync::WaitToken& token);
+    Status want(Tree& tree, const Fault& fault, sync::WaitToken* token);
+    /// The same for a plain thread, which is to call await() instead of waiting for a token.
+    Status wantHere(const Fault& fault);
+    /// Reads the page's leaf, or waits for who does. REQUIRES: a plain thread, outside every slice;
+    /// the tree stays.
+    void await(PageTree& tree, PageEntry* entry);
     /// The page's leaf is in memory when this returns ok. Blocks: plain threads, outside every
     /// slice. REQUIRES: the tree stays, and nothing is evicted meanwhile.
     Status bringBack(PageTree& tree, PageEntry* entry);
@@ -74,9 +71,13 @@ private:
     };
     static constexpr size_t kThreads = 4;
 
-    bool add(Request request, Reader reader);
+    bool isStopping();
+    bool add(Request request);
+    /// Begins with the leaf of fault->entry, or joins those who wait for it; kOver also when it is
+    /// in memory. Who is first needs no token. REQUIRES: outside every slice.
+    DiskLeaf::Join begin(Fault* fault, sync::WaitToken* token);
     /// Takes the request for that leaf back, if no thread has begun with it.
-    std::optional<Request> takeOver(const DiskLeaf* leaf);
+    bool takeBack(const DiskLeaf* leaf);
     /// The one that has waited longest, if there is one.
     std::optional<Request> takeFirst();
     void awaitRoom();

@@ -173,7 +173,7 @@ void PageLoads::startReads(Ring& ring) {
         if (!isThereRoom(ring)) {
             return;
         }
-        // It stays where bringBack() and await() find it until there is room.
+        // It stays where bringBack() finds it until there is room.
         std::optional<Request> request = takeFirst();
         if (!request) {
             return;

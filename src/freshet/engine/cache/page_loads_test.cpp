@@ -102,6 +102,8 @@ protected:
 
     using Complaints = std::map<std::string, int>;
     Complaints complaints();
+    /// The same of a plain thread.
+    Complaints complaintsOfPlain();
 
     testing::MemoryFileSystem memory_;
     std::filesystem::path directory_;
@@ -171,6 +173,28 @@ PageLoadsTest::Complaints PageLoadsTest::complaints() {
     return all;
 }
 
+Status getHere(Txn& txn, Tree& tree, uint64_t n, std::string* value) {
+    for (;;) {
+        Status status = txn.get(tree, keyOf(n), value);
+        if (!status.isWouldBlock()) {
+            return status;
+        }
+        txn.await();
+    }
+}
+
+PageLoadsTest::Complaints PageLoadsTest::complaintsOfPlain() {
+    Complaints all;
+    Txn txn(*store_, OnConflict::kWait, Waits::kHere);
+    for (uint64_t n = 0; n < kKeys; ++n) {
+        std::string value;
+        const Status status = getHere(txn, *tree_, n, &value);
+        EXPECT_TRUE(!status.isOk() || value == valueFor(n)) << n;
+        ++all[status.toString()];
+    }
+    return all;
+}
+
 TEST_P(PageLoadsTest, ManyWhoWaitForManyLeavesFindWhatWasWritten) {
     ASSERT_NO_FATAL_FAILURE(fillAndOpen());
     const uint64_t seed = testSeed();
@@ -194,6 +218,25 @@ TEST_P(PageLoadsTest, ManyWhoWaitForManyLeavesFindWhatWasWritten) {
         store_->evictAll();
     }
     expectTheWay();
+}
+
+TEST_P(PageLoadsTest, PlainThreadsAndOthersWhoWantTheSameLeavesReadEachOnce) {
+    ASSERT_NO_FATAL_FAILURE(fillAndOpen());
+    const uint64_t before = store_->stats().leavesRead;
+    const uint64_t onDisk = shapeOf(*store_, tree_).onDisk;
+    std::vector<platform::Thread> threads;
+    for (int t = 0; t < 2; ++t) {
+        threads.emplace_back("test", [&] {
+            const Complaints found = complaintsOfPlain();
+            EXPECT_EQ(found.size(), 1u) << found.rbegin()->first;
+        });
+        threads.emplace_back("test", [&] {
+            const Complaints found = complaints();
+            EXPECT_EQ(found.size(), 1u) << found.rbegin()->first;
+        });
+    }
+    threads.clear();
+    EXPECT_EQ(store_->stats().leavesRead - before, onDisk);
 }
 
 TEST_P(PageLoadsTest, AWalkFindsAll) {
@@ -295,6 +338,9 @@ TEST_P(PageLoadsTest, ClosingTellsAllWhoWait) {
         late.finish([](uint64_t, const Status& status, const std::string&) {
             EXPECT_EQ(status.code(), Code::kUnavailable) << status.toString();
         });
+        Txn plain(*store_, OnConflict::kWait, Waits::kHere);
+        std::string value;
+        EXPECT_EQ(getHere(plain, *tree_, kKeys - 100, &value).code(), Code::kUnavailable);
     }
     expectTheWay();
 }
@@ -322,6 +368,8 @@ TEST_P(PageLoadsTest, DamageFailsItsReadersOnlyAndIsToldAsTheFileHasIt) {
     refuse(true);
     ASSERT_NO_FATAL_FAILURE(open());
     EXPECT_EQ(complaints(), found);
+    ASSERT_NO_FATAL_FAILURE(open());
+    EXPECT_EQ(complaintsOfPlain(), found);
 }
 
 TEST_P(PageLoadsTest, AFileThatWasCutIsNoticed) {

@@ -145,7 +145,7 @@ Status Cursor::Impl::askFor(const Fault& fault) {
         for (const Fault& next : PageTree::faultsBehind(fault, kLeavesAhead)) {
             // Nobody waits for it yet: who comes and cannot have it is told then.
             sync::WaitToken nobody;
-            (void)txn->core->loads->want(*tree, next, PageLoads::Reader::kOurs, &nobody);
+            (void)txn->core->loads->want(*tree, next, &nobody);
         }
     }
     return asked;

@@ -10,6 +10,7 @@ namespace freshet::engine {
 
 using sync::kAcqRel;
 using sync::kAcquire;
+using sync::kRelaxed;
 using sync::kRelease;
 
 namespace {
@@ -55,6 +56,10 @@ DiskLeaf::~DiskLeaf() {
     MemoryCount::subtract(weight());
 }
 
+DiskLeaf::Waiting* DiskLeaf::listOf(uintptr_t word) {
+    return word == kBegun ? nullptr : reinterpret_cast<Waiting*>(word);
+}
+
 DiskLeaf::Join DiskLeaf::join(sync::WaitToken* token) {
     auto fresh = std::make_unique<Waiting>();
     fresh->token = sync::WaitToken::create();
@@ -69,7 +74,7 @@ DiskLeaf::Join DiskLeaf::join(sync::WaitToken* token) {
         if (seen == kGivenUp) {
             return Join::kFailed;
         }
-        fresh->next = reinterpret_cast<Waiting*>(seen);
+        fresh->next = listOf(seen);
         // [load.join] CAS. ORDER: release pairs with [load.close]: the node is whole. Acquire on
         //            failure: as [load.look].
         //   LOST     another waiter came, or the list was closed: look again.
@@ -82,6 +87,20 @@ DiskLeaf::Join DiskLeaf::join(sync::WaitToken* token) {
     }
 }
 
+bool DiskLeaf::begin() {
+    uintptr_t expected = kOpen;
+    // [load.begin] CAS. ORDER: relaxed: it hands nothing on, and what there is to read is in the
+    //            leaf since before it could be reached.
+    //   LOST     somebody was first: the caller joins those who wait for him.
+    //   PROGRESS one attempt.
+    return waiting_.compare_exchange_strong(expected, kBegun, kRelaxed, kRelaxed);
+}
+
+Status DiskLeaf::failure() const {
+    // [load.look] acquire: pairs with [load.close]: failure_ is whole.
+    return waiting_.load(kAcquire) == kGivenUp ? failure_ : Status::ok();
+}
+
 DiskLeaf::Waiting* DiskLeaf::close(Status outcome) {
     failure_ = std::move(outcome);
     const uintptr_t last = failure_.isOk() ? kLoaded : kGivenUp;
@@ -89,7 +108,7 @@ DiskLeaf::Waiting* DiskLeaf::close(Status outcome) {
     // [load.look].
     const uintptr_t list = waiting_.exchange(last, kAcqRel);
     dcheck(list != kLoaded && list != kGivenUp);
-    return reinterpret_cast<Waiting*>(list);
+    return listOf(list);
 }
 
 void DiskLeaf::wake(Waiting* waiting) {

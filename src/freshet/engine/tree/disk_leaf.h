@@ -51,12 +51,15 @@ public:
     };
     /// REQUIRES: an open slice. kFirst, kLater: `*token` is completed when reading has ended.
     Join join(sync::WaitToken* token);
-    /// For the one who was first: no more waiters. Returns those there are, for wake().
+    /// For who reads by himself. True: he is first, and nobody waits yet; else he may join().
+    /// REQUIRES: an open slice.
+    bool begin();
+    /// For the one who was first: no more waiters. Returns those there are, for wake(), or null.
     Waiting* close(Status outcome);
     /// Outside every slice.
     static void wake(Waiting* waiting);
-    /// REQUIRES: join() said kFailed.
-    const Status& failure() const { return failure_; }
+    /// Ok, or why it has been given up.
+    Status failure() const;
 
     const uint32_t entries;
     /// In the order of their keys.
@@ -74,9 +77,14 @@ private:
     static constexpr uintptr_t kOpen = 0;
     static constexpr uintptr_t kLoaded = 1;
     static constexpr uintptr_t kGivenUp = 2;
+    static constexpr uintptr_t kBegun = 3;  // somebody reads, and nobody waits
 
-    ///   WORD     kOpen, Waiting*, kLoaded or kGivenUp
-    ///   STEPS    kOpen -> a list that grows in front [load.join] -> closed, for good [load.close]
+    /// REQUIRES: the word is not that of a leaf that is closed.
+    static Waiting* listOf(uintptr_t word);
+
+    ///   WORD     kOpen, kBegun, Waiting*, kLoaded or kGivenUp
+    ///   STEPS    kOpen -> kBegun [load.begin] or not -> a list that grows in front [load.join]
+    ///            or not -> closed, for good [load.close]
     ///   RECLAIM  the nodes belong to whoever closes the list
     ///   ABA      a list is only taken whole
     sync::Atomic<uintptr_t> waiting_{kOpen};

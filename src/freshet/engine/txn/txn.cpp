@@ -3,6 +3,8 @@
 #include "freshet/engine/recovery/store_impl.h"
 #include "freshet/engine/txn/txn_impl.h"
 
+#include <utility>
+
 namespace freshet::engine {
 
 Txn::Txn(Store& store, OnConflict onConflict, Waits waits)
@@ -148,21 +150,22 @@ Status Txn::Impl::snapshotTooOld() {
 }
 
 Status Txn::Impl::want(Tree& tree, const Fault& met) {
-    fault = met;
-    const auto reader =
-        waits == Waits::kHere ? PageLoads::Reader::kCaller : PageLoads::Reader::kOurs;
-    return core->loads->want(tree, met, reader, &token);
+    if (waits == Waits::kHere) {
+        missing = {tree.shared_from_this(), met.entry};
+        return core->loads->wantHere(met);
+    }
+    return core->loads->want(tree, met, &token);
 }
 
 void Txn::await() {
     Impl& self = *impl_;
-    invariant(self.waits == Waits::kHere && self.token.isSet());
-    if (self.fault.leaf == nullptr) {
+    invariant(self.waits == Waits::kHere);
+    if (const Impl::Missing missing = std::exchange(self.missing, {}); missing.page != nullptr) {
+        self.core->loads->await(missing.tree->pages(), missing.page);
+    } else {
+        invariant(self.token.isSet());
         sync::blockOn(self.token);
-        return;
     }
-    self.core->loads->await(self.fault, self.token);
-    self.fault = {};
 }
 
 Status Txn::Impl::conflictWith(const WriteResult& result) {

@@ -46,7 +46,12 @@ struct Txn::Impl {
     std::unique_ptr<WriteSet> writes;     // null until the first write
     sync::WaitToken token;
     bool hasWaitedForMemory = false;  // with the last call
-    Fault fault;                      // that `token` is for, if it is for one
+    /// What the last call missed, if await() is to read it.
+    struct Missing {
+        TreeRef tree;
+        PageEntry* page = nullptr;
+    };
+    Missing missing;
     /// Changes with every write and begin(): what a cursor read ahead is then out of date.
     uint64_t serial = 0;
 };
