@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/page/leaf_from_image.h"
 
+#include <array>
+#include <cstddef>
+
 namespace freshet::engine {
 
-TailsBelow::TailsBelow(const PageImage& image, ByteView high, size_t prefixLen) {
+TailsBelow::TailsBelow(const PageImage& image, ByteView high, size_t prefixLen)
+    : tails_(image.cells.get_allocator()) {
     tails_.reserve(image.cells.size());
     if (high != image.head.high || prefixLen != image.head.prefix.size()) {
         takeWhole(image, high, prefixLen);
@@ -80,8 +84,11 @@ StatusOr<LeafNode*> leafFromImage(TreeEnv& env,
                                   const DiskLeaf& away,
                                   const ReadImage& readImage,
                                   block::PageBuffer* buffer) {
+    // Enough for a leaf of documents: a reading then takes no memory but for the leaf.
+    std::array<std::byte, 8192> room;
+    std::pmr::monotonic_buffer_resource memory(room.data(), room.size());
     FRESHET_ASSIGN_OR_RETURN(const ByteView bytes, readImage(entry.id, entry.place, buffer));
-    FRESHET_ASSIGN_OR_RETURN(const PageImage image, readPageImage(bytes));
+    FRESHET_ASSIGN_OR_RETURN(const PageImage image, readPageImage(bytes, &memory));
     const PageHead& head = image.head;
     const bool reaches = head.high.empty() || (!away.high.empty() && head.high >= away.high);
     if (head.page != entry.id || head.tree != tree.id() || head.level != 0 ||
@@ -95,7 +102,7 @@ StatusOr<LeafNode*> leafFromImage(TreeEnv& env,
                       "it should have " + std::to_string(away.entries) + " entries, and has " +
                           std::to_string(below.tails().size()));
     }
-    HeldValues held(env.slabs);
+    HeldValues held(env.slabs, &memory);
     held.values.reserve(below.tails().size());
     std::vector<ValueBuffer*> large;
     for (size_t i = 0; i < below.tails().size(); ++i) {

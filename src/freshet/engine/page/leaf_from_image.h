@@ -8,6 +8,8 @@
 #include "freshet/engine/tree/page_tree.h"
 
 #include <functional>
+#include <memory_resource>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,21 +19,24 @@ namespace freshet::engine {
 /// that is what the image has left out as well; else in one piece of memory.
 class TailsBelow {
 public:
-    /// REQUIRES: prefixLen <= the image's prefix, or all keys below `high` share more than that.
+    /// The views lie in the image's memory. REQUIRES: prefixLen <= the image's prefix, or all keys
+    /// below `high` share more than that.
     TailsBelow(const PageImage& image, ByteView high, size_t prefixLen);
-    const std::vector<ByteView>& tails() const { return tails_; }
+    std::span<const ByteView> tails() const { return tails_; }
 
 private:
     void takeWhole(const PageImage& image, ByteView high, size_t prefixLen);
     std::string bytes_;
-    std::vector<ByteView> tails_;
+    std::pmr::vector<ByteView> tails_;
 };
 
 /// Values with the references that keep the shared ones.
 class HeldValues {
 public:
-    /// `slabs` as of ValueBuffer::create().
-    explicit HeldValues(platform::Slabs* slabs) : slabs_(slabs) {}
+    /// `slabs` as of ValueBuffer::create(); `memory` is for the references.
+    explicit HeldValues(platform::Slabs* slabs,
+                        std::pmr::memory_resource* memory = std::pmr::get_default_resource())
+        : values(memory), slabs_(slabs) {}
     ~HeldValues();
     HeldValues(const HeldValues&) = delete;
     HeldValues& operator=(const HeldValues&) = delete;
@@ -40,7 +45,7 @@ public:
     void add(ByteView value) { values.push_back({value, nullptr}); }
     /// A large value that was read from its page.
     void addLarge(ByteView value);
-    std::vector<ValueRef> values;
+    std::pmr::vector<ValueRef> values;
 
 private:
     platform::Slabs* const slabs_;

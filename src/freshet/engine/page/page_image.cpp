@@ -245,9 +245,9 @@ Status readHead(const PageHeader& header, Taker* taker, PageHead* head) {
 
 }  // namespace
 
-StatusOr<PageImage> readPageImage(ByteView image) {
+StatusOr<PageImage> readPageImage(ByteView image, std::pmr::memory_resource* memory) {
     FRESHET_ASSIGN_OR_RETURN(const PageHeader header, readHeader(image));
-    PageImage result;
+    PageImage result{{}, std::pmr::vector<PageCell>(memory)};
     Taker taker(image.substr(sizeof(PageHeader)));
     FRESHET_RETURN_IF_ERROR(readHead(header, &taker, &result.head));
     const size_t n = header.entries;

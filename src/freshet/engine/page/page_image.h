@@ -10,6 +10,7 @@
 #include "freshet/engine/tree/page_entry.h"
 
 #include <cstdint>
+#include <memory_resource>
 #include <string>
 #include <vector>
 
@@ -65,11 +66,12 @@ struct PageCell {
 /// Views into the image that was parsed.
 struct PageImage {
     PageHead head;
-    std::vector<PageCell> cells;
+    std::pmr::vector<PageCell> cells;
 };
-/// A leaf or inner page. kCorruption: not what a writer makes. kUnsupported: of a newer version,
-/// compressed or encrypted.
-StatusOr<PageImage> readPageImage(ByteView image);
+/// A leaf or inner page; its cells lie in `memory`. kCorruption: not what a writer makes.
+/// kUnsupported: of a newer version, compressed or encrypted.
+StatusOr<PageImage> readPageImage(
+    ByteView image, std::pmr::memory_resource* memory = std::pmr::get_default_resource());
 
 std::string writeLargeValue(PageId page, uint32_t tree, ByteView value);
 /// The value, a view into the image. Errors as readPageImage().

@@ -45,7 +45,9 @@ LeafImage::LeafImage(std::span<const ByteView> tails,
     setEven(values, inPage);
     const size_t cellBytes = cellCount() * sizeof(Cell);
     blockBytes_ = cellBytes + (inPage ? 0 : allBytes);
-    block_.reset(new char[blockBytes_]);
+    if (blockBytes_ != 0) {
+        block_.reset(new char[blockBytes_]);
+    }
     char* cell = block_.get();
     char* bytes = block_.get() + cellBytes;
     values_ = inPage ? values[0].bytes.data() : bytes;
@@ -63,7 +65,7 @@ LeafImage::LeafImage(std::span<const ByteView> tails,
             bytes += storedBytes(value);
         }
     }
-    sync::notePlainWrite(values_);
+    sync::notePlainWrite(this);
 }
 
 void LeafImage::setEven(std::span<const ValueRef> values, bool inPage) {
@@ -94,7 +96,7 @@ LeafImage::~LeafImage() {
 }
 
 ValueRef LeafImage::value(uint32_t i) const {
-    sync::notePlainRead(values_);
+    sync::notePlainRead(this);
     if (isEven()) {
         return {{values_ + size_t{i} * stride_, valueBytes_}, nullptr};
     }
