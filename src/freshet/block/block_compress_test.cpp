@@ -109,8 +109,8 @@ TEST_P(BlockCompressTest, IsThereAfterReopeningAndTheFileSaysSo) {
     const std::string body = textOf(40'000);
     const PagePlace place = write(5, body);
     ASSERT_TRUE(file_->commit(Root{}, {{5, place}}).isOk());  // without a flush: a late image
-    EXPECT_EQ(file_->placeOf(5).extent.firstBlock, place.extent.firstBlock);
-    EXPECT_EQ(file_->placeOf(6).extent.blocks, 0u);
+    EXPECT_EQ(placeOf(*file_, 5).extent.firstBlock, place.extent.firstBlock);
+    EXPECT_EQ(placeOf(*file_, 6).extent.blocks, 0u);
     for (int round = 0; round < 2; ++round) {
         reopen();
         EXPECT_EQ(*readContents(*file_), (Contents{{5, body}}));

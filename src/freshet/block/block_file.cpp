@@ -81,11 +81,6 @@ StatusOr<PagePlace> BlockFile::Impl::writeImage(ByteView image, const Plain& pla
     return place;
 }
 
-PagePlace BlockFile::placeOf(PageId page) const {
-    const PagePlace* place = impl_->pages.find(page);
-    return place != nullptr ? *place : PagePlace{};
-}
-
 StatusOr<ByteView> BlockFile::readPage(PageId page,
                                        const PagePlace& place,
                                        PageBuffer* buffer) const {

@@ -142,8 +142,6 @@ public:
                                 PageBuffer* buffer) const;
     /// As readPage(), into a string.
     Status readPage(PageId page, const PagePlace& place, std::string* image) const;
-    /// Where the newest durable checkpoint has the page; blocks == 0: it has none.
-    PagePlace placeOf(PageId page) const;
     /// Gives back the extent of an image that no commit() has named.
     void discard(const PagePlace& place);
     /// While stats().spaceShort: tries again to grow the file. After a superblock was refused:
@@ -168,8 +166,12 @@ public:
     /// durable one. The places that it replaces stay untouched until settle(). Any failure but
     /// kNoSpace is final: the caller must not go on. kNoSpace: the one before is the durable one
     /// still, and all can be said again; if even the superblock was refused, the next open() may
-    /// find either, so what the log needs for both must stay there.
-    Status commit(const Root& root, const std::vector<Change>& changes);
+    /// find either, so what the log needs for both must stay there. When all went well `onReplaced`
+    /// hears of each page whose image the one before had elsewhere, or whose page is gone, where
+    /// that lies.
+    Status commit(const Root& root,
+                  const std::vector<Change>& changes,
+                  const std::function<void(PageId, const Extent&)>& onReplaced = {});
     /// The last commit() is known to be durable for good (its log record is): frees what it
     /// replaced, and gives free room at the file's end back to the file system.
     void settle();

@@ -208,7 +208,7 @@ void BlockFileTest::giveBack() {
         std::vector<BlockFile::Change> moved;
         const Contents contents = *readContents(*file_);
         for (const auto& [page, body] : contents) {
-            const Extent extent = file_->placeOf(page).extent;
+            const Extent extent = placeOf(*file_, page).extent;
             if (extent.firstBlock + extent.blocks > file_->limitBlock()) {
                 moved.push_back({page, write(page, body)});
             }

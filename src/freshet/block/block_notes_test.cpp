@@ -64,7 +64,7 @@ TEST_F(BlockNotesTest, ComeBackFromTheBaseAndFromDeltas) {
         EXPECT_EQ(found[3], UINT64_MAX);
         EXPECT_EQ(found[20], 2000u);
         EXPECT_EQ(found[21], 0u);
-        EXPECT_EQ(file_->placeOf(3).note, UINT64_MAX);
+        EXPECT_EQ(placeOf(*file_, 3).note, UINT64_MAX);
         reopen();
     }
     expectWhole(1, 22);
@@ -72,11 +72,11 @@ TEST_F(BlockNotesTest, ComeBackFromTheBaseAndFromDeltas) {
 
 TEST_F(BlockNotesTest, AnotherNoteForTheSameImageFreesNothing) {
     commit({{1, write(1, 0)}, {2, write(2, 7)}});
-    PagePlace place = file_->placeOf(1);
+    PagePlace place = placeOf(*file_, 1);
     place.note = 11;
     commit({{1, place}});
-    EXPECT_EQ(file_->placeOf(1).note, 11u);
-    EXPECT_EQ(file_->placeOf(1).extent.firstBlock, place.extent.firstBlock);
+    EXPECT_EQ(placeOf(*file_, 1).note, 11u);
+    EXPECT_EQ(placeOf(*file_, 1).extent.firstBlock, place.extent.firstBlock);
     // Whatever is free is written to.
     const uint64_t free = file_->stats().freeBytes / kBlockBytes;
     for (PageId page = 3; page < 3 + free; ++page) {

@@ -63,7 +63,7 @@ TEST_P(BlockRefusal, TheOneBeforeStandsAndTheNextOneSucceeds) {
     const PagePlace second = write(1, "second");
     EXPECT_EQ(commit({{1, second}}).code(), Code::kNoSpace);
     EXPECT_EQ(file_->root().checkpointNo, 1u);
-    EXPECT_EQ(file_->placeOf(1).extent.firstBlock, first.extent.firstBlock);
+    EXPECT_EQ(placeOf(*file_, 1).extent.firstBlock, first.extent.firstBlock);
     EXPECT_EQ(*readContents(*file_), (Contents{{1, "first"}}));
     const PagePlace other = write(2, "other");
     ASSERT_TRUE(commit({{1, second}, {2, other}}).isOk());

@@ -168,7 +168,9 @@ Status BlockFile::Impl::writeRuns(CommitPlan* plan) {
     return writeDelta(plan);
 }
 
-Status BlockFile::commit(const Root& root, const std::vector<Change>& changes) {
+Status BlockFile::commit(const Root& root,
+                         const std::vector<Change>& changes,
+                         const std::function<void(PageId, const Extent&)>& onReplaced) {
     Impl& impl = *impl_;
     FRESHET_RETURN_IF_ERROR(impl.failure);
     FRESHET_RETURN_IF_ERROR(impl.overwriteRefused());
@@ -203,7 +205,7 @@ Status BlockFile::commit(const Root& root, const std::vector<Change>& changes) {
         return impl.fail(status);
     }
     impl.root = root;
-    impl.adopt(plan);
+    impl.adopt(plan, onReplaced);
     return Status::ok();
 }
 
@@ -254,7 +256,7 @@ Status BlockFile::Impl::overwriteRefused() {
 }
 
 /// The checkpoint is durable: it is the newest now, and what it replaced waits for settle().
-void BlockFile::Impl::adopt(const CommitPlan& plan) {
+void BlockFile::Impl::adopt(const CommitPlan& plan, const OnReplaced& onReplaced) {
     for (const Change& change : plan.changes) {
         PagePlace old;
         if (change.place.extent.blocks != 0) {
@@ -264,8 +266,11 @@ void BlockFile::Impl::adopt(const CommitPlan& plan) {
             old = pages.remove(change.page);
         }
         // With another note for the same image nothing has become free.
-        if (!sameImage(old, change.place)) {
+        if (old.extent.blocks != 0 && !sameImage(old, change.place)) {
             replaced.add(old.extent);
+            if (onReplaced) {
+                onReplaced(change.page, old.extent);
+            }
         }
     }
     replaced.add({durable.lateImages.firstBlock, durable.lateImages.blocks});

@@ -27,6 +27,8 @@ namespace freshet::block {
 struct CommitPlan;
 
 struct BlockFile::Impl {
+    using OnReplaced = std::function<void(PageId, const Extent&)>;
+
     explicit Impl(const Options& given) : options(given) {}
 
     // open.cpp
@@ -48,7 +50,7 @@ struct BlockFile::Impl {
     /// Runs keep the file from being cut, and a new base would not.
     bool canMoveRuns() const;
     bool wantsBase(const CommitPlan& plan) const;
-    void adopt(const CommitPlan& plan);
+    void adopt(const CommitPlan& plan, const OnReplaced& onReplaced);
     void noteRefused(const CommitPlan& plan);
     Status overwriteRefused();
 

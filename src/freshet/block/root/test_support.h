@@ -68,6 +68,17 @@ inline StatusOr<Contents> readContents(const BlockFile& file) {
     return contents;
 }
 
+/// Where the newest checkpoint has the page; blocks == 0: it has none.
+inline PagePlace placeOf(const BlockFile& file, PageId wanted) {
+    PagePlace found;
+    const Status status = file.forEachPage([&](PageId page, const PagePlace& place) {
+        found = page == wanted ? place : found;
+        return Status::ok();
+    });
+    invariant(status.isOk());
+    return found;
+}
+
 /// Uses a block file as an engine does, at random, and remembers what each checkpoint held.
 class ModelUser {
 public:

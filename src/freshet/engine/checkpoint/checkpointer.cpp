@@ -142,7 +142,7 @@ void Checkpointer::freeDropped(std::vector<TreeDirectory::Dropped> dropped) {
             // The root of a tree that has the number of this one.
             const bool again = page == leaving.id && pagesOf_.contains(leaving.id);
             if (!again) {
-                change(page, {});
+                change(page, {}, kNoTree);
                 droppedPages_.insert(page);
             }
         }
@@ -175,8 +175,8 @@ Status Checkpointer::nameImages() {
     root.nextTreeId = trees_.nextId();
     std::vector<block::BlockFile::Change> changes;
     changes.reserve(changes_.size());
-    for (const auto& [page, place] : changes_) {
-        changes.push_back({page, place});
+    for (const auto& [page, pending] : changes_) {
+        changes.push_back({page, pending.place});
     }
     if (!isSpaceShort() || owesNotes_) {
         std::copy_if(learned_.begin(),
@@ -212,7 +212,13 @@ Status Checkpointer::nameDrops() {
 
 Status Checkpointer::commit(const block::Root& root,
                             const std::vector<block::BlockFile::Change>& changes) {
-    FRESHET_RETURN_IF_ERROR(file_.commit(root, changes));
+    FRESHET_RETURN_IF_ERROR(
+        file_.commit(root, changes, [this](PageId page, const block::Extent& before) {
+            const auto known = changes_.find(page);
+            if (known != changes_.end() && known->second.tree != kNoTree) {
+                countBlocks(known->second.tree, -int64_t{before.blocks});
+            }
+        }));
     countFileMemory(file_.stats().memoryBytes);
     droppedPages_.clear();
     unfinished_ = true;
@@ -268,36 +274,30 @@ Status Checkpointer::writeImage(PageId page,
     const bool isLeaf = kind == block::PageKind::kLeafBytes;
     FRESHET_ASSIGN_OR_RETURN(*place, file_.writePage(image, isLeaf ? codec_ : Codec::kNone, note));
     countFileMemory(file_.stats().memoryBytes);
-    countBlocks(header.treeId, place->extent.blocks - blocksOf(page));
     if (kind == block::PageKind::kExtern) {
         treeOfValue_[page] = header.treeId;
     }
-    change(page, *place);
+    change(page, *place, header.treeId);
     return Status::ok();
 }
 
-void Checkpointer::addLoadedPage(TreeId tree, PageId page) {
+void Checkpointer::addLoadedPage(TreeId tree, PageId page, const block::PagePlace& place) {
     noteFirstImage(tree, page);
-    countBlocks(tree, blocksOf(page));
+    countBlocks(tree, place.extent.blocks);
 }
 
-void Checkpointer::addLoadedValue(TreeId tree, PageId page) {
+void Checkpointer::addLoadedValue(TreeId tree, PageId page, const block::PagePlace& place) {
     treeOfValue_[page] = tree;
-    countBlocks(tree, blocksOf(page));
+    countBlocks(tree, place.extent.blocks);
 }
 
 void Checkpointer::freeValue(PageId page) {
+    TreeId tree = kNoTree;
     if (auto found = treeOfValue_.find(page); found != treeOfValue_.end()) {
-        countBlocks(found->second, -blocksOf(page));
+        tree = found->second;
         treeOfValue_.erase(found);
     }
-    change(page, {});
-}
-
-int64_t Checkpointer::blocksOf(PageId page) const {
-    const auto known = changes_.find(page);
-    return known != changes_.end() ? known->second.extent.blocks
-                                   : file_.placeOf(page).extent.blocks;
+    change(page, {}, tree);
 }
 
 void Checkpointer::countBlocks(TreeId tree, int64_t more) {
@@ -319,8 +319,7 @@ uint64_t Checkpointer::storedBytes(TreeId tree) const {
 
 void Checkpointer::notePagesGone(TreeId tree, const std::vector<PageId>& pages) {
     for (const PageId page : pages) {
-        countBlocks(tree, -blocksOf(page));
-        change(page, {});
+        change(page, {}, tree);
     }
     const std::unordered_set<PageId> gone(pages.begin(), pages.end());
     std::erase_if(pagesOf_[tree], [&](PageId page) { return gone.contains(page); });
@@ -340,12 +339,15 @@ Status Checkpointer::bringBack(PageTree& tree, PageEntry* entry) {
     return core_->loads->bringBack(tree, entry);
 }
 
-void Checkpointer::change(PageId page, const block::PagePlace& place) {
-    block::PagePlace& known = changes_[page];
-    if (known.extent.blocks != 0) {
-        file_.discard(known);
+void Checkpointer::change(PageId page, const block::PagePlace& place, TreeId tree) {
+    Pending& known = changes_[page];
+    if (known.place.extent.blocks != 0) {
+        file_.discard(known.place);
     }
-    known = place;
+    if (tree != kNoTree) {
+        countBlocks(tree, int64_t{place.extent.blocks} - known.place.extent.blocks);
+    }
+    known = {place, tree};
 }
 
 }  // namespace freshet::engine

@@ -31,17 +31,18 @@ public:
     /// Checkpoints made. A run that finds nothing to do makes none.
     uint64_t made() const { return made_; }
     // After loading, before the first run():
-    void addLoadedPage(TreeId tree, PageId page);
-    void addLoadedValue(TreeId tree, PageId page);
+    void addLoadedPage(TreeId tree, PageId page, const block::PagePlace& place);
+    void addLoadedValue(TreeId tree, PageId page, const block::PagePlace& place);
     /// A page that the last checkpoint names and no tree needs.
-    void addGarbage(PageId page) { change(page, {}); }
+    void addGarbage(PageId page) { change(page, {}, kNoTree); }
     /// A page of the last checkpoint, which has been read, with a note that its place had not.
     void addLoadedNote(PageId page, const block::PagePlace& place) {
         learned_.push_back({page, place});
     }
     /// Some of these notes are corrections: a checkpoint is made for them, if for nothing else.
     void oweNotes() { owesNotes_ = !learned_.empty(); }
-    /// What the newest images of a tree's pages take in the data file. Any thread.
+    /// What the images of a tree's pages take in the data file: those that the last checkpoint
+    /// names, and those that the next one will. Any thread.
     uint64_t storedBytes(TreeId tree) const;
     /// All that the journal holds is in the last checkpoint.
     void setCurrent() { doneTail_ = core_->journalTail(); }
@@ -66,10 +67,9 @@ private:
     /// What comes after a commit of the block file; again in the next run() if there was no room.
     Status finish();
     Status declareDone();
-    void change(PageId page, const block::PagePlace& place);
+    /// `tree`: whose image it is, or was; kNoTree: of one that is not counted any more.
+    void change(PageId page, const block::PagePlace& place, TreeId tree);
     void freeValue(PageId page);
-    /// Of the page's newest image; 0: it has none.
-    int64_t blocksOf(PageId page) const;
     /// The images of a living tree take so much more, or less.
     void countBlocks(TreeId tree, int64_t more);
     /// What the block file holds in memory counts as ours.
@@ -81,8 +81,13 @@ private:
     const std::shared_ptr<StoreCore> core_;
     TreeDirectory& trees_;
     block::BlockFile& file_;
+    static constexpr TreeId kNoTree = 0;
+    struct Pending {
+        block::PagePlace place;
+        TreeId tree = kNoTree;
+    };
     /// What the next commit of the block file will say; survives a checkpoint that was given up.
-    CountedMap<PageId, block::PagePlace> changes_;
+    CountedMap<PageId, Pending> changes_;
     /// What the next commit may say beside, of images that stay where they are.
     CountedVector<block::BlockFile::Change> learned_;
     bool owesNotes_ = false;

@@ -84,10 +84,10 @@ Status Store::Impl::loadPages() {
         trees.reserveIds(root.nextTreeId - 1);
     }
     for (const auto& [tree, page] : source.treePages()) {
-        checkpointer->addLoadedPage(tree, page);
+        checkpointer->addLoadedPage(tree, page, source.placeOf(page));
     }
     for (const auto& [tree, page] : source.valuePages()) {
-        checkpointer->addLoadedValue(tree, page);
+        checkpointer->addLoadedValue(tree, page, source.placeOf(page));
     }
     for (const PageId page : source.learned()) {
         checkpointer->addLoadedNote(page, source.placeOf(page));
