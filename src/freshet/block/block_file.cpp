@@ -3,6 +3,7 @@
 /// in root/.
 #include "freshet/block/block_file.h"
 
+#include "freshet/block/extent/used_blocks.h"
 #include "freshet/block/root/image.h"
 #include "freshet/block/root/impl.h"
 #include "freshet/block/root/loaded.h"
@@ -32,7 +33,7 @@ uint32_t BlockFile::startNo() const {
 }
 
 Status BlockFile::forEachPage(const std::function<Status(PageId, const PagePlace&)>& sink) const {
-    return impl_->pages.forEach(sink);
+    return impl_->map.forEach(*impl_->file, sink);
 }
 
 StatusOr<PagePlace> BlockFile::writePage(ByteView image, Codec codec, uint64_t note) {
@@ -183,11 +184,11 @@ Status BlockFile::Impl::fail(Status status) {
 void BlockFile::Impl::publishStats() {
     counted.fileBytes = space.fileBlocks() * kBlockBytes;
     counted.freeBytes = space.freeBlocks() * kBlockBytes;
-    counted.mappedPages = pages.size();
+    counted.mappedPages = map.pages();
     counted.bytesGivenBack = space.givenBackBlocks() * kBlockBytes;
     counted.spaceShort = space.isShort();
     counted.pendingBytes = (replaced.blocks + refused.blocks) * kBlockBytes;
-    counted.memoryBytes = pages.bytes() + space.memoryBytes() + unnamed.size() * kUnnamedBytes +
+    counted.memoryBytes = map.memoryBytes() + space.memoryBytes() + unnamed.size() * kUnnamedBytes +
                           replaced.memoryBytes() + refused.memoryBytes();
     std::lock_guard<sync::Mutex> lock(statsMutex);
     published = counted;
@@ -205,11 +206,19 @@ StatusOr<VerifyReport> BlockFile::verify() const {
             report.errors.emplace_back(status.text());
         }
     };
-    std::vector<Extent> used = runExtents(impl_->durable);
-    used.push_back({0, kSuperblockCopies});
+    UsedBlocks used(impl_->space.fileBlocks());
+    auto noteUsed = [&](const std::string& what, const Extent& extent) {
+        if (Status status = used.add(extent); !status.isOk()) {
+            note(status.withContext(impl_->options.path + ": " + what));
+        }
+    };
+    noteUsed("superblocks", {0, kSuperblockCopies});
+    for (const Extent& extent : runExtents(impl_->durable)) {
+        noteUsed("a run of the page map", extent);
+    }
     PageBuffer buffer;
-    FRESHET_RETURN_IF_ERROR(forEachPage([&](PageId page, const PagePlace& place) -> Status {
-        used.push_back(place.extent);
+    Status walked = forEachPage([&](PageId page, const PagePlace& place) -> Status {
+        noteUsed("page " + std::to_string(page), place.extent);
         ++report.pages;
         report.bytes += place.extent.blocks * kBlockBytes;
         const Status status = readPage(page, place, &buffer).status();
@@ -220,9 +229,11 @@ StatusOr<VerifyReport> BlockFile::verify() const {
             note(status);
         }
         return Status::ok();
-    }));
-    if (auto free = FreeMap::around(std::move(used), impl_->space.fileBlocks()); !free.isOk()) {
-        note(free.status());
+    });
+    if (walked.code() == Code::kCorruption) {
+        note(walked);  // the map itself: what comes after in it is not known
+    } else if (!walked.isOk()) {
+        return walked;
     }
     return report;
 }

@@ -134,28 +134,6 @@ TEST_F(BlockFileTest, TombstoneRemovesAPage) {
     EXPECT_TRUE(readContents(*file_)->empty());
 }
 
-TEST_F(BlockFileTest, MemoryGrowsWithPagesAndGoesWithThem) {
-    constexpr PageId kPages = 5000;
-    const uint64_t empty = file_->stats().memoryBytes;
-    std::vector<BlockFile::Change> changes;
-    std::vector<BlockFile::Change> gone;
-    for (PageId page = 1; page <= kPages; ++page) {
-        changes.push_back({page, write(page, "x")});
-        gone.push_back({page, PagePlace{}});
-    }
-    EXPECT_GE(file_->stats().memoryBytes, empty + kPages * 40) << "images that nothing names";
-    commit(changes);
-    file_->settle();
-    const uint64_t full = file_->stats().memoryBytes;
-    EXPECT_GE(full, empty + kPages * sizeof(BlockFile::Change));
-    EXPECT_LE(full, empty + kPages * 2 * sizeof(BlockFile::Change));
-    reopen();
-    EXPECT_GE(file_->stats().memoryBytes, kPages * sizeof(BlockFile::Change));
-    commit(gone);
-    file_->settle();
-    EXPECT_LT(file_->stats().memoryBytes, full / 10);
-}
-
 TEST_F(BlockFileTest, ReplacedExtentsAreFreedBySettleOnly) {
     const PagePlace first = write(1, std::string(50000, 'a'));
     commit({{1, first}});

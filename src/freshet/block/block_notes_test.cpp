@@ -105,8 +105,10 @@ void makeBare(std::string* bytes, RunRef* ref) {
 }
 
 TEST_F(BlockNotesTest, RunsFromBeforeAreReadAndTheirSuccessorsHaveNotes) {
+    // Several blocks of entries, which do not end where blocks do.
+    constexpr PageId kPages = 600;
     std::vector<BlockFile::Change> changes;
-    for (PageId page = 1; page <= 20; ++page) {
+    for (PageId page = 1; page <= kPages; ++page) {
         changes.push_back({page, write(page, page)});
     }
     commit(changes);
@@ -126,15 +128,23 @@ TEST_F(BlockNotesTest, RunsFromBeforeAreReadAndTheirSuccessorsHaveNotes) {
     writeWhole(disk_, bytes);
     reopen();
     EXPECT_EQ(file_->root().checkpointNo, 2u);
-    expectWhole(1, 21);
+    expectWhole(1, kPages + 1);
     for (const auto& [page, note] : notes()) {
         EXPECT_EQ(note, 0u) << page;
     }
     // Beside an old base a new delta.
-    commit({{4, write(4, 44)}});
+    const uint64_t pending = file_->stats().pendingBytes;
+    changes.clear();
+    for (PageId page = 4; page <= kPages; page += 50) {
+        changes.push_back({page, write(page, page * 11)});
+    }
+    ASSERT_TRUE(file_->commit(Root{}, changes).isOk());
+    EXPECT_GE(file_->stats().pendingBytes, pending + changes.size() * 2 * kBlockBytes)
+        << "each was found, and is replaced";
     reopen();
-    expectWhole(1, 21);
+    expectWhole(1, kPages + 1);
     EXPECT_EQ(notes()[4], 44u);
+    EXPECT_EQ(notes()[554], 554u * 11);
     EXPECT_EQ(notes()[5], 0u);
     EXPECT_EQ(decodeSuperblock(readWhole(disk_).substr(kBlockBytes, kBlockBytes))->flags,
               kSuperblockNotes);

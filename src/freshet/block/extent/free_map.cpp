@@ -6,33 +6,6 @@
 
 namespace freshet::block {
 
-StatusOr<FreeMap> FreeMap::around(std::vector<Extent> used, uint64_t fileBlocks) {
-    std::sort(used.begin(), used.end(), [](const Extent& a, const Extent& b) {
-        return a.firstBlock < b.firstBlock;
-    });
-    FreeMap map;
-    uint64_t end = 0;
-    for (const Extent& extent : used) {
-        if (extent.firstBlock < end) {
-            return Status(Code::kCorruption,
-                          "block " + std::to_string(extent.firstBlock) + " is in use twice");
-        }
-        if (extent.firstBlock > fileBlocks || extent.blocks > fileBlocks - extent.firstBlock) {
-            return Status(Code::kCorruption,
-                          "blocks from " + std::to_string(extent.firstBlock) +
-                              " on lie beyond the end of the file");
-        }
-        if (extent.firstBlock > end) {
-            map.insert(end, extent.firstBlock - end);
-        }
-        end = extent.firstBlock + extent.blocks;
-    }
-    if (end < fileBlocks) {
-        map.insert(end, fileBlocks - end);
-    }
-    return map;
-}
-
 void FreeMap::insert(uint64_t firstBlock, uint64_t blocks) {
     byPosition_.emplace(firstBlock, blocks);
     byLength_.emplace(blocks, firstBlock);

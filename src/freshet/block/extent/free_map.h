@@ -11,16 +11,11 @@
 #include <optional>
 #include <set>
 #include <utility>
-#include <vector>
 
 namespace freshet::block {
 
 class FreeMap {
 public:
-    /// What `used` leaves of the blocks [0, fileBlocks). kCorruption, naming the block, when two of
-    /// `used` overlap or one reaches beyond the end.
-    static StatusOr<FreeMap> around(std::vector<Extent> used, uint64_t fileBlocks);
-
     /// The smallest stretch that fits, the foremost of those. Empty when none does.
     std::optional<Extent> take(uint32_t blocks);
     /// REQUIRES: no block of it is free.

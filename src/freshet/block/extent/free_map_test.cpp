@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/block/extent/free_map.h"
 
+#include "freshet/block/extent/used_blocks.h"
 #include "freshet/testing/sim/seed.h"
 
 #include <gtest/gtest.h>
@@ -11,8 +12,16 @@
 namespace freshet::block {
 namespace {
 
+FreeMap freeAround(const std::vector<Extent>& extents, uint64_t fileBlocks) {
+    UsedBlocks used(fileBlocks);
+    for (const Extent& extent : extents) {
+        invariant(used.add(extent).isOk());
+    }
+    return used.rest();
+}
+
 TEST(FreeMap, TakesTheSmallestStretchThatFits) {
-    FreeMap map = *FreeMap::around({{0, 2}, {12, 1}, {17, 1}}, 20);  // free: 2-11, 13-16, 18-19
+    FreeMap map = freeAround({{0, 2}, {12, 1}, {17, 1}}, 20);  // free: 2-11, 13-16, 18-19
     EXPECT_EQ(map.take(3)->firstBlock, 13u);
     EXPECT_EQ(map.take(2)->firstBlock, 18u);
     EXPECT_EQ(map.take(10)->firstBlock, 2u);
@@ -23,7 +32,7 @@ TEST(FreeMap, TakesTheSmallestStretchThatFits) {
 }
 
 TEST(FreeMap, NeighboursJoin) {
-    FreeMap map = *FreeMap::around({{0, 9}}, 9);
+    FreeMap map = freeAround({{0, 9}}, 9);
     map.give(0, 3);
     map.give(6, 3);
     EXPECT_FALSE(map.fits(4));
@@ -33,7 +42,7 @@ TEST(FreeMap, NeighboursJoin) {
 }
 
 TEST(FreeMap, IsCutInTheMiddleOfAStretch) {
-    FreeMap map = *FreeMap::around({{0, 2}, {10, 2}}, 20);  // free: 2-9, 12-19
+    FreeMap map = freeAround({{0, 2}, {10, 2}}, 20);  // free: 2-9, 12-19
     FreeMap beyond = map.cutAt(5);
     EXPECT_EQ(map.freeBlocks(), 3u);
     EXPECT_EQ(beyond.freeBlocks(), 13u);
@@ -41,17 +50,57 @@ TEST(FreeMap, IsCutInTheMiddleOfAStretch) {
     EXPECT_EQ(beyond.take(5)->firstBlock, 5u);
 }
 
-TEST(FreeMap, OverlapAndOverrunAreDamage) {
-    EXPECT_EQ(FreeMap::around({{0, 4}, {3, 1}}, 9).status().code(), Code::kCorruption);
-    EXPECT_EQ(FreeMap::around({{8, 2}}, 9).status().code(), Code::kCorruption);
-    EXPECT_EQ(FreeMap::around({{UINT64_MAX, 2}}, 9).status().code(), Code::kCorruption);
+TEST(UsedBlocks, OverlapAndOverrunAreDamage) {
+    const auto add = [](const std::vector<Extent>& extents) {
+        UsedBlocks used(9);
+        Status status;
+        for (const Extent& extent : extents) {
+            status = used.add(extent);
+        }
+        return status.code();
+    };
+    EXPECT_EQ(add({{0, 4}, {4, 5}}), Code::kOk);
+    EXPECT_EQ(add({{0, 4}, {3, 1}}), Code::kCorruption);
+    EXPECT_EQ(add({{8, 2}}), Code::kCorruption);
+    EXPECT_EQ(add({{UINT64_MAX, 2}}), Code::kCorruption);
+}
+
+TEST(UsedBlocks, WhatIsNotUsedIsFreeWhereverItLies) {
+    std::mt19937_64 random(testing::testSeed());
+    for (int round = 0; round < 200; ++round) {
+        const uint64_t blocks = 1 + random() % 400;
+        UsedBlocks used(blocks);
+        uint64_t inUse = 0;
+        std::vector<Extent> gaps;
+        for (uint64_t at = 0; at < blocks;) {
+            const uint64_t length = std::min<uint64_t>(1 + random() % 150, blocks - at);
+            const Extent extent{at, static_cast<uint32_t>(length)};
+            if (random() % 2 == 0) {
+                ASSERT_TRUE(used.add(extent).isOk());
+                inUse += length;
+            } else {
+                gaps.push_back(extent);
+            }
+            at += length;
+        }
+        FreeMap free = used.rest();
+        EXPECT_EQ(free.freeBlocks(), blocks - inUse);
+        // Each gap can be taken out of it: none of its blocks is missing.
+        for (const Extent& gap : gaps) {
+            FreeMap beyond = free.cutAt(gap.firstBlock);
+            FreeMap after = beyond.cutAt(gap.firstBlock + gap.blocks);
+            EXPECT_EQ(beyond.freeBlocks(), gap.blocks);
+            free.join(beyond);
+            free.join(after);
+        }
+    }
 }
 
 TEST(FreeMap, AgreesWithAListOfBlocks) {
     constexpr uint64_t kBlocks = 300;
     std::mt19937_64 random(testing::testSeed());
     std::vector<bool> used(kBlocks, false);
-    FreeMap map = *FreeMap::around({}, kBlocks);
+    FreeMap map = freeAround({}, kBlocks);
     std::vector<Extent> taken;
     for (int i = 0; i < 5000; ++i) {
         if (random() % 2 == 0) {

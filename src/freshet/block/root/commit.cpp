@@ -1,25 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A checkpoint: runs, superblock, one flush.
+#include "freshet/block/root/commit_plan.h"
 #include "freshet/block/root/impl.h"
 
 #include <algorithm>
 
 namespace freshet::block {
 
-struct CommitPlan {
-    Superblock next;
-    std::vector<BlockFile::Change> changes;  // by page; only those that change something
-    std::vector<BlockFile::Change> late;     // of those, images that no flush has covered
-    uint64_t pagesAfter = 0;                 // in the map when they are applied
-    std::vector<Extent> taken;               // by the runs
-};
-
 namespace {
-
-bool sameImage(const PagePlace& a, const PagePlace& b) {
-    return a.extent.firstBlock == b.extent.firstBlock && a.extent.blocks == b.extent.blocks &&
-           a.crc == b.crc && a.seqLow == b.seqLow;
-}
 
 uint64_t deltaEntries(const Superblock& superblock) {
     uint64_t entries = 0;
@@ -27,6 +15,10 @@ uint64_t deltaEntries(const Superblock& superblock) {
         entries += ref.count;
     });
     return entries;
+}
+
+Status addPresent(const BlockFile::Change& change, RunWriter* writer) {
+    return change.place.extent.blocks == 0 ? Status::ok() : writer->add(change.page, change.place);
 }
 
 }  // namespace
@@ -37,7 +29,7 @@ bool BlockFile::Impl::canMoveRuns() const {
     return (isBeyond(durable.mapBase) || std::any_of(durable.mapDelta.begin(),
                                                      durable.mapDelta.begin() + durable.deltaCount,
                                                      isBeyond)) &&
-           space.fitsBeforeLimit(static_cast<uint32_t>(runBlocks(pages.size())));
+           space.fitsBeforeLimit(static_cast<uint32_t>(runBlocks(map.pages())));
 }
 
 /// Deltas are merged when there are too many to list, or more than a quarter of the base.
@@ -46,42 +38,10 @@ bool BlockFile::Impl::wantsBase(const CommitPlan& plan) const {
            4 * (deltaEntries(plan.next) + plan.changes.size()) > plan.next.mapBase.count;
 }
 
-StatusOr<CommitPlan> BlockFile::Impl::plan(const std::vector<Change>& changes) {
-    CommitPlan plan;
-    plan.next = durable;
-    plan.pagesAfter = pages.size();
-    for (const Change& change : changes) {
-        const PagePlace* old = pages.find(change.page);
-        const bool gone = change.place.extent.blocks == 0;
-        const bool same = old != nullptr && sameImage(*old, change.place);
-        if (gone ? old == nullptr : same && old->note == change.place.note) {
-            continue;
-        }
-        if (!gone && !same) {
-            auto image = unnamed.find(change.place.extent.firstBlock);
-            invariant(image != unnamed.end());
-            invariant(image->second.blocks == change.place.extent.blocks);
-            if (image->second.flushNo == nextFlushNo) {
-                plan.late.push_back(change);
-            }
-        }
-        plan.pagesAfter += (gone ? 0 : 1) - (old == nullptr ? 0 : 1);
-        plan.changes.push_back(change);
-    }
-    auto byPage = [](const Change& a, const Change& b) { return a.page < b.page; };
-    std::sort(plan.changes.begin(), plan.changes.end(), byPage);
-    std::sort(plan.late.begin(), plan.late.end(), byPage);
-    invariant(std::adjacent_find(
-                  plan.changes.begin(), plan.changes.end(), [](const Change& a, const Change& b) {
-                      return a.page == b.page;
-                  }) == plan.changes.end());
-    return plan;
-}
-
-StatusOr<RunRef> BlockFile::Impl::writeRun(RunKind kind,
-                                           uint64_t count,
-                                           const std::function<Status(RunWriter*)>& fill,
-                                           std::vector<Extent>* taken) {
+StatusOr<RunIndex> BlockFile::Impl::writeRun(RunKind kind,
+                                             uint64_t count,
+                                             const std::function<Status(RunWriter*)>& fill,
+                                             std::vector<Extent>* taken) {
     const uint64_t blocks = runBlocks(count);
     if (blocks > UINT32_MAX) {
         return Status(Code::kLimit, options.path + ": the page map is too large");
@@ -103,23 +63,22 @@ Status BlockFile::Impl::writeBase(CommitPlan* plan) {
     auto fill = [&](RunWriter* writer) -> Status {
         auto change = plan->changes.begin();
         auto addChangesBefore = [&](PageId page) -> Status {
-            for (; change != plan->changes.end() && change->page < page; ++change) {
-                if (change->place.extent.blocks != 0) {
-                    FRESHET_RETURN_IF_ERROR(writer->add(change->page, change->place));
-                }
+            for (; change != plan->changes.end() && change->change->page < page; ++change) {
+                FRESHET_RETURN_IF_ERROR(addPresent(*change->change, writer));
             }
             return Status::ok();
         };
-        FRESHET_RETURN_IF_ERROR(pages.forEach([&](PageId page, const PagePlace& place) -> Status {
+        auto addOld = [&](PageId page, const PagePlace& place) -> Status {
             FRESHET_RETURN_IF_ERROR(addChangesBefore(page));
-            const bool changed = change != plan->changes.end() && change->page == page;
+            const bool changed = change != plan->changes.end() && change->change->page == page;
             return changed ? Status::ok() : writer->add(page, place);
-        }));
+        };
+        FRESHET_RETURN_IF_ERROR(map.forEach(*file, addOld));
         return addChangesBefore(UINT64_MAX);
     };
-    FRESHET_ASSIGN_OR_RETURN(const RunRef base,
+    FRESHET_ASSIGN_OR_RETURN(plan->base,
                              writeRun(RunKind::kMapBase, plan->pagesAfter, fill, &plan->taken));
-    plan->next.mapBase = base;
+    plan->next.mapBase = plan->base->ref();
     plan->next.mapDelta = {};
     plan->next.deltaCount = 0;
     return Status::ok();
@@ -127,14 +86,14 @@ Status BlockFile::Impl::writeBase(CommitPlan* plan) {
 
 Status BlockFile::Impl::writeDelta(CommitPlan* plan) {
     auto fill = [&](RunWriter* writer) -> Status {
-        for (const Change& change : plan->changes) {
-            FRESHET_RETURN_IF_ERROR(writer->add(change.page, change.place));
+        for (const CommitPlan::Planned& planned : plan->changes) {
+            FRESHET_RETURN_IF_ERROR(writer->add(planned.change->page, planned.change->place));
         }
         return Status::ok();
     };
     FRESHET_ASSIGN_OR_RETURN(
-        const RunRef delta, writeRun(RunKind::kMapDelta, plan->changes.size(), fill, &plan->taken));
-    plan->next.mapDelta[plan->next.deltaCount++] = delta;
+        plan->delta, writeRun(RunKind::kMapDelta, plan->changes.size(), fill, &plan->taken));
+    plan->next.mapDelta[plan->next.deltaCount++] = plan->delta->ref();
     return Status::ok();
 }
 
@@ -142,14 +101,15 @@ Status BlockFile::Impl::writeRuns(CommitPlan* plan) {
     plan->next.lateImages = {};
     if (!plan->late.empty()) {
         auto fill = [&](RunWriter* writer) -> Status {
-            for (const Change& change : plan->late) {
-                FRESHET_RETURN_IF_ERROR(writer->add(change.page, change.place));
+            for (const Change* change : plan->late) {
+                FRESHET_RETURN_IF_ERROR(writer->add(change->page, change->place));
             }
             return Status::ok();
         };
         FRESHET_ASSIGN_OR_RETURN(
-            plan->next.lateImages,
+            const RunIndex late,
             writeRun(RunKind::kLateImages, plan->late.size(), fill, &plan->taken));
+        plan->next.lateImages = late.ref();
     }
     if (plan->changes.empty() && !canMoveRuns()) {
         return Status::ok();
@@ -174,7 +134,12 @@ Status BlockFile::commit(const Root& root,
     Impl& impl = *impl_;
     FRESHET_RETURN_IF_ERROR(impl.failure);
     FRESHET_RETURN_IF_ERROR(impl.overwriteRefused());
-    FRESHET_ASSIGN_OR_RETURN(CommitPlan plan, impl.plan(changes));
+    StatusOr<CommitPlan> planned = impl.plan(changes);
+    if (!planned.isOk()) {
+        // Nothing was written. But without the map no checkpoint can be made any more.
+        return impl.fail(std::move(planned).status());
+    }
+    CommitPlan& plan = *planned;
     if (Status status = impl.writeRuns(&plan); !status.isOk()) {
         // No superblock names what was written.
         for (const Extent& extent : plan.taken) {
@@ -205,7 +170,7 @@ Status BlockFile::commit(const Root& root,
         return impl.fail(status);
     }
     impl.root = root;
-    impl.adopt(plan, onReplaced);
+    impl.adopt(&plan, onReplaced);
     return Status::ok();
 }
 
@@ -219,8 +184,9 @@ void BlockFile::Impl::noteRefused(const CommitPlan& plan) {
     for (const Extent& extent : plan.taken) {
         refused.add(extent);
     }
-    for (const Change& change : plan.changes) {
-        if (auto image = unnamed.find(change.place.extent.firstBlock); image != unnamed.end()) {
+    for (const CommitPlan::Planned& planned : plan.changes) {
+        const uint64_t block = planned.change->place.extent.firstBlock;
+        if (auto image = unnamed.find(block); image != unnamed.end()) {
             image->second.isRefused = true;
         }
     }
@@ -256,31 +222,30 @@ Status BlockFile::Impl::overwriteRefused() {
 }
 
 /// The checkpoint is durable: it is the newest now, and what it replaced waits for settle().
-void BlockFile::Impl::adopt(const CommitPlan& plan, const OnReplaced& onReplaced) {
-    for (const Change& change : plan.changes) {
-        PagePlace old;
-        if (change.place.extent.blocks != 0) {
-            unnamed.erase(change.place.extent.firstBlock);
-            old = pages.put(change.page, change.place);
-        } else {
-            old = pages.remove(change.page);
+void BlockFile::Impl::adopt(CommitPlan* plan, const OnReplaced& onReplaced) {
+    for (const auto& [change, before] : plan->changes) {
+        if (change->place.extent.blocks != 0) {
+            unnamed.erase(change->place.extent.firstBlock);
         }
-        // With another note for the same image nothing has become free.
-        if (old.extent.blocks != 0 && !sameImage(old, change.place)) {
-            replaced.add(old.extent);
+        if (before.blocks != 0) {
+            replaced.add(before);
             if (onReplaced) {
-                onReplaced(change.page, old.extent);
+                onReplaced(change->page, before);
             }
         }
     }
     replaced.add({durable.lateImages.firstBlock, durable.lateImages.blocks});
-    if (plan.next.mapBase.firstBlock != durable.mapBase.firstBlock) {
+    if (plan->base) {
         replaced.add({durable.mapBase.firstBlock, durable.mapBase.blocks});
         std::for_each_n(durable.mapDelta.begin(), durable.deltaCount, [&](const RunRef& ref) {
             replaced.add({ref.firstBlock, ref.blocks});
         });
+        map.setBase(*std::move(plan->base));
+    } else if (plan->delta) {
+        map.addDelta(*std::move(plan->delta));
     }
-    durable = plan.next;
+    map.setPages(plan->pagesAfter);
+    durable = plan->next;
     root.checkpointNo = durable.checkpointNo;
     ++counted.checkpoints;
     publishStats();

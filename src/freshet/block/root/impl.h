@@ -14,10 +14,11 @@
 #include "freshet/block/extent/space.h"
 #include "freshet/block/root/image.h"
 #include "freshet/block/root/map_run.h"
-#include "freshet/block/root/page_table.h"
+#include "freshet/block/root/page_map.h"
 #include "freshet/block/root/superblock_format.h"
 #include "freshet/sync/mutex.h"
 
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -38,19 +39,24 @@ struct BlockFile::Impl {
     Status raiseStart(uint64_t copy);
     Status writeSuperblock(const Superblock& next, uint64_t copy);
 
-    // commit.cpp
+    // commit_plan.cpp
+    /// `changes` must stay as long as the plan. Finds in the map what they replace.
     StatusOr<CommitPlan> plan(const std::vector<Change>& changes);
+    /// What becomes free when the change is made of what was there; none: it changes nothing.
+    std::optional<Extent> planChange(const Change& change, const PagePlace& old, CommitPlan* plan);
+
+    // commit.cpp
     Status writeRuns(CommitPlan* plan);
-    StatusOr<RunRef> writeRun(RunKind kind,
-                              uint64_t count,
-                              const std::function<Status(RunWriter*)>& fill,
-                              std::vector<Extent>* taken);
+    StatusOr<RunIndex> writeRun(RunKind kind,
+                                uint64_t count,
+                                const std::function<Status(RunWriter*)>& fill,
+                                std::vector<Extent>* taken);
     Status writeBase(CommitPlan* plan);
     Status writeDelta(CommitPlan* plan);
     /// Runs keep the file from being cut, and a new base would not.
     bool canMoveRuns() const;
     bool wantsBase(const CommitPlan& plan) const;
-    void adopt(const CommitPlan& plan, const OnReplaced& onReplaced);
+    void adopt(CommitPlan* plan, const OnReplaced& onReplaced);
     void noteRefused(const CommitPlan& plan);
     Status overwriteRefused();
 
@@ -66,7 +72,7 @@ struct BlockFile::Impl {
     std::unique_ptr<platform::File> file;
     Superblock durable;  // as in the newest durable copy
     Root root;           // of it
-    PageTable pages;     // of it
+    PageMap map;         // of it
     Space space;
     uint64_t nextImage = 1;      // the counter in imageSeq
     std::string packed;          // the last image that was compressed

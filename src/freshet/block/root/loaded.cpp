@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/block/root/loaded.h"
 
+#include "freshet/block/extent/used_blocks.h"
 #include "freshet/block/root/image.h"
 #include "freshet/block/root/map_run.h"
+#include "freshet/block/root/map_walk.h"
 #include "freshet/block/root/superblock.h"
 #include "freshet/telemetry/log.h"
 
@@ -55,33 +57,20 @@ StatusOr<std::vector<Candidate>> readSuperblocks(platform::File& file,
     return found;
 }
 
-Status loadMap(platform::File& file, const Superblock& superblock, PageTable* pages) {
-    const auto uuidLow = loadLe<uint64_t>(superblock.dbUuid.data());
-    auto apply = [&](PageId page, const PagePlace& place) {
-        place.extent.blocks != 0 ? pages->put(page, place) : pages->remove(page);
-        return Status::ok();
-    };
-    if (superblock.mapBase.blocks != 0) {
-        FRESHET_RETURN_IF_ERROR(
-            readRun(file, superblock.mapBase, {RunKind::kMapBase, uuidLow}, apply));
+/// Counts the map's pages; they, the runs and the superblocks are what is in use.
+StatusOr<FreeMap> freeAround(platform::File& file, Loaded* loaded) {
+    UsedBlocks used(loaded->fileBlocks);
+    FRESHET_RETURN_IF_ERROR(used.add({0, kSuperblockCopies}));
+    for (const Extent& extent : runExtents(loaded->superblock)) {
+        FRESHET_RETURN_IF_ERROR(used.add(extent));
     }
-    for (uint32_t i = 0; i < superblock.deltaCount; ++i) {
-        FRESHET_RETURN_IF_ERROR(
-            readRun(file, superblock.mapDelta[i], {RunKind::kMapDelta, uuidLow}, apply));
-    }
-    return Status::ok();
-}
-
-StatusOr<FreeMap> freeAround(const Superblock& superblock,
-                             const PageTable& pages,
-                             uint64_t fileBlocks) {
-    std::vector<Extent> used = runExtents(superblock);
-    used.push_back({0, kSuperblockCopies});
-    FRESHET_RETURN_IF_ERROR(pages.forEach([&](PageId, const PagePlace& place) {
-        used.push_back(place.extent);
-        return Status::ok();
+    uint64_t pages = 0;
+    FRESHET_RETURN_IF_ERROR(loaded->map.forEach(file, [&](PageId, const PagePlace& place) {
+        ++pages;
+        return used.add(place.extent);
     }));
-    return FreeMap::around(std::move(used), fileBlocks);
+    loaded->map.setPages(pages);
+    return used.rest();
 }
 
 /// Only the checkpoint's own flush made these durable, the one that wrote the superblock, too: the
@@ -90,16 +79,26 @@ Status checkLateImages(platform::File& file, const Superblock& superblock) {
     if (superblock.lateImages.blocks == 0) {
         return Status::ok();
     }
+    FRESHET_ASSIGN_OR_RETURN(
+        RunIndex late,
+        loadRun(file,
+                superblock.lateImages,
+                {RunKind::kLateImages, loadLe<uint64_t>(superblock.dbUuid.data())}));
+    const std::vector<RunIndex> runs{std::move(late)};
     PageBuffer buffer;
-    return readRun(file,
-                   superblock.lateImages,
-                   {RunKind::kLateImages, loadLe<uint64_t>(superblock.dbUuid.data())},
-                   [&](PageId page, const PagePlace& place) {
-                       return readImage(file, page, place, &buffer).status();
-                   });
+    MapWalk walk(file, runs);
+    for (;;) {
+        FRESHET_RETURN_IF_ERROR(walk.next());
+        if (walk.isAtEnd()) {
+            return Status::ok();
+        }
+        FRESHET_RETURN_IF_ERROR(readImage(file, walk.page(), walk.place(), &buffer).status());
+    }
 }
 
-StatusOr<Loaded> loadOne(platform::File& file, const Candidate& candidate) {
+StatusOr<Loaded> loadOne(platform::File& file,
+                         const std::string& path,
+                         const Candidate& candidate) {
     Loaded loaded;
     loaded.superblock = candidate.superblock;
     loaded.copy = candidate.copy;
@@ -110,9 +109,8 @@ StatusOr<Loaded> loadOne(platform::File& file, const Candidate& candidate) {
                       "the file has " + std::to_string(loaded.fileBlocks) + " blocks of " +
                           std::to_string(loaded.superblock.dataFileBlocks));
     }
-    FRESHET_RETURN_IF_ERROR(loadMap(file, loaded.superblock, &loaded.pages));
-    FRESHET_ASSIGN_OR_RETURN(loaded.free,
-                             freeAround(loaded.superblock, loaded.pages, loaded.fileBlocks));
+    FRESHET_ASSIGN_OR_RETURN(loaded.map, PageMap::load(file, path, loaded.superblock));
+    FRESHET_ASSIGN_OR_RETURN(loaded.free, freeAround(file, &loaded));
     FRESHET_RETURN_IF_ERROR(checkLateImages(file, loaded.superblock));
     return loaded;
 }
@@ -165,7 +163,7 @@ StatusOr<Loaded> loadNewest(platform::File& file,
     FRESHET_ASSIGN_OR_RETURN(const auto candidates,
                              readSuperblocks(file, path, dbUuid, &complaints));
     for (const Candidate& candidate : candidates) {
-        auto loaded = loadOne(file, candidate);
+        auto loaded = loadOne(file, path, candidate);
         if (loaded.isOk()) {
             return loaded;
         }

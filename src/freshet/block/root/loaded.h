@@ -5,7 +5,7 @@
 #include "freshet/base/status.h"
 #include "freshet/block/block_file.h"
 #include "freshet/block/extent/free_map.h"
-#include "freshet/block/root/page_table.h"
+#include "freshet/block/root/page_map.h"
 #include "freshet/block/root/superblock_format.h"
 #include "freshet/platform/file.h"
 
@@ -18,7 +18,7 @@ namespace freshet::block {
 struct Loaded {
     Superblock superblock;
     uint64_t copy = 0;  // in which block
-    PageTable pages;
+    PageMap map;
     FreeMap free;
     uint64_t fileBlocks = 0;
 };

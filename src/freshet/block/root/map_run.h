@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Runs of map entries: written and read in pieces, so that a large map needs no second copy.
+/// Runs of map entries: written and checked in parts, so that a large map is never in memory.
 #pragma once
 
 #include "freshet/base/status.h"
 #include "freshet/block/block_file.h"
 #include "freshet/block/root/map_format.h"
+#include "freshet/block/root/run_index.h"
 #include "freshet/block/root/superblock_format.h"
 #include "freshet/platform/file.h"
 
-#include <functional>
 #include <string>
 
 namespace freshet::block {
@@ -23,13 +23,17 @@ public:
     RunWriter(platform::File* file, const Extent& extent, const RunHeader& header);
     /// In rising page id order; header.count of them.
     Status add(PageId page, const PagePlace& place);
-    StatusOr<RunRef> finish();
+    /// What was written.
+    StatusOr<RunIndex> finish();
 
 private:
     Status writeOut();
+    /// Takes what is pending into the checksums.
+    void seal();
 
     platform::File* const file_;
-    RunRef ref_;
+    RunIndex index_;
+    uint32_t crc_ = 0;
     uint64_t offset_;
     uint64_t added_ = 0;
     std::string pending_;
@@ -41,12 +45,8 @@ struct RunExpectation {
     uint64_t dbUuidLow;
 };
 
-/// Hands the run's entries over in order; what came is void unless the call returns ok, because the
-/// checksum is known last. kCorruption when the run is not whole, kIo when it cannot be read; the
-/// text does not name the file.
-Status readRun(platform::File& file,
-               const RunRef& ref,
-               const RunExpectation& expected,
-               const std::function<Status(PageId, const PagePlace&)>& sink);
+/// Reads the whole run once: its checksum, header, order and places are right. kCorruption when it
+/// is not whole, kIo when it cannot be read; the text does not name the file.
+StatusOr<RunIndex> loadRun(platform::File& file, const RunRef& ref, const RunExpectation& expected);
 
 }  // namespace freshet::block

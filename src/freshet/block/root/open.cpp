@@ -65,7 +65,7 @@ Status BlockFile::Impl::openOrCreate() {
     FRESHET_ASSIGN_OR_RETURN(Loaded loaded, loadNewest(*file, options.path, options.dbUuid));
     durable = loaded.superblock;
     root = rootOf(durable);
-    pages = std::move(loaded.pages);
+    map = std::move(loaded.map);
     space = Space(file.get(),
                   options.path,
                   options.growBytesMin,

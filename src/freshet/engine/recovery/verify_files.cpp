@@ -11,7 +11,13 @@ StatusOr<FilesReport> Store::Impl::verify() {
     FRESHET_ASSIGN_OR_RETURN(const block::VerifyReport pages, file->verify());
     FilesReport report{pages.pages, pages.bytes, pages.errors};
     MapSource source(*file, Leaves::kKept, &report.errors);
-    FRESHET_RETURN_IF_ERROR(source.readMap());
+    if (Status read = source.readMap(); read.code() == Code::kCorruption) {
+        // Found above already, unless it came in between. No tree can be built without the map.
+        report.errors.emplace_back(read.text());
+        return report;
+    } else if (!read.isOk()) {
+        return read;
+    }
     for (TreeId id : source.trees()) {
         auto scratch = std::make_shared<StoreCore>();
         // [page.number] relaxed: nobody else is here.
