@@ -7,62 +7,63 @@
 namespace freshet::engine {
 
 Status MapSource::readMap() {
-    return file_.forEachPage([&](PageId page, const block::PagePlace& place) {
-        map_[page].place = place;
+    const uint64_t count = file_.stats().mappedPages;
+    pages_.reserve(count);
+    places_.reserve(count);
+    FRESHET_RETURN_IF_ERROR(file_.forEachPage([&](PageId page, const block::PagePlace& place) {
+        pages_.push_back(page);
+        places_.push_back(place);
         return Status::ok();
-    });
+    }));
+    used_.resize(pages_.size());
+    return Status::ok();
+}
+
+size_t MapSource::indexOf(PageId page) const {
+    const auto found = std::lower_bound(pages_.begin(), pages_.end(), page);
+    return found != pages_.end() && *found == page ? found - pages_.begin() : kNowhere;
 }
 
 std::vector<TreeId> MapSource::trees() const {
-    std::vector<TreeId> ids;
-    for (const auto& [page, place] : map_) {
-        if (page < kFirstPageId) {
-            ids.push_back(static_cast<TreeId>(page));
-        }
-    }
-    std::sort(ids.begin(), ids.end());
-    return ids;
+    const auto end = std::lower_bound(pages_.begin(), pages_.end(), kFirstPageId);
+    return {pages_.begin(), end};
 }
 
 PageId MapSource::highestPage() const {
-    PageId highest = 0;
-    for (const auto& [page, place] : map_) {
-        highest = std::max(highest, page);
-    }
-    return highest;
+    return pages_.empty() ? 0 : pages_.back();
 }
 
 std::vector<PageId> MapSource::unusedPages() const {
-    std::vector<PageId> pages;
-    for (const auto& [page, place] : map_) {
-        if (!place.used) {
-            pages.push_back(page);
+    std::vector<PageId> unused;
+    for (size_t i = 0; i < pages_.size(); ++i) {
+        if (!used_[i]) {
+            unused.push_back(pages_[i]);
         }
     }
-    return pages;
+    return unused;
 }
 
 Status MapSource::readPage(PageId page, std::string* image) {
-    const auto found = map_.find(page);
-    if (found == map_.end()) {
-        return Status(Code::kNotFound, "no such page");
-    }
-    return file_.readPage(page, found->second.place, image);
+    const size_t i = indexOf(page);
+    return i == kNowhere ? Status(Code::kNotFound, "no such page")
+                         : file_.readPage(page, places_[i], image);
 }
 
 block::PagePlace MapSource::placeOf(PageId page) const {
-    const auto found = map_.find(page);
-    return found != map_.end() ? found->second.place : block::PagePlace{};
+    const size_t i = indexOf(page);
+    return i == kNowhere ? block::PagePlace{} : places_[i];
 }
 
 void MapSource::learnNote(PageId page, uint64_t note) {
-    map_.at(page).place.note = note;
+    const size_t i = indexOf(page);
+    invariant(i != kNowhere);
+    places_[i].note = note;
     learned_.push_back(page);
 }
 
 void MapSource::noteUsed(TreeId tree, PageId page, bool isValue) {
-    if (auto found = map_.find(page); found != map_.end()) {
-        found->second.used = true;
+    if (const size_t i = indexOf(page); i != kNowhere) {
+        used_[i] = true;
     }
     (isValue ? valuePages_ : treePages_).emplace_back(tree, page);
 }
@@ -71,7 +72,7 @@ const std::vector<Survivor>& MapSource::survivors(TreeId tree) {
     if (!lookedForSurvivors_) {
         lookedForSurvivors_ = true;
         std::string bytes;
-        for (const auto& [page, place] : map_) {
+        for (const PageId page : pages_) {
             if (!readPage(page, &bytes).isOk()) {
                 continue;
             }
