@@ -71,7 +71,7 @@ struct Stats {
     uint64_t freeBytes = 0;       // usable now
     uint64_t pendingBytes = 0;    // usable when a checkpoint in the making is out of doubt
     uint64_t mappedPages = 0;     // in the newest checkpoint
-    uint64_t memoryBytes = 0;     // of the map and of all lists of places
+    uint64_t memoryBytes = 0;     // of what is kept of the map, and of all lists of places
     uint64_t bytesGivenBack = 0;  // to the file system
     uint64_t pagesWritten = 0;
     uint64_t bytesWritten = 0;
@@ -96,7 +96,7 @@ struct VerifyReport {
 
 class BlockFile {
 public:
-    /// Opens the file, or makes it, and loads the newest whole checkpoint's map. Raises startNo
+    /// Opens the file, or makes it, and checks the newest whole checkpoint's map. Raises startNo
     /// durably before it returns. kUnsupported: a newer format. kCorruption: no whole checkpoint,
     /// or another directory's file; the text names the place. A superblock whose run or whose late
     /// images are not whole is passed over for the one before it (it was never durable).
@@ -114,7 +114,8 @@ public:
     /// How often this file was opened; part of every image's sequence number, so that a crash
     /// cannot repeat one.
     uint32_t startNo() const;
-    /// Every page of the newest durable checkpoint, in page id order.
+    /// Every page of the newest durable checkpoint, in page id order, as the map on the disk says.
+    /// kCorruption names a part of it that is not what it was; `sink` has had what comes before.
     Status forEachPage(const std::function<Status(PageId, const PagePlace&)>& sink) const;
 
     /// `image`: a PageHeader, of which the caller fills the fields that are its own, and the body.
