@@ -55,19 +55,11 @@ Status Txn::get(Tree& tree, ByteView key, std::string* value) {
     return Status::ok();
 }
 
-LeafHint Txn::Impl::hintOfMissing(const Tree& tree, LeafHint known) {
-    const Missing was = std::exchange(missing, {});
-    return known.entry == nullptr && was.tree.get() == &tree ? LeafHint{was.page, 0} : known;
-}
-
 inline Status Txn::Impl::read(Tree& tree, ByteView key, LeafHint hint, ValueRef* value) {
     invariant(state == State::kOpen);
     dcheck(core->epochs.here().inSlice());
     if (hasEnded()) [[unlikely]] {
         return snapshotTooOld();
-    }
-    if (missing.page != nullptr) [[unlikely]] {
-        hint = hintOfMissing(tree, hint);
     }
     Fault met;
     const std::optional<ValueRef> found = tree.pages().get(key, view(), &met, hint);
@@ -159,7 +151,7 @@ Status Txn::Impl::snapshotTooOld() {
 
 Status Txn::Impl::want(Tree& tree, const Fault& met) {
     if (waits == Waits::kHere) {
-        missing = {tree.shared_from_this(), met.entry, true};
+        missing = {tree.shared_from_this(), met.entry};
         return core->loads->wantHere(met);
     }
     return core->loads->want(tree, met, &token);
@@ -168,8 +160,8 @@ Status Txn::Impl::want(Tree& tree, const Fault& met) {
 void Txn::await() {
     Impl& self = *impl_;
     invariant(self.waits == Waits::kHere);
-    if (std::exchange(self.missing.isAway, false)) {
-        self.core->loads->await(self.missing.tree->pages(), self.missing.page);
+    if (const Impl::Missing missing = std::exchange(self.missing, {}); missing.page != nullptr) {
+        self.core->loads->await(missing.tree->pages(), missing.page);
     } else {
         invariant(self.token.isSet());
         sync::blockOn(self.token);

@@ -23,7 +23,6 @@ struct Txn::Impl {
 
     View view() const { return {pin.ts, writes ? writes->stamp() : 0}; }
     Status read(Tree& tree, ByteView key, LeafHint hint, ValueRef* value);
-    LeafHint hintOfMissing(const Tree& tree, LeafHint known);
     Status write(Tree& tree, WriteKind kind, ByteView key, ByteView value);
     Status conflictWith(const WriteResult& result);
     /// REQUIRES: inside a slice, in which alone a no is good. Whether the snapshot must not be read
@@ -47,11 +46,10 @@ struct Txn::Impl {
     std::unique_ptr<WriteSet> writes;     // null until the first write
     sync::WaitToken token;
     bool hasWaitedForMemory = false;  // with the last call
-    /// Where a call of a plain thread had to stop: the next one that reads goes there at once.
+    /// What the last call missed, if await() is to read it.
     struct Missing {
         TreeRef tree;
         PageEntry* page = nullptr;
-        bool isAway = false;  // await() is to read it
     };
     Missing missing;
     /// Changes with every write and begin(): what a cursor read ahead is then out of date.
