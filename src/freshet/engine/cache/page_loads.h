@@ -81,7 +81,7 @@ private:
     /// The one that has waited longest, if there is one.
     std::optional<Request> takeFirst();
     void awaitRoom();
-    /// REQUIRES: was first to join; outside every slice.
+    /// REQUIRES: is the one who reads it; outside every slice.
     Status load(PageTree& tree, const Fault& fault, LoadedFor whom);
     Result read(PageTree& tree, const Fault& fault);
     /// The end of both ways to read: into the tree with it, and whoever waits is told.

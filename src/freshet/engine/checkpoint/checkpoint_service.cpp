@@ -65,6 +65,9 @@ void CheckpointService::stop() {
     if (thread_.joinable()) {
         thread_.join();
     }
+    if (!std::exchange(hasHugePages_, true)) {
+        platform::setHugePages(true);  // the process has them, or has not, beyond this store
+    }
 }
 
 bool CheckpointService::isDue() {
@@ -168,9 +171,11 @@ uint64_t CheckpointService::evictDownTo(uint64_t bytes) {
 Status CheckpointService::relieveMemory() {
     const MemoryBudget& memory = core_.memory;
     uint64_t evicted = evictDownTo(memory.low());
-    // What is left is due, or has just been read, or is needed by snapshots.
-    // [stats.add] relaxed: what is missed now is there for the next round.
-    const bool isAnyDue = core_.dirtyPages.load(sync::kRelaxed) != 0;
+    // What is left is due, or has just been read, or is needed by snapshots. After a checkpoint
+    // that found no room pages are due that are not counted. [stats.add], [space.write] relaxed:
+    // what is missed now is there for the next round.
+    const bool isAnyDue =
+        core_.dirtyPages.load(sync::kRelaxed) != 0 || core_.spaceShort.load(sync::kRelaxed);
     if (isAnyDue && memory.used() > (memory.low() + memory.high()) / 2) {
         FRESHET_RETURN_IF_ERROR(now());
         evicted += evictDownTo(memory.low());

@@ -153,9 +153,9 @@ void Checkpointer::freeDropped(std::vector<TreeDirectory::Dropped> dropped) {
 Status Checkpointer::nameImages() {
     std::vector<TreeRef> trees;
     block::Root root;
-    // A leaf that is not in memory may have a mark of a writer who found it so and wrote nothing
-    // (INV-engine-17). It is old when somebody else brings the leaf back, and says nothing new: the
-    // image had all, and what is written from then on is behind every position that there was.
+    // A leaf that is not in memory may have a mark of a writer who came too late (INV-engine-17).
+    // It is old when somebody brings the leaf back, and says nothing new: the image had all, and
+    // what is written from then on is behind every position that there was.
     const uint64_t redoNow = redoLsn(*core_, [&] {
         trees = trees_.all();
         std::vector<PageTree*> pages;
@@ -215,7 +215,9 @@ Status Checkpointer::commit(const block::Root& root,
     FRESHET_RETURN_IF_ERROR(
         file_.commit(root, changes, [this](PageId page, const block::Extent& before) {
             const auto known = changes_.find(page);
-            if (known != changes_.end() && known->second.tree != kNoTree) {
+            // What a dropped tree had is not of the one that has its number.
+            if (known != changes_.end() && known->second.tree != kNoTree &&
+                !droppedPages_.contains(page)) {
                 countBlocks(known->second.tree, -int64_t{before.blocks});
             }
         }));
@@ -302,7 +304,7 @@ void Checkpointer::freeValue(PageId page) {
 
 void Checkpointer::countBlocks(TreeId tree, int64_t more) {
     std::lock_guard<sync::Mutex> guard(sizesMutex_);
-    if (more >= 0) {
+    if (more > 0) {
         blocksOf_[tree] += more;
     } else if (auto found = blocksOf_.find(tree); found != blocksOf_.end()) {
         found->second += more;  // else it was dropped, with all it had

@@ -13,7 +13,7 @@ namespace freshet::engine {
 
 class ProcessMemory {
 public:
-    /// How often givesBack() and besidePages() are to be called, one after the other.
+    /// How often the three are to be called, one after the other.
     static constexpr uint64_t kLookEveryMs = 250;
 
     /// The process has `resident` bytes of at most `limit` (0: no ceiling) in memory, `used` of

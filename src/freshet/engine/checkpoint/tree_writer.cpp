@@ -29,7 +29,7 @@ Status TreeWriter::writeDuePages() {
 
 void TreeWriter::removeSparse() {
     tree_.forEachInMemory([&](PageEntry& entry) {
-        // [page.state] acquire: pairs with [page.live].
+        // [page.state] acquire: pairs with [page.live]. Before the node is looked at.
         if (!entry.isInner && entry.state.load(sync::kAcquire) == PageState::kLive) {
             sink_.inSlice([&] { tree_.removeIfSparse(&entry); });
         }
@@ -47,16 +47,18 @@ void TreeWriter::foldRested() {
 
 Status TreeWriter::writeWalked() {
     Status status;
-    const bool isMoving = sink_.isMoving();
-    auto visit = [&](PageEntry& entry) {
-        if (status.isOk() && entry.imaged && isMoving) {
-            status = move(&entry);
-        }
+    if (sink_.isMoving()) {
+        tree_.forEachPage([&](PageEntry& entry) {
+            if (status.isOk() && entry.imaged) {
+                status = move(&entry);
+            }
+        });
+    }
+    tree_.forEachInMemory([&](PageEntry& entry) {
         if (status.isOk()) {
             status = writeIfDue(&entry);
         }
-    };
-    isMoving ? tree_.forEachPage(visit) : tree_.forEachInMemory(visit);
+    });
     return status;
 }
 

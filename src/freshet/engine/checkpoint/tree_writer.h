@@ -60,8 +60,8 @@ public:
     Status writeDuePages();
     /// REQUIRES of the next two: writeDuePages() returned ok. Whatever has its image and was not
     /// written to since gets a base in memory that is as good, so that reading it finds nothing
-    /// beside. All pages, not only those written now: a snapshot may have been in the way last
-    /// time.
+    /// beside. All pages in memory, not only those written now: a snapshot may have been in the way
+    /// last time.
     void foldRested();
     /// Whether no page was passed over because it was not known whether it can be reached.
     bool isWhole() const { return isWhole_; }

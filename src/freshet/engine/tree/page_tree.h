@@ -202,7 +202,7 @@ public:
     /// Those of the next `most` leaves to the right that are not in memory either. REQUIRES: the
     /// slice of `fault`.
     static std::vector<Fault> faultsBehind(const Fault& fault, size_t most);
-    /// REQUIRES: the caller was first to join the fault's leaf. Takes `leaf` over.
+    /// REQUIRES: the caller is the one who reads the fault's leaf. Takes `leaf` over.
     void bringBack(const Fault& fault, LeafNode* leaf);
 
     /// REQUIRES of the four: nobody else uses the tree. newLeaf(): or nobody knows of the leaf.

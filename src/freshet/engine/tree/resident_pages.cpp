@@ -12,8 +12,8 @@ using sync::kRelease;
 void ResidentPages::add(PageEntry* page) {
     // [resident.look] relaxed: only fed to the CAS.
     PageEntry* seen = added_.load(kRelaxed);
-    // [resident.add] CAS. ORDER: release pairs with [resident.take]: the link, and that the leaf is
-    //            there. Relaxed on failure: tried again.
+    // [resident.add] CAS. ORDER: release pairs with [resident.take]: the link. Relaxed on failure:
+    // tried again.
     //   LOST     another page was added, or the eviction took what there was.
     //   PROGRESS lock-free: our failure is another's success.
     do {

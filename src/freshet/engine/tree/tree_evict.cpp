@@ -135,10 +135,13 @@ size_t PageTree::evict(PageEntry* entry) {
     if (!node->isLeaf()) {
         return 0;
     }
-    if (!entry->imaged) {
+    auto* leaf = static_cast<LeafNode*>(node);
+    // The mark of a late writer may stand for a right half without an image, to which his version
+    // has gone (newPage()): the next checkpoint has to find it.
+    const bool isOrigin = leaf->right != nullptr && !leaf->right->imaged;
+    if (!entry->imaged || isOrigin) {
         return 0;
     }
-    auto* leaf = static_cast<LeafNode*>(node);
     const bool clean = mutated(Mutant::kEvictMarked) || entry->effectiveLsn() == 0;
     if (!clean) {
         return 0;

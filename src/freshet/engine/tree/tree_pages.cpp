@@ -151,10 +151,12 @@ void PageTree::sortNewPages() {
 
 std::vector<PageId> PageTree::takeGone() {
     // A writer who came too late may have left a mark: that would be counted, and never be taken.
-    for (PageEntry* entry : std::exchange(goneBefore_, {})) {
+    auto clear = [this](PageEntry* entry) {
         takeMark(entry);
         entry->settleMark();
-    }
+    };
+    std::for_each(goneBefore_.begin(), goneBefore_.end(), clear);
+    std::for_each(gone_.begin(), gone_.end(), clear);
     std::vector<PageId> ids;
     for (const PageEntry* entry : gone_) {
         ids.push_back(entry->id);

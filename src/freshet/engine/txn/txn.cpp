@@ -38,6 +38,7 @@ void Txn::begin() {
     invariant(self.state != Impl::State::kOpen || !hasWrites());
     sync::Slice slice(self.core->epochs);
     self.drop();
+    self.missing = {};
     self.writes.reset();
     self.pin.ts = self.core->table.snapshot();
     self.pinner = &slice.participant();
@@ -151,8 +152,11 @@ Status Txn::Impl::snapshotTooOld() {
 
 Status Txn::Impl::want(Tree& tree, const Fault& met) {
     if (waits == Waits::kHere) {
-        missing = {tree.shared_from_this(), met.entry};
-        return core->loads->wantHere(met);
+        Status status = core->loads->wantHere(met);
+        if (status.isWouldBlock()) {
+            missing = {tree.shared_from_this(), met.entry};
+        }
+        return status;
     }
     return core->loads->want(tree, met, &token);
 }

@@ -18,7 +18,8 @@ inline constexpr bool kTakesTurns = false;
 inline constexpr bool kTakesTurns = true;
 #endif
 
-/// How long a thread computes before it lets others run. What it has retired waits until its next
+/// How long a thread goes on before it lets others run, by the clock: who has waited meanwhile lets
+/// them run once more than he need. What it has retired waits until its next
 /// turn, so short is good; but an operation that ends a turn waits for all others, and that must
 /// stay below one in a hundred.
 inline constexpr uint64_t kTurnNanos = 1'000'000;
