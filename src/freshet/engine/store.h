@@ -164,8 +164,7 @@ public:
     /// How leaves of the tree are stored from now on, until the store is closed; at first as
     /// StoreOptions::codec says.
     void setCodec(TreeId id, Codec codec);
-    /// What the tree's pages take in the data file, in the images that the last checkpoint names
-    /// and in those that the next one will; what has not been written yet does not count.
+    /// What the tree's pages take in the data file, in the images that the last checkpoint names.
     uint64_t storedBytes(TreeId id) const;
     /// All trees that hold anything or were asked for, ascending.
     std::vector<TreeId> treeIds();

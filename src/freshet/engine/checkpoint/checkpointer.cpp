@@ -212,15 +212,24 @@ Status Checkpointer::nameDrops() {
 
 Status Checkpointer::commit(const block::Root& root,
                             const std::vector<block::BlockFile::Change>& changes) {
+    std::unordered_map<TreeId, int64_t> more;
+    auto count = [&](PageId page, int64_t blocks) {
+        const auto known = changes_.find(page);
+        if (blocks != 0 && known != changes_.end() && known->second.tree != kNoTree) {
+            more[known->second.tree] += blocks;
+        }
+    };
     FRESHET_RETURN_IF_ERROR(
-        file_.commit(root, changes, [this](PageId page, const block::Extent& before) {
-            const auto known = changes_.find(page);
+        file_.commit(root, changes, [&](PageId page, const block::Extent& before) {
             // What a dropped tree had is not of the one that has its number.
-            if (known != changes_.end() && known->second.tree != kNoTree &&
-                !droppedPages_.contains(page)) {
-                countBlocks(known->second.tree, -int64_t{before.blocks});
-            }
+            count(page, droppedPages_.contains(page) ? 0 : -int64_t{before.blocks});
         }));
+    for (const block::BlockFile::Change& named : changes) {
+        count(named.page, named.place.extent.blocks);
+    }
+    for (const auto& [tree, blocks] : more) {
+        countBlocks(tree, blocks);
+    }
     countFileMemory(file_.stats().memoryBytes);
     droppedPages_.clear();
     unfinished_ = true;
@@ -345,9 +354,6 @@ void Checkpointer::change(PageId page, const block::PagePlace& place, TreeId tre
     Pending& known = changes_[page];
     if (known.place.extent.blocks != 0) {
         file_.discard(known.place);
-    }
-    if (tree != kNoTree) {
-        countBlocks(tree, int64_t{place.extent.blocks} - known.place.extent.blocks);
     }
     known = {place, tree};
 }

@@ -41,8 +41,8 @@ public:
     }
     /// Some of these notes are corrections: a checkpoint is made for them, if for nothing else.
     void oweNotes() { owesNotes_ = !learned_.empty(); }
-    /// What the images of a tree's pages take in the data file: those that the last checkpoint
-    /// names, and those that the next one will. Any thread.
+    /// What the images of a tree's pages take in the data file, as the last checkpoint names them.
+    /// Any thread.
     uint64_t storedBytes(TreeId tree) const;
     /// All that the journal holds is in the last checkpoint.
     void setCurrent() { doneTail_ = core_->journalTail(); }
