@@ -28,12 +28,8 @@ Status TreeWriter::writeDuePages() {
 }
 
 void TreeWriter::removeSparse() {
-    tree_.forEachInMemory([&](PageEntry& entry) {
-        // [page.state] acquire: pairs with [page.live]. Before the node is looked at.
-        if (!entry.isInner && entry.state.load(sync::kAcquire) == PageState::kLive) {
-            sink_.inSlice([&] { tree_.removeIfSparse(&entry); });
-        }
-    });
+    tree_.forEachInMemory(
+        [&](PageEntry& entry) { sink_.inSlice([&] { tree_.removeIfSparse(&entry); }); });
 }
 
 void TreeWriter::foldRested() {

@@ -335,7 +335,7 @@ private:
 
     // tree_remove.cpp
     bool isSparse(const LeafNode& leaf, const LeafNode& heir) const;
-    bool removeLeaf(PageEntry* entry, PageEntry* heir);
+    void removeLeaf(PageEntry* entry, LeafNode* leaf);
     bool forgetHeir(const LeafNode& leaf, const PageEntry* entry, PageEntry* heir);
     void postAgain(ByteView low, PageEntry* heir);
     LeafNode* freezeForGood(PageEntry* entry, LeafNode* leaf);

@@ -109,10 +109,21 @@ PageEntry* PageTree::standIn(PageEntry* page) {
 }
 
 void PageTree::removeIfSparse(PageEntry* entry) {
-    const LeafNode* leaf = leafOf(*entry);
-    // The tree's last leaf has nobody to leave its keys to.
-    if (leaf != nullptr && leaf->right != nullptr && env_.limits.joinedBytesMax != 0) {
-        removeLeaf(entry, leaf->right);
+    // [page.state] acquire: pairs with [page.live]. Live already, so that nobody says so later.
+    if (env_.limits.joinedBytesMax == 0 || !entry->imaged ||
+        entry->state.load(kAcquire) != PageState::kLive) {
+        return;
+    }
+    LeafNode* leaf = leafOf(*entry);
+    // The tree's first leaf has no left neighbour, and a fence that could not say that it is gone;
+    // the last one has nobody to leave its keys to.
+    if (leaf == nullptr || leaf->low.empty() || leaf->right == nullptr ||
+        leaf->deltaForRead() != nullptr) {
+        return;
+    }
+    const LeafNode* next = leafOf(*leaf->right);
+    if (next != nullptr && isSparse(*leaf, *next)) {
+        removeLeaf(entry, leaf);
     }
 }
 
@@ -123,23 +134,13 @@ bool PageTree::isSparse(const LeafNode& leaf, const LeafNode& heir) const {
     return leaf.image.keys().size() == 0 || bytes <= ofLeaves(env_.limits.joinedBytesMax);
 }
 
-bool PageTree::removeLeaf(PageEntry* entry, PageEntry* heir) {
-    LeafNode* leaf = leafOf(*entry);
-    const LeafNode* next = leafOf(*heir);
-    // The tree's first leaf has no left neighbour, and a fence that could not say that it is gone.
-    if (leaf == nullptr || next == nullptr || leaf->right != heir || leaf->low.empty() ||
-        leaf->deltaForRead() != nullptr || !isSparse(*leaf, *next)) {
-        return false;
-    }
+void PageTree::removeLeaf(PageEntry* entry, LeafNode* leaf) {
+    PageEntry* heir = leaf->right;
     const Descent before = descend({.key = leaf->low, .before = true});
     before.hold().end();
-    // [page.state] acquire: pairs with [page.live]. Live already, so that nobody says so later.
-    if (entry->state.load(kAcquire) != PageState::kLive || !entry->imaged) {
-        return false;
-    }
     if (!before.node->isLeaf() || before.node->right != entry || !isWritable(*heir) ||
         !isWritable(*before.entry) || !forgetHeir(*leaf, entry, heir)) {
-        return false;
+        return;
     }
     setDirty(before.entry);
     if (!mutated(Mutant::kHeirNotDue)) {
@@ -149,7 +150,7 @@ bool PageTree::removeLeaf(PageEntry* entry, PageEntry* heir) {
     LeafNode* leaving = freezeForGood(entry, leaf);
     if (leaving == nullptr) {
         postAgain(leaf->high, heir);
-        return false;
+        return;
     }
     handOver(entry, leaving);
     replaceChild(leaf->low, entry, heir);
@@ -163,7 +164,6 @@ bool PageTree::removeLeaf(PageEntry* entry, PageEntry* heir) {
     // [page.gone] release: as [page.live]; only the checkpoint's thread looks for it.
     entry->state.store(PageState::kGone, kRelease);
     gone_.push_back(entry);
-    return true;
 }
 
 bool PageTree::forgetHeir(const LeafNode& leaf, const PageEntry* entry, PageEntry* heir) {
