@@ -49,6 +49,37 @@ TEST(Turn, IsLookedAtOnceInAWhileAndOverAfterItsTime) {
     EXPECT_TRUE(turn.isOver(kNow + kTurnNanos));
 }
 
+void haveSlices(Turn* turn, uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+        turn->isTimeToLook();
+    }
+}
+
+TEST(Turn, OfAReaderIsOverAfterManySlices) {
+    Turn turn;
+    for (int round = 0; round < 3; ++round) {
+        turn.begin(kNow);
+        haveSlices(&turn, kSlicesPerReadingTurn - 1);
+        EXPECT_FALSE(turn.isOver(kNow));
+        haveSlices(&turn, 1);
+        EXPECT_TRUE(turn.isOver(kNow));
+    }
+}
+
+TEST(Turn, OfWhoRetiresHasItsTimeAndTheNextOneToo) {
+    Turn turn;
+    turn.begin(kNow);
+    turn.noteRetired();
+    for (int round = 0; round < 2; ++round) {
+        haveSlices(&turn, 10 * kSlicesPerReadingTurn);
+        EXPECT_FALSE(turn.isOver(kNow));
+        EXPECT_TRUE(turn.isOver(kNow + kTurnNanos));
+        turn.begin(kNow);
+    }
+    haveSlices(&turn, kSlicesPerReadingTurn);
+    EXPECT_TRUE(turn.isOver(kNow)) << "it has not retired anything for two turns";
+}
+
 TEST(Turn, TheSystemGivesTimeWhileAThreadEndsItsTurnsItself) {
     platform::Thread("turns", [] {
         const uint64_t before = platform::turnNanos();
