@@ -45,6 +45,7 @@ CheckpointService::CheckpointService(Checkpointer& checkpointer,
       lastEndNanos_(platform::monotonicNanos()) {}
 
 void CheckpointService::start() {
+    platform::setHugePages(false);  // a store that opens grows
     core_.memory.start([this] {
         {
             std::lock_guard<std::mutex> guard(mutex_);
@@ -64,9 +65,7 @@ void CheckpointService::stop() {
     changed_.notify_all();
     if (thread_.joinable()) {
         thread_.join();
-    }
-    if (!std::exchange(hasHugePages_, true)) {
-        platform::setHugePages(true);  // the process has them, or has not, beyond this store
+        platform::setHugePages(true);  // as it was before
     }
 }
 
@@ -145,10 +144,7 @@ void CheckpointService::lookAtProcess() {
     MemoryBudget& memory = core_.memory;
     uint64_t freed = platform::freedMemoryBytes();
     const uint64_t resident = platform::residentBytes();
-    if (process_.affordsHugePages(resident, memory.limit()) != hasHugePages_) {
-        hasHugePages_ = !hasHugePages_;
-        platform::setHugePages(hasHugePages_);
-    }
+    platform::setHugePages(process_.wantsHugePages(resident, memory.limit()));
     if (process_.givesBack(resident, memory.limit(), memory.used(), freed)) {
         platform::giveBackFreedMemory();
         freed = platform::freedMemoryBytes();

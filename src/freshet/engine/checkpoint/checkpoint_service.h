@@ -84,7 +84,6 @@ private:
     bool hasFreed_ = true;               // the last round did; the thread's own
     std::chrono::milliseconds rest_{0};  // before the next round, after one in vain
     ProcessMemory process_;              // the thread's own, as the next
-    bool hasHugePages_ = true;
     SnapshotAges ages_;
     uint64_t lastLookNanos_ = 0;
     CheckpointStats stats_;      // guarded by mutex_

@@ -2,7 +2,8 @@
 /// ProcessMemory: what the process takes beside the pages that are counted, and when memory that it
 /// has freed goes back to the system. The ceiling is to hold for the process, since that is what
 /// the system kills; and giving memory back breaks up huge pages (decision 0012), so it stays as
-/// long as it is little, or is needed again soon, and the ceiling is far. One thread.
+/// long as it is little, or is needed again soon, and the ceiling is far. Huge pages are for a
+/// process that rests (decision 0030). One thread.
 #pragma once
 
 #include <algorithm>
@@ -24,13 +25,15 @@ public:
         const bool isNear = limit != 0 && resident > limit;
         return isNear || unneeded > kLittleBytes + used / kLittlePart;
     }
-    /// Whether the process can afford huge pages: not once it had more than `limit`, until it has
-    /// clearly less again.
-    bool affordsHugePages(uint64_t resident, uint64_t limit) {
+    /// Whether the process is to have huge pages: not while it grows, nor once it had more than
+    /// `limit`, until it has clearly less again.
+    bool wantsHugePages(uint64_t resident, uint64_t limit) {
+        looksAtRest_ = resident > residentBefore_ + kGrowthBytes ? 0 : looksAtRest_ + 1;
+        residentBefore_ = resident;
         if (limit == 0 || resident > limit || resident < limit - limit / kClearPart) {
             affordsHuge_ = limit == 0 || resident <= limit;
         }
-        return affordsHuge_;
+        return affordsHuge_ && looksAtRest_ >= kRestLooks;
     }
     /// What pages have to leave of the ceiling to the rest of the process: at once when that has
     /// become more, and little by little less again.
@@ -45,10 +48,14 @@ private:
     static constexpr uint64_t kLittlePart = 8;
     static constexpr uint64_t kSlowness = 32;
     static constexpr uint64_t kClearPart = 4;
+    static constexpr uint64_t kGrowthBytes = 2u << 20;
+    static constexpr uint64_t kRestLooks = 2'000 / kLookEveryMs;
 
     std::array<uint64_t, 10'000 / kLookEveryMs> lately_{};
     uint32_t next_ = 0;
     uint64_t beside_ = 0;
+    uint64_t residentBefore_ = 0;
+    uint64_t looksAtRest_ = 0;
     bool affordsHuge_ = true;
 };
 

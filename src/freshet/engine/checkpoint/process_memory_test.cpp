@@ -39,14 +39,36 @@ TEST(FreedMemory, AboveTheCeilingAllGoesBack) {
     EXPECT_TRUE(memory.givesBack(1'001 * kMib, 1'000 * kMib, 500 * kMib, 100 * kMib));
 }
 
+/// What is said after `looks` of them have seen the same.
+bool wantsHugePages(ProcessMemory* memory, uint64_t resident, uint64_t limit, int looks = 40) {
+    bool wants = false;
+    for (int look = 0; look < looks; ++look) {
+        wants = memory->wantsHugePages(resident, limit);
+    }
+    return wants;
+}
+
 TEST(HugePages, AreForProcessesThatHaveRoom) {
     ProcessMemory memory;
-    EXPECT_TRUE(memory.affordsHugePages(5'000 * kMib, 0)) << "no ceiling";
-    EXPECT_TRUE(memory.affordsHugePages(900 * kMib, 1'000 * kMib));
-    EXPECT_FALSE(memory.affordsHugePages(1'001 * kMib, 1'000 * kMib));
-    EXPECT_FALSE(memory.affordsHugePages(900 * kMib, 1'000 * kMib)) << "it would be back at once";
-    EXPECT_TRUE(memory.affordsHugePages(700 * kMib, 1'000 * kMib));
-    EXPECT_TRUE(memory.affordsHugePages(900 * kMib, 1'000 * kMib));
+    EXPECT_TRUE(wantsHugePages(&memory, 5'000 * kMib, 0)) << "no ceiling";
+    EXPECT_TRUE(wantsHugePages(&memory, 900 * kMib, 1'000 * kMib));
+    EXPECT_FALSE(wantsHugePages(&memory, 1'001 * kMib, 1'000 * kMib));
+    EXPECT_FALSE(wantsHugePages(&memory, 900 * kMib, 1'000 * kMib)) << "it would be back at once";
+    EXPECT_TRUE(wantsHugePages(&memory, 700 * kMib, 1'000 * kMib));
+    EXPECT_TRUE(wantsHugePages(&memory, 900 * kMib, 1'000 * kMib));
+}
+
+TEST(HugePages, AreForProcessesThatDoNotGrow) {
+    ProcessMemory memory;
+    uint64_t resident = 100 * kMib;
+    EXPECT_FALSE(wantsHugePages(&memory, resident, 0, 1)) << "nothing is known of it yet";
+    EXPECT_TRUE(wantsHugePages(&memory, resident, 0));
+    for (int look = 0; look < 40; ++look) {
+        EXPECT_FALSE(wantsHugePages(&memory, resident += 10 * kMib, 0, 1));
+    }
+    EXPECT_FALSE(wantsHugePages(&memory, resident, 0, 1)) << "it may go on";
+    EXPECT_TRUE(wantsHugePages(&memory, resident, 0));
+    EXPECT_TRUE(wantsHugePages(&memory, resident / 2, 0, 1)) << "it has become smaller";
 }
 
 TEST(BesidePages, IsWhatIsNeitherCountedNorFreed) {
