@@ -28,7 +28,7 @@ void cut(MemoryFileSystem* disk, Cut kind, uint64_t seed) {
 /// Opens the file and lets `user` work on it until the disk fails or `steps` are done. False when
 /// the disk did not fail.
 bool workUntilFailure(MemoryFileSystem* disk, ModelUser* user, int steps, std::string* wrong) {
-    auto file = BlockFile::open(testOptions(disk));
+    auto file = openAndStart(testOptions(disk));
     if (!file.isOk()) {
         if (file.status().code() != Code::kIo) {
             *wrong = file.status().toString();
@@ -105,9 +105,9 @@ TEST(BlockCrash, UnfinishedCreationCountsAsNew) {
             MemoryFileSystem disk;
             ASSERT_TRUE(disk.makeDirectory(kTestDirectory).isOk());
             disk.faults().fail(op, nth, Status(Code::kIo, "power"));
-            ASSERT_FALSE(BlockFile::open(testOptions(&disk)).isOk());
+            ASSERT_FALSE(openAndStart(testOptions(&disk)).isOk());
             disk.crashKeepingSome(nth);
-            auto file = BlockFile::open(testOptions(&disk));
+            auto file = openAndStart(testOptions(&disk));
             ASSERT_TRUE(file.isOk()) << file.status().toString();
             EXPECT_EQ((*file)->root().checkpointNo, 0u);
         }

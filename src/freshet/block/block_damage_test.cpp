@@ -5,6 +5,7 @@
 #include "freshet/block/root/fixture_test_support.h"
 #include "freshet/block/root/superblock.h"
 #include "freshet/testing/sim/memory_file_system.h"
+#include "freshet/testing/sim/misreading_file_system.h"
 #include "freshet/testing/sim/seed.h"
 
 #include <gmock/gmock.h>
@@ -52,7 +53,7 @@ protected:
     /// What opening a file of these bytes says.
     static StatusOr<std::unique_ptr<BlockFile>> openBytes(MemoryFileSystem* disk, ByteView bytes) {
         writeWhole(*disk, bytes);
-        return BlockFile::open(testOptions(disk));
+        return openAndStart(testOptions(disk));
     }
 };
 
@@ -93,7 +94,7 @@ TEST_F(BlockDamageTest, NewerFormatIsRefusedByName) {
     superblock.version = 9;
     const std::string bytes = encodeSuperblock(superblock);
     overwrite(0, bytes);
-    auto opened = BlockFile::open(testOptions(&disk_));
+    auto opened = openAndStart(testOptions(&disk_));
     ASSERT_FALSE(opened.isOk());
     EXPECT_EQ(opened.status().code(), Code::kUnsupported);
     EXPECT_THAT(std::string(opened.status().text()), HasSubstr(kTestPath));
@@ -104,7 +105,7 @@ TEST_F(BlockDamageTest, NewerFormatIsRefusedByName) {
 TEST_F(BlockDamageTest, AnotherDirectorysFileIsRefused) {
     Options options = testOptions(&disk_);
     options.dbUuid[0] = 'z';
-    auto opened = BlockFile::open(options);
+    auto opened = openAndStart(options);
     ASSERT_FALSE(opened.isOk());
     EXPECT_EQ(opened.status().code(), Code::kCorruption);
     EXPECT_THAT(std::string(opened.status().text()), HasSubstr("another data directory"));
@@ -125,7 +126,7 @@ TEST_F(BlockDamageTest, CutFileIsFilledUpForRepair) {
     EXPECT_EQ(openBytes(&disk_, cut).status().code(), Code::kCorruption);
     Options options = testOptions(&disk_);
     options.repair = true;
-    auto file = BlockFile::open(options);
+    auto file = openAndStart(options);
     ASSERT_TRUE(file.isOk()) << file.status().toString();
     file_ = std::move(*file);
     EXPECT_EQ(file_->root().checkpointNo, 3u);
@@ -176,6 +177,41 @@ TEST_F(BlockDamageTest, MapRunDamagedInBothCheckpointsIsRefused) {
     ASSERT_FALSE(opened.isOk());
     EXPECT_EQ(opened.status().code(), Code::kCorruption);
     EXPECT_THAT(std::string(opened.status().text()), HasSubstr("run at offset"));
+}
+
+/// Two checkpoints of which the newest is read wrong: opening alone changes nothing, so who does
+/// not believe what it says can open again.
+TEST_F(BlockDamageTest, OpeningOverwritesNothingUntilItIsStarted) {
+    commit({{1, write(1, "older")}});
+    commit({{1, write(1, "newest")}});
+    const std::string bytes = readWhole(disk_);
+    const Superblock newest = *decodeSuperblock(ByteView(bytes).substr(0, kSuperblockBytes));
+    ASSERT_EQ(newest.checkpointNo, 2u);
+    const RunRef run =
+        newest.deltaCount != 0 ? newest.mapDelta[newest.deltaCount - 1] : newest.mapBase;
+    for (const uint64_t offset : {uint64_t{40}, run.firstBlock * kBlockBytes + 40}) {
+        testing::MisreadingFileSystem files(disk_);
+        files.misread(kTestPath, offset, UINT64_MAX);
+        auto file = BlockFile::open(testOptions(&files));
+        ASSERT_TRUE(file.isOk()) << file.status().toString();
+        EXPECT_EQ((*file)->root().checkpointNo, 1u);
+        EXPECT_EQ(*readContents(**file), (Contents{{1, "older"}}));
+        EXPECT_TRUE((*file)->verify()->errors.empty());
+        EXPECT_TRUE(readWhole(disk_) == bytes) << "something was written";
+    }
+    reopen();
+    EXPECT_EQ(file_->startNo(), newest.startNo + 1) << "others have not counted";
+    EXPECT_EQ(*readContents(*file_), (Contents{{1, "newest"}}));
+}
+
+TEST_F(BlockDamageTest, WritingBeforeItIsStartedIsAMistakeOfOurs) {
+    auto file = BlockFile::open(testOptions(&disk_));
+    ASSERT_TRUE(file.isOk());
+    BlockFile& early = **file;
+    EXPECT_DEATH(std::ignore = early.writePage(imageOf(1, "x")).isOk(), "isStarted");
+    EXPECT_DEATH(std::ignore = early.commit(Root{}, {}).isOk(), "isStarted");
+    EXPECT_DEATH(std::ignore = early.makeRoom().isOk(), "isStarted");
+    EXPECT_DEATH(early.settle(), "isStarted");
 }
 
 /// A file with two different checkpoints, and what each holds.

@@ -38,7 +38,7 @@ Status BlockFile::forEachPage(const std::function<Status(PageId, const PagePlace
 
 StatusOr<PagePlace> BlockFile::writePage(ByteView image, Codec codec, uint64_t note) {
     Impl& impl = *impl_;
-    FRESHET_RETURN_IF_ERROR(impl.failure);
+    FRESHET_RETURN_IF_ERROR(impl.mayWrite());
     if (codec == Codec::kNone || !packImage(image, codec, &impl.packed)) {
         return impl.writeImage(image, {Codec::kNone, image.size()}, note);
     }
@@ -155,7 +155,7 @@ bool BlockFile::bypassCache() {
 }
 
 Status BlockFile::makeRoom() {
-    FRESHET_RETURN_IF_ERROR(impl_->failure);
+    FRESHET_RETURN_IF_ERROR(impl_->mayWrite());
     FRESHET_RETURN_IF_ERROR(impl_->overwriteRefused());
     Status status = impl_->space.makeRoom();
     impl_->publishStats();
@@ -163,7 +163,7 @@ Status BlockFile::makeRoom() {
 }
 
 Status BlockFile::flush() {
-    FRESHET_RETURN_IF_ERROR(impl_->failure);
+    FRESHET_RETURN_IF_ERROR(impl_->mayWrite());
     Status status = impl_->syncFile();
     impl_->publishStats();
     return status.isOk() ? status : impl_->fail(status);
@@ -174,6 +174,11 @@ Status BlockFile::Impl::syncFile() {
     ++nextFlushNo;
     ++counted.flushes;
     return Status::ok();
+}
+
+Status BlockFile::Impl::mayWrite() const {
+    invariant(isStarted);
+    return failure;
 }
 
 Status BlockFile::Impl::fail(Status status) {

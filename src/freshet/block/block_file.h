@@ -96,10 +96,11 @@ struct VerifyReport {
 
 class BlockFile {
 public:
-    /// Opens the file, or makes it, and checks the newest whole checkpoint's map. Raises startNo
-    /// durably before it returns. kUnsupported: a newer format. kCorruption: no whole checkpoint,
-    /// or another directory's file; the text names the place. A superblock whose run or whose late
-    /// images are not whole is passed over for the one before it (it was never durable).
+    /// Opens the file, or makes it, and checks the newest whole checkpoint's map. Overwrites
+    /// nothing. kUnsupported: a newer format. kCorruption: no whole checkpoint, or another
+    /// directory's file; the text names the place. A superblock whose run or whose late images are
+    /// not whole is passed over for the one before it (it was never durable, or the log knows
+    /// better: root()).
     static StatusOr<std::unique_ptr<BlockFile>> open(const Options& options);
     ~BlockFile();
     /// The data directory's name as a superblock has it, for repair when nobody else knows it any
@@ -108,10 +109,14 @@ public:
                                                    const std::string& path);
 
     /// Of the newest durable checkpoint. A caller that finds in its log that a checkpoint beyond
-    /// this one had become durable must not go on: that one was damaged later, and what this one
-    /// names may have been overwritten.
+    /// this one had become durable must not go on to start(): that one was damaged later or read
+    /// wrong, and what this one names may have been overwritten.
     const Root& root() const;
-    /// How often this file was opened; part of every image's sequence number, so that a crash
+    /// Makes the checkpoint that was chosen the only one, durably, and raises startNo. Once.
+    /// REQUIRES: the log agrees that this is the newest one. Only reading is allowed before:
+    /// forEachPage, readPage, verify, stats. A failure is final; kLimit: it was opened too often.
+    Status start();
+    /// How often this file was started; part of every image's sequence number, so that a crash
     /// cannot repeat one.
     uint32_t startNo() const;
     /// Every page of the newest durable checkpoint, in page id order, as the map on the disk says.

@@ -410,7 +410,7 @@ TEST_F(BlockFileTest, FailedFlushIsFinalWhateverItsCode) {
         for (const bool isCommits : {false, true}) {
             MemoryFileSystem disk;
             ASSERT_TRUE(disk.makeDirectory(kTestDirectory).isOk());
-            auto file = BlockFile::open(testOptions(&disk));
+            auto file = openAndStart(testOptions(&disk));
             ASSERT_TRUE(file.isOk());
             disk.faults().fail(testing::DiskFaults::Op::kSync, 1, Status(code, "broken"));
             EXPECT_EQ((isCommits ? (*file)->commit(Root{}, {}) : (*file)->flush()).code(), code);
@@ -429,7 +429,7 @@ TEST_F(BlockFileTest, AgreesWithAMapThroughManyReopenings) {
     ModelUser user(seed);
     uint64_t givenBack = 0;
     for (int round = 0; round < 60; ++round) {
-        auto file = BlockFile::open(testOptions(&disk));
+        auto file = openAndStart(testOptions(&disk));
         ASSERT_TRUE(file.isOk()) << file.status().toString();
         ASSERT_EQ(user.attach(file->get()), "");
         for (int i = 0; i < 60; ++i) {

@@ -19,7 +19,7 @@ constexpr size_t kChangeBytes = 5;
 std::string makeSample() {
     testing::MemoryFileSystem disk;
     invariant(disk.makeDirectory(kTestDirectory).isOk());
-    auto file = BlockFile::open(testOptions(&disk));
+    auto file = openAndStart(testOptions(&disk));
     invariant(file.isOk());
     for (uint64_t round = 0; round < 3; ++round) {
         std::vector<BlockFile::Change> changes;
@@ -105,7 +105,7 @@ void fuzz(ByteView input) {
     }
     testing::MemoryFileSystem disk;
     writeWhole(disk, bytes);
-    if (auto file = BlockFile::open(testOptions(&disk)); file.isOk()) {
+    if (auto file = openAndStart(testOptions(&disk)); file.isOk()) {
         use(**file);
     }
 }

@@ -127,7 +127,7 @@ public:
     explicit RefusedRun(uint64_t seed) : plan_(seed), user_(seed) {
         invariant(disk_.makeDirectory(kTestDirectory).isOk());
         // When the power goes nothing has been promised before the file was there.
-        auto file = BlockFile::open(testOptions(&disk_));
+        auto file = openAndStart(testOptions(&disk_));
         invariant(file.isOk());
         promises_.push_back({recorder_.position(), 0});
         file_ = std::move(*file);
@@ -159,7 +159,7 @@ public:
         for (const auto& [position, attempt] : promises_) {
             least = position <= state.prefix ? attempt : least;
         }
-        FRESHET_ASSIGN_OR_RETURN(auto file, BlockFile::open(testOptions(&disk)));
+        FRESHET_ASSIGN_OR_RETURN(auto file, openAndStart(testOptions(&disk)));
         const std::string wrong = user_.judge(*file, least);
         FRESHET_ASSIGN_OR_RETURN(const VerifyReport report, file->verify());
         return !wrong.empty()          ? Status(Code::kCorruption, wrong)

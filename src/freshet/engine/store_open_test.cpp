@@ -259,7 +259,7 @@ void changeNotes(testing::MemoryFileSystem& disk, const std::function<uint64_t(u
     options.path = std::string("/db") + kDataFile;
     options.dbUuid = *uuid;
     auto file = block::BlockFile::open(options);
-    ASSERT_TRUE(file.isOk());
+    ASSERT_TRUE(file.isOk() && (*file)->start().isOk());
     std::vector<block::BlockFile::Change> changes;
     ASSERT_TRUE((*file)
                     ->forEachPage([&](PageId page, block::PagePlace place) {

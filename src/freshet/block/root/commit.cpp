@@ -132,7 +132,7 @@ Status BlockFile::commit(const Root& root,
                          const std::vector<Change>& changes,
                          const std::function<void(PageId, const Extent&)>& onReplaced) {
     Impl& impl = *impl_;
-    FRESHET_RETURN_IF_ERROR(impl.failure);
+    FRESHET_RETURN_IF_ERROR(impl.mayWrite());
     FRESHET_RETURN_IF_ERROR(impl.overwriteRefused());
     StatusOr<CommitPlan> planned = impl.plan(changes);
     if (!planned.isOk()) {
@@ -269,6 +269,7 @@ void BlockFile::Impl::Waiting::giveTo(Space* space) {
 
 void BlockFile::settle() {
     Impl& impl = *impl_;
+    invariant(impl.isStarted);
     impl.replaced.giveTo(&impl.space);
     // A checkpoint that says that the file is longer cannot be chosen any more.
     impl.space.giveBack(impl.durable.dataFileBlocks);

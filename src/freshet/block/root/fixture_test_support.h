@@ -21,7 +21,7 @@ protected:
     }
     void reopen() {
         file_.reset();
-        auto file = BlockFile::open(testOptions(&disk_));
+        auto file = openAndStart(testOptions(&disk_));
         ASSERT_TRUE(file.isOk()) << file.status().toString();
         file_ = std::move(*file);
     }

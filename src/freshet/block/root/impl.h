@@ -5,7 +5,8 @@
 ///              until settle() after the commit that replaced them.
 /// INV-block-2  At every moment one superblock copy is durable and whole, and the other is the only
 ///              one being written.
-/// INV-block-3  No image is written under a startNo before both copies carry that startNo.
+/// INV-block-3  No image is written under a startNo before both copies carry that startNo, and no
+///              copy is overwritten before start().
 /// INV-block-7  What a refused superblock names is not written to until the one that stands lies
 ///              durably over it.
 #pragma once
@@ -36,7 +37,7 @@ struct BlockFile::Impl {
     Status openOrCreate();
     Status create();
     Status fillUp();
-    Status raiseStart(uint64_t copy);
+    Status raiseStart();
     Status writeSuperblock(const Superblock& next, uint64_t copy);
 
     // commit_plan.cpp
@@ -61,6 +62,8 @@ struct BlockFile::Impl {
     Status overwriteRefused();
 
     // block_file.cpp
+    /// `failure`, at the beginning of every call that may write. REQUIRES: start().
+    Status mayWrite() const;
     StatusOr<PagePlace> writeImage(ByteView image, const Plain& plain, uint64_t note);
     uint64_t commitNeedBlocks() const;
     Status syncFile();
@@ -70,9 +73,11 @@ struct BlockFile::Impl {
 
     const Options options;
     std::unique_ptr<platform::File> file;
-    Superblock durable;  // as in the newest durable copy
-    Root root;           // of it
-    PageMap map;         // of it
+    Superblock durable;       // as in the newest durable copy
+    uint64_t chosenCopy = 0;  // which one that was when the file was opened
+    bool isStarted = false;
+    Root root;    // of it
+    PageMap map;  // of it
     Space space;
     uint64_t nextImage = 1;      // the counter in imageSeq
     std::string packed;          // the last image that was compressed

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Opening a block file: making it, choosing a checkpoint, counting the start.
+/// Opening a block file: making it and choosing a checkpoint, which overwrites nothing; then, when
+/// the log has agreed, counting the start.
 #include "freshet/block/root/impl.h"
 #include "freshet/block/root/loaded.h"
 #include "freshet/block/root/superblock.h"
@@ -72,31 +73,37 @@ Status BlockFile::Impl::openOrCreate() {
                   options.growBytesMax,
                   std::move(loaded.free),
                   loaded.fileBlocks);
-    return raiseStart(loaded.copy);
+    chosenCopy = loaded.copy;
+    return Status::ok();
 }
 
 /// Puts the chosen checkpoint with the next startNo into both copies. Whatever a crash leaves, one
 /// whole copy of the checkpoint that was chosen stays:
 ///  - It was chosen from what the system shows, which after a killed process is more than what is
-///    durable; so a flush comes first. Now `copy` is durable, with all it names.
+///    durable; so a flush comes first. Now its copy is durable, with all it names.
 ///  - The other copy is then overwritten: it held an older checkpoint, or one that is not whole and
-///    must go before its extents are written again. Torn: `copy` still stands.
-///  - When that is durable the same goes over `copy`. Torn: the other stands, and says the same.
+///    must go before its extents are written again. Torn: the chosen one still stands.
+///  - When that is durable the same goes over the chosen copy. Torn: the other says the same.
 /// Only then may an image carry the new startNo. Raising it in one copy would not do: the next
 /// commit overwrites one of the two, and were it torn, the startNo of the other would come back
 /// and with it sequence numbers that have been used.
-Status BlockFile::Impl::raiseStart(uint64_t copy) {
+///
+/// "Not whole" is what was read, and reading can go wrong where the disk is right. If that made the
+/// older one the choice, this would be the end of the newest; so it waits until the log, which
+/// knows, has agreed (REQUIRES of start()).
+Status BlockFile::Impl::raiseStart() {
     if (durable.startNo >= kStartNoMax) {
         return Status(Code::kLimit, options.path + " was opened too often");
     }
     FRESHET_RETURN_IF_ERROR(syncFile());
     Superblock raised = durable;
     ++raised.startNo;
-    for (const uint64_t target : {kSuperblockCopies - 1 - copy, copy}) {
+    for (const uint64_t target : {kSuperblockCopies - 1 - chosenCopy, chosenCopy}) {
         FRESHET_RETURN_IF_ERROR(writeSuperblock(raised, target));
         FRESHET_RETURN_IF_ERROR(syncFile());
     }
     durable = raised;
+    isStarted = true;
     return Status::ok();
 }
 
@@ -115,6 +122,13 @@ StatusOr<std::unique_ptr<BlockFile>> BlockFile::open(const Options& options) {
     FRESHET_RETURN_IF_ERROR(impl->openOrCreate());
     impl->publishStats();
     return std::unique_ptr<BlockFile>(new BlockFile(std::move(impl)));
+}
+
+Status BlockFile::start() {
+    invariant(!impl_->isStarted);
+    FRESHET_RETURN_IF_ERROR(impl_->raiseStart());
+    impl_->publishStats();
+    return Status::ok();
 }
 
 }  // namespace freshet::block

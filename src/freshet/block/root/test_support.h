@@ -27,6 +27,13 @@ inline Options testOptions(platform::FileSystem* files) {
     return options;
 }
 
+/// The file as it is when the log has nothing against it.
+inline StatusOr<std::unique_ptr<BlockFile>> openAndStart(const Options& options) {
+    FRESHET_ASSIGN_OR_RETURN(std::unique_ptr<BlockFile> file, BlockFile::open(options));
+    FRESHET_RETURN_IF_ERROR(file->start());
+    return file;
+}
+
 inline std::string imageOf(PageId page, ByteView body) {
     PageHeader header;
     header.pageId = page;

@@ -181,9 +181,11 @@ Status Store::Impl::replayDone(const journal::RecordView& record) {
     if (done.checkpointNo <= file->root().checkpointNo) {
         return Status::ok();
     }
-    // What the checkpoint before it names may have been overwritten since.
+    // It was damaged later or is read wrong today, and what the checkpoint before it names may have
+    // been overwritten since. Nothing has been written by now: the next open() may read better.
     const std::string text = options.directory + kDataFile + ": checkpoint " +
-                             std::to_string(done.checkpointNo) + " was complete and is damaged";
+                             std::to_string(done.checkpointNo) +
+                             " was complete and is damaged or read wrong";
     if (!options.repair) {
         return Status(Code::kCorruption, text);
     }
@@ -192,6 +194,9 @@ Status Store::Impl::replayDone(const journal::RecordView& record) {
 }
 
 Status Store::Impl::begin() {
+    // Until here the data file was only read, and so was all that the journal has of earlier starts
+    // until its scan was over (INV-engine-18).
+    FRESHET_RETURN_IF_ERROR(file->start());
     trees.tree(kCatalogTree);
     checkpoints = std::make_unique<CheckpointService>(*checkpointer,
                                                       *evictor,
