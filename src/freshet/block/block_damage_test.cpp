@@ -198,6 +198,14 @@ TEST_F(BlockDamageTest, OpeningOverwritesNothingUntilItIsStarted) {
         EXPECT_EQ(*readContents(**file), (Contents{{1, "older"}}));
         EXPECT_TRUE((*file)->verify()->errors.empty());
         EXPECT_TRUE(readWhole(disk_) == bytes) << "something was written";
+        file->reset();
+        files.heal();
+        const uint64_t before = files.misreadings();
+        files.misread(kTestPath, offset, 1);
+        file = BlockFile::open(testOptions(&files));
+        ASSERT_TRUE(file.isOk()) << file.status().toString();
+        EXPECT_EQ(files.misreadings(), before + 1);
+        EXPECT_EQ((*file)->root().checkpointNo, 2u) << "it is read once more";
     }
     reopen();
     EXPECT_EQ(file_->startNo(), newest.startNo + 1) << "others have not counted";

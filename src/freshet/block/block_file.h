@@ -99,8 +99,8 @@ public:
     /// Opens the file, or makes it, and checks the newest whole checkpoint's map. Overwrites
     /// nothing. kUnsupported: a newer format. kCorruption: no whole checkpoint, or another
     /// directory's file; the text names the place. A superblock whose run or whose late images are
-    /// not whole is passed over for the one before it (it was never durable, or the log knows
-    /// better: root()).
+    /// not whole, when read twice, is passed over for the one before it (it was never durable, or
+    /// the log knows better: root()).
     static StatusOr<std::unique_ptr<BlockFile>> open(const Options& options);
     ~BlockFile();
     /// The data directory's name as a superblock has it, for repair when nobody else knows it any

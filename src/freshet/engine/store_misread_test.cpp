@@ -157,5 +157,24 @@ TEST_P(StoreMisread, ALogThatDoesNotReachBackRefusesAsWell) {
     expectAll();
 }
 
+TEST_P(StoreMisread, WhatIsWrongOnceIsReadAgain) {
+    fillAndCrash();
+    misread(1);
+    ASSERT_NO_FATAL_FAILURE(open(options()));
+    EXPECT_GT(files_.misreadings(), 0u);
+    expectAll();
+}
+
+TEST_P(StoreMisread, ARepairGivesNothingUpForIt) {
+    fillAndCrash();
+    misread(1);
+    StoreOptions repairing = options();
+    repairing.repair = true;
+    ASSERT_NO_FATAL_FAILURE(open(repairing));
+    EXPECT_GT(files_.misreadings(), 0u);
+    expectAll();
+    ASSERT_TRUE(store_->finishRepair().isOk());
+}
+
 }  // namespace
 }  // namespace freshet::engine

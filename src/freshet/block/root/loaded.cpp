@@ -18,6 +18,26 @@ struct Candidate {
     uint64_t copy;
 };
 
+/// What is not whole is read once more, from the disk and not from what the system keeps of it: it
+/// may have gone wrong on its way only, and a checkpoint that is passed over is one that is lost.
+template <typename Read>
+auto readTwice(platform::File& file, const std::string& path, const Read& read)
+    -> decltype(read()) {
+    auto first = read();
+    const StatusOr<uint64_t> bytes = file.size();
+    if (first.status().code() != Code::kCorruption || !bytes.isOk()) {
+        return first;
+    }
+    file.forget(0, *bytes);
+    auto second = read();
+    if (second.isOk()) {
+        telemetry::logWarning(
+            "block",
+            path + " was read wrong and then right: " + std::string(first.status().text()));
+    }
+    return second;
+}
+
 std::string copyName(uint64_t copy) {
     return std::string("superblock ") + (copy == 0 ? "A" : "B") + " (offset " +
            std::to_string(copy * kBlockBytes) + ")";
@@ -37,7 +57,7 @@ StatusOr<std::vector<Candidate>> readSuperblocks(platform::File& file,
                                                  std::string* complaints) {
     std::vector<Candidate> found;
     for (uint64_t copy = 0; copy < kSuperblockCopies; ++copy) {
-        auto superblock = readSuperblock(file, copy);
+        auto superblock = readTwice(file, path, [&] { return readSuperblock(file, copy); });
         if (superblock.isOk() && superblock->dbUuid != dbUuid) {
             return Status(Code::kCorruption,
                           path + " belongs to another data directory, says " + copyName(copy));
@@ -163,7 +183,7 @@ StatusOr<Loaded> loadNewest(platform::File& file,
     FRESHET_ASSIGN_OR_RETURN(const auto candidates,
                              readSuperblocks(file, path, dbUuid, &complaints));
     for (const Candidate& candidate : candidates) {
-        auto loaded = loadOne(file, path, candidate);
+        auto loaded = readTwice(file, path, [&] { return loadOne(file, path, candidate); });
         if (loaded.isOk()) {
             return loaded;
         }
