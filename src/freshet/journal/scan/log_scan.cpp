@@ -4,6 +4,7 @@
 #include "freshet/journal/file/framing.h"
 #include "freshet/journal/file/segment.h"
 #include "freshet/journal/scan/record_joiner.h"
+#include "freshet/telemetry/log.h"
 
 #include <algorithm>
 
@@ -160,24 +161,18 @@ private:
 
     Status followChain() {
         for (;;) {
-            const FoundSegment& here = end_.segments[end_.last];
-            FRESHET_ASSIGN_OR_RETURN(bool next, readNext(here, end_.offset));
-            if (!next && end_.offset % kBlockAlign != 0) {
-                FRESHET_ASSIGN_OR_RETURN(next, readNext(here, nextPage()));
-                end_.offset = next ? nextPage() : end_.offset;
-            }
-            if (!next && nextSegmentFollows()) {
-                // Perhaps the block did not fit here.
-                FRESHET_ASSIGN_OR_RETURN(next, readNext(end_.segments[end_.last + 1], 0));
-                if (next) {
-                    end_.segments[end_.last].end = slotStart(end_.slotNo + 1);
-                    end_.segments[end_.last].timestamp = header_.timeBase;
-                    ++end_.last;
-                    end_.offset = 0;
-                }
-            }
+            FRESHET_ASSIGN_OR_RETURN(bool next, findNext());
             if (!next) {
-                return Status::ok();
+                // Where this is not the end, what follows is overwritten all the same; and a block
+                // may only have been read wrong on its way. So the disk is asked once more.
+                forgetAroundEnd();
+                FRESHET_ASSIGN_OR_RETURN(next, findNext());
+                if (!next) {
+                    return Status::ok();
+                }
+                telemetry::logWarning("journal",
+                                      placeOf(end_.segments[end_.last], end_.offset) +
+                                          ": a block was read wrong and then right");
             }
             FRESHET_RETURN_IF_ERROR(joiner_.take(block_, header_));
             end_.offset += header_.fill;
@@ -185,6 +180,36 @@ private:
             end_.blockCrc = header_.headerCrc;
             end_.era = header_.era;
             noteSeen(header_);
+        }
+    }
+
+    /// readNext() where the next block can lie; end_ is then in front of it.
+    StatusOr<bool> findNext() {
+        const FoundSegment& here = end_.segments[end_.last];
+        FRESHET_ASSIGN_OR_RETURN(bool next, readNext(here, end_.offset));
+        if (!next && end_.offset % kBlockAlign != 0) {
+            FRESHET_ASSIGN_OR_RETURN(next, readNext(here, nextPage()));
+            end_.offset = next ? nextPage() : end_.offset;
+        }
+        if (!next && nextSegmentFollows()) {
+            // Perhaps the block did not fit here.
+            FRESHET_ASSIGN_OR_RETURN(next, readNext(end_.segments[end_.last + 1], 0));
+            if (next) {
+                end_.segments[end_.last].end = slotStart(end_.slotNo + 1);
+                end_.segments[end_.last].timestamp = header_.timeBase;
+                ++end_.last;
+                end_.offset = 0;
+            }
+        }
+        return next;
+    }
+
+    /// The system keeps nothing of what findNext() has read. No block is larger.
+    void forgetAroundEnd() {
+        const uint64_t page = end_.offset / kBlockAlign * kBlockAlign;
+        end_.segments[end_.last].file->forget(page, kFillMax);
+        if (nextSegmentFollows()) {
+            end_.segments[end_.last + 1].file->forget(0, kFillMax);
         }
     }
 

@@ -7,9 +7,11 @@
 /// and recycling leaves one such segment at least.
 ///
 /// A block belongs to the log if its header and records are whole, it names the block before it by
-/// number and checksum, and its era does not fall. The first position where that fails is the end.
-/// Behind it may lie what a crash left: blocks of this era that were never flushed as a whole, and
-/// stale ones. They are surveyed, for two reasons:
+/// number and checksum, and its era does not fall. The first position where that fails twice, the
+/// second time with what the disk has and not what the system keeps of it, is the end: it may be
+/// read wrong, and the log goes on over what lies there. Behind it may lie what a crash left:
+/// blocks of this era that were never flushed as a whole, and stale ones. They are surveyed, for
+/// two reasons:
 ///   - One of them may prove that the place where the log ends was durable once: then acknowledged
 ///     records are damaged, and the open is refused (DESIGN 7.4, rule 3).
 ///   - The new era must be above every era that is still there, so that nothing can chain to it by

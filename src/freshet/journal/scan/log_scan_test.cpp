@@ -9,6 +9,7 @@
 #include "freshet/journal/file/test_support.h"
 #include "freshet/testing/sim/faulty_file_system.h"
 #include "freshet/testing/sim/memory_file_system.h"
+#include "freshet/testing/sim/misreading_file_system.h"
 #include "freshet/testing/sim/trace_recorder.h"
 
 #include <gtest/gtest.h>
@@ -215,6 +216,34 @@ TEST(LogScan, DamageInWhatWasNeverFlushedIsCutOff) {
             auto bodies = bodiesOf(log.records);
             EXPECT_EQ(bodies, firstBodies(bodies.size()));
             EXPECT_LT(bodies.size(), 5u);
+        }
+    }
+}
+
+/// The last one above all: nothing behind it says that it was durable, so it would be taken for a
+/// torn tail and the log would go on over it.
+TEST(LogScan, ABlockThatIsReadWrongOnceIsReadAgain) {
+    const Files files = makeLog(8, Put::kDurable);
+    const auto blocks = blocksOf(files.at("j.00000000"));
+    ASSERT_GE(blocks.size(), 9u);
+    for (const auto& [offset, header] : blocks) {
+        for (const uint64_t at :
+             {offset + offsetof(BlockHeader, slotNo), offset + header.fill - 1}) {
+            SCOPED_TRACE("byte " + std::to_string(at));
+            MemoryFileSystem disk;
+            testing::MisreadingFileSystem misread(disk);
+            writeAll(disk, files);
+            misread.misread(pathOf("j.00000000"), at, 1);
+            std::vector<std::string> expected = firstBodies(8);
+            for (int round = 0; round < 2; ++round) {
+                Opened log = openLog(smallOptions(misread));
+                ASSERT_TRUE(log.status.isOk()) << log.status.toString();
+                EXPECT_EQ(misread.misreadings(), 1u);
+                ASSERT_EQ(bodiesOf(log.records), expected);
+                expected.push_back("behind it");
+                putDurable(*log.journal, expected.back());
+                disk.crash();
+            }
         }
     }
 }
