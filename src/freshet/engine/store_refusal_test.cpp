@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A disk that has no room even for the checkpoint's superblock: the store refuses what adds to it,
-/// reads go on, and it goes on by itself when there is room.
+/// reads go on, and it goes on by itself when there is room. And one that had none for some page of
+/// a checkpoint: the next one has all of them.
 #include "freshet/engine/txn/store_test_support.h"
 #include "freshet/platform/thread.h"
 #include "freshet/testing/sim/faulty_file_system.h"
@@ -131,6 +132,58 @@ TEST_P(StoreRefusal, ACrashMeanwhileLosesNothing) {
     memory_.crashKeepingSome(testSeed());
     reopen(memory_);
     expectAll(written, value);
+}
+
+/// So long that a few keys fill a leaf, and a few separators an inner page.
+std::string longKey(int n) {
+    constexpr int kOfOneKind = 50;
+    const std::string kind = std::to_string(100 + n / kOfOneKind);
+    return kind + std::string(2000, '-') + std::to_string(100 + n % kOfOneKind);
+}
+
+std::string longValue(int n) {
+    return std::string(2000, 'v') + std::to_string(n);
+}
+
+/// A tree of some levels is written for the first time, and for the n-th page there is no room.
+TEST(StoreRefused, AnyPageIsInTheNextCheckpoint) {
+    constexpr int kKeys = 300;
+    uint64_t fired = 1;
+    for (uint64_t nth = 1; fired != 0; ++nth) {
+        testing::MemoryFileSystem memory;
+        testing::FaultPlan plan(nth);
+        testing::FaultyFileSystem faulty(memory, plan);
+        StoreOptions options = storeOptions(memory);
+        options.files = &faulty;
+        options.checkpointIntervalMs = 1'000'000;  // none by itself
+        std::unique_ptr<Store> store = openStore(options);
+        TreeRef tree = store->tree(7);
+        for (int i = 0; i < kKeys; ++i) {
+            put(*store, *tree, longKey(i), longValue(i));
+        }
+        ASSERT_GE(shapeOf(*store, tree).levels, 3u);
+        const size_t rule = plan.add({.path = "*/data.freshet",
+                                      .error = Status(Code::kNoSpace, "the disk is full"),
+                                      .nth = nth});
+        const Status full = store->checkpointNow();
+        fired = plan.fired(rule);
+        plan.cancel(rule);
+        ASSERT_TRUE(full.isOk() || full.code() == Code::kNoSpace) << full.toString();
+        ASSERT_TRUE(store->checkpointNow().isOk());
+        memory.crash();
+        tree.reset();
+        store.reset();
+        store = openStore(options);
+        ASSERT_NE(store, nullptr) << "after page " << nth;
+        tree = store->tree(7);
+        Txn txn(*store);
+        for (int i = 0; i < kKeys; ++i) {
+            ASSERT_EQ(valueOf(txn, *tree, longKey(i)), longValue(i)) << "page " << nth;
+        }
+        txn.abort();
+        tree.reset();
+        store.reset();
+    }
 }
 
 }  // namespace

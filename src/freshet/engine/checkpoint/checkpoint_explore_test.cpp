@@ -950,5 +950,37 @@ TEST(FullDisk, LeavesEverythingDue) {
     }
 }
 
+/// A tree of some levels, of which no checkpoint has seen anything: most of its pages have no mark
+/// of their own. After so many images the disk is full; then it is not.
+Setup firstImages(uint64_t writes) {
+    return [writes](Model& model) {
+        auto world = std::make_shared<World>(kTinyPages);
+        model.thread([world, writes] {
+            Uninterrupted whole;
+            for (const char* key : {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"}) {
+                world->put(0, key, "1");
+                world->rebuild(key);
+            }
+            world->writesUntilFull = writes;
+            world->checkpoint();
+            world->expectRecovered();
+            world->writesUntilFull = UINT64_MAX;
+            world->checkpoint();
+            world->expectRecovered();
+        });
+    };
+}
+
+TEST(FullDisk, LeavesNoPageOut) {
+    int found = 0;
+    for (uint64_t writes = 0; writes < 20; ++writes) {
+        const ExploreOptions once{.preemptions = 0};
+        const ExploreResult result = run(Mutant::kNone, firstImages(writes), once);
+        EXPECT_TRUE(result.passed()) << writes << ": " << result.report;
+        found += run(Mutant::kOwedNotDue, firstImages(writes), once).passed() ? 0 : 1;
+    }
+    EXPECT_GT(found, 0) << "kOwedNotDue survived";
+}
+
 }  // namespace
 }  // namespace freshet::engine

@@ -132,8 +132,14 @@ Status TreeWriter::writeChain(PageEntry* first) {
     // page that splits all the time would keep us following its right halves at the disk's pace.
     std::vector<PageEntry*> chain;
     sink_.inSlice([&] {
+        const uint64_t low = env_.commitLow();
         for (PageEntry* next = first; next != nullptr; next = unwrittenRightOf(*next)) {
             chain.push_back(next);
+            // Most have none: the mark of a page to the left, or above, was enough. From its image
+            // on it needs one of its own, for what it names (INV-engine-13).
+            if (!mutated(Mutant::kOwedNotDue)) {
+                tree_.lowerMark(next, low);
+            }
         }
     });
     // From right to left: a page then names one that has its image, unless it has split since.

@@ -3,7 +3,9 @@
 /// together (docs/decisions/0009):
 ///
 ///   INV-engine-13  every page that an image names has an image itself, at the latest in the same
-///                  checkpoint; until then the naming page keeps its mark.
+///                  checkpoint; until then the naming page keeps its mark. One that had none gets
+///                  one before it is written, or it would be forgotten if the disk is full in
+///                  between.
 ///   INV-engine-14  a page whose mark was taken can be reached through images: the first image of a
 ///                  page makes a new image of the page it was split from due. That one comes later
 ///                  on the same walk; until its image counts, it holds the redo position.

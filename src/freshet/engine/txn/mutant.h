@@ -29,6 +29,7 @@ enum class Mutant : uint8_t {
     kMarkOnlyAfter,        // a writer marks the page only after it has linked its version
     kForgetOrigin,         // a new page's first image does not make its origin's image due
     kNoUnwrittenFirst,     // an image may name a page that has none
+    kOwedNotDue,           // a page that is written since another names it keeps no mark of its own
     kScanLowLate,          // the checkpoint reads commitLow() after its scan
     kNoInFlightMark,       // a scan that met an undecided version leaves no mark
     kTailAfterFloors,      // commitLow() reads the journal's tail last
