@@ -20,6 +20,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace freshet::engine {
@@ -49,8 +50,16 @@ public:
     uint64_t commitLow() override {
         return floors.commitLow([this] { return journal.tailLsn(); });
     }
+    uint64_t minReadTs() override {
+        if (const auto call = std::exchange(whenAsked, nullptr)) {
+            call();
+        }
+        return ModelEnv::minReadTs();
+    }
     ModelJournal journal;
     CommitFloors floors;
+    /// What somebody does while the next one asks for the oldest snapshot.
+    std::function<void()> whenAsked;
 };
 
 struct ModelImage {
@@ -183,9 +192,11 @@ struct World : CheckpointSink {
             return;
         }
         writer.foldRested();
-        const uint64_t position = redoLsn(env, [this] { return std::vector<PageTree*>{&tree}; });
+        const uint64_t position =
+            redoLsn(env, redo, [this] { return std::vector<PageTree*>{&tree}; });
+        testing::check(position >= redo, "the journal before the last position may be gone");
         durable = staged;
-        redo = std::max(redo, position);
+        redo = position;
     }
     void inSlice(const std::function<void()>& work) override {
         ModelEnv::Slice slice(&env);

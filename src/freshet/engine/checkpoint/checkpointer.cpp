@@ -153,10 +153,7 @@ void Checkpointer::freeDropped(std::vector<TreeDirectory::Dropped> dropped) {
 Status Checkpointer::nameImages() {
     std::vector<TreeRef> trees;
     block::Root root;
-    // A leaf that is not in memory may have a mark of a writer who came too late (INV-engine-17).
-    // It is old when somebody brings the leaf back, and says nothing new: the image had all, and
-    // what is written from then on is behind every position that there was.
-    const uint64_t redoNow = redoLsn(*core_, [&] {
+    root.redoLsn = redoLsn(*core_, file_.root().redoLsn, [&] {
         trees = trees_.all();
         std::vector<PageTree*> pages;
         for (const TreeRef& tree : trees) {
@@ -164,7 +161,6 @@ Status Checkpointer::nameImages() {
         }
         return pages;
     });
-    root.redoLsn = std::max(redoNow, file_.root().redoLsn);
     trees.clear();
     // The images hold what was committed; hence all of that must be in the journal for good.
     FRESHET_RETURN_IF_ERROR(awaitDurable(core_->journalTail()));

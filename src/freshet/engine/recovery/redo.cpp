@@ -7,7 +7,9 @@
 
 namespace freshet::engine {
 
-uint64_t redoLsn(TreeEnv& env, const std::function<std::vector<PageTree*>()>& trees) {
+uint64_t redoLsn(TreeEnv& env,
+                 uint64_t last,
+                 const std::function<std::vector<PageTree*>()>& trees) {
     // The low comes before the marks, and before the list of trees: whoever marks a page, or makes
     // one, after we have passed there was not complete then.
     uint64_t redo = mutated(Mutant::kRedoLowAfterMarks) ? UINT64_MAX : env.commitLow();
@@ -21,7 +23,12 @@ uint64_t redoLsn(TreeEnv& env, const std::function<std::vector<PageTree*>()>& tr
         });
     }
 #endif
-    return mutated(Mutant::kRedoLowAfterMarks) ? std::min(redo, env.commitLow()) : redo;
+    redo = mutated(Mutant::kRedoLowAfterMarks) ? std::min(redo, env.commitLow()) : redo;
+    // A leaf that is not in memory may have a mark of a writer who came too late (INV-engine-17).
+    // It is old when somebody brings the leaf back, and says nothing new: the image had all, and
+    // what is written from then on is behind every position that there was. The journal before the
+    // last one may be gone.
+    return mutated(Mutant::kRedoGoesBack) ? redo : std::max(redo, last);
 }
 
 }  // namespace freshet::engine

@@ -138,7 +138,8 @@ size_t PageTree::evict(PageEntry* entry) {
     auto* leaf = static_cast<LeafNode*>(node);
     // The mark of a late writer may stand for a right half without an image, to which his version
     // has gone (newPage()): the next checkpoint has to find it.
-    const bool isOrigin = leaf->right != nullptr && !leaf->right->imaged;
+    const bool isOrigin =
+        leaf->right != nullptr && !leaf->right->imaged && !mutated(Mutant::kEvictOrigin);
     if (!entry->imaged || isOrigin) {
         return 0;
     }

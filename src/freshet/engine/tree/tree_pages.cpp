@@ -99,11 +99,14 @@ PageEntry* PageTree::newPage(Node* node, PageEntry* origin) {
 
 void PageTree::setLive(PageEntry* entry) {
     // First, since a page that is live and has an image is looked at as a resident only.
-    if (!entry->isInner) {
+    if (!entry->isInner && !mutated(Mutant::kLiveEarly)) {
         residents_.add(entry);
     }
     // [page.live] release: pairs with [page.state]: a scan of the origin meets the new node.
     entry->state.store(PageState::kLive, kRelease);
+    if (!entry->isInner && mutated(Mutant::kLiveEarly)) {
+        residents_.add(entry);
+    }
 }
 
 void PageTree::setDead(PageEntry* entry) {

@@ -39,6 +39,7 @@ enum class Mutant : uint8_t {
     kRedoLowAfterMarks,    // the redo position reads commitLow() after the marks
     kEvictMarked,          // eviction does not look at the page's mark
     kEvictUnfrozen,        // eviction does not freeze the leaf
+    kEvictOrigin,          // eviction takes a leaf whose right half has no image
     kHeirNotDue,           // a page that takes over another one's keys is not due
     kLeavingUnfrozen,      // a leaf is copied to leave without being frozen
     kGoneBeforeJoined,     // a leaf is gone before its heir has taken over
@@ -48,6 +49,8 @@ enum class Mutant : uint8_t {
     kResidentLost,         // who takes the new residents in reads them and empties the list later
     kRelaxedResident,      // a page is added to the residents without release
     kResidentLate,         // a page is added to the residents when its leaf is back
+    kLiveEarly,            // a new page is live before it is added to the residents
+    kRedoGoesBack,         // a redo position may be lower than the one before
     kBringBackWhole,       // a leaf comes back with what its image has beyond its fences
 };
 
