@@ -306,12 +306,7 @@ Setup writeToWhoIsBack() {
         auto world = std::make_shared<World>(kTinyPages);
         {
             Uninterrupted whole;
-            for (const char* key : {"b", "d", "f"}) {
-                world->put(0, key, "1");
-            }
-            world->rebuild("");
-            world->checkpoint();
-            world->checkpoint();
+            world->beginWithTwoLeaves();
             world->evict();
             check(world->evicted == 2, "both leaves go");
         }

@@ -180,6 +180,16 @@ struct World : CheckpointSink {
         append(open);
         complete(open);
     }
+    /// With tiny pages: "b" in the one, "d" and "f" in the other, each as its image says.
+    void beginWithTwoLeaves() {
+        testing::Uninterrupted whole;
+        for (const char* key : {"b", "d", "f"}) {
+            put(0, key, "1");
+        }
+        rebuild("");
+        checkpoint();
+        checkpoint();
+    }
     void rebuild(ByteView key) {
         ModelEnv::Slice slice(&env);
         tree.rebuildForTest(key);

@@ -82,6 +82,7 @@ Setup lateMark() {
             world->awaitTurn();
             world->evict();
             waitUntil([isWritten] { return *isWritten; });
+            Uninterrupted whole;
             world->checkpoint();
             world->expectRecovered();
         });
@@ -94,6 +95,7 @@ Setup lateMark() {
 }
 
 TEST(LateMarks, StandForTheRightHalf) {
+    // It holds with two as well: 198,929 executions, one and a half minutes.
     expectHolds(lateMark(), {.preemptions = 1});
     expectFound(Mutant::kEvictOrigin, lateMark());
 }
@@ -133,15 +135,7 @@ TEST(LateSplitters, LeaveNoPageOutOfSight) {
 Setup oldMark() {
     return [](Model& model) {
         auto world = std::make_shared<World>(kTinyPages);
-        {
-            Uninterrupted whole;
-            for (const char* key : {"b", "d", "f"}) {
-                world->put(0, key, "1");
-            }
-            world->rebuild("");
-            world->checkpoint();
-            world->checkpoint();
-        }
+        world->beginWithTwoLeaves();
         model.thread([world] { world->putAnywhere(0, "b", "2"); });
         model.thread([world] {
             world->evict();
