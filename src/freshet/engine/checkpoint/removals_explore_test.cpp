@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Model checks of removal: leaves go, and what is left of them is freed, beside writers, readers,
+/// splits, evictions and late separators (tree/tree_remove.cpp). What is freed too early the
+/// explorer finds by itself.
+#include "freshet/engine/checkpoint/checkpoint_model_test_support.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace freshet::engine {
+namespace {
+
+using testing::check;
+using testing::Model;
+using testing::Uninterrupted;
+
+/// What is left of four leaves of two keys goes into fewer, while keys of theirs are written, read
+/// and walked over. `all`: each has lost one key; else the second has lost both, and only that
+/// goes.
+struct RemovalCase {
+    bool all = false;
+    std::vector<const char*> written = {"f"};  // while it happens
+    bool reads = false;
+    bool rebuilds = false;
+    bool evicts = false;
+    int checkpoints = 1;
+    uint64_t writesUntilFull = UINT64_MAX;  // then a checkpoint is given up, and there is room
+    uint32_t innerBytesMax = 4096;
+};
+Setup removals(const RemovalCase& given) {
+    return [given](Model& model) {
+        const TreeLimits limits{.leafBytesMax = 60,
+                                .joinedBytesMax = given.all ? 4096u : 1u,
+                                .innerBytesMax = given.innerBytesMax};
+        auto world = std::make_shared<World>(limits);
+        {
+            Uninterrupted whole;
+            for (const char* key : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
+                world->put(0, key, "1");
+                world->rebuild(key);
+            }
+            for (const char* key : {"c", "d"}) {
+                world->put(0, key, "");
+            }
+            world->checkpoint();
+            check(world->gone == 0, "what is not folded stays");
+        }
+        world->writesUntilFull = given.writesUntilFull;
+        model.thread([world, given] {
+            for (const char* key : given.written) {
+                world->putAnywhere(0, key, "2");
+                if (given.rebuilds) {
+                    world->rebuild(key);
+                }
+            }
+        });
+        model.thread([world, given] {
+            for (int i = 0; i < given.checkpoints; ++i) {
+                world->checkpoint();
+                world->writesUntilFull = UINT64_MAX;
+                if (given.evicts) {
+                    world->evict();
+                }
+            }
+        });
+        if (given.reads) {
+            model.thread([world] {
+                check(keysIn(world->tree, &world->env, Direction::kBackward) == "hgfeba",
+                      "downward");
+                check(world->getAnywhere("e") == "1", "what nobody changes is there");
+                check(keysIn(world->tree, &world->env, Direction::kForward) == "abefgh", "upward");
+            });
+        }
+        model.finally([world, given] {
+            world->expectAllThere();
+            world->expectRecovered();
+            world->checkpoint();
+            world->checkpoint();
+            const bool wasEmpty = std::string_view(given.written[0]) >= "e";
+            check(world->gone != 0 || !wasEmpty || given.evicts, "leaves have gone");
+            world->expectAllThere();
+            world->expectRecovered();
+        });
+    };
+}
+
+TEST(Removals, LoseNothing) {
+    const ExploreOptions one{.preemptions = 1};
+    expectHolds(removals({}), one);
+    expectHolds(removals({.written = {"c"}}), one);
+    expectHolds(removals({.written = {"e"}, .rebuilds = true}), one);
+    expectHolds(removals({.written = {"b"}, .rebuilds = true}), one);
+    expectHolds(removals({.written = {"d"}, .rebuilds = true, .checkpoints = 2}), one);
+    expectHolds(removals({.all = true, .written = {"d"}, .rebuilds = true}), one);
+    expectHolds(removals({.written = {"c"}}), {.preemptions = 1, .staleLoads = 1});
+}
+
+TEST(Removals, NorBesideSplits) {
+    const ExploreOptions one{.preemptions = 1};
+    // Of the heir, of the left neighbour, of the leaf that is to go, each with their parent.
+    for (const std::vector<const char*>& keys : std::vector<std::vector<const char*>>{
+             {"ea", "eb", "ec"}, {"ba", "bb", "bc"}, {"ca", "cb", "cc"}}) {
+        expectHolds(removals({.written = keys, .rebuilds = true, .innerBytesMax = 90}), one);
+    }
+}
+
+TEST(Removals, NorWhenLeavesAreEvicted) {
+    const ExploreOptions one{.preemptions = 1};
+    expectHolds(removals({.written = {"f"}, .evicts = true, .checkpoints = 2}), one);
+    expectHolds(removals({.written = {"c"}, .evicts = true, .checkpoints = 2}), one);
+}
+
+TEST(Removals, NorWhenACheckpointIsGivenUp) {
+    for (uint64_t writes : {0, 1, 2, 3}) {
+        for (int checkpoints : {1, 2}) {
+            expectHolds(removals({.written = {writes % 2 == 0 ? "c" : "f"},
+                                  .checkpoints = checkpoints,
+                                  .writesUntilFull = writes}),
+                        {.preemptions = 1});
+        }
+    }
+}
+
+/// Who has split a leaf comes to post its right half when that is gone, and its heir has taken
+/// over the left half as well.
+Setup latePost() {
+    return [](Model& model) {
+        constexpr TreeLimits kOnlyEmpty{
+            .leafBytesMax = 60, .joinedBytesMax = 1, .innerBytesMax = 4096};
+        auto world = std::make_shared<World>(kOnlyEmpty);
+        auto beforeBoth = std::make_shared<uint64_t>(0);
+        auto between = std::make_shared<uint64_t>(0);
+        {
+            Uninterrupted whole;
+            for (const char* key : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
+                world->put(0, key, "1");
+                world->rebuild(key);
+            }
+            world->checkpoint();
+            // Deletes that old readers keep from being folded need more room than what was there.
+            *beforeBoth = world->table.snapshot();
+            world->env.pin(*beforeBoth);
+            world->put(0, "d", "");
+            *between = world->table.snapshot();
+            world->env.pin(*between);
+            world->put(0, "c", "");
+        }
+        model.thread([world] { world->rebuild("c"); });
+        model.thread([world, beforeBoth, between] {
+            check(world->getAnywhere("d").empty(), "it is deleted");
+            for (const auto& reader : {beforeBoth, between}) {
+                world->env.unpin(*reader);
+                world->checkpoint();
+                world->checkpoint();
+            }
+        });
+        model.finally([world] {
+            world->checkpoint();
+            world->expectAllThere();
+            world->expectRecovered();
+        });
+    };
+}
+
+TEST(Removals, PostNothingThatIsGone) {
+    expectHolds(latePost(), {.preemptions = 1});
+}
+
+TEST(Removals, HideNothingFromReaders) {
+    expectHolds(removals({.written = {"f"}, .reads = true}), {.preemptions = 1});
+    expectHolds(removals({.all = true, .written = {"g"}, .reads = true}), {.preemptions = 1});
+}
+
+TEST(Removals, MistakesAreFound) {
+    expectFound(Mutant::kHeirNotDue, removals({.all = true, .written = {"f"}}));
+    expectFound(Mutant::kLeavingUnfrozen, removals({.written = {"c"}}));
+    expectFound(Mutant::kGoneBeforeJoined, removals({.written = {"f"}, .reads = true}));
+    expectFound(Mutant::kLeftNotRebuilt, removals({}));
+    expectFound(Mutant::kHeirPosted, removals({.written = {"f"}}));
+    expectFound(Mutant::kGonePosted, latePost(), {.preemptions = 1});
+}
+
+}  // namespace
+}  // namespace freshet::engine
