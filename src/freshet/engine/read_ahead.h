@@ -14,12 +14,14 @@ namespace freshet::engine {
 
 struct Node;
 class KeyArray;
+class PageTree;
 
 /// One way down. REQUIRES: one slice, open from before begin() to the last use of value(); the tree
 /// and the key's bytes stay as long. One thread.
 class Probe {
 public:
     void begin(Tree& tree, ByteView key);
+    void begin(PageTree& pages, ByteView key);
     /// One step. False: it is over.
     bool step();
     /// Once over: the value that the page had when it was built, empty if there is none.
@@ -29,7 +31,7 @@ public:
     void askForFirstHalf() const;
     void askForSecondHalf() const;
     /// Once over: where it ended.
-    LeafHint leaf() const { return {entry_, pos_}; }
+    LeafHint leaf() const { return {entry_, pos_, generation_}; }
 
 private:
     enum class At : uint8_t { kEntry, kNode, kKeys, kStretch, kCell, kValue, kOver };
@@ -42,6 +44,7 @@ private:
     ByteView key_;
     PageEntry* entry_ = nullptr;
     const Node* node_ = nullptr;
+    uint32_t generation_ = 0;
     uint32_t pos_ = 0;  // in node_: first of the stretch to search, then of what was found
     At at_ = At::kOver;
     ByteView value_;

@@ -205,6 +205,89 @@ TEST_F(StoreSpace, NothingIsLostWhereverThatStops) {
     EXPECT_GT(resumed, kWritesMax / 3);
 }
 
+/// Keys come on the right and go on the left.
+class StoreQueue : public StoreSpace {
+protected:
+    void pass(uint64_t keys) {
+        for (uint64_t i = 0; i < keys; ++i, ++next) {
+            put(*store, *tree, keyAt(next), std::string(300, 'v'));
+            if (next >= kLength) {
+                erase(*store, *tree, keyAt(next - kLength));
+            }
+            if (next % 1000 == 999) {
+                checkpoints(1);
+            }
+        }
+    }
+    /// With nothing left that could be evicted or freed.
+    uint64_t memoryAtRest() {
+        checkpoints(4);
+        store->evictAll();
+        return store->stats().memoryBytes;
+    }
+
+    static constexpr uint64_t kLength = 2000;
+    uint64_t next = 0;
+};
+
+TEST_F(StoreQueue, WhatHasPassedTakesNoMemory) {
+    pass(3 * kLength);
+    const uint64_t before = memoryAtRest();
+    const uint64_t splits = store->stats().splits;
+    pass(100 * kLength);
+    const uint64_t after = memoryAtRest();
+    const uint64_t passed = store->stats().splits - splits;
+    EXPECT_GT(passed, 2000u);
+    // Of each parent two leaves stay, and its inner page.
+    constexpr uint64_t kBytesForEach = 20;
+    EXPECT_LT(after, before + passed * kBytesForEach + (32u << 10));
+    for (uint64_t i = next - kLength; i < next; ++i) {
+        model[keyAt(i)] = std::string(300, 'v');
+    }
+    expectModel();
+    crash();
+    expectModel();
+}
+
+/// Threads that read for themselves have found leaves on disk, and come to read them when their
+/// pages have gone.
+TEST_F(StoreSpace, WhoComesToReadALeafThatHasGoneLooksAnew) {
+    constexpr uint64_t kKeys = 4000;
+    fill(kKeys);
+    checkpoints();
+    for (uint64_t i = 0; i < kKeys; ++i) {
+        if (i % 10 != 0) {
+            remove(i);
+        }
+    }
+    checkpoints(1);  // which folds them, so that the next one could remove them
+    store->evictAll();
+    const TreeShape before = shapeOf(*store, tree);
+    ASSERT_EQ(before.onDisk, before.leaves);
+    std::vector<std::unique_ptr<Txn>> readers;
+    for (const auto& [key, kept] : model) {
+        readers.push_back(std::make_unique<Txn>(*store, OnConflict::kWait, Waits::kHere));
+        std::string value;
+        ASSERT_TRUE(readers.back()->get(*tree, key, &value).isWouldBlock());
+    }
+    expectModel();  // others bring them back
+    checkpoints(4);
+    ASSERT_LT(shapeOf(*store, tree).leaves, before.leaves / 2);
+    store->evictAll();  // and frees what has gone
+    auto reader = readers.begin();
+    for (const auto& [key, kept] : model) {
+        std::string value;
+        Status status = Status::wouldBlock();
+        while (status.isWouldBlock()) {
+            (*reader)->await();
+            status = (*reader)->get(*tree, key, &value);
+        }
+        EXPECT_TRUE(status.isOk()) << status.toString();
+        EXPECT_EQ(value, kept);
+        ++reader;
+    }
+}
+
 /// Writers delete and insert again, each among keys of its own, while checkpoints are made.
 TEST_F(StoreSpace, LeavesGoBesideWriters) {
     constexpr uint64_t kKeys = 4000;

@@ -40,21 +40,25 @@ Status PageLoads::wantHere(const Fault& fault) {
     return isStopping() ? stopped() : Status::wouldBlock();
 }
 
-DiskLeaf::Join PageLoads::begin(Fault* fault, sync::WaitToken* token) {
-    sync::Slice slice(core_.epochs);
-    Node* node = nodeOf(*fault->entry);
-    if (!node->isOnDisk) {
+DiskLeaf::Join PageLoads::begin(const Fault& fault, sync::WaitToken* token) {
+    if (fault.leaf == nullptr) {
         return DiskLeaf::Join::kOver;
     }
-    fault->leaf = static_cast<DiskLeaf*>(node);
-    return fault->leaf->begin() ? DiskLeaf::Join::kFirst : fault->leaf->join(token);
+    return fault.leaf->begin() ? DiskLeaf::Join::kFirst : fault.leaf->join(token);
 }
 
 Status PageLoads::bringBack(PageTree& tree, PageEntry* entry) {
     for (;;) {
         Fault fault{entry, nullptr};
         sync::WaitToken token;
-        switch (begin(&fault, &token)) {
+        DiskLeaf::Join join{};
+        {
+            sync::Slice slice(core_.epochs);
+            Node* node = nodeOf(*entry);
+            fault.leaf = node->isOnDisk ? static_cast<DiskLeaf*>(node) : nullptr;
+            join = begin(fault, &token);
+        }
+        switch (join) {
             case DiskLeaf::Join::kFirst:
                 return load(tree, fault, LoadedFor::kCheckpoint);
             case DiskLeaf::Join::kOver:
@@ -75,12 +79,18 @@ Status PageLoads::bringBack(PageTree& tree, PageEntry* entry) {
     }
 }
 
-void PageLoads::await(PageTree& tree, PageEntry* entry) {
+void PageLoads::await(PageTree& tree, ByteView key) {
     // Before it begins: the checkpoint, which makes room, may need this leaf.
     awaitRoom();
-    Fault fault{entry, nullptr};
+    Fault fault;
     sync::WaitToken token;
-    switch (begin(&fault, &token)) {
+    DiskLeaf::Join join{};
+    {
+        sync::Slice slice(core_.epochs);
+        fault = tree.faultAt(key);
+        join = begin(fault, &token);
+    }
+    switch (join) {
         case DiskLeaf::Join::kFirst:
             // Whoever waits is told, and who comes later finds out.
             (void)load(tree, fault, LoadedFor::kReader);

@@ -44,9 +44,9 @@ public:
     Status want(Tree& tree, const Fault& fault, sync::WaitToken* token);
     /// The same for a plain thread, which is to call await() instead of waiting for a token.
     Status wantHere(const Fault& fault);
-    /// Reads the page's leaf, or waits for who does. REQUIRES: a plain thread, outside every slice;
-    /// the tree stays.
-    void await(PageTree& tree, PageEntry* entry);
+    /// Reads the leaf of the key if it is not in memory, or waits for who does. REQUIRES: a plain
+    /// thread, outside every slice; the tree stays.
+    void await(PageTree& tree, ByteView key);
     /// The page's leaf is in memory when this returns ok. Blocks: plain threads, outside every
     /// slice. REQUIRES: the tree stays, and nothing is evicted meanwhile.
     Status bringBack(PageTree& tree, PageEntry* entry);
@@ -55,6 +55,7 @@ public:
     LoadStats stats();
 
 private:
+    /// Its page cannot go before the leaf is back (tree_remove.cpp), which nobody else sees to.
     struct Request {
         TreeRef tree;
         Fault fault;
@@ -73,9 +74,9 @@ private:
 
     bool isStopping();
     bool add(Request request);
-    /// Begins with the leaf of fault->entry, or joins those who wait for it; kOver also when it is
-    /// in memory. Who is first needs no token. REQUIRES: outside every slice.
-    DiskLeaf::Join begin(Fault* fault, sync::WaitToken* token);
+    /// Begins with a leaf, or joins those who wait for it; kOver also for none. Who is first needs
+    /// no token. REQUIRES: the slice in which `fault` was found.
+    static DiskLeaf::Join begin(const Fault& fault, sync::WaitToken* token);
     /// Takes the request for that leaf back, if no thread has begun with it.
     bool takeBack(const DiskLeaf* leaf);
     /// The one that has waited longest, if there is one.

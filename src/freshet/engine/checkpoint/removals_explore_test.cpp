@@ -3,6 +3,7 @@
 /// splits, evictions and late separators (tree/tree_remove.cpp). What is freed too early the
 /// explorer finds by itself.
 #include "freshet/engine/checkpoint/checkpoint_model_test_support.h"
+#include "freshet/engine/read_ahead.h"
 
 #include <memory>
 #include <string>
@@ -15,6 +16,23 @@ using testing::check;
 using testing::Model;
 using testing::Uninterrupted;
 
+/// As a cursor goes, which keeps nothing but a key between two slices.
+std::string keysByStepsIn(World& world) {
+    std::string keys;
+    WalkFrom from{Edge::kFirst, "", true};
+    for (bool isOver = false; !isOver;) {
+        ModelEnv::Slice slice(&world.env);
+        const View view{slice.snapshot, 0};
+        WalkResult result = world.tree.walk(
+            Direction::kForward, from, {.entries = 1}, view, [&](ByteView key, const ValueRef&) {
+                keys += key;
+            });
+        from = std::move(result.next);
+        isOver = result.atEnd;
+    }
+    return keys;
+}
+
 /// What is left of four leaves of two keys goes into fewer, while keys of theirs are written, read
 /// and walked over. `all`: each has lost one key; else the second has lost both, and only that
 /// goes.
@@ -22,6 +40,7 @@ struct RemovalCase {
     bool all = false;
     std::vector<const char*> written = {"f"};  // while it happens
     bool reads = false;
+    bool steps = false;  // and once more upward, with a slice for each key
     bool rebuilds = false;
     bool evicts = false;
     int checkpoints = 1;
@@ -72,6 +91,9 @@ Setup removals(const RemovalCase& given) {
                 check(keysIn(world->tree, &world->env, Direction::kForward) == "abefgh", "upward");
             });
         }
+        if (given.steps) {
+            model.thread([world] { check(keysByStepsIn(*world) == "abefgh", "step by step"); });
+        }
         model.finally([world, given] {
             world->expectAllThere();
             world->expectRecovered();
@@ -79,6 +101,7 @@ Setup removals(const RemovalCase& given) {
             world->checkpoint();
             const bool wasEmpty = std::string_view(given.written[0]) >= "e";
             check(world->gone != 0 || !wasEmpty || given.evicts, "leaves have gone");
+            check((world->tree.hintGeneration() != 0) == (world->gone != 0), "and are freed");
             world->expectAllThere();
             world->expectRecovered();
         });
@@ -170,6 +193,73 @@ TEST(Removals, PostNothingThatIsGone) {
 TEST(Removals, HideNothingFromReaders) {
     expectHolds(removals({.written = {"f"}, .reads = true}), {.preemptions = 1});
     expectHolds(removals({.all = true, .written = {"g"}, .reads = true}), {.preemptions = 1});
+}
+
+TEST(Removals, FreeNothingThatSomebodyMayMeet) {
+    const ExploreOptions one{.preemptions = 1};
+    expectHolds(removals({.written = {"f"}, .steps = true}), one);
+    expectHolds(removals({.all = true, .written = {"f"}, .steps = true, .checkpoints = 2}), one);
+    // Readers who bring leaves back, whose pages go then.
+    expectHolds(removals({.all = true, .written = {"c"}, .evicts = true, .checkpoints = 3}), one);
+    expectHolds(removals({.all = true, .written = {"f"}, .rebuilds = true, .checkpoints = 2}),
+                {.preemptions = 1, .staleLoads = 1});
+    expectFound(Mutant::kGoneFreedAtOnce, removals({.written = {"f"}, .reads = true}), one);
+    expectFound(Mutant::kGoneFreedAtOnce, removals({.written = {"c"}}), one);
+    expectFound(Mutant::kGoneFreedAtOnce, latePost(), one);
+}
+
+/// A hint is made in one slice and used in others, while pages go and are freed. `begunLate`: its
+/// number is only read when the leaf has been found.
+Setup hinted(int checkpoints, bool begunLate = false) {
+    return [checkpoints, begunLate](Model& model) {
+        constexpr TreeLimits kAll{.leafBytesMax = 60, .joinedBytesMax = 4096};
+        auto world = std::make_shared<World>(kAll);
+        {
+            Uninterrupted whole;
+            for (const char* key : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
+                world->put(0, key, "1");
+                world->rebuild(key);
+            }
+            world->put(0, "d", "");
+            world->checkpoint();
+        }
+        model.thread([world, begunLate] {
+            LeafHint hint;
+            {
+                ModelEnv::Slice slice(&world->env);
+                Probe probe;
+                probe.begin(world->tree, "c");
+                while (probe.step()) {
+                }
+                hint = probe.leaf();
+                hint.generation = begunLate ? world->tree.hintGeneration() : hint.generation;
+            }
+            for (const char* key : {"c", "f"}) {
+                ModelEnv::Slice slice(&world->env);
+                const auto value = world->tree.get(key, {slice.snapshot, 0}, nullptr, hint);
+                check(value && value->bytes == "1", "it is there, whatever the hint says");
+            }
+        });
+        model.thread([world, checkpoints] {
+            for (int i = 0; i < checkpoints; ++i) {
+                world->checkpoint();
+            }
+        });
+        model.finally([world] {
+            check(world->tree.hintGeneration() != 0, "pages are freed");
+            world->expectAllThere();
+            world->expectRecovered();
+        });
+    };
+}
+
+TEST(Hints, LeadToNothingThatIsFreed) {
+    expectHolds(hinted(1));
+    expectHolds(hinted(2), {.preemptions = 1});
+    expectHolds(hinted(1), {.preemptions = 1, .staleLoads = 1});
+    expectFound(Mutant::kHintOfFreed, hinted(1));
+    expectFound(Mutant::kNone, hinted(1, true));
+    expectFound(Mutant::kGoneFreedAtOnce, hinted(1));
 }
 
 TEST(Removals, MistakesAreFound) {

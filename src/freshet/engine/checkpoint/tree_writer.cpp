@@ -24,6 +24,7 @@ Status TreeWriter::writeDuePages() {
         sink_.notePagesGone(tree_.id(), gone);
     }
     tree_.sortNewPages();
+    sink_.inSlice([this] { tree_.freeGone(); });
     return Status::ok();
 }
 
@@ -67,8 +68,8 @@ Status TreeWriter::writeIfDue(PageEntry* entry) {
     if (!reachable || mark == 0 || entry->isUnsettled) {
         return Status::ok();
     }
-    if (!entry->imaged && entry->origin != nullptr && !mutated(Mutant::kForgetOrigin)) {
-        sink_.inSlice([&] { tree_.lowerMarkAway(PageTree::standIn(entry->origin), mark); });
+    if (entry->origin() != nullptr && !mutated(Mutant::kForgetOrigin)) {
+        sink_.inSlice([&] { tree_.lowerMarkAway(PageTree::standIn(entry->origin()), mark); });
     }
     return writePage(entry);
 }

@@ -33,12 +33,12 @@ enum class PageState : uint8_t { kNew, kLive, kDead, kGone };
 ///   WORD     Node*
 ///   STEPS    node -> its replacement, by CAS [entry.install]; never back. A leaf that has
 ///            no changes -> its DiskLeaf -> a new leaf
-///   RECLAIM  the entry goes with its tree (a kDead one earlier, by the checkpoint); a replaced
-///            node through epochs, by the installer
+///   RECLAIM  the entry goes with its tree; by the checkpoint earlier: a kDead one, and through
+///            epochs a kGone one, with its node. A replaced node through epochs, by the installer
 ///   ABA      a node's memory is not reused while a slice that saw it is open
 struct PageEntry {
     explicit PageEntry(PageId pageId, PageEntry* splitFrom = nullptr)
-        : id(pageId), origin(splitFrom) {
+        : id(pageId), beside_(splitFrom) {
         MemoryCount::add(sizeof(PageEntry));
     }
     ~PageEntry() { MemoryCount::subtract(sizeof(PageEntry)); }
@@ -75,7 +75,6 @@ struct PageEntry {
     block::PagePlace place;
 
     const PageId id;
-    PageEntry* const origin;     // the page it was split from, or null; older than this one
     PageEntry* older = nullptr;  // the tree's list of pages, the newest first
     /// ResidentPages' link. Of who adds the page, then of the eviction, until that takes it out.
     PageEntry* nextResident = nullptr;
@@ -90,6 +89,20 @@ struct PageEntry {
     void settleMark();
     /// The lower of both marks; 0: the newest image has everything.
     uint64_t effectiveLsn() const;
+
+    // The checkpoint's own. Nobody asks for the origin of a page that has an image.
+    /// The page it was split from, older than this one; null: none, or it has an image.
+    PageEntry* origin() const { return imaged ? nullptr : beside_; }
+    /// The one in front of it in the tree's list; null: not decided, or that one is not.
+    PageEntry* newer() const { return isDecided ? beside_ : nullptr; }
+    void setDecided(PageEntry* newerPage) {
+        isDecided = true;
+        beside_ = newerPage;
+    }
+
+private:
+    /// One word for both, since there are as many entries as pages.
+    PageEntry* beside_;
 };
 
 /// The lower of two marks, of which 0 means none.

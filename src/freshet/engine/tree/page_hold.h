@@ -6,13 +6,13 @@
 /// FRESHET_HAZARDS: hazard pointers for pages. Protected are the nodes (with a leaf go its delta,
 /// the delta's keys and its image): a descent holds each node by a hazard pointer while it is on
 /// it, and the leaf until the slice ends, since values are read in place. The word that is looked
-/// at again is the page's own, which never moves and is there as long as its tree, so nothing of
+/// at again is the page's own, which never moves and is there until the slice ends, so nothing of
 /// the way down needs to be held for it. Whoever reads pages in another way (the checkpoint, the
 /// eviction, a rebuild that goes beyond its page) holds all until its slice ends. Not protected in
 /// this way are versions: they belong to chains, which pass from node to node and from page to
-/// page, so that no word tells whether one has been retired; and whole trees. For both the slice
-/// stands, which every transaction needs anyway, for its snapshot. Who retires a node has unlinked
-/// it himself, by [entry.install].
+/// page, so that no word tells whether one has been retired; nor entries, nor whole trees. For
+/// these the slice stands, which every transaction needs anyway, for its snapshot. Who retires a
+/// node has unlinked it himself, by [entry.install].
 ///
 /// FRESHET_LATCHES: a descent latches each page that it looks at, one at a time: shared, but
 /// exclusive the one that it is going to change, which it keeps until it has done so, with the

@@ -21,6 +21,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -170,6 +171,10 @@ public:
     /// Of the pages that came since the last time: frees the entries of splits that were not
     /// installed, and knows from then on where forEachInMemory() finds the others.
     void sortNewPages();
+    /// Frees the entries and nodes of pages that takeGone() has told of, as soon as all slices are
+    /// over that are open now; a few stay until the next call. REQUIRES: an open slice, and
+    /// sortNewPages() since then. tree_remove.cpp.
+    void freeGone();
     /// For the checkpoint's thread. REQUIRES: the page's node is in memory.
     void lowerMark(PageEntry* entry, uint64_t lsn);
     /// The same wherever it is. Also while the tree is loaded.
@@ -184,8 +189,16 @@ public:
     std::vector<PageId> takeGone();
     /// The page itself, or which took over what was there if it is gone. REQUIRES: an open slice.
     static PageEntry* standIn(PageEntry* page);
+    /// For a LeafHint, by who then goes down from the root to find the leaf in the same slice.
+    uint32_t hintGeneration() const {
+        // [hint.begin] acquire: pairs with [hint.end]: who finds it raised finds no way to the
+        // pages that it was raised for.
+        return hintGeneration_.load(sync::kAcquire);
+    }
     // For eviction (the checkpoint's thread) and for what brings leaves back; tree_evict.cpp.
     bool hasLeavesOnDisk();
+    /// The leaf of the key, if it is not in memory. REQUIRES: an open slice.
+    Fault faultAt(ByteView key);
     using WantsPlace = std::function<bool(const block::PagePlace&)>;
     /// Whether the page's leaf is on disk and has a large value that lies at such a place.
     /// REQUIRES: an open slice.
@@ -264,7 +277,8 @@ private:
     Newest newestOf(Version* chain);
     Descent descend(const Target& target, uint8_t level = 0);
     /// As descend() to the key's leaf, at once if the hint leads to it.
-    Descent descendFrom(PageEntry* hint, ByteView key);
+    Descent descendFrom(const LeafHint& hint, ByteView key);
+    bool isGood(const LeafHint& hint) const;
     void repair(const Descent& descent);
     /// REQUIRES: the leaf is on disk.
     static Fault faultOf(const Descent& descent);
@@ -345,6 +359,8 @@ private:
     static Plan joinedPlan(const LeafNode& leaving, const Plan& own);
     void replaceChild(ByteView low, PageEntry* gone, PageEntry* heir);
     void passOver(ByteView low, const PageEntry* gone);
+    std::unordered_set<const PageEntry*> originsOfNewPages();
+    void takeOutOfLists(const std::vector<PageEntry*>& pages);
 
     // tree_walk.cpp
     int64_t changesIn(const LeafNode& leaf, const PageRange& range, const View& view);
@@ -356,21 +372,24 @@ private:
                  WalkState* state);
 
     TreeEnv& env_;
+    /// How often freeGone() has freed entries. Written by: the checkpoint. Read by: whoever makes
+    /// a LeafHint, or uses one. Only rises; a hint does not live for 2^32 checkpoints.
+    sync::Atomic<uint32_t> hintGeneration_{0};
     PageEntry root_;
     /// The root, always, and every other page while its leaf is in memory, from just before it can
     /// be written to.
     ResidentPages residents_;
     // The checkpoint's own.
     std::vector<PageEntry*> gone_;        // since takeGone()
-    std::vector<PageEntry*> goneBefore_;  // by then
+    std::vector<PageEntry*> goneBefore_;  // by then, and not freed
     /// This page and all older ones are live, or gone, and have images.
     PageEntry* decided_ = nullptr;
     std::vector<PageEntry*> inner_;    // of those the inner ones, without the root
     std::vector<PageEntry*> lowered_;  // by lowerMarkAway(), and not settled
     /// All pages of the tree, through PageEntry::older; the root is the last.
-    ///   STEPS    pages are added in front [page.add]; the checkpoint takes dead ones out, never
-    ///            the first
-    ///   RECLAIM  with the tree
+    ///   STEPS    pages are added in front [page.add]; the checkpoint takes dead ones out, and gone
+    ///            ones, never the first
+    ///   RECLAIM  with the tree, or after that; nobody else walks through it
     sync::Atomic<PageEntry*> pages_{nullptr};
 };
 

@@ -3,6 +3,8 @@
 
 #include "freshet/engine/txn/mutant.h"
 
+#include <utility>
+
 namespace freshet::engine {
 
 using sync::kAcquire;
@@ -23,24 +25,53 @@ void ResidentPages::add(PageEntry* page) {
         seen, page, mutated(Mutant::kRelaxedResident) ? kRelaxed : kRelease, kRelaxed));
 }
 
-size_t ResidentPages::takeIn(const std::function<void(PageEntry*)>& visit) {
+PageEntry* ResidentPages::takeAdded() {
     // [resident.take] acquire: pairs with [resident.add] of all that are in the list. Its own store
     // is of nothing that anybody follows.
-    PageEntry* page = nullptr;
     if (mutated(Mutant::kResidentLost)) {
-        page = added_.load(kAcquire);
+        PageEntry* page = added_.load(kAcquire);
         added_.store(nullptr, kRelaxed);
-    } else {
-        page = added_.exchange(nullptr, kAcquire);
+        return page;
     }
-    while (page != nullptr) {
-        sync::notePlainRead(&page->nextResident);
-        PageEntry* older = page->nextResident;
-        visit(page);
-        putLast(page);
-        page = older;
+    return added_.exchange(nullptr, kAcquire);
+}
+
+size_t ResidentPages::takeIn(const std::function<void(PageEntry*)>& visit) {
+    for (PageEntry* page : {std::exchange(arrived_, nullptr), takeAdded()}) {
+        while (page != nullptr) {
+            sync::notePlainRead(&page->nextResident);
+            PageEntry* older = page->nextResident;
+            visit(page);
+            putLast(page);
+            page = older;
+        }
     }
     return count_;
+}
+
+void ResidentPages::removeIf(const std::function<bool(PageEntry*)>& isOut) {
+    PageEntry* page = first_;
+    first_ = last_ = nullptr;
+    count_ = 0;
+    while (page != nullptr) {
+        PageEntry* next = page->nextResident;
+        if (!isOut(page)) {
+            putLast(page);
+        }
+        page = next;
+    }
+    for (PageEntry* added : {std::exchange(arrived_, nullptr), takeAdded()}) {
+        while (added != nullptr) {
+            sync::notePlainRead(&added->nextResident);
+            PageEntry* next = added->nextResident;
+            if (!isOut(added)) {
+                added->nextResident = arrived_;
+                sync::notePlainWrite(&added->nextResident);
+                arrived_ = added;
+            }
+            added = next;
+        }
+    }
 }
 
 PageEntry* ResidentPages::takeFirst() {

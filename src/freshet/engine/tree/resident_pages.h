@@ -13,7 +13,7 @@
 namespace freshet::engine {
 
 /// A list through PageEntry::nextResident, so it takes no memory of its own. It names pages of its
-/// tree only, and none that is kDead: all of them stay as long as the tree.
+/// tree only, and none that is kDead: they stay as long as the tree, or until removeIf().
 class ResidentPages {
 public:
     ResidentPages() = default;
@@ -30,6 +30,9 @@ public:
         for (PageEntry* page = first_; page != nullptr; page = page->nextResident) {
             visit(page);
         }
+        for (PageEntry* page = arrived_; page != nullptr; page = page->nextResident) {
+            visit(page);
+        }
         // [resident.take] acquire, as in takeIn().
         PageEntry* page = added_.load(sync::kAcquire);
         while (page != nullptr) {
@@ -38,6 +41,8 @@ public:
             page = page->nextResident;
         }
     }
+    /// Those leave the list, for good: REQUIRES that nobody adds them any more.
+    void removeIf(const std::function<bool(PageEntry*)>& isOut);
     /// What was added meanwhile goes behind the others, after `visit` has seen it. Returns how many
     /// there are.
     size_t takeIn(const std::function<void(PageEntry*)>& visit);
@@ -47,12 +52,16 @@ public:
     void putLast(PageEntry* page);
 
 private:
-    /// What takeIn() has not seen, the newest first.
+    /// All that was added since the last time, the newest first.
+    PageEntry* takeAdded();
+
+    /// What takeAdded() has not seen, the newest first.
     ///   STEPS    null -> a list that grows in front [resident.add] -> null [resident.take]
-    ///   RECLAIM  entries stay as long as the tree
+    ///   RECLAIM  who adds a page has it in his slice; whoever frees one has taken it out before
     ///   ABA      a list is only taken whole
     sync::Atomic<PageEntry*> added_{nullptr};
     // The eviction's own.
+    PageEntry* arrived_ = nullptr;  // taken from added_ by removeIf(), and takeIn() has not seen it
     PageEntry* first_ = nullptr;
     PageEntry* last_ = nullptr;
     size_t count_ = 0;

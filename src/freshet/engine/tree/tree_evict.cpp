@@ -93,12 +93,12 @@ bool PageTree::foldsWhole(const LeafNode& leaf) {
 
 size_t PageTree::residents() {
     return residents_.takeIn([this](PageEntry* entry) {
-        if (!entry->imaged && entry->origin != nullptr) {
+        if (entry->origin() != nullptr) {
             // Split off a page, and in that one's image only: due for eviction's sake, if for no
             // other. So is then the other. Before either is looked at: if that one went, the next
             // checkpoint would have to bring it back, to be written.
             lowerMark(entry, env_.commitLow());
-            lowerMarkAway(standIn(entry->origin), env_.commitLow());
+            lowerMarkAway(standIn(entry->origin()), env_.commitLow());
         }
     });
 }

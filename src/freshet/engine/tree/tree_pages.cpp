@@ -138,11 +138,15 @@ void PageTree::sortNewPages() {
         entry = older;
     }
     if (decided != nullptr) {
+        PageEntry* front = nullptr;
         for (PageEntry* entry = decided; entry != decided_; entry = entry->older) {
-            entry->isDecided = true;
+            entry->setDecided(std::exchange(front, entry));
             if (entry->isInner) {
                 inner_.push_back(entry);
             }
+        }
+        if (decided_ != nullptr) {
+            decided_->setDecided(front);
         }
         decided_ = decided;
     }
@@ -164,7 +168,8 @@ std::vector<PageId> PageTree::takeGone() {
     for (const PageEntry* entry : gone_) {
         ids.push_back(entry->id);
     }
-    goneBefore_ = std::exchange(gone_, {});
+    goneBefore_.insert(goneBefore_.end(), gone_.begin(), gone_.end());
+    gone_.clear();
     return ids;
 }
 

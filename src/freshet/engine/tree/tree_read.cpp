@@ -86,10 +86,23 @@ Fault PageTree::faultOf(const Descent& descent) {
     return {descent.entry, static_cast<DiskLeaf*>(descent.node)};
 }
 
-PageTree::Descent PageTree::descendFrom(PageEntry* hint, ByteView key) {
-    if (hint != nullptr) {
-        Descent at{hint, nullptr, nullptr};
-        Node* node = at.hold().on(*hint, Target{}.use, 0);
+Fault PageTree::faultAt(ByteView key) {
+    const Descent descent = descend({.key = key});
+    return descent.node->isOnDisk ? faultOf(descent) : Fault{};
+}
+
+bool PageTree::isGood(const LeafHint& hint) const {
+    // [hint.look] relaxed: the epochs stand between, as they do for any word that leads to what is
+    // retired next. A slice that is not waited for begins after somebody has seen the retirer's
+    // leave, and knows of the [hint.end] before it; any other is waited for, whatever it sees.
+    return hint.entry != nullptr && (hint.generation == hintGeneration_.load(sync::kRelaxed) ||
+                                     mutated(Mutant::kHintOfFreed));
+}
+
+PageTree::Descent PageTree::descendFrom(const LeafHint& hint, ByteView key) {
+    if (isGood(hint)) {
+        Descent at{hint.entry, nullptr, nullptr};
+        Node* node = at.hold().on(*hint.entry, Target{}.use, 0);
         const uint64_t head = keyHeadOf(key);
         if (node->isLeaf() && node->beginsAtOrBefore(head, key) && !node->isLeftOf(head, key)) {
             sync::notePlainRead(node);
@@ -102,7 +115,7 @@ PageTree::Descent PageTree::descendFrom(PageEntry* hint, ByteView key) {
 }
 
 std::optional<ValueRef> PageTree::get(ByteView key, const View& view, Fault* fault, LeafHint hint) {
-    const Descent descent = descendFrom(hint.entry, key);
+    const Descent descent = descendFrom(hint, key);
     if (descent.node->isOnDisk) {
         *fault = faultOf(descent);
         return std::nullopt;

@@ -22,8 +22,7 @@
 ///      3 and 4 are done by whoever wants to write to the leaving leaf, too; 4 only after 3.
 ///   5  The parent's child becomes the heir, and the left neighbour is rebuilt with the heir as its
 ///      `right`. A rebuild or split of that one that was begun before fails, and later ones ask
-///      standIn(). So no node leads to the page any more. Its entry stays until the tree goes, for
-///      hints and for pages that were split from it, and its id is used for nothing else.
+///      standIn(). So no node leads to the page any more. Its id is used for nothing else.
 ///
 /// A post of the heir's old separator that comes late finds the flag, or another low fence
 /// (isToBePosted); one of a page that is gone finds that. Both are looked at after the parent was
@@ -42,12 +41,26 @@
 /// its image names the right half, which then has an image as well (INV-engine-13), and so have all
 /// pages that were split from the leaf: they lie to the right of the heir, each named by the one
 /// before it or by a parent. Of those the leaf was the origin; standIn() is, from then on.
+///
+/// The entry is freed, with its last node, after the next images are written (decision 0031):
+///
+///   INV-engine-19  an entry that is retired is named by no node, by no list of the checkpoint's
+///                  and by no page without an image as its origin, and hintGeneration_ has moved
+///                  on since it was. So whoever comes to it is in a slice that was open by then.
+///
+/// Nobody makes such a name anew. Of a node that names the page, or of its own, another thread may
+/// still make one that does, but it cannot be installed: the node has been replaced, and the page
+/// stays gone. A right half made so, with the page as its origin, is dead; nobody asks for that
+/// one's origin. What outlives slices is keys, hints, and the entries of leaves on disk that
+/// somebody reads: they are not removed before he has brought them back (cache/page_loads.h).
 #include "freshet/base/assert.h"
 #include "freshet/engine/tree/leaf_merge.h"
 #include "freshet/engine/tree/page_tree.h"
 #include "freshet/engine/tree/tree_plan.h"
 
+#include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace freshet::engine {
@@ -94,6 +107,31 @@ std::unique_ptr<InnerNode> copyOf(const InnerNode& old,
     return std::make_unique<InnerNode>(
         old.level, old.low, old.high, old.right, KeyArray(tails), std::move(children));
 }
+
+/// Pages that are gone, on their way through the epochs.
+struct GonePages {
+    TreeEnv& env;
+    const std::vector<PageEntry*> entries;
+
+    size_t weight() const {
+        size_t bytes = sizeof(GonePages);
+        for (const PageEntry* entry : entries) {
+            bytes += sizeof(PageEntry) + nodeWeight(nodeOf(*entry));
+        }
+        return bytes;
+    }
+    static void free(void* object) {
+        const std::unique_ptr<GonePages> pages(static_cast<GonePages*>(object));
+        for (PageEntry* entry : pages->entries) {
+            // [page.free] relaxed: nobody else can reach the page, and the epochs have told us what
+            // the last ones did there: a writer who came too late may have left a mark.
+            destroyNode(entry->word.load(kRelaxed));
+            // [stats.add] relaxed: a statistic.
+            pages->env.dirtyPages.fetch_sub(entry->recLsn.load(kRelaxed) != 0 ? 1 : 0, kRelaxed);
+            delete entry;
+        }
+    }
+};
 
 }  // namespace
 
@@ -300,6 +338,57 @@ void PageTree::passOver(ByteView low, const PageEntry* gone) {
         // It was in memory, and nobody else evicts.
         invariant(before.node->isLeaf());
         rebuild(before.entry, static_cast<LeafNode*>(before.node));
+    }
+}
+
+void PageTree::freeGone() {
+    if (goneBefore_.empty()) {
+        return;
+    }
+    const auto origins = originsOfNewPages();
+    // One that is asked for its heir leads to those that went after it.
+    const auto end = std::find_if(goneBefore_.begin(), goneBefore_.end(), [&](auto* entry) {
+        return origins.contains(entry);
+    });
+    const auto begin = std::stable_partition(
+        goneBefore_.begin(), end, [](const PageEntry* entry) { return entry->newer() == nullptr; });
+    if (begin == end) {
+        return;
+    }
+    auto pages = std::make_unique<GonePages>(GonePages{env_, {begin, end}});
+    goneBefore_.erase(begin, end);
+    takeOutOfLists(pages->entries);
+    // [hint.end] relaxed load: our own store. Release: pairs with [hint.begin], and before the
+    // pages are retired.
+    hintGeneration_.store(hintGeneration_.load(kRelaxed) + 1, kRelease);
+    if (mutated(Mutant::kGoneFreedAtOnce)) {
+        GonePages::free(pages.release());
+        return;
+    }
+    const size_t bytes = pages->weight();
+    env_.retire(pages.release(), GonePages::free, bytes);
+}
+
+std::unordered_set<const PageEntry*> PageTree::originsOfNewPages() {
+    std::unordered_set<const PageEntry*> origins;
+    // [page.walk] acquire: as in forEachPage().
+    for (PageEntry* entry = pages_.load(kAcquire); entry != decided_; entry = entry->older) {
+        origins.insert(entry->origin());
+    }
+    return origins;
+}
+
+void PageTree::takeOutOfLists(const std::vector<PageEntry*>& pages) {
+    auto isGone = [](const PageEntry* entry) {
+        // [page.state] relaxed: that it is gone was our own store.
+        return entry->state.load(kRelaxed) == PageState::kGone;
+    };
+    residents_.removeIf(isGone);
+    std::erase_if(lowered_, isGone);
+    for (PageEntry* entry : pages) {
+        PageEntry* newer = entry->newer();
+        newer->older = entry->older;
+        entry->older->setDecided(newer);
     }
 }
 

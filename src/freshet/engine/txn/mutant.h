@@ -46,6 +46,8 @@ enum class Mutant : uint8_t {
     kHeirPosted,           // a page that takes over is posted meanwhile
     kGonePosted,           // a page that is gone is posted again
     kLeftNotRebuilt,       // a removed leaf's left neighbour goes on leading there
+    kGoneFreedAtOnce,      // what is left of pages that are gone is freed beside open slices
+    kHintOfFreed,          // a hint is good although pages have been freed since
     kResidentLost,         // who takes the new residents in reads them and empties the list later
     kRelaxedResident,      // a page is added to the residents without release
     kResidentLate,         // a page is added to the residents when its leaf is back

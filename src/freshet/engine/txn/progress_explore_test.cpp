@@ -10,6 +10,7 @@
 /// (EpochDomain's mutex, which others only try), and, outside of the page path, the cut of a
 /// checkpoint (DESIGN 7.3) and a journal whose slots are all full (DESIGN 8.2).
 #include "freshet/engine/checkpoint/tree_writer.h"
+#include "freshet/engine/read_ahead.h"
 #include "freshet/engine/tree/tree_check.h"
 #include "freshet/engine/txn/commit_steps.h"
 #include "freshet/engine/txn/progress_labels_test_support.h"
@@ -96,6 +97,20 @@ public:
     std::string get(const std::string& key) {
         sync::Slice slice(core_->epochs);
         const std::optional<ValueRef> value = pages().get(key, {core_->table.snapshot(), 0});
+        return value ? std::string(value->bytes) : "";
+    }
+    std::string getByHint(const std::string& key) {
+        LeafHint hint;
+        {
+            sync::Slice slice(core_->epochs);
+            Probe probe;
+            probe.begin(tree_, key);
+            while (probe.step()) {
+            }
+            hint = probe.leaf();
+        }
+        sync::Slice slice(core_->epochs);
+        const auto value = pages().get(key, {core_->table.snapshot(), 0}, nullptr, hint);
         return value ? std::string(value->bytes) : "";
     }
     /// The keys of one thread that are there.
@@ -261,7 +276,8 @@ const std::vector<Action> kActions = {
              world.reclaim();
          }
      }},
-    {"removal of leaves",
+    {"get by a hint", [](World& world) { EXPECT_EQ(world.getByHint(mine(5)), "first"); }},
+    {"removal of leaves, of which nothing is left",
      [](World& world) {
          for (const char* value : {"a leaf for a few of these, which then goes", ""}) {
              for (int i = 10; i < 40; ++i) {
@@ -269,6 +285,9 @@ const std::vector<Action> kActions = {
              }
              world.checkpoint();
              world.checkpoint();
+         }
+         for (int i = 0; i < 4; ++i) {
+             world.reclaim();
          }
      },
      true},
@@ -520,7 +539,6 @@ const std::map<std::string, std::string> kNotOnThePath = {
     {"clock.set", "replay: nobody else is there"},
     {"entry.first", "the tree is made: nobody else has it"},
     {"page.first", "the tree is made: nobody else has it"},
-    {"resident.take", "the eviction's, for which nobody waits on the page path"},
     {"page.loaded", "opening: nobody else is there"},
     {"ended.own", "ending snapshots is for the checkpoint's thread, and nobody waits for it"},
     {"ended.raise", "ending snapshots is for the checkpoint's thread, and nobody waits for it"},

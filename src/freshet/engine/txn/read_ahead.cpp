@@ -18,10 +18,15 @@ constexpr size_t kHalfBytesMax = 576;
 }  // namespace
 
 void Probe::begin(Tree& tree, ByteView key) {
+    begin(tree.pages(), key);
+}
+
+void Probe::begin(PageTree& pages, ByteView key) {
     key_ = key;
     value_ = {};
     node_ = nullptr;
-    PageEntry* root = &tree.pages().root();
+    generation_ = pages.hintGeneration();
+    PageEntry* root = &pages.root();
     ask(root);
     // Everybody goes through the root: it is there.
     while (at_ != At::kOver && entry_ == root && (node_ == nullptr || !node_->isLeaf())) {

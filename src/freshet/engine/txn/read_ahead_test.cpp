@@ -30,6 +30,30 @@ protected:
         return std::string(probe.value());
     }
 
+    LeafHint hintFor(Tree& where, const std::string& sought) {
+        sync::Slice slice(store->epochs());
+        Probe probe;
+        probe.begin(where, sought);
+        while (probe.step()) {
+        }
+        return probe.leaf();
+    }
+    std::string valueByHint(Tree& where, uint64_t i, const LeafHint& hint) {
+        Txn txn(*store);
+        for (;;) {
+            {
+                sync::Slice slice(store->epochs());
+                ByteView found;
+                const Status status = txn.getInPlace(where, key(i), &found, hint);
+                if (!status.isWouldBlock()) {
+                    EXPECT_TRUE(status.isOk()) << i << ": " << status.toString();
+                    return std::string(found);
+                }
+            }
+            sync::blockOn(txn.token());
+        }
+    }
+
     testing::MemoryFileSystem disk;
     std::unique_ptr<Store> store = openStore(disk);
     TreeRef tree = store->tree(7);
@@ -71,27 +95,10 @@ TEST_F(ReadAheadTest, SeveralDoNotDisturbEachOther) {
 
 TEST_F(ReadAheadTest, AHintThatIsWrongDoesNoHarm) {
     constexpr uint64_t kStride = 250;
-    const auto hintFor = [&](Tree& where, const std::string& sought) {
-        sync::Slice slice(store->epochs());
-        Probe probe;
-        probe.begin(where, sought);
-        while (probe.step()) {
-        }
-        return probe.leaf();
-    };
     const auto expectAllRight = [&](TreeRef where, const std::vector<LeafHint>& hints) {
         for (uint64_t i = 0; i < kKeys; i += 37) {
             for (const LeafHint hint : hints) {
-                Txn txn(*store);
-                sync::Slice slice(store->epochs());
-                ByteView found;
-                Status status = txn.getInPlace(*where, key(i), &found, hint);
-                while (status.isWouldBlock()) {
-                    sync::blockOn(txn.token());
-                    status = txn.getInPlace(*where, key(i), &found, hint);
-                }
-                ASSERT_TRUE(status.isOk()) << i << ": " << status.toString();
-                EXPECT_EQ(found, value(i));
+                EXPECT_EQ(valueByHint(*where, i, hint), value(i));
             }
         }
     };
@@ -109,6 +116,32 @@ TEST_F(ReadAheadTest, AHintThatIsWrongDoesNoHarm) {
     ASSERT_TRUE(store->checkpointNow().isOk());
     store->evictAll();
     expectAllRight(tree, hints);
+}
+
+/// What hints lead to is freed: leaves that nearly all keys have left have gone.
+TEST_F(ReadAheadTest, HintsToPagesThatHaveGoneDoNoHarm) {
+    ASSERT_TRUE(store->checkpointNow().isOk());
+    std::vector<LeafHint> hints;
+    for (uint64_t i = 0; i < kKeys; i += 10) {
+        hints.push_back(hintFor(*tree, key(i)));
+    }
+    const size_t leaves = shapeOf(*store, tree).leaves;
+    for (uint64_t i = 0; i < kKeys; ++i) {
+        if (i % 10 != 0) {
+            erase(*store, *tree, key(i));
+        }
+    }
+    for (int i = 0; i < 4; ++i) {
+        ASSERT_TRUE(store->checkpointNow().isOk());
+    }
+    ASSERT_LT(shapeOf(*store, tree).leaves, leaves / 2);
+    store->evictAll();  // frees them, too
+    const uint64_t generation = tree->pages().hintGeneration();
+    EXPECT_GT(generation, 0u);
+    for (uint64_t i = 0; i < kKeys; i += 10) {
+        EXPECT_EQ(valueByHint(*tree, i, hints[i / 10]), value(i));
+    }
+    EXPECT_EQ(hintFor(*tree, key(0)).generation, generation) << "a new one is good";
 }
 
 TEST_F(ReadAheadTest, ALeafOnDiskIsLeftThere) {

@@ -154,7 +154,7 @@ Status Txn::Impl::want(Tree& tree, const Fault& met) {
     if (waits == Waits::kHere) {
         Status status = core->loads->wantHere(met);
         if (status.isWouldBlock()) {
-            missing = {tree.shared_from_this(), met.entry};
+            missing = {tree.shared_from_this(), met.leaf->low.string()};
         }
         return status;
     }
@@ -164,8 +164,8 @@ Status Txn::Impl::want(Tree& tree, const Fault& met) {
 void Txn::await() {
     Impl& self = *impl_;
     invariant(self.waits == Waits::kHere);
-    if (const Impl::Missing missing = std::exchange(self.missing, {}); missing.page != nullptr) {
-        self.core->loads->await(missing.tree->pages(), missing.page);
+    if (const Impl::Missing missing = std::exchange(self.missing, {}); missing.tree != nullptr) {
+        self.core->loads->await(missing.tree->pages(), missing.low);
     } else {
         invariant(self.token.isSet());
         sync::blockOn(self.token);

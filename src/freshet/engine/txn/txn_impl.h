@@ -8,6 +8,7 @@
 #include "freshet/sync/task_frames.h"
 
 #include <memory>
+#include <string>
 
 namespace freshet::engine {
 
@@ -46,10 +47,11 @@ struct Txn::Impl {
     std::unique_ptr<WriteSet> writes;     // null until the first write
     sync::WaitToken token;
     bool hasWaitedForMemory = false;  // with the last call
-    /// What the last call missed, if await() is to read it.
+    /// Where the leaf begins that the last call missed, if await() is to read it: its page may go
+    /// until then.
     struct Missing {
         TreeRef tree;
-        PageEntry* page = nullptr;
+        std::string low;
     };
     Missing missing;
     /// Changes with every write and begin(): what a cursor read ahead is then out of date.
