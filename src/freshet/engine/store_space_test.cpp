@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What deletes leave: sparse leaves go, the data file becomes shorter, and nothing that stays is
 /// lost, whoever writes beside and whenever the power fails.
+#include "freshet/engine/read_ahead.h"
 #include "freshet/engine/txn/store_test_support.h"
 #include "freshet/platform/thread.h"
 #include "freshet/testing/sim/fault_plan.h"
@@ -208,13 +209,13 @@ TEST_F(StoreSpace, NothingIsLostWhereverThatStops) {
 /// Keys come on the right and go on the left.
 class StoreQueue : public StoreSpace {
 protected:
-    void pass(uint64_t keys) {
+    void pass(uint64_t keys, uint64_t every = 1000) {
         for (uint64_t i = 0; i < keys; ++i, ++next) {
             put(*store, *tree, keyAt(next), std::string(300, 'v'));
             if (next >= kLength) {
                 erase(*store, *tree, keyAt(next - kLength));
             }
-            if (next % 1000 == 999) {
+            if (next % every == every - 1) {
                 checkpoints(1);
             }
         }
@@ -247,6 +248,79 @@ TEST_F(StoreQueue, WhatHasPassedTakesNoMemory) {
     expectModel();
     crash();
     expectModel();
+}
+
+/// Readers come by hints, by cursors and for leaves on disk, while pages go and are freed.
+TEST_F(StoreQueue, ReadersMeetNothingThatIsFreed) {
+    constexpr int kReaders = 3;
+    const uint64_t seed = testSeed();
+    pass(kLength);
+    sync::Atomic<uint64_t> newest{next};
+    sync::Atomic<bool> isOver{false};
+    const std::string value(300, 'v');
+    auto readByHint = [&](const std::string& key, LeafHint hint) {
+        Txn txn(*store, OnConflict::kWait, Waits::kHere);
+        for (;;) {
+            {
+                sync::Slice slice(store->epochs());
+                ByteView found;
+                const Status status = txn.getInPlace(*tree, key, &found, hint);
+                if (!status.isWouldBlock()) {
+                    EXPECT_TRUE(status.isOk() ? found == value : status.code() == Code::kNotFound);
+                    return;
+                }
+            }
+            txn.await();
+        }
+    };
+    auto walk = [&] {
+        Txn txn(*store);
+        Cursor cursor(txn, tree);
+        std::string last;
+        Status status = waiting(txn, [&] { return cursor.first(); });
+        uint64_t keys = 0;
+        for (; status.isOk() && cursor.valid(); ++keys) {
+            EXPECT_LT(last, cursor.key());
+            EXPECT_EQ(cursor.value(), value);
+            last = cursor.key();
+            status = waiting(txn, [&] { return cursor.next(); });
+        }
+        EXPECT_TRUE(status.isOk());
+        EXPECT_GE(keys, kLength);
+        EXPECT_LE(keys, kLength + 1);
+    };
+    std::vector<platform::Thread> threads;
+    for (int reader = 0; reader < kReaders; ++reader) {
+        threads.emplace_back("reader", [&, reader] {
+            std::mt19937_64 random(seed + static_cast<uint64_t>(reader));
+            std::vector<std::pair<std::string, LeafHint>> hints;
+            // Relaxed: how far the writer is by now, and that it is over, are hints.
+            while (!isOver.load(sync::kRelaxed)) {
+                const std::string key = keyAt(newest.load(sync::kRelaxed) - 1 - random() % kLength);
+                {
+                    sync::Slice slice(store->epochs());
+                    Probe probe;
+                    probe.begin(*tree, key);
+                    while (probe.step()) {
+                    }
+                    hints.emplace_back(key, probe.leaf());
+                }
+                const auto& [known, hint] = hints[random() % hints.size()];
+                readByHint(known, hint);
+                if (random() % 64 == 0) {
+                    walk();
+                }
+            }
+        });
+    }
+    for (int round = 0; round < 40; ++round) {
+        pass(kLength / 4, 250);
+        newest.store(next, sync::kRelaxed);
+        store->evictAll();
+    }
+    isOver.store(true, sync::kRelaxed);
+    threads.clear();
+    EXPECT_GT(tree->pages().hintGeneration(), 0u);
 }
 
 /// Threads that read for themselves have found leaves on disk, and come to read them when their
