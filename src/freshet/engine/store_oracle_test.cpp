@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The store against std::map: random operations in one writer, with snapshots kept open, aborts,
-/// full scans both ways, and reopening.
+/// full scans both ways, and reopening. FRESHET_ORACLE_OPERATIONS asks for a long run.
 #include "freshet/base/sanitizer.h"
 #include "freshet/engine/range_count.h"
 #include "freshet/engine/txn/store_test_support.h"
 
+#include <array>
+#include <cstdlib>
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace freshet::engine {
@@ -25,11 +28,13 @@ public:
     OracleRun(uint64_t seed, Keys keys, bool evicts = false)
         : random_(seed), keys_(keys), evicts_(evicts) {}
 
-    void run(int rounds) {
+    /// Looking at everything, what costs more the more there is, `rarity` times less often.
+    void run(int rounds, size_t rarity = 1) {
+        rarity_ = rarity;
         for (int i = 0; i < rounds && !::testing::Test::HasFailure(); ++i) {
             transaction();
-            if (pick(40) == 0) {
-                snapshots_.push_back({std::make_unique<Txn>(*store_), committed_});
+            if (pick(40 * rarity) == 0) {
+                snapshots_.push_back({std::make_unique<Txn>(*store_), state_});
             }
             if (!snapshots_.empty() && pick(50) == 0) {
                 const size_t which = pick(snapshots_.size());
@@ -41,11 +46,11 @@ public:
             if (pick(rounds / 4) == 0) {
                 reopen();
             }
-            if (evicts_ && i % 100 == 99) {
+            if (evicts_ && i % (100 * static_cast<int>(rarity)) == 99) {
                 endSnapshots();  // they keep leaves in memory
                 ASSERT_TRUE(store_->checkpointNow().isOk());
                 evict();
-            } else if (evicts_ && pick(20) == 0) {
+            } else if (evicts_ && pick(20 * rarity) == 0) {
                 evict();
             }
         }
@@ -98,46 +103,68 @@ private:
 
     void transaction() {
         Txn txn(*store_);
-        Oracle state = committed_;
-        const size_t operations = pick(10) == 0 ? pick(200) : 1 + pick(6);
-        for (size_t i = 0; i < operations; ++i) {
-            operation(txn, &state);
+        const size_t count = pick(10) == 0 ? pick(200) : 1 + pick(6);
+        for (size_t i = 0; i < count; ++i) {
+            operation(txn);
         }
-        if (pick(10) == 0) {
-            count(txn, state);
+        operations += count;
+        if (pick(10 * rarity_) == 0) {
+            this->count(txn, state_);
         }
-        if (pick(100) == 0) {
-            compare(txn, state);
+        if (pick(100 * rarity_) == 0) {
+            compare(txn, state_);
         }
         if (pick(5) == 0) {
             txn.abort();
-            return;
+            undo();
+        } else {
+            ASSERT_TRUE(commitAndWait(txn).isOk());
         }
-        ASSERT_TRUE(commitAndWait(txn).isOk());
-        committed_ = std::move(state);
+        undo_.clear();
     }
 
-    void operation(Txn& txn, Oracle* state) {
+    void operation(Txn& txn) {
         const std::string key = randomKey();
         const std::string value = randomValue();
-        const bool there = state->count(key) != 0;
+        const auto it = state_.find(key);
+        const bool there = it != state_.end();
         switch (pick(5)) {
             case 0:
-                ASSERT_EQ(valueOf(txn, *tree_, key), there ? state->at(key) : "<NotFound>");
+                ASSERT_EQ(valueOf(txn, *tree_, key), there ? it->second : "<NotFound>");
                 break;
             case 1:
                 ASSERT_EQ(waiting(txn, [&] { return txn.erase(*tree_, key); }).code(),
                           there ? Code::kOk : Code::kNotFound);
-                state->erase(key);
+                change(key, std::nullopt);
                 break;
             case 2:
                 ASSERT_EQ(waiting(txn, [&] { return txn.insert(*tree_, key, value); }).code(),
                           there ? Code::kExists : Code::kOk);
-                state->insert({key, value});
+                if (!there) {
+                    change(key, value);
+                }
                 break;
             default:
                 ASSERT_TRUE(waiting(txn, [&] { return txn.put(*tree_, key, value); }).isOk());
-                (*state)[key] = value;
+                change(key, value);
+        }
+    }
+
+    void change(const std::string& key, const std::optional<std::string>& value) {
+        const auto it = state_.find(key);
+        undo_.emplace_back(key, it == state_.end() ? std::nullopt : std::optional(it->second));
+        assign(key, value);
+    }
+    void assign(const std::string& key, const std::optional<std::string>& value) {
+        if (value.has_value()) {
+            state_[key] = *value;
+        } else {
+            state_.erase(key);
+        }
+    }
+    void undo() {
+        for (; !undo_.empty(); undo_.pop_back()) {
+            assign(undo_.back().first, undo_.back().second);
         }
     }
 
@@ -236,10 +263,11 @@ private:
         store_ = open();
         tree_ = store_->tree(7);
         Txn txn(*store_);
-        compare(txn, committed_);
+        compare(txn, state_);
     }
 
 public:
+    uint64_t operations = 0;
     uint64_t splits = 0;
     size_t evicted = 0;  // leaves on disk at one time
 
@@ -250,8 +278,10 @@ private:
     testing::MemoryFileSystem disk_;
     std::unique_ptr<Store> store_ = open();
     TreeRef tree_ = store_->tree(7);
-    Oracle committed_;
+    Oracle state_;  // as committed, or as the transaction that is open sees it
+    std::vector<std::pair<std::string, std::optional<std::string>>> undo_;  // of that transaction
     std::vector<Snapshot> snapshots_;
+    size_t rarity_ = 1;
     uint64_t edge_ = 0;
 };
 
@@ -284,6 +314,22 @@ TEST(StoreOracle, AgreesWithAMapOnAppendedRecords) {
     OracleRun evicting(testSeed() + 1, Keys::kAppended, true);
     evicting.run(kIsAddressSanitized ? 300 : 800);
     EXPECT_GT(evicting.evicted, 0u);
+}
+
+/// Store after store, of all kinds, until there were so many operations.
+TEST(StoreOracle, AgreesWithAMapForAsLongAsAsked) {
+    const char* text = std::getenv("FRESHET_ORACLE_OPERATIONS");
+    const uint64_t wanted = text == nullptr ? 20'000 : std::strtoull(text, nullptr, 10);
+    constexpr std::array kKinds{Keys::kMixed, Keys::kAppended, Keys::kShort};
+    const uint64_t seed = testSeed();
+    uint64_t done = 0;
+    for (uint64_t turn = 0; done < wanted && !HasFailure(); ++turn) {
+        SCOPED_TRACE("turn " + std::to_string(turn));
+        OracleRun run(seed + turn, kKinds[turn % kKinds.size()], turn % 2 == 0);
+        run.run(text == nullptr ? 500 : 30'000, 10);
+        done += run.operations;
+    }
+    EXPECT_GE(done, wanted);
 }
 
 }  // namespace
