@@ -389,6 +389,8 @@ struct World : CheckpointSink {
     std::vector<std::string> aborted;
 };
 
+#ifdef FRESHET_EXPLORE  // else nobody makes mistakes on purpose
+
 using Setup = std::function<void(testing::Model&)>;
 
 inline testing::ExploreResult run(Mutant mutant,
@@ -419,5 +421,7 @@ inline void expectFound(Mutant mutant,
     EXPECT_FALSE(result.passed()) << "survived " << result.executions << " executions";
     std::cout << result.failure << " after " << result.executions << " executions\n";
 }
+
+#endif
 
 }  // namespace freshet::engine
