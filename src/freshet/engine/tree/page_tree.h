@@ -276,7 +276,7 @@ private:
     // tree_read.cpp
     Newest newestOf(Version* chain);
     Descent descend(const Target& target, uint8_t level = 0);
-    /// As descend() to the key's leaf, at once if the hint leads to it.
+    /// As descend() to the key's leaf, at once if the hint leads to it. REQUIRES: it names a page.
     Descent descendFrom(const LeafHint& hint, ByteView key);
     bool isGood(const LeafHint& hint) const;
     void repair(const Descent& descent);

@@ -95,8 +95,7 @@ bool PageTree::isGood(const LeafHint& hint) const {
     // [hint.look] relaxed: the epochs stand between, as they do for any word that leads to what is
     // retired next. A slice that is not waited for begins after somebody has seen the retirer's
     // leave, and knows of the [hint.end] before it; any other is waited for, whatever it sees.
-    return hint.entry != nullptr && (hint.generation == hintGeneration_.load(sync::kRelaxed) ||
-                                     mutated(Mutant::kHintOfFreed));
+    return hint.generation == hintGeneration_.load(sync::kRelaxed) || mutated(Mutant::kHintOfFreed);
 }
 
 PageTree::Descent PageTree::descendFrom(const LeafHint& hint, ByteView key) {
@@ -115,7 +114,7 @@ PageTree::Descent PageTree::descendFrom(const LeafHint& hint, ByteView key) {
 }
 
 std::optional<ValueRef> PageTree::get(ByteView key, const View& view, Fault* fault, LeafHint hint) {
-    const Descent descent = descendFrom(hint, key);
+    const Descent descent = hint.entry == nullptr ? descend({.key = key}) : descendFrom(hint, key);
     if (descent.node->isOnDisk) {
         *fault = faultOf(descent);
         return std::nullopt;

@@ -38,7 +38,7 @@ void Txn::begin() {
     invariant(self.state != Impl::State::kOpen || !hasWrites());
     sync::Slice slice(self.core->epochs);
     self.drop();
-    self.missing = {};
+    self.missing.tree.reset();
     self.writes.reset();
     self.pin.ts = self.core->table.snapshot();
     self.pinner = &slice.participant();

@@ -50,7 +50,7 @@ struct Txn::Impl {
     /// Where the leaf begins that the last call missed, if await() is to read it: its page may go
     /// until then.
     struct Missing {
-        TreeRef tree;
+        TreeRef tree;  // null: nothing
         std::string low;
     };
     Missing missing;
