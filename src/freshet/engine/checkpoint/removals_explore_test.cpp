@@ -13,6 +13,7 @@ namespace freshet::engine {
 namespace {
 
 using testing::check;
+using testing::ExploreOptions;
 using testing::Model;
 using testing::Uninterrupted;
 
