@@ -40,25 +40,21 @@ Status PageLoads::wantHere(const Fault& fault) {
     return isStopping() ? stopped() : Status::wouldBlock();
 }
 
-DiskLeaf::Join PageLoads::begin(const Fault& fault, sync::WaitToken* token) {
-    if (fault.leaf == nullptr) {
+template <typename Find>
+DiskLeaf::Join PageLoads::begin(const Find& find, Fault* fault, sync::WaitToken* token) {
+    sync::Slice slice(core_.epochs);
+    *fault = find();
+    if (fault->leaf == nullptr) {
         return DiskLeaf::Join::kOver;
     }
-    return fault.leaf->begin() ? DiskLeaf::Join::kFirst : fault.leaf->join(token);
+    return fault->leaf->begin() ? DiskLeaf::Join::kFirst : fault->leaf->join(token);
 }
 
 Status PageLoads::bringBack(PageTree& tree, PageEntry* entry) {
     for (;;) {
-        Fault fault{entry, nullptr};
+        Fault fault;
         sync::WaitToken token;
-        DiskLeaf::Join join{};
-        {
-            sync::Slice slice(core_.epochs);
-            Node* node = nodeOf(*entry);
-            fault.leaf = node->isOnDisk ? static_cast<DiskLeaf*>(node) : nullptr;
-            join = begin(fault, &token);
-        }
-        switch (join) {
+        switch (begin([&] { return PageTree::faultAt(entry); }, &fault, &token)) {
             case DiskLeaf::Join::kFirst:
                 return load(tree, fault, LoadedFor::kCheckpoint);
             case DiskLeaf::Join::kOver:
@@ -84,13 +80,7 @@ void PageLoads::await(PageTree& tree, ByteView key) {
     awaitRoom();
     Fault fault;
     sync::WaitToken token;
-    DiskLeaf::Join join{};
-    {
-        sync::Slice slice(core_.epochs);
-        fault = tree.faultAt(key);
-        join = begin(fault, &token);
-    }
-    switch (join) {
+    switch (begin([&] { return tree.faultAt(key); }, &fault, &token)) {
         case DiskLeaf::Join::kFirst:
             // Whoever waits is told, and who comes later finds out.
             (void)load(tree, fault, LoadedFor::kReader);

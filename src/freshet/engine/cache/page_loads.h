@@ -74,9 +74,11 @@ private:
 
     bool isStopping();
     bool add(Request request);
-    /// Begins with a leaf, or joins those who wait for it; kOver also for none. Who is first needs
-    /// no token. REQUIRES: the slice in which `fault` was found.
-    static DiskLeaf::Join begin(const Fault& fault, sync::WaitToken* token);
+    /// Begins with the leaf that find() says is missing, or joins those who wait for it; kOver also
+    /// for none. Who is first needs no token. REQUIRES: outside every slice; find() is called in
+    /// one.
+    template <typename Find>
+    DiskLeaf::Join begin(const Find& find, Fault* fault, sync::WaitToken* token);
     /// Takes the request for that leaf back, if no thread has begun with it.
     bool takeBack(const DiskLeaf* leaf);
     /// The one that has waited longest, if there is one.

@@ -52,6 +52,12 @@ struct AboutToSplit : World {
         waitUntil([this] { return isTurnOver; });
         static_cast<void>(turns.load(sync::kAcquire));
     }
+    /// Neither from memory nor by the next checkpoint.
+    void expectNothingLost() {
+        expectAllThere();
+        checkpoint();
+        expectRecovered();
+    }
     uint64_t old = 0;
     sync::Atomic<uint64_t> turns{0};
     bool isTurnOver = false;
@@ -86,11 +92,7 @@ Setup lateMark() {
             world->checkpoint();
             world->expectRecovered();
         });
-        model.finally([world] {
-            world->expectAllThere();
-            world->checkpoint();
-            world->expectRecovered();
-        });
+        model.finally([world] { world->expectNothingLost(); });
     };
 }
 
@@ -117,11 +119,7 @@ Setup lateSplitter() {
             world->checkpoint();
             world->expectRecovered();
         });
-        model.finally([world] {
-            world->expectAllThere();
-            world->checkpoint();
-            world->expectRecovered();
-        });
+        model.finally([world] { world->expectNothingLost(); });
     };
 }
 

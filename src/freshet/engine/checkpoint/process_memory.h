@@ -3,7 +3,7 @@
 /// has freed goes back to the system. The ceiling is to hold for the process, since that is what
 /// the system kills; and giving memory back breaks up huge pages (decision 0012), so it stays as
 /// long as it is little, or is needed again soon, and the ceiling is far. Huge pages are for a
-/// process that rests (decision 0030). One thread.
+/// process that rests (decision 0032). One thread.
 #pragma once
 
 #include <algorithm>

@@ -197,8 +197,9 @@ public:
     }
     // For eviction (the checkpoint's thread) and for what brings leaves back; tree_evict.cpp.
     bool hasLeavesOnDisk();
-    /// The leaf of the key, if it is not in memory. REQUIRES: an open slice.
+    /// The leaf of the key, or of the page, if it is not in memory. REQUIRES: an open slice.
     Fault faultAt(ByteView key);
+    static Fault faultAt(PageEntry* entry);
     using WantsPlace = std::function<bool(const block::PagePlace&)>;
     /// Whether the page's leaf is on disk and has a large value that lies at such a place.
     /// REQUIRES: an open slice.

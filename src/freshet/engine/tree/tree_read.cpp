@@ -91,6 +91,11 @@ Fault PageTree::faultAt(ByteView key) {
     return descent.node->isOnDisk ? faultOf(descent) : Fault{};
 }
 
+Fault PageTree::faultAt(PageEntry* entry) {
+    Node* node = nodeOf(*entry);
+    return node->isOnDisk ? Fault{entry, static_cast<DiskLeaf*>(node)} : Fault{};
+}
+
 bool PageTree::isGood(const LeafHint& hint) const {
     // [hint.look] relaxed: the epochs stand between, as they do for any word that leads to what is
     // retired next. A slice that is not waited for begins after somebody has seen the retirer's
