@@ -8,6 +8,7 @@
 #include "freshet/block/root/impl.h"
 #include "freshet/block/root/loaded.h"
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 
@@ -37,49 +38,90 @@ Status BlockFile::forEachPage(const std::function<Status(PageId, const PagePlace
 }
 
 StatusOr<PagePlace> BlockFile::writePage(ByteView image, Codec codec, uint64_t note) {
-    Impl& impl = *impl_;
-    FRESHET_RETURN_IF_ERROR(impl.mayWrite());
-    if (codec == Codec::kNone || !packImage(image, codec, &impl.packed)) {
-        return impl.writeImage(image, {Codec::kNone, image.size()}, note);
-    }
-    impl.hasCompressed = true;
-    ++impl.counted.pagesCompressed;
-    impl.counted.bytesSaved +=
-        (blocksOf(image.size()) - blocksOf(impl.packed.size())) * kBlockBytes;
-    return impl.writeImage(impl.packed, {codec, image.size()}, note);
+    const NewImage one{image, codec, note};
+    FRESHET_ASSIGN_OR_RETURN(const std::vector<PagePlace> places, writePages({&one, 1}));
+    return places[0];
 }
 
-StatusOr<PagePlace> BlockFile::Impl::writeImage(ByteView image, const Plain& plain, uint64_t note) {
+StatusOr<std::vector<PagePlace>> BlockFile::writePages(std::span<const NewImage> images) {
+    Impl& impl = *impl_;
+    FRESHET_RETURN_IF_ERROR(impl.mayWrite());
+    impl.outgoing.resize(std::max(impl.outgoing.size(), images.size()));
+    std::vector<PagePlace> places;
+    places.reserve(images.size());
+    Status status;
+    for (size_t i = 0; i < images.size() && status.isOk(); ++i) {
+        PagePlace place;
+        status = impl.prepare(images[i], images.size(), &impl.outgoing[i], &place);
+        if (status.isOk()) {
+            places.push_back(place);
+        }
+    }
+    if (status.isOk()) {
+        status = impl.writeOutgoing(places);
+    }
+    if (status.isOk()) {
+        impl.noteUnnamed(places);
+    } else {
+        for (const PagePlace& place : places) {
+            impl.space.give(place.extent);
+        }
+    }
+    impl.publishStats();
+    return status.isOk() ? StatusOr<std::vector<PagePlace>>(std::move(places)) : status;
+}
+
+Status BlockFile::Impl::prepare(const NewImage& wanted,
+                                size_t atOnce,
+                                PageBuffer* stored,
+                                PagePlace* place) {
+    const bool isPacked =
+        wanted.codec != Codec::kNone && packImage(wanted.image, wanted.codec, &packed);
+    const ByteView image = isPacked ? ByteView(packed) : wanted.image;
     const size_t bytes = image.size();
     const uint64_t blocks = blocksOf(bytes);
     if (blocks > kPlaceBlocksMax) {
         return Status(Code::kLimit,
                       "a page image of " + std::to_string(bytes) + " bytes is too large");
     }
-    auto extent = space.take(static_cast<uint32_t>(blocks), commitNeedBlocks());
-    if (!extent.isOk()) {
-        publishStats();
-        return std::move(extent).status();
+    FRESHET_ASSIGN_OR_RETURN(const Extent extent,
+                             space.take(static_cast<uint32_t>(blocks), commitNeedBlocks(atOnce)));
+    char* out = stored->reset(bytes);
+    image.copy(out, bytes);
+    std::memset(out + bytes, 0, blocks * kBlockBytes - bytes);
+    const Plain plain{isPacked ? wanted.codec : Codec::kNone, wanted.image.size()};
+    *place =
+        sealImage(out, bytes, plain, uint64_t{durable.startNo} << kImageCounterBits | nextImage++);
+    place->extent = extent;
+    place->note = wanted.note;
+    hasCompressed |= isPacked;
+    counted.pagesCompressed += isPacked ? 1 : 0;
+    counted.bytesSaved += (blocksOf(wanted.image.size()) - blocks) * kBlockBytes;
+    return Status::ok();
+}
+
+Status BlockFile::Impl::writeOutgoing(const std::vector<PagePlace>& places) {
+    std::vector<platform::BatchWrites::Write> writes;
+    writes.reserve(places.size());
+    for (size_t i = 0; i < places.size(); ++i) {
+        const Extent& extent = places[i].extent;
+        writes.push_back(
+            {{outgoing[i].data(), extent.blocks * kBlockBytes}, extent.firstBlock * kBlockBytes});
     }
-    char* stored = outgoing.reset(bytes);
-    image.copy(stored, bytes);
-    std::memset(stored + bytes, 0, blocks * kBlockBytes - bytes);
-    PagePlace place = sealImage(
-        stored, bytes, plain, uint64_t{durable.startNo} << kImageCounterBits | nextImage++);
-    place.extent = *extent;
-    place.note = note;
-    Status status =
-        file->pwrite({stored, blocks * kBlockBytes}, place.extent.firstBlock * kBlockBytes);
-    outgoing.trim();
-    if (!status.isOk()) {
-        space.give(place.extent);
-        return status;
+    Status status = batch.write(*file, writes);
+    for (PageBuffer& buffer : outgoing) {
+        buffer.trim();
     }
-    unnamed[place.extent.firstBlock] = {place.extent.blocks, nextFlushNo};
-    ++counted.pagesWritten;
-    counted.bytesWritten += blocks * kBlockBytes;
-    publishStats();
-    return place;
+    return status;
+}
+
+void BlockFile::Impl::noteUnnamed(const std::vector<PagePlace>& places) {
+    for (const PagePlace& place : places) {
+        const uint32_t blocks = place.extent.blocks;
+        unnamed[place.extent.firstBlock] = {blocks, nextFlushNo};
+        ++counted.pagesWritten;
+        counted.bytesWritten += blocks * kBlockBytes;
+    }
 }
 
 StatusOr<ByteView> BlockFile::readPage(PageId page,

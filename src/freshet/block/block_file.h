@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -130,6 +131,14 @@ public:
     /// kNoSpace: the file cannot grow, and what is left is kept for commit(); nothing was written.
     /// kLimit: an image of more than 65,535 blocks.
     StatusOr<PagePlace> writePage(ByteView image, Codec codec = Codec::kNone, uint64_t note = 0);
+    /// writePage() of each, all at once (decision 0033); places in the order of the images.
+    /// After a failure none of them has a place, also if others were written before it.
+    struct NewImage {
+        ByteView image;
+        Codec codec = Codec::kNone;
+        uint64_t note = 0;
+    };
+    StatusOr<std::vector<PagePlace>> writePages(std::span<const NewImage> images);
     /// Reads and checks an image: both checksums, page id, length, sequence number, and hands it
     /// out as it was given to writePage(), uncompressed, with a complete header; good until
     /// `buffer` is used again. kCorruption names the page, the file and the offset. Any thread.

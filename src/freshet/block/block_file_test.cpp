@@ -346,6 +346,62 @@ TEST_F(BlockFileTest, FullDiskRefusesPagesButNotTheCheckpoint) {
     EXPECT_EQ(readContents(*file_)->size(), changes.size() - 1);
 }
 
+/// Images of many sizes.
+std::vector<std::string> images(PageId pages) {
+    std::vector<std::string> images;
+    for (PageId page = 1; page <= pages; ++page) {
+        images.push_back(imageOf(page, std::string(page * 1000, 'a')));
+    }
+    return images;
+}
+
+TEST_F(BlockFileTest, ManyImagesAtOnceAreAllThere) {
+    constexpr PageId kPages = 100;
+    const std::vector<std::string> all = images(kPages);
+    std::vector<BlockFile::NewImage> wanted;
+    for (PageId page = 1; page <= kPages; ++page) {
+        wanted.push_back({all[page - 1], page % 2 == 0 ? Codec::kNone : Codec::kZstd, page});
+    }
+    const auto places = file_->writePages(wanted);
+    ASSERT_TRUE(places.isOk()) << places.status().toString();
+    ASSERT_EQ(places->size(), kPages);
+    std::vector<BlockFile::Change> changes;
+    for (PageId page = 1; page <= kPages; ++page) {
+        EXPECT_EQ((*places)[page - 1].note, page);
+        changes.push_back({page, (*places)[page - 1]});
+    }
+    commit(changes);
+    EXPECT_EQ(file_->stats().pagesWritten, kPages);
+    EXPECT_TRUE(file_->verify()->errors.empty());
+    reopen();
+    const Contents contents = *readContents(*file_);
+    ASSERT_EQ(contents.size(), kPages);
+    for (const auto& [page, body] : contents) {
+        EXPECT_EQ(body, std::string(page * 1000, 'a')) << page;
+    }
+    EXPECT_TRUE(file_->writePages({}).isOk());
+}
+
+TEST_F(BlockFileTest, OfImagesAtOnceOfWhichOneIsRefusedNoneIsThere) {
+    const std::vector<std::string> all = images(50);
+    const uint64_t free = file_->stats().freeBytes;
+    const uint64_t size = file_->stats().fileBytes;
+    // Refused when the second one is written; and before that, since the file cannot grow.
+    for (const auto& [count, quota] :
+         {std::pair(size_t{5}, size - free + kBlockBytes), std::pair(all.size(), size)}) {
+        disk_.quota = quota;
+        const std::vector<BlockFile::NewImage> wanted(all.begin(), all.begin() + count);
+        EXPECT_EQ(file_->writePages(wanted).status().code(), Code::kNoSpace) << count;
+        EXPECT_EQ(file_->stats().freeBytes, free) << count;
+        EXPECT_EQ(file_->stats().pagesWritten, 0u);
+    }
+    disk_.quota = UINT64_MAX;
+    EXPECT_TRUE(file_->makeRoom().isOk());
+    commit({{1, write(1, "here")}});
+    reopen();
+    EXPECT_EQ(readContents(*file_)->at(1), "here");
+}
+
 TEST_F(BlockFileTest, RoomIsMadeWhenTheDiskHasSome) {
     disk_.quota = file_->stats().fileBytes + (32u << 10);
     std::string image;

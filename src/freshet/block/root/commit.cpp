@@ -133,6 +133,7 @@ Status BlockFile::commit(const Root& root,
                          const std::function<void(PageId, const Extent&)>& onReplaced) {
     Impl& impl = *impl_;
     FRESHET_RETURN_IF_ERROR(impl.mayWrite());
+    impl.outgoing.clear();
     FRESHET_RETURN_IF_ERROR(impl.overwriteRefused());
     StatusOr<CommitPlan> planned = impl.plan(changes);
     if (!planned.isOk()) {
@@ -276,9 +277,9 @@ void BlockFile::settle() {
     impl.publishStats();
 }
 
-uint64_t BlockFile::Impl::commitNeedBlocks() const {
+uint64_t BlockFile::Impl::commitNeedBlocks(size_t more) const {
     constexpr uint64_t kPagesGone = 768;  // tombstones that a checkpoint may bring, by guess
-    return 2 * runBlocks(unnamed.size() + kPagesGone);
+    return 2 * runBlocks(unnamed.size() + more + kPagesGone);
 }
 
 }  // namespace freshet::block

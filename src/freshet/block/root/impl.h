@@ -17,6 +17,7 @@
 #include "freshet/block/root/map_run.h"
 #include "freshet/block/root/page_map.h"
 #include "freshet/block/root/superblock_format.h"
+#include "freshet/platform/batch_writes.h"
 #include "freshet/sync/mutex.h"
 
 #include <optional>
@@ -64,8 +65,12 @@ struct BlockFile::Impl {
     // block_file.cpp
     /// `failure`, at the beginning of every call that may write. REQUIRES: start().
     Status mayWrite() const;
-    StatusOr<PagePlace> writeImage(ByteView image, const Plain& plain, uint64_t note);
-    uint64_t commitNeedBlocks() const;
+    /// Takes an extent, and puts into `stored` what is to be written there: one of so many at once.
+    Status prepare(const NewImage& wanted, size_t atOnce, PageBuffer* stored, PagePlace* place);
+    Status writeOutgoing(const std::vector<PagePlace>& places);
+    void noteUnnamed(const std::vector<PagePlace>& places);
+    /// What the next commit() may take, if so many images come to those that no commit has named.
+    uint64_t commitNeedBlocks(size_t more) const;
     Status syncFile();
     /// Keeps a failure that ends all writing: what it left on the disk is unknown.
     Status fail(Status status);
@@ -79,9 +84,10 @@ struct BlockFile::Impl {
     Root root;    // of it
     PageMap map;  // of it
     Space space;
-    uint64_t nextImage = 1;      // the counter in imageSeq
-    std::string packed;          // the last image that was compressed
-    PageBuffer outgoing;         // what is being written
+    uint64_t nextImage = 1;            // the counter in imageSeq
+    std::string packed;                // the last image that was compressed
+    std::vector<PageBuffer> outgoing;  // what is being written; kept until the next commit()
+    platform::BatchWrites batch;
     bool hasCompressed = false;  // some image was since the file was opened
 
     /// An image that no commit has named, by its first block.

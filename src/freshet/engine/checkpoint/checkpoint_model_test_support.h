@@ -29,6 +29,9 @@ inline constexpr TreeId kTree = 1;
 inline constexpr TreeLimits kTinyPages{
     .leafBytesMax = 60, .joinedBytesMax = 0, .innerBytesMax = 60};
 
+/// Some pages are written alone, others not.
+inline constexpr size_t kImagesAtOnce = 2;
+
 /// Records in order; the position is one word, as the journal's slot is.
 struct ModelJournal {
     struct Record {
@@ -196,7 +199,7 @@ struct World : CheckpointSink {
     }
 
     void checkpoint() {
-        TreeWriter writer(env, tree, *this);
+        TreeWriter writer(env, tree, *this, kImagesAtOnce);
         writer.removeSparse();
         if (!writer.writeDuePages().isOk()) {
             return;
@@ -212,18 +215,17 @@ struct World : CheckpointSink {
         ModelEnv::Slice slice(&env);
         work();
     }
-    Status writeImage(PageId page,
-                      ByteView image,
-                      uint64_t note,
-                      block::PagePlace* place) override {
-        if (writesUntilFull == 0) {
+    Status writeImages(std::span<NewImage> wanted) override {
+        if (writesUntilFull < wanted.size()) {
             return Status(Code::kNoSpace, "full");
         }
-        --writesUntilFull;
-        // What block fills in is not read back here, but for the lengths, which are there.
-        staged[page] = {std::string(image), note};
-        images.emplace_back(image);
-        *place = {.extent = {images.size(), 1}, .crc = 0, .seqLow = 0, .note = note};
+        writesUntilFull -= wanted.size();
+        for (NewImage& image : wanted) {
+            // What block fills in is not read back here, but for the lengths, which are there.
+            staged[image.page] = {image.bytes, image.note};
+            images.push_back(image.bytes);
+            image.place = {{images.size(), 1}, 0, 0, image.note};
+        }
         return Status::ok();
     }
     bool isMoving() const override { return moves; }

@@ -18,6 +18,11 @@ namespace {
 constexpr uint64_t kMoveBytesMax = 64u << 20;
 constexpr uint64_t kMovePartOfMemory = 64;
 
+block::PageKind kindOf(const NewImage& image) {
+    const auto header = loadLe<block::PageHeader>(image.bytes.data());
+    return static_cast<block::PageKind>(header.flags & kPageKindMask);
+}
+
 uint64_t moveBytesMax(uint64_t memoryLimit) {
     return memoryLimit == 0 ? kMoveBytesMax
                             : std::min(kMoveBytesMax, memoryLimit / kMovePartOfMemory);
@@ -272,19 +277,24 @@ void Checkpointer::inSlice(const std::function<void()>& work) {
     work();
 }
 
-Status Checkpointer::writeImage(PageId page,
-                                ByteView image,
-                                uint64_t note,
-                                block::PagePlace* place) {
-    const auto header = loadLe<block::PageHeader>(image.data());
-    const auto kind = static_cast<block::PageKind>(header.flags & kPageKindMask);
-    const bool isLeaf = kind == block::PageKind::kLeafBytes;
-    FRESHET_ASSIGN_OR_RETURN(*place, file_.writePage(image, isLeaf ? codec_ : Codec::kNone, note));
-    countFileMemory(file_.stats().memoryBytes);
-    if (kind == block::PageKind::kExtern) {
-        treeOfValue_[page] = header.treeId;
+Status Checkpointer::writeImages(std::span<NewImage> images) {
+    std::vector<block::BlockFile::NewImage> wanted;
+    wanted.reserve(images.size());
+    for (const NewImage& image : images) {
+        const bool isLeaf = kindOf(image) == block::PageKind::kLeafBytes;
+        wanted.push_back({image.bytes, isLeaf ? codec_ : Codec::kNone, image.note});
     }
-    change(page, *place, header.treeId);
+    FRESHET_ASSIGN_OR_RETURN(const std::vector<block::PagePlace> places, file_.writePages(wanted));
+    countFileMemory(file_.stats().memoryBytes);
+    for (size_t i = 0; i < images.size(); ++i) {
+        NewImage& image = images[i];
+        image.place = places[i];
+        const TreeId tree = loadLe<block::PageHeader>(image.bytes.data()).treeId;
+        if (kindOf(image) == block::PageKind::kExtern) {
+            treeOfValue_[image.page] = tree;
+        }
+        change(image.page, image.place, tree);
+    }
     return Status::ok();
 }
 

@@ -49,7 +49,7 @@ public:
 
 private:
     void inSlice(const std::function<void()>& work) override;
-    Status writeImage(PageId page, ByteView image, uint64_t note, block::PagePlace* place) override;
+    Status writeImages(std::span<NewImage> images) override;
     bool isMoving() const override { return limitBlock_ != UINT64_MAX && moveBlocksLeft_ != 0; }
     bool wantsMoved(const block::PagePlace& place) const override;
     void noteMove(const block::PagePlace& place) override;

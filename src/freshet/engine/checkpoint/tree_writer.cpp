@@ -4,9 +4,21 @@
 #include "freshet/engine/page/leaf_note.h"
 #include "freshet/engine/page/page_image.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace freshet::engine {
+namespace {
+
+/// So that few large images take no more memory than many small ones.
+constexpr size_t kImageBytesAtOnce = 256u << 10;
+
+}  // namespace
 
 TreeWriter::~TreeWriter() {
+    for (const Scanned& scanned : scanned_) {
+        scanned.entry->isUnsettled = false;
+    }
     for (PageEntry* entry : unsettled_) {
         entry->isUnsettled = false;
     }
@@ -53,13 +65,13 @@ Status TreeWriter::writeWalked() {
     }
     tree_.forEachInMemory([&](PageEntry& entry) {
         if (status.isOk()) {
-            status = writeIfDue(&entry);
+            status = addIfDue(&entry);
         }
     });
-    return status;
+    return status.isOk() ? writeScanned() : status;
 }
 
-Status TreeWriter::writeIfDue(PageEntry* entry) {
+Status TreeWriter::addIfDue(PageEntry* entry) {
     // [page.state] acquire: pairs with [page.live]. A page that may not have been installed is left
     // to an image that names it, or to the next checkpoint.
     const bool reachable = entry->imaged || entry->state.load(sync::kAcquire) == PageState::kLive;
@@ -71,7 +83,7 @@ Status TreeWriter::writeIfDue(PageEntry* entry) {
     if (entry->origin() != nullptr && !mutated(Mutant::kForgetOrigin)) {
         sink_.inSlice([&] { tree_.lowerMarkAway(PageTree::standIn(entry->origin()), mark); });
     }
-    return writePage(entry);
+    return addPage(entry);
 }
 
 Status TreeWriter::move(PageEntry* entry) {
@@ -110,10 +122,10 @@ Status TreeWriter::moveLargeValues(PageEntry* entry) {
 
 Status TreeWriter::moveLargeValue(ValueBuffer* value) {
     sink_.noteMove(value->place());
-    const std::string image = writeLargeValue(value->page(), tree_.id(), value->bytes());
-    block::PagePlace place;
-    FRESHET_RETURN_IF_ERROR(sink_.writeImage(value->page(), image, kNoNote, &place));
-    value->setPlace(place);
+    NewImage image{
+        value->page(), writeLargeValue(value->page(), tree_.id(), value->bytes()), kNoNote};
+    FRESHET_RETURN_IF_ERROR(sink_.writeImages({&image, 1}));
+    value->setPlace(image.place);
     return Status::ok();
 }
 
@@ -145,7 +157,8 @@ Status TreeWriter::writeChain(PageEntry* first) {
     });
     // From right to left: a page then names one that has its image, unless it has split since.
     for (; !chain.empty(); chain.pop_back()) {
-        FRESHET_RETURN_IF_ERROR(writePage(chain.back()));
+        FRESHET_RETURN_IF_ERROR(addPage(chain.back()));
+        FRESHET_RETURN_IF_ERROR(writeScanned());
     }
     return Status::ok();
 }
@@ -172,28 +185,52 @@ struct HeldScan {
 
 }  // namespace
 
-Status TreeWriter::writePage(PageEntry* entry) {
+Status TreeWriter::addPage(PageEntry* entry) {
     // One may be due there: its writer has come too late, or a page that was split from it has its
     // first image now. No leaf goes while a checkpoint is made.
     FRESHET_RETURN_IF_ERROR(sink_.bringBack(tree_, entry));
+    images_.resize(std::max(images_.size(), scanned_.size() + 1));
+    NewImage& image = images_[scanned_.size()];
     HeldScan held;
     PageScan& scan = held.scan;
-    sink_.inSlice([&] { scan = scanPage(env_, tree_, entry, std::move(imageMemory_)); });
+    sink_.inSlice([&] { scan = scanPage(env_, tree_, entry, std::move(image.bytes)); });
     owed_.insert(owed_.end(), scan.unwritten.begin(), scan.unwritten.end());
     FRESHET_RETURN_IF_ERROR(writeLargeValues(scan));
-    FRESHET_RETURN_IF_ERROR(sink_.writeImage(entry->id, scan.image, scan.note, &entry->place));
-    imageMemory_ = std::move(scan.image);
+    image = {entry->id, std::move(scan.image), scan.note};
+    entry->isUnsettled = true;
+    scanned_.push_back({entry, !scan.unwritten.empty()});
+    scannedBytes_ += image.bytes.size();
+    const bool isEnough = scanned_.size() == imagesAtOnce_ || scannedBytes_ >= kImageBytesAtOnce;
+    return isEnough ? writeScanned() : Status::ok();
+}
+
+Status TreeWriter::writeScanned() {
+    if (mutated(Mutant::kSettleBeforeWritten)) {
+        for (const Scanned& scanned : scanned_) {
+            scanned.entry->settleMark();
+        }
+    }
+    FRESHET_RETURN_IF_ERROR(sink_.writeImages({images_.data(), scanned_.size()}));
+    for (size_t i = 0; i < scanned_.size(); ++i) {
+        noteWritten(scanned_[i].entry, images_[i].place, scanned_[i].namesUnwritten);
+    }
+    scanned_.clear();
+    scannedBytes_ = 0;
+    return Status::ok();
+}
+
+void TreeWriter::noteWritten(PageEntry* entry, const block::PagePlace& place, bool namesUnwritten) {
+    entry->place = place;
     if (!entry->imaged) {
         entry->imaged = true;
         sink_.noteFirstImage(tree_.id(), entry->id);
     }
-    if (scan.unwritten.empty()) {
-        entry->settleMark();
-    } else {
-        entry->isUnsettled = true;
+    if (namesUnwritten) {
         unsettled_.push_back(entry);
+    } else {
+        entry->settleMark();
+        entry->isUnsettled = false;
     }
-    return Status::ok();
 }
 
 Status TreeWriter::writeLargeValues(const PageScan& scan) {
@@ -201,10 +238,10 @@ Status TreeWriter::writeLargeValues(const PageScan& scan) {
         if (value.buffer->page() != 0) {
             continue;
         }
-        const std::string image = writeLargeValue(value.page, tree_.id(), value.buffer->bytes());
-        block::PagePlace place;
-        FRESHET_RETURN_IF_ERROR(sink_.writeImage(value.page, image, kNoNote, &place));
-        value.buffer->setPage(value.page, place, &env_.freedValues);
+        NewImage image{
+            value.page, writeLargeValue(value.page, tree_.id(), value.buffer->bytes()), kNoNote};
+        FRESHET_RETURN_IF_ERROR(sink_.writeImages({&image, 1}));
+        value.buffer->setPage(value.page, image.place, &env_.freedValues);
     }
     return Status::ok();
 }

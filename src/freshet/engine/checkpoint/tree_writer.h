@@ -16,23 +16,29 @@
 
 #include <deque>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace freshet::engine {
 
+/// An image on its way to the disk.
+struct NewImage {
+    PageId page;
+    std::string bytes;
+    uint64_t note;
+    block::PagePlace place = {};  // where it lies when it was written
+};
+
 /// What the writer needs around it; a model check has its own.
 class CheckpointSink {
 public:
     virtual ~CheckpointSink() = default;
-    /// Calls `work` inside a slice. No slice is open when writeImage() is called.
+    /// Calls `work` inside a slice. No slice is open when writeImages() is called.
     virtual void inSlice(const std::function<void()>& work) = 0;
-    /// The image counts from the next checkpoint on, and what is noted of it. It lies at `*place`
-    /// then.
-    virtual Status writeImage(PageId page,
-                              ByteView image,
-                              uint64_t note,
-                              block::PagePlace* place) = 0;
+    /// The images, of one page each, count from the next checkpoint on, and what is noted of them.
+    /// After a failure none of them does.
+    virtual Status writeImages(std::span<NewImage> images) = 0;
     /// Whether any image may have to lie elsewhere.
     virtual bool isMoving() const = 0;
     /// Whether an image that lies there had better be written anew, elsewhere.
@@ -49,8 +55,14 @@ public:
 
 class TreeWriter {
 public:
-    TreeWriter(TreeEnv& env, PageTree& tree, CheckpointSink& sink)
-        : env_(env), tree_(tree), sink_(sink) {}
+    /// Of images that are written at once. With more a write is hardly cheaper; readers wait behind
+    /// them, and they take memory while it may be short.
+    static constexpr size_t kImagesAtOnce = 16;
+    TreeWriter(TreeEnv& env,
+               PageTree& tree,
+               CheckpointSink& sink,
+               size_t imagesAtOnce = kImagesAtOnce)
+        : env_(env), tree_(tree), sink_(sink), imagesAtOnce_(imagesAtOnce) {}
     ~TreeWriter();
     TreeWriter(const TreeWriter&) = delete;
     TreeWriter& operator=(const TreeWriter&) = delete;
@@ -70,7 +82,7 @@ public:
 
 private:
     Status writeWalked();
-    Status writeIfDue(PageEntry* entry);
+    Status addIfDue(PageEntry* entry);
     /// What had better lie elsewhere of a page that has an image.
     Status move(PageEntry* entry);
     /// Makes a page due whose image is to lie elsewhere.
@@ -82,16 +94,27 @@ private:
     /// The page and the unwritten ones to its right, of which the next is written or none.
     Status writeChain(PageEntry* first);
     static PageEntry* unwrittenRightOf(const PageEntry& entry);
-    Status writePage(PageEntry* entry);
+    /// Scans the page. It is written with others: by writeScanned(), or here if they are enough.
+    Status addPage(PageEntry* entry);
+    Status writeScanned();
+    /// Takes note that a scanned page has its image now.
+    void noteWritten(PageEntry* entry, const block::PagePlace& place, bool namesUnwritten);
     Status writeLargeValues(const PageScan& scan);
 
     TreeEnv& env_;
     PageTree& tree_;
     CheckpointSink& sink_;
+    const size_t imagesAtOnce_;
     bool isWhole_ = true;
-    std::string imageMemory_;            // of the last image, for the next
+    struct Scanned {
+        PageEntry* entry;
+        bool namesUnwritten;
+    };
+    std::vector<Scanned> scanned_;       // and not written yet
+    std::vector<NewImage> images_;       // theirs, and memory for more
+    size_t scannedBytes_ = 0;            // of images
     std::deque<PageEntry*> owed_;        // named by an image that was written
-    std::vector<PageEntry*> unsettled_;  // pages whose images named unwritten ones
+    std::vector<PageEntry*> unsettled_;  // written ones whose images named unwritten ones
 };
 
 }  // namespace freshet::engine

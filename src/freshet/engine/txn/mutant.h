@@ -30,6 +30,7 @@ enum class Mutant : uint8_t {
     kForgetOrigin,         // a new page's first image does not make its origin's image due
     kNoUnwrittenFirst,     // an image may name a page that has none
     kOwedNotDue,           // a page that is written since another names it keeps no mark of its own
+    kSettleBeforeWritten,  // a page's mark goes before its image is written
     kScanLowLate,          // the checkpoint reads commitLow() after its scan
     kNoInFlightMark,       // a scan that met an undecided version leaves no mark
     kTailAfterFloors,      // commitLow() reads the journal's tail last

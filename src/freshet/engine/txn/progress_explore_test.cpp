@@ -190,9 +190,7 @@ private:
         sync::Slice slice(core_->epochs);
         work();
     }
-    Status writeImage(PageId, ByteView, uint64_t, block::PagePlace*) override {
-        return Status::ok();
-    }
+    Status writeImages(std::span<NewImage>) override { return Status::ok(); }
     Status bringBack(PageTree&, PageEntry*) override { return Status::ok(); }  // nothing is evicted
     bool isMoving() const override { return false; }
     bool wantsMoved(const block::PagePlace&) const override { return false; }

@@ -4,10 +4,9 @@
 #include "freshet/platform/async_reads.h"
 
 #include "freshet/base/assert.h"
-#include "freshet/platform/thread.h"
+#include "freshet/platform/uring/open_ring.h"
 #include "freshet/platform/uring/read_steps.h"
 
-#include <liburing.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -46,14 +45,6 @@ namespace {
 
 Status unavailable(const char* what, int error) {
     return Status(Code::kUnavailable, std::string(what) + ": " + std::strerror(error));
-}
-
-/// With results delivered when they are asked for only, where the kernel can do that (6.1): they
-/// come in bunches then, and interrupt nothing.
-int openRing(unsigned entries, io_uring* ring) {
-    const int result =
-        io_uring_queue_init(entries, ring, IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN);
-    return result == -EINVAL ? io_uring_queue_init(entries, ring, 0) : result;
 }
 
 }  // namespace
@@ -109,13 +100,8 @@ void AsyncReads::Impl::listenForWake() {
 }
 
 void AsyncReads::Impl::enter(unsigned waitsFor) {
-    const int result = io_uring_submit_and_wait(&ring, waitsFor);
-    if (result == -EAGAIN || result == -EBUSY) {
-        sleepMillis(1);  // the kernel is short of something; what is not taken stays in the ring
-        return;
-    }
-    // Anything else would leave memory to the kernel of which we know nothing.
-    invariant(result >= 0 || result == -EINTR);
+    // A failure would leave memory to the kernel of which we know nothing.
+    invariant(enterRing(&ring, waitsFor) >= 0);
 }
 
 AsyncReads::Read* AsyncReads::Impl::take() {

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/platform/batch_writes.h"
+
+#include "freshet/platform/thread.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <new>
+#include <string>
+#include <vector>
+
+namespace freshet::platform {
+namespace {
+
+constexpr size_t kBlockBytes = 4096;
+constexpr std::align_val_t kAlignment{kBlockBytes};
+
+struct Free {
+    void operator()(char* memory) const { ::operator delete(memory, kAlignment); }
+};
+
+/// The parameter: past the system's cache.
+class BatchWritesTest : public ::testing::TestWithParam<bool> {
+protected:
+    void SetUp() override {
+        path_ = std::filesystem::temp_directory_path() /
+                ("freshet_batch_writes_" + std::to_string(processId()));
+        file_ = std::move(*FileSystem::posix().open(path_, OpenMode::kCreate));
+        ASSERT_TRUE(file_->pwriteZeros(0, kBlocks * kBlockBytes).isOk());
+        if (GetParam() && !file_->bypassCache()) {
+            GTEST_SKIP() << "this file system has no direct transfers";
+        }
+        memory_.reset(static_cast<char*>(::operator new(kBlocks* kBlockBytes, kAlignment)));
+    }
+    void TearDown() override { std::filesystem::remove(path_); }
+
+    /// Every second block, the last one first, full of its letter; as long as memory_.
+    std::vector<BatchWrites::Write> everySecond(char first) {
+        std::vector<BatchWrites::Write> writes;
+        for (size_t n = kBlocks - 2; n < kBlocks; n -= 2) {
+            char* block = memory_.get() + n * kBlockBytes;
+            std::memset(block, letter(first, n), kBlockBytes);
+            writes.push_back({{block, kBlockBytes}, n * kBlockBytes});
+        }
+        return writes;
+    }
+    static char letter(char first, size_t block) {
+        return static_cast<char>(first + static_cast<char>(block % 23));
+    }
+    void expectEverySecond(char first) {
+        std::string bytes(kBlocks * kBlockBytes, '?');
+        ASSERT_EQ(*file_->pread(bytes.data(), bytes.size(), 0), bytes.size());
+        for (size_t n = 0; n < kBlocks; ++n) {
+            const char expected = n % 2 == 0 ? letter(first, n) : '\0';
+            ASSERT_EQ(bytes.substr(n * kBlockBytes, kBlockBytes),
+                      std::string(kBlockBytes, expected))
+                << "block " << n;
+        }
+    }
+
+    static constexpr size_t kBlocks = 500;
+    std::string path_;
+    std::unique_ptr<File> file_;
+    std::unique_ptr<char, Free> memory_;
+    BatchWrites batch_;
+};
+
+TEST_P(BatchWritesTest, AllOfThemAreThereWhenItReturns) {
+    for (const char first : {'a', 'A'}) {
+        ASSERT_TRUE(batch_.write(*file_, everySecond(first)).isOk());
+        expectEverySecond(first);
+    }
+}
+
+TEST_P(BatchWritesTest, NoneAndOneAreBatchesToo) {
+    ASSERT_TRUE(batch_.write(*file_, {}).isOk());
+    const auto writes = everySecond('a');
+    for (const BatchWrites::Write& write : writes) {
+        ASSERT_TRUE(batch_.write(*file_, {&write, 1}).isOk());
+    }
+    expectEverySecond('a');
+}
+
+TEST_P(BatchWritesTest, ThreadsTakeTurns) {
+    for (const char first : {'a', 'b', 'c'}) {
+        Thread writer("writer",
+                      [&] { EXPECT_TRUE(batch_.write(*file_, everySecond(first)).isOk()); });
+        writer.join();
+        expectEverySecond(first);
+        ASSERT_TRUE(batch_.write(*file_, everySecond('A')).isOk());
+        expectEverySecond('A');
+    }
+}
+
+TEST_P(BatchWritesTest, ADiskWithoutRoomSaysSo) {
+    auto full = FileSystem::posix().open("/dev/full", OpenMode::kWrite);
+    ASSERT_TRUE(full.isOk());
+    const Status status = batch_.write(**full, everySecond('a'));
+    EXPECT_EQ(status.code(), Code::kNoSpace) << status.toString();
+    EXPECT_NE(status.text().find("/dev/full"), std::string::npos) << status.toString();
+    // And with the file before nothing is the matter.
+    ASSERT_TRUE(batch_.write(*file_, everySecond('b')).isOk());
+    expectEverySecond('b');
+}
+
+TEST_P(BatchWritesTest, AFileThatMayNotBeWrittenToSaysSo) {
+    auto reader = FileSystem::posix().open(path_, OpenMode::kRead);
+    ASSERT_TRUE(reader.isOk());
+    EXPECT_EQ(batch_.write(**reader, everySecond('a')).code(), Code::kIo);
+}
+
+INSTANTIATE_TEST_SUITE_P(, BatchWritesTest, ::testing::Bool(), [](const auto& info) {
+    return info.param ? "Direct" : "Cached";
+});
+
+}  // namespace
+}  // namespace freshet::platform

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/platform/batch_writes.h"
+
+#include "freshet/base/assert.h"
+#include "freshet/platform/uring/open_ring.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace freshet::platform {
+namespace {
+
+/// With more a write is hardly cheaper, and readers have to wait behind them.
+constexpr size_t kAtOnceMax = 64;
+
+using Write = BatchWrites::Write;
+
+/// What the system has not written, or not all of it.
+using Rest = std::vector<const Write*>;
+
+}  // namespace
+
+struct BatchWrites::Ring {
+    Ring() : isOpen(openRing(kAtOnceMax, &ring) == 0) {}
+    ~Ring() {
+        if (isOpen) {
+            io_uring_queue_exit(&ring);
+        }
+    }
+    Ring(const Ring&) = delete;
+    Ring& operator=(const Ring&) = delete;
+
+    /// False: the ring is another thread's, and nothing has happened.
+    bool run(int descriptor, std::span<const Write> writes, Rest* rest);
+    /// Takes the results that are there: how many.
+    size_t take(Rest* rest);
+
+    io_uring ring{};
+    const bool isOpen;
+};
+
+bool BatchWrites::Ring::run(int descriptor, std::span<const Write> writes, Rest* rest) {
+    for (const Write& write : writes) {
+        io_uring_sqe* entry = io_uring_get_sqe(&ring);
+        invariant(entry != nullptr);
+        io_uring_prep_write(entry,
+                            descriptor,
+                            write.data.data(),
+                            static_cast<unsigned>(write.data.size()),
+                            write.offset);
+        io_uring_sqe_set_data(entry, const_cast<Write*>(&write));
+    }
+    for (size_t left = writes.size(); left > 0; left -= take(rest)) {
+        const int result = enterRing(&ring, static_cast<unsigned>(left));
+        if (result == -EEXIST && left == writes.size()) {
+            return false;
+        }
+        // Anything else would leave memory to the kernel of which we know nothing.
+        invariant(result >= 0);
+    }
+    return true;
+}
+
+size_t BatchWrites::Ring::take(Rest* rest) {
+    size_t taken = 0;
+    io_uring_cqe* entry = nullptr;
+    for (; io_uring_peek_cqe(&ring, &entry) == 0; ++taken) {
+        const auto* write = static_cast<const Write*>(io_uring_cqe_get_data(entry));
+        if (entry->res < 0 || static_cast<size_t>(entry->res) != write->data.size()) {
+            rest->push_back(write);
+        }
+        io_uring_cqe_seen(&ring, entry);
+    }
+    return taken;
+}
+
+BatchWrites::BatchWrites() = default;
+BatchWrites::~BatchWrites() = default;
+
+Status BatchWrites::write(File& file, std::span<const Write> writes) {
+    for (; !writes.empty(); writes = writes.subspan(std::min(writes.size(), kAtOnceMax))) {
+        FRESHET_RETURN_IF_ERROR(writeSome(file, writes.first(std::min(writes.size(), kAtOnceMax))));
+    }
+    return Status::ok();
+}
+
+Status BatchWrites::writeSome(File& file, std::span<const Write> writes) {
+    Rest rest;
+    if (writes.size() == 1 || file.blockDescriptor() < 0 ||
+        !writeByRing(file.blockDescriptor(), writes, &rest)) {
+        std::transform(writes.begin(), writes.end(), std::back_inserter(rest), [](const Write& w) {
+            return &w;
+        });
+    }
+    // Of what went wrong this finds out whether it does so again, and what to call it.
+    for (const Write* write : rest) {
+        FRESHET_RETURN_IF_ERROR(file.pwrite(write->data, write->offset));
+    }
+    return Status::ok();
+}
+
+bool BatchWrites::writeByRing(int descriptor, std::span<const Write> writes, Rest* rest) {
+    // A ring belongs to the thread that made it; the second one is this thread's.
+    for (int tries = 0; tries < 2; ++tries) {
+        if (ring_ == nullptr) {
+            ring_ = std::make_unique<Ring>();
+        }
+        if (!ring_->isOpen) {
+            return false;
+        }
+        if (ring_->run(descriptor, writes, rest)) {
+            return true;
+        }
+        ring_.reset();
+    }
+    return false;
+}
+
+}  // namespace freshet::platform
