@@ -135,12 +135,24 @@ MemoryBudget::Round CheckpointService::howRoundWent(const Status& status) {
     return evictor_.hasAllFreed() ? MemoryBudget::Round::kVain : MemoryBudget::Round::kHeldBack;
 }
 
+bool CheckpointService::mustLookAtProcess(uint64_t now) {
+    if (now - lastLookNanos_ >= ProcessMemory::kLookEveryMs * kNanosPerMilli) {
+        return true;
+    }
+    if (now - lastGlanceNanos_ < ProcessMemory::kGlanceEveryMs * kNanosPerMilli) {
+        return false;
+    }
+    lastGlanceNanos_ = now;
+    return process_.hasOutgrown(platform::residentBytes(), core_.memory.limit());
+}
+
 void CheckpointService::lookAtProcess() {
     const uint64_t now = platform::monotonicNanos();
-    if (now - lastLookNanos_ < ProcessMemory::kLookEveryMs * kNanosPerMilli) {
+    if (!mustLookAtProcess(now)) {
         return;
     }
     lastLookNanos_ = now;
+    lastGlanceNanos_ = now;
     MemoryBudget& memory = core_.memory;
     uint64_t freed = platform::freedMemoryBytes();
     const uint64_t resident = platform::residentBytes();

@@ -66,6 +66,7 @@ private:
     Status relieveMemory();
     void endOldSnapshots();
     MemoryBudget::Round howRoundWent(const Status& status);
+    bool mustLookAtProcess(uint64_t now);
     void lookAtProcess();
 
     Checkpointer& checkpointer_;
@@ -86,6 +87,7 @@ private:
     ProcessMemory process_;              // the thread's own, as the next
     SnapshotAges ages_;
     uint64_t lastLookNanos_ = 0;
+    uint64_t lastGlanceNanos_ = 0;
     CheckpointStats stats_;      // guarded by mutex_
     uint64_t lastEndNanos_ = 0;  // guarded by mutex_
     uint64_t lastEndBytes_ = 0;  // the journal's; guarded by mutex_

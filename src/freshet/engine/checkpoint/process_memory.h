@@ -16,6 +16,14 @@ class ProcessMemory {
 public:
     /// How often the three are to be called, one after the other.
     static constexpr uint64_t kLookEveryMs = 250;
+    /// How often hasOutgrown() is to be asked in between.
+    static constexpr uint64_t kGlanceEveryMs = 25;
+
+    /// Whether not to wait until the next look is due: the process has more than the ceiling, and
+    /// clearly more than after the last one.
+    bool hasOutgrown(uint64_t resident, uint64_t limit) const {
+        return limit != 0 && resident > limit && resident > residentAfter_ + limit / kOutgrownPart;
+    }
 
     /// The process has `resident` bytes of at most `limit` (0: no ceiling) in memory, `used` of
     /// them for pages, and `freed` that it could use again. Whether the last are to go back now.
@@ -38,6 +46,7 @@ public:
     /// What pages have to leave of the ceiling to the rest of the process: at once when that has
     /// become more, and little by little less again.
     uint64_t besidePages(uint64_t resident, uint64_t used, uint64_t freed) {
+        residentAfter_ = resident;
         const uint64_t beside = resident - std::min(resident, used + freed);
         beside_ = std::max(beside, beside_ - beside_ / kSlowness);
         return beside_;
@@ -48,6 +57,7 @@ private:
     static constexpr uint64_t kLittlePart = 8;
     static constexpr uint64_t kSlowness = 32;
     static constexpr uint64_t kClearPart = 4;
+    static constexpr uint64_t kOutgrownPart = 32;
     static constexpr uint64_t kGrowthBytes = 2u << 20;
     static constexpr uint64_t kRestLooks = 2'000 / kLookEveryMs;
 
@@ -55,6 +65,7 @@ private:
     uint32_t next_ = 0;
     uint64_t beside_ = 0;
     uint64_t residentBefore_ = 0;
+    uint64_t residentAfter_ = 0;
     uint64_t looksAtRest_ = 0;
     bool affordsHuge_ = true;
 };

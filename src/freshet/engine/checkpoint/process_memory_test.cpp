@@ -71,6 +71,17 @@ TEST(HugePages, AreForProcessesThatDoNotGrow) {
     EXPECT_TRUE(wantsHugePages(&memory, resident / 2, 0, 1)) << "it has become smaller";
 }
 
+TEST(Outgrown, IsWhatHasMoreThanTheCeilingAndMoreThanItHad) {
+    ProcessMemory memory;
+    memory.besidePages(900 * kMib, 800 * kMib, 0);
+    EXPECT_FALSE(memory.hasOutgrown(1'000 * kMib, 1'000 * kMib));
+    EXPECT_TRUE(memory.hasOutgrown(1'001 * kMib, 1'000 * kMib));
+    EXPECT_FALSE(memory.hasOutgrown(5'000 * kMib, 0)) << "no ceiling";
+    memory.besidePages(1'100 * kMib, 800 * kMib, 0);
+    EXPECT_FALSE(memory.hasOutgrown(1'110 * kMib, 1'000 * kMib)) << "as the look has left it";
+    EXPECT_TRUE(memory.hasOutgrown(1'200 * kMib, 1'000 * kMib));
+}
+
 TEST(BesidePages, IsWhatIsNeitherCountedNorFreed) {
     ProcessMemory memory;
     EXPECT_EQ(memory.besidePages(600 * kMib, 500 * kMib, 60 * kMib), 40 * kMib);
