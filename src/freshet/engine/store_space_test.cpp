@@ -49,7 +49,54 @@ protected:
     StoreOptions options() {
         StoreOptions options = storeOptions(disk);
         options.files = &faulty;
+        options.memoryBytes = memoryBytes;
+        options.codec = codec;
         return options;
+    }
+    /// Writers delete and insert again the first of the keys, each among keys of its own, while
+    /// checkpoints are made.
+    void writeBeside(uint64_t keys, const std::function<void()>& between) {
+        constexpr unsigned kWriters = 3;
+        const uint64_t seed = testSeed();
+        sync::Atomic<unsigned> running{kWriters};
+        std::vector<std::map<std::string, std::string>> own(kWriters);
+        for (const auto& [key, value] : model) {
+            own[std::stoull(key) % kWriters][key] = value;
+        }
+        std::vector<platform::Thread> threads;
+        for (unsigned writer = 0; writer < kWriters; ++writer) {
+            threads.emplace_back("writer", [&, writer] {
+                std::mt19937_64 random(seed + writer);
+                for (int round = 0; round < 12; ++round) {
+                    // A stretch that loses most of its keys, or gets them back.
+                    const uint64_t begin = random() % keys;
+                    for (uint64_t i = begin; i < std::min(begin + 900, keys); ++i) {
+                        const std::string key = keyAt(i);
+                        if (i % kWriters != writer || random() % 8 == 0) {
+                            continue;
+                        }
+                        if (own[writer].erase(key) != 0) {
+                            erase(*store, *tree, key);
+                        } else {
+                            own[writer][key] = std::to_string(round) + std::string(200, 'w');
+                            put(*store, *tree, key, own[writer][key]);
+                        }
+                    }
+                }
+                running.fetch_sub(1, sync::kRelaxed);
+            });
+        }
+        while (running.load(sync::kRelaxed) != 0) {
+            ASSERT_TRUE(store->checkpointNow().isOk());
+            between();
+        }
+        for (platform::Thread& thread : threads) {
+            thread.join();
+        }
+        model.clear();
+        for (const auto& keys : own) {
+            model.insert(keys.begin(), keys.end());
+        }
     }
     void expectModel() {
         std::map<std::string, std::string> found;
@@ -68,6 +115,8 @@ protected:
         EXPECT_EQ(report->errors, std::vector<std::string>{});
     }
 
+    uint64_t memoryBytes = 0;
+    Codec codec = Codec::kNone;
     testing::MemoryFileSystem disk;
     testing::FaultPlan plan{1};
     testing::FaultyFileSystem faulty{disk, plan};
@@ -187,6 +236,9 @@ TEST_F(StoreSpace, NothingIsLostWhereverThatStops) {
             model["last"] = std::to_string(nth);
             putDurably(*store, *tree, "last", model["last"]);
             checkpoints(1);  // folds what it has written
+            if (nth % 2 == 0) {
+                store->evictAll();
+            }
             const size_t leaves = shapeOf(*store, tree).leaves;
             const size_t rule =
                 plan.add({.path = "*/data.freshet", .error = Status(code, "stop"), .nth = nth});
@@ -365,52 +417,163 @@ TEST_F(StoreSpace, WhoComesToReadALeafThatHasGoneLooksAnew) {
     }
 }
 
-/// Writers delete and insert again, each among keys of its own, while checkpoints are made.
+/// Writers delete and insert again, while checkpoints are made.
 TEST_F(StoreSpace, LeavesGoBesideWriters) {
     constexpr uint64_t kKeys = 4000;
-    constexpr unsigned kWriters = 3;
-    const uint64_t seed = testSeed();
     fill(kKeys);
-    sync::Atomic<unsigned> running{kWriters};
-    std::vector<std::map<std::string, std::string>> own(kWriters);
-    for (const auto& [key, value] : model) {
-        own[std::stoull(key) % kWriters][key] = value;
-    }
-    std::vector<platform::Thread> threads;
-    for (unsigned writer = 0; writer < kWriters; ++writer) {
-        threads.emplace_back("writer", [&, writer] {
-            std::mt19937_64 random(seed + writer);
-            for (int round = 0; round < 12; ++round) {
-                // A stretch that loses most of its keys, or gets them back.
-                const uint64_t begin = random() % kKeys;
-                for (uint64_t i = begin; i < std::min(begin + 900, kKeys); ++i) {
-                    const std::string key = keyAt(i);
-                    if (i % kWriters != writer || random() % 8 == 0) {
-                        continue;
-                    }
-                    if (own[writer].erase(key) != 0) {
-                        erase(*store, *tree, key);
-                    } else {
-                        own[writer][key] = std::to_string(round) + std::string(200, 'w');
-                        put(*store, *tree, key, own[writer][key]);
-                    }
-                }
-            }
-            running.fetch_sub(1, sync::kRelaxed);
-        });
-    }
-    while (running.load(sync::kRelaxed) != 0) {
-        ASSERT_TRUE(store->checkpointNow().isOk());
-    }
-    for (platform::Thread& thread : threads) {
-        thread.join();
-    }
-    model.clear();
-    for (const auto& keys : own) {
-        model.insert(keys.begin(), keys.end());
-    }
+    writeBeside(kKeys, [] {});
     expectModel();
     checkpoints(3);
+    expectModel();
+    crash();
+    expectModel();
+}
+
+/// Leaves that nobody comes to any more are on disk, and so are their neighbours.
+class StoreSpaceAway : public StoreSpace {
+protected:
+    static constexpr uint64_t kKeys = 80'000;
+    static constexpr uint64_t kMemoryBytes = 4u << 20;
+    /// The most that a checkpoint may bring back: to move it, to join it, and two leaves too many.
+    static constexpr uint64_t kReadBytesMax = kMemoryBytes / 64 * 2 + 4 * (32u << 10);
+
+    StoreSpaceAway() {
+        memoryBytes = kMemoryBytes;
+        crash();  // and open with that
+        fill(kKeys);
+        settle();
+    }
+    size_t leaves() { return shapeOf(*store, tree).leaves; }
+    uint64_t liveBytes() const {
+        uint64_t bytes = 0;
+        for (const auto& [key, value] : model) {
+            bytes += key.size() + value.size();
+        }
+        return bytes;
+    }
+    uint64_t usedBytes() const {
+        const block::Stats stats = store->stats().block;
+        return stats.fileBytes - stats.freeBytes - stats.pendingBytes;
+    }
+    /// Checkpoints, with nothing in memory that could be on disk, until they neither write nor
+    /// read.
+    void settle() {
+        constexpr int kCheckpointsMax = 3000;
+        constexpr int kStillFor = 4;
+        int still = 0;
+        for (int i = 0; still < kStillFor; ++i) {
+            ASSERT_LT(i, kCheckpointsMax) << "it comes to rest";
+            store->evictAll();
+            const StoreStats before = store->stats();
+            checkpoints(1);
+            const StoreStats after = store->stats();
+            EXPECT_LE(after.leafBytesRead - before.leafBytesRead, kReadBytesMax);
+            const bool isStill = after.block.bytesWritten == before.block.bytesWritten &&
+                                 after.leavesRead == before.leavesRead;
+            still = isStill ? still + 1 : 0;
+        }
+    }
+    void expectSmall() {
+        EXPECT_LT(store->storedBytes(kTree), liveBytes() * 3 / 2);
+        EXPECT_LT(usedBytes(), liveBytes() * 3 / 2 + (256u << 10));
+    }
+};
+
+TEST_F(StoreSpaceAway, WhatRandomDeletesLeaveGoes) {
+    const size_t before = leaves();
+    std::mt19937_64 random(testSeed());
+    for (uint64_t i = 0; i < kKeys; ++i) {
+        if (random() % 30 != 0) {
+            remove(i);
+        }
+    }
+    settle();
+    EXPECT_LT(leaves(), before / 5);
+    expectSmall();
+    expectModel();
+    crash();
+    expectSmall();
+    expectModel();
+}
+
+/// After an opening it is not known how much is in a leaf.
+TEST_F(StoreSpaceAway, AlsoWhatWasThereWhenTheStoreWasOpened) {
+    const size_t before = leaves();
+    memoryBytes = 1;  // which is no time to read more than need be
+    crash();
+    std::mt19937_64 random(testSeed());
+    for (uint64_t i = 0; i < kKeys; ++i) {
+        if (random() % 30 != 0) {
+            remove(i);
+        }
+    }
+    checkpoints(3);
+    EXPECT_GT(leaves(), before / 2);
+    memoryBytes = kMemoryBytes;
+    crash();
+    settle();
+    EXPECT_LT(leaves(), before / 5);
+    expectSmall();
+    expectModel();
+}
+
+TEST_F(StoreSpaceAway, EmptyLeavesGo) {
+    const size_t before = leaves();
+    for (uint64_t i = kKeys / 10; i < kKeys; ++i) {
+        remove(i);
+    }
+    settle();
+    EXPECT_LT(leaves(), before / 8);
+    expectSmall();
+    expectModel();
+    for (uint64_t i = 0; i < kKeys / 10; ++i) {
+        remove(i);
+    }
+    settle();
+    EXPECT_LT(leaves(), 10u);
+    EXPECT_LT(usedBytes(), 256u << 10);
+    expectModel();
+    crash();
+    fill(1000);
+    expectModel();
+}
+
+/// Full leaves that are stored in one block each look sparse, once.
+TEST_F(StoreSpaceAway, WhatWasGuessedWrongIsKnownThen) {
+    codec = Codec::kZstd;
+    crash();
+    fill(kKeys / 4);
+    settle();
+    crash();
+    const size_t before = leaves();
+    settle();
+    EXPECT_GT(store->stats().leavesRead, before / 8);
+    EXPECT_LT(store->stats().leavesRead, before);
+    EXPECT_GT(leaves(), before - before / 50);  // some were not full
+    expectModel();
+}
+
+/// While there is more to join than one checkpoint may read, an idle store makes the next one soon.
+TEST_F(StoreSpaceAway, TheNextCheckpointComesSoon) {
+    for (uint64_t i = 0; i < kKeys; ++i) {
+        if (i % 30 != 0) {
+            remove(i);
+        }
+    }
+    store->evictAll();
+    checkpoints(1);
+    const uint64_t before = store->stats().checkpoints;
+    constexpr int kMillisMax = 30'000;  // half of the interval
+    int waited = 0;
+    for (; waited < kMillisMax && store->stats().checkpoints == before; ++waited) {
+        platform::sleepMillis(1);
+    }
+    EXPECT_LT(waited, kMillisMax);
+}
+
+TEST_F(StoreSpaceAway, LeavesGoBesideWriters) {
+    writeBeside(4000, [&] { store->evictAll(); });
+    settle();
     expectModel();
     crash();
     expectModel();

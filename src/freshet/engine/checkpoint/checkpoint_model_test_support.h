@@ -3,6 +3,7 @@
 /// evictions and loads, and what is left of it when the power fails.
 #pragma once
 
+#include "freshet/engine/checkpoint/sparse_hand.h"
 #include "freshet/engine/checkpoint/tree_writer.h"
 #include "freshet/engine/page/leaf_from_image.h"
 #include "freshet/engine/recovery/redo.h"
@@ -201,6 +202,8 @@ struct World : CheckpointSink {
     void checkpoint() {
         TreeWriter writer(env, tree, *this, kImagesAtOnce);
         writer.removeSparse();
+        hand.begin(share);
+        hand.pass(tree, *this);
         if (!writer.writeDuePages().isOk()) {
             return;
         }
@@ -387,6 +390,8 @@ struct World : CheckpointSink {
     uint64_t redo = 1;
     uint64_t writesUntilFull = UINT64_MAX;
     bool moves = false;  // a checkpoint writes all pages anew
+    SparseHand hand;
+    SparseHand::Share share;  // none: only what is in memory goes
     std::map<std::string, std::string> committed;
     std::vector<std::string> aborted;
 };

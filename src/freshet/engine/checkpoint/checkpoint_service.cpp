@@ -18,8 +18,10 @@ constexpr std::chrono::milliseconds kLookEvery{250};
 /// must not come far until the next one, nor may rounds take more than a part of the time.
 constexpr std::chrono::milliseconds kRestMin{5};
 constexpr uint64_t kRestsOfRound = 2;
-/// How soon it is tried again while there is no room.
-constexpr uint64_t kFullIntervalMs = 1000;
+/// How soon it is tried again while there is no room; or when there is more for it to join, and so
+/// few pages are due beside.
+constexpr uint64_t kHurriedIntervalMs = 1000;
+constexpr uint64_t kIdlePagesMax = 64;
 constexpr uint64_t kNanosPerMilli = 1'000'000;
 /// A round that frees less than this part of the memory is in vain.
 constexpr uint64_t kWorthwhilePart = 256;
@@ -69,12 +71,17 @@ void CheckpointService::stop() {
     }
 }
 
-bool CheckpointService::isDue() {
+uint64_t CheckpointService::intervalMs() const {
     // [space.due] relaxed: what this thread, or one that held running_ before it, has stored.
-    const uint64_t intervalMs = core_.spaceShort.load(sync::kRelaxed)
-                                    ? std::min(kFullIntervalMs, pace_.intervalMs)
-                                    : pace_.intervalMs;
-    return platform::monotonicNanos() - lastEndNanos_ >= intervalMs * kNanosPerMilli ||
+    const bool isFull = core_.spaceShort.load(sync::kRelaxed);
+    // [stats.read] relaxed: so much and more would be written sooner than need be.
+    const bool isIdle = core_.dirtyPages.load(sync::kRelaxed) <= kIdlePagesMax;
+    const bool isHurried = isFull || (hasMoreSparse_ && isIdle);
+    return isHurried ? std::min(kHurriedIntervalMs, pace_.intervalMs) : pace_.intervalMs;
+}
+
+bool CheckpointService::isDue() {
+    return platform::monotonicNanos() - lastEndNanos_ >= intervalMs() * kNanosPerMilli ||
            core_.journalStats().bytes - lastEndBytes_ >= pace_.journalBytes;
 }
 
@@ -230,6 +237,7 @@ void CheckpointService::noteEnd(uint64_t beganNanos) {
     std::lock_guard<std::mutex> guard(mutex_);
     lastEndNanos_ = ended;
     lastEndBytes_ = core_.journalStats().bytes;
+    hasMoreSparse_ = checkpointer_.hasMoreSparse();
     if (checkpointer_.made() != stats_.checkpoints) {
         stats_.checkpoints = checkpointer_.made();
         stats_.lastMillis = (ended - beganNanos) / kNanosPerMilli;

@@ -62,6 +62,8 @@ private:
     void noteEnd(uint64_t beganNanos);
     void noteSpace(const Status& status);
     bool isDue();
+    /// After how long, if not for the journal's size.
+    uint64_t intervalMs() const;
     /// Makes room in memory when it is time; what is due is written for that if need be.
     Status relieveMemory();
     void endOldSnapshots();
@@ -88,9 +90,10 @@ private:
     SnapshotAges ages_;
     uint64_t lastLookNanos_ = 0;
     uint64_t lastGlanceNanos_ = 0;
-    CheckpointStats stats_;      // guarded by mutex_
-    uint64_t lastEndNanos_ = 0;  // guarded by mutex_
-    uint64_t lastEndBytes_ = 0;  // the journal's; guarded by mutex_
+    CheckpointStats stats_;       // guarded by mutex_
+    uint64_t lastEndNanos_ = 0;   // guarded by mutex_
+    uint64_t lastEndBytes_ = 0;   // the journal's; guarded by mutex_
+    bool hasMoreSparse_ = false;  // the last one said so; guarded by mutex_
     platform::Thread thread_;
 };
 

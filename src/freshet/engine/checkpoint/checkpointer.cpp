@@ -13,20 +13,26 @@
 namespace freshet::engine {
 namespace {
 
-/// Of images that one checkpoint moves so that the file can be cut. Their leaves come into memory,
-/// where they are a few times as large, and none goes before the checkpoint is done.
-constexpr uint64_t kMoveBytesMax = 64u << 20;
-constexpr uint64_t kMovePartOfMemory = 64;
-
 block::PageKind kindOf(const NewImage& image) {
     const auto header = loadLe<block::PageHeader>(image.bytes.data());
     return static_cast<block::PageKind>(header.flags & kPageKindMask);
 }
 
-uint64_t moveBytesMax(uint64_t memoryLimit) {
-    return memoryLimit == 0 ? kMoveBytesMax
-                            : std::min(kMoveBytesMax, memoryLimit / kMovePartOfMemory);
+/// Of images that one checkpoint moves so that the file can be cut. Their leaves come into memory,
+/// where they are a few times as large, and none goes before the checkpoint is done. And of leaves
+/// that it brings back to become fewer.
+constexpr uint64_t kBackBytesMax = 64u << 20;
+constexpr uint64_t kBackPartOfMemory = 64;
+
+uint64_t backBytesMax(uint64_t memoryLimit) {
+    return memoryLimit == 0 ? kBackBytesMax
+                            : std::min(kBackBytesMax, memoryLimit / kBackPartOfMemory);
 }
+
+/// Of the second kind. A look is at memory that nobody has looked at for long, and a reading waits
+/// for the disk.
+constexpr size_t kHandLooksMax = 64 * 1024;
+constexpr size_t kHandLeavesMax = 1024;
 
 }  // namespace
 
@@ -98,7 +104,8 @@ Status Checkpointer::writeTrees() {
     auto [trees, dropped] = trees_.allAndDropped();
     freeDropped(std::move(dropped));
     limitBlock_ = file_.limitBlock();
-    moveBlocksLeft_ = moveBytesMax(core_->memory.limit()) / block::kBlockBytes;
+    moveBlocksLeft_ = backBytesMax(core_->memory.limit()) / block::kBlockBytes;
+    hand_.begin(handShare());
     bool whole = true;
     for (const TreeRef& tree : trees) {
         // [tree.codecRead] relaxed: pairs with [tree.codec], of which it sees any.
@@ -107,6 +114,7 @@ Status Checkpointer::writeTrees() {
         // What takes over is written before room is made: not while there is too little.
         if (!isSpaceShort()) {
             writer.removeSparse();
+            hand_.pass(tree->pages(), *this);
         }
         FRESHET_RETURN_IF_ERROR(writer.writeDuePages());
         // While memory is short leaves go soon, and they go with their changes.
@@ -120,6 +128,15 @@ Status Checkpointer::writeTrees() {
         freeValue(freedValues_.back());
     }
     return Status::ok();
+}
+
+SparseHand::Share Checkpointer::handShare() const {
+    // While memory is short checkpoints come one after the other, and others wait for what they
+    // free.
+    if (!looksForSparse_ || isSpaceShort() || core_->memory.isHigh()) {
+        return {};
+    }
+    return {kHandLooksMax, kHandLeavesMax, backBytesMax(core_->memory.limit())};
 }
 
 void Checkpointer::freeDropped(std::vector<TreeDirectory::Dropped> dropped) {

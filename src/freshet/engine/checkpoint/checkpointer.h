@@ -5,6 +5,7 @@
 #pragma once
 
 #include "freshet/block/block_file.h"
+#include "freshet/engine/checkpoint/sparse_hand.h"
 #include "freshet/engine/checkpoint/tree_writer.h"
 #include "freshet/engine/txn/counted.h"
 #include "freshet/engine/txn/tree_directory.h"
@@ -28,6 +29,10 @@ public:
     Status run();
     /// The last run() has left too little room for the changes to come.
     bool isSpaceShort() const { return file_.stats().spaceShort; }
+    /// From now on leaves may be brought back to become fewer: not while the store is opened.
+    void lookForSparse() { looksForSparse_ = true; }
+    /// The last run() has found more of them than it could bring back.
+    bool hasMoreSparse() const { return hand_.hasMore(); }
     /// Checkpoints made. A run that finds nothing to do makes none.
     uint64_t made() const { return made_; }
     // After loading, before the first run():
@@ -58,6 +63,7 @@ private:
     void noteFirstImage(TreeId tree, PageId page) override { pagesOf_[tree].push_back(page); }
 
     Status writeTrees();
+    SparseHand::Share handShare() const;
     void freeDropped(std::vector<TreeDirectory::Dropped> dropped);
     Status nameImages();
     /// While there is no room for images: a checkpoint of the last one's content, less the dropped
@@ -108,6 +114,8 @@ private:
     /// How much may still be moved in this run, and from where on.
     uint64_t moveBlocksLeft_ = 0;
     uint64_t limitBlock_ = UINT64_MAX;
+    SparseHand hand_;
+    bool looksForSparse_ = false;
     mutable sync::Mutex sizesMutex_;
     std::unordered_map<TreeId, int64_t> blocksOf_;  // guarded by sizesMutex_
     uint64_t fileMemoryBytes_ = 0;                  // as counted

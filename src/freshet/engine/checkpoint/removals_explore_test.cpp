@@ -22,12 +22,21 @@ std::string keysByStepsIn(World& world) {
     std::string keys;
     WalkFrom from{Edge::kFirst, "", true};
     for (bool isOver = false; !isOver;) {
-        ModelEnv::Slice slice(&world.env);
-        const View view{slice.snapshot, 0};
-        WalkResult result = world.tree.walk(
-            Direction::kForward, from, {.entries = 1}, view, [&](ByteView key, const ValueRef&) {
-                keys += key;
-            });
+        WalkResult result;
+        bool isFirst = false;
+        {
+            ModelEnv::Slice slice(&world.env);
+            const View view{slice.snapshot, 0};
+            result = world.tree.walk(Direction::kForward,
+                                     from,
+                                     {.entries = 1},
+                                     view,
+                                     [&](ByteView key, const ValueRef&) { keys += key; });
+            isFirst = result.fault.leaf != nullptr && world.joins(result.fault);
+        }
+        if (result.fault.leaf != nullptr) {
+            world.follow(result.fault, isFirst);
+        }
         from = std::move(result.next);
         isOver = result.atEnd;
     }
@@ -44,6 +53,7 @@ struct RemovalCase {
     bool steps = false;  // and once more upward, with a slice for each key
     bool rebuilds = false;
     bool evicts = false;
+    SparseHand::Share share = {};  // if any: it begins with all leaves on disk
     int checkpoints = 1;
     uint64_t writesUntilFull = UINT64_MAX;  // then a checkpoint is given up, and there is room
     uint32_t innerBytesMax = 4096;
@@ -65,6 +75,11 @@ Setup removals(const RemovalCase& given) {
             }
             world->checkpoint();
             check(world->gone == 0, "what is not folded stays");
+            if (given.share.looks != 0) {
+                world->evict();
+                check(world->evicted == 4, "all are on disk");
+                world->share = given.share;
+            }
         }
         world->writesUntilFull = given.writesUntilFull;
         model.thread([world, given] {
@@ -133,6 +148,33 @@ TEST(Removals, NorWhenLeavesAreEvicted) {
     const ExploreOptions one{.preemptions = 1};
     expectHolds(removals({.written = {"f"}, .evicts = true, .checkpoints = 2}), one);
     expectHolds(removals({.written = {"c"}, .evicts = true, .checkpoints = 2}), one);
+}
+
+/// What it needs the checkpoint brings back, beside others who come for it.
+TEST(Removals, NorWhenAllIsOnDisk) {
+    const ExploreOptions one{.preemptions = 1};
+    const SparseHand::Share enough{100, 100, 1u << 20};
+    expectHolds(removals({.written = {"f"}, .share = enough}), one);
+    expectHolds(removals({.written = {"c"}, .share = enough}), one);
+    expectHolds(removals({.written = {"b"}, .rebuilds = true, .share = enough}), one);
+    expectHolds(removals({.all = true, .written = {"d"}, .rebuilds = true, .share = enough}), one);
+    expectHolds(removals({.written = {"f"}, .steps = true, .share = enough}), one);
+    expectHolds(removals({.written = {"f"}, .evicts = true, .share = enough, .checkpoints = 2}),
+                one);
+    // It goes on where it stopped.
+    const SparseHand::Share little{100, 1, 1u << 20};
+    expectHolds(
+        removals(
+            {.all = true, .written = {"f"}, .evicts = true, .share = little, .checkpoints = 2}),
+        one);
+    for (uint64_t writes : {0, 1, 2, 3}) {
+        expectHolds(
+            removals(
+                {.written = {"c"}, .share = enough, .checkpoints = 2, .writesUntilFull = writes}),
+            one);
+    }
+    expectFound(Mutant::kLeavingUnfrozen, removals({.written = {"c"}, .share = enough}));
+    expectFound(Mutant::kLeftNotRebuilt, removals({.share = enough}));
 }
 
 TEST(Removals, NorWhenACheckpointIsGivenUp) {

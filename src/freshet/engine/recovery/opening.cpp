@@ -219,6 +219,7 @@ Status Store::Impl::begin() {
                                ": the file system has no direct transfers; the data file goes "
                                "through the operating system's cache");
     }
+    checkpointer->lookForSparse();
     checkpoints->start();
     return Status::ok();
 }

@@ -190,7 +190,7 @@ Node* TreeLoader::putAside(Node* node) {
         return node;
     }
     const auto* leaf = static_cast<LeafNode*>(node);
-    auto* away = new DiskLeaf(*leaf, leaf->image.keys().size());
+    auto* away = new DiskLeaf(*leaf, leaf->image.keys().size(), leaf->image.pageBytes());
     leaf->leaveLargeValues();
     destroyNode(node);
     return away;

@@ -34,9 +34,10 @@ size_t DiskLeaf::weight() const {
     return sizeof(DiskLeaf) + low.memoryBytes() + high.memoryBytes() + largeValues().size_bytes();
 }
 
-DiskLeaf::DiskLeaf(const LeafNode& leaf, size_t entryCount)
+DiskLeaf::DiskLeaf(const LeafNode& leaf, size_t entryCount, size_t entryBytes)
     : Node(0, leaf.low, leaf.high, leaf.right, true),
       entries(static_cast<uint32_t>(entryCount)),
+      bytes(static_cast<uint32_t>(entryBytes)),
       largeValues_(kept(largeValuesOf(leaf.image))) {
     sync::notePlainWrite(this);
     MemoryCount::add(weight());
@@ -48,6 +49,7 @@ DiskLeaf::DiskLeaf(ByteView lowFence,
                    std::vector<LargeValue> large)
     : Node(0, lowFence, highFence, nullptr, true),
       entries(static_cast<uint32_t>(entryCount)),
+      bytes(0),
       largeValues_(kept(std::move(large))) {
     MemoryCount::add(weight());
 }

@@ -26,9 +26,10 @@ public:
         block::PagePlace place;
     };
 
-    /// For `leaf`, whose image has so many entries within the leaf's fences.
+    /// For `leaf`, whose image has so many entries within the leaf's fences, which count for so
+    /// much in a page's size.
     /// REQUIRES: leaf.isOnDiskWhole(), or neither its base nor the image has large values.
-    DiskLeaf(const LeafNode& leaf, size_t entryCount);
+    DiskLeaf(const LeafNode& leaf, size_t entryCount, size_t entryBytes);
     /// For a leaf that has not been read yet; its right neighbour is set before it can be reached.
     DiskLeaf(ByteView lowFence,
              ByteView highFence,
@@ -62,6 +63,7 @@ public:
     Status failure() const;
 
     const uint32_t entries;
+    const uint32_t bytes;  // what they count for; 0 if there are any: not known yet
     /// In the order of their keys.
     std::span<const LargeValue> largeValues() const {
         return largeValues_ == nullptr ? std::span<const LargeValue>() : *largeValues_;

@@ -185,6 +185,26 @@ public:
     void foldRested(PageEntry* entry);
     /// Removes the page if it is a sparse leaf; tree_remove.cpp. REQUIRES as foldRested().
     void removeIfSparse(PageEntry* entry);
+    /// How much a leaf holds, wherever it is.
+    struct LeafSize {
+        size_t entries = 0;
+        size_t bytes = 0;  // what they count for in a page's size
+    };
+    /// REQUIRES: an open slice. Of a leaf with changes as if they only added; of one on disk that
+    /// has not been in memory since the tree was loaded a guess.
+    LeafSize sizeOf(const PageEntry& leaf) const;
+    /// Whether the leaf had better leave what it has to that right neighbour.
+    bool isSparse(const LeafSize& leaf, const LeafSize& heir) const;
+    /// Leaves of one parent that lie side by side, as removeIfSparse() needs them.
+    struct Siblings {
+        /// The first one is the left neighbour of the others and may be another parent's; null:
+        /// there is none.
+        std::vector<PageEntry*> leaves;
+        size_t spare = 0;  // so many of them can go
+        std::string end;   // where the next parent's begin; empty: nowhere
+    };
+    /// From the leaf of the key on. REQUIRES: an open slice.
+    Siblings siblingsAt(ByteView key);
     /// The pages that have gone, when all is written that a checkpoint needs instead.
     std::vector<PageId> takeGone();
     /// The page itself, or which took over what was there if it is gone. REQUIRES: an open slice.
@@ -349,7 +369,6 @@ private:
     static bool isToBePosted(const PageEntry& page, ByteView low);
 
     // tree_remove.cpp
-    bool isSparse(const LeafNode& leaf, const LeafNode& heir) const;
     void removeLeaf(PageEntry* entry, LeafNode* leaf);
     bool forgetHeir(const LeafNode& leaf, const PageEntry* entry, PageEntry* heir);
     void postAgain(ByteView low, PageEntry* heir);

@@ -154,7 +154,7 @@ size_t PageTree::evict(PageEntry* entry) {
         return 0;
     }
     const size_t bytes = nodeWeight(leaf) + leaf->image.sharedBytes();
-    auto* away = new DiskLeaf(*leaf, leaf->image.keys().size());
+    auto* away = new DiskLeaf(*leaf, leaf->image.keys().size(), leaf->image.pageBytes());
     if (!install(entry, leaf, away)) {
         destroyNode(away);  // a writer has thawed it
         return 0;
@@ -183,7 +183,7 @@ size_t PageTree::evictChanged(PageEntry* entry, LeafNode* leaf) {
         return 0;
     }
     const size_t bytes = nodeWeight(leaf);
-    auto* away = new DiskLeaf(*leaf, plan.entries.size());
+    auto* away = new DiskLeaf(*leaf, plan.entries.size(), plan.bytes);
     if (!install(entry, leaf, away)) {
         destroyNode(away);  // a writer has thawed it
         return 0;

@@ -54,6 +54,7 @@
 /// one's origin. What outlives slices is keys, hints, and the entries of leaves on disk that
 /// somebody reads: they are not removed before he has brought them back (cache/page_loads.h).
 #include "freshet/base/assert.h"
+#include "freshet/engine/tree/disk_leaf.h"
 #include "freshet/engine/tree/leaf_merge.h"
 #include "freshet/engine/tree/page_tree.h"
 #include "freshet/engine/tree/tree_plan.h"
@@ -159,17 +160,51 @@ void PageTree::removeIfSparse(PageEntry* entry) {
         leaf->deltaForRead() != nullptr) {
         return;
     }
-    const LeafNode* next = leafOf(*leaf->right);
-    if (next != nullptr && isSparse(*leaf, *next)) {
+    if (leafOf(*leaf->right) != nullptr && isSparse(sizeOf(*entry), sizeOf(*leaf->right))) {
         removeLeaf(entry, leaf);
     }
 }
 
-bool PageTree::isSparse(const LeafNode& leaf, const LeafNode& heir) const {
+bool PageTree::isSparse(const LeafSize& leaf, const LeafSize& heir) const {
+    return leaf.entries == 0 || leaf.bytes + heir.bytes <= ofLeaves(env_.limits.joinedBytesMax);
+}
+
+PageTree::LeafSize PageTree::sizeOf(const PageEntry& leaf) const {
+    const Node* node = nodeOf(leaf);
+    if (node->isOnDisk) {
+        const auto& away = *static_cast<const DiskLeaf*>(node);
+        const bool isKnown = away.bytes != 0 || away.entries == 0;
+        return {away.entries,
+                isKnown ? away.bytes : ofLeaves(leaf.place.extent.blocks * block::kBlockBytes)};
+    }
+    const auto& here = *static_cast<const LeafNode*>(node);
     // [leaf.count] relaxed: a guess.
-    const size_t bytes =
-        leaf.image.pageBytes() + heir.image.pageBytes() + heir.deltaBytes.load(kRelaxed);
-    return leaf.image.keys().size() == 0 || bytes <= ofLeaves(env_.limits.joinedBytesMax);
+    return {here.image.keys().size(), here.image.pageBytes() + here.deltaBytes.load(kRelaxed)};
+}
+
+PageTree::Siblings PageTree::siblingsAt(ByteView key) {
+    holdAllPages();
+    Siblings found;
+    if (env_.limits.joinedBytesMax == 0 || nodeOf(root_)->level == 0) {
+        return found;
+    }
+    const Descent descent = descend({.key = key}, 1);
+    descent.hold().end();
+    const auto& parent = *static_cast<const InnerNode*>(descent.node);
+    const size_t first = childOf(parent, key);
+    found.end = parent.high.string();
+    found.spare = parent.child.size() - std::min(parent.child.size(), kChildrenMin);
+    if (first != 0) {
+        found.leaves.push_back(parent.child[first - 1]);
+    } else if (parent.low.empty()) {
+        found.leaves.push_back(nullptr);
+    } else {
+        found.leaves.push_back(descend({.key = parent.low, .before = true}).entry);
+    }
+    found.leaves.insert(found.leaves.end(),
+                        parent.child.begin() + static_cast<std::ptrdiff_t>(first),
+                        parent.child.end());
+    return found;
 }
 
 void PageTree::removeLeaf(PageEntry* entry, LeafNode* leaf) {
