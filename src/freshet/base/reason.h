@@ -109,6 +109,7 @@ enum class Reason : uint32_t {
     kExceededTimeLimit,
     kNotARetryableWriteCommand,
     kSnapshotTooOld,
+    kTransactionEnded,  // WriteConflict 112: memory was short of what it had written
     kCount_,
 };
 

@@ -59,6 +59,7 @@ constexpr Row kRows[] = {
     {Reason::kOperationFailed, {96, "OperationFailed"}},
     {Reason::kUnsatisfiableWriteConcern, {100, "UnsatisfiableWriteConcern"}},
     {Reason::kWriteConflict, {112, "WriteConflict"}},
+    {Reason::kTransactionEnded, {112, "WriteConflict"}},
     {Reason::kCommandNotSupported, {115, "CommandNotSupported"}},
     {Reason::kDocumentValidationFailure, {121, "DocumentValidationFailure"}},
     {Reason::kNotAReplicaSet, {123, "NotAReplicaSet"}},

@@ -34,6 +34,7 @@ TEST(ErrorMap, NumbersThatClientsActOn) {
         {Reason::kCommandNotFound, 59},
         {Reason::kShutdownInProgress, 91},
         {Reason::kWriteConflict, 112},
+        {Reason::kTransactionEnded, 112},
         {Reason::kBsonObjectTooLarge, 10334},
         {Reason::kDuplicateKey, 11000},
         {Reason::kInterruptedAtShutdown, 11600},

@@ -199,6 +199,7 @@ enum class Waits : uint8_t {
 /// A transaction: reads see the snapshot taken at begin() plus its own writes. The store outlives
 /// it. Every call that reads or writes, commit() as well, may find that the snapshot has been ended
 /// (StoreOptions::snapshotMillisMax): kConflict with Reason::kSnapshotTooOld; abort and run again.
+/// So with kTransactionEnded for one that has written much and slept while memory was short of it.
 class Txn {
 public:
     explicit Txn(Store& store,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The memory ceiling under load: threads that read pages by themselves, and that write faster than
 /// pages can be written.
+#include "freshet/engine/range_count.h"
 #include "freshet/engine/txn/store_test_support.h"
+#include "freshet/platform/clock.h"
 #include "freshet/platform/thread.h"
 #include "freshet/sync/atomic.h"
 
@@ -173,6 +175,110 @@ TEST_F(StoreSnapshotAge, WithoutALimitOrWithRoomTheyStay) {
             EXPECT_EQ(value, "old");
         }
     }
+}
+
+/// Transactions that have written much and then sleep.
+class StoreLargeWriters : public StoreMemory {
+protected:
+    StoreLargeWriters() {
+        tree_.reset();
+        EXPECT_TRUE(store_->close().isOk());
+        store_.reset();
+        StoreOptions options = storeOptions(disk_);
+        options.memoryBytes = kRoom;
+        store_ = openStore(options);
+        tree_ = store_->tree(2);
+    }
+    struct Sleeper {
+        explicit Sleeper(Store& store) : txn(store, OnConflict::kFail, Waits::kHere) {}
+        Txn txn;
+        bool hasEnded = false;
+    };
+    static std::string keyOf(size_t sleeper, uint64_t n) {
+        return "sleeper" + std::to_string(sleeper) + "/" + std::to_string(n);
+    }
+    static void expectEnded(const Status& status) {
+        EXPECT_EQ(status.code(), Code::kConflict) << status.toString();
+        EXPECT_EQ(status.reason(), Reason::kTransactionEnded) << status.toString();
+    }
+    /// On a busy machine it may be taken for one that sleeps already.
+    void fallAsleep(size_t number, Sleeper* sleeper) {
+        for (uint64_t n = 0; n < kKeysEach; ++n) {
+            const Status status = here(sleeper->txn, [&] {
+                return sleeper->txn.put(*tree_, keyOf(number, n), std::string(1024, 's'));
+            });
+            if (!status.isOk()) {
+                expectEnded(status);
+                return;
+            }
+        }
+    }
+    /// Its first call since then.
+    void wake(size_t number, Sleeper* sleeper) {
+        std::string value;
+        Txn& txn = sleeper->txn;
+        const auto get = [&] { return txn.get(*tree_, keyOf(number, 1), &value); };
+        const Status status = here(txn, get);
+        sleeper->hasEnded = !status.isOk();
+        if (!sleeper->hasEnded) {
+            EXPECT_EQ(value, std::string(1024, 's'));
+            EXPECT_TRUE(here(txn, [&] { return txn.commit(); }).isOk());
+            return;
+        }
+        expectEnded(status);
+        expectEnded(here(txn, [&] { return txn.put(*tree_, keyOf(number, 2), "x"); }));
+        Cursor cursor(txn, tree_);
+        expectEnded(here(txn, [&] { return cursor.first(); }));
+        RangeCount range(txn, tree_, "", "");
+        expectEnded(here(txn, [&] { return range.run(UINT64_MAX); }));
+        expectEnded(here(txn, [&] { return txn.commit(); }));
+    }
+    Status get(size_t sleeper, uint64_t n) {
+        Txn txn(*store_, OnConflict::kFail, Waits::kHere);
+        std::string value;
+        return here(txn, [&] { return txn.get(*tree_, keyOf(sleeper, n), &value); });
+    }
+
+    static constexpr uint64_t kRoom = 16u << 20;
+    static constexpr uint64_t kKeysEach = 2'500;
+    static constexpr size_t kSleepers = 6;  // nearly all of the room, and twice that in records
+    static constexpr uint64_t kNanosMax = 600'000'000'000;
+    static constexpr uint64_t kMuchTooMuch = 64 * kRoom;
+};
+
+TEST_F(StoreLargeWriters, EndWhileTheySleepAndOthersGoOn) {
+    std::vector<std::unique_ptr<Sleeper>> sleepers;
+    for (size_t i = 0; i < kSleepers; ++i) {
+        sleepers.push_back(std::make_unique<Sleeper>(*store_));
+        fallAsleep(i, sleepers.back().get());
+    }
+    // Another goes on until there is room, and none of them does a thing.
+    const uint64_t began = platform::monotonicNanos();
+    uint64_t writes = 0;
+    for (bool isShort = true; isShort; ++writes) {
+        ASSERT_TRUE(write(writes % kKeys, std::string(100, 'w')).isOk());
+        const uint64_t used = store_->stats().memoryBytes;
+        isShort = used > kRoom;
+        ASSERT_LT(used, kMuchTooMuch) << "after " << writes << " writes";
+        ASSERT_LT(platform::monotonicNanos() - began, kNanosMax) << used << " bytes";
+    }
+    size_t ended = 0;
+    for (size_t i = 0; i < kSleepers; ++i) {
+        wake(i, sleepers[i].get());
+        ended += sleepers[i]->hasEnded ? 1 : 0;
+        for (uint64_t n = 0; n < kKeysEach; n += 50) {
+            const Code expected = sleepers[i]->hasEnded ? Code::kNotFound : Code::kOk;
+            EXPECT_EQ(get(i, n).code(), expected) << keyOf(i, n);
+        }
+    }
+    EXPECT_GT(ended, 0u);
+    std::cout << ended << " ended, " << writes << " writes beside them\n";
+    Txn& again = sleepers[0]->txn;
+    again.begin();
+    const auto put = [&] { return again.put(*tree_, keyOf(0, 1), "again"); };
+    ASSERT_TRUE(here(again, put).isOk());
+    ASSERT_TRUE(here(again, [&] { return again.commit(); }).isOk());
+    EXPECT_TRUE(get(0, 1).isOk());
 }
 
 TEST_F(StoreMemory, ThreadsThatMissTheSamePageAllGoOn) {

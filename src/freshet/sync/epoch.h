@@ -83,6 +83,8 @@ public:
     /// nobody back. Returns whether minReadTs() passes all that were ended; until then call again,
     /// now and then. REQUIRES: the clock has reached ts; outside every slice; one thread.
     bool endSnapshotsBelow(uint64_t ts);
+    /// Ended snapshots below this hold nobody back. For who keeps snapshots beside the pins.
+    uint64_t passedTs() const;
     /// REQUIRES inside a slice. A snapshot that has ended must not be read by any more; one that
     /// has not may be until the slice ends. To be asked in each slice before a pinned snapshot is
     /// used.

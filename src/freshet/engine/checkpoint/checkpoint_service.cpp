@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/checkpoint/checkpoint_service.h"
 
+#include "freshet/engine/txn/write_set.h"
 #include "freshet/platform/clock.h"
 #include "freshet/platform/memory.h"
 #include "freshet/telemetry/log.h"
@@ -23,8 +24,13 @@ constexpr uint64_t kRestsOfRound = 2;
 constexpr uint64_t kHurriedIntervalMs = 1000;
 constexpr uint64_t kIdlePagesMax = 64;
 constexpr uint64_t kNanosPerMilli = 1'000'000;
-/// A round that frees less than this part of the memory is in vain.
+/// A round that frees less than this part of the memory is in vain, and so would ending writers be
+/// that have less.
 constexpr uint64_t kWorthwhilePart = 256;
+/// Who goes on by himself is back by then.
+constexpr uint64_t kIdleNanosMin = 1'000 * kNanosPerMilli;
+/// What a writer had needs a few rounds to be free: only then is the next one's turn.
+constexpr uint64_t kBetweenEndsNanos = 250 * kNanosPerMilli;
 
 std::chrono::milliseconds restAfter(uint64_t roundNanos) {
     const std::chrono::milliseconds wanted(kRestsOfRound * roundNanos / kNanosPerMilli);
@@ -99,16 +105,18 @@ void CheckpointService::run() {
         const bool due = isDue();
         lock.unlock();
         Status status = due ? now() : Status::ok();
-        const uint64_t began = platform::monotonicNanos();
+        lastRoundBeganNanos_ = roundBeganNanos_;
+        roundBeganNanos_ = platform::monotonicNanos();
+        MemoryBudget::Round round{};
         do {
             lookAtProcess();
             hasFreed_ = true;
             if (status.isOk() && core_.memory.isHigh()) {
                 status = relieveMemory();
             }
-            endOldSnapshots();
-        } while (core_.memory.endRound(howRoundWent(status), platform::monotonicNanos()));
-        rest_ = restAfter(platform::monotonicNanos() - began);
+            round = endWhoNeedsMemory(howRoundWent(status));
+        } while (core_.memory.endRound(round, platform::monotonicNanos()));
+        rest_ = restAfter(platform::monotonicNanos() - roundBeganNanos_);
         if (!status.isOk() && status.code() != Code::kNoSpace) {
             core_.memory.stop();
             return;
@@ -117,18 +125,49 @@ void CheckpointService::run() {
     }
 }
 
-void CheckpointService::endOldSnapshots() {
+MemoryBudget::Round CheckpointService::endWhoNeedsMemory(MemoryBudget::Round round) {
+    using enum MemoryBudget::Round;
     const uint64_t now = platform::monotonicNanos();
     ages_.note(now, core_.table.snapshot());
     if (hasFreed_ || !core_.memory.isTight()) {
-        return;
+        return round;
     }
-    const uint64_t below = ages_.tooOldBelow(now);
-    if (core_.epochs.minReadTs() < below && core_.epochs.endSnapshotsBelow(below)) {
+    // What is about to be free may be enough.
+    if (endOldSnapshots(now) || round != kVain) {
+        return round;
+    }
+    if (now - lastEndedNanos_ < kBetweenEndsNanos) {
+        return kHeldBack;
+    }
+    return endLargestWriter(now) ? kFreed : round;
+}
+
+bool CheckpointService::endOldSnapshots(uint64_t nowNanos) {
+    const uint64_t below = ages_.tooOldBelow(nowNanos);
+    if (core_.minReadTs() >= below) {
+        return false;
+    }
+    if (core_.epochs.endSnapshotsBelow(below)) {
         telemetry::logWarning("engine",
                               "memory is short of what old snapshots need: those of more than " +
                                   std::to_string(pace_.snapshotMillisMax) + " ms have ended");
     }
+    return true;
+}
+
+bool CheckpointService::endLargestWriter(uint64_t nowNanos) {
+    // Who waits for memory waits until a round's end, and a round can last: not those.
+    const uint64_t laidBefore = std::min(lastRoundBeganNanos_, nowNanos - kIdleNanosMin);
+    const uint64_t bytes =
+        endLargestWrites(core_, laidBefore, core_.memory.limit() / kWorthwhilePart);
+    if (bytes == 0) {
+        return false;
+    }
+    lastEndedNanos_ = nowNanos;
+    telemetry::logWarning("engine",
+                          "memory is short: an idle transaction that held " +
+                              std::to_string(bytes) + " bytes has ended");
+    return true;
 }
 
 MemoryBudget::Round CheckpointService::howRoundWent(const Status& status) {

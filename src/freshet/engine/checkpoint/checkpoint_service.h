@@ -66,7 +66,12 @@ private:
     uint64_t intervalMs() const;
     /// Makes room in memory when it is time; what is due is written for that if need be.
     Status relieveMemory();
-    void endOldSnapshots();
+    /// Those who need memory that is not to be had otherwise end: first old snapshots, then large
+    /// writers. How the round went then: what one of the latter had is there for the next rounds.
+    MemoryBudget::Round endWhoNeedsMemory(MemoryBudget::Round round);
+    /// False: there are none.
+    bool endOldSnapshots(uint64_t nowNanos);
+    bool endLargestWriter(uint64_t nowNanos);
     MemoryBudget::Round howRoundWent(const Status& status);
     bool mustLookAtProcess(uint64_t now);
     void lookAtProcess();
@@ -90,10 +95,13 @@ private:
     SnapshotAges ages_;
     uint64_t lastLookNanos_ = 0;
     uint64_t lastGlanceNanos_ = 0;
-    CheckpointStats stats_;       // guarded by mutex_
-    uint64_t lastEndNanos_ = 0;   // guarded by mutex_
-    uint64_t lastEndBytes_ = 0;   // the journal's; guarded by mutex_
-    bool hasMoreSparse_ = false;  // the last one said so; guarded by mutex_
+    uint64_t roundBeganNanos_ = 0;
+    uint64_t lastRoundBeganNanos_ = 0;  // that before it
+    uint64_t lastEndedNanos_ = 0;       // a large writer
+    CheckpointStats stats_;             // guarded by mutex_
+    uint64_t lastEndNanos_ = 0;         // guarded by mutex_
+    uint64_t lastEndBytes_ = 0;         // the journal's; guarded by mutex_
+    bool hasMoreSparse_ = false;        // the last one said so; guarded by mutex_
     platform::Thread thread_;
 };
 

@@ -122,6 +122,10 @@ Status Cursor::Impl::fill(Direction towards) {
         towards, from, budget, txn->view(), [this](ByteView key, const ValueRef& value) {
             portion.add(key, value);
         });
+    if (txn->wereWritesEnded()) {
+        portion.clear();
+        return Txn::Impl::endedForMemory();
+    }
     if (portion.size() != 0) {
         portionEntries = std::min(portionEntries * kPortionGrowth, kPortionMax);
     }

@@ -17,6 +17,7 @@ public:
     CommitRecordWriter();
     void add(TreeId tree, CommitOp op, ByteView key, ByteView value);
     size_t bytes() const { return body_.size(); }
+    size_t memoryBytes() const { return body_.capacity(); }
     /// The finished body. The writer is then empty.
     std::string take();
 

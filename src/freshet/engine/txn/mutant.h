@@ -25,6 +25,10 @@ enum class Mutant : uint8_t {
     kClaimBeforeComplete,  // a claimant leaves its timestamp to others to complete
     kRecycleBeforeStamps,  // an entry is reused before its stamps are final
     kRelaxedCommitting,    // ACTIVE -> COMMITTING is stored without release
+    kRelaxedLaying,        // a write set is laid down without release
+    kRelaxedLetGo,         // the snapshot of ended writes goes without release
+    kTakenAnyway,          // an owner goes on although its write set was ended
+    kEndsInHand,           // a write set is ended although its owner has it in hand
     kMarkOnlyBefore,       // a writer marks the page before it links its version, not again
     kMarkOnlyAfter,        // a writer marks the page only after it has linked its version
     kForgetOrigin,         // a new page's first image does not make its origin's image due

@@ -94,6 +94,23 @@ public:
         settle(core_->table, stamp, versions, final);
         return ok;
     }
+    /// Writes, lays that down, takes it up once more, and is ended by who needs its memory.
+    void layDownAndEnd(const std::string& key) {
+        sync::Slice slice(core_->epochs);
+        TxnTable& table = core_->table;
+        const uint64_t stamp = *table.open();
+        const WriteResult result = pages().write(
+            {WriteKind::kPut, VersionOp::kPut, key, "laid down", stamp, {table.snapshot(), stamp}});
+        LaidWrites writes;
+        table.keepSnapshot(stamp, table.snapshot());
+        EXPECT_LE(core_->minReadTs(), table.snapshot());
+        table.layDown(stamp, &writes, 1, 0);
+        EXPECT_TRUE(table.takeUp(stamp));
+        table.layDown(stamp, &writes, 1, 0);
+        EXPECT_TRUE(table.isOpen(stamp));
+        EXPECT_EQ(table.endLargest(1, 0).writes, &writes);
+        settle(table, stamp, {&result.version, 1}, kStampAborted);
+    }
     std::string get(const std::string& key) {
         sync::Slice slice(core_->epochs);
         const std::optional<ValueRef> value = pages().get(key, {core_->table.snapshot(), 0});
@@ -219,6 +236,11 @@ const std::vector<Action> kActions = {
     {"insert", [](World& world) { EXPECT_TRUE(world.put({mine(5) + "x"}, "victim")); }},
     {"erase", [](World& world) { EXPECT_TRUE(world.put({mine(5)}, "")); }},
     {"abort", [](World& world) { EXPECT_FALSE(world.put({mine(5)}, "victim", false)); }},
+    {"laid down, and ended",
+     [](World& world) {
+         world.layDownAndEnd(mine(5));
+         EXPECT_EQ(world.get(mine(5)), "first");
+     }},
     {"several keys",
      [](World& world) {
          EXPECT_TRUE(world.put({mine(2), mine(9), mine(17)}, "victim"));
@@ -291,7 +313,7 @@ const std::vector<Action> kActions = {
      true},
 };
 
-constexpr size_t kSplits = 11;  // of kActions
+constexpr size_t kSplits = 12;  // of kActions
 
 /// One of those who must go on. Knows what its own keys hold.
 class Other {

@@ -55,6 +55,9 @@ Status RangeCount::run(uint64_t most) {
             return Status::wouldBlock();
         }
         LeafCount leaf = impl.tree->pages().countLeaf(impl.low, impl.end, txn.view());
+        if (txn.wereWritesEnded()) {
+            return Txn::Impl::endedForMemory();
+        }
         if (leaf.fault.leaf != nullptr) {
             return txn.want(*impl.tree, leaf.fault);
         }

@@ -11,6 +11,7 @@
 #include "freshet/journal/journal.h"
 #include "freshet/sync/epoch.h"
 
+#include <algorithm>
 #include <memory>
 
 namespace freshet::engine {
@@ -18,7 +19,11 @@ namespace freshet::engine {
 struct StoreCore final : TreeEnv {
     explicit StoreCore(const TreeLimits& treeLimits = {}) : TreeEnv(&table, treeLimits) {}
 
-    uint64_t minReadTs() override { return epochs.minReadTs(); }
+    uint64_t minReadTs() override {
+        // The pins first: a large writer's snapshot goes from its pin to its entry.
+        const uint64_t low = epochs.minReadTs();
+        return std::min(low, std::max(table.oldestKept(), epochs.passedTs()));
+    }
     void retire(void* object, void (*free)(void*), size_t bytes) override {
         epochs.here().retire(object, free, bytes);
     }

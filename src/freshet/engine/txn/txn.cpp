@@ -23,11 +23,26 @@ void Txn::Impl::unpin() {
     }
 }
 
+void Txn::Impl::layDown() {
+    if (pin.linked) {
+        core->table.keepSnapshot(writes.stamp(), pin.ts);
+        unpin();
+    }
+    writes.layDown();
+}
+
+void Txn::Impl::dropWrites() {
+    WriteSet* set = writes.takeUp(core->table) ? writes.get() : nullptr;
+    if (set != nullptr && set->mustFinish()) {
+        finishOrphan(writes.handOn());
+    } else if (set != nullptr && !set->settled()) {
+        set->abort();
+    }
+}
+
 void Txn::Impl::drop() {
-    if (writes && writes->mustFinish()) {
-        finishOrphan(std::move(writes));
-    } else if (writes && !writes->settled()) {
-        writes->abort();
+    if (writes.stamp() != 0) {
+        dropWrites();
     }
     unpin();
 }
@@ -64,6 +79,9 @@ inline Status Txn::Impl::read(Tree& tree, ByteView key, LeafHint hint, ValueRef*
     }
     Fault met;
     const std::optional<ValueRef> found = tree.pages().get(key, view(), &met, hint);
+    if (wereWritesEnded()) [[unlikely]] {
+        return endedForMemory();
+    }
     if (met.leaf != nullptr) {
         return want(tree, met);
     }
@@ -108,27 +126,37 @@ Status Txn::Impl::write(Tree& tree, WriteKind kind, ByteView key, ByteView value
     if (key.size() > kKeyBytesMax || value.size() > kValueBytesMax) {
         return Status(Code::kLimit, "key or value too large");
     }
-    if (writes && writes->recordBytes() > WriteSet::kRecordBytesMax) {
-        return Status(Code::kLimit, "transaction too large");
-    }
     if (!hasWaitedForMemory && core->memory.mustWait(&token)) {
         hasWaitedForMemory = true;
         return Status::wouldBlock();
     }
     hasWaitedForMemory = false;
+    if (!writes.takeUp(core->table)) {
+        return endedForMemory();
+    }
+    Status status = writeInHand(tree, kind, key, value);
+    if (writes.areLarge()) {
+        layDown();
+    }
+    return status;
+}
+
+Status Txn::Impl::writeInHand(Tree& tree, WriteKind kind, ByteView key, ByteView value) {
     sync::Slice slice(core->epochs);
     if (hasEnded()) {
         return snapshotTooOld();
     }
-    if (!writes) {
+    if (writes.get() == nullptr) {
         FRESHET_ASSIGN_OR_RETURN(uint64_t stamp, core->table.open());
-        writes = std::make_unique<WriteSet>(core, stamp);
+        writes.open(core, stamp);
+    } else if (writes.get()->recordBytes() > WriteSet::kRecordBytesMax) {
+        return Status(Code::kLimit, "transaction too large");
     }
     const VersionOp op = kind == WriteKind::kErase ? VersionOp::kDelete : VersionOp::kPut;
-    const WriteResult result = tree.pages().write({kind, op, key, value, writes->stamp(), view()});
+    const WriteResult result = tree.pages().write({kind, op, key, value, writes.stamp(), view()});
     switch (result.kind) {
         case WriteResult::Kind::kDone:
-            writes->add(tree, result.version, key, value);
+            writes.get()->add(tree, result.version, key, value);
             ++serial;
             return Status::ok();
         case WriteResult::Kind::kNotFound:
@@ -148,6 +176,12 @@ Status Txn::Impl::snapshotTooOld() {
     return Status(Code::kConflict,
                   Reason::kSnapshotTooOld,
                   "the snapshot has ended, since memory was short of what it needs");
+}
+
+Status Txn::Impl::endedForMemory() {
+    return Status(Code::kConflict,
+                  Reason::kTransactionEnded,
+                  "the transaction has ended, since memory was short of what it had written");
 }
 
 Status Txn::Impl::want(Tree& tree, const Fault& met) {
@@ -189,6 +223,10 @@ Status Txn::Impl::conflictWith(const WriteResult& result) {
 Status Txn::commit() {
     Impl& self = *impl_;
     invariant(self.state == Impl::State::kOpen || self.state == Impl::State::kCommitting);
+    if (!self.writes.takeUp(self.core->table)) {
+        abort();
+        return Impl::endedForMemory();
+    }
     if (!hasWrites()) {
         self.drop();
         self.writes.reset();
@@ -202,7 +240,7 @@ Status Txn::commit() {
         return Impl::snapshotTooOld();
     }
     self.state = Impl::State::kCommitting;
-    Status status = self.writes->commit(&self.token);
+    Status status = self.writes.get()->commit(&self.token);
     if (!status.isWouldBlock()) {
         self.state = status.isOk() ? Impl::State::kCommitted : Impl::State::kAborted;
         self.unpin();
@@ -213,15 +251,16 @@ Status Txn::commit() {
 Status Txn::waitFor(Durability durability) {
     Impl& self = *impl_;
     invariant(self.state == Impl::State::kCommitted);
-    if (!self.writes || durability == Durability::kNoSync) {
+    WriteSet* const writes = self.writes.get();
+    if (writes == nullptr || durability == Durability::kNoSync) {
         return Status::ok();
     }
     if (self.core->journal == nullptr) {
         return Status(Code::kUnsupported, "a store without a journal makes nothing durable");
     }
     journal::Journal& journal = *self.core->journal;
-    return durability == Durability::kWritten ? journal.written(self.writes->lsn(), &self.token)
-                                              : journal.durable(self.writes->lsn(), &self.token);
+    return durability == Durability::kWritten ? journal.written(writes->lsn(), &self.token)
+                                              : journal.durable(writes->lsn(), &self.token);
 }
 
 void Txn::abort() {
@@ -243,13 +282,13 @@ uint64_t Txn::readTs() const {
 }
 
 bool Txn::hasWrites() const {
-    return impl_->writes && !impl_->writes->empty();
+    return !impl_->writes.isEmpty();
 }
 
 journal::Lsn Txn::commitLsn() const {
     invariant(impl_->state == Impl::State::kCommitted && hasWrites());
     invariant(impl_->core->journal != nullptr);
-    return impl_->writes->lsn();
+    return impl_->writes.get()->lsn();
 }
 
 }  // namespace freshet::engine

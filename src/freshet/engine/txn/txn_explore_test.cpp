@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Model checks of the transaction table: late helpers, recycled entries, laps of the ring, waiters
-/// (INV-engine-6, INV-engine-7). Each seeded mistake must be found.
+/// (INV-engine-6, INV-engine-7), writes that are laid down and ended by another (INV-engine-21).
+/// Each seeded mistake must be found.
 #include "freshet/engine/tree/version.h"
 #include "freshet/engine/txn/mutant.h"
 #include "freshet/engine/txn/txn_table.h"
@@ -9,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -196,6 +198,240 @@ TEST(TxnWaiters, AreAlwaysWoken) {
                 check(!token.isSet() || token.isDone(), "nobody waits for ever");
             }
         });
+    });
+    EXPECT_TRUE(result.passed()) << result.report;
+    EXPECT_TRUE(result.complete) << result.executions;
+}
+
+/// A large write set, as its owner and whoever ends it see it.
+struct LargeSet : LaidWrites {
+    void add(Version* version) {
+        sync::notePlainWrite(this);
+        versions[size++] = version;
+    }
+    std::span<Version* const> all() const {
+        sync::notePlainRead(this);
+        return {versions.data(), size};
+    }
+    std::array<Version*, 2> versions{};
+    size_t size = 0;
+};
+
+/// An owner that lays its writes down after each, and somebody who ends what is laid down.
+struct Large {
+    void write(size_t i) {
+        table.versions[i]->stamp.store(stamp, sync::kRelease);
+        set.add(table.versions[i]);
+        table.txns.layDown(stamp, &set, set.size, 0);
+    }
+    /// Writes two versions and commits, unless it is ended in between.
+    void own() {
+        stamp = *table.txns.open();
+        for (size_t i = 0; i < 2; ++i) {
+            write(i);
+            if (!table.txns.takeUp(stamp)) {
+                return;
+            }
+        }
+        table.txns.setCommitting(stamp);
+        const uint64_t ts = table.txns.claim(stamp);
+        settle(table.txns, stamp, set.all(), ts);
+        table.ts[0] = table.ts[1] = ts;
+    }
+    void end() {
+        const TxnTable::Ended found = table.txns.endLargest(1, 0);
+        if (found.writes != nullptr) {
+            ended = true;
+            const auto* writes = static_cast<LargeSet*>(found.writes);
+            settle(table.txns, found.stamp, writes->all(), kStampAborted);
+        }
+    }
+    void judge(const std::array<Table::Sight, 2>& sights) const {
+        const bool committed = table.ts[0] != 0;
+        check(committed != ended, "either it has committed or it was ended");
+        for (size_t i = 0; i < sights.size(); ++i) {
+            table.judge(i, sights[i]);
+            check(committed || sights[i].outcome.fate != Fate::kCommitted,
+                  "what was ended is nowhere seen");
+        }
+    }
+
+    Table table;
+    LargeSet set;
+    uint64_t stamp = 0;
+    bool ended = false;
+};
+
+/// Who ends it takes over the entry for a commit of its own, which the owner may then meet.
+ExploreResult endedByAnother(Mutant mutant, ExploreOptions options) {
+    activeMutant = mutant;
+    ExploreResult result = explore(options, [](Model& model) {
+        auto large = std::make_shared<Large>();
+        auto sights = std::make_shared<std::array<Table::Sight, 2>>();
+        model.thread([large] { large->own(); });
+        model.thread([large] {
+            large->end();
+            large->table.commit(2);
+        });
+        model.thread([large, sights] {
+            large->table.look(1, &(*sights)[1]);
+            large->table.look(0, &(*sights)[0]);
+        });
+        model.finally([large, sights] { large->judge(*sights); });
+    });
+    activeMutant = Mutant::kNone;
+    return result;
+}
+
+TEST(LaidDownWrites, CommitOrAreEndedAndAreSeenSo) {
+    const ExploreResult result = endedByAnother(Mutant::kNone, {.preemptions = 2});
+    EXPECT_TRUE(result.passed()) << result.report;
+    EXPECT_TRUE(result.complete) << result.executions;
+    const ExploreResult stale =
+        endedByAnother(Mutant::kNone, {.preemptions = 1, .staleLoads = 1, .executionsMax = 20'000});
+    EXPECT_TRUE(stale.passed()) << stale.report;
+    const ExploreResult random = endedByAnother(
+        Mutant::kNone,
+        {.mode = ExploreOptions::Mode::kRandom, .staleLoads = 2, .executionsMax = 5'000});
+    EXPECT_TRUE(random.passed()) << random.report << " seed " << random.seed;
+}
+
+class LaidDownMutants : public ::testing::TestWithParam<Mutant> {};
+
+TEST_P(LaidDownMutants, IsFound) {
+    const ExploreResult result = endedByAnother(GetParam(), {.preemptions = 2});
+    EXPECT_FALSE(result.passed()) << result.executions;
+    std::cout << result.failure << " after " << result.executions << " executions\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(All,
+                         LaidDownMutants,
+                         ::testing::Values(Mutant::kRelaxedLaying,
+                                           Mutant::kTakenAnyway,
+                                           Mutant::kEndsInHand,
+                                           Mutant::kRecycleBeforeStamps));
+
+/// When an owner that reads asks whether it was ended.
+enum class Asks : uint8_t { kAfterReading, kBeforeReading };
+
+/// An owner does not take what it has written for never made, unless it is told that it was ended.
+ExploreResult ownerReads(Asks asks) {
+    return explore({.preemptions = 3, .staleLoads = 1}, [asks](Model& model) {
+        auto large = std::make_shared<Large>();
+        model.thread([large, asks] {
+            const TxnTable& txns = large->table.txns;
+            large->stamp = *large->table.txns.open();
+            large->write(0);
+            const bool before = asks == Asks::kBeforeReading && txns.isOpen(large->stamp);
+            const Outcome seen = txns.resolve(large->table.versions[0]->stamp);
+            const bool open = before || (asks == Asks::kAfterReading && txns.isOpen(large->stamp));
+            check(!open || seen.fate == Fate::kInFlight, "own writes are seen until it is told");
+            if (large->table.txns.takeUp(large->stamp)) {
+                large->table.txns.setAborted(large->stamp);
+                settle(large->table.txns, large->stamp, large->set.all(), kStampAborted);
+            }
+        });
+        model.thread([large] {
+            large->end();
+            large->table.commit(2);
+        });
+    });
+}
+
+TEST(LaidDownWrites, AreSeenByTheirOwnerUntilItIsTold) {
+    const ExploreResult result = ownerReads(Asks::kAfterReading);
+    EXPECT_TRUE(result.passed()) << result.report;
+    EXPECT_TRUE(result.complete) << result.executions;
+    const ExploreResult broken = ownerReads(Asks::kBeforeReading);
+    EXPECT_FALSE(broken.passed()) << broken.executions;
+}
+
+/// When an owner's own pin goes.
+enum class Unpins : uint8_t { kWhenKept, kBeforeKept };
+
+/// An owner that reads by a snapshot, somebody who ends it, and a folder who takes away what no
+/// snapshot needs: the owner is told before it misses that.
+ExploreResult keptSnapshot(Mutant mutant, Unpins unpins, ExploreOptions options) {
+    struct Fold {
+        sync::Atomic<uint64_t> pinLow{kTiny.ringCells};  // as a participant's
+        sync::Atomic<bool> done{false};
+    };
+    activeMutant = mutant;
+    ExploreResult result = explore(options, [unpins](Model& model) {
+        auto large = std::make_shared<Large>();
+        auto fold = std::make_shared<Fold>();
+        model.thread([large, fold, unpins] {
+            TxnTable& txns = large->table.txns;
+            large->stamp = *txns.open();
+            const auto unpin = [&] { fold->pinLow.store(UINT64_MAX, sync::kRelease); };
+            if (unpins == Unpins::kBeforeKept) {
+                unpin();
+            }
+            txns.keepSnapshot(large->stamp, kTiny.ringCells);
+            if (unpins == Unpins::kWhenKept) {
+                unpin();
+            }
+            large->write(0);
+            const bool misses = fold->done.load(sync::kAcquire);
+            check(!misses || !txns.isOpen(large->stamp), "what a snapshot needs is there");
+            if (txns.takeUp(large->stamp)) {
+                txns.setAborted(large->stamp);
+                settle(txns, large->stamp, large->set.all(), kStampAborted);
+            }
+        });
+        model.thread([large] {
+            large->table.commit(2);
+            large->end();
+        });
+        model.thread([large, fold] {
+            // In the order of StoreCore::minReadTs().
+            const uint64_t clock = large->table.txns.snapshot();
+            const uint64_t pinLow = fold->pinLow.load(sync::kAcquire);
+            const uint64_t kept = large->table.txns.oldestKept();
+            if (std::min({clock, pinLow, kept}) > kTiny.ringCells) {
+                fold->done.store(true, sync::kRelease);
+            }
+        });
+    });
+    activeMutant = Mutant::kNone;
+    return result;
+}
+
+TEST(KeptSnapshot, HoldsUntilItsOwnerCanKnow) {
+    const ExploreOptions exact{.preemptions = 2};
+    const ExploreOptions stale{.preemptions = 2, .staleLoads = 1, .executionsMax = 100'000};
+    const ExploreResult result = keptSnapshot(Mutant::kNone, Unpins::kWhenKept, exact);
+    EXPECT_TRUE(result.passed()) << result.report;
+    EXPECT_TRUE(result.complete) << result.executions;
+    const ExploreResult late = keptSnapshot(Mutant::kNone, Unpins::kWhenKept, stale);
+    EXPECT_TRUE(late.passed()) << late.report;
+    const ExploreResult early = keptSnapshot(Mutant::kNone, Unpins::kBeforeKept, exact);
+    EXPECT_FALSE(early.passed()) << early.executions;
+    const ExploreResult relaxed = keptSnapshot(Mutant::kRelaxedLetGo, Unpins::kWhenKept, stale);
+    EXPECT_FALSE(relaxed.passed()) << relaxed.executions;
+    std::cout << result.executions << ", found after " << early.executions << " and "
+              << relaxed.executions << " executions\n";
+}
+
+/// Whoever of the owner and the other ends it, those who wait for it are told.
+TEST(LaidDownWrites, WakeWhoWaitsForThem) {
+    const ExploreResult result = explore({.preemptions = 3}, [](Model& model) {
+        auto large = std::make_shared<Large>();
+        auto token = std::make_shared<sync::WaitToken>();
+        model.thread([large] { large->own(); });
+        model.thread([large] { large->end(); });
+        model.thread([large, token] {
+            Version* version = large->table.versions[0];
+            if (version->stamp.load(sync::kAcquire) == 0) {
+                return;
+            }
+            const Outcome outcome = large->table.txns.resolve(version->stamp);
+            if (outcome.fate == Fate::kInFlight) {
+                *token = large->table.txns.endOf(outcome.stamp);
+            }
+        });
+        model.finally(
+            [token] { check(!token->isSet() || token->isDone(), "nobody waits for ever"); });
     });
     EXPECT_TRUE(result.passed()) << result.report;
     EXPECT_TRUE(result.complete) << result.executions;

@@ -22,20 +22,31 @@ struct Txn::Impl {
     static void* operator new(size_t bytes) { return sync::allocateFrame(bytes); }
     static void operator delete(void* memory, size_t bytes) { sync::freeFrame(memory, bytes); }
 
-    View view() const { return {pin.ts, writes ? writes->stamp() : 0}; }
+    View view() const { return {pin.ts, writes.stamp()}; }
     Status read(Tree& tree, ByteView key, LeafHint hint, ValueRef* value);
     Status write(Tree& tree, WriteKind kind, ByteView key, ByteView value);
+    /// REQUIRES: the writes are in hand.
+    Status writeInHand(Tree& tree, WriteKind kind, ByteView key, ByteView value);
     Status conflictWith(const WriteResult& result);
     /// REQUIRES: inside a slice, in which alone a no is good. Whether the snapshot must not be read
     /// by any more.
     bool hasEnded() const { return core->epochs.hasEnded(pin.ts); }
     /// The answer to a call then.
     static Status snapshotTooOld();
+    /// To be asked after reading, in the same slice: whether another has ended the transaction, so
+    /// that what was read may lack its own writes.
+    bool wereWritesEnded() const { return writes.wereEnded(core->table); }
+    /// The answer to a call then.
+    static Status endedForMemory();
     /// The answer to a call that met a fault.
     Status want(Tree& tree, const Fault& fault);
     void unpin();
+    /// At the end of a call that has written: what is large others may end from here on, and with
+    /// it its snapshot.
+    void layDown();
     /// Ends what is open, without asking.
     void drop();
+    void dropWrites();
 
     /// The store's own: a count that all cores share would cost a read more than its search.
     const std::shared_ptr<StoreCore>& core;
@@ -44,7 +55,7 @@ struct Txn::Impl {
     State state = State::kAborted;
     sync::SnapshotPin pin;
     sync::Participant* pinner = nullptr;  // whose pin it is while linked
-    std::unique_ptr<WriteSet> writes;     // null until the first write
+    OwnWrites writes;
     sync::WaitToken token;
     bool hasWaitedForMemory = false;  // with the last call
     /// Where the leaf begins that the last call missed, if await() is to read it: its page may go

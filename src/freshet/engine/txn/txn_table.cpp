@@ -3,6 +3,7 @@
 
 #include "freshet/base/assert.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace freshet::engine {
@@ -14,12 +15,13 @@ using sync::kRelease;
 
 namespace {
 
-enum class Phase : uint8_t { kActive, kCommitting, kCommitted, kAborted };
+enum class Phase : uint8_t { kActive, kLaidDown, kCommitting, kCommitted, kAborted };
 
-constexpr uint64_t kPhaseShift = 62;
+constexpr uint64_t kPhaseShift = 61;
 constexpr uint64_t kValueMask = (uint64_t{1} << kPhaseShift) - 1;
 constexpr uint64_t kEntryMask = 0xffff;
 constexpr unsigned kEntryBits = 16;
+constexpr uint64_t kNotKept = UINT64_MAX;
 
 constexpr uint64_t makeWord(Phase phase, uint64_t value) {
     return static_cast<uint64_t>(phase) << kPhaseShift | value;
@@ -31,8 +33,7 @@ constexpr uint64_t valueOf(uint64_t word) {
     return word & kValueMask;
 }
 constexpr bool isUndecided(uint64_t word, uint64_t gen) {
-    return (phaseOf(word) == Phase::kActive || phaseOf(word) == Phase::kCommitting) &&
-           valueOf(word) == gen;
+    return phaseOf(word) <= Phase::kCommitting && valueOf(word) == gen;
 }
 
 Outcome finalOutcome(uint64_t stamp) {
@@ -51,11 +52,15 @@ struct TxnTable::WaitNode {
 };
 
 struct alignas(sync::kLineBytes) TxnTable::Entry {
-    /// The owner's state. Written by: the owner; whoever completes its claim. Read by: all.
-    ///   WORD     phase:2 | value:62 (the generation; for COMMITTED the timestamp)
+    /// The owner's state. Written by: the owner; whoever completes its claim; whoever ends it while
+    /// it is laid down. Read by: all.
+    ///   WORD     phase:3 | value:61 (the generation; for COMMITTED the timestamp)
     ///   STEPS    ACTIVE(g) -> COMMITTING(g) -> COMMITTED(ts) or ABORTED(g), or ACTIVE -> ABORTED,
-    ///            then ACTIVE(g + 1) for the next owner
-    ///   ABA      generations never repeat, so a late helper's CAS fails
+    ///            then ACTIVE(g + 1) for the next owner; before that ACTIVE -> LAID DOWN -> ACTIVE,
+    ///            any number of times, or LAID DOWN -> ABORTED
+    ///   ABA      generations never repeat, so a late helper's CAS fails, and so does that of an
+    ///            owner whose writes were ended. Who ends what was taken up and laid down again
+    ///            since he looked ends it as rightly as before
     sync::Atomic<uint64_t> word{makeWord(Phase::kActive, 1)};
     /// Stack of WaitNodes; the owner takes all of them at its end. A node that came too late is
     /// completed by its waiter and freed at the next owner's end.
@@ -63,6 +68,14 @@ struct alignas(sync::kLineBytes) TxnTable::Entry {
     /// Below this one in the free list.
     sync::Atomic<uint32_t> nextFree{0};
     uint64_t gen = 1;  // the owner's
+    /// How much was laid down, and when. Written by: the owner, before [entry.lay]. Read by: who
+    /// seeks the largest; both help to choose, and no more.
+    sync::Atomic<uint64_t> laidBytes{0};
+    sync::Atomic<uint64_t> laidNanos{0};
+    LaidWrites* laid = nullptr;  // his who took the word
+    /// The snapshot that a large writer reads by; kNotKept: its pin does that. Written by: the
+    /// owner, once; whoever closes the entry. Read by: who asks for the oldest.
+    sync::Atomic<uint64_t> keptTs{kNotKept};
 };
 
 struct TxnTable::EntryChunk {
@@ -119,11 +132,27 @@ void TxnTable::setClock(uint64_t ts) {
     ring_[ts & (limits_.ringCells - 1)].store(ts >> lapShift_ << kEntryBits, kRelaxed);
 }
 
-TxnTable::Entry& TxnTable::at(uint32_t index) const {
+TxnTable::EntryChunk* TxnTable::chunkOf(uint32_t index) const {
     // [chunk.load] acquire: pairs with [chunk.make].
-    EntryChunk* chunk = chunks_[index / limits_.entriesPerChunk].load(kAcquire);
+    return chunks_[index / limits_.entriesPerChunk].load(kAcquire);
+}
+
+TxnTable::Entry& TxnTable::at(uint32_t index) const {
+    EntryChunk* chunk = chunkOf(index);
     dcheck(chunk != nullptr);
     return chunk->entries[index & (limits_.entriesPerChunk - 1)];
+}
+
+template <typename Visit>
+void TxnTable::forEachEntry(Visit visit) const {
+    // [fresh.read] relaxed: an entry that is taken now is not yet sought.
+    const uint32_t end = std::min(freshNext_.load(kRelaxed), limits_.entriesMax + 1);
+    for (uint32_t i = 1; i < end; ++i) {
+        // Null: its first owner is about to make it.
+        if (const EntryChunk* chunk = chunkOf(i)) {
+            visit(i, chunk->entries[i & (limits_.entriesPerChunk - 1)]);
+        }
+    }
 }
 
 uint32_t TxnTable::popFree() {
@@ -189,6 +218,120 @@ StatusOr<uint64_t> TxnTable::open() {
     }
     // close() has left the word at ACTIVE(gen).
     return makeInFlight(index, at(index).gen);
+}
+
+void TxnTable::layDown(uint64_t stamp, LaidWrites* writes, uint64_t bytes, uint64_t nowNanos) {
+    Entry& entry = at(stampEntry(stamp));
+    entry.laid = writes;
+    // [laid.set] relaxed: see Entry::laidBytes.
+    entry.laidBytes.store(bytes, kRelaxed);
+    entry.laidNanos.store(nowNanos, kRelaxed);
+    // [entry.lay] release: pairs with [entry.end]: who ends it finds the writes whole; and with
+    // [entry.resolve], as [entry.committing].
+    entry.word.store(makeWord(Phase::kLaidDown, stampGen(stamp)),
+                     mutated(Mutant::kRelaxedLaying) ? kRelaxed : kRelease);
+}
+
+bool TxnTable::takeUp(uint64_t stamp) {
+    const uint64_t gen = stampGen(stamp);
+    uint64_t expected = makeWord(Phase::kLaidDown, gen);
+    // [entry.take] CAS. ORDER: release pairs with [entry.resolve], as [entry.committing]; what the
+    //            owner finds is its own. Relaxed on failure: it has nothing any more.
+    //   LOST     another has ended it.  PROGRESS one attempt.
+    return at(stampEntry(stamp))
+               .word.compare_exchange_strong(
+                   expected, makeWord(Phase::kActive, gen), kRelease, kRelaxed) ||
+           mutated(Mutant::kTakenAnyway);
+}
+
+bool TxnTable::isOpen(uint64_t stamp) const {
+    // [entry.still] relaxed: whoever saw a version of this generation as aborted, or not at all any
+    // more, did so by an acquire of what came after [entry.end], and so sees that here.
+    return isUndecided(at(stampEntry(stamp)).word.load(kRelaxed), stampGen(stamp));
+}
+
+void TxnTable::keepSnapshot(uint64_t stamp, uint64_t ts) {
+    Entry& entry = at(stampEntry(stamp));
+    // [kept.set] release: pairs with [kept.look], for what the entry's last owner kept. That it is
+    // seen in time is the pin's doing: who no longer finds that one has acquired what came before.
+    entry.keptTs.store(ts, kRelease);
+    // [kept.more] relaxed: seen in time likewise.
+    keeping_.fetch_add(1, kRelaxed);
+}
+
+uint64_t TxnTable::oldestKept() const {
+    uint64_t oldest = kNotKept;
+    // [kept.count] acquire: pairs with [kept.less]: who finds none knows how all of them ended.
+    if (keeping_.load(kAcquire) == 0) {
+        return oldest;
+    }
+    forEachEntry([&](uint32_t /*index*/, const Entry& entry) {
+        // [kept.look] acquire: pairs with [kept.go] and [kept.set]: who finds one gone knows how
+        // its owner ended.
+        oldest = std::min(oldest, entry.keptTs.load(kAcquire));
+    });
+    return oldest;
+}
+
+void TxnTable::letSnapshotGo(Entry& entry) {
+    // [kept.own] relaxed: the owner's, or his who has its part, and so are the words before it.
+    if (entry.keptTs.load(kRelaxed) == kNotKept) {
+        return;
+    }
+    const auto order = mutated(Mutant::kRelaxedLetGo) ? kRelaxed : kRelease;
+    // [kept.go] release: pairs with [kept.look]: the end of the writes goes before.
+    entry.keptTs.store(kNotKept, order);
+    // [kept.less] release: pairs with [kept.count], likewise.
+    keeping_.fetch_sub(1, order);
+}
+
+/// The largest that has been laid down long enough, and what all of those have.
+struct TxnTable::LaidDown {
+    uint32_t entry = 0;  // none
+    uint64_t word = 0;
+    uint64_t bytes = 0;
+    uint64_t together = 0;
+};
+
+TxnTable::LaidDown TxnTable::largestLaidDown(uint64_t laidBeforeNanos) const {
+    LaidDown found;
+    forEachEntry([&](uint32_t index, const Entry& entry) {
+        // [laid.look] relaxed: a choice, which [entry.end] proves to be still there.
+        const uint64_t word = entry.word.load(kRelaxed);
+        const bool isLaid = phaseOf(word) == Phase::kLaidDown ||
+                            (mutated(Mutant::kEndsInHand) && phaseOf(word) == Phase::kActive);
+        if (!isLaid || entry.laidNanos.load(kRelaxed) >= laidBeforeNanos) {
+            return;
+        }
+        const uint64_t bytes = entry.laidBytes.load(kRelaxed);
+        found.together += bytes;
+        if (bytes > found.bytes) {
+            found.entry = index;
+            found.word = word;
+            found.bytes = bytes;
+        }
+    });
+    return found;
+}
+
+TxnTable::Ended TxnTable::endLargest(uint64_t laidBeforeNanos, uint64_t togetherMin) {
+    const LaidDown found = largestLaidDown(laidBeforeNanos);
+    if (found.entry == 0 || found.together < togetherMin) {
+        return {};
+    }
+    Entry& entry = at(found.entry);
+    uint64_t expected = found.word;
+    const uint64_t gen = valueOf(found.word);
+    // [entry.end] CAS; LINEARIZES the end of all that it has written.
+    //   ORDER    acquire pairs with [entry.lay]: the writes are whole; release pairs with
+    //            [entry.resolve]. Relaxed on failure: nothing was looked at.
+    //   LOST     its owner took it up. Nothing is ended, the caller comes again with the clock.
+    //   PROGRESS one attempt.
+    if (!entry.word.compare_exchange_strong(
+            expected, makeWord(Phase::kAborted, gen), kAcqRel, kRelaxed)) {
+        return {};
+    }
+    return {entry.laid, makeInFlight(found.entry, gen)};
 }
 
 void TxnTable::setCommitting(uint64_t stamp) {
@@ -283,6 +426,7 @@ void TxnTable::close(uint64_t stamp) {
     // [waiters.take] acq_rel: acquire pairs with [waiters.push] (the nodes' fields); release pairs
     // with it too: a push that comes later sees that the owner has ended.
     wakeAll(entry.waiters.exchange(nullptr, kAcqRel));
+    letSnapshotGo(entry);
     invariant(entry.gen < kStampGenMax);
     ++entry.gen;
     // [entry.recycle] release: pairs with [entry.resolve] and [entry.help]: whoever sees the new
@@ -297,7 +441,8 @@ Outcome TxnTable::resolve(const sync::Atomic<uint64_t>& stamp) const {
     if (!isInFlight(first)) {
         return finalOutcome(first);
     }
-    // [entry.resolve] acquire: pairs with [entry.commit], [entry.abort] and [entry.recycle]. If it
+    // [entry.resolve] acquire: pairs with [entry.commit], [entry.abort], [entry.end], and as for
+    // the generation with [entry.recycle], [entry.committing], [entry.lay] and [entry.take]. If it
     // saw a later owner, the second look at the stamp cannot miss its final value.
     const uint64_t word = at(stampEntry(first)).word.load(kAcquire);
     // [stamp.again] acquire: as [stamp.read].
@@ -311,6 +456,7 @@ Outcome TxnTable::resolve(const sync::Atomic<uint64_t>& stamp) const {
         case Phase::kAborted:
             return {Fate::kAborted, 0, first};
         case Phase::kActive:
+        case Phase::kLaidDown:
         case Phase::kCommitting:
             break;
     }
@@ -331,7 +477,8 @@ sync::WaitToken TxnTable::endOf(uint64_t stamp) {
         //   LOST     another waiter came, or the owner took the list: retry.  PROGRESS lock-free.
     } while (!entry.waiters.compare_exchange_weak(head, node.get(), kAcqRel, kRelaxed));
     node.release();
-    // [entry.ended] acquire: pairs with [entry.commit], [entry.abort], [entry.recycle].
+    // [entry.ended] acquire: pairs with [entry.commit], [entry.abort], [entry.end],
+    // [entry.recycle].
     if (!isUndecided(entry.word.load(kAcquire), stampGen(stamp))) {
         token.complete();
     }

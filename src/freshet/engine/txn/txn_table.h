@@ -7,6 +7,9 @@
 ///   INV-engine-6 (C1)  clock == t: every commit with a timestamp <= t is COMMITTED; a timestamp is
 ///                      claimed only when its predecessor is complete, so there are no gaps.
 ///   INV-engine-7       an entry is reused only when every stamp of its last owner is final.
+///   INV-engine-21      a write set is its owner's while the entry's word is ACTIVE. While it is
+///                      LAID DOWN it is nobody's, and becomes the one's whose CAS takes the word:
+///                      its owner's again, or for good another's, who ends it.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -27,6 +30,9 @@ struct TxnLimits {
     uint32_t entriesPerChunk = 256;  // a power of two
 };
 
+/// What a writer lays down. To the table nothing but its address.
+struct LaidWrites {};
+
 class TxnTable {
 public:
     explicit TxnTable(const TxnLimits& limits = {});
@@ -43,6 +49,28 @@ public:
 
     /// A fresh entry: the stamp that its owner gives to its versions. kLimit when all are in use.
     StatusOr<uint64_t> open();
+    /// The owner goes away and leaves what it has written, `bytes` in all, where another may end
+    /// it. REQUIRES: no setCommitting. Until takeUp() the owner touches nothing of `writes`.
+    void layDown(uint64_t stamp, LaidWrites* writes, uint64_t bytes, uint64_t nowNanos);
+    /// The owner is back. False: another has ended it, and `writes` is that one's.
+    bool takeUp(uint64_t stamp);
+    /// For the owner, which has laid its writes down: nobody has ended them by now. If a version of
+    /// its own was not seen as its own before this call, the answer is false.
+    bool isOpen(uint64_t stamp) const;
+    /// From here on the owner's entry keeps the snapshot it reads by, until it is closed, by
+    /// whomever; so what ends the writes ends the snapshot. Its own pin may go afterwards.
+    void keepSnapshot(uint64_t stamp, uint64_t ts);
+    /// Every snapshot that an entry keeps is >= the result; who reads by one that is not kept any
+    /// more finds by isOpen() that it was ended. To be asked after the pins.
+    uint64_t oldestKept() const;
+    /// Ends the largest of those that have been laid down since before `laidBeforeNanos`, if all of
+    /// these together have `togetherMin` bytes: it is as after setAborted(), and the caller has the
+    /// owner's part from there on. Null: none, or its owner came back just now.
+    struct Ended {
+        LaidWrites* writes = nullptr;
+        uint64_t stamp = 0;
+    };
+    Ended endLargest(uint64_t laidBeforeNanos, uint64_t togetherMin);
     /// From here on the owner will either claim() or setAborted().
     void setCommitting(uint64_t stamp);
     /// REQUIRES setCommitting. The commit takes effect inside; returns its timestamp. The owner
@@ -71,6 +99,13 @@ private:
     void pushFree(uint32_t index);
     uint32_t takeFresh();
     void complete(uint64_t ts, uint32_t entry);
+    void letSnapshotGo(Entry& entry);
+    template <typename Visit>
+    void forEachEntry(Visit visit) const;
+    struct LaidDown;
+    LaidDown largestLaidDown(uint64_t laidBeforeNanos) const;
+    /// Null: that chunk has not been made.
+    EntryChunk* chunkOf(uint32_t index) const;
     static void wakeAll(WaitNode* list);
 
     const TxnLimits limits_;
@@ -90,6 +125,9 @@ private:
     ///   WORD     lap:48 | entry:16
     ///   STEPS    laps only rise, so a value never repeats and a late CAS fails
     std::unique_ptr<sync::Atomic<uint64_t>[]> ring_;
+    /// How many entries keep a snapshot. Written by: their owners, and whoever closes them. Read
+    /// by: oldestKept(), which mostly has no more to do.
+    sync::Atomic<uint64_t> keeping_{0};
     /// Chunks of entries, made on first use, null before.
     std::unique_ptr<sync::Atomic<EntryChunk*>[]> chunks_;
 };

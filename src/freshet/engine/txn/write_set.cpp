@@ -2,6 +2,7 @@
 #include "freshet/engine/txn/write_set.h"
 
 #include "freshet/base/assert.h"
+#include "freshet/platform/clock.h"
 #include "freshet/sync/executor.h"
 #include "freshet/telemetry/log.h"
 
@@ -24,6 +25,9 @@ void settle(TxnTable& table, uint64_t stamp, std::span<Version* const> versions,
 
 WriteSet::~WriteSet() {
     dcheck(settled_);
+    if (besideBytes_ != 0) {
+        MemoryCount::subtract(besideBytes_);
+    }
 }
 
 void WriteSet::add(Tree& tree, Version* version, ByteView key, ByteView value) {
@@ -94,11 +98,49 @@ void WriteSet::settleAt(uint64_t ts) {
 void WriteSet::abort() {
     sync::Slice slice(core_->epochs);
     core_->table.setAborted(stamp_);
+    settleAborted();
+}
+
+void WriteSet::settleAborted() {
     settle(core_->table, stamp_, versions_, kStampAborted);
     settled_ = true;
     if (!empty()) {
         count(core_->aborts);
     }
+}
+
+void WriteSet::layDown() {
+    // The versions count since they were made. Both grow by doubling: this is seldom new.
+    const size_t beside = record_.memoryBytes() + versions_.capacity() * sizeof(Version*);
+    if (beside != besideBytes_) {
+        MemoryCount::add(beside);
+        if (besideBytes_ != 0) {
+            MemoryCount::subtract(besideBytes_);
+        }
+        besideBytes_ = beside;
+    }
+    core_->table.layDown(stamp_, this, memoryBytes(), platform::coarseNanos());
+}
+
+uint64_t endLargestWrites(StoreCore& core, uint64_t laidBeforeNanos, uint64_t togetherMin) {
+    // From the CAS to the last stamp (INV-engine-9): others retire versions meanwhile.
+    sync::Slice slice(core.epochs);
+    const TxnTable::Ended ended = core.table.endLargest(laidBeforeNanos, togetherMin);
+    if (ended.writes == nullptr) {
+        return 0;
+    }
+    const std::unique_ptr<WriteSet> writes(static_cast<WriteSet*>(ended.writes));
+    writes->settleAborted();
+    return writes->memoryBytes();
+}
+
+bool OwnWrites::takeUpLarge(TxnTable& table) {
+    if (!table.takeUp(stamp_)) {
+        (void)set_.release();  // it is his who ended it
+        return false;
+    }
+    isLaidDown_ = false;
+    return true;
 }
 
 namespace {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What one transaction has written: its versions in the trees, its commit record, its entry in the
 /// transaction table. It can outlive its Txn: once a part of the record is in the journal, the
-/// commit has to be carried to its end.
+/// commit has to be carried to its end. A large one can end before its Txn does: between the calls
+/// of its owner it is laid down, and who is short of memory may take it (INV-engine-21).
 #pragma once
 
+#include "freshet/base/assert.h"
 #include "freshet/engine/tree/object_memory.h"
 #include "freshet/engine/txn/commit_record.h"
 #include "freshet/engine/txn/commit_steps.h"
@@ -20,10 +22,12 @@ namespace freshet::engine {
 /// the present slice, which therefore protects a version that somebody else retires meanwhile.
 void settle(TxnTable& table, uint64_t stamp, std::span<Version* const> versions, uint64_t final);
 
-class WriteSet {
+class WriteSet : public LaidWrites {
 public:
     /// A record may grow to this; a transaction beyond it gets kLimit.
     static constexpr size_t kRecordBytesMax = 64u << 20;
+    /// From here on it is laid down between calls. Below, nobody pays for that.
+    static constexpr size_t kLargeBytes = 256u << 10;
 
     WriteSet(std::shared_ptr<StoreCore> core, uint64_t stamp)
         : core_(std::move(core)), stamp_(stamp) {}
@@ -35,6 +39,7 @@ public:
 
     uint64_t stamp() const { return stamp_; }
     size_t recordBytes() const { return record_.bytes() + unloggedBytes_; }
+    bool isLarge() const { return recordBytes() >= kLargeBytes; }
     bool empty() const { return versions_.empty(); }
     void add(Tree& tree, Version* version, ByteView key, ByteView value);
 
@@ -42,6 +47,12 @@ public:
     Status commit(sync::WaitToken* token);
     /// REQUIRES: not mustFinish(), not committed.
     void abort();
+    /// REQUIRES: commit() was not called. Nothing of it is touched until TxnTable::takeUp().
+    void layDown();
+    /// REQUIRES: TxnTable::endLargest() in the present slice.
+    void settleAborted();
+    /// What goes with its end: versions, and what it has beside them.
+    size_t memoryBytes() const { return recordBytes() + besideBytes_; }
     /// A part of the record is in the journal.
     bool mustFinish() const { return append_ && append_->started() && !settled_; }
     bool settled() const { return settled_; }
@@ -58,11 +69,67 @@ private:
     std::vector<TreeRef, ObjectAllocator<TreeRef>> trees_;  // keep the versions' trees alive
     CommitRecordWriter record_;
     size_t unloggedBytes_ = 0;  // of keys and values that no record has
+    size_t besideBytes_ = 0;    // of record and lists, as far as they count under the ceiling
     std::optional<CommitSteps> steps_;
     std::optional<journal::AppendOp> append_;
     bool appended_ = false;
     bool grows_ = false;  // it asks for more room than it gives back
     bool settled_ = false;
+};
+
+/// Ends the largest write set that its owner has laid down since before `laidBeforeNanos`, if all
+/// of these together have `togetherMin` bytes. Its versions are as never made from here on; the
+/// next folds of their leaves free them. Returns what it had; 0: none was ended. Any thread.
+uint64_t endLargestWrites(StoreCore& core, uint64_t laidBeforeNanos, uint64_t togetherMin);
+
+/// A Txn's hold on its write set.
+class OwnWrites {
+public:
+    OwnWrites() = default;
+    /// REQUIRES: takeUp() was false, or the set is settled or handed on.
+    ~OwnWrites() { dcheck(!isLaidDown_ || !set_); }
+    OwnWrites(const OwnWrites&) = delete;
+    OwnWrites& operator=(const OwnWrites&) = delete;
+
+    /// What its versions carry, for who reads; 0: nothing was written. Stays after the end.
+    uint64_t stamp() const { return stamp_; }
+    bool isEmpty() const { return !isLaidDown_ && (!set_ || set_->empty()); }
+    /// To be asked after reading, in the same slice: what was read may lack own writes then.
+    bool wereEnded(const TxnTable& table) const { return isLaidDown_ && !table.isOpen(stamp_); }
+    /// Before each use of get(). False: they were ended, for good.
+    bool takeUp(TxnTable& table) { return !isLaidDown_ || takeUpLarge(table); }
+    /// REQUIRES: in hand.
+    bool areLarge() const { return set_ && set_->isLarge(); }
+    /// The Txn's call is over, and it is neither committing nor at its end. REQUIRES: areLarge().
+    void layDown() {
+        isLaidDown_ = true;
+        set_->layDown();
+    }
+    /// REQUIRES: in hand. Null: nothing was written.
+    WriteSet* get() const {
+        dcheck(!isLaidDown_);
+        return set_.get();
+    }
+    void open(const std::shared_ptr<StoreCore>& core, uint64_t stamp) {
+        set_ = std::make_unique<WriteSet>(core, stamp);
+        stamp_ = stamp;
+    }
+    std::unique_ptr<WriteSet> handOn() { return std::move(set_); }
+    /// REQUIRES: as the destructor.
+    void reset() {
+        if (stamp_ != 0) {
+            set_.reset();
+            stamp_ = 0;
+            isLaidDown_ = false;
+        }
+    }
+
+private:
+    bool takeUpLarge(TxnTable& table);
+
+    std::unique_ptr<WriteSet> set_;  // nobody's while it is laid down
+    uint64_t stamp_ = 0;
+    bool isLaidDown_ = false;
 };
 
 /// Carries the commit of a Txn that has gone to its end: at once on a plain thread, on a reactor by

@@ -156,6 +156,11 @@ EpochDomain::~EpochDomain() {
     renounce();
 }
 
+uint64_t EpochDomain::passedTs() const {
+    // [epoch.passed] acquire: pairs with [ended.pass]; whoever read by a pin below it has done so.
+    return impl_->passed.load(kAcquire);
+}
+
 uint64_t EpochDomain::minReadTs() const {
     const Impl& state = *impl_;
     uint64_t low = kNoTs;
@@ -168,8 +173,7 @@ uint64_t EpochDomain::minReadTs() const {
     if (!mutated(EpochMutant::kNoFoldFence)) {
         heavyFence();
     }
-    // [epoch.passed] acquire: pairs with [ended.pass]; whoever read by a pin below it has done so.
-    const uint64_t passed = state.passed.load(kAcquire);
+    const uint64_t passed = passedTs();
     state.forEachCell([&](const EpochCell& cell) {
         // readLow THEN pinLow: a snapshot moves from the first to the second, so read in this order
         // it is met at least once.
