@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The index build's loop: document by document, a commit every kBatchDocuments.
+/// The index build's loop: document by document, a commit every kBatchDocuments or kBatchBytes.
 #include "freshet/catalog/index/index_builder.h"
 
 #include "freshet/catalog/collection/state.h"
@@ -10,6 +10,9 @@ namespace freshet::catalog {
 namespace {
 
 constexpr size_t kBatchDocuments = 128;
+/// Of entries. Far below what makes a transaction one that ends while memory is short, if it waits
+/// for long.
+constexpr size_t kBatchBytes = 64u << 10;
 
 }  // namespace
 
@@ -41,7 +44,7 @@ Status IndexBuilder::step() {
             step_ = Step::kKeys;
             return Status::ok();
         case Step::kKeys:
-            if (!cursor_.valid() || batched_ == kBatchDocuments) {
+            if (!cursor_.valid() || batched_ == kBatchDocuments || batchedBytes_ >= kBatchBytes) {
                 step_ = Step::kCommit;
                 return Status::ok();
             }
@@ -95,6 +98,7 @@ Status IndexBuilder::writeEntries() {
                 *collection_, *entry.index, bson::Document(cursor_.value()), entry.key, &info);
         }
         FRESHET_RETURN_IF_ERROR(status);
+        batchedBytes_ += entry.key.size();
     }
     return Status::ok();
 }
@@ -108,6 +112,7 @@ Status IndexBuilder::commitBatch() {
     // The gate is closed, so the cursor stands on the same document in the new snapshot.
     txn_.begin();
     batched_ = 0;
+    batchedBytes_ = 0;
     step_ = Step::kKeys;
     token_ = sync::WaitToken::completed();
     return Status::wouldBlock();

@@ -41,6 +41,7 @@ private:
     std::vector<Entry> entries_;  // of the document at the cursor
     size_t written_ = 0;          // of entries_
     size_t batched_ = 0;          // documents in the open transaction
+    size_t batchedBytes_ = 0;     // of their keys
 };
 
 }  // namespace freshet::catalog
