@@ -279,6 +279,10 @@ TEST_F(StoreLargeWriters, EndWhileTheySleepAndOthersGoOn) {
     ASSERT_TRUE(here(again, put).isOk());
     ASSERT_TRUE(here(again, [&] { return again.commit(); }).isOk());
     EXPECT_TRUE(get(0, 1).isOk());
+    // Who knows that he has ended needs no store for it.
+    tree_.reset();
+    ASSERT_TRUE(store_->close().isOk());
+    store_.reset();
 }
 
 TEST_F(StoreMemory, ThreadsThatMissTheSamePageAllGoOn) {

@@ -32,16 +32,19 @@ void Txn::Impl::layDown() {
 }
 
 void Txn::Impl::dropWrites() {
-    WriteSet* set = writes.takeUp(core->table) ? writes.get() : nullptr;
-    if (set != nullptr && set->mustFinish()) {
+    if (!writes.takeUp(core->table)) {
+        return;
+    }
+    if (writes.get()->mustFinish()) {
         finishOrphan(writes.handOn());
-    } else if (set != nullptr && !set->settled()) {
-        set->abort();
+    } else {
+        writes.get()->abort();
     }
 }
 
 void Txn::Impl::drop() {
-    if (writes.stamp() != 0) {
+    // What is over has nothing to do with the store, which may be gone.
+    if (!writes.areOver()) {
         dropWrites();
     }
     unpin();

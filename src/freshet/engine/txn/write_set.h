@@ -94,6 +94,8 @@ public:
     /// What its versions carry, for who reads; 0: nothing was written. Stays after the end.
     uint64_t stamp() const { return stamp_; }
     bool isEmpty() const { return !isLaidDown_ && (!set_ || set_->empty()); }
+    /// Nothing was written, or it is committed, aborted, handed on, or known to have been ended.
+    bool areOver() const { return !set_ || (!isLaidDown_ && set_->settled()); }
     /// To be asked after reading, in the same slice: what was read may lack own writes then.
     bool wereEnded(const TxnTable& table) const { return isLaidDown_ && !table.isOpen(stamp_); }
     /// Before each use of get(). False: they were ended, for good.
