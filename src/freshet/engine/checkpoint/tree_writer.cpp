@@ -205,6 +205,9 @@ Status TreeWriter::addPage(PageEntry* entry) {
 }
 
 Status TreeWriter::writeScanned() {
+    if (scanned_.empty()) {
+        return Status::ok();  // of most trees nothing is due
+    }
     if (mutated(Mutant::kSettleBeforeWritten)) {
         for (const Scanned& scanned : scanned_) {
             scanned.entry->settleMark();
