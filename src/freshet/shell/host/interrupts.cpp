@@ -34,18 +34,23 @@ void repeat(bool wanted) {
     }
 }
 
-/// Does nothing; that is enough to end a call.
-void onAgain(int signal) {
-    if (pthread_equal(pthread_self(), mainThread) == 0) {
-        pthread_kill(mainThread, signal);
+/// A signal that has a handler interrupts the call that waits for a reply, but only on the thread
+/// that the signal was given to. True: that was another one.
+bool passOn(int signal) {
+    if (pthread_equal(pthread_self(), mainThread) != 0) {
+        return false;
     }
+    pthread_kill(mainThread, signal);
+    return true;
 }
 
-/// A signal that has a handler interrupts the call that waits for a reply, but only on the thread
-/// that the signal was given to.
+/// Does nothing more; that is enough to end a call.
+void onAgain(int signal) {
+    passOn(signal);
+}
+
 void onInterrupt(int signal) {
-    if (pthread_equal(pthread_self(), mainThread) == 0) {
-        pthread_kill(mainThread, signal);
+    if (passOn(signal)) {
         return;
     }
     // relaxed, here and below: one thread, and its own handler.
