@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/platform/async_reads.h"
 
+#include "freshet/platform/blocks_test_support.h"
 #include "freshet/platform/thread.h"
 #include "freshet/platform/uring/read_steps.h"
 
@@ -9,23 +10,14 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <new>
 #include <set>
 #include <vector>
 
 namespace freshet::platform {
 namespace {
 
-constexpr size_t kBlockBytes = 4096;
-constexpr std::align_val_t kAlignment{kBlockBytes};
-
-struct Free {
-    void operator()(char* memory) const { ::operator delete(memory, kAlignment); }
-};
-using Memory = std::unique_ptr<char, Free>;
-
-Memory blocks(size_t count) {
-    Memory memory(static_cast<char*>(::operator new(count* kBlockBytes, kAlignment)));
+Blocks unread(size_t count) {
+    Blocks memory = blocks(count);
     std::memset(memory.get(), '?', count * kBlockBytes);
     return memory;
 }
@@ -65,10 +57,10 @@ protected:
 
 TEST_P(AsyncReadsTest, AllThatWereStartedEndWithTheirBytes) {
     std::vector<AsyncReads::Read> reads(kBlocks - 1);
-    std::vector<Memory> memory;
+    std::vector<Blocks> memory;
     memory.reserve(reads.size());
     for (size_t n = 0; n < reads.size(); ++n) {
-        memory.push_back(blocks(2));
+        memory.push_back(unread(2));
         reads[n].out = memory[n].get();
         reads[n].bytes = 2 * kBlockBytes;
         reads[n].offset = n * kBlockBytes;
@@ -91,7 +83,7 @@ TEST_P(AsyncReadsTest, AllThatWereStartedEndWithTheirBytes) {
 }
 
 TEST_P(AsyncReadsTest, FewerBytesComeAtTheEndOfTheFileOnly) {
-    const Memory memory = blocks(8);
+    const Blocks memory = unread(8);
     AsyncReads::Read read;
     read.out = memory.get();
     read.bytes = 8 * kBlockBytes;
@@ -110,8 +102,8 @@ TEST_P(AsyncReadsTest, FewerBytesComeAtTheEndOfTheFileOnly) {
 }
 
 TEST_P(AsyncReadsTest, AFailureIsThatReadsOnly) {
-    const Memory good = blocks(1);
-    const Memory bad = blocks(1);
+    const Blocks good = unread(1);
+    const Blocks bad = unread(1);
     auto another = std::move(*FileSystem::posix().open(path_, OpenMode::kWrite));
     AsyncReads::Read first;
     first.out = good.get();
@@ -137,7 +129,7 @@ TEST_P(AsyncReadsTest, OthersWakeTheOneThatWaits) {
     }
     // Not lost when nobody waits, and not in the way of reads.
     reads_->wake();
-    const Memory memory = blocks(1);
+    const Blocks memory = unread(1);
     AsyncReads::Read read;
     read.out = memory.get();
     read.bytes = kBlockBytes;

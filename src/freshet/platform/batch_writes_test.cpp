@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/platform/batch_writes.h"
 
+#include "freshet/platform/blocks_test_support.h"
 #include "freshet/platform/thread.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <filesystem>
-#include <new>
 #include <string>
 #include <vector>
 
 namespace freshet::platform {
 namespace {
-
-constexpr size_t kBlockBytes = 4096;
-constexpr std::align_val_t kAlignment{kBlockBytes};
-
-struct Free {
-    void operator()(char* memory) const { ::operator delete(memory, kAlignment); }
-};
 
 /// The parameter: past the system's cache.
 class BatchWritesTest : public ::testing::TestWithParam<bool> {
@@ -32,7 +25,7 @@ protected:
         if (GetParam() && !file_->bypassCache()) {
             GTEST_SKIP() << "this file system has no direct transfers";
         }
-        memory_.reset(static_cast<char*>(::operator new(kBlocks* kBlockBytes, kAlignment)));
+        memory_ = blocks(kBlocks);
     }
     void TearDown() override { std::filesystem::remove(path_); }
 
@@ -63,7 +56,7 @@ protected:
     static constexpr size_t kBlocks = 500;
     std::string path_;
     std::unique_ptr<File> file_;
-    std::unique_ptr<char, Free> memory_;
+    Blocks memory_;
     BatchWrites batch_;
 };
 
