@@ -231,6 +231,11 @@ struct World : CheckpointSink {
         }
         return Status::ok();
     }
+    void onBatch(uint64_t) override {
+        if (evictsBetween) {
+            evict();
+        }
+    }
     bool isMoving() const override { return moves; }
     bool wantsMoved(const block::PagePlace&) const override { return moves; }
     void noteMove(const block::PagePlace&) override {}
@@ -389,7 +394,8 @@ struct World : CheckpointSink {
     int gone = 0;
     uint64_t redo = 1;
     uint64_t writesUntilFull = UINT64_MAX;
-    bool moves = false;  // a checkpoint writes all pages anew
+    bool moves = false;          // a checkpoint writes all pages anew
+    bool evictsBetween = false;  // two batches of images
     SparseHand hand;
     SparseHand::Share share;  // none: only what is in memory goes
     std::map<std::string, std::string> committed;

@@ -50,7 +50,9 @@ CheckpointService::CheckpointService(Checkpointer& checkpointer,
       pace_(pace),
       onFatal_(std::move(onFatal)),
       ages_(pace.snapshotMillisMax * kNanosPerMilli),
-      lastEndNanos_(platform::monotonicNanos()) {}
+      lastEndNanos_(platform::monotonicNanos()) {
+    checkpointer_.relieveBy([this] { relieveMeanwhile(); });
+}
 
 void CheckpointService::start() {
     platform::setHugePages(false);  // a store that opens grows
@@ -109,7 +111,10 @@ void CheckpointService::run() {
         roundBeganNanos_ = platform::monotonicNanos();
         MemoryBudget::Round round{};
         do {
-            lookAtProcess();
+            {
+                std::lock_guard<std::mutex> guard(running_);
+                lookAtProcess();
+            }
             hasFreed_ = true;
             if (status.isOk() && core_.memory.isHigh()) {
                 status = relieveMemory();
@@ -215,16 +220,21 @@ void CheckpointService::lookAtProcess() {
 
 uint64_t CheckpointService::evictDownTo(uint64_t bytes) {
     std::lock_guard<std::mutex> guard(running_);
-    const uint64_t evicted = evictor_.evictDownTo(bytes);
+    evictHeld(bytes);
+    return evictedBytes_;
+}
+
+void CheckpointService::evictHeld(uint64_t bytes) {
+    evictedBytes_ += evictor_.evictDownTo(bytes);
     const uint64_t leaves = evictor_.leaves();
     std::lock_guard<std::mutex> counted(mutex_);
     stats_.evictedLeaves = leaves;
-    return evicted;
 }
 
 Status CheckpointService::relieveMemory() {
     const MemoryBudget& memory = core_.memory;
-    uint64_t evicted = evictDownTo(memory.low());
+    const uint64_t before = lastEvictedBytes_;
+    lastEvictedBytes_ = evictDownTo(memory.low());
     // What is left is due, or has just been read, or is needed by snapshots. After a checkpoint
     // that found no room pages are due that are not counted. [stats.add], [space.write] relaxed:
     // what is missed now is there for the next round.
@@ -232,10 +242,25 @@ Status CheckpointService::relieveMemory() {
         core_.dirtyPages.load(sync::kRelaxed) != 0 || core_.spaceShort.load(sync::kRelaxed);
     if (isAnyDue && memory.used() > (memory.low() + memory.high()) / 2) {
         FRESHET_RETURN_IF_ERROR(now());
-        evicted += evictDownTo(memory.low());
+        lastEvictedBytes_ = evictDownTo(memory.low());
     }
+    const uint64_t evicted = lastEvictedBytes_ - before;
     hasFreed_ = !memory.isHigh() || evicted > memory.limit() / kWorthwhilePart;
     return Status::ok();
+}
+
+void CheckpointService::relieveMeanwhile() {
+    lookAtProcess();
+    MemoryBudget& memory = core_.memory;
+    if (!memory.isHigh()) {
+        return;
+    }
+    const uint64_t before = evictedBytes_;
+    evictHeld(memory.low());
+    // Whoever waits would otherwise do so until the checkpoint is made. If nothing could go, he may
+    // be the one whose snapshot is in the way.
+    using enum MemoryBudget::Round;
+    memory.endRound(evictedBytes_ == before ? kHeldBack : kFreed, platform::monotonicNanos());
 }
 
 Status CheckpointService::now() {

@@ -54,7 +54,7 @@ public:
     /// Calls `work` while no checkpoint is made.
     void between(const std::function<void()>& work);
     CheckpointStats stats();
-    /// Evicts what can be, now, down to that many bytes; returns what went. Blocks as now().
+    /// Evicts what can be, now, down to that many bytes; returns what ever went. Blocks as now().
     uint64_t evictDownTo(uint64_t bytes);
 
 private:
@@ -66,6 +66,10 @@ private:
     uint64_t intervalMs() const;
     /// Makes room in memory when it is time; what is due is written for that if need be.
     Status relieveMemory();
+    /// The same while a checkpoint is made, of what has been written already.
+    void relieveMeanwhile();
+    /// As evictDownTo(). REQUIRES: running_.
+    void evictHeld(uint64_t bytes);
     /// Those who need memory that is not to be had otherwise end: first old snapshots, then large
     /// writers. How the round went then: what one of the latter had is there for the next rounds.
     MemoryBudget::Round endWhoNeedsMemory(MemoryBudget::Round round);
@@ -74,7 +78,7 @@ private:
     bool endLargestWriter(uint64_t nowNanos);
     MemoryBudget::Round howRoundWent(const Status& status);
     bool mustLookAtProcess(uint64_t now);
-    void lookAtProcess();
+    void lookAtProcess();  // REQUIRES: running_
 
     Checkpointer& checkpointer_;
     Evictor& evictor_;
@@ -82,7 +86,7 @@ private:
     const CheckpointPace pace_;
     const std::function<void(const Status&)> onFatal_;
 
-    std::mutex running_;  // held during a checkpoint; before mutex_
+    std::mutex running_;  // held during a checkpoint and an eviction; before mutex_
     Status failure_;      // guarded by running_
 
     std::mutex mutex_;
@@ -91,10 +95,12 @@ private:
     bool called_ = false;                // memory is short; guarded by mutex_
     bool hasFreed_ = true;               // the last round did; the thread's own
     std::chrono::milliseconds rest_{0};  // before the next round, after one in vain
-    ProcessMemory process_;              // the thread's own, as the next
-    SnapshotAges ages_;
-    uint64_t lastLookNanos_ = 0;
-    uint64_t lastGlanceNanos_ = 0;
+    uint64_t evictedBytes_ = 0;          // so far; guarded by running_
+    uint64_t lastEvictedBytes_ = 0;      // by the end of the last round; the thread's own
+    ProcessMemory process_;              // guarded by running_
+    uint64_t lastLookNanos_ = 0;         // guarded by running_
+    uint64_t lastGlanceNanos_ = 0;       // guarded by running_
+    SnapshotAges ages_;                  // the thread's own, as the next
     uint64_t roundBeganNanos_ = 0;
     uint64_t lastRoundBeganNanos_ = 0;  // that before it
     uint64_t lastEndedNanos_ = 0;       // a large writer

@@ -34,6 +34,10 @@ uint64_t backBytesMax(uint64_t memoryLimit) {
 constexpr size_t kHandLooksMax = 64 * 1024;
 constexpr size_t kHandLeavesMax = 1024;
 
+/// How much of the memory must have become clean for leaves to be evicted meanwhile: each time all
+/// that are in memory may be looked at.
+constexpr uint64_t kReliefPart = 64;
+
 }  // namespace
 
 Checkpointer::Checkpointer(std::shared_ptr<StoreCore> core,
@@ -127,7 +131,18 @@ Status Checkpointer::writeTrees() {
     for (; whole && !freedValues_.empty(); freedValues_.pop_back()) {
         freeValue(freedValues_.back());
     }
+    if (relieve_) {
+        relieve_();  // what follows may take as long as all this
+    }
     return Status::ok();
+}
+
+void Checkpointer::onBatch(uint64_t bytes) {
+    writtenBytes_ += bytes;
+    if (relieve_ && writtenBytes_ >= core_->memory.limit() / kReliefPart) {
+        writtenBytes_ = 0;
+        relieve_();
+    }
 }
 
 SparseHand::Share Checkpointer::handShare() const {

@@ -10,9 +10,11 @@
 #include "freshet/engine/txn/counted.h"
 #include "freshet/engine/txn/tree_directory.h"
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace freshet::engine {
@@ -31,6 +33,9 @@ public:
     bool isSpaceShort() const { return file_.stats().spaceShort; }
     /// From now on leaves may be brought back to become fewer: not while the store is opened.
     void lookForSparse() { looksForSparse_ = true; }
+    /// From now on a run calls `relieve` while it writes images, and once more before it waits for
+    /// them to be on the disk: leaves that have theirs may be evicted then.
+    void relieveBy(std::function<void()> relieve) { relieve_ = std::move(relieve); }
     /// The last run() has found more of them than it could bring back.
     bool hasMoreSparse() const { return hand_.hasMore(); }
     /// Checkpoints made. A run that finds nothing to do makes none.
@@ -55,6 +60,7 @@ public:
 private:
     void inSlice(const std::function<void()>& work) override;
     Status writeImages(std::span<NewImage> images) override;
+    void onBatch(uint64_t bytes) override;
     bool isMoving() const override { return limitBlock_ != UINT64_MAX && moveBlocksLeft_ != 0; }
     bool wantsMoved(const block::PagePlace& place) const override;
     void noteMove(const block::PagePlace& place) override;
@@ -116,6 +122,8 @@ private:
     uint64_t limitBlock_ = UINT64_MAX;
     SparseHand hand_;
     bool looksForSparse_ = false;
+    std::function<void()> relieve_;
+    uint64_t writtenBytes_ = 0;  // of images, since it was called
     mutable sync::Mutex sizesMutex_;
     std::unordered_map<TreeId, int64_t> blocksOf_;  // guarded by sizesMutex_
     uint64_t fileMemoryBytes_ = 0;                  // as counted

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Which leaves leave memory: those that nobody has touched since it last came by. One call at a
-/// time, and none while a checkpoint is made.
+/// time, and while a checkpoint is made only when it says so (CheckpointSink::onBatch).
 #pragma once
 
 #include "freshet/engine/txn/tree_directory.h"

@@ -63,27 +63,34 @@ Status TreeWriter::writeWalked() {
             }
         });
     }
-    tree_.forEachInMemory([&](PageEntry& entry) {
-        if (status.isOk()) {
-            status = addIfDue(&entry);
-        }
-    });
-    return status.isOk() ? writeScanned() : status;
+    FRESHET_RETURN_IF_ERROR(status);
+    tree_.forEachInMemory([&](PageEntry& entry) { noteIfDue(&entry); });
+    for (PageEntry* entry : due_) {
+        FRESHET_RETURN_IF_ERROR(addIfStillDue(entry));
+    }
+    return writeScanned();
 }
 
-Status TreeWriter::addIfDue(PageEntry* entry) {
+void TreeWriter::noteIfDue(PageEntry* entry) {
     // [page.state] acquire: pairs with [page.live]. A page that may not have been installed is left
     // to an image that names it, or to the next checkpoint.
     const bool reachable = entry->imaged || entry->state.load(sync::kAcquire) == PageState::kLive;
     isWhole_ &= reachable;
     const uint64_t mark = entry->effectiveLsn();
-    if (!reachable || mark == 0 || entry->isUnsettled) {
-        return Status::ok();
+    if (!reachable || mark == 0) {
+        return;
     }
     if (entry->origin() != nullptr && !mutated(Mutant::kForgetOrigin)) {
         sink_.inSlice([&] { tree_.lowerMarkAway(PageTree::standIn(entry->origin()), mark); });
     }
-    return addPage(entry);
+    due_.push_back(entry);
+}
+
+Status TreeWriter::addIfStillDue(PageEntry* entry) {
+    // It may have been met twice. [page.state] acquire: pairs with [page.gone]: has left the tree.
+    const bool isOver = entry->isUnsettled || entry->effectiveLsn() == 0 ||
+                        entry->state.load(sync::kAcquire) == PageState::kGone;
+    return isOver ? Status::ok() : addPage(entry);
 }
 
 Status TreeWriter::move(PageEntry* entry) {
@@ -187,7 +194,7 @@ struct HeldScan {
 
 Status TreeWriter::addPage(PageEntry* entry) {
     // One may be due there: its writer has come too late, or a page that was split from it has its
-    // first image now. No leaf goes while a checkpoint is made.
+    // first image now. None that is due goes.
     FRESHET_RETURN_IF_ERROR(sink_.bringBack(tree_, entry));
     images_.resize(std::max(images_.size(), scanned_.size() + 1));
     NewImage& image = images_[scanned_.size()];
@@ -218,7 +225,7 @@ Status TreeWriter::writeScanned() {
         noteWritten(scanned_[i].entry, images_[i].place, scanned_[i].namesUnwritten);
     }
     scanned_.clear();
-    scannedBytes_ = 0;
+    sink_.onBatch(std::exchange(scannedBytes_, 0));
     return Status::ok();
 }
 

@@ -13,6 +13,7 @@
 
 #include "freshet/base/status.h"
 #include "freshet/engine/checkpoint/page_scan.h"
+#include "freshet/engine/txn/counted.h"
 
 #include <deque>
 #include <functional>
@@ -39,6 +40,9 @@ public:
     /// The images, of one page each, count from the next checkpoint on, and what is noted of them.
     /// After a failure none of them does.
     virtual Status writeImages(std::span<NewImage> images) = 0;
+    /// So many bytes of images of pages have been written, and none is on its way: leaves may be
+    /// evicted before this returns.
+    virtual void onBatch(uint64_t bytes) = 0;
     /// Whether any image may have to lie elsewhere.
     virtual bool isMoving() const = 0;
     /// Whether an image that lies there had better be written anew, elsewhere.
@@ -82,7 +86,8 @@ public:
 
 private:
     Status writeWalked();
-    Status addIfDue(PageEntry* entry);
+    void noteIfDue(PageEntry* entry);
+    Status addIfStillDue(PageEntry* entry);
     /// What had better lie elsewhere of a page that has an image.
     Status move(PageEntry* entry);
     /// Makes a page due whose image is to lie elsewhere.
@@ -106,6 +111,8 @@ private:
     CheckpointSink& sink_;
     const size_t imagesAtOnce_;
     bool isWhole_ = true;
+    /// Found by the walk. Apart from it, as leaves that go between two batches leave its lists.
+    CountedVector<PageEntry*> due_;
     struct Scanned {
         PageEntry* entry;
         bool namesUnwritten;

@@ -208,6 +208,7 @@ private:
         work();
     }
     Status writeImages(std::span<NewImage>) override { return Status::ok(); }
+    void onBatch(uint64_t) override {}
     Status bringBack(PageTree&, PageEntry*) override { return Status::ok(); }  // nothing is evicted
     bool isMoving() const override { return false; }
     bool wantsMoved(const block::PagePlace&) const override { return false; }
