@@ -4,10 +4,9 @@
 #pragma once
 
 #include "freshet/block/page_format.h"
+#include "freshet/platform/page_memory.h"
 
 #include <cstddef>
-#include <memory>
-#include <new>
 #include <utility>
 
 namespace freshet::block {
@@ -15,41 +14,46 @@ namespace freshet::block {
 class PageBuffer {
 public:
     PageBuffer() = default;
+    ~PageBuffer() { drop(); }
     PageBuffer(PageBuffer&& other) noexcept
-        : memory_(std::move(other.memory_)), room_(std::exchange(other.room_, 0)) {}
+        : memory_(std::exchange(other.memory_, nullptr)), room_(std::exchange(other.room_, 0)) {}
     PageBuffer& operator=(PageBuffer&& other) noexcept {
-        memory_ = std::move(other.memory_);
-        room_ = std::exchange(other.room_, 0);
+        std::swap(memory_, other.memory_);
+        std::swap(room_, other.room_);
         return *this;
     }
+    PageBuffer(const PageBuffer&) = delete;
+    PageBuffer& operator=(const PageBuffer&) = delete;
     /// Room for so many bytes, rounded up to whole blocks. What was in it is gone.
     char* reset(size_t bytes) {
         const size_t room = blocksOf(bytes) * kBlockBytes;
         if (room > room_) {
-            memory_.reset();
-            memory_.reset(static_cast<char*>(::operator new(room, kAlignment)));
+            drop();
+            memory_ = platform::takePageMemory(room);
             room_ = room;
         }
-        return memory_.get();
+        return memory_;
     }
-    char* data() { return memory_.get(); }
+    char* data() { return memory_; }
     /// Bytes of memory that it has.
     size_t room() const { return room_; }
     /// For who keeps it: frees what is more than usual pages need.
     void trim() {
         constexpr size_t kKeptBytesMax = 256u << 10;
         if (room_ > kKeptBytesMax) {
-            memory_.reset();
-            room_ = 0;
+            drop();
         }
     }
 
 private:
-    static constexpr std::align_val_t kAlignment{kBlockBytes};
-    struct Free {
-        void operator()(char* memory) const { ::operator delete(memory, kAlignment); }
-    };
-    std::unique_ptr<char, Free> memory_;
+    static_assert(kBlockBytes % platform::kPageMemoryUnit == 0);
+    void drop() {
+        if (room_ != 0) {
+            platform::freePageMemory(std::exchange(memory_, nullptr), std::exchange(room_, 0));
+        }
+    }
+
+    char* memory_ = nullptr;
     size_t room_ = 0;
 };
 

@@ -202,19 +202,16 @@ bool readCell(ByteView bytes, bool isLeaf, PageCell* cell) {
            taker.rest().empty();
 }
 
-/// low <= prefix + tail < high, and the key after the one before.
-bool isInPlace(const PageHead& head, const PageCell* before, const PageCell& cell) {
-    if (head.prefix.size() + cell.tail.size() > kKeyBytesMax ||
-        (before != nullptr && before->tail >= cell.tail)) {
-        return false;
-    }
+/// low <= prefix + tail of the first cell, and that of the last one < high. Between the two stands
+/// their order.
+bool areWithinFences(const PageHead& head, const PageCell& first, const PageCell& last) {
     // All begin with the prefix, and so do the fences that could matter.
     const ByteView low = head.low.substr(head.prefix.size());
     const bool isLeaf = head.kind == PageKind::kLeafBytes;
-    if (isLeaf ? cell.tail < low : cell.tail <= low) {
+    if (isLeaf ? first.tail < low : first.tail <= low) {
         return false;
     }
-    return head.high.empty() || cell.tail < head.high.substr(head.prefix.size());
+    return head.high.empty() || last.tail < head.high.substr(head.prefix.size());
 }
 
 Status readHead(const PageHeader& header, Taker* taker, PageHead* head) {
@@ -261,6 +258,7 @@ StatusOr<PageImage> readPageImage(ByteView image, std::pmr::memory_resource* mem
     // Cells lie one behind the other, so each ends where the next begins.
     size_t at = image.size() - taker.rest().size();
     result.cells.resize(n);
+    uint64_t headBefore = 0;
     for (size_t i = 0; i < n; ++i) {
         const size_t end = i + 1 < n ? loadLe<uint32_t>(offsets.data() + (i + 1) * kCellOffsetBytes)
                                      : image.size();
@@ -270,11 +268,19 @@ StatusOr<PageImage> readPageImage(ByteView image, std::pmr::memory_resource* mem
             !readCell(image.substr(at, end - at), result.head.level == 0, &cell)) {
             return damaged("a cell is not in order");
         }
-        if (loadLe<uint64_t>(heads.data() + i * kHeadBytes) != keyHeadOf(cell.tail) ||
-            !isInPlace(result.head, i == 0 ? nullptr : &cell - 1, cell)) {
+        // Most heads differ, and are then in the order of their keys.
+        const auto head = loadLe<uint64_t>(heads.data() + i * kHeadBytes);
+        const bool follows =
+            i == 0 || headBefore < head || (headBefore == head && (&cell - 1)->tail < cell.tail);
+        if (head != keyHeadOf(cell.tail) || !follows ||
+            result.head.prefix.size() + cell.tail.size() > kKeyBytesMax) {
             return damaged("a key is not in its place");
         }
+        headBefore = head;
         at = end;
+    }
+    if (n != 0 && !areWithinFences(result.head, result.cells.front(), result.cells.back())) {
+        return damaged("a key is not in its place");
     }
     if (at != image.size()) {
         return damaged("there is more than its cells");

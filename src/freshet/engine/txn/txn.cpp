@@ -80,13 +80,17 @@ inline Status Txn::Impl::read(Tree& tree, ByteView key, LeafHint hint, ValueRef*
     if (hasEnded()) [[unlikely]] {
         return snapshotTooOld();
     }
+    if (missed.at.entry != nullptr) [[unlikely]] {
+        hint = takeMissed(tree);
+    }
+    const uint32_t generation = tree.pages().hintGeneration();
     Fault met;
     const std::optional<ValueRef> found = tree.pages().get(key, view(), &met, hint);
     if (wereWritesEnded()) [[unlikely]] {
         return endedForMemory();
     }
     if (met.leaf != nullptr) {
-        return want(tree, met);
+        return want(tree, met, generation);
     }
     if (!found) {
         return Status(Code::kNotFound, "no such key");
@@ -187,7 +191,10 @@ Status Txn::Impl::endedForMemory() {
                   "the transaction has ended, since memory was short of what it had written");
 }
 
-Status Txn::Impl::want(Tree& tree, const Fault& met) {
+Status Txn::Impl::want(Tree& tree, const Fault& met, std::optional<uint32_t> generation) {
+    if (generation) {
+        missed = {tree.weak_from_this(), {met.entry, 0, *generation}};
+    }
     if (waits == Waits::kHere) {
         Status status = core->loads->wantHere(met);
         if (status.isWouldBlock()) {

@@ -8,7 +8,9 @@
 #include "freshet/sync/task_frames.h"
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace freshet::engine {
 
@@ -38,8 +40,9 @@ struct Txn::Impl {
     bool wereWritesEnded() const { return writes.wereEnded(core->table); }
     /// The answer to a call then.
     static Status endedForMemory();
-    /// The answer to a call that met a fault.
-    Status want(Tree& tree, const Fault& fault);
+    /// The answer to a call that met a fault. `generation`: the tree's hintGeneration() from before
+    /// it was met, if the next call may go on from there.
+    Status want(Tree& tree, const Fault& fault, std::optional<uint32_t> generation = {});
     void unpin();
     /// At the end of a call that has written: what is large others may end from here on, and with
     /// it its snapshot.
@@ -65,6 +68,16 @@ struct Txn::Impl {
         std::string low;
     };
     Missing missing;
+    /// What the last read has missed, for the next one, which is likely to want it.
+    struct Missed {
+        std::weak_ptr<Tree> tree;
+        LeafHint at;
+    };
+    Missed missed;
+    LeafHint takeMissed(const Tree& tree) {
+        const Missed last = std::exchange(missed, {});
+        return last.tree.lock().get() == &tree ? last.at : LeafHint();
+    }
     /// Changes with every write and begin(): what a cursor read ahead is then out of date.
     uint64_t serial = 0;
 };

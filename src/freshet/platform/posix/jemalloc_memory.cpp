@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/platform/memory.h"
+#include "freshet/platform/page_memory.h"
 
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -36,10 +37,12 @@ uint64_t freedMemoryBytes() {
     }
     uint64_t epoch = 1;  // statistics are as of the last one
     mallctl("epoch", nullptr, nullptr, &epoch, sizeof(epoch));
-    return told<size_t>(kFreedPages) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+    return told<size_t>(kFreedPages) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) +
+           sparePageMemoryBytes();
 }
 
 void giveBackFreedMemory() {
+    freeSparePageMemory();
     if (mallctl != nullptr) {
         mallctl(kPurgeAll, nullptr, nullptr, nullptr, 0);
     }
