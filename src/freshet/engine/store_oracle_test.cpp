@@ -36,7 +36,7 @@ public:
             if (pick(40 * rarity) == 0) {
                 snapshots_.push_back({std::make_unique<Txn>(*store_), state_});
             }
-            if (!snapshots_.empty() && pick(50) == 0) {
+            if (!snapshots_.empty() && pick(50 * rarity) == 0) {
                 const size_t which = pick(snapshots_.size());
                 compare(*snapshots_[which].txn, snapshots_[which].state);
                 if (pick(2) == 0) {
