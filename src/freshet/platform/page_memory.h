@@ -2,7 +2,7 @@
 /// PageMemory: memory for pages, which come and go by the ten thousand a second when the data is
 /// larger than memory, are taken by many threads and freed by one. An allocator hands such pieces
 /// from thread to thread at some thousand instructions each; here the last ones freed are kept for
-/// who comes next. Any thread; a short mutex.
+/// who comes next. Any thread; who takes may wait for a short mutex, who frees does not.
 #pragma once
 
 #include <cstddef>

@@ -34,10 +34,11 @@ public:
         bytes_ -= units * kPageMemoryUnit;
         return memory;
     }
-    /// False: there are enough.
+    /// False: there are enough, or somebody else is here: who frees may do so on his way to a page,
+    /// where nobody waits for others.
     bool keep(char* memory, size_t units) {
-        std::lock_guard<std::mutex> guard(mutex_);
-        if (bytes_ >= kSpareBytesMax) {
+        std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+        if (!lock.owns_lock() || bytes_ >= kSpareBytesMax) {
             return false;
         }
         byUnits_[units - 1].push_back(memory);
