@@ -19,7 +19,7 @@ block::PageKind kindOf(const NewImage& image) {
 }
 
 /// Of images that one checkpoint moves so that the file can be cut. Their leaves come into memory,
-/// where they are a few times as large, and none goes before the checkpoint is done. And of leaves
+/// where they are a few times as large, and none goes before it has its new image. And of leaves
 /// that it brings back to become fewer.
 constexpr uint64_t kBackBytesMax = 64u << 20;
 constexpr uint64_t kBackPartOfMemory = 64;

@@ -75,7 +75,7 @@ private:
     uint64_t limit_ = 0;
     bool isProcess_ = false;
     /// [budget.bound] relaxed: what pages may take of it; a threshold, of which no more hangs on
-    /// its being new than on that of used(). Written by: the checkpoint's thread.
+    /// its being new than on that of used(). Written by: who makes a checkpoint, or evicts.
     sync::Atomic<uint64_t> bound_{0};
     /// Somebody has called, and no round has ended since. [budget.call] relaxed: a call too many or
     /// one that the next writer makes is all that can come of it.
