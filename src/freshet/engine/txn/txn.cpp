@@ -74,7 +74,11 @@ Status Txn::get(Tree& tree, ByteView key, std::string* value) {
     return Status::ok();
 }
 
-inline Status Txn::Impl::read(Tree& tree, ByteView key, LeafHint hint, ValueRef* value) {
+// Within both of its callers: that is 30 of the 1,150 instructions of a read.
+[[gnu::always_inline]] inline Status Txn::Impl::read(Tree& tree,
+                                                     ByteView key,
+                                                     LeafHint hint,
+                                                     ValueRef* value) {
     invariant(state == State::kOpen);
     dcheck(core->epochs.here().inSlice());
     if (hasEnded()) [[unlikely]] {
@@ -97,6 +101,11 @@ inline Status Txn::Impl::read(Tree& tree, ByteView key, LeafHint hint, ValueRef*
     }
     *value = *found;
     return Status::ok();
+}
+
+LeafHint Txn::Impl::takeMissed(const Tree& tree) {
+    const Missed last = std::exchange(missed, {});
+    return last.tree.lock().get() == &tree ? last.at : LeafHint();
 }
 
 Status Txn::getInPlace(Tree& tree, ByteView key, ByteView* value, LeafHint hint) {

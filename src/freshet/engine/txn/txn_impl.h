@@ -10,7 +10,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 
 namespace freshet::engine {
 
@@ -74,10 +73,8 @@ struct Txn::Impl {
         LeafHint at;
     };
     Missed missed;
-    LeafHint takeMissed(const Tree& tree) {
-        const Missed last = std::exchange(missed, {});
-        return last.tree.lock().get() == &tree ? last.at : LeafHint();
-    }
+    /// Not where it is called: a read that misses nothing is to stay small.
+    [[gnu::noinline]] LeafHint takeMissed(const Tree& tree);
     /// Changes with every write and begin(): what a cursor read ahead is then out of date.
     uint64_t serial = 0;
 };
