@@ -7,9 +7,9 @@
 ///   INV-engine-6 (C1)  clock == t: every commit with a timestamp <= t is COMMITTED; a timestamp is
 ///                      claimed only when its predecessor is complete, so there are no gaps.
 ///   INV-engine-7       an entry is reused only when every stamp of its last owner is final.
-///   INV-engine-21      a write set is its owner's while the entry's word is ACTIVE. While it is
-///                      LAID DOWN it is nobody's, and becomes the one's whose CAS takes the word:
-///                      its owner's again, or for good another's, who ends it.
+///   INV-engine-21      a write set is its owner's while the entry's word is ACTIVE or COMMITTING.
+///                      While it is LAID DOWN it is nobody's, and becomes the one's whose CAS takes
+///                      the word: its owner's again, or for good another's, who ends it.
 #pragma once
 
 #include "freshet/base/status.h"
