@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What the process's allocator does with memory that has been freed: jemalloc, where the program
-/// is linked with it (decision 0012). Elsewhere nothing is known and nothing happens. Any thread.
+/// is linked with it (decision 0012). Elsewhere nothing is known, and only what is kept for pages
+/// (page_memory.h) goes back. Any thread.
 #pragma once
 
 #include <cstdint>

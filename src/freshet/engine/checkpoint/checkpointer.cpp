@@ -131,18 +131,20 @@ Status Checkpointer::writeTrees() {
     for (; whole && !freedValues_.empty(); freedValues_.pop_back()) {
         freeValue(freedValues_.back());
     }
-    if (relieve_) {
-        relieve_();  // what follows may take as long as all this
-    }
+    relieve();  // what follows may take as long as all this
     return Status::ok();
 }
 
 void Checkpointer::onBatch(uint64_t bytes) {
     writtenBytes_ += bytes;
-    if (relieve_ && writtenBytes_ >= core_->memory.limit() / kReliefPart) {
-        writtenBytes_ = 0;
-        relieve_();
+    if (writtenBytes_ >= core_->memory.limit() / kReliefPart) {
+        relieve();
     }
+}
+
+void Checkpointer::relieve() {
+    writtenBytes_ = 0;
+    relieve_();
 }
 
 SparseHand::Share Checkpointer::handShare() const {

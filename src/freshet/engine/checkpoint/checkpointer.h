@@ -33,8 +33,8 @@ public:
     bool isSpaceShort() const { return file_.stats().spaceShort; }
     /// From now on leaves may be brought back to become fewer: not while the store is opened.
     void lookForSparse() { looksForSparse_ = true; }
-    /// From now on a run calls `relieve` while it writes images, and once more before it waits for
-    /// them to be on the disk: leaves that have theirs may be evicted then.
+    /// Before the first run(). Each calls `relieve` while it writes images, and once more before it
+    /// waits for them to be on the disk: leaves that have theirs may be evicted then.
     void relieveBy(std::function<void()> relieve) { relieve_ = std::move(relieve); }
     /// The last run() has found more of them than it could bring back.
     bool hasMoreSparse() const { return hand_.hasMore(); }
@@ -61,6 +61,7 @@ private:
     void inSlice(const std::function<void()>& work) override;
     Status writeImages(std::span<NewImage> images) override;
     void onBatch(uint64_t bytes) override;
+    void relieve();
     bool isMoving() const override { return limitBlock_ != UINT64_MAX && moveBlocksLeft_ != 0; }
     bool wantsMoved(const block::PagePlace& place) const override;
     void noteMove(const block::PagePlace& place) override;
