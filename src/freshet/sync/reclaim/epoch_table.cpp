@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The shared half of the epochs: the table of participants, advancing, the oldest reader.
 #include "freshet/base/assert.h"
-#include "freshet/platform/clock.h"
 #include "freshet/platform/thread.h"
 #include "freshet/sync/reclaim/epoch_mutant.h"
 #include "freshet/sync/reclaim/epoch_state.h"
@@ -243,8 +242,6 @@ void EpochDomain::tryAdvance() {
         //   LOST     somebody else advanced; theirs serves us too.
         //   PROGRESS one attempt.
         now = state.epoch.compare_exchange_strong(now, now + 1, kAcqRel, kAcquire) ? now + 1 : now;
-    } else if (kTakesTurns) {
-        state.crowd.note(state.openSlices(), platform::monotonicNanos());
     }
     if (now > graceEpochs()) {
         Participant::Impl& me = *here().impl_;

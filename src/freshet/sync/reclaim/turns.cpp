@@ -26,17 +26,25 @@ void Turn::setOwn(bool own) {
 }
 
 void Participant::Impl::lookAtTurn() {
-    if (state->crowd.neverWas()) {
+    const bool counts = turn.isTimeToCount();
+    if (!counts && state->crowd.neverWas()) {
         return;
     }
     const uint64_t now = platform::monotonicNanos();
+    if (counts) {
+        state->crowd.note(state->openSlices(), now);
+    }
     const bool crowded = state->crowd.lastsAt(now);
     turn.setOwn(crowded);
     if (crowded && turn.isOver(now)) {
-        // [turns.add] relaxed: a figure.
-        state->turnsEnded.fetch_add(1, kRelaxed);
+        // [turns.add] relaxed: a figure, and a hint below.
+        const uint64_t others = state->turnsEnded.fetch_add(1, kRelaxed) + 1;
         platform::yieldThread();
-        turn.begin(platform::monotonicNanos());
+        const uint64_t again = platform::monotonicNanos();
+        // Who has ended a turn meanwhile is as good as an open slice: nobody is stopped in one any
+        // more where turns are taken, so without this the crowd would be forgotten every second.
+        state->crowd.note(state->turnsEnded.load(kRelaxed) - others, again);  // [turns.add]
+        turn.begin(again);
     }
 }
 

@@ -28,18 +28,22 @@ inline constexpr uint64_t kTurnNanos = 1'000'000;
 /// already. By time alone a reader would have as many operations for each one of a writer's as
 /// their costs allow, and 32 readers left 32 writers one operation in six. Above 100 for the reason
 /// given above.
-inline constexpr uint32_t kSlicesPerReadingTurn = 208;
+inline constexpr uint32_t kSlicesPerReadingTurn = 448;
 /// How long the system is asked to let it. Many turns, since who gives way is not always given all
 /// of that anew: far less, and it is stopped in a slice every few turns.
 inline constexpr uint64_t kSystemTurnNanos = 50'000'000;
 /// A thread that the system gives less than this has asked for it (platform::standBack).
 inline constexpr uint64_t kSystemTurnNanosMin = 500'000;
-/// How long a crowd is taken to last. Where turns are taken, nobody sees it any more.
+/// How long a crowd is taken to last. Where turns are taken hardly any slice is open when somebody
+/// looks; who comes back from a turn counts those who have ended one meanwhile.
 inline constexpr uint64_t kCrowdNanos = 1'000'000'000;
 /// So many open slices for each processor cannot all be running, nor be a few mishaps.
 inline constexpr uint32_t kCrowdPerCore = 2;
 /// The end of a turn is looked for once in so many slices.
 inline constexpr uint32_t kSlicesPerLook = 16;
+/// A thread that retires looks for a crowd once in so many looks: often enough to see one within
+/// the few milliseconds that the system gives it, seldom enough to walk over all cells.
+inline constexpr uint32_t kLooksPerCount = 16;
 
 /// Whether a domain's threads are many. Any thread.
 class Crowd {
@@ -47,7 +51,7 @@ public:
     explicit Crowd(unsigned cores) : slicesMax_(kCrowdPerCore * cores) {}
 
     /// `open` slices were seen at once.
-    void note(uint32_t open, uint64_t now) {
+    void note(uint64_t open, uint64_t now) {
         // [crowd.note] relaxed: a hint, as [crowd.look]. Renewed when half of it is over and not
         // each time, since all threads look at it.
         if (open > slicesMax_ && until_.load(kRelaxed) < now + kCrowdNanos / 2) {
@@ -80,7 +84,19 @@ public:
         slices_ += kSlicesPerLook;
         return true;
     }
-    void noteRetired() { retires_ = true; }
+    /// True once in kLooksPerCount calls if something was retired meanwhile: a crowd that only
+    /// reads holds nothing back.
+    bool isTimeToCount() {
+        if (--looksToCount_ != 0) {
+            return false;
+        }
+        looksToCount_ = kLooksPerCount;
+        return std::exchange(retiredSinceCount_, false);
+    }
+    void noteRetired() {
+        retires_ = true;
+        retiredSinceCount_ = true;
+    }
     bool isOver(uint64_t now) const {
         const bool isReading = !retires_ && !retiredBefore_;
         return now - began_ >= kTurnNanos || (isReading && slices_ >= kSlicesPerReadingTurn);
@@ -95,7 +111,9 @@ public:
 
 private:
     uint32_t slicesToLook_ = kSlicesPerLook;
-    uint32_t slices_ = 0;         // of this turn, as far as they were looked at
+    uint32_t looksToCount_ = kLooksPerCount;
+    uint32_t slices_ = 0;  // of this turn, as far as they were looked at
+    bool retiredSinceCount_ = false;
     bool retires_ = false;        // in this turn
     bool retiredBefore_ = false;  // in the one before
     bool isOwn_ = false;

@@ -80,6 +80,20 @@ TEST(Turn, OfWhoRetiresHasItsTimeAndTheNextOneToo) {
     EXPECT_TRUE(turn.isOver(kNow)) << "it has not retired anything for two turns";
 }
 
+TEST(Turn, OfWhoRetiresCountsOthersNowAndThen) {
+    Turn turn;
+    for (int round = 0; round < 3; ++round) {
+        const bool retires = round != 1;
+        if (retires) {
+            turn.noteRetired();
+        }
+        for (uint32_t i = 1; i < kLooksPerCount; ++i) {
+            EXPECT_FALSE(turn.isTimeToCount());
+        }
+        EXPECT_EQ(turn.isTimeToCount(), retires);
+    }
+}
+
 TEST(Turn, TheSystemGivesTimeWhileAThreadEndsItsTurnsItself) {
     platform::Thread("turns", [] {
         const uint64_t before = platform::turnNanos();
@@ -135,27 +149,28 @@ private:
 };
 
 /// How many turns the calling thread ends itself while it works beside `stopped` others.
-uint64_t turnsBeside(uint32_t stopped) {
+uint64_t turnsBeside(uint32_t stopped, bool retires) {
     Atomic<uint64_t> clock{1};
     EpochDomain domain(&clock);
     const Stopped others(&domain, stopped);
-    for (int i = 0; i < 100 * static_cast<int>(kSlicesPerLook) && domain.turnsEnded() == 0; ++i) {
-        {
-            Slice slice(domain);
+    const int slices = 2 * static_cast<int>(kLooksPerCount * kSlicesPerLook);
+    for (int i = 0; i < slices && domain.turnsEnded() == 0; ++i) {
+        Slice slice(domain);
+        if (retires) {
             slice.participant().retire(new int(i));
         }
-        domain.tryAdvance();
     }
     return domain.turnsEnded();
 }
 
-TEST(Turns, AreTakenWhereStoppedThreadsHoldBackTheEpoch) {
+TEST(Turns, AreTakenByWhoRetiresWhereManyAreStopped) {
 #ifdef FRESHET_EXPLORE
     GTEST_SKIP() << "the explorer's threads take no turns";
 #endif
     const uint32_t few = kCrowdPerCore * platform::coreCount();
-    EXPECT_EQ(turnsBeside(few - 1), 0u);
-    EXPECT_EQ(turnsBeside(few + 1), 1u);
+    EXPECT_EQ(turnsBeside(few - 1, true), 0u);
+    EXPECT_EQ(turnsBeside(few + 1, true), 1u);
+    EXPECT_EQ(turnsBeside(few + 1, false), 0u) << "nobody holds anything back";
 }
 
 }  // namespace
