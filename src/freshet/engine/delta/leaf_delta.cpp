@@ -16,8 +16,6 @@ using sync::kRelease;
 
 namespace {
 
-/// A leaf has a bucket for about this many base keys.
-constexpr uint32_t kKeysPerBucket = 2;
 /// Tries to link a shortcut; it is only a shortcut.
 constexpr int kSkipAttempts = 3;
 
@@ -59,7 +57,7 @@ ByteView DeltaKey::tail() const {
 }
 
 LeafDelta* LeafDelta::create(uint32_t baseKeys, uint32_t bucketsMax, CellRange range) {
-    const uint32_t buckets = std::clamp(baseKeys / kKeysPerBucket, 1u, bucketsMax);
+    const uint32_t buckets = std::clamp(baseKeys, 1u, bucketsMax);
     const size_t bytes = objectBytes(buckets, range.count);
     MemoryCount::add(bytes);
     void* memory = ::operator new(bytes);
