@@ -15,8 +15,6 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <iostream>
 #include <map>
 #include <memory>
 #include <set>
@@ -401,40 +399,5 @@ struct World : CheckpointSink {
     std::map<std::string, std::string> committed;
     std::vector<std::string> aborted;
 };
-
-#ifdef FRESHET_EXPLORE  // else nobody makes mistakes on purpose
-
-using Setup = std::function<void(testing::Model&)>;
-
-inline testing::ExploreResult run(Mutant mutant,
-                                  const Setup& setup,
-                                  const testing::ExploreOptions& options) {
-    activeMutant = mutant;
-    testing::ExploreResult result = testing::explore(options, setup);
-    activeMutant = Mutant::kNone;
-    return result;
-}
-
-inline void expectHolds(const Setup& setup, testing::ExploreOptions options = {.preemptions = 2}) {
-    const testing::ExploreResult result = run(Mutant::kNone, setup, options);
-    EXPECT_TRUE(result.passed()) << result.report;
-    EXPECT_TRUE(result.complete) << result.executions;
-    options.mode = testing::ExploreOptions::Mode::kRandom;
-    options.executionsMax = 2000;
-    const testing::ExploreResult random = run(Mutant::kNone, setup, options);
-    EXPECT_TRUE(random.passed()) << random.report << " seed " << random.seed;
-    std::cout << result.executions << " executions, the longest " << result.stepsLongest
-              << " steps\n";
-}
-
-inline void expectFound(Mutant mutant,
-                        const Setup& setup,
-                        testing::ExploreOptions options = {.preemptions = 2}) {
-    const testing::ExploreResult result = run(mutant, setup, options);
-    EXPECT_FALSE(result.passed()) << "survived " << result.executions << " executions";
-    std::cout << result.failure << " after " << result.executions << " executions\n";
-}
-
-#endif
 
 }  // namespace freshet::engine

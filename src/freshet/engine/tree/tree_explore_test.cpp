@@ -9,7 +9,6 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -19,9 +18,6 @@ namespace freshet::engine {
 namespace {
 
 using testing::check;
-using testing::explore;
-using testing::ExploreOptions;
-using testing::ExploreResult;
 using testing::Model;
 using testing::Uninterrupted;
 
@@ -79,33 +75,6 @@ struct World {
     ModelEnv env;
     PageTree tree;
 };
-
-using Setup = std::function<void(Model&)>;
-
-ExploreResult run(Mutant mutant, const Setup& setup, ExploreOptions options = {.preemptions = 2}) {
-    activeMutant = mutant;
-    ExploreResult result = explore(options, setup);
-    activeMutant = Mutant::kNone;
-    return result;
-}
-
-void expectHolds(const Setup& setup, ExploreOptions options = {.preemptions = 2}) {
-    const ExploreResult result = run(Mutant::kNone, setup, options);
-    EXPECT_TRUE(result.passed()) << result.report;
-    EXPECT_TRUE(result.complete) << result.executions;
-    options.mode = ExploreOptions::Mode::kRandom;
-    options.executionsMax = 1000;
-    const ExploreResult random = run(Mutant::kNone, setup, options);
-    EXPECT_TRUE(random.passed()) << random.report << " seed " << random.seed;
-    std::cout << result.executions << " executions, the longest " << result.stepsLongest
-              << " steps\n";
-}
-
-void expectFound(Mutant mutant, const Setup& setup) {
-    const ExploreResult result = run(mutant, setup);
-    EXPECT_FALSE(result.passed()) << "survived " << result.executions << " executions";
-    std::cout << result.failure << " after " << result.executions << " executions\n";
-}
 
 /// One thread writes `key` while another rebuilds its leaf and a third reads. The delta has "b".
 Setup pushAgainstRebuild(const std::string& key) {

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/// For model checks of page trees: an environment whose reclaimer is plain bookkeeping.
+/// For model checks of page trees: an environment whose reclaimer is plain bookkeeping, and what is
+/// expected of a model.
 #pragma once
 
 #include "freshet/engine/tree/page_tree.h"
 #include "freshet/engine/tree/tree_env.h"
 #include "freshet/testing/sim/explorer.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
+#include <functional>
+#include <iostream>
 #include <set>
 #include <string>
 #include <vector>
@@ -20,7 +25,7 @@ inline constexpr TxnLimits kTinyTable{.ringCells = 2, .entriesMax = 6, .entriesP
 /// never interrupts it; the word makes the edges that entering and leaving give in truth.
 class ModelEnv : public TreeEnv {
 public:
-    ModelEnv(TxnTable* table, const TreeLimits& limits) : TreeEnv(table, limits) {}
+    ModelEnv(TxnTable* table, const TreeLimits& limits) : TreeEnv(table, inFewBuckets(limits)) {}
     ~ModelEnv() override {
         for (const Retired& object : retired_) {
             object.free(object.object);
@@ -75,6 +80,11 @@ public:
     }
 
 private:
+    /// So that the few keys of a model meet in the same lists of changes.
+    static TreeLimits inFewBuckets(TreeLimits limits) {
+        limits.bucketsMax = std::min(limits.bucketsMax, 2u);
+        return limits;
+    }
     struct Retired {
         void* object;
         void (*free)(void*);
@@ -113,5 +123,40 @@ inline std::string keysIn(PageTree& tree, ModelEnv* env, Direction direction) {
         });
     return keys;
 }
+
+#ifdef FRESHET_EXPLORE  // else nobody makes mistakes on purpose
+
+using Setup = std::function<void(testing::Model&)>;
+
+inline testing::ExploreResult run(Mutant mutant,
+                                  const Setup& setup,
+                                  const testing::ExploreOptions& options) {
+    activeMutant = mutant;
+    testing::ExploreResult result = testing::explore(options, setup);
+    activeMutant = Mutant::kNone;
+    return result;
+}
+
+inline void expectHolds(const Setup& setup, testing::ExploreOptions options = {.preemptions = 2}) {
+    const testing::ExploreResult result = run(Mutant::kNone, setup, options);
+    EXPECT_TRUE(result.passed()) << result.report;
+    EXPECT_TRUE(result.complete) << result.executions;
+    options.mode = testing::ExploreOptions::Mode::kRandom;
+    options.executionsMax = 2000;
+    const testing::ExploreResult random = run(Mutant::kNone, setup, options);
+    EXPECT_TRUE(random.passed()) << random.report << " seed " << random.seed;
+    std::cout << result.executions << " executions, the longest " << result.stepsLongest
+              << " steps\n";
+}
+
+inline void expectFound(Mutant mutant,
+                        const Setup& setup,
+                        testing::ExploreOptions options = {.preemptions = 2}) {
+    const testing::ExploreResult result = run(mutant, setup, options);
+    EXPECT_FALSE(result.passed()) << "survived " << result.executions << " executions";
+    std::cout << result.failure << " after " << result.executions << " executions\n";
+}
+
+#endif
 
 }  // namespace freshet::engine
