@@ -38,7 +38,10 @@ LeafImage::LeafImage(std::span<const ByteView> tails,
     for (const ValueRef& value : values) {
         pageBytes_ += entryBytes(0, value);
         allBytes += storedBytes(value);
-        sharedBytes_ += value.shared != nullptr ? value.bytes.size() : 0;
+        if (value.shared != nullptr) {
+            value.shared->prefetch();
+            sharedBytes_ += value.bytes.size();
+        }
         hasLargeValues_ |= value.bytes.size() >= kLargeValueBytesMin;
     }
     const bool inPage = page_.room() != 0 && !values.empty();
@@ -88,9 +91,15 @@ void LeafImage::setEven(std::span<const ValueRef> values, bool inPage) {
 }
 
 LeafImage::~LeafImage() {
+    forEachShared([](ValueBuffer* buffer) { buffer->prefetch(); });
+    forEachShared([](ValueBuffer* buffer) { buffer->drop(); });
+}
+
+template <typename Visit>
+void LeafImage::forEachShared(const Visit& visit) const {
     for (uint32_t i = 0; i < cellCount(); ++i) {
-        if (ValueRef value = this->value(i); value.shared != nullptr) {
-            value.shared->drop();
+        if (const ValueRef value = this->value(i); value.shared != nullptr) {
+            visit(value.shared);
         }
     }
 }

@@ -84,6 +84,8 @@ private:
     bool isEven() const { return valueBytes_ != kUneven; }
     uint32_t cellCount() const { return isEven() ? 0 : keys_.size(); }
     const Cell* cells() const { return reinterpret_cast<const Cell*>(block_.get()); }
+    template <typename Visit>
+    void forEachShared(const Visit& visit) const;
     /// As the values lie in the page, or will in the block.
     void setEven(std::span<const ValueRef> values, bool inPage);
 

@@ -28,6 +28,9 @@ public:
     static ValueBuffer* create(ByteView bytes, platform::Slabs* slabs);
     void hold();
     void drop();
+    /// Asks for what hold() and drop() change: of many buffers first, so that the misses overlap,
+    /// which those two, one after the other, do not.
+    void prefetch() const { __builtin_prefetch(&refs_, 1); }
     ByteView bytes() const { return {data(), bytes_}; }
     /// The same for who knows their number: without a look at the buffer itself.
     ByteView bytes(size_t known) const { return {data(), known}; }
