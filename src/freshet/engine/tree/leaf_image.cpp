@@ -91,6 +91,9 @@ void LeafImage::setEven(std::span<const ValueRef> values, bool inPage) {
 }
 
 LeafImage::~LeafImage() {
+    if (sharedBytes_ == 0) {
+        return;  // none is shared: a shared value is never empty
+    }
     forEachShared([](ValueBuffer* buffer) { buffer->prefetch(); });
     forEachShared([](ValueBuffer* buffer) { buffer->drop(); });
 }

@@ -38,12 +38,12 @@ void Participant::Impl::lookAtTurn() {
     turn.setOwn(crowded);
     if (crowded && turn.isOver(now)) {
         // [turns.add] relaxed: a figure, and a hint below.
-        const uint64_t others = state->turnsEnded.fetch_add(1, kRelaxed) + 1;
+        const uint64_t soFar = state->turnsEnded.fetch_add(1, kRelaxed) + 1;
         platform::yieldThread();
         const uint64_t again = platform::monotonicNanos();
         // Who has ended a turn meanwhile is as good as an open slice: nobody is stopped in one any
         // more where turns are taken, so without this the crowd would be forgotten every second.
-        state->crowd.note(state->turnsEnded.load(kRelaxed) - others, again);  // [turns.add]
+        state->crowd.note(state->turnsEnded.load(kRelaxed) - soFar, again);  // [turns.add]
         turn.begin(again);
     }
 }

@@ -50,7 +50,8 @@ class Crowd {
 public:
     explicit Crowd(unsigned cores) : slicesMax_(kCrowdPerCore * cores) {}
 
-    /// `open` slices were seen at once.
+    /// `open` slices were seen at once, or as many others had a turn while a thread waited for
+    /// its own.
     void note(uint64_t open, uint64_t now) {
         // [crowd.note] relaxed: a hint, as [crowd.look]. Renewed when half of it is over and not
         // each time, since all threads look at it.
