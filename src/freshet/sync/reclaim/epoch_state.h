@@ -123,6 +123,7 @@ struct EpochDomain::Impl {
     Atomic<uint32_t> live{0};
 
     Crowd crowd;
+    Pace pace;
     /// Turns that were ended; a figure. Written by: lookAtTurn. Read by: turnsEnded.
     Atomic<uint64_t> turnsEnded{0};
 

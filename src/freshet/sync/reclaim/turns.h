@@ -7,6 +7,7 @@
 
 #include "freshet/sync/atomic.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -24,11 +25,17 @@ inline constexpr bool kTakesTurns = true;
 /// turn, so short is good; but an operation that ends a turn waits for all others, and that must
 /// stay below one in a hundred.
 inline constexpr uint64_t kTurnNanos = 1'000'000;
-/// A thread that retires nothing loses nothing by waiting, so it ends its turn after so many slices
-/// already. By time alone a reader would have as many operations for each one of a writer's as
-/// their costs allow, and 32 readers left 32 writers one operation in six. Above 100 for the reason
-/// given above.
-inline constexpr uint32_t kSlicesPerReadingTurn = 448;
+/// A thread that retires nothing loses nothing by waiting, so it ends its turn after as many slices
+/// as a turn of those who retire has, and this much more. By time alone a reader would have as many
+/// operations for each one of a writer's as their costs allow, and 32 readers left 32 writers one
+/// operation in six.
+inline constexpr uint32_t kReadingTurnPercent = 115;
+/// At least so many: above 100 for the reason given above.
+inline constexpr uint32_t kSlicesPerReadingTurnMin = 208;
+/// What a turn of those who retire is taken to have before one was seen.
+inline constexpr uint32_t kSlicesPerTurn = 800;
+/// How much of a turn that was seen counts in the mean of all: one part in so many.
+inline constexpr int32_t kTurnsPerMean = 16;
 /// How long the system is asked to let it. Many turns, since who gives way is not always given all
 /// of that anew: far less, and it is stopped in a slice every few turns.
 inline constexpr uint64_t kSystemTurnNanos = 50'000'000;
@@ -73,6 +80,27 @@ private:
     Atomic<uint64_t> until_{0};
 };
 
+/// How many slices a turn of who retires has: what costs much has few. Any thread.
+class Pace {
+public:
+    /// A turn that was ended because its time was over.
+    void note(uint32_t slices) {
+        // [pace.note] relaxed: a hint, as [pace.look]. Who overwrites what another has noted loses
+        // a sixteenth of one turn.
+        const int32_t mean = mean_.load(kRelaxed);
+        mean_.store(mean + (static_cast<int32_t>(slices) - mean) / kTurnsPerMean, kRelaxed);
+    }
+    uint32_t slicesPerReadingTurn() const {
+        // [pace.look] relaxed: a hint.
+        const auto mean = static_cast<uint32_t>(mean_.load(kRelaxed));
+        return std::max(kSlicesPerReadingTurnMin, mean * kReadingTurnPercent / 100);
+    }
+
+private:
+    /// Written by: note. Read by: who looks whether its turn is over.
+    Atomic<int32_t> mean_{kSlicesPerTurn};
+};
+
 /// The turn of one thread, which alone uses it.
 class Turn {
 public:
@@ -98,9 +126,15 @@ public:
         retires_ = true;
         retiredSinceCount_ = true;
     }
-    bool isOver(uint64_t now) const {
+    bool isOver(uint64_t now, const Pace& pace) const {
         const bool isReading = !retires_ && !retiredBefore_;
-        return now - began_ >= kTurnNanos || (isReading && slices_ >= kSlicesPerReadingTurn);
+        return now - began_ >= kTurnNanos || (isReading && slices_ >= pace.slicesPerReadingTurn());
+    }
+    /// Lets the others know how many slices it had, unless the thread was stopped meanwhile.
+    void end(uint64_t now, Pace* pace) const {
+        if (retires_ && now - began_ < kTurnNanos + kTurnNanos / 4) {
+            pace->note(slices_);
+        }
     }
     void begin(uint64_t now) {
         began_ = now;

@@ -37,6 +37,7 @@ TEST(Crowd, LastsUntilNobodyHasSeenItForAWhile) {
 }
 
 TEST(Turn, IsLookedAtOnceInAWhileAndOverAfterItsTime) {
+    const Pace pace;
     Turn turn;
     for (int round = 0; round < 3; ++round) {
         for (uint32_t i = 1; i < kSlicesPerLook; ++i) {
@@ -45,8 +46,8 @@ TEST(Turn, IsLookedAtOnceInAWhileAndOverAfterItsTime) {
         EXPECT_TRUE(turn.isTimeToLook());
     }
     turn.begin(kNow);
-    EXPECT_FALSE(turn.isOver(kNow + kTurnNanos - 1));
-    EXPECT_TRUE(turn.isOver(kNow + kTurnNanos));
+    EXPECT_FALSE(turn.isOver(kNow + kTurnNanos - 1, pace));
+    EXPECT_TRUE(turn.isOver(kNow + kTurnNanos, pace));
 }
 
 void haveSlices(Turn* turn, uint32_t count) {
@@ -55,29 +56,77 @@ void haveSlices(Turn* turn, uint32_t count) {
     }
 }
 
+/// Turns are looked at once in a while only.
+uint32_t roundedToLooks(uint32_t slices) {
+    return (slices + kSlicesPerLook - 1) / kSlicesPerLook * kSlicesPerLook;
+}
+
 TEST(Turn, OfAReaderIsOverAfterManySlices) {
+    const Pace pace;
+    const uint32_t slices = roundedToLooks(pace.slicesPerReadingTurn());
     Turn turn;
     for (int round = 0; round < 3; ++round) {
         turn.begin(kNow);
-        haveSlices(&turn, kSlicesPerReadingTurn - 1);
-        EXPECT_FALSE(turn.isOver(kNow));
+        haveSlices(&turn, slices - 1);
+        EXPECT_FALSE(turn.isOver(kNow, pace));
         haveSlices(&turn, 1);
-        EXPECT_TRUE(turn.isOver(kNow));
+        EXPECT_TRUE(turn.isOver(kNow, pace));
     }
 }
 
 TEST(Turn, OfWhoRetiresHasItsTimeAndTheNextOneToo) {
+    const Pace pace;
+    const uint32_t slices = roundedToLooks(pace.slicesPerReadingTurn());
     Turn turn;
     turn.begin(kNow);
     turn.noteRetired();
     for (int round = 0; round < 2; ++round) {
-        haveSlices(&turn, 10 * kSlicesPerReadingTurn);
-        EXPECT_FALSE(turn.isOver(kNow));
-        EXPECT_TRUE(turn.isOver(kNow + kTurnNanos));
+        haveSlices(&turn, 10 * slices);
+        EXPECT_FALSE(turn.isOver(kNow, pace));
+        EXPECT_TRUE(turn.isOver(kNow + kTurnNanos, pace));
         turn.begin(kNow);
     }
-    haveSlices(&turn, kSlicesPerReadingTurn);
-    EXPECT_TRUE(turn.isOver(kNow)) << "it has not retired anything for two turns";
+    haveSlices(&turn, slices);
+    EXPECT_TRUE(turn.isOver(kNow, pace)) << "it has not retired anything for two turns";
+}
+
+/// A writer's turn with `slices`, ended by its time.
+void haveWritingTurn(Pace* pace, uint32_t slices) {
+    Turn turn;
+    turn.begin(kNow);
+    turn.noteRetired();
+    haveSlices(&turn, slices);
+    EXPECT_TRUE(turn.isOver(kNow + kTurnNanos, *pace));
+    turn.end(kNow + kTurnNanos, pace);
+}
+
+TEST(Turn, OfAReaderIsLongWhereWritesAreCheap) {
+    Pace pace;
+    for (const uint32_t slices : {1'600u, 480u, 3'200u}) {
+        for (int i = 0; i < 10 * kTurnsPerMean; ++i) {
+            haveWritingTurn(&pace, slices);
+        }
+        EXPECT_NEAR(pace.slicesPerReadingTurn(),
+                    slices * kReadingTurnPercent / 100,
+                    kTurnsPerMean * kReadingTurnPercent / 100)
+            << "but for what the division loses";
+    }
+    for (int i = 0; i < 20 * kTurnsPerMean; ++i) {
+        haveWritingTurn(&pace, 16);
+    }
+    EXPECT_EQ(pace.slicesPerReadingTurn(), kSlicesPerReadingTurnMin) << "p99 must not be a turn";
+    Turn reader;
+    reader.begin(kNow);
+    haveSlices(&reader, 10 * kSlicesPerLook);
+    reader.end(kNow + kTurnNanos, &pace);
+    haveWritingTurn(&pace, 16);
+    EXPECT_EQ(pace.slicesPerReadingTurn(), kSlicesPerReadingTurnMin) << "readers do not count";
+    Turn stopped;
+    stopped.begin(kNow);
+    stopped.noteRetired();
+    haveSlices(&stopped, 100'000);
+    stopped.end(kNow + 2 * kTurnNanos, &pace);
+    EXPECT_EQ(pace.slicesPerReadingTurn(), kSlicesPerReadingTurnMin) << "nor who was stopped";
 }
 
 TEST(Turn, OfWhoRetiresCountsOthersNowAndThen) {
