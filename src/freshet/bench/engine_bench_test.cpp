@@ -5,6 +5,7 @@
 
 #include "freshet/bench/engines/engine.h"
 #include "freshet/bench/engines/flush_counter.h"
+#include "freshet/bench/lines_bench.h"
 #include "freshet/bench/processes.h"
 #include "freshet/bench/workload/keys.h"
 #include "freshet/bench/workload/workload.h"
@@ -505,6 +506,18 @@ TEST(Processes, FlushesAreCountedWhoeverAsksForThem) {
     const uint64_t before = flushCount();
     EXPECT_TRUE(file->sync().isOk());
     EXPECT_EQ(flushCount() - before, 1u);
+}
+
+TEST(Lines, CostMoreWhereTwoChangeThem) {
+    auto costs = measureLines(100'000);
+    if (platform::coreCount() < 2) {
+        EXPECT_FALSE(costs.isOk());
+        return;
+    }
+    ASSERT_TRUE(costs.isOk()) << costs.status().toString();
+    EXPECT_GT(costs->own, 0);
+    EXPECT_GT(costs->contended, 0);
+    EXPECT_GT(costs->transfer, costs->own) << "the other one's change has to be seen first";
 }
 
 }  // namespace

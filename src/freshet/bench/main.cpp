@@ -4,6 +4,7 @@
 #include "freshet/bench/echo_server.h"
 #include "freshet/bench/engine_bench.h"
 #include "freshet/bench/gridfs_door.h"
+#include "freshet/bench/lines_bench.h"
 #include "freshet/bench/options.h"
 #include "freshet/bench/wire_bench.h"
 #include "freshet/platform/allocator.h"
@@ -47,10 +48,14 @@ int main(int argc, char** argv) {
         auto options = freshet::bench::parseGridFsDoorOptions(rest);
         return end(options.isOk() ? freshet::bench::runGridFsDoor(*options) : options.status());
     }
+    if (mode == "lines" && rest.empty()) {
+        return end(freshet::bench::runLinesBench());
+    }
     const bool asked = mode == "--help" || mode == "help";
     std::fputs(freshet::bench::wireUsage().data(), asked ? stdout : stderr);
     std::fputs(freshet::bench::engineUsage().data(), asked ? stdout : stderr);
     std::fputs(freshet::bench::commerceUsage().data(), asked ? stdout : stderr);
     std::fputs(freshet::bench::gridFsDoorUsage().data(), asked ? stdout : stderr);
+    std::fputs(freshet::bench::linesUsage().data(), asked ? stdout : stderr);
     return asked ? 0 : 2;
 }
