@@ -127,8 +127,8 @@ StoreStats Store::stats() {
     StoreCore& core = *impl_->core;
     StoreStats stats;
     stats.journal = core.journalStats();
+    stats.commits = core.table.commits();
     // [stats.read] relaxed: statistics.
-    stats.commits = core.commits.load(sync::kRelaxed);
     stats.aborts = core.aborts.load(sync::kRelaxed);
     stats.conflicts = core.conflicts.load(sync::kRelaxed);
     stats.conflictWaits = core.conflictWaits.load(sync::kRelaxed);

@@ -68,7 +68,6 @@ struct StoreCore final : TreeEnv {
     sync::Atomic<uint64_t> shares{0};
 
     /// Statistics; relaxed sums.
-    sync::Atomic<uint64_t> commits{0};
     sync::Atomic<uint64_t> aborts{0};
     sync::Atomic<uint64_t> conflicts{0};
     sync::Atomic<uint64_t> conflictWaits{0};

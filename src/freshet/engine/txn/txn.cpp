@@ -163,7 +163,7 @@ Status Txn::Impl::writeInHand(Tree& tree, WriteKind kind, ByteView key, ByteView
         return snapshotTooOld();
     }
     if (writes.get() == nullptr) {
-        FRESHET_ASSIGN_OR_RETURN(uint64_t stamp, core->table.open());
+        FRESHET_ASSIGN_OR_RETURN(uint64_t stamp, core->table.open(slice.participant().index()));
         writes.open(core, stamp);
     } else if (writes.get()->recordBytes() > WriteSet::kRecordBytesMax) {
         return Status(Code::kLimit, "transaction too large");

@@ -21,6 +21,9 @@ constexpr uint64_t kPhaseShift = 61;
 constexpr uint64_t kValueMask = (uint64_t{1} << kPhaseShift) - 1;
 constexpr uint64_t kEntryMask = 0xffff;
 constexpr unsigned kEntryBits = 16;
+/// Twice as many as cores that commit at a time in most machines, and no more than a thread that
+/// finds its own empty takes fresh entries for.
+constexpr uint32_t kFreeLists = 16;
 constexpr uint64_t kNotKept = UINT64_MAX;
 
 constexpr uint64_t makeWord(Phase phase, uint64_t value) {
@@ -83,10 +86,20 @@ struct TxnTable::EntryChunk {
     std::unique_ptr<Entry[]> entries;
 };
 
+/// A Treiber stack of entries' indexes, in a line of its own.
+///   WORD     tag:48 | index:16; index 0 = empty
+///   ABA      every change raises the tag
+///   RECLAIM  entries are never freed before the table
+struct TxnTable::FreeList {
+    sync::Atomic<uint64_t> head{0};
+};
+
 TxnTable::TxnTable(const TxnLimits& limits)
     : limits_(limits),
       lapShift_(static_cast<unsigned>(std::countr_zero(limits.ringCells))),
       clock_(limits.ringCells),  // lap 1, so that an untouched cell (lap 0) is a lap behind
+      startedAt_(limits.ringCells),
+      free_(new FreeList[kFreeLists]),
       ring_(new sync::Atomic<uint64_t>[limits.ringCells]),
       chunks_(new sync::Atomic<EntryChunk*>[chunkCount()]) {
     invariant(std::has_single_bit(limits.ringCells));
@@ -122,10 +135,16 @@ uint64_t TxnTable::snapshot() const {
     return clock_.load(kAcquire);
 }
 
+uint64_t TxnTable::commits() const {
+    // [clock.count] relaxed: a statistic.
+    return clock_.load(kRelaxed) - startedAt_;
+}
+
 void TxnTable::setClock(uint64_t ts) {
     dcheck(ts >= clock_.load(kRelaxed));
     // [clock.set] release: pairs with [clock.read] of threads that start after the replay.
     clock_.store(ts, kRelease);
+    startedAt_ = ts;
     // The cell of ts must look claimed in ts's lap, as if a commit had made the step.
     // [ring.set] relaxed: replay is alone; [clock.set] of the next record or the thread's start
     // publishes it.
@@ -155,17 +174,28 @@ void TxnTable::forEachEntry(Visit visit) const {
     }
 }
 
-uint32_t TxnTable::popFree() {
+uint32_t TxnTable::popFree(FreeList& list) {
     // [free.pop] CAS. ORDER: acquire pairs with [free.push]: the entry's fields are visible.
     //   LOST     somebody pushed or popped; retry with the new head.
     //   PROGRESS lock-free: our failure is another thread's success.
-    uint64_t head = freeHead_.load(kAcquire);
+    uint64_t head = list.head.load(kAcquire);
     while ((head & kEntryMask) != 0) {
         // [free.next] relaxed: of no use unless the CAS succeeds, which proves it was current.
         uint64_t next = at(static_cast<uint32_t>(head & kEntryMask)).nextFree.load(kRelaxed);
         uint64_t wanted = ((head >> kEntryBits) + 1) << kEntryBits | next;
-        if (freeHead_.compare_exchange_weak(head, wanted, kAcquire, kAcquire)) {
+        if (list.head.compare_exchange_weak(head, wanted, kAcquire, kAcquire)) {
             return static_cast<uint32_t>(head & kEntryMask);
+        }
+    }
+    return 0;
+}
+
+/// Of whichever list has one. One that is freed behind our back is missed: nobody is told more than
+/// that all were in use when he looked.
+uint32_t TxnTable::popAnyFree() {
+    for (uint32_t i = 0; i < kFreeLists; ++i) {
+        if (const uint32_t index = popFree(free_[i]); index != 0) {
+            return index;
         }
     }
     return 0;
@@ -173,8 +203,9 @@ uint32_t TxnTable::popFree() {
 
 void TxnTable::pushFree(uint32_t index) {
     Entry& entry = at(index);
+    sync::Atomic<uint64_t>& top = free_[index % kFreeLists].head;
     // [free.head] relaxed: only fed to the CAS.
-    uint64_t head = freeHead_.load(kRelaxed);
+    uint64_t head = top.load(kRelaxed);
     uint64_t wanted = 0;
     do {
         // [free.next] relaxed: published by the CAS.
@@ -182,7 +213,7 @@ void TxnTable::pushFree(uint32_t index) {
         wanted = ((head >> kEntryBits) + 1) << kEntryBits | index;
         // [free.push] CAS. ORDER: release pairs with [free.pop].
         //   LOST     somebody pushed or popped; retry.  PROGRESS lock-free.
-    } while (!freeHead_.compare_exchange_weak(head, wanted, kRelease, kRelaxed));
+    } while (!top.compare_exchange_weak(head, wanted, kRelease, kRelaxed));
 }
 
 uint32_t TxnTable::takeFresh() {
@@ -208,10 +239,13 @@ uint32_t TxnTable::takeFresh() {
     return index;
 }
 
-StatusOr<uint64_t> TxnTable::open() {
-    uint32_t index = popFree();
+StatusOr<uint64_t> TxnTable::open(uint32_t near) {
+    uint32_t index = popFree(free_[near % kFreeLists]);
     if (index == 0) {
         index = takeFresh();
+    }
+    if (index == 0) {
+        index = popAnyFree();
     }
     if (index == 0) {
         return Status(Code::kLimit, "too many open writing transactions");

@@ -47,8 +47,12 @@ public:
     /// REQUIRES: no other thread uses the table (replay). Moves the clock to `ts`.
     void setClock(uint64_t ts);
 
+    /// How many claims were completed since the table was made, or its clock set. A statistic.
+    uint64_t commits() const;
+
     /// A fresh entry: the stamp that its owner gives to its versions. kLimit when all are in use.
-    StatusOr<uint64_t> open();
+    /// Callers with different `near` do not get in each other's way, mostly: a thread's number.
+    StatusOr<uint64_t> open(uint32_t near = 0);
     /// The owner goes away and leaves what it has written, `bytes` in all, where another may end
     /// it. REQUIRES: no setCommitting. Until takeUp() the owner touches nothing of `writes`.
     void layDown(uint64_t stamp, LaidWrites* writes, uint64_t bytes, uint64_t nowNanos);
@@ -95,7 +99,9 @@ private:
     uint32_t chunkCount() const { return limits_.entriesMax / limits_.entriesPerChunk + 1; }
 
     Entry& at(uint32_t index) const;
-    uint32_t popFree();
+    struct alignas(sync::kLineBytes) FreeList;
+    uint32_t popFree(FreeList& list);
+    uint32_t popAnyFree();
     void pushFree(uint32_t index);
     uint32_t takeFresh();
     void complete(uint64_t ts, uint32_t entry);
@@ -114,11 +120,10 @@ private:
     /// The newest complete commit timestamp. Written by: whoever completes a claim. Read by: all.
     ///   STEPS    t -> t + 1 only, by CAS, after the claimant of t + 1 is COMMITTED
     alignas(sync::kLineBytes) sync::Atomic<uint64_t> clock_;
-    /// Free entries, a Treiber stack of indexes.
-    ///   WORD     tag:48 | index:16; index 0 = empty
-    ///   ABA      every change raises the tag
-    ///   RECLAIM  entries are never freed before the table
-    alignas(sync::kLineBytes) sync::Atomic<uint64_t> freeHead_{0};
+    /// Where it was when the first owner came. Constant from then on.
+    alignas(sync::kLineBytes) uint64_t startedAt_;
+    /// Entries that are free; each belongs to one list for good, by its index.
+    const std::unique_ptr<FreeList[]> free_;
     /// Entries below this have been handed out at least once. Entry 0 stays unused.
     sync::Atomic<uint32_t> freshNext_{1};
     /// The claims. Cell t % ringCells holds the claim of t while its lap is t / ringCells.

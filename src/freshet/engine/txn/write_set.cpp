@@ -92,7 +92,6 @@ Status WriteSet::commit(sync::WaitToken* token) {
 void WriteSet::settleAt(uint64_t ts) {
     settle(core_->table, stamp_, versions_, ts);
     settled_ = true;
-    count(core_->commits);
 }
 
 void WriteSet::abort() {
