@@ -18,7 +18,8 @@
 
 namespace freshet::engine {
 
-inline constexpr TxnLimits kTinyTable{.ringCells = 2, .entriesMax = 6, .entriesPerChunk = 8};
+inline constexpr TxnLimits kTinyTable{
+    .ringCells = 2, .entriesMax = 6, .entriesPerChunk = 8, .freeLists = 1};
 
 /// Stands in for the epochs, whose own promises are checked in sync: what is retired is freed as
 /// soon as every slice that was open then has been left. Plain bookkeeping, since one model step

@@ -25,12 +25,12 @@ using testing::ExploreResult;
 using testing::Model;
 
 /// Two cells, so that every third commit is a lap further; few entries, so that they are reused.
-constexpr TxnLimits kTiny{.ringCells = 2, .entriesMax = 6, .entriesPerChunk = 8};
+constexpr TxnLimits kTiny{.ringCells = 2, .entriesMax = 6, .entriesPerChunk = 8, .freeLists = 1};
 
 struct Table {
     static constexpr size_t kVersionsMax = 4;
 
-    Table() {
+    explicit Table(const TxnLimits& limits = kTiny) : txns(limits) {
         for (Version*& version : versions) {
             version = Version::create(VersionOp::kPut, {"v"}, false, 0);
         }
@@ -42,9 +42,9 @@ struct Table {
     }
 
     /// One writing transaction from begin to end.
-    void commit(size_t i) {
+    void commit(size_t i, uint32_t near = 0) {
         Version* version = versions[i];
-        const uint64_t stamp = *txns.open();
+        const uint64_t stamp = *txns.open(near);
         // relaxed: the tree's CAS would publish it; here readers may find it at any time.
         version->stamp.store(stamp, sync::kRelease);
         txns.setCommitting(stamp);
@@ -87,22 +87,22 @@ struct Table {
               "a version has one timestamp");
     }
 
-    TxnTable txns{kTiny};
+    TxnTable txns;
     std::array<Version*, kVersionsMax> versions{};
     std::array<uint64_t, kVersionsMax> ts{};  // plain: written by the committer, read at the end
 };
 
 /// T1 commits twice with one entry, T2 commits once, T3 looks at both of T1's.
-ExploreResult ring(Mutant mutant, ExploreOptions options) {
+ExploreResult ring(Mutant mutant, ExploreOptions options, const TxnLimits& limits = kTiny) {
     activeMutant = mutant;
-    ExploreResult result = explore(options, [](Model& model) {
-        auto table = std::make_shared<Table>();
+    ExploreResult result = explore(options, [&limits](Model& model) {
+        auto table = std::make_shared<Table>(limits);
         auto sights = std::make_shared<std::array<Table::Sight, 2>>();
         model.thread([table] {
             table->commit(0);
             table->commit(1);
         });
-        model.thread([table] { table->commit(2); });
+        model.thread([table] { table->commit(2, 1); });
         model.thread([table, sights] {
             table->look(0, &(*sights)[0]);
             table->look(1, &(*sights)[1]);
@@ -130,6 +130,15 @@ TEST(CommitRing, LateHelpersAndRecycledEntriesDoNoHarm) {
         ring(Mutant::kNone,
              {.mode = ExploreOptions::Mode::kRandom, .staleLoads = 2, .executionsMax = 5'000});
     EXPECT_TRUE(random.passed()) << random.report << " seed " << random.seed;
+}
+
+/// Two lists: the second commit of a thread finds its own empty, and no fresh entry.
+TEST(CommitRing, EntriesOfOtherListsDoNoHarm) {
+    constexpr TxnLimits kLists{
+        .ringCells = 2, .entriesMax = 3, .entriesPerChunk = 8, .freeLists = 2};
+    const ExploreResult result = ring(Mutant::kNone, {.preemptions = 2}, kLists);
+    EXPECT_TRUE(result.passed()) << result.report;
+    EXPECT_TRUE(result.complete) << result.executions;
 }
 
 class CommitRingMutants : public ::testing::TestWithParam<Mutant> {};

@@ -21,9 +21,6 @@ constexpr uint64_t kPhaseShift = 61;
 constexpr uint64_t kValueMask = (uint64_t{1} << kPhaseShift) - 1;
 constexpr uint64_t kEntryMask = 0xffff;
 constexpr unsigned kEntryBits = 16;
-/// Twice as many as cores that commit at a time in most machines, and no more than a thread that
-/// finds its own empty takes fresh entries for.
-constexpr uint32_t kFreeLists = 16;
 constexpr uint64_t kNotKept = UINT64_MAX;
 
 constexpr uint64_t makeWord(Phase phase, uint64_t value) {
@@ -90,7 +87,7 @@ struct TxnTable::EntryChunk {
 ///   WORD     tag:48 | index:16; index 0 = empty
 ///   ABA      every change raises the tag
 ///   RECLAIM  entries are never freed before the table
-struct TxnTable::FreeList {
+struct alignas(sync::kLineBytes) TxnTable::FreeList {
     sync::Atomic<uint64_t> head{0};
 };
 
@@ -99,7 +96,7 @@ TxnTable::TxnTable(const TxnLimits& limits)
       lapShift_(static_cast<unsigned>(std::countr_zero(limits.ringCells))),
       clock_(limits.ringCells),  // lap 1, so that an untouched cell (lap 0) is a lap behind
       startedAt_(limits.ringCells),
-      free_(new FreeList[kFreeLists]),
+      free_(new FreeList[limits.freeLists]),
       ring_(new sync::Atomic<uint64_t>[limits.ringCells]),
       chunks_(new sync::Atomic<EntryChunk*>[chunkCount()]) {
     invariant(std::has_single_bit(limits.ringCells));
@@ -193,7 +190,7 @@ uint32_t TxnTable::popFree(FreeList& list) {
 /// Of whichever list has one. One that is freed behind our back is missed: nobody is told more than
 /// that all were in use when he looked.
 uint32_t TxnTable::popAnyFree() {
-    for (uint32_t i = 0; i < kFreeLists; ++i) {
+    for (uint32_t i = 0; i < limits_.freeLists; ++i) {
         if (const uint32_t index = popFree(free_[i]); index != 0) {
             return index;
         }
@@ -203,7 +200,7 @@ uint32_t TxnTable::popAnyFree() {
 
 void TxnTable::pushFree(uint32_t index) {
     Entry& entry = at(index);
-    sync::Atomic<uint64_t>& top = free_[index % kFreeLists].head;
+    sync::Atomic<uint64_t>& top = free_[index % limits_.freeLists].head;
     // [free.head] relaxed: only fed to the CAS.
     uint64_t head = top.load(kRelaxed);
     uint64_t wanted = 0;
@@ -240,7 +237,7 @@ uint32_t TxnTable::takeFresh() {
 }
 
 StatusOr<uint64_t> TxnTable::open(uint32_t near) {
-    uint32_t index = popFree(free_[near % kFreeLists]);
+    uint32_t index = popFree(free_[near % limits_.freeLists]);
     if (index == 0) {
         index = takeFresh();
     }

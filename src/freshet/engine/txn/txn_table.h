@@ -28,6 +28,7 @@ struct TxnLimits {
     uint32_t ringCells = 1024;       // a power of two
     uint32_t entriesMax = 65535;     // open writers
     uint32_t entriesPerChunk = 256;  // a power of two
+    uint32_t freeLists = 16;         // of entries; for callers with different `near`
 };
 
 /// What a writer lays down. To the table nothing but its address.
@@ -99,7 +100,7 @@ private:
     uint32_t chunkCount() const { return limits_.entriesMax / limits_.entriesPerChunk + 1; }
 
     Entry& at(uint32_t index) const;
-    struct alignas(sync::kLineBytes) FreeList;
+    struct FreeList;
     uint32_t popFree(FreeList& list);
     uint32_t popAnyFree();
     void pushFree(uint32_t index);
