@@ -558,6 +558,7 @@ const std::map<std::string, std::string> kNotOnThePath = {
     {"ring.init", "the table is made: nobody else has it"},
     {"ring.set", "replay: nobody else is there"},
     {"clock.set", "replay: nobody else is there"},
+    {"clock.count", "a statistic, read by whoever looks at the server"},
     {"entry.first", "the tree is made: nobody else has it"},
     {"page.first", "the tree is made: nobody else has it"},
     {"page.loaded", "opening: nobody else is there"},
