@@ -89,11 +89,16 @@ private:
 
     /// File and line of each frame, inlined ones included.
     static std::set<std::pair<std::string, size_t>> linesOf(const std::set<Place>& places) {
+        Dl_info program;
+        static const int here = 0;
+        ::dladdr(&here, &program);
         std::set<std::string> addresses;
         for (const Place& place : places) {
             for (void* frame : place.frames) {
                 Dl_info info;
-                if (frame != nullptr && ::dladdr(frame, &info) != 0) {
+                // Not those of libraries: their addresses mean something else in the program.
+                if (frame != nullptr && ::dladdr(frame, &info) != 0 &&
+                    info.dli_fbase == program.dli_fbase) {
                     std::ostringstream text;  // of the call, not of what follows it
                     text << std::hex
                          << static_cast<char*>(frame) - static_cast<char*>(info.dli_fbase) - 1;
