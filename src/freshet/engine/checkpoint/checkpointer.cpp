@@ -58,6 +58,13 @@ void Checkpointer::countFileMemory(uint64_t bytes) {
 }
 
 Status Checkpointer::run() {
+    turns_.emplace();
+    const Status status = make();
+    turns_.reset();
+    return status;
+}
+
+Status Checkpointer::make() {
     // Without room the checkpoint goes on with what is free, and may make some.
     if (Status room = file_.makeRoom(); !room.isOk() && room.code() != Code::kNoSpace) {
         return room;
@@ -309,6 +316,13 @@ Status Checkpointer::awaitDurable(journal::Lsn lsn) {
 void Checkpointer::inSlice(const std::function<void()>& work) {
     sync::Slice slice(core_->epochs);
     work();
+}
+
+void Checkpointer::giveWay() {
+    // With memory short the others wait for this thread.
+    if (!core_->memory.isHigh()) {
+        turns_->giveWay();
+    }
 }
 
 Status Checkpointer::writeImages(std::span<NewImage> images) {

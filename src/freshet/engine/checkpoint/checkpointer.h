@@ -5,6 +5,7 @@
 #pragma once
 
 #include "freshet/block/block_file.h"
+#include "freshet/engine/checkpoint/short_turns.h"
 #include "freshet/engine/checkpoint/sparse_hand.h"
 #include "freshet/engine/checkpoint/tree_writer.h"
 #include "freshet/engine/txn/counted.h"
@@ -12,6 +13,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -59,6 +61,7 @@ public:
 
 private:
     void inSlice(const std::function<void()>& work) override;
+    void giveWay() override;
     Status writeImages(std::span<NewImage> images) override;
     void onBatch(uint64_t bytes) override;
     void relieve();
@@ -69,6 +72,7 @@ private:
     void notePagesGone(TreeId tree, const std::vector<PageId>& pages) override;
     void noteFirstImage(TreeId tree, PageId page) override { pagesOf_[tree].push_back(page); }
 
+    Status make();
     Status writeTrees();
     SparseHand::Share handShare() const;
     void freeDropped(std::vector<TreeDirectory::Dropped> dropped);
@@ -123,6 +127,7 @@ private:
     uint64_t limitBlock_ = UINT64_MAX;
     SparseHand hand_;
     bool looksForSparse_ = false;
+    std::optional<ShortTurns> turns_;  // during run()
     std::function<void()> relieve_;
     uint64_t writtenBytes_ = 0;  // of images, since it was called
     mutable sync::Mutex sizesMutex_;

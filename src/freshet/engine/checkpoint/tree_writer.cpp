@@ -51,6 +51,7 @@ void TreeWriter::foldRested() {
         if (entry.imaged && entry.effectiveLsn() == 0) {
             sink_.inSlice([&] { tree_.foldRested(&entry); });
         }
+        sink_.giveWay();
     });
 }
 
@@ -64,8 +65,12 @@ Status TreeWriter::writeWalked() {
         });
     }
     FRESHET_RETURN_IF_ERROR(status);
-    tree_.forEachInMemory([&](PageEntry& entry) { noteIfDue(&entry); });
+    tree_.forEachInMemory([&](PageEntry& entry) {
+        noteIfDue(&entry);
+        sink_.giveWay();
+    });
     for (PageEntry* entry : due_) {
+        sink_.giveWay();
         FRESHET_RETURN_IF_ERROR(addIfStillDue(entry));
     }
     return writeScanned();

@@ -37,6 +37,8 @@ public:
     virtual ~CheckpointSink() = default;
     /// Calls `work` inside a slice. No slice is open when writeImages() is called.
     virtual void inSlice(const std::function<void()>& work) = 0;
+    /// Between two pages, outside of slices: who waits for the processor may have it.
+    virtual void giveWay() {}
     /// The images, of one page each, count from the next checkpoint on, and what is noted of them.
     /// After a failure none of them does.
     virtual Status writeImages(std::span<NewImage> images) = 0;
