@@ -36,11 +36,12 @@ public:
     virtual Status pwriteZeros(uint64_t offset, size_t bytes) {
         return pwrite(std::string(bytes, '\0'), offset);
     }
-    /// From now on transfers of whole 4 KiB blocks at a multiple of 4 KiB go past the operating
-    /// system's cache, and what that has of the file is dropped. Memory that begins at a multiple
-    /// of 4 KiB saves them a copy. False: the file system does not do
-    /// that, and nothing has changed. Nothing else may use the file meanwhile.
-    virtual bool bypassCache() { return true; }
+    /// From now on transfers of whole 4 KiB blocks at a multiple of 4 KiB, if they have `bytesMin`
+    /// bytes or more, go past the operating system's cache, and what that has of the file is
+    /// dropped. Memory that begins at a multiple of 4 KiB saves them a copy. False: the file system
+    /// does not do that, and nothing has changed. Nothing else may use the file meanwhile.
+    bool bypassCache() { return bypassCacheFrom(0); }
+    virtual bool bypassCacheFrom(size_t /*bytesMin*/) { return true; }
     /// Its first `bytes` bytes, which must have been written. Where FileSystem::sharesIn() says so.
     virtual StatusOr<std::unique_ptr<SharedBytes>> share(size_t /*bytes*/) {
         return Status(Code::kUnsupported, "no shared memory in this file system");

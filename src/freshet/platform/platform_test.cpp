@@ -56,6 +56,29 @@ TEST_F(PosixFiles, ZerosAreWrittenAndLaterWritesLieAmongThem) {
     EXPECT_TRUE(out == expected);
 }
 
+TEST_F(PosixFiles, CacheIsBypassedByLargeTransfersBesideSmallOnes) {
+    constexpr size_t kLarge = 64 * 1024;
+    auto file = std::move(*files_.open(path("large"), OpenMode::kCreate));
+    ASSERT_TRUE(file->pwrite(std::string(4 * kLarge, 'x'), 0).isOk());
+    if (!file->bypassCacheFrom(kLarge)) {
+        GTEST_SKIP() << "this file system has no direct transfers";
+    }
+    ASSERT_TRUE(file->pwrite(std::string(kLarge, 'a'), 0).isOk());
+    ASSERT_TRUE(file->pwrite(std::string(4096, 'b'), kLarge).isOk());
+    ASSERT_TRUE(file->pwrite("cc", kLarge + 4096).isOk());
+    ASSERT_TRUE(file->pwrite(std::string(kLarge, 'd'), 2 * kLarge).isOk());
+    ASSERT_TRUE(file->sync().isOk());
+    std::string expected(4 * kLarge, 'x');
+    expected.replace(0, kLarge, kLarge, 'a').replace(kLarge, 4096, 4096, 'b');
+    expected.replace(kLarge + 4096, 2, "cc").replace(2 * kLarge, kLarge, kLarge, 'd');
+    auto again = std::move(*files_.open(path("large"), OpenMode::kRead));
+    for (File* reader : {file.get(), again.get()}) {
+        std::string out(expected.size(), '?');
+        EXPECT_EQ(*reader->pread(out.data(), out.size(), 0), expected.size());
+        EXPECT_TRUE(out == expected);
+    }
+}
+
 TEST_F(PosixFiles, CacheIsBypassedForWholeBlocksAndForNothingElse) {
     constexpr size_t kBytes = (1u << 20) + 3 * 4096;  // more than one piece
     auto file = std::move(*files_.open(path("direct"), OpenMode::kCreate));

@@ -26,7 +26,8 @@ StatusOr<SealedBlock> BlockWriter::write(
     FRESHET_RETURN_IF_ERROR(
         position_.segment->file->pwrite(ByteView(block, stored), position_.offset));
     noteWritten(fill);
-    pageIsOpen_ = true;
+    // What has not gone through the cache would have to be read back into it.
+    pageIsOpen_ = stored < kDirectBlockBytesMin;
     durableLsn_ = durableLsn;
     position_.prevSlotNo = slotNo;
     position_.prevBlockCrc = sealed.headerCrc;

@@ -4,7 +4,8 @@
 /// A small block lies directly behind its predecessor in the same page, so that commits which only
 /// want to be written cost the bytes they have and not a page each. But a page that a flush has
 /// seen is never written again: what is durable cannot be torn by what comes after it. So the first
-/// block after a flush has begun, and the first that says more is durable, begin a page.
+/// block after a flush has begun, and the first that says more is durable, begin a page; so does
+/// the one after a block that went past the system's cache (kDirectBlockBytesMin).
 /// Threads: whoever holds the writer's role.
 #pragma once
 
@@ -61,7 +62,8 @@ private:
     void noteWritten(uint64_t bytes);
 
     LogPosition position_;
-    /// The page of the last block has been seen by no flush; behind the block it holds zeros.
+    /// The page of the last block has been seen by no flush and is in the cache; behind the block
+    /// it holds zeros.
     bool pageIsOpen_ = false;
     uint64_t durableLsn_ = 0;  // what the last block said
     std::vector<WrittenRange> written_;

@@ -183,6 +183,7 @@ StatusOr<std::unique_ptr<Journal>> Journal::open(const Options& options, const R
         position.segment->index = last.index;
         position.segment->path = last.path;
         position.segment->file = std::move(last.file);
+        takeDirectBlocks(*position.segment->file);
         position.offset = page;
     } else {
         FRESHET_ASSIGN_OR_RETURN(position.segment, maker.makeNow());

@@ -97,6 +97,7 @@ StatusOr<std::unique_ptr<Segment>> SegmentMaker::publish(const std::string& from
     FRESHET_RETURN_IF_ERROR(files_->rename(from, segment->path));
     FRESHET_RETURN_IF_ERROR(syncNames(*files_, directory_));
     segment->file = std::move(file);
+    takeDirectBlocks(*segment->file);
     segment->index = nextIndex_++;
     segment->bytes = bytes;
     return segment;

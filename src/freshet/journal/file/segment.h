@@ -21,6 +21,16 @@ struct Segment {
     uint64_t bytes = 0;  // usable, a multiple of kBlockAlign
 };
 
+/// Blocks of so many bytes and more go past the system's cache: under load slots are written full,
+/// and copying those into pages that nobody reads cost more than all else of the writing. Smaller
+/// ones leave room in their last page for the next, and go through it.
+inline constexpr uint32_t kDirectBlockBytesMin = 128 * 1024;
+/// Before the first block is written into a file.
+inline void takeDirectBlocks(platform::File& file) {
+    // Where the file system does not do that, all goes through the cache.
+    static_cast<void>(file.bypassCacheFrom(kDirectBlockBytesMin));
+}
+
 inline constexpr size_t kSegmentDigits = 8;
 
 /// "j." and eight hexadecimal digits.

@@ -74,7 +74,7 @@ public:
         }
     }
 
-    bool bypassCache() override {
+    bool bypassCacheFrom(size_t bytesMin) override {
         const std::string self = "/proc/self/fd/" + std::to_string(fd_);
         const int fd = ::open(self.c_str(), O_RDWR | O_DIRECT | O_CLOEXEC);
         if (fd < 0) {
@@ -86,6 +86,7 @@ public:
             return false;
         }
         directFd_ = fd;
+        directBytesMin_ = bytesMin;
         ::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);
         return true;
     }
@@ -182,7 +183,7 @@ public:
 
 private:
     bool isDirect(size_t bytes, uint64_t offset) const {
-        return directFd_ >= 0 && (bytes | offset) % kDirectBytes == 0;
+        return directFd_ >= 0 && (bytes | offset) % kDirectBytes == 0 && bytes >= directBytesMin_;
     }
 
     static bool isAligned(const char* memory) {
@@ -228,6 +229,7 @@ private:
 
     const int fd_;
     int directFd_ = -1;
+    size_t directBytesMin_ = 0;
     const std::string path_;
 };
 
