@@ -130,6 +130,19 @@ struct LeafNode : Node {
             touched.store(0, sync::kRelaxed);
         }
     }
+    /// The key at `pos` in the base is going to have a chain.
+    void noteChain(uint32_t pos) {
+        // [leaf.chain] relaxed: whoever must see the chain has seen its commit, which came after
+        // [delta.insert], and that after this; or it is in the node since before [entry.install].
+        if (!mayHaveChain(pos)) {
+            chained.fetch_or(chainBit(pos), sync::kRelaxed);
+        }
+    }
+    /// Whether the key at `pos` in the base may have one.
+    bool mayHaveChain(uint32_t pos) const {
+        // [leaf.chain] relaxed: as in noteChain().
+        return (chained.load(sync::kRelaxed) & chainBit(pos)) != 0;
+    }
     /// REQUIRES: nobody else can reach it yet. Somebody waits for it.
     void keepUntilTouched() {
         touched.store(kAwaited, sync::kRelaxed);  // [leaf.touch]
@@ -147,6 +160,10 @@ struct LeafNode : Node {
     /// What was written since the node was built; relaxed sums, only fed to a threshold.
     sync::Atomic<uint32_t> deltaBytes{0};
     sync::Atomic<uint32_t> deltaCount{0};
+    /// Which of the base's keys may have a chain here, by their place modulo 64: a reader of one
+    /// that has none looks no further than the base. Only ever set, before the chain is linked; the
+    /// node that takes this one's place begins anew.
+    sync::Atomic<uint64_t> chained{0};
     /// A rebuild is due at these. More than the limits when much had to be carried over.
     uint32_t rebuildAtBytes = 0;
     uint32_t rebuildAtCount = 0;
@@ -158,6 +175,7 @@ struct LeafNode : Node {
 
 private:
     static constexpr uint32_t kAwaited = 64;
+    static uint64_t chainBit(uint32_t pos) { return uint64_t{1} << pos % 64; }
     /// Of the memory count, without what is written later.
     size_t ownBytes() const;
     /// The keys that come next if the last ones were appended one by one; else none.

@@ -285,6 +285,52 @@ TEST(CarriedChains, AreDecidedOnce) {
     expectHolds(carriedChain(false));
 }
 
+TEST(CarriedChains, LeavingThemUnsaidIsFound) {
+    expectFound(Mutant::kCarriedUnsaid, carriedChain(true));
+}
+
+/// Who knows that a key of the base has been changed reads the change, and no other key's bit is in
+/// the way; the leaf is rebuilt meanwhile.
+Setup readAfterChange(bool isRebuilt) {
+    return [isRebuilt](Model& model) {
+        struct Told : World {
+            sync::Atomic<bool> done{false};
+        };
+        auto world = std::make_shared<Told>();
+        world->put("b", "base");
+        world->put("e", "base");
+        world->rebuild("");
+        model.thread([world] {
+            check(world->put("b", "new"), "no conflict");
+            // [test.told] release: pairs with the load below.
+            world->done.store(true, sync::kRelease);
+        });
+        model.thread([world, isRebuilt] {
+            if (isRebuilt) {
+                world->rebuild("");
+            } else {
+                world->put("e", "other");
+            }
+        });
+        model.thread([world] {
+            const bool isDone = world->done.load(sync::kAcquire);  // [test.told]
+            const std::string value = world->get("b");
+            check(value == "new" || (!isDone && value == "base"), "what was changed");
+        });
+        model.finally([world] { check(world->get("b") == "new", "the write is there"); });
+    };
+}
+
+TEST(ReadAfterChange, SeesIt) {
+    expectHolds(readAfterChange(true));
+    expectHolds(readAfterChange(false));
+}
+
+TEST(ReadAfterChange, AChainUnsaidIsFound) {
+    expectFound(Mutant::kChainUnsaid, readAfterChange(true));
+    expectFound(Mutant::kChainUnsaid, readAfterChange(false));
+}
+
 TEST(CarriedChains, FoldingUnderThemIsFound) {
     expectFound(Mutant::kFoldUnderCarried, carriedChain(true));
 }

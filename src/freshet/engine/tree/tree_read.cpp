@@ -134,7 +134,8 @@ std::optional<ValueRef> PageTree::get(ByteView key, const View& view, Fault* fau
         at = keys.lowerBound(place);
     }
     std::optional<ValueRef> value = baseAt(*leaf, at.exact ? at.pos : DeltaKey::kNoBase);
-    if (LeafDelta* delta = leaf->deltaForRead()) {
+    LeafDelta* delta = at.exact && !leaf->mayHaveChain(at.pos) ? nullptr : leaf->deltaForRead();
+    if (delta != nullptr) {
         if (const DeltaKey::Link* chain = delta->chainOf(at.pos, place)) {
             // [version.read] acquire: pairs with [version.push].
             value = visible(pointerOf<Version>(chain->load(kAcquire)), view, value);

@@ -215,6 +215,9 @@ LeafNode* PageTree::build(const Plan& plan, size_t begin, size_t end, ByteView l
                 delta = leaf->beginDelta(env_.limits.bucketsMax,
                                          leaf->high.empty() ? cellsFor(plan, begin) : CellRange{});
             }
+            if (entry.base && !mutated(Mutant::kCarriedUnsaid)) {
+                leaf->noteChain(basePos);
+            }
             delta->insertPrivate(
                 entry.tail.substr(cut), {basePos, entry.base.has_value()}, entry.chain);
             carriedBytes += entry.bytes;

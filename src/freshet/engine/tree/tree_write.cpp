@@ -131,6 +131,9 @@ PageTree::Attempt PageTree::tryWrite(PageEntry* entry,
     if (home.chain != nullptr) {
         linked = push(home.chain, home.seen, fresh, judgement.newest);
     } else {
+        if (home.basePos != DeltaKey::kNoBase && !mutated(Mutant::kChainUnsaid)) {
+            leaf->noteChain(home.basePos);
+        }
         const unsigned height = delta->heightFor(home.bucket, place.tail);
         linked = insertKey(delta,
                            home.bucket,
