@@ -29,7 +29,7 @@ inline constexpr uint64_t kTurnNanos = 1'000'000;
 /// as a turn of those who retire has, and this much more. By time alone a reader would have as many
 /// operations for each one of a writer's as their costs allow, and 32 readers left 32 writers one
 /// operation in six.
-inline constexpr uint32_t kReadingTurnPercent = 175;
+inline constexpr uint32_t kReadingTurnPercent = 160;
 /// At least so many: above 100 for the reason given above.
 inline constexpr uint32_t kSlicesPerReadingTurnMin = 208;
 /// What a turn of those who retire is taken to have before one was seen.
