@@ -289,6 +289,10 @@ TEST(CarriedChains, LeavingThemUnsaidIsFound) {
     expectFound(Mutant::kCarriedUnsaid, carriedChain(true));
 }
 
+TEST(CarriedChains, FoldingUnderThemIsFound) {
+    expectFound(Mutant::kFoldUnderCarried, carriedChain(true));
+}
+
 /// Who knows that a key of the base has been changed reads the change, and no other key's bit is in
 /// the way; the leaf is rebuilt meanwhile.
 Setup readAfterChange(bool isRebuilt) {
@@ -329,10 +333,6 @@ TEST(ReadAfterChange, SeesIt) {
 TEST(ReadAfterChange, AChainUnsaidIsFound) {
     expectFound(Mutant::kChainUnsaid, readAfterChange(true));
     expectFound(Mutant::kChainUnsaid, readAfterChange(false));
-}
-
-TEST(CarriedChains, FoldingUnderThemIsFound) {
-    expectFound(Mutant::kFoldUnderCarried, carriedChain(true));
 }
 
 /// A reader stands on an aborted version in the old leaf while the chain below it is folded.

@@ -14,9 +14,9 @@ enum class Mutant : uint8_t {
     kNoBucketMark,         // freeze leaves the bucket heads unmarked
     kNoCellMark,           // freeze leaves the cells of record ids unmarked
     kRelaxedPush,          // a version is published without release
+    kRelaxedInstall,       // a rebuilt node is published without release
     kChainUnsaid,          // a base key's first change leaves its bit unset
     kCarriedUnsaid,        // so does a change that is carried into a rebuilt leaf
-    kRelaxedInstall,       // a rebuilt node is published without release
     kFoldUnderCarried,     // fold moves the base below versions that are still in flight
     kFoldIgnoresReaders,   // fold takes any committed version, whatever minReadTs says
     kTrimTakesKeeper,      // trim also takes the version that the oldest reader stops at

@@ -25,7 +25,7 @@ struct Segment {
 /// and copying those into pages that nobody reads cost more than all else of the writing. Smaller
 /// ones leave room in their last page for the next, and go through it.
 inline constexpr uint32_t kDirectBlockBytesMin = 128 * 1024;
-/// Before the first block is written into a file.
+/// For a file that blocks are going to be written to, before anybody else has it.
 inline void takeDirectBlocks(platform::File& file) {
     // Where the file system does not do that, all goes through the cache.
     static_cast<void>(file.bypassCacheFrom(kDirectBlockBytesMin));
