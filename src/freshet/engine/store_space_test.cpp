@@ -133,7 +133,7 @@ TEST_F(StoreSpace, WhatDeletesLeaveGoesIntoFewerLeavesAndAShorterFile) {
     const uint64_t stored = store->storedBytes(kTree);
     const uint64_t file = store->stats().block.fileBytes;
     for (uint64_t i = 0; i < kKeys; ++i) {
-        if (i % 10 != 0) {
+        if (i % 20 != 0) {
             remove(i);
         }
     }
@@ -279,7 +279,8 @@ protected:
         store->evictAll();
         const StoreStats stats = store->stats();
         EXPECT_LT(stats.retiredBytes, 1u << 20);
-        return stats.memoryBytes - stats.retiredBytes;
+        // Each thread's part of the first may be some KiB behind.
+        return stats.memoryBytes - std::min(stats.memoryBytes, stats.retiredBytes);
     }
 
     static constexpr uint64_t kLength = 2000;
@@ -385,7 +386,7 @@ TEST_F(StoreSpace, WhoComesToReadALeafThatHasGoneLooksAnew) {
     fill(kKeys);
     checkpoints();
     for (uint64_t i = 0; i < kKeys; ++i) {
-        if (i % 10 != 0) {
+        if (i % 20 != 0) {
             remove(i);
         }
     }

@@ -16,13 +16,14 @@ namespace freshet::engine {
 struct TreeLimits {
     uint32_t deltaKeysMax = 256;         // rebuild a leaf at so many changed keys
     uint32_t deltaBytesMax = 32 * 1024;  // or so many bytes of changes
-    uint32_t leafBytesMax = 16 * 1024;   // a leaf above this is split
+    uint32_t leafBytesMax = 12 * 1024;   // a leaf above this is split
     /// For leaves that are stored compressed this and the next are so many times as much: what
     /// counts is how much of the disk a miss reads.
-    uint32_t packedTimes = 2;
+    uint32_t packedTimes = 3;
     /// Two neighbours that are not more together become one: less than the halves of a split have,
     /// and than two leaves that were split off because keys were appended. 0: none do.
-    uint32_t joinedBytesMax = leafBytesMax / 8 * 5;
+    /// As much as two on disk are taken for that have a block each.
+    uint32_t joinedBytesMax = leafBytesMax / 3 * 2;
     uint32_t innerBytesMax = 16 * 1024;  // an inner node above this is split
     uint32_t bucketsMax = 128;
     /// A leaf whose last keys are so many record ids in a row has cells for the next ones. 0: none.

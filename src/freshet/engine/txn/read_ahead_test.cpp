@@ -122,12 +122,12 @@ TEST_F(ReadAheadTest, AHintThatIsWrongDoesNoHarm) {
 TEST_F(ReadAheadTest, HintsToPagesThatHaveGoneDoNoHarm) {
     ASSERT_TRUE(store->checkpointNow().isOk());
     std::vector<LeafHint> hints;
-    for (uint64_t i = 0; i < kKeys; i += 10) {
+    for (uint64_t i = 0; i < kKeys; i += 20) {
         hints.push_back(hintFor(*tree, key(i)));
     }
     const size_t leaves = shapeOf(*store, tree).leaves;
     for (uint64_t i = 0; i < kKeys; ++i) {
-        if (i % 10 != 0) {
+        if (i % 20 != 0) {
             erase(*store, *tree, key(i));
         }
     }
@@ -138,7 +138,7 @@ TEST_F(ReadAheadTest, HintsToPagesThatHaveGoneDoNoHarm) {
     store->evictAll();  // frees them, too
     const uint64_t generation = tree->pages().hintGeneration();
     EXPECT_GT(generation, 0u);
-    for (uint64_t i = 0; i < kKeys; i += 10) {
+    for (uint64_t i = 0; i < kKeys; i += 20) {
         EXPECT_EQ(valueByHint(*tree, i, hints[i / 10]), value(i));
     }
     EXPECT_EQ(hintFor(*tree, key(0)).generation, generation) << "a new one is good";
