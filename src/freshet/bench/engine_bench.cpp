@@ -46,14 +46,29 @@ StatusOr<std::string> measure(const EngineOptions& options,
     return lines;
 }
 
-/// By the program that has the engine, and runs it in a child of its own.
+/// By the program that has the engine, and runs it in a child of its own. REQUIRES: its memory has
+/// been touched.
 StatusOr<std::string> measureElsewhere(EngineOptions options, const EngineKind& kind) {
     options.engines = {std::string(kind.name)};
     options.reps = 1;
+    options.touchMb = 0;
     std::vector<std::string> arguments = argumentsOf(options);
     arguments.insert(arguments.begin(),
                      {programFolder() + "/" + std::string(kind.otherProgram()), "engine"});
     return outputOf(arguments);
+}
+
+/// In a child, whose end frees it.
+Status touchMemory(uint64_t megabytes) {
+    constexpr unsigned kSecondsMax = 600;
+    if (megabytes == 0) {
+        return Status::ok();
+    }
+    const auto touch = [&]() -> StatusOr<std::string> {
+        const std::string memory(megabytes << 20, 'x');
+        return memory.substr(memory.size() / 2, 1);
+    };
+    return runInChild(touch, kSecondsMax).status();
 }
 
 }  // namespace
@@ -64,6 +79,7 @@ Status runEngineBench(const EngineOptions& options) {
     const unsigned secondsMax = 600 + static_cast<unsigned>(options.windowMillis / 1'000) * 3;
     for (unsigned rep = 0; rep < options.reps; ++rep) {
         for (const EngineKind* kind : engines) {
+            FRESHET_RETURN_IF_ERROR(touchMemory(options.touchMb));
             FRESHET_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make(options.dataDir));
             StatusOr<std::string> lines =
                 !kind->otherProgram().empty()

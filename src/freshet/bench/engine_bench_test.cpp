@@ -168,12 +168,33 @@ EngineOptions parsed(const std::vector<std::string>& arguments) {
 }
 
 TEST(EngineOptions, AreRead) {
-    const EngineOptions options = parsed(
-        {"--workload", "spill", "--engines",       "freshet,map", "--threads",    "3",
-         "--records",  "7",     "--value-bytes",   "9",           "--durability", "write",
-         "--cache-mb", "11",    "--write-percent", "13",          "--seconds",    "17",
-         "--reps",     "19",    "--rate",          "23",          "--json",       "--data-dir",
-         "/somewhere"});
+    const EngineOptions options = parsed({"--workload",
+                                          "spill",
+                                          "--engines",
+                                          "freshet,map",
+                                          "--threads",
+                                          "3",
+                                          "--records",
+                                          "7",
+                                          "--value-bytes",
+                                          "9",
+                                          "--durability",
+                                          "write",
+                                          "--cache-mb",
+                                          "11",
+                                          "--write-percent",
+                                          "13",
+                                          "--seconds",
+                                          "17",
+                                          "--reps",
+                                          "19",
+                                          "--rate",
+                                          "23",
+                                          "--json",
+                                          "--data-dir",
+                                          "/somewhere",
+                                          "--touch-mb",
+                                          "29"});
     EXPECT_EQ(options.workload, Workload::kSpill);
     EXPECT_EQ(options.engines, (std::vector<std::string>{"freshet", "map"}));
     EXPECT_EQ(options.durability, LogLevel::kWrite);
@@ -185,19 +206,20 @@ TEST(EngineOptions, AreRead) {
     EXPECT_EQ(options.windowMillis, 17'000u);
     EXPECT_EQ(options.reps, 19u);
     EXPECT_EQ(options.rate, 23u);
+    EXPECT_EQ(options.touchMb, 29u);
     EXPECT_EQ(options.dataDir, "/somewhere");
     EXPECT_TRUE(options.json);
 }
 
 TEST(EngineOptions, AnotherProgramIsGivenTheSame) {
     const std::vector<std::string> given = {
-        "--workload",    "mixed", "--engines",       "freshet-hazard,map",
-        "--threads",     "3",     "--records",       "7",
-        "--value-bytes", "9",     "--durability",    "write",
-        "--cache-mb",    "11",    "--write-percent", "13",
-        "--seconds",     "17",    "--reps",          "19",
-        "--rate",        "23",    "--data-dir",      "/somewhere",
-        "--json"};
+        "--workload",    "mixed",      "--engines",       "freshet-hazard,map",
+        "--threads",     "3",          "--records",       "7",
+        "--value-bytes", "9",          "--durability",    "write",
+        "--cache-mb",    "11",         "--write-percent", "13",
+        "--seconds",     "17",         "--reps",          "19",
+        "--rate",        "23",         "--touch-mb",      "29",
+        "--data-dir",    "/somewhere", "--json"};
     EXPECT_EQ(argumentsOf(parsed(given)), given);
 }
 

@@ -67,6 +67,7 @@ const Setters<EngineOptions>& setters() {
          }},
         {"--reps", bounded(&EngineOptions::reps, 1, 1'000)},
         {"--rate", bounded(&EngineOptions::rate, 1, 100'000'000)},
+        {"--touch-mb", bounded(&EngineOptions::touchMb, 0, 1'000'000)},
     };
     return all;
 }
@@ -97,7 +98,8 @@ std::vector<std::string> argumentsOf(const EngineOptions& options) {
         "--write-percent", std::to_string(options.writePercent),
         "--seconds",       std::to_string(options.windowMillis / 1'000),
         "--reps",          std::to_string(options.reps),
-        "--rate",          std::to_string(options.rate)};
+        "--rate",          std::to_string(options.rate),
+        "--touch-mb",      std::to_string(options.touchMb)};
     if (!options.dataDir.empty()) {
         arguments.insert(arguments.end(), {"--data-dir", options.dataDir});
     }
@@ -132,6 +134,9 @@ Storage engines side by side, in this process's children; one line per engine an
   --seconds N           measured time, after a warm-up of a quarter (default 5)
   --reps N              the engines take turns N times (default 1)
   --rate N              jitter: operations a second (default 20000)
+  --touch-mb N          so much memory is touched and freed again before each turn: a virtual
+                        machine may have given back to its host what nobody used, and whoever
+                        comes first would pay for getting it again (default 0)
   --data-dir DIR        where the engines' temporary files go
   --json                one JSON object a line
 )";

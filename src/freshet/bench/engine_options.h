@@ -55,7 +55,8 @@ struct EngineOptions {
     unsigned reps = 1;
     uint64_t rate = 20'000;  // jitter: operations a second, all threads together
     bool json = false;
-    std::string dataDir;  // where the engines' files go; empty: the system's temporary one
+    uint64_t touchMb = 0;  // of memory, before each turn
+    std::string dataDir;   // where the engines' files go; empty: the system's temporary one
 };
 
 /// What parseEngineOptions() makes the same options of.
