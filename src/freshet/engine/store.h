@@ -64,12 +64,16 @@ struct StoreOptions {
     bool withoutJournal = false;
     /// What pages in memory may take; 0: no ceiling.
     uint64_t memoryBytes = 0;
-    /// While memory is short, and nothing can be evicted since snapshots need it, those that are
-    /// older than this end: their transactions get kConflict (SnapshotTooOld). 0: never.
-    uint64_t snapshotMillisMax = 60'000;
     /// It is the ceiling of the whole process: what that takes beside pages leaves less for them,
     /// down to a half.
     bool memoryIsProcess = false;
+    /// While memory is short, and nothing can be evicted since snapshots need it, those that are
+    /// older than this end: their transactions get kConflict (SnapshotTooOld). 0: never.
+    uint64_t snapshotMillisMax = 60'000;
+    /// A transaction with OnConflict::kFail ends so long after its first write, so that nobody
+    /// keeps others from its keys for ever (kTransactionEnded). It may take half a second more,
+    /// or a part of a checkpoint, and not while a call of its own is under way. 0: never.
+    uint64_t transactionMillisMax = 60'000;
     /// The data file past the operating system's cache, which would keep what memoryBytes does not
     /// allow, and its own copy of the rest.
     bool directIo = true;
@@ -199,7 +203,8 @@ enum class Waits : uint8_t {
 /// A transaction: reads see the snapshot taken at begin() plus its own writes. The store outlives
 /// it. Every call that reads or writes, commit() as well, may find that the snapshot has been ended
 /// (StoreOptions::snapshotMillisMax): kConflict with Reason::kSnapshotTooOld; abort and run again.
-/// So with kTransactionEnded for one that has written much and slept while memory was short of it.
+/// So with kTransactionEnded for one that has written much and slept while memory was short of it,
+/// or was too old (StoreOptions::transactionMillisMax).
 class Txn {
 public:
     explicit Txn(Store& store,

@@ -31,6 +31,8 @@ constexpr uint64_t kWorthwhilePart = 256;
 constexpr uint64_t kIdleNanosMin = 1'000 * kNanosPerMilli;
 /// What a writer had needs a few rounds to be free: only then is the next one's turn.
 constexpr uint64_t kBetweenEndsNanos = 250 * kNanosPerMilli;
+/// How often somebody looks for writers that are too old.
+constexpr uint64_t kBetweenOldNanos = 200 * kNanosPerMilli;
 
 std::chrono::milliseconds restAfter(uint64_t roundNanos) {
     const std::chrono::milliseconds wanted(kRestsOfRound * roundNanos / kNanosPerMilli);
@@ -114,6 +116,7 @@ void CheckpointService::run() {
             {
                 std::lock_guard<std::mutex> guard(running_);
                 lookAtProcess();
+                endOldWriters();
             }
             hasFreed_ = true;
             if (status.isOk() && core_.memory.isHigh()) {
@@ -173,6 +176,25 @@ bool CheckpointService::endLargestWriter(uint64_t nowNanos) {
                           "memory is short: an idle transaction that held " +
                               std::to_string(bytes) + " bytes has ended");
     return true;
+}
+
+void CheckpointService::endOldWriters() {
+    const uint64_t now = platform::monotonicNanos();
+    const uint64_t age = core_.transactionMillisMax * kNanosPerMilli;
+    if (age == 0 || age >= now || now - lastOldWritersNanos_ < kBetweenOldNanos) {
+        return;
+    }
+    lastOldWritersNanos_ = now;
+    uint64_t ended = 0;
+    while (endWritesBegunBefore(core_, now - age)) {
+        ++ended;
+    }
+    if (ended != 0) {
+        telemetry::logWarning("engine",
+                              std::to_string(ended) +
+                                  " transactions have ended that had been open for more than " +
+                                  std::to_string(core_.transactionMillisMax) + " ms");
+    }
 }
 
 MemoryBudget::Round CheckpointService::howRoundWent(const Status& status) {
@@ -251,6 +273,7 @@ Status CheckpointService::relieveMemory() {
 
 void CheckpointService::relieveMeanwhile() {
     lookAtProcess();
+    endOldWriters();
     MemoryBudget& memory = core_.memory;
     if (!memory.isHigh()) {
         return;

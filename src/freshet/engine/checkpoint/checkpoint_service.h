@@ -76,6 +76,8 @@ private:
     /// False: there are none.
     bool endOldSnapshots(uint64_t nowNanos);
     bool endLargestWriter(uint64_t nowNanos);
+    /// Those that had to end by now (StoreOptions::transactionMillisMax). REQUIRES: running_.
+    void endOldWriters();
     MemoryBudget::Round howRoundWent(const Status& status);
     bool mustLookAtProcess(uint64_t now);
     void lookAtProcess();  // REQUIRES: running_
@@ -100,6 +102,7 @@ private:
     ProcessMemory process_;              // guarded by running_
     uint64_t lastLookNanos_ = 0;         // guarded by running_
     uint64_t lastGlanceNanos_ = 0;       // guarded by running_
+    uint64_t lastOldWritersNanos_ = 0;   // when those were sought; guarded by running_
     SnapshotAges ages_;                  // the thread's own, as the next
     uint64_t roundBeganNanos_ = 0;
     uint64_t lastRoundBeganNanos_ = 0;  // that before it

@@ -72,6 +72,7 @@ Status Store::Impl::loadPages() {
     core->codec = options.codec;
     core->slabs = options.slabs;
     core->holdCommitsUntilDurable = options.holdCommitsUntilDurable;
+    core->transactionMillisMax = options.transactionMillisMax;
     core->replayLow = std::max<uint64_t>(root.redoLsn, 1);
     core->table.setClock(std::max(root.clockTs, core->table.snapshot()));
     // [page.number] relaxed: nobody else is here.

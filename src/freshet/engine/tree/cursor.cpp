@@ -124,7 +124,7 @@ Status Cursor::Impl::fill(Direction towards) {
         });
     if (txn->wereWritesEnded()) {
         portion.clear();
-        return Txn::Impl::endedForMemory();
+        return Txn::Impl::endedByAnother();
     }
     if (portion.size() != 0) {
         portionEntries = std::min(portionEntries * kPortionGrowth, kPortionMax);

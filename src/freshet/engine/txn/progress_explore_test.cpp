@@ -104,10 +104,11 @@ public:
         LaidWrites writes;
         table.keepSnapshot(stamp, table.snapshot());
         EXPECT_LE(core_->minReadTs(), table.snapshot());
-        table.layDown(stamp, &writes, 1, 0);
+        table.layDown(stamp, &writes, {1, 0, 1});
         EXPECT_TRUE(table.takeUp(stamp));
-        table.layDown(stamp, &writes, 1, 0);
+        table.layDown(stamp, &writes, {1, 0, 1});
         EXPECT_TRUE(table.isOpen(stamp));
+        EXPECT_EQ(table.endBegunBefore(1).writes, nullptr);
         EXPECT_EQ(table.endLargest(1, 0).writes, &writes);
         settle(table, stamp, {&result.version, 1}, kStampAborted);
     }

@@ -56,7 +56,7 @@ Status RangeCount::run(uint64_t most) {
         }
         LeafCount leaf = impl.tree->pages().countLeaf(impl.low, impl.end, txn.view());
         if (txn.wereWritesEnded()) {
-            return Txn::Impl::endedForMemory();
+            return Txn::Impl::endedByAnother();
         }
         if (leaf.fault.leaf != nullptr) {
             return txn.want(*impl.tree, leaf.fault);

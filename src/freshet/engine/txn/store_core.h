@@ -56,6 +56,7 @@ struct StoreCore final : TreeEnv {
 
     /// As StoreOptions; constant from opening on.
     bool holdCommitsUntilDurable = false;
+    uint64_t transactionMillisMax = 0;
     Codec codec = Codec::kNone;
 
     /// The data file has no room for what commits would add (DESIGN 7.5). Written by the thread

@@ -2,6 +2,7 @@
 #include "freshet/base/assert.h"
 #include "freshet/engine/recovery/store_impl.h"
 #include "freshet/engine/txn/txn_impl.h"
+#include "freshet/platform/clock.h"
 
 #include <utility>
 
@@ -91,7 +92,7 @@ Status Txn::get(Tree& tree, ByteView key, std::string* value) {
     Fault met;
     const std::optional<ValueRef> found = tree.pages().get(key, view(), &met, hint);
     if (wereWritesEnded()) [[unlikely]] {
-        return endedForMemory();
+        return endedByAnother();
     }
     if (met.leaf != nullptr) {
         return want(tree, met, generation);
@@ -148,10 +149,10 @@ Status Txn::Impl::write(Tree& tree, WriteKind kind, ByteView key, ByteView value
     }
     hasWaitedForMemory = false;
     if (!writes.takeUp(core->table)) {
-        return endedForMemory();
+        return endedByAnother();
     }
     Status status = writeInHand(tree, kind, key, value);
-    if (writes.areLarge()) {
+    if (writes.areForOthersToEnd()) {
         layDown();
     }
     return status;
@@ -164,7 +165,8 @@ Status Txn::Impl::writeInHand(Tree& tree, WriteKind kind, ByteView key, ByteView
     }
     if (writes.get() == nullptr) {
         FRESHET_ASSIGN_OR_RETURN(uint64_t stamp, core->table.open(slice.participant().index()));
-        writes.open(core, stamp);
+        const bool mustEnd = onConflict == OnConflict::kFail && core->transactionMillisMax != 0;
+        writes.open(core, stamp, mustEnd ? platform::coarseNanos() : 0);
     } else if (writes.get()->recordBytes() > WriteSet::kRecordBytesMax) {
         return Status(Code::kLimit, "transaction too large");
     }
@@ -194,10 +196,11 @@ Status Txn::Impl::snapshotTooOld() {
                   "the snapshot has ended, since memory was short of what it needs");
 }
 
-Status Txn::Impl::endedForMemory() {
+Status Txn::Impl::endedByAnother() {
     return Status(Code::kConflict,
                   Reason::kTransactionEnded,
-                  "the transaction has ended, since memory was short of what it had written");
+                  "the transaction has ended: it was too old, or memory was short of what it had "
+                  "written");
 }
 
 Status Txn::Impl::want(Tree& tree, const Fault& met, std::optional<uint32_t> generation) {
@@ -244,7 +247,7 @@ Status Txn::commit() {
     invariant(self.state == Impl::State::kOpen || self.state == Impl::State::kCommitting);
     if (!self.writes.takeUp(self.core->table)) {
         abort();
-        return Impl::endedForMemory();
+        return Impl::endedByAnother();
     }
     if (!hasWrites()) {
         self.drop();

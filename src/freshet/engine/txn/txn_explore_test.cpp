@@ -226,12 +226,16 @@ struct LargeSet : LaidWrites {
     size_t size = 0;
 };
 
+/// For what a transaction is ended.
+enum class EndsFor : uint8_t { kMemory, kAge };
+
 /// An owner that lays its writes down after each, and somebody who ends what is laid down.
 struct Large {
+    explicit Large(EndsFor why = EndsFor::kMemory) : endsFor(why) {}
     void write(size_t i) {
         table.versions[i]->stamp.store(stamp, sync::kRelease);
         set.add(table.versions[i]);
-        table.txns.layDown(stamp, &set, set.size, 0);
+        table.txns.layDown(stamp, &set, {set.size, 0, 1});
     }
     /// Writes two versions and commits, unless it is ended in between.
     void own() {
@@ -248,7 +252,8 @@ struct Large {
         table.ts[0] = table.ts[1] = ts;
     }
     void end() {
-        const TxnTable::Ended found = table.txns.endLargest(1, 0);
+        const TxnTable::Ended found =
+            endsFor == EndsFor::kAge ? table.txns.endBegunBefore(2) : table.txns.endLargest(1, 0);
         if (found.writes != nullptr) {
             ended = true;
             const auto* writes = static_cast<LargeSet*>(found.writes);
@@ -265,6 +270,7 @@ struct Large {
         }
     }
 
+    const EndsFor endsFor;
     Table table;
     LargeSet set;
     uint64_t stamp = 0;
@@ -272,10 +278,12 @@ struct Large {
 };
 
 /// Who ends it takes over the entry for a commit of its own, which the owner may then meet.
-ExploreResult endedByAnother(Mutant mutant, ExploreOptions options) {
+ExploreResult endedByAnother(Mutant mutant,
+                             ExploreOptions options,
+                             EndsFor why = EndsFor::kMemory) {
     activeMutant = mutant;
-    ExploreResult result = explore(options, [](Model& model) {
-        auto large = std::make_shared<Large>();
+    ExploreResult result = explore(options, [why](Model& model) {
+        auto large = std::make_shared<Large>(why);
         auto sights = std::make_shared<std::array<Table::Sight, 2>>();
         model.thread([large] { large->own(); });
         model.thread([large] {
@@ -303,6 +311,15 @@ TEST(LaidDownWrites, CommitOrAreEndedAndAreSeenSo) {
         Mutant::kNone,
         {.mode = ExploreOptions::Mode::kRandom, .staleLoads = 2, .executionsMax = 5'000});
     EXPECT_TRUE(random.passed()) << random.report << " seed " << random.seed;
+}
+
+TEST(LaidDownWrites, EndForTheirAgeAsForTheirSize) {
+    const ExploreResult result = endedByAnother(Mutant::kNone, {.preemptions = 2}, EndsFor::kAge);
+    EXPECT_TRUE(result.passed()) << result.report;
+    EXPECT_TRUE(result.complete) << result.executions;
+    for (const Mutant mutant : {Mutant::kRelaxedLaying, Mutant::kEndsInHand}) {
+        EXPECT_FALSE(endedByAnother(mutant, {.preemptions = 2}, EndsFor::kAge).passed());
+    }
 }
 
 class LaidDownMutants : public ::testing::TestWithParam<Mutant> {};

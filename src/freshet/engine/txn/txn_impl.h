@@ -38,13 +38,13 @@ struct Txn::Impl {
     /// that what was read may lack its own writes.
     bool wereWritesEnded() const { return writes.wereEnded(core->table); }
     /// The answer to a call then.
-    static Status endedForMemory();
+    static Status endedByAnother();
     /// The answer to a call that met a fault. `generation`: the tree's hintGeneration() from before
     /// it was met, if the next call may go on from there.
     Status want(Tree& tree, const Fault& fault, std::optional<uint32_t> generation = {});
     void unpin();
-    /// At the end of a call that has written: what is large others may end from here on, and with
-    /// it its snapshot.
+    /// At the end of a call that has written: others may end it from here on, and with it its
+    /// snapshot.
     void layDown();
     /// Ends what is open, without asking.
     void drop();

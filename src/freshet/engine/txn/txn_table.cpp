@@ -68,10 +68,11 @@ struct alignas(sync::kLineBytes) TxnTable::Entry {
     /// Below this one in the free list.
     sync::Atomic<uint32_t> nextFree{0};
     uint64_t gen = 1;  // the owner's
-    /// How much was laid down, and when. Written by: the owner, before [entry.lay]. Read by: who
-    /// seeks the largest; both help to choose, and no more.
+    /// As Laid's. Written by: the owner, before [entry.lay]. Read by: who seeks one to end; they
+    /// help to choose, and no more.
     sync::Atomic<uint64_t> laidBytes{0};
     sync::Atomic<uint64_t> laidNanos{0};
+    sync::Atomic<uint64_t> begunNanos{0};
     LaidWrites* laid = nullptr;  // his who took the word
     /// The snapshot that a large writer reads by; kNotKept: its pin does that. Written by: the
     /// owner, once; whoever closes the entry. Read by: who asks for the oldest.
@@ -251,12 +252,13 @@ StatusOr<uint64_t> TxnTable::open(uint32_t near) {
     return makeInFlight(index, at(index).gen);
 }
 
-void TxnTable::layDown(uint64_t stamp, LaidWrites* writes, uint64_t bytes, uint64_t nowNanos) {
+void TxnTable::layDown(uint64_t stamp, LaidWrites* writes, const Laid& laid) {
     Entry& entry = at(stampEntry(stamp));
     entry.laid = writes;
     // [laid.set] relaxed: see Entry::laidBytes.
-    entry.laidBytes.store(bytes, kRelaxed);
-    entry.laidNanos.store(nowNanos, kRelaxed);
+    entry.laidBytes.store(laid.bytes, kRelaxed);
+    entry.laidNanos.store(laid.nanos, kRelaxed);
+    entry.begunNanos.store(laid.begunNanos, kRelaxed);
     // [entry.lay] release: pairs with [entry.end]: who ends it finds the writes whole; and with
     // [entry.resolve], as [entry.committing].
     entry.word.store(makeWord(Phase::kLaidDown, stampGen(stamp)),
@@ -316,38 +318,54 @@ void TxnTable::letSnapshotGo(Entry& entry) {
     keeping_.fetch_sub(1, order);
 }
 
-/// The largest that has been laid down long enough, and what all of those have.
+/// One that may be ended, by what was seen of it.
 struct TxnTable::LaidDown {
     uint32_t entry = 0;  // none
     uint64_t word = 0;
     uint64_t bytes = 0;
-    uint64_t together = 0;
 };
 
-TxnTable::LaidDown TxnTable::largestLaidDown(uint64_t laidBeforeNanos) const {
-    LaidDown found;
+template <typename Visit>
+void TxnTable::forEachLaidDown(const Visit& visit) const {
     forEachEntry([&](uint32_t index, const Entry& entry) {
-        // [laid.look] relaxed: a choice, which [entry.end] proves to be still there.
+        // [laid.look] relaxed: a choice, which [entry.end] proves to be still there; so are the
+        // looks at what was laid down.
         const uint64_t word = entry.word.load(kRelaxed);
-        const bool isLaid = phaseOf(word) == Phase::kLaidDown ||
-                            (mutated(Mutant::kEndsInHand) && phaseOf(word) == Phase::kActive);
-        if (!isLaid || entry.laidNanos.load(kRelaxed) >= laidBeforeNanos) {
-            return;
-        }
-        const uint64_t bytes = entry.laidBytes.load(kRelaxed);
-        found.together += bytes;
-        if (bytes > found.bytes) {
-            found.entry = index;
-            found.word = word;
-            found.bytes = bytes;
+        if (phaseOf(word) == Phase::kLaidDown ||
+            (mutated(Mutant::kEndsInHand) && phaseOf(word) == Phase::kActive)) {
+            visit(entry, LaidDown{index, word, entry.laidBytes.load(kRelaxed)});
         }
     });
-    return found;
 }
 
 TxnTable::Ended TxnTable::endLargest(uint64_t laidBeforeNanos, uint64_t togetherMin) {
-    const LaidDown found = largestLaidDown(laidBeforeNanos);
-    if (found.entry == 0 || found.together < togetherMin) {
+    LaidDown largest;
+    uint64_t together = 0;
+    forEachLaidDown([&](const Entry& entry, const LaidDown& laid) {
+        if (entry.laidNanos.load(kRelaxed) >= laidBeforeNanos) {  // [laid.look]
+            return;
+        }
+        together += laid.bytes;
+        if (laid.bytes > largest.bytes) {
+            largest = laid;
+        }
+    });
+    return together < togetherMin ? Ended{} : end(largest);
+}
+
+TxnTable::Ended TxnTable::endBegunBefore(uint64_t nanos) {
+    LaidDown found;
+    forEachLaidDown([&](const Entry& entry, const LaidDown& laid) {
+        const uint64_t begun = entry.begunNanos.load(kRelaxed);  // [laid.look]
+        if (begun != 0 && begun < nanos) {
+            found = laid;
+        }
+    });
+    return end(found);
+}
+
+TxnTable::Ended TxnTable::end(const LaidDown& found) {
+    if (found.entry == 0) {
         return {};
     }
     Entry& entry = at(found.entry);

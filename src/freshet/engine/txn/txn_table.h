@@ -54,9 +54,15 @@ public:
     /// A fresh entry: the stamp that its owner gives to its versions. kLimit when all are in use.
     /// Callers with different `near` do not get in each other's way, mostly: a thread's number.
     StatusOr<uint64_t> open(uint32_t near = 0);
-    /// The owner goes away and leaves what it has written, `bytes` in all, where another may end
-    /// it. REQUIRES: no setCommitting. Until takeUp() the owner touches nothing of `writes`.
-    void layDown(uint64_t stamp, LaidWrites* writes, uint64_t bytes, uint64_t nowNanos);
+    /// What others may know of writes that are laid down.
+    struct Laid {
+        uint64_t bytes = 0;
+        uint64_t nanos = 0;       // when
+        uint64_t begunNanos = 0;  // and when it was begun, if it has to end in time; 0: not
+    };
+    /// The owner goes away and leaves what it has written where another may end it. REQUIRES: no
+    /// setCommitting. Until takeUp() the owner touches nothing of `writes`.
+    void layDown(uint64_t stamp, LaidWrites* writes, const Laid& laid);
     /// The owner is back. False: another has ended it, and `writes` is that one's.
     bool takeUp(uint64_t stamp);
     /// For the owner, which has laid its writes down: nobody has ended them by now. If a version of
@@ -76,6 +82,8 @@ public:
         uint64_t stamp = 0;
     };
     Ended endLargest(uint64_t laidBeforeNanos, uint64_t togetherMin);
+    /// The same of one that was begun before that and has to end in time.
+    Ended endBegunBefore(uint64_t nanos);
     /// From here on the owner will either claim() or setAborted().
     void setCommitting(uint64_t stamp);
     /// REQUIRES setCommitting. The commit takes effect inside; returns its timestamp. The owner
@@ -110,7 +118,9 @@ private:
     template <typename Visit>
     void forEachEntry(Visit visit) const;
     struct LaidDown;
-    LaidDown largestLaidDown(uint64_t laidBeforeNanos) const;
+    template <typename Visit>
+    void forEachLaidDown(const Visit& visit) const;
+    Ended end(const LaidDown& found);
     /// Null: that chunk has not been made.
     EntryChunk* chunkOf(uint32_t index) const;
     static void wakeAll(WaitNode* list);

@@ -118,22 +118,35 @@ void WriteSet::layDown() {
         }
         besideBytes_ = beside;
     }
-    core_->table.layDown(stamp_, this, memoryBytes(), platform::coarseNanos());
+    core_->table.layDown(stamp_, this, {memoryBytes(), platform::coarseNanos(), begunNanos_});
 }
+
+namespace {
+
+/// Null: nothing was ended. REQUIRES: the slice in which it was (INV-engine-9): others retire
+/// versions meanwhile.
+std::unique_ptr<WriteSet> settleEnded(const TxnTable::Ended& ended) {
+    std::unique_ptr<WriteSet> writes(static_cast<WriteSet*>(ended.writes));
+    if (writes != nullptr) {
+        writes->settleAborted();
+    }
+    return writes;
+}
+
+}  // namespace
 
 uint64_t endLargestWrites(StoreCore& core, uint64_t laidBeforeNanos, uint64_t togetherMin) {
-    // From the CAS to the last stamp (INV-engine-9): others retire versions meanwhile.
     sync::Slice slice(core.epochs);
-    const TxnTable::Ended ended = core.table.endLargest(laidBeforeNanos, togetherMin);
-    if (ended.writes == nullptr) {
-        return 0;
-    }
-    const std::unique_ptr<WriteSet> writes(static_cast<WriteSet*>(ended.writes));
-    writes->settleAborted();
-    return writes->memoryBytes();
+    const auto ended = settleEnded(core.table.endLargest(laidBeforeNanos, togetherMin));
+    return ended == nullptr ? 0 : ended->memoryBytes();
 }
 
-bool OwnWrites::takeUpLarge(TxnTable& table) {
+bool endWritesBegunBefore(StoreCore& core, uint64_t nanos) {
+    sync::Slice slice(core.epochs);
+    return settleEnded(core.table.endBegunBefore(nanos)) != nullptr;
+}
+
+bool OwnWrites::takeUpAgain(TxnTable& table) {
     if (!table.takeUp(stamp_)) {
         (void)set_.release();  // it is his who ended it
         return false;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What one transaction has written: its versions in the trees, its commit record, its entry in the
 /// transaction table. It can outlive its Txn: once a part of the record is in the journal, the
-/// commit has to be carried to its end. A large one can end before its Txn does: between the calls
-/// of its owner it is laid down, and who is short of memory may take it (INV-engine-21).
+/// commit has to be carried to its end. A large one, or one that has to end in time, can end before
+/// its Txn does: between the calls of its owner it is laid down, and who is short of memory, or
+/// whose clock says so, may take it (INV-engine-21).
 #pragma once
 
 #include "freshet/base/assert.h"
@@ -26,11 +27,13 @@ class WriteSet : public LaidWrites {
 public:
     /// A record may grow to this; a transaction beyond it gets kLimit.
     static constexpr size_t kRecordBytesMax = 64u << 20;
-    /// From here on it is laid down between calls. Below, nobody pays for that.
+    /// From here on it is laid down between calls, as is one that has to end in time. Nobody else
+    /// pays for that.
     static constexpr size_t kLargeBytes = 256u << 10;
 
-    WriteSet(std::shared_ptr<StoreCore> core, uint64_t stamp)
-        : core_(std::move(core)), stamp_(stamp) {}
+    /// `begunNanos`: if it has to end in time, else 0.
+    WriteSet(std::shared_ptr<StoreCore> core, uint64_t stamp, uint64_t begunNanos = 0)
+        : core_(std::move(core)), stamp_(stamp), begunNanos_(begunNanos) {}
     ~WriteSet();
     WriteSet(const WriteSet&) = delete;
     WriteSet& operator=(const WriteSet&) = delete;
@@ -39,7 +42,7 @@ public:
 
     uint64_t stamp() const { return stamp_; }
     size_t recordBytes() const { return record_.bytes() + unloggedBytes_; }
-    bool isLarge() const { return recordBytes() >= kLargeBytes; }
+    bool isForOthersToEnd() const { return recordBytes() >= kLargeBytes || begunNanos_ != 0; }
     bool empty() const { return versions_.empty(); }
     void add(Tree& tree, Version* version, ByteView key, ByteView value);
 
@@ -49,7 +52,7 @@ public:
     void abort();
     /// REQUIRES: commit() was not called. Nothing of it is touched until TxnTable::takeUp().
     void layDown();
-    /// REQUIRES: TxnTable::endLargest() in the present slice.
+    /// REQUIRES: TxnTable::endLargest() or endBegunBefore() in the present slice.
     void settleAborted();
     /// What goes with its end: versions, and what it has beside them.
     size_t memoryBytes() const { return recordBytes() + besideBytes_; }
@@ -65,6 +68,7 @@ private:
 
     const std::shared_ptr<StoreCore> core_;
     const uint64_t stamp_;
+    const uint64_t begunNanos_;
     std::vector<Version*, ObjectAllocator<Version*>> versions_;
     std::vector<TreeRef, ObjectAllocator<TreeRef>> trees_;  // keep the versions' trees alive
     CommitRecordWriter record_;
@@ -81,6 +85,8 @@ private:
 /// of these together have `togetherMin` bytes. Its versions are as never made from here on; the
 /// next folds of their leaves free them. Returns what it had; 0: none was ended. Any thread.
 uint64_t endLargestWrites(StoreCore& core, uint64_t laidBeforeNanos, uint64_t togetherMin);
+/// The same with one that was begun before that and has to end in time. False: none was ended.
+bool endWritesBegunBefore(StoreCore& core, uint64_t nanos);
 
 /// A Txn's hold on its write set.
 class OwnWrites {
@@ -99,10 +105,11 @@ public:
     /// To be asked after reading, in the same slice: what was read may lack own writes then.
     bool wereEnded(const TxnTable& table) const { return isLaidDown_ && !table.isOpen(stamp_); }
     /// Before each use of get(). False: they were ended, for good.
-    bool takeUp(TxnTable& table) { return !isLaidDown_ || takeUpLarge(table); }
+    bool takeUp(TxnTable& table) { return !isLaidDown_ || takeUpAgain(table); }
     /// REQUIRES: in hand.
-    bool areLarge() const { return set_ && set_->isLarge(); }
-    /// The Txn's call is over, and it is neither committing nor at its end. REQUIRES: areLarge().
+    bool areForOthersToEnd() const { return set_ && set_->isForOthersToEnd(); }
+    /// The Txn's call is over, and it is neither committing nor at its end. REQUIRES:
+    /// areForOthersToEnd().
     void layDown() {
         isLaidDown_ = true;
         set_->layDown();
@@ -112,8 +119,8 @@ public:
         dcheck(!isLaidDown_);
         return set_.get();
     }
-    void open(const std::shared_ptr<StoreCore>& core, uint64_t stamp) {
-        set_ = std::make_unique<WriteSet>(core, stamp);
+    void open(const std::shared_ptr<StoreCore>& core, uint64_t stamp, uint64_t begunNanos) {
+        set_ = std::make_unique<WriteSet>(core, stamp, begunNanos);
         stamp_ = stamp;
     }
     std::unique_ptr<WriteSet> handOn() { return std::move(set_); }
@@ -127,7 +134,7 @@ public:
     }
 
 private:
-    bool takeUpLarge(TxnTable& table);
+    bool takeUpAgain(TxnTable& table);
 
     std::unique_ptr<WriteSet> set_;  // nobody's while it is laid down
     uint64_t stamp_ = 0;

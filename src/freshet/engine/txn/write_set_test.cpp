@@ -40,7 +40,11 @@ struct World {
 /// Uses its write set as a Txn does.
 class Writer {
 public:
-    explicit Writer(World& world) : world_(world) { begin(); }
+    /// `begunNanos`: it has to end in time.
+    explicit Writer(World& world, uint64_t begunNanos = 0)
+        : world_(world), begunNanos_(begunNanos) {
+        begin();
+    }
     ~Writer() { abort(); }
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
@@ -56,7 +60,7 @@ public:
             return Result::kEnded;
         }
         const Result result = putInHand(key, std::string(kValueBytes, fill));
-        if (own_.areLarge()) {
+        if (own_.areForOthersToEnd()) {
             layDown();
         }
         return result;
@@ -101,7 +105,7 @@ private:
     Result putInHand(const std::string& key, const std::string& value) {
         sync::Slice slice(core().epochs);
         if (own_.get() == nullptr) {
-            own_.open(world_.core, *core().table.open());
+            own_.open(world_.core, *core().table.open(), begunNanos_);
         }
         const WriteResult result = world_.tree->pages().write(
             {WriteKind::kPut, VersionOp::kPut, key, value, own_.stamp(), {pin_.ts, own_.stamp()}});
@@ -126,6 +130,7 @@ private:
     }
 
     World& world_;
+    const uint64_t begunNanos_;
     OwnWrites own_;
     sync::SnapshotPin pin_;
 };
@@ -219,6 +224,33 @@ TEST(LargeWrites, WhatTheyHadComesBackWithTheNextFolds) {
         }
         EXPECT_LT(MemoryCount::bytes(), before + WriteSet::kLargeBytes) << "its owner still sleeps";
     }
+}
+
+TEST(OldWrites, EndHoweverSmall) {
+    World world;
+    Writer old(world, 100);
+    ASSERT_EQ(old.put("old", 'o'), Result::kDone);
+    Writer older(world, 99);
+    ASSERT_EQ(older.put("older", 'p'), Result::kDone);
+    Writer young(world, 200);
+    ASSERT_EQ(young.put("young", 'y'), Result::kDone);
+    Writer ageless(world);
+    ASSERT_EQ(ageless.putAll("ageless", 'a'), Result::kDone) << "laid down for its size";
+    EXPECT_FALSE(endWritesBegunBefore(*world.core, 99));
+    EXPECT_TRUE(endWritesBegunBefore(*world.core, 100));
+    EXPECT_FALSE(endWritesBegunBefore(*world.core, 100));
+    EXPECT_EQ(older.put("more", 'p'), Result::kEnded);
+    EXPECT_EQ(old.put("more", 'o'), Result::kDone);
+    EXPECT_TRUE(endWritesBegunBefore(*world.core, 101));
+    EXPECT_FALSE(endWritesBegunBefore(*world.core, 101));
+
+    EXPECT_FALSE(old.get("old"));
+    EXPECT_FALSE(old.commit());
+    EXPECT_EQ(young.get("young"), "y");
+    EXPECT_TRUE(young.commit());
+    EXPECT_TRUE(ageless.commit());
+    EXPECT_EQ(world.get("old") + world.get("older") + world.get("young") + world.get("ageless1"),
+              "ya");
 }
 
 /// Owners that write, read, commit and abort, while others end whatever is laid down.

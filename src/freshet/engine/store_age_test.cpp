@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The limit on the age of transactions (StoreOptions::transactionMillisMax).
+#include "freshet/engine/txn/store_test_support.h"
+
+namespace freshet::engine {
+namespace {
+
+class StoreAge : public ::testing::Test {
+protected:
+    void open(uint64_t transactionMillisMax) {
+        StoreOptions options = storeOptions(disk_);
+        options.transactionMillisMax = transactionMillisMax;
+        store_ = openStore(options);
+        tree_ = store_->tree(2);
+    }
+    Status put(Txn& txn, ByteView key, ByteView value) {
+        return waiting(txn, [&] { return txn.put(*tree_, key, value); });
+    }
+    std::string committed(ByteView key) {
+        Txn txn(*store_);
+        return valueOf(txn, *tree_, key);
+    }
+    static void expectEnded(const Status& status) {
+        EXPECT_EQ(status.code(), Code::kConflict) << status.toString();
+        EXPECT_EQ(status.reason(), Reason::kTransactionEnded) << status.toString();
+    }
+
+    testing::MemoryFileSystem disk_;
+    std::unique_ptr<Store> store_;
+    TreeRef tree_;
+};
+
+TEST_F(StoreAge, WhoWaitsForAnOldTransactionGoesOn) {
+    open(50);
+    Txn sleeper(*store_, OnConflict::kFail);
+    ASSERT_TRUE(put(sleeper, "wanted", "sleeper").isOk());
+    {
+        Txn writer(*store_);
+        ASSERT_TRUE(put(writer, "other", "x").isOk());
+        // Would wait for ever: the sleeper never calls.
+        const Status status = put(writer, "wanted", "writer");
+        ASSERT_TRUE(status.isOk()) << status.toString();
+        ASSERT_TRUE(commitAndWait(writer).isOk());
+    }
+    EXPECT_EQ(committed("wanted"), "writer");
+
+    std::string value;
+    expectEnded(waiting(sleeper, [&] { return sleeper.get(*tree_, "wanted", &value); }));
+    expectEnded(put(sleeper, "more", "sleeper"));
+    expectEnded(commitAndWait(sleeper));
+    sleeper.begin();
+    ASSERT_TRUE(put(sleeper, "wanted", "again").isOk());
+    ASSERT_TRUE(commitAndWait(sleeper).isOk());
+    EXPECT_EQ(committed("wanted"), "again");
+    EXPECT_EQ(committed("more"), "<NotFound>");
+}
+
+TEST_F(StoreAge, WhoHasNotWrittenOrIsWaitedForDoesNotEnd) {
+    open(1);
+    Txn operation(*store_, OnConflict::kWait);
+    ASSERT_TRUE(put(operation, "operation", "x").isOk());
+    Txn reader(*store_, OnConflict::kFail);
+    EXPECT_EQ(valueOf(reader, *tree_, "operation"), "<NotFound>");
+    // When this one has ended, they could have.
+    Txn sleeper(*store_, OnConflict::kFail);
+    ASSERT_TRUE(put(sleeper, "wanted", "sleeper").isOk());
+    engine::put(*store_, *tree_, "wanted", "writer");
+
+    EXPECT_EQ(valueOf(reader, *tree_, "wanted"), "<NotFound>");
+    EXPECT_EQ(valueOf(operation, *tree_, "operation"), "x");
+    EXPECT_TRUE(commitAndWait(operation).isOk());
+    EXPECT_EQ(committed("operation"), "x");
+}
+
+}  // namespace
+}  // namespace freshet::engine
