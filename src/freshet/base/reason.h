@@ -109,7 +109,7 @@ enum class Reason : uint32_t {
     kExceededTimeLimit,
     kNotARetryableWriteCommand,
     kSnapshotTooOld,
-    kTransactionEnded,  // WriteConflict 112: memory was short of what it had written
+    kTransactionEnded,  // WriteConflict 112: it was too old, or memory was short of what it wrote
     kCount_,
 };
 
