@@ -138,12 +138,12 @@ TEST_F(StoreSpace, WhatDeletesLeaveGoesIntoFewerLeavesAndAShorterFile) {
         }
     }
     checkpoints();
-    EXPECT_LT(shapeOf(*store, tree).leaves, leaves / 2);
-    EXPECT_LT(store->storedBytes(kTree), stored / 5);
+    EXPECT_LT(shapeOf(*store, tree).leaves, leaves / 4);
+    EXPECT_LT(store->storedBytes(kTree), stored / 10);
     EXPECT_LT(store->stats().block.fileBytes, file / 2);
     expectModel();
     crash();
-    EXPECT_LT(store->storedBytes(kTree), stored / 5);
+    EXPECT_LT(store->storedBytes(kTree), stored / 10);
     expectModel();
 }
 

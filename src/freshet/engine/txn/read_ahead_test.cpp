@@ -139,7 +139,7 @@ TEST_F(ReadAheadTest, HintsToPagesThatHaveGoneDoNoHarm) {
     const uint64_t generation = tree->pages().hintGeneration();
     EXPECT_GT(generation, 0u);
     for (uint64_t i = 0; i < kKeys; i += 20) {
-        EXPECT_EQ(valueByHint(*tree, i, hints[i / 10]), value(i));
+        EXPECT_EQ(valueByHint(*tree, i, hints[i / 20]), value(i));
     }
     EXPECT_EQ(hintFor(*tree, key(0)).generation, generation) << "a new one is good";
 }

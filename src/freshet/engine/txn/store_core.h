@@ -20,7 +20,7 @@ struct StoreCore final : TreeEnv {
     explicit StoreCore(const TreeLimits& treeLimits = {}) : TreeEnv(&table, treeLimits) {}
 
     uint64_t minReadTs() override {
-        // The pins first: a large writer's snapshot goes from its pin to its entry.
+        // The pins first: a snapshot may go from its pin to its owner's entry.
         const uint64_t low = epochs.minReadTs();
         return std::min(low, std::max(table.oldestKept(), epochs.passedTs()));
     }

@@ -74,8 +74,9 @@ struct alignas(sync::kLineBytes) TxnTable::Entry {
     sync::Atomic<uint64_t> laidNanos{0};
     sync::Atomic<uint64_t> begunNanos{0};
     LaidWrites* laid = nullptr;  // his who took the word
-    /// The snapshot that a large writer reads by; kNotKept: its pin does that. Written by: the
-    /// owner, once; whoever closes the entry. Read by: who asks for the oldest.
+    /// The snapshot that an owner reads by whose writes are for others to end; kNotKept: its pin
+    /// does that. Written by: the owner, once; whoever closes the entry. Read by: who asks for the
+    /// oldest.
     sync::Atomic<uint64_t> keptTs{kNotKept};
 };
 

@@ -32,7 +32,7 @@ public:
     static constexpr size_t kLargeBytes = 256u << 10;
 
     /// `begunNanos`: if it has to end in time, else 0.
-    WriteSet(std::shared_ptr<StoreCore> core, uint64_t stamp, uint64_t begunNanos = 0)
+    WriteSet(std::shared_ptr<StoreCore> core, uint64_t stamp, uint64_t begunNanos)
         : core_(std::move(core)), stamp_(stamp), begunNanos_(begunNanos) {}
     ~WriteSet();
     WriteSet(const WriteSet&) = delete;
