@@ -168,14 +168,12 @@ EngineOptions parsed(const std::vector<std::string>& arguments) {
 }
 
 TEST(EngineOptions, AreRead) {
-    const EngineOptions options = parsed({
-        "--workload",    "spill",      "--engines",       "freshet,map",
-        "--threads",     "3",          "--records",       "7",
-        "--value-bytes", "9",          "--durability",    "write",
-        "--cache-mb",    "11",         "--write-percent", "13",
-        "--seconds",     "17",         "--reps",          "19",
-        "--rate",        "23",         "--touch-mb",      "29",
-        "--data-dir",    "/somewhere", "--json"});
+    const EngineOptions options = parsed(
+        {"--workload", "spill",      "--engines",       "freshet,map", "--threads",    "3",
+         "--records",  "7",          "--value-bytes",   "9",           "--durability", "write",
+         "--cache-mb", "11",         "--write-percent", "13",          "--seconds",    "17",
+         "--reps",     "19",         "--rate",          "23",          "--touch-mb",   "29",
+         "--data-dir", "/somewhere", "--json"});
     EXPECT_EQ(options.workload, Workload::kSpill);
     EXPECT_EQ(options.engines, (std::vector<std::string>{"freshet", "map"}));
     EXPECT_EQ(options.durability, LogLevel::kWrite);

@@ -7,6 +7,7 @@
 #include "freshet/platform/thread.h"
 #include "freshet/sync/atomic.h"
 
+#include <future>
 #include <vector>
 
 namespace freshet::engine {
@@ -89,6 +90,27 @@ TEST_F(StoreMemory, CeilingHoldsWhileAllThreadsWrite) {
         ASSERT_TRUE(here(txn, [&] { return txn.get(*tree_, keyOf(n), &value); }).isOk());
         EXPECT_EQ(value, std::string(1024, static_cast<char>('a' + n % 26)));
     }
+}
+
+/// Rebuilt leaves need room beside what they were until that is free, and a thread that the system
+/// has stopped in a slice keeps it.
+TEST_F(StoreMemory, CeilingHoldsWhileAStoppedThreadKeepsWhatWasRebuilt) {
+    for (uint64_t n = 0; store_->stats().memoryBytes < kCeiling / 100 * 75; ++n) {
+        ASSERT_TRUE(write(n, std::string(300, 'v')).isOk());
+    }
+    std::promise<void> isStopped;
+    std::promise<void> goesOn;
+    platform::Thread thread("test", [&] {
+        sync::Slice slice(store_->epochs());
+        isStopped.set_value();
+        goesOn.get_future().wait();
+    });
+    isStopped.get_future().wait();
+    EXPECT_TRUE(store_->checkpointNow().isOk());
+    EXPECT_LT(store_->stats().memoryBytes, kCeiling);
+    store_->evictAll();
+    EXPECT_LT(store_->stats().memoryBytes, kCeiling);
+    goesOn.set_value();
 }
 
 /// With a limit on the age of snapshots.

@@ -204,8 +204,12 @@ MemoryBudget::Round CheckpointService::howRoundWent(const Status& status) {
     if (hasFreed_) {
         return MemoryBudget::Round::kFreed;
     }
+    return hasAllFreed() ? MemoryBudget::Round::kVain : MemoryBudget::Round::kHeldBack;
+}
+
+bool CheckpointService::hasAllFreed() {
     std::lock_guard<std::mutex> guard(running_);
-    return evictor_.hasAllFreed() ? MemoryBudget::Round::kVain : MemoryBudget::Round::kHeldBack;
+    return evictor_.hasAllFreed();
 }
 
 bool CheckpointService::mustLookAtProcess(uint64_t now) {
@@ -257,12 +261,12 @@ Status CheckpointService::relieveMemory() {
     const MemoryBudget& memory = core_.memory;
     const uint64_t before = lastEvictedBytes_;
     lastEvictedBytes_ = evictDownTo(memory.low());
-    // What is left is due, or has just been read, or is needed by snapshots. After a checkpoint
-    // that found no room pages are due that are not counted. [stats.add], [space.write] relaxed:
-    // what is missed now is there for the next round.
+    // What is left is due, or has just been read, or is needed by snapshots, or not free yet. After
+    // a checkpoint that found no room pages are due that are not counted. [stats.add],
+    // [space.write] relaxed: what is missed now is there for the next round.
     const bool isAnyDue =
         core_.dirtyPages.load(sync::kRelaxed) != 0 || core_.spaceShort.load(sync::kRelaxed);
-    if (isAnyDue && memory.used() > (memory.low() + memory.high()) / 2) {
+    if (isAnyDue && hasAllFreed() && memory.used() > (memory.low() + memory.high()) / 2) {
         FRESHET_RETURN_IF_ERROR(now());
         lastEvictedBytes_ = evictDownTo(memory.low());
     }

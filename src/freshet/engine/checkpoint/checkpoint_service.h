@@ -79,6 +79,8 @@ private:
     /// Those that had to end by now (StoreOptions::transactionMillisMax). REQUIRES: running_.
     void endOldWriters();
     MemoryBudget::Round howRoundWent(const Status& status);
+    /// What was evicted last. Takes running_.
+    bool hasAllFreed();
     bool mustLookAtProcess(uint64_t now);
     void lookAtProcess();  // REQUIRES: running_
 

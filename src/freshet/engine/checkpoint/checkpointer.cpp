@@ -128,10 +128,7 @@ Status Checkpointer::writeTrees() {
             hand_.pass(tree->pages(), *this);
         }
         FRESHET_RETURN_IF_ERROR(writer.writeDuePages());
-        // While memory is short leaves go soon, and they go with their changes.
-        if (!core_->memory.isHigh()) {
-            writer.foldRested();
-        }
+        writer.foldRested();
         whole &= writer.isWhole();
     }
     // A page that was passed over keeps an older image from being rewritten.
@@ -320,7 +317,7 @@ void Checkpointer::inSlice(const std::function<void()>& work) {
 
 void Checkpointer::giveWay() {
     // With memory short the others wait for this thread.
-    if (!core_->memory.isHigh()) {
+    if (!isMemoryShort()) {
         turns_->giveWay();
     }
 }

@@ -62,6 +62,7 @@ public:
 private:
     void inSlice(const std::function<void()>& work) override;
     void giveWay() override;
+    bool isMemoryShort() const override { return core_->memory.isHigh(); }
     Status writeImages(std::span<NewImage> images) override;
     void onBatch(uint64_t bytes) override;
     void relieve();

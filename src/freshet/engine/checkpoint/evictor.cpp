@@ -52,7 +52,9 @@ uint64_t Evictor::passTree(PageTree& tree, uint64_t wanted) {
         left_ = left_ != 0 ? left_ : all;
     }
     uint64_t evicted = 0;
-    while (left_ != 0 && evicted < wanted) {
+    // Leaves that are rebuilt take more until what they were is free.
+    const uint64_t most = MemoryBudget::used() + wanted;
+    while (left_ != 0 && evicted < wanted && MemoryBudget::used() < most) {
         sync::Slice slice(core_->epochs);
         for (int i = 0; i < kPagesPerSlice && left_ != 0 && evicted < wanted; ++i, --left_) {
             const size_t bytes = tree.evictNext();
@@ -79,7 +81,8 @@ uint64_t Evictor::evictDownTo(uint64_t bytes) {
     hasAllFreed_ = true;
     // Twice around: the first time may find everything touched. And the tree where it began again,
     // of whose pages it has not seen all.
-    for (size_t i = 0; i <= 2 * trees.size() && MemoryBudget::used() > bytes;) {
+    // What somebody keeps from being free he keeps whatever else goes, and that takes more memory.
+    for (size_t i = 0; i <= 2 * trees.size() && MemoryBudget::used() > bytes && hasAllFreed_;) {
         const TreeRef& tree = trees[i % trees.size()];
         handTree_ = tree->id;
         handOwner_ = tree;

@@ -48,7 +48,7 @@ void TreeWriter::removeSparse() {
 void TreeWriter::foldRested() {
     tree_.forEachInMemory([&](PageEntry& entry) {
         // A page without an image may be one that was not installed.
-        if (entry.imaged && entry.effectiveLsn() == 0) {
+        if (entry.imaged && entry.effectiveLsn() == 0 && !sink_.isMemoryShort()) {
             sink_.inSlice([&] { tree_.foldRested(&entry); });
         }
         sink_.giveWay();

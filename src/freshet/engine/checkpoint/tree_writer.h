@@ -39,6 +39,8 @@ public:
     virtual void inSlice(const std::function<void()>& work) = 0;
     /// Between two pages, outside of slices: who waits for the processor may have it.
     virtual void giveWay() {}
+    /// Leaves go soon, and with their changes.
+    virtual bool isMemoryShort() const { return false; }
     /// The images, of one page each, count from the next checkpoint on, and what is noted of them.
     /// After a failure none of them does.
     virtual Status writeImages(std::span<NewImage> images) = 0;
@@ -81,7 +83,7 @@ public:
     /// REQUIRES of the next two: writeDuePages() returned ok. Whatever has its image and was not
     /// written to since gets a base in memory that is as good, so that reading it finds nothing
     /// beside. All pages in memory, not only those written now: a snapshot may have been in the way
-    /// last time.
+    /// last time. While memory is short, none: what was there before may not be free for a while.
     void foldRested();
     /// Whether no page was passed over because it was not known whether it can be reached.
     bool isWhole() const { return isWhole_; }
