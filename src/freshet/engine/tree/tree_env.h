@@ -17,9 +17,9 @@ struct TreeLimits {
     uint32_t deltaKeysMax = 256;         // rebuild a leaf at so many changed keys
     uint32_t deltaBytesMax = 32 * 1024;  // or so many bytes of changes
     uint32_t leafBytesMax = 12 * 1024;   // a leaf above this is split
-    /// For leaves that are stored compressed this and the next are so many times as much: what
-    /// counts is how much of the disk a miss reads.
-    uint32_t packedTimes = 3;
+    /// The same of one that is stored compressed, and in proportion the next: what counts is how
+    /// much of the disk a miss reads.
+    uint32_t packedLeafBytesMax = 32 * 1024;
     /// Two neighbours that are not more together become one: less than the halves of a split have,
     /// and than two leaves that were split off because keys were appended. 0: none do.
     /// As much as two on disk are taken for that have a block each.

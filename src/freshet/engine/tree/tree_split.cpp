@@ -118,8 +118,11 @@ bool PageTree::installHalves(PageEntry* entry, Node* old, Node* left, Node* righ
 
 uint32_t PageTree::ofLeaves(uint32_t limit) const {
     // [tree.codecRead] relaxed: see there.
-    const bool packed = codec.load(kRelaxed) != block::Codec::kNone;
-    return packed ? limit * env_.limits.packedTimes : limit;
+    if (codec.load(kRelaxed) == block::Codec::kNone) {
+        return limit;
+    }
+    const uint64_t packed = uint64_t{limit} * env_.limits.packedLeafBytesMax;
+    return static_cast<uint32_t>(packed / env_.limits.leafBytesMax);
 }
 
 size_t PageTree::cutOf(const Plan& plan) const {
