@@ -76,6 +76,12 @@ def at_once(jobs):
         return list(pool.map(lambda job: job(), jobs))
 
 
+def summary_of(output):
+    """What a sanitizer says last, for who sees no more than the names of what failed; empty: none has."""
+    lines = [line for line in output.splitlines() if line.startswith('SUMMARY: ')]
+    return ', ' + lines[-1] if lines else ''
+
+
 def run_gtest(variant, binary, shard, shards):
     """Runs one share of a GoogleTest binary's tests; returns what count_gtest() needs."""
     report = '%s.%d.xml' % (binary, shard)
@@ -95,6 +101,8 @@ def run_gtest(variant, binary, shard, shards):
     except subprocess.TimeoutExpired as late:
         output, code = (late.stdout or b'').decode(errors='replace'), 'no end after 600 s'
     name = '%s/%s' % (variant, os.path.basename(binary))
+    if code != 0:
+        code = '%s%s' % (code, summary_of(output))
     return name, report, code, output, time.monotonic() - began, command
 
 
