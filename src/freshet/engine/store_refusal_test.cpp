@@ -24,18 +24,23 @@ protected:
     void reopen(platform::FileSystem& files) {
         tree_.reset();
         store_.reset();
+        isOff_.store(false, sync::kRelaxed);  // [off.end] relaxed: before the next store's threads
         StoreOptions options = storeOptions(memory_);
         options.files = &files;
         options.checkpointIntervalMs = 20;  // by itself, as all that follows from it
         options.memoryBytes = 1;            // leaves are evicted as soon as they can be
-        // A cut of the power is kIo. After one the machine is off, and what this store still finds
-        // of its files there is nobody's business.
+        // A cut of the power is kIo. Relaxed: see [off.set].
         options.onFatal = [this](const Status& why) {
             EXPECT_TRUE(isOff_.load(sync::kRelaxed) || why.code() == Code::kIo) << why.toString();
         };
         store_ = openStore(options);
         ASSERT_NE(store_, nullptr);
         tree_ = store_->tree(7);
+    }
+    /// The machine is about to crash: what the old store, which outlives that, still finds of its
+    /// files is nobody's business.
+    void turnOff() {
+        isOff_.store(true, sync::kRelaxed);  // [off.set] relaxed: the crash orders it
     }
     Status tryPut(const std::string& key, const std::string& value) {
         Txn txn(*store_);
@@ -115,7 +120,7 @@ TEST_P(StoreRefusal, OnlyWhatAddsIsRefusedAndItHealsWhenSpaceReturns) {
     awaitRoom();
     EXPECT_GT(store_->stats().checkpoints, checkpoints);
     expectAll(written, value);
-    isOff_.store(true, sync::kRelaxed);  // [off.set]
+    turnOff();
     memory_.crash();
     reopen(memory_);
     EXPECT_EQ(get("after"), "1");
@@ -134,7 +139,7 @@ TEST_P(StoreRefusal, ACrashMeanwhileLosesNothing) {
     for (int i = 0; i < 3; ++i) {
         EXPECT_EQ(store_->checkpointNow().code(), Code::kNoSpace);
     }
-    isOff_.store(true, sync::kRelaxed);  // [off.set] relaxed: the crash orders it
+    turnOff();
     memory_.crashKeepingSome(testSeed());
     reopen(memory_);
     expectAll(written, value);

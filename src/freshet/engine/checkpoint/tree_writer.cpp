@@ -46,6 +46,9 @@ void TreeWriter::removeSparse() {
 }
 
 void TreeWriter::foldRested() {
+    if (sink_.isMemoryShort()) {
+        return;  // without a walk: checkpoints then come one after the other
+    }
     tree_.forEachInMemory([&](PageEntry& entry) {
         // A page without an image may be one that was not installed.
         if (entry.imaged && entry.effectiveLsn() == 0 && !sink_.isMemoryShort()) {
