@@ -180,8 +180,12 @@ void BlockFile::discard(const PagePlace& place) {
     impl.publishStats();
 }
 
-uint64_t BlockFile::limitBlock() const {
-    return impl_->space.limit();
+bool BlockFile::wantsMoves() const {
+    return impl_->space.hasLimit();
+}
+
+bool BlockFile::wantsMoved(const Extent& extent) const {
+    return impl_->space.wantsMoved(extent, extent.blocks);
 }
 
 void BlockFile::noteMove(uint64_t blocks) {

@@ -190,9 +190,11 @@ public:
     /// The last commit() is known to be durable for good (its log record is): frees what it
     /// replaced, and gives free room at the file's end back to the file system.
     void settle();
-    /// Images that reach beyond this block keep the file longer than it need be: when they are
-    /// written anew, settle() can cut it. UINT64_MAX: there are none.
-    uint64_t limitBlock() const;
+    /// Some images keep the file longer than it need be: when they are written anew, settle() can
+    /// cut it.
+    bool wantsMoves() const;
+    /// The one there does, and would find a place further to the front.
+    bool wantsMoved(const Extent& extent) const;
     /// So many blocks are going to be written for that reason alone: checkpoints do not take them
     /// from one to the next.
     void noteMove(uint64_t blocks);

@@ -187,7 +187,7 @@ void BlockFileTest::giveBack() {
         const Contents contents = *readContents(*file_);
         for (const auto& [page, body] : contents) {
             const Extent extent = placeOf(*file_, page).extent;
-            if (extent.firstBlock + extent.blocks > file_->limitBlock()) {
+            if (file_->wantsMoved(extent)) {
                 moved.push_back({page, write(page, body)});
             }
         }
@@ -222,6 +222,35 @@ TEST_F(BlockFileTest, TheEndOfTheFileIsGivenBack) {
         EXPECT_EQ(file_->stats().fileBytes, stats.fileBytes);
         EXPECT_EQ(*readContents(*file_), before);
     }
+}
+
+/// Of many small pages every third stays, so the holes of the front are of two blocks; the page map
+/// and a large page fit into none of them.
+TEST_F(BlockFileTest, WhatFitsNowhereInTheFrontIsNoReasonToKeepTheEnd) {
+    constexpr PageId kPages = 6'000;
+    constexpr PageId kLarge = kPages + 1;
+    std::vector<BlockFile::Change> all;
+    for (PageId page = 1; page <= kPages; ++page) {
+        all.push_back({page, write(page, "x")});
+    }
+    all.push_back({kLarge, write(kLarge, std::string(60'000, 'l'))});
+    commit(all);
+    file_->settle();
+    std::vector<BlockFile::Change> gone;
+    for (PageId page = 1; page <= kPages; ++page) {
+        if (page % 3 != 0) {
+            gone.push_back({page, PagePlace{}});
+        }
+    }
+    commit(gone);
+    file_->settle();
+    const Contents before = *readContents(*file_);
+    giveBack();
+    const Stats stats = file_->stats();
+    EXPECT_LT(stats.fileBytes, (kPages / 3 + 200) * kBlockBytes);
+    EXPECT_EQ(*readContents(*file_), before);
+    reopen();
+    EXPECT_EQ(*readContents(*file_), before);
 }
 
 /// Checkpoints that take as much as the ones before find it where they left it.

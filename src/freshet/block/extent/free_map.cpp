@@ -24,12 +24,34 @@ bool FreeMap::fits(uint32_t blocks) const {
 
 std::optional<Extent> FreeMap::take(uint32_t blocks) {
     invariant(blocks > 0);
-    auto best = byLength_.lower_bound({blocks, 0});
+    const auto best = byLength_.lower_bound({blocks, 0});
     if (best == byLength_.end()) {
         return std::nullopt;
     }
-    const auto [length, firstBlock] = *best;
-    erase(byPosition_.find(firstBlock));
+    return takeFrom(byPosition_.find(best->second), blocks);
+}
+
+std::optional<uint64_t> FreeMap::foremost(uint32_t blocks) const {
+    std::optional<uint64_t> found;
+    for (auto at = byLength_.lower_bound({blocks, 0}); at != byLength_.end();
+         at = byLength_.lower_bound({at->first + 1, 0})) {
+        found = std::min(found.value_or(at->second), at->second);
+    }
+    return found;
+}
+
+std::optional<Extent> FreeMap::takeForemost(uint32_t blocks) {
+    invariant(blocks > 0);
+    const std::optional<uint64_t> first = foremost(blocks);
+    if (!first) {
+        return std::nullopt;
+    }
+    return takeFrom(byPosition_.find(*first), blocks);
+}
+
+Extent FreeMap::takeFrom(std::map<uint64_t, uint64_t>::iterator stretch, uint32_t blocks) {
+    const auto [firstBlock, length] = *stretch;
+    erase(stretch);
     if (length > blocks) {
         insert(firstBlock + blocks, length - blocks);
     }

@@ -18,6 +18,8 @@ class FreeMap {
 public:
     /// The smallest stretch that fits, the foremost of those. Empty when none does.
     std::optional<Extent> take(uint32_t blocks);
+    /// As take(), from the foremost stretch that fits.
+    std::optional<Extent> takeForemost(uint32_t blocks);
     /// REQUIRES: no block of it is free.
     void give(uint64_t firstBlock, uint64_t blocks);
 
@@ -27,6 +29,8 @@ public:
     void join(const FreeMap& other);
 
     bool fits(uint32_t blocks) const;
+    /// Where takeForemost() would begin. Takes as many steps as there are lengths.
+    std::optional<uint64_t> foremost(uint32_t blocks) const;
     uint64_t freeBlocks() const { return freeBlocks_; }
     /// What it takes in memory, about.
     uint64_t memoryBytes() const { return byPosition_.size() * kStretchBytes; }
@@ -38,6 +42,7 @@ private:
 
     void insert(uint64_t firstBlock, uint64_t blocks);
     void erase(std::map<uint64_t, uint64_t>::iterator stretch);
+    Extent takeFrom(std::map<uint64_t, uint64_t>::iterator stretch, uint32_t blocks);
 
     std::map<uint64_t, uint64_t> byPosition_;           // first block -> blocks
     std::set<std::pair<uint64_t, uint64_t>> byLength_;  // (blocks, first block)

@@ -31,6 +31,19 @@ TEST(FreeMap, TakesTheSmallestStretchThatFits) {
     EXPECT_EQ(map.freeBlocks(), 0u);
 }
 
+TEST(FreeMap, TakesTheForemostStretchThatFits) {
+    FreeMap map =
+        freeAround({{0, 2}, {4, 1}, {15, 1}, {19, 1}}, 30);  // free: 2-3, 5-14, 16-18, 20-29
+    EXPECT_EQ(map.foremost(3), 5u);
+    EXPECT_EQ(map.takeForemost(9)->firstBlock, 5u);
+    EXPECT_EQ(map.foremost(2), 2u);
+    EXPECT_EQ(map.takeForemost(3)->firstBlock, 16u);
+    EXPECT_EQ(map.takeForemost(10)->firstBlock, 20u);
+    EXPECT_EQ(map.foremost(3), std::nullopt);
+    EXPECT_FALSE(map.takeForemost(3).has_value());
+    EXPECT_EQ(map.freeBlocks(), 3u);
+}
+
 TEST(FreeMap, NeighboursJoin) {
     FreeMap map = freeAround({{0, 9}}, 9);
     map.give(0, 3);

@@ -2,6 +2,7 @@
 #include "freshet/block/extent/space.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace freshet::block {
@@ -75,6 +76,19 @@ uint64_t Space::usedEnd() const {
     return end - free_.freeBefore(end);
 }
 
+uint64_t Space::worthwhileBlocks() const {
+    return std::min(kGrowPieceBlocks, growBytesMin_ / kBlockBytes);
+}
+
+bool Space::wantsMoved(const Extent& extent, uint32_t blocks) const {
+    if (limit_ == UINT64_MAX || extent.firstBlock + extent.blocks <= limit_) {
+        return false;
+    }
+    const std::optional<uint64_t> first =
+        free_.fits(blocks) ? std::optional<uint64_t>(0) : beyond_.foremost(blocks);
+    return first && *first + worthwhileBlocks() <= extent.firstBlock;
+}
+
 uint64_t Space::neededBlocks() const {
     return std::min(fileBlocks_, std::max(limit_, usedEnd()));
 }
@@ -92,7 +106,7 @@ void Space::giveBack(uint64_t blocksKept) {
     const uint64_t ahead = aheadBlocks((used + inTurn) * 8 / 7);
     const uint64_t wanted = used + inTurn + (refused_ ? 2 : 1) * ahead;
     const uint64_t end = std::max({wanted, usedEnd(), blocksKept});
-    const uint64_t worthwhile = std::min(kGrowPieceBlocks, growBytesMin_ / kBlockBytes);
+    const uint64_t worthwhile = worthwhileBlocks();
     if (end + worthwhile <= fileBlocks_ && file_->truncate(end * kBlockBytes).isOk()) {
         static_cast<void>(free_.cutAt(end));
         givenBackBlocks_ += fileBlocks_ - end;
@@ -115,7 +129,7 @@ StatusOr<Extent> Space::take(uint32_t blocks, uint64_t keep) {
     if (freeBlocks() >= blocks + keep) {
         auto extent = free_.take(blocks);
         if (!extent) {
-            extent = beyond_.take(blocks);
+            extent = beyond_.takeForemost(blocks);
         }
         if (extent) {
             takenBlocks_ += blocks;

@@ -58,11 +58,13 @@ public:
     uint64_t givenBackBlocks() const { return givenBackBlocks_; }
     /// What a checkpoint may say that the file has: all, but for what the next giveBack() may cut.
     uint64_t neededBlocks() const;
-    /// What lies from here on keeps the file from being cut; UINT64_MAX: nothing does.
-    uint64_t limit() const { return limit_; }
+    /// Something keeps the file from being cut.
+    bool hasLimit() const { return limit_ != UINT64_MAX; }
+    /// What lies there does so, and `blocks` in its stead would find a place further to the front.
+    /// Not one that is hardly better, so that moving ends.
+    bool wantsMoved(const Extent& extent, uint32_t blocks) const;
     /// So many blocks are going to be taken to move what lies there.
     void noteMove(uint64_t blocks) { movedBlocks_ += blocks; }
-    bool fitsBeforeLimit(uint32_t blocks) const { return free_.fits(blocks); }
     /// The next giveBack() may cut more without anything being moved.
     bool isShrinking() const { return isShrinking_; }
     /// The last attempt to grow found the disk full, and less than the usual room is free.
@@ -71,6 +73,8 @@ public:
 private:
     uint64_t aheadBlocks() const { return aheadBlocks(fileBlocks_); }
     uint64_t aheadBlocks(uint64_t blocks) const;
+    /// For less the file is not cut, and nothing moved.
+    uint64_t worthwhileBlocks() const;
     /// What is in use lies before this block.
     uint64_t usedEnd() const;
     bool fits(uint32_t blocks) const { return free_.fits(blocks) || beyond_.fits(blocks); }
@@ -82,9 +86,9 @@ private:
     std::string path_;
     uint64_t growBytesMin_ = 0;
     uint64_t growBytesMax_ = 0;
-    FreeMap free_;    // before limit_
-    FreeMap beyond_;  // from limit_ on
-    uint64_t limit_ = UINT64_MAX;
+    FreeMap free_;                 // before limit_
+    FreeMap beyond_;               // from limit_ on
+    uint64_t limit_ = UINT64_MAX;  // where the file would end if nothing lay beyond
     uint64_t fileBlocks_ = 0;
     bool refused_ = false;
     uint64_t takenBlocks_ = 0;      // since the last giveBack()

@@ -24,12 +24,13 @@ Status addPresent(const BlockFile::Change& change, RunWriter* writer) {
 }  // namespace
 
 bool BlockFile::Impl::canMoveRuns() const {
-    const uint64_t limit = space.limit();
-    auto isBeyond = [&](const RunRef& ref) { return ref.firstBlock + ref.blocks > limit; };
-    return (isBeyond(durable.mapBase) || std::any_of(durable.mapDelta.begin(),
-                                                     durable.mapDelta.begin() + durable.deltaCount,
-                                                     isBeyond)) &&
-           space.fitsBeforeLimit(static_cast<uint32_t>(runBlocks(map.pages())));
+    const auto blocks = static_cast<uint32_t>(runBlocks(map.pages()));
+    const auto wantsMoved = [&](const RunRef& ref) {
+        return space.wantsMoved({ref.firstBlock, ref.blocks}, blocks);
+    };
+    return wantsMoved(durable.mapBase) ||
+           std::any_of(
+               durable.mapDelta.begin(), durable.mapDelta.begin() + durable.deltaCount, wantsMoved);
 }
 
 /// Deltas are merged when there are too many to list, or more than a quarter of the base.

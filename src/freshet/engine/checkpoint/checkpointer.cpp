@@ -114,8 +114,8 @@ Status Checkpointer::writeTrees() {
     freedValues_.insert(freedValues_.end(), freed.begin(), freed.end());
     auto [trees, dropped] = trees_.allAndDropped();
     freeDropped(std::move(dropped));
-    limitBlock_ = file_.limitBlock();
-    moveBlocksLeft_ = backBytesMax(core_->memory.limit()) / block::kBlockBytes;
+    moveBlocksLeft_ =
+        file_.wantsMoves() ? backBytesMax(core_->memory.limit()) / block::kBlockBytes : 0;
     hand_.begin(handShare());
     bool whole = true;
     for (const TreeRef& tree : trees) {
@@ -388,8 +388,7 @@ void Checkpointer::notePagesGone(TreeId tree, const std::vector<PageId>& pages) 
 }
 
 bool Checkpointer::wantsMoved(const block::PagePlace& place) const {
-    const block::Extent& extent = place.extent;
-    return extent.firstBlock + extent.blocks > limitBlock_ && extent.blocks <= moveBlocksLeft_;
+    return place.extent.blocks <= moveBlocksLeft_ && file_.wantsMoved(place.extent);
 }
 
 void Checkpointer::noteMove(const block::PagePlace& place) {

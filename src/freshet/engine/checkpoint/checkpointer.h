@@ -66,7 +66,7 @@ private:
     Status writeImages(std::span<NewImage> images) override;
     void onBatch(uint64_t bytes) override;
     void relieve();
-    bool isMoving() const override { return limitBlock_ != UINT64_MAX && moveBlocksLeft_ != 0; }
+    bool isMoving() const override { return moveBlocksLeft_ != 0; }
     bool wantsMoved(const block::PagePlace& place) const override;
     void noteMove(const block::PagePlace& place) override;
     Status bringBack(PageTree& tree, PageEntry* entry) override;
@@ -122,10 +122,8 @@ private:
     std::vector<PageId> freedValues_;
     /// Whose they are: a value that is freed does not know it. An entry for each large value.
     CountedHashMap<PageId, TreeId> treeOfValue_;
-    Codec codec_ = Codec::kNone;  // of the tree that is being written
-    /// How much may still be moved in this run, and from where on.
-    uint64_t moveBlocksLeft_ = 0;
-    uint64_t limitBlock_ = UINT64_MAX;
+    Codec codec_ = Codec::kNone;   // of the tree that is being written
+    uint64_t moveBlocksLeft_ = 0;  // in this run
     SparseHand hand_;
     bool looksForSparse_ = false;
     std::optional<ShortTurns> turns_;  // during run()
