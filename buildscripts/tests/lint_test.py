@@ -119,6 +119,13 @@ class LintTest(unittest.TestCase):
     def test_headers_compiles_each_alone(self):
         self.assert_caught(lint_headers, 'src/freshet/low/a.h', '#pragma once\nstd::string x();\n', 'does not compile alone')
 
+    def test_headers_leaves_to_the_build_only_what_a_source_includes_first(self):
+        self.write('src/freshet/low/d.cpp', '#include <string>\n\n#include "freshet/low/d.h"\n')
+        self.write('src/freshet/low/d_fuzz.cpp', '#include "freshet/low/d.h"\n')
+        self.assert_caught(lint_headers, 'src/freshet/low/d.h', '#pragma once\nstd::string x();\n', 'does not compile alone')
+        self.write('src/freshet/low/d.cpp', '#include "freshet/low/d.h"\n\n#include <string>\n')
+        self.assertEqual(lint_headers.check(self.root), [])
+
     def test_format_sees_a_bad_line(self):
         shutil.copy(os.path.join(lint_layers.common.ROOT, '.clang-format'), self.root)
         self.assert_caught(lint_format, 'src/freshet/low/a.cpp', 'int   x ;\n', 'not formatted')
