@@ -54,7 +54,7 @@ def scons(variant, *targets):
 
 
 def build_release(totals):
-    for targets in ([], ['tests', 'test_programs']):
+    for targets in ([], ['tests', 'test_programs', 'rebuilt_programs']):
         if not scons('release', *targets):
             totals.fail('build release ' + ' '.join(targets))
             return
