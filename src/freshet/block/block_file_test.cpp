@@ -227,7 +227,7 @@ TEST_F(BlockFileTest, TheEndOfTheFileIsGivenBack) {
 /// Of many small pages every third stays, so the holes of the front are of two blocks; the page map
 /// and a large page fit into none of them.
 TEST_F(BlockFileTest, WhatFitsNowhereInTheFrontIsNoReasonToKeepTheEnd) {
-    constexpr PageId kPages = 6'000;
+    constexpr PageId kPages = 1'500;
     constexpr PageId kLarge = kPages + 1;
     std::vector<BlockFile::Change> all;
     for (PageId page = 1; page <= kPages; ++page) {
