@@ -81,11 +81,13 @@ uint64_t Space::worthwhileBlocks() const {
 }
 
 bool Space::wantsMoved(const Extent& extent, uint32_t blocks) const {
-    if (limit_ == UINT64_MAX || extent.firstBlock + extent.blocks <= limit_) {
+    if (extent.firstBlock + extent.blocks <= limit_) {
         return false;
     }
-    const std::optional<uint64_t> first =
-        free_.fits(blocks) ? std::optional<uint64_t>(0) : beyond_.foremost(blocks);
+    if (free_.fits(blocks)) {
+        return true;
+    }
+    const std::optional<uint64_t> first = beyond_.foremost(blocks);
     return first && *first + worthwhileBlocks() <= extent.firstBlock;
 }
 
