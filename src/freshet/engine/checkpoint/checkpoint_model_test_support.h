@@ -89,7 +89,7 @@ public:
             table_.setClock(ts);
         }
         ModelEnv::Slice slice(&env_);
-        testing::check(TreeCheck::run(tree_).error.empty(), "a sound tree");
+        testing::check(checkTree(tree_).error.empty(), "a sound tree");
     }
     std::string get(ByteView key) {
         testing::Uninterrupted whole;
@@ -358,7 +358,7 @@ struct World : CheckpointSink {
             testing::check(getAnywhere(key) == value, "what was committed is there");
         }
         ModelEnv::Slice slice(&env);
-        testing::check(TreeCheck::run(tree).error.empty(), "a sound tree");
+        testing::check(checkTree(tree).error.empty(), "a sound tree");
     }
     void notePagesGone(uint32_t, const std::vector<PageId>& pages) override {
         for (const PageId page : pages) {

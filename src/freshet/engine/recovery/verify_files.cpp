@@ -30,7 +30,7 @@ StatusOr<FilesReport> Store::Impl::verify() {
         }
         FRESHET_RETURN_IF_ERROR(status);
         sync::Slice slice(scratch->epochs);
-        if (const TreeShape shape = TreeCheck::run(tree); !shape.error.empty()) {
+        if (const TreeShape shape = checkTree(tree); !shape.error.empty()) {
             report.errors.push_back("tree " + std::to_string(id) + ": " + shape.error);
         }
     }

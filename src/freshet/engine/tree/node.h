@@ -15,7 +15,7 @@
 #include "freshet/engine/delta/leaf_delta.h"
 #include "freshet/engine/keys/fence_key.h"
 #include "freshet/engine/keys/key_array.h"
-#include "freshet/engine/tree/leaf_image.h"
+#include "freshet/engine/page/leaf_image.h"
 #include "freshet/engine/tree/page_entry.h"
 #include "freshet/sync/atomic.h"
 

@@ -211,7 +211,7 @@ TEST_P(PageTreeThreads, EveryReadSeesItsSnapshot) {
         const std::optional<ValueRef> value = tree.pages().get(key, {now, 0});
         ASSERT_EQ(value ? std::string(value->bytes) : std::string(), states.rbegin()->second);
     }
-    const TreeShape shape = TreeCheck::run(tree.pages());
+    const TreeShape shape = checkTree(tree.pages());
     EXPECT_EQ(shape.error, "");
     EXPECT_GE(shape.levels, 3u);
     EXPECT_GT(reads, 0u);

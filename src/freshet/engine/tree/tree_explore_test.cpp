@@ -67,7 +67,7 @@ struct World {
     std::string scan(Direction direction) { return keysIn(tree, &env, direction); }
     void expectSound() {
         ModelEnv::Slice slice(&env);
-        const TreeShape shape = TreeCheck::run(tree);
+        const TreeShape shape = checkTree(tree);
         check(shape.error.empty(), shape.error.c_str());
     }
 

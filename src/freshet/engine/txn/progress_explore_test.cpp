@@ -198,7 +198,7 @@ public:
     void join() { core_->epochs.here(); }
     void expectSound() {
         sync::Slice slice(core_->epochs);
-        EXPECT_EQ(TreeCheck::run(pages()).error, "");
+        EXPECT_EQ(checkTree(pages()).error, "");
     }
     uint64_t splits() const { return core_->splits.load(sync::kRelaxed); }
 

@@ -80,7 +80,7 @@ inline void erase(Store& store, Tree& tree, ByteView key) {
 
 inline TreeShape shapeOf(Store& store, const TreeRef& tree) {
     sync::Slice slice(store.epochs());
-    return TreeCheck::run(tree->pages());
+    return checkTree(tree->pages());
 }
 
 }  // namespace freshet::engine

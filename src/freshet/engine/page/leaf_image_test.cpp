@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Values of a page: each comes back as it was, whatever form the page chose for all of them.
-#include "freshet/engine/tree/leaf_image.h"
+#include "freshet/engine/page/leaf_image.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/engine/tree/leaf_image.h"
+#include "freshet/engine/page/leaf_image.h"
 
 #include <utility>
 
