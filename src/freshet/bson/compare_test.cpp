@@ -4,6 +4,7 @@
 #include "freshet/bson/compare.h"
 
 #include "freshet/bson/json.h"
+#include "freshet/bson/sample/order_for_test.h"
 #include "freshet/bson/sample/sampler_for_test.h"
 
 #include <gtest/gtest.h>
@@ -16,10 +17,6 @@
 namespace freshet::bson {
 
 namespace {
-
-int sign(int order) {
-    return (order > 0) - (order < 0);
-}
 
 /// 0.digits * 10^exponent, exactly. Zero has sign 0; infinity a huge exponent; NaN a sign of -2.
 struct ExactNumber {
@@ -99,10 +96,6 @@ int compareExact(const ExactNumber& a, const ExactNumber& b) {
     int order = a.exponent != b.exponent ? (a.exponent < b.exponent ? -1 : 1)
                                          : sign(a.digits.compare(b.digits));
     return a.sign < 0 ? -order : order;
-}
-
-std::string show(const Element& element) {
-    return std::string(typeName(element.type())) + " " + toShellText(element);
 }
 
 /// One document with many values, and views of them.

@@ -5,6 +5,7 @@
 
 #include "freshet/bson/compare.h"
 #include "freshet/bson/json.h"
+#include "freshet/bson/sample/order_for_test.h"
 #include "freshet/bson/sample/sampler_for_test.h"
 
 #include <gtest/gtest.h>
@@ -14,14 +15,6 @@
 namespace freshet::bson {
 
 namespace {
-
-int sign(int order) {
-    return (order > 0) - (order < 0);
-}
-
-std::string show(const Element& element) {
-    return std::string(typeName(element.type())) + " " + toShellText(element);
-}
 
 std::string form(const Element& element, bool descending) {
     std::string key;

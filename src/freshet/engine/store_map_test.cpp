@@ -8,10 +8,10 @@
 namespace freshet::engine {
 namespace {
 
-constexpr char kFile[] = "/db/data.freshet";
-constexpr uint64_t kKeys = 300;
+constexpr char kMapFile[] = "/db/data.freshet";
+constexpr uint64_t kMapKeys = 300;
 
-std::string keyOf(uint64_t n) {
+std::string keyInMap(uint64_t n) {
     return "key " + std::to_string(1000 + n);
 }
 
@@ -32,11 +32,11 @@ protected:
     /// Another byte in the first entries of every run of the map, or the one that was there.
     void damageRuns() {
         for (const uint64_t offset : runs_) {
-            disk_.damage(kFile, offset + 40);
+            disk_.damage(kMapFile, offset + 40);
         }
     }
     void findRuns() {
-        auto file = disk_.open(kFile, platform::OpenMode::kRead);
+        auto file = disk_.open(kMapFile, platform::OpenMode::kRead);
         std::string bytes(*(*file)->size(), '\0');
         ASSERT_TRUE((*file)->pread(bytes.data(), bytes.size(), 0).isOk());
         for (uint64_t offset = 0; offset + 4 <= bytes.size(); offset += block::kBlockBytes) {
@@ -56,18 +56,18 @@ protected:
 
 TEST_F(StoreMap, DamageOfItEndsTheStoreAndLosesNothing) {
     open();
-    for (uint64_t n = 0; n < kKeys; ++n) {
-        put(*store_, *tree_, keyOf(n), std::string(500, 'a'));
+    for (uint64_t n = 0; n < kMapKeys; ++n) {
+        put(*store_, *tree_, keyInMap(n), std::string(500, 'a'));
     }
     ASSERT_TRUE(store_->checkpointNow().isOk());
     findRuns();
     damageRuns();
-    for (uint64_t n = 0; n < kKeys; n += 2) {
-        putDurably(*store_, *tree_, keyOf(n), "b");
+    for (uint64_t n = 0; n < kMapKeys; n += 2) {
+        putDurably(*store_, *tree_, keyInMap(n), "b");
     }
     const Status status = store_->checkpointNow();
     EXPECT_EQ(status.code(), Code::kCorruption) << status.toString();
-    EXPECT_NE(status.text().find(kFile), std::string_view::npos) << status.toString();
+    EXPECT_NE(status.text().find(kMapFile), std::string_view::npos) << status.toString();
     EXPECT_NE(status.text().find("offset"), std::string_view::npos) << status.toString();
     ASSERT_TRUE(fatal_.has_value());
     EXPECT_EQ(fatal_->code(), Code::kCorruption);
@@ -79,8 +79,8 @@ TEST_F(StoreMap, DamageOfItEndsTheStoreAndLosesNothing) {
     open();
     {
         Txn txn(*store_);
-        for (uint64_t n = 0; n < kKeys; ++n) {
-            EXPECT_EQ(valueOf(txn, *tree_, keyOf(n)), n % 2 == 0 ? "b" : std::string(500, 'a'));
+        for (uint64_t n = 0; n < kMapKeys; ++n) {
+            EXPECT_EQ(valueOf(txn, *tree_, keyInMap(n)), n % 2 == 0 ? "b" : std::string(500, 'a'));
         }
     }
     auto report = store_->verifyFiles();
@@ -105,7 +105,7 @@ TEST_F(StoreMap, VerifyTellsOfDamageInIt) {
     auto report = store_->verifyFiles();
     ASSERT_TRUE(report.isOk()) << report.status().toString();
     ASSERT_FALSE(report->errors.empty());
-    EXPECT_NE(report->errors[0].find(kFile), std::string::npos) << report->errors[0];
+    EXPECT_NE(report->errors[0].find(kMapFile), std::string::npos) << report->errors[0];
     disk_.crash();
 }
 

@@ -26,7 +26,7 @@ void inThreads(int count, uint64_t seed, const std::function<void(int, std::mt19
     }
 }
 
-std::string numbered(uint64_t n) {
+std::string rowOf(uint64_t n) {
     std::string key;
     appendBe64(key, n);
     return key;
@@ -41,12 +41,12 @@ protected:
     const uint64_t seed = testSeed();
 
     int64_t balance(Txn& txn, Tree& from, uint64_t account) {
-        return loadLe<int64_t>(valueOf(txn, from, numbered(account)).data());
+        return loadLe<int64_t>(valueOf(txn, from, rowOf(account)).data());
     }
     Status setBalance(Txn& txn, Tree& to, uint64_t account, int64_t amount) {
         std::string value;
         appendLe(value, amount);
-        return waiting(txn, [&] { return txn.put(to, numbered(account), value); });
+        return waiting(txn, [&] { return txn.put(to, rowOf(account), value); });
     }
     int64_t total(Txn& txn, const TreeRef& of) {
         Cursor cursor(txn, of);
@@ -69,7 +69,7 @@ protected:
 TEST_P(StoreThreads, ReadAndWriteWhileLeavesComeAndGo) {
     constexpr uint64_t kKeys = 3000;
     for (uint64_t i = 0; i < kKeys; ++i) {
-        put(*store, *tree, numbered(i), std::to_string(i) + "/" + std::string(300, 'a'));
+        put(*store, *tree, rowOf(i), std::to_string(i) + "/" + std::string(300, 'a'));
     }
     ASSERT_TRUE(store->checkpointNow().isOk());
     store->evictAll();
@@ -91,16 +91,15 @@ TEST_P(StoreThreads, ReadAndWriteWhileLeavesComeAndGo) {
                 random() % (kKeys / threads) * threads + static_cast<uint64_t>(self);
             const uint64_t other = random() % kKeys;
             Txn txn(*store);
-            const std::string found = valueOf(txn, *tree, numbered(key));
+            const std::string found = valueOf(txn, *tree, rowOf(key));
             ASSERT_EQ(found,
                       mine.count(key) != 0 ? mine[key]
                                            : std::to_string(key) + "/" + std::string(300, 'a'));
-            ASSERT_TRUE(
-                valueOf(txn, *tree, numbered(other)).starts_with(std::to_string(other) + "/"));
+            ASSERT_TRUE(valueOf(txn, *tree, rowOf(other)).starts_with(std::to_string(other) + "/"));
             if (random() % 3 == 0) {
                 mine[key] = std::to_string(key) + "/" + std::string(random() % 600, 'b');
                 ASSERT_TRUE(
-                    waiting(txn, [&] { return txn.put(*tree, numbered(key), mine[key]); }).isOk());
+                    waiting(txn, [&] { return txn.put(*tree, rowOf(key), mine[key]); }).isOk());
             }
             ASSERT_TRUE(commitAndWait(txn).isOk());
         }
@@ -169,7 +168,7 @@ TEST_P(StoreThreads, TransfersBetweenAccountsKeepTheTotal) {
 }
 
 TEST_P(StoreThreads, EachIncrementCountsOnce) {
-    put(*store, *tree, numbered(1), std::string(8, '\0'));
+    put(*store, *tree, rowOf(1), std::string(8, '\0'));
     const int rounds = 600 / GetParam() + 1;
     inThreads(GetParam(), seed, [&](int, std::mt19937_64&) {
         for (int i = 0; i < rounds; ++i) {
@@ -196,7 +195,7 @@ TEST_P(StoreThreads, AUniqueKeyHasOneWinner) {
             Txn txn(*store, random() % 2 == 0 ? OnConflict::kWait : OnConflict::kFail);
             const std::string value = std::to_string(self);
             const Status status = waiting(
-                txn, [&] { return txn.insert(*tree, numbered(static_cast<uint64_t>(i)), value); });
+                txn, [&] { return txn.insert(*tree, rowOf(static_cast<uint64_t>(i)), value); });
             if (!status.isOk()) {
                 ASSERT_TRUE(status.code() == Code::kExists || status.code() == Code::kConflict);
                 continue;
@@ -212,7 +211,7 @@ TEST_P(StoreThreads, AUniqueKeyHasOneWinner) {
     for (int i = 0; i < keys; ++i) {
         const uint32_t won = winners[static_cast<size_t>(i)].load(kRelaxed);
         ASSERT_LE(won, 1u);
-        const std::string value = valueOf(txn, *tree, numbered(static_cast<uint64_t>(i)));
+        const std::string value = valueOf(txn, *tree, rowOf(static_cast<uint64_t>(i)));
         ASSERT_EQ(value == "<NotFound>", won == 0) << i;
     }
     expectSound();
@@ -223,7 +222,7 @@ TEST_P(StoreThreads, LongReadersSeeOneStateAcrossSplitsAndRebuilds) {
     {
         Txn txn(*store);
         for (uint64_t i = 0; i < keys; ++i) {
-            ASSERT_TRUE(txn.put(*tree, numbered(i * 1000), "0").isOk());
+            ASSERT_TRUE(txn.put(*tree, rowOf(i * 1000), "0").isOk());
         }
         ASSERT_TRUE(commitAndWait(txn).isOk());
     }
@@ -235,9 +234,9 @@ TEST_P(StoreThreads, LongReadersSeeOneStateAcrossSplitsAndRebuilds) {
                 Txn txn(*store);
                 const uint64_t fresh = nextKey.fetch_add(1, kRelaxed);
                 const std::string value(random() % 200, 'v');
-                const std::string other = numbered(random() % keys * 1000);
+                const std::string other = rowOf(random() % keys * 1000);
                 Status status = waiting(txn, [&] {
-                    return txn.put(*tree, numbered(fresh % (keys * 999) * 7 + 1), value);
+                    return txn.put(*tree, rowOf(fresh % (keys * 999) * 7 + 1), value);
                 });
                 if (status.isOk()) {
                     status = waiting(txn, [&] {
@@ -288,7 +287,7 @@ TEST_P(StoreThreads, EveryAppendedKeyIsThereAndAfterReopeningToo) {
         for (uint64_t i = 0; i < perThread; ++i) {
             Txn txn(*store);
             const std::string value(20 + random() % 60, 'v');
-            const std::string key = numbered(next.fetch_add(1, kRelaxed));
+            const std::string key = rowOf(next.fetch_add(1, kRelaxed));
             ASSERT_TRUE(txn.insert(*tree, key, value).isOk());
             ASSERT_TRUE(txn.insert(*second, value + key, key).isOk());
             ASSERT_TRUE(commitAndWait(txn).isOk());

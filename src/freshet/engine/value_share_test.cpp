@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kShareMin = 16 * 1024;
 constexpr size_t kLargeBytes = 1u << 20;
-constexpr TreeId kTree = 2;
+constexpr TreeId kSharingTree = 2;
 /// Rounds that are enough for whatever an epoch still holds to go.
 constexpr int kRoundsMax = 1'000;
 
@@ -26,7 +26,7 @@ protected:
 
     void open() {
         store_ = openStore(disk_);
-        tree_ = store_->tree(kTree);
+        tree_ = store_->tree(kSharingTree);
     }
     void close() {
         tree_.reset();
@@ -45,11 +45,11 @@ protected:
     }
     /// Until the file has no more than `bytes` of the tree.
     bool comesDownTo(uint64_t bytes) {
-        for (int i = 0; i < kRoundsMax && store_->storedBytes(kTree) > bytes; ++i) {
+        for (int i = 0; i < kRoundsMax && store_->storedBytes(kSharingTree) > bytes; ++i) {
             put(*store_, *tree_, "other", std::to_string(i));
             checkpoint();
         }
-        return store_->storedBytes(kTree) <= bytes;
+        return store_->storedBytes(kSharingTree) <= bytes;
     }
     void expectSoundFiles() {
         checkpoint();
@@ -116,7 +116,7 @@ TEST_F(ValueShareTest, APageGoesWithTheLastShare) {
         put(*store_, *tree_, "other", std::to_string(i));
         checkpoint();
     }
-    EXPECT_GE(store_->storedBytes(kTree), kLargeBytes);
+    EXPECT_GE(store_->storedBytes(kSharingTree), kLargeBytes);
     share = ValueShare();
     EXPECT_TRUE(comesDownTo(kLargeBytes / 2));
     expectSoundFiles();
@@ -138,7 +138,7 @@ TEST_F(ValueShareTest, ATreeIsDroppedBelowAShare) {
     checkpoint();
     ValueShare share = take("k");
     tree_.reset();
-    store_->dropTree(kTree);
+    store_->dropTree(kSharingTree);
     checkpoint();
     checkpoint();
     EXPECT_EQ(share.view(), large_);
@@ -147,7 +147,7 @@ TEST_F(ValueShareTest, ATreeIsDroppedBelowAShare) {
     close();
     open();
     expectSoundFiles();
-    EXPECT_LT(store_->storedBytes(kTree), kLargeBytes);
+    EXPECT_LT(store_->storedBytes(kSharingTree), kLargeBytes);
 }
 
 TEST_F(ValueShareTest, APowerCutLeavesNothingOfAShare) {

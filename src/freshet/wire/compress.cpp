@@ -17,10 +17,6 @@ constexpr size_t kPrefixBytes = 4 + 4 + 1;
 constexpr size_t kOuterBytes = kHeaderBytes + kPrefixBytes;
 constexpr std::array<std::string_view, 4> kNames = {"noop", "snappy", "zlib", "zstd"};
 
-Status malformed(std::string text) {
-    return invalid(Reason::kProtocolError, std::move(text));
-}
-
 /// Contexts are some hundred KiB and take longer to make than a small message to compress.
 ZSTD_CCtx* zstdPacker() {
     thread_local std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context(ZSTD_createCCtx(),

@@ -5,6 +5,10 @@
 
 namespace freshet::wire {
 
+Status malformed(std::string text) {
+    return invalid(Reason::kProtocolError, std::move(text));
+}
+
 StatusOr<Header> parseHeader(ByteView bytes) {
     invariant(bytes.size() >= kHeaderBytes);
     Header header;
@@ -14,10 +18,9 @@ StatusOr<Header> parseHeader(ByteView bytes) {
     header.opCode = loadLe<int32_t>(bytes.data() + 12);
     if (header.messageBytes < static_cast<int32_t>(kHeaderBytes) ||
         header.messageBytes > static_cast<int32_t>(kMessageBytesMax)) {
-        return invalid(Reason::kProtocolError,
-                       "Message length " + std::to_string(header.messageBytes) +
-                           " is not between " + std::to_string(kHeaderBytes) + " and " +
-                           std::to_string(kMessageBytesMax));
+        return malformed("Message length " + std::to_string(header.messageBytes) +
+                         " is not between " + std::to_string(kHeaderBytes) + " and " +
+                         std::to_string(kMessageBytesMax));
     }
     return header;
 }

@@ -7,6 +7,7 @@
 #include "freshet/base/status.h"
 
 #include <cstdint>
+#include <string>
 
 namespace freshet::wire {
 
@@ -31,6 +32,9 @@ struct Header {
     int32_t responseTo = 0;
     int32_t opCode = 0;
 };
+
+/// kInvalid (kProtocolError).
+Status malformed(std::string text);
 
 /// REQUIRES: bytes.size() >= kHeaderBytes. kInvalid (kProtocolError) unless kHeaderBytes <=
 /// messageBytes <= kMessageBytesMax: checked before anything of that size is allocated.

@@ -12,10 +12,6 @@ constexpr uint32_t kFlagsRequired = 0xffff;  // an unknown one of these must not
 constexpr size_t kChecksumBytes = 4;
 constexpr size_t kReplyFixedBytes = 20;  // flags, cursor id, starting from, number returned
 
-Status malformed(std::string text) {
-    return invalid(Reason::kProtocolError, std::move(text));
-}
-
 /// Takes pieces off the front of a message. INV-wire-2: whatever it hands out lies in the message.
 class Reader {
 public:

@@ -10,7 +10,6 @@ namespace {
 
 using enum Action;
 
-constexpr char kAnyDb[] = "";
 constexpr char kAnyCollection[] = "";
 
 const Actions& readActions() {

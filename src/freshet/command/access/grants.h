@@ -26,6 +26,8 @@ struct RoleName {
     bool operator==(const RoleName&) const = default;
 };
 
+inline constexpr char kAnyDb[] = "";
+
 class Grants {
 public:
     void addCluster(const Actions& actions) { cluster_ |= actions; }

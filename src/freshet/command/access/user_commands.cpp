@@ -3,6 +3,7 @@
 /// revokeRolesFromUser. A user is a document of admin.system.users in the shape that backup tools
 /// know. Changes of a user read, change and write back; one command at a time does so (takeTurn).
 #include "freshet/command/access/authorize.h"
+#include "freshet/command/access/grants.h"
 #include "freshet/command/access/user_arguments.h"
 #include "freshet/command/access/user_store.h"
 #include "freshet/command/run/tables.h"
@@ -11,8 +12,6 @@
 
 namespace freshet::command {
 namespace {
-
-constexpr char kAnyDb[] = "";
 
 /// Random, version 4.
 std::string newUuid() {

@@ -7,6 +7,7 @@
 #include "freshet/query/aggregate/group_fields.h"
 #include "freshet/query/aggregate/sorting_stage.h"
 #include "freshet/query/aggregate/stages.h"
+#include "freshet/query/aggregate/step.h"
 
 #include <algorithm>
 
@@ -16,10 +17,6 @@ namespace {
 using bson::Builder;
 using bson::Document;
 using bson::Element;
-
-std::string typeOf(const Element& element) {
-    return std::string(bson::typeName(element.type()));
-}
 
 bool isExpressionLike(const Element& groupBy) {
     return groupBy.isString() ? groupBy.stringValue().starts_with('$')

@@ -11,10 +11,6 @@ using bson::Document;
 using bson::Element;
 using StepOr = StatusOr<std::unique_ptr<DocumentStep>>;
 
-std::string typeOf(const Element& element) {
-    return std::string(bson::typeName(element.type()));
-}
-
 class ProjectStep final : public DocumentStep {
 public:
     explicit ProjectStep(ProjectTree tree) : tree_(std::move(tree)) {}
@@ -163,6 +159,10 @@ const StepParser* findStep(std::string_view name) {
 }
 
 }  // namespace
+
+std::string typeOf(const Element& element) {
+    return std::string(bson::typeName(element.type()));
+}
 
 bool isStep(std::string_view stageName) {
     return findStep(stageName) != nullptr;

@@ -20,6 +20,9 @@ public:
     virtual Status apply(bson::Document document, ExprContext* context, std::string* out) const = 0;
 };
 
+/// The name of its type, for messages.
+std::string typeOf(const bson::Element& element);
+
 bool isStep(std::string_view stageName);
 /// REQUIRES: isStep(spec.name()). `variables`: what expressions see as $$name.
 StatusOr<std::unique_ptr<DocumentStep>> parseStep(const bson::Element& spec,

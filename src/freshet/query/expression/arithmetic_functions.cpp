@@ -12,15 +12,6 @@ namespace {
 using bson::Element;
 using bson::Type;
 
-bool anyNullish(Arguments arguments) {
-    for (const Value& argument : arguments) {
-        if (argument.isNullish()) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /// As calculate; integers that leave int64 go on as doubles.
 Value calculateWidening(Arithmetic op, const Element& a, const Element& b) {
     Value result = calculate(op, a, b);
@@ -285,6 +276,15 @@ constexpr FunctionSpec kComparison[] = {
 };
 
 }  // namespace
+
+bool anyNullish(Arguments arguments) {
+    for (const Value& argument : arguments) {
+        if (argument.isNullish()) {
+            return true;
+        }
+    }
+    return false;
+}
 
 std::span<const FunctionSpec> arithmeticFunctions() {
     return kArithmetic;

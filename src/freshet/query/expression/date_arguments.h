@@ -3,6 +3,7 @@
 #pragma once
 
 #include "freshet/query/expression/operators.h"
+#include "freshet/query/expression/time_text.h"
 #include "freshet/query/expression/time_zone.h"
 
 namespace freshet::query {
@@ -18,9 +19,6 @@ enum class TimeUnit : uint8_t {
     kSecond,
     kMillisecond
 };
-
-inline constexpr int64_t kHourMillis = 3'600'000;
-inline constexpr int64_t kDayMillis = 24 * kHourMillis;
 
 /// "day", "week", ...
 bool parseUnit(std::string_view text, TimeUnit* out);

@@ -12,11 +12,6 @@ namespace {
 using bson::Element;
 using bson::Type;
 
-bool anyNullish(Arguments arguments) {
-    return std::any_of(
-        arguments.begin(), arguments.end(), [](const Value& value) { return value.isNullish(); });
-}
-
 /// The unit; false when the context failed.
 bool unitOf(ExprContext& context, const std::string& name, const Value& value, TimeUnit* out) {
     if (!value.element().isString()) {

@@ -65,6 +65,7 @@ StatusOr<ExprPtr> parseOperator(const bson::Element& operand, ExprScope* scope);
 /// $mergeObjects, which is an accumulator too.
 Value mergeObjects(ExprContext& context, Arguments arguments);
 
+bool anyNullish(Arguments arguments);
 std::string typeText(const Value& value);
 /// An integral number in int range; fails the context with the number and text otherwise.
 bool integerArgument(ExprContext& context,

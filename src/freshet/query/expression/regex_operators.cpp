@@ -15,12 +15,12 @@ using bson::Type;
 
 enum class Want : uint8_t { kMatch, kFind, kFindAll };
 
-struct Named {
+struct WantName {
     std::string_view name;
     Want want;
 };
 
-constexpr Named kNames[] = {
+constexpr WantName kNames[] = {
     {"$regexMatch", Want::kMatch},
     {"$regexFind", Want::kFind},
     {"$regexFindAll", Want::kFindAll},
@@ -198,7 +198,7 @@ private:
 StatusOr<ExprPtr> parseRegex(const Element& operand, ExprScope* scope) {
     auto result = std::make_shared<RegexOperator>();
     result->name = std::string(operand.name());
-    for (const Named& known : kNames) {
+    for (const WantName& known : kNames) {
         if (known.name == operand.name()) {
             result->want = known.want;
         }

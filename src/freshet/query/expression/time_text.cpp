@@ -6,8 +6,6 @@
 namespace freshet::query {
 namespace {
 
-constexpr int64_t kDayMillis = 86'400'000;
-
 void setDate(int64_t days, CalendarTime* out) {
     const int64_t shifted = days + 719468;
     const int64_t era = floorDivide(shifted, 146097);

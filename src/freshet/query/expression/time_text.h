@@ -10,6 +10,9 @@
 
 namespace freshet::query {
 
+inline constexpr int64_t kHourMillis = 3'600'000;
+inline constexpr int64_t kDayMillis = 24 * kHourMillis;
+
 struct CalendarTime {
     int64_t year = 1970;
     int month = 1;  // 1..12

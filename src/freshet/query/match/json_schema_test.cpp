@@ -8,7 +8,7 @@
 namespace freshet::query {
 namespace {
 
-struct Case {
+struct SchemaCase {
     const char* schema;
     const char* good;
     const char* bad;
@@ -21,7 +21,7 @@ std::unique_ptr<Matcher> validator(const char* schema) {
 }
 
 TEST(JsonSchema, TellsGoodFromBad) {
-    const Case cases[] = {
+    const SchemaCase cases[] = {
         {R"({"properties":{"a":{"bsonType":"int"}}})", R"({"a":1})", R"({"a":"x"})"},
         {R"({"properties":{"a":{"bsonType":["int","null"]}}})", R"({"a":null})", R"({"a":1.5})"},
         {R"({"properties":{"a":{"type":"number"}}})", R"({"a":1.5})", R"({"a":true})"},
@@ -59,7 +59,7 @@ TEST(JsonSchema, TellsGoodFromBad) {
         {R"({"not":{"required":["a"]}})", R"({"b":1})", R"({"a":1})"},
         {R"({"title":"t","description":"d","bsonType":"object"})", "{}", nullptr},
     };
-    for (const Case& one : cases) {
+    for (const SchemaCase& one : cases) {
         auto matcher = validator(one.schema);
         ASSERT_NE(matcher, nullptr);
         EXPECT_TRUE(matcher->matches(json(one.good).view())) << one.schema << one.good;

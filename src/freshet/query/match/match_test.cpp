@@ -7,14 +7,14 @@
 namespace freshet::query {
 namespace {
 
-struct Case {
+struct MatchCase {
     const char* filter;
     const char* document;
     bool matches;
 };
 
-void check(std::initializer_list<Case> cases) {
-    for (const Case& one : cases) {
+void check(std::initializer_list<MatchCase> cases) {
+    for (const MatchCase& one : cases) {
         auto matcher = Matcher::compile(json(one.filter).view());
         ASSERT_TRUE(matcher.isOk()) << one.filter << ": " << matcher.status().text();
         const bson::OwnedDocument document = json(one.document);

@@ -19,7 +19,7 @@ namespace {
 /// 4.096 us << 17: 0.54 s. Soft-RoCE on a busy machine takes long to answer, and must not be asked
 /// again meanwhile; the TCP connection tells sooner of a peer that has died.
 constexpr uint8_t kAckTimeout = 17;
-constexpr uint8_t kRetries = 7;         // then the peer is gone
+constexpr uint8_t kPairRetries = 7;     // then the peer is gone
 constexpr uint8_t kReceiveRetries = 7;  // without end; receives never run out anyway
 constexpr uint8_t kReceiveRetryTimer = 12;
 constexpr uint8_t kHopLimit = 64;
@@ -181,7 +181,7 @@ Status SystemPair::toSend() {
     ibv_qp_attr attributes{};
     attributes.qp_state = IBV_QPS_RTS;
     attributes.timeout = kAckTimeout;
-    attributes.retry_cnt = kRetries;
+    attributes.retry_cnt = kPairRetries;
     attributes.rnr_retry = kReceiveRetries;
     attributes.sq_psn = address_.packetSequence;
     return ibv_modify_qp(pair_,

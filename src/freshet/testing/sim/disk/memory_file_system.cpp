@@ -49,10 +49,6 @@ private:
     std::string data_;
 };
 
-Status missing(const std::string& path) {
-    return Status(Code::kNotFound, path + ": no such file or directory");
-}
-
 }  // namespace
 
 struct MemoryFileSystem::Locks {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Names of files in a simulated disk: absolute, without dots and doubled slashes.
+/// Names of files in a simulated disk: absolute, without dots and doubled slashes. What is said of
+/// one that is not there.
 #pragma once
+
+#include "freshet/base/status.h"
 
 #include <filesystem>
 #include <string>
@@ -18,6 +21,10 @@ inline std::string normalPath(const std::string& path) {
 /// Of a normal path.
 inline std::string parentOf(const std::string& path) {
     return std::filesystem::path(path).parent_path().string();
+}
+
+inline Status missing(const std::string& path) {
+    return Status(Code::kNotFound, path + ": no such file or directory");
 }
 
 }  // namespace freshet::testing

@@ -2,6 +2,7 @@
 #include "freshet/testing/sim/sim_file_system.h"
 
 #include "freshet/platform/thread.h"
+#include "freshet/testing/sim/disk/paths.h"
 #include "freshet/testing/sim/disk/volatile_file.h"
 #include "freshet/testing/sim/passing_file_system.h"
 
@@ -21,7 +22,7 @@ std::string normal(const std::string& path) {
     return (normal.has_filename() ? normal : normal.parent_path()).string();
 }
 
-std::string parentOf(const std::string& path) {
+std::string folderOf(const std::string& path) {
     std::string parent = std::filesystem::path(path).parent_path().string();
     return parent.empty() ? "." : parent;
 }
@@ -37,10 +38,6 @@ bool isHidden(const std::string& name) {
 /// Of this process.
 std::string hiddenPrefix() {
     return kHiddenPrefix + std::to_string(platform::processId()) + ".";
-}
-
-Status missing(const std::string& path) {
-    return Status(Code::kNotFound, path + ": no such file or directory");
 }
 
 }  // namespace
@@ -70,7 +67,7 @@ StatusOr<std::unique_ptr<platform::File>> SimFileSystem::open(const std::string&
                                     : real_.open(real, OpenMode::kWrite);
         bool create = mode == OpenMode::kCreate || mode == OpenMode::kCreateNew;
         if (!durable.isOk() && durable.status().code() == Code::kNotFound && create) {
-            real = parentOf(name) + "/" + hiddenPrefix() + std::to_string(hiddenMade_++);
+            real = folderOf(name) + "/" + hiddenPrefix() + std::to_string(hiddenMade_++);
             durable = real_.open(real, OpenMode::kCreateNew);
             if (durable.isOk()) {
                 FRESHET_RETURN_IF_ERROR(change(real, name));
@@ -106,7 +103,7 @@ StatusOr<std::vector<std::string>> SimFileSystem::list(const std::string& direct
         }
     }
     for (const auto& [path, real] : elsewhere_) {
-        if (parentOf(path) == normal(directory)) {
+        if (folderOf(path) == normal(directory)) {
             real.empty() ? static_cast<void>(seen.erase(nameOf(path)))
                          : static_cast<void>(seen.insert(nameOf(path)));
         }
@@ -124,7 +121,7 @@ Status SimFileSystem::change(const std::string& from, const std::string& to) {
     if (!to.empty()) {
         elsewhere_[to] = from;
     }
-    return leak_.next() ? makeReal(parentOf(from)) : Status::ok();
+    return leak_.next() ? makeReal(folderOf(from)) : Status::ok();
 }
 
 Status SimFileSystem::rename(const std::string& from, const std::string& to) {
@@ -159,7 +156,7 @@ Status SimFileSystem::remove(const std::string& path) {
 Status SimFileSystem::makeReal(const std::string& directory) {
     std::map<std::string, std::string> moved;  // what a change has called `from` by now
     for (const NameChange& change : std::exchange(unsynced_, {})) {
-        if (parentOf(change.from) != directory) {
+        if (folderOf(change.from) != directory) {
             unsynced_.push_back(change);
             continue;
         }
@@ -172,7 +169,7 @@ Status SimFileSystem::makeReal(const std::string& directory) {
         moved[change.from] = change.to;
     }
     std::erase_if(elsewhere_,
-                  [&](const auto& entry) { return parentOf(entry.first) == directory; });
+                  [&](const auto& entry) { return folderOf(entry.first) == directory; });
     return Status::ok();
 }
 
