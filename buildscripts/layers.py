@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads src/freshet/LAYERS, the one truth about rooms, for SConstruct and for lint_layers.py."""
+"""Reads src/freshet/LAYERS, the one truth about rooms, for SConstruct and the lints; and what its name says of a source."""
 import dataclasses
+import os
+
+SUFFIX_OF = {'explore': '_explore_test', 'test': '_test', 'fuzz': '_fuzz', 'main': '_main'}
+
+
+def kind(path):
+    """What a source is for: one of SUFFIX_OF, or 'library'."""
+    base = '_' + os.path.basename(path)[:-len('.cpp')]
+    return next((what for what, suffix in SUFFIX_OF.items() if base.endswith(suffix)), 'library')
 
 
 class LayersError(Exception):

@@ -7,7 +7,7 @@ import re
 import subprocess
 
 import lint_common as common
-from layers import Layers
+from layers import Layers, kind
 
 
 def flags_of(layers):
@@ -29,7 +29,7 @@ def compile_alone(root, flags, path):
 
 def seen_by_release(root):
     """Headers that a source of the release build includes first."""
-    sources = [path for path in common.source_files(root, ('.cpp',)) if not path.endswith(('_explore_test.cpp', '_fuzz.cpp'))]
+    sources = [path for path in common.source_files(root, ('.cpp',)) if kind(path) not in ('explore', 'fuzz')]
     first = [re.search(r'^#\s*\w+ (.*)', '\n'.join(common.read_lines(root, path)), re.M) for path in sources]
     return {'src/' + found[1].strip('"') for found in first if found}
 
