@@ -28,8 +28,8 @@ def compile_alone(root, flags, path):
 
 
 def seen_by_release(root):
-    """Headers that a source of the release build includes first."""
-    sources = [path for path in common.source_files(root, ('.cpp',)) if kind(path) not in ('explore', 'fuzz')]
+    """Headers that a source includes first which the release build compiles by itself."""
+    sources = [path for path in common.source_files(root, ('.cpp',)) if kind(path) in ('library', 'main')]
     first = [re.search(r'^#\s*\w+ (.*)', '\n'.join(common.read_lines(root, path)), re.M) for path in sources]
     return {'src/' + found[1].strip('"') for found in first if found}
 

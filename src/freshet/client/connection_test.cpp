@@ -42,8 +42,6 @@ private:
     std::vector<std::string> texts_;
 };
 
-const std::string kPing = bson::Builder().add("ping", 1).finish();
-
 }  // namespace
 
 TEST(Connection, SaysHelloAndRunsCommands) {

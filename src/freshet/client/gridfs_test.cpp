@@ -125,7 +125,7 @@ std::string patternOf(size_t bytes) {
     return out;
 }
 
-class GridFs : public testing::Test {
+class GridFs : public ::testing::Test {
 protected:
     GridFs() {
         bucket_.database = "shop";

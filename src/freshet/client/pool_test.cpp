@@ -12,7 +12,6 @@
 namespace freshet::client {
 namespace {
 
-const std::string kPing = bson::Builder().add("ping", 1).finish();
 const std::string kDie = bson::Builder().add("die", 1).finish();
 const std::string kFail = bson::Builder().add("fail", 1).finish();
 

@@ -2,6 +2,7 @@
 /// A server for tests of what stands on a client: real sockets, and replies that the test makes up.
 #pragma once
 
+#include "freshet/bson/builder.h"
 #include "freshet/client/client.h"
 #include "freshet/transport/server_transport.h"
 #include "freshet/wire/compress.h"
@@ -14,6 +15,8 @@
 #include <vector>
 
 namespace freshet::client {
+
+inline const std::string kPing = bson::Builder().add("ping", 1).finish();
 
 class ScriptedServer {
 public:

@@ -12,7 +12,7 @@ namespace freshet::script {
 
 namespace {
 
-class ContextTest : public testing::Test {
+class ContextTest : public ::testing::Test {
 protected:
     static std::unique_ptr<Context> make(const Limits& limits = {}) {
         StatusOr<std::unique_ptr<Context>> made = Context::make(limits);
@@ -77,8 +77,6 @@ bson::OwnedDocument everything() {
     all.object("almostReference").add("$id", 1).add("$ref", "c");
     return bson::OwnedDocument(all.finish());
 }
-
-}  // namespace
 
 TEST_F(ContextTest, TheLastExpressionIsTheValue) {
     EXPECT_EQ(run("1 + 1"), "{ \"$numberInt\" : \"2\" }");
@@ -380,4 +378,5 @@ TEST(ContextNumbers, AreDoublesWhereTheHostWantsThat) {
               bson::toCanonicalJson(result->element().document()));
 }
 
+}  // namespace
 }  // namespace freshet::script

@@ -8,7 +8,7 @@ namespace freshet::script {
 
 namespace {
 
-class InspectTest : public testing::Test {
+class InspectTest : public ::testing::Test {
 protected:
     void SetUp() override {
         StatusOr<std::unique_ptr<Context>> made = Context::make({});
@@ -30,8 +30,6 @@ protected:
 
     std::unique_ptr<Context> context_;
 };
-
-}  // namespace
 
 TEST_F(InspectTest, ShortDocumentsStandOnOneLine) {
     EXPECT_EQ(show("{_id: ObjectId('507f1f77bcf86cd799439011'), a: 1}"),
@@ -134,4 +132,5 @@ TEST_F(InspectTest, ArithmeticOfLongs) {
               "[ Long('3'), Long('1'), -1, true ]");
 }
 
+}  // namespace
 }  // namespace freshet::script

@@ -20,7 +20,7 @@ bson::OwnedDocument json(std::string_view text) {
     return *std::move(document);
 }
 
-class JavaScriptTest : public testing::Test {
+class JavaScriptTest : public ::testing::Test {
 protected:
     JavaScriptTest() { javaScript_.begin({}); }
     ~JavaScriptTest() override { end(); }

@@ -63,7 +63,7 @@ std::string answer(const wire::Request& request) {
     return reply.finish();
 }
 
-class ShellTest : public testing::Test {
+class ShellTest : public ::testing::Test {
 protected:
     Ran run(std::vector<std::string> arguments, const std::string& input = "") {
         arguments.push_back("--port=" + std::to_string(server_.where().port));
@@ -72,8 +72,6 @@ protected:
 
     client::ScriptedServer server_{answer};
 };
-
-}  // namespace
 
 TEST(Shell, WrongUsageIsTwo) {
     Ran ran = runWith({"--nosuch"});
@@ -210,4 +208,5 @@ TEST_F(ShellTest, ConnectsAgainAfterALostConnection) {
     EXPECT_NE(ran.out.find("\"echo\" : 1"), std::string::npos) << ran.out;
 }
 
+}  // namespace
 }  // namespace freshet::shell
