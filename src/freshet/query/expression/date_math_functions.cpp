@@ -4,8 +4,6 @@
 #include "freshet/query/expression/date_arguments.h"
 #include "freshet/query/expression/time_text.h"
 
-#include <algorithm>
-
 namespace freshet::query {
 namespace {
 

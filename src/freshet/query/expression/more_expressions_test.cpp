@@ -18,6 +18,10 @@ constexpr const char* kMoreValues = R"({
     "objs": [{"k": 2}, {"k": 1}, {}], "u": "héllo wörld"
 })";
 
+void checkMore(std::initializer_list<ExpressionCase> cases) {
+    checkOn(kMoreValues, cases);
+}
+
 struct ErrorCase {
     const char* expression;
     uint32_t number;
@@ -33,33 +37,30 @@ void checkErrors(std::initializer_list<ErrorCase> cases) {
 }
 
 TEST(MoreExpressions, Sets) {
-    checkOn(kMoreValues,
-            {
-                {R"({"$setUnion":[[3,1],[2,1.0]]})", "[1,2,3]"},
-                {R"({"$setUnion":["$arr","$n"]})", "null"},
-                {R"({"$setIntersection":[[1,2,3],[2,3,4],[3,2]]})", "[2,3]"},
-                {R"({"$setIntersection":[]})", "[]"},
-                {R"({"$setDifference":[[3,1,3,2],[2]]})", "[3,1]"},
-                {R"({"$setEquals":[[1,2,2],[2,1]]})", "true"},
-                {R"({"$setEquals":[[1,2],[2,3]]})", "false"},
-                {R"({"$setIsSubset":[[1],[2,1]]})", "true"},
-                {R"({"$setIsSubset":[[1,5],[2,1]]})", "false"},
-                {R"({"$sortArray":{"input":"$arr","sortBy":1}})", "[1,2,3]"},
-                {R"({"$sortArray":{"input":"$arr","sortBy":-1}})", "[3,2,1]"},
-                {R"({"$sortArray":{"input":"$objs","sortBy":{"k":1}}})", R"([{},{"k":1},{"k":2}])"},
-                {R"({"$zip":{"inputs":[[1,2],["a"]]}})", R"([[1,"a"]])"},
-                {R"({"$zip":{"inputs":[[1,2],["a"]],"useLongestLength":true}})",
-                 R"([[1,"a"],[2,null]])"},
-                {R"({"$zip":{"inputs":[[1,2],["a"]],"useLongestLength":true,"defaults":[0,"z"]}})",
-                 R"([[1,"a"],[2,"z"]])"},
-                {R"({"$firstN":{"n":2,"input":"$arr"}})", "[3,1]"},
-                {R"({"$lastN":{"n":2,"input":"$arr"}})", "[1,2]"},
-                {R"({"$maxN":{"n":2,"input":"$arr"}})", "[3,2]"},
-                {R"({"$minN":{"n":2,"input":"$arr"}})", "[1,2]"},
-                {R"({"$median":{"input":"$arr","method":"approximate"}})", "2.0"},
-                {R"({"$percentile":{"input":"$arr","p":[0.0,0.9],"method":"approximate"}})",
-                 "[1.0,3.0]"},
-            });
+    checkMore({
+        {R"({"$setUnion":[[3,1],[2,1.0]]})", "[1,2,3]"},
+        {R"({"$setUnion":["$arr","$n"]})", "null"},
+        {R"({"$setIntersection":[[1,2,3],[2,3,4],[3,2]]})", "[2,3]"},
+        {R"({"$setIntersection":[]})", "[]"},
+        {R"({"$setDifference":[[3,1,3,2],[2]]})", "[3,1]"},
+        {R"({"$setEquals":[[1,2,2],[2,1]]})", "true"},
+        {R"({"$setEquals":[[1,2],[2,3]]})", "false"},
+        {R"({"$setIsSubset":[[1],[2,1]]})", "true"},
+        {R"({"$setIsSubset":[[1,5],[2,1]]})", "false"},
+        {R"({"$sortArray":{"input":"$arr","sortBy":1}})", "[1,2,3]"},
+        {R"({"$sortArray":{"input":"$arr","sortBy":-1}})", "[3,2,1]"},
+        {R"({"$sortArray":{"input":"$objs","sortBy":{"k":1}}})", R"([{},{"k":1},{"k":2}])"},
+        {R"({"$zip":{"inputs":[[1,2],["a"]]}})", R"([[1,"a"]])"},
+        {R"({"$zip":{"inputs":[[1,2],["a"]],"useLongestLength":true}})", R"([[1,"a"],[2,null]])"},
+        {R"({"$zip":{"inputs":[[1,2],["a"]],"useLongestLength":true,"defaults":[0,"z"]}})",
+         R"([[1,"a"],[2,"z"]])"},
+        {R"({"$firstN":{"n":2,"input":"$arr"}})", "[3,1]"},
+        {R"({"$lastN":{"n":2,"input":"$arr"}})", "[1,2]"},
+        {R"({"$maxN":{"n":2,"input":"$arr"}})", "[3,2]"},
+        {R"({"$minN":{"n":2,"input":"$arr"}})", "[1,2]"},
+        {R"({"$median":{"input":"$arr","method":"approximate"}})", "2.0"},
+        {R"({"$percentile":{"input":"$arr","p":[0.0,0.9],"method":"approximate"}})", "[1.0,3.0]"},
+    });
     checkErrors({
         {R"({"$setUnion":[1]})", 17043},
         {R"({"$setEquals":[[1]]})", 17045},
@@ -73,20 +74,19 @@ TEST(MoreExpressions, Sets) {
 }
 
 TEST(MoreExpressions, RegularExpressions) {
-    checkOn(kMoreValues,
-            {
-                {R"({"$regexMatch":{"input":"$s","regex":"^h","options":"i"}})", "true"},
-                {R"({"$regexMatch":{"input":"$n","regex":"x"}})", "false"},
-                {R"({"$regexFind":{"input":"$s","regex":"l(l)(x)?"}})",
-                 R"({"match":"ll","idx":2,"captures":["l",null]})"},
-                {R"({"$regexFind":{"input":"$s","regex":"zz"}})", "null"},
-                {R"({"$regexFindAll":{"input":"$u","regex":"[éö]"}})",
-                 R"([{"match":"é","idx":1,"captures":[]},{"match":"ö","idx":7,"captures":[]}])"},
-                {R"({"$regexFindAll":{"input":"ab","regex":""}})",
-                 R"([{"match":"","idx":0,"captures":[]},{"match":"","idx":1,"captures":[]},
+    checkMore({
+        {R"({"$regexMatch":{"input":"$s","regex":"^h","options":"i"}})", "true"},
+        {R"({"$regexMatch":{"input":"$n","regex":"x"}})", "false"},
+        {R"({"$regexFind":{"input":"$s","regex":"l(l)(x)?"}})",
+         R"({"match":"ll","idx":2,"captures":["l",null]})"},
+        {R"({"$regexFind":{"input":"$s","regex":"zz"}})", "null"},
+        {R"({"$regexFindAll":{"input":"$u","regex":"[éö]"}})",
+         R"([{"match":"é","idx":1,"captures":[]},{"match":"ö","idx":7,"captures":[]}])"},
+        {R"({"$regexFindAll":{"input":"ab","regex":""}})",
+         R"([{"match":"","idx":0,"captures":[]},{"match":"","idx":1,"captures":[]},
              {"match":"","idx":2,"captures":[]}])"},
-                {R"({"$regexFindAll":{"input":"$n","regex":"x"}})", "[]"},
-            });
+        {R"({"$regexFindAll":{"input":"$n","regex":"x"}})", "[]"},
+    });
     checkErrors({
         {R"({"$regexMatch":{"input":1,"regex":"x"}})", 51104},
         {R"({"$regexMatch":{"input":"a","regex":1}})", 51105},
@@ -98,59 +98,56 @@ TEST(MoreExpressions, RegularExpressions) {
 }
 
 TEST(MoreExpressions, DatesInZones) {
-    checkOn(
-        kMoreValues,
-        {
-            {R"({"$hour":{"date":"$d","timezone":"Europe/Berlin"}})", "14"},
-            {R"({"$hour":{"date":"$d","timezone":"+05:30"}})", "18"},
-            {R"({"$minute":{"date":"$d","timezone":"+0530"}})", "44"},
-            {R"({"$dateToString":{"date":"$d","timezone":"America/New_York"}})",
-             R"("2024-02-29T08:14:15.016")"},
-            {R"({"$dateToString":{"date":"$d","format":"%d %b %Y %B %z %Z","timezone":"-03"}})",
-             R"("29 Feb 2024 February -0300 -180")"},
-            {R"({"$dateAdd":{"startDate":"$d","unit":"year","amount":1}})",
-             R"({"$date":"2025-02-28T13:14:15.016Z"})"},
-            {R"({"$dateAdd":{"startDate":{"$date":"2024-01-31T00:00:00Z"},"unit":"month","amount":1}})",
-             R"({"$date":"2024-02-29T00:00:00Z"})"},
-            {R"({"$dateSubtract":{"startDate":"$d","unit":"quarter","amount":1}})",
-             R"({"$date":"2023-11-29T13:14:15.016Z"})"},
-            // The clocks go forward on 2024-03-31: a day later is 23 hours later.
-            {R"({"$dateAdd":{"startDate":{"$date":"2024-03-30T12:00:00Z"},"unit":"day","amount":1,
+    checkMore({
+        {R"({"$hour":{"date":"$d","timezone":"Europe/Berlin"}})", "14"},
+        {R"({"$hour":{"date":"$d","timezone":"+05:30"}})", "18"},
+        {R"({"$minute":{"date":"$d","timezone":"+0530"}})", "44"},
+        {R"({"$dateToString":{"date":"$d","timezone":"America/New_York"}})",
+         R"("2024-02-29T08:14:15.016")"},
+        {R"({"$dateToString":{"date":"$d","format":"%d %b %Y %B %z %Z","timezone":"-03"}})",
+         R"("29 Feb 2024 February -0300 -180")"},
+        {R"({"$dateAdd":{"startDate":"$d","unit":"year","amount":1}})",
+         R"({"$date":"2025-02-28T13:14:15.016Z"})"},
+        {R"({"$dateAdd":{"startDate":{"$date":"2024-01-31T00:00:00Z"},"unit":"month","amount":1}})",
+         R"({"$date":"2024-02-29T00:00:00Z"})"},
+        {R"({"$dateSubtract":{"startDate":"$d","unit":"quarter","amount":1}})",
+         R"({"$date":"2023-11-29T13:14:15.016Z"})"},
+        // The clocks go forward on 2024-03-31: a day later is 23 hours later.
+        {R"({"$dateAdd":{"startDate":{"$date":"2024-03-30T12:00:00Z"},"unit":"day","amount":1,
              "timezone":"Europe/Berlin"}})",
-             R"({"$date":"2024-03-31T11:00:00Z"})"},
-            {R"({"$dateAdd":{"startDate":{"$date":"2024-03-30T12:00:00Z"},"unit":"hour","amount":24,
+         R"({"$date":"2024-03-31T11:00:00Z"})"},
+        {R"({"$dateAdd":{"startDate":{"$date":"2024-03-30T12:00:00Z"},"unit":"hour","amount":24,
              "timezone":"Europe/Berlin"}})",
-             R"({"$date":"2024-03-31T12:00:00Z"})"},
-            {R"({"$dateDiff":{"startDate":{"$date":"2023-12-31T23:00:00Z"},"endDate":"$d",
+         R"({"$date":"2024-03-31T12:00:00Z"})"},
+        {R"({"$dateDiff":{"startDate":{"$date":"2023-12-31T23:00:00Z"},"endDate":"$d",
              "unit":"year"}})",
-             R"({"$numberLong":"1"})"},
-            {R"({"$dateDiff":{"startDate":{"$date":"2024-02-24T00:00:00Z"},"endDate":"$d",
+         R"({"$numberLong":"1"})"},
+        {R"({"$dateDiff":{"startDate":{"$date":"2024-02-24T00:00:00Z"},"endDate":"$d",
              "unit":"week"}})",
-             R"({"$numberLong":"1"})"},
-            {R"({"$dateDiff":{"startDate":{"$date":"2024-02-24T00:00:00Z"},"endDate":"$d",
+         R"({"$numberLong":"1"})"},
+        {R"({"$dateDiff":{"startDate":{"$date":"2024-02-24T00:00:00Z"},"endDate":"$d",
              "unit":"week","startOfWeek":"fri"}})",
-             R"({"$numberLong":"0"})"},
-            {R"({"$dateTrunc":{"date":"$d","unit":"month"}})",
-             R"({"$date":"2024-02-01T00:00:00Z"})"},
-            {R"({"$dateTrunc":{"date":"$d","unit":"week","startOfWeek":"monday"}})",
-             R"({"$date":"2024-02-26T00:00:00Z"})"},
-            {R"({"$dateTrunc":{"date":"$d","unit":"hour","binSize":6}})",
-             R"({"$date":"2024-02-29T12:00:00Z"})"},
-            {R"({"$dateTrunc":{"date":"$d","unit":"day","timezone":"Europe/Berlin"}})",
-             R"({"$date":"2024-02-28T23:00:00Z"})"},
-            {R"({"$dateFromParts":{"year":2024,"month":14,"day":0}})",
-             R"({"$date":"2025-01-31T00:00:00Z"})"},
-            {R"({"$dateFromParts":{"isoWeekYear":2024,"isoWeek":9,"isoDayOfWeek":4}})",
-             R"({"$date":"2024-02-29T00:00:00Z"})"},
-            {R"({"$dateToParts":{"date":"$d"}})",
-             R"({"year":2024,"month":2,"day":29,"hour":13,"minute":14,"second":15,"millisecond":16})"},
-            {R"({"$dateFromString":{"dateString":"2024-02-29T12:00:00","timezone":"Europe/Berlin"}})",
-             R"({"$date":"2024-02-29T11:00:00Z"})"},
-            {R"({"$dateFromString":{"dateString":"29.02.2024 05","format":"%d.%m.%Y %H"}})",
-             R"({"$date":"2024-02-29T05:00:00Z"})"},
-            {R"({"$dateFromString":{"dateString":"x","onError":"bad"}})", R"("bad")"},
-            {R"({"$dateFromString":{"dateString":null,"onNull":1}})", "1"},
-        });
+         R"({"$numberLong":"0"})"},
+        {R"({"$dateTrunc":{"date":"$d","unit":"month"}})", R"({"$date":"2024-02-01T00:00:00Z"})"},
+        {R"({"$dateTrunc":{"date":"$d","unit":"week","startOfWeek":"monday"}})",
+         R"({"$date":"2024-02-26T00:00:00Z"})"},
+        {R"({"$dateTrunc":{"date":"$d","unit":"hour","binSize":6}})",
+         R"({"$date":"2024-02-29T12:00:00Z"})"},
+        {R"({"$dateTrunc":{"date":"$d","unit":"day","timezone":"Europe/Berlin"}})",
+         R"({"$date":"2024-02-28T23:00:00Z"})"},
+        {R"({"$dateFromParts":{"year":2024,"month":14,"day":0}})",
+         R"({"$date":"2025-01-31T00:00:00Z"})"},
+        {R"({"$dateFromParts":{"isoWeekYear":2024,"isoWeek":9,"isoDayOfWeek":4}})",
+         R"({"$date":"2024-02-29T00:00:00Z"})"},
+        {R"({"$dateToParts":{"date":"$d"}})",
+         R"({"year":2024,"month":2,"day":29,"hour":13,"minute":14,"second":15,"millisecond":16})"},
+        {R"({"$dateFromString":{"dateString":"2024-02-29T12:00:00","timezone":"Europe/Berlin"}})",
+         R"({"$date":"2024-02-29T11:00:00Z"})"},
+        {R"({"$dateFromString":{"dateString":"29.02.2024 05","format":"%d.%m.%Y %H"}})",
+         R"({"$date":"2024-02-29T05:00:00Z"})"},
+        {R"({"$dateFromString":{"dateString":"x","onError":"bad"}})", R"("bad")"},
+        {R"({"$dateFromString":{"dateString":null,"onNull":1}})", "1"},
+    });
     checkErrors({
         {R"({"$hour":{"date":"$d","timezone":"Nowhere/Town"}})", 40485},
         {R"({"$hour":{"date":"$d","timezone":7}})", 40517},
@@ -165,25 +162,24 @@ TEST(MoreExpressions, DatesInZones) {
 }
 
 TEST(MoreExpressions, Mathematics) {
-    checkOn(kMoreValues,
-            {
-                {R"({"$exp":0})", "1.0"},
-                {R"({"$ln":1})", "0.0"},
-                {R"({"$log10":1000})", "3.0"},
-                {R"({"$log":[8,2]})", "3.0"},
-                {R"({"$sin":0})", "0.0"},
-                {R"({"$cos":{"$numberDecimal":"0"}})",
-                 R"({"$numberDecimal":"1.000000000000000000000000000000000"})"},
-                {R"({"$atan2":[0,1]})", "0.0"},
-                {R"({"$degreesToRadians":0})", "0.0"},
-                {R"({"$bitAnd":[12,10]})", "8"},
-                {R"({"$bitOr":[12,{"$numberLong":"3"}]})", R"({"$numberLong":"15"})"},
-                {R"({"$bitXor":[]})", "0"},
-                {R"({"$bitNot":5})", "-6"},
-                {R"({"$pow":[{"$numberDecimal":"2"},10]})", R"({"$numberDecimal":"1024"})"},
-                {R"({"$sqrt":{"$numberDecimal":"9"}})", R"({"$numberDecimal":"3"})"},
-                {R"({"$sin":"$n"})", "null"},
-            });
+    checkMore({
+        {R"({"$exp":0})", "1.0"},
+        {R"({"$ln":1})", "0.0"},
+        {R"({"$log10":1000})", "3.0"},
+        {R"({"$log":[8,2]})", "3.0"},
+        {R"({"$sin":0})", "0.0"},
+        {R"({"$cos":{"$numberDecimal":"0"}})",
+         R"({"$numberDecimal":"1.000000000000000000000000000000000"})"},
+        {R"({"$atan2":[0,1]})", "0.0"},
+        {R"({"$degreesToRadians":0})", "0.0"},
+        {R"({"$bitAnd":[12,10]})", "8"},
+        {R"({"$bitOr":[12,{"$numberLong":"3"}]})", R"({"$numberLong":"15"})"},
+        {R"({"$bitXor":[]})", "0"},
+        {R"({"$bitNot":5})", "-6"},
+        {R"({"$pow":[{"$numberDecimal":"2"},10]})", R"({"$numberDecimal":"1024"})"},
+        {R"({"$sqrt":{"$numberDecimal":"9"}})", R"({"$numberDecimal":"3"})"},
+        {R"({"$sin":"$n"})", "null"},
+    });
     checkErrors({
         {R"({"$ln":0})", 28766},
         {R"({"$log10":-1})", 28761},
@@ -196,23 +192,21 @@ TEST(MoreExpressions, Mathematics) {
 }
 
 TEST(MoreExpressions, FieldsAndConversions) {
-    checkOn(
-        kMoreValues,
-        {
-            {R"({"$setField":{"field":"a.b","input":"$o","value":7}})", R"({"x":1,"y":2,"a.b":7})"},
-            {R"({"$setField":{"field":"x","input":"$o","value":"$$REMOVE"}})", R"({"y":2})"},
-            {R"({"$unsetField":{"field":"y","input":"$o"}})", R"({"x":1})"},
-            {R"({"$bsonSize":"$o"})", "19"},
-            {R"({"$binarySize":"héllo"})", "6"},
-            {R"({"$tsSecond":"$t"})", R"({"$numberLong":"7"})"},
-            {R"({"$tsIncrement":"$t"})", R"({"$numberLong":"9"})"},
-            {R"({"$lt":[{"$rand":{}},1]})", "true"},
-            {R"({"$convert":{"input":"5","to":"int"}})", "5"},
-            {R"({"$convert":{"input":"x","to":"int","onError":"bad"}})", R"("bad")"},
-            {R"({"$convert":{"input":"$n","to":"int","onNull":0}})", "0"},
-            {R"({"$convert":{"input":5,"to":2}})", R"("5")"},
-            {R"({"$let":{"vars":{"CURRENT":"$o"},"in":"$x"}})", "1"},
-        });
+    checkMore({
+        {R"({"$setField":{"field":"a.b","input":"$o","value":7}})", R"({"x":1,"y":2,"a.b":7})"},
+        {R"({"$setField":{"field":"x","input":"$o","value":"$$REMOVE"}})", R"({"y":2})"},
+        {R"({"$unsetField":{"field":"y","input":"$o"}})", R"({"x":1})"},
+        {R"({"$bsonSize":"$o"})", "19"},
+        {R"({"$binarySize":"héllo"})", "6"},
+        {R"({"$tsSecond":"$t"})", R"({"$numberLong":"7"})"},
+        {R"({"$tsIncrement":"$t"})", R"({"$numberLong":"9"})"},
+        {R"({"$lt":[{"$rand":{}},1]})", "true"},
+        {R"({"$convert":{"input":"5","to":"int"}})", "5"},
+        {R"({"$convert":{"input":"x","to":"int","onError":"bad"}})", R"("bad")"},
+        {R"({"$convert":{"input":"$n","to":"int","onNull":0}})", "0"},
+        {R"({"$convert":{"input":5,"to":2}})", R"("5")"},
+        {R"({"$let":{"vars":{"CURRENT":"$o"},"in":"$x"}})", "1"},
+    });
     checkErrors({
         {R"({"$setField":{"field":"$a","input":"$o","value":1}})", 4161106},
         {R"({"$setField":{"input":"$o","value":1}})", 4161102},
@@ -244,17 +238,13 @@ TEST(MoreExpressions, SetsAgreeWithTheStandardOnes) {
         std::vector<int> both;
         std::set_union(x.begin(), x.end(), y.begin(), y.end(), std::back_inserter(both));
         const std::string arguments = "[" + textOf(a) + "," + textOf(b) + "]";
-        checkOn(kMoreValues,
-                {{(R"({"$setUnion":)" + arguments + "}").c_str(), textOf(both).c_str()}});
+        checkMore({{(R"({"$setUnion":)" + arguments + "}").c_str(), textOf(both).c_str()}});
         both.clear();
         std::set_intersection(x.begin(), x.end(), y.begin(), y.end(), std::back_inserter(both));
-        checkOn(kMoreValues,
-                {{(R"({"$setIntersection":)" + arguments + "}").c_str(), textOf(both).c_str()}});
-        checkOn(kMoreValues,
-                {{(R"({"$setEquals":)" + arguments + "}").c_str(), x == y ? "true" : "false"}});
-        checkOn(kMoreValues,
-                {{(R"({"$setIsSubset":)" + arguments + "}").c_str(),
-                  std::includes(y.begin(), y.end(), x.begin(), x.end()) ? "true" : "false"}});
+        checkMore({{(R"({"$setIntersection":)" + arguments + "}").c_str(), textOf(both).c_str()}});
+        checkMore({{(R"({"$setEquals":)" + arguments + "}").c_str(), x == y ? "true" : "false"}});
+        checkMore({{(R"({"$setIsSubset":)" + arguments + "}").c_str(),
+                    std::includes(y.begin(), y.end(), x.begin(), x.end()) ? "true" : "false"}});
     }
 }
 
