@@ -22,7 +22,8 @@ SLOW = ('db.many.aggregate([{$match: {$expr: {$lt: [{$reduce: {input: {$range: [
 TAB, CTRL_C, CTRL_D, CTRL_R, UP = b'\t', b'\x03', b'\x04', b'\x12', b'\x1b[A'
 SECONDS = 30
 MEMORY_MAX_KB = 40_000
-START_MAX_SECONDS = 0.060
+# What the shell's start is held against, for machines differ and are slow at times: it takes half of this one's.
+ANOTHER_START = [sys.executable, '-I', '-c', 'import json, subprocess, unittest']
 
 
 # In a process of its own: a child's greatest memory includes what its parent had when it began.
@@ -407,12 +408,19 @@ class ShellTest(unittest.TestCase):
             self.assertIn(word, self.run_shell('--eval', bomb, code=1, seconds=120).stderr, bomb)
 
     def test_a_start_is_quick_and_small(self):
-        command = [harness.program('freshet'), '--quiet', '--norc', self.server.uri, '--eval', 'db.runCommand({ping: 1})']
-        runs = json.loads(subprocess.run([sys.executable, '-c', MEASURE] + command, check=True, capture_output=True).stdout)
-        processor, elapsed, memory = (min(run[at] for run in runs) for at in range(3))
-        print('start to ping: processor %.0f ms, elapsed %.0f ms, %d KiB' % (processor * 1000, elapsed * 1000, memory), flush=True)
+        processor, elapsed, memory = self.least_of([harness.program('freshet'), '--quiet', '--norc', self.server.uri,
+                                                    '--eval', 'db.runCommand({ping: 1})'])
+        other, _, _ = self.least_of(ANOTHER_START)
+        print('start to ping: processor %.0f ms (a Python %.0f), elapsed %.0f ms, %d KiB' % (
+            processor * 1000, other * 1000, elapsed * 1000, memory), flush=True)
         self.assertLess(memory, MEMORY_MAX_KB)
-        self.assertLess(processor, START_MAX_SECONDS)  # of the processor: the machine may be busy
+        self.assertLess(processor, other)
+
+    @staticmethod
+    def least_of(command):
+        """Least processor time, elapsed time and memory of ten starts."""
+        measured = subprocess.run([sys.executable, '-c', MEASURE] + command, check=True, capture_output=True)
+        return [min(run) for run in zip(*json.loads(measured.stdout))]
 
 
 if __name__ == '__main__':
