@@ -6,7 +6,10 @@ skipped with a reason, and a GoogleTest binary counts as many checks as it has t
 """
 import argparse
 import concurrent.futures
+import contextlib
+import fnmatch
 import functools
+import io
 import os
 import re
 import shutil
@@ -19,14 +22,20 @@ import zlib
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, 'buildscripts'))
+PYTHON_TESTS = os.path.join(ROOT, 'buildscripts', 'tests')
+sys.path.insert(0, PYTHON_TESTS)
 sys.dont_write_bytecode = True
+import harness  # noqa: E402
+
 LINTS = ('format', 'layers', 'atomics', 'coroutines', 'size', 'docs', 'headers')
-# Rooms whose concurrent or byte-facing code also runs under the sanitizers.
-SANITIZED = ('sync', 'journal', 'block', 'engine', 'security', 'wire', 'bson', 'transport', 'catalog', 'query', 'command', 'script')
+# Rooms whose concurrent or byte-facing code also runs under the sanitizers; all others do in the soak.
+SANITIZED = ('sync', 'journal', 'block', 'engine', 'security', 'wire', 'bson', 'transport', 'catalog', 'query', 'script')
+THREADED = ('sync', 'journal', 'block', 'engine', 'transport')
+# Tests without a second thread, and long: nothing there for ThreadSanitizer.
+NOT_THREADED = 'BlockRefusals.*:BlockDamageTest.*:BlockCrash.*:JournalCrashStates.*:StoreCrashStates.*:StoreSlabs.*:StoreRefused.AnyPage*'
 FUZZ_RUNS = 200_000
 FUZZ_SECONDS = 12  # each, at most; the soak takes longer
 RDMA_SECONDS = 1200  # the guest ends long before
-THREADED = ('sync', 'journal', 'block', 'engine', 'transport', 'catalog', 'query', 'command')
 
 
 class Totals:
@@ -54,7 +63,7 @@ def scons(variant, *targets):
 
 
 def build_release(totals):
-    for targets in ([], ['tests', 'test_programs', 'rebuilt_programs']):
+    for targets in ([], ['tests', 'test_programs']):
         if not scons('release', *targets):
             totals.fail('build release ' + ' '.join(targets))
             return
@@ -89,7 +98,7 @@ def run_gtest(variant, binary, shard, shards):
         os.remove(report)
     command = [binary, '--gtest_output=xml:' + report, '--gtest_brief=1']
     if variant == 'tsan':
-        command = ['setarch', '-R'] + command
+        command = ['setarch', '-R'] + command + ['--gtest_filter=-' + NOT_THREADED]
     env = dict(os.environ, TSAN_OPTIONS='halt_on_error=1 second_deadlock_stack=1',
                ASAN_OPTIONS='detect_stack_use_after_return=1', UBSAN_OPTIONS='print_stacktrace=1',
                GTEST_SHARD_INDEX=str(shard), GTEST_TOTAL_SHARDS=str(shards))
@@ -155,10 +164,10 @@ def gtest_part(variant, rooms=None):
 
 def fuzz_part(totals):
     """Each fuzzer for so many runs or seconds from a printed seed, on an empty corpus."""
-    if not scons('fuzz'):
-        totals.fail('build fuzz')
+    if not scons('asan', 'fuzzers'):
+        totals.fail('build fuzzers')
         return
-    folder = os.path.join(ROOT, 'build', 'fuzz', 'tests')
+    folder = os.path.join(ROOT, 'build', 'asan', 'tests')
     seed = int(os.environ.get('FRESHET_SEED') or int.from_bytes(os.urandom(4), 'little')) or 1
     names = [name for name in sorted(os.listdir(folder)) if name.endswith('_fuzz')]
     for result in at_once([functools.partial(run_fuzzer, folder, name, seed) for name in names]):
@@ -186,15 +195,30 @@ class CountingResult(unittest.TextTestResult):
         self.successes = getattr(self, 'successes', 0) + 1
 
 
+def run_suite(name):
+    """Runs the tests of one file; what to print, how many passed, (test, why) of the failed and of the skipped, seconds."""
+    began, output = time.monotonic(), io.StringIO()
+    with contextlib.redirect_stdout(output):
+        suite = unittest.defaultTestLoader.discover(PYTHON_TESTS, name)
+        result = unittest.TextTestRunner(stream=output, verbosity=2, resultclass=CountingResult).run(suite)
+    failed = [(str(test), trace.strip().splitlines()[-1]) for test, trace in result.failures + result.errors]
+    skipped = [(str(test), why) for test, why in result.skipped]
+    return name, output.getvalue(), getattr(result, 'successes', 0), failed, skipped, time.monotonic() - began
+
+
 def python_part(pattern):
+    """Each file in a process, as many at once as there are cores: a test waits for its server most of the time."""
     def part(totals):
-        suite = unittest.defaultTestLoader.discover(os.path.join(ROOT, 'buildscripts', 'tests'), pattern)
-        result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2, resultclass=CountingResult).run(suite)
-        totals.ok(getattr(result, 'successes', 0))
-        for test, trace in result.failures + result.errors:
-            totals.fail(str(test), trace.strip().splitlines()[-1])
-        for test, why in result.skipped:
-            totals.skip(str(test), why)
+        harness.import_pymongo()
+        names = sorted(fnmatch.filter(os.listdir(PYTHON_TESTS), pattern))
+        with concurrent.futures.ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            for name, output, passed, failed, skipped, seconds in pool.map(run_suite, names):
+                print('%s%-7s %-28s %6.1f s' % (output, 'FAILED' if failed else 'ok', name, seconds), flush=True)
+                totals.ok(passed)
+                for test in failed:
+                    totals.fail(*test)
+                for test in skipped:
+                    totals.skip(*test)
     return part
 
 
