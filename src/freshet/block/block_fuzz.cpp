@@ -3,7 +3,7 @@
 /// written to. Input: one byte that says whether the superblocks' and runs' checksums are made
 /// right again, and those of images; then changes of five bytes each: offset u32, xor u8.
 ///
-///   scons variant=fuzz, then build/fuzz/tests/block_fuzz
+///   scons variant=asan fuzzers, then build/asan/tests/block_fuzz
 #include "freshet/base/checksum.h"
 #include "freshet/block/root/map_format.h"
 #include "freshet/block/root/superblock.h"

@@ -4,7 +4,7 @@
 /// those of its records, are made right again; then changes of four bytes each: file and offset
 /// u24 (its highest bit: the segment), xor u8.
 ///
-///   scons variant=fuzz, then build/fuzz/tests/journal_fuzz
+///   scons variant=asan fuzzers, then build/asan/tests/journal_fuzz
 #include "freshet/journal/file/framing.h"
 #include "freshet/journal/file/ring_file.h"
 #include "freshet/journal/file/test_support.h"
