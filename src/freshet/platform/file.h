@@ -6,6 +6,7 @@
 #include "freshet/base/bytes.h"
 #include "freshet/base/status.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -35,6 +36,17 @@ public:
     /// file meanwhile. Offset and bytes in multiples of 4 KiB, a few MiB at most.
     virtual Status pwriteZeros(uint64_t offset, size_t bytes) {
         return pwrite(std::string(bytes, '\0'), offset);
+    }
+    /// Makes room that reads as zeros, behind what the file has; writing there later does not fail
+    /// for want of it. Takes no time where the file system can promise that without writing; then
+    /// a flush of what is written there has more to do. Otherwise as pwriteZeros() of all of it.
+    virtual Status allocate(uint64_t offset, uint64_t bytes) {
+        constexpr uint64_t kPieceBytes = 1u << 20;
+        for (uint64_t done = 0; done < bytes; done += kPieceBytes) {
+            const size_t piece = std::min(kPieceBytes, bytes - done);
+            FRESHET_RETURN_IF_ERROR(pwriteZeros(offset + done, piece));
+        }
+        return Status::ok();
     }
     /// From now on transfers of whole 4 KiB blocks at a multiple of 4 KiB, if they have `bytesMin`
     /// bytes or more, go past the operating system's cache, and what that has of the file is

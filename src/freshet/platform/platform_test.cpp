@@ -56,6 +56,23 @@ TEST_F(PosixFiles, ZerosAreWrittenAndLaterWritesLieAmongThem) {
     EXPECT_TRUE(out == expected);
 }
 
+TEST_F(PosixFiles, AllocatedRoomReadsAsZerosAndTakesRoom) {
+    constexpr uint64_t kBytes = (3u << 20) + 4096;
+    auto file = std::move(*files_.open(path("room"), OpenMode::kCreate));
+    ASSERT_TRUE(file->pwrite(std::string(8192, 'x'), 0).isOk());
+    ASSERT_TRUE(file->allocate(8192, kBytes).isOk());
+    struct stat status;
+    ASSERT_EQ(::stat(path("room").c_str(), &status), 0);
+    EXPECT_GE(static_cast<uint64_t>(status.st_blocks) * 512, kBytes);
+    ASSERT_TRUE(file->bypassCacheFrom(64 * 1024));
+    ASSERT_TRUE(file->pwrite(std::string(64 * 1024, 'd'), 1u << 20).isOk());
+    std::string expected = std::string(8192, 'x') + std::string(kBytes, '\0');
+    expected.replace(1u << 20, 64 * 1024, 64 * 1024, 'd');
+    std::string out(expected.size(), '?');
+    EXPECT_EQ(*file->pread(out.data(), out.size(), 0), expected.size());
+    EXPECT_TRUE(out == expected);
+}
+
 TEST_F(PosixFiles, CacheIsBypassedByLargeTransfersBesideSmallOnes) {
     constexpr size_t kLarge = 64 * 1024;
     auto file = std::move(*files_.open(path("large"), OpenMode::kCreate));

@@ -111,13 +111,32 @@ Status Store::Impl::loadTree(TreeId id, PageSource& source) {
     return Status::ok();
 }
 
+namespace {
+
+/// While the disk flushes it writes nothing, and what is appended meanwhile has to wait in the ring
+/// (decision 0043): four times the least, where that is little of the memory.
+uint32_t journalSlots(const StoreOptions& options, const journal::Options& least) {
+    constexpr uint64_t kShareOfMemory = 256;
+    constexpr uint64_t kTimesMax = 4;
+    const uint64_t ringBytes = uint64_t{least.slots} * least.slotBytes;
+    const uint64_t share =
+        options.memoryBytes == 0 ? UINT64_MAX : options.memoryBytes / kShareOfMemory;
+    const uint64_t times = std::min(share, options.journalSegmentBytesMax) / ringBytes;
+    return least.slots * static_cast<uint32_t>(std::clamp<uint64_t>(times, 1, kTimesMax));
+}
+
+}  // namespace
+
 Status Store::Impl::openJournal(const DbUuid& uuid) {
     journal::Options journalOptions;
     journalOptions.files = &files;
     journalOptions.directory = options.directory + kJournalFolder;
+    journalOptions.slots = journalSlots(options, journalOptions);
     journalOptions.segmentBytesMax = options.journalSegmentBytesMax;
     journalOptions.segmentBytesFirst =
-        std::min(journalOptions.segmentBytesFirst, options.journalSegmentBytesMax);
+        std::min(std::max(journalOptions.segmentBytesFirst,
+                          uint64_t{journalOptions.slots} * journalOptions.slotBytes),
+                 options.journalSegmentBytesMax);
     journalOptions.commitIntervalMs = options.journalCommitIntervalMs;
     journalOptions.dbUuid = uuid;
     journalOptions.redoLsn = file->root().redoLsn;

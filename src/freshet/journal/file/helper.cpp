@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The helper thread flushes, and asks for what lies idle in the open slot. The thread that writes
-/// for others takes what nobody waits for yet and what a holder of the role has handed on, and
-/// makes segments ahead. Others compute all the time; whoever of them had to write would be
-/// overtaken by the rest at it, for many turns of theirs, and the ring would be full before he was
-/// done. This one hardly computes, so it gets its turn at once. It does not flush: that may take
-/// long, and the log goes on meanwhile.
+/// for others takes what nobody waits for yet and what a holder of the role has handed on. Others
+/// compute all the time; whoever of them had to write would be overtaken by the rest at it, for
+/// many turns of theirs, and the ring would be full before he was done. This one hardly computes,
+/// so it gets its turn at once. It neither flushes nor makes segments, which a third thread does:
+/// both wait for the disk, and the log goes on meanwhile.
 #include "freshet/journal/file/flush.h"
 #include "freshet/journal/file/impl.h"
 #include "freshet/journal/slot/raise.h"
@@ -13,6 +13,8 @@
 
 namespace freshet::journal {
 namespace {
+
+constexpr uint64_t kUntilRungMs = 3'600'000;  // an hour: whoever takes a segment rings
 
 /// Ticks every so many milliseconds, counted from the tick before.
 class Metronome {
@@ -56,14 +58,22 @@ void Journal::Impl::help() {
 
 void Journal::Impl::writeForOthers() {
     platform::stepForward();
+    while (!stopping.load(sync::kAcquire)) {  // [journal.stopping]
+        writeBell.listen(options.commitIntervalMs);
+        writer.ringDone();
+    }
+}
+
+void Journal::Impl::makeSegments() {
+    platform::stepForward();
     Metronome metronome(options.commitIntervalMs);
     bool busy = true;
     while (!stopping.load(sync::kAcquire)) {  // [journal.stopping]
-        writeBell.listen(busy ? 0 : metronome.millisLeft());
-        writer.ringDone();
         // Out of space: try again with each tick only (relaxed: our own store), and go on while it
         // goes; but close() waits for an answer now, and rings.
-        const bool may = metronome.ticks() || busy || !outOfSpace.load(sync::kRelaxed) ||
+        const bool isShort = outOfSpace.load(sync::kRelaxed);
+        makeBell.listen(busy ? 0 : isShort ? metronome.millisLeft() : kUntilRungMs);
+        const bool may = busy || !isShort || metronome.ticks() ||
                          closing.load(sync::kAcquire);  // [journal.closing]
         busy = may && prepareSegment();
     }
@@ -111,7 +121,7 @@ bool Journal::Impl::prepareSegment() {
         failure.load(sync::kAcquire) != nullptr) {       // at the bell that goes with it
         return false;
     }
-    auto made = maker.step();
+    auto made = maker.step(segmentMissing.load(sync::kAcquire));  // [journal.segmentMissing]
     if (!made.isOk()) {
         noSegment(made.status().withContext("making a journal segment"));
         return false;
@@ -125,7 +135,7 @@ bool Journal::Impl::prepareSegment() {
     segments.fetch_add(1, sync::kRelaxed);  // [journal.count]
     // [journal.segment.ready] release: pairs with [journal.segment.take].
     readySegment.store(made->release(), sync::kRelease);
-    writer.ringDone();  // the role may have been given up for want of it
+    writeBell.ring();  // the role may have been given up for want of it
     return false;
 }
 

@@ -79,6 +79,7 @@ struct Journal::Impl {
 
     void help();
     void writeForOthers();
+    void makeSegments();
     void flush();
     void askForIdleData();
     /// One step towards the next segment. True: there is more to do at once.
@@ -128,7 +129,7 @@ struct Journal::Impl {
     /// it).
     sync::Atomic<Segment*> readySegment{nullptr};
     const std::unique_ptr<Recycler> recycler;  // threads: see there
-    SegmentMaker maker;                        // writeForOthers()'s
+    SegmentMaker maker;                        // makeSegments()'s
     const std::vector<std::string> losses;
 
     /// Why the journal is over, null while it is not. Written once; freed with the journal.
@@ -140,7 +141,8 @@ struct Journal::Impl {
 
     sync::Atomic<bool> stopping{false};
     Bell bell;       // for the helper
-    Bell writeBell;  // for the thread that writes for others: ringDone(), or make a segment
+    Bell writeBell;  // for the thread that writes for others: ringDone()
+    Bell makeBell;   // for the one that makes segments: one is wanted
 
     // Statistics; nothing depends on them.
     sync::Atomic<uint64_t> records{0};
@@ -151,8 +153,9 @@ struct Journal::Impl {
     sync::Atomic<uint64_t> fullWaits{0};
     sync::Atomic<uint64_t> segments{0};
 
-    platform::Thread helper;  // last, both: they use all of the above
+    platform::Thread helper;  // last, all three: they use all of the above
     platform::Thread writerForOthers;
+    platform::Thread makerOfSegments;
 };
 
 }  // namespace freshet::journal

@@ -226,7 +226,8 @@ Journal::Impl::Impl(const Options& given, Start start)
       losses(std::move(start.losses)),
       segments(start.segments),
       helper("journal", [this] { help(); }),
-      writerForOthers("journal-write", [this] { writeForOthers(); }) {}
+      writerForOthers("journal-write", [this] { writeForOthers(); }),
+      makerOfSegments("journal-make", [this] { makeSegments(); }) {}
 
 Journal::Impl::~Impl() {
     delete readySegment.load(sync::kRelaxed);  // relaxed: no other thread is left
@@ -269,7 +270,7 @@ Status Journal::Impl::close() {
     }
     // [journal.closing] release: pairs with its loads in helper.cpp.
     closing.store(true, sync::kRelease);
-    writeBell.ring();
+    makeBell.ring();
     Status status = flushAll();
     if (status.isOk()) {
         status = appendClosingBlock();
@@ -281,8 +282,10 @@ Status Journal::Impl::close() {
     stopping.store(true, sync::kRelease);  // [journal.stopping]
     bell.ring();
     writeBell.ring();
+    makeBell.ring();
     helper.join();
     writerForOthers.join();
+    makerOfSegments.join();
     return status;
 }
 

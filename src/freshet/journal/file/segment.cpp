@@ -2,6 +2,7 @@
 #include "freshet/journal/file/segment.h"
 
 #include "freshet/journal/file/block_format.h"
+#include "freshet/platform/clock.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -10,6 +11,9 @@ namespace freshet::journal {
 namespace {
 
 constexpr size_t kStepBytes = 1u << 20;
+/// Bytes: a log that grows by more gets segments that nobody has zeroed. Writing everything twice
+/// would take the disk from it.
+constexpr double kZeroedPerSecondMax = 64u << 20;
 /// A spare smaller than this share of a new segment is not worth its renames.
 constexpr uint64_t kSpareShareMin = 4;
 
@@ -29,7 +33,7 @@ std::optional<uint32_t> segmentIndex(const std::string& name) {
     return static_cast<uint32_t>(std::stoul(name.substr(2), nullptr, 16));
 }
 
-StatusOr<std::unique_ptr<Segment>> SegmentMaker::step() {
+StatusOr<std::unique_ptr<Segment>> SegmentMaker::step(bool isMissed) {
     if (unfinished_ == nullptr) {
         while (std::optional<Spare> spare = spares_.take()) {
             if (spare->bytes < nextBytes_ / kSpareShareMin) {
@@ -44,7 +48,7 @@ StatusOr<std::unique_ptr<Segment>> SegmentMaker::step() {
             return made;
         }
     }
-    auto result = zeroStep();
+    auto result = zeroStep(isMissed);
     if (!result.isOk()) {
         unfinished_.reset();
         // Gives the space back; a left-over is overwritten by the next try anyhow.
@@ -69,17 +73,34 @@ StatusOr<std::unique_ptr<Segment>> SegmentMaker::reuse(const Spare& spare) {
     return publish(spare.path, std::move(file), spare.bytes);
 }
 
-StatusOr<std::unique_ptr<Segment>> SegmentMaker::zeroStep() {
+Status SegmentMaker::beginUnfinished(const std::string& path) {
+    FRESHET_ASSIGN_OR_RETURN(unfinished_, files_->open(path, platform::OpenMode::kCreate));
+    FRESHET_RETURN_IF_ERROR(unfinished_->truncate(0));
+    zeroed_ = 0;
+    // One is begun when the log goes on in the one before.
+    const uint64_t now = platform::monotonicNanos();
+    growsFast_ =
+        begunNanos_ != 0 && static_cast<double>(now - begunNanos_) * 1e-9 * kZeroedPerSecondMax <
+                                static_cast<double>(nextBytes_);
+    begunNanos_ = now;
+    return Status::ok();
+}
+
+StatusOr<std::unique_ptr<Segment>> SegmentMaker::zeroStep(bool isMissed) {
     const std::string path = directory_ + "/" + kUnfinishedName;
     if (unfinished_ == nullptr) {
-        FRESHET_ASSIGN_OR_RETURN(unfinished_, files_->open(path, platform::OpenMode::kCreate));
-        FRESHET_RETURN_IF_ERROR(unfinished_->truncate(0));
-        zeroed_ = 0;
+        FRESHET_RETURN_IF_ERROR(beginUnfinished(path));
     }
-    size_t piece = std::min<uint64_t>(kStepBytes, nextBytes_ - zeroed_);
-    FRESHET_RETURN_IF_ERROR(unfinished_->pwriteZeros(zeroed_, piece));
+    const uint64_t rest = nextBytes_ - zeroed_;
+    if (isMissed || growsFast_) {
+        FRESHET_RETURN_IF_ERROR(unfinished_->allocate(zeroed_, rest));
+        zeroed_ = nextBytes_;
+    } else {
+        const size_t piece = std::min<uint64_t>(kStepBytes, rest);
+        FRESHET_RETURN_IF_ERROR(unfinished_->pwriteZeros(zeroed_, piece));
+        zeroed_ += piece;
+    }
     FRESHET_RETURN_IF_ERROR(unfinished_->sync());
-    zeroed_ += piece;
     if (zeroed_ < nextBytes_) {
         return std::unique_ptr<Segment>();
     }

@@ -43,7 +43,8 @@ inline constexpr const char* kUnfinishedName = "next.tmp";
 /// Makes segments one at a time, in small steps, so that a flush never waits long for it. A segment
 /// appears under its name only when all its zeros are durable, so no size on disk is ever partial
 /// and no later flush has to convert unwritten extents; or, made of a spare, when its first block
-/// is blank, durably (INV-journal-8). Threads: one.
+/// is blank, durably (INV-journal-8). Where the log grows faster than zeros should be written
+/// beside it, the file system promises the zeros instead (decision 0043). Threads: one.
 class SegmentMaker {
 public:
     /// `spares` must outlive this.
@@ -61,13 +62,15 @@ public:
           spares_(spares) {}
 
     /// One step of bounded size. Null: not finished yet. After a failure the next call begins the
-    /// same segment again; kNoSpace may heal, others are for the caller to judge.
-    StatusOr<std::unique_ptr<Segment>> step();
+    /// same segment again; kNoSpace may heal, others are for the caller to judge. `isMissed`:
+    /// the log waits for it.
+    StatusOr<std::unique_ptr<Segment>> step(bool isMissed = false);
     /// Steps until finished.
     StatusOr<std::unique_ptr<Segment>> makeNow();
 
 private:
-    StatusOr<std::unique_ptr<Segment>> zeroStep();
+    StatusOr<std::unique_ptr<Segment>> zeroStep(bool isMissed);
+    Status beginUnfinished(const std::string& path);
     StatusOr<std::unique_ptr<Segment>> reuse(const Spare& spare);
     StatusOr<std::unique_ptr<Segment>> publish(const std::string& from,
                                                std::unique_ptr<platform::File> file,
@@ -81,6 +84,8 @@ private:
     SparePool& spares_;
     std::unique_ptr<platform::File> unfinished_;
     uint64_t zeroed_ = 0;
+    uint64_t begunNanos_ = 0;  // when it was begun, or the last one
+    bool growsFast_ = false;   // the segment before it has filled while others would be zeroed
 };
 
 }  // namespace freshet::journal

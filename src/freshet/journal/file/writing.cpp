@@ -39,7 +39,7 @@ bool Journal::Impl::takeNextSegment() {
     }
     // [journal.segmentMissing] release: pairs with its loads in noSegment() and stats().
     segmentMissing.store(next == nullptr, sync::kRelease);
-    writeBell.ring();  // one more is to be made
+    makeBell.ring();  // one more is to be made
     return next != nullptr;
 }
 

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Making segments, on a real disk.
+#include "freshet/journal/file/segment.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace freshet::journal {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kBytes = 4u << 20;
+
+class SegmentTest : public ::testing::Test {
+protected:
+    void SetUp() override {
+        std::string name = (fs::temp_directory_path() / "freshet-segment-XXXXXX").string();
+        ASSERT_NE(::mkdtemp(name.data()), nullptr);
+        root_ = name;
+    }
+    void TearDown() override { fs::remove_all(root_); }
+
+    SegmentMaker maker(uint64_t bytes = kBytes) {
+        return SegmentMaker(&platform::FileSystem::posix(), root_, 7, bytes, bytes, spares_);
+    }
+    /// Steps until it is made; 0: not within a hundred.
+    static int stepsTo(SegmentMaker& maker, std::unique_ptr<Segment>* made, bool isMissed) {
+        for (int n = 1; n <= 100; ++n) {
+            auto segment = maker.step(isMissed);
+            EXPECT_TRUE(segment.isOk()) << segment.status().toString();
+            if (!segment.isOk() || *segment != nullptr) {
+                *made = std::move(*segment);
+                return n;
+            }
+        }
+        return 0;
+    }
+    static bool isBlank(Segment& segment) {
+        std::string bytes(segment.bytes + 1, '?');
+        return *segment.file->pread(bytes.data(), bytes.size(), 0) == segment.bytes &&
+               bytes.find_first_not_of('\0') == segment.bytes;
+    }
+
+    std::string root_;
+    SparePool spares_;
+};
+
+TEST_F(SegmentTest, IsMadeInStepsAndBlank) {
+    SegmentMaker making = maker();
+    std::unique_ptr<Segment> segment;
+    EXPECT_GT(stepsTo(making, &segment, false), 1);
+    ASSERT_NE(segment, nullptr);
+    EXPECT_EQ(segment->path, root_ + "/j.00000007");
+    EXPECT_EQ(segment->bytes, kBytes);
+    EXPECT_TRUE(isBlank(*segment));
+}
+
+TEST_F(SegmentTest, IsThereAtOnceForALogThatWaits) {
+    SegmentMaker making = maker();
+    ASSERT_EQ(*making.step(false), nullptr);
+    std::unique_ptr<Segment> segment;
+    EXPECT_EQ(stepsTo(making, &segment, true), 1);
+    ASSERT_NE(segment, nullptr);
+    EXPECT_TRUE(isBlank(*segment));
+}
+
+TEST_F(SegmentTest, IsThereAtOnceForALogThatGrowsFast) {
+    SegmentMaker making = maker(16 * kBytes);
+    std::unique_ptr<Segment> segment;
+    ASSERT_EQ(stepsTo(making, &segment, true), 1);
+    // The one before was begun less than a second ago, and the log is at its end already.
+    EXPECT_EQ(stepsTo(making, &segment, false), 1);
+    ASSERT_NE(segment, nullptr);
+    EXPECT_TRUE(isBlank(*segment));
+}
+
+}  // namespace
+}  // namespace freshet::journal
