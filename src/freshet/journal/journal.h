@@ -48,6 +48,9 @@ struct Options {
     uint32_t slotBytes = 256 * 1024;        // 4 KiB to 2 MiB, a multiple of 4 KiB
     uint64_t segmentBytesFirst = 4u << 20;  // at least slots * slotBytes; doubling up to:
     uint64_t segmentBytesMax = 128u << 20;
+    /// Segments of a log that grows by more bytes a second are not zeroed first: writing everything
+    /// twice would take the disk from it.
+    uint64_t zeroedPerSecondMax = 64u << 20;
     uint32_t commitIntervalMs = 100;  // an idle journal writes what is buffered this often
     std::array<char, 16> dbUuid{};    // of the data directory; a segment of another one is refused
     /// Replay begins here: records below are not handed over, and segments that lie below as a

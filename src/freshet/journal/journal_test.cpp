@@ -555,6 +555,7 @@ TEST(Journal, FullDiskRefusesThoseWhoWaitForASlot) {
     testing::FaultyFileSystem disk(memory, plan);
     Options options = smallOptions(disk);
     options.segmentBytesFirst = options.segmentBytesMax = 2u << 20;  // made in two steps
+    options.zeroedPerSecondMax = UINT64_MAX;                         // also if they fill at once
     Opened log = openLog(options);
     waitForReadySegment(*log.journal, 2);
     // Held within the making of the third segment, nobody notices that the disk is full.

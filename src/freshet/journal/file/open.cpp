@@ -50,8 +50,13 @@ SegmentMaker makerAfter(const Options& options, const LogEnd& end, SparePool& sp
             bytes = std::min(bytes * 2, options.segmentBytesMax);
         }
     }
-    return SegmentMaker(
-        options.files, options.directory, index, bytes, options.segmentBytesMax, spares);
+    return SegmentMaker(options.files,
+                        options.directory,
+                        index,
+                        bytes,
+                        options.segmentBytesMax,
+                        options.zeroedPerSecondMax,
+                        spares);
 }
 
 /// Segments in front of the one where the log goes on wait to be recycled.

@@ -11,9 +11,6 @@ namespace freshet::journal {
 namespace {
 
 constexpr size_t kStepBytes = 1u << 20;
-/// Bytes: a log that grows by more gets segments that nobody has zeroed. Writing everything twice
-/// would take the disk from it.
-constexpr double kZeroedPerSecondMax = 64u << 20;
 /// A spare smaller than this share of a new segment is not worth its renames.
 constexpr uint64_t kSpareShareMin = 4;
 
@@ -80,7 +77,7 @@ Status SegmentMaker::beginUnfinished(const std::string& path) {
     // One is begun when the log goes on in the one before.
     const uint64_t now = platform::monotonicNanos();
     growsFast_ =
-        begunNanos_ != 0 && static_cast<double>(now - begunNanos_) * 1e-9 * kZeroedPerSecondMax <
+        begunNanos_ != 0 && static_cast<double>(now - begunNanos_) * 1e-9 * zeroedPerSecondMax_ <
                                 static_cast<double>(nextBytes_);
     begunNanos_ = now;
     return Status::ok();

@@ -47,18 +47,20 @@ inline constexpr const char* kUnfinishedName = "next.tmp";
 /// beside it, the file system promises the zeros instead (decision 0043). Threads: one.
 class SegmentMaker {
 public:
-    /// `spares` must outlive this.
+    /// `spares` must outlive this. `zeroedPerSecondMax`: as journal::Options.
     SegmentMaker(platform::FileSystem* files,
                  std::string directory,
                  uint32_t nextIndex,
                  uint64_t nextBytes,
                  uint64_t bytesMax,
+                 uint64_t zeroedPerSecondMax,
                  SparePool& spares)
         : files_(files),
           directory_(std::move(directory)),
           nextIndex_(nextIndex),
           nextBytes_(nextBytes),
           bytesMax_(bytesMax),
+          zeroedPerSecondMax_(static_cast<double>(zeroedPerSecondMax)),
           spares_(spares) {}
 
     /// One step of bounded size. Null: not finished yet. After a failure the next call begins the
@@ -81,6 +83,7 @@ private:
     uint32_t nextIndex_;
     uint64_t nextBytes_;
     const uint64_t bytesMax_;
+    const double zeroedPerSecondMax_;
     SparePool& spares_;
     std::unique_ptr<platform::File> unfinished_;
     uint64_t zeroed_ = 0;
