@@ -28,7 +28,7 @@ sys.dont_write_bytecode = True
 import harness  # noqa: E402
 
 LINTS = ('format', 'layers', 'atomics', 'coroutines', 'size', 'docs', 'headers')
-# Rooms whose concurrent or byte-facing code also runs under the sanitizers; all others do in the soak.
+# Rooms whose concurrent or byte-facing code also runs under the sanitizers; the soak takes more of them.
 SANITIZED = ('sync', 'journal', 'block', 'engine', 'security', 'wire', 'bson', 'transport', 'catalog', 'query', 'script')
 THREADED = ('sync', 'journal', 'block', 'engine', 'transport')
 # Tests without a second thread, and long: nothing there for ThreadSanitizer.
@@ -207,7 +207,7 @@ def run_suite(name):
 
 
 def python_part(pattern):
-    """Each file in a process, as many at once as there are cores: a test waits for its server most of the time."""
+    """Each file in a process, as many at once as there are cores: a test and its server take turns on one."""
     def part(totals):
         harness.import_pymongo()
         names = sorted(fnmatch.filter(os.listdir(PYTHON_TESTS), pattern))

@@ -40,14 +40,10 @@ void storeAt(const std::string& path, uint64_t offset, uint64_t value) {
 class RingFileTest : public ::testing::Test {
 protected:
     void SetUp() override {
-        std::string name = (fs::temp_directory_path() / "freshet-ring-XXXXXX").string();
-        ASSERT_NE(::mkdtemp(name.data()), nullptr);
-        root_ = name;
-        if (!platform::FileSystem::posix().sharesIn(name)) {
-            GTEST_SKIP() << "this file system shares no memory: " << name;
+        if (!platform::FileSystem::posix().sharesIn(root_)) {
+            GTEST_SKIP() << "this file system shares no memory: " << root_;
         }
     }
-    void TearDown() override { fs::remove_all(root_); }
 
     Options options(const std::string& name) const {
         Options options = smallOptions(platform::FileSystem::posix());
@@ -88,7 +84,8 @@ protected:
         }
     }
 
-    fs::path root_;
+    const DiskFolder folder_;
+    const fs::path root_ = folder_.path();
     uint64_t count_ = 0;
 };
 

@@ -2,27 +2,17 @@
 /// Making segments, on a real disk.
 #include "freshet/journal/file/segment.h"
 
-#include <gtest/gtest.h>
+#include "freshet/journal/file/test_support.h"
 
-#include <cstdlib>
-#include <filesystem>
+#include <gtest/gtest.h>
 
 namespace freshet::journal {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr uint64_t kBytes = 4u << 20;
 
 class SegmentTest : public ::testing::Test {
 protected:
-    void SetUp() override {
-        std::string name = (fs::temp_directory_path() / "freshet-segment-XXXXXX").string();
-        ASSERT_NE(::mkdtemp(name.data()), nullptr);
-        root_ = name;
-    }
-    void TearDown() override { fs::remove_all(root_); }
-
     SegmentMaker maker(uint64_t zeroedPerSecondMax = UINT64_MAX) {
         return SegmentMaker(
             &platform::FileSystem::posix(), root_, 7, kBytes, kBytes, zeroedPerSecondMax, spares_);
@@ -45,7 +35,8 @@ protected:
                bytes.find_first_not_of('\0') == segment.bytes;
     }
 
-    std::string root_;
+    const DiskFolder folder_;
+    const std::string root_ = folder_.path();
     SparePool spares_;
 };
 

@@ -129,8 +129,6 @@ public:
         }
         return Status::ok();
     }
-    /// Around the page cache where the file system can do that: nobody is going to read them, and
-    /// copying them into pages costs more than all the rest.
     Status allocate(uint64_t offset, uint64_t bytes) override {
         int result = 0;
         while ((result = ::fallocate(
@@ -142,6 +140,8 @@ public:
         }
         return result == 0 ? Status::ok() : failure("fallocate", path_, errno);
     }
+    /// Around the page cache where the file system can do that: nobody is going to read them, and
+    /// copying them into pages costs more than all the rest.
     Status pwriteZeros(uint64_t offset, size_t bytes) override {
         alignas(4096) static char zeros[1u << 20];  // nobody writes to it: no room in the program
         const int flags = ::fcntl(fd_, F_GETFL);
