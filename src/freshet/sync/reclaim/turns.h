@@ -21,19 +21,19 @@ inline constexpr bool kTakesTurns = true;
 #endif
 
 /// How long a thread goes on before it lets others run, by the clock: who has waited meanwhile lets
-/// them run once more than he need. What it has retired waits until its next
-/// turn, so short is good; but an operation that ends a turn waits for all others, and that must
-/// stay below one in a hundred.
-inline constexpr uint64_t kTurnNanos = 1'000'000;
+/// them run once more than he need. What it has retired waits until its next turn, so short is
+/// good; but a turn begins with cold caches, and an operation that ends one waits for all others,
+/// which must stay below one in a hundred.
+inline constexpr uint64_t kTurnNanos = 1'500'000;
 /// A thread that retires nothing loses nothing by waiting, so it ends its turn after as many slices
 /// as a turn of those who retire has, and this much more. By time alone a reader would have as many
 /// operations for each one of a writer's as their costs allow, and 32 readers left 32 writers one
 /// operation in six.
-inline constexpr uint32_t kReadingTurnPercent = 160;
+inline constexpr uint32_t kReadingTurnPercent = 175;
 /// At least so many: above 100 for the reason given above.
 inline constexpr uint32_t kSlicesPerReadingTurnMin = 208;
 /// What a turn of those who retire is taken to have before one was seen.
-inline constexpr uint32_t kSlicesPerTurn = 800;
+inline constexpr uint32_t kSlicesPerTurn = 1200;
 /// How much of a turn that was seen counts in the mean of all: one part in so many.
 inline constexpr int32_t kTurnsPerMean = 16;
 /// How long the system is asked to let it. Many turns, since who gives way is not always given all
