@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace freshet::platform {
 
@@ -19,5 +20,10 @@ void giveBackFreedMemory();
 /// was given back comes again with whatever of the same two megabytes is used next. Those that
 /// there are stay until parts of them are given back.
 void setHugePages(bool wanted);
+
+/// What the system takes now to give this process one huge page, in nanoseconds; it goes back at
+/// once. A virtual machine that has told its host of free memory has to get each piece of it anew,
+/// which costs ten times as much. Nothing: the system gives none, or not to this process.
+std::optional<uint64_t> hugePageNanos();
 
 }  // namespace freshet::platform

@@ -68,5 +68,14 @@ TEST(PageMemory, ManyThreadsTakeAndFree) {
     }
 }
 
+TEST(HugePages, HaveACostWhereThereAreSome) {
+    setHugePages(false);
+    EXPECT_FALSE(hugePageNanos().has_value());
+    setHugePages(true);
+    if (const std::optional<uint64_t> nanos = hugePageNanos()) {
+        EXPECT_GT(*nanos, 0u);
+    }
+}
+
 }  // namespace
 }  // namespace freshet::platform

@@ -233,7 +233,11 @@ void CheckpointService::lookAtProcess() {
     MemoryBudget& memory = core_.memory;
     uint64_t freed = platform::freedMemoryBytes();
     const uint64_t resident = platform::residentBytes();
-    platform::setHugePages(process_.wantsHugePages(resident, memory.limit()));
+    const auto cost = [] {
+        platform::setHugePages(true);  // or there is none to be had
+        return platform::hugePageNanos();
+    };
+    platform::setHugePages(process_.wantsHugePages(resident, memory.limit(), cost));
     if (process_.givesBack(resident, memory.limit(), memory.used(), freed)) {
         platform::giveBackFreedMemory();
         freed = platform::freedMemoryBytes();

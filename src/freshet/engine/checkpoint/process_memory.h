@@ -3,12 +3,13 @@
 /// has freed goes back to the system. The ceiling is to hold for the process, since that is what
 /// the system kills; and giving memory back breaks up huge pages (decision 0012), so it stays as
 /// long as it is little, or is needed again soon, and the ceiling is far. Huge pages are for a
-/// process that rests (decision 0032). One thread.
+/// process that rests, or grows fast where they are cheap (decisions 0032, 0044). One thread.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 
 namespace freshet::engine {
 
@@ -33,15 +34,30 @@ public:
         const bool isNear = limit != 0 && resident > limit;
         return isNear || unneeded > kLittleBytes + used / kLittlePart;
     }
-    /// Whether the process is to have huge pages: not while it grows, nor once it had more than
-    /// `limit`, until it has clearly less again.
-    bool wantsHugePages(uint64_t resident, uint64_t limit) {
-        looksAtRest_ = resident > residentBefore_ + kGrowthBytes ? 0 : looksAtRest_ + 1;
+    /// Whether the process is to have huge pages: not once it had more than `limit`, until it has
+    /// clearly less again; nor while it grows, unless it grows fast and cost(), what one takes now
+    /// (platform::hugePageNanos), is no more than small ones would. What is dear is not asked for
+    /// again at once.
+    template <typename Cost>
+    bool wantsHugePages(uint64_t resident, uint64_t limit, Cost cost) {
+        const uint64_t growth = resident - std::min(resident, residentBefore_);
+        looksAtRest_ = growth > kGrowthBytes ? 0 : looksAtRest_ + 1;
         residentBefore_ = resident;
         if (limit == 0 || resident > limit || resident < limit - limit / kClearPart) {
             affordsHuge_ = limit == 0 || resident <= limit;
         }
-        return affordsHuge_ && looksAtRest_ >= kRestLooks;
+        looksUntilCost_ -= looksUntilCost_ == 0 ? 0 : 1;
+        if (!affordsHuge_ || looksAtRest_ >= kRestLooks) {
+            return affordsHuge_;
+        }
+        const bool hasRoom = limit == 0 || resident < limit / 2;
+        if (growth < kFastGrowthBytes || !hasRoom || looksUntilCost_ != 0) {
+            return false;
+        }
+        const std::optional<uint64_t> nanos = cost();
+        const bool isCheap = nanos.has_value() && *nanos <= kHugePageNanosMax;
+        looksUntilCost_ = isCheap ? 0 : kDearLooks;
+        return isCheap;
     }
     /// What pages have to leave of the ceiling to the rest of the process: at once when that has
     /// become more, and little by little less again.
@@ -59,7 +75,10 @@ private:
     static constexpr uint64_t kClearPart = 4;
     static constexpr uint64_t kOutgrownPart = 32;
     static constexpr uint64_t kGrowthBytes = 2u << 20;
+    static constexpr uint64_t kFastGrowthBytes = 16u << 20;
+    static constexpr uint64_t kHugePageNanosMax = 1'000'000;  // what 512 small ones take
     static constexpr uint64_t kRestLooks = 2'000 / kLookEveryMs;
+    static constexpr uint64_t kDearLooks = 2'000 / kLookEveryMs;
 
     std::array<uint64_t, 10'000 / kLookEveryMs> lately_{};
     uint32_t next_ = 0;
@@ -67,6 +86,7 @@ private:
     uint64_t residentBefore_ = 0;
     uint64_t residentAfter_ = 0;
     uint64_t looksAtRest_ = 0;
+    uint64_t looksUntilCost_ = 0;
     bool affordsHuge_ = true;
 };
 

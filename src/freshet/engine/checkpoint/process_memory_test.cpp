@@ -39,14 +39,38 @@ TEST(FreedMemory, AboveTheCeilingAllGoesBack) {
     EXPECT_TRUE(memory.givesBack(1'001 * kMib, 1'000 * kMib, 500 * kMib, 100 * kMib));
 }
 
+constexpr uint64_t kDearNanos = 5'000'000;
+constexpr uint64_t kCheapNanos = 300'000;
+
 /// What is said after `looks` of them have seen the same.
 bool wantsHugePages(ProcessMemory* memory, uint64_t resident, uint64_t limit, int looks = 40) {
     bool wants = false;
     for (int look = 0; look < looks; ++look) {
-        wants = memory->wantsHugePages(resident, limit);
+        wants = memory->wantsHugePages(resident, limit, [] { return std::optional(kDearNanos); });
     }
     return wants;
 }
+
+/// A process that has `growth` more at each look, and asks what a huge page costs.
+class Growing {
+public:
+    explicit Growing(uint64_t growth, uint64_t limit = 0) : growth_(growth), limit_(limit) {}
+    bool wants(std::optional<uint64_t> nanos) {
+        return memory_.wantsHugePages(resident_ += growth_, limit_, [&] {
+            ++asked_;
+            return nanos;
+        });
+    }
+    uint64_t resident() const { return resident_; }
+    int asked() const { return asked_; }
+
+private:
+    ProcessMemory memory_;
+    const uint64_t growth_;
+    const uint64_t limit_;
+    uint64_t resident_ = 0;
+    int asked_ = 0;
+};
 
 TEST(HugePages, AreForProcessesThatHaveRoom) {
     ProcessMemory memory;
@@ -69,6 +93,35 @@ TEST(HugePages, AreForProcessesThatDoNotGrow) {
     EXPECT_FALSE(wantsHugePages(&memory, resident, 0, 1)) << "it may go on";
     EXPECT_TRUE(wantsHugePages(&memory, resident, 0));
     EXPECT_TRUE(wantsHugePages(&memory, resident / 2, 0, 1)) << "it has become smaller";
+}
+
+TEST(HugePages, AreForProcessesThatGrowFastWhereTheyAreCheap) {
+    Growing fast(100 * kMib);
+    EXPECT_TRUE(fast.wants(kCheapNanos));
+    EXPECT_TRUE(fast.wants(kCheapNanos));
+    EXPECT_FALSE(fast.wants(std::nullopt)) << "there are none";
+    Growing slow(10 * kMib);
+    EXPECT_FALSE(slow.wants(kCheapNanos));
+    EXPECT_EQ(slow.asked(), 0);
+}
+
+TEST(HugePages, ThatAreDearAreNotAskedForAtEachLook) {
+    Growing fast(100 * kMib);
+    EXPECT_FALSE(fast.wants(kDearNanos));
+    int looks = 1;
+    while (!fast.wants(kCheapNanos)) {
+        ASSERT_LT(++looks, 100) << "never again";
+    }
+    EXPECT_EQ(fast.asked(), 2);
+    EXPECT_GT(looks, 4);
+}
+
+TEST(HugePages, AreNotForProcessesThatGrowTowardsTheirCeiling) {
+    Growing fast(100 * kMib, 1'000 * kMib);
+    while (fast.resident() < 400 * kMib) {
+        EXPECT_TRUE(fast.wants(kCheapNanos));
+    }
+    EXPECT_FALSE(fast.wants(kCheapNanos));
 }
 
 TEST(Outgrown, IsWhatHasMoreThanTheCeilingAndMoreThanItHad) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/platform/memory.h"
+
+#include "freshet/platform/clock.h"
 #include "freshet/platform/page_memory.h"
 
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -20,6 +23,7 @@ namespace {
 // 4096 is all arenas together (MALLCTL_ARENAS_ALL).
 constexpr const char* kFreedPages = "stats.arenas.4096.pdirty";
 constexpr const char* kPurgeAll = "arena.4096.purge";
+constexpr size_t kHugePageBytes = 2u << 20;
 
 template <typename T>
 T told(const char* name) {
@@ -51,6 +55,27 @@ void giveBackFreedMemory() {
 void setHugePages(bool wanted) {
     // jemalloc's options are only for memory that it has yet to map.
     ::prctl(PR_SET_THP_DISABLE, wanted ? 0 : 1, 0, 0, 0);
+}
+
+std::optional<uint64_t> hugePageNanos() {
+    constexpr size_t kMappedBytes = 2 * kHugePageBytes;  // has a whole one, wherever it lies
+    void* mapped = ::mmap(
+        nullptr, kMappedBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) {
+        return std::nullopt;
+    }
+    const uintptr_t begin = reinterpret_cast<uintptr_t>(mapped) + kHugePageBytes - 1;
+    auto* page = reinterpret_cast<char*>(begin / kHugePageBytes * kHugePageBytes);
+    ::madvise(page, kHugePageBytes, MADV_HUGEPAGE);
+    const uint64_t before = monotonicNanos();
+    *static_cast<volatile char*>(page) = 1;
+    const uint64_t nanos = monotonicNanos() - before;
+    // If that was a huge page, its end has come with it.
+    const auto small = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+    unsigned char isThere = 0;
+    const int asked = ::mincore(page + kHugePageBytes - small, small, &isThere);
+    ::munmap(mapped, kMappedBytes);
+    return asked == 0 && (isThere & 1) != 0 ? std::optional(nanos) : std::nullopt;
 }
 
 }  // namespace freshet::platform

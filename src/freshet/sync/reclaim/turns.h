@@ -29,7 +29,7 @@ inline constexpr uint64_t kTurnNanos = 1'500'000;
 /// as a turn of those who retire has, and this much more. By time alone a reader would have as many
 /// operations for each one of a writer's as their costs allow, and 32 readers left 32 writers one
 /// operation in six.
-inline constexpr uint32_t kReadingTurnPercent = 175;
+inline constexpr uint32_t kReadingTurnPercent = 160;
 /// At least so many: above 100 for the reason given above.
 inline constexpr uint32_t kSlicesPerReadingTurnMin = 208;
 /// What a turn of those who retire is taken to have before one was seen.
@@ -83,7 +83,7 @@ private:
 /// How many slices a turn of who retires has: what costs much has few. Any thread.
 class Pace {
 public:
-    /// A turn that was ended because its time was over.
+    /// A turn that was ended because its time was over, some of which may have been others'.
     void note(uint32_t slices) {
         // [pace.note] relaxed: a hint, as [pace.look]. Who overwrites what another has noted loses
         // a sixteenth of one turn.
@@ -130,9 +130,10 @@ public:
         const bool isReading = !retires_ && !retiredBefore_;
         return now - began_ >= kTurnNanos || (isReading && slices_ >= pace.slicesPerReadingTurn());
     }
-    /// Lets the others know how many slices it had, unless the thread was stopped meanwhile.
-    void end(uint64_t now, Pace* pace) const {
-        if (retires_ && now - began_ < kTurnNanos + kTurnNanos / 4) {
+    /// Lets the others know how many slices it had. One that was stopped has fewer, and counts: the
+    /// slices of readers are to be in proportion to what writers were given.
+    void end(Pace* pace) const {
+        if (retires_) {
             pace->note(slices_);
         }
     }
