@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/platform/memory.h"
-
 #include "freshet/platform/clock.h"
+#include "freshet/platform/memory.h"
 #include "freshet/platform/page_memory.h"
 
 #include <sys/mman.h>
@@ -59,23 +58,24 @@ void setHugePages(bool wanted) {
 
 std::optional<uint64_t> hugePageNanos() {
     constexpr size_t kMappedBytes = 2 * kHugePageBytes;  // has a whole one, wherever it lies
-    void* mapped = ::mmap(
-        nullptr, kMappedBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* mapped =
+        ::mmap(nullptr, kMappedBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) {
         return std::nullopt;
     }
     const uintptr_t begin = reinterpret_cast<uintptr_t>(mapped) + kHugePageBytes - 1;
     auto* page = reinterpret_cast<char*>(begin / kHugePageBytes * kHugePageBytes);
+    const auto small = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
     ::madvise(page, kHugePageBytes, MADV_HUGEPAGE);
     const uint64_t before = monotonicNanos();
-    *static_cast<volatile char*>(page) = 1;
+    const int got = ::madvise(page, small, MADV_POPULATE_WRITE);  // as a first write there would
     const uint64_t nanos = monotonicNanos() - before;
     // If that was a huge page, its end has come with it.
-    const auto small = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
     unsigned char isThere = 0;
     const int asked = ::mincore(page + kHugePageBytes - small, small, &isThere);
     ::munmap(mapped, kMappedBytes);
-    return asked == 0 && (isThere & 1) != 0 ? std::optional(nanos) : std::nullopt;
+    const bool isHuge = got == 0 && asked == 0 && (isThere & 1) != 0;
+    return isHuge ? std::optional(nanos) : std::nullopt;
 }
 
 }  // namespace freshet::platform
