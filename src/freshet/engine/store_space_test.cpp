@@ -474,6 +474,26 @@ protected:
             still = isStill ? still + 1 : 0;
         }
     }
+    /// Of each leaf between these keys little is left, and that on disk.
+    void makeSparse(uint64_t begin, uint64_t end) {
+        for (uint64_t i = begin; i < end; ++i) {
+            if (i % 30 != 0) {
+                remove(i);
+            }
+        }
+        checkpoints(1);
+        store->evictAll();
+    }
+    template <typename Condition>
+    static bool comesSoon(Condition condition) {
+        constexpr int kMillisMax = 30'000;  // half of the interval
+        bool came = condition();
+        for (int waited = 0; waited < kMillisMax && !came; ++waited) {
+            platform::sleepMillis(1);
+            came = condition();
+        }
+        return came;
+    }
     void expectSmall() {
         EXPECT_LT(store->storedBytes(kTree), liveBytes() * 3 / 2);
         EXPECT_LT(usedBytes(), liveBytes() * 3 / 2 + (256u << 10));
@@ -556,26 +576,21 @@ TEST_F(StoreSpaceAway, WhatWasGuessedWrongIsKnownThen) {
 
 /// While there is more to join than one checkpoint may read, an idle store makes the next one soon.
 TEST_F(StoreSpaceAway, TheNextCheckpointComesSoon) {
-    for (uint64_t i = 0; i < kKeys; ++i) {
-        if (i % 30 != 0) {
-            remove(i);
-        }
-    }
-    store->evictAll();
-    // One that has just come to the end of the tree, since others went before it meanwhile, begins
-    // anew with the next; all tries together take half of the interval.
-    constexpr int kTriesMax = 6;
-    constexpr int kMillisMax = 5'000;
-    bool came = false;
-    for (int i = 0; i < kTriesMax && !came; ++i) {
-        checkpoints(1);
-        const uint64_t before = store->stats().checkpoints;
-        for (int waited = 0; waited < kMillisMax && !came; ++waited) {
-            platform::sleepMillis(1);
-            came = store->stats().checkpoints != before;
-        }
-    }
-    EXPECT_TRUE(came);
+    makeSparse(0, kKeys);
+    checkpoints(1);
+    const uint64_t before = store->stats().checkpoints;
+    EXPECT_TRUE(comesSoon([&] { return store->stats().checkpoints != before; }));
+}
+
+/// Also for what became sparse where the hand had been.
+TEST_F(StoreSpaceAway, AndOneThatBeginsAnew) {
+    const uint64_t few = kKeys / 40;  // more than one checkpoint may read, not than two
+    const size_t before = leaves();
+    makeSparse(kKeys - few, kKeys);
+    checkpoints(1);
+    makeSparse(0, few);
+    const size_t sparse = before / 20;
+    EXPECT_TRUE(comesSoon([&] { return leaves() < before - sparse * 2 / 3; })) << leaves();
 }
 
 TEST_F(StoreSpaceAway, LeavesGoBesideWriters) {

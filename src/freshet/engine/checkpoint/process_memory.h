@@ -51,13 +51,7 @@ public:
             return affordsHuge_;
         }
         const bool hasRoom = limit == 0 || resident < limit / 2;
-        if (growth < kFastGrowthBytes || !hasRoom || looksUntilCost_ != 0) {
-            return false;
-        }
-        const std::optional<uint64_t> nanos = cost();
-        const bool isCheap = nanos.has_value() && *nanos <= kHugePageNanosMax;
-        looksUntilCost_ = isCheap ? 0 : kDearLooks;
-        return isCheap;
+        return growth >= kFastGrowthBytes && hasRoom && looksUntilCost_ == 0 && isCheap(cost());
     }
     /// What pages have to leave of the ceiling to the rest of the process: at once when that has
     /// become more, and little by little less again.
@@ -69,6 +63,14 @@ public:
     }
 
 private:
+    /// Of what a huge page takes; unset: there was none to be had. Dear ones are left alone for a
+    /// while.
+    bool isCheap(std::optional<uint64_t> nanos) {
+        const bool cheap = nanos.has_value() && *nanos <= kHugePageNanosMax;
+        looksUntilCost_ = cheap ? 0 : kDearLooks;
+        return cheap;
+    }
+
     static constexpr uint64_t kLittleBytes = 16u << 20;
     static constexpr uint64_t kLittlePart = 8;
     static constexpr uint64_t kSlowness = 32;

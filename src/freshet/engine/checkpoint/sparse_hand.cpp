@@ -34,11 +34,13 @@ bool canGo(const PageEntry* left, const PageEntry& leaf, const PageEntry& heir) 
 }  // namespace
 
 void SparseHand::begin(const Share& share) {
-    if (!isSpent()) {  // the last time, so it came to the end
+    goesOn_ = isSpent() && tree_ != 0;
+    if (!goesOn_) {  // it came to the end the last time
         tree_ = 0;
+        broughtAny_ = false;
     }
     left_ = share;
-    broughtAny_ = false;
+    hasShare_ = !isSpent();
 }
 
 void SparseHand::pass(PageTree& tree, CheckpointSink& sink) {

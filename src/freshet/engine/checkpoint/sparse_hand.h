@@ -27,8 +27,13 @@ public:
     void begin(const Share& share);
     /// REQUIRES: as TreeWriter::removeSparse().
     void pass(PageTree& tree, CheckpointSink& sink);
-    /// It stopped in this checkpoint since it had brought back as much as it might.
-    bool hasMore() const { return broughtAny_ && (left_.leaves == 0 || left_.bytes == 0); }
+    /// Another round would not be in vain, as far as it knows: in this one it has brought leaves
+    /// back, and it stopped in this checkpoint since that was as much as it might, or it came to
+    /// the end, but of what lies in front of where it went on it knows only what was there then.
+    bool hasMore() const {
+        const bool isUsedUp = left_.leaves == 0 || left_.bytes == 0;
+        return hasShare_ && broughtAny_ && (isUsedUp || (goesOn_ && !isSpent()));
+    }
 
 private:
     bool isSpent() const { return left_.looks == 0 || left_.leaves == 0 || left_.bytes == 0; }
@@ -40,7 +45,9 @@ private:
     uint32_t tree_ = 0;  // where it is; of trees before this one it has seen all
     std::string key_;
     Share left_;
-    bool broughtAny_ = false;
+    bool hasShare_ = false;
+    bool goesOn_ = false;  // this checkpoint began where another one stopped
+    bool broughtAny_ = false;  // in this round, which other checkpoints may have begun
 };
 
 }  // namespace freshet::engine
