@@ -4,7 +4,7 @@
 #include "freshet/bench/engine_bench.h"
 
 #include "freshet/bench/engines/engine.h"
-#include "freshet/bench/engines/flush_counter.h"
+#include "freshet/bench/engines/disk_calls.h"
 #include "freshet/bench/lines_bench.h"
 #include "freshet/bench/processes.h"
 #include "freshet/bench/workload/keys.h"
@@ -291,10 +291,11 @@ TEST(EngineBench, StallsAreInTheLinesOfJitterOnly) {
     result.seconds = 1;
     EXPECT_EQ(fieldsOf(lineOf(options, "map", LogLevel::kNone, result)).back(), "rss_mb");
     result.stalls = 7;
+    result.diskStalls = 5;
     const std::string line = lineOf(options, "map", LogLevel::kNone, result);
-    EXPECT_TRUE(line.ends_with(R"(, "stalls": 7})")) << line;
+    EXPECT_TRUE(line.ends_with(R"(, "stalls": 7, "disk_stalls": 5})")) << line;
     options.json = false;
-    EXPECT_TRUE(lineOf(options, "map", LogLevel::kNone, result).ends_with("  7 stalls"));
+    EXPECT_TRUE(lineOf(options, "map", LogLevel::kNone, result).ends_with("  7 stalls, 5 by the disk"));
 }
 
 struct Ran {
@@ -429,8 +430,13 @@ TEST(EngineBench, AnEngineThatLosesRecordsEndsTheRun) {
     EXPECT_EQ(results.status().code(), Code::kCorruption);
 }
 
+struct Stalls {
+    uint64_t all = 0;
+    uint64_t byDisk = 0;
+};
+
 /// Stalls of jitter, in both kinds of windows, when one write in twenty does `act`.
-uint64_t stallsWith(std::function<bool()> act) {
+Stalls stallsWith(std::function<bool()> act) {
     OddEngine engine({20, std::move(act)});
     EngineOptions options;
     options.workload = Workload::kJitter;
@@ -441,22 +447,24 @@ uint64_t stallsWith(std::function<bool()> act) {
     options.windowMillis = 400;
     const auto results = runWorkload(options, &engine);
     EXPECT_TRUE(results.isOk()) << results.status().toString();
-    uint64_t stalls = 0;
+    Stalls stalls;
     for (const EngineResult& result : results.isOk() ? *results : std::vector<EngineResult>()) {
         EXPECT_TRUE(result.stalls.has_value());
-        stalls += result.stalls.value_or(0);
+        stalls.all += result.stalls.value_or(0);
+        stalls.byDisk += result.diskStalls.value_or(0);
     }
     return stalls;
 }
 
 TEST(EngineBench, WaitingInTheEngineIsAStallAndWorkIsNone) {
-    EXPECT_GT(stallsWith([] {
-                  platform::sleepMillis(12);
-                  return true;
-              }),
-              0u);
+    const Stalls waits = stallsWith([] {
+        platform::sleepMillis(12);
+        return true;
+    });
+    EXPECT_GT(waits.all, 0u);
+    EXPECT_EQ(waits.byDisk, 0u);
     sync::Atomic<uint64_t> busy{0};
-    const uint64_t stalls = stallsWith([&busy] {
+    const Stalls works = stallsWith([&busy] {
         // [busy.count] relaxed: read after the threads have ended.
         busy.fetch_add(1, sync::kRelaxed);
         for (const uint64_t own = platform::threadCpuNanos();
@@ -465,8 +473,55 @@ TEST(EngineBench, WaitingInTheEngineIsAStallAndWorkIsNone) {
         return true;
     });
     // All but what the host took from us.
-    EXPECT_LE(stalls, busy.load(sync::kRelaxed) / 4);  // [busy.count] relaxed: as above
+    EXPECT_LE(works.all, busy.load(sync::kRelaxed) / 4);  // [busy.count] relaxed: as above
     EXPECT_GT(busy.load(sync::kRelaxed), 0u);          // [busy.count] relaxed: as above
+}
+
+/// Waits as for a call that does not come back.
+bool waitForCall(SlowCalls::Whose whose) {
+    const uint64_t begin = platform::monotonicNanos();
+    platform::sleepMillis(12);
+    slowCalls().add(whose, begin, platform::monotonicNanos());
+    return true;
+}
+
+TEST(EngineBench, AStallBesideASlowCallIsTheDisksUnlessACheckpointFlushes) {
+    const Stalls log = stallsWith([] { return waitForCall(SlowCalls::Whose::kOthers); });
+    EXPECT_GT(log.byDisk, log.all / 2);  // the rest is what the host took from us
+    const Stalls both = stallsWith([] {
+        return waitForCall(SlowCalls::Whose::kCheckpoint) &&
+               waitForCall(SlowCalls::Whose::kOthers);
+    });
+    EXPECT_GT(both.all, 0u);
+    EXPECT_LT(both.byDisk, both.all / 2);  // the other thread's may have met no flush
+}
+
+TEST(SlowCalls, TheirTimeIsCountedOnce) {
+    constexpr auto kOthers = SlowCalls::Whose::kOthers;
+    SlowCalls calls;
+    EXPECT_EQ(calls.nanosWithin(0, 100), 0u);
+    calls.add(kOthers, 10, 20);
+    calls.add(kOthers, 30, 50);
+    calls.add(kOthers, 35, 60);  // another thread's, meanwhile
+    EXPECT_EQ(calls.nanosWithin(0, 100), 40u);
+    EXPECT_EQ(calls.nanosWithin(15, 40), 15u);
+    EXPECT_EQ(calls.nanosWithin(20, 30), 0u);
+    EXPECT_EQ(calls.nanosWithin(60, 100), 0u);
+}
+
+TEST(SlowCalls, NoneIsTheDisksBesideACheckpointsFlush) {
+    SlowCalls calls;
+    calls.add(SlowCalls::Whose::kOthers, 10, 90);
+    calls.add(SlowCalls::Whose::kCheckpoint, 70, 80);
+    EXPECT_EQ(calls.nanosWithin(0, 75), 0u);
+    EXPECT_EQ(calls.nanosWithin(0, 70), 60u);
+    EXPECT_EQ(calls.nanosWithin(80, 100), 10u);
+    calls.setCheckpointsFlush(85);
+    const uint64_t later = 85 + SlowCalls::kSlowNanos + 1;
+    EXPECT_EQ(calls.nanosWithin(80, 100), 10u);  // not slow yet
+    EXPECT_EQ(calls.nanosWithin(80, later), 0u);
+    calls.setCheckpointsFlush(0);
+    EXPECT_EQ(calls.nanosWithin(80, later), 10u);
 }
 
 TEST(Keys, AreDifferentAndLookRandom) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Every thread starts its next operation when the last one has returned.
-#include "freshet/bench/engines/flush_counter.h"
+#include "freshet/bench/engines/disk_calls.h"
 #include "freshet/bench/workload/worker.h"
 
 namespace freshet::bench {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Open loop: operations fall due at a fixed rate, whatever became of those before, and an
 /// operation's latency counts from when it was due. In every other window a checkpoint is taken.
+#include "freshet/bench/engines/disk_calls.h"
 #include "freshet/bench/workload/turns.h"
 
 namespace freshet::bench {
@@ -11,14 +12,22 @@ namespace {
 /// or the engine for the disk. Time that the host took from a virtual processor is counted, too.
 class StallMeter {
 public:
-    bool stalled() const {
-        const uint64_t wall = platform::monotonicNanos() - begin_;
-        if (wall <= kStallNanos) {
-            return false;
+    enum class Cause { kNone, kDisk, kOther };
+
+    /// kDisk: it would have been none without the time in which a call of the engine's that is not
+    /// the checkpoint's, most likely the log's, had not come back from the operating system.
+    Cause stall() const {
+        const uint64_t now = platform::monotonicNanos();
+        if (now - begin_ <= kStallNanos) {
+            return Cause::kNone;
         }
         const uint64_t elsewhere = platform::threadCpuNanos() - cpuBefore_ +
                                    platform::threadRunDelayNanos() - delayBefore_;
-        return wall > elsewhere + kStallNanos;
+        if (now - begin_ <= elsewhere + kStallNanos) {
+            return Cause::kNone;
+        }
+        const uint64_t disk = slowCalls().nanosWithin(begin_, now);
+        return now - begin_ <= elsewhere + disk + kStallNanos ? Cause::kDisk : Cause::kOther;
     }
 
 private:
@@ -43,7 +52,9 @@ Status operate(const EngineOptions& options,
         FRESHET_RETURN_IF_ERROR(write ? worker->overwriteOne() : worker->readOne());
         Tally& tally = (*tallies)[std::max(before, turns.window())];
         tally.latencies.add(platform::monotonicNanos() - due);
-        addTo(&tally.stalls, meter.stalled() ? 1 : 0);
+        const StallMeter::Cause cause = meter.stall();
+        addTo(&tally.stalls, cause == StallMeter::Cause::kNone ? 0 : 1);
+        addTo(&tally.diskStalls, cause == StallMeter::Cause::kDisk ? 1 : 0);
         (write ? tally.writes : tally.reads) += 1;
     }
     return Status::ok();
@@ -53,6 +64,7 @@ Status operate(const EngineOptions& options,
 
 StatusOr<std::vector<EngineResult>> runJitter(const EngineOptions& options, Engine* engine) {
     Turns turns(options, engine, {.names = {"jitter", "jitter+checkpoint"}, .disturb = [engine] {
+                                      const CheckpointCalls calls;
                                       return engine->checkpoint();
                                   }});
     return turns.run([&](Worker* worker, Turns::Tallies* tallies) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/bench/workload/turns.h"
 
-#include "freshet/bench/engines/flush_counter.h"
+#include "freshet/bench/engines/disk_calls.h"
 
 namespace freshet::bench {
 

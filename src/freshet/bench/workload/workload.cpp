@@ -37,6 +37,7 @@ void Tally::merge(const Tally& other) {
     addTo(&writeCpuNanos, other.writeCpuNanos);
     latencies.merge(other.latencies);
     addTo(&stalls, other.stalls);
+    addTo(&diskStalls, other.diskStalls);
 }
 
 unsigned writePercentOf(const EngineOptions& options) {
@@ -149,7 +150,9 @@ std::string lineOf(const EngineOptions& options,
     std::string line = text;
     if (result.stalls) {
         const std::string stalls = std::to_string(*result.stalls);
-        line += options.json ? R"(, "stalls": )" + stalls : "  " + stalls + " stalls";
+        const std::string disk = std::to_string(result.diskStalls.value_or(0));
+        line += options.json ? R"(, "stalls": )" + stalls + R"(, "disk_stalls": )" + disk
+                             : "  " + stalls + " stalls, " + disk + " by the disk";
     }
     return options.json ? line + "}" : line;
 }

@@ -22,6 +22,8 @@ struct Tally {
     Histogram latencies;
     /// Jitter: operations that waited long for the engine or the disk.
     std::optional<uint64_t> stalls;
+    /// Of those, where a call of the engine's had not come back from the operating system.
+    std::optional<uint64_t> diskStalls;
 };
 
 /// A sum of which there may be none yet.

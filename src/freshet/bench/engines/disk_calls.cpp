@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/bench/engines/disk_calls.h"
+
+#include "freshet/platform/clock.h"
+#include "freshet/sync/atomic.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace freshet::bench {
+namespace {
+
+sync::Atomic<uint64_t> flushes{0};
+thread_local bool makesCheckpoint = false;
+
+template <typename... Arguments>
+long timed(SlowCalls::Whose whose, long call, Arguments... arguments) {
+    const uint64_t begin = platform::monotonicNanos();
+    const long result = ::syscall(call, arguments...);
+    const int error = errno;
+    const uint64_t end = platform::monotonicNanos();
+    if (end - begin >= SlowCalls::kSlowNanos) {
+        slowCalls().add(whose, begin, end);
+    }
+    errno = error;
+    return result;
+}
+
+template <typename... Arguments>
+int flush(long call, Arguments... arguments) {
+    // [flushes.add] relaxed: a sum.
+    flushes.fetch_add(1, sync::kRelaxed);
+    using enum SlowCalls::Whose;
+    if (!makesCheckpoint) {
+        return static_cast<int>(timed(kOthers, call, arguments...));
+    }
+    slowCalls().setCheckpointsFlush(platform::monotonicNanos());
+    const long result = timed(kCheckpoint, call, arguments...);
+    slowCalls().setCheckpointsFlush(0);
+    return static_cast<int>(result);
+}
+
+ssize_t write(int descriptor, const void* bytes, size_t size, off_t offset) {
+    // A checkpoint's keep nobody waiting who does not write himself.
+    return makesCheckpoint
+               ? ::syscall(SYS_pwrite64, descriptor, bytes, size, offset)
+               : timed(
+                     SlowCalls::Whose::kOthers, SYS_pwrite64, descriptor, bytes, size, offset);
+}
+
+}  // namespace
+
+uint64_t flushCount() {
+    // [flushes.read] relaxed: a sum.
+    return flushes.load(sync::kRelaxed);
+}
+
+CheckpointCalls::CheckpointCalls() {
+    makesCheckpoint = true;
+}
+
+CheckpointCalls::~CheckpointCalls() {
+    makesCheckpoint = false;
+}
+
+void SlowCalls::add(Whose whose, uint64_t begin, uint64_t end) {
+    std::lock_guard<std::mutex> guard(mutex_);
+    (whose == Whose::kCheckpoint ? checkpoints_ : others_).push_back({begin, end});
+}
+
+void SlowCalls::setCheckpointsFlush(uint64_t begin) {
+    std::lock_guard<std::mutex> guard(mutex_);
+    checkpointsFlush_ = begin;
+}
+
+uint64_t SlowCalls::nanosWithin(uint64_t begin, uint64_t end) const {
+    std::lock_guard<std::mutex> guard(mutex_);
+    const bool isFlushing = checkpointsFlush_ != 0 && checkpointsFlush_ + kSlowNanos < end;
+    if (isFlushing || !within(checkpoints_, begin, end).empty()) {
+        return 0;
+    }
+    std::vector<Call> calls = within(others_, begin, end);
+    std::sort(calls.begin(), calls.end(), [](const Call& a, const Call& b) {
+        return a.begin < b.begin;
+    });
+    uint64_t nanos = 0;
+    uint64_t upTo = begin;  // nothing before it counts any more
+    for (const Call& call : calls) {
+        const uint64_t from = std::max(call.begin, upTo);
+        const uint64_t to = std::min(call.end, end);
+        nanos += to - std::min(from, to);
+        upTo = std::max(upTo, to);
+    }
+    return nanos;
+}
+
+std::vector<SlowCalls::Call> SlowCalls::within(const std::vector<Call>& calls,
+                                               uint64_t begin,
+                                               uint64_t end) {
+    std::vector<Call> found;
+    for (auto call = calls.rbegin(); call != calls.rend() && call->end > begin; ++call) {
+        if (call->begin < end) {
+            found.push_back(*call);
+        }
+    }
+    return found;
+}
+
+SlowCalls& slowCalls() {
+    static SlowCalls calls;
+    return calls;
+}
+
+}  // namespace freshet::bench
+
+extern "C" int fsync(int descriptor) {
+    return freshet::bench::flush(SYS_fsync, descriptor);
+}
+
+extern "C" int fdatasync(int descriptor) {
+    return freshet::bench::flush(SYS_fdatasync, descriptor);
+}
+
+extern "C" int msync(void* address, size_t bytes, int flags) {
+    return freshet::bench::flush(SYS_msync, address, bytes, flags);
+}
+
+extern "C" ssize_t pwrite(int descriptor, const void* bytes, size_t size, off_t offset) {
+    return freshet::bench::write(descriptor, bytes, size, offset);
+}
+
+extern "C" ssize_t pwrite64(int descriptor, const void* bytes, size_t size, off64_t offset) {
+    return freshet::bench::write(descriptor, bytes, size, offset);
+}

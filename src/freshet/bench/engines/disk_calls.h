@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Watches the system calls by which this process writes and flushes, whichever library makes them,
+/// in the same way for every engine: the program's own fsync, fdatasync, msync and pwrite take the
+/// place of libc's. A file opened to flush by itself (LMDB's second flush of a commit) and what
+/// goes through io_uring are not seen. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace freshet::bench {
+
+/// Flushes since the program's start.
+uint64_t flushCount();
+
+/// As long as it lives, what its thread calls is a checkpoint's.
+class CheckpointCalls {
+public:
+    CheckpointCalls();
+    ~CheckpointCalls();
+    CheckpointCalls(const CheckpointCalls&) = delete;
+    CheckpointCalls& operator=(const CheckpointCalls&) = delete;
+};
+
+/// The calls that took long. Times are of the monotonic clock, in ns.
+class SlowCalls {
+public:
+    /// Shorter ones are not kept.
+    static constexpr uint64_t kSlowNanos = 1'000'000;
+
+    enum class Whose { kOthers, kCheckpoint };
+
+    void add(Whose whose, uint64_t begin, uint64_t end);
+    /// A flush by a checkpoint began then and has not returned; 0: it has.
+    void setCheckpointsFlush(uint64_t begin);
+    /// For how long between the two some call of others had not returned. 0 if a flush by a
+    /// checkpoint was slow meanwhile: they may have waited for that.
+    uint64_t nanosWithin(uint64_t begin, uint64_t end) const;
+
+private:
+    struct Call {
+        uint64_t begin;
+        uint64_t end;
+    };
+    /// Those of `calls` that overlap.
+    static std::vector<Call> within(const std::vector<Call>& calls, uint64_t begin, uint64_t end);
+
+    mutable std::mutex mutex_;
+    std::vector<Call> others_, checkpoints_;  // in the order of their ends
+    uint64_t checkpointsFlush_ = 0;           // when it began; 0: there is none
+};
+
+/// Of this process.
+SlowCalls& slowCalls();
+
+}  // namespace freshet::bench
