@@ -3,8 +3,8 @@
 /// asked for?
 #include "freshet/bench/engine_bench.h"
 
-#include "freshet/bench/engines/engine.h"
 #include "freshet/bench/engines/disk_calls.h"
+#include "freshet/bench/engines/engine.h"
 #include "freshet/bench/lines_bench.h"
 #include "freshet/bench/processes.h"
 #include "freshet/bench/workload/keys.h"
@@ -295,7 +295,8 @@ TEST(EngineBench, StallsAreInTheLinesOfJitterOnly) {
     const std::string line = lineOf(options, "map", LogLevel::kNone, result);
     EXPECT_TRUE(line.ends_with(R"(, "stalls": 7, "disk_stalls": 5})")) << line;
     options.json = false;
-    EXPECT_TRUE(lineOf(options, "map", LogLevel::kNone, result).ends_with("  7 stalls, 5 by the disk"));
+    EXPECT_TRUE(
+        lineOf(options, "map", LogLevel::kNone, result).ends_with("  7 stalls, 5 by the disk"));
 }
 
 struct Ran {
@@ -474,7 +475,7 @@ TEST(EngineBench, WaitingInTheEngineIsAStallAndWorkIsNone) {
     });
     // All but what the host took from us.
     EXPECT_LE(works.all, busy.load(sync::kRelaxed) / 4);  // [busy.count] relaxed: as above
-    EXPECT_GT(busy.load(sync::kRelaxed), 0u);          // [busy.count] relaxed: as above
+    EXPECT_GT(busy.load(sync::kRelaxed), 0u);             // [busy.count] relaxed: as above
 }
 
 /// Waits as for a call that does not come back.
@@ -489,8 +490,7 @@ TEST(EngineBench, AStallBesideASlowCallIsTheDisksUnlessACheckpointFlushes) {
     const Stalls log = stallsWith([] { return waitForCall(SlowCalls::Whose::kOthers); });
     EXPECT_GT(log.byDisk, log.all / 2);  // the rest is what the host took from us
     const Stalls both = stallsWith([] {
-        return waitForCall(SlowCalls::Whose::kCheckpoint) &&
-               waitForCall(SlowCalls::Whose::kOthers);
+        return waitForCall(SlowCalls::Whose::kCheckpoint) && waitForCall(SlowCalls::Whose::kOthers);
     });
     EXPECT_GT(both.all, 0u);
     EXPECT_LT(both.byDisk, both.all / 2);  // the other thread's may have met no flush

@@ -4,52 +4,62 @@
 #include "freshet/platform/clock.h"
 #include "freshet/sync/atomic.h"
 
-#include <algorithm>
-#include <cerrno>
-
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 
 namespace freshet::bench {
 namespace {
 
 sync::Atomic<uint64_t> flushes{0};
+sync::Atomic<bool> isWatched{false};
 thread_local bool makesCheckpoint = false;
 
 template <typename... Arguments>
 long timed(SlowCalls::Whose whose, long call, Arguments... arguments) {
+    const uint64_t delayBefore = platform::threadRunDelayNanos();
     const uint64_t begin = platform::monotonicNanos();
     const long result = ::syscall(call, arguments...);
     const int error = errno;
     const uint64_t end = platform::monotonicNanos();
     if (end - begin >= SlowCalls::kSlowNanos) {
-        slowCalls().add(whose, begin, end);
+        // Most of it is at the end, when the call could have come back.
+        const uint64_t delay = platform::threadRunDelayNanos() - delayBefore;
+        slowCalls().add(whose, begin, end - std::min(delay, end - begin));
     }
     errno = error;
     return result;
 }
 
 template <typename... Arguments>
+long called(long call, Arguments... arguments) {
+    // [watched.read] relaxed: a late look only leaves a call out.
+    if (!isWatched.load(sync::kRelaxed)) {
+        return ::syscall(call, arguments...);
+    }
+    return timed(SlowCalls::Whose::kOthers, call, arguments...);
+}
+
+template <typename... Arguments>
 int flush(long call, Arguments... arguments) {
     // [flushes.add] relaxed: a sum.
     flushes.fetch_add(1, sync::kRelaxed);
-    using enum SlowCalls::Whose;
     if (!makesCheckpoint) {
-        return static_cast<int>(timed(kOthers, call, arguments...));
+        return static_cast<int>(called(call, arguments...));
     }
     slowCalls().setCheckpointsFlush(platform::monotonicNanos());
-    const long result = timed(kCheckpoint, call, arguments...);
+    const long result = timed(SlowCalls::Whose::kCheckpoint, call, arguments...);
     slowCalls().setCheckpointsFlush(0);
     return static_cast<int>(result);
 }
 
 ssize_t write(int descriptor, const void* bytes, size_t size, off_t offset) {
     // A checkpoint's keep nobody waiting who does not write himself.
-    return makesCheckpoint
-               ? ::syscall(SYS_pwrite64, descriptor, bytes, size, offset)
-               : timed(
-                     SlowCalls::Whose::kOthers, SYS_pwrite64, descriptor, bytes, size, offset);
+    return makesCheckpoint ? ::syscall(SYS_pwrite64, descriptor, bytes, size, offset)
+                           : called(SYS_pwrite64, descriptor, bytes, size, offset);
 }
 
 }  // namespace
@@ -57,6 +67,14 @@ ssize_t write(int descriptor, const void* bytes, size_t size, off_t offset) {
 uint64_t flushCount() {
     // [flushes.read] relaxed: a sum.
     return flushes.load(sync::kRelaxed);
+}
+
+CallWatch::CallWatch() {
+    isWatched.store(true, sync::kRelaxed);  // [watched.write] relaxed: see [watched.read]
+}
+
+CallWatch::~CallWatch() {
+    isWatched.store(false, sync::kRelaxed);  // [watched.write] relaxed: see [watched.read]
 }
 
 CheckpointCalls::CheckpointCalls() {
@@ -84,9 +102,8 @@ uint64_t SlowCalls::nanosWithin(uint64_t begin, uint64_t end) const {
         return 0;
     }
     std::vector<Call> calls = within(others_, begin, end);
-    std::sort(calls.begin(), calls.end(), [](const Call& a, const Call& b) {
-        return a.begin < b.begin;
-    });
+    std::sort(
+        calls.begin(), calls.end(), [](const Call& a, const Call& b) { return a.begin < b.begin; });
     uint64_t nanos = 0;
     uint64_t upTo = begin;  // nothing before it counts any more
     for (const Call& call : calls) {

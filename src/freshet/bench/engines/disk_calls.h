@@ -14,6 +14,15 @@ namespace freshet::bench {
 /// Flushes since the program's start.
 uint64_t flushCount();
 
+/// As long as it lives, calls are timed, which costs each of them some microseconds.
+class CallWatch {
+public:
+    CallWatch();
+    ~CallWatch();
+    CallWatch(const CallWatch&) = delete;
+    CallWatch& operator=(const CallWatch&) = delete;
+};
+
 /// As long as it lives, what its thread calls is a checkpoint's.
 class CheckpointCalls {
 public:
@@ -23,7 +32,8 @@ public:
     CheckpointCalls& operator=(const CheckpointCalls&) = delete;
 };
 
-/// The calls that took long. Times are of the monotonic clock, in ns.
+/// The calls that took long, without what their threads waited for a processor: that would be
+/// whoever had it. Times are of the monotonic clock, in ns.
 class SlowCalls {
 public:
     /// Shorter ones are not kept.

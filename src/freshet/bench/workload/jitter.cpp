@@ -63,6 +63,7 @@ Status operate(const EngineOptions& options,
 }  // namespace
 
 StatusOr<std::vector<EngineResult>> runJitter(const EngineOptions& options, Engine* engine) {
+    const CallWatch watch;
     Turns turns(options, engine, {.names = {"jitter", "jitter+checkpoint"}, .disturb = [engine] {
                                       const CheckpointCalls calls;
                                       return engine->checkpoint();

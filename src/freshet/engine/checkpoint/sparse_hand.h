@@ -46,7 +46,7 @@ private:
     std::string key_;
     Share left_;
     bool hasShare_ = false;
-    bool goesOn_ = false;  // this checkpoint began where another one stopped
+    bool goesOn_ = false;      // this checkpoint began where another one stopped
     bool broughtAny_ = false;  // in this round, which other checkpoints may have begun
 };
 
