@@ -57,7 +57,7 @@ int flush(long call, Arguments... arguments) {
 }
 
 ssize_t write(int descriptor, const void* bytes, size_t size, off_t offset) {
-    // A checkpoint's keep nobody waiting who does not write himself.
+    // Nobody's answer waits for what a checkpoint writes.
     return makesCheckpoint ? ::syscall(SYS_pwrite64, descriptor, bytes, size, offset)
                            : called(SYS_pwrite64, descriptor, bytes, size, offset);
 }
