@@ -2,6 +2,7 @@
 #include "freshet/platform/async_reads.h"
 
 #include "freshet/platform/blocks_test_support.h"
+#include "freshet/platform/folder_for_test.h"
 #include "freshet/platform/thread.h"
 #include "freshet/platform/uring/read_steps.h"
 
@@ -9,7 +10,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <set>
 #include <vector>
 
@@ -29,8 +29,6 @@ protected:
     static constexpr size_t kBlocks = 500;
 
     void SetUp() override {
-        path_ = std::filesystem::temp_directory_path() /
-                ("freshet_async_reads_" + std::to_string(processId()));
         file_ = std::move(*FileSystem::posix().open(path_, OpenMode::kCreate));
         for (size_t n = 0; n < kBlocks; ++n) {
             ASSERT_TRUE(file_->pwrite(std::string(kBlockBytes, letter(n)), n * kBlockBytes).isOk());
@@ -45,12 +43,12 @@ protected:
         }
         reads_ = std::move(reads).value();
     }
-    void TearDown() override { std::filesystem::remove(path_); }
 
     static char letter(size_t block) { return static_cast<char>('a' + block % 23); }
 
     static constexpr unsigned kAtOnce = 16;
-    std::string path_;
+    const FolderForTest folder_;
+    const std::string path_ = folder_.path("data");
     std::unique_ptr<File> file_;
     std::unique_ptr<AsyncReads> reads_;
 };

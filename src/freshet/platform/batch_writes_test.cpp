@@ -2,12 +2,12 @@
 #include "freshet/platform/batch_writes.h"
 
 #include "freshet/platform/blocks_test_support.h"
+#include "freshet/platform/folder_for_test.h"
 #include "freshet/platform/thread.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -18,8 +18,6 @@ namespace {
 class BatchWritesTest : public ::testing::TestWithParam<bool> {
 protected:
     void SetUp() override {
-        path_ = std::filesystem::temp_directory_path() /
-                ("freshet_batch_writes_" + std::to_string(processId()));
         file_ = std::move(*FileSystem::posix().open(path_, OpenMode::kCreate));
         ASSERT_TRUE(file_->pwriteZeros(0, kBlocks * kBlockBytes).isOk());
         if (GetParam() && !file_->bypassCache()) {
@@ -27,7 +25,6 @@ protected:
         }
         memory_ = blocks(kBlocks);
     }
-    void TearDown() override { std::filesystem::remove(path_); }
 
     /// Every second block, the last one first, full of its letter; as long as memory_.
     std::vector<BatchWrites::Write> everySecond(char first) {
@@ -54,7 +51,8 @@ protected:
     }
 
     static constexpr size_t kBlocks = 500;
-    std::string path_;
+    const FolderForTest folder_;
+    const std::string path_ = folder_.path("data");
     std::unique_ptr<File> file_;
     Blocks memory_;
     BatchWrites batch_;

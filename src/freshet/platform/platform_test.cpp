@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/platform/clock.h"
 #include "freshet/platform/file.h"
+#include "freshet/platform/folder_for_test.h"
 #include "freshet/platform/thread.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <thread>
 #include <vector>
 
@@ -15,17 +15,12 @@ namespace {
 
 class PosixFiles : public ::testing::Test {
 protected:
-    void SetUp() override {
-        directory_ = std::filesystem::temp_directory_path() /
-                     ("freshet_platform_" + std::to_string(processId()));
-        ASSERT_TRUE(files_.makeDirectory(path("a/b")).isOk());
-    }
-    void TearDown() override { std::filesystem::remove_all(directory_); }
+    void SetUp() override { ASSERT_TRUE(files_.makeDirectory(path("a/b")).isOk()); }
 
-    std::string path(const std::string& name) const { return directory_ / name; }
+    std::string path(const std::string& name) const { return folder_.path(name); }
 
     FileSystem& files_ = FileSystem::posix();
-    std::filesystem::path directory_;
+    const FolderForTest folder_;
 };
 
 TEST_F(PosixFiles, WhatIsWrittenIsRead) {

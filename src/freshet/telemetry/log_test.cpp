@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/telemetry/log.h"
 
+#include "freshet/platform/folder_for_test.h"
 #include "freshet/platform/thread.h"
 
 #include <gmock/gmock.h>
@@ -162,16 +163,7 @@ TEST(Log, TheNewest1024LinesAreKeptInOrderWithManyThreads) {
 
 class LogFileTest : public ::testing::Test {
 protected:
-    LogFileTest() {
-        directory_ = std::filesystem::temp_directory_path() /
-                     ("freshet-log-" + std::to_string(platform::randomSeed()));
-        std::filesystem::create_directory(directory_);
-        path_ = directory_ / "server.log";
-    }
-    ~LogFileTest() override {
-        EXPECT_TRUE(setLogDestination({}).isOk());
-        std::filesystem::remove_all(directory_);
-    }
+    ~LogFileTest() override { EXPECT_TRUE(setLogDestination({}).isOk()); }
     static std::string text(const std::filesystem::path& path) {
         std::ifstream file(path);
         std::stringstream out;
@@ -180,7 +172,7 @@ protected:
     }
     std::vector<std::filesystem::path> rotated() const {
         std::vector<std::filesystem::path> found;
-        for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+        for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
             if (entry.path().filename().string().starts_with("server.log.2")) {
                 found.push_back(entry.path());
             }
@@ -189,8 +181,8 @@ protected:
         return found;
     }
 
-    std::filesystem::path directory_;
-    std::filesystem::path path_;
+    const platform::FolderForTest folder_;
+    const std::string path_ = folder_.path("server.log");
 };
 
 TEST_F(LogFileTest, RotationRenames) {
@@ -209,11 +201,11 @@ TEST_F(LogFileTest, RotationRenames) {
 TEST_F(LogFileTest, RotationReopens) {
     ASSERT_TRUE(setLogDestination({.path = path_, .append = true, .rotateReopens = true}).isOk());
     logInfo("server", "first");
-    std::filesystem::rename(path_, directory_ / "moved");
+    std::filesystem::rename(path_, folder_.path("moved"));
     logInfo("server", "still in the old file");
     ASSERT_TRUE(rotateLog().isOk());
     logInfo("server", "second");
-    EXPECT_THAT(text(directory_ / "moved"), HasSubstr("still in the old file"));
+    EXPECT_THAT(text(folder_.path("moved")), HasSubstr("still in the old file"));
     EXPECT_THAT(text(path_), HasSubstr("second"));
     EXPECT_EQ(text(path_).find("first"), std::string::npos);
 }
@@ -229,7 +221,7 @@ TEST_F(LogFileTest, ExistingFileIsAppendedToOrPutAside) {
 }
 
 TEST_F(LogFileTest, FileThatCannotBeOpenedIsRefused) {
-    EXPECT_FALSE(setLogDestination({.path = directory_ / "none" / "server.log"}).isOk());
+    EXPECT_FALSE(setLogDestination({.path = folder_.path("none/server.log")}).isOk());
     logInfo("server", "goes on");
     EXPECT_THAT(newest(), HasSubstr("goes on"));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Where the server listens and what it asks of those who come: addresses, Unix sockets, TLS and
 /// plain on one port, strangers' budgets, peers that leave, ends that take long.
+#include "freshet/platform/folder_for_test.h"
 #include "freshet/transport/session/first_bytes.h"
 #include "freshet/transport/session/tls_for_test.h"
 #include "freshet/transport/tcp/echo_for_test.h"
@@ -21,16 +22,9 @@ namespace {
 
 class Doors : public Server {
 protected:
-    Doors() {
-        char folder[] = "/tmp/freshet-doors-XXXXXX";
-        folder_ = ::mkdtemp(folder);
-    }
-    ~Doors() override {
-        server.reset();
-        ::rmdir(folder_.c_str());
-    }
+    ~Doors() override { server.reset(); }
     std::string socketPath() const {
-        return folder_ + "/mongodb-" + std::to_string(server->port()) + ".sock";
+        return folder_.path("mongodb-" + std::to_string(server->port()) + ".sock");
     }
     StatusOr<std::unique_ptr<Session>> dial(const std::string& host, bool withTls = false) {
         ConnectOptions options;
@@ -50,7 +44,7 @@ protected:
         return seen.lastPeer;
     }
 
-    std::string folder_;
+    const platform::FolderForTest folder_;
 };
 
 bool hasIpv6() {
@@ -64,7 +58,7 @@ bool hasIpv6() {
 
 TEST_F(Doors, UnixSocket) {
     ServerTransportOptions options;
-    options.unixSocketPrefix = folder_;
+    options.unixSocketPrefix = folder_.path();
     start(options);
     const std::string path = socketPath();
     struct stat found {};
@@ -84,7 +78,7 @@ TEST_F(Doors, UnixSocket) {
 }
 
 TEST_F(Doors, AStaleSocketFileIsReplacedALiveOneIsNot) {
-    const std::string path = folder_ + "/given.sock";
+    const std::string path = folder_.path("given.sock");
     const int dead = ::socket(AF_UNIX, SOCK_STREAM, 0);
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -105,7 +99,7 @@ TEST_F(Doors, AStaleSocketFileIsReplacedALiveOneIsNot) {
 }
 
 TEST_F(Doors, SomethingElseAtTheSocketsPlaceIsLeftAlone) {
-    const std::string path = folder_ + "/precious";
+    const std::string path = folder_.path("precious");
     std::ofstream(path) << "data";
     ServerTransportOptions options;
     options.port = 0;

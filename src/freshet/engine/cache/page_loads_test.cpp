@@ -5,11 +5,11 @@
 
 #include "freshet/engine/txn/store_test_support.h"
 #include "freshet/platform/async_reads.h"
+#include "freshet/platform/folder_for_test.h"
 #include "freshet/platform/thread.h"
 #include "freshet/telemetry/fail_point.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <vector>
@@ -40,16 +40,12 @@ protected:
         if (GetParam() == Way::kAsync && !platform::AsyncReads::create(8).isOk()) {
             GTEST_SKIP() << "this system has no io_uring for us";
         }
-        directory_ = std::filesystem::temp_directory_path() /
-                     ("freshet_page_loads_" + std::to_string(platform::processId()));
-        std::filesystem::remove_all(directory_);
         refuse(GetParam() == Way::kRefused);
     }
     void TearDown() override {
         tree_.reset();
         store_.reset();
         refuse(false);
-        std::filesystem::remove_all(directory_);
     }
     static void refuse(bool on) {
         telemetry::FailPoint* point = telemetry::findFailPoint("engineNoAsyncReads");
@@ -69,7 +65,7 @@ protected:
         store_.reset();
         StoreOptions options = storeOptions(memory_);
         options.files = &files();
-        options.directory = isInMemory() ? "/db" : directory_.string();
+        options.directory = isInMemory() ? "/db" : folder_.path().string();
         options.memoryBytes = memoryBytes;
         options.codec = Codec::kNone;  // so that it is known where a leaf lies
         store_ = openStore(options);
@@ -93,7 +89,7 @@ protected:
         EXPECT_EQ(stats.leavesReadAsync, GetParam() == Way::kAsync ? stats.leavesRead : 0u);
     }
     void withDataFile(const std::function<Status(platform::File&)>& change) {
-        const std::string path = (isInMemory() ? "/db" : directory_.string()) + "/data.freshet";
+        const std::string path = (isInMemory() ? "/db" : folder_.path().string()) + "/data.freshet";
         auto file = files().open(path, platform::OpenMode::kWrite);
         ASSERT_TRUE(file.isOk());
         ASSERT_TRUE(change(**file).isOk());
@@ -106,7 +102,7 @@ protected:
     Complaints complaintsOfPlain();
 
     testing::MemoryFileSystem memory_;
-    std::filesystem::path directory_;
+    const platform::FolderForTest folder_;
     std::unique_ptr<Store> store_;
     TreeRef tree_;
 };

@@ -7,6 +7,7 @@
 #include "freshet/journal/file/ring_format.h"
 #include "freshet/journal/file/segment.h"
 #include "freshet/journal/file/test_support.h"
+#include "freshet/platform/folder_for_test.h"
 
 #include <gtest/gtest.h>
 
@@ -84,7 +85,7 @@ protected:
         }
     }
 
-    const DiskFolder folder_;
+    const platform::FolderForTest folder_;
     const fs::path root_ = folder_.path();
     uint64_t count_ = 0;
 };

@@ -3,6 +3,7 @@
 #include "freshet/journal/file/segment.h"
 
 #include "freshet/journal/file/test_support.h"
+#include "freshet/platform/folder_for_test.h"
 
 #include <gtest/gtest.h>
 
@@ -35,7 +36,7 @@ protected:
                bytes.find_first_not_of('\0') == segment.bytes;
     }
 
-    const DiskFolder folder_;
+    const platform::FolderForTest folder_;
     const std::string root_ = folder_.path();
     SparePool spares_;
 };

@@ -8,8 +8,6 @@
 #include "freshet/testing/sim/seed.h"
 
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,23 +37,6 @@ inline Options smallOptions(platform::FileSystem& files) {
         'u', 'u', 'i', 'd', '-', 'o', 'f', '-', 't', 'h', 'e', '-', 't', 'e', 's', 't'};
     return options;
 }
-
-/// A folder of the real disk, for as long as this lives.
-class DiskFolder {
-public:
-    DiskFolder() {
-        std::string name = (std::filesystem::temp_directory_path() / "freshet-XXXXXX").string();
-        invariant(::mkdtemp(name.data()) != nullptr);
-        path_ = name;
-    }
-    ~DiskFolder() { std::filesystem::remove_all(path_); }
-    DiskFolder(const DiskFolder&) = delete;
-    DiskFolder& operator=(const DiskFolder&) = delete;
-    const std::filesystem::path& path() const { return path_; }
-
-private:
-    std::filesystem::path path_;
-};
 
 struct Opened {
     Status status;

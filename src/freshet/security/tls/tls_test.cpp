@@ -3,13 +3,13 @@
 /// out on the other, and nothing else does, whatever is cut, damaged, expired or foreign.
 #include "freshet/security/tls.h"
 
+#include "freshet/platform/folder_for_test.h"
 #include "freshet/platform/thread.h"
 #include "freshet/security/certificates_for_test.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <random>
 
@@ -19,15 +19,12 @@ namespace {
 class TlsTest : public ::testing::Test {
 protected:
     TlsTest() {
-        std::string pattern = ::testing::TempDir() + "freshet-tls-XXXXXX";
-        directory_ = mkdtemp(pattern.data());
         server_.certificateKeyFile = file("server.pem", authority_.issue({}));
         client_.caFile = file("ca.pem", authority_.certificate());
     }
-    ~TlsTest() override { std::filesystem::remove_all(directory_); }
 
     std::string file(const std::string& name, const std::string& contents) {
-        std::string path = directory_ + "/" + name;
+        std::string path = folder_.path(name);
         std::ofstream(path) << contents;
         return path;
     }
@@ -90,7 +87,7 @@ protected:
     }
 
     AuthorityForTest authority_{"authority"};
-    std::string directory_;
+    const platform::FolderForTest folder_;
     TlsOptions server_;
     TlsOptions client_;
     std::unique_ptr<TlsChannel> left_;   // the client
@@ -332,7 +329,7 @@ TEST_F(TlsTest, WhatIsWrongWithAFileIsSaid) {
         const Status status = TlsContext::make(TlsSide::kServer, options).status();
         EXPECT_EQ(status.code(), Code::kInvalid);
         EXPECT_NE(status.text().find(words), std::string::npos) << status.toString();
-        EXPECT_NE(status.text().find(directory_), std::string::npos) << status.toString();
+        EXPECT_NE(status.text().find(folder_.path().string()), std::string::npos) << status.toString();
     };
     const std::string good = authority_.issue({});
     const std::string other = authority_.issue({});
@@ -348,7 +345,7 @@ TEST_F(TlsTest, WhatIsWrongWithAFileIsSaid) {
         return options;
     };
     TlsOptions missing;
-    missing.certificateKeyFile = directory_ + "/nowhere.pem";
+    missing.certificateKeyFile = folder_.path("nowhere.pem");
     expectWords(missing, "No such file");
     expectWords(withKeyFile(""), "has no readable certificate");
     expectWords(withKeyFile("-----BEGIN CERTIFICATE-----\n!\n"), "has no readable certificate");

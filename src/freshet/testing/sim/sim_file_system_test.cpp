@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/testing/sim/sim_file_system.h"
 
+#include "freshet/platform/folder_for_test.h"
 #include "freshet/platform/thread.h"
 #include "freshet/testing/sim/memory_file_system.h"
 #include "freshet/testing/sim/seed.h"
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <random>
 #include <set>
@@ -217,19 +217,13 @@ TEST(MemoryFileSystem, BehavesAsAPlainFileUnderRandomOperations) {
 
 class SimFileSystemTest : public ::testing::Test {
 protected:
-    void SetUp() override {
-        directory_ = std::filesystem::temp_directory_path() /
-                     ("freshet_sim_" + std::to_string(platform::processId()));
-        std::filesystem::create_directories(directory_);
-    }
-    void TearDown() override { std::filesystem::remove_all(directory_); }
-
-    std::string path(const std::string& name) const { return directory_ / name; }
+    std::string path(const std::string& name) const { return folder_.path(name); }
     std::string real(const std::string& name) const {
         return contentOf(platform::FileSystem::posix(), path(name));
     }
 
-    std::filesystem::path directory_;
+    const platform::FolderForTest folder_;
+    const std::string directory_ = folder_.path();
     SimFileSystem disk_{platform::FileSystem::posix()};
 };
 

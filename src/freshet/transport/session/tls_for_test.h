@@ -3,9 +3,8 @@
 /// for a test program.
 #pragma once
 
+#include "freshet/platform/folder_for_test.h"
 #include "freshet/security/tls.h"
-
-#include <unistd.h>
 
 #include <cstdlib>
 #include <string>
@@ -26,35 +25,27 @@ public:
 
 private:
     CertificateForTest() {
-        char folder[] = "/tmp/freshet-tls-XXXXXX";
-        invariant(::mkdtemp(folder) != nullptr);
-        folder_ = folder;
-        path_ = folder_ + "/server.pem";
+        const std::string key = folder_.path("key.pem");
+        const std::string certificate = folder_.path("cert.pem");
         const std::string command =
             "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
             "-subj /O=Freshet/CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1 "
             "-keyout " +
-            folder_ + "/key.pem -out " + folder_ + "/cert.pem 2>/dev/null && cat " + folder_ +
-            "/key.pem " + folder_ + "/cert.pem > " + path_;
+            key + " -out " + certificate + " 2>/dev/null && cat " + key + " " + certificate +
+            " > " + path_;
         invariant(std::system(command.c_str()) == 0);
         security::TlsOptions options;
         options.certificateKeyFile = path_;
         server_ =
             std::move(security::TlsContext::make(security::TlsSide::kServer, options)).value();
         security::TlsOptions trusting;
-        trusting.caFile = folder_ + "/cert.pem";
+        trusting.caFile = certificate;
         client_ =
             std::move(security::TlsContext::make(security::TlsSide::kClient, trusting)).value();
     }
-    ~CertificateForTest() {
-        for (const char* name : {"/key.pem", "/cert.pem", "/server.pem"}) {
-            ::unlink((folder_ + name).c_str());
-        }
-        ::rmdir(folder_.c_str());
-    }
 
-    std::string folder_;
-    std::string path_;
+    const platform::FolderForTest folder_;
+    const std::string path_ = folder_.path("server.pem");
     std::shared_ptr<const security::TlsContext> server_;
     std::shared_ptr<const security::TlsContext> client_;
 };
