@@ -46,6 +46,10 @@ public:
     /// holds it (hazards.h).
     void retireHeld(void* object, void (*free)(void*), size_t bytes);
 
+    /// The thread has changed something, so it will retire something sooner or later: it takes
+    /// turns as those who retire do, where threads are many. Who retires need not say so.
+    void noteWriting();
+
     bool inSlice() const;
     /// REQUIRES inside a slice: pin->ts was read from the clock in this slice, or is pinned
     /// already.

@@ -163,6 +163,7 @@ Status Txn::Impl::writeInHand(Tree& tree, WriteKind kind, ByteView key, ByteView
     if (hasEnded()) {
         return snapshotTooOld();
     }
+    slice.participant().noteWriting();
     if (writes.get() == nullptr) {
         FRESHET_ASSIGN_OR_RETURN(uint64_t stamp, core->table.open(slice.participant().index()));
         const bool mustEnd = onConflict == OnConflict::kFail && core->transactionMillisMax != 0;

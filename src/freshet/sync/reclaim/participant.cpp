@@ -72,7 +72,7 @@ void Participant::retire(void* object, void (*free)(void*), size_t bytes) {
     invariant(me.depth != 0);
     // [epoch.retire] acquire: pairs with [epoch.advance]; an epoch read here is at most one behind.
     uint64_t epoch = me.state->epoch.load(kAcquire);
-    me.turn.noteRetired();
+    me.turn.noteWriting();
     me.addRetiredBytes(bytes);
     me.subRetiredBytes(me.bags.add(epoch, {object, free, bytes}));
     me.bytesSinceAdvance += bytes;
@@ -85,13 +85,17 @@ void Participant::retire(void* object, void (*free)(void*), size_t bytes) {
 void Participant::retireHeld(void* object, void (*free)(void*), size_t bytes) {
     Impl& me = *impl_;
     invariant(kUsesHazards && me.depth != 0);
-    me.turn.noteRetired();
+    me.turn.noteWriting();
     me.held.push_back({object, free, bytes});
     me.addRetiredBytes(bytes);
     me.heldBytesSinceLook += bytes;
     if (++me.heldSinceLook >= kHeldPerLook || me.heldBytesSinceLook >= kHeldBytesPerLook) {
         me.freeUnheld();
     }
+}
+
+void Participant::noteWriting() {
+    impl_->turn.noteWriting();
 }
 
 bool Participant::inSlice() const {

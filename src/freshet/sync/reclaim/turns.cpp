@@ -37,7 +37,7 @@ void Participant::Impl::lookAtTurn() {
     const bool crowded = state->crowd.lastsAt(now);
     turn.setOwn(crowded);
     if (crowded && turn.isOver(now, state->pace)) {
-        turn.end(&state->pace);
+        turn.end(now, &state->pace);
         // [turns.add] relaxed: a figure, and a hint below.
         const uint64_t soFar = state->turnsEnded.fetch_add(1, kRelaxed) + 1;
         platform::yieldThread();

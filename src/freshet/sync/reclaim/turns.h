@@ -25,17 +25,20 @@ inline constexpr bool kTakesTurns = true;
 /// good; but a turn begins with cold caches, and an operation that ends one waits for all others,
 /// which must stay below one in a hundred.
 inline constexpr uint64_t kTurnNanos = 1'500'000;
-/// A thread that retires nothing loses nothing by waiting, so it ends its turn after as many slices
-/// as a turn of those who retire has, and this much more. By time alone a reader would have as many
-/// operations for each one of a writer's as their costs allow, and 32 readers left 32 writers one
-/// operation in six.
-inline constexpr uint32_t kReadingTurnPercent = 160;
+/// A thread that only reads retires nothing and loses nothing by waiting, so it ends its turn after
+/// as many slices as a writer has in the same time, turns and waits for them, and this much more.
+/// By turns of the same length a reader would have as many operations for each one of a writer's as
+/// their costs allow, and 32 readers left 32 writers one operation in six.
+inline constexpr uint32_t kReadingTurnPercent = 175;
 /// At least so many: above 100 for the reason given above.
 inline constexpr uint32_t kSlicesPerReadingTurnMin = 208;
-/// What a turn of those who retire is taken to have before one was seen.
+/// What a writer's turn is taken to have before one was seen.
 inline constexpr uint32_t kSlicesPerTurn = 1200;
 /// How much of a turn that was seen counts in the mean of all: one part in so many.
-inline constexpr int32_t kTurnsPerMean = 16;
+inline constexpr int64_t kTurnsPerMean = 16;
+/// A writer's turn counts as no later than so many times the mean after the one before: it may have
+/// waited for something else than a processor.
+inline constexpr uint64_t kLateTurn = 4;
 /// How long the system is asked to let it. Many turns, since who gives way is not always given all
 /// of that anew: far less, and it is stopped in a slice every few turns.
 inline constexpr uint64_t kSystemTurnNanos = 50'000'000;
@@ -48,7 +51,7 @@ inline constexpr uint64_t kCrowdNanos = 1'000'000'000;
 inline constexpr uint32_t kCrowdPerCore = 2;
 /// The end of a turn is looked for once in so many slices.
 inline constexpr uint32_t kSlicesPerLook = 16;
-/// A thread that retires looks for a crowd once in so many looks: often enough to see one within
+/// A thread that writes looks for a crowd once in so many looks: often enough to see one within
 /// the few milliseconds that the system gives it, seldom enough to walk over all cells.
 inline constexpr uint32_t kLooksPerCount = 16;
 
@@ -80,25 +83,40 @@ private:
     Atomic<uint64_t> until_{0};
 };
 
-/// How many slices a turn of who retires has: what costs much has few. Any thread.
+/// How many slices a writer has in which time: what costs much has few, and so has who is stopped
+/// in a turn or is given the next one late. Any thread.
 class Pace {
 public:
-    /// A turn that was ended because its time was over, some of which may have been others'.
-    void note(uint32_t slices) {
-        // [pace.note] relaxed: a hint, as [pace.look]. Who overwrites what another has noted loses
-        // a sixteenth of one turn.
-        const int32_t mean = mean_.load(kRelaxed);
-        mean_.store(mean + (static_cast<int32_t>(slices) - mean) / kTurnsPerMean, kRelaxed);
+    /// A writer's turn that was ended because its time was over, some of which may have been
+    /// others', `nanos` after the end of the one before.
+    void note(uint32_t slices, uint64_t nanos) {
+        // [pace.note] relaxed: a hint, as [pace.look].
+        const uint64_t late = kLateTurn * static_cast<uint64_t>(nanos_.load(kRelaxed));
+        move(&slices_, slices);
+        move(&nanos_, static_cast<int64_t>(std::min(nanos, late)));
     }
-    uint32_t slicesPerReadingTurn() const {
+    /// For who ended its turn before `nanos` ago. Whose turns come often has short ones; within
+    /// bounds, since writers who wait for the disk come seldom, too.
+    uint32_t slicesPerReadingTurn(uint64_t nanos) const {
         // [pace.look] relaxed: a hint.
-        const auto mean = static_cast<uint32_t>(mean_.load(kRelaxed));
-        return std::max(kSlicesPerReadingTurnMin, mean * kReadingTurnPercent / 100);
+        const auto slices = static_cast<uint64_t>(slices_.load(kRelaxed));
+        const auto mean = static_cast<uint64_t>(nanos_.load(kRelaxed));
+        const uint64_t counted = std::clamp(nanos, mean * 3 / 5, mean * 5 / 3);
+        const uint64_t share = slices * kReadingTurnPercent / 100 * counted / mean;
+        return std::max(kSlicesPerReadingTurnMin, static_cast<uint32_t>(share));
     }
 
 private:
-    /// Written by: note. Read by: who looks whether its turn is over.
-    Atomic<int32_t> mean_{kSlicesPerTurn};
+    static void move(Atomic<int64_t>* mean, int64_t value) {
+        // [pace.note] relaxed: a hint. Who overwrites what another has noted loses a sixteenth of
+        // one turn. Never reaches 0 again, as the division rounds towards it.
+        const int64_t before = mean->load(kRelaxed);
+        mean->store(before + (value - before) / kTurnsPerMean, kRelaxed);
+    }
+
+    /// Means of writers' turns. Written by: note. Read by: who looks whether its turn is over.
+    Atomic<int64_t> slices_{kSlicesPerTurn};
+    Atomic<int64_t> nanos_{kTurnNanos};
 };
 
 /// The turn of one thread, which alone uses it.
@@ -113,34 +131,38 @@ public:
         slices_ += kSlicesPerLook;
         return true;
     }
-    /// True once in kLooksPerCount calls if something was retired meanwhile: a crowd that only
-    /// reads holds nothing back.
+    /// True once in kLooksPerCount calls if it wrote meanwhile: a crowd that only reads holds
+    /// nothing back.
     bool isTimeToCount() {
         if (--looksToCount_ != 0) {
             return false;
         }
         looksToCount_ = kLooksPerCount;
-        return std::exchange(retiredSinceCount_, false);
+        return std::exchange(wroteSinceCount_, false);
     }
-    void noteRetired() {
-        retires_ = true;
-        retiredSinceCount_ = true;
+    /// It has written or retired something.
+    void noteWriting() {
+        writes_ = true;
+        wroteSinceCount_ = true;
     }
     bool isOver(uint64_t now, const Pace& pace) const {
-        const bool isReading = !retires_ && !retiredBefore_;
-        return now - began_ >= kTurnNanos || (isReading && slices_ >= pace.slicesPerReadingTurn());
+        const bool isReading = !writes_ && !wroteBefore_;
+        return now - began_ >= kTurnNanos ||
+               (isReading && slices_ >= pace.slicesPerReadingTurn(now - endedBefore_));
     }
-    /// Lets the others know how many slices it had. One that was stopped has fewer, and counts: the
-    /// slices of readers are to be in proportion to what writers were given.
-    void end(Pace* pace) const {
-        if (retires_) {
-            pace->note(slices_);
+    /// Lets the others know how many slices it had, but for its first turn, which began before
+    /// turns were taken. One that was stopped has fewer, and counts: the slices of readers are to
+    /// be in proportion to what writers were given.
+    void end(uint64_t now, Pace* pace) {
+        if (writes_ && endedBefore_ != 0) {
+            pace->note(slices_, now - endedBefore_);
         }
+        endedBefore_ = now;
     }
     void begin(uint64_t now) {
         began_ = now;
         slices_ = 0;
-        retiredBefore_ = std::exchange(retires_, false);
+        wroteBefore_ = std::exchange(writes_, false);
     }
     /// Whether the system shall let this thread end its turns itself.
     void setOwn(bool own);
@@ -149,11 +171,12 @@ private:
     uint32_t slicesToLook_ = kSlicesPerLook;
     uint32_t looksToCount_ = kLooksPerCount;
     uint32_t slices_ = 0;  // of this turn, as far as they were looked at
-    bool retiredSinceCount_ = false;
-    bool retires_ = false;        // in this turn
-    bool retiredBefore_ = false;  // in the one before
+    bool wroteSinceCount_ = false;
+    bool writes_ = false;       // in this turn
+    bool wroteBefore_ = false;  // in the one before
     bool isOwn_ = false;
     uint64_t began_ = 0;
+    uint64_t endedBefore_ = 0;      // when the one before ended; 0: there was none
     uint64_t systemTurnNanos_ = 0;  // what it was before; 0: left as it was
 };
 

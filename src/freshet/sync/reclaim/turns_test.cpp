@@ -61,11 +61,16 @@ uint32_t roundedToLooks(uint32_t slices) {
     return (slices + kSlicesPerLook - 1) / kSlicesPerLook * kSlicesPerLook;
 }
 
+/// As often as a writer's turns are taken to come before one was seen.
+constexpr uint64_t kUsual = kTurnNanos;
+
 TEST(Turn, OfAReaderIsOverAfterManySlices) {
     const Pace pace;
-    const uint32_t slices = roundedToLooks(pace.slicesPerReadingTurn());
+    const uint32_t slices = roundedToLooks(pace.slicesPerReadingTurn(kUsual));
+    Pace others;
     Turn turn;
     for (int round = 0; round < 3; ++round) {
+        turn.end(kNow - kUsual, &others);
         turn.begin(kNow);
         haveSlices(&turn, slices - 1);
         EXPECT_FALSE(turn.isOver(kNow, pace));
@@ -74,12 +79,13 @@ TEST(Turn, OfAReaderIsOverAfterManySlices) {
     }
 }
 
-TEST(Turn, OfWhoRetiresHasItsTimeAndTheNextOneToo) {
-    const Pace pace;
-    const uint32_t slices = roundedToLooks(pace.slicesPerReadingTurn());
+TEST(Turn, OfAWriterHasItsTimeAndTheNextOneToo) {
+    Pace pace;
+    const uint32_t slices = roundedToLooks(pace.slicesPerReadingTurn(kUsual));
     Turn turn;
+    turn.end(kNow - kUsual, &pace);
     turn.begin(kNow);
-    turn.noteRetired();
+    turn.noteWriting();
     for (int round = 0; round < 2; ++round) {
         haveSlices(&turn, 10 * slices);
         EXPECT_FALSE(turn.isOver(kNow, pace));
@@ -87,17 +93,19 @@ TEST(Turn, OfWhoRetiresHasItsTimeAndTheNextOneToo) {
         turn.begin(kNow);
     }
     haveSlices(&turn, slices);
-    EXPECT_TRUE(turn.isOver(kNow, pace)) << "it has not retired anything for two turns";
+    EXPECT_TRUE(turn.isOver(kNow, pace)) << "it has not written anything for two turns";
 }
 
-/// A writer's turn with `slices`, ended by its time.
-void haveWritingTurn(Pace* pace, uint32_t slices) {
+/// A writer's turn with `slices`, ended by its time and `nanos` after the one before.
+void haveWritingTurn(Pace* pace, uint32_t slices, uint64_t nanos = kUsual) {
+    const uint64_t end = kNow + kTurnNanos;
     Turn turn;
+    turn.end(end - nanos, pace);
     turn.begin(kNow);
-    turn.noteRetired();
+    turn.noteWriting();
     haveSlices(&turn, slices);
-    EXPECT_TRUE(turn.isOver(kNow + kTurnNanos, *pace));
-    turn.end(pace);
+    EXPECT_TRUE(turn.isOver(end, *pace));
+    turn.end(end, pace);
 }
 
 TEST(Turn, OfAReaderIsLongWhereWritesAreCheap) {
@@ -106,7 +114,7 @@ TEST(Turn, OfAReaderIsLongWhereWritesAreCheap) {
         for (int i = 0; i < 10 * kTurnsPerMean; ++i) {
             haveWritingTurn(&pace, slices);
         }
-        EXPECT_NEAR(pace.slicesPerReadingTurn(),
+        EXPECT_NEAR(pace.slicesPerReadingTurn(kUsual),
                     slices * kReadingTurnPercent / 100,
                     kTurnsPerMean * kReadingTurnPercent / 100)
             << "but for what the division loses";
@@ -114,26 +122,50 @@ TEST(Turn, OfAReaderIsLongWhereWritesAreCheap) {
     for (int i = 0; i < 20 * kTurnsPerMean; ++i) {
         haveWritingTurn(&pace, 16);
     }
-    EXPECT_EQ(pace.slicesPerReadingTurn(), kSlicesPerReadingTurnMin) << "p99 must not be a turn";
+    EXPECT_EQ(pace.slicesPerReadingTurn(kUsual), kSlicesPerReadingTurnMin)
+        << "p99 must not be a turn";
     Turn reader;
+    reader.end(kNow, &pace);
     reader.begin(kNow);
     haveSlices(&reader, 10 * kSlicesPerLook);
-    reader.end(&pace);
+    reader.end(kNow + kUsual, &pace);
     haveWritingTurn(&pace, 16);
-    EXPECT_EQ(pace.slicesPerReadingTurn(), kSlicesPerReadingTurnMin) << "readers do not count";
+    EXPECT_EQ(pace.slicesPerReadingTurn(kUsual), kSlicesPerReadingTurnMin)
+        << "readers do not count";
 }
 
-TEST(Turn, OfWhoRetiresCountsOthersNowAndThen) {
+TEST(Turn, OfAReaderIsShorterWhereItsTurnsComeOftenerThanWriters) {
+    Pace pace;
+    constexpr uint32_t kSlices = 1'600;
+    constexpr uint64_t kNanos = 20 * kTurnNanos;
+    for (int i = 0; i < 20 * kTurnsPerMean; ++i) {
+        haveWritingTurn(&pace, kSlices, kNanos);
+    }
+    const auto expectTurn = [&](uint64_t nanos, uint32_t slices) {
+        EXPECT_NEAR(pace.slicesPerReadingTurn(nanos), slices, slices / 50)
+            << nanos << " ns after the one before";
+    };
+    constexpr uint32_t kAlike = kSlices * kReadingTurnPercent / 100;
+    expectTurn(kNanos, kAlike);
+    expectTurn(kNanos * 4 / 5, kAlike * 4 / 5);
+    expectTurn(kNanos * 5 / 4, kAlike * 5 / 4);
+    expectTurn(1, kAlike * 3 / 5);  // writers who wait for the disk come seldom, too
+    expectTurn(1'000 * kNanos, kAlike * 5 / 3);
+    haveWritingTurn(&pace, kSlices, 1'000'000 * kNanos);
+    expectTurn(kNanos, static_cast<uint32_t>(kAlike / (1 + (kLateTurn - 1.0) / kTurnsPerMean)));
+}
+
+TEST(Turn, OfAWriterCountsOthersNowAndThen) {
     Turn turn;
     for (int round = 0; round < 3; ++round) {
-        const bool retires = round != 1;
-        if (retires) {
-            turn.noteRetired();
+        const bool writes = round != 1;
+        if (writes) {
+            turn.noteWriting();
         }
         for (uint32_t i = 1; i < kLooksPerCount; ++i) {
             EXPECT_FALSE(turn.isTimeToCount());
         }
-        EXPECT_EQ(turn.isTimeToCount(), retires);
+        EXPECT_EQ(turn.isTimeToCount(), writes);
     }
 }
 
@@ -191,29 +223,34 @@ private:
     std::vector<platform::Thread> threads_;
 };
 
+enum class Work { kReads, kWrites, kRetires };
+
 /// How many turns the calling thread ends itself while it works beside `stopped` others.
-uint64_t turnsBeside(uint32_t stopped, bool retires) {
+uint64_t turnsBeside(uint32_t stopped, Work work) {
     Atomic<uint64_t> clock{1};
     EpochDomain domain(&clock);
     const Stopped others(&domain, stopped);
     const int slices = 2 * static_cast<int>(kLooksPerCount * kSlicesPerLook);
     for (int i = 0; i < slices && domain.turnsEnded() == 0; ++i) {
         Slice slice(domain);
-        if (retires) {
+        if (work == Work::kWrites) {
+            slice.participant().noteWriting();
+        } else if (work == Work::kRetires) {
             slice.participant().retire(new int(i));
         }
     }
     return domain.turnsEnded();
 }
 
-TEST(Turns, AreTakenByWhoRetiresWhereManyAreStopped) {
+TEST(Turns, AreTakenByWhoWritesWhereManyAreStopped) {
 #ifdef FRESHET_EXPLORE
     GTEST_SKIP() << "the explorer's threads take no turns";
 #endif
     const uint32_t few = kCrowdPerCore * platform::coreCount();
-    EXPECT_EQ(turnsBeside(few - 1, true), 0u);
-    EXPECT_EQ(turnsBeside(few + 1, true), 1u);
-    EXPECT_EQ(turnsBeside(few + 1, false), 0u) << "nobody holds anything back";
+    EXPECT_EQ(turnsBeside(few - 1, Work::kRetires), 0u);
+    EXPECT_EQ(turnsBeside(few + 1, Work::kRetires), 1u);
+    EXPECT_EQ(turnsBeside(few + 1, Work::kWrites), 1u) << "it will retire something";
+    EXPECT_EQ(turnsBeside(few + 1, Work::kReads), 0u) << "nobody holds anything back";
 }
 
 }  // namespace
