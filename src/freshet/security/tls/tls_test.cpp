@@ -329,7 +329,8 @@ TEST_F(TlsTest, WhatIsWrongWithAFileIsSaid) {
         const Status status = TlsContext::make(TlsSide::kServer, options).status();
         EXPECT_EQ(status.code(), Code::kInvalid);
         EXPECT_NE(status.text().find(words), std::string::npos) << status.toString();
-        EXPECT_NE(status.text().find(folder_.path().string()), std::string::npos) << status.toString();
+        EXPECT_NE(status.text().find(folder_.path().string()), std::string::npos)
+            << status.toString();
     };
     const std::string good = authority_.issue({});
     const std::string other = authority_.issue({});
