@@ -109,7 +109,7 @@ public:
 private:
     static void move(Atomic<int64_t>* mean, int64_t value) {
         // [pace.note] relaxed: a hint. Who overwrites what another has noted loses a sixteenth of
-        // one turn. Never reaches 0 again, as the division rounds towards it.
+        // one turn. Never reaches 0, as the division rounds towards it.
         const int64_t before = mean->load(kRelaxed);
         mean->store(before + (value - before) / kTurnsPerMean, kRelaxed);
     }
