@@ -199,6 +199,7 @@ struct World : CheckpointSink {
 
     void checkpoint() {
         TreeWriter writer(env, tree, *this, kImagesAtOnce);
+        looksLeft = looks;
         writer.removeSparse();
         hand.begin(share);
         hand.pass(tree, *this);
@@ -234,7 +235,7 @@ struct World : CheckpointSink {
             evict();
         }
     }
-    bool isMoving() const override { return moves; }
+    bool takeLookToMove(uint32_t) override { return moves || looksLeft-- > 0; }
     bool wantsMoved(const block::PagePlace&) const override { return moves; }
     void noteMove(const block::PagePlace&) override {}
     Status bringBack(PageTree&, PageEntry* entry) override {
@@ -393,6 +394,8 @@ struct World : CheckpointSink {
     uint64_t redo = 1;
     uint64_t writesUntilFull = UINT64_MAX;
     bool moves = false;          // a checkpoint writes all pages anew
+    int looks = 0;               // at so many pages it looks, of which none is to be moved
+    int looksLeft = 0;           // of these
     bool evictsBetween = false;  // two batches of images
     SparseHand hand;
     SparseHand::Share share;  // none: only what is in memory goes

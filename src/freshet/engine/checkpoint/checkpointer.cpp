@@ -29,6 +29,11 @@ uint64_t backBytesMax(uint64_t memoryLimit) {
                             : std::min(kBackBytesMax, memoryLimit / kBackPartOfMemory);
 }
 
+/// Pages looked at for those of the first kind. While memory is short checkpoints come one after
+/// the other, and nothing is evicted during these looks.
+constexpr size_t kMoveLooksMax = 64 * 1024;
+constexpr size_t kMoveLooksShort = 4 * 1024;
+
 /// Of the second kind. A look is at memory that nobody has looked at for long, and a reading waits
 /// for the disk.
 constexpr size_t kHandLooksMax = 64 * 1024;
@@ -114,8 +119,7 @@ Status Checkpointer::writeTrees() {
     freedValues_.insert(freedValues_.end(), freed.begin(), freed.end());
     auto [trees, dropped] = trees_.allAndDropped();
     freeDropped(std::move(dropped));
-    moveBlocksLeft_ =
-        file_.wantsMoves() ? backBytesMax(core_->memory.limit()) / block::kBlockBytes : 0;
+    beginMoves();
     hand_.begin(handShare());
     bool whole = true;
     for (const TreeRef& tree : trees) {
@@ -149,6 +153,12 @@ void Checkpointer::onBatch(uint64_t bytes) {
 void Checkpointer::relieve() {
     writtenBytes_ = 0;
     relieve_();
+}
+
+void Checkpointer::beginMoves() {
+    const uint64_t bytes = file_.wantsMoves() ? backBytesMax(core_->memory.limit()) : 0;
+    moves_.begin(bytes / block::kBlockBytes,
+                 core_->memory.isHigh() ? kMoveLooksShort : kMoveLooksMax);
 }
 
 SparseHand::Share Checkpointer::handShare() const {
@@ -388,11 +398,11 @@ void Checkpointer::notePagesGone(TreeId tree, const std::vector<PageId>& pages) 
 }
 
 bool Checkpointer::wantsMoved(const block::PagePlace& place) const {
-    return place.extent.blocks <= moveBlocksLeft_ && file_.wantsMoved(place.extent);
+    return moves_.affords(place.extent.blocks) && file_.wantsMoved(place.extent);
 }
 
 void Checkpointer::noteMove(const block::PagePlace& place) {
-    moveBlocksLeft_ -= place.extent.blocks;
+    moves_.pay(place.extent.blocks);
     file_.noteMove(place.extent.blocks);
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "freshet/block/block_file.h"
+#include "freshet/engine/checkpoint/move_hand.h"
 #include "freshet/engine/checkpoint/short_turns.h"
 #include "freshet/engine/checkpoint/sparse_hand.h"
 #include "freshet/engine/checkpoint/tree_writer.h"
@@ -66,7 +67,7 @@ private:
     Status writeImages(std::span<NewImage> images) override;
     void onBatch(uint64_t bytes) override;
     void relieve();
-    bool isMoving() const override { return moveBlocksLeft_ != 0; }
+    bool takeLookToMove(TreeId tree) override { return moves_.takeLook(tree); }
     bool wantsMoved(const block::PagePlace& place) const override;
     void noteMove(const block::PagePlace& place) override;
     Status bringBack(PageTree& tree, PageEntry* entry) override;
@@ -76,6 +77,7 @@ private:
     Status make();
     Status writeTrees();
     SparseHand::Share handShare() const;
+    void beginMoves();
     void freeDropped(std::vector<TreeDirectory::Dropped> dropped);
     Status nameImages();
     /// While there is no room for images: a checkpoint of the last one's content, less the dropped
@@ -122,8 +124,8 @@ private:
     std::vector<PageId> freedValues_;
     /// Whose they are: a value that is freed does not know it. An entry for each large value.
     CountedHashMap<PageId, TreeId> treeOfValue_;
-    Codec codec_ = Codec::kNone;   // of the tree that is being written
-    uint64_t moveBlocksLeft_ = 0;  // in this run
+    Codec codec_ = Codec::kNone;  // of the tree that is being written
+    MoveHand moves_;
     SparseHand hand_;
     bool looksForSparse_ = false;
     std::optional<ShortTurns> turns_;  // during run()

@@ -53,6 +53,7 @@ struct RemovalCase {
     bool steps = false;  // and once more upward, with a slice for each key
     bool rebuilds = false;
     bool evicts = false;
+    int looks = 0;                 // at pages that might have to be moved, by each checkpoint
     SparseHand::Share share = {};  // if any: it begins with all leaves on disk
     int checkpoints = 1;
     uint64_t writesUntilFull = UINT64_MAX;  // then a checkpoint is given up, and there is room
@@ -82,6 +83,7 @@ Setup removals(const RemovalCase& given) {
             }
         }
         world->writesUntilFull = given.writesUntilFull;
+        world->looks = given.looks;
         model.thread([world, given] {
             for (const char* key : given.written) {
                 world->putAnywhere(0, key, "2");
@@ -148,6 +150,13 @@ TEST(Removals, NorWhenLeavesAreEvicted) {
     const ExploreOptions one{.preemptions = 1};
     expectHolds(removals({.written = {"f"}, .evicts = true, .checkpoints = 2}), one);
     expectHolds(removals({.written = {"c"}, .evicts = true, .checkpoints = 2}), one);
+}
+
+/// Whichever page the next look is for: it may go before that.
+TEST(Removals, NorWhileImagesAreLookedAt) {
+    for (int looks = 1; looks <= 6; ++looks) {
+        expectHolds(removals({.all = true, .looks = looks, .checkpoints = 2}), {.preemptions = 1});
+    }
 }
 
 /// What it needs the checkpoint brings back, beside others who come for it.

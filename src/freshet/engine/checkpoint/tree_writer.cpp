@@ -59,15 +59,7 @@ void TreeWriter::foldRested() {
 }
 
 Status TreeWriter::writeWalked() {
-    Status status;
-    if (sink_.isMoving()) {
-        tree_.forEachPage([&](PageEntry& entry) {
-            if (status.isOk() && entry.imaged) {
-                status = move(&entry);
-            }
-        });
-    }
-    FRESHET_RETURN_IF_ERROR(status);
+    FRESHET_RETURN_IF_ERROR(moveSome());
     tree_.forEachInMemory([&](PageEntry& entry) {
         noteIfDue(&entry);
         sink_.giveWay();
@@ -99,6 +91,19 @@ Status TreeWriter::addIfStillDue(PageEntry* entry) {
     const bool isOver = entry->isUnsettled || entry->effectiveLsn() == 0 ||
                         entry->state.load(sync::kAcquire) == PageState::kGone;
     return isOver ? Status::ok() : addPage(entry);
+}
+
+Status TreeWriter::moveSome() {
+    Status status;
+    tree_.goOnOverImages([&](PageEntry& entry) {
+        if (!status.isOk() || !sink_.takeLookToMove(tree_.id())) {
+            return false;
+        }
+        status = move(&entry);
+        sink_.giveWay();
+        return true;
+    });
+    return status;
 }
 
 Status TreeWriter::move(PageEntry* entry) {

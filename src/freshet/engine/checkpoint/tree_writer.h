@@ -47,8 +47,8 @@ public:
     /// So many bytes of images of pages have been written, and none is on its way: leaves may be
     /// evicted before this returns.
     virtual void onBatch(uint64_t bytes) = 0;
-    /// Whether any image may have to lie elsewhere.
-    virtual bool isMoving() const = 0;
+    /// Whether one more page of the tree may be looked at for images that had better lie elsewhere.
+    virtual bool takeLookToMove(uint32_t tree) = 0;
     /// Whether an image that lies there had better be written anew, elsewhere.
     virtual bool wantsMoved(const block::PagePlace& place) const = 0;
     /// One that lies there is going to be, for that reason alone.
@@ -92,7 +92,9 @@ private:
     Status writeWalked();
     void noteIfDue(PageEntry* entry);
     Status addIfStillDue(PageEntry* entry);
-    /// What had better lie elsewhere of a page that has an image.
+    /// What had better lie elsewhere, of as many pages as may be looked at.
+    Status moveSome();
+    /// The same of a page that has an image.
     Status move(PageEntry* entry);
     /// Makes a page due whose image is to lie elsewhere.
     void markMoved(PageEntry* entry);

@@ -168,6 +168,21 @@ public:
             look(lowered_[i]);
         }
     }
+    /// Calls visit(PageEntry&) for one page after the other that had an image when sortNewPages()
+    /// was called last, until it returns false: with that page it goes on the next time, and with
+    /// the newest when it has come to the end. REQUIRES: called before freeGone() if any page has
+    /// gone since the last time, whatever `visit` returns.
+    template <typename Visit>
+    void goOnOverImages(const Visit& visit) {
+        PageEntry* entry = hand_ != nullptr ? hand_ : decided_;
+        for (; entry != nullptr; entry = entry->older) {
+            // [page.state] acquire: as in forEachPage().
+            if (entry->state.load(sync::kAcquire) != PageState::kGone && !visit(*entry)) {
+                break;
+            }
+        }
+        hand_ = entry;
+    }
     /// Of the pages that came since the last time: frees the entries of splits that were not
     /// installed, and knows from then on where forEachInMemory() finds the others.
     void sortNewPages();
@@ -404,6 +419,7 @@ private:
     std::vector<PageEntry*> goneBefore_;  // by then, and not freed
     /// This page and all older ones are live, or gone, and have images.
     PageEntry* decided_ = nullptr;
+    PageEntry* hand_ = nullptr;        // where goOnOverImages() goes on; null: with decided_
     std::vector<PageEntry*> inner_;    // of those the inner ones, without the root
     std::vector<PageEntry*> lowered_;  // by lowerMarkAway(), and not settled
     /// All pages of the tree, through PageEntry::older; the root is the last.

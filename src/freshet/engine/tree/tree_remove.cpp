@@ -421,6 +421,7 @@ void PageTree::takeOutOfLists(const std::vector<PageEntry*>& pages) {
     residents_.removeIf(isGone);
     std::erase_if(lowered_, isGone);
     for (PageEntry* entry : pages) {
+        dcheck(entry != hand_);  // goOnOverImages() has passed over what is gone
         PageEntry* newer = entry->newer();
         newer->older = entry->older;
         entry->older->setDecided(newer);

@@ -211,7 +211,7 @@ private:
     Status writeImages(std::span<NewImage>) override { return Status::ok(); }
     void onBatch(uint64_t) override {}
     Status bringBack(PageTree&, PageEntry*) override { return Status::ok(); }  // nothing is evicted
-    bool isMoving() const override { return false; }
+    bool takeLookToMove(uint32_t) override { return false; }
     bool wantsMoved(const block::PagePlace&) const override { return false; }
     void noteMove(const block::PagePlace&) override {}
     void notePagesGone(uint32_t, const std::vector<PageId>&) override {}
