@@ -12,7 +12,8 @@ namespace freshet::engine {
 
 class MoveHand {
 public:
-    /// A checkpoint begins, which asks for its trees by rising numbers. Nothing of one is none.
+    /// A checkpoint begins, which asks for its trees by rising numbers. 0 of either: it has no
+    /// share.
     void begin(uint64_t blocks, size_t looks) {
         if (!isSpent()) {
             tree_ = 0;  // it came to the end the last time
