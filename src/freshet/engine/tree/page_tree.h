@@ -181,7 +181,8 @@ public:
                 break;
             }
         }
-        hand_ = entry;
+        // Nothing was visited since it was at the end: pages to come are in front of this one.
+        hand_ = entry == decided_ ? nullptr : entry;
     }
     /// Of the pages that came since the last time: frees the entries of splits that were not
     /// installed, and knows from then on where forEachInMemory() finds the others.
