@@ -37,9 +37,10 @@ public:
     virtual Status pwriteZeros(uint64_t offset, size_t bytes) {
         return pwrite(std::string(bytes, '\0'), offset);
     }
-    /// Makes room that reads as zeros, behind what the file has; writing there later does not fail
-    /// for want of it. Takes no time where the file system can promise that without writing; then
-    /// a flush of what is written there has more to do. Otherwise as pwriteZeros() of all of it.
+    /// Makes room that reads as zeros, whatever was there; writing there later does not fail for
+    /// want of it. Takes no time where the file system can promise that without writing; then a
+    /// flush of what is written there has more to do. Otherwise as pwriteZeros() of all of it.
+    /// Nothing else may use the file meanwhile.
     virtual Status allocate(uint64_t offset, uint64_t bytes) {
         constexpr uint64_t kPieceBytes = 1u << 20;
         for (uint64_t done = 0; done < bytes; done += kPieceBytes) {

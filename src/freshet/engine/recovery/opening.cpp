@@ -113,16 +113,17 @@ Status Store::Impl::loadTree(TreeId id, PageSource& source) {
 
 namespace {
 
-/// While the disk flushes it writes nothing, and what is appended meanwhile has to wait in the ring
-/// (decision 0043): four times the least, where that is little of the memory.
-uint32_t journalSlots(const StoreOptions& options, const journal::Options& least) {
+/// While the disk flushes it writes nothing, and what is appended meanwhile has to wait in the
+/// ring; and a disk takes more in large writes, which are of whole slots (decision 0043). So eight
+/// times the least, where that is little of the memory.
+uint32_t journalSlotBytes(const StoreOptions& options, const journal::Options& least) {
     constexpr uint64_t kShareOfMemory = 256;
-    constexpr uint64_t kTimesMax = 4;
+    constexpr uint64_t kTimesMax = 8;
     const uint64_t ringBytes = uint64_t{least.slots} * least.slotBytes;
     const uint64_t share =
         options.memoryBytes == 0 ? UINT64_MAX : options.memoryBytes / kShareOfMemory;
     const uint64_t times = std::min(share, options.journalSegmentBytesMax) / ringBytes;
-    return least.slots * static_cast<uint32_t>(std::clamp<uint64_t>(times, 1, kTimesMax));
+    return least.slotBytes * static_cast<uint32_t>(std::clamp<uint64_t>(times, 1, kTimesMax));
 }
 
 }  // namespace
@@ -131,7 +132,7 @@ Status Store::Impl::openJournal(const DbUuid& uuid) {
     journal::Options journalOptions;
     journalOptions.files = &files;
     journalOptions.directory = options.directory + kJournalFolder;
-    journalOptions.slots = journalSlots(options, journalOptions);
+    journalOptions.slotBytes = journalSlotBytes(options, journalOptions);
     journalOptions.segmentBytesMax = options.journalSegmentBytesMax;
     journalOptions.segmentBytesFirst =
         std::min(std::max(journalOptions.segmentBytesFirst,

@@ -121,7 +121,8 @@ bool Journal::Impl::prepareSegment() {
         failure.load(sync::kAcquire) != nullptr) {       // at the bell that goes with it
         return false;
     }
-    auto made = maker.step(segmentMissing.load(sync::kAcquire));  // [journal.segmentMissing]
+    const bool isMissed = segmentMissing.load(sync::kAcquire);  // [journal.segmentMissing]
+    auto made = maker.step(isMissed ? Pace::kMissed : Pace::kInSteps);
     if (!made.isOk()) {
         noSegment(made.status().withContext("making a journal segment"));
         return false;

@@ -119,7 +119,7 @@ Status makeRoom(uint32_t fill, SegmentMaker& maker, Recycler& recycler, Front* f
     if (front->blocks.hasRoom(fill)) {
         return Status::ok();
     }
-    FRESHET_ASSIGN_OR_RETURN(std::shared_ptr<Segment> next, maker.makeNow());
+    FRESHET_ASSIGN_OR_RETURN(std::shared_ptr<Segment> next, maker.step(Pace::kAtOnce));
     front->segment = next->index;
     ++front->finished;
     recycler.finished(front->blocks.moveTo(std::move(next)));
@@ -191,7 +191,7 @@ StatusOr<std::unique_ptr<Journal>> Journal::open(const Options& options, const R
         takeDirectBlocks(*position.segment->file);
         position.offset = page;
     } else {
-        FRESHET_ASSIGN_OR_RETURN(position.segment, maker.makeNow());
+        FRESHET_ASSIGN_OR_RETURN(position.segment, maker.step(Pace::kAtOnce));
     }
     const uint32_t index = position.segment->index;
     Front front{BlockWriter(position), index, noteFinished(end, index, *recycler)};

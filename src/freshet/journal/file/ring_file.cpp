@@ -10,14 +10,6 @@
 namespace freshet::journal {
 namespace {
 
-Status writeZeros(platform::File& file, uint64_t from, uint64_t to) {
-    constexpr uint64_t kPieceBytes = 1u << 20;
-    for (; from < to; from += std::min(kPieceBytes, to - from)) {
-        FRESHET_RETURN_IF_ERROR(file.pwriteZeros(from, std::min(kPieceBytes, to - from)));
-    }
-    return Status::ok();
-}
-
 StatusOr<std::unique_ptr<platform::SharedBytes>> prepare(const Options& options,
                                                          const RingHeader& header) {
     const RingLayout layout = RingLayout::of(header);
@@ -25,12 +17,12 @@ StatusOr<std::unique_ptr<platform::SharedBytes>> prepare(const Options& options,
         auto file,
         options.files->open(options.directory + "/" + kRingName, platform::OpenMode::kCreate));
     FRESHET_ASSIGN_OR_RETURN(const uint64_t bytes, file->size());
-    // Zeros and not holes: stores must find their room.
+    // Room and not holes: stores must find theirs.
     const bool fits = bytes == layout.bytes();
     if (!fits) {
         FRESHET_RETURN_IF_ERROR(file->truncate(0));
     }
-    FRESHET_RETURN_IF_ERROR(writeZeros(*file, 0, fits ? layout.buffers() : layout.bytes()));
+    FRESHET_RETURN_IF_ERROR(file->allocate(0, fits ? layout.buffers() : layout.bytes()));
     // A header that came to the disk without these would speak for marks of another era, whose
     // slots may have had the same numbers.
     FRESHET_RETURN_IF_ERROR(file->sync());

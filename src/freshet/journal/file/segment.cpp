@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace freshet::journal {
 namespace {
@@ -30,7 +31,7 @@ std::optional<uint32_t> segmentIndex(const std::string& name) {
     return static_cast<uint32_t>(std::stoul(name.substr(2), nullptr, 16));
 }
 
-StatusOr<std::unique_ptr<Segment>> SegmentMaker::step(bool isMissed) {
+StatusOr<std::unique_ptr<Segment>> SegmentMaker::step(Pace pace) {
     if (unfinished_ == nullptr) {
         while (std::optional<Spare> spare = spares_.take()) {
             if (spare->bytes < nextBytes_ / kSpareShareMin) {
@@ -45,22 +46,13 @@ StatusOr<std::unique_ptr<Segment>> SegmentMaker::step(bool isMissed) {
             return made;
         }
     }
-    auto result = zeroStep(isMissed);
+    auto result = zeroStep(pace);
     if (!result.isOk()) {
         unfinished_.reset();
         // Gives the space back; a left-over is overwritten by the next try anyhow.
         static_cast<void>(files_->remove(directory_ + "/" + kUnfinishedName).isOk());
     }
     return result;
-}
-
-StatusOr<std::unique_ptr<Segment>> SegmentMaker::makeNow() {
-    for (;;) {
-        FRESHET_ASSIGN_OR_RETURN(auto segment, step());
-        if (segment != nullptr) {
-            return segment;
-        }
-    }
 }
 
 StatusOr<std::unique_ptr<Segment>> SegmentMaker::reuse(const Spare& spare) {
@@ -83,20 +75,25 @@ Status SegmentMaker::beginUnfinished(const std::string& path) {
     return Status::ok();
 }
 
-StatusOr<std::unique_ptr<Segment>> SegmentMaker::zeroStep(bool isMissed) {
+Status SegmentMaker::zeroSome(Pace pace) {
+    if (pace == Pace::kMissed || growsFast_) {
+        const uint64_t from = std::exchange(zeroed_, nextBytes_);
+        return unfinished_->allocate(from, nextBytes_ - from);
+    }
+    do {
+        const size_t piece = std::min<uint64_t>(kStepBytes, nextBytes_ - zeroed_);
+        FRESHET_RETURN_IF_ERROR(unfinished_->pwriteZeros(zeroed_, piece));
+        zeroed_ += piece;
+    } while (pace == Pace::kAtOnce && zeroed_ < nextBytes_);
+    return Status::ok();
+}
+
+StatusOr<std::unique_ptr<Segment>> SegmentMaker::zeroStep(Pace pace) {
     const std::string path = directory_ + "/" + kUnfinishedName;
     if (unfinished_ == nullptr) {
         FRESHET_RETURN_IF_ERROR(beginUnfinished(path));
     }
-    const uint64_t rest = nextBytes_ - zeroed_;
-    if (isMissed || growsFast_) {
-        FRESHET_RETURN_IF_ERROR(unfinished_->allocate(zeroed_, rest));
-        zeroed_ = nextBytes_;
-    } else {
-        const size_t piece = std::min<uint64_t>(kStepBytes, rest);
-        FRESHET_RETURN_IF_ERROR(unfinished_->pwriteZeros(zeroed_, piece));
-        zeroed_ += piece;
-    }
+    FRESHET_RETURN_IF_ERROR(zeroSome(pace));
     FRESHET_RETURN_IF_ERROR(unfinished_->sync());
     if (zeroed_ < nextBytes_) {
         return std::unique_ptr<Segment>();

@@ -40,6 +40,13 @@ std::optional<uint32_t> segmentIndex(const std::string& name);
 /// What an unfinished segment is called.
 inline constexpr const char* kUnfinishedName = "next.tmp";
 
+/// How a segment is made.
+enum class Pace {
+    kInSteps,  // zeros, of which each step writes some
+    kAtOnce,   // zeros, all in one step: nobody else is at the disk
+    kMissed,   // the log waits for it: zeros that the file system promises
+};
+
 /// Makes segments one at a time, in small steps, so that a flush never waits long for it. A segment
 /// appears under its name only when all its zeros are durable, so no size on disk is ever partial
 /// and no later flush has to convert unwritten extents; or, made of a spare, when its first block
@@ -63,15 +70,13 @@ public:
           zeroedPerSecondMax_(static_cast<double>(zeroedPerSecondMax)),
           spares_(spares) {}
 
-    /// One step of bounded size. Null: not finished yet. After a failure the next call begins the
-    /// same segment again; kNoSpace may heal, others are for the caller to judge. `isMissed`:
-    /// the log waits for it.
-    StatusOr<std::unique_ptr<Segment>> step(bool isMissed = false);
-    /// Steps until finished.
-    StatusOr<std::unique_ptr<Segment>> makeNow();
+    /// Null: not finished yet (kInSteps only). After a failure the next call begins the same
+    /// segment again; kNoSpace may heal, others are for the caller to judge.
+    StatusOr<std::unique_ptr<Segment>> step(Pace pace);
 
 private:
-    StatusOr<std::unique_ptr<Segment>> zeroStep(bool isMissed);
+    StatusOr<std::unique_ptr<Segment>> zeroStep(Pace pace);
+    Status zeroSome(Pace pace);
     Status beginUnfinished(const std::string& path);
     StatusOr<std::unique_ptr<Segment>> reuse(const Spare& spare);
     StatusOr<std::unique_ptr<Segment>> publish(const std::string& from,

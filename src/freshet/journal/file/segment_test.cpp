@@ -19,9 +19,9 @@ protected:
             &platform::FileSystem::posix(), root_, 7, kBytes, kBytes, zeroedPerSecondMax, spares_);
     }
     /// Steps until it is made; 0: not within a hundred.
-    static int stepsTo(SegmentMaker& maker, std::unique_ptr<Segment>* made, bool isMissed) {
+    static int stepsTo(SegmentMaker& maker, std::unique_ptr<Segment>* made, Pace pace) {
         for (int n = 1; n <= 100; ++n) {
-            auto segment = maker.step(isMissed);
+            auto segment = maker.step(pace);
             EXPECT_TRUE(segment.isOk()) << segment.status().toString();
             if (!segment.isOk() || *segment != nullptr) {
                 *made = std::move(*segment);
@@ -44,7 +44,7 @@ protected:
 TEST_F(SegmentTest, IsMadeInStepsAndBlank) {
     SegmentMaker making = maker();
     std::unique_ptr<Segment> segment;
-    EXPECT_GT(stepsTo(making, &segment, false), 1);
+    EXPECT_GT(stepsTo(making, &segment, Pace::kInSteps), 1);
     ASSERT_NE(segment, nullptr);
     EXPECT_EQ(segment->path, root_ + "/j.00000007");
     EXPECT_EQ(segment->bytes, kBytes);
@@ -53,9 +53,17 @@ TEST_F(SegmentTest, IsMadeInStepsAndBlank) {
 
 TEST_F(SegmentTest, IsThereAtOnceForALogThatWaits) {
     SegmentMaker making = maker();
-    ASSERT_EQ(*making.step(false), nullptr);
+    ASSERT_EQ(*making.step(Pace::kInSteps), nullptr);
     std::unique_ptr<Segment> segment;
-    EXPECT_EQ(stepsTo(making, &segment, true), 1);
+    EXPECT_EQ(stepsTo(making, &segment, Pace::kMissed), 1);
+    ASSERT_NE(segment, nullptr);
+    EXPECT_TRUE(isBlank(*segment));
+}
+
+TEST_F(SegmentTest, IsThereAtOnceWhenAsked) {
+    SegmentMaker making = maker();
+    std::unique_ptr<Segment> segment;
+    EXPECT_EQ(stepsTo(making, &segment, Pace::kAtOnce), 1);
     ASSERT_NE(segment, nullptr);
     EXPECT_TRUE(isBlank(*segment));
 }
@@ -63,9 +71,9 @@ TEST_F(SegmentTest, IsThereAtOnceForALogThatWaits) {
 TEST_F(SegmentTest, IsThereAtOnceForALogThatGrowsFast) {
     SegmentMaker making = maker(0);
     std::unique_ptr<Segment> segment;
-    ASSERT_GT(stepsTo(making, &segment, false), 1);
+    ASSERT_GT(stepsTo(making, &segment, Pace::kInSteps), 1);
     // The log is at the end of the one before, however long that took.
-    EXPECT_EQ(stepsTo(making, &segment, false), 1);
+    EXPECT_EQ(stepsTo(making, &segment, Pace::kInSteps), 1);
     ASSERT_NE(segment, nullptr);
     EXPECT_TRUE(isBlank(*segment));
 }

@@ -131,8 +131,10 @@ public:
     }
     Status allocate(uint64_t offset, uint64_t bytes) override {
         int result = 0;
-        while ((result = ::fallocate(
-                    fd_, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes))) != 0 &&
+        while ((result = ::fallocate(fd_,
+                                     FALLOC_FL_ZERO_RANGE,
+                                     static_cast<off_t>(offset),
+                                     static_cast<off_t>(bytes))) != 0 &&
                errno == EINTR) {
         }
         if (result != 0 && errno == EOPNOTSUPP) {
