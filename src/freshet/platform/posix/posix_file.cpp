@@ -130,11 +130,12 @@ public:
         return Status::ok();
     }
     Status allocate(uint64_t offset, uint64_t bytes) override {
+        FRESHET_ASSIGN_OR_RETURN(const uint64_t end, size());
+        // More file systems can promise room behind a file's end than zeros where something is.
+        const int mode = offset < end ? FALLOC_FL_ZERO_RANGE : 0;
         int result = 0;
-        while ((result = ::fallocate(fd_,
-                                     FALLOC_FL_ZERO_RANGE,
-                                     static_cast<off_t>(offset),
-                                     static_cast<off_t>(bytes))) != 0 &&
+        while ((result = ::fallocate(
+                    fd_, mode, static_cast<off_t>(offset), static_cast<off_t>(bytes))) != 0 &&
                errno == EINTR) {
         }
         if (result != 0 && errno == EOPNOTSUPP) {
