@@ -20,7 +20,7 @@ auto text(std::string CommerceOptions::*field) {
     };
 }
 
-const Setters<CommerceOptions>& setters() {
+const Setters<CommerceOptions>& commerceSetters() {
     static const Setters<CommerceOptions> all = {
         {"--workers", bounded(&CommerceOptions::workers, 1, 512)},
         {"--shoppers", bounded(&CommerceOptions::shoppers, 1, 10'000'000)},
@@ -39,7 +39,8 @@ const Setters<CommerceOptions>& setters() {
 
 StatusOr<CommerceOptions> parseCommerceOptions(const std::vector<std::string>& arguments) {
     CommerceOptions out;
-    FRESHET_RETURN_IF_ERROR(parseArguments(arguments, setters(), Flags<CommerceOptions>(), &out));
+    FRESHET_RETURN_IF_ERROR(
+        parseArguments(arguments, commerceSetters(), Flags<CommerceOptions>(), &out));
     if (out.uri.empty() && out.controlUri.empty() && out.postgres.empty()) {
         return badValue("nothing to measure: give --uri, --control or --postgres");
     }

@@ -34,7 +34,7 @@ auto bounded(T EngineOptions::*field, uint64_t least, uint64_t most) {
     };
 }
 
-const Setters<EngineOptions>& setters() {
+const Setters<EngineOptions>& engineSetters() {
     static const Setters<EngineOptions> all = {
         {"--workload",
          [](EngineOptions* out, const std::string& value) {
@@ -112,7 +112,7 @@ std::vector<std::string> argumentsOf(const EngineOptions& options) {
 StatusOr<EngineOptions> parseEngineOptions(const std::vector<std::string>& arguments) {
     EngineOptions out;
     const Flags<EngineOptions> flags = {{"--json", &EngineOptions::json}};
-    FRESHET_RETURN_IF_ERROR(parseArguments(arguments, setters(), flags, &out));
+    FRESHET_RETURN_IF_ERROR(parseArguments(arguments, engineSetters(), flags, &out));
     return out;
 }
 

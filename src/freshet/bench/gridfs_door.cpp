@@ -10,7 +10,7 @@
 namespace freshet::bench {
 namespace {
 
-const Setters<GridFsDoorOptions>& setters() {
+const Setters<GridFsDoorOptions>& gridFsSetters() {
     static const Setters<GridFsDoorOptions> all = {
         {"--uri",
          [](GridFsDoorOptions* out, const std::string& value) {
@@ -76,7 +76,7 @@ StatusOr<GridFsDoorOptions> parseGridFsDoorOptions(const std::vector<std::string
     out.isPut = arguments[0] == "put";
     out.filename = arguments[1];
     const std::vector<std::string> rest(arguments.begin() + 2, arguments.end());
-    FRESHET_RETURN_IF_ERROR(parseArguments(rest, setters(), {}, &out));
+    FRESHET_RETURN_IF_ERROR(parseArguments(rest, gridFsSetters(), {}, &out));
     return out;
 }
 

@@ -30,7 +30,7 @@ Status addSizes(WireOptions* out, const std::string& value) {
 }
 
 /// Options with a value. Lists that are given again are appended to.
-const Setters<WireOptions>& setters() {
+const Setters<WireOptions>& wireSetters() {
     static const Setters<WireOptions> all = {
         {"--op", addOps},
         {"--clients",
@@ -140,7 +140,7 @@ StatusOr<WireOptions> parseWireOptions(const std::vector<std::string>& arguments
     const Flags<WireOptions> flags = {{"--with-echo", &WireOptions::withEcho},
                                       {"--stages", &WireOptions::stages},
                                       {"--json", &WireOptions::json}};
-    FRESHET_RETURN_IF_ERROR(parseArguments(arguments, setters(), flags, &out));
+    FRESHET_RETURN_IF_ERROR(parseArguments(arguments, wireSetters(), flags, &out));
     useUnlessGiven(defaults.ops, &out.ops);
     useUnlessGiven(defaults.clients, &out.clients);
     useUnlessGiven(defaults.valueBytes, &out.valueBytes);

@@ -30,7 +30,7 @@ unsigned flagsOf(LogLevel level) {
     return kFlags;
 }
 
-Status statusOf(int error, const char* what) {
+Status lmdbStatus(int error, const char* what) {
     return error == 0 ? Status::ok()
                       : Status(error == MDB_NOTFOUND ? Code::kNotFound : Code::kIo,
                                std::string(what) + ": " + mdb_strerror(error));
@@ -54,7 +54,7 @@ public:
     ~LmdbSession() override { mdb_txn_abort(reader_); }
 
     Status read(ByteView key, ValueTaker* taker) override {
-        FRESHET_RETURN_IF_ERROR(statusOf(mdb_txn_renew(reader_), "mdb_txn_renew"));
+        FRESHET_RETURN_IF_ERROR(lmdbStatus(mdb_txn_renew(reader_), "mdb_txn_renew"));
         MDB_val sought = valOf(key);
         MDB_val value;
         const int error = mdb_get(reader_, table_, &sought, &value);
@@ -62,24 +62,24 @@ public:
             taker->take(viewOf(value));
         }
         mdb_txn_reset(reader_);
-        return statusOf(error, "mdb_get");
+        return lmdbStatus(error, "mdb_get");
     }
 
     Status write(ByteView key, ByteView value) override {
         MDB_txn* txn = nullptr;
         FRESHET_RETURN_IF_ERROR(
-            statusOf(mdb_txn_begin(environment_, nullptr, 0, &txn), "mdb_txn_begin"));
+            lmdbStatus(mdb_txn_begin(environment_, nullptr, 0, &txn), "mdb_txn_begin"));
         MDB_val keyVal = valOf(key);
         MDB_val valueVal = valOf(value);
         if (int error = mdb_put(txn, table_, &keyVal, &valueVal, 0)) {
             mdb_txn_abort(txn);
-            return statusOf(error, "mdb_put");
+            return lmdbStatus(error, "mdb_put");
         }
-        return statusOf(mdb_txn_commit(txn), "mdb_txn_commit");
+        return lmdbStatus(mdb_txn_commit(txn), "mdb_txn_commit");
     }
 
     Status scan(const EachPair& each) override {
-        FRESHET_RETURN_IF_ERROR(statusOf(mdb_txn_renew(reader_), "mdb_txn_renew"));
+        FRESHET_RETURN_IF_ERROR(lmdbStatus(mdb_txn_renew(reader_), "mdb_txn_renew"));
         MDB_cursor* cursor = nullptr;
         int error = mdb_cursor_open(reader_, table_, &cursor);
         MDB_val key, value;
@@ -90,7 +90,7 @@ public:
             mdb_cursor_close(cursor);
         }
         mdb_txn_reset(reader_);
-        return statusOf(error == MDB_NOTFOUND ? 0 : error, "mdb_cursor_get");
+        return lmdbStatus(error == MDB_NOTFOUND ? 0 : error, "mdb_cursor_get");
     }
 
 private:
@@ -105,10 +105,11 @@ public:
     ~LmdbEngine() override { mdb_env_close(environment_); }
 
     Status openFiles(const EngineSetup& setup) {
-        FRESHET_RETURN_IF_ERROR(statusOf(mdb_env_set_mapsize(environment_, kMapBytes), "mapsize"));
         FRESHET_RETURN_IF_ERROR(
-            statusOf(mdb_env_set_maxreaders(environment_, setup.threads + 16), "maxreaders"));
-        FRESHET_RETURN_IF_ERROR(statusOf(
+            lmdbStatus(mdb_env_set_mapsize(environment_, kMapBytes), "mapsize"));
+        FRESHET_RETURN_IF_ERROR(
+            lmdbStatus(mdb_env_set_maxreaders(environment_, setup.threads + 16), "maxreaders"));
+        FRESHET_RETURN_IF_ERROR(lmdbStatus(
             mdb_env_open(environment_, setup.directory.c_str(), flagsOf(setup.durability), 0644),
             "mdb_env_open"));
         return write(
@@ -118,7 +119,7 @@ public:
     StatusOr<std::unique_ptr<EngineSession>> session() override {
         MDB_txn* reader = nullptr;
         FRESHET_RETURN_IF_ERROR(
-            statusOf(mdb_txn_begin(environment_, nullptr, MDB_RDONLY, &reader), "mdb_txn_begin"));
+            lmdbStatus(mdb_txn_begin(environment_, nullptr, MDB_RDONLY, &reader), "mdb_txn_begin"));
         return std::unique_ptr<EngineSession>(
             std::make_unique<LmdbSession>(this, environment_, table_, reader));
     }
@@ -133,7 +134,9 @@ public:
         });
     }
 
-    Status checkpoint() override { return statusOf(mdb_env_sync(environment_, 1), "mdb_env_sync"); }
+    Status checkpoint() override {
+        return lmdbStatus(mdb_env_sync(environment_, 1), "mdb_env_sync");
+    }
 
 private:
     /// `call` for 0..count-1, many of them in one transaction.
@@ -143,14 +146,14 @@ private:
         for (uint64_t from = 0; from < count; from += kBatch) {
             MDB_txn* txn = nullptr;
             FRESHET_RETURN_IF_ERROR(
-                statusOf(mdb_txn_begin(environment_, nullptr, 0, &txn), "mdb_txn_begin"));
+                lmdbStatus(mdb_txn_begin(environment_, nullptr, 0, &txn), "mdb_txn_begin"));
             for (uint64_t i = from; i < std::min(from + kBatch, count); ++i) {
                 if (int error = call(txn, i)) {
                     mdb_txn_abort(txn);
-                    return statusOf(error, "mdb_put or mdb_dbi_open");
+                    return lmdbStatus(error, "mdb_put or mdb_dbi_open");
                 }
             }
-            FRESHET_RETURN_IF_ERROR(statusOf(mdb_txn_commit(txn), "mdb_txn_commit"));
+            FRESHET_RETURN_IF_ERROR(lmdbStatus(mdb_txn_commit(txn), "mdb_txn_commit"));
         }
         return Status::ok();
     }
@@ -163,7 +166,7 @@ private:
 
 StatusOr<std::unique_ptr<Engine>> openLmdb(const EngineSetup& setup) {
     MDB_env* environment = nullptr;
-    FRESHET_RETURN_IF_ERROR(statusOf(mdb_env_create(&environment), "mdb_env_create"));
+    FRESHET_RETURN_IF_ERROR(lmdbStatus(mdb_env_create(&environment), "mdb_env_create"));
     auto engine = std::make_unique<LmdbEngine>(environment);
     FRESHET_RETURN_IF_ERROR(engine->openFiles(setup));
     return std::unique_ptr<Engine>(std::move(engine));

@@ -45,7 +45,7 @@ std::string connectionConfig(const EngineSetup& setup) {
     return config + logConfig(setup.durability);
 }
 
-Status statusOf(int error, const char* what) {
+Status wiredTigerStatus(int error, const char* what) {
     return error == 0 ? Status::ok()
                       : Status(error == WT_NOTFOUND ? Code::kNotFound : Code::kIo,
                                std::string(what) + ": " + wiredtiger_strerror(error));
@@ -72,12 +72,12 @@ public:
 
     static StatusOr<std::unique_ptr<WiredTigerSession>> open(Engine* engine, WT_CONNECTION* to) {
         WT_SESSION* session = nullptr;
-        FRESHET_RETURN_IF_ERROR(statusOf(
+        FRESHET_RETURN_IF_ERROR(wiredTigerStatus(
             to->open_session(to, nullptr, "isolation=snapshot", &session), "open_session"));
         WT_CURSOR* cursor = nullptr;
         if (int error = session->open_cursor(session, kTable, nullptr, nullptr, &cursor)) {
             session->close(session, nullptr);
-            return statusOf(error, "open_cursor");
+            return wiredTigerStatus(error, "open_cursor");
         }
         return std::make_unique<WiredTigerSession>(engine, session, cursor);
     }
@@ -94,7 +94,7 @@ public:
             }
         }
         cursor_->reset(cursor_);
-        return statusOf(error, "search");
+        return wiredTigerStatus(error, "search");
     }
 
     Status write(ByteView key, ByteView value) override {
@@ -106,11 +106,12 @@ public:
             cursor_->set_value(cursor_, &valueItem);
             error = cursor_->insert(cursor_);  // overwrites: the cursor's default
         }
-        return statusOf(error, "insert");
+        return wiredTigerStatus(error, "insert");
     }
 
     Status scan(const EachPair& each) override {
-        FRESHET_RETURN_IF_ERROR(statusOf(session_->begin_transaction(session_, nullptr), "begin"));
+        FRESHET_RETURN_IF_ERROR(
+            wiredTigerStatus(session_->begin_transaction(session_, nullptr), "begin"));
         int error = cursor_->reset(cursor_);
         while (error == 0 && (error = cursor_->next(cursor_)) == 0) {
             WT_ITEM key, value;
@@ -121,15 +122,18 @@ public:
             }
         }
         cursor_->reset(cursor_);
-        FRESHET_RETURN_IF_ERROR(statusOf(session_->commit_transaction(session_, nullptr), "end"));
-        return statusOf(error == WT_NOTFOUND ? 0 : error, "next");
+        FRESHET_RETURN_IF_ERROR(
+            wiredTigerStatus(session_->commit_transaction(session_, nullptr), "end"));
+        return wiredTigerStatus(error == WT_NOTFOUND ? 0 : error, "next");
     }
 
     /// Many writes in one transaction that waits for no log.
     Status begin() {
-        return statusOf(session_->begin_transaction(session_, "sync=false"), "begin");
+        return wiredTigerStatus(session_->begin_transaction(session_, "sync=false"), "begin");
     }
-    Status commit() { return statusOf(session_->commit_transaction(session_, nullptr), "commit"); }
+    Status commit() {
+        return wiredTigerStatus(session_->commit_transaction(session_, nullptr), "commit");
+    }
 
 private:
     WT_SESSION* const session_;
@@ -174,11 +178,11 @@ private:
     template <typename Call>
     Status withSession(Call call) {
         WT_SESSION* session = nullptr;
-        FRESHET_RETURN_IF_ERROR(statusOf(
+        FRESHET_RETURN_IF_ERROR(wiredTigerStatus(
             connection_->open_session(connection_, nullptr, nullptr, &session), "open_session"));
         const int error = call(session);
         session->close(session, nullptr);
-        return statusOf(error, "create or checkpoint");
+        return wiredTigerStatus(error, "create or checkpoint");
     }
 
     WT_CONNECTION* const connection_;
@@ -188,7 +192,7 @@ private:
 
 StatusOr<std::unique_ptr<Engine>> openWiredTiger(const EngineSetup& setup) {
     WT_CONNECTION* connection = nullptr;
-    FRESHET_RETURN_IF_ERROR(statusOf(
+    FRESHET_RETURN_IF_ERROR(wiredTigerStatus(
         wiredtiger_open(
             setup.directory.c_str(), nullptr, connectionConfig(setup).c_str(), &connection),
         "wiredtiger_open"));

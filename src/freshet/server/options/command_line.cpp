@@ -8,10 +8,6 @@ namespace {
 
 constexpr size_t kVerbosityMax = 5;
 
-Status bad(std::string text) {
-    return Status(Code::kInvalid, std::move(text));
-}
-
 Given given(const Option& option, const std::string& value) {
     return {&option,
             option.translate != nullptr ? option.translate(value) : value,

@@ -11,10 +11,6 @@ namespace {
 constexpr uint64_t kFileBytesMax = 1 << 20;
 constexpr int kDepthMax = 16;
 
-Status bad(std::string text) {
-    return Status(Code::kInvalid, std::move(text));
-}
-
 /// YAML's other spellings of a truth, for options that take one.
 std::string plainTruth(const Option& option, const std::string& value) {
     bool truth = false;

@@ -9,10 +9,6 @@
 namespace freshet::server {
 namespace {
 
-Status bad(std::string text) {
-    return Status(Code::kInvalid, std::move(text));
-}
-
 /// Saying no to what is not served is no reason to refuse.
 bool asksForNothing(const std::string& value) {
     return value == "false" || value == "disabled" || value == "none" || value.empty();

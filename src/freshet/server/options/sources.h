@@ -7,9 +7,15 @@
 #include "freshet/server/options/option_table.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace freshet::server {
+
+/// What a source that is wrong is refused with.
+inline Status bad(std::string text) {
+    return Status(Code::kInvalid, std::move(text));
+}
 
 /// `--name value`, `--name=value`, a bare `--name`, `-f file`, `-v` to `-vvvvv`, in the order
 /// given. kInvalid with mongod's words.
