@@ -45,14 +45,15 @@ FiberStacks::~FiberStacks() {
 Execution::Execution(const ExploreOptions& options,
                      Chooser& chooser,
                      SharedWords& shared,
-                     const FiberStacks& stacks,
+                     Reused& reused,
                      bool tracing)
     : options_(options),
       chooser_(chooser),
       shared_(shared),
-      stacks_(stacks),
+      stacks_(reused.stacks),
       tracing_(tracing),
-      run_(nextRun()) {}
+      run_(nextRun()),
+      memory_(reused.memory) {}
 
 Execution& Execution::current() {
     invariant(currentExecution != nullptr);

@@ -30,13 +30,19 @@ private:
     std::array<void*, kVirtualThreads> stacks_;
 };
 
+/// What one execution after the other uses.
+struct Reused {
+    FiberStacks stacks;
+    MemoryModel memory;
+};
+
 /// Thread 0 runs the setup function, waits for the others, then runs finally().
 class Execution final : public sync::AtomicObserver {
 public:
     Execution(const ExploreOptions& options,
               Chooser& chooser,
               SharedWords& shared,
-              const FiberStacks& stacks,
+              Reused& reused,
               bool tracing);
     /// Returns the failure, or an empty text. After a failure the fibers are abandoned as they
     /// stand, with what they own.
@@ -101,7 +107,10 @@ private:
     /// Remembers who used the word.
     void noteUse(WordHistory& word, bool written);
     std::string nameOf(uint32_t place);
-    void note(uint32_t place, const char* what, uint64_t value, bool stale);
+    std::string plainName(const void* address);
+    /// One line of the trace; texts are made only where there is one.
+    void note(uint32_t place, const char* what, const char* how, uint64_t value, bool stale);
+    void noteMutex(const char* what, uint32_t place);
     void noteText(std::string text);
 
     const ExploreOptions& options_;
@@ -112,7 +121,7 @@ private:
     const uint64_t run_;  // unique in the process
     const std::function<void(Model&)>* setup_ = nullptr;
     std::unique_ptr<Model> model_;
-    MemoryModel memory_;
+    MemoryModel& memory_;
     ucontext_t outside_;
     std::vector<VirtualThread> threads_;
     unsigned running_ = 0;

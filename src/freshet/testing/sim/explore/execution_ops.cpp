@@ -38,7 +38,7 @@ const char* orderName(std::memory_order order) {
 uint32_t Execution::placeOf(sync::ExploredPlace& place, uint64_t& newest) {
     if (place.run != run_) {
         // A global from before this execution: everybody knows its value.
-        place = {run_, memory_.addWord(&newest, kGlobalWord)};
+        place = {run_, memory_.addWord(&newest, kGlobalWord, shared_.has(kGlobalWord))};
     }
     return place.place;
 }
@@ -78,7 +78,7 @@ uint32_t Execution::pickStore(uint32_t place, const sync::ExploredOp& op) {
 uint64_t Execution::perform(sync::ExploredPlace& place, uint64_t& newest, sync::ExploredOp& op) {
     Inside inside;
     uint32_t p = placeOf(place, newest);
-    if (shared_.has(memory_.word(p).key)) {
+    if (memory_.word(p).needsPoint) {
         schedule(true);
     } else {
         countStep();
@@ -88,7 +88,7 @@ uint64_t Execution::perform(sync::ExploredPlace& place, uint64_t& newest, sync::
     if (op.kind == Kind::kStore) {
         memory_.store(running_, p, op.operand, op.order, false);
         noteStored();
-        note(p, (std::string("store ") + orderName(op.order)).c_str(), op.operand, false);
+        note(p, "store ", orderName(op.order), op.operand, false);
         return 0;
     }
     uint32_t index = pickStore(p, op);
@@ -103,12 +103,12 @@ uint64_t Execution::perform(sync::ExploredPlace& place, uint64_t& newest, sync::
                        : op.kind == Kind::kModify ? "modify "
                        : op.exchanged             ? "exchange "
                                                   : "exchange lost ";
-    note(p, (std::string(what) + orderName(order)).c_str(), seen, stale);
+    note(p, what, orderName(order), seen, stale);
     if (changes) {
         uint64_t next = op.kind == Kind::kModify ? op.apply(seen, op.operand) : op.operand;
         memory_.store(running_, p, next, op.order, true);
         noteStored();
-        note(p, "  makes it", next, false);
+        note(p, "  makes it", "", next, false);
     }
     return seen;
 }
@@ -116,7 +116,8 @@ uint64_t Execution::perform(sync::ExploredPlace& place, uint64_t& newest, sync::
 void Execution::born(sync::ExploredPlace& place, uint64_t& newest) {
     Inside inside;
     memory_.tick(running_);
-    place = {run_, memory_.addWord(&newest, wordKey(running_, me().wordsMade++))};
+    const WordKey key = wordKey(running_, me().wordsMade++);
+    place = {run_, memory_.addWord(&newest, key, shared_.has(key))};
     unsigned with = 0;
     static_cast<void>(memory_.word(place.place).life.write(running_, memory_.of(running_), &with));
 }
@@ -157,12 +158,13 @@ void Execution::plain(const void* address, bool write) {
     unsigned with = 0;
     bool ordered = write ? history.write(running_, memory_.of(running_), &with)
                          : history.read(running_, memory_.of(running_), &with);
-    std::ostringstream where;
-    where << (names_.contains(address) ? names_[address] : "plain memory");
-    noteText((write ? "plain write " : "plain read ") + where.str());
+    if (tracing_) {
+        noteText((write ? "plain write " : "plain read ") + plainName(address));
+    }
     if (!ordered) {
-        fail("race: " + threadName(running_) + (write ? " writes " : " reads ") + where.str() +
-             " with no happens-before edge to the access of " + threadName(with));
+        fail("race: " + threadName(running_) + (write ? " writes " : " reads ") +
+             plainName(address) + " with no happens-before edge to the access of " +
+             threadName(with));
     }
 }
 
@@ -174,7 +176,7 @@ void Execution::lock(sync::ExploredPlace& place) {
     memory_.tick(running_);
     memory_.word(p).lockedBy = running_ + 1;
     memory_.load(running_, p, memory_.word(p).newestIndex(), std::memory_order_acquire);
-    noteText("locks mutex " + std::to_string(p));
+    noteMutex("locks mutex ", p);
 }
 
 bool Execution::tryLock(sync::ExploredPlace& place) {
@@ -200,7 +202,7 @@ void Execution::unlock(sync::ExploredPlace& place) {
     memory_.word(p).lockedBy = 0;
     memory_.store(running_, p, 0, std::memory_order_release, false);
     noteStored();
-    noteText("unlocks mutex " + std::to_string(p));
+    noteMutex("unlocks mutex ", p);
 }
 
 void Execution::point() {
@@ -238,7 +240,7 @@ void Execution::noteUse(WordHistory& word, bool written) {
     if (running_ != 0) {
         word.usedBy |= 1u << running_;
         word.written = word.written || written;
-        if (word.written && std::popcount(word.usedBy) > 1) {
+        if (!word.needsPoint && word.written && std::popcount(word.usedBy) > 1) {
             shared_.learn(word.key);
         }
     }
@@ -249,14 +251,26 @@ std::string Execution::nameOf(uint32_t place) {
     return known != names_.end() ? known->second : "word " + std::to_string(place);
 }
 
-void Execution::note(uint32_t place, const char* what, uint64_t value, bool stale) {
+std::string Execution::plainName(const void* address) {
+    auto known = names_.find(address);
+    return known != names_.end() ? known->second : "plain memory";
+}
+
+void Execution::note(
+    uint32_t place, const char* what, const char* how, uint64_t value, bool stale) {
     if (tracing_) {
         std::ostringstream line;
-        line << what << ' ' << nameOf(place) << " = " << value;
+        line << what << how << ' ' << nameOf(place) << " = " << value;
         if (value > UINT64_C(0xffffffff)) {
             line << " (0x" << std::hex << value << ')';
         }
         noteText(line.str() + (stale ? "  STALE" : ""));
+    }
+}
+
+void Execution::noteMutex(const char* what, uint32_t place) {
+    if (tracing_) {
+        noteText(what + std::to_string(place));
     }
 }
 

@@ -72,14 +72,14 @@ uint64_t seedOf(const ExploreOptions& options) {
 /// Runs the failed schedule once more to see its steps.
 std::string traceOf(ExploreOptions options,
                     const std::string& schedule,
-                    const FiberStacks& stacks,
+                    Reused& reused,
                     const std::function<void(Model&)>& setup) {
     options.replay = schedule;
     Chooser chooser(options, 0);
     SharedWords shared;
     shared.parse(schedule.substr(std::min(schedule.find('@'), schedule.size())));
     chooser.next();
-    Execution execution(options, chooser, shared, stacks, true);
+    Execution execution(options, chooser, shared, reused, true);
     execution.run(setup);
     const auto& lines = execution.trace();
     std::string text;
@@ -100,12 +100,12 @@ ExploreResult explore(const ExploreOptions& given, const std::function<void(Mode
     ExploreResult result;
     result.seed = seedOf(options);
     Chooser chooser(options, result.seed);
-    FiberStacks stacks;
+    Reused reused;
     SharedWords shared;
     shared.parse(options.replay.substr(std::min(options.replay.find('@'), options.replay.size())));
     CrashReporter reporter(chooser, shared);
     while (result.passed() && chooser.next()) {
-        Execution execution(options, chooser, shared, stacks, false);
+        Execution execution(options, chooser, shared, reused, false);
         result.failure = execution.run(setup);
         ++result.executions;
         result.stepsLongest = std::max(result.stepsLongest, execution.steps());
@@ -119,7 +119,7 @@ ExploreResult explore(const ExploreOptions& given, const std::function<void(Mode
     if (!result.passed()) {
         result.schedule = chooser.schedule() + shared.toText();
         report << result.failure << "\n"
-               << traceOf(options, result.schedule, stacks, setup)
+               << traceOf(options, result.schedule, reused, setup)
                << "replay with FRESHET_SCHEDULE=" << result.schedule << "\n";
     }
     report << result.executions << " executions, longest " << result.stepsLongest << " steps, seed "

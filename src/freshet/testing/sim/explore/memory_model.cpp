@@ -77,12 +77,12 @@ void MemoryModel::reset(bool keepOld) {
     plain_.clear();
 }
 
-uint32_t MemoryModel::addWord(uint64_t* newest, WordKey key) {
-    WordHistory word;
+uint32_t MemoryModel::addWord(uint64_t* newest, WordKey key, bool needsPoint) {
+    WordHistory& word = words_.emplace_back();
     word.newest = newest;
     word.key = key;
-    word.stores.push_back({*newest, {}});
-    words_.push_back(std::move(word));
+    word.needsPoint = needsPoint;
+    word.last.value = *newest;
     return static_cast<uint32_t>(words_.size() - 1);
 }
 
@@ -120,15 +120,15 @@ void MemoryModel::store(
     WordHistory::Store made{value, releases(order) ? me.now : me.fenced};
     if (isModify) {
         // Continues the release sequence of the store that it read.
-        made.released.join(word.stores.back().released);
+        made.released.join(word.last.released);
     }
     if (keepOld_) {
         made.released.raiseView(place, index);
-        word.stores.push_back(std::move(made));
+        word.older.push_back(std::move(word.last));
     } else {
-        word.stores.back() = std::move(made);
         ++word.firstIndex;
     }
+    word.last = std::move(made);
     *word.newest = value;
 }
 

@@ -51,16 +51,20 @@ struct WordHistory {
     };
     uint64_t* newest = nullptr;
     WordKey key = kGlobalWord;
-    uint32_t usedBy = 0;        // virtual threads but 0, as bits
-    bool written = false;       // by one of them
-    std::vector<Store> stores;  // all, oldest first; only the newest when loads are never stale
-    uint32_t firstIndex = 0;    // index of stores[0] in modification order
-    AccessHistory life;         // birth is a write, every operation a read, death a write
+    bool needsPoint = false;   // SharedWords::has(key)
+    uint32_t usedBy = 0;       // virtual threads but 0, as bits
+    bool written = false;      // by one of them
+    Store last{0, {}};         // the newest store
+    std::vector<Store> older;  // the others, oldest first; none when loads are never stale
+    uint32_t firstIndex = 0;   // index of older[0], or else of `last`, in modification order
+    AccessHistory life;        // birth is a write, every operation a read, death a write
     bool dead = false;
     unsigned lockedBy = 0;  // mutexes: holder + 1
 
-    uint32_t newestIndex() const { return firstIndex + static_cast<uint32_t>(stores.size()) - 1; }
-    const Store& at(uint32_t index) const { return stores[index - firstIndex]; }
+    uint32_t newestIndex() const { return firstIndex + static_cast<uint32_t>(older.size()); }
+    const Store& at(uint32_t index) const {
+        return index == newestIndex() ? last : older[index - firstIndex];
+    }
 };
 
 /// The threads' knowledge and the effect of each kind of operation on it.
@@ -69,7 +73,7 @@ public:
     /// Forgets everything. `keepOld`: loads may be stale.
     void reset(bool keepOld);
 
-    uint32_t addWord(uint64_t* newest, WordKey key);
+    uint32_t addWord(uint64_t* newest, WordKey key, bool needsPoint);
     WordHistory& word(uint32_t place) { return words_[place]; }
     AccessHistory& plain(const void* address) { return plain_[address]; }
     const Knowledge& of(unsigned thread) const { return threads_[thread].now; }

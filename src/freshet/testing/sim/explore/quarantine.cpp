@@ -4,24 +4,64 @@
 
 #include <malloc.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
-#include <map>
 #include <new>
+#include <vector>
 
 namespace freshet::testing {
 namespace {
 
-struct State {
-    std::map<uintptr_t, void*> byEnd;  // last address of a block -> its start
+/// Deleted blocks, and marks by which most addresses are known to be in none of them: a bit for
+/// each 16 bytes, the least that an allocator gives, of an address modulo 4 MiB.
+class Kept {
+public:
+    void add(void* block) {
+        const auto start = reinterpret_cast<uintptr_t>(block);
+        const uintptr_t end = start + malloc_usable_size(block);
+        blocks_.push_back({start, end});
+        for (uintptr_t grain = start / kGrainBytes; grain * kGrainBytes < end; ++grain) {
+            marks_[grain / 64 % kWords] |= UINT64_C(1) << (grain % 64);
+        }
+    }
+
+    bool holds(const void* address) const {
+        const auto at = reinterpret_cast<uintptr_t>(address);
+        const uintptr_t grain = at / kGrainBytes;
+        return ((marks_[grain / 64 % kWords] >> (grain % 64)) & 1) != 0 &&
+               std::any_of(blocks_.begin(), blocks_.end(), [at](const Block& block) {
+                   return block.start <= at && at < block.end;
+               });
+    }
+
+    void free() {
+        for (const Block& block : blocks_) {
+            std::free(reinterpret_cast<void*>(block.start));
+        }
+        blocks_.clear();
+        marks_.fill(0);
+    }
+
+private:
+    struct Block {
+        uintptr_t start;
+        uintptr_t end;
+    };
+    static constexpr uintptr_t kGrainBytes = 16;
+    static constexpr size_t kWords = (4 << 20) / kGrainBytes / 64;
+
+    std::vector<Block> blocks_;
+    std::array<uint64_t, kWords> marks_{};
 };
 
-State& state() {
-    static thread_local State instance;
+Kept& kept() {
+    static thread_local Kept instance;
     return instance;
 }
 
-// Apart from State, so that a delete before or after its lifetime does not wake it.
+// Apart from Kept, so that a delete before or after its lifetime does not wake it.
 thread_local bool keepBack = false;
 
 void dispose(void* block) {
@@ -30,8 +70,7 @@ void dispose(void* block) {
         return;
     }
     keepBack = false;
-    uintptr_t start = reinterpret_cast<uintptr_t>(block);
-    state().byEnd.emplace(start + malloc_usable_size(block) - 1, block);
+    kept().add(block);
     keepBack = true;
 }
 
@@ -46,15 +85,11 @@ void Quarantine::pause() {
 }
 
 bool Quarantine::holds(const void* address) {
-    auto next = state().byEnd.lower_bound(reinterpret_cast<uintptr_t>(address));
-    return next != state().byEnd.end() && next->second <= address;
+    return kept().holds(address);
 }
 
 void Quarantine::release() {
-    for (const auto& [end, block] : state().byEnd) {
-        std::free(block);
-    }
-    state().byEnd.clear();
+    kept().free();
 }
 
 }  // namespace freshet::testing
