@@ -22,12 +22,8 @@ inline WordKey wordKey(unsigned thread, uint32_t number) {
 class SharedWords {
 public:
     bool has(WordKey key) const { return key == kGlobalWord || words_.contains(key); }
-    /// Learned now; has() knows it from the next execution on.
-    void learn(WordKey key) {
-        if (!has(key)) {
-            learned_.insert(key);
-        }
-    }
+    /// Learned now; has(), which does not know it yet, does from the next execution on.
+    void learn(WordKey key) { learned_.insert(key); }
     /// Between executions. True: the set has grown.
     bool settle();
 
