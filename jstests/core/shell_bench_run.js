@@ -10,11 +10,11 @@ const result = benchRun({parallel: 3, seconds: 0.3, totals: true, ops: [
     {op: 'command', ns, command: {ping: 1}},
 ]});
 assert.eq([result.parallel, result.errCount], [3, 0], tojson(result));
-assert.gt(result.insert, 0);
+['insert', 'findOne', 'find', 'update', 'remove', 'command'].forEach((op) => assert.gt(result[op], 0, op));
 assert.eq(db.c.countDocuments({r: {$exists: true}}), result.insert);
 assert.eq(db.c.findOne({_id: 'counter'}).n, result.update);
 assert.eq(db.c.distinct('n', {r: {$exists: true}}).length, result.insert);
 assert(db.c.distinct('r').every((r) => r >= 5 && r < 8));
-assert.eq(db.c.findOne({r: 5}, {_id: 0, s: 1}).s.length, 4);
+assert(db.c.distinct('s').every((s) => s.length === 4));
 assert.eq(result.totalOps, result.insert + result.findOne + result.find + result.update + result.remove + result.command);
 assert.gt(result.findOneLatencyAverageMicros, 0);

@@ -77,10 +77,11 @@ public:
     const std::string& error() const { return error_; }
 
 private:
+    /// The first round is run whole, so that a disk that stalls does not leave an operation out.
     void run(uint64_t due) {
-        while (!isLost_) {
+        for (uint64_t round = 0; !isLost_; ++round) {
             for (size_t at = 0; at < operations_.size() && !isLost_; ++at) {
-                if (platform::monotonicNanos() >= due || wasInterrupted()) {
+                if ((round > 0 && platform::monotonicNanos() >= due) || wasInterrupted()) {
                     return;
                 }
                 runOne(operations_[at], tallies_[at]);

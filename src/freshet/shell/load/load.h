@@ -10,8 +10,9 @@ namespace freshet::shell {
 /// `config`: {parallel: 1 to 256, seconds: above 0, operations: [{kind: "insert", database: "test",
 /// command: {...}, reads: true when the command gives a cursor, which is then read to its end}]}.
 /// Commands may hold the places of template.h. Gives {elapsedMicros, error: the first error's text
-/// or "", operations: [{kind, count, errors, micros}]}, each with the sums of all threads. A
-/// connection that is lost ends its thread; Ctrl-C ends all of them after their present command.
+/// or "", operations: [{kind, count, errors, micros}]}, each with the sums of all threads. Each
+/// connection runs each operation at least once, however short the time. One that is lost ends its
+/// thread; Ctrl-C ends all of them after their present command.
 StatusOr<bson::OwnedDocument> runLoad(const client::ConnectionString& where, bson::Document config);
 
 }  // namespace freshet::shell

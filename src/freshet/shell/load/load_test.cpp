@@ -86,6 +86,18 @@ TEST(Load, CountsWhatItRanAndWhatFailed) {
     EXPECT_EQ(all.find("error").stringValue(), "no");
 }
 
+TEST(Load, RunsEachOperationOnceHoweverShortTheTime) {
+    client::ScriptedServer server([](const wire::Request&) { return json(R"({"ok": 1})"); });
+    const std::string config = json(R"({"parallel": 2, "seconds": 1e-9, "operations": [
+        {"kind": "command", "database": "test", "command": {"ping": 1}},
+        {"kind": "command", "database": "test", "command": {"ping": 1}}]})");
+    StatusOr<bson::OwnedDocument> result = runLoad(server.where(), bson::Document(config));
+    ASSERT_TRUE(result.isOk()) << result.status().toString();
+    for (const bson::Element& each : result->view().find("operations").document()) {
+        EXPECT_EQ(each.document().find("count").toInt64(), 2);
+    }
+}
+
 TEST(Load, AServerThatHangsUpEndsIt) {
     client::ScriptedServer server([](const wire::Request&) { return std::string(); });
     const std::string config = json(R"({"parallel": 2, "seconds": 600, "operations": [
