@@ -2,6 +2,12 @@
 /// What the build is checked with: memory that is kept for later use hides who uses it too late.
 #pragma once
 
+#include <cstddef>
+
+// The sanitizer's own; there is no library to include it from.
+extern "C" void __asan_poison_memory_region(const void* place, std::size_t bytes);
+extern "C" void __asan_unpoison_memory_region(const void* place, std::size_t bytes);
+
 namespace freshet {
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -15,5 +21,18 @@ inline constexpr bool kIsAddressSanitized = false;
 #else
 inline constexpr bool kIsAddressSanitized = false;
 #endif
+
+/// Whoever looks there or writes there has a mistake, until unpoison().
+inline void poison([[maybe_unused]] const void* place, [[maybe_unused]] std::size_t bytes) {
+    if constexpr (kIsAddressSanitized) {
+        __asan_poison_memory_region(place, bytes);
+    }
+}
+
+inline void unpoison([[maybe_unused]] const void* place, [[maybe_unused]] std::size_t bytes) {
+    if constexpr (kIsAddressSanitized) {
+        __asan_unpoison_memory_region(place, bytes);
+    }
+}
 
 }  // namespace freshet

@@ -5,6 +5,7 @@
 
 #include "freshet/base/status.h"
 #include "freshet/platform/file.h"
+#include "freshet/platform/transfer_memory.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,8 @@ public:
         size_t got = 0;
 
         // AsyncReads' own.
+        bool wantsPiece = false;
+        TransferPiece piece;  // where the system puts it, if it has one
         int descriptor = -1;
         int refusals = 0;
         Read* next = nullptr;

@@ -106,8 +106,9 @@ TEST_P(AsyncReadsTest, AFailureIsThatReadsOnly) {
     AsyncReads::Read first;
     first.out = good.get();
     first.bytes = kBlockBytes;
-    AsyncReads::Read second = first;
+    AsyncReads::Read second;
     second.out = bad.get();
+    second.bytes = kBlockBytes;
     second.offset = uint64_t{1} << 63;  // no file has it
     reads_->start(*file_, &second);
     reads_->start(*another, &first);

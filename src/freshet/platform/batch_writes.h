@@ -34,6 +34,8 @@ public:
 
 private:
     struct Ring;
+    /// As many as firstOf() takes, out of one piece of memory.
+    Status writeTogether(File& file, std::span<const Write> writes);
     Status writeSome(File& file, std::span<const Write> writes);
     /// False: nothing has happened. `*rest`: what has to be written in another way.
     bool writeByRing(int descriptor,

@@ -65,6 +65,25 @@ TEST_P(BatchWritesTest, AllOfThemAreThereWhenItReturns) {
     }
 }
 
+TEST_P(BatchWritesTest, NeighboursMayGoTogetherAndTheirBytesStayApart) {
+    // Stretches of one to five blocks, each full of its letter, of which every fourth is left out.
+    std::vector<BatchWrites::Write> writes;
+    std::string expected(kBlocks * kBlockBytes, '\0');
+    for (size_t at = 0, n = 0; at + 5 <= kBlocks; at += n % 5 + 1, ++n) {
+        const size_t bytes = (n % 5 + 1) * kBlockBytes;
+        char* stretch = memory_.get() + at * kBlockBytes;
+        std::memset(stretch, letter('a', n), bytes);
+        if (n % 4 != 3) {
+            writes.push_back({{stretch, bytes}, at * kBlockBytes});
+            expected.replace(at * kBlockBytes, bytes, bytes, letter('a', n));
+        }
+    }
+    ASSERT_TRUE(batch_.write(*file_, writes).isOk());
+    std::string bytes(expected.size(), '?');
+    ASSERT_EQ(*file_->pread(bytes.data(), bytes.size(), 0), bytes.size());
+    EXPECT_TRUE(bytes == expected);
+}
+
 TEST_P(BatchWritesTest, NoneAndOneAreBatchesToo) {
     ASSERT_TRUE(batch_.write(*file_, {}).isOk());
     const auto writes = everySecond('a');

@@ -70,6 +70,8 @@ public:
     /// pread() does, into memory that begins at one. -1: nowhere, as this is no file of the
     /// system's. It changes with bypassCache().
     virtual int blockDescriptor() const { return -1; }
+    /// Whether what goes there goes past the operating system's cache.
+    virtual bool bypassesCache() const { return false; }
     /// Whether AsyncReads can read it.
     bool canReadAsync() const { return blockDescriptor() >= 0; }
 };

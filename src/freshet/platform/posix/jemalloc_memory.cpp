@@ -2,8 +2,8 @@
 #include "freshet/platform/clock.h"
 #include "freshet/platform/memory.h"
 #include "freshet/platform/page_memory.h"
+#include "freshet/platform/posix/huge_pages.h"
 
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -22,7 +22,6 @@ namespace {
 // 4096 is all arenas together (MALLCTL_ARENAS_ALL).
 constexpr const char* kFreedPages = "stats.arenas.4096.pdirty";
 constexpr const char* kPurgeAll = "arena.4096.purge";
-constexpr size_t kHugePageBytes = 2u << 20;
 
 template <typename T>
 T told(const char* name) {
@@ -57,25 +56,14 @@ void setHugePages(bool wanted) {
 }
 
 std::optional<uint64_t> hugePageNanos() {
-    constexpr size_t kMappedBytes = 2 * kHugePageBytes;  // has a whole one, wherever it lies
-    void* mapped =
-        ::mmap(nullptr, kMappedBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == MAP_FAILED) {
+    const uint64_t before = monotonicNanos();
+    char* page = mapHugePages(kHugePageBytes);
+    const uint64_t nanos = monotonicNanos() - before;
+    if (page == nullptr) {
         return std::nullopt;
     }
-    const uintptr_t begin = reinterpret_cast<uintptr_t>(mapped) + kHugePageBytes - 1;
-    auto* page = reinterpret_cast<char*>(begin / kHugePageBytes * kHugePageBytes);
-    const auto small = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-    ::madvise(page, kHugePageBytes, MADV_HUGEPAGE);
-    const uint64_t before = monotonicNanos();
-    const int got = ::madvise(page, small, MADV_POPULATE_WRITE);  // as a first write there would
-    const uint64_t nanos = monotonicNanos() - before;
-    // If that was a huge page, its end has come with it.
-    unsigned char isThere = 0;
-    const int asked = ::mincore(page + kHugePageBytes - small, small, &isThere);
-    ::munmap(mapped, kMappedBytes);
-    const bool isHuge = got == 0 && asked == 0 && (isThere & 1) != 0;
-    return isHuge ? std::optional(nanos) : std::nullopt;
+    unmapHugePages(page, kHugePageBytes);
+    return nanos;
 }
 
 }  // namespace freshet::platform

@@ -2,6 +2,7 @@
 /// FileSystem on POSIX calls. EINTR is retried and a short transfer continued; every other failure
 /// is reported with the path and the system's own words.
 #include "freshet/platform/file.h"
+#include "freshet/platform/transfer_memory.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -32,26 +33,47 @@ Status failure(const char* what, const std::string& path, int error) {
 
 constexpr size_t kDirectBytes = 4096;
 
-/// What direct transfers ask of memory, offsets and lengths: one buffer for each thread, through
-/// which bytes go that lie elsewhere. A copy of a few pages costs less than the cache's own.
+/// What direct transfers ask of memory, offsets and lengths: for those that would lie elsewhere a
+/// buffer of the thread's own, for those that would be many pieces to the device one that is not.
+/// A copy of a few pages costs less than the cache's own, and less than the pieces.
 class DirectBuffer {
 public:
-    static constexpr size_t kBytes = 256u << 10;
-    char* data() {
-        if (bytes_ == nullptr) {
-            bytes_.reset(static_cast<char*>(std::aligned_alloc(kDirectBytes, kBytes)));
+    /// For a transfer from or to there.
+    DirectBuffer(const char* memory, size_t bytes)
+        : piece_(TransferPiece::isOnePiece(memory, bytes) && isAligned(memory)
+                     ? TransferPiece()
+                     : TransferPiece(std::min(bytes, kTransferBytesMax))),
+          data_(piece_.data()),
+          bytes_(kTransferBytesMax) {
+        if (data_ == nullptr && !isAligned(memory)) {
+            data_ = ofThread();
+            bytes_ = kOfThreadBytes;
         }
-        return bytes_.get();
+    }
+    /// Null: it can go as it is.
+    char* data() const { return data_; }
+    /// At most so many at a time.
+    size_t bytes() const { return bytes_; }
+
+    static char* ofThread() {
+        thread_local const std::unique_ptr<char, Free> memory(
+            static_cast<char*>(std::aligned_alloc(kDirectBytes, kOfThreadBytes)));
+        return memory.get();
     }
 
 private:
+    static constexpr size_t kOfThreadBytes = 256u << 10;
     struct Free {
         void operator()(char* bytes) const { std::free(bytes); }
     };
-    std::unique_ptr<char, Free> bytes_;
-};
+    static bool isAligned(const char* memory) {
+        return reinterpret_cast<uintptr_t>(memory) % kDirectBytes == 0;
+    }
 
-thread_local DirectBuffer directBuffer;
+    const TransferPiece piece_;
+    char* data_;
+    size_t bytes_;
+};
 
 class Mapped final : public SharedBytes {
 public:
@@ -81,10 +103,11 @@ public:
             return false;
         }
         // Some file systems take the flag and then refuse the transfer.
-        if (::pread(fd, directBuffer.data(), kDirectBytes, 0) < 0) {
+        if (::pread(fd, DirectBuffer::ofThread(), kDirectBytes, 0) < 0) {
             ::close(fd);
             return false;
         }
+        prepareTransferMemory();
         directFd_ = fd;
         directBytesMin_ = bytesMin;
         ::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);
@@ -95,15 +118,15 @@ public:
         if (!isDirect(bytes, offset)) {
             return transferIn(fd_, out, bytes, offset);
         }
-        if (isAligned(out)) {
+        const DirectBuffer buffer(out, bytes);
+        if (buffer.data() == nullptr) {
             return transferIn(directFd_, out, bytes, offset);
         }
-        char* buffer = directBuffer.data();
         for (size_t done = 0; done < bytes;) {
-            const size_t piece = std::min(bytes - done, DirectBuffer::kBytes);
+            const size_t piece = std::min(bytes - done, buffer.bytes());
             FRESHET_ASSIGN_OR_RETURN(const size_t got,
-                                     transferIn(directFd_, buffer, piece, offset + done));
-            std::memcpy(out + done, buffer, got);
+                                     transferIn(directFd_, buffer.data(), piece, offset + done));
+            std::memcpy(out + done, buffer.data(), got);
             done += got;
             if (got != piece) {
                 return done;
@@ -116,15 +139,15 @@ public:
         if (!isDirect(data.size(), offset)) {
             return transferOut(fd_, data, offset);
         }
-        if (isAligned(data.data())) {
+        const DirectBuffer buffer(data.data(), data.size());
+        if (buffer.data() == nullptr) {
             return transferOut(directFd_, data, offset);
         }
-        char* buffer = directBuffer.data();
         for (size_t done = 0; done < data.size();) {
-            const ByteView piece = data.substr(done, DirectBuffer::kBytes);
-            std::memcpy(buffer, piece.data(), piece.size());
+            const ByteView piece = data.substr(done, buffer.bytes());
+            std::memcpy(buffer.data(), piece.data(), piece.size());
             FRESHET_RETURN_IF_ERROR(
-                transferOut(directFd_, ByteView(buffer, piece.size()), offset + done));
+                transferOut(directFd_, ByteView(buffer.data(), piece.size()), offset + done));
             done += piece.size();
         }
         return Status::ok();
@@ -194,14 +217,11 @@ public:
     }
 
     int blockDescriptor() const override { return directFd_ >= 0 ? directFd_ : fd_; }
+    bool bypassesCache() const override { return directFd_ >= 0; }
 
 private:
     bool isDirect(size_t bytes, uint64_t offset) const {
         return directFd_ >= 0 && (bytes | offset) % kDirectBytes == 0 && bytes >= directBytesMin_;
-    }
-
-    static bool isAligned(const char* memory) {
-        return reinterpret_cast<uintptr_t>(memory) % kDirectBytes == 0;
     }
 
     StatusOr<size_t> transferIn(int fd, char* out, size_t bytes, uint64_t offset) {

@@ -12,24 +12,8 @@
 #include <algorithm>
 #include <new>
 
-// The sanitizer's own; there is no library to include it from.
-extern "C" void __asan_poison_memory_region(const void* place, size_t bytes);
-extern "C" void __asan_unpoison_memory_region(const void* place, size_t bytes);
-
 namespace freshet::platform {
 namespace {
-
-void poison([[maybe_unused]] const void* place, [[maybe_unused]] size_t bytes) {
-    if constexpr (kIsAddressSanitized) {
-        __asan_poison_memory_region(place, bytes);
-    }
-}
-
-void unpoison([[maybe_unused]] const void* place, [[maybe_unused]] size_t bytes) {
-    if constexpr (kIsAddressSanitized) {
-        __asan_unpoison_memory_region(place, bytes);
-    }
-}
 
 size_t wholePages(size_t bytes) {
     const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));

@@ -47,6 +47,14 @@ Status unavailable(const char* what, int error) {
     return Status(Code::kUnavailable, std::string(what) + ": " + std::strerror(error));
 }
 
+/// What the system has put elsewhere.
+void bringOver(AsyncReads::Read* read) {
+    if (read->piece.data() != nullptr) {
+        std::memcpy(read->out, read->piece.data(), read->got);
+        read->piece = TransferPiece();
+    }
+}
+
 }  // namespace
 
 Status AsyncReads::Impl::open(unsigned readsAtOnce) {
@@ -84,9 +92,10 @@ AsyncReads::Impl::~Impl() {
 void AsyncReads::Impl::put(Read* read) {
     io_uring_sqe* entry = io_uring_get_sqe(&ring);
     invariant(entry != nullptr);  // there is one for each read that has room
+    char* const out = read->piece.data() != nullptr ? read->piece.data() : read->out;
     io_uring_prep_read(entry,
                        read->descriptor,
-                       read->out + read->got,
+                       out + read->got,
                        static_cast<unsigned>(read->bytes - read->got),
                        read->offset + read->got);
     io_uring_sqe_set_data(entry, read);
@@ -120,6 +129,7 @@ AsyncReads::Read* AsyncReads::Impl::take() {
         if (noteResult(read, result)) {
             --underWay;
             ++room;
+            bringOver(read);
             return read;
         }
         put(read);
@@ -132,6 +142,9 @@ void AsyncReads::Impl::startWaiting() {
         Read* read = std::exchange(first, first->next);
         --room;
         ++underWay;
+        if (read->wantsPiece) {
+            read->piece = TransferPiece(read->bytes);
+        }
         put(read);
     }
 }
@@ -156,6 +169,7 @@ void AsyncReads::start(const File& file, Read* read) {
     read->got = 0;
     read->refusals = 0;
     read->next = nullptr;
+    read->wantsPiece = file.bypassesCache() && !TransferPiece::isOnePiece(read->out, read->bytes);
     (impl.first == nullptr ? impl.first : impl.last->next) = read;
     impl.last = read;
 }

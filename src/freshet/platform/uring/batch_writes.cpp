@@ -2,9 +2,12 @@
 #include "freshet/platform/batch_writes.h"
 
 #include "freshet/base/assert.h"
+#include "freshet/platform/transfer_memory.h"
 #include "freshet/platform/uring/open_ring.h"
 
 #include <algorithm>
+#include <cstring>
+#include <numeric>
 #include <vector>
 
 namespace freshet::platform {
@@ -17,6 +20,43 @@ using Write = BatchWrites::Write;
 
 /// What the system has not written, or not all of it.
 using Rest = std::vector<const Write*>;
+
+size_t bytesOf(std::span<const Write> writes) {
+    return std::accumulate(
+        writes.begin(), writes.end(), size_t{0}, [](size_t bytes, const Write& write) {
+            return bytes + write.data.size();
+        });
+}
+
+/// As many as the system is given at once: of a piece's bytes, unless the first has more.
+std::span<const Write> firstOf(std::span<const Write> writes) {
+    size_t count = 1;
+    for (size_t bytes = writes[0].data.size(); count < std::min(writes.size(), kAtOnceMax);
+         ++count) {
+        bytes += writes[count].data.size();
+        if (bytes > kTransferBytesMax) {
+            break;
+        }
+    }
+    return writes.first(count);
+}
+
+/// The same writes out of `memory`, those that go on where the one before ends as one.
+std::vector<Write> gather(std::span<const Write> writes, char* memory) {
+    std::vector<Write> gathered;
+    for (const Write& write : writes) {
+        std::memcpy(memory, write.data.data(), write.data.size());
+        if (!gathered.empty() &&
+            gathered.back().offset + gathered.back().data.size() == write.offset) {
+            Write& before = gathered.back();
+            before.data = {before.data.data(), before.data.size() + write.data.size()};
+        } else {
+            gathered.push_back({{memory, write.data.size()}, write.offset});
+        }
+        memory += write.data.size();
+    }
+    return gathered;
+}
 
 }  // namespace
 
@@ -78,10 +118,22 @@ BatchWrites::BatchWrites() = default;
 BatchWrites::~BatchWrites() = default;
 
 Status BatchWrites::write(File& file, std::span<const Write> writes) {
-    for (; !writes.empty(); writes = writes.subspan(std::min(writes.size(), kAtOnceMax))) {
-        FRESHET_RETURN_IF_ERROR(writeSome(file, writes.first(std::min(writes.size(), kAtOnceMax))));
+    while (!writes.empty()) {
+        const std::span<const Write> some = firstOf(writes);
+        FRESHET_RETURN_IF_ERROR(file.bypassesCache() ? writeTogether(file, some)
+                                                     : writeSome(file, some));
+        writes = writes.subspan(some.size());
     }
     return Status::ok();
+}
+
+Status BatchWrites::writeTogether(File& file, std::span<const Write> writes) {
+    const TransferPiece piece(bytesOf(writes));
+    if (piece.data() == nullptr) {
+        return writeSome(file, writes);
+    }
+    const std::vector<Write> together = gather(writes, piece.data());
+    return writeSome(file, together);
 }
 
 Status BatchWrites::writeSome(File& file, std::span<const Write> writes) {
