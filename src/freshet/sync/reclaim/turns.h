@@ -29,7 +29,7 @@ inline constexpr uint64_t kTurnNanos = 1'500'000;
 /// as many slices as a writer has in the same time, turns and waits for them, and this much more.
 /// By turns of the same length a reader would have as many operations for each one of a writer's as
 /// their costs allow, and 32 readers left 32 writers one operation in six.
-inline constexpr uint32_t kReadingTurnPercent = 175;
+inline constexpr uint32_t kReadingTurnPercent = 165;
 /// At least so many: above 100 for the reason given above.
 inline constexpr uint32_t kSlicesPerReadingTurnMin = 208;
 /// What a writer's turn is taken to have before one was seen.
