@@ -11,10 +11,15 @@
 #include "freshet/platform/clock.h"
 #include "freshet/telemetry/log.h"
 
+#include <algorithm>
+
 namespace freshet::journal {
 namespace {
 
 constexpr uint64_t kUntilRungMs = 3'600'000;  // an hour: whoever takes a segment rings
+/// Looks at what lies idle in each commitIntervalMs: what the look before has seen is asked for,
+/// unless somebody else's flush has had it.
+constexpr uint64_t kIdleLooks = 2;
 
 /// Ticks every so many milliseconds, counted from the tick before.
 class Metronome {
@@ -45,7 +50,7 @@ private:
 
 void Journal::Impl::help() {
     platform::stepForward();
-    Metronome metronome(options.commitIntervalMs);
+    Metronome metronome(std::max<uint64_t>(options.commitIntervalMs / kIdleLooks, 1));
     // [journal.stopping] acquire: pairs with its store in close().
     while (!stopping.load(sync::kAcquire)) {
         bell.listen(metronome.millisLeft());
@@ -109,11 +114,12 @@ void Journal::Impl::flush() {
 }
 
 void Journal::Impl::askForIdleData() {
-    uint64_t end = servedAt(ring.tail() - 1);
-    if (end > durableLsn.load(sync::kRelaxed)) {  // our own store
+    const uint64_t end = servedAt(ring.tail() - 1);
+    if (idleEnd > durableLsn.load(sync::kRelaxed)) {  // our own store
         raiseTo(syncWanted, end);
         writer.ringDone();
     }
+    idleEnd = end;
 }
 
 bool Journal::Impl::prepareSegment() {

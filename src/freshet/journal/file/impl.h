@@ -123,6 +123,7 @@ struct Journal::Impl {
     ///   OWNS     flushRanges: the writer's while 0, the helper's else
     sync::Atomic<uint64_t> flushTarget{0};
     std::vector<WrittenRange> flushRanges;
+    uint64_t idleEnd = 0;  // up to where the helper's last look has seen records; the helper's
 
     BlockWriter blocks;  // owned by the writer's role
     /// The segment made ahead. STEPS null -> segment (its maker) -> null (writer, who then owns
