@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/platform/transfer_memory.h"
 
+#include "freshet/platform/blocks_test_support.h"
 #include "freshet/platform/file.h"
 #include "freshet/platform/folder_for_test.h"
 #include "freshet/platform/thread.h"
@@ -15,12 +16,10 @@
 namespace freshet::platform {
 namespace {
 
-constexpr size_t kPage = 4096;
-
 class TransferMemory : public ::testing::Test {
 protected:
     void SetUp() override {
-        if (TransferPiece(kPage).data() == nullptr) {
+        if (TransferPiece(kBlockBytes).data() == nullptr) {
             GTEST_SKIP() << "the system gives no huge pages";
         }
     }
@@ -56,10 +55,10 @@ protected:
 TEST_F(TransferMemory, PiecesAreAlignedAndNobodyElses) {
     std::vector<Filled> all;
     for (const size_t pages : {1, 3, 4, 5, 16, 64, 2, 256, 7}) {
-        all.push_back(filled(pages * kPage, static_cast<char>('a' + all.size())));
+        all.push_back(filled(pages * kBlockBytes, static_cast<char>('a' + all.size())));
         ASSERT_NE(all.back().piece.data(), nullptr) << pages;
-        EXPECT_EQ(reinterpret_cast<uintptr_t>(all.back().piece.data()) % kPage, 0u);
-        EXPECT_TRUE(TransferPiece::isOnePiece(all.back().piece.data(), pages * kPage));
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(all.back().piece.data()) % kBlockBytes, 0u);
+        EXPECT_TRUE(TransferPiece::isOnePiece(all.back().piece.data(), pages * kBlockBytes));
     }
     for (size_t i = 0; i < all.size(); ++i) {
         EXPECT_TRUE(isFullOf(all[i], static_cast<char>('a' + i))) << i;
@@ -67,7 +66,7 @@ TEST_F(TransferMemory, PiecesAreAlignedAndNobodyElses) {
 }
 
 TEST_F(TransferMemory, WhoFindsNoneGetsOneLater) {
-    for (const size_t bytes : {3 * kPage, 9 * kPage, kTransferBytesMax}) {
+    for (const size_t bytes : {3 * kBlockBytes, 9 * kBlockBytes, kTransferBytesMax}) {
         std::vector<Filled> all = takeAll(bytes);
         ASSERT_GE(all.size(), 2u);
         for (size_t i = 0; i < all.size(); ++i) {
@@ -86,9 +85,9 @@ TEST_F(TransferMemory, WhatIsTooLargeIsEmpty) {
 }
 
 TEST_F(TransferMemory, OnePageIsOnePieceWhereverItLies) {
-    const std::vector<char> elsewhere(2 * kPage);
-    EXPECT_TRUE(TransferPiece::isOnePiece(elsewhere.data(), kPage));
-    EXPECT_FALSE(TransferPiece::isOnePiece(elsewhere.data(), 2 * kPage));
+    const std::vector<char> elsewhere(2 * kBlockBytes);
+    EXPECT_TRUE(TransferPiece::isOnePiece(elsewhere.data(), kBlockBytes));
+    EXPECT_FALSE(TransferPiece::isOnePiece(elsewhere.data(), 2 * kBlockBytes));
 }
 
 TEST_F(TransferMemory, ManyThreadsTakeAndGiveBack) {
@@ -96,7 +95,7 @@ TEST_F(TransferMemory, ManyThreadsTakeAndGiveBack) {
     for (int t = 0; t < 4; ++t) {
         threads.emplace_back("test", [t] {
             for (size_t i = 0; i < 2000; ++i) {
-                const Filled mine = filled((1 + i % 9) * kPage, static_cast<char>('a' + t));
+                const Filled mine = filled((1 + i % 9) * kBlockBytes, static_cast<char>('a' + t));
                 EXPECT_TRUE(mine.piece.data() == nullptr ||
                             isFullOf(mine, static_cast<char>('a' + t)));
             }
@@ -118,15 +117,16 @@ TEST_F(TransferMemory, FilesReadAndWriteTheSameWithoutIt) {
         expected[i] = static_cast<char>(i * 31 / 7);
     }
     for (const bool isTaken : {false, true}) {
-        const std::vector<Filled> all = isTaken ? takeAll(kPage) : std::vector<Filled>();
-        std::swap(expected[0], expected[kPage]);
+        const std::vector<Filled> all = isTaken ? takeAll(kBlockBytes) : std::vector<Filled>();
+        std::swap(expected[0], expected[kBlockBytes]);
         ASSERT_TRUE(file->pwrite(expected, 0).isOk());
         std::string bytes(kBytes, '!');
         ASSERT_EQ(*file->pread(bytes.data(), kBytes, 0), kBytes);
         EXPECT_TRUE(bytes == expected);
         // The file ends in it.
-        ASSERT_EQ(*file->pread(bytes.data(), 4 * kPage, kBytes - 2 * kPage), 2 * kPage);
-        EXPECT_EQ(bytes.substr(0, 2 * kPage), expected.substr(kBytes - 2 * kPage));
+        ASSERT_EQ(*file->pread(bytes.data(), 4 * kBlockBytes, kBytes - 2 * kBlockBytes),
+                  2 * kBlockBytes);
+        EXPECT_EQ(bytes.substr(0, 2 * kBlockBytes), expected.substr(kBytes - 2 * kBlockBytes));
     }
 }
 
