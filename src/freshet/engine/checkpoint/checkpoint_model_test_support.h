@@ -197,16 +197,21 @@ struct World : CheckpointSink {
         tree.rebuildForTest(key);
     }
 
-    void checkpoint() {
+    /// Images of all that is due, which no checkpoint names yet.
+    Status writeBack() {
         TreeWriter writer(env, tree, *this, kImagesAtOnce);
         looksLeft = looks;
         writer.removeSparse();
         hand.begin(share);
         hand.pass(tree, *this);
-        if (!writer.writeDuePages().isOk()) {
+        FRESHET_RETURN_IF_ERROR(writer.writeDuePages());
+        writer.foldRested();
+        return Status::ok();
+    }
+    void checkpoint() {
+        if (!writeBack().isOk()) {
             return;
         }
-        writer.foldRested();
         const uint64_t position =
             redoLsn(env, redo, [this] { return std::vector<PageTree*>{&tree}; });
         testing::check(position >= redo, "the journal before the last position may be gone");

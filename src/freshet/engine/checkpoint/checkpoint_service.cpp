@@ -271,7 +271,7 @@ Status CheckpointService::relieveMemory() {
     const bool isAnyDue =
         core_.dirtyPages.load(sync::kRelaxed) != 0 || core_.spaceShort.load(sync::kRelaxed);
     if (isAnyDue && hasAllFreed() && memory.used() > (memory.low() + memory.high()) / 2) {
-        FRESHET_RETURN_IF_ERROR(now());
+        FRESHET_RETURN_IF_ERROR(writeBack());
         lastEvictedBytes_ = evictDownTo(memory.low());
     }
     const uint64_t evicted = lastEvictedBytes_ - before;
@@ -300,6 +300,22 @@ Status CheckpointService::now() {
     const uint64_t began = platform::monotonicNanos();
     Status status = checkpointer_.run();
     noteEnd(began);
+    return judge(std::move(status));
+}
+
+Status CheckpointService::writeBack() {
+    std::lock_guard<std::mutex> guard(running_);
+    FRESHET_RETURN_IF_ERROR(failure_);
+    const uint64_t began = platform::monotonicNanos();
+    const uint64_t before = checkpointer_.made();
+    Status status = checkpointer_.writeBack();
+    if (checkpointer_.made() != before) {
+        noteEnd(began);
+    }
+    return judge(std::move(status));
+}
+
+Status CheckpointService::judge(Status status) {
     if (status.isOk() || status.code() == Code::kNoSpace) {
         noteSpace(status);
     } else {

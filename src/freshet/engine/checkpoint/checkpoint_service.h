@@ -59,6 +59,10 @@ public:
 
 private:
     void run();
+    /// Writes what is due, which may be a checkpoint; errors as of now().
+    Status writeBack();
+    /// What a checkpoint's end means for those to come. REQUIRES: running_.
+    Status judge(Status status);
     void noteEnd(uint64_t beganNanos);
     void noteSpace(const Status& status);
     bool isDue();

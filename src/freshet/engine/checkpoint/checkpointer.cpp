@@ -43,6 +43,10 @@ constexpr size_t kHandLeavesMax = 1024;
 /// that are in memory may be looked at.
 constexpr uint64_t kReliefPart = 64;
 
+/// Images that wait for their name keep the places of those that they replace, so the file grows by
+/// as much. And each has an entry in memory, so they are no more than that could hold.
+constexpr uint64_t kUnnamedPartOfFile = 8;
+
 }  // namespace
 
 Checkpointer::Checkpointer(std::shared_ptr<StoreCore> core,
@@ -63,13 +67,27 @@ void Checkpointer::countFileMemory(uint64_t bytes) {
 }
 
 Status Checkpointer::run() {
+    return inTurns([this]() -> Status {
+        FRESHET_RETURN_IF_ERROR(writeDue());
+        return nameChanges();
+    });
+}
+
+Status Checkpointer::writeBack() {
+    return inTurns([this]() -> Status {
+        FRESHET_RETURN_IF_ERROR(writeDue());
+        return mustName() ? nameChanges() : Status::ok();
+    });
+}
+
+Status Checkpointer::inTurns(const std::function<Status()>& work) {
     turns_.emplace();
-    const Status status = make();
+    const Status status = work();
     turns_.reset();
     return status;
 }
 
-Status Checkpointer::make() {
+Status Checkpointer::writeDue() {
     // Without room the checkpoint goes on with what is free, and may make some.
     if (Status room = file_.makeRoom(); !room.isOk() && room.code() != Code::kNoSpace) {
         return room;
@@ -81,7 +99,20 @@ Status Checkpointer::make() {
         FRESHET_RETURN_IF_ERROR(finish());
         written = writeTrees();
     }
-    FRESHET_RETURN_IF_ERROR(written);
+    return written;
+}
+
+bool Checkpointer::mustName() const {
+    // Without room a commit is what makes some, and only one that succeeds tells that it is back.
+    // [space.name] relaxed: whoever calls this is the one that writes it.
+    if (isSpaceShort() || core_->spaceShort.load(sync::kRelaxed)) {
+        return true;
+    }
+    return unnamedBlocks_ * block::kBlockBytes >=
+           std::min(core_->memory.limit(), file_.stats().fileBytes / kUnnamedPartOfFile);
+}
+
+Status Checkpointer::nameChanges() {
     if (changes_.empty() && !owesNotes_ && core_->journalTail() == doneTail_ &&
         !file_.wantsCommit()) {
         return Status::ok();
@@ -235,6 +266,7 @@ Status Checkpointer::nameImages() {
     }
     FRESHET_RETURN_IF_ERROR(commit(root, changes));
     changes_.clear();
+    unnamedBlocks_ = 0;
     // Places change from here on; what could not be told is learned again by the next opening.
     learned_.clear();
     learned_.shrink_to_fit();
@@ -415,6 +447,8 @@ void Checkpointer::change(PageId page, const block::PagePlace& place, TreeId tre
     if (known.place.extent.blocks != 0) {
         file_.discard(known.place);
     }
+    unnamedBlocks_ += place.extent.blocks;
+    unnamedBlocks_ -= known.place.extent.blocks;
     known = {place, tree};
 }
 

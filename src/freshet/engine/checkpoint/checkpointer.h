@@ -32,6 +32,9 @@ public:
     /// kNoSpace: nothing has changed, and the next call goes on where this one stopped. Any other
     /// error is final.
     Status run();
+    /// Only what lets leaves be evicted: what is due has images afterwards, and the next run()
+    /// names them. If they have become many they are named at once, as by run(); errors as there.
+    Status writeBack();
     /// The last run() has left too little room for the changes to come.
     bool isSpaceShort() const { return file_.stats().spaceShort; }
     /// From now on leaves may be brought back to become fewer: not while the store is opened.
@@ -74,8 +77,14 @@ private:
     void notePagesGone(TreeId tree, const std::vector<PageId>& pages) override;
     void noteFirstImage(TreeId tree, PageId page) override { pagesOf_[tree].push_back(page); }
 
-    Status make();
+    Status inTurns(const std::function<Status()>& work);
+    /// The images of all that is due; drops are named for it if there is no room otherwise.
+    Status writeDue();
     Status writeTrees();
+    /// Names the images that there are, if anything has changed.
+    Status nameChanges();
+    /// Instead of leaving that to the next run().
+    bool mustName() const;
     SparseHand::Share handShare() const;
     void beginMoves();
     void freeDropped(std::vector<TreeDirectory::Dropped> dropped);
@@ -108,6 +117,7 @@ private:
     };
     /// What the next commit of the block file will say; survives a checkpoint that was given up.
     CountedMap<PageId, Pending> changes_;
+    uint64_t unnamedBlocks_ = 0;  // of the images in changes_
     /// What the next commit may say beside, of images that stay where they are.
     CountedVector<block::BlockFile::Change> learned_;
     bool owesNotes_ = false;

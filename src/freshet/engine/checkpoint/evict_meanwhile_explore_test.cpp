@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Model checks of leaves that are evicted while a checkpoint is made, between two batches of its
-/// images (decision 0036), beside writers, readers and splits, with room on the disk and without.
+/// images (decision 0036) or between two rounds that no checkpoint names (0048), beside writers,
+/// readers and splits, with room on the disk and without.
 #include "freshet/engine/checkpoint/checkpoint_model_test_support.h"
 
 #include <memory>
@@ -128,6 +129,43 @@ TEST(EvictMeanwhile, LosesNothingWithAFullDisk) {
     for (const uint64_t writes : {0, 1, 2, 3}) {
         expectHolds(fullMeanwhile(writes), {.preemptions = 1});
     }
+}
+
+/// Two leaves are due, have images twice that no checkpoint names, and go each time, while one is
+/// changed. Then they are named, or the power fails before.
+Setup writtenBack(bool named) {
+    return [named](Model& model) {
+        auto world = std::make_shared<World>(kTinyPages);
+        {
+            Uninterrupted whole;
+            world->beginWithTwoLeaves();
+            world->put(0, "b", "2");
+            world->put(0, "d", "2");
+        }
+        model.thread([world] {
+            world->putAnywhere(0, "d", "3");
+            world->putAnywhere(0, "b", "3");
+        });
+        model.thread([world, named] {
+            for (int round = 0; round < 2; ++round) {
+                check(world->writeBack().isOk(), "there is room");
+                world->evict();
+            }
+            if (named) {
+                world->checkpoint();
+            }
+        });
+        model.finally([world] {
+            world->expectRecovered();
+            world->expectAllThere();
+        });
+    };
+}
+
+TEST(WriteBack, LosesNothingBeforeACheckpointNorAfterIt) {
+    expectHolds(writtenBack(false), {.preemptions = 1});
+    expectHolds(writtenBack(true), {.preemptions = 1});
+    expectFound(Mutant::kEvictMarked, writtenBack(false), {.preemptions = 1});
 }
 
 TEST(EvictMeanwhile, MistakesAreFound) {
