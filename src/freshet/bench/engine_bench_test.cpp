@@ -7,6 +7,7 @@
 #include "freshet/bench/engines/engine.h"
 #include "freshet/bench/lines_bench.h"
 #include "freshet/bench/processes.h"
+#include "freshet/bench/workload/host_watch.h"
 #include "freshet/bench/workload/keys.h"
 #include "freshet/bench/workload/workload.h"
 #include "freshet/platform/clock.h"
@@ -15,6 +16,7 @@
 #include "freshet/testing/sim/seed.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -292,11 +294,12 @@ TEST(EngineBench, StallsAreInTheLinesOfJitterOnly) {
     EXPECT_EQ(fieldsOf(lineOf(options, "map", LogLevel::kNone, result)).back(), "rss_mb");
     result.stalls = 7;
     result.diskStalls = 5;
+    result.hostStalls = 1;
     const std::string line = lineOf(options, "map", LogLevel::kNone, result);
-    EXPECT_TRUE(line.ends_with(R"(, "stalls": 7, "disk_stalls": 5})")) << line;
+    EXPECT_TRUE(line.ends_with(R"(, "stalls": 7, "disk_stalls": 5, "host_stalls": 1})")) << line;
     options.json = false;
-    EXPECT_TRUE(
-        lineOf(options, "map", LogLevel::kNone, result).ends_with("  7 stalls, 5 by the disk"));
+    EXPECT_TRUE(lineOf(options, "map", LogLevel::kNone, result)
+                    .ends_with("  7 stalls, 5 by the disk, 1 by the host"));
 }
 
 struct Ran {
@@ -434,6 +437,7 @@ TEST(EngineBench, AnEngineThatLosesRecordsEndsTheRun) {
 struct Stalls {
     uint64_t all = 0;
     uint64_t byDisk = 0;
+    uint64_t byHost = 0;
 };
 
 /// Stalls of jitter, in both kinds of windows, when one write in twenty does `act`.
@@ -453,6 +457,7 @@ Stalls stallsWith(std::function<bool()> act) {
         EXPECT_TRUE(result.stalls.has_value());
         stalls.all += result.stalls.value_or(0);
         stalls.byDisk += result.diskStalls.value_or(0);
+        stalls.byHost += result.hostStalls.value_or(0);
     }
     return stalls;
 }
@@ -462,7 +467,7 @@ TEST(EngineBench, WaitingInTheEngineIsAStallAndWorkIsNone) {
         platform::sleepMillis(12);
         return true;
     });
-    EXPECT_GT(waits.all, 0u);
+    EXPECT_GT(waits.all, waits.byHost);
     EXPECT_EQ(waits.byDisk, 0u);
     sync::Atomic<uint64_t> busy{0};
     const Stalls works = stallsWith([&busy] {
@@ -473,9 +478,9 @@ TEST(EngineBench, WaitingInTheEngineIsAStallAndWorkIsNone) {
         }
         return true;
     });
-    // All but what the host took from us.
-    EXPECT_LE(works.all, busy.load(sync::kRelaxed) / 4);  // [busy.count] relaxed: as above
-    EXPECT_GT(busy.load(sync::kRelaxed), 0u);             // [busy.count] relaxed: as above
+    // All but what the host took from us and nobody saw.
+    EXPECT_LE(works.all - works.byHost, busy.load(sync::kRelaxed) / 4);  // [busy.count]: as above
+    EXPECT_GT(busy.load(sync::kRelaxed), 0u);  // [busy.count] relaxed: as above
 }
 
 /// Waits as for a call that does not come back.
@@ -496,32 +501,65 @@ TEST(EngineBench, AStallBesideASlowCallIsTheDisksUnlessACheckpointFlushes) {
     EXPECT_LT(both.byDisk, both.all / 2);  // the other thread's may have met no flush
 }
 
+TEST(EngineBench, AStallWhileTheHostHeldAProcessorIsTheHosts) {
+    const Stalls held = stallsWith([] {
+        const uint64_t begin = platform::monotonicNanos();
+        const bool waited = waitForCall(SlowCalls::Whose::kOthers);
+        hostStops().add(begin, platform::monotonicNanos());
+        return waited;
+    });
+    EXPECT_GT(held.byHost, held.all / 2);
+    EXPECT_LE(held.byHost + held.byDisk, held.all);
+}
+
+/// The threads of this process are stopped for a while, as the host would stop all.
+TEST(HostWatch, NotesWhenNobodyRan) {
+    constexpr uint64_t kStoppedMillis = 60;
+    const uint64_t begin = platform::monotonicNanos();
+    {
+        const HostWatch watch;
+        watch.awaitNoted();  // it has begun
+        const pid_t self = ::getpid();
+        const pid_t child = ::fork();
+        if (child == 0) {
+            ::kill(self, SIGSTOP);
+            ::usleep(kStoppedMillis * 1'000);
+            ::kill(self, SIGCONT);
+            ::_exit(0);
+        }
+        ::waitpid(child, nullptr, 0);
+        watch.awaitNoted();
+    }
+    const Spans stops = hostStops().within(begin, platform::monotonicNanos());
+    EXPECT_GE(stops.nanos(), (kStoppedMillis - 10) * 1'000'000);
+}
+
 TEST(SlowCalls, TheirTimeIsCountedOnce) {
     constexpr auto kOthers = SlowCalls::Whose::kOthers;
     SlowCalls calls;
-    EXPECT_EQ(calls.nanosWithin(0, 100), 0u);
+    EXPECT_EQ(calls.within(0, 100).nanos(), 0u);
     calls.add(kOthers, 10, 20);
     calls.add(kOthers, 30, 50);
     calls.add(kOthers, 35, 60);  // another thread's, meanwhile
-    EXPECT_EQ(calls.nanosWithin(0, 100), 40u);
-    EXPECT_EQ(calls.nanosWithin(15, 40), 15u);
-    EXPECT_EQ(calls.nanosWithin(20, 30), 0u);
-    EXPECT_EQ(calls.nanosWithin(60, 100), 0u);
+    EXPECT_EQ(calls.within(0, 100).nanos(), 40u);
+    EXPECT_EQ(calls.within(15, 40).nanos(), 15u);
+    EXPECT_EQ(calls.within(20, 30).nanos(), 0u);
+    EXPECT_EQ(calls.within(60, 100).nanos(), 0u);
 }
 
 TEST(SlowCalls, NoneIsTheDisksBesideACheckpointsFlush) {
     SlowCalls calls;
     calls.add(SlowCalls::Whose::kOthers, 10, 90);
     calls.add(SlowCalls::Whose::kCheckpoint, 70, 80);
-    EXPECT_EQ(calls.nanosWithin(0, 75), 0u);
-    EXPECT_EQ(calls.nanosWithin(0, 70), 60u);
-    EXPECT_EQ(calls.nanosWithin(80, 100), 10u);
+    EXPECT_EQ(calls.within(0, 75).nanos(), 0u);
+    EXPECT_EQ(calls.within(0, 70).nanos(), 60u);
+    EXPECT_EQ(calls.within(80, 100).nanos(), 10u);
     calls.setCheckpointsFlush(85);
     const uint64_t later = 85 + SlowCalls::kSlowNanos + 1;
-    EXPECT_EQ(calls.nanosWithin(80, 100), 10u);  // not slow yet
-    EXPECT_EQ(calls.nanosWithin(80, later), 0u);
+    EXPECT_EQ(calls.within(80, 100).nanos(), 10u);  // not slow yet
+    EXPECT_EQ(calls.within(80, later).nanos(), 0u);
     calls.setCheckpointsFlush(0);
-    EXPECT_EQ(calls.nanosWithin(80, later), 10u);
+    EXPECT_EQ(calls.within(80, later).nanos(), 10u);
 }
 
 TEST(Keys, AreDifferentAndLookRandom) {

@@ -87,7 +87,7 @@ CheckpointCalls::~CheckpointCalls() {
 
 void SlowCalls::add(Whose whose, uint64_t begin, uint64_t end) {
     std::lock_guard<std::mutex> guard(mutex_);
-    (whose == Whose::kCheckpoint ? checkpoints_ : others_).push_back({begin, end});
+    (whose == Whose::kCheckpoint ? checkpoints_ : others_).add(begin, end);
 }
 
 void SlowCalls::setCheckpointsFlush(uint64_t begin) {
@@ -95,36 +95,11 @@ void SlowCalls::setCheckpointsFlush(uint64_t begin) {
     checkpointsFlush_ = begin;
 }
 
-uint64_t SlowCalls::nanosWithin(uint64_t begin, uint64_t end) const {
+Spans SlowCalls::within(uint64_t begin, uint64_t end) const {
     std::lock_guard<std::mutex> guard(mutex_);
     const bool isFlushing = checkpointsFlush_ != 0 && checkpointsFlush_ + kSlowNanos < end;
-    if (isFlushing || !within(checkpoints_, begin, end).empty()) {
-        return 0;
-    }
-    std::vector<Call> calls = within(others_, begin, end);
-    std::sort(
-        calls.begin(), calls.end(), [](const Call& a, const Call& b) { return a.begin < b.begin; });
-    uint64_t nanos = 0;
-    uint64_t upTo = begin;  // nothing before it counts any more
-    for (const Call& call : calls) {
-        const uint64_t from = std::max(call.begin, upTo);
-        const uint64_t to = std::min(call.end, end);
-        nanos += to - std::min(from, to);
-        upTo = std::max(upTo, to);
-    }
-    return nanos;
-}
-
-std::vector<SlowCalls::Call> SlowCalls::within(const std::vector<Call>& calls,
-                                               uint64_t begin,
-                                               uint64_t end) {
-    std::vector<Call> found;
-    for (auto call = calls.rbegin(); call != calls.rend() && call->end > begin; ++call) {
-        if (call->begin < end) {
-            found.push_back(*call);
-        }
-    }
-    return found;
+    const bool isBesideFlush = isFlushing || !checkpoints_.within(begin, end).isEmpty();
+    return isBesideFlush ? Spans() : others_.within(begin, end);
 }
 
 SlowCalls& slowCalls() {

@@ -5,9 +5,10 @@
 /// goes through io_uring are not seen. Any thread.
 #pragma once
 
+#include "freshet/bench/engines/spans.h"
+
 #include <cstdint>
 #include <mutex>
-#include <vector>
 
 namespace freshet::bench {
 
@@ -44,21 +45,14 @@ public:
     void add(Whose whose, uint64_t begin, uint64_t end);
     /// A flush by a checkpoint began then and has not returned; 0: it has.
     void setCheckpointsFlush(uint64_t begin);
-    /// For how long between the two some call of others had not returned. 0 if a flush by a
-    /// checkpoint was slow meanwhile: they may have waited for that.
-    uint64_t nanosWithin(uint64_t begin, uint64_t end) const;
+    /// When between the two some call of others had not returned. Never if a flush by a checkpoint
+    /// was slow meanwhile: they may have waited for that.
+    Spans within(uint64_t begin, uint64_t end) const;
 
 private:
-    struct Call {
-        uint64_t begin;
-        uint64_t end;
-    };
-    /// Those of `calls` that overlap.
-    static std::vector<Call> within(const std::vector<Call>& calls, uint64_t begin, uint64_t end);
-
     mutable std::mutex mutex_;
-    std::vector<Call> others_, checkpoints_;  // in the order of their ends
-    uint64_t checkpointsFlush_ = 0;           // when it began; 0: there is none
+    Spans others_, checkpoints_;
+    uint64_t checkpointsFlush_ = 0;  // when it began; 0: there is none
 };
 
 /// Of this process.

@@ -2,46 +2,75 @@
 /// Open loop: operations fall due at a fixed rate, whatever became of those before, and an
 /// operation's latency counts from when it was due. In every other window a checkpoint is taken.
 #include "freshet/bench/engines/disk_calls.h"
+#include "freshet/bench/workload/host_watch.h"
 #include "freshet/bench/workload/turns.h"
+
+#include <optional>
+#include <vector>
 
 namespace freshet::bench {
 namespace {
 
-/// Whether an operation stood still for long: the part of its time, from its own start, in which
-/// its thread neither ran nor waited for a processor that others had. So it waited for the engine,
-/// or the engine for the disk. Time that the host took from a virtual processor is counted, too.
+/// An operation that stood still for long.
+struct Stall {
+    size_t window;
+    uint64_t begin;
+    uint64_t end;
+    /// What may have passed otherwise: its thread ran, or waited for a processor that others had.
+    uint64_t elsewhereNanos;
+};
+
+constexpr uint64_t kStallNanos = 5'000'000;
+
+/// Finds them: the part of an operation's time, from its own start, that did not pass otherwise. So
+/// it waited for the engine, or the engine for the disk, or the host let a processor stand still.
 class StallMeter {
 public:
-    enum class Cause { kNone, kDisk, kOther };
-
-    /// kDisk: it would have been none without the time in which a call of the engine's that is not
-    /// the checkpoint's, most likely the log's, had not come back from the operating system.
-    Cause stall() const {
+    std::optional<Stall> stall(size_t window) const {
         const uint64_t now = platform::monotonicNanos();
         if (now - begin_ <= kStallNanos) {
-            return Cause::kNone;
+            return std::nullopt;
         }
         const uint64_t elsewhere = platform::threadCpuNanos() - cpuBefore_ +
                                    platform::threadRunDelayNanos() - delayBefore_;
         if (now - begin_ <= elsewhere + kStallNanos) {
-            return Cause::kNone;
+            return std::nullopt;
         }
-        const uint64_t disk = slowCalls().nanosWithin(begin_, now);
-        return now - begin_ <= elsewhere + disk + kStallNanos ? Cause::kDisk : Cause::kOther;
+        return Stall{window, begin_, now, elsewhere};
     }
 
 private:
-    static constexpr uint64_t kStallNanos = 5'000'000;
-
     const uint64_t delayBefore_ = platform::threadRunDelayNanos();
     const uint64_t cpuBefore_ = platform::threadCpuNanos();
     const uint64_t begin_ = platform::monotonicNanos();
 };
 
+/// It is the host's if it would have been none without the time in which that let a processor stand
+/// still; else the disk's if it would have been none without that and the time in which a call of
+/// the engine's that is not the checkpoint's, most likely the log's, had not come back from the
+/// operating system.
+void count(const Stall& stall, Tally* tally) {
+    Spans excused = hostStops().within(stall.begin, stall.end);
+    const auto isOver = [&] {
+        const uint64_t left = stall.end - stall.begin - stall.elsewhereNanos;
+        return left <= excused.nanos() + kStallNanos;
+    };
+    const bool isHosts = isOver();
+    excused.add(slowCalls().within(stall.begin, stall.end));
+    addTo(&tally->stalls, 1);
+    addTo(&tally->hostStalls, isHosts ? 1 : 0);
+    addTo(&tally->diskStalls, !isHosts && isOver() ? 1 : 0);
+}
+
 Status operate(const EngineOptions& options,
                const Turns& turns,
+               const HostWatch& watch,
                Worker* worker,
                Turns::Tallies* tallies) {
+    std::vector<Stall> stalls;
+    for (Tally& tally : *tallies) {
+        tally.stalls = tally.diskStalls = tally.hostStalls = 0;
+    }
     const uint64_t step = 1'000'000'000ull * options.threads / options.rate;
     uint64_t due = platform::monotonicNanos() + step * worker->index() / options.threads;
     for (; !turns.stopped(); due += step) {
@@ -50,12 +79,17 @@ Status operate(const EngineOptions& options,
         const StallMeter meter;
         const bool write = worker->nextIsWrite();
         FRESHET_RETURN_IF_ERROR(write ? worker->overwriteOne() : worker->readOne());
-        Tally& tally = (*tallies)[std::max(before, turns.window())];
+        const size_t window = std::max(before, turns.window());
+        Tally& tally = (*tallies)[window];
         tally.latencies.add(platform::monotonicNanos() - due);
-        const StallMeter::Cause cause = meter.stall();
-        addTo(&tally.stalls, cause == StallMeter::Cause::kNone ? 0 : 1);
-        addTo(&tally.diskStalls, cause == StallMeter::Cause::kDisk ? 1 : 0);
         (write ? tally.writes : tally.reads) += 1;
+        if (const std::optional<Stall> stall = meter.stall(window)) {
+            stalls.push_back(*stall);
+        }
+    }
+    watch.awaitNoted();
+    for (const Stall& stall : stalls) {
+        count(stall, &(*tallies)[stall.window]);
     }
     return Status::ok();
 }
@@ -63,13 +97,14 @@ Status operate(const EngineOptions& options,
 }  // namespace
 
 StatusOr<std::vector<EngineResult>> runJitter(const EngineOptions& options, Engine* engine) {
-    const CallWatch watch;
+    const CallWatch calls;
+    const HostWatch host;
     Turns turns(options, engine, {.names = {"jitter", "jitter+checkpoint"}, .disturb = [engine] {
-                                      const CheckpointCalls calls;
+                                      const CheckpointCalls mine;
                                       return engine->checkpoint();
                                   }});
     return turns.run([&](Worker* worker, Turns::Tallies* tallies) {
-        return operate(options, turns, worker, tallies);
+        return operate(options, turns, host, worker, tallies);
     });
 }
 

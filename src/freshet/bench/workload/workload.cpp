@@ -38,6 +38,7 @@ void Tally::merge(const Tally& other) {
     latencies.merge(other.latencies);
     addTo(&stalls, other.stalls);
     addTo(&diskStalls, other.diskStalls);
+    addTo(&hostStalls, other.hostStalls);
 }
 
 unsigned writePercentOf(const EngineOptions& options) {
@@ -151,8 +152,11 @@ std::string lineOf(const EngineOptions& options,
     if (result.stalls) {
         const std::string stalls = std::to_string(*result.stalls);
         const std::string disk = std::to_string(result.diskStalls.value_or(0));
-        line += options.json ? R"(, "stalls": )" + stalls + R"(, "disk_stalls": )" + disk
-                             : "  " + stalls + " stalls, " + disk + " by the disk";
+        const std::string host = std::to_string(result.hostStalls.value_or(0));
+        line += options.json
+                    ? R"(, "stalls": )" + stalls + R"(, "disk_stalls": )" + disk +
+                          R"(, "host_stalls": )" + host
+                    : "  " + stalls + " stalls, " + disk + " by the disk, " + host + " by the host";
     }
     return options.json ? line + "}" : line;
 }

@@ -22,8 +22,9 @@ struct Tally {
     Histogram latencies;
     /// Jitter: operations that waited long for the engine or the disk.
     std::optional<uint64_t> stalls;
-    /// Of those, where a call of the engine's had not come back from the operating system.
-    std::optional<uint64_t> diskStalls;
+    /// Of those, where a call of the engine's had not come back from the operating system; and
+    /// others, where the host of this machine let a processor stand still.
+    std::optional<uint64_t> diskStalls, hostStalls;
 };
 
 /// A sum of which there may be none yet.
