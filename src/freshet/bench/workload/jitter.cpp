@@ -48,18 +48,20 @@ private:
 /// It is the host's if it would have been none without the time in which that let a processor stand
 /// still; else the disk's if it would have been none without that and the time in which a call of
 /// the engine's that is not the checkpoint's, most likely the log's, had not come back from the
-/// operating system.
+/// operating system. Who waited for a processor that stood still is excused once.
 void count(const Stall& stall, Tally* tally) {
-    Spans excused = hostStops().within(stall.begin, stall.end);
-    const auto isOver = [&] {
-        const uint64_t left = stall.end - stall.begin - stall.elsewhereNanos;
-        return left <= excused.nanos() + kStallNanos;
+    const auto wouldBeNone = [&](uint64_t nanos) {
+        return stall.end - stall.begin <= nanos + kStallNanos;
     };
-    const bool isHosts = isOver();
-    excused.add(slowCalls().within(stall.begin, stall.end));
+    Spans stops = hostStops().within(stall.begin, stall.end);
+    const Spans calls = slowCalls().within(stall.begin, stall.end);
+    const bool isHosts = wouldBeNone(stops.nanos());
+    stops.add(calls);
+    const bool isDisks =
+        wouldBeNone(stall.elsewhereNanos + calls.nanos()) || wouldBeNone(stops.nanos());
     addTo(&tally->stalls, 1);
     addTo(&tally->hostStalls, isHosts ? 1 : 0);
-    addTo(&tally->diskStalls, !isHosts && isOver() ? 1 : 0);
+    addTo(&tally->diskStalls, !isHosts && isDisks ? 1 : 0);
 }
 
 Status operate(const EngineOptions& options,
