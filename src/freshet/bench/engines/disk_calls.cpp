@@ -50,10 +50,7 @@ int flush(long call, Arguments... arguments) {
     if (!makesCheckpoint) {
         return static_cast<int>(called(call, arguments...));
     }
-    slowCalls().setCheckpointsFlush(platform::monotonicNanos());
-    const long result = timed(SlowCalls::Whose::kCheckpoint, call, arguments...);
-    slowCalls().setCheckpointsFlush(0);
-    return static_cast<int>(result);
+    return static_cast<int>(timed(SlowCalls::Whose::kCheckpoint, call, arguments...));
 }
 
 ssize_t write(int descriptor, const void* bytes, size_t size, off_t offset) {
@@ -90,15 +87,9 @@ void SlowCalls::add(Whose whose, uint64_t begin, uint64_t end) {
     (whose == Whose::kCheckpoint ? checkpoints_ : others_).add(begin, end);
 }
 
-void SlowCalls::setCheckpointsFlush(uint64_t begin) {
-    std::lock_guard<std::mutex> guard(mutex_);
-    checkpointsFlush_ = begin;
-}
-
 Spans SlowCalls::within(uint64_t begin, uint64_t end) const {
     std::lock_guard<std::mutex> guard(mutex_);
-    const bool isFlushing = checkpointsFlush_ != 0 && checkpointsFlush_ + kSlowNanos < end;
-    const bool isBesideFlush = isFlushing || !checkpoints_.within(begin, end).isEmpty();
+    const bool isBesideFlush = !checkpoints_.within(begin, end).isEmpty();
     return isBesideFlush ? Spans() : others_.within(begin, end);
 }
 

@@ -43,16 +43,14 @@ public:
     enum class Whose { kOthers, kCheckpoint };
 
     void add(Whose whose, uint64_t begin, uint64_t end);
-    /// A flush by a checkpoint began then and has not returned; 0: it has.
-    void setCheckpointsFlush(uint64_t begin);
     /// When between the two some call of others had not returned. Never if a flush by a checkpoint
-    /// was slow meanwhile: they may have waited for that.
+    /// was slow meanwhile: they may have waited for that. Ask when no checkpoint is being made: a
+    /// flush is known once it has returned.
     Spans within(uint64_t begin, uint64_t end) const;
 
 private:
     mutable std::mutex mutex_;
     Spans others_, checkpoints_;
-    uint64_t checkpointsFlush_ = 0;  // when it began; 0: there is none
 };
 
 /// Of this process.
