@@ -22,6 +22,7 @@ TreeWriter::~TreeWriter() {
     for (PageEntry* entry : unsettled_) {
         entry->isUnsettled = false;
     }
+    tree_.endWaitForImages();
 }
 
 Status TreeWriter::writeDuePages() {

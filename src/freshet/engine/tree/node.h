@@ -89,6 +89,9 @@ struct InnerNode : Node {
     }
 };
 
+/// A node's fields, up to where its arrays are: what to ask for.
+inline constexpr size_t kNodeBytes = 192;
+
 struct LeafNode : Node {
     LeafNode(ByteView lowFence,
              ByteView highFence,

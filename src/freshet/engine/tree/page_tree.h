@@ -244,8 +244,11 @@ public:
     /// changes only is left to later. REQUIRES: an open slice.
     static std::vector<ValueBuffer*> holdLargeValues(const PageEntry& entry,
                                                      const WantsPlace& wanted);
-    /// How many leaves evictNext() has to look at, to have looked at all that are there now.
+    /// How many leaves evictNext() has to look at, to have looked at all that are there now. Those
+    /// that it found to wait for an image are none of them until they have it, or a little later.
     size_t residents();
+    /// All of them are again.
+    void endWaitForImages();
     /// The leaf that it has not looked at for the longest time leaves memory, if it is what its
     /// image says and nobody has touched it meanwhile; returns its bytes, else 0.
     size_t evictNext();

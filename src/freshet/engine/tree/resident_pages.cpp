@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/tree/resident_pages.h"
 
+#include "freshet/engine/keys/prefetch.h"
 #include "freshet/engine/txn/mutant.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace freshet::engine {
+namespace {
+
+/// Of those that are set aside takeBack() asks so many of, the others the next times. It is called
+/// some sixty times while as much is written as memory holds.
+constexpr size_t kAskedMin = 16;
+constexpr size_t kAskedPart = 4;
+
+}  // namespace
 
 using sync::kAcquire;
 using sync::kRelaxed;
@@ -46,19 +56,31 @@ size_t ResidentPages::takeIn(const std::function<void(PageEntry*)>& visit) {
             page = older;
         }
     }
-    return count_;
+    return queue_.count();
+}
+
+void ResidentPages::takeBack(const std::function<bool(PageEntry*)>& waits) {
+    PageQueue back;
+    const size_t asked = std::max(kAskedMin, aside_.count() / kAskedPart);
+    for (size_t left = std::min(asked, aside_.count()); left != 0; --left) {
+        PageEntry* page = aside_.takeFirst();
+        (waits(page) ? aside_ : back).putLast(page);
+    }
+    queue_.putFirst(back);
+}
+
+void ResidentPages::takeAllBack() {
+    queue_.putFirst(std::exchange(aside_, PageQueue()));
 }
 
 void ResidentPages::removeIf(const std::function<bool(PageEntry*)>& isOut) {
-    PageEntry* page = first_;
-    first_ = last_ = nullptr;
-    count_ = 0;
-    while (page != nullptr) {
-        PageEntry* next = page->nextResident;
-        if (!isOut(page)) {
-            putLast(page);
+    for (PageQueue* queue : {&queue_, &aside_}) {
+        PageQueue all = std::exchange(*queue, PageQueue());
+        while (PageEntry* page = all.takeFirst()) {
+            if (!isOut(page)) {
+                queue->putLast(page);
+            }
         }
-        page = next;
     }
     for (PageEntry* added : {std::exchange(arrived_, nullptr), takeAdded()}) {
         while (added != nullptr) {
@@ -74,7 +96,7 @@ void ResidentPages::removeIf(const std::function<bool(PageEntry*)>& isOut) {
     }
 }
 
-PageEntry* ResidentPages::takeFirst() {
+PageEntry* PageQueue::takeFirst() {
     PageEntry* page = first_;
     if (page == nullptr) {
         return nullptr;
@@ -82,19 +104,30 @@ PageEntry* ResidentPages::takeFirst() {
     first_ = page->nextResident;
     if (first_ == nullptr) {
         last_ = nullptr;
-    } else {
-        __builtin_prefetch(first_);
+    } else if (first_->nextResident != nullptr) {
+        askFor(first_->nextResident, sizeof(PageEntry));
     }
     --count_;
     return page;
 }
 
-void ResidentPages::putLast(PageEntry* page) {
+void PageQueue::putLast(PageEntry* page) {
     page->nextResident = nullptr;
     sync::notePlainWrite(&page->nextResident);
     (last_ == nullptr ? first_ : last_->nextResident) = page;
     last_ = page;
     ++count_;
+}
+
+void PageQueue::putFirst(PageQueue others) {
+    if (others.last_ == nullptr) {
+        return;
+    }
+    others.last_->nextResident = first_;
+    sync::notePlainWrite(&others.last_->nextResident);
+    first_ = others.first_;
+    last_ = last_ == nullptr ? others.last_ : last_;
+    count_ += others.count_;
 }
 
 }  // namespace freshet::engine

@@ -12,8 +12,34 @@
 
 namespace freshet::engine {
 
-/// A list through PageEntry::nextResident, so it takes no memory of its own. It names pages of its
-/// tree only, and none that is kDead: they stay as long as the tree, or until removeIf().
+/// Pages one behind the other, linked through PageEntry::nextResident.
+class PageQueue {
+public:
+    const PageEntry* first() const { return first_; }
+    size_t count() const { return count_; }
+    /// Null: there is none. Asks the cache for what the next call needs.
+    PageEntry* takeFirst();
+    void putLast(PageEntry* page);
+    /// All of `others` go in front.
+    void putFirst(PageQueue others);
+    template <typename Visit>
+    void forEach(const Visit& visit) const {
+        for (PageEntry* page = first_; page != nullptr; page = page->nextResident) {
+            visit(page);
+        }
+    }
+
+private:
+    PageEntry* first_ = nullptr;
+    PageEntry* last_ = nullptr;
+    size_t count_ = 0;
+};
+
+/// The link is in the pages, so it takes no memory of its own. It names pages of its tree only, and
+/// none that is kDead: they stay as long as the tree, or until removeIf().
+///
+/// While more is written than memory holds most leaves wait for their images. Those are set aside:
+/// the eviction would otherwise look at all of them, time and again, for the few that may go.
 class ResidentPages {
 public:
     ResidentPages() = default;
@@ -24,12 +50,11 @@ public:
     void add(PageEntry* page);
 
     // The eviction's own, which is the checkpoint's.
-    /// Calls visit(PageEntry*) for each page of the list.
+    /// Calls visit(PageEntry*) for each page, those that are set aside first and in their order.
     template <typename Visit>
     void forEach(const Visit& visit) const {
-        for (PageEntry* page = first_; page != nullptr; page = page->nextResident) {
-            visit(page);
-        }
+        aside_.forEach(visit);
+        queue_.forEach(visit);
         for (PageEntry* page = arrived_; page != nullptr; page = page->nextResident) {
             visit(page);
         }
@@ -44,12 +69,20 @@ public:
     /// Those leave the list, for good: REQUIRES that nobody adds them any more.
     void removeIf(const std::function<bool(PageEntry*)>& isOut);
     /// What was added meanwhile goes behind the others, after `visit` has seen it. Returns how many
-    /// there are.
+    /// takeFirst() can return.
     size_t takeIn(const std::function<void(PageEntry*)>& visit);
-    /// The page that was here longest leaves the list; null: there is none, or takeIn() has not
-    /// been called.
-    PageEntry* takeFirst();
-    void putLast(PageEntry* page);
+    /// The page that was here longest leaves the list; null: there is none but those set aside, or
+    /// takeIn() has not been called.
+    PageEntry* takeFirst() { return queue_.takeFirst(); }
+    /// Whom it will return next time.
+    const PageEntry* first() const { return queue_.first(); }
+    void putLast(PageEntry* page) { queue_.putLast(page); }
+    void setAside(PageEntry* page) { aside_.putLast(page); }
+    /// Asks of a part of those that were set aside, the next time of the next part. Those for which
+    /// `waits` says no come first again.
+    void takeBack(const std::function<bool(PageEntry*)>& waits);
+    /// All of them.
+    void takeAllBack();
 
 private:
     /// All that was added since the last time, the newest first.
@@ -62,9 +95,8 @@ private:
     sync::Atomic<PageEntry*> added_{nullptr};
     // The eviction's own.
     PageEntry* arrived_ = nullptr;  // taken from added_ by removeIf(), and takeIn() has not seen it
-    PageEntry* first_ = nullptr;
-    PageEntry* last_ = nullptr;
-    size_t count_ = 0;
+    PageQueue queue_;
+    PageQueue aside_;
 };
 
 }  // namespace freshet::engine

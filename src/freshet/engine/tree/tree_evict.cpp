@@ -10,6 +10,7 @@
 /// looked at after the leaf. That the image may be of the time before a split does not matter: what
 /// lies beyond the DiskLeaf's fences is left out.
 #include "freshet/base/assert.h"
+#include "freshet/engine/keys/prefetch.h"
 #include "freshet/engine/tree/disk_leaf.h"
 #include "freshet/engine/tree/leaf_merge.h"
 #include "freshet/engine/tree/page_tree.h"
@@ -91,7 +92,17 @@ bool PageTree::foldsWhole(const LeafNode& leaf) {
     });
 }
 
+namespace {
+
+/// Whether it cannot go before the checkpoint has written it.
+bool waitsForImage(const PageEntry& entry) {
+    return !entry.imaged || entry.effectiveLsn() != 0;
+}
+
+}  // namespace
+
 size_t PageTree::residents() {
+    residents_.takeBack([](const PageEntry* entry) { return waitsForImage(*entry); });
     return residents_.takeIn([this](PageEntry* entry) {
         if (entry->origin() != nullptr) {
             // Split off a page, and in that one's image only: due for eviction's sake, if for no
@@ -103,10 +114,18 @@ size_t PageTree::residents() {
     });
 }
 
+void PageTree::endWaitForImages() {
+    residents_.takeAllBack();
+}
+
 size_t PageTree::evictNext() {
     PageEntry* entry = residents_.takeFirst();
     if (entry == nullptr) {
         return 0;
+    }
+    if (const PageEntry* next = residents_.first(); next != nullptr) {
+        // [entry.ask] relaxed: only an address.
+        askFor(next->word.load(kRelaxed), kNodeBytes);
     }
     // [page.state] acquire: pairs with [page.gone].
     if (entry->state.load(kAcquire) == PageState::kGone) {
@@ -123,8 +142,12 @@ size_t PageTree::evictNext() {
             bytes = evict(entry);
         }
     }
-    // One that has gone is added by who brings it back, from now on.
-    if (bytes == 0 || entry == &root_) {
+    if (bytes != 0 && entry != &root_) {
+        return bytes;  // from now on it is added by who brings it back
+    }
+    if (waitsForImage(*entry)) {
+        residents_.setAside(entry);
+    } else {
         residents_.putLast(entry);
     }
     return bytes;
@@ -136,15 +159,14 @@ size_t PageTree::evict(PageEntry* entry) {
         return 0;
     }
     auto* leaf = static_cast<LeafNode*>(node);
-    // The mark of a late writer may stand for a right half without an image, to which his version
-    // has gone (newPage()): the next checkpoint has to find it.
-    const bool isOrigin =
-        leaf->right != nullptr && !leaf->right->imaged && !mutated(Mutant::kEvictOrigin);
-    if (!entry->imaged || isOrigin) {
+    const bool clean = mutated(Mutant::kEvictMarked) || entry->effectiveLsn() == 0;
+    if (!entry->imaged || !clean) {
         return 0;
     }
-    const bool clean = mutated(Mutant::kEvictMarked) || entry->effectiveLsn() == 0;
-    if (!clean) {
+    // The mark of a late writer may stand for a right half without an image, to which his version
+    // has gone (newPage()): the next checkpoint has to find it. Looked at last, since it is memory
+    // that has nothing to do with what most leaves stay for.
+    if (leaf->right != nullptr && !leaf->right->imaged && !mutated(Mutant::kEvictOrigin)) {
         return 0;
     }
     if (leaf->deltaForRead() != nullptr) {

@@ -10,8 +10,6 @@
 namespace freshet::engine {
 namespace {
 
-/// A node's fields, up to where its arrays are.
-constexpr size_t kNodeBytes = 192;
 /// Cores of today wait for ten to sixteen lines at a time; who asks for more waits himself.
 constexpr size_t kHalfBytesMax = 576;
 
