@@ -121,6 +121,7 @@ std::string_view engineUsage() {
 Storage engines side by side, in this process's children; one line per engine and repetition.
   --workload W          read, mixed, append, journal, spill, jitter or beside (default read)
   --engines E[,E...]    default freshet,wiredtiger,rocksdb,lmdb; also map, a std::map with a lock,
+                        rocksdb-asks, which looks whether a key is there before it writes to it,
                         and freshet-leader, freshet-mutex: other ways to fill the journal's slots;
                         freshet-rwlock, freshet-hazard: pages behind latches or hazard pointers,
                         each a program beside this one

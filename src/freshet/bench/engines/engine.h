@@ -125,6 +125,7 @@ StatusOr<std::unique_ptr<Engine>> openFreshetMutex(const EngineSetup& setup);
 StatusOr<std::unique_ptr<Engine>> openMap(const EngineSetup& setup);
 StatusOr<std::unique_ptr<Engine>> openWiredTiger(const EngineSetup& setup);
 StatusOr<std::unique_ptr<Engine>> openRocksDb(const EngineSetup& setup);
+StatusOr<std::unique_ptr<Engine>> openRocksDbAsking(const EngineSetup& setup);
 StatusOr<std::unique_ptr<Engine>> openLmdb(const EngineSetup& setup);
 
 }  // namespace freshet::bench

@@ -14,8 +14,10 @@ constexpr decltype(&openWiredTiger) kWiredTiger = nullptr;
 #endif
 #ifdef FRESHET_HAS_ROCKSDB
 constexpr auto kRocksDb = openRocksDb;
+constexpr auto kRocksDbAsking = openRocksDbAsking;
 #else
 constexpr decltype(&openRocksDb) kRocksDb = nullptr;
+constexpr decltype(&openRocksDb) kRocksDbAsking = nullptr;
 #endif
 #ifdef FRESHET_HAS_LMDB
 constexpr auto kLmdb = openLmdb;
@@ -63,7 +65,7 @@ constexpr auto kEpochs = engine::PageAccess::kEpochs;
 constexpr auto kLatches = engine::PageAccess::kLatches;
 constexpr auto kHazards = engine::PageAccess::kHazards;
 
-constexpr std::array<EngineKind, 9> kKinds = {{
+constexpr std::array<EngineKind, 10> kKinds = {{
     {"freshet", openFreshet, asAsked, takesAll, kEpochs},
     {"freshet-rwlock", openFreshet, asAsked, refusalOfAccess, kLatches},
     {"freshet-hazard", openFreshet, asAsked, refusalOfAccess, kHazards},
@@ -71,6 +73,7 @@ constexpr std::array<EngineKind, 9> kKinds = {{
     {"freshet-mutex", openFreshetMutex, logAlways, refusalOfVariant, kEpochs},
     {"wiredtiger", kWiredTiger, asAsked, takesAll},
     {"rocksdb", kRocksDb, asAsked, takesAll},
+    {"rocksdb-asks", kRocksDbAsking, asAsked, takesAll},
     {"lmdb", kLmdb, asAsked, refusalOfLmdb},
     {"map", openMap, noLog, refusalOfMap},
 }};
