@@ -39,8 +39,8 @@ constexpr size_t kMoveLooksShort = 4 * 1024;
 constexpr size_t kHandLooksMax = 64 * 1024;
 constexpr size_t kHandLeavesMax = 1024;
 
-/// How much of the memory must have become clean for leaves to be evicted meanwhile: each time all
-/// that are in memory may be looked at.
+/// How much of the memory must have become clean for leaves to be evicted meanwhile: each time a
+/// part of all that are in memory is looked at (tree/resident_pages.h).
 constexpr uint64_t kReliefPart = 64;
 
 /// Images that wait for their name keep the places of those that they replace, so the file grows by
