@@ -24,6 +24,19 @@ using sync::kAcqRel;
 using sync::kAcquire;
 using sync::kRelaxed;
 
+namespace {
+
+bool isMarked(const PageEntry& entry) {
+    return !mutated(Mutant::kEvictMarked) && entry.effectiveLsn() != 0;
+}
+
+/// Whether it cannot go before the checkpoint has written it.
+bool waitsForImage(const PageEntry& entry) {
+    return !entry.imaged || isMarked(entry);
+}
+
+}  // namespace
+
 bool LeafNode::freezeUnchanged() {
     uintptr_t expected = 0;
     // [leaf.close] CAS. ORDER: acq_rel pairs with [leaf.delta] and [leaf.look]: a writer who comes
@@ -92,15 +105,6 @@ bool PageTree::foldsWhole(const LeafNode& leaf) {
     });
 }
 
-namespace {
-
-/// Whether it cannot go before the checkpoint has written it.
-bool waitsForImage(const PageEntry& entry) {
-    return !entry.imaged || entry.effectiveLsn() != 0;
-}
-
-}  // namespace
-
 size_t PageTree::residents() {
     residents_.takeBack([](const PageEntry* entry) { return waitsForImage(*entry); });
     return residents_.takeIn([this](PageEntry* entry) {
@@ -159,8 +163,7 @@ size_t PageTree::evict(PageEntry* entry) {
         return 0;
     }
     auto* leaf = static_cast<LeafNode*>(node);
-    const bool clean = mutated(Mutant::kEvictMarked) || entry->effectiveLsn() == 0;
-    if (!entry->imaged || !clean) {
+    if (waitsForImage(*entry)) {
         return 0;
     }
     // The mark of a late writer may stand for a right half without an image, to which his version
@@ -194,7 +197,7 @@ size_t PageTree::evictChanged(PageEntry* entry, LeafNode* leaf) {
     // What a writer linked before the freeze is carried or, had he committed by then, has left its
     // mark. A full leaf is to split, and large values, also those written over, need a leaf that
     // owns them: it may go the next time.
-    const bool marked = !mutated(Mutant::kEvictMarked) && entry->effectiveLsn() != 0;
+    const bool marked = isMarked(*entry);
     const bool stays =
         leaf->image.hasLargeValues() ||
         std::any_of(plan.entries.begin(), plan.entries.end(), [](const Plan::Entry& kept) {
