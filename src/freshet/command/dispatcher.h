@@ -9,6 +9,7 @@
 #include "freshet/catalog/catalog.h"
 #include "freshet/engine/store.h"
 #include "freshet/query/borrowed_documents.h"
+#include "freshet/sync/memory_pool.h"
 #include "freshet/sync/task.h"
 
 #include <cstdint>
@@ -44,6 +45,8 @@ struct ServerFacts {
     std::vector<std::string> compressors{"snappy", "zstd", "zlib"};
     /// Adds transport's numbers to serverStatus ({connections: ..., network: ...}).
     std::function<void(bson::Builder*)> transportStatus;
+    /// What requests may hold together; null: nothing is counted.
+    std::shared_ptr<sync::MemoryPool> memory;
     /// Asked for by the shutdown command; returns at once.
     std::function<void()> requestShutdown;
     /// The newest log lines for getLog, oldest first.

@@ -110,6 +110,7 @@ private:
     const std::vector<std::string> argv_;
     const Surroundings& surroundings_;
     // Made in this order, ended in the reverse one.
+    std::shared_ptr<sync::MemoryPool> memory_;
     platform::Slabs slabs_;  // for --rdma: large values lie there, and leave from there
     std::unique_ptr<engine::Store> store_;
     std::unique_ptr<catalog::Catalog> catalog_;
@@ -149,6 +150,13 @@ uint64_t memoryCeiling(double limitGB) {
     return machine > kGiB ? std::max(kLeast, (machine - kGiB) / 2) : kLeast;
 }
 
+/// What requests may hold together: half of the ceiling, and what a few of the largest messages
+/// need.
+uint64_t requestMemory(uint64_t ceiling) {
+    constexpr uint64_t kLeast = uint64_t{128} << 20;
+    return std::max(kLeast, ceiling / 2);
+}
+
 int Server::openData() {
     const std::string& path = settings_.storage.dbPath;
     if (auto listed = surroundings_.files.list(path); !listed.isOk()) {
@@ -169,6 +177,7 @@ int Server::openData() {
     store.codec = settings_.storage.codec;
     store.memoryBytes = memoryCeiling(settings_.storage.memoryLimitGB);
     store.memoryIsProcess = true;
+    memory_ = std::make_shared<sync::MemoryPool>(requestMemory(store.memoryBytes));
     store.slabs = settings_.net.rdma ? &slabs_ : nullptr;
     store.repair = settings_.storage.repair;
     store.onFatal = dieOfJournalFailure;
@@ -236,6 +245,7 @@ command::ServerFacts Server::facts() {
     facts.startParameters = settings_.parameters;
     facts.compressors = settings_.net.compressors;
     facts.transportStatus = [this](bson::Builder* out) { addTransportStatus(out); };
+    facts.memory = memory_;
     facts.requestShutdown = platform::requestEnd;
     facts.recentLog = telemetry::recentLog;
     facts.startupWarnings = telemetry::startupWarnings;
@@ -295,6 +305,7 @@ int Server::openDoors() {
     doors.unixSocketMode = net.unixSocketMode;
     doors.reactors = net.reactors;
     doors.connectionsMax = net.connectionsMax;
+    doors.memory = memory_;
     doors.shutdownOverdue = [this](uint64_t sessions) { endDespite(sessions); };
     sync::EpochDomain& epochs = store_->epochs();
     doors.passBegin = [&epochs] { passSlice.emplace(epochs); };

@@ -5,6 +5,7 @@
 #include "freshet/base/status.h"
 #include "freshet/security/tls.h"
 #include "freshet/sync/executor.h"
+#include "freshet/sync/memory_pool.h"
 #include "freshet/transport/message_handler.h"
 #include "freshet/transport/rdma.h"
 #include "freshet/transport/service_state_machine.h"
@@ -46,6 +47,8 @@ struct ServerTransportOptions {
     /// Connections may move to RDMA when their clients ask for it.
     RdmaOptions rdma;
 
+    /// Messages and replies count in it; null: nothing is counted.
+    std::shared_ptr<sync::MemoryPool> memory;
     /// See MessageHandler::messageBytesMax().
     size_t limitedBytesMax = 16 << 20;
 

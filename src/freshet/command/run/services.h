@@ -50,6 +50,8 @@ struct Services {
     engine::Store& store{catalog.store()};
     const ServerFacts facts;
     const Registry registry;
+    /// Null: nothing is counted.
+    sync::MemoryPool* const memory{facts.memory.get()};
     const Command& findCommand{*registry.find("find")};
     ParameterValues parameters;
     query::SpillSpace spill;  // outlives the cursors
