@@ -83,6 +83,8 @@ public:
     }
 
 private:
+    /// What becomes of a message that cannot be parsed.
+    Reply refuse(const Status& why, ByteView message);
     sync::Task<Reply> answer(const wire::Request& request, int32_t responseTo);
     /// Make prepared_ speak of `message`. False: it is for the general way.
     bool takePrepared(ByteView message, bool hasLookedAhead);
@@ -128,6 +130,7 @@ private:
     int32_t lastReplyId_ = 0;
     std::unique_ptr<PreparedFind> prepared_;      // null: there was none yet
     bool hasLookedAhead_ = false;                 // at the message that is handled next
+    BackgroundThreads::Stay stay_;                // of the message that is handled
     std::string exhaustRequest_;                  // what next() answers again
     std::optional<wire::Compressor> compressor_;  // the current request's; its reply gets the same
 };
@@ -336,7 +339,19 @@ uint64_t microsOf(const Invocation& call) {
                                         : (platform::monotonicNanos() - call.startNanos) / 1'000;
 }
 
+/// The limits go with whatever this coroutine calls and awaits.
+struct Limited {
+    explicit Limited(Invocation& call)
+        : limits(call.services.memory, [&call] { return call.whyInterrupted(); }) {
+        call.limits = &limits;
+        sync::TaskLocal::set(&limits);
+    }
+    ~Limited() { sync::TaskLocal::set(nullptr); }
+    query::OperationLimits limits;
+};
+
 sync::Task<void> ConnectionImpl::run(Invocation& call) {
+    const Limited limited(call);
     const FailCommand fail = findFailCommand(call);
     showUser();
     Status status;
@@ -354,6 +369,10 @@ sync::Task<void> ConnectionImpl::run(Invocation& call) {
             addHelp(call);
         } else if (status.isOk() && !call.endsSession) {
             call.runsScripts = mayRunScripts(call);
+            call.mayTakeLong = mayTakeLong(call);
+            if (call.mayTakeLong) {
+                co_await goToBackground(call);
+            }
             if (call.runsScripts) {
                 status = co_await services_.scripts.run(call, call.command.handler(call));
             } else {
@@ -387,6 +406,7 @@ sync::Task<Reply> ConnectionImpl::answer(const wire::Request& request, int32_t r
         Invocation call{services_, client_, login_, *record_, **command, request, index, *generic};
         call.startNanos = platform::monotonicNanos();
         call.mayBorrow = mayBeInPieces(request);
+        call.stay = &stay_;
         co_await run(call);
         if (call.endsSession) {
             reply.closeAfter = true;
@@ -400,6 +420,10 @@ sync::Task<Reply> ConnectionImpl::answer(const wire::Request& request, int32_t r
         reply.message.clear();
         reply.borrowed.reset();
     } else {
+        if (compressor_ && !stay_ && isForBackground(reply.message.size(), false)) {
+            stay_ = services_.background.begin();
+            co_await sync::moveTo(stay_.executor());
+        }
         seal(request, responseTo, &reply);
     }
     co_return reply;
@@ -488,45 +512,74 @@ bool ConnectionImpl::handleAtOnce(ByteView message, Reply* reply) {
     return isAnswered;
 }
 
+/// Parsing alone would hold up the connections of this thread.
+bool isLarge(ByteView message) {
+    const size_t bytes = std::max<size_t>(message.size(), wire::unpackedBytes(message));
+    constexpr size_t kNameAt = wire::kHeaderBytes + 4 + 1 + 4 + 1;  // flags, kind, length, type
+    const bool isInsert = message.size() > kNameAt &&
+                          message.substr(kNameAt).starts_with(std::string_view("insert\0", 7));
+    return isForBackground(bytes, isInsert);
+}
+
+Reply ConnectionImpl::refuse(const Status& why, ByteView message) {
+    Reply reply;
+    const bool isAnswerable = why.code() == Code::kInvalid &&
+                              why.reason() != Reason::kProtocolError &&
+                              message.size() >= wire::kHeaderBytes;
+    if (isAnswerable) {
+        wire::Request bare;
+        bare.header = *wire::parseHeader(message);
+        bare.op = static_cast<wire::OpCode>(bare.header.opCode);
+        reply.message = errorMessage(why);
+        seal(bare, bare.header.requestId, &reply);
+    } else {
+        telemetry::logWarning("command",
+                              "closing connection " + std::to_string(client_.connectionId) +
+                                  " from " + client_.remote + ": " + why.toString());
+        reply.closeAfter = true;
+    }
+    return reply;
+}
+
 sync::Task<Reply> ConnectionImpl::handle(ByteView message) {
+    sync::Executor& home = *sync::Executor::current();
     exhaustRequest_.clear();
+    if (isLarge(message)) {
+        stay_ = services_.background.begin();
+        co_await sync::moveTo(stay_.executor());
+    }
     std::string unpacked;
     StatusOr<wire::Request> request = parse(&message, &unpacked);
+    Reply reply;
     if (!request.isOk()) {
-        Reply reply;
-        const Status& why = request.status();
-        const bool isAnswerable = why.code() == Code::kInvalid &&
-                                  why.reason() != Reason::kProtocolError &&
-                                  message.size() >= wire::kHeaderBytes;
-        if (isAnswerable) {
-            wire::Request bare;
-            bare.header = *wire::parseHeader(message);
-            bare.op = static_cast<wire::OpCode>(bare.header.opCode);
-            reply.message = errorMessage(why);
-            seal(bare, bare.header.requestId, &reply);
-        } else {
-            telemetry::logWarning("command",
-                                  "closing connection " + std::to_string(client_.connectionId) +
-                                      " from " + client_.remote + ": " + why.toString());
-            reply.closeAfter = true;
+        reply = refuse(request.status(), message);
+    } else {
+        if (request->op == wire::OpCode::kQuery) {
+            unwrapQuery(&*request);
         }
-        co_return reply;
+        reply = co_await answer(*request, request->header.requestId);
+        if (reply.moreToCome) {
+            exhaustRequest_ = std::string(message);
+        }
     }
-    if (request->op == wire::OpCode::kQuery) {
-        unwrapQuery(&*request);
-    }
-    Reply reply = co_await answer(*request, request->header.requestId);
-    if (reply.moreToCome) {
-        exhaustRequest_ = std::string(message);
+    if (stay_) {
+        co_await sync::moveTo(home);
+        stay_.end();
     }
     co_return reply;
 }
 
 sync::Task<Reply> ConnectionImpl::next() {
     invariant(!exhaustRequest_.empty());
+    sync::Executor& home = *sync::Executor::current();
     StatusOr<wire::Request> request = wire::parseRequest(exhaustRequest_);
     // Each reply of the stream answers the one before it.
-    co_return co_await answer(*request, lastReplyId_);
+    Reply reply = co_await answer(*request, lastReplyId_);
+    if (stay_) {
+        co_await sync::moveTo(home);
+        stay_.end();
+    }
+    co_return reply;
 }
 
 }  // namespace

@@ -123,6 +123,10 @@ journal::Journal& Store::journal() {
     return *impl_->core->journal;
 }
 
+int64_t Store::threadDataBytes() {
+    return MemoryCount::threadBytes();
+}
+
 StoreStats Store::stats() {
     StoreCore& core = *impl_->core;
     StoreStats stats;

@@ -177,6 +177,9 @@ public:
     /// REQUIRES: not StoreOptions::withoutJournal.
     journal::Journal& journal();
     StoreStats stats();
+    /// What the calling thread has added to the memory that data takes less what it has freed of
+    /// it, in all stores: of use as a difference.
+    static int64_t threadDataBytes();
     /// As it was opened.
     const StoreOptions& options() const;
 

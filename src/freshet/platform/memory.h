@@ -12,6 +12,10 @@ namespace freshet::platform {
 /// Freed bytes that are still the process's, to be used again. Takes some microseconds.
 uint64_t freedMemoryBytes();
 
+/// What the calling thread has allocated less what it has freed, in bytes, also of other threads'
+/// memory: of use as a difference. Always 0 without jemalloc. Takes nanoseconds.
+int64_t threadMemoryBytes();
+
 /// Freed memory stays the process's; this gives all of it back to the system. That breaks up huge
 /// pages, and what is used next is slower for it.
 void giveBackFreedMemory();

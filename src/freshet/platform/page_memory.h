@@ -18,6 +18,9 @@ char* takePageMemory(size_t bytes);
 /// REQUIRES: `bytes` as they were asked for.
 void freePageMemory(char* memory, size_t bytes);
 
+/// What the calling thread has got of what was kept less what it has given there, in bytes: of use
+/// as a difference. threadMemoryBytes() has it in it.
+int64_t threadSpareBytes();
 /// What is kept, a few megabytes at most. Counts as freedMemoryBytes() does.
 uint64_t sparePageMemoryBytes();
 /// Frees that; giveBackFreedMemory() calls it.

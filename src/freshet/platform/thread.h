@@ -34,6 +34,9 @@ void pinToCore(unsigned index);
 /// Gives the calling thread, for good, less of the processor than others when it is short (what
 /// nice(1) calls 19), in short turns, so that who wakes need not wait. Best effort.
 void standBack();
+/// Gives the calling thread, for good, a third of what others get when the processor is short, in
+/// short turns: for work that others should not feel, but that is somebody's. Best effort.
+void giveWay();
 /// Gives the calling thread, for good, short turns that come soon: for one that mostly waits, and
 /// that many wait for. Best effort (Linux 6.12 and later).
 void stepForward();

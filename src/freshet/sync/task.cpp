@@ -41,6 +41,7 @@ bool TokenAwaiter::await_suspend(std::coroutine_handle<> caller) {
     executor_ = Executor::current();
     invariant(executor_ != nullptr);
     caller_ = caller;
+    local_ = TaskLocal::takeOff();
     run = [](WorkItem* item) { static_cast<TokenAwaiter*>(item)->caller_.resume(); };
     wake = [](Waiter* waiter) {
         auto* self = static_cast<TokenAwaiter*>(waiter);
@@ -54,6 +55,13 @@ bool TokenAwaiter::await_suspend(std::coroutine_handle<> caller) {
         executor->post(this);
     }
     return true;
+}
+
+void MoveAwaiter::await_suspend(std::coroutine_handle<> caller) {
+    caller_ = caller;
+    local_ = TaskLocal::takeOff();
+    run = [](WorkItem* item) { static_cast<MoveAwaiter*>(item)->caller_.resume(); };
+    target_.post(this);  // frees `this`, maybe before it returns
 }
 
 void spawn(Executor& executor, Task<void> task) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Task<T>: a lazily started coroutine that yields one T to its awaiter. Used at session and
 /// command level only; engine and journal are plain functions that return WouldBlock. A Task is
-/// owned by whoever awaits it; an awaited chain runs on one executor from start to end. Exceptions
+/// owned by whoever awaits it; an awaited chain runs on one executor from start to end, unless it
+/// moves to another one (`moveTo`). Exceptions
 /// do not leave a Task: one that tries ends the process. g++ 12: compile with -O2 and
 /// -foptimize-sibling-calls, else long chains overflow the stack.
 #pragma once
@@ -9,6 +10,7 @@
 #include "freshet/base/assert.h"
 #include "freshet/sync/executor.h"
 #include "freshet/sync/task_frames.h"
+#include "freshet/sync/task_local.h"
 
 #include <coroutine>
 #include <exception>
@@ -117,13 +119,35 @@ public:
     explicit TokenAwaiter(WaitToken token) : token_(std::move(token)) {}
     bool await_ready() const { return false; }
     bool await_suspend(std::coroutine_handle<> caller);
-    void await_resume() const {}
+    void await_resume() const { TaskLocal::putBack(local_); }
 
 private:
     WaitToken token_;
     Executor* executor_ = nullptr;
     std::coroutine_handle<> caller_;
+    TaskLocal* local_ = nullptr;
 };
+
+/// `co_await moveTo(executor)`: the chain of tasks goes on there, on that executor's thread.
+class MoveAwaiter : private WorkItem {
+public:
+    explicit MoveAwaiter(Executor& target) : target_(target) {}
+    bool await_ready() const { return Executor::current() == &target_; }
+    void await_suspend(std::coroutine_handle<> caller);
+    void await_resume() const {
+        if (caller_) {
+            TaskLocal::putBack(local_);
+        }
+    }
+
+private:
+    Executor& target_;
+    std::coroutine_handle<> caller_;
+    TaskLocal* local_ = nullptr;
+};
+inline MoveAwaiter moveTo(Executor& target) {
+    return MoveAwaiter(target);
+}
 
 /// A token that is complete already still lets the executor's other work run first.
 inline TokenAwaiter wait(WaitToken token) {

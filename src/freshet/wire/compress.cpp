@@ -152,6 +152,14 @@ bool isCompressed(ByteView message) {
            loadLe<int32_t>(message.data() + 12) == static_cast<int32_t>(OpCode::kCompressed);
 }
 
+uint64_t unpackedBytes(ByteView message) {
+    if (message.size() < kOuterBytes || !isCompressed(message)) {
+        return 0;
+    }
+    const auto claimed = loadLe<int32_t>(message.data() + kHeaderBytes + 4);
+    return kHeaderBytes + static_cast<uint64_t>(std::max(claimed, 0));
+}
+
 StatusOr<Unpacked> unpackMessage(ByteView message, size_t messageBytesMax) {
     if (message.size() < kOuterBytes || !isCompressed(message)) {
         return malformed("The message is no whole compressed message");

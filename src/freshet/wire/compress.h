@@ -25,6 +25,9 @@ std::vector<std::string> commonCompressors(const std::vector<std::string>& ours,
 /// True when the message's op code says so. Any bytes.
 bool isCompressed(ByteView message);
 
+/// How long the message inside claims to be, with its header; 0 unless it is a compressed one.
+uint64_t unpackedBytes(ByteView message);
+
 struct Unpacked {
     std::string message;  // whole, header included
     Compressor compressor = Compressor::kNoop;

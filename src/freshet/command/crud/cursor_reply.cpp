@@ -160,6 +160,7 @@ sync::Task<Status> replyWithFirstBatch(Invocation& call,
     made.cursor = std::move(cursor);
     made.needsDurableRead = call.generic.needsDurableRead;
     made.hasScripts = call.runsScripts;
+    made.mayTakeLong = call.mayTakeLong;
     return replyWithBatch(
         call, std::move(made), {"firstBatch", static_cast<size_t>(how.batchSize), how.isSingle});
 }

@@ -48,6 +48,9 @@ sync::Task<Status> runGetMore(Invocation& call) {
         call.services.cursors.checkOut(id, call.ns(collection), call.generic.lsid);
     FRESHET_CO_RETURN_IF_ERROR(cursor.status());
     const bool hasScripts = cursor->hasScripts;
+    if (cursor->mayTakeLong) {
+        co_await goToBackground(call);
+    }
     sync::Task<Status> reply = replyWithNextBatch(call, std::move(*cursor), batchSize);
     Status status;
     if (hasScripts) {

@@ -80,6 +80,7 @@ StatusOr<ClientCursor> CursorRegistry::checkOut(int64_t id,
     out.neverTimesOut = entry.cursor.neverTimesOut;
     out.needsDurableRead = entry.cursor.needsDurableRead;
     out.hasScripts = entry.cursor.hasScripts;
+    out.mayTakeLong = entry.cursor.mayTakeLong;
     out.cursor = std::move(entry.cursor.cursor);
     return out;
 }

@@ -33,7 +33,8 @@ struct ClientCursor {
     std::string owner;  // "user@db" of who made it; empty: nobody was logged in
     bool neverTimesOut = false;
     bool needsDurableRead = false;
-    bool hasScripts = false;  // runs JavaScript: see ScriptThreads
+    bool hasScripts = false;   // runs JavaScript: see ScriptThreads
+    bool mayTakeLong = false;  // for a single document: see BackgroundThreads
     std::unique_ptr<query::QueryCursor> cursor;
 };
 

@@ -12,6 +12,10 @@ constexpr uint64_t kSliceNanos = 500'000;
 }  // namespace
 
 Status Invocation::checkInterrupt() const {
+    return limits == nullptr ? whyInterrupted() : limits->check();
+}
+
+Status Invocation::whyInterrupted() const {
     // [shutdown.seen] ORDER relaxed: only the flag itself counts; who misses it now sees it at the
     // next wait.
     if (services.isShuttingDown.load(sync::kRelaxed)) {

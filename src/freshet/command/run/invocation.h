@@ -8,6 +8,7 @@
 #include "freshet/command/run/fields.h"
 #include "freshet/command/run/operations.h"
 #include "freshet/command/run/services.h"
+#include "freshet/query/limits.h"
 #include "freshet/wire/message.h"
 
 /// Leaves the coroutine with the status of `expr` unless it is ok.
@@ -43,12 +44,15 @@ struct Invocation {
     /// Documents that are not in `message`, but go into it; null: none.
     std::unique_ptr<query::BorrowedDocuments> borrowed{};
     OperationStats stats{};
-    uint64_t startNanos = 0;      // on platform::monotonicNanos()
+    query::OperationLimits* limits = nullptr;  // null: of a command that ends within microseconds
+    BackgroundThreads::Stay* stay = nullptr;   // null: it cannot leave its executor
+    uint64_t startNanos = 0;                   // on platform::monotonicNanos()
     bool hasOpenCursor = false;   // the reply names a cursor that can be asked for more
     bool isExhaust = false;       // this reply announces another one without a request
     bool endsSession = false;     // close the connection instead of replying
     bool hasAskedAccess = false;  // see access/authorize.h
     bool runsScripts = false;     // runs on a thread for JavaScript
+    bool mayTakeLong = false;     // for a single document; runs on a background thread
     bool changesUsers = false;    // what is cached of users may be wrong afterwards
     bool mayBorrow = false;       // the reply need not be in one piece
 
@@ -56,8 +60,10 @@ struct Invocation {
     size_t borrowedBytes() const { return borrowed == nullptr ? 0 : borrowed->bytes(); }
     /// Of the reply's body.
     size_t replyBytes() const { return message.size() - wire::kOpMsgBodyAt + borrowedBytes(); }
-    /// kTimeout or kCancelled when the command should not go on.
+    /// kTimeout or kCancelled when the command should not go on, kLimit when it holds too much.
     Status checkInterrupt() const;
+    /// The same but for memory.
+    Status whyInterrupted() const;
     /// `db.collection`, from the command's first field. An error unless it names a collection.
     StatusOr<std::string> collectionName() const;
     std::string ns(std::string_view collection) const {

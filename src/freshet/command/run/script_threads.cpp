@@ -163,7 +163,9 @@ void ScriptThreads::work(Thread& thread,
     thread.javaScript->begin(rulesOf(call));
     setRunning(thread, thread.javaScript.get());
     const Interruption interruption(call.connection, *thread.javaScript);
+    sync::TaskLocal::putBack(call.limits);
     *status = thread.executor.run(std::move(work));
+    sync::TaskLocal::takeOff();
     setRunning(thread, nullptr);
 }
 
@@ -179,11 +181,15 @@ sync::Task<Status> ScriptThreads::run(Invocation& call, sync::Task<Status> part)
         thread->javaScript->end();
         giveBack(thread);
     };
+    // The limits are the other thread's while it runs the command.
+    sync::TaskLocal* const limits = sync::TaskLocal::takeOff();
     if (const auto begun = thread->worker.run(job); !begun.isOk()) {
+        sync::TaskLocal::putBack(limits);
         giveBack(thread);
         co_return begun.status();
     }
     co_await sync::wait(done);
+    sync::TaskLocal::putBack(limits);
     if (status.code() == Code::kCancelled || status.code() == Code::kTimeout) {
         // A script knows that it was interrupted, and the command by what.
         const Status why = call.checkInterrupt();
@@ -192,16 +198,18 @@ sync::Task<Status> ScriptThreads::run(Invocation& call, sync::Task<Status> part)
     co_return status;
 }
 
-bool mayRunScripts(const Invocation& call) {
-    if (call.command.scripts != Command::Scripts::kWhenMentioned) {
-        return call.command.scripts == Command::Scripts::kAlways;
-    }
-    const auto mentions = [](const wire::Sequence& sequence) {
-        return std::any_of(
-            sequence.documents.begin(), sequence.documents.end(), query::mentionsJavaScript);
+bool anyDocument(const Invocation& call, bool (*mentions)(bson::Document)) {
+    const auto inSequence = [mentions](const wire::Sequence& sequence) {
+        return std::any_of(sequence.documents.begin(), sequence.documents.end(), mentions);
     };
-    return query::mentionsJavaScript(call.body()) ||
-           std::any_of(call.request.sequences.begin(), call.request.sequences.end(), mentions);
+    return mentions(call.body()) ||
+           std::any_of(call.request.sequences.begin(), call.request.sequences.end(), inSequence);
+}
+
+bool mayRunScripts(const Invocation& call) {
+    return call.command.scripts == Command::Scripts::kAlways ||
+           (call.command.scripts == Command::Scripts::kWhenMentioned &&
+            anyDocument(call, query::mentionsJavaScript));
 }
 
 }  // namespace freshet::command

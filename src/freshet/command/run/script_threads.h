@@ -82,5 +82,7 @@ private:
 
 /// The command may have JavaScript: it belongs to those that can, and names it somewhere.
 bool mayRunScripts(const Invocation& call);
+/// `mentions` is true of the command's body or of one of its documents.
+bool anyDocument(const Invocation& call, bool (*mentions)(bson::Document));
 
 }  // namespace freshet::command

@@ -6,6 +6,7 @@
 #include "freshet/command/dispatcher.h"
 #include "freshet/command/registry.h"
 #include "freshet/command/retry/session_turns.h"
+#include "freshet/command/run/background_threads.h"
 #include "freshet/command/run/cursors.h"
 #include "freshet/command/run/nap.h"
 #include "freshet/command/run/operations.h"
@@ -56,6 +57,7 @@ struct Services {
     ParameterValues parameters;
     query::SpillSpace spill;  // outlives the cursors
     ScriptThreads scripts{parameters, facts.javaScriptEnabled};
+    BackgroundThreads background;
     CursorRegistry cursors;
     Users users;
     LogicalSessions sessions;

@@ -16,6 +16,7 @@ constinit sync::Atomic<int64_t> total{0};
 struct Kept {
     ~Kept() { total.fetch_add(bytes, sync::kRelaxed); }
     int64_t bytes = 0;
+    int64_t ever = 0;  // since the thread's start
 };
 thread_local Kept kept;
 
@@ -23,10 +24,15 @@ thread_local Kept kept;
 
 void MemoryCount::change(int64_t bytes) {
     kept.bytes += bytes;
+    kept.ever += bytes;
     if (kept.bytes > kKeptByThread || kept.bytes < -kKeptByThread) {
         total.fetch_add(kept.bytes, sync::kRelaxed);  // [memory.add]
         kept.bytes = 0;
     }
+}
+
+int64_t MemoryCount::threadBytes() {
+    return kept.ever;
 }
 
 uint64_t MemoryCount::bytes() {

@@ -21,11 +21,14 @@ public:
     static void add(size_t) {}
     static void subtract(size_t) {}
     static uint64_t bytes() { return 0; }
+    static int64_t threadBytes() { return 0; }
 #else
     static void add(size_t bytes) { change(static_cast<int64_t>(bytes + kPieceBytes)); }
     static void subtract(size_t bytes) { change(-static_cast<int64_t>(bytes + kPieceBytes)); }
     /// Up to 16 KiB per thread behind the truth.
     static uint64_t bytes();
+    /// What the calling thread has added less what it has subtracted: of use as a difference.
+    static int64_t threadBytes();
 
 private:
     /// Each thread keeps small changes to itself: no line is shared by all who write.

@@ -31,7 +31,26 @@ T told(const char* name) {
     return value;
 }
 
+/// The calling thread's counters, where jemalloc keeps them.
+struct ThreadCounters {
+    ThreadCounters() {
+        if (mallctl != nullptr) {
+            allocated = told<const uint64_t*>("thread.allocatedp");
+            freed = told<const uint64_t*>("thread.deallocatedp");
+        }
+    }
+    const uint64_t* allocated = nullptr;
+    const uint64_t* freed = nullptr;
+};
+
 }  // namespace
+
+int64_t threadMemoryBytes() {
+    static thread_local const ThreadCounters counters;
+    return counters.allocated == nullptr
+               ? 0
+               : static_cast<int64_t>(*counters.allocated - *counters.freed) + threadSpareBytes();
+}
 
 uint64_t freedMemoryBytes() {
     if (mallctl == nullptr) {

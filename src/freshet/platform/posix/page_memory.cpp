@@ -74,6 +74,10 @@ Spares& spares() {
     return *ofProcess;
 }
 
+/// What this thread has taken from the spares less what it has put there: for the allocator, such
+/// memory changes hands without its knowledge.
+thread_local int64_t fromSpares = 0;
+
 bool isKept(size_t units) {
     return kKeeps && units <= kUnitsMax;
 }
@@ -83,6 +87,7 @@ bool isKept(size_t units) {
 char* takePageMemory(size_t bytes) {
     const size_t units = bytes / kPageMemoryUnit;
     if (char* memory = isKept(units) ? spares().take(units) : nullptr) {
+        fromSpares += static_cast<int64_t>(bytes);
         return memory;
     }
     return static_cast<char*>(::operator new(bytes, kAlignment));
@@ -92,7 +97,13 @@ void freePageMemory(char* memory, size_t bytes) {
     const size_t units = bytes / kPageMemoryUnit;
     if (!isKept(units) || !spares().keep(memory, units)) {
         ::operator delete(memory, kAlignment);
+    } else {
+        fromSpares -= static_cast<int64_t>(bytes);
     }
+}
+
+int64_t threadSpareBytes() {
+    return fromSpares;
 }
 
 uint64_t sparePageMemoryBytes() {

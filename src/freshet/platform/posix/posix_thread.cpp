@@ -160,6 +160,10 @@ void standBack() {
     takeShortTurns(19);
 }
 
+void giveWay() {
+    takeShortTurns(5);
+}
+
 void stepForward() {
     takeShortTurns(0);
 }

@@ -224,6 +224,11 @@ Value range(ExprContext& context, Arguments arguments) {
     if ((to - from) / step > kElementsMax) {
         return context.fail(Reason::kExceededMemoryLimit, "$range would use too much memory");
     }
+    constexpr size_t kElementBytes = 13;  // type, an index of seven digits, a number
+    const auto elements = static_cast<size_t>(std::max<int64_t>(0, (to - from) / step));
+    if (!context.allows(elements * kElementBytes)) {
+        return {};
+    }
     bson::Builder builder;
     for (int64_t at = from; step > 0 ? at < to : at > to; at += step) {
         builder.push(static_cast<int32_t>(at));

@@ -208,7 +208,8 @@ public:
             context.setVariable(thisSlot, array.part(member));
             context.setVariable(valueSlot, value);
             value = body->evaluate(context);
-            if (!context.failed() && nestingOf(value.element()) > bson::kNestingMax) {
+            if (context.allows(value.heldBytes()) &&
+                nestingOf(value.element()) > bson::kNestingMax) {
                 context.fail(Reason::kOverflow, "$reduce made a value that nests too deeply");
             }
             if (context.failed()) {

@@ -5,6 +5,7 @@
 #include "freshet/bson/json.h"
 #include "freshet/platform/clock.h"
 #include "freshet/query/expression/operators.h"
+#include "freshet/query/limits.h"
 
 #include <algorithm>
 
@@ -213,7 +214,15 @@ bool ExprContext::allows(size_t bytes) {
              "a value made by an expression exceeds " + std::to_string(kValueBytesMax) + " bytes");
         return false;
     }
-    return true;
+    return mayGoOnWith(bytes);
+}
+
+bool ExprContext::mayGoOnWith(size_t bytes) {
+    Status status = bytes < sync::MemoryHold::kUnitBytes ? mayGoOn() : mayTake(bytes);
+    if (!status.isOk() && error.isOk()) {
+        error = std::move(status);
+    }
+    return !failed();
 }
 
 void ExprContext::setVariable(size_t slot, Value value) {
@@ -238,6 +247,7 @@ void ExprScope::pop(size_t count) {
 }
 
 StatusOr<ExprPtr> parseExpression(const Element& element, ExprScope* scope) {
+    FRESHET_RETURN_IF_ERROR(mayGoOn());
     switch (element.type()) {
         case Type::kString:
             return parseString(element, scope);

@@ -31,6 +31,8 @@ struct ExprContext {
     bool failed() const { return !error.isOk(); }
     /// Fails when a value of that many bytes is too large to be made.
     bool allows(size_t bytes);
+    /// For loops: fails when the operation is to end, or may not take so much more memory.
+    bool mayGoOnWith(size_t bytes);
     void setVariable(size_t slot, Value value);
 };
 

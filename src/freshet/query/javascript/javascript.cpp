@@ -3,6 +3,7 @@
 #include "freshet/query/javascript.h"
 
 #include "freshet/platform/clock.h"
+#include "freshet/query/expression/mentions.h"
 #include "freshet/query/javascript/scripts.h"
 #include "freshet/query/js/library.h"
 #include "freshet/script/context.h"
@@ -312,20 +313,7 @@ void JavaScript::crowdOut(uint64_t millis) {
 
 bool mentionsJavaScript(Document document) {
     static constexpr std::string_view kNames[] = {"$where", "$function", "$accumulator"};
-    const ByteView bytes = document.bytes();
-    const char* const end = bytes.data() + bytes.size();
-    const char* at = bytes.data();
-    while ((at = static_cast<const char*>(std::memchr(at, '$', static_cast<size_t>(end - at)))) !=
-           nullptr) {
-        const std::string_view rest(at, static_cast<size_t>(end - at));
-        for (const std::string_view name : kNames) {
-            if (rest.size() > name.size() && rest[name.size()] == '\0' && rest.starts_with(name)) {
-                return true;
-            }
-        }
-        ++at;
-    }
-    return false;
+    return countMentions(document, kNames, 1) != 0;
 }
 
 Status checkScriptsAllowed(ScriptUse use) {

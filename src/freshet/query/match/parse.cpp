@@ -2,6 +2,7 @@
 /// From a filter to a tree: the level of whole documents ($and, $or, $nor, $expr, fields).
 #include "freshet/query/expression/expression.h"
 #include "freshet/query/javascript/scripts.h"
+#include "freshet/query/limits.h"
 #include "freshet/query/match/json_schema.h"
 #include "freshet/query/match/tree.h"
 
@@ -228,6 +229,7 @@ Status refuseWhere(const MatchNode& node) {
 }
 
 StatusOr<NodePtr> parseFilter(Document filter, Document variables) {
+    FRESHET_RETURN_IF_ERROR(mayGoOn());
     std::vector<NodePtr> parts;
     for (const Element& element : filter) {
         const bool isOperator = !element.name().empty() && element.name()[0] == '$' &&
