@@ -3,13 +3,25 @@
 
 #include "freshet/command/access/authorize.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace freshet::command {
 namespace {
 
-/// Documents of one batch; names and the envelope have the reply's headroom.
-constexpr size_t kBatchBytesMax = bson::kDocumentBytesMax;
+/// Documents of one batch; names and the envelope have the reply's headroom. A client takes what it
+/// gets and asks for more, so batches become smaller when replies and other requests have taken
+/// much of what they may have together.
+size_t batchBytesMax(const Invocation& call, bool isLast) {
+    constexpr uint64_t kLeast = 256 * 1024;
+    constexpr uint64_t kPart = 16;  // of what is left
+    const sync::MemoryPool* const pool = call.services.memory;
+    if (isLast || pool == nullptr || pool->bytesMax() == 0) {
+        return bson::kDocumentBytesMax;
+    }
+    const uint64_t left = pool->bytesMax() - std::min(pool->bytesMax(), pool->used());
+    return std::clamp<uint64_t>(left / kPart, kLeast, bson::kDocumentBytesMax);
+}
 
 class ListCursor final : public query::QueryCursor {
 public:
@@ -60,10 +72,11 @@ public:
     CursorReply(bson::Builder* reply,
                 std::string_view field,
                 size_t documentsMax,
+                size_t bytesMax = bson::kDocumentBytesMax,
                 std::unique_ptr<query::BorrowedDocuments>* borrowed = nullptr)
         : cursor_(reply->object("cursor")),
           array_(cursor_.array(field)),
-          batch_(&array_, documentsMax, kBatchBytesMax, borrowed) {}
+          batch_(&array_, documentsMax, bytesMax, borrowed) {}
 
     query::Batch* batch() { return &batch_; }
     /// `bytesBorrowed`: of all documents that the batch has left out.
@@ -127,8 +140,11 @@ void noteWork(Invocation& call, const query::QueryCursor& cursor, const query::W
 /// Attaches the cursor, fills a batch, waits for the disk when the read concern asks for it, and
 /// keeps what is left.
 sync::Task<Status> replyWithBatch(Invocation& call, ClientCursor cursor, Plan plan) {
-    CursorReply reply(
-        &call.reply, plan.field, plan.documentsMax, call.mayBorrow ? &call.borrowed : nullptr);
+    CursorReply reply(&call.reply,
+                      plan.field,
+                      plan.documentsMax,
+                      batchBytesMax(call, plan.isLast),
+                      call.mayBorrow ? &call.borrowed : nullptr);
     query::QueryCursor& source = *cursor.cursor;
     Status status;
     if (plan.documentsMax > 0) {

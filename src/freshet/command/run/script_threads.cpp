@@ -14,6 +14,8 @@ namespace freshet::command {
 namespace {
 
 constexpr uint64_t kNanosPerMilli = 1'000'000;
+/// The engine itself takes some megabytes of a heap.
+constexpr uint64_t kHeapBytesMin = 16u << 20;
 
 /// While it lives, what interrupts the command ends its script too.
 class Interruption {
@@ -31,8 +33,10 @@ private:
 
 }  // namespace
 
-ScriptThreads::ScriptThreads(const ParameterValues& parameters, bool isEnabled)
-    : parameters_(parameters), isEnabled_(isEnabled) {}
+ScriptThreads::ScriptThreads(const ParameterValues& parameters,
+                             sync::MemoryPool* memory,
+                             bool isEnabled)
+    : parameters_(parameters), memory_(memory), isEnabled_(isEnabled) {}
 
 ScriptThreads::~ScriptThreads() {
     for (const std::unique_ptr<Thread>& thread : threads_) {
@@ -49,6 +53,10 @@ query::JavaScriptRules ScriptThreads::rulesOf(const Invocation& call) const {
     rules.isEnabled = isEnabled_;
     rules.heapBytesMax =
         static_cast<uint64_t>(ParameterValues::get(parameters_.scriptHeapMegabytes)) << 20;
+    if (memory_ != nullptr && memory_->bytesMax() != 0) {
+        const uint64_t fairPart = memory_->bytesMax() / kThreadsMax;
+        rules.heapBytesMax = std::min(rules.heapBytesMax, std::max(kHeapBytesMin, fairPart));
+    }
     rules.callMillisMax = static_cast<uint32_t>(ParameterValues::get(parameters_.scriptCallMillis));
     rules.deadlineNanos = call.generic.deadlineNanos;
     return rules;
@@ -173,6 +181,8 @@ sync::Task<Status> ScriptThreads::run(Invocation& call, sync::Task<Status> part)
     StatusOr<Thread*> taken = co_await take(call);
     FRESHET_CO_RETURN_IF_ERROR(taken.status());
     Thread* const thread = *taken;
+    sync::MemoryHold heap(memory_);
+    heap.resize(rulesOf(call).heapBytesMax);
     const sync::WaitToken done = sync::WaitToken::create();
     Status status;
     const auto job = [this, thread, done, &call, &part, &status] {

@@ -11,6 +11,7 @@
 
 #include "freshet/query/javascript.h"
 #include "freshet/sync/local_executor.h"
+#include "freshet/sync/memory_pool.h"
 #include "freshet/sync/mutex.h"
 #include "freshet/sync/task.h"
 #include "freshet/sync/worker.h"
@@ -27,7 +28,8 @@ struct ParameterValues;
 class ScriptThreads {
 public:
     /// `isEnabled`: when not, scripts are refused where they are parsed.
-    ScriptThreads(const ParameterValues& parameters, bool isEnabled);
+    /// The scripts' heaps count in `memory`, which may be null.
+    ScriptThreads(const ParameterValues& parameters, sync::MemoryPool* memory, bool isEnabled);
     /// REQUIRES: no command is running.
     ~ScriptThreads();
     ScriptThreads(const ScriptThreads&) = delete;
@@ -73,6 +75,7 @@ private:
     query::JavaScriptRules rulesOf(const Invocation& call) const;
 
     const ParameterValues& parameters_;
+    sync::MemoryPool* const memory_;
     const bool isEnabled_;
     sync::Mutex mutex_;
     std::vector<Thread*> free_;                     // guarded by mutex_

@@ -4,13 +4,18 @@
 #include "freshet/base/assert.h"
 #include "freshet/platform/clock.h"
 
+#include <algorithm>
+
 namespace freshet::command {
 
 namespace {
 
-query::MemoryLimits memoryLimits(const ParameterValues& values) {
-    const auto bytes = [](const sync::Atomic<int64_t>& value) {
-        return static_cast<size_t>(ParameterValues::get(value));
+/// What spills does so well before its operation has more than one may have.
+query::MemoryLimits memoryLimits(const ParameterValues& values, const sync::MemoryPool* pool) {
+    const uint64_t most = pool == nullptr ? UINT64_MAX : pool->shareMax() / 4;
+    const auto bytes = [most](const sync::Atomic<int64_t>& value) {
+        return static_cast<size_t>(
+            std::min<uint64_t>(most, static_cast<uint64_t>(ParameterValues::get(value))));
     };
     query::MemoryLimits limits;
     limits.usesDisk = ParameterValues::get(values.allowDiskUseByDefault) != 0;
@@ -28,7 +33,7 @@ Services::Services(catalog::Catalog& theCatalog, ServerFacts theFacts)
     : catalog(theCatalog),
       facts(std::move(theFacts)),
       spill(*store.options().files, store.options().directory + "/_tmp", [this] {
-          return memoryLimits(parameters);
+          return memoryLimits(parameters, memory);
       }) {
     ParameterValues::set(parameters.enableTestCommands, facts.enableTestCommands ? 1 : 0);
     ParameterValues::set(parameters.journalCommitInterval, facts.journalCommitIntervalMs);

@@ -56,7 +56,7 @@ struct Services {
     const Command& findCommand{*registry.find("find")};
     ParameterValues parameters;
     query::SpillSpace spill;  // outlives the cursors
-    ScriptThreads scripts{parameters, facts.javaScriptEnabled};
+    ScriptThreads scripts{parameters, memory, facts.javaScriptEnabled};
     BackgroundThreads background;
     CursorRegistry cursors;
     Users users;

@@ -82,6 +82,9 @@ Status ModifyOp::scan() {
         step_ = Step::kEnd;
         return Status::ok();
     }
+    if (moved_.contains(row.id)) {
+        return Status::ok();
+    }
     id_ = row.id;
     before_ = std::string(row.document.bytes());
     step_ = Step::kEnter;
@@ -171,8 +174,32 @@ Status ModifyOp::commitOne() {
     result_.value = std::move(changed_->value);
     changed_.reset();
     ++handled_;
+    noteChange();
     next();
     return Status::ok();
+}
+
+void ModifyOp::noteChange() {
+    if (!multi_) {
+        return;
+    }
+    const Plan& plan = stream_->plan();
+    const bool inRecordOrder = plan.kind == PlanKind::kCollection || plan.kind == PlanKind::kId;
+    if (fate_ == Fate::kReplace && !inRecordOrder) {
+        moved_.insert(id_);
+    }
+    bytesInSnapshot_ += before_.size() + after_.view().size();
+    if (++changesInSnapshot_ >= kChangesPerSnapshot || bytesInSnapshot_ >= kBytesPerSnapshot) {
+        renewSnapshot();
+    }
+}
+
+void ModifyOp::renewSnapshot() {
+    stream_->detach();
+    scanTxn_->begin();
+    stream_->attach(*scanTxn_);
+    changesInSnapshot_ = 0;
+    bytesInSnapshot_ = 0;
 }
 
 /// Someone else was first. The gate stays ours: what comes next is the same document again, or its

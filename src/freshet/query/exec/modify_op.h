@@ -6,13 +6,17 @@
 /// document is read and tested again in a new snapshot; if it matches no more the scan goes on, and
 /// when that finds nothing it starts over once more, since what it passed may match by now.
 ///
-/// Many: the scan keeps the snapshot of its begin, so that it meets every document once, whatever
-/// the operation itself moves (the Halloween problem does not arise). Each document found is read
+/// Many: the scan takes a new snapshot now and then, since each one keeps in memory what has been
+/// changed since. A scan in the order of records meets every document once, as changes do not move
+/// it there. One of an index might meet again what the operation itself has moved forward (the
+/// Halloween problem), so the operation remembers what it has changed. Each document found is read
 /// and tested again in the transaction that changes it.
 #pragma once
 
 #include "freshet/query/exec/row_stream.h"
 #include "freshet/query/exec/write_base.h"
+
+#include <unordered_set>
 
 namespace freshet::query {
 
@@ -54,7 +58,18 @@ private:
     void endStream();
     engine::Txn& scanTxn() { return multi_ ? *scanTxn_ : *txn_; }
 
+    /// So much is changed in one snapshot of a scan for many.
+    static constexpr int kChangesPerSnapshot = 1'000;
+    static constexpr size_t kBytesPerSnapshot = 1u << 20;
+
+    /// Multi: what was changed counts, and the scan gets a new snapshot when it was much.
+    void noteChange();
+    void renewSnapshot();
+
     std::optional<engine::Txn> scanTxn_;  // multi: the scan's own
+    int changesInSnapshot_ = 0;
+    size_t bytesInSnapshot_ = 0;
+    std::unordered_set<catalog::RecordId> moved_;  // changed, and an index may show them again
     std::unique_ptr<RowStream> stream_;
     WorkDone workOfGone_;  // of streams before this one
     Step step_ = Step::kStart;

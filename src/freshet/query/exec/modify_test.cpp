@@ -108,6 +108,45 @@ TEST(PipelineUpdate, ComputesFromTheDocument) {
     EXPECT_EQ(c.update(std::move(request)).status().reason(), Reason::kImmutableField);
 }
 
+constexpr int kMany = 5'000;  // several snapshots of a scan
+
+std::unique_ptr<WriteOp> incrementAll(TestCollection& c, std::string_view filter) {
+    UpdateRequest request = oneUpdate(filter, R"({"$inc": {"a": 10000}})", Returning::kNothing);
+    request.multi = true;
+    auto op = makeUpdate(c.engine(), c.get(), std::move(request));
+    EXPECT_TRUE(op.isOk());
+    return std::move(*op);
+}
+
+TEST(UpdateMany, ChangesEachDocumentOnceAlsoWhenTheIndexShowsItAgain) {
+    TestCollection c;
+    c.insertNumbers(kMany);
+    c.addIndex(R"({"a": 1})");
+    const auto op = incrementAll(c, R"({"a": {"$gte": 0}})");
+    ASSERT_TRUE(driven(*op).isOk());
+    EXPECT_EQ(op->work().plan.kind, "IXSCAN");
+    EXPECT_EQ(op->result().modified, kMany);
+    EXPECT_EQ(c.find(R"({"a": {"$gte": 10000, "$lt": 20000}})").size(), size_t{kMany});
+}
+
+TEST(UpdateMany, HoldsNoSnapshotFromItsBeginningToItsEnd) {
+    for (const char* filter : {"{}", R"({"a": {"$gte": 0}})"}) {
+        TestCollection c;
+        c.insertNumbers(kMany);
+        c.addIndex(R"({"a": 1})");
+        const auto op = incrementAll(c, filter);
+        std::set<uint64_t> oldest;
+        Status status = op->run();
+        while (status.isWouldBlock()) {
+            oldest.insert(c.engine().epochs().minReadTs());
+            sync::blockOn(op->token());
+            status = op->run();
+        }
+        ASSERT_TRUE(status.isOk()) << status.toString();
+        EXPECT_GE(oldest.size(), 4U) << filter;
+    }
+}
+
 class Validated : public ::testing::Test {
 protected:
     void make(std::string_view options) {
