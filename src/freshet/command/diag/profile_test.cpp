@@ -128,14 +128,14 @@ TEST_F(ProfileTest, TheOldestGoWhenThereAreTooMany) {
 }
 
 TEST_F(ProfileTest, TheSlowQueryLineSaysHowDocumentsWereFound) {
-    run(R"({"insert": "lines", "documents": [{"_id": 1, "a": 1}, {"_id": 2, "a": 2}]})");
-    run(R"({"createIndexes": "lines", "indexes": [{"key": {"a": 1}, "name": "a_1"}]})");
+    run(R"({"insert": "lines", "documents": [{"_id": 1, "onlyHere": 1}, {"_id": 2, "onlyHere": 2}]})");
+    run(R"({"createIndexes": "lines", "indexes": [{"key": {"onlyHere": 1}, "name": "onlyHere_1"}]})");
     run(R"({"profile": 0, "slowms": -1})");
-    run(R"({"find": "lines", "filter": {"a": 2}})");
+    run(R"({"find": "lines", "filter": {"onlyHere": 2}})");
     run(R"({"profile": 0, "slowms": 600000})");
-    run(R"({"find": "lines", "filter": {"a": 1}})");
-    EXPECT_EQ(1u, slowLinesWith("\"IXSCAN { a: 1 }\""));
-    EXPECT_EQ(1u, slowLinesWith(R"("keysExamined":1,"docsExamined":1)"));
+    run(R"({"find": "lines", "filter": {"onlyHere": 1}})");
+    EXPECT_EQ(1u, slowLinesWith("\"IXSCAN { onlyHere: 1 }\""));
+    EXPECT_EQ(1u, slowLinesWith(R"(onlyHere: 1 }","keysExamined":1,"docsExamined":1)"));
 }
 
 TEST_F(ProfileTest, CountersSayWhatWasExaminedAndChanged) {
