@@ -48,7 +48,7 @@ public:
 private:
     static constexpr uint32_t kStepsMax = 64;
     /// Who holds no more than this is let go on although the pool is full.
-    static constexpr uint64_t kAlwaysBytes = 1u << 20;
+    static constexpr uint64_t kAlwaysBytes = 512u << 10;
 
     void enterThread() override;
     void leaveThread() override;

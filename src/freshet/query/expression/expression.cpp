@@ -218,7 +218,9 @@ bool ExprContext::allows(size_t bytes) {
 }
 
 bool ExprContext::mayGoOnWith(size_t bytes) {
-    Status status = bytes < sync::MemoryHold::kUnitBytes ? mayGoOn() : mayTake(bytes);
+    // A value grows in a builder, which may have twice the room, and is then copied.
+    constexpr size_t kTimes = 3;
+    Status status = bytes < sync::MemoryHold::kUnitBytes ? mayGoOn() : mayTake(kTimes * bytes);
     if (!status.isOk() && error.isOk()) {
         error = std::move(status);
     }
