@@ -112,6 +112,7 @@ const std::vector<Row>& rows() {
          R"({"listDatabases": 1, "authorizedDatabases": false})",
          "admin"},
         {"listIndexes", kReaders | kDbAdmin},
+        {"listLanguage", kRoot, {}, "admin"},
         {"logApplicationMessage", kHosts, {}, "admin"},
         {"logRotate", kHosts, R"({"logRotate": 1})", "admin"},
         {"logout", kStranger, R"({"logout": 1})"},

@@ -303,6 +303,14 @@ sync::Task<Status> runListIndexes(Invocation& call) {
 
 }  // namespace
 
+std::vector<std::string_view> indexOptionNames() {
+    std::vector<std::string_view> names;
+    for (const IndexOption& option : kOptions) {
+        names.push_back(option.name);
+    }
+    return names;
+}
+
 CommandTable indexCommands() {
     return {
         {

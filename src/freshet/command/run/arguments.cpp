@@ -328,6 +328,10 @@ bool isGenericArgument(std::string_view name) {
     return kTable.has(name);
 }
 
+std::vector<std::string_view> genericArgumentNames() {
+    return {std::begin(kGenericArguments), std::end(kGenericArguments)};
+}
+
 Status checkKnownFields(const Command& command, const BodyIndex& body) {
     if (command.acceptsUnknownFields) {
         return Status::ok();

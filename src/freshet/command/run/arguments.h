@@ -30,6 +30,7 @@ struct GenericArguments {
 };
 
 bool isGenericArgument(std::string_view name);
+std::vector<std::string_view> genericArgumentNames();
 
 /// Errors when the body has a field that the command does not know.
 Status checkKnownFields(const Command& command, const BodyIndex& body);

@@ -41,5 +41,9 @@ CommandTable upkeepCommands();
 CommandTable operationCommands();
 CommandTable profileCommands();
 CommandTable hashCommands();
+CommandTable languageCommands();
+
+/// What an index specification may have.
+std::vector<std::string_view> indexOptionNames();
 
 }  // namespace freshet::command

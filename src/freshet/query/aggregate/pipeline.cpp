@@ -4,6 +4,7 @@
 #include "freshet/query/aggregate/counted_stage.h"
 #include "freshet/query/aggregate/stages.h"
 #include "freshet/query/aggregate/step.h"
+#include "freshet/query/language.h"
 
 #include <algorithm>
 #include <iterator>
@@ -42,15 +43,24 @@ constexpr StageParser kStages[] = {
     {"$bucketAuto", makeBucketAuto},
 };
 
-/// Stages that documents come from.
+/// Stages that documents come from, and those that they go to.
+constexpr std::string_view kSources[] = {"$documents",
+                                         "$collStats",
+                                         "$indexStats",
+                                         "$currentOp",
+                                         "$listLocalSessions",
+                                         "$listSessions",
+                                         "$geoNear",
+                                         "$changeStream",
+                                         "$planCacheStats"};
+constexpr std::string_view kSinks[] = {"$out", "$merge"};
+
 bool isSource(std::string_view name) {
-    return name == "$documents" || name == "$collStats" || name == "$indexStats" ||
-           name == "$currentOp" || name == "$listLocalSessions" || name == "$listSessions" ||
-           name == "$geoNear" || name == "$changeStream" || name == "$planCacheStats";
+    return std::find(std::begin(kSources), std::end(kSources), name) != std::end(kSources);
 }
 
 bool isSink(std::string_view name) {
-    return name == "$out" || name == "$merge";
+    return std::find(std::begin(kSinks), std::end(kSinks), name) != std::end(kSinks);
 }
 
 StageOr makeStage(const PipelineMaker& maker,
@@ -203,6 +213,19 @@ bool isStage(std::string_view name) {
            std::any_of(std::begin(kStages), std::end(kStages), [name](const StageParser& known) {
                return known.name == name;
            });
+}
+
+Words stageWords() {
+    Words words = stepWords();
+    words.push_back({.name = "$sort"});
+    addWords(kStages, &words);
+    for (const std::string_view name : kSources) {
+        words.push_back({.name = name});
+    }
+    for (const std::string_view name : kSinks) {
+        words.push_back({.name = name});
+    }
+    return words;
 }
 
 Status unknownStage(std::string_view name) {

@@ -168,6 +168,12 @@ bool isStep(std::string_view stageName) {
     return findStep(stageName) != nullptr;
 }
 
+Words stepWords() {
+    Words words;
+    addWords(kSteps, &words);
+    return words;
+}
+
 StepOr parseStep(const Element& spec, Document variables) {
     const StepParser* parser = findStep(spec.name());
     invariant(parser != nullptr);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "freshet/query/expression/expression.h"
+#include "freshet/query/language.h"
 
 #include <memory>
 #include <set>
@@ -24,6 +25,7 @@ public:
 std::string typeOf(const bson::Element& element);
 
 bool isStep(std::string_view stageName);
+Words stepWords();
 /// REQUIRES: isStep(spec.name()). `variables`: what expressions see as $$name.
 StatusOr<std::unique_ptr<DocumentStep>> parseStep(const bson::Element& spec,
                                                   bson::Document variables);

@@ -397,6 +397,15 @@ bool isAccumulator(std::string_view name) {
            isPercentileAccumulator(name) || isScriptedAccumulator(name);
 }
 
+Words accumulatorWords() {
+    Words words;
+    addWords(kAccumulators, &words);
+    addRankedAccumulators(&words);
+    addPercentileAccumulators(&words);
+    addScriptedAccumulators(&words);
+    return words;
+}
+
 StatusOr<AccumulatorPlan> parseAccumulator(const Element& operand, ExprScope* scope) {
     const std::string name(operand.name());
     if (isRankedAccumulator(name)) {

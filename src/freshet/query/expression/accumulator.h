@@ -5,6 +5,7 @@
 
 #include "freshet/query/expression/operators.h"
 #include "freshet/query/expression/value_bytes.h"
+#include "freshet/query/language.h"
 
 #include <functional>
 #include <memory>
@@ -43,13 +44,16 @@ StatusOr<AccumulatorPlan> parseAccumulator(const bson::Element& operand, ExprSco
 
 /// $firstN, $lastN, $minN, $maxN, $top, $topN, $bottom, $bottomN.
 bool isRankedAccumulator(std::string_view name);
+void addRankedAccumulators(Words* out);
 StatusOr<AccumulatorPlan> parseRankedAccumulator(const bson::Element& operand, ExprScope* scope);
 /// $median and $percentile.
 bool isPercentileAccumulator(std::string_view name);
+void addPercentileAccumulators(Words* out);
 StatusOr<AccumulatorPlan> parsePercentileAccumulator(const bson::Element& operand,
                                                      ExprScope* scope);
 /// $accumulator, and the reduce of mapReduce.
 bool isScriptedAccumulator(std::string_view name);
+void addScriptedAccumulators(Words* out);
 StatusOr<AccumulatorPlan> parseScriptedAccumulator(const bson::Element& operand, ExprScope* scope);
 /// The same as operators over an array: $firstN ... $maxN, $median, $percentile.
 StatusOr<ExprPtr> parseRankedOperator(const bson::Element& operand, ExprScope* scope);

@@ -4,9 +4,12 @@
 
 #include "freshet/bson/json.h"
 #include "freshet/platform/clock.h"
+#include "freshet/query/language.h"
 
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/inlined_vector.h>
+
+#include <algorithm>
 
 namespace freshet::query {
 namespace {
@@ -186,6 +189,25 @@ StatusOr<ExprPtr> parseOperator(const Element& operand, ExprScope* scope) {
     }
     return invalid(Reason::kUnknownExpression,
                    "Unrecognized expression '" + std::string(name) + "'");
+}
+
+Words expressionWords() {
+    Words words;
+    for (const auto& [name, spec] : registry().functions) {
+        words.push_back({name, {}, spec->argumentsMin, spec->argumentsMax});
+    }
+    for (const auto& [name, spec] : registry().named) {
+        words.push_back({name,
+                         spec->names,
+                         static_cast<int>(spec->required),
+                         static_cast<int>(spec->names.size())});
+    }
+    for (const auto& [name, spec] : registry().parsed) {
+        words.push_back({.name = name});
+    }
+    std::sort(
+        words.begin(), words.end(), [](const Word& a, const Word& b) { return a.name < b.name; });
+    return words;
 }
 
 std::string typeText(const Value& value) {

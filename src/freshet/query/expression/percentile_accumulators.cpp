@@ -167,8 +167,18 @@ private:
 
 }  // namespace
 
+namespace {
+constexpr std::string_view kPercentiles[] = {"$median", "$percentile"};
+}  // namespace
+
 bool isPercentileAccumulator(std::string_view name) {
-    return name == "$median" || name == "$percentile";
+    return name == kPercentiles[0] || name == kPercentiles[1];
+}
+
+void addPercentileAccumulators(Words* out) {
+    for (const std::string_view name : kPercentiles) {
+        out->push_back({.name = name});
+    }
 }
 
 StatusOr<AccumulatorPlan> parsePercentileAccumulator(const Element& operand, ExprScope* scope) {

@@ -275,6 +275,10 @@ bool isRankedAccumulator(std::string_view name) {
     return findRanking(name) != nullptr;
 }
 
+void addRankedAccumulators(Words* out) {
+    addWords(kRankings, out);
+}
+
 StatusOr<AccumulatorPlan> parseRankedAccumulator(const Element& operand, ExprScope* scope) {
     const Ranking& ranking = *findRanking(operand.name());
     FRESHET_ASSIGN_OR_RETURN(const RankedFields fields, readFields(ranking, operand));

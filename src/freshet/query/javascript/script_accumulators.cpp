@@ -258,8 +258,18 @@ StatusOr<AccumulatorPlan> parseReduce(const Element& operand, ExprScope* scope) 
 
 }  // namespace
 
+namespace {
+constexpr std::string_view kScripted[] = {"$accumulator", "$_internalJsReduce"};
+}  // namespace
+
 bool isScriptedAccumulator(std::string_view name) {
-    return name == "$accumulator" || name == "$_internalJsReduce";
+    return name == kScripted[0] || name == kScripted[1];
+}
+
+void addScriptedAccumulators(Words* out) {
+    for (const std::string_view name : kScripted) {
+        out->push_back({.name = name});
+    }
 }
 
 StatusOr<AccumulatorPlan> parseScriptedAccumulator(const Element& operand, ExprScope* scope) {

@@ -102,6 +102,19 @@ Status schemaTypeError(const Element& keyword, std::string_view expected) {
                        std::string(expected));
 }
 
+Words schemaWords() {
+    Words words;
+    addValueKeywords(&words);
+    addNestedKeywords(&words);
+    for (const std::string_view name : kWords) {
+        words.push_back({.name = name});
+    }
+    for (const std::string_view name : kHelpers) {
+        words.push_back({.name = name});
+    }
+    return words;
+}
+
 StatusOr<SchemaRules> parseSchemaRules(Document schema, int levels) {
     if (levels == 0) {
         return invalid(Reason::kOverflow, "$jsonSchema nests too deeply");

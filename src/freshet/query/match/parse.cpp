@@ -3,6 +3,7 @@
 #include "freshet/query/expression/expression.h"
 #include "freshet/query/javascript/scripts.h"
 #include "freshet/query/limits.h"
+#include "freshet/query/language.h"
 #include "freshet/query/match/json_schema.h"
 #include "freshet/query/match/tree.h"
 
@@ -44,7 +45,7 @@ Status parseLogical(const Element& element, Document variables, std::vector<Node
     return Status::ok();
 }
 
-Status parseConstant(const Element& element, std::vector<NodePtr>* out) {
+Status parseConstant(const Element& element, Document, std::vector<NodePtr>* out) {
     int64_t one = 0;
     if (!element.toExactInt64(&one) || one != 1) {
         return invalid(Reason::kFailedToParse,
@@ -65,7 +66,7 @@ Status parseExpr(const Element& element, Document variables, std::vector<NodePtr
     return Status::ok();
 }
 
-Status parseSchema(const Element& element, std::vector<NodePtr>* out) {
+Status parseSchema(const Element& element, Document, std::vector<NodePtr>* out) {
     if (!element.isObject()) {
         return invalid(Reason::kTypeMismatch, "$jsonSchema must be an object");
     }
@@ -76,7 +77,7 @@ Status parseSchema(const Element& element, std::vector<NodePtr>* out) {
     return Status::ok();
 }
 
-Status parseWhere(const Element& element, std::vector<NodePtr>* out) {
+Status parseWhere(const Element& element, Document, std::vector<NodePtr>* out) {
     FRESHET_RETURN_IF_ERROR(checkScriptsAllowed(ScriptUse::kWhere));
     if (!element.isString() && element.type() != bson::Type::kCode) {
         return badValue("$where got bad type");
@@ -90,7 +91,7 @@ Status parseWhere(const Element& element, std::vector<NodePtr>* out) {
 }
 
 /// {$sampleRate: 0.1} is {$expr: {$lt: [{$rand: {}}, 0.1]}}.
-Status parseSampleRate(const Element& element, std::vector<NodePtr>* out) {
+Status parseSampleRate(const Element& element, Document, std::vector<NodePtr>* out) {
     if (!element.isNumber()) {
         return badValue("argument to $sampleRate must be a numeric type");
     }
@@ -112,31 +113,47 @@ Status parseSampleRate(const Element& element, std::vector<NodePtr>* out) {
     return parseExpr(*sample.view().begin(), Document(), out);
 }
 
+Status skipComment(const Element&, Document, std::vector<NodePtr>*) {
+    return Status::ok();
+}
+
+Status refuseText(const Element&, Document, std::vector<NodePtr>*) {
+    return invalid(Reason::kIndexNotFound, "text index required for $text query");
+}
+
+struct TopOperator {
+    std::string_view name;
+    Status (*parse)(const Element& element, Document variables, std::vector<NodePtr>* out);
+    bool isCondition = true;  // may stand in an $elemMatch, for the documents in an array
+};
+
+constexpr TopOperator kTopOperators[] = {
+    {"$and", parseLogical},
+    {"$or", parseLogical},
+    {"$nor", parseLogical},
+    {"$expr", parseExpr},
+    {"$where", parseWhere},
+    {"$alwaysTrue", parseConstant},
+    {"$alwaysFalse", parseConstant},
+    {"$jsonSchema", parseSchema},
+    {"$sampleRate", parseSampleRate},
+    {"$comment", skipComment, false},
+    {"$text", refuseText, false},
+};
+
+const TopOperator* findTopOperator(std::string_view name) {
+    for (const TopOperator& known : kTopOperators) {
+        if (known.name == name) {
+            return &known;
+        }
+    }
+    return nullptr;
+}
+
 Status parseTopOperator(const Element& element, Document variables, std::vector<NodePtr>* out) {
     const std::string_view name = element.name();
-    if (name == "$and" || name == "$or" || name == "$nor") {
-        return parseLogical(element, variables, out);
-    }
-    if (name == "$expr") {
-        return parseExpr(element, variables, out);
-    }
-    if (name == "$comment") {
-        return Status::ok();
-    }
-    if (name == "$alwaysTrue" || name == "$alwaysFalse") {
-        return parseConstant(element, out);
-    }
-    if (name == "$jsonSchema") {
-        return parseSchema(element, out);
-    }
-    if (name == "$sampleRate") {
-        return parseSampleRate(element, out);
-    }
-    if (name == "$where") {
-        return parseWhere(element, out);
-    }
-    if (name == "$text") {
-        return invalid(Reason::kIndexNotFound, "text index required for $text query");
+    if (const TopOperator* known = findTopOperator(name); known != nullptr) {
+        return known->parse(element, variables, out);
     }
     return badValue("unknown top level operator: " + std::string(name) +
                     ". If you have a field name that starts with a '$' symbol, consider using "
@@ -166,9 +183,14 @@ Status parseField(const Element& element, std::vector<NodePtr>* out) {
 }  // namespace
 
 bool isDocumentOperator(std::string_view name) {
-    return name == "$and" || name == "$or" || name == "$nor" || name == "$expr" ||
-           name == "$where" || name == "$alwaysTrue" || name == "$alwaysFalse" ||
-           name == "$jsonSchema" || name == "$sampleRate";
+    const TopOperator* known = findTopOperator(name);
+    return known != nullptr && known->isCondition;
+}
+
+Words documentFilterWords() {
+    Words words;
+    addWords(kTopOperators, &words);
+    return words;
 }
 
 bool isOperatorObject(Document object) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// From a filter to a tree: the operators on one path, {a: {$gt: 1, $in: [...]}}.
 #include "freshet/bson/compare.h"
+#include "freshet/query/language.h"
 #include "freshet/query/match/tree.h"
 
 #include <algorithm>
@@ -241,6 +242,9 @@ constexpr PathOperator kPathOperators[] = {
     {"$bitsAnyClear", parseBitsNode},
 };
 
+// Those that make a node together, and one that makes none.
+constexpr std::string_view kOtherOperators[] = {"$regex", "$options", "$comment"};
+
 }  // namespace
 
 NodePtr makeNode(MatchOp op, std::string_view path, std::shared_ptr<MatchNode::Extra>* extra) {
@@ -281,6 +285,15 @@ Status parsePathOperator(std::string_view path, const Element& element, std::vec
         return Status::ok();
     }
     return badValue("unknown operator: " + std::string(name));
+}
+
+Words filterWords() {
+    Words words;
+    addWords(kPathOperators, &words);
+    for (const std::string_view name : kOtherOperators) {
+        words.push_back({.name = name});
+    }
+    return words;
 }
 
 Status parsePathOperators(std::string_view path, Document object, std::vector<NodePtr>* out) {

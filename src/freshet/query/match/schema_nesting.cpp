@@ -372,31 +372,47 @@ StatusOr<RulePtr> makeDependencies(const Element& keyword, int levels) {
     return RulePtr(std::move(rule));
 }
 
+StatusOr<RulePtr> makeRequired(const Element& keyword, Document, int) {
+    FRESHET_RETURN_IF_ERROR(names(keyword, keyword).status());
+    return RulePtr(std::make_unique<RequiredRule>());
+}
+
+template <StatusOr<RulePtr> (*make)(const Element& keyword, int levels)>
+StatusOr<RulePtr> makeApart(const Element& keyword, Document, int levels) {
+    return make(keyword, levels);
+}
+
+struct NestedKeyword {
+    std::string_view name;
+    StatusOr<RulePtr> (*make)(const Element& keyword, Document schema, int levels);
+};
+
+constexpr NestedKeyword kNestedKeywords[] = {
+    {"required", makeRequired},
+    {"properties", makeApart<makeProperties>},
+    {"patternProperties", makeApart<makePatternProperties>},
+    {"additionalProperties", makeAdditionalProperties},
+    {"items", makeItems},
+    {"allOf", makeApart<makeLogic>},
+    {"anyOf", makeApart<makeLogic>},
+    {"oneOf", makeApart<makeLogic>},
+    {"not", makeApart<makeLogic>},
+    {"dependencies", makeApart<makeDependencies>},
+};
+
 }  // namespace
 
 StatusOr<RulePtr> makeNestedRule(const Element& keyword, Document schema, int levels) {
-    const std::string_view name = keyword.name();
-    if (name == "required") {
-        FRESHET_RETURN_IF_ERROR(names(keyword, keyword).status());
-        return RulePtr(std::make_unique<RequiredRule>());
+    for (const NestedKeyword& known : kNestedKeywords) {
+        if (known.name == keyword.name()) {
+            return known.make(keyword, schema, levels);
+        }
     }
-    if (name == "properties") {
-        return makeProperties(keyword, levels);
-    }
-    if (name == "patternProperties") {
-        return makePatternProperties(keyword, levels);
-    }
-    if (name == "additionalProperties") {
-        return makeAdditionalProperties(keyword, schema, levels);
-    }
-    if (name == "items") {
-        return makeItems(keyword, schema, levels);
-    }
-    if (name == "allOf" || name == "anyOf" || name == "oneOf" || name == "not") {
-        return makeLogic(keyword, levels);
-    }
-    return name == "dependencies" ? makeDependencies(keyword, levels)
-                                  : StatusOr<RulePtr>(RulePtr());
+    return RulePtr();
+}
+
+void addNestedKeywords(Words* out) {
+    addWords(kNestedKeywords, out);
 }
 
 }  // namespace freshet::query

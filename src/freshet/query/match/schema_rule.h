@@ -6,6 +6,7 @@
 #pragma once
 
 #include "freshet/bson/builder.h"
+#include "freshet/query/language.h"
 #include "freshet/query/match/json_schema.h"
 
 #include <memory>
@@ -64,6 +65,10 @@ StatusOr<std::unique_ptr<SchemaRule>> makeValueRule(const bson::Element& keyword
 StatusOr<std::unique_ptr<SchemaRule>> makeNestedRule(const bson::Element& keyword,
                                                      bson::Document schema,
                                                      int levels);
+
+/// Their keywords.
+void addValueKeywords(Words* out);
+void addNestedKeywords(Words* out);
 
 Status schemaTypeError(const bson::Element& keyword, std::string_view expected);
 

@@ -258,35 +258,51 @@ StatusOr<RulePtr> makeUnique(const Element& keyword) {
     return RulePtr(std::make_unique<UniqueRule>());
 }
 
+template <StatusOr<RulePtr> (*make)(const Element& keyword)>
+StatusOr<RulePtr> makeAlone(const Element& keyword, Document) {
+    return make(keyword);
+}
+
+template <Measure measure>
+StatusOr<RulePtr> makeSizeOf(const Element& keyword, Document) {
+    return makeSize(keyword, measure);
+}
+
+struct ValueKeyword {
+    std::string_view name;
+    StatusOr<RulePtr> (*make)(const Element& keyword, Document schema);
+};
+
+constexpr ValueKeyword kValueKeywords[] = {
+    {"type", makeAlone<makeType>},
+    {"bsonType", makeAlone<makeType>},
+    {"enum", makeAlone<makeEnum>},
+    {"minLength", makeSizeOf<Measure::kLength>},
+    {"maxLength", makeSizeOf<Measure::kLength>},
+    {"minItems", makeSizeOf<Measure::kItems>},
+    {"maxItems", makeSizeOf<Measure::kItems>},
+    {"minProperties", makeSizeOf<Measure::kProperties>},
+    {"maxProperties", makeSizeOf<Measure::kProperties>},
+    {"minimum", makeRange},
+    {"maximum", makeRange},
+    {"multipleOf", makeAlone<makeMultiple>},
+    {"pattern", makeAlone<makePattern>},
+    {"uniqueItems", makeAlone<makeUnique>},
+};
+
 }  // namespace
 
 StatusOr<RulePtr> makeValueRule(const Element& keyword, Document schema) {
-    const std::string_view name = keyword.name();
-    if (name == "type" || name == "bsonType") {
-        return makeType(keyword);
+    for (const ValueKeyword& known : kValueKeywords) {
+        if (known.name == keyword.name()) {
+            return known.make(keyword, schema);
+        }
     }
-    if (name == "enum") {
-        return makeEnum(keyword);
-    }
-    if (name == "minLength" || name == "maxLength") {
-        return makeSize(keyword, Measure::kLength);
-    }
-    if (name == "minItems" || name == "maxItems") {
-        return makeSize(keyword, Measure::kItems);
-    }
-    if (name == "minProperties" || name == "maxProperties") {
-        return makeSize(keyword, Measure::kProperties);
-    }
-    if (name == "minimum" || name == "maximum") {
-        return makeRange(keyword, schema);
-    }
-    if (name == "multipleOf") {
-        return makeMultiple(keyword);
-    }
-    if (name == "pattern") {
-        return makePattern(keyword);
-    }
-    return name == "uniqueItems" ? makeUnique(keyword) : StatusOr<RulePtr>(RulePtr());
+    return RulePtr();
+}
+
+void addValueKeywords(Words* out) {
+    addWords(kValueKeywords, out);
 }
 
 }  // namespace freshet::query

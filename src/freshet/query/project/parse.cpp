@@ -2,6 +2,7 @@
 /// From a projection's specification to its tree.
 #include "freshet/bson/json.h"
 #include "freshet/query/expression/operators.h"
+#include "freshet/query/language.h"
 #include "freshet/query/project/tree.h"
 
 #include <algorithm>
@@ -18,6 +19,10 @@ struct ModeChoice {
     bool includes = false;
     bool excludes = false;
 };
+
+// find's own operators.
+constexpr std::string_view kElemMatch = "$elemMatch";
+constexpr std::string_view kSlice = "$slice";
 
 class ProjectionParser {
 public:
@@ -182,10 +187,10 @@ private:
 
     Status parseFindOperator(const std::string& path, const Element& value) {
         const Element operand = *value.document().begin();
-        if (operand.name() == "$elemMatch") {
+        if (operand.name() == kElemMatch) {
             return parseElemMatch(path, operand);
         }
-        const bool isSlice = operand.name() == "$slice" && isFindSlice(operand);
+        const bool isSlice = operand.name() == kSlice && isFindSlice(operand);
         return isSlice ? parseSlice(path, operand) : parseComputed(path, value);
     }
 
@@ -357,6 +362,10 @@ const ProjectNode* ProjectNode::find(std::string_view name) const {
 
 StatusOr<ProjectTree> parseProjection(Document spec, ProjectStyle style, Document variables) {
     return ProjectionParser(style, variables).parse(spec);
+}
+
+Words projectionWords() {
+    return {{.name = kElemMatch}, {.name = kSlice}};
 }
 
 StatusOr<ProjectTree> makeExclusion(const std::vector<std::string>& paths) {

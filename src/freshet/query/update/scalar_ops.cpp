@@ -4,6 +4,7 @@
 #include "freshet/bson/compare.h"
 #include "freshet/bson/json.h"
 #include "freshet/query/expression/number.h"
+#include "freshet/query/language.h"
 #include "freshet/query/update/op.h"
 
 namespace freshet::query {
@@ -269,6 +270,9 @@ constexpr Modifier kModifiers[] = {
     {"$pullAll", parsePullAll},
 };
 
+// Two operators, of which program.cpp makes each.
+constexpr std::string_view kRename = "$rename";
+
 }  // namespace
 
 StatusOr<OpPtr> parseOp(std::string_view modifier, const Element& element) {
@@ -289,7 +293,14 @@ bool isModifier(std::string_view name) {
             return true;
         }
     }
-    return name == "$rename";
+    return name == kRename;
+}
+
+Words updateWords() {
+    Words words;
+    addWords(kModifiers, &words);
+    words.push_back({.name = kRename});
+    return words;
 }
 
 OpPtr makeSet(const Element& value) {
