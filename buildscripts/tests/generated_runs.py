@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of generated inputs against one server: none may end it (crash_run), none may take more than n log n (growth_run).
+Both go round all words by turns, so that a short run has seen every word and a long one every attack."""
+import itertools
+import time
+
+from generated_attacks import Case, attacks_on
+from generator import COLLECTIONS, SCRIPTS
+
+DEEP = (20, 60, 190, 1_000, 28_000, 300_000)
+LONG = (100, 1_000, 10_000, 50_000)
+SIZES = {'deep': DEEP, 'long': LONG, 'wide': LONG}
+CPU_FLOOR = 0.010       # seconds of processor time that count as this much
+GROWTH_MAX = 8          # times, when the input is 4 times as large
+GROWTH_ENOUGH = 0.5     # seconds: a case that has come here need not grow further
+GROWTH_SIZES = {'deep': (200, 800, 3_200, 12_800, 51_200, 204_800), 'long': (1_000, 4_000, 16_000, 64_000, 256_000)}
+GROWTH_SIZES['wide'] = GROWTH_SIZES['long']
+
+
+class Finding:
+    """What an input did that it must not, and the like of it that was found after it."""
+
+    def __init__(self, case, outcome, note=''):
+        self.case, self.outcome, self.note, self.more = case, outcome, note, 0
+
+    def __str__(self):
+        more = ', and %d like it' % self.more if self.more else ''
+        return '%s: %s%s%s\n    FRESHET_CASE=%r' % (self.outcome.kind, self.outcome, self.note, more, str(self.case))
+
+
+class Findings:
+    """One of each kind."""
+
+    def __init__(self, report):
+        self.by_kind, self.report = {}, report
+
+    def add(self, finding, *kind):
+        if kind in self.by_kind:
+            self.by_kind[kind].more += 1
+        else:
+            self.by_kind[kind] = finding
+            self.report(finding)
+
+    def has(self, *kind):
+        return kind in self.by_kind
+
+    def __iter__(self):
+        return iter(self.by_kind.values())
+
+    def __len__(self):
+        return len(self.by_kind)
+
+
+class Deck:
+    """A word's attacks in a random order, again and again."""
+
+    def __init__(self, word, chance, kinds):
+        self.word = word
+        self.attacks = [attack for attack in attacks_on(word.seed()) if attack.kind in kinds]
+        chance.shuffle(self.attacks)
+        self.turns = itertools.cycle(self.attacks)
+
+    def draw(self, chance, sizes):
+        attack = next(self.turns)
+        hosts = len(self.word.hosts())
+        # The first hosts are the usual ones.
+        host = 0 if chance.random() < 0.5 else chance.randrange(hosts)
+        return Case(self.word, host, attack, chance.choice(sizes[attack.kind]), 'few')
+
+
+def words_of(language, scripts=False):
+    return [word for word in language.words if scripts or not {word.name, word.name.split('.')[0]} & SCRIPTS]
+
+
+def decks(language, chance, kinds):
+    """Decks by turns, forever; each round in another order."""
+    made = [Deck(word, chance, kinds) for word in words_of(language)]
+    made = [deck for deck in made if deck.attacks]
+    while True:
+        chance.shuffle(made)
+        yield from made
+
+
+def family(case):
+    return case.word.kind, case.attack.name.split('@')[0].split(' up')[0]
+
+
+def smallest(target, language, case, kind):
+    """The smallest size, by quarters, with which a case still ends so."""
+    while case.n > 16:
+        smaller = case.of_size(case.n // 2)
+        outcome = target.run(smaller, language)
+        if outcome is None or outcome.kind != kind:
+            break
+        case = smaller
+    return case
+
+
+def crash_run(target, language, chance, seconds, report, reduce=False):
+    """Inputs for so long. Gives the number of inputs and the findings."""
+    findings, done, until = Findings(report), 0, time.monotonic() + seconds
+    worst = 0.0
+    for deck in decks(language, chance, ('deep', 'long', 'wide')):
+        if time.monotonic() > until:
+            break
+        case = deck.draw(chance, SIZES).on(chance.choice(COLLECTIONS))
+        outcome = target.run(case, language)
+        if outcome is None:
+            continue
+        done += 1
+        if outcome.is_bad:
+            fresh = not findings.has(outcome.kind, *family(case))
+            least = smallest(target, language, case, outcome.kind) if reduce and fresh and outcome.kind == 'ended' else case
+            findings.add(Finding(least, outcome), outcome.kind, *family(case))
+        if done % 20 == 0:
+            worst = max(worst, target.ping())
+        if done % 500 == 0:
+            target.fill()  # what writes have made of it
+    return done, findings, worst
+
+
+def measured(target, language, case, times=1):
+    """The least processor time that a case took; None where it is too large, ended the server or was not accepted."""
+    least = None
+    for _ in range(times):
+        outcome = target.run(case, language)
+        if outcome is None or outcome.is_bad:
+            return outcome
+        least = outcome if least is None or outcome.cpu < least.cpu else least
+    return least
+
+
+def grows(first, second):
+    return second.cpu > GROWTH_MAX * max(first.cpu, CPU_FLOOR)
+
+
+def growth_of(target, language, case):
+    """A finding when the case's processor time grows by more than GROWTH_MAX somewhere while its size grows by 4."""
+    sizes, before = GROWTH_SIZES[case.attack.kind], None
+    for n in sizes:
+        larger = case.of_size(n)
+        now = measured(target, language, larger)
+        if now is None or now.is_bad:
+            return now and Finding(larger, now)
+        if before is not None and grows(before, now):
+            # Once more, for a noisy machine.
+            before = measured(target, language, case.of_size(n // 4), 3)
+            now = measured(target, language, larger, 2)
+            if now.is_bad:
+                return Finding(larger, now)
+            if grows(before, now):
+                return Finding(larger, now, ' %.3f s with a quarter' % before.cpu)
+        if now.cpu > GROWTH_ENOUGH:
+            return None
+        before = now
+    return None
+
+
+def growth_run(target, language, chance, seconds, report, kinds=('deep', 'long', 'wide')):
+    """Growing inputs for so long. Gives how many were measured and the findings."""
+    findings, done, until = Findings(report), 0, time.monotonic() + seconds
+    for deck in decks(language, chance, kinds):
+        if time.monotonic() > until:
+            break
+        case = deck.draw(chance, GROWTH_SIZES)
+        finding = growth_of(target, language, case)
+        done += 1
+        if finding:
+            kind = finding.outcome.kind if finding.outcome.is_bad else 'grows'
+            findings.add(finding, kind, *family(finding.case), finding.case.word.name if kind == 'grows' else '')
+        if done % 100 == 0:
+            target.fill()
+    return done, findings
