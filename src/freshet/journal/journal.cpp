@@ -154,6 +154,10 @@ std::vector<std::string> Journal::losses() const {
     return impl_->losses;
 }
 
+bool Journal::wasCutOff() const {
+    return impl_->wasCutOff;
+}
+
 Lsn Journal::tailLsn() const {
     return impl_->ring.tail();
 }

@@ -48,6 +48,8 @@ struct Options {
     uint32_t slotBytes = 256 * 1024;        // 4 KiB to 2 MiB, a multiple of 4 KiB
     uint64_t segmentBytesFirst = 4u << 20;  // at least slots * slotBytes; doubling up to:
     uint64_t segmentBytesMax = 128u << 20;
+    /// Of recycled segments that wait for their new name.
+    uint64_t spareBytesMax = UINT64_MAX;
     /// Segments of a log that grows by more bytes a second are not zeroed first: writing everything
     /// twice would take the disk from it.
     uint64_t zeroedPerSecondMax = 64u << 20;
@@ -144,6 +146,10 @@ public:
     Status recycle(Lsn redoLsn);
     /// What Options::repair has cost: one line for each place where the log was cut.
     std::vector<std::string> losses() const;
+
+    /// The log that open() found had an end that no close() has written: its process was killed, or
+    /// the system went down. False also where that cannot be known.
+    bool wasCutOff() const;
 
     /// A lower bound on the LSN of every append that starts after this call. seq_cst.
     Lsn tailLsn() const;

@@ -89,6 +89,12 @@ public:
     virtual ~FileLock() = default;
 };
 
+/// Of the file system that a directory lies in. 0: unknown.
+struct DiskSpace {
+    uint64_t totalBytes = 0;
+    uint64_t freeBytes = 0;  // for us
+};
+
 class FileSystem {
 public:
     virtual ~FileSystem() = default;
@@ -102,6 +108,10 @@ public:
     /// Whether files there can be shared (File::share), and whoever stores to what was written once
     /// is never without room.
     virtual bool sharesIn(const std::string& /*directory*/) { return false; }
+    virtual DiskSpace spaceOf(const std::string& /*directory*/) { return {}; }
+    /// Of this run of the operating system: as long as it is the same, what was written to files is
+    /// in them, flushed or not. 0: unknown.
+    virtual uint64_t bootNumber() { return 0; }
     /// Makes creations, renames and removals in the directory durable.
     virtual Status syncDirectory(const std::string& path) = 0;
     /// Locks `path`, creating it, and writes our process id into it. kUnavailable, with the

@@ -14,10 +14,15 @@ inline constexpr uint32_t kBlockMagic = 0x4b424c4a;  // "JLBK"
 inline constexpr uint16_t kBlockFormat = 2;
 inline constexpr uint32_t kBlockAlign = 4096;
 
+/// BlockHeader::flags. Of all blocks of an era but its first: the witness (witness_format.h) and
+/// the ring's file are there, durably, and are that era's.
+inline constexpr uint16_t kBlockWitnessed = 1;
+inline constexpr uint16_t kBlockRing = 2;
+
 struct BlockHeader {
     uint32_t magic;
     uint16_t formatVer;
-    uint16_t flags;              // 0
+    uint16_t flags;              // kBlockWitnessed, kBlockRing
     uint32_t era;                // which start of the server wrote it; never falls along the log
     uint32_t fill;               // bytes of header and records, a multiple of 64
     uint64_t slotNo;             // LSN of a record = slotNo << 24 | its offset in the block

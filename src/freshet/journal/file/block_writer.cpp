@@ -11,7 +11,8 @@ StatusOr<SealedBlock> BlockWriter::write(
         pageIsOpen_ && durableLsn == durableLsn_ && position_.offset + fill <= page;
     SealedBlock sealed = sealBlock(block,
                                    fill,
-                                   {.era = position_.era,
+                                   {.flags = position_.flags,
+                                    .era = position_.era,
                                     .slotNo = slotNo,
                                     .prevSlotNo = position_.prevSlotNo,
                                     .timeBase = timeBase,

@@ -28,6 +28,7 @@ struct WrittenRange {
 struct LogPosition {
     std::shared_ptr<Segment> segment;
     uint64_t offset = 0;  // behind the last block
+    uint16_t flags = 0;   // of blocks
     uint32_t era = 0;
     uint64_t prevSlotNo = 0;
     uint32_t prevBlockCrc = 0;
@@ -49,8 +50,12 @@ public:
     /// Seals and writes a block. REQUIRES hasRoom(fill). A failure is final: never call again.
     StatusOr<SealedBlock> write(
         char* block, uint32_t fill, uint64_t slotNo, uint64_t timeBase, uint64_t durableLsn);
-    /// Blocks from now on are of `era`.
-    void beginEra(uint32_t era) { position_.era = era; }
+    /// Blocks from now on are of `era`, without flags at first.
+    void beginEra(uint32_t era) {
+        position_.era = era;
+        position_.flags = 0;
+    }
+    void setFlags(uint16_t flags) { position_.flags = flags; }
     /// What has been written since the last call, at most one range per segment, for a flush. No
     /// block will be written into its pages.
     std::vector<WrittenRange> takeWritten() {

@@ -63,6 +63,7 @@ SealedBlock sealBlock(char* block, uint32_t fill, const BlockPlace& place) {
     }
     header.magic = kBlockMagic;
     header.formatVer = kBlockFormat;
+    header.flags = place.flags;
     header.era = place.era;
     header.fill = fill;
     header.slotNo = place.slotNo;
@@ -116,6 +117,16 @@ bool recordsAreWhole(ByteView block, const BlockHeader& header) {
         at += static_cast<uint32_t>(roundUp(bytes, kUnitBytes));
     }
     return at == header.fill && records == header.nRecs && crc == header.recordsCrc;
+}
+
+bool endsWithClosing(ByteView block, const BlockHeader& header) {
+    bool closing = false;
+    for (uint32_t at = sizeof(BlockHeader); at < header.fill;) {
+        const auto record = loadLe<RecordHeader>(block.data() + at);
+        closing = (record.flags & kRecordClosing) != 0;
+        at += static_cast<uint32_t>(roundUp(record.len, kUnitBytes));
+    }
+    return closing;
 }
 
 uint64_t uuidLow(const Options& options) {

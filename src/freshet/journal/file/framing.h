@@ -32,6 +32,7 @@ void putInternalNoop(char* out);
 
 /// What a block needs to know besides its records.
 struct BlockPlace {
+    uint16_t flags = 0;
     uint32_t era = 0;
     uint64_t slotNo = 0;
     uint64_t prevSlotNo = 0;
@@ -59,6 +60,8 @@ bool readHeader(const char* p, BlockHeader* header);
 uint32_t wholeRecord(ByteView bytes);
 /// True when the records in `block` are just those that its header was sealed over.
 bool recordsAreWhole(ByteView block, const BlockHeader& header);
+/// Whether the last record of such a block says that the journal was closed.
+bool endsWithClosing(ByteView block, const BlockHeader& header);
 /// First eight bytes of a data directory's id.
 uint64_t uuidLow(const Options& options);
 

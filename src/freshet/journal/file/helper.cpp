@@ -104,6 +104,9 @@ void Journal::Impl::flush() {
     // [journal.count] relaxed: statistics.
     flushes.fetch_add(1, sync::kRelaxed);
     flushMicros.fetch_add((platform::monotonicNanos() - begin) / 1000, sync::kRelaxed);
+    if (witness != nullptr) {
+        witness->noteDurable(target);
+    }
     // [journal.durable] release: pairs with [journal.reached].
     durableLsn.store(target, sync::kRelease);
     // [journal.flushTarget.clear] release: pairs with [journal.flushTarget.load]; gives

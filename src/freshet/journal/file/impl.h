@@ -9,6 +9,7 @@
 #include "freshet/journal/file/recycling.h"
 #include "freshet/journal/file/ring_file.h"
 #include "freshet/journal/file/segment.h"
+#include "freshet/journal/file/witness.h"
 #include "freshet/journal/journal.h"
 #include "freshet/journal/slot/ring_writer.h"
 #include "freshet/journal/slot/slot_ring.h"
@@ -29,6 +30,8 @@ struct Journal::Impl {
         uint64_t eraSlot;
         uint64_t timeBase;
         std::unique_ptr<RingFile> ringFile;
+        std::unique_ptr<Witness> witness;
+        bool wasCutOff;
         std::unique_ptr<Recycler> recycler;
         SegmentMaker maker;
         uint64_t segments;
@@ -101,6 +104,8 @@ struct Journal::Impl {
     FillingRule* const rule = fillingRule.load(sync::kRelaxed);  // [filling.rule]
 
     const std::unique_ptr<RingFile> ringFile;  // what the ring lies in; null: it has its own
+    const std::unique_ptr<Witness> witness;    // null: there is none
+    const bool wasCutOff;                      // the start before has not closed the log
     SlotRing ring;
     RingWriter<SlotRing, Impl> writer;
     WaitList freeWaiters;  // for a free slot; all ends are 0

@@ -164,6 +164,27 @@ StatusOr<Era> beginEra(const LogEnd& end, BlockWriter& blocks) {
     return era;
 }
 
+/// The files beside the segments.
+struct Keepers {
+    std::unique_ptr<RingFile> ringFile;
+    std::unique_ptr<Witness> witness;
+};
+
+/// From here on blocks say that the files are there. REQUIRES: the first block of the era is
+/// durable.
+StatusOr<Keepers> makeKeepers(const Options& options,
+                              uint32_t eraNo,
+                              const Era& era,
+                              BlockWriter* blocks) {
+    Keepers keepers;
+    keepers.ringFile = RingFile::make(options, eraNo);
+    keepers.witness = Witness::make(options, eraNo, slotStart(era.slotNo + 1));
+    FRESHET_RETURN_IF_ERROR(syncNames(*options.files, options.directory));
+    blocks->setFlags(static_cast<uint16_t>((keepers.ringFile != nullptr ? kBlockRing : 0) |
+                                           (keepers.witness != nullptr ? kBlockWitnessed : 0)));
+    return keepers;
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<Journal>> Journal::open(const Options& options, const RecordSink& replay) {
@@ -172,6 +193,7 @@ StatusOr<std::unique_ptr<Journal>> Journal::open(const Options& options, const R
     FRESHET_ASSIGN_OR_RETURN(LogEnd end, scanLog(options, replay));
 
     LogPosition position;
+    position.flags = end.flags;
     position.era = end.era;
     position.prevSlotNo = end.slotNo;
     position.prevBlockCrc = end.blockCrc;
@@ -201,11 +223,14 @@ StatusOr<std::unique_ptr<Journal>> Journal::open(const Options& options, const R
     FRESHET_RETURN_IF_ERROR(makeRoom(kBlockAlign, maker, *recycler, &front));
     FRESHET_ASSIGN_OR_RETURN(Era era, beginEra(end, front.blocks));
     FRESHET_RETURN_IF_ERROR(spareBehind(options, end, front.segment, *recycler));
+    FRESHET_ASSIGN_OR_RETURN(Keepers keepers, makeKeepers(options, eraNo, era, &front.blocks));
     auto impl = std::make_unique<Impl>(options,
                                        Impl::Start{.blocks = std::move(front.blocks),
                                                    .eraSlot = era.slotNo,
                                                    .timeBase = era.timeBase,
-                                                   .ringFile = RingFile::make(options, eraNo),
+                                                   .ringFile = std::move(keepers.ringFile),
+                                                   .witness = std::move(keepers.witness),
+                                                   .wasCutOff = end.wasCutOff,
                                                    .recycler = std::move(recycler),
                                                    .maker = std::move(maker),
                                                    .segments = front.finished + 1,
@@ -216,6 +241,8 @@ StatusOr<std::unique_ptr<Journal>> Journal::open(const Options& options, const R
 Journal::Impl::Impl(const Options& given, Start start)
     : options(given),
       ringFile(std::move(start.ringFile)),
+      witness(std::move(start.witness)),
+      wasCutOff(start.wasCutOff),
       ring(given.slots,
            given.slotBytes / kUnitBytes,
            start.eraSlot + 1,
@@ -255,7 +282,7 @@ Status Journal::Impl::flushAll() {
 Status Journal::Impl::appendClosingBlock() {
     RecordHeader header{};
     header.type = static_cast<uint8_t>(RecordType::kNoop);
-    header.flags = kRecordInternal;
+    header.flags = kRecordInternal | kRecordClosing;
     for (;;) {
         Lsn lsn;
         uint64_t timestamp;

@@ -15,6 +15,7 @@ enum class Fragment : uint8_t { kFull = 0, kFirst = 1, kMiddle = 2, kLast = 3 };
 
 inline constexpr uint16_t kRecordInternal = 1;   // the journal's own: not handed to replay
 inline constexpr uint16_t kRecordHasEvents = 2;  // the body has an event section (issue 7)
+inline constexpr uint16_t kRecordClosing = 4;    // internal; the last of an era that was closed
 
 struct RecordHeader {
     uint32_t len;  // header and body, without the zeros

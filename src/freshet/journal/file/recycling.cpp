@@ -29,8 +29,17 @@ Status syncNames(platform::FileSystem& files, const std::string& directory) {
     return synced.isOk() ? synced : Status(Code::kIo, synced.toString());
 }
 
+bool SparePool::hasRoom(uint64_t bytes, const std::vector<Spare>& others) const {
+    uint64_t all = bytes_.load(sync::kRelaxed) + bytes;  // [spares.count]
+    for (const Spare& other : others) {
+        all += other.bytes;
+    }
+    return count_.load(sync::kRelaxed) + others.size() < kSparesMax && all <= bytesMax_;
+}
+
 void SparePool::give(Spare spare) {
     count_.fetch_add(1, sync::kRelaxed);  // [spares.count]
+    bytes_.fetch_add(spare.bytes, sync::kRelaxed);
     given_.push(std::move(spare));
 }
 
@@ -44,6 +53,7 @@ std::optional<Spare> SparePool::take() {
     Spare spare = std::move(taken_.back());
     taken_.pop_back();
     count_.fetch_sub(1, sync::kRelaxed);  // [spares.count]
+    bytes_.fetch_sub(spare.bytes, sync::kRelaxed);
     return spare;
 }
 
@@ -63,7 +73,7 @@ Status Recycler::findSpares() {
         std::string path = directory_ + "/" + name;
         FRESHET_ASSIGN_OR_RETURN(auto file, files_->open(path, platform::OpenMode::kWrite));
         FRESHET_ASSIGN_OR_RETURN(uint64_t bytes, file->size());
-        if (bytes >= bytesMin_ && spares_.hasRoom(0)) {
+        if (bytes >= bytesMin_ && spares_.hasRoom(bytes)) {
             spares_.give({path, bytes / kBlockAlign * kBlockAlign});
         } else {
             FRESHET_RETURN_IF_ERROR(files_->remove(path));
@@ -93,7 +103,7 @@ bool Recycler::mayGo(const FinishedSegment& oldest,
 }
 
 Status Recycler::letGo(const std::string& path, uint64_t bytes, std::vector<Spare>* spares) {
-    if (bytes < bytesMin_ || !spares_.hasRoom(spares->size())) {
+    if (bytes < bytesMin_ || !spares_.hasRoom(bytes, *spares)) {
         return files_->remove(path);
     }
     Spare spare{directory_ + "/" + kSparePrefix + std::to_string(nextSpare_++),

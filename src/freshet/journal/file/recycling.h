@@ -47,10 +47,9 @@ class SparePool {
 public:
     static constexpr size_t kSparesMax = 8;
 
-    /// For the one thread that gives: room for one more beside `more`.
-    bool hasRoom(size_t more) const {
-        return count_.load(sync::kRelaxed) + more < kSparesMax;  // [spares.count]
-    }
+    explicit SparePool(uint64_t bytesMax = UINT64_MAX) : bytesMax_(bytesMax) {}
+    /// For the one thread that gives: room for one of `bytes` bytes beside `others`.
+    bool hasRoom(uint64_t bytes, const std::vector<Spare>& others = {}) const;
     void give(Spare spare);
     /// The maker's thread only: any, or none.
     std::optional<Spare> take();
@@ -58,8 +57,10 @@ public:
 private:
     HandOver<Spare> given_;
     std::vector<Spare> taken_;  // the maker's
-    /// [spares.count] relaxed: bounds the disk space, publishes nothing.
+    const uint64_t bytesMax_;
+    /// [spares.count] relaxed: bound the disk space, publish nothing.
     sync::Atomic<size_t> count_{0};
+    sync::Atomic<uint64_t> bytes_{0};
 };
 
 class Recycler {
@@ -69,7 +70,8 @@ public:
           directory_(options.directory),
           retainBytes_(options.retainBytes),
           retainSeconds_(uint64_t{options.retainHours} * 3600),
-          bytesMin_(uint64_t{options.slots} * options.slotBytes) {}
+          bytesMin_(uint64_t{options.slots} * options.slotBytes),
+          spares_(options.spareBytesMax) {}
 
     SparePool& spares() { return spares_; }
     /// At open, before all else: spares that an earlier start has left.

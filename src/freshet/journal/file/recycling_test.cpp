@@ -203,7 +203,7 @@ TEST(Recycling, DamageIsNotHiddenByAnOlderLifeOfARecycledSegment) {
         Opened log = openLog(from(smallOptions(disk), redo));
         ASSERT_EQ(log.records.size(), 1u);
         waitForReadySegment(*log.journal, 2);
-        ASSERT_EQ(namesIn(disk), (std::vector<std::string>{"j.00000001", "j.00000002"}));
+        ASSERT_EQ(namesIn(disk), (std::vector<std::string>{"durable", "j.00000001", "j.00000002"}));
         ASSERT_TRUE(log.journal->close().isOk());
     }
     disk.damage("/journal/j.00000001", 20);

@@ -28,6 +28,8 @@ StatusOr<std::unique_ptr<platform::SharedBytes>> prepare(const Options& options,
     FRESHET_RETURN_IF_ERROR(file->sync());
     FRESHET_RETURN_IF_ERROR(
         file->pwrite(ByteView(reinterpret_cast<const char*>(&header), sizeof(header)), 0));
+    // Blocks are going to say that the ring is there.
+    FRESHET_RETURN_IF_ERROR(file->sync());
     return file->share(layout.bytes());
 }
 

@@ -7,6 +7,7 @@
 #include "freshet/journal/file/ring_format.h"
 #include "freshet/journal/file/segment.h"
 #include "freshet/journal/file/test_support.h"
+#include "freshet/journal/file/witness_format.h"
 #include "freshet/platform/folder_for_test.h"
 
 #include <gtest/gtest.h>
@@ -52,11 +53,13 @@ protected:
         return options;
     }
     RingLayout layout() const { return {options("").slots, options("").slotBytes / kUnitBytes}; }
-    /// What a killed process leaves: the ring first, for what is gone from it is in a segment then.
+    /// What a killed process leaves: the witness first, and the ring, for what is gone from it is
+    /// in a segment then.
     Options killed(const std::string& name, const std::string& as) const {
         const fs::path from = root_ / name;
         const fs::path to = root_ / as;
         fs::create_directory(to);
+        fs::copy(from / kWitnessName, to);
         fs::copy(ringOf(from), to);
         for (const auto& entry : fs::directory_iterator(from)) {
             if (segmentIndex(entry.path().filename())) {

@@ -22,6 +22,9 @@ bool Journal::Impl::writeSlot(uint64_t slotNo) {
         fail(sealed.status());
         return false;
     }
+    if (witness != nullptr) {
+        witness->noteWritten(slotStart(slotNo + 1));
+    }
     // [journal.written] release: pairs with [journal.reached].
     writtenLsn.store(slotStart(slotNo + 1), sync::kRelease);
     // [journal.count] relaxed: statistics.

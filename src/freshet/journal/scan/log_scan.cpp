@@ -2,7 +2,9 @@
 #include "freshet/journal/scan/log_scan.h"
 
 #include "freshet/journal/file/framing.h"
+#include "freshet/journal/file/ring_format.h"
 #include "freshet/journal/file/segment.h"
+#include "freshet/journal/file/witness.h"
 #include "freshet/journal/scan/record_joiner.h"
 #include "freshet/telemetry/log.h"
 
@@ -59,9 +61,11 @@ public:
         if (!givenUp_) {
             FRESHET_RETURN_IF_ERROR(judgeEnd());
         }
-        if (end_.slotNo != 0 && end_.losses.empty()) {
+        if (!givenUp_ && end_.losses.empty()) {
             FRESHET_RETURN_IF_ERROR(takeRemains());
         }
+        FRESHET_RETURN_IF_ERROR(hearWitness());
+        end_.wasCutOff = !end_.isClosed && (end_.flags & kBlockWitnessed) != 0;
         for (size_t i = end_.first; i < end_.segments.size() && i <= end_.last; ++i) {
             // After a kill, what was just replayed may still be in the kernel's cache only. New
             // records will build on it.
@@ -179,6 +183,8 @@ private:
             end_.slotNo = header_.slotNo;
             end_.blockCrc = header_.headerCrc;
             end_.era = header_.era;
+            end_.flags = header_.flags;
+            end_.isClosed = endsWithClosing(block_, header_);
             noteSeen(header_);
         }
     }
@@ -281,7 +287,15 @@ private:
     /// Where a system went on, and only the process was killed, segments lack what had not been
     /// written to them yet.
     Status takeRemains() {
-        FRESHET_ASSIGN_OR_RETURN(end_.remains, readRemains(options_, end_.era, end_.slotNo));
+        FRESHET_ASSIGN_OR_RETURN(RingRemains found, readRemains(options_, end_.era, end_.slotNo));
+        if (!found.trouble.empty() && needs(kBlockRing)) {
+            return loss(found.trouble + ": records that were in no segment yet may be gone");
+        }
+        if (end_.slotNo == 0) {
+            return Status::ok();
+        }
+        ringDamage_ = std::move(found.damage);
+        end_.remains = std::move(found.slots);
         for (const RingSlot& slot : end_.remains) {
             BlockHeader header{};
             header.era = end_.era;
@@ -292,6 +306,61 @@ private:
             noteSeen(header);
         }
         return Status::ok();
+    }
+
+    /// The file that `flag` stands for must be there: its start has not closed the log.
+    bool needs(uint16_t flag) const { return !end_.isClosed && (end_.flags & flag) != 0; }
+
+    /// Everything below has been found.
+    Lsn reached() const {
+        if (end_.remains.empty()) {
+            return slotStart(end_.slotNo + 1);
+        }
+        const RingSlot& last = end_.remains.back();
+        return slotStart(last.isWhole ? last.slotNo + 1 : last.slotNo);
+    }
+
+    /// The log may end where it does, as far as its witness knows.
+    Status hearWitness() {
+        FRESHET_ASSIGN_OR_RETURN(const Testimony said, readWitness(options_));
+        if (!said.trouble.empty()) {
+            return needs(kBlockWitnessed) && end_.losses.empty()
+                       ? loss(said.path + " " + said.trouble + ": how far the log has come is lost")
+                       : Status::ok();
+        }
+        noteWitnessed(std::max(said.durable, said.written));
+        // Of an earlier era it knows nothing that the chain does not. Of what is lost enough is
+        // said.
+        if (said.era < end_.era || !end_.losses.empty()) {
+            return Status::ok();
+        }
+        if (said.durable > reached()) {
+            return lossAtEnd(said, said.durable, "had been made durable");
+        }
+        if (said.isOfThisBoot && said.written > reached()) {
+            return lossAtEnd(said, said.written, "had been written since the system's start");
+        }
+        return said.isOfThisBoot && said.era == end_.era && !ringDamage_.empty()
+                   ? loss(ringDamage_ + ": a record is damaged that was complete")
+                   : Status::ok();
+    }
+
+    Status lossAtEnd(const Testimony& said, Lsn position, const std::string& what) {
+        std::string place = options_.directory;
+        if (!end_.segments.empty()) {
+            FRESHET_ASSIGN_OR_RETURN(place, placeOfEnd());
+        }
+        return loss(place + ": the log ends here, though records up to " +
+                    std::to_string(position) + " " + what + " (" + said.path + " says so)");
+    }
+
+    /// New records must lie above all that may have been seen, whatever is left of it.
+    void noteWitnessed(Lsn position) {
+        const uint64_t slotNo = slotOf(position) - 1;  // the last that it covers
+        if (slotNo > end_.slotNoMax) {
+            end_.timeBaseMax += (slotNo - end_.slotNoMax) * (kSlotBytesMax / kUnitBytes);
+            end_.slotNoMax = slotNo;
+        }
     }
 
     /// Where the block that should follow the last one lies, or would lie.
@@ -309,7 +378,7 @@ private:
         if (!ours) {
             FRESHET_ASSIGN_OR_RETURN(bool nextBlank, isBlank(next, 0));
             FRESHET_ASSIGN_OR_RETURN(bool hereBlank, isBlank(here, offset));
-            there = !nextBlank || hereBlank;
+            there = !nextBlank || (hereBlank && blocksBehind_ > 0);
         }
         return there ? placeOf(next, 0) : placeOf(here, offset);
     }
@@ -329,6 +398,7 @@ private:
     bool givenUp_ = false;  // there is no beginning; repair drops everything
     BlockHeader header_{};
     std::string block_;
+    std::string ringDamage_;  // RingRemains::damage
     // What lies behind the end:
     BlockHeader witness_{};  // the block with the highest durableLsnAtWrite
     uint64_t blocksBehind_ = 0;

@@ -14,6 +14,7 @@
 /// two reasons:
 ///   - One of them may prove that the place where the log ends was durable once: then acknowledged
 ///     records are damaged, and the open is refused (DESIGN 7.4, rule 3).
+///     So may the witness (file/witness.h), which is heard when the ring's remains are found.
 ///   - The new era must be above every era that is still there, so that nothing can chain to it by
 ///     accident. Highest era seen + 1 is that, without any other record of eras: the new era's
 ///     first block is durable before a second one is written, so an era of which no header is left
@@ -52,6 +53,9 @@ struct LogEnd {
     uint64_t slotNo = 0;                 // of the last block
     uint32_t blockCrc = 0;
     uint32_t era = 0;
+    uint16_t flags = 0;      // of the last block
+    bool isClosed = false;   // it ends with what close() appends
+    bool wasCutOff = false;  // and if it were closed, one could know
     /// What follows it and is in no segment yet, though replay has seen it.
     std::vector<RingSlot> remains;
     // The highest of any valid header, behind the end too, and of what remains:

@@ -44,6 +44,14 @@ public:
         return mark(kEndMark) == endMark(slot.slotNo, units);
     }
 
+    /// Where one that is marked begins behind them, which is not whole then. 0: none does.
+    uint64_t damagedAt(const RingSlot& slot) const {
+        const auto unit = static_cast<uint32_t>(slot.block.size() / kUnitBytes);
+        return unit < layout_.unitsPerSlot && mark(unit) == slot.slotNo
+                   ? layout_.bufferOf(slot.slotNo % layout_.slots) + slot.block.size()
+                   : 0;
+    }
+
 private:
     /// False: no record of it begins where its first one would, and only the marks were read.
     StatusOr<bool> readSlot(uint64_t slotNo) {
@@ -64,6 +72,7 @@ private:
         return Status::ok();
     }
     uint64_t mark(uint32_t unit) const {
+        // [ring.mark.read] plain: its writers are gone. Pairs with [ring.mark].
         return loadLe<uint64_t>(marks_.data() + unit * sizeof(uint64_t));
     }
 
@@ -75,29 +84,41 @@ private:
 
 }  // namespace
 
-StatusOr<std::vector<RingSlot>> readRemains(const Options& options, uint32_t era, uint64_t last) {
-    std::vector<RingSlot> slots;
-    auto file = options.files->open(options.directory + "/" + kRingName, platform::OpenMode::kRead);
+StatusOr<RingRemains> readRemains(const Options& options, uint32_t era, uint64_t last) {
+    RingRemains found;
+    const std::string path = options.directory + "/" + kRingName;
+    auto file = options.files->open(path, platform::OpenMode::kRead);
     if (file.status().code() == Code::kNotFound) {
-        return slots;
+        found.trouble = path + " is missing";
+        return found;
     }
     FRESHET_RETURN_IF_ERROR(file.status());
     char head[sizeof(RingHeader)] = {};
     FRESHET_RETURN_IF_ERROR((*file)->pread(head, sizeof(head), 0).status());
     FRESHET_ASSIGN_OR_RETURN(const uint64_t size, (*file)->size());
     const auto header = loadLe<RingHeader>(head);
-    if (!isOurs(header, options, era) || RingLayout::of(header).bytes() != size) {
-        return slots;
+    if (!isOurs(header, options, era)) {
+        found.trouble = path + " at offset 0 is damaged or of another start";
+        return found;
+    }
+    if (RingLayout::of(header).bytes() != size) {
+        found.trouble = path + " ends at offset " + std::to_string(size) + ", not at " +
+                        std::to_string(RingLayout::of(header).bytes());
+        return found;
     }
     Remains remains(std::move(*file), RingLayout::of(header));
     for (RingSlot slot;;) {
-        FRESHET_ASSIGN_OR_RETURN(const bool found, remains.take(last + 1 + slots.size(), &slot));
-        if (!found) {
-            return slots;
+        const uint64_t next = last + 1 + found.slots.size();
+        FRESHET_ASSIGN_OR_RETURN(const bool any, remains.take(next, &slot));
+        if (const uint64_t offset = remains.damagedAt(slot); offset != 0) {
+            found.damage = path + " at offset " + std::to_string(offset);
         }
-        slots.push_back(std::move(slot));
-        if (!remains.isWhole(slots.back())) {
-            return slots;
+        if (any) {
+            slot.isWhole = remains.isWhole(slot);
+            found.slots.push_back(std::move(slot));
+        }
+        if (!any || !found.slots.back().isWhole) {
+            return found;
         }
     }
 }

@@ -20,10 +20,18 @@ struct RingSlot {
     uint64_t slotNo = 0;
     uint64_t timeBase = 0;
     std::string block;
+    bool isWhole = false;  // nothing else was in the slot
 };
 
-/// What follows slot `last`, the last block of `era`. Empty: nothing, or there is no such file, or
-/// it is another era's.
-StatusOr<std::vector<RingSlot>> readRemains(const Options& options, uint32_t era, uint64_t last);
+struct RingRemains {
+    std::vector<RingSlot> slots;
+    std::string trouble;  // why the file says nothing of the era; empty: it does
+    /// Where a record begins that is marked as complete and is not. Empty: nowhere. A system that
+    /// went down may leave that, a process that was killed does not.
+    std::string damage;
+};
+
+/// What follows slot `last`, the last block of `era`.
+StatusOr<RingRemains> readRemains(const Options& options, uint32_t era, uint64_t last);
 
 }  // namespace freshet::journal

@@ -265,8 +265,9 @@ Place BasicSlotRing<Policy>::join(uint32_t units, OnDone&& onDone) {
 template <typename Policy>
 bool BasicSlotRing<Policy>::release(const Place& place, uint32_t units) {
     Slot& slot = at(place.slotNo);
-    // [ring.mark] relaxed: the unit is ours; published by [slot.release].
-    slot.marks[place.unit].store(place.slotNo, sync::kRelaxed);
+    // [ring.mark] release: pairs with [ring.mark.read], so that who finds the ring after this
+    // process was killed finds the copy as well. Published to other threads by [slot.release].
+    slot.marks[place.unit].store(place.slotNo, sync::kRelease);
     // [slot.release] acq_rel: release pairs with [slot.load], so that the writer sees our copy; the
     // read-modify-writes of all joiners form one release sequence. Acquire: if ours completes the
     // slot, we go on as its writer and need the other joiners' copies.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// FileSystem on POSIX calls. EINTR is retried and a short transfer continued; every other failure
 /// is reported with the path and the system's own words.
+#include "freshet/base/checksum.h"
 #include "freshet/platform/file.h"
 #include "freshet/platform/transfer_memory.h"
 
@@ -10,6 +11,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -349,6 +351,30 @@ public:
         return ::statfs(directory.c_str(), &about) == 0 &&
                (about.f_type == EXT4_SUPER_MAGIC || about.f_type == kXfs ||
                 about.f_type == TMPFS_MAGIC);
+    }
+
+    DiskSpace spaceOf(const std::string& directory) override {
+        struct statvfs about {};
+        if (::statvfs(directory.c_str(), &about) != 0) {
+            return {};
+        }
+        return {uint64_t{about.f_blocks} * about.f_frsize,
+                uint64_t{about.f_bavail} * about.f_frsize};
+    }
+
+    uint64_t bootNumber() override {
+        // A random name, of hexadecimal digits and hyphens.
+        int fd = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+        char name[64] = {};
+        const ssize_t got = fd < 0 ? -1 : ::read(fd, name, sizeof(name));
+        if (fd >= 0) {
+            ::close(fd);
+        }
+        if (got <= 0) {
+            return 0;
+        }
+        const uint64_t low = crc32c(name, static_cast<size_t>(got));
+        return low << 32 | crc32c(name, static_cast<size_t>(got), ~static_cast<uint32_t>(low)) | 1;
     }
 
     Status syncDirectory(const std::string& path) override {

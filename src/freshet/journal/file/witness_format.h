@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Layout of the witness, a file of one page beside the segments: how far the log had come. This
+/// header, then two words, each in a cache line of its own. Little endian. docs/formats/journal.md
+/// says what follows from them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace freshet::journal {
+
+inline constexpr const char* kWitnessName = "durable";
+inline constexpr uint32_t kWitnessMagic = 0x5449574a;  // "JWIT"
+inline constexpr uint16_t kWitnessFormat = 1;
+inline constexpr size_t kWitnessBytes = 4096;
+inline constexpr size_t kWitnessDurable = 64;   // offset of the word that says what is durable
+inline constexpr size_t kWitnessWritten = 128;  // of the one that says what is in segments
+
+struct WitnessHeader {
+    uint32_t magic = kWitnessMagic;
+    uint16_t formatVer = kWitnessFormat;
+    uint16_t flags = 0;
+    uint32_t era = 0;  // of the blocks that it speaks of
+    uint32_t reserved = 0;
+    uint64_t dbUuidLow = 0;
+    uint64_t boot = 0;  // platform::FileSystem::bootNumber() of its writer
+    char reserved2[28] = {};
+    uint32_t crc = 0;  // crc32c of the 60 bytes before
+};
+static_assert(sizeof(WitnessHeader) == 64 && offsetof(WitnessHeader, crc) == 60);
+
+}  // namespace freshet::journal
