@@ -41,8 +41,9 @@ enum class MatchOp : uint8_t {
 
 /// One node of the compiled tree, readable by the planner. Canonical form: $ne and $nin are kNot
 /// over kEq and kIn; $all is kAnd of its members; kAnd has no kAnd child; kAnd and kOr have two or
-/// more children (one alone stands for itself, an empty filter is kAlwaysTrue); the operands of kIn
-/// are sorted and distinct; the operand of kRegex is of type regex, whatever the filter wrote.
+/// more children (one alone stands for itself, an empty filter is kAlwaysTrue); equalities on one
+/// path in a kOr are one kIn; the operands of kIn are sorted and distinct; the operand of kRegex is
+/// of type regex, whatever the filter wrote.
 struct MatchNode {
     MatchOp op = MatchOp::kAlwaysTrue;
     std::string path;                     // leaves
@@ -60,6 +61,9 @@ public:
     /// evaluateLet() in transform.h makes it; copied.
     static StatusOr<std::unique_ptr<Matcher>> compile(bson::Document filter,
                                                       bson::Document variables = {});
+    /// The same filter with each $or as it was written, for who explains what did not match.
+    static StatusOr<std::unique_ptr<Matcher>> compileAsWritten(bson::Document filter,
+                                                               bson::Document variables = {});
     ~Matcher();
     /// A $expr that fails counts as no match; use test() where the client must hear of it.
     bool matches(bson::Document document) const;

@@ -4,21 +4,21 @@
 
 #include "freshet/engine/range_count.h"
 
+#include <algorithm>
+
 namespace freshet::query {
 
 IndexScans::IndexScans(catalog::CollectionRef collection,
-                       std::vector<IndexScan> scans,
+                       std::span<const IndexScan> scans,
                        bool fetches)
     : collection_(std::move(collection)),
-      scans_(std::move(scans)),
+      scans_(scans),
       fetches_(fetches),
       dedupes_(scans_.size() > 1) {
-    for (IndexScan& scan : scans_) {
+    for (const IndexScan& scan : scans_) {
         dedupes_ |= scan.wasMultikey;
     }
-    while (!isAtEnd() && scan().ranges.empty()) {
-        ++scanAt_;
-    }
+    toScan(0);
 }
 
 void IndexScans::attach(engine::Txn& txn) {
@@ -29,7 +29,7 @@ void IndexScans::attach(engine::Txn& txn) {
 /// An index may become multikey while a cursor rests. The documents that made it so changed after
 /// the query began; that they may come late is in order, that they come twice is not.
 void IndexScans::watchForArrays() {
-    for (IndexScan& scan : scans_) {
+    for (const IndexScan& scan : scans_) {
         dedupes_ |= scan.index->isMultikey();
     }
 }
@@ -42,9 +42,8 @@ void IndexScans::detach() {
     document_.clear();
 }
 
-const KeyRange& IndexScans::range() const {
-    const auto& ranges = scan().ranges;
-    return ranges[scan().backward ? ranges.size() - 1 - rangeAt_ : rangeAt_];
+KeyRange IndexScans::rangeAt(uint64_t place) const {
+    return scan().range(scan().backward ? rangeCount_ - 1 - place : place);
 }
 
 bool IndexScans::isInRange() const {
@@ -52,7 +51,13 @@ bool IndexScans::isInRange() const {
         return false;
     }
     ByteView key = cursor_->key();
-    return scan().backward ? key >= range().low : range().high.empty() || key < range().high;
+    return scan().backward ? key >= range_.low : range_.high.empty() || key < range_.high;
+}
+
+/// Whether the cursor's key lies beyond all of `range`, on the way that the scan goes.
+bool IndexScans::isBehind(const KeyRange& range) const {
+    ByteView key = cursor_->key();
+    return scan().backward ? key < range.low : !range.high.empty() && key >= range.high;
 }
 
 /// To the next entry: of the range's start, behind the last one, or simply on.
@@ -64,7 +69,7 @@ Status IndexScans::seekNext() {
     if (positioned_) {
         return backward ? cursor_->prev() : cursor_->next();
     }
-    const std::string& bound = hasLast_ ? lastKey_ : backward ? range().high : range().low;
+    const std::string& bound = hasLast_ ? lastKey_ : backward ? range_.high : range_.low;
     if (!backward) {
         FRESHET_RETURN_IF_ERROR(cursor_->seek(bound));
     } else if (bound.empty()) {
@@ -80,34 +85,69 @@ Status IndexScans::seekNext() {
     return Status::ok();
 }
 
-void IndexScans::nextRange() {
+void IndexScans::toRange(uint64_t place) {
     positioned_ = false;
     hasLast_ = false;
-    if (++rangeAt_ < scan().ranges.size()) {
+    rangeAt_ = place;
+    if (rangeAt_ >= rangeCount_) {
+        toScan(scanAt_ + 1);
         return;
     }
-    cursor_.reset();
-    rangeAt_ = 0;
-    do {
-        ++scanAt_;
-    } while (!isAtEnd() && scan().ranges.empty());
+    range_ = rangeAt(rangeAt_);
 }
 
+void IndexScans::toScan(size_t place) {
+    cursor_.reset();
+    rangeCount_ = 0;
+    for (scanAt_ = place; !isAtEnd() && rangeCount_ == 0; ++scanAt_) {
+        rangeCount_ = scan().rangeCount();
+        if (rangeCount_ > 0) {
+            toRange(0);
+            return;
+        }
+    }
+}
+
+/// Ranges without an entry are many when a list of a million values is looked for among a few: the
+/// steps get longer as long as the cursor is behind where they lead, then halve.
+void IndexScans::passRanges() {
+    if (!cursor_->valid()) {
+        toScan(scanAt_ + 1);
+        return;
+    }
+    uint64_t left = rangeAt_;  // the cursor is behind this one
+    uint64_t step = 1;
+    while (left + step < rangeCount_ && isBehind(rangeAt(left + step))) {
+        left += step;
+        step *= 2;
+    }
+    uint64_t found = std::min(left + step, rangeCount_);  // it is not behind this one
+    while (found - left > 1) {
+        const uint64_t middle = left + (found - left) / 2;
+        (isBehind(rangeAt(middle)) ? left : found) = middle;
+    }
+    toRange(found);
+}
+
+/// A range that turns out to be empty is the last one: advance() gets past many of them at once.
 Status IndexScans::passOver(uint64_t most, uint64_t* passed) {
     *passed = 0;
-    while (!isAtEnd() && !dedupes_ && !scan().backward && toFetch_ == 0) {
+    uint32_t ranges = 0;
+    while (!isAtEnd() && !dedupes_ && !scan().backward && toFetch_ == 0 &&
+           ranges < kDocumentsPerTurn) {
         // The successor of a key is itself and a zero byte.
-        std::string low = hasLast_ ? lastKey_ + '\0' : range().low;
-        engine::RangeCount count(*txn_, scan().index->tree, std::move(low), range().high);
+        std::string low = hasLast_ ? lastKey_ + '\0' : range_.low;
+        engine::RangeCount count(*txn_, scan().index->tree, std::move(low), range_.high);
         const Status status = count.run(most - *passed);
         *passed += count.count();
         counts_.given += count.count();
         if (count.isDone()) {
-            nextRange();
+            toNextRange();
+            ranges = count.count() == 0 ? kDocumentsPerTurn : ranges + 1;
             continue;
         }
         if (count.count() > 0) {
-            scans_[scanAt_].ranges[rangeAt_].low = count.rest();
+            range_.low = count.rest();
             positioned_ = hasLast_ = false;
         }
         return status;
@@ -125,7 +165,7 @@ Status IndexScans::advance(Row* row) {
     FRESHET_RETURN_IF_ERROR(seekNext());
     positioned_ = true;
     if (!isInRange()) {
-        nextRange();
+        passRanges();
         return Status::ok();
     }
     ++counts_.keysExamined;

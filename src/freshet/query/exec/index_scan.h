@@ -9,14 +9,15 @@
 #include "absl/container/flat_hash_set.h"
 
 #include <optional>
+#include <span>
 #include <string>
-#include <vector>
 
 namespace freshet::query {
 
 class IndexScans final : public Scan {
 public:
-    IndexScans(catalog::CollectionRef collection, std::vector<IndexScan> scans, bool fetches);
+    /// `scans` must outlive it.
+    IndexScans(catalog::CollectionRef collection, std::span<const IndexScan> scans, bool fetches);
 
     void attach(engine::Txn& txn) override;
     void detach() override;
@@ -27,21 +28,30 @@ public:
 
 private:
     const IndexScan& scan() const { return scans_[scanAt_]; }
-    const KeyRange& range() const;
     Status seekNext();
     bool isInRange() const;
-    void nextRange();
+    /// The one that is met as the `place`-th in the scan's direction.
+    KeyRange rangeAt(uint64_t place) const;
+    /// Of the current scan, or of the next one that has any.
+    void toRange(uint64_t place);
+    void toScan(size_t place);
+    void toNextRange() { toRange(rangeAt_ + 1); }
+    /// The cursor stands behind the current range: to the next one that it has not left behind.
+    void passRanges();
+    bool isBehind(const KeyRange& range) const;
     Status fetch(Row* row);
     void give(catalog::RecordId id, Row* row);
     void watchForArrays();
 
     catalog::CollectionRef collection_;
-    std::vector<IndexScan> scans_;
+    std::span<const IndexScan> scans_;
     bool fetches_;
     engine::Txn* txn_ = nullptr;
     std::optional<engine::Cursor> cursor_;
     size_t scanAt_ = 0;
-    size_t rangeAt_ = 0;       // in the scan's direction
+    uint64_t rangeCount_ = 0;  // of the current scan
+    uint64_t rangeAt_ = 0;     // in the scan's direction
+    KeyRange range_;           // the current one; what was passed over is gone from it
     bool positioned_ = false;  // the cursor stands on lastKey_
     bool hasLast_ = false;     // lastKey_ is of the current range
     std::string lastKey_;

@@ -2,6 +2,8 @@
 /// RowStream: plan, scan, filter, sort.
 #include "freshet/query/exec/row_stream.h"
 
+#include "absl/container/flat_hash_set.h"
+
 #include <algorithm>
 
 namespace freshet::query {
@@ -188,13 +190,23 @@ PlanName RowStream::planName() const {
             break;
         case PlanKind::kUnion:
             name.kind = fetches() ? "IXSCAN" : "COUNT_SCAN";
-            for (const IndexScan& scan : plan_.scans) {
-                const PlanName branch{name.kind, scan.index, {}, 0};
-                name.branches += (name.branches.empty() ? "" : ", ") + branch.text();
-            }
+            name.branches = branchNames(name.kind);
             break;
     }
     return name;
+}
+
+/// Each index once, however many branches go to it.
+std::string RowStream::branchNames(std::string_view kind) const {
+    std::string names;
+    absl::flat_hash_set<const catalog::Index*> named;
+    for (const IndexScan& scan : plan_.scans) {
+        if (named.insert(scan.index.get()).second) {
+            const PlanName branch{kind, scan.index, {}, 0};
+            names += (names.empty() ? "" : ", ") + branch.text();
+        }
+    }
+    return names;
 }
 
 WorkDone RowStream::work() const {

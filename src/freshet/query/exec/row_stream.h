@@ -69,11 +69,12 @@ private:
     Status asStream(Status status);
     bool isKilled() const;
     PlanName planName() const;
+    std::string branchNames(std::string_view kind) const;
 
     StreamRequest request_;
     std::optional<SortPattern> pattern_;
     Plan plan_;
-    std::unique_ptr<Scan> scan_;
+    std::unique_ptr<Scan> scan_;    // of plan_
     std::optional<Sorter> sorter_;  // when the plan does not give the order
     bool scanned_ = false;          // all is in the sorter
     bool sorted_ = false;

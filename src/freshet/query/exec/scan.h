@@ -36,7 +36,8 @@ protected:
     ScanCounts counts_;
 };
 
-/// Without `fetches` an index scan gives rows with an id and no document.
+/// Without `fetches` an index scan gives rows with an id and no document. The plan must outlive the
+/// scan.
 std::unique_ptr<Scan> makeScan(const Plan& plan, catalog::CollectionRef collection, bool fetches);
 
 }  // namespace freshet::query

@@ -15,6 +15,13 @@ Matcher::~Matcher() = default;
 
 StatusOr<std::unique_ptr<Matcher>> Matcher::compile(bson::Document filter,
                                                     bson::Document variables) {
+    FRESHET_ASSIGN_OR_RETURN(auto matcher, compileAsWritten(filter, variables));
+    mergeEqualities(&matcher->impl_->root);
+    return matcher;
+}
+
+StatusOr<std::unique_ptr<Matcher>> Matcher::compileAsWritten(bson::Document filter,
+                                                             bson::Document variables) {
     auto impl = std::make_unique<Impl>();
     impl->filter = bson::OwnedDocument(filter);
     FRESHET_ASSIGN_OR_RETURN(impl->root, parseFilter(impl->filter.view(), variables));

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// From a filter to a tree: the operators on one path, {a: {$gt: 1, $in: [...]}}.
-#include "freshet/bson/compare.h"
 #include "freshet/query/language.h"
 #include "freshet/query/match/tree.h"
-
-#include <algorithm>
 
 namespace freshet::query {
 namespace {
@@ -72,11 +69,7 @@ StatusOr<NodePtr> inNode(std::string_view path, const Element& operand) {
     for (const Element& member : operand.document()) {
         FRESHET_RETURN_IF_ERROR(addInMember(path, member, node.get(), extra.get()));
     }
-    auto& values = node->operands;
-    std::sort(values.begin(), values.end(), [](const Element& a, const Element& b) {
-        return bson::compareValues(a, b) < 0;
-    });
-    values.erase(std::unique(values.begin(), values.end(), bson::equalValues), values.end());
+    sortOperands(&node->operands);
     return node;
 }
 

@@ -37,8 +37,8 @@ bool isAllowedInIndex(const MatchNode& node) {
 
 StatusOr<catalog::PredicateRef> compilePredicate(bson::Document expression,
                                                  catalog::PredicateUse use) {
-    auto matcher = Matcher::compile(expression);
     const bool forIndex = use == catalog::PredicateUse::kPartialIndex;
+    auto matcher = forIndex ? Matcher::compile(expression) : Matcher::compileAsWritten(expression);
     if (!matcher.isOk()) {
         return forIndex ? Status(matcher.status().code(),
                                  matcher.status().reason(),

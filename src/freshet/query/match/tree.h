@@ -53,6 +53,10 @@ bool isDocumentOperator(std::string_view name);
 
 /// kAnd or kOr of `children` in canonical form.
 NodePtr combine(MatchOp op, std::vector<NodePtr> children);
+/// Makes each $or of equalities on one path an $in, below `node` too. As deep as the filter.
+void mergeEqualities(NodePtr* node);
+/// As kIn has them: ascending and distinct.
+void sortOperands(std::vector<bson::Element>* operands);
 
 // Parts of the parser; each appends what `element`, an operator and its operand, means for `path`.
 Status parsePathOperator(std::string_view path,

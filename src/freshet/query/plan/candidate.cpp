@@ -14,59 +14,17 @@ namespace {
 using catalog::Index;
 using catalog::KeyField;
 
-constexpr size_t kRangesMax = 4'096;  // key ranges of one scan, from products of $in lists
+constexpr uint64_t kRangesMax = uint64_t{1} << 48;  // of one scan: as far as we count
 
 std::string_view topField(std::string_view path) {
     return path.substr(0, path.find('.'));
 }
 
-/// What is known of one field of an index.
-struct FieldBounds {
-    Bounds bounds;
-    const MatchNode* group = nullptr;
-    size_t used = 0;  // predicates that are in the bounds
-};
-
-/// On a multikey index two predicates on a path may be met by two different elements, so of them
-/// only one may bound it; but what an $elemMatch says of plain values is said of one of them.
-bool meetInOneValue(const Predicate& predicate, const MatchNode* group, bool multikey) {
-    return !multikey ||
-           (group != nullptr && predicate.group == group && group->op == MatchOp::kElemMatchValue);
-}
-
-bool isTighter(const Bounds& a, const Bounds& b) {
-    if (a.areAllPoints() != b.areAllPoints()) {
-        return a.areAllPoints();
-    }
-    return a.areAllPoints() && a.intervals.size() < b.intervals.size();
-}
-
-/// What the predicates say of one path.
-std::optional<FieldBounds> fieldBounds(const std::string& path,
-                                       const std::vector<Predicate>& predicates,
-                                       bool multikey) {
-    std::optional<FieldBounds> result;
-    for (const Predicate& predicate : predicates) {
-        if (predicate.path != path) {
-            continue;
-        }
-        std::optional<Bounds> bounds = boundsOf(*predicate.leaf);
-        if (!bounds.has_value()) {
-            continue;
-        }
-        if (result.has_value() && meetInOneValue(predicate, result->group, multikey)) {
-            result->bounds = intersect(result->bounds, *bounds);
-            ++result->used;
-        } else if (!result.has_value() || isTighter(*bounds, result->bounds)) {
-            result = {*std::move(bounds), predicate.group, 1};
-        }
-    }
-    return result;
-}
+using Field = PathBounds::Field;
 
 /// Two fields below one array are met by any two of its elements, but an entry holds both fields of
 /// one: only the first of them may be bound, unless one $elemMatch speaks of both.
-bool sharesArray(const Index& index, size_t field, const std::vector<FieldBounds>& bound) {
+bool sharesArray(const Index& index, size_t field, const std::vector<Field>& bound) {
     const MatchNode* group = bound.back().group;
     for (size_t i = 0; i < field; ++i) {
         const bool related = topField(index.fields[i].path) == topField(index.fields[field].path);
@@ -78,24 +36,21 @@ bool sharesArray(const Index& index, size_t field, const std::vector<FieldBounds
 }
 
 /// Bounds of the index's leading fields: lists of points, and at most one range at the end.
-std::vector<FieldBounds> leadingBounds(const Index& index,
-                                       const std::vector<Predicate>& predicates,
-                                       bool multikey) {
-    std::vector<FieldBounds> result;
-    size_t ranges = 1;
+std::vector<Field> leadingBounds(const Index& index, PathBounds* predicates, bool multikey) {
+    std::vector<Field> result;
+    uint64_t ranges = 1;
     for (size_t i = 0; i < index.fields.size(); ++i) {
-        std::optional<FieldBounds> field = fieldBounds(index.fields[i].path, predicates, multikey);
-        if (!field.has_value() || ranges * field->bounds.intervals.size() > kRangesMax) {
+        const Field* field = predicates->of(index.fields[i].path, multikey);
+        if (field == nullptr || ranges * field->bounds->intervals.size() > kRangesMax) {
             break;
         }
-        result.push_back(*std::move(field));
+        result.push_back(*field);
         if (multikey && sharesArray(index, i, result)) {
             result.pop_back();
             break;
         }
-        const Bounds& bounds = result.back().bounds;
-        ranges *= bounds.intervals.size();
-        if (!bounds.areAllPoints()) {
+        ranges *= field->bounds->intervals.size();
+        if (!field->bounds->areAllPoints()) {
             break;
         }
     }
@@ -122,38 +77,10 @@ KeyRange rangeOf(const std::string& prefix, const Interval& interval) {
             interval.highOpen ? std::move(high) : afterPrefix(std::move(high))};
 }
 
-std::vector<KeyRange> composeRanges(const Index& index, const std::vector<Bounds>& bound) {
-    std::vector<std::string> prefixes{""};
-    std::vector<KeyRange> ranges;
-    for (size_t i = 0; i < bound.size(); ++i) {
-        std::vector<Interval> intervals = bound[i].intervals;
-        if (index.fields[i].descending) {
-            std::reverse(intervals.begin(), intervals.end());
-            std::transform(intervals.begin(), intervals.end(), intervals.begin(), mirrored);
-        }
-        bool last = i + 1 == bound.size();
-        std::vector<std::string> next;
-        for (const std::string& prefix : prefixes) {
-            for (const Interval& interval : intervals) {
-                if (last) {
-                    ranges.push_back(rangeOf(prefix, interval));
-                } else {
-                    next.push_back(prefix + interval.low);
-                }
-            }
-        }
-        prefixes = std::move(next);
-    }
-    if (bound.empty()) {
-        ranges.push_back({"", ""});
-    }
-    return ranges;
-}
-
 /// Whether a walk along the ranges meets documents in the wanted order, and in which direction it
 /// must go. Fields held at one value do not disturb an order.
 bool providesOrder(const Index& index,
-                   const std::vector<Bounds>& bound,
+                   const std::vector<std::shared_ptr<const Bounds>>& bound,
                    const SortPattern& sort,
                    bool* backward) {
     size_t wanted = 0;
@@ -169,7 +96,7 @@ bool providesOrder(const Index& index,
             *backward = against;
             directionKnown = true;
             ++wanted;
-        } else if (i >= bound.size() || !bound[i].isSinglePoint()) {
+        } else if (i >= bound.size() || !bound[i]->isSinglePoint()) {
             return false;
         }
     }
@@ -236,28 +163,55 @@ bool Candidate::isBetterThan(const Candidate& other) const {
     return scan.index->unique && !other.scan.index->unique;
 }
 
+uint64_t IndexScan::rangeCount() const {
+    uint64_t count = 1;
+    for (const auto& field : bounds) {
+        count *= field->intervals.size();
+    }
+    return count;
+}
+
+KeyRange IndexScan::range(uint64_t at) const {
+    if (bounds.empty()) {
+        return between;
+    }
+    uint64_t behind = rangeCount();
+    std::string prefix;
+    for (size_t i = 0;; ++i) {
+        const std::vector<Interval>& intervals = bounds[i]->intervals;
+        behind /= intervals.size();
+        const uint64_t place = at / behind;
+        at %= behind;
+        const bool descending = index->fields[i].descending;
+        const Interval& interval = intervals[descending ? intervals.size() - 1 - place : place];
+        if (i + 1 == bounds.size()) {
+            return rangeOf(prefix, descending ? mirrored(interval) : interval);
+        }
+        prefix += descending ? complement(interval.low) : interval.low;
+    }
+}
+
 Candidate considerIndex(const std::shared_ptr<const Index>& index,
-                        const std::vector<Predicate>& predicates,
+                        PathBounds* predicates,
                         const SortPattern* sort) {
     Candidate result;
     result.scan.index = index;
     result.scan.wasMultikey = index->isMultikey();
-    std::vector<FieldBounds> fields;
+    std::vector<Field> fields;
     if (!isAmbiguous(*index)) {
         fields = leadingBounds(*index, predicates, result.scan.wasMultikey);
     }
     size_t used = 0;
     bool demandsField = false;
     result.isExact = true;
-    for (FieldBounds& field : fields) {
-        field.bounds.areAllPoints() ? ++result.points : result.hasRange = true;
-        demandsField |= !field.bounds.hasMissing;
-        result.isExact &= field.bounds.isExact && field.group == nullptr;
+    for (Field& field : fields) {
+        field.bounds->areAllPoints() ? ++result.points : result.hasRange = true;
+        demandsField |= !field.bounds->hasMissing;
+        result.isExact &= field.bounds->isExact && field.group == nullptr;
         used += field.used;
         result.scan.bounds.push_back(std::move(field.bounds));
     }
-    result.isExact &= used == predicates.size();
-    result.scan.ranges = composeRanges(*index, result.scan.bounds);
+    result.isExact &= used == predicates->predicates().size();
     result.mayMissDocuments = index->sparse && !demandsField;
     decideOrder(sort, &result);
     return result;
@@ -271,7 +225,7 @@ StatusOr<Candidate> boundByKeys(const std::shared_ptr<const Index>& index,
     result.scan.index = index;
     result.scan.wasMultikey = index->isMultikey();
     result.hasRange = true;
-    KeyRange range;
+    KeyRange& range = result.scan.between;
     if (!min.isEmpty()) {
         FRESHET_ASSIGN_OR_RETURN(range.low, keyOfPattern(*index, min));
     }
@@ -283,7 +237,6 @@ StatusOr<Candidate> boundByKeys(const std::shared_ptr<const Index>& index,
                        "The value provided for min() does not come before the value provided for "
                        "max() in the hinted index");
     }
-    result.scan.ranges.push_back(std::move(range));
     decideOrder(sort, &result);
     return result;
 }

@@ -15,32 +15,6 @@ namespace {
 
 using catalog::Index;
 
-/// What the condition inside of `group` says, on paths from the document's root. Conditions within
-/// a further $elemMatch speak of other elements and are left out.
-void collectInside(const MatchNode& node, const MatchNode& group, std::vector<Predicate>* out) {
-    if (node.op == MatchOp::kAnd) {
-        for (const auto& child : node.children) {
-            collectInside(*child, group, out);
-        }
-        return;
-    }
-    const bool onValues = group.op == MatchOp::kElemMatchValue;
-    out->push_back({&node, onValues ? group.path : group.path + "." + node.path, &group});
-}
-
-void collect(const MatchNode& node, std::vector<Predicate>* out) {
-    if (node.op == MatchOp::kAnd) {
-        for (const auto& child : node.children) {
-            collect(*child, out);
-        }
-        return;
-    }
-    out->push_back({&node, node.path, nullptr});
-    if (node.op == MatchOp::kElemMatchObject || node.op == MatchOp::kElemMatchValue) {
-        collectInside(*node.children.front(), node, out);
-    }
-}
-
 /// Whether the index has an entry of every document that the filter can match.
 bool hasAllMatches(const Index& index, const MatchNode& filter) {
     return index.filter == nullptr ||
@@ -51,16 +25,32 @@ bool isIdEquality(const MatchNode& node) {
     return node.op == MatchOp::kEq && node.path == "_id" && !node.operand.isArray();
 }
 
-/// `filters`: conditions that all documents looked for fulfil; of the last one `predicates` are.
-std::optional<Candidate> bestCandidate(const catalog::Collection& collection,
-                                       const std::vector<const MatchNode*>& filters,
-                                       const std::vector<Predicate>& predicates,
+/// What is asked, and what is known of each index without looking at an $or's branches.
+struct Question {
+    explicit Question(const PlanRequest& wish) : request(wish), root(wish.matcher->root()) {
+        for (const auto& index : wish.collection->indexes) {
+            holdsAll.push_back(hasAllMatches(*index, root));
+        }
+    }
+
+    const PlanRequest& request;
+    const MatchNode& root;
+    std::vector<bool> holdsAll;  // by index: an entry of every document that the filter can match
+};
+
+/// The best index for documents that fulfil `filter` as well as the whole; `predicates` are of it.
+std::optional<Candidate> bestCandidate(const Question& question,
+                                       const MatchNode& filter,
+                                       PathBounds* predicates,
                                        const SortPattern* sort) {
     std::optional<Candidate> best;
-    for (const auto& index : collection.indexes) {
-        if (index->hidden || std::none_of(filters.begin(), filters.end(), [&](const auto* filter) {
-                return hasAllMatches(*index, *filter);
-            })) {
+    const auto& indexes = question.request.collection->indexes;
+    for (size_t i = 0; i < indexes.size(); ++i) {
+        const auto& index = indexes[i];
+        const bool isBounded =
+            predicates->of(index->fields.front().path, index->isMultikey()) != nullptr;
+        if (index->hidden || (!isBounded && sort == nullptr) ||
+            (!question.holdsAll[i] && !hasAllMatches(*index, filter))) {
             continue;
         }
         Candidate candidate = considerIndex(index, predicates, sort);
@@ -76,15 +66,13 @@ std::optional<Candidate> bestCandidate(const catalog::Collection& collection,
 }
 
 /// A scan for each branch of an $or, when each has an index with bounds.
-std::optional<Plan> planUnion(const catalog::Collection& collection,
-                              const MatchNode& root,
-                              const MatchNode& either) {
+std::optional<Plan> planUnion(const Question& question, const MatchNode& either) {
     Plan plan;
     plan.kind = PlanKind::kUnion;
-    plan.isExact = &root == &either;
+    plan.isExact = &question.root == &either;
     for (const auto& branch : either.children) {
-        std::optional<Candidate> best =
-            bestCandidate(collection, {&root, branch.get()}, collectPredicates(*branch), nullptr);
+        PathBounds predicates(collectPredicates(*branch));
+        std::optional<Candidate> best = bestCandidate(question, *branch, &predicates, nullptr);
         if (!best.has_value()) {
             return std::nullopt;
         }
@@ -149,7 +137,8 @@ StatusOr<Plan> planHinted(const PlanRequest& request) {
         return planIndex(std::move(between));
     }
     const MatchNode& root = request.matcher->root();
-    Candidate candidate = considerIndex(index, collectPredicates(root), request.sort);
+    PathBounds predicates(collectPredicates(root));
+    Candidate candidate = considerIndex(index, &predicates, request.sort);
     // The whole of a sparse or partial index, if that is what is asked for; but then not fewer than
     // it has because of bounds.
     candidate.isExact &= !candidate.mayMissDocuments && hasAllMatches(*index, root);
@@ -157,19 +146,18 @@ StatusOr<Plan> planHinted(const PlanRequest& request) {
 }
 
 /// The best way, when an index can bound what is read.
-std::optional<Plan> planBounded(const PlanRequest& request,
-                                const std::vector<Predicate>& predicates,
+std::optional<Plan> planBounded(const Question& question,
+                                PathBounds* predicates,
                                 std::optional<Candidate>* best) {
-    const MatchNode& root = request.matcher->root();
-    *best = bestCandidate(*request.collection, {&root}, predicates, request.sort);
+    *best = bestCandidate(question, question.root, predicates, question.request.sort);
     if (best->has_value() && (*best)->isBounded()) {
         return planIndex(**best);
     }
-    for (const Predicate& predicate : predicates) {
+    for (const Predicate& predicate : predicates->predicates()) {
         if (predicate.group != nullptr || predicate.leaf->op != MatchOp::kOr) {
             continue;
         }
-        if (auto plan = planUnion(*request.collection, root, *predicate.leaf)) {
+        if (auto plan = planUnion(question, *predicate.leaf)) {
             return plan;
         }
     }
@@ -177,12 +165,6 @@ std::optional<Plan> planBounded(const PlanRequest& request,
 }
 
 }  // namespace
-
-std::vector<Predicate> collectPredicates(const MatchNode& node) {
-    std::vector<Predicate> result;
-    collect(node, &result);
-    return result;
-}
 
 bool Plan::isOutdated() const {
     return std::any_of(scans.begin(), scans.end(), [](const IndexScan& scan) {
@@ -213,7 +195,8 @@ StatusOr<Plan> choosePlan(const PlanRequest& request) {
         return plan;
     }
     std::optional<Candidate> best;
-    if (auto plan = planBounded(request, collectPredicates(root), &best)) {
+    PathBounds predicates(collectPredicates(root));
+    if (auto plan = planBounded(Question(request), &predicates, &best)) {
         return *std::move(plan);
     }
     return best.has_value() ? planIndex(*std::move(best)) : Plan();

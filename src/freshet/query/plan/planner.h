@@ -9,7 +9,7 @@
 
 #include "freshet/catalog/catalog.h"
 #include "freshet/query/match.h"
-#include "freshet/query/plan/bounds.h"
+#include "freshet/query/plan/path_bounds.h"
 #include "freshet/query/transform.h"
 
 #include <memory>
@@ -24,12 +24,20 @@ struct KeyRange {
     std::string high;
 };
 
+/// A walk along key ranges, which are made one at a time: an $in of a million values, or several
+/// $in on the fields of one index, cost no memory but their values.
 struct IndexScan {
     std::shared_ptr<const catalog::Index> index;
-    std::vector<KeyRange> ranges;  // ascending, disjoint
-    std::vector<Bounds> bounds;    // of the leading fields, as the ranges were made from them
+    std::vector<std::shared_ptr<const Bounds>> bounds;  // of the leading fields: lists of points,
+                                                        // and at most one of ranges at the end
+    KeyRange between;                                   // without bounds: this one range
     bool backward = false;
     bool wasMultikey = false;  // when it was planned
+
+    /// How many there are; 0: nothing can match.
+    uint64_t rangeCount() const;
+    /// Ascending and disjoint, whichever way the scan goes. REQUIRES: at < rangeCount().
+    KeyRange range(uint64_t at) const;
 };
 
 enum class PlanKind : uint8_t {
@@ -66,17 +74,6 @@ StatusOr<Plan> choosePlan(const PlanRequest& request);
 
 // Parts of the planner.
 
-/// A condition that every document looked for fulfils.
-struct Predicate {
-    const MatchNode* leaf = nullptr;
-    std::string path;                  // of the leaf, from the document's root
-    const MatchNode* group = nullptr;  // the $elemMatch that it is part of: one element of its
-                                       // array fulfils all that it says
-};
-
-/// The conditions below `node`: of nested $and, and those inside of an $elemMatch.
-std::vector<Predicate> collectPredicates(const MatchNode& node);
-
 /// The bounds for an index and what they are worth.
 struct Candidate {
     IndexScan scan;
@@ -91,7 +88,7 @@ struct Candidate {
 };
 
 Candidate considerIndex(const std::shared_ptr<const catalog::Index>& index,
-                        const std::vector<Predicate>& predicates,
+                        PathBounds* predicates,
                         const SortPattern* sort);
 
 /// The index from `min` up to `max`, either of which may be empty. kInvalid when they are no keys

@@ -123,9 +123,34 @@ TEST(Planner, UsesAPartialIndexForWhatItHolds) {
     EXPECT_EQ(planOf(c, R"({"a": 1, "b": 6})"), "FETCH IXSCAN a_1 forward");
     EXPECT_EQ(planOf(c, R"({"a": 1, "b": {"$gt": 7}})"), "FETCH IXSCAN a_1 forward");
     EXPECT_EQ(planOf(c, R"({"b": {"$gt": 7}})", R"({"a": 1})"), "FETCH IXSCAN a_1 forward");
-    EXPECT_EQ(planOf(c, R"({"b": 7, "$or": [{"a": 1}, {"a": 2}]})"),
+    EXPECT_EQ(planOf(c, R"({"b": 7, "$or": [{"a": 1}, {"a": 2}]})"), "FETCH IXSCAN a_1 forward");
+    EXPECT_EQ(planOf(c, R"({"b": 7, "$or": [{"a": 1}, {"a": {"$gt": 2}}]})"),
               "FETCH OR (IXSCAN a_1 forward) (IXSCAN a_1 forward)");
     EXPECT_EQ(planOf(c, "{}", R"({"a": 1})"), "SORT COLLSCAN forward");
+}
+
+TEST(Planner, MakesEqualitiesOfAnOrOneProbe) {
+    TestCollection c;
+    c.addIndex(R"({"a": 1})");
+    c.addIndex(R"({"b": 1})");
+    EXPECT_EQ(planOf(c, R"({"$or": [{"a": 1}, {"a": {"$in": [3, 4]}}]})"),
+              "FETCH IXSCAN a_1 forward");
+    EXPECT_EQ(planOf(c, R"({"$or": [{"a": 1}, {"b": 1}, {"a": 2}, {"b": 2}]})"),
+              "FETCH OR (IXSCAN a_1 forward) (IXSCAN b_1 forward)");
+    EXPECT_EQ(planOf(c, R"({"$or": [{"_id": 1}, {"$or": [{"_id": 2}, {"_id": 1}]}]})"),
+              "FETCH IXSCAN _id_ forward");
+    for (const char* document : {R"({"_id": 1, "a": 1})",
+                                 R"({"_id": 2, "a": [2, 3]})",
+                                 R"({"_id": 3})",
+                                 R"({"_id": 4, "a": {"x": 1}})",
+                                 R"({"_id": 5, "a": null})"}) {
+        ASSERT_TRUE(c.insert(document).isOk());
+    }
+    const auto idsOf = [&](std::string_view filter) { return c.find(filter, R"({"_id": 1})"); };
+    EXPECT_EQ(idsOf(R"({"$or": [{"a": 3}, {"a": 2}, {"a": 1}, {"a": 1}]})").size(), 2u);
+    EXPECT_EQ(idsOf(R"({"$or": [{"a": null}, {"a": {"x": 1}}]})").size(), 3u);
+    EXPECT_EQ(idsOf(R"({"$or": [{"a": [2, 3]}, {"a": 1}, {"a": {"@regex": "^q"}}]})").size(), 2u);
+    EXPECT_EQ(idsOf(R"({"$nor": [{"$or": [{"a": 1}, {"a": 2}]}]})").size(), 3u);
 }
 
 TEST(Planner, DoesNotSeeHiddenIndexes) {

@@ -24,8 +24,15 @@ void addCounts(const StageNode& node, bson::Builder* out) {
     }
 }
 
+/// Of one tree that explain tells; a plan may have more than a reply may hold.
+constexpr size_t kExplainBytesMax = 4u << 20;
+
 /// Recursion as deep as a plan: a handful.
 void addNode(const StageNode& node, bool withCounts, bson::Builder* out) {
+    if (out->endsAt() > kExplainBytesMax) {
+        out->add("warning", "stats tree exceeded BSON size limit for explain");
+        return;
+    }
     out->add("stage", node.name);
     if (withCounts) {
         addCounts(node, out);
@@ -58,21 +65,24 @@ void sum(const StageNode& node, Totals* totals) {
 
 /// The elements of an array under field i, as text; all values for fields without a bound.
 void addBounds(const IndexScan& scan, bson::Builder* out) {
-    auto bounds = out->object("indexBounds");
-    const Bounds all = allValues();
+    bson::Builder bounds;
+    const std::vector<Interval> all = allValues().intervals;
     for (size_t i = 0; i < scan.index->fields.size(); ++i) {
         const auto& field = scan.index->fields[i];
         const bool turned = field.descending != scan.backward;
         auto list = bounds.array(field.path);
-        std::vector<Interval> intervals =
-            i < scan.bounds.size() ? scan.bounds[i].intervals : all.intervals;
-        if (turned) {
-            std::reverse(intervals.begin(), intervals.end());
-        }
-        for (const Interval& interval : intervals) {
-            list.push(textOf(interval, turned));
+        const std::vector<Interval>& intervals =
+            i < scan.bounds.size() ? scan.bounds[i]->intervals : all;
+        for (size_t at = 0; at < intervals.size() && bounds.size() <= kExplainBytesMax; ++at) {
+            list.push(textOf(intervals[turned ? intervals.size() - 1 - at : at], turned));
         }
     }
+    if (bounds.size() > kExplainBytesMax) {
+        out->add("warning", "index bounds omitted due to BSON size limit for explain");
+        return;
+    }
+    const bson::OwnedDocument made(bounds.finish());
+    out->add("indexBounds", made.view());
 }
 
 bson::OwnedDocument scanDetails(const IndexScan& scan) {
