@@ -51,12 +51,17 @@ void MemoryPool::giveBack(uint64_t bytes) {
 
 WaitToken MemoryPool::whenGivenBack() {
     WaitToken token = WaitToken::create();
+    tellWhenGivenBack(token);
+    return token;
+}
+
+void MemoryPool::tellWhenGivenBack(WaitToken token) {
     std::lock_guard<Mutex> lock(mutex_);
-    waiting_.push_back(token);
+    std::erase_if(waiting_, [](const WaitToken& other) { return other.isDone(); });
+    waiting_.push_back(std::move(token));
     // [pool.wait] ORDER seq_cst: store-load with [pool.giveBack]: the caller looks at the pool once
     // more after this.
     waiters_.store(waiting_.size(), kSeqCst);
-    return token;
 }
 
 }  // namespace freshet::sync

@@ -32,6 +32,8 @@ public:
     /// Completed when something is given back after this call. A caller that then still finds no
     /// room asks for another one.
     WaitToken whenGivenBack();
+    /// The same with a token of the caller's, which something else may complete first.
+    void tellWhenGivenBack(WaitToken token);
 
     uint64_t used() const {
         // [pool.count] ORDER relaxed: a number to compare with; no data hangs on it.

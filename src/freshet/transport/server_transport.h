@@ -49,6 +49,9 @@ struct ServerTransportOptions {
 
     /// Messages and replies count in it; null: nothing is counted.
     std::shared_ptr<sync::MemoryPool> memory;
+    /// While the pool is short and somebody has waited for it for so long, who holds a part of it
+    /// and has not moved for as long is ended.
+    uint32_t memoryPatienceMillis = 5'000;
     /// See MessageHandler::messageBytesMax().
     size_t limitedBytesMax = 16 << 20;
 

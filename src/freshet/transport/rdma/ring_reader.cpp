@@ -86,7 +86,7 @@ StatusOr<bool> RingReader::next(Message* out) {
         if (found) {
             return true;
         }
-        if (!feedCutter()) {
+        if (cutter_.wantsRoom() > 0 || !feedCutter()) {
             return false;
         }
     }
@@ -125,6 +125,7 @@ size_t RingReader::missing() const {
 }
 
 bool RingReader::feedCutter() {
+    constexpr size_t kOnceBytes = 64 * 1024;  // so that little is set aside before a length is seen
     const ByteView bytes = unread();
     if (bytes.empty()) {
         return false;
@@ -134,7 +135,7 @@ bool RingReader::feedCutter() {
     // Bytes of the ring are the scratch of a cutter that has nothing yet; one target only, for the
     // cutter must look at what has come before it makes more room.
     const std::span<char> room = cutter_.target({const_cast<char*>(bytes.data()), bytes.size()});
-    const size_t now = std::min({room.size(), bytes.size(), wanted});
+    const size_t now = std::min({room.size(), bytes.size(), wanted, kOnceBytes});
     if (room.data() != bytes.data()) {
         std::memcpy(room.data(), bytes.data(), now);
     }

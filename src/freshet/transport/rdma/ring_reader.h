@@ -29,6 +29,13 @@ public:
     void setInPlace(bool inPlace) { mayBeInPlace_ = inPlace; }
     /// Takes the next whole message. False: more bytes are needed. Errors as of MessageCutter.
     StatusOr<bool> next(Message* out);
+    /// See MessageCutter.
+    size_t wantsRoom() const { return cutter_.wantsRoom(); }
+    void admit(sync::MemoryHold hold) { cutter_.admit(std::move(hold)); }
+    /// Bytes set aside beside the ring.
+    size_t capacity() const { return cutter_.capacity(); }
+    bool isCut() const { return cutter_.isMidMessage(); }
+    uint64_t bytesRead() const { return tail_; }
     /// Takes exactly `bytes` bytes, from the start of the stream. False: they have not come.
     bool takeRaw(char* out, size_t bytes);
     bool isMidMessage() const { return cutter_.isMidMessage() || available() > 0; }

@@ -260,6 +260,9 @@ void ServerCore::onLinkProgress() {
 }
 
 void ServerCore::wakeAll() {
+    if (room_.isSet()) {
+        room_.complete();
+    }
     if (const uint64_t seq = std::exchange(readSeq_, 0); seq != 0) {
         readable_.finish(seq, Status::ok());
     }

@@ -50,6 +50,10 @@ public:
         writeSeq_ = writable_.begin();
         return writable_.done();
     }
+    /// Complete when it is worth looking again whether there is room: the end of the session has
+    /// come. Until stopWaitingForRoom().
+    sync::WaitToken waitForRoom() { return room_ = sync::WaitToken::create(); }
+    void stopWaitingForRoom() { room_ = {}; }
     auto turn() {
         readable_.finish(readable_.begin(), Status::ok());
         return readable_.done();
@@ -91,6 +95,7 @@ private:
     std::optional<Hub::Member> member_;
     Completion readable_;
     Completion writable_;
+    sync::WaitToken room_;  // set while the session waits for memory
     uint64_t readSeq_ = 0;  // of whom progress is told; 0: nobody waits
     uint64_t writeSeq_ = 0;
     PeerWatcher* watcher_ = nullptr;

@@ -7,7 +7,7 @@
 namespace freshet::transport::rdma {
 namespace {
 
-class ServerSession final : public Session {
+class ServerSession final : public Session, private WatchedPeer {
 public:
     explicit ServerSession(std::shared_ptr<ServerCore> core) : core_(std::move(core)) {
         if (core_->isMoved()) {
@@ -63,6 +63,19 @@ private:
     static Status wrongPair() {
         return Status(Code::kUnsupported, "A reactor's session does not block");
     }
+    uint64_t bytesMoved() const override {
+        return core_->link().reader().bytesRead() + stats_.bytesOut;
+    }
+    void lookForPeer() override {}  // the core tells of its end
+    void endSlow() override {
+        isTooSlow_ = true;
+        core_->askClose();
+    }
+    /// Before it waits for its peer with a message half read or a reply half sent.
+    Status noteHeld(MemoryWatch::Phase phase, size_t replyBytes = 0);
+    sync::Task<Status> awaitRoom();
+    /// core_->ended(), and why.
+    Status ended() const;
     sync::Task<StatusOr<Message>> negotiate();
     sync::Task<Status> answer(Proposal proposal, ByteView request);
     sync::Task<StatusOr<Message>> source();
@@ -80,7 +93,45 @@ private:
     SessionStats stats_;
     size_t messageBytesMax_ = wire::kMessageBytesMax;
     uint32_t messagesInTurn_ = 0;
+    std::unique_ptr<HeldMemory> held_;  // null: nothing
+    bool isTooSlow_ = false;            // it was closed for that
 };
+
+Status ServerSession::noteHeld(MemoryWatch::Phase phase, size_t replyBytes) {
+    if (held_ == nullptr) {
+        held_ = std::make_unique<HeldMemory>(core_->reactor().memory(),
+                                             static_cast<WatchedPeer&>(*this));
+    }
+    return held_->note(phase, core_->link().reader().capacity(), replyBytes);
+}
+
+Status ServerSession::ended() const {
+    Status ended = core_->ended();
+    return isTooSlow_ && !ended.isOk() ? tooSlow() : std::move(ended);
+}
+
+sync::Task<Status> ServerSession::awaitRoom() {
+    RingReader& reader = core_->link().reader();
+    Status status = noteHeld(MemoryWatch::Phase::kWaiting);
+    if (!status.isOk()) {
+        co_return status;
+    }
+    Admission::Place& place =
+        held_->place.emplace(*core_->reactor().memory().admission(), reader.wantsRoom());
+    while (status.isOk() && !place.isAdmitted()) {
+        const sync::WaitToken token = core_->waitForRoom();
+        if (place.wakeBy(token)) {
+            co_await sync::wait(token);
+        }
+        core_->stopWaitingForRoom();
+        status = ended();
+    }
+    if (status.isOk()) {
+        reader.admit(place.takeHold());
+        status = noteHeld(MemoryWatch::Phase::kCounted);
+    }
+    co_return status;
+}
 
 /// Only a connection's first message can be an offer, and only the one after our answer the end of
 /// the matter. Everything else is for whoever asked.
@@ -134,12 +185,25 @@ sync::Task<StatusOr<Message>> ServerSession::source() {
             noteIn(message);
             co_return std::move(message);
         }
-        Status ended = core_->ended();
-        if (!ended.isOk()) {
-            co_return ended;
+        Status status = ended();
+        if (!status.isOk()) {
+            co_return status;
         }
         if (!found.isOk()) {
             co_return std::move(found).status();
+        }
+        if (core_->link().reader().wantsRoom() > 0) {
+            status = co_await awaitRoom();
+            if (!status.isOk()) {
+                co_return status;
+            }
+            continue;
+        }
+        if (core_->link().reader().isCut()) {
+            status = noteHeld(MemoryWatch::Phase::kSmall);
+            if (!status.isOk()) {
+                co_return status;
+            }
         }
         core_->link().tellCredit();
         messagesInTurn_ = 0;
@@ -150,9 +214,9 @@ sync::Task<StatusOr<Message>> ServerSession::source() {
 sync::Task<Status> ServerSession::sink(ReplyChain chain) {
     ChainCursor unsent(chain);
     while (true) {
-        Status ended = core_->ended();
-        if (!ended.isOk()) {
-            co_return ended;
+        Status status = ended();
+        if (!status.isOk()) {
+            co_return status;
         }
         const size_t before = unsent.left();
         StatusOr<bool> sent = core_->link().send(unsent);
@@ -161,9 +225,14 @@ sync::Task<Status> ServerSession::sink(ReplyChain chain) {
             co_return std::move(sent).status();
         }
         if (*sent) {
+            held_.reset();
             ++stats_.messagesOut;
             ReactorCounters::bump(core_->reactor().counters().messagesOut, 1);
             co_return Status::ok();
+        }
+        status = noteHeld(MemoryWatch::Phase::kSmall, chain.bytes());
+        if (!status.isOk()) {
+            co_return status;
         }
         core_->link().tellCredit();
         (void)co_await core_->progressForWriter();
@@ -171,6 +240,7 @@ sync::Task<Status> ServerSession::sink(ReplyChain chain) {
 }
 
 void ServerSession::noteIn(const Message& message) {
+    held_.reset();
     ++messagesInTurn_;
     ++stats_.messagesIn;
     stats_.bytesIn += message.view().size();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace freshet::transport {
 
@@ -73,10 +74,12 @@ StatusOr<bool> MessageCutter::next(Message* out) {
         if (noted_ > 0 && pool_.limitedBytes() > pool_.limitedBytesMax) {
             return Status(Code::kLimit, "Connections that have not logged in hold too much memory");
         }
+        wantsRoom_ = length > pool_.freeBytesMax && !isAdmitted_ ? length : 0;
         return false;
     }
     *out = Message(bytes.substr(0, length), block_);
     begin_ += length;
+    isAdmitted_ = false;
     return true;
 }
 
@@ -96,24 +99,36 @@ std::span<char> MessageCutter::target(std::span<char> scratch) {
     return {block_->bytes.get() + end_, block_->capacity - end_};
 }
 
-void MessageCutter::makeRoom() {
-    if (begin_ == 0 && end_ < block_->capacity) {
-        return;
-    }
+void MessageCutter::admit(sync::MemoryHold hold) {
+    auto whole = std::make_shared<Block>(std::exchange(wantsRoom_, 0));
+    whole->hold = std::move(hold);
+    move(std::move(whole));
+    isAdmitted_ = true;
+}
+
+/// What has arrived goes to the start of another block.
+void MessageCutter::move(std::shared_ptr<Block> roomier) {
     const size_t have = end_ - begin_;
-    const char* from = block_->bytes.get() + begin_;
-    size_t want = BlockPool::kSmallBytes;
-    if (have >= wire::kHeaderBytes) {
-        // next() has found the length good and the message incomplete, so want > have.
-        const auto length = static_cast<size_t>(loadLe<int32_t>(from));
-        want = std::min(length, std::max(want, kGrowth * have));
-    }
-    std::shared_ptr<Block> roomier = pool_.take(want);
-    std::memcpy(roomier->bytes.get(), from, have);
+    std::memcpy(roomier->bytes.get(), block_->bytes.get() + begin_, have);
     pool_.give(std::move(block_));
     setBlock(std::move(roomier));
     begin_ = 0;
     end_ = have;
+}
+
+void MessageCutter::makeRoom() {
+    invariant(wantsRoom_ == 0);  // else admit() makes it
+    if (begin_ == 0 && end_ < block_->capacity) {
+        return;
+    }
+    const size_t have = end_ - begin_;
+    size_t want = BlockPool::kSmallBytes;
+    if (have >= wire::kHeaderBytes) {
+        // next() has found the length good and the message incomplete, so want > have.
+        const auto length = static_cast<size_t>(loadLe<int32_t>(block_->bytes.get() + begin_));
+        want = std::min(length, std::max(want, kGrowth * have));
+    }
+    move(pool_.take(want));
 }
 
 void MessageCutter::arrived(const char* at, size_t bytes) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// MessageCutter: cuts a byte stream into messages and decides where the next bytes go. While
 /// nothing is cut it owns no buffer. Memory follows what has arrived and not what was announced
-/// (INV-transport-4). One thread.
+/// (INV-transport-4); where a pool counts it, a long message first gets room for the whole of
+/// itself. One thread.
 #pragma once
 
 #include "freshet/base/status.h"
+#include "freshet/sync/memory_pool.h"
 #include "freshet/transport/message.h"
 #include "freshet/wire/frame.h"
 
@@ -22,6 +24,7 @@ struct Block {
         : bytes(std::make_unique_for_overwrite<char[]>(capacityIn)), capacity(capacityIn) {}
     std::unique_ptr<char[]> bytes;
     size_t capacity;
+    sync::MemoryHold hold;  // of a long message
 };
 
 /// Small blocks for reuse, so that a small message costs no allocation.
@@ -34,6 +37,8 @@ public:
     /// Keeps the block when it is small and nobody else has a claim on it.
     void give(std::shared_ptr<Block> block);
 
+    /// Longer messages wait for MessageCutter::admit().
+    size_t freeBytesMax = SIZE_MAX;
     /// What sessions under a smaller limit may together set aside for messages not yet whole.
     size_t limitedBytesMax = SIZE_MAX;
     size_t limitedBytes() const { return limitedBytes_; }
@@ -58,6 +63,11 @@ public:
     /// length outside the limits; kLimit: the budget of limited sessions is used up. The stream is
     /// of no use any more then.
     StatusOr<bool> next(Message* out);
+    /// After next() has said false: so many bytes, the whole of a message, have to be admitted
+    /// before anything else may come. 0: none.
+    size_t wantsRoom() const { return wantsRoom_; }
+    /// REQUIRES: wantsRoom() > 0. `hold` lives as long as the message.
+    void admit(sync::MemoryHold hold);
     /// What has come and was not handed out. Good until the next call.
     ByteView pending() const {
         return block_ == nullptr ? ByteView()
@@ -78,6 +88,7 @@ private:
     /// A new block gets at most this many times what has arrived.
     static constexpr size_t kGrowth = 4;
     void makeRoom();
+    void move(std::shared_ptr<Block> roomier);
     void setBlock(std::shared_ptr<Block> block);
 
     BlockPool& pool_;
@@ -86,6 +97,8 @@ private:
     size_t end_ = 0;
     size_t messageBytesMax_ = wire::kMessageBytesMax;
     size_t noted_ = 0;  // of the pool's limited bytes
+    size_t wantsRoom_ = 0;
+    bool isAdmitted_ = false;  // block_ is of an admitted message
 };
 
 }  // namespace freshet::transport

@@ -24,6 +24,7 @@ struct Connection : sync::WorkItem, std::enable_shared_from_this<Connection> {
             boost::system::error_code ignored;
             socket.shutdown(Socket::shutdown_both, ignored);
             socket.close(ignored);
+            stopWaiting();
         }
     }
 
@@ -58,11 +59,19 @@ struct Connection : sync::WorkItem, std::enable_shared_from_this<Connection> {
         return true;
     }
 
+    /// For whoever waits for room: look again.
+    void stopWaiting() {
+        if (room.isSet()) {
+            room.complete();
+        }
+    }
+
     Reactor& reactor;
     Socket socket;
     Completion readable;
     Completion writable;
     bool closed = false;
+    sync::WaitToken room;    // set while the session waits for memory
     bool isOverdue = false;  // it was closed because its TLS handshake took too long
     /// 1 once another thread has posted the close. Guards `keep`.
     sync::Atomic<uint32_t> closeAsked{0};

@@ -7,6 +7,7 @@
 #include "freshet/base/status.h"
 #include "freshet/platform/thread.h"
 #include "freshet/sync/executor.h"
+#include "freshet/transport/session/memory_watch.h"
 #include "freshet/transport/session/message_cutter.h"
 #include "freshet/transport/session/put_off.h"
 #include "freshet/transport/tcp/post_queue.h"
@@ -72,6 +73,7 @@ public:
     /// Good until the next suspension: sessions share it.
     std::span<char> scratch() { return {scratch_.get(), kScratchBytes}; }
     BlockPool& blocks() { return blocks_; }
+    MemoryWatch& memory() { return memory_; }
     ReactorCounters& counters() { return counters_; }
     /// Nobody waits for the next pass. Reactor's thread.
     bool isQueueEmpty() const { return head_ == nullptr; }
@@ -98,6 +100,7 @@ private:
     bool stopping_ = false;
     std::unique_ptr<char[]> scratch_;
     BlockPool blocks_;
+    MemoryWatch memory_{*this};
     ReactorCounters counters_;
     std::unique_ptr<Impl> impl_;
     platform::Thread thread_;

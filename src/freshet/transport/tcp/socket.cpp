@@ -133,4 +133,9 @@ bool hasPeerLeft(Socket& socket) {
     return ::poll(&what, 1, 0) > 0 && (what.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
+bool hasPeerLeftBefore(Socket& socket, size_t bytes) {
+    error_code ignored;
+    return hasPeerLeft(socket) && socket.available(ignored) < bytes;
+}
+
 }  // namespace freshet::transport

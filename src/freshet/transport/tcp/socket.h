@@ -30,6 +30,8 @@ Status writeFailure(const boost::system::error_code& error);
 Status closedHere();
 /// True when the peer has ended its side, whatever it has left to be read.
 bool hasPeerLeft(Socket& socket);
+/// True when fewer than `bytes` are left to be read of such a peer.
+bool hasPeerLeftBefore(Socket& socket, size_t bytes);
 
 /// A chain's pieces that are not sent yet, as the system wants them.
 class Unsent {

@@ -141,6 +141,7 @@ private:
     const uint32_t shutdownMillisMax_;
     const std::function<void(uint64_t)> shutdownOverdue_;
     const std::shared_ptr<MessageHandlerFactory> handlers_;
+    std::unique_ptr<Admission> admission_;  // null: nothing is counted
     std::vector<std::unique_ptr<Lane>> lanes_;
     std::unique_ptr<Listener> listener_;
     std::unique_ptr<rdma::CallDoor> calls_;  // null: there is none
@@ -160,6 +161,9 @@ Status TcpServer::open(const ServerTransportOptions& options) {
     if (options.tlsMode != TlsMode::kDisabled && options.tls == nullptr) {
         return badValue("TLS is asked for, and there is no certificate");
     }
+    if (options.memory != nullptr) {
+        admission_ = std::make_unique<Admission>(options.memory, options.memoryPatienceMillis);
+    }
     const unsigned count = options.reactors != 0 ? options.reactors : platform::coreCount();
     for (unsigned i = 0; i < count; ++i) {
         auto lane = std::make_unique<Lane>();
@@ -171,6 +175,10 @@ Status TcpServer::open(const ServerTransportOptions& options) {
                                                   options.threadBegin,
                                                   options.threadEnd}));
         lane->reactor->blocks().limitedBytesMax = options.limitedBytesMax / count;
+        if (admission_ != nullptr) {
+            lane->reactor->blocks().freeBytesMax = Admission::kFreeBytesMax;
+            lane->reactor->memory().use(admission_.get(), count);
+        }
         lane->policy = {options.tlsMode,
                         options.tls,
                         options.tlsHandshakeMillisMax,

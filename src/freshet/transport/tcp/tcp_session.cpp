@@ -28,7 +28,7 @@ struct Handshake {
     asio::steady_timer overdue;
 };
 
-class ReactorSession final : public Session {
+class ReactorSession final : public Session, private WatchedPeer {
 public:
     ReactorSession(Reactor& reactor,
                    std::shared_ptr<Connection> connection,
@@ -63,6 +63,26 @@ private:
     static Status wrongPair() {
         return Status(Code::kUnsupported, "A reactor's session does not block");
     }
+    uint64_t bytesMoved() const override { return stats_.bytesIn + stats_.bytesOut; }
+    void lookForPeer() override {
+        if (hasLeft()) {
+            connection_->stopWaiting();
+        }
+    }
+    void endSlow() override {
+        isTooSlow_ = true;
+        connection_->closeNow();
+    }
+    /// Before it waits for its peer with a message half read or a reply half sent.
+    Status noteHeld(MemoryWatch::Phase phase, size_t replyBytes = 0);
+    bool hasLeft();
+    /// For a long message: once there is room for it.
+    sync::Task<Status> awaitRoom();
+    /// Before it waits for input: a peer may not take for ever over a message that it has begun.
+    Status noteCut() {
+        return cutter_.isMidMessage() ? noteHeld(MemoryWatch::Phase::kSmall) : Status::ok();
+    }
+    Status whyEnded(Status otherwise) const;
     StatusOr<bool> nextMessage(Message* out);
     StatusOr<size_t> receive(std::span<char> room);
     /// One attempt. True: bytes have come; false: none are there.
@@ -80,7 +100,9 @@ private:
     sync::Task<Status> pumpTls();
     sync::Task<StatusOr<Message>> sourceTls();
     sync::Task<Status> sinkTls(ReplyChain chain);
-    sync::Task<Status> sendAll(std::string bytes);
+    /// `replyBytes`: of the whole message that this is a part of.
+    sync::Task<Status> sendAll(std::string bytes, size_t replyBytes = 0);
+    sync::Task<Status> awaitReader(size_t replyBytes);
     void sayGoodbye();
 
     Reactor& reactor_;
@@ -91,6 +113,8 @@ private:
     SessionStats stats_;
     std::unique_ptr<security::TlsChannel> tls_;  // null: plain
     std::unique_ptr<Handshake> handshake_;       // while it lasts
+    std::unique_ptr<HeldMemory> held_;           // null: nothing
+    bool isTooSlow_ = false;                     // it was closed for that
     bool isOpen_ = false;
     bool maybeMore_ = false;  // the last read filled its room: the system may hold more
     uint32_t messagesInTurn_ = 0;
@@ -102,8 +126,51 @@ StatusOr<bool> ReactorSession::nextMessage(Message* out) {
         ++stats_.messagesIn;
         ++messagesInTurn_;
         ReactorCounters::bump(reactor_.counters().messagesIn, 1);
+        held_.reset();
     }
     return found;
+}
+
+Status ReactorSession::noteHeld(MemoryWatch::Phase phase, size_t replyBytes) {
+    if (held_ == nullptr) {
+        held_ = std::make_unique<HeldMemory>(reactor_.memory(), static_cast<WatchedPeer&>(*this));
+    }
+    return held_->note(phase, cutter_.capacity(), replyBytes);
+}
+
+/// What the channel of TLS has already is not known here: such a peer is taken to be there while
+/// anything is left to be read.
+bool ReactorSession::hasLeft() {
+    const size_t missing = cutter_.wantsRoom() - cutter_.pending().size();
+    return hasPeerLeftBefore(connection_->socket, tls_ == nullptr ? missing : 1);
+}
+
+Status ReactorSession::whyEnded(Status otherwise) const {
+    return isTooSlow_ ? tooSlow() : std::move(otherwise);
+}
+
+sync::Task<Status> ReactorSession::awaitRoom() {
+    Admission* admission = reactor_.memory().admission();
+    Status status = noteHeld(MemoryWatch::Phase::kWaiting);
+    if (!status.isOk()) {
+        co_return status;
+    }
+    Admission::Place& place = held_->place.emplace(*admission, cutter_.wantsRoom());
+    while (!place.isAdmitted()) {
+        if (connection_->closed) {
+            co_return whyEnded(closedHere());
+        }
+        if (hasLeft()) {
+            co_return readFailure(asio::error::eof, true);
+        }
+        connection_->room = sync::WaitToken::create();
+        if (place.wakeBy(connection_->room)) {
+            co_await sync::wait(connection_->room);
+        }
+        connection_->room = {};
+    }
+    cutter_.admit(place.takeHold());
+    co_return noteHeld(MemoryWatch::Phase::kCounted);
 }
 
 /// 0: nothing is there.
@@ -158,11 +225,20 @@ sync::Task<StatusOr<Message>> ReactorSession::asyncSourceMessage() {
         if (*found) {
             co_return std::move(message);
         }
+        if (cutter_.wantsRoom() > 0) {
+            Status admitted = co_await awaitRoom();
+            if (!admitted.isOk()) {
+                co_return admitted;
+            }
+        }
         if (!maybeMore_) {
             messagesInTurn_ = 0;
-            Status ready = co_await connection_->readReady();
+            Status ready = noteCut();
+            if (ready.isOk()) {
+                ready = co_await connection_->readReady();
+            }
             if (!ready.isOk()) {
-                co_return ready;
+                co_return whyEnded(std::move(ready));
             }
         }
         StatusOr<bool> read = readOnce();
@@ -179,8 +255,18 @@ void ReactorSession::noteSent(size_t bytes) {
 }
 
 void ReactorSession::noteMessageOut() {
+    held_.reset();
     ++stats_.messagesOut;
     ReactorCounters::bump(reactor_.counters().messagesOut, 1);
+}
+
+sync::Task<Status> ReactorSession::awaitReader(size_t replyBytes) {
+    Status noted = noteHeld(MemoryWatch::Phase::kSmall, replyBytes);
+    if (!noted.isOk()) {
+        co_return noted;
+    }
+    Status ready = co_await connection_->writeReady();
+    co_return whyEnded(std::move(ready));
 }
 
 sync::Task<Status> ReactorSession::asyncSinkMessage(ReplyChain chain) {
@@ -195,7 +281,7 @@ sync::Task<Status> ReactorSession::asyncSinkMessage(ReplyChain chain) {
         error_code error;
         const size_t bytes = writeSome(connection_->socket, unsent, error);
         if (error == asio::error::would_block) {
-            Status ready = co_await connection_->writeReady();
+            Status ready = co_await awaitReader(chain.bytes());
             if (!ready.isOk()) {
                 co_return ready;
             }
@@ -226,9 +312,12 @@ sync::Task<Status> ReactorSession::open() {
             case FirstBytes::kTooFew:
                 break;
         }
-        Status ready = co_await connection_->readReady();
+        Status ready = noteCut();
+        if (ready.isOk()) {
+            ready = co_await connection_->readReady();
+        }
         if (!ready.isOk()) {
-            co_return ready;
+            co_return whyEnded(std::move(ready));
         }
         StatusOr<bool> read = readOnce();
         if (!read.isOk()) {
@@ -278,6 +367,7 @@ sync::Task<Status> ReactorSession::shakeHands(std::string first) {
     }
     if (status.isOk()) {
         handshake_.reset();
+        held_.reset();
         peer_.isTls = true;
         peer_.certificateSubject = tls_->peerSubject();
         peer_.serverName = tls_->serverNameIndication();
@@ -307,6 +397,12 @@ sync::Task<StatusOr<Message>> ReactorSession::sourceTls() {
         if (found.isOk() && *found) {
             co_return std::move(message);
         }
+        if (cutter_.wantsRoom() > 0) {
+            Status admitted = co_await awaitRoom();
+            if (!admitted.isOk()) {
+                co_return admitted;
+            }
+        }
         if (found.isOk()) {
             found = movePlain(*tls_, cutter_, reactor_.scratch());
         }
@@ -322,9 +418,12 @@ sync::Task<StatusOr<Message>> ReactorSession::sourceTls() {
         // Here and not in pumpTls(): an idle session holds one coroutine less.
         if (!maybeMore_) {
             messagesInTurn_ = 0;
-            Status ready = co_await connection_->readReady();
+            Status ready = noteCut();
+            if (ready.isOk()) {
+                ready = co_await connection_->readReady();
+            }
             if (!ready.isOk()) {
-                co_return ready;
+                co_return whyEnded(std::move(ready));
             }
         }
         Status pumped = co_await pumpTls();
@@ -342,7 +441,7 @@ sync::Task<Status> ReactorSession::sinkTls(ReplyChain chain) {
         if (!cipher.isOk()) {
             co_return std::move(cipher).status();
         }
-        Status sent = co_await sendAll(std::move(*cipher));
+        Status sent = co_await sendAll(std::move(*cipher), chain.bytes());
         if (!sent.isOk()) {
             co_return sent;
         }
@@ -351,7 +450,7 @@ sync::Task<Status> ReactorSession::sinkTls(ReplyChain chain) {
     co_return Status::ok();
 }
 
-sync::Task<Status> ReactorSession::sendAll(std::string bytes) {
+sync::Task<Status> ReactorSession::sendAll(std::string bytes, size_t replyBytes) {
     size_t done = 0;
     while (done < bytes.size()) {
         if (connection_->closed) {
@@ -361,7 +460,7 @@ sync::Task<Status> ReactorSession::sendAll(std::string bytes) {
         const size_t some = connection_->socket.write_some(
             asio::buffer(bytes.data() + done, bytes.size() - done), error);
         if (error == asio::error::would_block) {
-            Status ready = co_await connection_->writeReady();
+            Status ready = co_await awaitReader(replyBytes);
             if (!ready.isOk()) {
                 co_return ready;
             }
