@@ -130,7 +130,7 @@ private:
     int32_t lastReplyId_ = 0;
     std::unique_ptr<PreparedFind> prepared_;      // null: there was none yet
     bool hasLookedAhead_ = false;                 // at the message that is handled next
-    BackgroundThreads::Stay stay_;                // of the message that is handled
+    sync::BackgroundThreads::Stay stay_;          // of the message that is handled
     std::string exhaustRequest_;                  // what next() answers again
     std::optional<wire::Compressor> compressor_;  // the current request's; its reply gets the same
 };

@@ -8,6 +8,8 @@ namespace {
 
 constexpr int kStepsMax = 128;
 constexpr uint64_t kSliceNanos = 500'000;
+constexpr size_t kLargeBytes = 32 * 1024;
+constexpr size_t kLargeInsertBytes = 1024 * 1024;
 
 }  // namespace
 
@@ -28,6 +30,24 @@ Status Invocation::whyInterrupted() const {
         return Status(Code::kTimeout, Reason::kMaxTimeMsExpired, "operation exceeded time limit");
     }
     return Status::ok();
+}
+
+bool isForBackground(size_t messageBytes, bool insertsDocuments) {
+    return messageBytes >= (insertsDocuments ? kLargeInsertBytes : kLargeBytes);
+}
+
+bool mayTakeLong(const Invocation& call) {
+    // Those that may have scripts are those that may have expressions.
+    return call.command.scripts != Command::Scripts::kNever &&
+           anyDocument(call, query::mayTakeLong);
+}
+
+sync::Task<void> goToBackground(Invocation& call) {
+    if (call.stay == nullptr || *call.stay || call.runsScripts) {
+        co_return;
+    }
+    *call.stay = call.services.background.begin();
+    co_await sync::moveTo(call.stay->executor());
 }
 
 void noteYield(Invocation& call, const query::PlanName& plan) {

@@ -45,8 +45,8 @@ struct Invocation {
     std::unique_ptr<query::BorrowedDocuments> borrowed{};
     OperationStats stats{};
     query::OperationLimits* limits = nullptr;  // null: of a command that ends within microseconds
-    BackgroundThreads::Stay* stay = nullptr;   // null: it cannot leave its executor
-    uint64_t startNanos = 0;                   // on platform::monotonicNanos()
+    sync::BackgroundThreads::Stay* stay = nullptr;  // null: it cannot leave its executor
+    uint64_t startNanos = 0;                        // on platform::monotonicNanos()
     bool hasOpenCursor = false;   // the reply names a cursor that can be asked for more
     bool isExhaust = false;       // this reply announces another one without a request
     bool endsSession = false;     // close the connection instead of replying
@@ -72,6 +72,14 @@ struct Invocation {
     /// The documents of a kind-1 section or of the array in the body.
     StatusOr<std::vector<bson::Document>> documents(std::string_view field) const;
 };
+
+/// Whether a message of that many bytes is for a background thread from its first byte on. A write
+/// of documents is parsed at the speed of memory and does one document after another.
+bool isForBackground(size_t messageBytes, bool insertsDocuments);
+/// Whether the command may take long for a single document, as query::mayTakeLong() says.
+bool mayTakeLong(const Invocation& call);
+/// From here on the command runs on a background thread, if it can.
+sync::Task<void> goToBackground(Invocation& call);
 
 /// Returns when `token` is complete, or with the status that says why the command is not to go on.
 /// In the latter case the token's waiter has been taken back: whoever completes it later finds

@@ -6,7 +6,6 @@
 #include "freshet/command/dispatcher.h"
 #include "freshet/command/registry.h"
 #include "freshet/command/retry/session_turns.h"
-#include "freshet/command/run/background_threads.h"
 #include "freshet/command/run/cursors.h"
 #include "freshet/command/run/nap.h"
 #include "freshet/command/run/operations.h"
@@ -19,6 +18,7 @@
 #include "freshet/query/spill.h"
 #include "freshet/sync/alarms.h"
 #include "freshet/sync/atomic.h"
+#include "freshet/sync/background_threads.h"
 #include "freshet/sync/worker.h"
 
 #include <array>
@@ -57,7 +57,7 @@ struct Services {
     ParameterValues parameters;
     query::SpillSpace spill;  // outlives the cursors
     ScriptThreads scripts{parameters, memory, facts.javaScriptEnabled};
-    BackgroundThreads background;
+    sync::BackgroundThreads background;
     CursorRegistry cursors;
     Users users;
     LogicalSessions sessions;

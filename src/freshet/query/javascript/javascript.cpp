@@ -3,7 +3,7 @@
 #include "freshet/query/javascript.h"
 
 #include "freshet/platform/clock.h"
-#include "freshet/query/expression/mentions.h"
+#include "freshet/query/javascript/mentions.h"
 #include "freshet/query/javascript/scripts.h"
 #include "freshet/query/js/library.h"
 #include "freshet/script/context.h"

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/command/run/background_threads.h"
+#include "freshet/sync/background_threads.h"
 
-#include "freshet/command/run/invocation.h"
+#include "freshet/base/assert.h"
 
 #include <algorithm>
 #include <mutex>
 
-namespace freshet::command {
+namespace freshet::sync {
 namespace {
 
-constexpr size_t kLargeBytes = 32 * 1024;
-constexpr size_t kLargeInsertBytes = 1024 * 1024;
-
-sync::Task<void> until(sync::WaitToken token) {
-    co_await sync::wait(token);
+Task<void> until(WaitToken token) {
+    co_await wait(token);
 }
 
 }  // namespace
@@ -29,14 +26,14 @@ BackgroundThreads::Thread::~Thread() {
     thread.join();
 }
 
-sync::Executor& BackgroundThreads::Stay::executor() const {
+Executor& BackgroundThreads::Stay::executor() const {
     return thread_->executor;
 }
 
 void BackgroundThreads::Stay::end() {
     if (thread_ != nullptr) {
         // [background.stay] ORDER relaxed: only the number counts.
-        thread_->stays.fetch_sub(1, sync::kRelaxed);
+        thread_->stays.fetch_sub(1, kRelaxed);
         thread_ = nullptr;
     }
 }
@@ -47,44 +44,26 @@ BackgroundThreads::BackgroundThreads(size_t threadsMax)
 BackgroundThreads::~BackgroundThreads() {
     for (const std::unique_ptr<Thread>& thread : threads_) {
         // [background.stay] ORDER relaxed: whoever stayed has been waited for.
-        invariant(thread->stays.load(sync::kRelaxed) == 0);
+        invariant(thread->stays.load(kRelaxed) == 0);
     }
 }
 
 BackgroundThreads::Stay BackgroundThreads::begin() {
-    std::lock_guard<sync::Mutex> lock(mutex_);
+    std::lock_guard<Mutex> lock(mutex_);
     const auto fewer = [](const std::unique_ptr<Thread>& a, const std::unique_ptr<Thread>& b) {
         // [background.stay] ORDER relaxed: a guess.
-        return a->stays.load(sync::kRelaxed) < b->stays.load(sync::kRelaxed);
+        return a->stays.load(kRelaxed) < b->stays.load(kRelaxed);
     };
     auto least = std::min_element(threads_.begin(), threads_.end(), fewer);
     // [background.stay] ORDER relaxed: as above.
     if (least == threads_.end() ||
-        ((*least)->stays.load(sync::kRelaxed) != 0 && threads_.size() < threadsMax_)) {
+        ((*least)->stays.load(kRelaxed) != 0 && threads_.size() < threadsMax_)) {
         threads_.push_back(std::make_unique<Thread>());
         least = std::prev(threads_.end());
     }
     // [background.stay] ORDER relaxed: as above.
-    (*least)->stays.fetch_add(1, sync::kRelaxed);
+    (*least)->stays.fetch_add(1, kRelaxed);
     return Stay(least->get());
 }
 
-bool isForBackground(size_t messageBytes, bool insertsDocuments) {
-    return messageBytes >= (insertsDocuments ? kLargeInsertBytes : kLargeBytes);
-}
-
-bool mayTakeLong(const Invocation& call) {
-    // Those that may have scripts are those that may have expressions.
-    return call.command.scripts != Command::Scripts::kNever &&
-           anyDocument(call, query::mayTakeLong);
-}
-
-sync::Task<void> goToBackground(Invocation& call) {
-    if (call.stay == nullptr || *call.stay || call.runsScripts) {
-        co_return;
-    }
-    *call.stay = call.services.background.begin();
-    co_await sync::moveTo(call.stay->executor());
-}
-
-}  // namespace freshet::command
+}  // namespace freshet::sync

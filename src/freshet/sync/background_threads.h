@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// BackgroundThreads: where commands go on that would keep a reactor from its other connections:
-/// those with a large message, whose parsing alone takes milliseconds, and those whose expressions
-/// can take long for a single document. A thread runs many commands in turns, as a reactor does,
-/// but gets less of the processor when it is short. Threads are made when they are first wanted.
+/// BackgroundThreads: where tasks go on that would hold up an executor's other ones. A thread runs
+/// many tasks in turns, but gets less of the processor than others when it is short. Threads are
+/// made when they are first wanted.
 ///
 /// Any thread.
 #pragma once
@@ -17,13 +16,13 @@
 #include <utility>
 #include <vector>
 
-namespace freshet::command {
+namespace freshet::sync {
 
 class BackgroundThreads {
     struct Thread;
 
 public:
-    /// A command's place on one of the threads, until it ends.
+    /// A chain of tasks' place on one of the threads, until it ends.
     class Stay {
     public:
         Stay() = default;
@@ -37,7 +36,7 @@ public:
 
         explicit operator bool() const { return thread_ != nullptr; }
         /// REQUIRES: it has not ended.
-        sync::Executor& executor() const;
+        Executor& executor() const;
         void end();
 
     private:
@@ -53,7 +52,8 @@ public:
     BackgroundThreads(const BackgroundThreads&) = delete;
     BackgroundThreads& operator=(const BackgroundThreads&) = delete;
 
-    /// On the thread with the fewest commands.
+    /// On the thread with the fewest tasks. The caller then moves there: `co_await
+    /// moveTo(stay.executor())`.
     Stay begin();
 
 private:
@@ -61,28 +61,17 @@ private:
         Thread();
         ~Thread();
 
-        sync::LocalExecutor executor;
-        /// Commands that stay. Written by: begin(), Stay::end(). Read by: begin().
+        LocalExecutor executor;
+        /// Tasks that stay. Written by: begin(), Stay::end(). Read by: begin().
         ///   INV-1    the number of Stays
-        sync::Atomic<uint32_t> stays{0};
-        sync::WaitToken ended = sync::WaitToken::create();
+        Atomic<uint32_t> stays{0};
+        WaitToken ended = WaitToken::create();
         platform::Thread thread;
     };
 
     const size_t threadsMax_;
-    sync::Mutex mutex_;
+    Mutex mutex_;
     std::vector<std::unique_ptr<Thread>> threads_;  // guarded by mutex_
 };
 
-struct Invocation;
-
-/// Whether a message of that many bytes is for a background thread from its first byte on. A write
-/// of documents is parsed at the speed of memory and does one document after another.
-bool isForBackground(size_t messageBytes, bool insertsDocuments);
-
-/// Whether the command may take long for a single document, as query::mayTakeLong() says.
-bool mayTakeLong(const Invocation& call);
-/// From here on the command runs on a background thread, if it can.
-sync::Task<void> goToBackground(Invocation& call);
-
-}  // namespace freshet::command
+}  // namespace freshet::sync

@@ -3,7 +3,7 @@
 
 #include "freshet/engine/store.h"
 #include "freshet/platform/memory.h"
-#include "freshet/query/expression/mentions.h"
+#include "freshet/query/javascript/mentions.h"
 
 #include <algorithm>
 #include <string>
