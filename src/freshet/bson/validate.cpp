@@ -187,6 +187,31 @@ Status invalidBson(Fault fault) {
 
 }  // namespace
 
+bool nestsWithin(Document document, int levels) {
+    if (levels <= 0) {
+        return false;
+    }
+    for (const Element& field : document) {
+        if (!nestsWithin(field, levels - 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool nestsWithin(const Element& value, int levels) {
+    const bool holds = value.isObject() || value.isArray() || value.type() == Type::kCodeWithScope;
+    return !holds || nestsWithin(value.document(), levels);
+}
+
+Status checkNesting(Document document) {
+    return nestsWithin(document, kNestingMax)
+               ? Status::ok()
+               : invalid(
+                     Reason::kOverflow,
+                     "Document exceeds maximum nesting depth of " + std::to_string(kNestingMax));
+}
+
 StatusOr<Document> Document::parsePrefix(ByteView bytes) {
     Range range{bytes.data(), bytes.data() + bytes.size()};
     if (Fault fault = checkDocument(range, 1)) {

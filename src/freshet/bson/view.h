@@ -47,8 +47,9 @@ Type typeFromNumber(int64_t number);
 
 inline constexpr size_t kDocumentBytesMax = 16u * 1024 * 1024;  // a user's document
 inline constexpr size_t kInternalDocumentBytesMax =
-    kDocumentBytesMax + 16 * 1024;       // a reply or command
-inline constexpr int kNestingMax = 180;  // deeper input is refused, so recursion over it is bounded
+    kDocumentBytesMax + 16 * 1024;  // a reply or command
+// What a document may nest that comes from outside or is stored: so recursion over it is bounded.
+inline constexpr int kNestingMax = 180;
 
 class Document;
 
@@ -177,5 +178,14 @@ public:
 private:
     const char* data_;
 };
+
+/// Whether it has at most that many levels of nesting: 1 for a document without objects and arrays
+/// in it. Looks no deeper.
+bool nestsWithin(Document document, int levels);
+/// The same of a value: 0 for a scalar.
+bool nestsWithin(const Element& value, int levels);
+/// kInvalid (kOverflow) for a document that nests deeper than what may be stored (kNestingMax).
+/// What parse() accepted need not be asked.
+Status checkNesting(Document document);
 
 }  // namespace freshet::bson

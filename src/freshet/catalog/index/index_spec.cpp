@@ -4,6 +4,7 @@
 
 #include "freshet/bson/compare.h"
 #include "freshet/bson/json.h"
+#include "freshet/bson/path.h"
 
 #include <cmath>
 
@@ -55,6 +56,7 @@ Status checkDirection(const bson::Element& field) {
 Status checkField(const bson::Element& field) {
     const std::string_view path = field.name();
     FRESHET_RETURN_IF_ERROR(checkDirection(field));
+    FRESHET_RETURN_IF_ERROR(bson::checkPathLength(path));
     if (path.empty() || path.front() == '.' || path.back() == '.' ||
         path.find("..") != std::string_view::npos) {
         return cannotCreate("Index keys cannot contain an empty field.");

@@ -79,6 +79,8 @@ sync::Task<Status> insertAll(Invocation& call,
                 FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());
                 co_await sync::wait(sync::WaitToken::completed());
             }
+            // What stages make may nest deeper than what is stored.
+            FRESHET_CO_RETURN_IF_ERROR(bson::checkNesting(element.document()));
             auto op =
                 query::makeInsert(call.services.store, target, element.document(), output.options);
             FRESHET_CO_RETURN_IF_ERROR(op.status());
@@ -256,6 +258,7 @@ sync::Task<Status> mergeInto(Invocation& call,
                 FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());
                 co_await sync::wait(sync::WaitToken::completed());
             }
+            FRESHET_CO_RETURN_IF_ERROR(bson::checkNesting(element.document()));
             auto op = makeMergeOp(call, output, target, element.document());
             FRESHET_CO_RETURN_IF_ERROR(op.status());
             status = co_await runWrite(call, **op);

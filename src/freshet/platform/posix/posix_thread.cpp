@@ -48,6 +48,19 @@ private:
     const int fd_;
 };
 
+/// Every thread's stack, libraries' threads included, whatever ulimit says: what recurses over
+/// documents, and scripts, are bounded by levels and bytes that fit into it.
+bool setStackBytes() {
+    constexpr size_t kStackBytes = size_t{8} << 20;
+    ::pthread_attr_t attributes;
+    if (::pthread_attr_init(&attributes) == 0) {
+        ::pthread_attr_setstacksize(&attributes, kStackBytes);
+        ::pthread_setattr_default_np(&attributes);
+        ::pthread_attr_destroy(&attributes);
+    }
+    return true;
+}
+
 }  // namespace
 
 uint64_t monotonicNanos() {
@@ -75,11 +88,14 @@ uint64_t threadRunDelayNanos() {
     return account.runDelayNanos();
 }
 
-Thread::Thread(const std::string& name, std::function<void()> body)
-    : thread_([name = name.substr(0, 15), body = std::move(body)] {
-          ::pthread_setname_np(::pthread_self(), name.c_str());
-          body();
-      }) {}
+Thread::Thread(const std::string& name, std::function<void()> body) {
+    static const bool isSet = setStackBytes();
+    static_cast<void>(isSet);
+    thread_ = std::thread([name = name.substr(0, 15), body = std::move(body)] {
+        ::pthread_setname_np(::pthread_self(), name.c_str());
+        body();
+    });
+}
 
 Thread::~Thread() {
     join();

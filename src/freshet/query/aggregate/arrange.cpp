@@ -28,10 +28,30 @@ bool overlap(std::string_view a, std::string_view b) {
 
 using Paths = std::vector<std::string_view>;
 
-bool anyOverlap(const Paths& paths, std::string_view touched) {
-    return std::any_of(
-        paths.begin(), paths.end(), [&](auto path) { return overlap(path, touched); });
-}
+/// How many pairs of paths are compared for one pipeline; then conditions stay where they are.
+constexpr size_t kComparedMax = 1'000'000;
+
+/// Compares paths, or says that they overlap when it may compare no more of them.
+class PathComparer {
+public:
+    bool overlaps(std::string_view a, std::string_view b) {
+        return left_ == 0 || (--left_, overlap(a, b));
+    }
+    bool overlapsAny(const Paths& paths, std::string_view touched) {
+        return std::any_of(
+            paths.begin(), paths.end(), [&](auto path) { return overlaps(path, touched); });
+    }
+    /// Before a stage is looked at; false when there may be no more of that.
+    bool begin(const Element& stage) {
+        const size_t cost = 1 + stage.value().size() / 32;
+        left_ -= std::min(left_, cost);
+        return left_ > 0;
+    }
+    bool isTired() const { return left_ == 0; }
+
+private:
+    size_t left_ = kComparedMax;
+};
 
 /// The fields that a member of a filter looks at; false when they are not known.
 bool collectPaths(const Element& member, Paths* out) {
@@ -67,41 +87,41 @@ bool isIncluded(const Element& value) {
 }
 
 /// $project lets the path through as it is.
-bool projectKeeps(Document projection, std::string_view path) {
+bool projectKeeps(Document projection, std::string_view path, PathComparer* comparer) {
     bool excludes = true;  // true while nothing but exclusions has been seen
     bool kept = overlap(path, "_id");
     for (const Element& field : projection) {
         excludes &= isExcluded(field);
-        if (!overlap(path, field.name())) {
+        if (!comparer->overlaps(path, field.name())) {
             continue;
         }
         kept = isIncluded(field) && path.starts_with(field.name());
-        if (!kept) {
+        if (!kept || comparer->isTired()) {
             return false;
         }
     }
     return excludes || kept;
 }
 
-bool unwindTouches(const Element& spec, const Paths& paths) {
+bool unwindTouches(const Element& spec, const Paths& paths, PathComparer* comparer) {
     const Element path = spec.isObject() ? spec.document().find("path") : spec;
     if (!path.isString() || path.stringValue().size() < 2) {
         return true;
     }
     const Element index = spec.isObject() ? spec.document().find("includeArrayIndex") : Element();
-    return anyOverlap(paths, path.stringValue().substr(1)) ||
-           (index.isString() && anyOverlap(paths, index.stringValue()));
+    return comparer->overlapsAny(paths, path.stringValue().substr(1)) ||
+           (index.isString() && comparer->overlapsAny(paths, index.stringValue()));
 }
 
-bool unsetTouches(const Element& spec, const Paths& paths) {
+bool unsetTouches(const Element& spec, const Paths& paths, PathComparer* comparer) {
     if (spec.isString()) {
-        return anyOverlap(paths, spec.stringValue());
+        return comparer->overlapsAny(paths, spec.stringValue());
     }
     if (!spec.isArray()) {
         return true;
     }
     for (const Element& name : spec.document()) {
-        if (!name.isString() || anyOverlap(paths, name.stringValue())) {
+        if (!name.isString() || comparer->overlapsAny(paths, name.stringValue())) {
             return true;
         }
     }
@@ -109,38 +129,39 @@ bool unsetTouches(const Element& spec, const Paths& paths) {
 }
 
 /// A condition on these fields may be tested before the stage as well as behind it.
-bool commutes(const Element& stage, const Paths& paths) {
+bool commutes(const Element& stage, const Paths& paths, PathComparer* comparer) {
     const std::string_view name = stage.name();
     if (name == "$unwind") {
-        return !unwindTouches(stage, paths);
+        return !unwindTouches(stage, paths, comparer);
     }
     if (name == "$unset") {
-        return !unsetTouches(stage, paths);
+        return !unsetTouches(stage, paths, comparer);
     }
     if (!stage.isObject()) {
         return false;
     }
     const Document spec = stage.document();
     if (name == "$project") {
-        return std::all_of(
-            paths.begin(), paths.end(), [&](auto path) { return projectKeeps(spec, path); });
+        return std::all_of(paths.begin(), paths.end(), [&](auto path) {
+            return projectKeeps(spec, path, comparer);
+        });
     }
     if (name == "$addFields" || name == "$set") {
         for (const Element& field : spec) {
-            if (anyOverlap(paths, field.name())) {
+            if (comparer->overlapsAny(paths, field.name())) {
                 return false;
             }
         }
         return true;
     }
     const Element as = spec.find("as");
-    return name == "$lookup" && as.isString() && !anyOverlap(paths, as.stringValue());
+    return name == "$lookup" && as.isString() && !comparer->overlapsAny(paths, as.stringValue());
 }
 
 /// Values that $eq in an expression demands of fields, as conditions that an index can answer.
 class EqualityFinder {
 public:
-    explicit EqualityFinder(Document variables) : variables_(variables) {}
+    explicit EqualityFinder(Document variables) : scope_(variables) {}
 
     void visitFilter(Document filter) {
         for (const Element& member : filter) {
@@ -183,11 +204,10 @@ private:
     }
 
     void addEquality(const Element& field, const Element& other) {
-        ExprScope scope(variables_);
         if (!isField(field) || isField(other)) {
             return;
         }
-        auto expression = parseExpression(other, &scope);
+        auto expression = parseExpression(other, &scope_);
         if (!expression.isOk() || !(*expression)->isConstant()) {
             return;
         }
@@ -205,7 +225,7 @@ private:
         conditions.emplace_back(builder.finish());
     }
 
-    Document variables_;
+    ExprScope scope_;
 };
 
 class Arranger {
@@ -257,11 +277,12 @@ private:
         kept_.push_back(*result_.held.back()->view().begin());
     }
 
-    bool mayRunFirst(const Element& member) const {
+    bool mayRunFirst(const Element& member) {
         Paths paths;
-        const bool known = collectPaths(member, &paths);
+        const bool known = kept_.empty() || collectPaths(member, &paths);
         return std::all_of(kept_.begin(), kept_.end(), [&](const Element& stage) {
-            return stage.name() == "$sort" || (known && commutes(stage, paths));
+            return stage.name() == "$sort" ||
+                   (known && comparer_.begin(stage) && commutes(stage, paths, &comparer_));
         });
     }
 
@@ -298,6 +319,7 @@ private:
     Document variables_;
     std::vector<OwnedDocument> early_;
     std::vector<Element> kept_;
+    PathComparer comparer_;
     ArrangedPipeline result_;
 };
 

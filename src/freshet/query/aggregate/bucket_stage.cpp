@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// $bucket, which is a $group by a $switch over the boundaries, and $bucketAuto, which finds the
+/// $bucket, which is a $group by the boundary below a value, and $bucketAuto, which finds the
 /// boundaries itself.
 #include "freshet/bson/compare.h"
 #include "freshet/bson/json.h"
@@ -10,6 +10,7 @@
 #include "freshet/query/aggregate/step.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace freshet::query {
 namespace {
@@ -75,30 +76,27 @@ StatusOr<BucketText> readBucket(const Element& spec) {
     return text;
 }
 
-StatusOr<Value> constantOf(const PipelineMaker& maker,
-                           const Element& element,
-                           uint32_t number,
-                           const std::string& what) {
-    FRESHET_ASSIGN_OR_RETURN(ExprPtr expression, maker.expression(element));
+/// The value of a constant; missing when it is none.
+StatusOr<std::optional<Value>> constantOf(const Element& element, ExprScope* scope) {
+    FRESHET_ASSIGN_OR_RETURN(ExprPtr expression, parseExpression(element, scope));
     if (!expression->isConstant()) {
-        return invalid(location(number), what);
+        return std::optional<Value>();
     }
     FRESHET_ASSIGN_OR_RETURN(const Value value, evaluateOnce(*expression, Document()));
-    return value.own();
+    return std::optional<Value>(value.own());
 }
 
-StatusOr<std::vector<Value>> readBoundaries(const PipelineMaker& maker, const Element& array) {
+StatusOr<std::vector<Value>> readBoundaries(const Element& array, ExprScope* scope) {
     std::vector<Value> boundaries;
     for (const Element& member : array.document()) {
-        FRESHET_ASSIGN_OR_RETURN(
-            Value boundary,
-            constantOf(maker,
-                       member,
-                       40191,
-                       "The $bucket 'boundaries' field must be an array of constant values, but "
-                       "found value: " +
-                           bson::toShellText(member) + "."));
-        boundaries.push_back(std::move(boundary));
+        FRESHET_ASSIGN_OR_RETURN(std::optional<Value> boundary, constantOf(member, scope));
+        if (!boundary.has_value()) {
+            return invalid(location(40191),
+                           "The $bucket 'boundaries' field must be an array of constant values, "
+                           "but found value: " +
+                               bson::toShellText(member) + ".");
+        }
+        boundaries.push_back(*std::move(boundary));
     }
     if (boundaries.size() < 2) {
         return invalid(location(40192),
@@ -127,54 +125,34 @@ StatusOr<std::vector<Value>> readBoundaries(const PipelineMaker& maker, const El
     return boundaries;
 }
 
-void addLiteral(std::string_view name, const Value& value, Builder* out) {
-    Builder literal = out->object(name);
-    literal.addAs("$literal", value.element());
-}
+/// The lowest value of the bucket that a value belongs to.
+class BucketOf final : public Expression {
+public:
+    BucketOf(ExprPtr groupBy, std::vector<Value> boundaries, Value defaultBucket)
+        : groupBy_(std::move(groupBy)),
+          boundaries_(std::move(boundaries)),
+          default_(std::move(defaultBucket)) {}
+    Value evaluate(ExprContext& context) const override {
+        const Value value = groupBy_->evaluate(context);
+        const auto next = std::upper_bound(
+            boundaries_.begin(), boundaries_.end(), value, [](const Value& a, const Value& b) {
+                return bson::compareValues(a.element(), b.element()) < 0;
+            });
+        if (next != boundaries_.begin() && next != boundaries_.end()) {
+            return *(next - 1);
+        }
+        return default_.isMissing()
+                   ? context.fail(Reason::kSwitchNoBranch,
+                                  "$switch could not find a matching branch for an input, and no "
+                                  "default was specified.")
+                   : default_;
+    }
 
-/// {case: {$and: [{$gte: [by, low]}, {$lt: [by, high]}]}, then: low}
-void addBranch(const Element& groupBy, const Value& low, const Value& high, Builder* branches) {
-    Builder branch = branches->object(branches->nextIndex());
-    {
-        Builder condition = branch.object("case");
-        Builder both = condition.array("$and");
-        for (const auto& [op, bound] : {std::pair("$gte", &low), std::pair("$lt", &high)}) {
-            Builder member = both.object(both.nextIndex());
-            Builder arguments = member.array(op);
-            arguments.pushElement(groupBy);
-            addLiteral(arguments.nextIndex(), *bound, &arguments);
-        }
-    }
-    addLiteral("then", low, &branch);
-}
-
-std::string groupText(const BucketText& text,
-                      const std::vector<Value>& boundaries,
-                      const Value& defaultBucket) {
-    Builder builder;
-    Builder group = builder.object("$group");
-    {
-        Builder id = group.object("_id");
-        Builder choice = id.object("$switch");
-        {
-            Builder branches = choice.array("branches");
-            for (size_t i = 1; i < boundaries.size(); ++i) {
-                addBranch(text.groupBy, boundaries[i - 1], boundaries[i], &branches);
-            }
-        }
-        if (!defaultBucket.isMissing()) {
-            addLiteral("default", defaultBucket, &choice);
-        }
-    }
-    if (text.output.isObject()) {
-        group.addFields(text.output.document());
-    } else {
-        Builder count = group.object("count");
-        count.add("$sum", int32_t{1});
-    }
-    group.close();
-    return builder.finish();
-}
+private:
+    ExprPtr groupBy_;
+    std::vector<Value> boundaries_;  // ascending
+    Value default_;
+};
 
 StatusOr<SortPattern> sortById() {
     Builder builder;
@@ -303,8 +281,9 @@ StatusOr<std::vector<GroupField>> readOutput(const PipelineMaker& maker, const E
                        "The $bucketAuto 'output' field must be an object, but found type: " +
                            typeOf(output) + ".");
     }
+    ExprScope scope(maker.variables);
     for (const Element& field : output.document()) {
-        FRESHET_ASSIGN_OR_RETURN(GroupField parsed, parseGroupField(field, maker.variables));
+        FRESHET_ASSIGN_OR_RETURN(GroupField parsed, parseGroupField(field, &scope));
         fields.push_back(std::move(parsed));
     }
     return fields;
@@ -334,16 +313,19 @@ Status checkBuckets(const Element& buckets, int64_t* count) {
 
 StageOr makeBucket(const PipelineMaker& maker, const Element& spec, StagePtr input) {
     FRESHET_ASSIGN_OR_RETURN(const BucketText text, readBucket(spec));
-    FRESHET_ASSIGN_OR_RETURN(const auto boundaries, readBoundaries(maker, text.boundaries));
+    ExprScope scope(maker.variables);
+    FRESHET_ASSIGN_OR_RETURN(auto boundaries, readBoundaries(text.boundaries, &scope));
     Value defaultBucket;
     if (!text.defaultBucket.isMissing()) {
-        FRESHET_ASSIGN_OR_RETURN(
-            defaultBucket,
-            constantOf(maker,
-                       text.defaultBucket,
-                       40195,
-                       "The $bucket 'default' field must be a constant expression, but found: " +
-                           bson::toShellText(text.defaultBucket) + "."));
+        FRESHET_ASSIGN_OR_RETURN(std::optional<Value> constant,
+                                 constantOf(text.defaultBucket, &scope));
+        if (!constant.has_value()) {
+            return invalid(
+                location(40195),
+                "The $bucket 'default' field must be a constant expression, but found: " +
+                    bson::toShellText(text.defaultBucket) + ".");
+        }
+        defaultBucket = *std::move(constant);
         const Element& value = defaultBucket.element();
         const bool within = bson::compareValues(value, boundaries.front().element()) >= 0 &&
                             bson::compareValues(value, boundaries.back().element()) < 0;
@@ -353,9 +335,20 @@ StageOr makeBucket(const PipelineMaker& maker, const Element& spec, StagePtr inp
                            "greater than or equal to the highest boundary.");
         }
     }
-    const std::string group = groupText(text, boundaries, defaultBucket);
-    FRESHET_ASSIGN_OR_RETURN(StagePtr grouped,
-                             makeGroup(maker, *Document(group).begin(), std::move(input)));
+    FRESHET_ASSIGN_OR_RETURN(ExprPtr groupBy, maker.expression(text.groupBy));
+    auto bucket = std::make_shared<BucketOf>(
+        std::move(groupBy), std::move(boundaries), std::move(defaultBucket));
+    Builder builder;
+    if (text.output.isObject()) {
+        builder.addFields(text.output.document());
+    } else {
+        Builder count = builder.object("count");
+        count.add("$sum", int32_t{1});
+    }
+    const std::string fields = builder.finish();
+    FRESHET_ASSIGN_OR_RETURN(
+        StagePtr grouped,
+        makeGroupBy(maker, std::move(bucket), Document(fields), std::move(input)));
     FRESHET_ASSIGN_OR_RETURN(SortPattern pattern, sortById());
     return makeSort(maker.run, std::move(grouped), std::move(pattern), 0);
 }

@@ -89,8 +89,8 @@ bool takeGroup(const PipelineMaker& maker, const Element& spec, CountedStart* st
     auto field = spec.document().begin();
     const Element id = *field;
     const Element number = *++field;
-    if (id.name() != "_id" || !parseGroupField(number, maker.variables).isOk() ||
-        !isOneEach(number)) {
+    ExprScope scope(maker.variables);
+    if (id.name() != "_id" || !parseGroupField(number, &scope).isOk() || !isOneEach(number)) {
         return false;
     }
     const auto expression = maker.expression(id);

@@ -74,6 +74,9 @@ StatusOr<OwnedDocument> evaluateLet(Document let) {
                            "any documents.");
         }
         FRESHET_ASSIGN_OR_RETURN(const Value value, evaluateOnce(*expression, nothing.view()));
+        if (!bson::nestsWithin(value.element(), kComputedNestingMax)) {
+            return nestsTooDeeply();
+        }
         if (value.isMissing()) {
             builder.add(variable.name(), bson::Undefined{});
         } else {

@@ -130,6 +130,9 @@ private:
         bson::Builder builder;
         for (const auto& facet : facets_) {
             const std::string array = facet->found.finish();
+            if (!bson::nestsWithin(Document(array), kComputedNestingMax - 1)) {
+                return nestsTooDeeply();
+            }
             builder.addArray(facet->name, Document(array));
         }
         bytes_ = builder.finish();

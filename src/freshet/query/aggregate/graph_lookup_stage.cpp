@@ -48,9 +48,12 @@ public:
         }
         FRESHET_RETURN_IF_ERROR(levelStatus_);
         hasLocal_ = false;
-        const std::string array = found_->finish();
+        const Value found = Value::ofArray(found_->finish());
+        if (!context_.allowsNesting(found.element(), static_cast<int>(spec_.as.size()))) {
+            return context_.error;
+        }
         bson::Builder builder;
-        writeReplaced(Document(local_), spec_.as, Value::ofArray(array).element(), &builder);
+        writeReplaced(Document(local_), spec_.as, found.element(), &builder);
         bytes_ = builder.finish();
         return out->give(Document(bytes_));
     }

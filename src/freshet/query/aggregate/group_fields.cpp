@@ -64,6 +64,10 @@ Status GroupFields::add(ExprContext& context,
 }
 
 StatusOr<std::string> GroupFields::result(const Value& key, GroupStates states) const {
+    constexpr int kValueNestingMax = kComputedNestingMax - 1;
+    if (!bson::nestsWithin(key.element(), kValueNestingMax)) {
+        return nestsTooDeeply();
+    }
     bson::Builder builder;
     builder.addAs("_id", key.element());
     for (size_t i = 0; i < fields_.size(); ++i) {
@@ -71,6 +75,8 @@ StatusOr<std::string> GroupFields::result(const Value& key, GroupStates states) 
         const Value value = states[i]->result();
         if (value.isMissing()) {
             builder.add(fields_[i].name, bson::Null{});
+        } else if (!bson::nestsWithin(value.element(), kValueNestingMax)) {
+            return nestsTooDeeply();
         } else {
             builder.addAs(fields_[i].name, value.element());
         }
@@ -83,7 +89,7 @@ StatusOr<std::string> GroupFields::result(const Value& key, GroupStates states) 
     return builder.finish();
 }
 
-StatusOr<GroupField> parseGroupField(const Element& field, Document variables) {
+StatusOr<GroupField> parseGroupField(const Element& field, ExprScope* scope) {
     const std::string name(field.name());
     if (name.find('.') != name.npos) {
         return invalid(location(40235), "The field name '" + name + "' cannot contain '.'");
@@ -99,11 +105,10 @@ StatusOr<GroupField> parseGroupField(const Element& field, Document variables) {
     if (field.document().fieldCount() != 1) {
         return invalid(location(40238), "The field '" + name + "' must specify one accumulator");
     }
-    ExprScope scope(variables);
     GroupField result;
     result.name = name;
     result.accumulator = std::string(field.document().begin()->name());
-    FRESHET_ASSIGN_OR_RETURN(result.plan, parseAccumulator(*field.document().begin(), &scope));
+    FRESHET_ASSIGN_OR_RETURN(result.plan, parseAccumulator(*field.document().begin(), scope));
     return result;
 }
 
@@ -114,7 +119,8 @@ StatusOr<GroupField> makeCountField(std::string_view name) {
         field.add("$sum", int32_t{1});
     }
     const std::string bytes = builder.finish();
-    return parseGroupField(*Document(bytes).begin(), Document());
+    ExprScope scope;
+    return parseGroupField(*Document(bytes).begin(), &scope);
 }
 
 }  // namespace freshet::query

@@ -17,7 +17,7 @@ struct GroupField {
 };
 
 /// `{name: {$accumulator: operand}}` of $group and its kin.
-StatusOr<GroupField> parseGroupField(const bson::Element& field, bson::Document variables);
+StatusOr<GroupField> parseGroupField(const bson::Element& field, ExprScope* scope);
 /// {name: {$sum: 1}}
 StatusOr<GroupField> makeCountField(std::string_view name);
 

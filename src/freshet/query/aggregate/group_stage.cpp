@@ -45,20 +45,24 @@ StageOr makeGroup(const PipelineMaker& maker, const Element& spec, StagePtr inpu
     if (!spec.isObject()) {
         return invalid(Reason::kSpecNotObject, "a group's fields must be specified in an object");
     }
-    ExprPtr id;
+    return makeGroupBy(maker, nullptr, spec.document(), std::move(input));
+}
+
+StageOr makeGroupBy(const PipelineMaker& maker, ExprPtr id, Document spec, StagePtr input) {
     std::vector<GroupField> fields;
-    for (const Element& field : spec.document()) {
+    ExprScope scope(maker.variables);
+    for (const Element& field : spec) {
         if (field.name() == "_id") {
             if (id != nullptr) {
                 return invalid(location(15948), "a group's _id may only be specified once");
             }
-            FRESHET_ASSIGN_OR_RETURN(id, maker.expression(field));
+            FRESHET_ASSIGN_OR_RETURN(id, parseExpression(field, &scope));
             continue;
         }
         if (field.name() == "$doingMerge") {
             return invalid(location(17030), "$doingMerge should be true if present");
         }
-        FRESHET_ASSIGN_OR_RETURN(GroupField parsed, parseGroupField(field, maker.variables));
+        FRESHET_ASSIGN_OR_RETURN(GroupField parsed, parseGroupField(field, &scope));
         fields.push_back(std::move(parsed));
     }
     if (id == nullptr) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/query/aggregate/inner_pipeline.h"
 
+#include <absl/container/flat_hash_set.h>
+
 #include <algorithm>
 
 namespace freshet::query {
@@ -12,8 +14,9 @@ using bson::OwnedDocument;
 OwnedDocument InnerPipeline::bind(const std::vector<std::string>& names,
                                   const std::vector<Value>& values) const {
     bson::Builder builder;
+    const absl::flat_hash_set<std::string_view> bound(names.begin(), names.end());
     for (const Element& variable : variables_.view()) {
-        if (std::find(names.begin(), names.end(), variable.name()) == names.end()) {
+        if (!bound.contains(variable.name())) {
             builder.add(variable);
         }
     }

@@ -72,8 +72,12 @@ public:
         }
         FRESHET_RETURN_IF_ERROR(collect());
         hasLocal_ = false;
+        const Value found = Value::ofArray(array_);
+        if (!context_.allowsNesting(found.element(), static_cast<int>(spec_.as.size()))) {
+            return context_.error;
+        }
         bson::Builder builder;
-        writeReplaced(Document(local_), spec_.as, Value::ofArray(array_).element(), &builder);
+        writeReplaced(Document(local_), spec_.as, found.element(), &builder);
         bytes_ = builder.finish();
         if (bytes_.size() > bson::kInternalDocumentBytesMax) {
             return tooLarge();
@@ -141,6 +145,7 @@ private:
         std::vector<Value> let;
         for (const ExprPtr& expression : spec_.values) {
             let.push_back(expression->evaluate(context_));
+            context_.allowsNesting(let.back().element(), 0);
         }
         if (context_.failed()) {
             return context_.error;
@@ -315,9 +320,10 @@ StageOr makeLookup(const PipelineMaker& maker, const Element& spec, StagePtr inp
         parsed.foreignField = std::string(text.foreignField.stringValue());
     }
     if (text.let.isObject()) {
+        ExprScope scope(maker.variables);
         for (const Element& variable : text.let.document()) {
             FRESHET_RETURN_IF_ERROR(checkVariableName(variable.name()));
-            FRESHET_ASSIGN_OR_RETURN(ExprPtr value, maker.expression(variable));
+            FRESHET_ASSIGN_OR_RETURN(ExprPtr value, parseExpression(variable, &scope));
             parsed.names.emplace_back(variable.name());
             parsed.values.push_back(std::move(value));
         }

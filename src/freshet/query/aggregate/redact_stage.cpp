@@ -108,7 +108,7 @@ StageOr makeRedact(const PipelineMaker& maker, const Element& spec, StagePtr inp
     builder.add("DESCEND", kDescend).add("PRUNE", kPrune).add("KEEP", kKeep);
     const std::string variables = builder.finish();
     ExprScope scope{Document(variables)};
-    const size_t slot = scope.push("CURRENT");
+    const size_t slot = scope.push("CURRENT", 0);
     FRESHET_ASSIGN_OR_RETURN(ExprPtr expression, parseExpression(spec, &scope));
     return StagePtr(
         std::make_unique<RedactStage>(maker.run, std::move(input), std::move(expression), slot));

@@ -246,6 +246,9 @@ StatusOr<std::vector<bson::OwnedDocument>> evaluateDocuments(const PipelineMaker
         if (!member.isObject()) {
             return invalid(location(40228), "$documents: all elements must be objects");
         }
+        if (!bson::nestsWithin(member, kComputedNestingMax)) {
+            return nestsTooDeeply();
+        }
         documents.emplace_back(member.document());
     }
     return documents;

@@ -70,6 +70,8 @@ FRESHET_STAGE(makeFill);
 FRESHET_STAGE(makeDensify);
 #undef FRESHET_STAGE
 
+/// A $group's fields; `id`: what to group by when `fields` has no _id, else null.
+StageOr makeGroupBy(const PipelineMaker& maker, ExprPtr id, bson::Document fields, StagePtr input);
 StatusOr<SortPattern> parseSortPattern(const bson::Element& spec);
 /// `limit`: only that many are asked for; 0 for all.
 StagePtr makeSort(PipelineRun& run, StagePtr input, SortPattern pattern, int64_t limit);

@@ -45,6 +45,9 @@ public:
                                shown + ". Type of resulting value: '" + typeOf(value.element()) +
                                "'. Input document: " + bson::toShellText(document));
         }
+        if (!bson::nestsWithin(value.element(), kComputedNestingMax)) {
+            return nestsTooDeeply();
+        }
         out->assign(value.element().document().bytes());
         return Status::ok();
     }

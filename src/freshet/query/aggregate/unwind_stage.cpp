@@ -124,6 +124,7 @@ Status parseOptions(Document options, UnwindSpec* spec, Element* path) {
                                "with a '$': " +
                                    std::string(option.stringValue()));
             }
+            FRESHET_RETURN_IF_ERROR(checkFieldPath(option.stringValue()));
             spec->indexPath = splitPath(option.stringValue());
         } else {
             return invalid(location(28811),

@@ -208,11 +208,8 @@ public:
             context.setVariable(thisSlot, array.part(member));
             context.setVariable(valueSlot, value);
             value = body->evaluate(context);
-            if (context.allows(value.heldBytes()) &&
-                nestingOf(value.element()) > bson::kNestingMax) {
-                context.fail(Reason::kOverflow, "$reduce made a value that nests too deeply");
-            }
-            if (context.failed()) {
+            if (!context.allows(value.heldBytes()) || context.failed() ||
+                !context.allowsNesting(value.element(), 0)) {
                 return {};
             }
         }
@@ -391,16 +388,18 @@ StatusOr<ExprPtr> parseLet(const Element& operand, ExprScope* scope) {
         return invalid(Reason::kTypeMismatch, "invalid parameter: expected an object (vars)");
     }
     auto result = std::make_shared<Let>();
-    std::vector<ExprPtr> values;
+    std::vector<std::pair<ExprPtr, int>> values;  // with their levels
     for (const Element& variable : variables.document()) {
         FRESHET_RETURN_IF_ERROR(checkVariableName(variable.name()));
-        FRESHET_ASSIGN_OR_RETURN(ExprPtr value, parseExpression(variable, scope));
-        values.push_back(std::move(value));
+        int levels = 0;
+        FRESHET_ASSIGN_OR_RETURN(ExprPtr value, parseBinding(variable, scope, &levels));
+        values.emplace_back(std::move(value), levels);
     }
     size_t next = 0;
     for (const Element& variable : variables.document()) {
-        const size_t slot = scope->push(std::string(variable.name()));
-        result->bindings.emplace_back(slot, std::move(values[next++]));
+        auto& [value, levels] = values[next++];
+        const size_t slot = scope->push(std::string(variable.name()), levels);
+        result->bindings.emplace_back(slot, std::move(value));
     }
     auto body = parseExpression(object.find("in"), scope);
     scope->pop(values.size());
@@ -438,11 +437,12 @@ StatusOr<ExprPtr> parseForEach(const Element& operand, ExprScope* scope) {
     if (!as.isMissing()) {
         FRESHET_RETURN_IF_ERROR(checkVariableName(as.isString() ? as.stringValue() : ""));
     }
-    FRESHET_ASSIGN_OR_RETURN(result->input, parseExpression(object.find("input"), scope));
+    int levels = 0;
+    FRESHET_ASSIGN_OR_RETURN(result->input, parseBinding(object.find("input"), scope, &levels));
     if (object.has("limit")) {
         FRESHET_ASSIGN_OR_RETURN(result->limit, parseExpression(object.find("limit"), scope));
     }
-    result->slot = scope->push(as.isString() ? std::string(as.stringValue()) : "this");
+    result->slot = scope->push(as.isString() ? std::string(as.stringValue()) : "this", levels);
     auto body = parseExpression(object.find(bodyName), scope);
     scope->pop(1);
     FRESHET_ASSIGN_OR_RETURN(result->body, std::move(body));
@@ -461,10 +461,13 @@ StatusOr<ExprPtr> parseReduce(const Element& operand, ExprScope* scope) {
                            std::string("$reduce requires '") + name + "' to be specified");
         }
     }
-    FRESHET_ASSIGN_OR_RETURN(result->input, parseExpression(object.find("input"), scope));
-    FRESHET_ASSIGN_OR_RETURN(result->initial, parseExpression(object.find("initialValue"), scope));
-    result->thisSlot = scope->push("this");
-    result->valueSlot = scope->push("value");
+    int levels = 0;
+    int initialLevels = 0;  // what comes after is tested when it is made
+    FRESHET_ASSIGN_OR_RETURN(result->input, parseBinding(object.find("input"), scope, &levels));
+    FRESHET_ASSIGN_OR_RETURN(result->initial,
+                             parseBinding(object.find("initialValue"), scope, &initialLevels));
+    result->thisSlot = scope->push("this", levels);
+    result->valueSlot = scope->push("value", initialLevels);
     auto body = parseExpression(object.find("in"), scope);
     scope->pop(2);
     FRESHET_ASSIGN_OR_RETURN(result->body, std::move(body));

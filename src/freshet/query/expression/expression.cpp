@@ -7,7 +7,7 @@
 #include "freshet/query/expression/operators.h"
 #include "freshet/query/limits.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace freshet::query {
 namespace {
@@ -26,13 +26,20 @@ private:
     Value value_;
 };
 
+/// What lies at a path of the root document.
+Value followRoot(RootDocument& root, const std::vector<std::string>& parts) {
+    Element at = root.find(parts[0]);
+    size_t from = 1;
+    for (; from < parts.size() && at.isObject(); ++from) {
+        at = root.find(at.document(), parts[from]);
+    }
+    return from == parts.size() ? Value(at) : followPath(Value(at), parts, from);
+}
+
 class FieldPath final : public Expression {
 public:
     explicit FieldPath(std::string_view dotted) : parts_(splitPath(dotted)) {}
-    Value evaluate(ExprContext& context) const override {
-        const Value first(context.root.find(parts_[0]));
-        return parts_.size() == 1 ? first : followPath(first, parts_, 1);
-    }
+    Value evaluate(ExprContext& context) const override { return followRoot(context.root, parts_); }
 
 private:
     std::vector<std::string> parts_;
@@ -56,7 +63,7 @@ public:
         if (parts_.empty()) {
             return Value::ofDocument(context.root.bytes());
         }
-        return followPath(Value(context.root.find(parts_[0])), parts_, 1);
+        return followRoot(context.root, parts_);
     }
 
 private:
@@ -134,6 +141,7 @@ private:
 };
 
 StatusOr<ExprPtr> parseVariable(std::string_view text, ExprScope* scope) {
+    FRESHET_RETURN_IF_ERROR(bson::checkPathLength(text));
     std::vector<std::string> parts = splitPath(text);
     const std::string name = parts[0];
     parts.erase(parts.begin());
@@ -144,11 +152,11 @@ StatusOr<ExprPtr> parseVariable(std::string_view text, ExprScope* scope) {
     if (slot >= 0) {
         return ExprPtr(std::make_shared<VariablePath>(slot, std::move(parts)));
     }
-    if (const Element constant = scope->constant(name); !constant.isMissing()) {
+    if (const Value constant = scope->constant(name); !constant.isMissing()) {
         if (constant.type() == Type::kUndefined) {
             return ExprPtr(std::make_shared<MissingVariable>());
         }
-        return makeLiteral(followPath(Value(constant), parts, 0));
+        return makeLiteral(followPath(constant, parts, 0));
     }
     SystemVariable variable;
     if (name == "ROOT" || name == "CURRENT") {
@@ -201,6 +209,12 @@ StatusOr<ExprPtr> parseArray(Document array, ExprScope* scope) {
 
 }  // namespace
 
+Status nestsTooDeeply() {
+    return invalid(Reason::kOverflow,
+                   "cannot convert document to BSON because it exceeds the limit of " +
+                       std::to_string(kComputedNestingMax) + " levels of nesting");
+}
+
 Value ExprContext::fail(Reason reason, std::string text) {
     if (error.isOk()) {
         error = invalid(reason, std::move(text));
@@ -227,6 +241,20 @@ bool ExprContext::mayGoOnWith(size_t bytes) {
     return !failed();
 }
 
+bool ExprContext::allowsNesting(const Element& value, int above) {
+    if (bson::nestsWithin(value, kComputedNestingMax - above)) {
+        return true;
+    }
+    failNesting();
+    return false;
+}
+
+void ExprContext::failNesting() {
+    if (!failed()) {
+        error = nestsTooDeeply();
+    }
+}
+
 void ExprContext::setVariable(size_t slot, Value value) {
     if (variables.size() <= slot) {
         variables.resize(slot + 1);
@@ -234,22 +262,43 @@ void ExprContext::setVariable(size_t slot, Value value) {
     variables[slot] = std::move(value);
 }
 
-int ExprScope::find(std::string_view name) const {
-    const auto at = std::find(names_.rbegin(), names_.rend(), name);
-    return at == names_.rend() ? -1 : static_cast<int>(names_.rend() - at) - 1;
+Value ExprScope::constant(std::string_view name) {
+    if (const auto at = named_.find(std::string(name)); at != named_.end()) {
+        return at->second;
+    }
+    const Element found = constants_.find(name);
+    return found.isMissing() ? Value() : named_.emplace(name, Value(found).own()).first->second;
 }
 
-size_t ExprScope::push(std::string name) {
-    names_.push_back(std::move(name));
-    return names_.size() - 1;
+int ExprScope::find(std::string_view name) const {
+    const auto at = slots_.find(std::string(name));
+    return at == slots_.end() ? -1 : at->second;
+}
+
+size_t ExprScope::push(std::string name, int levels) {
+    const auto slot = static_cast<int>(names_.size());
+    const auto [at, isNew] = slots_.try_emplace(name, slot);
+    const int hidden = isNew ? -1 : std::exchange(at->second, slot);
+    const int outer = names_.empty() ? 0 : names_.back().tallest;
+    names_.push_back({std::move(name), hidden, std::max(outer, levels)});
+    return static_cast<size_t>(slot);
 }
 
 void ExprScope::pop(size_t count) {
-    names_.resize(names_.size() - count);
+    for (; count > 0; --count) {
+        const Name& last = names_.back();
+        if (last.hidden < 0) {
+            slots_.erase(last.text);
+        } else {
+            slots_[last.text] = last.hidden;
+        }
+        names_.pop_back();
+    }
 }
 
 StatusOr<ExprPtr> parseExpression(const Element& element, ExprScope* scope) {
     FRESHET_RETURN_IF_ERROR(mayGoOn());
+    const ExprScope::Level level(scope);
     switch (element.type()) {
         case Type::kString:
             return parseString(element, scope);
@@ -265,6 +314,18 @@ StatusOr<ExprPtr> parseExpression(const Element& element, ExprScope* scope) {
 StatusOr<ExprPtr> parseExpression(const Element& element) {
     ExprScope scope;
     return parseExpression(element, &scope);
+}
+
+StatusOr<ExprPtr> parseBinding(const Element& element, ExprScope* scope, int* levels) {
+    const int outer = std::exchange(scope->deepest_, scope->level_);
+    auto expression = parseExpression(element, scope);
+    *levels = scope->deepest_ - scope->level_;
+    *levels += scope->names_.empty() ? 0 : scope->names_.back().tallest;
+    scope->deepest_ = std::max(outer, scope->deepest_);
+    if (expression.isOk() && *levels > kComputedNestingMax) {
+        return invalid(Reason::kOverflow, "the values of variables would nest too deeply");
+    }
+    return expression;
 }
 
 StatusOr<ExprPtr> parseObjectExpression(Document object, ExprScope* scope) {
@@ -314,19 +375,15 @@ Status checkFieldName(std::string_view name) {
 }
 
 Status checkFieldPath(std::string_view path) {
-    constexpr size_t kPartsMax = 200;
+    FRESHET_RETURN_IF_ERROR(bson::checkPathLength(path));
     if (path.empty()) {
         return invalid(Reason::kFieldPathInvalid, "'$' by itself is not a valid FieldPath");
     }
     if (path.back() == '.') {
         return invalid(location(40353), "FieldPath must not end with a '.'.");
     }
-    const std::vector<std::string> parts = splitPath(path);
-    for (const std::string& part : parts) {
+    for (const std::string& part : splitPath(path)) {
         FRESHET_RETURN_IF_ERROR(checkFieldName(part));
-    }
-    if (parts.size() > kPartsMax) {
-        return invalid(Reason::kOverflow, "FieldPath is too long");
     }
     return Status::ok();
 }

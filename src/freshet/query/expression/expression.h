@@ -7,8 +7,11 @@
 /// INV-2  A result may borrow from the context's root document or from the expression.
 #pragma once
 
+#include "freshet/bson/path.h"
+#include "freshet/query/expression/field_finder.h"
 #include "freshet/query/expression/value.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,10 +21,16 @@ namespace freshet::query {
 
 /// What one value may take; beyond it an evaluation fails.
 inline constexpr size_t kValueBytesMax = 64u * 1024 * 1024;
+/// What a document may nest that a pipeline's stage or a projection makes. A value on its way
+/// through an expression may nest deeper, by what the expression's text does.
+inline constexpr int kComputedNestingMax = bson::kPathPartsMax;
+
+/// kInvalid (kOverflow): what a document would nest deeper than that.
+Status nestsTooDeeply();
 
 /// One evaluation, or many in a row; reset by setting root and error.
 struct ExprContext {
-    bson::Document root;
+    RootDocument root;
     Status error = {};
     int64_t nowMillis = 0;
     std::vector<Value> variables;  // by slot
@@ -33,6 +42,9 @@ struct ExprContext {
     bool allows(size_t bytes);
     /// For loops: fails when the operation is to end, or may not take so much more memory.
     bool mayGoOnWith(size_t bytes);
+    /// Fails when the value nests too deeply for a document that has it `above` levels down.
+    bool allowsNesting(const bson::Element& value, int above);
+    void failNesting();
     void setVariable(size_t slot, Value value);
 };
 
@@ -52,27 +64,59 @@ public:
     ExprScope() = default;
     /// `constants`: names that stand for their values; undefined stands for missing. Must outlive
     /// the scope, not the expressions.
-    explicit ExprScope(bson::Document constants) : constants_(constants) {}
-    /// The value of a constant; missing when there is none.
-    bson::Element constant(std::string_view name) const { return constants_.find(name); }
+    explicit ExprScope(bson::Document constants) { constants_ = constants; }
+    /// The value of a constant; missing when there is none. All that name it share its bytes.
+    Value constant(std::string_view name);
     /// The slot of $$name; -1 when there is no such variable.
     int find(std::string_view name) const;
-    /// Makes $$name visible until pop(). Inner names hide outer ones.
-    size_t push(std::string name);
+    /// Makes $$name visible until pop(). Inner names hide outer ones. `levels`: of its value, as
+    /// parseBinding() tells.
+    size_t push(std::string name, int levels);
     void pop(size_t count);
+
+    /// One expression inside another, while it is parsed.
+    class Level {
+    public:
+        explicit Level(ExprScope* scope) : scope_(scope) {
+            scope_->deepest_ = std::max(scope_->deepest_, ++scope_->level_);
+        }
+        ~Level() { --scope_->level_; }
+        Level(const Level&) = delete;
+        Level& operator=(const Level&) = delete;
+
+    private:
+        ExprScope* scope_;
+    };
     /// Something parsed in this scope takes its value from the document: a field path, $$ROOT.
     void noteDocumentRead() { readsDocument_ = true; }
     bool readsDocument() const { return readsDocument_; }
 
 private:
-    bson::Document constants_;
-    std::vector<std::string> names_;  // the index is the slot
+    friend StatusOr<std::shared_ptr<const Expression>> parseBinding(const bson::Element& element,
+                                                                    ExprScope* scope,
+                                                                    int* levels);
+    struct Name {
+        std::string text;
+        int hidden;   // the slot of the outer name that this one hides; -1: none
+        int tallest;  // levels of this one's value, or of an outer one's
+    };
+
+    RootDocument constants_;
+    absl::flat_hash_map<std::string, Value> named_;  // of the constants
+    std::vector<Name> names_;                        // the index is the slot
+    absl::flat_hash_map<std::string, int> slots_;    // of the names that are not hidden
+    int level_ = 0;                                  // of expressions in each other
+    int deepest_ = 0;
     bool readsDocument_ = false;
 };
 
 /// kInvalid: kUnknownExpression, kExpressionArity, kFailedToParse ... with MongoDB's text.
 StatusOr<ExprPtr> parseExpression(const bson::Element& element, ExprScope* scope);
 StatusOr<ExprPtr> parseExpression(const bson::Element& element);
+/// What a variable gets its value from. *levels: how many levels deeper than the documents and
+/// constants at hand such a value may nest. kOverflow when that are too many: variables can be made
+/// of variables, each of them deeper than the one before.
+StatusOr<ExprPtr> parseBinding(const bson::Element& element, ExprScope* scope, int* levels);
 /// {a: <expression>, ...} or {$operator: ...}.
 StatusOr<ExprPtr> parseObjectExpression(bson::Document object, ExprScope* scope);
 ExprPtr makeLiteral(Value value);

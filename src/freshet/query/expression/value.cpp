@@ -62,7 +62,7 @@ Value Value::part(const Element& element) const {
 }
 
 int nestingOf(const Element& element) {
-    if (!element.isObject() && !element.isArray()) {
+    if (!element.isObject() && !element.isArray() && element.type() != Type::kCodeWithScope) {
         return 0;
     }
     int deepest = 0;

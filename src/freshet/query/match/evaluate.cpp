@@ -120,13 +120,18 @@ bool matchBits(const MatchNode::Extra& extra, const Element& element) {
     if (element.type() != Type::kBinary && !element.toExactInt64(&number)) {
         return false;
     }
-    for (uint32_t position : extra.bits) {
-        const bool hit = bitOf(element, number, position) == extra.bitsWanted;
-        if (hit != extra.bitsAll) {
-            return hit;
+    // Bits that decide: one that is not as wanted if all must be, one that is if any may.
+    const auto decides = [&](uint32_t position) {
+        return (bitOf(element, number, position) == extra.bitsWanted) != extra.bitsAll;
+    };
+    for (size_t i = 0; i < extra.mask.size() * 8; ++i) {
+        const auto position = static_cast<uint32_t>(i);
+        if (((static_cast<uint8_t>(extra.mask[i / 8]) >> (i % 8)) & 1) != 0 && decides(position)) {
+            return !extra.bitsAll;
         }
     }
-    return extra.bitsAll;
+    const bool decided = std::any_of(extra.bits.begin(), extra.bits.end(), decides);
+    return decided != extra.bitsAll;
 }
 
 /// The index of the array's first element that the condition holds for, -1 for none.
@@ -170,18 +175,18 @@ void recordIndex(const MatchNode& node, int index, MatchRun* run) {
 }
 
 bool matchLeaf(const MatchNode& node, Document document, MatchRun* run) {
-    return node.extra->path.visit(
-        document, leafArrayOf(node.op), [&](const Element& element, int index) {
-            if (!matchSingle(node, element, run)) {
-                return false;
-            }
-            if (run->recording) {
-                const bool inArray = index < 0 && (node.op == MatchOp::kElemMatchObject ||
-                                                   node.op == MatchOp::kElemMatchValue);
-                recordIndex(node, inArray ? findElement(node, element, run) : index, run);
-            }
-            return true;
-        });
+    const auto visitor = [&](const Element& element, int index) {
+        if (!matchSingle(node, element, run)) {
+            return false;
+        }
+        if (run->recording) {
+            const bool inArray = index < 0 && (node.op == MatchOp::kElemMatchObject ||
+                                               node.op == MatchOp::kElemMatchValue);
+            recordIndex(node, inArray ? findElement(node, element, run) : index, run);
+        }
+        return true;
+    };
+    return node.extra->path.visit(document, leafArrayOf(node.op), visitor, run->fields);
 }
 
 bool matchExpression(const MatchNode& node, MatchRun* run) {
@@ -282,9 +287,10 @@ bool matchDocument(const MatchNode& node, Document document, MatchRun* run) {
         case MatchOp::kExists:  // absent means absent in every element
             if (!node.flag) {
                 return !node.extra->path.visit(
-                    document, LeafArray::kKeep, [](const Element& element, int) {
-                        return !element.isMissing();
-                    });
+                    document,
+                    LeafArray::kKeep,
+                    [](const Element& element, int) { return !element.isMissing(); },
+                    run->fields);
             }
             return matchLeaf(node, document, run);
         case MatchOp::kExpr:

@@ -5,6 +5,7 @@
 #include "freshet/query/match/schema_rule.h"
 
 #include <algorithm>
+#include <set>
 
 namespace freshet::query {
 namespace {
@@ -124,7 +125,12 @@ StatusOr<SchemaRules> parseSchemaRules(Document schema, int levels) {
                        "Cannot specify both $jsonSchema keywords 'type' and 'bsonType'");
     }
     SchemaRules rules;
+    std::set<std::string_view> seen;
     for (const Element& keyword : schema) {
+        if (!seen.insert(keyword.name()).second) {
+            return invalid(Reason::kFailedToParse,
+                           "Duplicate keyword: " + std::string(keyword.name()));
+        }
         FRESHET_RETURN_IF_ERROR(addRule(keyword, schema, levels, &rules));
     }
     return rules;

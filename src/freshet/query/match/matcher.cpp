@@ -2,13 +2,45 @@
 /// The front door: a Matcher owns its filter and the tree made from it.
 #include "freshet/query/match/tree.h"
 
+#include <optional>
+
 namespace freshet::query {
 
 struct Matcher::Impl {
     bson::OwnedDocument filter;
     NodePtr root;
     bool onValues = false;  // made for single values, not for documents
+    bool asksMuch = false;  // for so many fields that a large document is worth an index
+
+    /// Runs the tree; the fields' places are known only as long as `run` lasts.
+    bool matches(bson::Document document, MatchRun* run) const {
+        std::optional<FieldFinder> fields;
+        if (asksMuch) {
+            run->fields = &fields.emplace();
+        }
+        return matchDocument(*root, document, run);
+    }
 };
+
+namespace {
+
+constexpr size_t kManyNodes = 64;
+
+/// Counts a tree's nodes, no further than to kManyNodes.
+void countNodes(const MatchNode& node, size_t* count) {
+    ++*count;
+    for (size_t at = 0; *count < kManyNodes && at < node.children.size(); ++at) {
+        countNodes(*node.children[at], count);
+    }
+}
+
+bool hasManyNodes(const MatchNode& node) {
+    size_t count = 0;
+    countNodes(node, &count);
+    return count >= kManyNodes;
+}
+
+}  // namespace
 
 Matcher::Matcher(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Matcher::~Matcher() = default;
@@ -25,17 +57,18 @@ StatusOr<std::unique_ptr<Matcher>> Matcher::compileAsWritten(bson::Document filt
     auto impl = std::make_unique<Impl>();
     impl->filter = bson::OwnedDocument(filter);
     FRESHET_ASSIGN_OR_RETURN(impl->root, parseFilter(impl->filter.view(), variables));
+    impl->asksMuch = hasManyNodes(*impl->root);
     return std::unique_ptr<Matcher>(new Matcher(std::move(impl)));
 }
 
 bool Matcher::matches(bson::Document document) const {
     MatchRun run{.root = document};
-    return matchDocument(*impl_->root, document, &run) && run.error.isOk();
+    return impl_->matches(document, &run) && run.error.isOk();
 }
 
 Status Matcher::test(bson::Document document, bool* matched) const {
     MatchRun run{.root = document};
-    *matched = matchDocument(*impl_->root, document, &run);
+    *matched = impl_->matches(document, &run);
     return std::move(run.error);
 }
 
@@ -49,7 +82,7 @@ bson::Document Matcher::filter() const {
 
 int Matcher::matchedIndex(bson::Document document, std::string_view arrayPath) const {
     MatchRun run{.root = document, .recording = true, .arrayPath = arrayPath};
-    if (!matchDocument(*impl_->root, document, &run)) {
+    if (!impl_->matches(document, &run)) {
         return -1;
     }
     return run.indexOnPath >= 0 ? run.indexOnPath : run.indexAnywhere;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// From a filter to a tree: the level of whole documents ($and, $or, $nor, $expr, fields).
+#include "freshet/bson/path.h"
 #include "freshet/query/expression/expression.h"
 #include "freshet/query/javascript/scripts.h"
 #include "freshet/query/limits.h"
@@ -13,7 +14,9 @@ namespace {
 using bson::Document;
 using bson::Element;
 
-StatusOr<std::vector<NodePtr>> parseMembers(const Element& element, Document variables) {
+StatusOr<NodePtr> parseScoped(Document filter, ExprScope* scope);
+
+StatusOr<std::vector<NodePtr>> parseMembers(const Element& element, ExprScope* scope) {
     if (!element.isArray()) {
         return badValue(std::string(element.name()) + " must be an array");
     }
@@ -22,7 +25,7 @@ StatusOr<std::vector<NodePtr>> parseMembers(const Element& element, Document var
         if (!member.isObject()) {
             return badValue("$or/$and/$nor entries need to be full objects");
         }
-        FRESHET_ASSIGN_OR_RETURN(NodePtr node, parseFilter(member.document(), variables));
+        FRESHET_ASSIGN_OR_RETURN(NodePtr node, parseScoped(member.document(), scope));
         members.push_back(std::move(node));
     }
     if (members.empty()) {
@@ -31,8 +34,8 @@ StatusOr<std::vector<NodePtr>> parseMembers(const Element& element, Document var
     return members;
 }
 
-Status parseLogical(const Element& element, Document variables, std::vector<NodePtr>* out) {
-    FRESHET_ASSIGN_OR_RETURN(std::vector<NodePtr> members, parseMembers(element, variables));
+Status parseLogical(const Element& element, ExprScope* scope, std::vector<NodePtr>* out) {
+    FRESHET_ASSIGN_OR_RETURN(std::vector<NodePtr> members, parseMembers(element, scope));
     if (element.name() == "$nor") {
         auto nor = std::make_unique<MatchNode>();
         nor->op = MatchOp::kNor;
@@ -45,7 +48,7 @@ Status parseLogical(const Element& element, Document variables, std::vector<Node
     return Status::ok();
 }
 
-Status parseConstant(const Element& element, Document, std::vector<NodePtr>* out) {
+Status parseConstant(const Element& element, ExprScope*, std::vector<NodePtr>* out) {
     int64_t one = 0;
     if (!element.toExactInt64(&one) || one != 1) {
         return invalid(Reason::kFailedToParse,
@@ -57,16 +60,15 @@ Status parseConstant(const Element& element, Document, std::vector<NodePtr>* out
     return Status::ok();
 }
 
-Status parseExpr(const Element& element, Document variables, std::vector<NodePtr>* out) {
+Status parseExpr(const Element& element, ExprScope* scope, std::vector<NodePtr>* out) {
     std::shared_ptr<MatchNode::Extra> extra;
     NodePtr node = makeNode(MatchOp::kExpr, "", &extra);
-    ExprScope scope(variables);
-    FRESHET_ASSIGN_OR_RETURN(extra->expression, parseExpression(element, &scope));
+    FRESHET_ASSIGN_OR_RETURN(extra->expression, parseExpression(element, scope));
     out->push_back(std::move(node));
     return Status::ok();
 }
 
-Status parseSchema(const Element& element, Document, std::vector<NodePtr>* out) {
+Status parseSchema(const Element& element, ExprScope*, std::vector<NodePtr>* out) {
     if (!element.isObject()) {
         return invalid(Reason::kTypeMismatch, "$jsonSchema must be an object");
     }
@@ -77,7 +79,7 @@ Status parseSchema(const Element& element, Document, std::vector<NodePtr>* out) 
     return Status::ok();
 }
 
-Status parseWhere(const Element& element, Document, std::vector<NodePtr>* out) {
+Status parseWhere(const Element& element, ExprScope*, std::vector<NodePtr>* out) {
     FRESHET_RETURN_IF_ERROR(checkScriptsAllowed(ScriptUse::kWhere));
     if (!element.isString() && element.type() != bson::Type::kCode) {
         return badValue("$where got bad type");
@@ -91,7 +93,7 @@ Status parseWhere(const Element& element, Document, std::vector<NodePtr>* out) {
 }
 
 /// {$sampleRate: 0.1} is {$expr: {$lt: [{$rand: {}}, 0.1]}}.
-Status parseSampleRate(const Element& element, Document, std::vector<NodePtr>* out) {
+Status parseSampleRate(const Element& element, ExprScope* scope, std::vector<NodePtr>* out) {
     if (!element.isNumber()) {
         return badValue("argument to $sampleRate must be a numeric type");
     }
@@ -110,20 +112,20 @@ Status parseSampleRate(const Element& element, Document, std::vector<NodePtr>* o
         sides.push(rate);
     }
     const bson::OwnedDocument sample(builder.finish());
-    return parseExpr(*sample.view().begin(), Document(), out);
+    return parseExpr(*sample.view().begin(), scope, out);
 }
 
-Status skipComment(const Element&, Document, std::vector<NodePtr>*) {
+Status skipComment(const Element&, ExprScope*, std::vector<NodePtr>*) {
     return Status::ok();
 }
 
-Status refuseText(const Element&, Document, std::vector<NodePtr>*) {
+Status refuseText(const Element&, ExprScope*, std::vector<NodePtr>*) {
     return invalid(Reason::kIndexNotFound, "text index required for $text query");
 }
 
 struct TopOperator {
     std::string_view name;
-    Status (*parse)(const Element& element, Document variables, std::vector<NodePtr>* out);
+    Status (*parse)(const Element& element, ExprScope* scope, std::vector<NodePtr>* out);
     bool isCondition = true;  // may stand in an $elemMatch, for the documents in an array
 };
 
@@ -150,10 +152,10 @@ const TopOperator* findTopOperator(std::string_view name) {
     return nullptr;
 }
 
-Status parseTopOperator(const Element& element, Document variables, std::vector<NodePtr>* out) {
+Status parseTopOperator(const Element& element, ExprScope* scope, std::vector<NodePtr>* out) {
     const std::string_view name = element.name();
     if (const TopOperator* known = findTopOperator(name); known != nullptr) {
-        return known->parse(element, variables, out);
+        return known->parse(element, scope, out);
     }
     return badValue("unknown top level operator: " + std::string(name) +
                     ". If you have a field name that starts with a '$' symbol, consider using "
@@ -161,6 +163,9 @@ Status parseTopOperator(const Element& element, Document variables, std::vector<
 }
 
 Status parseField(const Element& element, std::vector<NodePtr>* out) {
+    if (!bson::checkPathLength(element.name()).isOk()) {
+        return invalid(location(5729100), "FieldPath is too long");
+    }
     if (element.isObject() && isOperatorObject(element.document())) {
         return parsePathOperators(element.name(), element.document(), out);
     }
@@ -178,6 +183,19 @@ Status parseField(const Element& element, std::vector<NodePtr>* out) {
     node->operand = element;
     out->push_back(std::move(node));
     return Status::ok();
+}
+
+StatusOr<NodePtr> parseScoped(Document filter, ExprScope* scope) {
+    FRESHET_RETURN_IF_ERROR(mayGoOn());
+    std::vector<NodePtr> parts;
+    for (const Element& element : filter) {
+        const bool isOperator = !element.name().empty() && element.name()[0] == '$' &&
+                                element.name() != "$ref" && element.name() != "$id" &&
+                                element.name() != "$db";
+        FRESHET_RETURN_IF_ERROR(isOperator ? parseTopOperator(element, scope, &parts)
+                                           : parseField(element, &parts));
+    }
+    return combine(MatchOp::kAnd, std::move(parts));
 }
 
 }  // namespace
@@ -251,16 +269,8 @@ Status refuseWhere(const MatchNode& node) {
 }
 
 StatusOr<NodePtr> parseFilter(Document filter, Document variables) {
-    FRESHET_RETURN_IF_ERROR(mayGoOn());
-    std::vector<NodePtr> parts;
-    for (const Element& element : filter) {
-        const bool isOperator = !element.name().empty() && element.name()[0] == '$' &&
-                                element.name() != "$ref" && element.name() != "$id" &&
-                                element.name() != "$db";
-        FRESHET_RETURN_IF_ERROR(isOperator ? parseTopOperator(element, variables, &parts)
-                                           : parseField(element, &parts));
-    }
-    return combine(MatchOp::kAnd, std::move(parts));
+    ExprScope scope(variables);
+    return parseScoped(filter, &scope);
 }
 
 StatusOr<NodePtr> parseValueCondition(Document condition) {

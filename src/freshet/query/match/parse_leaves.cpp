@@ -64,20 +64,15 @@ Status addBitPosition(const Element& element, const Element& operand, std::vecto
     return Status::ok();
 }
 
-Status parseBitMask(const Element& operand, std::vector<uint32_t>* bits) {
+Status parseBitMask(const Element& operand, MatchNode::Extra* extra) {
     if (operand.isArray()) {
         for (const Element& member : operand.document()) {
-            FRESHET_RETURN_IF_ERROR(addBitPosition(member, operand, bits));
+            FRESHET_RETURN_IF_ERROR(addBitPosition(member, operand, &extra->bits));
         }
         return Status::ok();
     }
     if (operand.type() == Type::kBinary) {
-        const ByteView bytes = operand.binaryValue().bytes;
-        for (size_t i = 0; i < bytes.size() * 8; ++i) {
-            if ((static_cast<uint8_t>(bytes[i / 8]) >> (i % 8)) & 1) {
-                bits->push_back(static_cast<uint32_t>(i));
-            }
-        }
+        extra->mask = operand.binaryValue().bytes;
         return Status::ok();
     }
     int64_t mask = 0;
@@ -93,7 +88,7 @@ Status parseBitMask(const Element& operand, std::vector<uint32_t>* bits) {
     }
     for (uint32_t bit = 0; bit < 63; ++bit) {
         if ((mask >> bit) & 1) {
-            bits->push_back(bit);
+            extra->bits.push_back(bit);
         }
     }
     return Status::ok();
@@ -172,7 +167,7 @@ StatusOr<NodePtr> parseBitsNode(std::string_view path, const Element& element) {
     NodePtr node = makeNode(MatchOp::kBits, path, &extra);
     extra->bitsAll = element.name().starts_with("$bitsAll");
     extra->bitsWanted = element.name().ends_with("Set");
-    FRESHET_RETURN_IF_ERROR(parseBitMask(element, &extra->bits));
+    FRESHET_RETURN_IF_ERROR(parseBitMask(element, extra.get()));
     return node;
 }
 

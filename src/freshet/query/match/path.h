@@ -4,10 +4,11 @@
 /// many elements, and "missing" is one of them. Immutable; any thread.
 #pragma once
 
-#include "freshet/bson/view.h"
+#include "freshet/query/expression/field_finder.h"
 
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace freshet::query {
@@ -35,73 +36,85 @@ public:
     /// Calls visitor(element, arrayIndex) for what lies at the path until it says true; returns
     /// whether it did. A missing end is visited as a missing element. `arrayIndex` is the index in
     /// the outermost array entered, -1 when none was.
+    /// `fields`: knows the fields of the document, where it is asked for many; may be null.
     template <typename Visitor>
-    bool visit(bson::Document document, LeafArray leaf, Visitor&& visitor) const {
-        return walk(document, 0, -1, leaf, visitor);
+    bool visit(bson::Document document,
+               LeafArray leaf,
+               Visitor&& visitor,
+               FieldFinder* fields = nullptr) const {
+        const Walk<std::remove_reference_t<Visitor>> walk{parts_, leaf, visitor, fields};
+        return walk.document(document, 0, -1);
     }
 
 private:
+    /// One visit. `part` counts the parts that lead to where it is, `outer` is the index in the
+    /// outermost array entered.
     template <typename Visitor>
-    bool walk(
-        bson::Document document, size_t part, int outer, LeafArray leaf, Visitor& visitor) const {
-        for (; part < parts_.size(); ++part) {
-            bson::Element element = document.find(parts_[part].name);
-            const bool last = part + 1 == parts_.size();
-            if (element.isArray()) {
-                return last ? walkLeafArray(element, outer, leaf, visitor)
-                            : walkArray(element.document(), part + 1, outer, leaf, visitor);
-            }
-            if (last) {
-                return visitor(element, outer);
-            }
-            if (!element.isObject()) {
-                break;
-            }
-            document = element.document();
-        }
-        return visitor(bson::Element(), outer);
-    }
+    struct Walk {
+        const std::vector<Part>& parts;
+        const LeafArray leaf;
+        Visitor& visitor;
+        FieldFinder* const fields;
 
-    template <typename Visitor>
-    bool walkLeafArray(bson::Element array, int outer, LeafArray leaf, Visitor& visitor) const {
-        if (leaf == LeafArray::kEnter) {
+        bool document(bson::Document document, size_t part, int outer) const {
+            for (; part < parts.size(); ++part) {
+                const std::string& name = parts[part].name;
+                const bson::Element element =
+                    fields == nullptr ? document.find(name) : fields->find(document, name);
+                const bool last = part + 1 == parts.size();
+                if (element.isArray()) {
+                    return last ? leafArray(element, outer)
+                                : array(element.document(), part + 1, outer);
+                }
+                if (last) {
+                    return visitor(element, outer);
+                }
+                if (!element.isObject()) {
+                    break;
+                }
+                document = element.document();
+            }
+            return visitor(bson::Element(), outer);
+        }
+
+        bool leafArray(bson::Element array, int outer) const {
+            if (leaf == LeafArray::kEnter) {
+                int index = 0;
+                for (const bson::Element& element : array.document()) {
+                    if (visitor(element, outer >= 0 ? outer : index)) {
+                        return true;
+                    }
+                    ++index;
+                }
+            }
+            return visitor(array, outer);
+        }
+
+        /// An array in the middle of the path: each object in it, and the element that the next
+        /// component names as an index. An element met by index at the path's end is not entered.
+        bool array(bson::Document array, size_t part, int outer) const {
             int index = 0;
-            for (const bson::Element& element : array.document()) {
-                if (visitor(element, outer >= 0 ? outer : index)) {
+            for (const bson::Element& element : array) {
+                const int outermost = outer >= 0 ? outer : index;
+                if (element.isObject() && document(element.document(), part, outermost)) {
+                    return true;
+                }
+                if (parts[part].index == index && atIndex(element, part, outermost)) {
                     return true;
                 }
                 ++index;
             }
+            return false;
         }
-        return visitor(array, outer);
-    }
 
-    /// An array in the middle of the path: each object in it, and the element that the next
-    /// component names as an index. An element met by index at the path's end is not entered.
-    template <typename Visitor>
-    bool walkArray(
-        bson::Document array, size_t part, int outer, LeafArray leaf, Visitor& visitor) const {
-        int index = 0;
-        for (const bson::Element& element : array) {
-            const int outermost = outer >= 0 ? outer : index;
-            if (element.isObject() && walk(element.document(), part, outermost, leaf, visitor)) {
-                return true;
+        bool atIndex(const bson::Element& element, size_t part, int outer) const {
+            if (part + 1 == parts.size()) {
+                return visitor(element, outer);
             }
-            if (parts_[part].index == index) {
-                if (part + 1 == parts_.size()) {
-                    if (visitor(element, outermost)) {
-                        return true;
-                    }
-                } else if (element.isObject() || element.isArray()) {
-                    if (walk(element.document(), part + 1, outermost, leaf, visitor)) {
-                        return true;
-                    }
-                }
-            }
-            ++index;
+            return (element.isObject() || element.isArray()) &&
+                   document(element.document(), part + 1, outer);
         }
-        return false;
-    }
+    };
 
     std::vector<Part> parts_;
 };

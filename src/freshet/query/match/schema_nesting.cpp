@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Keywords of a $jsonSchema that have schemas or names inside: properties, items, allOf and kin.
+#include "freshet/query/expression/field_finder.h"
 #include "freshet/query/match/regex.h"
 #include "freshet/query/match/schema_rule.h"
+
+#include <absl/container/flat_hash_set.h>
 
 #include <algorithm>
 #include <optional>
@@ -34,8 +37,9 @@ public:
 private:
     std::vector<std::string_view> missing(Document members) const {
         std::vector<std::string_view> result;
+        FieldFinder fields;
         for (const Element& name : spec.document()) {
-            if (!members.has(name.stringValue())) {
+            if (fields.find(members, name.stringValue()).isMissing()) {
                 result.push_back(name.stringValue());
             }
         }
@@ -68,17 +72,19 @@ class PropertiesRule final : public SchemaRule {
 public:
     std::vector<NamedRules> properties;
     bool holds(const SchemaSubject& s) const override {
+        FieldFinder fields;
         return s.type != Type::kObject ||
                std::all_of(properties.begin(), properties.end(), [&](const NamedRules& property) {
-                   const Element value = s.members.find(property.name);
+                   const Element value = fields.find(s.members, property.name);
                    return value.isMissing() || property.rules.accept(SchemaSubject(value));
                });
     }
     void explain(const SchemaSubject& s, bson::Builder* out) const override {
         out->add("operatorName", spec.name());
         auto list = out->array("propertiesNotSatisfied");
+        FieldFinder fields;
         for (const NamedRules& property : properties) {
-            const Element value = s.members.find(property.name);
+            const Element value = fields.find(s.members, property.name);
             if (!value.isMissing() && !property.rules.accept(SchemaSubject(value))) {
                 explainNamed(
                     "propertyName", property.name, property.rules, SchemaSubject(value), &list);
@@ -117,7 +123,7 @@ private:
 /// Properties that neither `properties` nor `patternProperties` name.
 class AdditionalPropertiesRule final : public SchemaRule {
 public:
-    std::vector<std::string_view> named;
+    absl::flat_hash_set<std::string_view> named;
     std::vector<std::shared_ptr<const Regex>> patterns;
     std::optional<SchemaRules> rules;  // none: there may be no further ones
     bool holds(const SchemaSubject& s) const override {
@@ -140,7 +146,7 @@ private:
         std::vector<Element> result;
         for (const Element& field : members) {
             const bool isKnown =
-                std::find(named.begin(), named.end(), field.name()) != named.end() ||
+                named.contains(field.name()) ||
                 std::any_of(patterns.begin(), patterns.end(), [&](const auto& regex) {
                     return regex->matches(field.name());
                 });
@@ -221,13 +227,15 @@ class DependenciesRule final : public SchemaRule {
 public:
     std::vector<Dependency> list;
     bool holds(const SchemaSubject& s) const override {
+        FieldFinder fields;
+        const auto has = [&](std::string_view name) {
+            return !fields.find(s.members, name).isMissing();
+        };
         return s.type != Type::kObject ||
                std::all_of(list.begin(), list.end(), [&](const Dependency& dependency) {
-                   return !s.members.has(dependency.name) ||
+                   return !has(dependency.name) ||
                           (dependency.rules.accept(s) &&
-                           std::all_of(dependency.needed.begin(),
-                                       dependency.needed.end(),
-                                       [&](std::string_view name) { return s.members.has(name); }));
+                           std::all_of(dependency.needed.begin(), dependency.needed.end(), has));
                });
     }
 
@@ -300,7 +308,7 @@ StatusOr<RulePtr> makeAdditionalProperties(const Element& keyword, Document sche
     }
     if (const Element properties = schema.find("properties"); properties.isObject()) {
         for (const Element& property : properties.document()) {
-            rule->named.push_back(property.name());
+            rule->named.insert(property.name());
         }
     }
     if (const Element patterns = schema.find("patternProperties"); patterns.isObject()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Keywords of a $jsonSchema that look at one value: its type, size, length and range.
 #include "freshet/bson/compare.h"
+#include "freshet/query/expression/value_set.h"
 #include "freshet/query/match/regex.h"
 #include "freshet/query/match/schema_rule.h"
 #include "freshet/query/match/tree.h"
@@ -30,20 +31,23 @@ private:
 
 class EnumRule final : public SchemaRule {
 public:
-    bool holds(const SchemaSubject& s) const override {
-        for (const Element& value : spec.document()) {
-            const bool isSame =
-                s.element.isMissing()
-                    ? value.isObject() && bson::compareDocuments(value.document(), s.members) == 0
-                    : bson::equalValues(value, s.element);
-            if (isSame) {
-                return true;
-            }
+    explicit EnumRule(Document values) {
+        for (const Element& value : values) {
+            values_.insert(Value(value));
         }
-        return false;
+    }
+    bool holds(const SchemaSubject& s) const override {
+        if (!s.element.isMissing()) {
+            return values_.contains(Value(s.element));
+        }
+        return std::any_of(values_.begin(), values_.end(), [&](const Value& value) {
+            return value.element().isObject() &&
+                   bson::compareDocuments(value.element().document(), s.members) == 0;
+        });
     }
 
 private:
+    ValueSet values_;  // borrowed from the schema
     const char* reason() const override { return "value was not found in enum"; }
 };
 
@@ -205,7 +209,7 @@ StatusOr<RulePtr> makeEnum(const Element& keyword) {
         return invalid(Reason::kFailedToParse,
                        "$jsonSchema keyword 'enum' cannot be an empty array");
     }
-    return RulePtr(std::make_unique<EnumRule>());
+    return RulePtr(std::make_unique<EnumRule>(keyword.document()));
 }
 
 StatusOr<RulePtr> makeSize(const Element& keyword, Measure measure) {

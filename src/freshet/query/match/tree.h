@@ -32,6 +32,7 @@ struct MatchNode::Extra {
     int64_t remainder = 0;                     // kMod
     int64_t size = 0;                          // kSize
     std::vector<uint32_t> bits;                // kBits: positions
+    ByteView mask;                             // kBits: positions as binary data
     bool bitsWanted = false;                   // kBits: looks for ones, else zeros
     bool bitsAll = false;                      // kBits: every position, else any
 };
@@ -80,6 +81,7 @@ struct MatchRun {
     // For the positional operator: the index met along `arrayPath`, and the last one met at all.
     bool recording = false;
     std::string_view arrayPath = {};
+    FieldFinder* fields = nullptr;  // for a tree that asks for many; may be null
     int indexOnPath = -1;
     int indexAnywhere = -1;
 };

@@ -2,6 +2,8 @@
 /// Walks a document and a projection's tree side by side and writes the result.
 #include "freshet/query/project/tree.h"
 
+#include <absl/container/inlined_vector.h>
+
 #include <algorithm>
 
 namespace freshet::query {
@@ -17,33 +19,51 @@ public:
         : mode_(mode), matcher_(matcher), context_(context) {}
 
     void writeFields(const ProjectNode& node, Document document, Builder* out) {
-        uint64_t written =
-            0;  // children met in the document, by position; later ones are looked up
+        const Level level(this);
+        Written written(node);
         for (const Element& field : document) {
-            const size_t at = indexOf(node, field.name());
-            if (at == node.children.size()) {
+            const size_t at = node.indexOf(field.name());
+            if (at == ProjectNode::kNone) {
                 if (mode_ != ProjectMode::kInclude) {
                     out->add(field);
                 }
-                continue;
-            }
-            if (writeField(*node.children[at].node, field, out) && at < 64) {
-                written |= uint64_t{1} << at;
+            } else if (writeField(*node.children[at], field, out)) {
+                written.set(at);
             }
         }
         if (node.computes) {
-            writeComputed(node, document, written, out);
+            writeComputed(node, written, out);
         }
     }
 
 private:
-    static size_t indexOf(const ProjectNode& node, std::string_view name) {
-        size_t at = 0;
-        while (at < node.children.size() && node.children[at].name != name) {
-            ++at;
+    /// Counts the levels of the document that is being written.
+    class Level {
+    public:
+        explicit Level(Projector* projector) : projector_(projector) { ++projector_->level_; }
+        ~Level() { --projector_->level_; }
+        Level(const Level&) = delete;
+        Level& operator=(const Level&) = delete;
+
+    private:
+        Projector* projector_;
+    };
+
+    /// Which children of a node are written, where it matters.
+    class Written {
+    public:
+        explicit Written(const ProjectNode& node)
+            : bits_(node.computes ? (node.children.size() + 63) / 64 : 0) {}
+        void set(size_t at) {
+            if (!bits_.empty()) {
+                bits_[at / 64] |= uint64_t{1} << (at % 64);
+            }
         }
-        return at;
-    }
+        bool has(size_t at) const { return ((bits_[at / 64] >> (at % 64)) & 1) != 0; }
+
+    private:
+        absl::InlinedVector<uint64_t, 1> bits_;
+    };
 
     /// A field that the document has. False when a computed value is still to come.
     bool writeField(const ProjectNode& node, const Element& field, Builder* out) {
@@ -90,6 +110,7 @@ private:
     }
 
     void writeArray(const ProjectNode& node, Document array, Builder* out) {
+        const Level level(this);
         for (const Element& member : array) {
             if (member.isObject()) {
                 Builder object = out->object(out->nextIndex());
@@ -98,8 +119,7 @@ private:
                 Builder inner = out->array(out->nextIndex());
                 writeArray(node, member.document(), &inner);
             } else if (node.computes) {
-                Builder object = out->object(out->nextIndex());
-                writeFields(node, Document(), &object);
+                writeMade(node, out->nextIndex(), out);
             } else if (mode_ != ProjectMode::kInclude) {
                 out->pushElement(member);
             }
@@ -107,34 +127,33 @@ private:
     }
 
     /// Values of fields that the document does not have, or that go behind the included ones.
-    void writeComputed(const ProjectNode& node, Document document, uint64_t written, Builder* out) {
+    void writeComputed(const ProjectNode& node, const Written& written, Builder* out) {
         for (size_t at = 0; at < node.children.size(); ++at) {
-            const ProjectNode::Child& child = node.children[at];
-            const bool done =
-                at < 64 ? ((written >> at) & 1) != 0 : isWrittenInPlace(child, document);
-            if (!child.node->computes || done) {
+            const ProjectNode& child = *node.children[at];
+            if (!child.computes || written.has(at)) {
                 continue;
             }
-            if (child.node->kind == ProjectNode::kComputed) {
-                compute(*child.node, child.name, out);
+            if (child.kind == ProjectNode::kComputed) {
+                compute(child, child.name, out);
             } else {
-                Builder object = out->object(child.name);
-                writeFields(*child.node, Document(), &object);
+                writeMade(child, child.name, out);
             }
         }
     }
 
-    bool isWrittenInPlace(const ProjectNode::Child& child, Document document) const {
-        const Element field = document.find(child.name);
-        if (child.node->kind == ProjectNode::kComputed) {
-            return mode_ == ProjectMode::kAddFields && !field.isMissing();
+    /// An object that the document does not have.
+    void writeMade(const ProjectNode& node, std::string_view name, Builder* out) {
+        Builder object = out->object(name);
+        if (level_ < kComputedNestingMax) {
+            writeFields(node, Document(), &object);
+        } else {
+            context_->failNesting();
         }
-        return field.isObject() || field.isArray();
     }
 
     void compute(const ProjectNode& node, std::string_view name, Builder* out) {
         const Value value = node.expression->evaluate(*context_);
-        if (!value.isMissing()) {
+        if (!value.isMissing() && context_->allowsNesting(value.element(), level_)) {
             out->addAs(name, value.element());
         }
     }
@@ -197,6 +216,7 @@ private:
     ProjectMode mode_;
     const Matcher* matcher_;
     ExprContext* context_;
+    int level_ = 0;  // of what is being written; 1: fields of the document itself
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// From a projection's specification to its tree.
 #include "freshet/bson/json.h"
+#include "freshet/bson/path.h"
 #include "freshet/query/expression/operators.h"
 #include "freshet/query/language.h"
 #include "freshet/query/project/tree.h"
@@ -23,6 +24,23 @@ struct ModeChoice {
 // find's own operators.
 constexpr std::string_view kElemMatch = "$elemMatch";
 constexpr std::string_view kSlice = "$slice";
+/// Where a field of the specification stands: by its name in the object that `above` stands for.
+/// The path as a whole is put together for messages only, since it may be long and its end one of
+/// many.
+struct Place {
+    Place* above = nullptr;
+    std::string_view name;
+    size_t parts = 0;             // of the whole path
+    ProjectNode* node = nullptr;  // of an object with fields, once one of them is in the tree
+
+    Place() = default;
+    Place(Place* outer, std::string_view fieldName)
+        : above(outer), name(fieldName), parts(outer->parts + bson::pathParts(fieldName)) {}
+    bool isTop() const { return above->above == nullptr; }
+    std::string path() const {
+        return isTop() ? std::string(name) : above->path() + "." + std::string(name);
+    }
+};
 
 class ProjectionParser {
 public:
@@ -30,56 +48,86 @@ public:
         : style_(style), scope_(variables) {}
 
     StatusOr<ProjectTree> parse(Document spec) {
-        for (const Element& field : spec) {
-            FRESHET_RETURN_IF_ERROR(parseField(std::string(field.name()), field));
-        }
+        Place root;
+        root.node = &tree_.root;
+        FRESHET_RETURN_IF_ERROR(parseFields(spec, &root));
+        noteComputing(&tree_.root);
         chooseMode();
         return std::move(tree_);
     }
 
-    Status addExclusion(const std::string& path) {
-        auto node = std::make_unique<ProjectNode>();
-        node->kind = ProjectNode::kExclude;
-        return insert(path, std::move(node));
+    Status addExclusion(std::string_view path) {
+        Place root;
+        root.node = &tree_.root;
+        Place place(&root, path);
+        FRESHET_RETURN_IF_ERROR(bson::checkPathParts(place.parts));
+        return insert(&root, place, ProjectNode::kExclude);
     }
 
     ProjectTree finish() { return std::move(tree_); }
 
 private:
-    Status parseField(const std::string& path, const Element& value) {
+    Status parseFields(Document fields, Place* object) {
+        for (const Element& field : fields) {
+            Place place(object, field.name());
+            FRESHET_RETURN_IF_ERROR(bson::checkPathParts(place.parts));
+            FRESHET_RETURN_IF_ERROR(parseField(object, &place, field));
+        }
+        return Status::ok();
+    }
+
+    Status parseField(Place* object, Place* place, const Element& value) {
         if (style_ == ProjectStyle::kFind) {
-            FRESHET_RETURN_IF_ERROR(checkPositional(path, value));
+            FRESHET_RETURN_IF_ERROR(checkPositional(*place, value));
         }
         if (style_ == ProjectStyle::kAddFields) {
-            return parseAdded(path, value);
+            return parseAdded(object, place, value);
         }
         if (value.isNumber() || value.type() == Type::kBool) {
-            return value.isTruthy() ? parseInclusion(path) : parseExclusion(path);
+            return value.isTruthy() ? parseInclusion(object, *place)
+                                    : parseExclusion(object, *place);
         }
         if (!value.isObject()) {
-            return parseComputed(path, value);
+            return parseComputed(object, *place, value);
         }
-        const Document object = value.document();
-        if (object.isEmpty()) {
+        const Document inside = value.document();
+        if (inside.isEmpty()) {
             return invalid(location(51270),
                            "An empty sub-projection is not a valid value. Found empty object at "
                            "path");
         }
-        if (!object.begin()->name().starts_with('$')) {
-            return parseNested(path, object);
+        if (!inside.begin()->name().starts_with('$')) {
+            return parseFields(inside, place);
         }
-        return style_ == ProjectStyle::kFind ? parseFindOperator(path, value)
-                                             : parseComputed(path, value);
+        return style_ == ProjectStyle::kFind ? parseFindOperator(object, *place, value)
+                                             : parseComputed(object, *place, value);
+    }
+
+    /// Behind the first positional operator in the name; 0 when there is none.
+    static size_t positionalEnd(const Place& place) {
+        const std::string_view name = place.name;
+        const auto endsAt = [name](size_t at) {
+            return at == name.size() || name[at] == '.' ? at : 0;
+        };
+        if (!place.isTop() && name.starts_with('$')) {
+            return endsAt(1);
+        }
+        const size_t at = name.find(".$");
+        return at == name.npos ? 0 : endsAt(at + 2);
+    }
+
+    static bool endsPositional(const Place& place) {
+        const size_t end = positionalEnd(place);
+        return end != 0 && end == place.name.size();
     }
 
     /// Where a positional operator may stand, and what it may be given.
-    static Status checkPositional(const std::string& path, const Element& value) {
-        const size_t at = path.find(".$");
-        const bool isPart = at != path.npos && (at + 2 == path.size() || path[at + 2] == '.');
-        if (!isPart) {
+    static Status checkPositional(const Place& place, const Element& value) {
+        const size_t end = positionalEnd(place);
+        if (end == 0) {
             return Status::ok();
         }
-        if (at + 2 != path.size()) {
+        if (end != place.name.size()) {
             return invalid(location(31394),
                            "As of 4.4, it's illegal to specify positional operator in the middle "
                            "of a path. Positional projection may only be used at the end, for "
@@ -99,45 +147,38 @@ private:
                                           "positional projection cannot be used with exclusion");
     }
 
-    Status parseNested(const std::string& path, Document object) {
-        for (const Element& field : object) {
-            FRESHET_RETURN_IF_ERROR(parseField(path + "." + std::string(field.name()), field));
-        }
-        return Status::ok();
-    }
-
-    Status parseAdded(const std::string& path, const Element& value) {
+    Status parseAdded(Place* object, Place* place, const Element& value) {
         if (value.isObject() && value.document().isEmpty()) {
-            return invalid(
-                Reason::kProjectEmpty,
-                "an empty object is not a valid value. Found empty object at path " + path);
+            return invalid(Reason::kProjectEmpty,
+                           "an empty object is not a valid value. Found empty object at path " +
+                               place->path());
         }
         if (value.isObject() && !value.document().begin()->name().starts_with('$')) {
-            return parseNested(path, value.document());
+            return parseFields(value.document(), place);
         }
-        return insertComputed(path, value);
+        return insertComputed(object, *place, value);
     }
 
-    Status parseInclusion(const std::string& path) {
-        if (style_ == ProjectStyle::kFind && path.ends_with(".$")) {
-            return parsePositional(path.substr(0, path.size() - 2));
+    static bool isId(const Place& place) { return place.isTop() && place.name == "_id"; }
+
+    Status parseInclusion(Place* object, const Place& place) {
+        if (style_ == ProjectStyle::kFind && endsPositional(place)) {
+            return parsePositional(object, place);
         }
-        if (path != "_id") {
-            FRESHET_RETURN_IF_ERROR(choose(true, path));
+        if (!isId(place)) {
+            FRESHET_RETURN_IF_ERROR(choose(true, place));
         }
-        auto node = std::make_unique<ProjectNode>();
-        node->kind = ProjectNode::kInclude;
-        return insert(path, std::move(node));
+        return insert(object, place, ProjectNode::kInclude);
     }
 
-    Status parseExclusion(const std::string& path) {
-        if (path != "_id") {
-            FRESHET_RETURN_IF_ERROR(choose(false, path));
+    Status parseExclusion(Place* object, const Place& place) {
+        if (!isId(place)) {
+            FRESHET_RETURN_IF_ERROR(choose(false, place));
         }
-        return addExclusion(path);
+        return insert(object, place, ProjectNode::kExclude);
     }
 
-    Status parsePositional(const std::string& path) {
+    Status parsePositional(Place* object, const Place& place) {
         if (hasPositional_) {
             return invalid(location(31276),
                            "Cannot specify more than one positional projection per query.");
@@ -146,20 +187,23 @@ private:
         if (hasElemMatch_) {
             return invalid(location(31256), "Cannot specify positional operator and $elemMatch.");
         }
-        FRESHET_RETURN_IF_ERROR(choose(true, path));
-        auto node = std::make_unique<ProjectNode>();
-        node->kind = ProjectNode::kPositional;
-        node->path = path;
-        return insert(path, std::move(node));
+        const std::string path = place.path();
+        auto node = std::make_unique<ProjectNode>(ProjectNode::kPositional);
+        node->path = path.substr(0, path.size() - 2);
+        Place root;
+        root.node = &tree_.root;
+        const Place array(&root, node->path);
+        FRESHET_RETURN_IF_ERROR(choose(true, array));
+        return insert(&root, array, std::move(node));
     }
 
-    Status parseComputed(const std::string& path, const Element& value) {
+    Status parseComputed(Place* object, const Place& place, const Element& value) {
         if (choice_.excludes) {
             return invalid(location(31252),
                            "Cannot use expression other than $meta in exclusion projection");
         }
         choice_.includes = true;
-        return insertComputed(path, value);
+        return insertComputed(object, place, value);
     }
 
     /// A projection's own operator that nobody knows has another number than one further inside.
@@ -173,28 +217,27 @@ private:
                    : invalid(location(31325), "Unknown expression " + name);
     }
 
-    Status insertComputed(const std::string& path, const Element& value) {
-        auto node = std::make_unique<ProjectNode>();
-        node->kind = ProjectNode::kComputed;
+    Status insertComputed(Place* object, const Place& place, const Element& value) {
+        auto node = std::make_unique<ProjectNode>(ProjectNode::kComputed);
         node->computes = true;
         auto expression = parseExpression(value, &scope_);
         if (!expression.isOk()) {
             return unknownOperator(value, std::move(expression).status());
         }
         node->expression = std::move(*expression);
-        return insert(path, std::move(node));
+        return insert(object, place, std::move(node));
     }
 
-    Status parseFindOperator(const std::string& path, const Element& value) {
+    Status parseFindOperator(Place* object, const Place& place, const Element& value) {
         const Element operand = *value.document().begin();
         if (operand.name() == kElemMatch) {
-            return parseElemMatch(path, operand);
+            return parseElemMatch(object, place, operand);
         }
         const bool isSlice = operand.name() == kSlice && isFindSlice(operand);
-        return isSlice ? parseSlice(path, operand) : parseComputed(path, value);
+        return isSlice ? parseSlice(object, place, operand) : parseComputed(object, place, value);
     }
 
-    Status parseElemMatch(const std::string& path, const Element& operand) {
+    Status parseElemMatch(Place* object, const Place& place, const Element& operand) {
         hasElemMatch_ = true;
         if (hasPositional_) {
             return invalid(location(31255), "Cannot specify positional operator and $elemMatch.");
@@ -204,14 +247,13 @@ private:
                            "elemMatch: Invalid argument, object required, but got " +
                                std::string(bson::typeName(operand.type())));
         }
-        if (path.find('.') != path.npos) {
+        if (place.parts > 1) {
             return invalid(location(31275), "Cannot use $elemMatch projection on a nested field");
         }
-        FRESHET_RETURN_IF_ERROR(choose(true, path));
-        auto node = std::make_unique<ProjectNode>();
-        node->kind = ProjectNode::kElemMatch;
+        FRESHET_RETURN_IF_ERROR(choose(true, place));
+        auto node = std::make_unique<ProjectNode>(ProjectNode::kElemMatch);
         FRESHET_ASSIGN_OR_RETURN(node->elemMatch, compileValueMatcher(operand.document()));
-        return insert(path, std::move(node));
+        return insert(object, place, std::move(node));
     }
 
     /// A number or two: find's own operator. Otherwise the expression of the same name.
@@ -223,9 +265,8 @@ private:
         return array.fieldCount() == 2 && array.find("0").isNumber() && array.find("1").isNumber();
     }
 
-    Status parseSlice(const std::string& path, const Element& operand) {
-        auto node = std::make_unique<ProjectNode>();
-        node->kind = ProjectNode::kSlice;
+    Status parseSlice(Place* object, const Place& place, const Element& operand) {
+        auto node = std::make_unique<ProjectNode>(ProjectNode::kSlice);
         if (operand.isNumber()) {
             node->limit = clampToInt(operand.toInt64());
         } else {
@@ -238,56 +279,91 @@ private:
                     std::to_string(node->limit));
             }
         }
-        return insert(path, std::move(node));
+        return insert(object, place, std::move(node));
     }
 
     static int64_t clampToInt(int64_t value) {
         return std::clamp<int64_t>(value, -INT32_MAX, INT32_MAX);
     }
 
-    Status choose(bool include, const std::string& path) {
+    Status choose(bool include, const Place& place) {
         if (include ? choice_.excludes : choice_.includes) {
             const std::string what = include ? "inclusion" : "exclusion";
             const std::string where = include ? "exclusion" : "inclusion";
             return invalid(
                 include ? location(31253) : Reason::kProjectionMixed,
-                "Cannot do " + what + " on field " + path + " in " + where + " projection");
+                "Cannot do " + what + " on field " + place.path() + " in " + where + " projection");
         }
         (include ? choice_.includes : choice_.excludes) = true;
         return Status::ok();
     }
 
-    Status insert(const std::string& path, std::unique_ptr<ProjectNode> leaf) {
-        ProjectNode* node = &tree_.root;
-        const std::vector<std::string> parts = splitPath(path);
-        for (size_t i = 0; i < parts.size(); ++i) {
-            FRESHET_RETURN_IF_ERROR(checkPart(parts[i], path));
-            const bool last = i + 1 == parts.size();
-            node->computes |= leaf->computes;
-            auto at = std::find_if(node->children.begin(),
-                                   node->children.end(),
-                                   [&](const auto& child) { return child.name == parts[i]; });
-            if (at != node->children.end() && (last || at->node->kind != ProjectNode::kFields)) {
-                return collision(path, parts, i, last);
-            }
-            if (at == node->children.end()) {
-                node->children.push_back(
-                    {parts[i], last ? std::move(leaf) : std::make_unique<ProjectNode>()});
-                if (last) {
-                    return Status::ok();
-                }
-                at = node->children.end() - 1;
-            }
-            node = at->node.get();
+    Status insert(Place* object, const Place& place, ProjectNode::Kind kind) {
+        return insert(object, place, std::make_unique<ProjectNode>(kind));
+    }
+
+    /// Puts a leaf where `place`, a field of `object`, is in the tree.
+    Status insert(Place* object, const Place& place, std::unique_ptr<ProjectNode> leaf) {
+        FRESHET_RETURN_IF_ERROR(reach(object, place));
+        const size_t lastDot = place.name.rfind('.');
+        ProjectNode* node = object->node;
+        std::string_view last = place.name;
+        if (lastDot != last.npos) {
+            FRESHET_ASSIGN_OR_RETURN(node, follow(node, place, last.substr(0, lastDot), place));
+            last.remove_prefix(lastDot + 1);
         }
+        FRESHET_RETURN_IF_ERROR(checkPart(last, place));
+        if (node->indexOf(last) != ProjectNode::kNone) {
+            return invalid(Reason::kPathCollision, "Path collision at " + place.path());
+        }
+        node->add(last, std::move(leaf));
         return Status::ok();
     }
 
-    static Status checkPart(const std::string& part, const std::string& path) {
+    /// Finds or makes the node that an object stands for. `leaf`: the field that wants it.
+    static Status reach(Place* object, const Place& leaf) {
+        if (object->node != nullptr) {
+            return Status::ok();
+        }
+        FRESHET_RETURN_IF_ERROR(reach(object->above, leaf));
+        FRESHET_ASSIGN_OR_RETURN(object->node,
+                                 follow(object->above->node, *object, object->name, leaf));
+        return Status::ok();
+    }
+
+    /// The node at `parts`, with which the name of `place` begins, below `node`.
+    static StatusOr<ProjectNode*> follow(ProjectNode* node,
+                                         const Place& place,
+                                         std::string_view parts,
+                                         const Place& leaf) {
+        for (size_t start = 0; start != parts.npos;) {
+            const size_t dot = parts.find('.', start);
+            const std::string_view part =
+                parts.substr(start, dot != parts.npos ? dot - start : dot);
+            FRESHET_RETURN_IF_ERROR(checkPart(part, leaf));
+            const size_t at = node->indexOf(part);
+            if (at == ProjectNode::kNone) {
+                node = node->add(part, std::make_unique<ProjectNode>());
+            } else if (node->children[at]->kind == ProjectNode::kFields) {
+                node = node->children[at].get();
+            } else {
+                const size_t bytes = place.path().size() - place.name.size() + start + part.size();
+                const std::string path = leaf.path();
+                return invalid(
+                    location(31249),
+                    "Path collision at " + path + " remaining portion " + path.substr(bytes + 1));
+            }
+            start = dot == parts.npos ? dot : dot + 1;
+        }
+        return node;
+    }
+
+    static Status checkPart(std::string_view part, const Place& leaf) {
         if (part.empty()) {
             return invalid(Reason::kFieldPathInvalid,
-                           path.ends_with('.') ? "FieldPath must not end with a '.'."
-                                               : "FieldPath field names may not be empty strings.");
+                           leaf.name.ends_with('.')
+                               ? "FieldPath must not end with a '.'."
+                               : "FieldPath field names may not be empty strings.");
         }
         if (part[0] == '$') {
             return invalid(Reason::kFieldPathInvalid,
@@ -297,19 +373,12 @@ private:
         return Status::ok();
     }
 
-    static Status collision(const std::string& path,
-                            const std::vector<std::string>& parts,
-                            size_t at,
-                            bool last) {
-        std::string text = "Path collision at " + path;
-        if (!last) {
-            std::string rest;
-            for (size_t i = at + 1; i < parts.size(); ++i) {
-                rest += (rest.empty() ? "" : ".") + parts[i];
-            }
-            text += " remaining portion " + rest;
+    /// Notes in each node whether something below it computes.
+    static bool noteComputing(ProjectNode* node) {
+        for (const auto& child : node->children) {
+            node->computes |= noteComputing(child.get());
         }
-        return invalid(last ? Reason::kPathCollision : location(31249), std::move(text));
+        return node->computes;
     }
 
     /// The mode, and what it says about _id, which may be treated unlike the other fields.
@@ -318,26 +387,24 @@ private:
             tree_.mode = ProjectMode::kAddFields;
             return;
         }
-        auto& children = tree_.root.children;
-        const auto id = std::find_if(
-            children.begin(), children.end(), [](const auto& c) { return c.name == "_id"; });
-        const bool idIncluded = id != children.end() && id->node->kind == ProjectNode::kInclude;
-        const bool idExcluded = id != children.end() && id->node->kind == ProjectNode::kExclude;
-        const bool onlyIdIncluded = idIncluded && !choice_.excludes && children.size() == 1;
+        ProjectNode& root = tree_.root;
+        const size_t id = root.indexOf("_id");
+        const bool isThere = id != ProjectNode::kNone;
+        const bool idIncluded = isThere && root.children[id]->kind == ProjectNode::kInclude;
+        const bool idExcluded = isThere && root.children[id]->kind == ProjectNode::kExclude;
+        const bool onlyIdIncluded = idIncluded && !choice_.excludes && root.children.size() == 1;
         if (!choice_.includes && !onlyIdIncluded) {
             tree_.mode = ProjectMode::kExclude;
             if (idIncluded) {
-                children.erase(id);
+                root.erase(id);
             }
             return;
         }
         tree_.mode = ProjectMode::kInclude;
         if (idExcluded) {
-            children.erase(id);
-        } else if (id == children.end()) {
-            auto node = std::make_unique<ProjectNode>();
-            node->kind = ProjectNode::kInclude;
-            children.insert(children.begin(), {"_id", std::move(node)});
+            root.erase(id);
+        } else if (!isThere) {
+            root.insertFirst("_id", std::make_unique<ProjectNode>(ProjectNode::kInclude));
         }
     }
 
@@ -351,13 +418,38 @@ private:
 
 }  // namespace
 
-const ProjectNode* ProjectNode::find(std::string_view name) const {
-    for (const Child& child : children) {
-        if (child.name == name) {
-            return child.node.get();
-        }
+ProjectNode* ProjectNode::add(std::string_view childName, std::unique_ptr<ProjectNode> child) {
+    child->name = childName;
+    children.push_back(std::move(child));
+    if (children.size() == kWalkedMax + 1) {
+        index();
+    } else if (children.size() > kWalkedMax) {
+        positions_.emplace(children.back()->name, static_cast<uint32_t>(children.size() - 1));
     }
-    return nullptr;
+    return children.back().get();
+}
+
+void ProjectNode::erase(size_t position) {
+    children.erase(children.begin() + static_cast<ptrdiff_t>(position));
+    index();
+}
+
+void ProjectNode::insertFirst(std::string_view childName, std::unique_ptr<ProjectNode> child) {
+    child->name = childName;
+    children.insert(children.begin(), std::move(child));
+    index();
+}
+
+size_t ProjectNode::lookUp(std::string_view childName) const {
+    const auto at = positions_.find(childName);
+    return at == positions_.end() ? kNone : at->second;
+}
+
+void ProjectNode::index() {
+    positions_.clear();
+    for (size_t at = 0; children.size() > kWalkedMax && at < children.size(); ++at) {
+        positions_.emplace(children[at]->name, static_cast<uint32_t>(at));
+    }
 }
 
 StatusOr<ProjectTree> parseProjection(Document spec, ProjectStyle style, Document variables) {

@@ -3,6 +3,7 @@
 #include "freshet/bson/compare.h"
 #include "freshet/bson/json.h"
 #include "freshet/bson/keyform.h"
+#include "freshet/bson/path.h"
 #include "freshet/query/match/path.h"
 #include "freshet/query/transform.h"
 
@@ -70,6 +71,10 @@ StatusOr<SortPattern> SortPattern::compile(Document spec) {
         if (!field.toExactInt64(&direction) || (direction != 1 && direction != -1)) {
             return wrongOrder();
         }
+        if (pattern.fields_.size() == kSortFieldsMax) {
+            return badValue("too many compound keys");
+        }
+        FRESHET_RETURN_IF_ERROR(bson::checkPathLength(field.name()));
         const std::string name(field.name());
         if (name.empty() || name.ends_with('.') || name.starts_with('.') ||
             name.find("..") != name.npos) {
@@ -83,9 +88,6 @@ StatusOr<SortPattern> SortPattern::compile(Document spec) {
         }
         pattern.fields_.push_back({name, direction < 0});
         paths->list.emplace_back(name);
-    }
-    if (pattern.fields_.size() > kSortFieldsMax) {
-        return badValue("too many compound keys");
     }
     pattern.paths_ = std::move(paths);
     return pattern;

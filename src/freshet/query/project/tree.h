@@ -4,10 +4,13 @@
 ///
 /// INV-1  A node of kind kFields has children, others have none.
 /// INV-2  In mode kExclude no node computes.
+/// INV-3  A node lies no deeper than a path may be long (bson::kPathPartsMax).
 #pragma once
 
 #include "freshet/query/expression/expression.h"
 #include "freshet/query/match.h"
+
+#include <absl/container/flat_hash_map.h>
 
 #include <memory>
 #include <string>
@@ -23,21 +26,43 @@ enum class ProjectMode : uint8_t { kInclude, kExclude, kAddFields };
 
 struct ProjectNode {
     enum Kind : uint8_t { kFields, kInclude, kExclude, kComputed, kSlice, kElemMatch, kPositional };
-    struct Child {
-        std::string name;
-        std::unique_ptr<ProjectNode> node;
-    };
+    static constexpr size_t kNone = SIZE_MAX;
 
-    Kind kind = kFields;
+    explicit ProjectNode(Kind what = kFields) : kind(what) {}
+    /// The position of the child of that name; kNone when there is none.
+    size_t indexOf(std::string_view childName) const {
+        return children.size() <= kWalkedMax ? walk(childName) : lookUp(childName);
+    }
+    /// Appends a child. REQUIRES: there is none of that name.
+    ProjectNode* add(std::string_view childName, std::unique_ptr<ProjectNode> child);
+    void erase(size_t position);
+    void insertFirst(std::string_view childName, std::unique_ptr<ProjectNode> child);
+
+    Kind kind;
     bool computes = false;  // here or below
-    std::vector<Child> children;
+    std::string name;
+    std::vector<std::unique_ptr<ProjectNode>> children;
     ExprPtr expression;                  // kComputed
     int64_t skip = 0;                    // kSlice; counts from the end when negative
     int64_t limit = 0;                   // kSlice; from the end when negative and skip unused
     std::unique_ptr<Matcher> elemMatch;  // kElemMatch
     std::string path;                    // kPositional: of the array
 
-    const ProjectNode* find(std::string_view name) const;
+private:
+    static constexpr size_t kWalkedMax = 8;
+
+    size_t walk(std::string_view childName) const {
+        for (size_t at = 0; at < children.size(); ++at) {
+            if (children[at]->name == childName) {
+                return at;
+            }
+        }
+        return kNone;
+    }
+    size_t lookUp(std::string_view childName) const;
+    void index();
+
+    absl::flat_hash_map<std::string_view, uint32_t> positions_;  // when they are many
 };
 
 struct ProjectTree {

@@ -3,6 +3,10 @@
 #include "freshet/query/match/path.h"
 #include "freshet/query/update/tree.h"
 
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+#include <charconv>
 #include <vector>
 
 namespace freshet::query {
@@ -38,7 +42,7 @@ Status applyToElement(const UpdateNode& node,
                       Builder* out);
 
 OpTarget targetOf(const UpdateRun& run, const Element& existing) {
-    return {run.root, existing, run.path, run.isInsert, run.nowMillis};
+    return {run.root, existing, run.path, run.isInsert, run.nowMillis, run.fields};
 }
 
 bool createsAnything(const UpdateNode& node, const UpdateRun& run) {
@@ -87,26 +91,54 @@ StatusOr<std::string> resolved(const std::string& component, const UpdateRun& ru
 }
 
 struct ResolvedChild {
-    std::string name;
+    std::string_view name;
     const UpdateNode* node;
     bool done = false;
 };
 
-StatusOr<std::vector<ResolvedChild>> resolvedChildren(const UpdateNode& node,
-                                                      const UpdateRun& run) {
-    std::vector<ResolvedChild> result;
-    result.reserve(node.children.size());
-    for (const auto& [component, child] : node.children) {
-        FRESHET_ASSIGN_OR_RETURN(std::string name, resolved(component, run));
-        for (const ResolvedChild& other : result) {
-            if (other.name == name) {
-                return conflictAt(run.path + "." + component, run.path + "." + name);
+/// A node's children under the names that they have for one document, and found by these.
+class ResolvedChildren {
+public:
+    static StatusOr<ResolvedChildren> of(const UpdateNode& node, const UpdateRun& run) {
+        ResolvedChildren result;
+        result.list_.reserve(node.children.size());
+        for (const auto& [component, child] : node.children) {
+            std::string_view name = component;
+            if (component == "$") {
+                FRESHET_ASSIGN_OR_RETURN(std::string index, resolved(component, run));
+                if (node.children.contains(index)) {
+                    return conflictAt(run.path + "." + component, run.path + "." + index);
+                }
+                result.matched_ = std::make_unique<std::string>(std::move(index));
+                name = *result.matched_;
             }
+            result.list_.push_back({name, child.get()});
         }
-        result.push_back({std::move(name), child.get()});
+        for (size_t at = 0; result.list_.size() > kWalkedMax && at < result.list_.size(); ++at) {
+            result.positions_.emplace(result.list_[at].name, at);
+        }
+        return result;
     }
-    return result;
-}
+
+    std::vector<ResolvedChild>& list() { return list_; }
+    /// Null when there is none of that name.
+    ResolvedChild* find(std::string_view name) {
+        if (list_.size() > kWalkedMax) {
+            const auto at = positions_.find(name);
+            return at == positions_.end() ? nullptr : &list_[at->second];
+        }
+        const auto at = std::find_if(
+            list_.begin(), list_.end(), [name](const auto& child) { return child.name == name; });
+        return at == list_.end() ? nullptr : &*at;
+    }
+
+private:
+    static constexpr size_t kWalkedMax = 8;
+
+    std::vector<ResolvedChild> list_;
+    std::unique_ptr<std::string> matched_;  // what $ stands for
+    absl::flat_hash_map<std::string_view, size_t> positions_;
+};
 
 /// The child for an array element under $[] and $[id] components, null when none of them holds;
 /// `merged` owns it when several do.
@@ -125,12 +157,15 @@ StatusOr<const UpdateNode*> elementChild(const UpdateNode& node,
                 continue;
             }
         }
-        if (result != nullptr) {
-            FRESHET_ASSIGN_OR_RETURN(*merged, mergeNodes(*result, *child, run->path));
-            result = merged->get();
-        } else {
+        if (result == nullptr) {
             result = child.get();
+            continue;
         }
+        if (*merged == nullptr) {
+            *merged = cloneNode(*result);
+            result = merged->get();
+        }
+        FRESHET_RETURN_IF_ERROR(mergeInto(merged->get(), *child, run->path));
     }
     return result;
 }
@@ -188,16 +223,13 @@ Status applyToArray(const UpdateNode& node, const Element& array, UpdateRun* run
     if (node.isForElements()) {
         return applyToEachElement(node, array.document(), run, out);
     }
-    FRESHET_ASSIGN_OR_RETURN(std::vector<ResolvedChild> children, resolvedChildren(node, *run));
+    FRESHET_ASSIGN_OR_RETURN(ResolvedChildren children, ResolvedChildren::of(node, *run));
     int64_t count = 0;
     for (const Element& element : array.document()) {
-        ResolvedChild* hit = nullptr;
-        for (ResolvedChild& child : children) {
-            if (arrayIndexOf(child.name) == count) {
-                hit = &child;
-            }
-        }
-        ++count;
+        // An array's fields are found by their place: their names may be anything.
+        char digits[20];
+        const auto end = std::to_chars(std::begin(digits), std::end(digits), count++).ptr;
+        ResolvedChild* const hit = children.find({digits, static_cast<size_t>(end - digits)});
         if (hit == nullptr) {
             out->add(element);
             continue;
@@ -207,7 +239,7 @@ Status applyToArray(const UpdateNode& node, const Element& array, UpdateRun* run
         FRESHET_RETURN_IF_ERROR(
             applyToElement(*hit->node, element, element.name(), true, run, out));
     }
-    return extendArray(children, array, count, run, out);
+    return extendArray(children.list(), array, count, run, out);
 }
 
 /// Nothing is there yet: objects are made down to what the operators create.
@@ -258,16 +290,10 @@ Status applyToElement(const UpdateNode& node,
 }  // namespace
 
 Status applyToDocument(const UpdateNode& node, Document document, UpdateRun* run, Builder* out) {
-    FRESHET_ASSIGN_OR_RETURN(std::vector<ResolvedChild> children, resolvedChildren(node, *run));
+    FRESHET_ASSIGN_OR_RETURN(ResolvedChildren children, ResolvedChildren::of(node, *run));
     for (const Element& field : document) {
-        ResolvedChild* hit = nullptr;
-        for (ResolvedChild& child : children) {
-            if (!child.done && child.name == field.name()) {
-                hit = &child;
-                break;
-            }
-        }
-        if (hit == nullptr) {
+        ResolvedChild* const hit = children.find(field.name());
+        if (hit == nullptr || hit->done) {
             out->add(field);
             continue;
         }
@@ -275,7 +301,7 @@ Status applyToDocument(const UpdateNode& node, Document document, UpdateRun* run
         PathScope scope(run, hit->name);
         FRESHET_RETURN_IF_ERROR(applyToElement(*hit->node, field, field.name(), false, run, out));
     }
-    for (const ResolvedChild& child : children) {
+    for (const ResolvedChild& child : children.list()) {
         if (child.done) {
             continue;
         }

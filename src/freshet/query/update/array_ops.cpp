@@ -5,6 +5,8 @@
 #include "freshet/query/transform.h"
 #include "freshet/query/update/op.h"
 
+#include <absl/container/flat_hash_set.h>
+
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -36,6 +38,20 @@ std::vector<Element> elementsOf(const Element& array) {
         }
     }
     return result;
+}
+
+struct ElementHash {
+    size_t operator()(const Element& element) const { return bson::hashValue(element); }
+};
+struct ElementEqual {
+    bool operator()(const Element& a, const Element& b) const { return bson::equalValues(a, b); }
+};
+using ElementSet = absl::flat_hash_set<Element, ElementHash, ElementEqual>;
+
+bool holds(const std::vector<Element>& elements, const Element& value) {
+    return std::any_of(elements.begin(), elements.end(), [&](const Element& element) {
+        return bson::equalValues(element, value);
+    });
 }
 
 /// How $push's $sort orders elements: whole values, or objects by a pattern.
@@ -130,11 +146,16 @@ public:
         }
         std::vector<Element> elements = elementsOf(target.existing);
         const size_t before = elements.size();
-        for (const Element& value : values) {
-            if (std::none_of(elements.begin(), elements.end(), [&](const Element& element) {
-                    return bson::equalValues(element, value);
-                })) {
-                elements.push_back(value);
+        if (values.size() == 1) {
+            if (!holds(elements, values[0])) {
+                elements.push_back(values[0]);
+            }
+        } else {
+            ElementSet seen(elements.begin(), elements.end());
+            for (const Element& value : values) {
+                if (seen.insert(value).second) {
+                    elements.push_back(value);
+                }
             }
         }
         const bool unchanged = elements.size() == before && !target.existing.isMissing();
@@ -210,15 +231,12 @@ private:
 
 class PullAllOp final : public PullBase {
 public:
-    explicit PullAllOp(std::vector<Element> values) : values_(std::move(values)) {}
+    explicit PullAllOp(const std::vector<Element>& values)
+        : values_(values.begin(), values.end()) {}
 
 private:
-    bool isPulled(const Element& element) const override {
-        return std::any_of(values_.begin(), values_.end(), [&](const Element& value) {
-            return bson::equalValues(element, value);
-        });
-    }
-    std::vector<Element> values_;
+    bool isPulled(const Element& element) const override { return values_.contains(element); }
+    ElementSet values_;
 };
 
 StatusOr<int64_t> integerClause(const Element& clause) {

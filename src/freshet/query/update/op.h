@@ -3,6 +3,7 @@
 /// Immutable after parsing; any thread.
 #pragma once
 
+#include "freshet/query/expression/field_finder.h"
 #include "freshet/query/expression/value.h"
 #include "freshet/query/match.h"
 
@@ -19,6 +20,7 @@ struct OpTarget {
     std::string_view path;   // for error texts
     bool isInsert = false;   // an upsert makes a new document
     int64_t nowMillis = 0;
+    FieldFinder* fields = nullptr;  // in `root`
 };
 
 struct OpResult {

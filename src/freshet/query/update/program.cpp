@@ -68,6 +68,13 @@ Status addRename(const Element& element, UpdateNode* root) {
     return addOp(root, to, makeRenameTarget(from));
 }
 
+/// As bson::checkNesting() says it.
+Status tooDeep() {
+    return invalid(
+        Reason::kOverflow,
+        "Document exceeds maximum nesting depth of " + std::to_string(bson::kNestingMax));
+}
+
 Status addField(std::string_view modifier,
                 const Element& field,
                 UpdateNode* root,
@@ -80,8 +87,7 @@ Status addField(std::string_view modifier,
     FRESHET_ASSIGN_OR_RETURN(OpPtr op, parseOp(modifier, field));
     const auto dots = std::count(field.name().begin(), field.name().end(), '.');
     if (dots + 1 + op->depth() > bson::kNestingMax) {
-        return invalid(Reason::kOverflow,
-                       "The update at '" + std::string(field.name()) + "' would nest too deeply");
+        return tooDeep();
     }
     return addOp(root, field.name(), std::move(op));
 }
@@ -105,17 +111,25 @@ Status addModifier(const Element& modifier, UpdateNode* root, bool* movesValues)
 }
 
 /// $rename cannot reach into arrays: what it would take or leave has no place of its own.
-Status checkRenames(Document update, Document before) {
+Status checkRenames(Document update, Document before, FieldFinder* fields) {
     const Element renames = update.find("$rename");
     if (!renames.isObject()) {
         return Status::ok();
     }
     const auto arrayOnPath = [&](std::string_view path) {
+        Document at = before;
+        size_t start = 0;
         for (size_t dot = path.find('.'); dot != path.npos; dot = path.find('.', dot + 1)) {
-            const Element element = before.findPath(path.substr(0, dot));
+            const std::string_view name = path.substr(start, dot - start);
+            const Element element = fields->find(at, name);
             if (element.isArray()) {
                 return std::string(element.name());
             }
+            if (!element.isObject()) {
+                break;
+            }
+            at = element.document();
+            start = dot + 1;
         }
         return std::string();
     };
@@ -239,6 +253,7 @@ StatusOr<OwnedDocument> finishUpsert(Document document) {
             location(17420),
             "Document to upsert is larger than " + std::to_string(bson::kDocumentBytesMax));
     }
+    FRESHET_RETURN_IF_ERROR(bson::checkNesting(Document(bytes)));
     return OwnedDocument(std::move(bytes));
 }
 
@@ -255,9 +270,7 @@ StatusOr<OwnedDocument> runPipeline(const DocumentPipeline& pipeline,
     }
     std::string bytes = withIdInFront(oldId.isMissing() ? newId : oldId, made.view());
     FRESHET_RETURN_IF_ERROR(checkSize(bytes));
-    if (!Document::parse(bytes).isOk()) {
-        return invalid(Reason::kOverflow, "The updated document would nest too deeply");
-    }
+    FRESHET_RETURN_IF_ERROR(bson::checkNesting(Document(bytes)));
     return OwnedDocument(std::move(bytes));
 }
 
@@ -315,9 +328,11 @@ StatusOr<OwnedDocument> UpdateProgram::apply(Document before,
         *changed = after.view().bytes() != before.bytes();
         return after;
     }
-    FRESHET_RETURN_IF_ERROR(checkRenames(impl_->update.view(), before));
+    FieldFinder fields;
+    FRESHET_RETURN_IF_ERROR(checkRenames(impl_->update.view(), before, &fields));
     UpdateRun run;
     run.root = before;
+    run.fields = &fields;
     run.arrayFilters = &impl_->arrayFilters;
     run.matcher = matcher;
     run.nowMillis = platform::wallMillis();
@@ -331,8 +346,8 @@ StatusOr<OwnedDocument> UpdateProgram::apply(Document before,
     FRESHET_RETURN_IF_ERROR(checkSize(bytes));
     FRESHET_RETURN_IF_ERROR(keepId(before.find("_id"), &bytes));
     *changed = bytes != before.bytes();
-    if (impl_->movesValues && !Document::parse(bytes).isOk()) {
-        return invalid(Reason::kOverflow, "The renamed fields would nest too deeply");
+    if (impl_->movesValues) {
+        FRESHET_RETURN_IF_ERROR(bson::checkNesting(Document(bytes)));
     }
     return OwnedDocument(std::move(bytes));
 }
@@ -353,12 +368,14 @@ StatusOr<OwnedDocument> UpdateProgram::makeUpsert(const Matcher& filter) const {
     }
     FRESHET_ASSIGN_OR_RETURN(const OwnedDocument base, equalityDocument(filter));
     UpdateRun run;
+    FieldFinder fields;
     run.root = base.view();
+    run.fields = &fields;
     run.arrayFilters = &impl_->arrayFilters;
     run.isInsert = true;
     run.nowMillis = platform::wallMillis();
     bson::Builder builder;
-    FRESHET_RETURN_IF_ERROR(checkRenames(impl_->update.view(), base.view()));
+    FRESHET_RETURN_IF_ERROR(checkRenames(impl_->update.view(), base.view(), &fields));
     FRESHET_RETURN_IF_ERROR(applyToDocument(impl_->root, base.view(), &run, &builder));
     std::string bytes = builder.finish();
     const Element baseId = base.view().find("_id");

@@ -41,11 +41,11 @@ class RenameTargetOp final : public UpdateOp {
 public:
     explicit RenameTargetOp(std::string source) : source_(std::move(source)) {}
     StatusOr<OpResult> apply(const OpTarget& target) const override {
-        const Element moved = target.root.findPath(source_);
+        const Element moved = target.fields->findPath(target.root, source_);
         return moved.isMissing() ? OpResult::keep() : OpResult::set(Value(moved));
     }
     bool creates(const OpTarget& target) const override {
-        return !target.root.findPath(source_).isMissing();
+        return !target.fields->findPath(target.root, source_).isMissing();
     }
     bool movesValues() const override { return true; }
 

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/query/update/tree.h"
 
+#include "freshet/bson/path.h"
 #include "freshet/query/match/path.h"
 
 namespace freshet::query {
 namespace {
 
-/// A copy that shares the operators.
+/// An array's elements are named by filter or by position, not both ways at once.
+bool mixesElements(const UpdateNode& node, const std::string& component) {
+    return !node.children.empty() && node.isForElements() != component.starts_with("$[");
+}
+
+}  // namespace
+
 std::unique_ptr<UpdateNode> cloneNode(const UpdateNode& node) {
     auto copy = std::make_unique<UpdateNode>();
     copy->op = node.op;
@@ -15,13 +22,6 @@ std::unique_ptr<UpdateNode> cloneNode(const UpdateNode& node) {
     }
     return copy;
 }
-
-/// An array's elements are named by filter or by position, not both ways at once.
-bool mixesElements(const UpdateNode& node, const std::string& component) {
-    return !node.children.empty() && node.isForElements() != component.starts_with("$[");
-}
-
-}  // namespace
 
 bool ComponentLess::operator()(const std::string& a, const std::string& b) const {
     const int64_t x = arrayIndexOf(a);
@@ -64,37 +64,34 @@ Status addOp(UpdateNode* root, std::string_view path, OpPtr op) {
     }
 }
 
-StatusOr<std::unique_ptr<UpdateNode>> mergeNodes(const UpdateNode& a,
-                                                 const UpdateNode& b,
-                                                 const std::string& path) {
-    if (a.op != nullptr || b.op != nullptr || a.isForElements() != b.isForElements()) {
+Status mergeInto(UpdateNode* into, const UpdateNode& from, const std::string& path) {
+    if (into->op != nullptr || from.op != nullptr ||
+        into->isForElements() != from.isForElements()) {
         return conflictAt(path, path);
     }
-    std::unique_ptr<UpdateNode> merged = cloneNode(a);
-    for (const auto& [name, child] : b.children) {
-        auto [at, isNew] = merged->children.try_emplace(name, nullptr);
+    for (const auto& [name, child] : from.children) {
+        auto [at, isNew] = into->children.try_emplace(name, nullptr);
         if (isNew) {
             at->second = cloneNode(*child);
         } else {
-            FRESHET_ASSIGN_OR_RETURN(at->second,
-                                     mergeNodes(*at->second, *child, path + "." + name));
+            FRESHET_RETURN_IF_ERROR(mergeInto(at->second.get(), *child, path + "." + name));
         }
     }
-    return merged;
+    return Status::ok();
 }
 
 Status checkPath(std::string_view path) {
     if (path.empty()) {
         return invalid(Reason::kEmptyFieldName, "An empty update path is not valid.");
     }
-    const std::string shown(path);
+    FRESHET_RETURN_IF_ERROR(bson::checkPathLength(path));
     int parts = 0;
     for (size_t start = 0;;) {
         const size_t dot = path.find('.', start);
         const std::string_view part = path.substr(start, dot == path.npos ? dot : dot - start);
         if (part.empty()) {
             return invalid(Reason::kEmptyFieldName,
-                           "The update path '" + shown +
+                           "The update path '" + std::string(path) +
                                "' contains an empty field name, which is not allowed.");
         }
         const bool positional = part == "$" || (part.starts_with("$[") && part.ends_with("]"));
@@ -102,16 +99,14 @@ Status checkPath(std::string_view path) {
             return badValue(
                 "Cannot have positional (i.e. '$') element in the first position in "
                 "path '" +
-                shown + "'");
+                std::string(path) + "'");
         }
         if (part[0] == '$' && !positional && part != "$id" && part != "$ref" && part != "$db") {
             return invalid(Reason::kDollarPrefixedFieldName,
                            "The dollar ($) prefixed field '" + std::string(part) + "' in '" +
-                               shown + "' is not valid for storage.");
+                               std::string(path) + "' is not valid for storage.");
         }
-        if (++parts > bson::kNestingMax) {
-            return invalid(Reason::kOverflow, "The update path '" + shown + "' is too deep");
-        }
+        ++parts;
         if (dot == path.npos) {
             return Status::ok();
         }

@@ -31,10 +31,10 @@ struct UpdateNode {
 
 /// kConflictingUpdateOperators when another operator is on the path, above or below it.
 Status addOp(UpdateNode* root, std::string_view path, OpPtr op);
-/// Both nodes' operators in one tree; `path` for the conflict's text.
-StatusOr<std::unique_ptr<UpdateNode>> mergeNodes(const UpdateNode& a,
-                                                 const UpdateNode& b,
-                                                 const std::string& path);
+/// A copy that shares the operators.
+std::unique_ptr<UpdateNode> cloneNode(const UpdateNode& node);
+/// Adds the operators of `from` to those of `into`; `path` for the conflict's text.
+Status mergeInto(UpdateNode* into, const UpdateNode& from, const std::string& path);
 Status conflictAt(std::string_view path, std::string_view where);
 
 /// kEmptyFieldName, kBadValue ... for paths that no update may name.
@@ -49,6 +49,7 @@ struct UpdateRun {
     const Matcher* matcher = nullptr;  // resolves $; may be null
     bool isInsert = false;
     int64_t nowMillis = 0;
+    FieldFinder* fields = nullptr;  // of `root`
     bool changed = false;
     std::string path;  // of the node being applied
 };

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/// How long a dotted path may be, wherever a client may give one. Whatever walks along a path, or
+/// makes documents out of it, recurses no deeper than this. Pure.
+#pragma once
+
+#include "freshet/base/status.h"
+
+#include <cstddef>
+#include <string_view>
+
+namespace freshet::bson {
+
+inline constexpr size_t kPathPartsMax = 200;
+
+/// The number of its parts: of its dots and one.
+size_t pathParts(std::string_view dotted);
+/// kInvalid (kOverflow) when it has more than kPathPartsMax parts.
+Status checkPathLength(std::string_view dotted);
+/// The same of a path whose parts are counted already.
+Status checkPathParts(size_t parts);
+
+}  // namespace freshet::bson

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Finds fields in a document, and in the documents inside it, as often as it is asked without
+/// walking through a large one each time: one that is asked often gets an index. One thread.
+#pragma once
+
+#include "freshet/bson/field_index.h"
+
+#include <absl/container/flat_hash_map.h>
+
+#include <memory>
+
+namespace freshet::query {
+
+class FieldFinder {
+public:
+    /// REQUIRES: the document's bytes are as they were since the last forget().
+    bson::Element find(bson::Document document, std::string_view name) {
+        return document.size() < kLargeBytes ? document.find(name) : findInLarge(document, name);
+    }
+    /// Follows dots as Document::findPath() does.
+    bson::Element findPath(bson::Document document, std::string_view dotted) {
+        for (;;) {
+            const size_t dot = dotted.find('.');
+            const bson::Element field = find(document, dotted.substr(0, dot));
+            if (dot == dotted.npos || field.isMissing()) {
+                return field;
+            }
+            if (!field.isArray() && !field.isObject()) {
+                return {};
+            }
+            document = field.document();
+            dotted.remove_prefix(dot + 1);
+        }
+    }
+    /// The documents are others from now on.
+    void forget() {
+        if (!large_.empty()) {
+            large_.clear();
+        }
+    }
+
+private:
+    static constexpr size_t kLargeBytes = 2048;
+    static constexpr int kWalksMax = 8;  // that an index costs about as much as
+
+    struct Large {
+        int walks = 0;
+        std::unique_ptr<bson::FieldIndex> index;
+    };
+
+    bson::Element findInLarge(bson::Document document, std::string_view name) {
+        Large& large = large_[document.data()];
+        if (large.index != nullptr) {
+            return large.index->find(name);
+        }
+        if (++large.walks > kWalksMax) {
+            large.index = std::make_unique<bson::FieldIndex>(document);
+        }
+        return document.find(name);
+    }
+
+    absl::flat_hash_map<const char*, Large> large_;
+};
+
+/// The document that is being looked at, and the places of its fields while it is.
+class RootDocument {
+public:
+    RootDocument() = default;
+    RootDocument& operator=(bson::Document document) {
+        document_ = document;
+        fields_.forget();
+        return *this;
+    }
+    operator bson::Document() const { return document_; }  // NOLINT: it is one
+    ByteView bytes() const { return document_.bytes(); }
+    bson::Element find(std::string_view name) { return fields_.find(document_, name); }
+    /// REQUIRES: `inside` lies in this document.
+    bson::Element find(bson::Document inside, std::string_view name) {
+        return fields_.find(inside, name);
+    }
+
+private:
+    bson::Document document_;
+    FieldFinder fields_;
+};
+
+}  // namespace freshet::query
