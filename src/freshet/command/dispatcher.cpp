@@ -12,6 +12,7 @@
 #include "freshet/command/error_map.h"
 #include "freshet/command/run/fail_command.h"
 #include "freshet/command/run/invocation.h"
+#include "freshet/command/run/slow_log.h"
 #include "freshet/platform/clock.h"
 #include "freshet/telemetry/log.h"
 #include "freshet/wire/compress.h"
@@ -31,6 +32,7 @@ namespace {
 
 constexpr uint32_t kApiVersionRequired = 498870;
 constexpr int64_t kSessionNoteEveryMs = 60'000;
+constexpr uint64_t kNanosPerMicro = 1'000;
 
 /// Makes an unsealed OP_MSG say what went wrong, whatever it said before.
 void setError(std::string* message, const Status& status, bson::Document info = {}) {
@@ -65,7 +67,10 @@ public:
         : services_(services),
           client_(std::move(client)),
           record_(services.operations.connect(client_)) {}
-    ~ConnectionImpl() override { services_.operations.disconnect(client_.connectionId); }
+    ~ConnectionImpl() override {
+        LongPasses::forget(*record_);
+        services_.operations.disconnect(client_.connectionId);
+    }
 
     bool handleAtOnce(ByteView message, Reply* reply) override;
     bool lookAhead(ByteView message) override {
@@ -86,6 +91,12 @@ private:
     /// What becomes of a message that cannot be parsed.
     Reply refuse(const Status& why, ByteView message);
     sync::Task<Reply> answer(const wire::Request& request, int32_t responseTo);
+    void endExhaust() {
+        if (!exhaustRequest_.empty()) {
+            exhaustRequest_ = std::string();
+            exhaustHold_.release();
+        }
+    }
     /// Make prepared_ speak of `message`. False: it is for the general way.
     bool takePrepared(ByteView message, bool hasLookedAhead);
     bool prepare(ByteView message);
@@ -105,7 +116,8 @@ private:
     void count(const Invocation& call, const OperationEnd& end);
     void countDocuments(const OperationStats& stats);
     /// `*message` becomes the one inside, kept in `unpacked`, when it is compressed.
-    StatusOr<wire::Request> parse(ByteView* message, std::string* unpacked);
+    /// `hold` counts it; kExceededMemoryLimit when there is no room.
+    StatusOr<wire::Request> parse(ByteView* message, std::string* unpacked, sync::MemoryHold* hold);
     StatusOr<const Command*> find(const wire::Request& request) const;
     StatusOr<GenericArguments> admit(const Command& command,
                                      const wire::Request& request,
@@ -132,6 +144,7 @@ private:
     bool hasLookedAhead_ = false;                 // at the message that is handled next
     sync::BackgroundThreads::Stay stay_;          // of the message that is handled
     std::string exhaustRequest_;                  // what next() answers again
+    sync::MemoryHold exhaustHold_;                // of it
     std::optional<wire::Compressor> compressor_;  // the current request's; its reply gets the same
 };
 
@@ -357,6 +370,7 @@ sync::Task<void> ConnectionImpl::run(Invocation& call) {
     Status status;
     {
         Visible visible(*record_, call);
+        LongPasses::enter(*record_, call.startNanos);
         const bool mayWait =
             fail.data != nullptr || mustRefreshCaller(call) ||
             (services_.writeBlock.isLocked() && isWriter(call.command, call.body()));
@@ -387,6 +401,7 @@ sync::Task<void> ConnectionImpl::run(Invocation& call) {
     }
     finish(call, status);
     const OperationEnd end{status, microsOf(call), call.replyBytes()};
+    LongPasses::leave(call, call.startNanos + end.micros * kNanosPerMicro);
     count(call, end);
     if (mayBeReported(call, end)) {
         co_await report(call, end);
@@ -429,10 +444,20 @@ sync::Task<Reply> ConnectionImpl::answer(const wire::Request& request, int32_t r
     co_return reply;
 }
 
-StatusOr<wire::Request> ConnectionImpl::parse(ByteView* message, std::string* unpacked) {
+StatusOr<wire::Request> ConnectionImpl::parse(ByteView* message,
+                                              std::string* unpacked,
+                                              sync::MemoryHold* hold) {
     compressor_.reset();
     if (wire::isCompressed(*message)) {
-        FRESHET_ASSIGN_OR_RETURN(wire::Unpacked inner, wire::unpackMessage(*message));
+        const size_t bytesMax =
+            isAuthenticated() ? size_t{wire::kMessageBytesMax} : kStrangerMessageBytesMax;
+        FRESHET_ASSIGN_OR_RETURN(size_t bytes, wire::unpackedBytes(*message, bytesMax));
+        if (!hold->tryResize(bytes)) {
+            return invalid(
+                Reason::kExceededMemoryLimit,
+                "There is no memory now for the message's " + std::to_string(bytes) + " bytes");
+        }
+        FRESHET_ASSIGN_OR_RETURN(wire::Unpacked inner, wire::unpackMessage(*message, bytesMax));
         const std::vector<std::string>& ours = services_.facts.compressors;
         if (std::find(ours.begin(), ours.end(), wire::compressorName(inner.compressor)) ==
             ours.end()) {
@@ -498,7 +523,7 @@ bool ConnectionImpl::answerPrepared(Reply* reply) {
 }
 
 bool ConnectionImpl::handleAtOnce(ByteView message, Reply* reply) {
-    exhaustRequest_.clear();
+    endExhaust();
     compressor_.reset();
     const bool hasLookedAhead = std::exchange(hasLookedAhead_, false);
     // Both may make it wait.
@@ -514,7 +539,11 @@ bool ConnectionImpl::handleAtOnce(ByteView message, Reply* reply) {
 
 /// Parsing alone would hold up the connections of this thread.
 bool isLarge(ByteView message) {
-    const size_t bytes = std::max<size_t>(message.size(), wire::unpackedBytes(message));
+    size_t bytes = message.size();
+    if (wire::isCompressed(message)) {
+        const StatusOr<size_t> unpacked = wire::unpackedBytes(message);
+        bytes = unpacked.isOk() ? *unpacked : bytes;
+    }
     constexpr size_t kNameAt = wire::kHeaderBytes + 4 + 1 + 4 + 1;  // flags, kind, length, type
     const bool isInsert = message.size() > kNameAt &&
                           message.substr(kNameAt).starts_with(std::string_view("insert\0", 7));
@@ -543,13 +572,14 @@ Reply ConnectionImpl::refuse(const Status& why, ByteView message) {
 
 sync::Task<Reply> ConnectionImpl::handle(ByteView message) {
     sync::Executor& home = *sync::Executor::current();
-    exhaustRequest_.clear();
+    endExhaust();
     if (isLarge(message)) {
         stay_ = services_.background.begin();
         co_await sync::moveTo(stay_.executor());
     }
     std::string unpacked;
-    StatusOr<wire::Request> request = parse(&message, &unpacked);
+    sync::MemoryHold unpackedHold(services_.memory);
+    StatusOr<wire::Request> request = parse(&message, &unpacked, &unpackedHold);
     Reply reply;
     if (!request.isOk()) {
         reply = refuse(request.status(), message);
@@ -559,6 +589,8 @@ sync::Task<Reply> ConnectionImpl::handle(ByteView message) {
         }
         reply = co_await answer(*request, request->header.requestId);
         if (reply.moreToCome) {
+            exhaustHold_ = sync::MemoryHold(services_.memory);
+            exhaustHold_.resize(message.size());
             exhaustRequest_ = std::string(message);
         }
     }
@@ -575,6 +607,9 @@ sync::Task<Reply> ConnectionImpl::next() {
     StatusOr<wire::Request> request = wire::parseRequest(exhaustRequest_);
     // Each reply of the stream answers the one before it.
     Reply reply = co_await answer(*request, lastReplyId_);
+    if (!reply.moreToCome) {
+        endExhaust();
+    }
     if (stay_) {
         co_await sync::moveTo(home);
         stay_.end();
@@ -597,6 +632,18 @@ std::unique_ptr<Connection> Dispatcher::connect(ClientFacts client) {
 
 void Dispatcher::readAhead() {
     lookedAhead.run();
+}
+
+void Dispatcher::passBegan() {
+    LongPasses::passBegan();
+}
+
+void Dispatcher::passEnded() {
+    LongPasses::passEnded();
+}
+
+void Dispatcher::longPass(uint64_t nanos) {
+    LongPasses::tell(nanos);
 }
 
 bool Dispatcher::needsLogin() const {

@@ -21,6 +21,10 @@
 
 namespace freshet::command {
 
+/// What somebody who has not logged in may send, also once it is unpacked: every command of a login
+/// fits well.
+inline constexpr size_t kStrangerMessageBytesMax = 64 * 1024;
+
 /// What the server tells the commands about itself.
 struct ServerFacts {
     std::string version =
@@ -103,6 +107,11 @@ public:
     /// Gets into the caches what the messages need that this thread's connections looked ahead at.
     /// REQUIRES: an open slice.
     static void readAhead();
+    /// Around each pass of the calling thread over its run queue, and before the end of one that
+    /// took so long that others have waited.
+    static void passBegan();
+    static void passEnded();
+    static void longPass(uint64_t nanos);
     /// Connections begin unauthenticated.
     bool needsLogin() const;
     /// Commands that arrive from now on get ShutdownInProgress; cursors are ended.

@@ -308,8 +308,15 @@ int Server::openDoors() {
     doors.memory = memory_;
     doors.shutdownOverdue = [this](uint64_t sessions) { endDespite(sessions); };
     sync::EpochDomain& epochs = store_->epochs();
-    doors.passBegin = [&epochs] { passSlice.emplace(epochs); };
-    doors.passEnd = [] { passSlice.reset(); };
+    doors.passBegin = [&epochs] {
+        passSlice.emplace(epochs);
+        command::Dispatcher::passBegan();
+    };
+    doors.passEnd = [] {
+        command::Dispatcher::passEnded();
+        passSlice.reset();
+    };
+    doors.longPass = [](uint64_t nanos) { command::Dispatcher::longPass(nanos); };
     doors.readAhead = [] { command::Dispatcher::readAhead(); };
     if (net.rdma) {
         useRdma(&doors);
@@ -319,8 +326,8 @@ int Server::openDoors() {
         return kExitFailure;
     }
     StatusOr<std::unique_ptr<transport::ServerTransport>> started =
-        transport::ServerTransport::start(doors,
-                                          makeHandlerFactory(*dispatcher_, !settings_.log.quiet));
+        transport::ServerTransport::start(
+            doors, makeHandlerFactory(*dispatcher_, !settings_.log.quiet, memory_));
     if (!started.isOk()) {
         logControl(Severity::kError,
                    kListenerFailed,
@@ -423,6 +430,9 @@ void Server::addTransportStatus(bson::Builder* out) {
         network.add("numRequests", static_cast<int64_t>(stats.messagesIn));
         addStages(stats, &network);
     }
+    out->object("reactors")
+        .add("longPasses", static_cast<int64_t>(stats.longPasses))
+        .add("longestPassMicros", static_cast<int64_t>(stats.longestPassMicros));
     if (settings_.net.rdma) {
         auto rdma = out->object("rdma");
         for (const auto& [name, count] : stats.rdma.named()) {

@@ -7,9 +7,6 @@
 namespace freshet::server {
 namespace {
 
-/// What somebody who has not logged in may send: every command of a login fits well.
-constexpr size_t kStrangerBytesMax = 64 * 1024;
-
 // Ids that scripts look for.
 constexpr int32_t kConnectionAccepted = 22943;
 constexpr int32_t kConnectionEnded = 22944;
@@ -55,11 +52,22 @@ static_assert(2 * query::BorrowedDocuments::kDocumentsMax + 1 <=
                   transport::ReplyChain::kSegmentsMax,
               "a document and what is before it are two pieces");
 
+/// A long reply, counted for as long as it is there.
+struct HeldReply {
+    HeldReply(std::string bytesIn, size_t replyBytes, sync::MemoryPool* pool)
+        : bytes(std::move(bytesIn)), hold(pool) {
+        hold.resize(replyBytes);
+    }
+    const std::string bytes;
+    sync::MemoryHold hold;
+};
+
 /// The message in pieces, with what it borrows between them, which stays until it has been sent.
-transport::ReplyChain piecesOf(command::Reply reply) {
+transport::ReplyChain piecesOf(command::Reply reply, sync::MemoryPool* memory) {
     transport::ReplyChain chain;
-    const auto text = std::make_shared<const std::string>(std::move(reply.message));
-    const ByteView bytes = *text;
+    const size_t replyBytes = reply.message.size() + reply.borrowed->bytes();
+    const auto text = std::make_shared<HeldReply>(std::move(reply.message), replyBytes, memory);
+    const ByteView bytes = text->bytes;
     size_t from = 0;
     for (query::BorrowedDocuments::Place& place : reply.borrowed->places()) {
         chain.append(bytes.substr(from, place.at - from), text);
@@ -72,10 +80,14 @@ transport::ReplyChain piecesOf(command::Reply reply) {
     return chain;
 }
 
-transport::HandlerResult resultOf(command::Reply reply) {
+transport::HandlerResult resultOf(command::Reply reply, sync::MemoryPool* memory) {
     transport::HandlerResult result;
     if (reply.borrowed != nullptr) {
-        result.reply = piecesOf(std::move(reply));
+        result.reply = piecesOf(std::move(reply), memory);
+    } else if (const size_t bytes = reply.message.size(); bytes >= sync::MemoryHold::kUnitBytes) {
+        auto held = std::make_shared<HeldReply>(std::move(reply.message), bytes, memory);
+        const ByteView view = held->bytes;
+        result.reply.append(view, std::move(held));
     } else if (!reply.message.empty()) {
         result.reply.append(std::move(reply.message));
     }
@@ -88,11 +100,13 @@ class Handler final : public transport::MessageHandler {
 public:
     Handler(std::unique_ptr<command::Connection> connection,
             const transport::PeerInfo& peer,
-            std::shared_ptr<ConnectionLog> log)
+            std::shared_ptr<ConnectionLog> log,
+            sync::MemoryPool* memory)
         : connection_(std::move(connection)),
           connectionId_(peer.connectionId),
           remote_(peer.remote),
-          log_(std::move(log)) {
+          log_(std::move(log)),
+          memory_(memory) {
         log_->accepted(connectionId_, remote_);
     }
     ~Handler() override { log_->ended(connectionId_, remote_); }
@@ -103,7 +117,7 @@ public:
         if (!connection_->handleAtOnce(message.view(), &reply)) {
             return false;
         }
-        *result = resultOf(std::move(reply));
+        *result = resultOf(std::move(reply), memory_);
         return true;
     }
     bool lookAhead(const transport::Message& message) override {
@@ -111,14 +125,15 @@ public:
     }
     sync::Task<transport::HandlerResult> handle(transport::Message message) override {
         command::Reply reply = co_await connection_->handle(message.view());
-        co_return resultOf(std::move(reply));
+        co_return resultOf(std::move(reply), memory_);
     }
     sync::Task<transport::HandlerResult> handleExhaust() override {
         command::Reply reply = co_await connection_->next();
-        co_return resultOf(std::move(reply));
+        co_return resultOf(std::move(reply), memory_);
     }
     size_t messageBytesMax() const override {
-        return connection_->isAuthenticated() ? wire::kMessageBytesMax : kStrangerBytesMax;
+        return connection_->isAuthenticated() ? size_t{wire::kMessageBytesMax}
+                                              : command::kStrangerMessageBytesMax;
     }
     void onPeerGone() override { connection_->onPeerGone(); }
 
@@ -127,12 +142,17 @@ private:
     const uint64_t connectionId_;
     const std::string remote_;
     const std::shared_ptr<ConnectionLog> log_;
+    sync::MemoryPool* const memory_;
 };
 
 class HandlerFactory final : public transport::MessageHandlerFactory {
 public:
-    HandlerFactory(command::Dispatcher& dispatcher, bool logsConnections)
-        : dispatcher_(dispatcher), log_(std::make_shared<ConnectionLog>(logsConnections)) {}
+    HandlerFactory(command::Dispatcher& dispatcher,
+                   bool logsConnections,
+                   std::shared_ptr<sync::MemoryPool> memory)
+        : dispatcher_(dispatcher),
+          log_(std::make_shared<ConnectionLog>(logsConnections)),
+          memory_(std::move(memory)) {}
     std::unique_ptr<transport::MessageHandler> create(const transport::PeerInfo& peer) override {
         auto connection = dispatcher_.connect({peer.connectionId,
                                                peer.remote,
@@ -142,23 +162,27 @@ public:
                                                peer.certificateSubject,
                                                peer.serverName,
                                                peer.kind});
-        return std::make_unique<Handler>(std::move(connection), peer, log_);
+        return std::make_unique<Handler>(std::move(connection), peer, log_, memory_.get());
     }
 
     size_t firstMessageBytesMax() const override {
-        return dispatcher_.needsLogin() ? kStrangerBytesMax : wire::kMessageBytesMax;
+        return dispatcher_.needsLogin() ? command::kStrangerMessageBytesMax
+                                        : size_t{wire::kMessageBytesMax};
     }
 
 private:
     command::Dispatcher& dispatcher_;
     const std::shared_ptr<ConnectionLog> log_;
+    const std::shared_ptr<sync::MemoryPool> memory_;
 };
 
 }  // namespace
 
 std::shared_ptr<transport::MessageHandlerFactory> makeHandlerFactory(
-    command::Dispatcher& dispatcher, bool logsConnections) {
-    return std::make_shared<HandlerFactory>(dispatcher, logsConnections);
+    command::Dispatcher& dispatcher,
+    bool logsConnections,
+    std::shared_ptr<sync::MemoryPool> memory) {
+    return std::make_shared<HandlerFactory>(dispatcher, logsConnections, std::move(memory));
 }
 
 }  // namespace freshet::server

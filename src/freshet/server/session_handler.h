@@ -10,8 +10,10 @@
 namespace freshet::server {
 
 /// `dispatcher` must outlive the factory and every handler made by it. `logsConnections`: a line
-/// for each that comes and goes.
+/// for each that comes and goes. Replies count in `memory` until they have been sent.
 std::shared_ptr<transport::MessageHandlerFactory> makeHandlerFactory(
-    command::Dispatcher& dispatcher, bool logsConnections);
+    command::Dispatcher& dispatcher,
+    bool logsConnections,
+    std::shared_ptr<sync::MemoryPool> memory = nullptr);
 
 }  // namespace freshet::server

@@ -67,6 +67,9 @@ struct ServerTransportOptions {
     /// In a pass, when MessageHandler::lookAhead() has said true of some messages, before they are
     /// handled. May be empty.
     std::function<void()> readAhead;
+    /// Before the end of a pass that has taken 50 ms or more, on its thread: it has held up
+    /// whatever else the reactor serves. May be empty.
+    std::function<void(uint64_t nanos)> longPass;
     /// On each reactor's thread, once, before it runs anything and after it has run everything.
     std::function<void()> threadBegin;
     std::function<void()> threadEnd;
@@ -83,6 +86,8 @@ struct ServerTransportStats {
     uint64_t messagesOut = 0;
     /// By State; what a session spends in one counts when it leaves it.
     std::array<uint64_t, kStateCount> nanosIn{};
+    uint64_t longPasses = 0;  // see ServerTransportOptions::longPass
+    uint64_t longestPassMicros = 0;
     RdmaStats rdma;
 };
 

@@ -88,6 +88,8 @@ protected:
             GTEST_SKIP() << "FRESHET_RDMA_ADDRESS names no device";
         }
         reactor_ = std::move(Reactor::create(0, {})).value();
+        reactor_->blocks().freeBytesMax = Admission::kFreeBytesMax;
+        reactor_->memory().use(&admission_, 1);
         reactor_->start();
         if (GetParam().isCall) {
             call();
@@ -143,6 +145,7 @@ protected:
         reactor_->stop();
         reactor_->join();
         hub_.reset();
+        EXPECT_EQ(pool_->used(), 0u);
     }
 
     RdmaOptions useHub() {
@@ -241,6 +244,9 @@ protected:
     Session& blocking() { return *ends_.blocking; }
 
     platform::Slabs slabs_;
+    const std::shared_ptr<sync::MemoryPool> pool_ =
+        std::make_shared<sync::MemoryPool>(uint64_t{128} << 20);
+    Admission admission_{pool_, 3'600'000};
     std::unique_ptr<Reactor> reactor_;
     std::unique_ptr<rdma::Hub> hub_;  // of the RDMA kind
     Ends ends_;
@@ -476,6 +482,50 @@ TEST_P(SessionContract, LongerMessagesThanAllowedAreRefused) {
         blocking().sinkMessage(ReplyChain(messageForTest(1, std::string(985, 'b')))).isOk());
     receiving.wait();
     EXPECT_EQ(received.reason(), Reason::kProtocolError);
+}
+
+TEST_P(SessionContract, ALongMessageWaitsForRoomAndHoldsIt) {
+    if (GetParam().sockets == nullptr && !GetParam().isCall) {
+        GTEST_SKIP() << "loopback moves what is in memory already";
+    }
+    sync::MemoryHold all(pool_.get());
+    all.resize(pool_->bytesMax());
+    const std::string message = messageForTest(1, std::string(3'000'000, 'r'));
+    auto sending =
+        std::async(std::launch::async, [&] { return blocking().sinkMessage(ReplyChain(message)); });
+    uint64_t heldMeanwhile = 0;
+    bool isWhole = false;
+    auto receiving = start([&]() -> sync::Task<void> {
+        StatusOr<Message> came = co_await async().asyncSourceMessage();
+        isWhole = came.isOk() && came->view() == message;
+        heldMeanwhile = pool_->used();
+    });
+    EXPECT_EQ(receiving.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+    all.release();
+    receiving.wait();
+    EXPECT_TRUE(sending.get().isOk());
+    EXPECT_TRUE(isWhole);
+    EXPECT_EQ(heldMeanwhile,
+              message.size() / sync::MemoryHold::kUnitBytes * sync::MemoryHold::kUnitBytes);
+}
+
+TEST_P(SessionContract, TheEndOfTheSessionEndsTheWaitForRoom) {
+    if (GetParam().sockets == nullptr && !GetParam().isCall) {
+        GTEST_SKIP() << "loopback moves what is in memory already";
+    }
+    sync::MemoryHold all(pool_.get());
+    all.resize(pool_->bytesMax());
+    const std::string message = messageForTest(1, std::string(3'000'000, 'e'));
+    auto sending =
+        std::async(std::launch::async, [&] { return blocking().sinkMessage(ReplyChain(message)); });
+    Status received;
+    auto receiving = startReceiving(&received);
+    EXPECT_EQ(receiving.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+    async().close();
+    receiving.wait();
+    EXPECT_EQ(received.code(), Code::kCancelled);
+    blocking().close();
+    (void)sending.get();
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -121,6 +121,42 @@ size_t packTo(Compressor compressor, ByteView plain, char* out, size_t room) {
     return 0;
 }
 
+/// A compressed message's parts, its claim checked and its data not.
+struct Packed {
+    Header header;  // of the message inside, but for its length
+    Compressor compressor;
+    size_t claim;
+    ByteView bytes;
+};
+
+StatusOr<Packed> parsePacked(ByteView message, size_t messageBytesMax) {
+    if (message.size() < kOuterBytes || !isCompressed(message)) {
+        return malformed("The message is no whole compressed message");
+    }
+    FRESHET_ASSIGN_OR_RETURN(Header header, parseHeader(message));
+    if (static_cast<size_t>(header.messageBytes) != message.size()) {
+        return malformed("The message's length is not the one that its header tells");
+    }
+    header.opCode = loadLe<int32_t>(message.data() + kHeaderBytes);
+    const auto claimed = loadLe<int32_t>(message.data() + kHeaderBytes + 4);
+    const auto number = static_cast<uint8_t>(message[kHeaderBytes + 8]);
+    const ByteView packed = message.substr(kOuterBytes);
+    if (header.opCode == static_cast<int32_t>(OpCode::kCompressed)) {
+        return malformed("A compressed message is compressed again");
+    }
+    if (number >= kNames.size()) {
+        return malformed("Unknown compressor " + std::to_string(number));
+    }
+    const auto compressor = static_cast<Compressor>(number);
+    const auto claim = static_cast<size_t>(std::max(claimed, 0));
+    if (claimed < 0 || claim + kHeaderBytes > messageBytesMax ||
+        !isPlausible(compressor, packed.size(), claim)) {
+        return malformed("A compressed message claims to hold " + std::to_string(claimed) +
+                         " bytes");
+    }
+    return Packed{header, compressor, claim, packed};
+}
+
 }  // namespace
 
 std::string_view compressorName(Compressor compressor) {
@@ -152,49 +188,23 @@ bool isCompressed(ByteView message) {
            loadLe<int32_t>(message.data() + 12) == static_cast<int32_t>(OpCode::kCompressed);
 }
 
-uint64_t unpackedBytes(ByteView message) {
-    if (message.size() < kOuterBytes || !isCompressed(message)) {
-        return 0;
-    }
-    const auto claimed = loadLe<int32_t>(message.data() + kHeaderBytes + 4);
-    return kHeaderBytes + static_cast<uint64_t>(std::max(claimed, 0));
+StatusOr<size_t> unpackedBytes(ByteView message, size_t messageBytesMax) {
+    FRESHET_ASSIGN_OR_RETURN(Packed packed, parsePacked(message, messageBytesMax));
+    return kHeaderBytes + packed.claim;
 }
 
 StatusOr<Unpacked> unpackMessage(ByteView message, size_t messageBytesMax) {
-    if (message.size() < kOuterBytes || !isCompressed(message)) {
-        return malformed("The message is no whole compressed message");
-    }
-    FRESHET_ASSIGN_OR_RETURN(Header header, parseHeader(message));
-    if (static_cast<size_t>(header.messageBytes) != message.size()) {
-        return malformed("The message's length is not the one that its header tells");
-    }
-    const auto opCode = loadLe<int32_t>(message.data() + kHeaderBytes);
-    const auto claimed = loadLe<int32_t>(message.data() + kHeaderBytes + 4);
-    const auto number = static_cast<uint8_t>(message[kHeaderBytes + 8]);
-    const ByteView packed = message.substr(kOuterBytes);
-    if (opCode == static_cast<int32_t>(OpCode::kCompressed)) {
-        return malformed("A compressed message is compressed again");
-    }
-    if (number >= kNames.size()) {
-        return malformed("Unknown compressor " + std::to_string(number));
-    }
-    const auto compressor = static_cast<Compressor>(number);
-    const auto claim = static_cast<size_t>(std::max(claimed, 0));
-    if (claimed < 0 || claim + kHeaderBytes > messageBytesMax ||
-        !isPlausible(compressor, packed.size(), claim)) {
-        return malformed("A compressed message claims to hold " + std::to_string(claimed) +
-                         " bytes");
-    }
+    FRESHET_ASSIGN_OR_RETURN(Packed packed, parsePacked(message, messageBytesMax));
     Unpacked out;
-    out.compressor = compressor;
-    out.message.resize(kHeaderBytes + claim);
-    if (!unpackTo(compressor, packed, out.message.data() + kHeaderBytes, claim)) {
-        return malformed("A compressed message does not hold the " + std::to_string(claimed) +
+    out.compressor = packed.compressor;
+    out.message.resize(kHeaderBytes + packed.claim);
+    char* to = out.message.data() + kHeaderBytes;
+    if (!unpackTo(packed.compressor, packed.bytes, to, packed.claim)) {
+        return malformed("A compressed message does not hold the " + std::to_string(packed.claim) +
                          " bytes that it claims");
     }
-    header.messageBytes = static_cast<int32_t>(out.message.size());
-    header.opCode = opCode;
-    storeHeader(out.message.data(), header);
+    packed.header.messageBytes = static_cast<int32_t>(out.message.size());
+    storeHeader(out.message.data(), packed.header);
     return out;
 }
 

@@ -25,13 +25,13 @@ std::vector<std::string> commonCompressors(const std::vector<std::string>& ours,
 /// True when the message's op code says so. Any bytes.
 bool isCompressed(ByteView message);
 
-/// How long the message inside claims to be, with its header; 0 unless it is a compressed one.
-uint64_t unpackedBytes(ByteView message);
-
 struct Unpacked {
     std::string message;  // whole, header included
     Compressor compressor = Compressor::kNoop;
 };
+/// How long the message inside a compressed one is, header included, as its sender claims: what
+/// unpackMessage() is going to allocate. Refused as there.
+StatusOr<size_t> unpackedBytes(ByteView message, size_t messageBytesMax = kMessageBytesMax);
 /// The message inside a compressed one. kInvalid (kProtocolError): damaged, over `messageBytesMax`
 /// with its header, compressed twice, or the product is not exactly as long as was claimed.
 StatusOr<Unpacked> unpackMessage(ByteView message, size_t messageBytesMax = kMessageBytesMax);

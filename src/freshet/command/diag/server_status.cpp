@@ -256,6 +256,12 @@ void addFreshet(const Services& services, bson::Builder* out) {
         .add("pagesCompressed", number(stats.block.pagesCompressed))
         .add("bytesSaved", number(stats.block.bytesSaved))
         .add("memoryBytes", number(stats.block.memoryBytes));
+    addTransport(services, "reactors", &own);
+    if (services.memory != nullptr) {
+        own.object("requestMemory")
+            .add("bytes", number(services.memory->used()))
+            .add("bytesMax", number(services.memory->bytesMax()));
+    }
 }
 
 struct Section {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/command/run/fail_command.h"
 
+#include "freshet/platform/thread.h"
 #include "freshet/telemetry/fail_point.h"
 
 #include <algorithm>
@@ -86,6 +87,9 @@ sync::Task<Status> applyFailCommand(Invocation& call, const FailCommand& fail) {
         const int64_t ms = std::max<int64_t>(0, data.find("blockTimeMS").toInt64());
         Status status = co_await sleepOrStop(call, std::min<uint64_t>(ms, kBlockMsMax));
         FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+    }
+    if (const int64_t ms = data.find("holdThreadMS").toInt64(); ms > 0) {
+        platform::sleepMillis(std::min<uint64_t>(static_cast<uint64_t>(ms), kBlockMsMax));
     }
     if (fail.closesConnection()) {
         call.endsSession = true;

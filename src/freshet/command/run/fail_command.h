@@ -22,8 +22,9 @@ struct FailCommand {
 bool isFailCommandOn();
 /// Whether it fires for this command.
 FailCommand findFailCommand(const Invocation& call);
-/// Blocks as long as it says. Then not ok: what the command is to answer instead of running;
-/// call.errorInfo has the further fields of the reply.
+/// Blocks as long as it says: the connection (blockTimeMS), or the whole thread, as a command does
+/// that never lets others run (holdThreadMS, ours). Then not ok: what the command is to answer
+/// instead of running; call.errorInfo has the further fields of the reply.
 sync::Task<Status> applyFailCommand(Invocation& call, const FailCommand& fail);
 
 }  // namespace freshet::command

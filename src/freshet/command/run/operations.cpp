@@ -247,6 +247,16 @@ bool ConnectionRecord::interruptIf(Reason why,
     return true;
 }
 
+OperationNames ConnectionRecord::running() const {
+    std::lock_guard<sync::Mutex> lock(mutex_);
+    if (running_.id == 0) {
+        return {"", "", connectionId_};
+    }
+    return {std::string(running_.command->name),
+            namespaceOf(*running_.command, running_.body, running_.generic->db),
+            connectionId_};
+}
+
 bool ConnectionRecord::isActive() const {
     std::lock_guard<sync::Mutex> lock(mutex_);
     return running_.id != 0;

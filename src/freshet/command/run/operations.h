@@ -36,6 +36,13 @@ struct RunningOperation {
     std::string planSummary = {};
 };
 
+/// What a line of the log says of an operation.
+struct OperationNames {
+    std::string command;
+    std::string ns;
+    uint64_t connectionId = 0;
+};
+
 /// How much of the operations to show.
 struct ShowOperations {
     bool idleConnections = false;
@@ -80,6 +87,8 @@ public:
     /// As currentOp shows it; empty when it is idle and idle ones are not asked for.
     bson::OwnedDocument describe(const ShowOperations& show, std::string_view host) const;
     bool isActive() const;
+    /// No command: nothing runs.
+    OperationNames running() const;
     /// The operation waits for fsyncUnlock: it counts as not begun.
     void setHeldUp(bool isHeldUp);
     /// An operation that may change data has begun and not ended.

@@ -3,8 +3,11 @@
 
 #include "freshet/bson/json.h"
 #include "freshet/command/error_map.h"
+#include "freshet/platform/clock.h"
 #include "freshet/platform/thread.h"
 #include "freshet/telemetry/log.h"
+
+#include <utility>
 
 namespace freshet::command {
 namespace {
@@ -60,6 +63,19 @@ void addWork(const OperationStats& stats, telemetry::LogAttributes* out) {
     addIfKnown("nreturned", stats.nReturned, out);
 }
 
+constexpr int32_t kLongPass = telemetry::kOwnIds + 120;
+constexpr uint64_t kTellEveryNanos = 1'000'000'000;
+constexpr uint64_t kNanosPerMs = 1'000'000;
+
+/// Of this thread.
+struct Told {
+    OperationNames longest;  // of this pass; no command: none was long
+    uint64_t nanos = 0;
+    uint64_t toldAt = 0;
+    uint64_t untold = 0;  // passes since then
+};
+thread_local Told told;
+
 }  // namespace
 
 bool isSlow(const Invocation& call, const OperationEnd& end) {
@@ -109,6 +125,42 @@ void logSlow(const Invocation& call, const OperationEnd& end) {
         kSlowQueryId,
         "Slow query",
         attr);
+}
+
+OperationNames LongPasses::namesOf(const Invocation& call) {
+    return {std::string(call.command.name),
+            namespaceOf(call.command, call.body(), call.generic.db),
+            call.connection.connectionId()};
+}
+
+void LongPasses::keep(OperationNames names, uint64_t nowNanos) {
+    if (elapsed(nowNanos) > told.nanos) {
+        told.nanos = elapsed(nowNanos);
+        told.longest = std::move(names);
+    }
+}
+
+void LongPasses::tell(uint64_t nanos) {
+    const uint64_t now = platform::monotonicNanos();
+    if (running_ != nullptr) {
+        keep(running_->running(), now);
+    }
+    const OperationNames longest = std::exchange(told.longest, {});
+    told.nanos = 0;
+    if (told.toldAt != 0 && now - told.toldAt < kTellEveryNanos) {
+        ++told.untold;
+        return;
+    }
+    told.toldAt = now;
+    telemetry::log(telemetry::Severity::kWarning,
+                   telemetry::Component::kCommand,
+                   kLongPass,
+                   "A command has held up other connections",
+                   {{"passMillis", nanos / kNanosPerMs},
+                    {"command", longest.command},
+                    {"ns", longest.ns},
+                    {"connectionId", longest.connectionId},
+                    {"untoldPasses", std::exchange(told.untold, 0)}});
 }
 
 }  // namespace freshet::command

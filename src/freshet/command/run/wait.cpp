@@ -2,6 +2,7 @@
 /// Waiting as a command does: for what it waits for, or for whatever ends the command first: its
 /// time limit, killOp, the end of its session, shutdown.
 #include "freshet/command/run/invocation.h"
+#include "freshet/command/run/slow_log.h"
 #include "freshet/platform/clock.h"
 
 namespace freshet::command {
@@ -57,6 +58,7 @@ sync::Task<Status> waitOrStop(Invocation& call, sync::WaitToken token) {
     FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());
     if (token.isDone()) {
         co_await sync::wait(token);  // only to let others run
+        LongPasses::enter(call.connection, platform::monotonicNanos());
         co_return call.checkInterrupt();
     }
     const sync::WaitToken either = sync::WaitToken::create();
@@ -70,6 +72,7 @@ sync::Task<Status> waitOrStop(Invocation& call, sync::WaitToken token) {
     }
     call.connection.setWake(either);
     co_await sync::wait(either);
+    LongPasses::enter(call.connection, platform::monotonicNanos());
     call.connection.clearWake();
     call.services.alarms.cancel(alarm);
     if (relay != nullptr) {

@@ -25,21 +25,23 @@ void MemoryWatch::use(Admission* admission, uint64_t executors) {
     }
 }
 
-void MemoryWatch::add(uint64_t bytes) {
-    bytes_ += bytes;
-    hold_.resize(bytes_);
+void MemoryWatch::setBytes(Entry& entry, uint64_t bytes) {
+    if (bytes != entry.bytes_) {
+        bytes_ += bytes - entry.bytes_;
+        entry.bytes_ = bytes;
+        hold_.resize(bytes_);
+    }
 }
 
-void MemoryWatch::remove(Entry& entry) {
+void MemoryWatch::unlist(Entry& entry) {
     if (std::exchange(entry.isListed_, false)) {
         listOf(entry.phase_).erase(entry.place_);
     }
-    add(-entry.bytes_);
-    entry.bytes_ = 0;
 }
 
 void MemoryWatch::end(Entry& entry) {
-    remove(entry);
+    unlist(entry);
+    setBytes(entry, 0);
     entry.isEnded_ = true;
     entry.peer_.endSlow();
 }
@@ -53,7 +55,8 @@ void MemoryWatch::endStill(uint64_t now) {
 }
 
 MemoryWatch::Entry::~Entry() {
-    watch_.remove(*this);
+    watch_.unlist(*this);
+    watch_.setBytes(*this, 0);
 }
 
 Status MemoryWatch::Entry::note(Phase phase, uint64_t smallBytes) {
@@ -61,7 +64,7 @@ Status MemoryWatch::Entry::note(Phase phase, uint64_t smallBytes) {
         return Status::ok();
     }
     const uint64_t now = platform::coarseNanos();
-    watch_.remove(*this);
+    watch_.unlist(*this);
     if (phase == Phase::kCounted && (phase_ != phase || countedAt_ == 0)) {
         countedAt_ = now;
         movedBefore_ = peer_.bytesMoved();
@@ -71,15 +74,14 @@ Status MemoryWatch::Entry::note(Phase phase, uint64_t smallBytes) {
         moved_ = moved;
         movedAt_ = now;
     }
-    if (watch_.bytes_ + smallBytes > watch_.bytesMax_) {
+    watch_.setBytes(*this, smallBytes);
+    if (watch_.bytes_ > watch_.bytesMax_) {
         watch_.endStill(now);
-        if (watch_.bytes_ + smallBytes > 4 * watch_.bytesMax_) {
+        if (watch_.bytes_ > 4 * watch_.bytesMax_) {
             return Status(Code::kLimit,
                           "Connections with cut or unread messages hold too much memory");
         }
     }
-    bytes_ = smallBytes;
-    watch_.add(bytes_);
     std::list<Entry*>& list = watch_.listOf(phase);
     place_ = list.insert(list.end(), this);
     isListed_ = true;

@@ -85,8 +85,8 @@ public:
 private:
     /// Those of one phase, the one that was noted longest ago first.
     std::list<Entry*>& listOf(Phase phase) { return lists_[static_cast<size_t>(phase)]; }
-    void remove(Entry& entry);
-    void add(uint64_t bytes);
+    void unlist(Entry& entry);
+    void setBytes(Entry& entry, uint64_t bytes);
     void endStill(uint64_t now);
     void end(Entry& entry);
     bool isTooSlow(Entry& entry, uint64_t now) const;
@@ -94,8 +94,7 @@ private:
 
     sync::Executor& executor_;
     Admission* admission_ = nullptr;
-    uint64_t bytesMax_ =
-        UINT64_MAX;  // over it, who stands still goes; over four times that, who comes
+    uint64_t bytesMax_ = UINT64_MAX;  // over it the stillest go; over four times that, newcomers
     uint64_t bytes_ = 0;
     sync::MemoryHold hold_;  // of bytes_
     std::array<std::list<Entry*>, 3> lists_;

@@ -95,6 +95,43 @@ TEST(MessageCutter, MemoryFollowsWhatArrived) {
     EXPECT_FALSE(rig.cutter.ownsBuffer());
 }
 
+TEST(MessageCutter, WhereItIsCountedALongMessageGetsTheWholeOfItsMemoryOnce) {
+    Rig rig;
+    rig.pool.freeBytesMax = kScratch;
+    sync::MemoryPool memory(uint64_t{64} << 20);
+    const std::string small = messageForTest(1, std::string(kScratch - wire::kHeaderBytes, 's'));
+    const std::string big = messageForTest(2, std::string(5'000'000, 'b'));
+    std::string_view left = big;
+    rig.feed(small, small.size());
+    EXPECT_EQ(rig.drain().size(), 1u) << "up to the bound nobody is asked";
+    EXPECT_EQ(rig.cutter.wantsRoom(), 0u);
+    left.remove_prefix(rig.feed(left, 100));
+    EXPECT_TRUE(rig.drain().empty());
+    EXPECT_EQ(rig.cutter.wantsRoom(), big.size());
+    sync::MemoryHold hold(&memory);
+    ASSERT_TRUE(hold.tryResize(big.size()));
+    rig.cutter.admit(std::move(hold));
+    EXPECT_EQ(rig.cutter.capacity(), big.size());
+    const char* const there = rig.cutter.pending().data();
+    while (left.size() > 1) {
+        left.remove_prefix(rig.feed(left, std::min<size_t>(left.size() - 1, 60'000)));
+        EXPECT_TRUE(rig.drain().empty());
+        EXPECT_EQ(rig.cutter.wantsRoom(), 0u);
+        EXPECT_EQ(rig.cutter.pending().data(), there) << "nothing is moved again";
+    }
+    rig.feed(left, 1);
+    {
+        Message whole;
+        ASSERT_TRUE(*rig.cutter.next(&whole));
+        EXPECT_EQ(whole.view(), big);
+        Message none;
+        EXPECT_FALSE(*rig.cutter.next(&none));
+        EXPECT_FALSE(rig.cutter.ownsBuffer());
+        EXPECT_GT(memory.used(), 4'900'000u) << "as long as the message lives";
+    }
+    EXPECT_EQ(memory.used(), 0u);
+}
+
 TEST(MessageCutter, MessagesOutliveTheNextRead) {
     Rig rig;
     const std::string first = messageForTest(1, "keep me"), cut = messageForTest(2, "cut");

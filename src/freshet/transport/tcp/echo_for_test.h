@@ -37,12 +37,13 @@ struct Seen {
     sync::WaitToken gate = sync::WaitToken::create();
     sync::Atomic<uint32_t> peersGone{0};
     sync::Atomic<size_t> bytesMax{wire::kMessageBytesMax};
-    PeerInfo lastPeer;                 // guarded by mutex
-    platform::Slabs* slabs = nullptr;  // replies have their values there; null: in no slab
+    PeerInfo lastPeer;                   // guarded by mutex
+    sync::MemoryPool* memory = nullptr;  // what "big" answers with counts there
+    platform::Slabs* slabs = nullptr;    // replies have their values there; null: in no slab
 };
 
 /// Echo; "big" answers with many bytes, "stuck" waits for the gate, "alone" until the peer has
-/// gone, "timer" for a timer.
+/// gone, "timer" for a timer, "hold" keeps the thread.
 class EchoHandler final : public MessageHandler {
 public:
     explicit EchoHandler(Seen* seen) : seen_(seen) { seen_->handlers.fetch_add(1, sync::kRelaxed); }
@@ -56,6 +57,8 @@ public:
             co_await sync::wait(seen_->gate);
         } else if (text == "alone") {
             co_await sync::wait(alone_);
+        } else if (text == "hold") {
+            platform::sleepMillis(80);  // the whole reactor
         } else if (text == "timer") {
             co_await sync::wait(sync::Executor::current()->after(3'600'000));
         }
@@ -66,8 +69,11 @@ public:
                                           text.size() - 2 * kLittle);
             co_return result;
         }
-        result.reply = ReplyChain(text == "big" ? messageForTest(1, std::string(8'000'000, 'B'))
-                                                : std::string(message.view()));
+        if (text == "big") {
+            result.reply = bigReply();
+        } else {
+            result.reply = ReplyChain(std::string(message.view()));
+        }
         co_return result;
     }
     sync::Task<HandlerResult> handleExhaust() override { co_return HandlerResult(); }
@@ -79,6 +85,18 @@ public:
     }
 
 private:
+    struct Big {
+        explicit Big(sync::MemoryPool* pool) : hold(pool) { hold.resize(bytes.size()); }
+        const std::string bytes = messageForTest(1, std::string(8'000'000, 'B'));
+        sync::MemoryHold hold;
+    };
+    ReplyChain bigReply() const {
+        auto big = std::make_shared<Big>(seen_->memory);
+        ReplyChain chain;
+        const ByteView view = big->bytes;
+        chain.append(view, std::move(big));
+        return chain;
+    }
     static constexpr size_t kLittle = 50;  // before and behind the value
     Seen* seen_;
     sync::WaitToken alone_ = sync::WaitToken::create();

@@ -28,6 +28,7 @@ struct Timer {
     bool operator<(const Timer& other) const { return due > other.due; }  // soonest on top
 };
 
+constexpr uint64_t kLongPassNanos = 50'000'000;
 constexpr uint64_t kForever = std::numeric_limits<uint64_t>::max();
 
 /// Runs a function once on the reactor, then frees itself.
@@ -172,6 +173,7 @@ void Reactor::runAll(sync::WorkItem* item) {
 
 /// Runs what is queued now, then what that puts off; what both queue is the next pass's.
 void Reactor::runPass() {
+    const uint64_t began = platform::coarseNanos();
     sync::WorkItem* items = head_;
     head_ = tail_ = nullptr;
     if (hooks_.passBegin) {
@@ -184,8 +186,22 @@ void Reactor::runPass() {
         }
         runAll(putOff_.takeAll());
     }
+    if (const uint64_t nanos = platform::coarseNanos() - began; nanos >= kLongPassNanos) {
+        noteLongPass(nanos);
+    }
     if (hooks_.passEnd) {
         hooks_.passEnd();
+    }
+}
+
+void Reactor::noteLongPass(uint64_t nanos) {
+    ReactorCounters::bump(counters_.longPasses, 1);
+    if (nanos > ReactorCounters::read(counters_.longestPassNanos)) {
+        // [counter.bump] relaxed, as everywhere: one writer.
+        counters_.longestPassNanos.store(nanos, sync::kRelaxed);
+    }
+    if (hooks_.longPass) {
+        hooks_.longPass(nanos);
     }
 }
 

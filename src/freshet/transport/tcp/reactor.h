@@ -29,6 +29,7 @@ struct ReactorHooks {
     std::function<void()> passEnd;
     std::function<void()> threadBegin;
     std::function<void()> threadEnd;
+    std::function<void(uint64_t nanos)> longPass{};
 };
 
 /// Written by the reactor's thread only; read by any.
@@ -37,6 +38,8 @@ struct ReactorCounters {
     sync::Atomic<uint64_t> messagesOut{0};
     sync::Atomic<uint64_t> bytesIn{0};
     sync::Atomic<uint64_t> bytesOut{0};
+    sync::Atomic<uint64_t> longPasses{0};
+    sync::Atomic<uint64_t> longestPassNanos{0};
 
     /// Reactor's thread.
     static void bump(sync::Atomic<uint64_t>& counter, uint64_t by) {
@@ -85,6 +88,7 @@ private:
     explicit Reactor(unsigned index, ReactorHooks hooks);
     void runThread();
     void runPass();
+    void noteLongPass(uint64_t nanos);
     static void runAll(sync::WorkItem* item);
     void pushLocal(sync::WorkItem* first);
     void awaitPosts();

@@ -173,7 +173,8 @@ Status TcpServer::open(const ServerTransportOptions& options) {
                                                   options.readAhead,
                                                   options.passEnd,
                                                   options.threadBegin,
-                                                  options.threadEnd}));
+                                                  options.threadEnd,
+                                                  options.longPass}));
         lane->reactor->blocks().limitedBytesMax = options.limitedBytesMax / count;
         if (admission_ != nullptr) {
             lane->reactor->blocks().freeBytesMax = Admission::kFreeBytesMax;
@@ -394,6 +395,9 @@ ServerTransportStats TcpServer::stats() const {
         out.bytesOut += ReactorCounters::read(counters.bytesOut);
         out.messagesIn += ReactorCounters::read(counters.messagesIn);
         out.messagesOut += ReactorCounters::read(counters.messagesOut);
+        out.longPasses += ReactorCounters::read(counters.longPasses);
+        out.longestPassMicros = std::max(out.longestPassMicros,
+                                         ReactorCounters::read(counters.longestPassNanos) / 1'000);
         for (size_t state = 0; state < kStateCount; ++state) {
             out.nanosIn[state] += lane->times.read(state);
         }
