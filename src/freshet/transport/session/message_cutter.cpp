@@ -79,7 +79,10 @@ StatusOr<bool> MessageCutter::next(Message* out) {
     }
     *out = Message(bytes.substr(0, length), block_);
     begin_ += length;
-    isAdmitted_ = false;
+    if (std::exchange(isAdmitted_, false)) {  // it has the block to itself, and goes when it likes
+        setBlock(nullptr);
+        begin_ = end_ = 0;
+    }
     return true;
 }
 
