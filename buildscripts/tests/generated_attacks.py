@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the generator does to a seed: at each place of it, something deep, long or wide of a size n. See generator.py."""
-from raw_bson import Date, Document, Raw, doc, document_bytes, members_of, nest, self_nest
+import functools
+import itertools
+
+from raw_bson import Date, Document, Raw, doc, document_bytes, encode, members_of, name_bytes, nest, self_nest, wrap
 
 
 def places(value, path=()):
@@ -60,29 +63,29 @@ def path_of(n, part='a'):
 
 SCALARS = {
     # Sizes: `deep` counts levels or parts, `long` and `wide` elements or bytes.
-    'deep documents': ('deep', lambda v, n: nest(n)),
-    'deep arrays': ('deep', lambda v, n: nest(n, ('0',), 4)),
-    'deep arrays and documents': ('deep', lambda v, n: Raw(3, wrapped(nest(n, ('a', '0')).data))),
-    'deep paths': ('deep', lambda v, n: nest(min(n, 80), (path_of(max(n // 80, 1)),))),
-    'path': ('deep', lambda v, n: path_of(n)),
-    'field path': ('deep', lambda v, n: '$' + path_of(n)),
-    'variable path': ('deep', lambda v, n: '$$ROOT.' + path_of(n)),
-    'numeric path': ('deep', lambda v, n: '$o.' + path_of(n, '0')),
-    'parentheses': ('deep', lambda v, n: '(' * n + ')' * n),
-    'long string': ('long', lambda v, n: 's' * n),
-    'long bytes': ('long', lambda v, n: b'x' * n),
-    'long name path': ('long', lambda v, n: '$' + 'a' * n),
-    'array of numbers': ('long', lambda v, n: ints(n)),
-    'array of strings': ('long', lambda v, n: ['s%d' % i for i in range(n)]),
-    'array of fields': ('long', lambda v, n: ['$n'] * n),
-    'array of paths': ('long', lambda v, n: ['$f%d.n' % i for i in range(n)]),
-    'array of documents': ('long', lambda v, n: [doc(n=i) for i in range(n)]),
-    'array of arrays': ('long', lambda v, n: [[i] for i in range(n)]),
-    'wide document': ('wide', lambda v, n: Document(('f%d' % i, 1) for i in range(n))),
-    'wide document of fields': ('wide', lambda v, n: Document(('f%d' % i, '$n') for i in range(n))),
-    'wide document of paths': ('wide', lambda v, n: Document(('a.f%d' % i, 1) for i in range(n))),
-    'wide document of one name': ('wide', lambda v, n: Document([('a', 1)] * n)),
-    'wide document of operators': ('wide', lambda v, n: Document(('$f%d' % i, 1) for i in range(n))),
+    'deep documents': ('deep', lambda n: nest(n)),
+    'deep arrays': ('deep', lambda n: nest(n, ('0',), 4)),
+    'deep arrays and documents': ('deep', lambda n: Raw(3, wrapped(nest(n, ('a', '0')).data))),
+    'deep paths': ('deep', lambda n: nest(min(n, 80), (path_of(max(n // 80, 1)),))),
+    'path': ('deep', lambda n: path_of(n)),
+    'field path': ('deep', lambda n: '$' + path_of(n)),
+    'variable path': ('deep', lambda n: '$$ROOT.' + path_of(n)),
+    'numeric path': ('deep', lambda n: '$o.' + path_of(n, '0')),
+    'parentheses': ('deep', lambda n: '(' * n + ')' * n),
+    'long string': ('long', lambda n: 's' * n),
+    'long bytes': ('long', lambda n: b'x' * n),
+    'long name path': ('long', lambda n: '$' + 'a' * n),
+    'array of numbers': ('long', lambda n: ints(n)),
+    'array of strings': ('long', lambda n: ['s%d' % i for i in range(n)]),
+    'array of fields': ('long', lambda n: ['$n'] * n),
+    'array of paths': ('long', lambda n: ['$f%d.n' % i for i in range(n)]),
+    'array of documents': ('long', lambda n: [doc(n=i) for i in range(n)]),
+    'array of arrays': ('long', lambda n: [[i] for i in range(n)]),
+    'wide document': ('wide', lambda n: Document(('f%d' % i, 1) for i in range(n))),
+    'wide document of fields': ('wide', lambda n: Document(('f%d' % i, '$n') for i in range(n))),
+    'wide document of paths': ('wide', lambda n: Document(('a.f%d' % i, 1) for i in range(n))),
+    'wide document of one name': ('wide', lambda n: Document([('a', 1)] * n)),
+    'wide document of operators': ('wide', lambda n: Document(('$f%d' % i, 1) for i in range(n))),
 }
 
 
@@ -90,12 +93,24 @@ def wrapped(data):
     return document_bytes([('a', Raw(3, data))])
 
 
+@functools.lru_cache(maxsize=256)
+def scalar(name, n):
+    """One of SCALARS, encoded; most cases ask for the same."""
+    return Raw(*encode(SCALARS[name][1](n)))
+
+
 def repeated(value, n):
     """The members of an array or document, n of them by turns, alike."""
-    members = members_of(value)
-    if isinstance(value, Document):
-        return Document(members[i % len(members)] for i in range(n))
-    return [value[i % len(value)] for i in range(n)]
+    kind, encoded = encode(value)[0], [encode(inner) for _, inner in members_of(value)]
+    names = [name_bytes(name) for name, _ in value] if isinstance(value, Document) else numbers(n)
+    turns = zip(itertools.cycle(names) if isinstance(value, Document) else names, itertools.cycle(encoded), range(n))
+    return Raw(kind, wrap(b''.join([bytes((inner[0],)) + name + inner[1] for name, inner, _ in turns])))
+
+
+@functools.lru_cache(maxsize=32)
+def numbers(n):
+    """The names of an array's members."""
+    return [name_bytes(str(i)) for i in range(n)]
 
 
 def multiplied(value, n):
@@ -138,8 +153,8 @@ def attacks_on(value):
     """All attacks on all places of `value`."""
     for path in places(value):
         inner, spot = at(value, path), spelled(value, path)
-        for name, (kind, make) in SCALARS.items():
-            yield Attack(kind, '%s@%s' % (name, spot), lambda n, p=path, m=make, v=inner: replaced(value, p, m(v, n)))
+        for name, (kind, _) in SCALARS.items():
+            yield Attack(kind, '%s@%s' % (name, spot), lambda n, p=path, a=name: replaced(value, p, scalar(a, n)))
         if isinstance(inner, list) and inner:
             for name, (kind, make) in MEMBERS.items():
                 yield Attack(kind, '%s@%s' % (name, spot), lambda n, p=path, m=make, v=inner: replaced(value, p, m(v, n)))

@@ -4,17 +4,21 @@ Both go round all words by turns, so that a short run has seen every word and a 
 import itertools
 import time
 
-from generated_attacks import Case, attacks_on
-from generator import COLLECTIONS, SCRIPTS
+from generated_attacks import Attack, Case, attacks_on
+from generator import COLLECTIONS, DB, SCRIPTS, fill
+from raw_bson import doc
 
 DEEP = (20, 60, 190, 1_000, 28_000, 300_000)
 LONG = (100, 1_000, 10_000, 50_000)
 SIZES = {'deep': DEEP, 'long': LONG, 'wide': LONG}
 CPU_FLOOR = 0.010       # seconds of processor time that count as this much
 GROWTH_MAX = 8          # times, when the input is 4 times as large
-GROWTH_ENOUGH = 0.5     # seconds: a case that has come here need not grow further
-GROWTH_SIZES = {'deep': (200, 800, 3_200, 12_800, 51_200, 204_800), 'long': (1_000, 4_000, 16_000, 64_000, 256_000)}
-GROWTH_SIZES['wide'] = GROWTH_SIZES['long']
+# What is looked at again: a case of this size that takes so many seconds. What is n log n takes a tenth of it.
+GROWTH_SIZES = {'deep': (40_000,), 'long': (16_000,), 'wide': (16_000,)}
+GROWTH_LOOKED_AT = 0.05
+GROWTH_SIZE_MAX = 1_000_000
+DATA_SIZES = (6_000, 24_000)
+WRITES = ('update', 'delete', 'findAndModify', 'createIndexes', 'dropIndexes', 'drop', 'collMod', 'renameCollection')
 
 
 class Finding:
@@ -135,24 +139,21 @@ def grows(first, second):
 
 
 def growth_of(target, language, case):
-    """A finding when the case's processor time grows by more than GROWTH_MAX somewhere while its size grows by 4."""
-    sizes, before = GROWTH_SIZES[case.attack.kind], None
-    for n in sizes:
-        larger = case.of_size(n)
-        now = measured(target, language, larger)
-        if now is None or now.is_bad:
-            return now and Finding(larger, now)
-        if before is not None and grows(before, now):
-            # Once more, for a noisy machine.
-            before = measured(target, language, case.of_size(n // 4), 3)
-            now = measured(target, language, larger, 2)
-            if now.is_bad:
-                return Finding(larger, now)
-            if grows(before, now):
-                return Finding(larger, now, ' %.3f s with a quarter' % before.cpu)
-        if now.cpu > GROWTH_ENOUGH:
+    """A finding when the case takes some time and its processor time grows by more than GROWTH_MAX while its size grows by
+    4, up to its size or from there on."""
+    now = measured(target, language, case)
+    if now is None or now.is_bad:
+        return now and Finding(case, now)
+    if now.cpu < GROWTH_LOOKED_AT:
+        return None
+    for larger in (case, case.of_size(min(4 * case.n, GROWTH_SIZE_MAX))):
+        before, now = (measured(target, language, one, 3) for one in (larger.of_size(larger.n // 4), larger))
+        if now is None:
             return None
-        before = now
+        if now.is_bad:
+            return Finding(larger, now)
+        if grows(before, now):
+            return Finding(larger, now, ' %.3f s with a quarter' % before.cpu)
     return None
 
 
@@ -171,3 +172,46 @@ def growth_run(target, language, chance, seconds, report, kinds=('deep', 'long',
         if done % 100 == 0:
             target.fill()
     return done, findings
+
+
+def data_growth_run(target, language, chance, seconds, report):
+    """Every word over stored documents with n fields, elements and characters, and with four times as many."""
+    findings, done, until = Findings(report), 0, time.monotonic() + seconds
+    names = {n: 'of%d' % n for n in DATA_SIZES}
+
+    def refill():
+        for n, name in names.items():
+            fill(lambda *pairs: target.connection.command(*pairs, db=DB), size=n, few=name)
+    words = words_of(language)
+    chance.shuffle(words)
+    for word in words:
+        refill()
+        for host, seed in itertools.product(range(len(word.hosts())), seeds_over_data(word)):
+            if time.monotonic() > until:
+                return done, findings
+            case = Case(word, host, Attack('data', 'stored@', lambda n, s=seed: s), 0, None)
+            done += 1
+            finding = data_growth_of(target, language, case, names)
+            if word.hosts()[host]('few')[0][0] in WRITES:
+                refill()
+            if finding:
+                findings.add(finding, finding.outcome.kind, word.kind, word.name)
+    return done, findings
+
+
+def seeds_over_data(word):
+    """What is found to be accepted, and the word with each stored field."""
+    yield word.seed()
+    if word.kind in ('expressions', 'accumulators'):
+        for field in ('$l', '$p', '$m', '$o', '$s'):
+            yield doc((word.name, field))
+            yield doc((word.name, [field, field]))
+
+
+def data_growth_of(target, language, case, names):
+    small, large = names
+    now = measured(target, language, case.on(names[large]))
+    if now.is_bad or now.cpu < GROWTH_LOOKED_AT:
+        return Finding(case.on(names[large]), now) if now.is_bad else None
+    before, now = (measured(target, language, case.on(names[n]), 3) for n in (small, large))
+    return Finding(case.on(names[large]), now, ' %.3f s with a quarter' % before.cpu) if now.is_bad or grows(before, now) else None

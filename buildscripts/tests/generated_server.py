@@ -39,12 +39,14 @@ class Target:
         return self
 
     def __exit__(self, *_):
+        for connection in (self.connection, self.bystander):
+            if connection:
+                connection.close()
         if self.server:
             self.server.__exit__()
 
     def start(self):
-        if self.server:
-            self.server.__exit__()
+        self.__exit__()
         self.server = harness.Server(arguments=['--setParameter', 'enableTestCommands=1'] + self.arguments)
         if self.port:
             self.server.port = self.port

@@ -10,10 +10,11 @@ found is attacked all the same, with arguments that it refuses.
 An *attack* changes a seed at one place: a value becomes deep, long or wide, a name a path of many parts. Every attack
 has a size n. A case is a word, a host (where such words may stand), a place, an attack, n and a collection; its name says
 all of it and replays it."""
+import functools
 import itertools
 import re
 
-from raw_bson import Date, Document, Long, doc, message, nest, of_python
+from raw_bson import Date, Document, Long, Raw, doc, encode, message, nest, of_python
 
 DB = 'generated'
 # Commands that end, block or reconfigure the server, and one that echoes.
@@ -23,20 +24,26 @@ SCRIPTS = {'$where', '$function', '$accumulator', '$_internalJsEmit', '$_interna
 COLLECTIONS = ('missing', 'empty', 'few')
 
 
-def fill(ask, wide=20_000, long=20_000, only=None):
-    """The collections: `plain` is what seeds are tried on; `few` has a wide document, one with a long array and one as
-    deep as can be inserted."""
+@functools.lru_cache(maxsize=8)
+def documents_of(wide, long):
+    """One plain document, and few: it, one with long arrays, one nearly as deep as can be inserted, a wide one."""
     plain = of_python({'_id': 1, 'n': 1, 's': 's', 'b': True, 'l': [1, 2], 'o': {'n': 1}, 'p': [{'k': 'x', 'v': 1}], 'm': ['s'],
                        'z': None, 'x': b'x', 'f': 1.5}) + Document([('d', Date(1))])
 
     def like(number, **changes):
         return Document((name, number if name == '_id' else changes.get(name, value)) for name, value in plain)
-    few = only or [plain,
+    few = [plain,
            like(2, l=list(range(long)), m=['s%d' % i for i in range(long)],
                 p=[doc(k='k%d' % i, v=i) for i in range(long)]),
            like(3, o=nest(90, ('n',)), l=[nest(90, ('0',), 4)]),
            like(4, s='s' * long, x=b'x' * long, o=Document(('f%d' % i, i) for i in range(wide)))]
-    for collection, documents in (('plain', [plain]), ('few', few), ('empty', None))[:1 if only else 3]:
+    return Raw(*encode([plain])), Raw(*encode(few))
+
+
+def fill(ask, size=20_000, only=None, few='few'):
+    """The collections: `plain`, on which seeds are tried, `few` of documents of a size, and one without any."""
+    plain, many = documents_of(size, size)
+    for collection, documents in (('plain', plain), (few, many), ('empty', None))[:1 if only else 3]:
         ask(('drop', collection))
         if documents is None:
             ask(('create', collection))
@@ -223,6 +230,7 @@ SAMPLES = {
         'mapReduce.scope': {'v': 1}, 'killSessions.killSessions': [{'id': 1}], 'hello.hello': 1, 'dbHash.collections': ['plain'], 'dataSize.keyPattern': {'n': 1}, 'dataSize.min': {'n': 1}, 'dataSize.max': {'n': 2},
         'killAllSessionsByPattern.killAllSessionsByPattern': [{'lsid': {'id': 1}, 'users': [{'user': 'x', 'db': 'y'}]}], 'create.collation': {'locale': 'simple'}, 'find.collation': {'locale': 'simple'}}}
 SAMPLES = {kind: {name: of_python(value) for name, value in samples.items()} for kind, samples in SAMPLES.items()}
+TIME_LIMIT_MS = 5_000
 # Codes of replies that say that the server is wrong, not the input.
 INTERNAL = {1, 8}
 FIELDS = ('$n', '$s', '$d', '$l', '$o', '$b', '$m', '$p', '$x', '$f')
@@ -281,12 +289,12 @@ class Language:
                 self.words.append(self._learn('commandFields', 'find.' + field, []))
 
     def message_of(self, word, seed, host, collection):
+        """With a time limit, which what is large in two places may need."""
+        made = word.hosts(seed)[host](collection)
+        own = {name for name, _ in made}
         admin = word.kind == 'commandFields' and word.name.split('.')[0] in self.admin
-        return self.bytes_of(word.hosts(seed)[host](collection), admin)
-
-    @staticmethod
-    def bytes_of(made, admin=False):
-        return message(*made, *(() if any(name == '$db' for name, _ in made) else [('$db', 'admin' if admin else DB)]))
+        more = doc(maxTimeMS=TIME_LIMIT_MS, **{'$db': 'admin' if admin else DB})
+        return message(*made, *((name, value) for name, value in more if name not in own))
 
     def _learn(self, kind, name, candidates, tidy=None):
         if tidy:

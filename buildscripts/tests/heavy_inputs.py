@@ -55,6 +55,7 @@ INPUTS = [
     Input('$bucket', 500_000, lambda n: aggregate(doc(('$bucket', doc(groupBy='$_id', boundaries=list(range(n))))))),
     Input('validate', 40_000, lambda n: command(('validate', 'arrays')), long_array),
     Input('$or', 3_000, lambda n: find(filter=doc(('$or', [doc(y=i) for i in range(n)])))),
+    Input('$or, indexed', 3_000, lambda n: command(('find', 'indexed'), ('filter', doc(('$or', [doc(y=i) for i in range(n)]))))),
     Input('$or of _id', 50_000, lambda n: find(filter=doc(('$or', [doc(('_id', i + 100)) for i in range(n)])))),
     Input('$and', 50_000, lambda n: find(filter=doc(('$and', [doc(y=i) for i in range(n)])))),
     Input('$in', 200_000, lambda n: find(filter=doc(y=doc(('$in', list(range(n))))))),
@@ -69,5 +70,6 @@ def prepare(ask):
     """The collections that the inputs ask."""
     for name in ('heavy', 'indexed'):
         ask(('drop', name))
+        ask(('createIndexes', name), ('indexes', [doc(key=doc(y=1), name='y')] if name == 'indexed' else []))
         reply = ask(('insert', name), ('documents', [doc(('_id', i), ('y', i), ('a', doc(b=i))) for i in range(20)]))
         assert reply['ok'] == 1 and 'writeErrors' not in reply, reply

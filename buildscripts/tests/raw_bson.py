@@ -142,9 +142,12 @@ def _around(value, path):
     return prefix, b''.join(reversed(behind)), lengths
 
 
-def message(*pairs):
-    """An OP_MSG of one command."""
+def message(*pairs, sequence=None):
+    """An OP_MSG of one command; `sequence`: a name and documents that come in a section of their own."""
     body = b'\0\0\0\0\0' + document_bytes(pairs)
+    if sequence:
+        section = name_bytes(sequence[0]) + b''.join(encode(document)[1] for document in sequence[1])
+        body += b'\1' + struct.pack('<i', 4 + len(section)) + section
     return struct.pack('<iiii', 16 + len(body), 1, 0, 2013) + body
 
 
