@@ -5,7 +5,7 @@ import itertools
 import time
 
 from generated_attacks import Attack, Case, attacks_on
-from generator import COLLECTIONS, DB, SCRIPTS, fill
+from generator import CHANGING, COLLECTIONS, DB, SCRIPTS, fill
 from raw_bson import doc
 
 DEEP = (20, 60, 190, 1_000, 28_000, 300_000)
@@ -18,7 +18,6 @@ GROWTH_SIZES = {'deep': (40_000,), 'long': (16_000,), 'wide': (16_000,)}
 GROWTH_LOOKED_AT = 0.05
 GROWTH_SIZE_MAX = 1_000_000
 DATA_SIZES = (6_000, 24_000)
-WRITES = ('update', 'delete', 'findAndModify', 'createIndexes', 'dropIndexes', 'drop', 'collMod', 'renameCollection')
 
 
 class Finding:
@@ -192,7 +191,7 @@ def data_growth_run(target, language, chance, seconds, report):
             case = Case(word, host, Attack('data', 'stored@', lambda n, s=seed: s), 0, None)
             done += 1
             finding = data_growth_of(target, language, case, names)
-            if word.hosts()[host]('few')[0][0] in WRITES:
+            if word.hosts()[host]('few')[0][0] in CHANGING:
                 refill()
             if finding:
                 findings.add(finding, finding.outcome.kind, word.kind, word.name)

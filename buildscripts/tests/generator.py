@@ -231,6 +231,9 @@ SAMPLES = {
         'killAllSessionsByPattern.killAllSessionsByPattern': [{'lsid': {'id': 1}, 'users': [{'user': 'x', 'db': 'y'}]}], 'create.collation': {'locale': 'simple'}, 'find.collation': {'locale': 'simple'}}}
 SAMPLES = {kind: {name: of_python(value) for name, value in samples.items()} for kind, samples in SAMPLES.items()}
 TIME_LIMIT_MS = 5_000
+# Commands after which the collections are made anew.
+CHANGING = {'create', 'createUser', 'createIndexes', 'collMod', 'delete', 'drop', 'dropIndexes', 'findAndModify', 'insert', 'renameCollection',
+            'update', 'updateUser'}
 # Codes of replies that say that the server is wrong, not the input.
 INTERNAL = {1, 8}
 FIELDS = ('$n', '$s', '$d', '$l', '$o', '$b', '$m', '$p', '$x', '$f')
@@ -283,7 +286,7 @@ class Language:
             if name in LEFT_OUT:
                 continue
             for field in [name] + command['fields']:
-                self.words.append(self._learn('commandFields', name + '.' + field, [], self._tidy))
+                self.words.append(self._learn('commandFields', name + '.' + field, [], self._tidy if name in CHANGING else None))
         for field in generic:
             if field not in ('$db', 'help'):
                 self.words.append(self._learn('commandFields', 'find.' + field, []))
