@@ -163,7 +163,7 @@ private:
 
     Status parseInclusion(Place* object, const Place& place) {
         if (style_ == ProjectStyle::kFind && endsPositional(place)) {
-            return parsePositional(object, place);
+            return parsePositional(place);
         }
         if (!isId(place)) {
             FRESHET_RETURN_IF_ERROR(choose(true, place));
@@ -178,7 +178,7 @@ private:
         return insert(object, place, ProjectNode::kExclude);
     }
 
-    Status parsePositional(Place* object, const Place& place) {
+    Status parsePositional(const Place& place) {
         if (hasPositional_) {
             return invalid(location(31276),
                            "Cannot specify more than one positional projection per query.");
