@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Document::parse: the one place that believes nothing about its bytes. It walks every element,
 /// nested ones too, with an end that no length may cross. Recursion is bounded by kNestingMax.
+#include "freshet/bson/body.h"
 #include "freshet/bson/view.h"
 
 namespace freshet::bson {
@@ -18,6 +19,7 @@ constexpr const char kTooDeep[] = "BSONObj exceeded maximum nested object depth:
 struct Range {
     const char* at;
     const char* end;
+    int nestingMax;
     size_t left() const { return static_cast<size_t>(end - at); }
 };
 
@@ -81,7 +83,7 @@ Fault checkCodeWithScope(Range& range, int nesting) {
     if (length < kSmallest || length > range.left()) {
         return "code with scope has an impossible length";
     }
-    Range inner{range.at + 4, range.at + length};
+    Range inner{range.at + 4, range.at + length, range.nestingMax};
     if (Fault fault = checkString(inner)) {
         return fault;
     }
@@ -151,7 +153,7 @@ Fault checkValue(Type type, Range& range, int nesting) {
 
 /// Consumes one document from the front of the range; `nesting` is 1 for the outermost.
 Fault checkDocument(Range& range, int nesting) {
-    if (nesting > kNestingMax) {
+    if (nesting > range.nestingMax) {
         return kTooDeep;
     }
     if (range.left() < kEmptyDocumentBytes) {
@@ -161,7 +163,7 @@ Fault checkDocument(Range& range, int nesting) {
     if (length < kEmptyDocumentBytes || length > range.left() || length > INT32_MAX) {
         return "a document has an impossible length";
     }
-    Range inner{range.at + 4, range.at + length - 1};
+    Range inner{range.at + 4, range.at + length - 1, range.nestingMax};
     if (*inner.end != 0) {
         return "a document does not end with zero";
     }
@@ -183,6 +185,14 @@ Status invalidBson(Fault fault) {
         return invalid(Reason::kOverflow, kTooDeep + std::to_string(kNestingMax));
     }
     return invalid(Reason::kInvalidBson, std::string("invalid BSON: ") + fault);
+}
+
+StatusOr<Document> parseWithin(ByteView bytes, int nestingMax) {
+    Range range{bytes.data(), bytes.data() + bytes.size(), nestingMax};
+    if (Fault fault = checkDocument(range, 1)) {
+        return invalidBson(fault);
+    }
+    return Document(bytes.data());
 }
 
 }  // namespace
@@ -213,11 +223,11 @@ Status checkNesting(Document document) {
 }
 
 StatusOr<Document> Document::parsePrefix(ByteView bytes) {
-    Range range{bytes.data(), bytes.data() + bytes.size()};
-    if (Fault fault = checkDocument(range, 1)) {
-        return invalidBson(fault);
-    }
-    return Document(bytes.data());
+    return parseWithin(bytes, kNestingMax);
+}
+
+StatusOr<Document> parseBodyPrefix(ByteView bytes) {
+    return parseWithin(bytes, kBodyNestingMax);
 }
 
 StatusOr<Document> Document::parse(ByteView bytes) {

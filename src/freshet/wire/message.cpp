@@ -3,6 +3,7 @@
 
 #include "freshet/base/checksum.h"
 #include "freshet/base/spare_strings.h"
+#include "freshet/bson/body.h"
 
 namespace freshet::wire {
 namespace {
@@ -39,8 +40,19 @@ public:
         return text;
     }
 
-    StatusOr<bson::Document> document() {
-        FRESHET_ASSIGN_OR_RETURN(bson::Document found, bson::Document::parsePrefix(left_));
+    StatusOr<bson::Document> document() { return taken(bson::Document::parsePrefix(left_)); }
+    StatusOr<bson::Document> body() { return taken(bson::parseBodyPrefix(left_)); }
+
+    /// REQUIRES: bytes <= left().size().
+    Reader take(size_t bytes) {
+        Reader part(left_.substr(0, bytes));
+        left_.remove_prefix(bytes);
+        return part;
+    }
+
+private:
+    StatusOr<bson::Document> taken(StatusOr<bson::Document> parsed) {
+        FRESHET_ASSIGN_OR_RETURN(bson::Document found, std::move(parsed));
         if (found.size() > bson::kInternalDocumentBytesMax) {
             return invalid(Reason::kBsonObjectTooLarge,
                            "A document of " + std::to_string(found.size()) +
@@ -51,14 +63,6 @@ public:
         return found;
     }
 
-    /// REQUIRES: bytes <= left().size().
-    Reader take(size_t bytes) {
-        Reader part(left_.substr(0, bytes));
-        left_.remove_prefix(bytes);
-        return part;
-    }
-
-private:
     ByteView left_;
 };
 
@@ -106,7 +110,7 @@ Status parseSections(Reader* reader, Request* out) {
         if (kind == 1) {
             FRESHET_RETURN_IF_ERROR(parseSequence(reader, out));
         } else if (kind == 0 && !hasBody) {
-            FRESHET_ASSIGN_OR_RETURN(out->body, reader->document());
+            FRESHET_ASSIGN_OR_RETURN(out->body, reader->body());
             hasBody = true;
         } else if (kind == 0) {
             return malformed("The message has two body sections");
@@ -159,7 +163,7 @@ Status parseOpQuery(ByteView message, Request* out) {
     FRESHET_ASSIGN_OR_RETURN(out->ns, reader.cstring("namespace"));
     FRESHET_RETURN_IF_ERROR(reader.number<int32_t>("skip").status());
     FRESHET_RETURN_IF_ERROR(reader.number<int32_t>("number to return").status());
-    FRESHET_ASSIGN_OR_RETURN(out->body, reader.document());
+    FRESHET_ASSIGN_OR_RETURN(out->body, reader.body());
     if (!reader.isEmpty()) {  // a projection, which no command has a use for
         FRESHET_RETURN_IF_ERROR(reader.document().status());
     }
@@ -175,7 +179,7 @@ Status parseOpReply(ByteView message, Request* out) {
     if (loadLe<int32_t>(fixed.left().data() + 16) != 1) {
         return malformed("A command's reply must be one document");
     }
-    FRESHET_ASSIGN_OR_RETURN(out->body, reader.document());
+    FRESHET_ASSIGN_OR_RETURN(out->body, reader.body());
     return reader.isEmpty() ? Status::ok() : malformed("Bytes follow the reply");
 }
 

@@ -3,7 +3,7 @@
 /// is accepted is accepted again, and is then there already.
 #include "freshet/catalog/index/index_spec.h"
 
-#include "freshet/bson/sample/words_for_fuzz.h"
+#include "freshet/bson/words_for_fuzz.h"
 
 namespace freshet::catalog {
 

@@ -16,10 +16,6 @@ using bson::Document;
 using bson::Element;
 using bson::OwnedDocument;
 
-// A stage nests its input at most twice as deep as its text is, so this keeps all that recurses
-// over documents far from the stack's end.
-constexpr int kTotalNestingMax = 4000;
-
 struct StageParser {
     std::string_view name;
     StageOr (*make)(const PipelineMaker& maker, const Element& spec, StagePtr input);
@@ -95,16 +91,11 @@ StageOr makeStage(const PipelineMaker& maker,
 
 /// Checks what can be said about a pipeline without looking into its stages.
 Status checkStages(Document stages, size_t* made) {
-    int nesting = 0;
     for (const Element& stage : stages) {
         FRESHET_RETURN_IF_ERROR(specOf(stage).status());
-        nesting += nestingOf(stage);
         if (++*made > kStagesMax) {
             return tooManyStages();
         }
-    }
-    if (nesting > kTotalNestingMax) {
-        return invalid(Reason::kOverflow, "The pipeline's stages nest too deeply");
     }
     return Status::ok();
 }

@@ -287,7 +287,7 @@ TEST(Expression, Errors) {
          "exceeds"},
         {R"({"$reduce":{"input":{"$range":[0,1000]},"initialValue":1,"in":["$$value"]}})",
          Reason::kOverflow,
-         "nests too deeply"},
+         "exceeds the limit of 200 levels of nesting"},
     };
     for (const ErrorCase& one : cases) {
         const Status status = evaluatedOn(kValues, one.expression).status();

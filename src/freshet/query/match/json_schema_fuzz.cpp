@@ -3,7 +3,7 @@
 /// them. A document that is refused is explained.
 #include "freshet/query/match/json_schema.h"
 
-#include "freshet/bson/sample/words_for_fuzz.h"
+#include "freshet/bson/words_for_fuzz.h"
 #include "freshet/query/language.h"
 
 namespace freshet::query {

@@ -292,6 +292,7 @@ StatusOr<std::unique_ptr<UpdateProgram>> UpdateProgram::compile(Document update,
                            "arrayFilters may not be specified for replacement-style updates");
         }
         FRESHET_RETURN_IF_ERROR(checkReplacement(own));
+        FRESHET_RETURN_IF_ERROR(bson::checkNesting(own));
         return std::unique_ptr<UpdateProgram>(new UpdateProgram(std::move(impl)));
     }
     FRESHET_ASSIGN_OR_RETURN(impl->arrayFilters, parseArrayFilters(impl->filters.view()));

@@ -3,7 +3,7 @@
 /// applied to another one and as upserts. What comes out may be stored.
 #include "freshet/query/update.h"
 
-#include "freshet/bson/sample/words_for_fuzz.h"
+#include "freshet/bson/words_for_fuzz.h"
 #include "freshet/query/language.h"
 
 namespace freshet::query {

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Checks the document that is a message's body, which may nest a little deeper than what is
+/// stored: what a client stores mostly stands in an array of it. Any thread.
+#pragma once
+
+#include "freshet/bson/view.h"
+
+namespace freshet::bson {
+
+/// So that {insert: ..., documents: [<document>]} takes what may be stored.
+inline constexpr int kBodyNestingMax = kNestingMax + 2;
+
+/// As Document::parsePrefix(), but for the levels.
+StatusOr<Document> parseBodyPrefix(ByteView bytes);
+
+}  // namespace freshet::bson
