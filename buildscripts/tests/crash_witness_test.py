@@ -35,7 +35,8 @@ class WitnessTest(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.root)
         cls.killed = os.path.join(cls.root, 'killed')
         server = harness.Server(directory=cls.killed)
-        with server, server.client() as client:
+        # A client that ends asks a server to end its session; this one finds none.
+        with server, server.client(serverSelectionTimeoutMS=3000) as client:
             for first in range(0, DOCUMENTS, BATCH):
                 documents = [{'_id': i, 'pad': 'x' * 100} for i in range(first, first + BATCH)]
                 client.test.docs.insert_many(documents)
@@ -51,8 +52,9 @@ class WitnessTest(unittest.TestCase):
                            if name.startswith('j.') and log_end(os.path.join(self.journal, name)) != 0)
 
     def expect(self, documents, *arguments):
-        with harness.Server(directory=self.directory, arguments=arguments) as server, server.client() as client:
-            self.assertEqual(client.test.docs.count_documents({}), documents)
+        with harness.Server(directory=self.directory, arguments=arguments) as server:
+            with server.client() as client:
+                self.assertEqual(client.test.docs.count_documents({}), documents)
             self.assertEqual(server.stop(), 0)
             return server.log_text()
 
@@ -65,9 +67,10 @@ class WitnessTest(unittest.TestCase):
                 self.assertIn(place, done.stdout + done.stderr)
         done = subprocess.run(server.command() + ['--repair'], capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr)
-        with server, server.client() as client:
-            client.test.docs.insert_one({'_id': 'afterwards'})
-            found = client.test.docs.count_documents({}) - 1
+        with server:
+            with server.client() as client:
+                client.test.docs.insert_one({'_id': 'afterwards'})
+                found = client.test.docs.count_documents({}) - 1
             server.kill()
         self.expect(found + 1)
         return found

@@ -23,6 +23,10 @@ def run(name, *arguments, stdin='', seconds=60):
     return subprocess.run([harness.program(name), *arguments], input=stdin, capture_output=True, text=True, timeout=seconds)
 
 
+def run_quietly(*words):
+    return subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+
+
 class DoorsTest(unittest.TestCase):
     def setUp(self):
         self.directory = tempfile.mkdtemp(prefix='freshet-test-')
@@ -62,6 +66,96 @@ class DoorsTest(unittest.TestCase):
             pass
         self.refused(100, path, '--dbpath', path, '--port', str(harness.free_port()))
         self.refused(100, '/proc/1', '--dbpath', '/proc/1/nowhere', '--port', str(harness.free_port()))
+
+    def ended(self, done, code, *words):
+        """What it said, once, in the log or on standard error; no abort."""
+        said = done.stdout + done.stderr
+        self.assertEqual(done.returncode, code, said[-3000:])
+        self.assertNotIn('terminate called', said)
+        for word in words:
+            self.assertIn(word, said)
+
+    def started_with(self, limits, *arguments, seconds=60):
+        return subprocess.run(['bash', '-c', limits + '; exec "$@"', 'bash', harness.program('freshetd'), '--dbpath', self.directory,
+                               '--port', str(harness.free_port()), *arguments], capture_output=True, text=True, timeout=seconds)
+
+    def test_few_open_files(self):
+        for files in (8, 16, 40):
+            with self.subTest(files=files):
+                self.ended(self.started_with('ulimit -n %d' % files), 1, 'ulimit -n', str(files))
+        self.assertNotIn('journal', os.listdir(self.directory))  # nothing had begun
+
+    def test_enough_open_files_to_begin(self):
+        # With two reactors it needs 56; what is left is for connections.
+        with harness.Server(arguments=['--reactors', '2']) as server:
+            server.stop()
+            server.process = subprocess.Popen(['bash', '-c', 'ulimit -n 64; exec "$@"', 'bash', *server.command()])
+            deadline = time.monotonic() + 60
+            while run('freshet', '--port', str(server.port), '--ping').returncode != 0:
+                self.assertIsNone(server.process.poll())
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.05)
+            with server.client() as client:
+                client.test.c.insert_one({'a': 1})
+            self.assertEqual(server.stop(), 0)
+
+    def test_little_memory(self):
+        for megabytes in (64, 200):
+            with self.subTest(megabytes=megabytes):
+                done = self.started_with('ulimit -v %d' % (megabytes * 1024), '--reactors', '1')
+                self.assertIn(done.returncode, (1, 100, 127), done.stdout + done.stderr)
+                self.assertNotIn('terminate called', done.stdout + done.stderr)
+                self.assertTrue(done.stdout + done.stderr)
+
+    def test_a_read_only_directory(self):
+        if os.geteuid() != 0 or run_quietly('mount', '-t', 'tmpfs', '-o', 'ro,size=1m', 'none', self.directory) != 0:
+            self.skipTest('nothing can be mounted here')
+        try:
+            self.ended(self.started_with('true'), 100, self.directory, 'Read-only file system')
+        finally:
+            run_quietly('umount', self.directory)
+
+    def test_without_proc(self):
+        """It starts, or says what it misses."""
+        if os.geteuid() != 0 or run_quietly('unshare', '-m', 'umount', '-l', '/proc') != 0:
+            self.skipTest('/proc cannot be taken away here')
+        done = subprocess.run(['unshare', '-m', 'bash', '-c', 'umount -l /proc && exec timeout -s TERM 5 "$@"', 'bash',
+                               harness.program('freshetd'), '--dbpath', self.directory, '--port', str(harness.free_port())],
+                              capture_output=True, text=True, timeout=60)
+        self.assertIn('Waiting for connections', done.stdout + done.stderr)
+        self.assertIn('Closed the data directory', done.stdout + done.stderr)
+
+    def test_another_programs_files(self):
+        for name, program in (('WiredTiger.wt', 'mongodump'), ('mongod.lock', 'mongorestore'), ('PG_VERSION', 'PostgreSQL'),
+                              ('MANIFEST-000004', 'RocksDB'), ('holiday.jpg', '--allowForeignFiles'), ('base/', 'base')):
+            with self.subTest(name=name):
+                path = os.path.join(self.directory, name)
+                os.makedirs(path) if name.endswith('/') else open(path, 'w', encoding='utf-8').close()
+                self.refused(100, name.rstrip('/'), '--dbpath', self.directory, '--port', str(harness.free_port()))
+                self.refused(100, program, '--dbpath', self.directory, '--port', str(harness.free_port()))
+                self.assertEqual(os.listdir(self.directory), [name.rstrip('/')])  # nothing was made there
+                shutil.rmtree(path) if name.endswith('/') else os.remove(path)
+
+    def test_files_that_do_no_harm(self):
+        db = os.path.join(self.directory, 'db')
+        os.makedirs(os.path.join(db, 'lost+found'))
+        for name in ('.hidden', 'freshetd.log', 'freshetd.log.2026-01-01T00-00-00', 'server.pid', 'server.pem', 'freshetd.conf'):
+            with open(os.path.join(db, name), 'w', encoding='utf-8'):
+                pass
+        with harness.Server(directory=self.directory) as server:
+            self.assertEqual(server.stop(), 0)
+        # Who has begun there may go on, whatever comes later; and who insists may begin.
+        for name in ('mongod.lock', 'holiday.jpg'):
+            with open(os.path.join(db, name), 'w', encoding='utf-8'):
+                pass
+        with harness.Server(directory=self.directory) as server:
+            self.assertEqual(server.stop(), 0)
+        for name in ('freshet.id', 'data.freshet'):
+            os.remove(os.path.join(db, name))
+        shutil.rmtree(os.path.join(db, 'journal'))
+        with harness.Server(directory=self.directory, arguments=['--allowForeignFiles']) as server:
+            self.assertEqual(server.client().admin.command('ping')['ok'], 1)
+            self.assertEqual(server.stop(), 0)
 
     def test_a_port_in_use(self):
         with socket.socket() as taken:

@@ -3,6 +3,7 @@
 
 #include "freshet/base/assert.h"
 #include "freshet/engine/recovery/directory_mark.h"
+#include "freshet/engine/recovery/foreign_files.h"
 #include "freshet/engine/recovery/store_impl.h"
 #include "freshet/telemetry/log.h"
 
@@ -25,12 +26,16 @@ const StoreOptions& Store::options() const {
 StatusOr<std::unique_ptr<Store>> Store::open(const StoreOptions& options) {
     auto impl = std::make_unique<Impl>(options);
     FRESHET_RETURN_IF_ERROR(impl->files.makeDirectory(options.directory));
+    if (options.refuseForeignFiles) {
+        FRESHET_RETURN_IF_ERROR(checkForeignFiles(impl->files, options.directory));
+    }
     FRESHET_ASSIGN_OR_RETURN(impl->lock, impl->files.lock(options.directory + "/freshetd.lock"));
     FRESHET_RETURN_IF_ERROR(impl->checkMarks());
     FRESHET_ASSIGN_OR_RETURN(const DbUuid uuid,
                              options.repair
                                  ? repairIdentity(impl->files, options.directory, &impl->losses)
                                  : readOrMakeIdentity(impl->files, options.directory));
+    impl->planForDisk();
     FRESHET_RETURN_IF_ERROR(impl->openBlockFile(uuid));
     FRESHET_RETURN_IF_ERROR(impl->loadPages());
     if (!options.withoutJournal) {

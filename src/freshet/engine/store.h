@@ -58,6 +58,9 @@ struct StoreOptions {
     /// A control for benchmarks (the third state off): a change is seen by others, and its key free
     /// for the next writer, only when it is on stable storage.
     bool holdCommitsUntilDurable = false;
+    /// open() refuses a directory that has no store and something else (kInvalid; the text says
+    /// what, and what to do). Logs, process ids, certificates and the like may be there.
+    bool refuseForeignFiles = false;
     /// For caches and benchmarks: commits are not logged, and nothing survives the store, be it
     /// closed or cut off. open() refuses a directory that has data (kUnsupported), and every later
     /// open() one that was used like this. A Txn's waitFor() then knows kNoSync only.

@@ -174,6 +174,10 @@ Status Journal::health() const {
     return impl_->health();
 }
 
+bool Journal::isOutOfSpace() const {
+    return impl_->outOfSpace.load(sync::kRelaxed);  // [journal.outOfSpace]
+}
+
 Status Journal::close() {
     return impl_->close();
 }

@@ -159,6 +159,8 @@ public:
     uint64_t now() const;
     /// Ok, or why nothing can be written any more.
     Status health() const;
+    /// Appends are refused until there is room for another segment: recycle() may help.
+    bool isOutOfSpace() const;
     Stats stats() const;
     /// Flushes everything appended and stops the journal's threads. No call may be in progress;
     /// those that follow are refused.

@@ -14,6 +14,7 @@
 #include "freshet/security/tls.h"
 #include "freshet/server/options/options.h"
 #include "freshet/server/process/process_files.h"
+#include "freshet/server/process/shortages.h"
 #include "freshet/server/process/start_log.h"
 #include "freshet/server/session_handler.h"
 #include "freshet/sync/atomic.h"
@@ -49,6 +50,9 @@ constexpr int32_t kCloseFailed = telemetry::kOwnIds + 112;
 constexpr int32_t kLost = telemetry::kOwnIds + 113;
 constexpr int32_t kRepaired = telemetry::kOwnIds + 114;
 constexpr int32_t kSessionsLeft = telemetry::kOwnIds + 113;
+constexpr int32_t kShortage = telemetry::kOwnIds + 115;
+constexpr int32_t kCutOff = telemetry::kOwnIds + 116;
+constexpr int32_t kClosed = telemetry::kOwnIds + 117;
 
 void logControl(Severity severity,
                 int32_t id,
@@ -95,6 +99,8 @@ public:
 
 private:
     int openData();
+    /// Says so if the server before has not closed its data.
+    void announceData(uint64_t begunNanos);
     int repair();
     int openDoors();
     Status makeTls(transport::ServerTransportOptions* doors);
@@ -180,7 +186,9 @@ int Server::openData() {
     memory_ = std::make_shared<sync::MemoryPool>(requestMemory(store.memoryBytes));
     store.slabs = settings_.net.rdma ? &slabs_ : nullptr;
     store.repair = settings_.storage.repair;
+    store.refuseForeignFiles = !settings_.storage.allowForeignFiles;
     store.onFatal = dieOfJournalFailure;
+    const uint64_t begun = platform::monotonicNanos();
     StatusOr<std::unique_ptr<engine::Store>> opened = engine::Store::open(store);
     if (!opened.isOk()) {
         const Status& why = opened.status();
@@ -191,6 +199,7 @@ int Server::openData() {
                 : "Cannot open data directory " + path + ": " + why.toString());
     }
     store_ = std::move(*opened);
+    announceData(begun);
     if (settings_.storage.repair) {
         return kExitClean;  // repair() opens the catalog in its own way
     }
@@ -202,6 +211,18 @@ int Server::openData() {
     }
     catalog_ = std::move(*catalog);
     return kExitClean;
+}
+
+void Server::announceData(uint64_t begunNanos) {
+    constexpr uint64_t kNanosPerMilli = 1'000'000;
+    if (!store_->journal().wasCutOff()) {
+        return;
+    }
+    logControl(Severity::kInfo,
+               kCutOff,
+               "Unclean end detected, recovered from the journal",
+               {{"recordsReplayed", store_->stats().recordsReplayed},
+                {"durationMillis", (platform::monotonicNanos() - begunNanos) / kNanosPerMilli}});
 }
 
 int Server::repair() {
@@ -463,6 +484,9 @@ int Server::end(int exitCode) {
                        "Closing the data directory failed",
                        {{"error", closed}});
             exitCode = exitCode == kExitClean ? int{kExitJournalFailed} : exitCode;
+        } else {
+            logControl(
+                Severity::kInfo, kClosed, "Closed the data directory, everything is durable");
         }
         store_.reset();
     }
@@ -512,6 +536,7 @@ int serve(Settings settings,
     if (const std::optional<int> parentEnd = split(settings)) {
         return *parentEnd;
     }
+    nameShortages(kExitFailure);
     platform::holdSignals();
     const telemetry::LogContext context("initandlisten");
     PidFile pidFile;
@@ -520,6 +545,12 @@ int serve(Settings settings,
     }
     logStart(settings, versions);
     logStartupWarnings(settings);
+    const unsigned reactors =
+        settings.net.reactors != 0 ? settings.net.reactors : platform::coreCount();
+    if (const Status enough = checkOpenFiles(reactors); !enough.isOk()) {
+        logControl(Severity::kError, kShortage, "Cannot start", {{"error", enough.text()}});
+        return fail(kExitFailure, enough);
+    }
     return Server(std::move(settings), words, surroundings).run();
 }
 

@@ -83,7 +83,8 @@ void CheckpointService::stop() {
 
 uint64_t CheckpointService::intervalMs() const {
     // [space.due] relaxed: what this thread, or one that held running_ before it, has stored.
-    const bool isFull = core_.spaceShort.load(sync::kRelaxed);
+    const bool isFull = core_.spaceShort.load(sync::kRelaxed) ||
+                        (core_.journal != nullptr && core_.journal->isOutOfSpace());
     // [stats.read] relaxed: so much and more would be written sooner than need be.
     const bool isIdle = core_.dirtyPages.load(sync::kRelaxed) <= kIdlePagesMax;
     const bool isHurried = isFull || (hasMoreSparse_ && isIdle);
@@ -118,6 +119,7 @@ void CheckpointService::run() {
                 lookAtProcess();
                 endOldWriters();
             }
+            lookAtDisk();
             hasFreed_ = true;
             if (status.isOk() && core_.memory.isHigh()) {
                 status = relieveMemory();
@@ -326,8 +328,17 @@ Status CheckpointService::judge(Status status) {
     return status;
 }
 
+void CheckpointService::lookAtDisk() {
+    // [space.due] relaxed: as in intervalMs().
+    if (pace_.isDiskShort && !core_.spaceShort.load(sync::kRelaxed) && pace_.isDiskShort()) {
+        std::lock_guard<std::mutex> guard(running_);
+        noteSpace(Status::ok());
+    }
+}
+
 void CheckpointService::noteSpace(const Status& status) {
-    const bool isShort = !status.isOk() || checkpointer_.isSpaceShort();
+    const bool isDiskShort = pace_.isDiskShort && pace_.isDiskShort();
+    const bool isShort = !status.isOk() || checkpointer_.isSpaceShort() || isDiskShort;
     // [space.write] relaxed: see StoreCore::spaceShort. Only the holder of running_ writes it.
     if (core_.spaceShort.exchange(isShort, sync::kRelaxed) == isShort) {
         return;

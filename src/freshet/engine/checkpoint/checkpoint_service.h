@@ -24,6 +24,9 @@ struct CheckpointPace {
     uint64_t journalBytes = 0;
     /// How old a snapshot may get while memory is short because of what they need; 0: any age.
     uint64_t snapshotMillisMax = 0;
+    /// Whether the disk has less room than checkpoint and log may need before there is more: what
+    /// adds to the data is refused then, so that deleting goes on. May be empty.
+    std::function<bool()> isDiskShort{};
 };
 
 struct CheckpointStats {
@@ -65,6 +68,8 @@ private:
     Status judge(Status status);
     void noteEnd(uint64_t beganNanos);
     void noteSpace(const Status& status);
+    /// Between checkpoints; what was short stays so until one finds room.
+    void lookAtDisk();
     bool isDue();
     /// After how long, if not for the journal's size.
     uint64_t intervalMs() const;

@@ -50,12 +50,32 @@ Status Store::Impl::checkMarks() {
                : Status::ok();
 }
 
+Status Store::Impl::planForDisk() {
+    const journal::Options least;
+    const platform::DiskSpace space = files.spaceOf(options.directory);
+    disk = planDisk(options, space, uint64_t{least.slots} * least.slotBytes);
+    if (!disk.isSmall) {
+        return Status::ok();
+    }
+    constexpr uint64_t kMegabyte = 1'000'000;
+    const auto inMegabytes = [](uint64_t bytes) { return std::to_string(bytes / kMegabyte); };
+    telemetry::logInfo(
+        "engine",
+        "the disk of " + options.directory + " has " + inMegabytes(space.totalBytes) +
+            " MB, of which " + inMegabytes(space.freeBytes) + " are free: a new store wants " +
+            inMegabytes(disk.wantedBytes) + ", journal segments have up to " +
+            inMegabytes(disk.journalSegmentBytesMax) + ", and checkpoints come after " +
+            inMegabytes(disk.checkpointJournalBytes) + " of journal");
+}
+
 Status Store::Impl::openBlockFile(const DbUuid& uuid) {
     block::Options blockOptions;
     blockOptions.files = &files;
     blockOptions.path = options.directory + kDataFile;
     blockOptions.dbUuid = uuid;
     blockOptions.repair = options.repair;
+    blockOptions.growBytesMin = disk.growBytesMin;
+    blockOptions.growBytesMax = disk.growBytesMax;
     FRESHET_ASSIGN_OR_RETURN(file, block::BlockFile::open(blockOptions));
     checkpointer = std::make_unique<Checkpointer>(core, trees, *file);
     evictor = std::make_unique<Evictor>(core, trees);
@@ -116,13 +136,16 @@ namespace {
 /// While the disk flushes it writes nothing, and what is appended meanwhile has to wait in the
 /// ring; and a disk takes more in large writes, which are of whole slots (decision 0043). So eight
 /// times the least, where that is little of the memory.
-uint32_t journalSlotBytes(const StoreOptions& options, const journal::Options& least) {
+uint32_t journalSlotBytes(const StoreOptions& options,
+                          const DiskPlan& disk,
+                          const journal::Options& least) {
     constexpr uint64_t kShareOfMemory = 256;
     constexpr uint64_t kTimesMax = 8;
     const uint64_t ringBytes = uint64_t{least.slots} * least.slotBytes;
     const uint64_t share =
         options.memoryBytes == 0 ? UINT64_MAX : options.memoryBytes / kShareOfMemory;
-    const uint64_t times = std::min(share, options.journalSegmentBytesMax) / ringBytes;
+    const uint64_t times =
+        std::min({share, disk.journalSegmentBytesMax, disk.journalRingBytesMax}) / ringBytes;
     return least.slotBytes * static_cast<uint32_t>(std::clamp<uint64_t>(times, 1, kTimesMax));
 }
 
@@ -132,12 +155,13 @@ Status Store::Impl::openJournal(const DbUuid& uuid) {
     journal::Options journalOptions;
     journalOptions.files = &files;
     journalOptions.directory = options.directory + kJournalFolder;
-    journalOptions.slotBytes = journalSlotBytes(options, journalOptions);
-    journalOptions.segmentBytesMax = options.journalSegmentBytesMax;
+    journalOptions.slotBytes = journalSlotBytes(options, disk, journalOptions);
+    journalOptions.segmentBytesMax = disk.journalSegmentBytesMax;
+    journalOptions.spareBytesMax = disk.journalSpareBytesMax;
     journalOptions.segmentBytesFirst =
         std::min(std::max(journalOptions.segmentBytesFirst,
                           uint64_t{journalOptions.slots} * journalOptions.slotBytes),
-                 options.journalSegmentBytesMax);
+                 disk.journalSegmentBytesMax);
     journalOptions.commitIntervalMs = options.journalCommitIntervalMs;
     journalOptions.dbUuid = uuid;
     journalOptions.redoLsn = file->root().redoLsn;
@@ -219,15 +243,19 @@ Status Store::Impl::begin() {
     // until its scan was over (INV-engine-18).
     FRESHET_RETURN_IF_ERROR(file->start());
     trees.tree(kCatalogTree);
-    checkpoints = std::make_unique<CheckpointService>(*checkpointer,
-                                                      *evictor,
-                                                      *core,
-                                                      CheckpointPace{options.checkpointIntervalMs,
-                                                                     options.checkpointJournalBytes,
-                                                                     options.snapshotMillisMax},
-                                                      [this](const Status& why) { fail(why); });
+    CheckpointPace pace{
+        options.checkpointIntervalMs, disk.checkpointJournalBytes, options.snapshotMillisMax};
+    if (disk.reserveBytes != 0) {
+        pace.isDiskShort = [this] {
+            return files.spaceOf(options.directory).freeBytes < disk.reserveBytes;
+        };
+    }
+    checkpoints = std::make_unique<CheckpointService>(
+        *checkpointer, *evictor, *core, pace, [this](const Status& why) { fail(why); });
     // [stats.read] relaxed: nobody else is here.
-    if (recordsReplayed == 0 && core->dirtyPages.load(sync::kRelaxed) == 0) {
+    // A new store gets its first checkpoint at once: from then on a log that is gone is missed.
+    if (recordsReplayed == 0 && core->dirtyPages.load(sync::kRelaxed) == 0 &&
+        file->root().checkpointNo != 0) {
         checkpointer->setCurrent();
     }
     Status status = checkpoints->now();

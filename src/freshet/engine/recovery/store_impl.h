@@ -5,6 +5,7 @@
 
 #include "freshet/block/block_file.h"
 #include "freshet/engine/checkpoint/checkpoint_service.h"
+#include "freshet/engine/recovery/disk_plan.h"
 #include "freshet/engine/recovery/identity.h"
 #include "freshet/engine/store.h"
 #include "freshet/engine/txn/store_core.h"
@@ -26,6 +27,7 @@ struct Store::Impl {
 
     // In this order; then the store is ready.
     Status checkMarks();
+    void planForDisk();
     Status checkWithoutJournal();
     Status openBlockFile(const DbUuid& uuid);
     Status loadPages();
@@ -44,6 +46,7 @@ struct Store::Impl {
 
     const StoreOptions options;
     platform::FileSystem& files;
+    DiskPlan disk;  // set by planForDisk()
     std::unique_ptr<platform::FileLock> lock;
     std::shared_ptr<StoreCore> core = std::make_shared<StoreCore>();
     TreeDirectory trees{core};

@@ -61,7 +61,7 @@ public:
         if (!givenUp_) {
             FRESHET_RETURN_IF_ERROR(judgeEnd());
         }
-        if (!givenUp_ && end_.losses.empty()) {
+        if (end_.slotNo != 0 && end_.losses.empty()) {
             FRESHET_RETURN_IF_ERROR(takeRemains());
         }
         FRESHET_RETURN_IF_ERROR(hearWitness());
@@ -287,15 +287,8 @@ private:
     /// Where a system went on, and only the process was killed, segments lack what had not been
     /// written to them yet.
     Status takeRemains() {
-        FRESHET_ASSIGN_OR_RETURN(RingRemains found, readRemains(options_, end_.era, end_.slotNo));
-        if (!found.trouble.empty() && needs(kBlockRing)) {
-            return loss(found.trouble + ": records that were in no segment yet may be gone");
-        }
-        if (end_.slotNo == 0) {
-            return Status::ok();
-        }
-        ringDamage_ = std::move(found.damage);
-        end_.remains = std::move(found.slots);
+        FRESHET_ASSIGN_OR_RETURN(ring_, readRemains(options_, end_.era, end_.slotNo));
+        end_.remains = std::move(ring_.slots);
         for (const RingSlot& slot : end_.remains) {
             BlockHeader header{};
             header.era = end_.era;
@@ -320,28 +313,34 @@ private:
         return slotStart(last.isWhole ? last.slotNo + 1 : last.slotNo);
     }
 
-    /// The log may end where it does, as far as its witness knows.
+    /// The log may end where it does, as far as its witness knows, and what stands beside it is
+    /// there.
     Status hearWitness() {
         FRESHET_ASSIGN_OR_RETURN(const Testimony said, readWitness(options_));
-        if (!said.trouble.empty()) {
-            return needs(kBlockWitnessed) && end_.losses.empty()
-                       ? loss(said.path + " " + said.trouble + ": how far the log has come is lost")
-                       : Status::ok();
+        const bool knows = said.trouble.empty();
+        if (knows) {
+            noteWitnessed(std::max(said.durable, said.written));
         }
-        noteWitnessed(std::max(said.durable, said.written));
-        // Of an earlier era it knows nothing that the chain does not. Of what is lost enough is
-        // said.
-        if (said.era < end_.era || !end_.losses.empty()) {
-            return Status::ok();
+        if (!end_.losses.empty()) {
+            return Status::ok();  // enough is said
         }
-        if (said.durable > reached()) {
-            return lossAtEnd(said, said.durable, "had been made durable");
+        // Of an earlier era it knows nothing that the chain does not.
+        if (knows && said.era >= end_.era) {
+            if (said.durable > reached()) {
+                return lossAtEnd(said, said.durable, "had been made durable");
+            }
+            if (said.isOfThisBoot && said.written > reached()) {
+                return lossAtEnd(said, said.written, "had been written since the system's start");
+            }
+            if (said.isOfThisBoot && said.era == end_.era && !ring_.damage.empty()) {
+                return loss(ring_.damage + ": a record is damaged that was complete");
+            }
         }
-        if (said.isOfThisBoot && said.written > reached()) {
-            return lossAtEnd(said, said.written, "had been written since the system's start");
+        if (!ring_.trouble.empty() && needs(kBlockRing)) {
+            return loss(ring_.trouble + ": records that were in no segment yet may be gone");
         }
-        return said.isOfThisBoot && said.era == end_.era && !ringDamage_.empty()
-                   ? loss(ringDamage_ + ": a record is damaged that was complete")
+        return !knows && needs(kBlockWitnessed)
+                   ? loss(said.path + " " + said.trouble + ": how far the log has come is lost")
                    : Status::ok();
     }
 
@@ -398,7 +397,7 @@ private:
     bool givenUp_ = false;  // there is no beginning; repair drops everything
     BlockHeader header_{};
     std::string block_;
-    std::string ringDamage_;  // RingRemains::damage
+    RingRemains ring_;  // without its slots
     // What lies behind the end:
     BlockHeader witness_{};  // the block with the highest durableLsnAtWrite
     uint64_t blocksBehind_ = 0;

@@ -245,6 +245,9 @@ Status applyKeyFile(const std::string& value, Settings* out) {
 Status applyDbPath(const std::string& value, Settings* out) {
     return setText(value, &out->storage.dbPath);
 }
+Status applyForeignFiles(const std::string& value, Settings* out) {
+    return setBool(value, &out->storage.allowForeignFiles);
+}
 Status applyJournalInterval(const std::string& value, Settings* out) {
     return setNumber(value, 1, 500, &out->storage.journalCommitIntervalMs);
 }

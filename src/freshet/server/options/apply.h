@@ -21,6 +21,7 @@ Status applyCompressors(const std::string& value, Settings* out);
 Status applyConfig(const std::string& value, Settings* out);
 Status applyConfigExpand(const std::string& value, Settings* out);
 Status applyDbPath(const std::string& value, Settings* out);
+Status applyForeignFiles(const std::string& value, Settings* out);
 Status applyFork(const std::string& value, Settings* out);
 Status applyHelp(const std::string& value, Settings* out);
 Status applyIpv6(const std::string& value, Settings* out);

@@ -379,7 +379,7 @@ std::vector<Option> securityOptions() {
     };
 }
 
-std::vector<Option> storageOptions() {
+std::vector<Option> directoryOptions() {
     return {
         {"dbpath",
          "storage.dbPath",
@@ -388,6 +388,18 @@ std::vector<Option> storageOptions() {
          "",
          "data directory, must exist (default /data/db)",
          applyDbPath},
+        {"allowForeignFiles",
+         "storage.allowForeignFiles",
+         kBool,
+         kServed,
+         "true",
+         "begin in a directory that has no data of this server and other files",
+         applyForeignFiles},
+    };
+}
+
+std::vector<Option> storageOptions() {
+    return {
         {"journalCommitInterval",
          "storage.journal.commitIntervalMs",
          kInt,
@@ -525,6 +537,7 @@ const std::vector<Option>& optionTable() {
                           tlsOptions(),
                           unservedTlsOptions(),
                           securityOptions(),
+                          directoryOptions(),
                           storageOptions(),
                           otherOptions()}) {
             rows.insert(rows.end(), part.begin(), part.end());

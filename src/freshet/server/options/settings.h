@@ -58,6 +58,7 @@ struct StorageSettings {
     std::string dbPath = "/data/db";
     uint32_t journalCommitIntervalMs = 100;
     uint32_t checkpointMs = 60'000;  // 0: only by the amount of journal
+    bool allowForeignFiles = false;  // begin beside files of others
     bool repair = false;             // mend what can be mended, then end
     engine::Codec codec = engine::Codec::kZstd;
     double memoryLimitGB = 0;  // 0: the server's own choice

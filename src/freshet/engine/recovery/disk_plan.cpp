@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/engine/recovery/disk_plan.h"
+
+#include "freshet/block/block_file.h"
+
+#include <algorithm>
+
+namespace freshet::engine {
+namespace {
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kSegmentBytesLeast = 2 * kMiB;
+/// Larger disks keep enough free in the data file (block::Options::growBytesMin).
+constexpr uint64_t kReserveBelow = 1024 * kMiB;
+
+/// `share`-th part of the disk, rounded to whole MiB, within these.
+uint64_t partOf(uint64_t total, uint64_t share, uint64_t least, uint64_t most) {
+    return std::max(std::min(most, least), std::min(total / share / kMiB * kMiB, most));
+}
+
+}  // namespace
+
+DiskPlan planDisk(const StoreOptions& options, const platform::DiskSpace& disk, uint64_t least) {
+    const block::Options data;
+    const uint64_t total = disk.totalBytes == 0 ? UINT64_MAX : disk.totalBytes;
+    const uint64_t segmentMax = options.journalSegmentBytesMax;
+    DiskPlan plan;
+    plan.journalRingBytesMax = partOf(total, 64, least, UINT64_MAX);
+    plan.journalSegmentBytesMax =
+        partOf(total, 32, std::max(least, kSegmentBytesLeast), segmentMax);
+    plan.journalSpareBytesMax = partOf(total, 16, 0, UINT64_MAX);
+    plan.checkpointJournalBytes = partOf(total, 8, 4 * kMiB, options.checkpointJournalBytes);
+    plan.growBytesMin = partOf(total, 64, kMiB, data.growBytesMin);
+    plan.growBytesMax = partOf(total, 64, kMiB, data.growBytesMax);
+    plan.isSmall = plan.checkpointJournalBytes < options.checkpointJournalBytes ||
+                   plan.journalSegmentBytesMax < segmentMax;
+    plan.reserveBytes = plan.isSmall && total < kReserveBelow
+                            ? plan.checkpointJournalBytes + 2 * plan.journalSegmentBytesMax
+                            : 0;
+    // The ring with its marks, the segment in use and the one ahead, the data file with what is
+    // kept free in it, and as much log as a checkpoint lets come.
+    plan.wantedBytes = plan.checkpointJournalBytes + 2 * plan.journalSegmentBytesMax + least +
+                       least / 8 + 4 * plan.growBytesMin;
+    return plan;
+}
+
+}  // namespace freshet::engine
