@@ -35,7 +35,7 @@ StatusOr<std::unique_ptr<Store>> Store::open(const StoreOptions& options) {
                              options.repair
                                  ? repairIdentity(impl->files, options.directory, &impl->losses)
                                  : readOrMakeIdentity(impl->files, options.directory));
-    impl->planForDisk();
+    FRESHET_RETURN_IF_ERROR(impl->planForDisk());
     FRESHET_RETURN_IF_ERROR(impl->openBlockFile(uuid));
     FRESHET_RETURN_IF_ERROR(impl->loadPages());
     if (!options.withoutJournal) {

@@ -38,9 +38,10 @@ DiskPlan planDisk(const StoreOptions& options, const platform::DiskSpace& disk, 
                             ? plan.checkpointJournalBytes + 2 * plan.journalSegmentBytesMax
                             : 0;
     // The ring with its marks, the segment in use and the one ahead, the data file with what is
-    // kept free in it, and as much log as a checkpoint lets come.
-    plan.wantedBytes = plan.checkpointJournalBytes + 2 * plan.journalSegmentBytesMax + least +
-                       least / 8 + 4 * plan.growBytesMin;
+    // kept free in it; and then as much log as a checkpoint lets come.
+    plan.leastBytes = least + least / 8 + 2 * std::min(plan.journalSegmentBytesMax, 2 * least) +
+                      2 * plan.growBytesMin + plan.reserveBytes;
+    plan.wantedBytes = plan.leastBytes + plan.checkpointJournalBytes;
     return plan;
 }
 

@@ -19,6 +19,7 @@ struct DiskPlan {
     uint64_t growBytesMax = 0;
     /// What a new store takes to begin, and to write a little.
     uint64_t wantedBytes = 0;
+    uint64_t leastBytes = 0;  // with less it could not write at all
     /// Less than that free: what adds to the data is refused. The log that comes until the next
     /// checkpoint has room then, and so has that. 0: until the disk refuses by itself.
     uint64_t reserveBytes = 0;

@@ -32,7 +32,7 @@ TEST(DiskPlan, LargeDisksAndUnknownOnesGetWhatTheOptionsSay) {
 TEST(DiskPlan, SixtyFourMegabytesAreEnoughToBegin) {
     const DiskPlan plan = planOf(64 * kMiB);
     EXPECT_TRUE(plan.isSmall);
-    EXPECT_LE(plan.wantedBytes, 24 * kMiB);
+    EXPECT_LE(plan.wantedBytes, 32 * kMiB);
     EXPECT_GE(plan.journalSegmentBytesMax, kLeast);
     EXPECT_GE(plan.journalRingBytesMax, kLeast);
 }

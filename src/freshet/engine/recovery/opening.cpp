@@ -59,13 +59,21 @@ Status Store::Impl::planForDisk() {
     }
     constexpr uint64_t kMegabyte = 1'000'000;
     const auto inMegabytes = [](uint64_t bytes) { return std::to_string(bytes / kMegabyte); };
-    telemetry::logInfo(
-        "engine",
-        "the disk of " + options.directory + " has " + inMegabytes(space.totalBytes) +
-            " MB, of which " + inMegabytes(space.freeBytes) + " are free: a new store wants " +
-            inMegabytes(disk.wantedBytes) + ", journal segments have up to " +
-            inMegabytes(disk.journalSegmentBytesMax) + ", and checkpoints come after " +
-            inMegabytes(disk.checkpointJournalBytes) + " of journal");
+    const std::string room = "the disk of " + options.directory + " has " +
+                             inMegabytes(space.totalBytes) + " MB, of which " +
+                             inMegabytes(space.freeBytes) + " are free: a new store wants " +
+                             inMegabytes(disk.wantedBytes);
+    telemetry::logInfo("engine",
+                       room + ", journal segments have up to " +
+                           inMegabytes(disk.journalSegmentBytesMax) +
+                           ", and checkpoints come after " +
+                           inMegabytes(disk.checkpointJournalBytes) + " of journal");
+    const auto data = files.open(options.directory + kDataFile, platform::OpenMode::kRead);
+    const bool isNew = data.status().code() == Code::kNotFound;
+    return isNew && space.freeBytes < disk.leastBytes
+               ? Status(Code::kNoSpace,
+                        room + ", and cannot begin with less than " + inMegabytes(disk.leastBytes))
+               : Status::ok();
 }
 
 Status Store::Impl::openBlockFile(const DbUuid& uuid) {

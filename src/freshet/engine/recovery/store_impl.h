@@ -27,7 +27,7 @@ struct Store::Impl {
 
     // In this order; then the store is ready.
     Status checkMarks();
-    void planForDisk();
+    Status planForDisk();
     Status checkWithoutJournal();
     Status openBlockFile(const DbUuid& uuid);
     Status loadPages();

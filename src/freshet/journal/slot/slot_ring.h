@@ -16,9 +16,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 
 namespace freshet::journal {
 
@@ -154,8 +154,9 @@ private:
         sync::Atomic<uint64_t>* marks = nullptr;
         sync::Atomic<uint64_t>& timeBase() const { return marks[kTimeMark]; }
     };
+    static constexpr std::align_val_t kBufferAlign{4096};
     struct FreeBuffer {
-        void operator()(char* p) const { std::free(p); }
+        void operator()(char* p) const { ::operator delete(p, kBufferAlign); }
     };
 
     /// REQUIRES: the slot is closed, with so many units.
@@ -202,8 +203,7 @@ BasicSlotRing<Policy>::BasicSlotRing(uint32_t slots,
     size_t slotBytes = (size_t{unitsPerSlot} * kUnitBytes + kPage - 1) / kPage * kPage;
     RingMemory place = memory;
     if (place.buffers == nullptr) {
-        ownBuffers_.reset(static_cast<char*>(std::aligned_alloc(kPage, slotBytes * slots)));
-        invariant(ownBuffers_ != nullptr);
+        ownBuffers_.reset(static_cast<char*>(::operator new(slotBytes* slots, kBufferAlign)));
         std::memset(ownBuffers_.get(), 0, slotBytes * slots);
         ownMarks_ = std::make_unique<sync::Atomic<uint64_t>[]>(size_t{unitsPerSlot} * slots);
         place = {ownBuffers_.get(), ownMarks_.get()};
