@@ -15,6 +15,8 @@ namespace {
 
 /// How often the thread looks whether a checkpoint is due.
 constexpr std::chrono::milliseconds kLookEvery{250};
+/// A small disk is full in a moment.
+constexpr std::chrono::milliseconds kLookAtDiskEvery{20};
 /// A round in vain lets everybody go on, so that those end whose snapshots were in its way. They
 /// must not come far until the next one, nor may rounds take more than a part of the time.
 constexpr std::chrono::milliseconds kRestMin{5};
@@ -101,8 +103,9 @@ void CheckpointService::run() {
     while (!stopping_) {
         // After a round in vain the next one comes with the clock, however loud the calls.
         const bool rests = core_.memory.isHigh() && !hasFreed_;
+        const auto look = pace_.isDiskShort ? kLookAtDiskEvery : kLookEvery;
         changed_.wait_for(
-            lock, rests ? rest_ : kLookEvery, [&] { return stopping_ || (called_ && !rests); });
+            lock, rests ? rest_ : look, [&] { return stopping_ || (called_ && !rests); });
         called_ = false;
         if (stopping_) {
             continue;
@@ -118,8 +121,8 @@ void CheckpointService::run() {
                 std::lock_guard<std::mutex> guard(running_);
                 lookAtProcess();
                 endOldWriters();
+                lookAtDisk();
             }
-            lookAtDisk();
             hasFreed_ = true;
             if (status.isOk() && core_.memory.isHigh()) {
                 status = relieveMemory();
@@ -284,6 +287,7 @@ Status CheckpointService::relieveMemory() {
 void CheckpointService::relieveMeanwhile() {
     lookAtProcess();
     endOldWriters();
+    lookAtDisk();
     MemoryBudget& memory = core_.memory;
     if (!memory.isHigh()) {
         return;
@@ -331,7 +335,6 @@ Status CheckpointService::judge(Status status) {
 void CheckpointService::lookAtDisk() {
     // [space.due] relaxed: as in intervalMs().
     if (pace_.isDiskShort && !core_.spaceShort.load(sync::kRelaxed) && pace_.isDiskShort()) {
-        std::lock_guard<std::mutex> guard(running_);
         noteSpace(Status::ok());
     }
 }

@@ -68,7 +68,7 @@ private:
     Status judge(Status status);
     void noteEnd(uint64_t beganNanos);
     void noteSpace(const Status& status);
-    /// Between checkpoints; what was short stays so until one finds room.
+    /// What is short stays so until a checkpoint has found room. REQUIRES: running_.
     void lookAtDisk();
     bool isDue();
     /// After how long, if not for the journal's size.

@@ -29,13 +29,13 @@ DiskPlan planDisk(const StoreOptions& options, const platform::DiskSpace& disk, 
     plan.journalSegmentBytesMax =
         partOf(total, 32, std::max(least, kSegmentBytesLeast), segmentMax);
     plan.journalSpareBytesMax = partOf(total, 16, 0, UINT64_MAX);
-    plan.checkpointJournalBytes = partOf(total, 8, 4 * kMiB, options.checkpointJournalBytes);
+    plan.checkpointJournalBytes = partOf(total, 16, 4 * kMiB, options.checkpointJournalBytes);
     plan.growBytesMin = partOf(total, 64, kMiB, data.growBytesMin);
     plan.growBytesMax = partOf(total, 64, kMiB, data.growBytesMax);
     plan.isSmall = plan.checkpointJournalBytes < options.checkpointJournalBytes ||
                    plan.journalSegmentBytesMax < segmentMax;
     plan.reserveBytes = plan.isSmall && total < kReserveBelow
-                            ? plan.checkpointJournalBytes + 2 * plan.journalSegmentBytesMax
+                            ? 2 * plan.checkpointJournalBytes + 4 * plan.journalSegmentBytesMax
                             : 0;
     // The ring with its marks, the segment in use and the one ahead, the data file with what is
     // kept free in it; and then as much log as a checkpoint lets come.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How much of a disk a store lays hold of ahead of need. From 16 GiB on it is what the options
+/// How much of a disk a store lays hold of ahead of need. From 32 GiB on it is what the options
 /// say; below, shares of the disk, so that 64 MB are enough to begin.
 #pragma once
 

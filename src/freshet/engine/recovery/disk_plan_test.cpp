@@ -18,7 +18,7 @@ DiskPlan planOf(uint64_t totalBytes) {
 TEST(DiskPlan, LargeDisksAndUnknownOnesGetWhatTheOptionsSay) {
     const StoreOptions options;
     const block::Options data;
-    for (const uint64_t total : {uint64_t{0}, 16 * 1024 * kMiB, uint64_t{1} << 50}) {
+    for (const uint64_t total : {uint64_t{0}, 32 * 1024 * kMiB, uint64_t{1} << 50}) {
         const DiskPlan plan = planOf(total);
         EXPECT_FALSE(plan.isSmall);
         EXPECT_EQ(plan.journalSegmentBytesMax, options.journalSegmentBytesMax);
