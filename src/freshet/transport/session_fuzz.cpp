@@ -41,6 +41,9 @@ Reactor& reactor() {
     static Reactor* only = [] {
         auto made = Reactor::create(0, {});
         invariant(made.isOk());
+        static Admission admission(std::make_shared<sync::MemoryPool>(uint64_t{128} << 20), 1'000);
+        (*made)->blocks().freeBytesMax = Admission::kFreeBytesMax;
+        (*made)->memory().use(&admission, 1);
         (*made)->start();
         return std::move(made).value().release();  // until the process ends
     }();
