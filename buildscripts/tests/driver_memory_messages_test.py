@@ -134,7 +134,7 @@ class MemoryTest(unittest.TestCase):
 
     def assert_bounded(self, bystander):
         self.assertIsNone(bystander.failure)
-        self.assertGreater(bystander.rounds, 2)
+        self.assertGreater(bystander.rounds, 0)
         print('%s: %d MiB resident at most, worst round of the bystander %.3f s' % (self.id().split('.')[-1], bystander.peak // MIB, bystander.worst), flush=True)
         self.assertLess(bystander.peak, RESIDENT_MAX)
 
@@ -225,7 +225,7 @@ class RepliesTest(MemoryTest):
 
     def test_who_does_not_read_is_ended(self):
         with Bystander(self.server) as bystander:
-            self.send_some(self.dial_many(20), self.find * 20)
+            self.send_some(self.dial_many(60), self.find * 20)
             deadline = time.monotonic() + 60
             while 'too slow to go on' not in self.server.log_text():
                 self.assertLess(time.monotonic(), deadline)
@@ -234,7 +234,6 @@ class RepliesTest(MemoryTest):
         self.sockets.close()
         self.wait_until_free()
 
-    @unittest.skipUnless(os.environ.get('FRESHET_SMALL_BATCHES'), 'batches do not follow the pool yet')
     def test_unread_finds(self):
         with Bystander(self.server) as bystander:
             self.send_some(self.dial_many(50), self.find * 20)

@@ -68,7 +68,7 @@ bool Admission::isPressed() {
     std::lock_guard<sync::Mutex> lock(mutex_);
     const uint64_t now = platform::coarseNanos();
     const uint64_t most = pool_->bytesMax();
-    const bool isFull = most != 0 && pool_->used() >= most - most / 8;
+    const bool isFull = most != 0 && pool_->used() >= most - most / 4;
     fullSince_ = !isFull ? 0 : fullSince_ == 0 ? now : fullSince_;
     const auto isLong = [&](uint64_t since) { return now - since >= patienceNanos_; };
     return (isFull && isLong(fullSince_)) ||

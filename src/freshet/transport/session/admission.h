@@ -53,7 +53,7 @@ public:
 
     /// Admits whoever there is room for. After memory was given back, and now and then.
     void admit();
-    /// Somebody has waited for long, or the pool has been all but full for as long.
+    /// Somebody has waited for long, or three quarters of the pool have been taken for as long.
     bool isPressed();
     uint64_t patienceNanos() const { return patienceNanos_; }
     sync::MemoryPool& pool() { return *pool_; }
