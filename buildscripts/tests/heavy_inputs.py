@@ -22,11 +22,22 @@ def find(**more):
 
 
 class Input:
-    def __init__(self, name, n, make, prepare=None):
-        self.name, self.n, self.make, self.prepare = name, n, make, prepare
+    """`limit_ms`: of what would run for hours."""
+
+    def __init__(self, name, n, make, prepare=None, limit_ms=None):
+        self.name, self.n, self.make, self.prepare, self.limit_ms = name, n, make, prepare, limit_ms
 
     def message(self, n=None, *more):
-        return self.make(n or self.n)(more)
+        limited = self.limit_ms and all(name != 'maxTimeMS' for name, _ in more)
+        return self.make(n or self.n)(list(more) + ([('maxTimeMS', self.limit_ms)] if limited else []))
+
+
+def sums(levels, n):
+    """An expression of a few hundred bytes that takes n to the power of `levels` steps."""
+    inner = 1
+    for _ in range(levels):
+        inner = doc(('$reduce', doc(('input', doc(('$range', [0, n]))), ('initialValue', 0), ('in', doc(('$add', ['$$value', inner]))))))
+    return inner
 
 
 def specifications(n):
@@ -62,6 +73,9 @@ INPUTS = [
     Input('sort', 50_000, lambda n: find(sort=fields(n))),
     Input('$switch', 50_000, lambda n: aggregate(doc(('$project', doc(y=doc(('$switch', doc(
         branches=[doc(case=doc(('$eq', ['$y', i])), then=i) for i in range(n)], default=0)))))))),
+    Input('$reduce in it', 3_000, lambda n: aggregate(doc(('$project', doc(y=sums(3, n))))), limit_ms=2_000),
+    Input('$expr of it', 3_000, lambda n: find(filter=doc(('$expr', sums(3, n)))), limit_ms=2_000),
+    Input('let of it', 3_000, lambda n: find(let=doc(v=sums(3, n))), limit_ms=2_000),
     Input('let', 50_000, lambda n: find(let=fields(n))),
 ]
 
