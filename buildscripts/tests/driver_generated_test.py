@@ -3,7 +3,7 @@
 server itself lists. None may end a server whose threads have 1 MiB of stack, each is answered in time with a code that
 says that the input is at fault, and none takes more than n log n of processor time.
 
-FRESHET_GENERATED_SECONDS: how long each of the two runs takes (35). FRESHET_SEED replays the order, FRESHET_CASE one input:
+FRESHET_GENERATED_SECONDS: how long each of the three runs takes (25). FRESHET_SEED replays the order, FRESHET_CASE one input:
 it is sent once more, and with the sizes from 4 times smaller on."""
 import os
 import random
@@ -15,11 +15,11 @@ import harness  # noqa: E402
 
 harness.import_pymongo()
 from generated_attacks import case_named  # noqa: E402
-from generated_runs import crash_run, growth_of, growth_run  # noqa: E402
+from generated_runs import crash_run, data_growth_run, growth_of, growth_run  # noqa: E402
 from generated_server import Target  # noqa: E402
 from generator import Language  # noqa: E402
 
-SECONDS = float(os.environ.get('FRESHET_GENERATED_SECONDS') or 35)
+SECONDS = float(os.environ.get('FRESHET_GENERATED_SECONDS') or 25)
 # Kinds of words that are of no use when they are never accepted: the generator does not get behind their parsers.
 MUST_BE_ACCEPTED = ('stages', 'expressions', 'accumulators', 'updates', 'filters', 'documentFilters', 'projections', 'schema')
 # Not served, not here, or scripts, whose depth is another engine's.
@@ -64,6 +64,11 @@ class GeneratedTest(unittest.TestCase):
         print('%d inputs with growing sizes' % done)
         self.expect_none(findings)
         self.assertGreater(done, 10)
+
+    def test_no_stored_document_takes_more_than_n_log_n(self):
+        done, findings = data_growth_run(self.target, self.language, self.chance, SECONDS, self.report)
+        print('%d inputs over stored documents' % done)
+        self.expect_none(findings)
 
     @unittest.skipUnless(os.environ.get('FRESHET_CASE'), 'FRESHET_CASE names no input')
     def test_replay(self):

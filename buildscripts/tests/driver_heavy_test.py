@@ -270,7 +270,8 @@ class BystanderTest(HeavyTest):
     def recover(self, seconds=60):
         """Waits until what was sent is done; a server that is stuck is started again."""
         try:
-            Connection(self.target.server.port, seconds).command(('ping', 1))
+            with Connection(self.target.server.port, seconds) as stranger:
+                stranger.command(('ping', 1))
         except OSError:
             self.target.restart()
             prepare(self.ask)

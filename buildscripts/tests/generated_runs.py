@@ -11,7 +11,7 @@ from raw_bson import doc
 DEEP = (20, 60, 190, 1_000, 28_000, 300_000)
 LONG = (100, 1_000, 10_000, 50_000)
 SIZES = {'deep': DEEP, 'long': LONG, 'wide': LONG}
-CPU_FLOOR = 0.010       # seconds of processor time that count as this much
+CPU_FLOOR = 0.020       # seconds of processor time that count as this much
 GROWTH_MAX = 8          # times, when the input is 4 times as large
 # What is looked at again: a case of this size that takes so many seconds. What is n log n takes a tenth of it.
 GROWTH_SIZES = {'deep': (40_000,), 'long': (16_000,), 'wide': (16_000,)}
