@@ -3,6 +3,7 @@
 #include "freshet/bson/compare.h"
 #include "freshet/bson/json.h"
 #include "freshet/command/admin/options.h"
+#include "freshet/command/admin/own_names.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
 
@@ -159,6 +160,11 @@ sync::Task<Status> runCollMod(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
     StatusOr<Wish> wish = parseWish(call.body());
     FRESHET_CO_RETURN_IF_ERROR(wish.status());
+    FRESHET_CO_RETURN_IF_ERROR(
+        checkValidatorPlace(call.generic.db, *collection, wish->options.view().find("validator")));
+    if (wish->index.has_value() && wish->index->expireAfterSeconds.has_value()) {
+        FRESHET_CO_RETURN_IF_ERROR(checkExpiryPlace(call.generic.db, *collection));
+    }
     bson::Builder was;
     std::unique_ptr<catalog::Change> change = call.services.catalog.modifyCollection(
         call.generic.db,

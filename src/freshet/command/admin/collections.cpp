@@ -2,7 +2,9 @@
 /// create, drop and dropDatabase.
 #include "freshet/bson/json.h"
 #include "freshet/catalog/storage_engine.h"
+#include "freshet/command/access/persona.h"
 #include "freshet/command/admin/options.h"
+#include "freshet/command/admin/own_names.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
 
@@ -75,6 +77,8 @@ sync::Task<Status> runCreate(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(checkSystemName(call.generic.db, *collection));
     StatusOr<bson::OwnedDocument> options = parseCreate(call.body());
     FRESHET_CO_RETURN_IF_ERROR(options.status());
+    FRESHET_CO_RETURN_IF_ERROR(
+        checkValidatorPlace(call.generic.db, *collection, options->view().find("validator")));
     std::unique_ptr<catalog::Change> change = call.services.catalog.createCollection(
         call.generic.db, *collection, std::move(*options), true);
     co_return co_await driveChange(call, *change);
@@ -89,6 +93,9 @@ sync::Task<Status> runDrop(Invocation& call) {
                           "turn off profiling before dropping system.profile collection");
     }
     catalog::CollectionRef before = call.services.catalog.find(call.generic.db, *collection);
+    if (before != nullptr) {
+        FRESHET_CO_RETURN_IF_ERROR(checkDrop(call.generic.db, *collection));
+    }
     std::unique_ptr<catalog::Change> change =
         call.services.catalog.dropCollection(call.generic.db, *collection);
     Status status = co_await driveChange(call, *change);
@@ -108,6 +115,7 @@ sync::Task<Status> runDropDatabase(Invocation& call) {
     if (!flag.isNumber() || flag.toInt64() != 1) {
         co_return badValue("have to pass 1 as db parameter");
     }
+    FRESHET_CO_RETURN_IF_ERROR(checkDropDatabase(call.generic.db, isReplicaSet(call.services)));
     const bool wasThere = !call.services.catalog.collections(call.generic.db).empty();
     std::unique_ptr<catalog::Change> change = call.services.catalog.dropDatabase(call.generic.db);
     Status status = co_await driveChange(call, *change);

@@ -3,6 +3,7 @@
 #include "freshet/bson/compare.h"
 #include "freshet/bson/json.h"
 #include "freshet/catalog/storage_engine.h"
+#include "freshet/command/admin/own_names.h"
 #include "freshet/command/crud/cursor_reply.h"
 #include "freshet/command/run/tables.h"
 
@@ -198,6 +199,12 @@ sync::Task<Status> runCreateIndexes(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
     StatusOr<std::vector<catalog::IndexRequest>> requests = parseIndexes(call.body());
     FRESHET_CO_RETURN_IF_ERROR(requests.status());
+    const auto expires = [](const catalog::IndexRequest& request) {
+        return request.spec.view().has("expireAfterSeconds");
+    };
+    if (std::any_of(requests->begin(), requests->end(), expires)) {
+        FRESHET_CO_RETURN_IF_ERROR(checkExpiryPlace(call.generic.db, *collection));
+    }
     catalog::IndexCounts counts;
     std::unique_ptr<catalog::Change> change = call.services.catalog.createIndexes(
         call.generic.db, *collection, std::move(*requests), &counts);

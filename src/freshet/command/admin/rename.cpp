@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// renameCollection.
 #include "freshet/command/access/authorize.h"
+#include "freshet/command/admin/own_names.h"
 #include "freshet/command/retry/retryable_write.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
@@ -40,20 +41,24 @@ StatusOr<catalog::RenameRequest> parseRename(const Invocation& call) {
         isSessions(request.toDb, request.toCollection)) {
         return invalid(Reason::kIllegalOperation, "Cannot rename config.transactions");
     }
-    for (const std::string* name : {&request.collection, &request.toCollection}) {
-        if (name->starts_with("system.")) {
-            return invalid(Reason::kIllegalOperation,
-                           "renaming system collections is not allowed: " + *name);
-        }
-    }
+    FRESHET_RETURN_IF_ERROR(checkRename(request.db, request.collection));
+    FRESHET_RETURN_IF_ERROR(checkRename(request.toDb, request.toCollection));
     return request;
 }
 
-/// Within a database it is an action of its own; across databases it is reading and dropping here,
-/// writing and indexing there.
+/// Within a database it is an action of its own, unless the new name would be read by who may not
+/// read the old one. Otherwise it is reading and dropping here, writing and indexing there.
 Status authorizeRename(Invocation& call, const catalog::RenameRequest& request) {
-    if (request.db == request.toDb) {
-        return authorize(call, Action::kRenameCollection, request.db);
+    const auto mayDoHere = [&](Action action) {
+        return mayDo(call, action, request.db, request.collection);
+    };
+    const auto mayDoThere = [&](Action action) {
+        return mayDo(call, action, request.toDb, request.toCollection);
+    };
+    if (request.db == request.toDb && mayDoHere(Action::kRenameCollection) &&
+        (!request.dropTarget || mayDoThere(Action::kDropCollection)) &&
+        (mayDoHere(Action::kFind) || !mayDoThere(Action::kFind))) {
+        return Status::ok();
     }
     FRESHET_RETURN_IF_ERROR(authorize(call, Action::kFind, request.db, request.collection));
     FRESHET_RETURN_IF_ERROR(

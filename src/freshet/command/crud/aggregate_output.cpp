@@ -4,6 +4,7 @@
 #include "freshet/command/crud/aggregate_output.h"
 
 #include "freshet/bson/json.h"
+#include "freshet/command/admin/own_names.h"
 #include "freshet/command/crud/cursor_reply.h"
 #include "freshet/command/crud/write_batch.h"
 #include "freshet/query/transform.h"
@@ -432,6 +433,7 @@ StatusOr<AggregateOutput> parseOutput(const Invocation& call, Document stage) {
     FRESHET_RETURN_IF_ERROR(output.replacesCollection ? readTarget(spec, "$out", &output)
                                                       : readMerge(spec, &output));
     FRESHET_RETURN_IF_ERROR(catalog::checkNames(output.db, output.collection));
+    FRESHET_RETURN_IF_ERROR(checkPipelineTarget(spec.name(), output.db, output.collection));
     return output;
 }
 

@@ -40,6 +40,21 @@ struct Seen {
     int64_t modified = 0;
 };
 
+/// The explained command may repeat the database, not name another one.
+Status checkInnerDatabase(const Invocation& call, const bson::Element& db) {
+    if (db.isMissing()) {
+        return Status::ok();
+    }
+    if (!db.isString()) {
+        return invalid(location(13111), "wrong type for field ($db): it must be a string");
+    }
+    const std::string named(db.stringValue());
+    return named == call.generic.db ? Status::ok()
+                                    : invalid(Reason::kInvalidNamespace,
+                                              "Mismatched $db in explain command. Expected " +
+                                                  call.generic.db + " but got " + named);
+}
+
 StatusOr<Subject> parseExplain(Invocation& call) {
     Fields fields(call.body(), "explain");
     Subject subject;
@@ -54,6 +69,7 @@ StatusOr<Subject> parseExplain(Invocation& call) {
     }
     subject.runs = verbosity != "queryPlanner";
     subject.showsAllPlans = verbosity == "allPlansExecution";
+    FRESHET_RETURN_IF_ERROR(checkInnerDatabase(call, subject.body.find("$db")));
     const std::string name(subject.body.isEmpty() ? std::string_view()
                                                   : subject.body.begin()->name());
     subject.command = call.services.registry.find(name);

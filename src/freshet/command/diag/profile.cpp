@@ -5,6 +5,7 @@
 #include "freshet/command/diag/profile.h"
 
 #include "freshet/bson/json.h"
+#include "freshet/command/access/authorize.h"
 #include "freshet/command/diag/sizes.h"
 #include "freshet/command/error_map.h"
 #include "freshet/command/run/tables.h"
@@ -203,6 +204,14 @@ void addSettings(const Services& services, const ProfileSettings& settings, bson
     }
 }
 
+/// Who may read the profile may ask for its settings.
+Status authorizeProfile(Invocation& call, bool onlyAsks) {
+    const std::string& db = call.generic.db;
+    return onlyAsks && mayDo(call, Action::kFind, db, kProfileCollection)
+               ? Status::ok()
+               : authorize(call, Action::kEnableProfiler, db);
+}
+
 /// A level that is none asks for the settings, and changes what else is named.
 sync::Task<Status> runProfile(Invocation& call) {
     Fields fields(call.body(), "profile");
@@ -211,6 +220,8 @@ sync::Task<Status> runProfile(Invocation& call) {
     const bson::Element rate = fields.element("sampleRate");
     const int64_t slowMs = fields.integer("slowms", 0);
     FRESHET_CO_RETURN_IF_ERROR(fields.status());
+    const bool onlyAsks = level == -1 && !slow && !rate && fields.element("filter").isMissing();
+    FRESHET_CO_RETURN_IF_ERROR(authorizeProfile(call, onlyAsks));
     if (!rate.isMissing() && (!rate.isNumber() || rate.toDouble() < 0 || rate.toDouble() > 1)) {
         co_return badValue("'sampleRate' must be between 0.0 and 1.0 inclusive");
     }
@@ -280,7 +291,7 @@ CommandTable profileCommands() {
         .help = "which operations are logged and recorded",
         .fields = {"slowms", "sampleRate", "filter"},
         .handler = runProfile,
-        .access = Access::onDatabase(Action::kEnableProfiler),
+        .access = Access::byHandler(),
     }};
 }
 

@@ -2,6 +2,7 @@
 /// dbStats, collStats, dataSize and top: how much there is, and what it is used for.
 #include "freshet/command/diag/sizes.h"
 
+#include "freshet/command/access/authorize.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/sync/epoch.h"
 
@@ -131,8 +132,12 @@ sync::Task<Status> runDataSize(Invocation& call) {
     if (dot == std::string::npos) {
         co_return invalid(Reason::kInvalidNamespace, "Invalid namespace specified '" + ns + "'");
     }
+    const std::string db = ns.substr(0, dot);
+    const std::string name = ns.substr(dot + 1);
+    FRESHET_CO_RETURN_IF_ERROR(catalog::checkNames(db, name));
+    FRESHET_CO_RETURN_IF_ERROR(authorize(call, Action::kFind, db, name));
     CollectionSizes sizes;
-    if (auto collection = call.services.catalog.find(ns.substr(0, dot), ns.substr(dot + 1))) {
+    if (auto collection = call.services.catalog.find(db, name)) {
         StatusOr<CollectionSizes> measured = co_await measure(call, collection, false);
         FRESHET_CO_RETURN_IF_ERROR(measured.status());
         sizes = std::move(*measured);
@@ -266,7 +271,7 @@ CommandTable sizeCommands() {
             .help = "the documents' bytes of a collection",
             .fields = {"keyPattern", "min", "max", "estimate", "maxSize", "maxObjects"},
             .handler = runDataSize,
-            .access = Access::onDatabase(Action::kFind),
+            .access = Access::byHandler(),
             .readOnly = true,
         },
         {
