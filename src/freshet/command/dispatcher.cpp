@@ -176,7 +176,7 @@ StatusOr<GenericArguments> ConnectionImpl::admit(const Command& command,
                        std::string(command.name) + " may only be run against the admin database.");
     }
     FRESHET_RETURN_IF_ERROR(admitNow(command, *generic));
-    FRESHET_RETURN_IF_ERROR(ownSession(login_, &generic->lsid));
+    FRESHET_RETURN_IF_ERROR(ownSession(services_, login_, &generic->lsid));
     return generic;
 }
 

@@ -25,9 +25,13 @@ struct WriteResult {
 /// What an update or delete of one document gives back.
 enum class Returning : uint8_t { kNothing, kBefore, kAfter };
 
+/// Refuses a document that may not be stored.
+using DocumentCheck = Status (*)(bson::Document document);
+
 struct WriteOptions {
     bool bypassValidation = false;      // the collection's validator does not count
     bool keepsEmptyTimestamps = false;  // Timestamp(0, 0) stays what it is
+    DocumentCheck check = nullptr;      // of each document as it will be stored
 };
 
 /// Writes what is to be committed with a document's change, in the same transaction. What it writes

@@ -18,6 +18,8 @@ enum class ScramMechanism : uint8_t { kSha1, kSha256 };
 
 /// "SCRAM-SHA-1", "SCRAM-SHA-256".
 std::string_view mechanismName(ScramMechanism mechanism);
+/// How often passwords are hashed, as MongoDB does it: 10,000 and 15,000 times.
+uint32_t defaultIterations(ScramMechanism mechanism);
 
 /// What a server keeps of a password. Binary strings, not base64.
 struct ScramCredentials {
@@ -40,13 +42,21 @@ StatusOr<ScramCredentials> makeCredentialsOfDigest(const std::string& digest, ui
 /// The user that a client's first message names. kInvalid when it is malformed.
 StatusOr<std::string> userOfFirstMessage(ByteView clientMessage);
 
+/// What unknown users' salts follow from, beside the name and the mechanism: asking twice does not
+/// tell that nobody has the name, nor does asking again after a restart when `secret` is the same.
+struct Pretence {
+    std::string secret;  // empty: one of this process
+    std::string db;      // of the user
+};
+
 /// The server's side of one login.
 class ScramServer {
 public:
     /// `lookUp(user)` is called once, with the name from the first message; an error makes the
     /// login fail after the same number of steps and with the same text as a wrong password.
     ScramServer(ScramMechanism mechanism,
-                std::function<StatusOr<ScramCredentials>(const std::string& user)> lookUp);
+                std::function<StatusOr<ScramCredentials>(const std::string& user)> lookUp,
+                Pretence pretence = {});
     ~ScramServer();
 
     /// The client's next message in, ours out. kInvalid: malformed; kUnavailable never; a wrong

@@ -55,13 +55,20 @@ Status requireLogin(const Invocation& call) {
     return Status::ok();
 }
 
-/// Tells a user from a later one of the same name.
-ByteView identityOf(const User& user) {
-    const bson::Element id = user.stored.view().find("userId");
-    return id.isMissing() ? ByteView() : id.value();
+/// What a cursor still has to give was asked for when it was opened.
+void endCursorsOf(Invocation& call, const User& user) {
+    const std::string owner = user.user + "@" + user.db;
+    call.services.cursors.killIf(
+        [&owner](const ClientCursor& cursor) { return cursor.owner == owner; });
 }
 
-/// A user whose document changed, or went, is looked up again.
+bool hasLostARole(const User& before, const User& now) {
+    return !std::all_of(before.roles.begin(), before.roles.end(), [&now](const RoleName& role) {
+        return std::find(now.roles.begin(), now.roles.end(), role) != now.roles.end();
+    });
+}
+
+/// A user whose document changed, or went, is looked up again. With a role go the user's cursors.
 sync::Task<Status> refreshUser(Invocation& call) {
     const uint64_t generation = call.services.users.generation();
     StatusOr<UserRef> user = co_await fetchUser(call, call.login.user->id());
@@ -69,7 +76,10 @@ sync::Task<Status> refreshUser(Invocation& call) {
         co_return user.status();
     }
     // A user who was dropped and made anew is another one, whom this connection never proved to be.
-    const bool isSame = user.isOk() && identityOf(**user) == identityOf(*call.login.user);
+    const bool isSame = user.isOk() && (*user)->identity == call.login.user->identity;
+    if (!isSame || hasLostARole(*call.login.user, **user)) {
+        endCursorsOf(call, *call.login.user);
+    }
     call.login.user = isSame ? *user : nullptr;
     call.login.generation = generation;
     co_return Status::ok();
@@ -262,8 +272,8 @@ bool isOwnSession(const LoginState& login, const std::string& lsid) {
            uid.binaryValue().bytes == ByteView(login.user->digest);
 }
 
-Status ownSession(const LoginState& login, std::string* lsid) {
-    if (login.user == nullptr || lsid->empty()) {
+Status ownSession(const Services& services, const LoginState& login, std::string* lsid) {
+    if (lsid->empty() || (login.user == nullptr && !services.facts.authEnabled)) {
         return Status::ok();
     }
     const bson::Document session(lsid->data());
@@ -271,6 +281,9 @@ Status ownSession(const LoginState& login, std::string* lsid) {
         return isOwnSession(login, *lsid)
                    ? Status::ok()
                    : invalid(Reason::kUnauthorized, "Unauthorized to set the user of a session");
+    }
+    if (login.user == nullptr) {
+        return Status::ok();
     }
     bson::Builder owned;
     owned.addFields(session);

@@ -59,9 +59,9 @@ Status admitCaller(Invocation& call);
 Status checkThatItAsked(const Invocation& call);
 /// The canonical name of a session says that it is of who is logged in.
 bool isOwnSession(const LoginState& login, const std::string& lsid);
-/// Sessions belong to their user. `*lsid`, a canonical name, gets the user's
-/// digest; kInvalid (kUnauthorized) when it has another one's.
-Status ownSession(const LoginState& login, std::string* lsid);
+/// Sessions belong to their user. `*lsid`, a canonical name, gets the user's digest; kInvalid
+/// (kUnauthorized) when it has another one's, or any from who has not logged in.
+Status ownSession(const Services& services, const LoginState& login, std::string* lsid);
 /// For the dispatcher, after the handler: makes changes to users count.
 void noteChangesOfUsers(Invocation& call);
 

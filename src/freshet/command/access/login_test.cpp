@@ -66,6 +66,110 @@ TEST_F(AuthTest, AUserOfOneMechanismHasNoOther) {
     EXPECT_EQ("", logIn(*client, "test", "old", "pw", ScramMechanism::kSha1));
 }
 
+/// "s=...,i=..." of the answer to a first message, as an attacker sees it.
+class PretenceTest : public AuthTest {
+protected:
+    PretenceTest() {
+        makeRoot();
+        makeUser("ann", R"(["read"])");
+    }
+
+    std::string saltOf(ScramMechanism mechanism, const std::string& user, const std::string& db) {
+        std::unique_ptr<Connection> stranger = connectFrom(false);
+        const bson::OwnedDocument begun = saslStart(
+            *stranger, security::mechanismName(mechanism), "n,,n=" + user + ",r=abc", true, db);
+        const std::string answer(begun.view().find("payload").binaryValue().bytes);
+        return answer.substr(std::min(answer.find(",s="), answer.size()));
+    }
+};
+
+TEST_F(PretenceTest, SaltsOfUnknownUsersLookLikeThoseOfUsers) {
+    const std::string sha1 = saltOf(ScramMechanism::kSha1, "nobody", "test");
+    const std::string sha256 = saltOf(ScramMechanism::kSha256, "nobody", "test");
+    EXPECT_EQ(sha1.size(), saltOf(ScramMechanism::kSha1, "ann", "test").size());
+    EXPECT_EQ(sha256.size(), saltOf(ScramMechanism::kSha256, "ann", "test").size());
+    EXPECT_EQ(sha1.substr(sha1.find(",i=")),
+              saltOf(ScramMechanism::kSha1, "ann", "test").substr(sha1.find(",i=")));
+    EXPECT_EQ(sha256.substr(sha256.find(",i=")),
+              saltOf(ScramMechanism::kSha256, "ann", "test").substr(sha256.find(",i=")));
+    EXPECT_NE(sha1.substr(0, 20), sha256.substr(0, 20)) << "one has nothing to do with the other";
+    EXPECT_NE(sha256, saltOf(ScramMechanism::kSha256, "nobody", "other"));
+    EXPECT_NE(sha256, saltOf(ScramMechanism::kSha256, "somebody", "test"));
+    const std::string ann = saltOf(ScramMechanism::kSha256, "ann", "test");
+    for (int restarts = 0; restarts < 2; ++restarts) {
+        restart(true);
+        EXPECT_EQ(sha1, saltOf(ScramMechanism::kSha1, "nobody", "test"));
+        EXPECT_EQ(sha256, saltOf(ScramMechanism::kSha256, "nobody", "test"));
+        EXPECT_EQ(ann, saltOf(ScramMechanism::kSha256, "ann", "test"));
+    }
+}
+
+TEST_F(PretenceTest, AnOlderDirectoryGetsItsSecretWithTheFirstUnknownUser) {
+    expectReply(R"({"delete": "system.version", "deletes": [{"q": {"_id": "loginPretence"},
+                    "limit": 1}]})",
+                R"({"code": 13})",
+                "admin");  // nobody but a server without --auth
+    restart(false);
+    expectReply(R"({"delete": "system.version", "deletes": [{"q": {"_id": "loginPretence"},
+                    "limit": 1}]})",
+                R"({"n": 1})",
+                "admin");
+    restart(true);
+    const std::string first = saltOf(ScramMechanism::kSha256, "nobody", "test");
+    restart(true);
+    EXPECT_EQ(first, saltOf(ScramMechanism::kSha256, "nobody", "test"));
+}
+
+TEST_F(PretenceTest, ASpeculationThatCannotWinIsNotAnswered) {
+    expectReply(R"({"createUser": "old", "pwd": "pw", "roles": [], "mechanisms": ["SCRAM-SHA-1"]})",
+                R"({"ok": 1})");
+    const auto hello = [this](const std::string& user, std::string_view mechanism) {
+        bson::Builder body;
+        body.add("hello", int32_t{1}).add("saslSupportedMechs", "test." + user);
+        {
+            auto start = body.object("speculativeAuthenticate");
+            start.add("saslStart", int32_t{1}).add("mechanism", mechanism).add("db", "test");
+            start.add("payload", bson::Binary{0, "n,,n=" + user + ",r=abc"});
+        }
+        body.add("$db", "admin");
+        const bson::OwnedDocument request(body.finish());
+        std::unique_ptr<Connection> client = connectFrom(false);
+        return sendOn(*client, request.view());
+    };
+    const bson::OwnedDocument wrong = hello("old", "SCRAM-SHA-256");
+    EXPECT_FALSE(wrong.view().has("speculativeAuthenticate"));
+    EXPECT_EQ("",
+              missingFrom(wrong.view(), json(R"({"saslSupportedMechs": ["SCRAM-SHA-1"]})").view()));
+    EXPECT_TRUE(hello("old", "SCRAM-SHA-1").view().has("speculativeAuthenticate"));
+    EXPECT_TRUE(hello("ann", "SCRAM-SHA-256").view().has("speculativeAuthenticate"));
+    EXPECT_TRUE(hello("nobody", "SCRAM-SHA-256").view().has("speculativeAuthenticate"));
+}
+
+TEST_F(PretenceTest, ANameSplitElsewhereIsAnotherUser) {
+    expectReply(R"({"createUser": "x.y", "pwd": "pw", "roles": []})", R"({"ok": 1})");
+    std::unique_ptr<Connection> client = connectFrom(false);
+    EXPECT_EQ("", logIn(*client, "test", "x.y", "pw"));
+    // The database comes from inside a speculation, where nothing else looks at it.
+    security::ScramClient scram(ScramMechanism::kSha256, "y", "pw");
+    bson::Builder body;
+    body.add("hello", int32_t{1});
+    {
+        auto start = body.object("speculativeAuthenticate");
+        start.add("saslStart", int32_t{1}).add("mechanism", "SCRAM-SHA-256").add("db", "test.x");
+        start.add("payload", bson::Binary{0, scram.first()});
+    }
+    body.add("$db", "admin");
+    const bson::OwnedDocument request(body.finish());
+    client = connectFrom(false);
+    const bson::OwnedDocument hello = sendOn(*client, request.view());
+    auto proof =
+        scram.step(hello.view().findPath("speculativeAuthenticate.payload").binaryValue().bytes);
+    ASSERT_TRUE(proof.isOk());
+    const bson::OwnedDocument last = saslContinue(*client, 1, *proof, "test.x");
+    EXPECT_NE(0, last.view().find("code").toInt64());
+    EXPECT_FALSE(client->isAuthenticated());
+}
+
 TEST_F(AuthTest, HelloNamesMechanismsAndBeginsALogin) {
     makeRoot();
     makeUser("ann", R"(["read"])");

@@ -59,6 +59,8 @@ StatusOr<Merge> parseMerge(const Invocation& call) {
     return merge;
 }
 
+/// The documents bring roles of any database, whichever users are asked for: who merges them must
+/// be allowed to give any role to anybody.
 Status authorizeMerge(Invocation& call, const Merge& merge) {
     for (Action action : {Action::kCreateUser,
                           Action::kCreateRole,
@@ -68,7 +70,7 @@ Status authorizeMerge(Invocation& call, const Merge& merge) {
                           Action::kDropRole}) {
         const bool isDrop = action == Action::kDropUser || action == Action::kDropRole;
         if (!isDrop || merge.drops) {
-            FRESHET_RETURN_IF_ERROR(authorize(call, action, merge.db));
+            FRESHET_RETURN_IF_ERROR(authorize(call, action, kAnyDb));
         }
     }
     for (const std::string* collection : {&merge.users, &merge.roles}) {
@@ -112,12 +114,8 @@ sync::Task<Status> collectIds(Invocation& call, const Merge& merge, std::set<std
 sync::Task<Status> mergeUser(Invocation& call,
                              bson::OwnedDocument document,
                              std::set<std::string>* old) {
-    StatusOr<UserRef> user = parseUser(document.view());
-    const bson::Element stored = document.view().find("_id");
-    if (!user.isOk() || !stored.isString() || stored.stringValue() != (*user)->id()) {
-        co_return badValue("The collection of users to merge has a document that is no user's");
-    }
-    const std::string id = (*user)->id();
+    FRESHET_CO_RETURN_IF_ERROR(checkUserDocument(document.view()));
+    const std::string id(document.view().find("_id").stringValue());
     const auto before = old->find(id);
     Status status;
     if (before != old->end()) {

@@ -154,14 +154,18 @@ Status step(Invocation& call, const std::string& payload, bson::Builder* reply) 
 }
 
 /// The user's credentials for this mechanism, or what makes the login fail as it should.
-std::unique_ptr<security::ScramServer> makeServer(ScramMechanism mechanism, const UserRef& user) {
+std::unique_ptr<security::ScramServer> makeServer(ScramMechanism mechanism,
+                                                  const UserRef& user,
+                                                  security::Pretence pretence) {
     return std::make_unique<security::ScramServer>(
-        mechanism, [mechanism, user](const std::string&) -> StatusOr<security::ScramCredentials> {
+        mechanism,
+        [mechanism, user](const std::string&) -> StatusOr<security::ScramCredentials> {
             if (user == nullptr || !user->credentials(mechanism)) {
                 return Status(Code::kNotFound, Reason::kUserNotFound, "no credentials");
             }
             return *user->credentials(mechanism);
-        });
+        },
+        std::move(pretence));
 }
 
 sync::Task<Status> runSaslStart(Invocation& call) {
@@ -271,14 +275,23 @@ sync::Task<Status> startLogin(Invocation& call,
     StatusOr<std::string> userName = security::userOfFirstMessage(*payload);
     if (userName.isOk()) {
         conversation->name = *userName;
-        StatusOr<UserRef> user = co_await fetchUser(call, db + "." + *userName);
-        if (user.isOk()) {
+        StatusOr<UserRef> user = co_await fetchStranger(call, db + "." + *userName);
+        if (user.isOk() && (*user)->db == db) {  // the id "a.b.c" says it of two databases
             conversation->user = *user;
+        } else if (user.isOk()) {
+            conversation->user = nullptr;
         } else if (user.status().reason() != Reason::kUserNotFound) {
             co_return user.status();
         }
     }
-    conversation->server = makeServer(*mechanism, conversation->user);
+    const UserRef& user = conversation->user;
+    if (isSpeculative && user != nullptr && !user->credentials(*mechanism)) {
+        // A driver that guessed wrong is to begin anew with one of saslSupportedMechs, which tell
+        // of the user already. A pretence here would be the end of the login.
+        co_return authenticationFailed();
+    }
+    std::string secret = co_await pretenceSecret(call);
+    conversation->server = makeServer(*mechanism, user, {std::move(secret), std::move(db)});
     call.login.conversation.reset(conversation.release());
     co_return step(call, *payload, reply);
 }

@@ -44,7 +44,7 @@ StatusOr<Names> sessionsOf(Invocation& call) {
             std::string name,
             sessionName(document,
                         std::string(call.command.name) + "." + std::string(call.command.name)));
-        const Status owned = ownSession(call.login, &name);
+        const Status owned = ownSession(call.services, call.login, &name);
         if (!owned.isOk() && !mayDoOnCluster(call, Action::kKillAnySession)) {
             return owned;
         }
@@ -70,7 +70,7 @@ sync::Task<Status> runStartSession(Invocation& call) {
     name.add("id", bson::Binary{4, uuid});
     const bson::OwnedDocument id(name.finish());
     std::string owned = id.bytes();
-    FRESHET_CO_RETURN_IF_ERROR(ownSession(call.login, &owned));
+    FRESHET_CO_RETURN_IF_ERROR(ownSession(call.services, call.login, &owned));
     FRESHET_CO_RETURN_IF_ERROR(call.services.sessions.use(owned, platform::wallMillis()));
     call.reply.add("id", id.view());
     call.reply.add("timeoutMinutes", call.services.sessionTimeoutMinutes());

@@ -9,9 +9,6 @@ namespace {
 
 using security::ScramMechanism;
 
-constexpr uint32_t kIterationsSha1 = 10'000;
-constexpr uint32_t kIterationsSha256 = 15'000;
-constexpr size_t kRolesMax = 1'000;
 constexpr size_t kPasswordBytesMax = 16 * 1024;
 
 StatusOr<RoleName> roleOf(const bson::Element& element, const std::string& db) {
@@ -107,8 +104,7 @@ StatusOr<PasswordWork> passwordWorkOf(const Invocation& call, const UserName& na
 StatusOr<bson::OwnedDocument> makeCredentials(const PasswordWork& work) {
     bson::Builder out;
     for (ScramMechanism mechanism : work.mechanisms) {
-        const uint32_t iterations =
-            mechanism == ScramMechanism::kSha1 ? kIterationsSha1 : kIterationsSha256;
+        const uint32_t iterations = security::defaultIterations(mechanism);
         FRESHET_ASSIGN_OR_RETURN(
             security::ScramCredentials made,
             work.digestsPassword

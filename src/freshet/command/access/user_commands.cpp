@@ -53,6 +53,9 @@ bson::OwnedDocument changed(bson::Document stored, bson::Document changes) {
 
 Status checkNewUser(const Invocation& call, const UserName& name) {
     const bool hasPassword = call.body().has("pwd");
+    if (!isUsersDatabase(name.db)) {
+        return badValue("'" + name.db + "' is not a valid value for the db field.");
+    }
     if (name.db == "local") {
         return badValue("Cannot create users in the local database");
     }

@@ -12,6 +12,7 @@ namespace freshet::command {
 namespace {
 
 constexpr size_t kNamesMax = 1'000;
+constexpr size_t kUsersBatchMax = 100;
 
 /// "name", of the request's database, or {<field>: name, db}.
 StatusOr<RoleName> namedBy(const bson::Element& element,
@@ -152,21 +153,28 @@ sync::Task<Status> runUsersInfo(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(authorizeUsersInfo(call, *question));
     StatusOr<std::unique_ptr<query::Matcher>> matcher = query::Matcher::compile(question->filter);
     FRESHET_CO_RETURN_IF_ERROR(matcher.status());
-    std::vector<bson::OwnedDocument> found;
-    Status status = co_await findDocuments(
-        call, kUsersCollection, filterOf(call, *question), kUsersListedMax, &found);
-    FRESHET_CO_RETURN_IF_ERROR(status);
-    size_t bytes = 0;
+    StatusOr<std::unique_ptr<query::QueryCursor>> cursor =
+        openCursor(call, kUsersCollection, filterOf(call, *question), 0);
+    FRESHET_CO_RETURN_IF_ERROR(cursor.status());
     auto list = call.reply.array("users");
-    for (const bson::OwnedDocument& stored : found) {
-        StatusOr<UserRef> user = parseUser(stored.view());
-        FRESHET_CO_RETURN_IF_ERROR(user.status());
-        const bson::OwnedDocument shown = describeUser(**user, *question);
-        bytes += shown.bytes().size();
-        if (bytes > bson::kDocumentBytesMax) {
-            co_return Status(Code::kLimit, "Too many users for one reply");
-        }
-        if ((*matcher)->matches(shown.view())) {
+    size_t listed = 0;
+    while (!(*cursor)->isExhausted()) {
+        std::vector<bson::OwnedDocument> batch;
+        Status status = co_await readBatch(call, **cursor, kUsersBatchMax, &batch);
+        FRESHET_CO_RETURN_IF_ERROR(status);
+        for (const bson::OwnedDocument& stored : batch) {
+            StatusOr<UserRef> user = parseUser(stored.view());
+            if (!user.isOk()) {
+                continue;  // nobody's: it must not hide the others
+            }
+            const bson::OwnedDocument shown = describeUser(**user, *question);
+            if (!(*matcher)->matches(shown.view())) {
+                continue;
+            }
+            if (list.size() + shown.bytes().size() > bson::kDocumentBytesMax ||
+                ++listed > kUsersListedMax) {
+                co_return Status(Code::kLimit, "Too many users for one reply");
+            }
             list.push(shown.view());
         }
     }

@@ -4,6 +4,7 @@
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/crud/cursor_reply.h"
 #include "freshet/query/write.h"
+#include "freshet/telemetry/log.h"
 
 #include <algorithm>
 
@@ -11,6 +12,8 @@ namespace freshet::command {
 namespace {
 
 constexpr char kVersionCollection[] = "system.version";
+constexpr std::string_view kPretenceId = "loginPretence";
+constexpr size_t kPretenceBytes = 32;
 constexpr int kDropRacesMax = 16;
 
 catalog::CollectionRef find(const Invocation& call, std::string_view collection) {
@@ -58,21 +61,77 @@ sync::Task<Status> insertInto(Invocation& call,
     co_return co_await write(call, **op);
 }
 
-/// What tells backup tools in which shape users are stored.
-sync::Task<Status> ensureSchemaVersion(Invocation& call) {
-    bson::Builder id;
-    id.add("_id", "authSchema");
+/// The document of this _id in an admin collection; an empty one when there is none.
+sync::Task<StatusOr<bson::OwnedDocument>> findById(Invocation& call,
+                                                   std::string collection,
+                                                   std::string id) {
+    bson::Builder filter;
+    filter.add("_id", id);
     std::vector<bson::OwnedDocument> found;
-    Status status = co_await findDocuments(
-        call, kVersionCollection, bson::OwnedDocument(id.finish()), 1, &found);
+    const Status status = co_await findDocuments(
+        call, std::move(collection), bson::OwnedDocument(filter.finish()), 1, &found);
     FRESHET_CO_RETURN_IF_ERROR(status);
-    if (!found.empty()) {
+    co_return found.empty() ? bson::OwnedDocument() : std::move(found.front());
+}
+
+/// Adds what is to be there once, unless it is.
+sync::Task<Status> ensureVersionDocument(Invocation& call, bson::OwnedDocument document) {
+    std::string id(document.view().find("_id").stringValue());
+    StatusOr<bson::OwnedDocument> found = co_await findById(call, kVersionCollection, id);
+    FRESHET_CO_RETURN_IF_ERROR(found.status());
+    if (!found->view().isEmpty()) {
         co_return Status::ok();
     }
+    const Status status = co_await insertInto(call, kVersionCollection, std::move(document));
+    co_return status.code() == Code::kExists ? Status::ok() : status;
+}
+
+/// What tells backup tools in which shape users are stored.
+sync::Task<Status> ensureSchemaVersion(Invocation& call) {
     bson::Builder version;
     version.add("_id", "authSchema").add("currentVersion", kAuthSchemaVersion);
-    status = co_await insertInto(call, kVersionCollection, bson::OwnedDocument(version.finish()));
-    co_return status.code() == Code::kExists ? Status::ok() : status;
+    co_return co_await ensureVersionDocument(call, bson::OwnedDocument(version.finish()));
+}
+
+sync::Task<Status> ensurePretenceSecret(Invocation& call) {
+    bson::Builder document;
+    document.add("_id", kPretenceId);
+    document.add("secret", bson::Binary{0, security::secureRandom(kPretenceBytes)});
+    co_return co_await ensureVersionDocument(call, bson::OwnedDocument(document.finish()));
+}
+
+/// Empty: there is none.
+sync::Task<StatusOr<std::string>> readPretenceSecret(Invocation& call) {
+    StatusOr<bson::OwnedDocument> found =
+        co_await findById(call, kVersionCollection, std::string(kPretenceId));
+    FRESHET_CO_RETURN_IF_ERROR(found.status());
+    const bson::Element secret = found->view().find("secret");
+    if (secret.type() != bson::Type::kBinary ||
+        secret.binaryValue().bytes.size() != kPretenceBytes) {
+        co_return std::string();
+    }
+    co_return std::string(secret.binaryValue().bytes);
+}
+
+/// Somebody else's, or a damaged one: it is for an administrator to see to.
+void warnOfDocument(const std::string& id, const Status& why) {
+    telemetry::log(telemetry::Severity::kWarning,
+                   telemetry::Component::kAccess,
+                   9000024,
+                   "A document of admin.system.users is no user's and counts as none",
+                   {{"id", id}, {"error", why.text()}});
+}
+
+StatusOr<UserRef> userOf(const std::string& id, const bson::OwnedDocument& document) {
+    if (document.view().isEmpty()) {
+        return Status(Code::kNotFound, Reason::kUserNotFound, "Could not find user " + id);
+    }
+    StatusOr<UserRef> user = parseUser(document.view());
+    if (!user.isOk()) {
+        warnOfDocument(id, user.status());
+        return Status(Code::kNotFound, Reason::kUserNotFound, "Could not find user " + id);
+    }
+    return user;
 }
 
 }  // namespace
@@ -129,17 +188,13 @@ sync::Task<StatusOr<Turns::Turn>> takeTurn(Invocation& call) {
 }
 
 sync::Task<StatusOr<UserRef>> readUser(Invocation& call, std::string id) {
-    bson::Builder filter;
-    filter.add("_id", id);
-    std::vector<bson::OwnedDocument> found;
-    const Status status = co_await findDocuments(
-        call, kUsersCollection, bson::OwnedDocument(filter.finish()), 1, &found);
-    FRESHET_CO_RETURN_IF_ERROR(status);
-    if (found.empty()) {
-        co_return Status(Code::kNotFound, Reason::kUserNotFound, "Could not find user " + id);
+    StatusOr<bson::OwnedDocument> found = co_await findById(call, kUsersCollection, id);
+    FRESHET_CO_RETURN_IF_ERROR(found.status());
+    StatusOr<UserRef> user = userOf(id, *found);
+    if (user.isOk()) {
+        call.services.users.noteSeen();
     }
-    call.services.users.noteSeen();
-    co_return parseUser(found.front().view());
+    co_return user;
 }
 
 sync::Task<StatusOr<UserRef>> fetchUser(Invocation& call, std::string id) {
@@ -149,8 +204,25 @@ sync::Task<StatusOr<UserRef>> fetchUser(Invocation& call, std::string id) {
         co_return known;
     }
     const uint64_t generation = users.generation();
-    StatusOr<UserRef> user = co_await readUser(call, id);
-    if (user.isOk() && (*user)->id() == id) {
+    StatusOr<UserRef> user = co_await readUser(call, std::move(id));
+    if (user.isOk()) {
+        users.remember(*user, generation);
+    }
+    co_return user;
+}
+
+sync::Task<StatusOr<UserRef>> fetchStranger(Invocation& call, std::string id) {
+    Users& users = call.services.users;
+    const uint64_t generation = users.generation();
+    UserRef known = users.cached(id);
+    StatusOr<bson::OwnedDocument> found = co_await findById(call, kUsersCollection, id);
+    FRESHET_CO_RETURN_IF_ERROR(found.status());
+    if (known != nullptr && generation == users.generation()) {
+        co_return known;
+    }
+    StatusOr<UserRef> user = userOf(id, *found);
+    if (user.isOk()) {
+        users.noteSeen();
         users.remember(*user, generation);
     }
     co_return user;
@@ -158,6 +230,8 @@ sync::Task<StatusOr<UserRef>> fetchUser(Invocation& call, std::string id) {
 
 sync::Task<Status> insertUser(Invocation& call, bson::OwnedDocument document) {
     Status status = co_await ensureSchemaVersion(call);
+    FRESHET_CO_RETURN_IF_ERROR(status);
+    status = co_await ensurePretenceSecret(call);
     FRESHET_CO_RETURN_IF_ERROR(status);
     co_return co_await insertInto(call, kUsersCollection, std::move(document));
 }
@@ -194,6 +268,28 @@ sync::Task<Status> removeUsers(Invocation& call, bson::OwnedDocument filter, int
     const Status status = co_await write(call, **op);
     *removed = (*op)->result().matched;
     co_return status;
+}
+
+sync::Task<std::string> pretenceSecret(Invocation& call) {
+    Users& users = call.services.users;
+    if (std::string known = users.pretenceSecret(); !known.empty()) {
+        co_return known;
+    }
+    StatusOr<std::string> secret = co_await readPretenceSecret(call);
+    if (secret.isOk() && secret->empty()) {
+        // A data directory from before there was one, unless nobody is to be told from anybody.
+        StatusOr<bool> withoutUsers = co_await isWithoutUsers(call);
+        if (withoutUsers.isOk() && !*withoutUsers && !call.services.writeBlock.isLocked()) {
+            const Status status = co_await ensurePretenceSecret(call);
+            static_cast<void>(status);  // what is there now counts
+            secret = co_await readPretenceSecret(call);
+        }
+    }
+    if (!secret.isOk() || secret->empty()) {
+        co_return std::string();
+    }
+    users.setPretenceSecret(*secret);
+    co_return *std::move(secret);
 }
 
 sync::Task<StatusOr<bool>> isWithoutUsers(Invocation& call) {

@@ -14,8 +14,12 @@ namespace freshet::command {
 
 inline constexpr size_t kUsersListedMax = 10'000;
 
-/// The user of this id ("db.name"), from the cache or the store. kNotFound (kUserNotFound).
+/// The user of this id ("db.name"), from the cache or the store, perhaps without the stored
+/// document. kNotFound (kUserNotFound), also when the document is no user's, which the log tells.
 sync::Task<StatusOr<UserRef>> fetchUser(Invocation& call, std::string id);
+/// The same for who is not known yet: the store is read whether the user is cached or not, so the
+/// time that it takes does not tell whether there is one.
+sync::Task<StatusOr<UserRef>> fetchStranger(Invocation& call, std::string id);
 /// To be held by who changes users, from before it reads them. kUnauthorized when only the
 /// localhost exception allowed the command, and somebody has made a user meanwhile.
 sync::Task<StatusOr<Turns::Turn>> takeTurn(Invocation& call);
@@ -45,6 +49,11 @@ sync::Task<Status> insertUser(Invocation& call, bson::OwnedDocument document);
 sync::Task<Status> replaceUser(Invocation& call, bson::OwnedDocument document);
 /// Removes what matches; *removed counts.
 sync::Task<Status> removeUsers(Invocation& call, bson::OwnedDocument filter, int64_t* removed);
+
+/// What unknown users' salts follow from: kept in admin.system.version from the first user on, so
+/// that a restart does not change them. Who may read it may read the users. Before that, and when
+/// it cannot be read or written, one of this process.
+sync::Task<std::string> pretenceSecret(Invocation& call);
 
 /// The localhost exception: there is no user yet.
 sync::Task<StatusOr<bool>> isWithoutUsers(Invocation& call);

@@ -26,12 +26,13 @@ inline constexpr char kExternalDb[] = "$external";  // users that prove themselv
 struct User {
     std::string user;
     std::string db;
-    bson::OwnedDocument stored;  // the whole document, credentials included
+    bson::OwnedDocument stored;  // the whole document; empty once cached: it may be large
     std::optional<security::ScramCredentials> sha1;
     std::optional<security::ScramCredentials> sha256;
     std::vector<RoleName> roles;
     Grants grants;
-    std::string digest;  // SHA-256 of user@db: what owns logical sessions
+    std::string digest;    // SHA-256 of user@db: what owns logical sessions
+    std::string identity;  // tells a user from a later one of the same name
 
     std::string id() const { return db + "." + user; }
     const std::optional<security::ScramCredentials>& credentials(
@@ -41,8 +42,22 @@ struct User {
 };
 using UserRef = std::shared_ptr<const User>;
 
-/// kCorruption when it is no user's document. Roles that are unknown grant nothing.
+inline constexpr size_t kRolesMax = 1'000;  // of one user
+
+/// What is stored, which need not have been stored by us. kCorruption when it is nobody's document.
+/// Credentials that are damaged count as none, and roles that are unknown grant nothing.
 StatusOr<UserRef> parseUser(bson::Document stored);
+
+/// What other commands than those about users, restoring tools' above all, may store among them:
+/// the whole document of a user, whose _id is <db>.<user>. kInvalid (kBadValue), with mongod's
+/// text.
+Status checkUserDocument(bson::Document document);
+/// checkUserDocument for the collection of users, null for others.
+Status (*checkOfCollection(std::string_view db, std::string_view collection))(bson::Document);
+
+/// Users may be of it. Not of one with '@' in its name: "a@x" of "db" and "a" of "x@db" would be
+/// one text where user@db says whose something is.
+bool isUsersDatabase(std::string_view db);
 
 class Users {
 public:
@@ -51,12 +66,16 @@ public:
     uint64_t generation() const;
     /// By id. Null when it is not there.
     UserRef cached(const std::string& id) const;
-    /// `generation`: from before the user was read.
+    /// `generation`: from before the user was read. Kept without its document.
     void remember(UserRef user, uint64_t generation);
 
     /// Once a user has been seen, the localhost exception is over until the next start.
     bool haveBeenSeen() const;
     void noteSeen();
+
+    /// What pretended credentials follow from; empty before setPretenceSecret().
+    std::string pretenceSecret() const;
+    void setPretenceSecret(std::string secret);
 
     /// Who changes users has the turn from before it reads them until its change is written.
     Turns& turns() { return turns_; }
@@ -67,6 +86,7 @@ private:
     Turns turns_;
     mutable sync::Mutex mutex_;
     std::unordered_map<std::string, UserRef> cached_;  // guarded by mutex_; of generation_
+    std::string pretenceSecret_;                       // guarded by mutex_
 
     /// How often users may have changed. Written by: changed(), under mutex_. Read by: each command
     /// of a connection that is logged in, to see whether its user is still as it was.

@@ -30,7 +30,8 @@ TEST_F(AuthTest, AUserIsStoredInTheShapeThatToolsKnow) {
     EXPECT_EQ(40u, user.findPath("credentials.SCRAM-SHA-256.salt").stringValue().size());
     EXPECT_EQ(std::string::npos, bson::toJson(user).find("\"pw\""));
     expectReply(R"({"find": "system.version"})",
-                R"({"cursor": {"firstBatch": [{"_id": "authSchema", "currentVersion": 5}]}})",
+                R"({"cursor": {"firstBatch": [{"_id": "authSchema", "currentVersion": 5},
+                                              {"_id": "loginPretence"}]}})",
                 "admin");
 }
 
@@ -74,6 +75,10 @@ TEST_F(AuthTest, CreateUserRefusesWhatMongodRefuses) {
         {R"({"revokeRolesFromUser": "ann", "roles": ["nothing"]})", R"({"code": 31})"},
     });
     expectReply(R"({"createUser": "b", "pwd": "pw", "roles": []})", R"({"code": 2})", "local");
+    // "b" of "x@test" and "b@x" of "test" would both be "b@x@test".
+    expectReply(R"({"createUser": "b", "pwd": "pw", "roles": []})",
+                R"({"code": 2, "errmsg": "'x@test' is not a valid value for the db field."})",
+                "x@test");
     expectReply(R"({"createUser": "b", "pwd": "pw", "roles": []})", R"({"code": 2})", "$external");
 }
 

@@ -133,6 +133,7 @@ sync::Task<Status> runFindAndModify(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
     StatusOr<FindAndModify> command = parseFindAndModify(call.body());
     FRESHET_CO_RETURN_IF_ERROR(command.status());
+    command->update.options.check = checkOfCollection(call.generic.db, *collection);
     if (command->update.options.bypassValidation) {
         FRESHET_CO_RETURN_IF_ERROR(
             authorize(call, Action::kBypassDocumentValidation, call.generic.db, *collection));

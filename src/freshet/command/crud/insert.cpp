@@ -34,7 +34,8 @@ sync::Task<Status> runInsert(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
     Fields fields(call.body(), "insert");
     const bool isOrdered = fields.boolean("ordered", true);
-    const query::WriteOptions options = writeOptionsOf(&fields);
+    query::WriteOptions options = writeOptionsOf(&fields);
+    options.check = checkOfCollection(call.generic.db, *collection);
     FRESHET_CO_RETURN_IF_ERROR(fields.status());
     if (options.bypassValidation) {
         FRESHET_CO_RETURN_IF_ERROR(

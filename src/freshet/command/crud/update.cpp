@@ -170,7 +170,8 @@ sync::Task<Status> runUpdate(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
     Fields fields(call.body(), "update");
     const bool isOrdered = fields.boolean("ordered", true);
-    const query::WriteOptions options = writeOptionsOf(&fields);
+    query::WriteOptions options = writeOptionsOf(&fields);
+    options.check = checkOfCollection(call.generic.db, *collection);
     const bson::OwnedDocument variables = letOf(&fields);
     FRESHET_CO_RETURN_IF_ERROR(fields.status());
     StatusOr<std::vector<query::UpdateRequest>> requests =

@@ -70,6 +70,9 @@ Status WriteBase::commit(const WriteResult& result) {
 }
 
 Status WriteBase::validate(const bson::Document* before, bson::Document after) {
+    if (options_.check != nullptr) {
+        FRESHET_RETURN_IF_ERROR(options_.check(after));
+    }
     const catalog::DocumentPredicate* validator = collection_->validator.get();
     if (validator == nullptr || options_.bypassValidation || validator->matches(after)) {
         return Status::ok();

@@ -37,7 +37,8 @@ protected:
     /// is void.
     Status enterGate(bool* changed);
     /// REQUIRES: inside the gate. kInvalid (kDocumentValidationFailure) when the collection's
-    /// validator refuses `after`. `before` is null for a new document.
+    /// validator refuses `after`, or what WriteOptions::check says. `before` is null for a new
+    /// document.
     Status validate(const bson::Document* before, bson::Document after);
     /// Starts the document's change in the transaction.
     void startWriting() { writer_.emplace(*txn_, collection_); }

@@ -41,8 +41,7 @@ StatusOr<ScramCredentials> credentialsOfPrepared(ScramMechanism mechanism,
     }
     ScramCredentials made;
     made.iterations = iterations;
-    made.salt =
-        secureRandom(mechanism == ScramMechanism::kSha1 ? kSaltBytesSha1 : kSaltBytesSha256);
+    made.salt = secureRandom(saltBytes(mechanism));
     std::string salted = saltedPassword(mechanism, prepared, made.salt, iterations);
     made.storedKey = digest(mechanism, clientKeyOf(mechanism, salted));
     made.serverKey = serverKeyOf(mechanism, salted);
@@ -88,6 +87,14 @@ std::string digest(ScramMechanism mechanism, ByteView text) {
 
 size_t digestBytes(ScramMechanism mechanism) {
     return mechanism == ScramMechanism::kSha1 ? 20 : 32;
+}
+
+size_t saltBytes(ScramMechanism mechanism) {
+    return mechanism == ScramMechanism::kSha1 ? kSaltBytesSha1 : kSaltBytesSha256;
+}
+
+uint32_t defaultIterations(ScramMechanism mechanism) {
+    return mechanism == ScramMechanism::kSha1 ? 10'000 : 15'000;
 }
 
 std::string saltedPassword(ScramMechanism mechanism,

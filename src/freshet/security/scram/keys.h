@@ -19,6 +19,7 @@ StatusOr<std::string> saslPrepare(const std::string& text);
 std::string hmac(ScramMechanism mechanism, ByteView key, ByteView text);
 std::string digest(ScramMechanism mechanism, ByteView text);
 size_t digestBytes(ScramMechanism mechanism);
+size_t saltBytes(ScramMechanism mechanism);
 std::string saltedPassword(ScramMechanism mechanism,
                            const std::string& prepared,
                            ByteView salt,

@@ -183,6 +183,32 @@ TEST(Scram, AnUnknownUserLooksLikeAWrongPassword) {
     }
 }
 
+std::string saltOf(ScramMechanism mechanism, const std::string& user, Pretence pretence) {
+    ScramServer server(
+        mechanism,
+        [](const std::string&) {
+            return StatusOr<ScramCredentials>(Status(Code::kNotFound, "nobody"));
+        },
+        std::move(pretence));
+    const std::string answer = *server.step("n,,n=" + user + ",r=abc");
+    const size_t at = answer.find(",s=") + 3;
+    return *fromBase64(answer.substr(at, answer.find(",i=") - at));
+}
+
+TEST(Scram, PretendedSaltsFollowFromTheSecretAlone) {
+    const std::string sha1 = saltOf(ScramMechanism::kSha1, "bob", {"secret", "test"});
+    const std::string sha256 = saltOf(ScramMechanism::kSha256, "bob", {"secret", "test"});
+    EXPECT_EQ(sha1.size(), makeCredentials(ScramMechanism::kSha1, "a", "b", 5000)->salt.size());
+    EXPECT_EQ(sha256.size(), makeCredentials(ScramMechanism::kSha256, "a", "b", 5000)->salt.size());
+    EXPECT_NE(sha1.substr(0, 4), sha256.substr(0, 4));
+    EXPECT_EQ(sha1, saltOf(ScramMechanism::kSha1, "bob", {"secret", "test"}));
+    EXPECT_NE(sha1, saltOf(ScramMechanism::kSha1, "bob", {"secret", "other"}));
+    EXPECT_NE(sha1, saltOf(ScramMechanism::kSha1, "bob", {"another", "test"}));
+    EXPECT_NE(sha1, saltOf(ScramMechanism::kSha1, "bobby", {"secret", "test"}));
+    // Without a secret it is the process' own.
+    EXPECT_EQ(saltOf(ScramMechanism::kSha1, "bob", {}), saltOf(ScramMechanism::kSha1, "bob", {}));
+}
+
 TEST(Scram, OneMechanismsCredentialsDoNotOpenTheOther) {
     ScramServer server(ScramMechanism::kSha256, knows(ScramMechanism::kSha1, "ann", "secret"));
     ScramClient client(ScramMechanism::kSha256, "ann", "secret");

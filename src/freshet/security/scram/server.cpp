@@ -6,14 +6,18 @@
 namespace freshet::security {
 namespace {
 
-/// An unknown user is answered from these: the salt follows from the name and a secret of this
-/// process, so asking twice does not tell; nobody knows a password that fits.
-ScramCredentials pretend(ScramMechanism mechanism, const std::string& user) {
-    static const std::string kSecret = secureRandom(32);
+/// An unknown user is answered from these; nobody knows a password that fits. The mechanisms' salts
+/// have nothing to do with each other, as those of a user do not.
+ScramCredentials pretend(ScramMechanism mechanism,
+                         const Pretence& pretence,
+                         const std::string& user) {
+    static const std::string kOfProcess = secureRandom(32);
+    std::string name(mechanismName(mechanism));
+    name.append(1, '\0').append(pretence.db).append(1, '.').append(user);
+    const std::string& secret = pretence.secret.empty() ? kOfProcess : pretence.secret;
     ScramCredentials out;
-    const bool isSha1 = mechanism == ScramMechanism::kSha1;
-    out.iterations = isSha1 ? 10'000 : 15'000;
-    out.salt = hmac(ScramMechanism::kSha256, kSecret, user).substr(0, isSha1 ? 16 : 28);
+    out.iterations = defaultIterations(mechanism);
+    out.salt = hmac(ScramMechanism::kSha256, secret, name).substr(0, saltBytes(mechanism));
     out.storedKey = secureRandom(digestBytes(mechanism));
     out.serverKey = secureRandom(digestBytes(mechanism));
     return out;
@@ -33,6 +37,7 @@ struct ScramServer::Impl {
 
     ScramMechanism mechanism;
     std::function<StatusOr<ScramCredentials>(const std::string&)> lookUp;
+    Pretence pretence;
     Stage stage = Stage::kFirst;
     std::string user;
     bool isKnown = false;
@@ -48,7 +53,7 @@ StatusOr<std::string> ScramServer::Impl::first(ByteView message) {
     StatusOr<ScramCredentials> found = lookUp(user);
     isKnown = found.isOk() && found->storedKey.size() == digestBytes(mechanism) &&
               found->serverKey.size() == digestBytes(mechanism);
-    credentials = isKnown ? std::move(*found) : pretend(mechanism, user);
+    credentials = isKnown ? std::move(*found) : pretend(mechanism, pretence, user);
     gs2Header = std::string(parsed.gs2Header);
     nonce = std::string(parsed.nonce) + makeNonce();
     std::string reply = "r=" + nonce + ",s=" + toBase64(credentials.salt) +
@@ -76,10 +81,12 @@ StatusOr<std::string> ScramServer::Impl::final(ByteView message) {
 }
 
 ScramServer::ScramServer(ScramMechanism mechanism,
-                         std::function<StatusOr<ScramCredentials>(const std::string& user)> lookUp)
+                         std::function<StatusOr<ScramCredentials>(const std::string& user)> lookUp,
+                         Pretence pretence)
     : impl_(std::make_unique<Impl>()) {
     impl_->mechanism = mechanism;
     impl_->lookUp = std::move(lookUp);
+    impl_->pretence = std::move(pretence);
 }
 
 ScramServer::~ScramServer() = default;
