@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace freshet::command {
 namespace {
@@ -34,6 +35,39 @@ Status checkApi(const bson::Element& stage) {
                 return notInApi(
                     "only the 'count' option to $collStats is supported in API Version 1");
             }
+        }
+    }
+    return Status::ok();
+}
+
+/// A field that says what is read or written stands once: what is asked for here must be what query
+/// does, whichever of two it would take.
+Status refuseRepeated(std::string_view stage, bson::Document options) {
+    constexpr std::string_view kTelling[] = {
+        "from", "coll", "db", "into", "pipeline", "whenMatched", "whenNotMatched"};
+    constexpr size_t kCount = std::size(kTelling);
+    bool isSeen[kCount] = {};
+    for (const bson::Element& option : options) {
+        const auto* found = std::find(std::begin(kTelling), std::end(kTelling), option.name());
+        if (found != std::end(kTelling) &&
+            std::exchange(isSeen[found - std::begin(kTelling)], true)) {
+            return invalid(location(40413),
+                           "BSON field '" + std::string(stage) + "." + std::string(*found) +
+                               "' is a duplicate field");
+        }
+    }
+    return Status::ok();
+}
+
+Status refuseRepeated(const bson::Element& stage) {
+    if (!stage.isObject()) {
+        return Status::ok();
+    }
+    const bson::Document options = stage.document();
+    FRESHET_RETURN_IF_ERROR(refuseRepeated(stage.name(), options));
+    for (const char* nested : {"from", "into"}) {
+        if (const bson::Element other = options.find(nested); other.isObject()) {
+            FRESHET_RETURN_IF_ERROR(refuseRepeated(stage.name(), other.document()));
         }
     }
     return Status::ok();
@@ -113,6 +147,25 @@ private:
         if (call_.generic.isApiStrict) {
             FRESHET_RETURN_IF_ERROR(checkApi(stage));
         }
+        constexpr std::string_view kNaming[] = {
+            "$lookup", "$graphLookup", "$unionWith", "$out", "$merge"};
+        if (std::find(std::begin(kNaming), std::end(kNaming), name) != std::end(kNaming)) {
+            FRESHET_RETURN_IF_ERROR(refuseRepeated(stage));
+            return checkNamed(stage);
+        }
+        if (name == "$facet" && stage.isObject()) {
+            for (const bson::Element& facet : stage.document()) {
+                if (facet.isArray()) {
+                    FRESHET_RETURN_IF_ERROR(checkStages(facet.document()));
+                }
+            }
+        }
+        return Status::ok();
+    }
+
+    /// Of a stage that names another collection.
+    Status checkNamed(const bson::Element& stage) {
+        const std::string_view name = stage.name();
         if (name == "$lookup" || name == "$graphLookup") {
             return stage.isObject() ? checkOther(stage.document().find("from"),
                                                  stage.document().find("pipeline"))
@@ -123,24 +176,13 @@ private:
                 stage.isObject() ? stage.document().find("pipeline") : bson::Element();
             return checkOther(stage, inner);
         }
-        if (name == "$facet" && stage.isObject()) {
-            for (const bson::Element& facet : stage.document()) {
-                if (facet.isArray()) {
-                    FRESHET_RETURN_IF_ERROR(checkStages(facet.document()));
-                }
-            }
-            return Status::ok();
-        }
         if (name == "$out") {
             const Target to = targetOf(stage, db_);
             FRESHET_RETURN_IF_ERROR(authorize(call_, Action::kInsert, to.db, to.collection));
             FRESHET_RETURN_IF_ERROR(authorize(call_, Action::kRemove, to.db, to.collection));
             return checkBypass(to);
         }
-        if (name == "$merge") {
-            return checkMerge(stage);
-        }
-        return Status::ok();
+        return checkMerge(stage);
     }
 
     /// Another collection that is read, by a pipeline perhaps. Its stages are looked at also where

@@ -46,14 +46,11 @@ const Actions& dbAdminActions() {
                                                kConvertToCapped,
                                                kCreateCollection,
                                                kCreateIndex,
-                                               kDbHash,
                                                kDbStats,
                                                kDropCollection,
                                                kDropDatabase,
                                                kDropIndex,
                                                kEnableProfiler,
-                                               kIndexStats,
-                                               kKillCursors,
                                                kListCollections,
                                                kListIndexes,
                                                kPlanCacheIndexFilter,
@@ -89,7 +86,6 @@ const Actions& userAdminActions() {
 
 const Actions& monitorClusterActions() {
     static const Actions kActions = actionsOf({kConnPoolStats,
-                                               kGetClusterParameter,
                                                kGetCmdLineOpts,
                                                kGetDefaultRWConcern,
                                                kGetLog,
@@ -162,7 +158,6 @@ void addReadWrite(const std::string& db, Grants* out) {
 void addDbAdmin(const std::string& db, Grants* out) {
     out->add(db, kAnyCollection, dbAdminActions());
     out->add(db, "system.profile", profileActions());
-    out->add(db, "system.js", actionsOf({kCollStats, kDbHash, kDbStats, kListIndexes}));
 }
 
 void addUserAdmin(const std::string& db, Grants* out) {
@@ -187,32 +182,35 @@ void addReadWriteAny(const std::string&, Grants* out) {
 
 void addDbAdminAny(const std::string&, Grants* out) {
     addDbAdmin(kAnyDb, out);
-    out->addCluster(actionsOf({kApplicationMessage, kListDatabases}));
+    out->addCluster(actionsOf({kListDatabases}));
 }
 
 void addUserAdminAny(const std::string&, Grants* out) {
     addUserAdmin(kAnyDb, out);
     out->addCluster(
         actionsOf({kAuthSchemaUpgrade, kInvalidateUserCache, kListDatabases, kViewUser}));
-    const Actions look = actionsOf({kCollStats, kDbHash, kDbStats, kFind, kKillCursors});
-    for (const char* collection : {"system.users", "system.roles", "system.version"}) {
-        out->add("admin", collection, look);
+    for (const char* collection : {"system.users", "system.roles"}) {
+        out->add("admin", collection, readActions() | actionsOf({kCreateIndex, kDropIndex}));
     }
-    out->add("admin", "system.users", actionsOf({kCreateIndex, kDropIndex, kPlanCacheRead}));
+    for (const char* collection : {"system.version", "system.backup_users"}) {
+        out->add("admin", collection, readActions());
+    }
+    out->add(kAnyDb, "system.users", readActions());
     for (const char* db : {"config", "local"}) {
         addUserAdmin(db, out);
     }
 }
 
 void addClusterMonitor(const std::string&, Grants* out) {
+    addRead("config", out);
+    addRead("local", out);
     out->addCluster(monitorClusterActions());
-    const Actions look = actionsOf({kCollStats, kDbStats, kIndexStats, kUseUUID});
+    const Actions look = actionsOf({kCollStats, kDbStats, kIndexStats});
     for (const char* db : {kAnyDb, "config", "local"}) {
         out->add(db, kAnyCollection, look);
     }
+    out->add("config", "system.sessions", look);
     out->add(kAnyDb, "system.profile", actionsOf({kFind}));
-    addRead("config", out);
-    out->add("local", kAnyCollection, actionsOf({kFind, kListCollections, kListIndexes}));
     out->add("local", "system.replset", actionsOf({kFind}));
 }
 
@@ -222,10 +220,14 @@ void addHostManager(const std::string&, Grants* out) {
 }
 
 void addClusterManager(const std::string&, Grants* out) {
+    addRead("config", out);
     out->addCluster(managerClusterActions());
-    addReadWrite("config", out);
-    addRead("local", out);
-    out->add("local", "system.replset", readActions());
+    for (const char* db : {"config", "local"}) {
+        out->add(db, kAnyCollection, actionsOf({kInsert, kRemove, kUpdate}));
+    }
+    for (const char* collection : {"system.replset", "system.healthlog"}) {
+        out->add("local", collection, readActions());
+    }
 }
 
 void addClusterAdmin(const std::string& db, Grants* out) {
@@ -236,17 +238,22 @@ void addClusterAdmin(const std::string& db, Grants* out) {
 }
 
 void addBackup(const std::string&, Grants* out) {
-    out->addCluster(actionsOf(
-        {kAppendOplogNote, kGetParameter, kListDatabases, kServerStatus, kSetUserWriteBlockMode}));
-    const Actions look = actionsOf({kCollStats, kDbStats, kFind, kListCollections, kListIndexes});
+    out->addAny(actionsOf({kCollStats, kListCollections, kListIndexes}));
+    out->addCluster(actionsOf({kAppendOplogNote,
+                               kGetParameter,
+                               kListDatabases,
+                               kServerStatus,
+                               kSetUserWriteBlockMode,
+                               kUseUUID}));
+    const Actions find = actionsOf({kFind});
     for (const char* db : {kAnyDb, "config", "local"}) {
-        out->add(db, kAnyCollection, look);
+        out->add(db, kAnyCollection, find);
     }
-    for (const char* collection : {"system.js", "system.profile", "system.views"}) {
-        out->add(kAnyDb, collection, look);
+    for (const char* collection : {"system.js", "system.profile", "system.users"}) {
+        out->add(kAnyDb, collection, find);
     }
-    for (const char* collection : {"system.users", "system.roles", "system.version"}) {
-        out->add("admin", collection, look);
+    for (const char* collection : {"system.backup_users", "system.roles", "system.version"}) {
+        out->add("admin", collection, find);
     }
     const Actions note = actionsOf({kInsert, kUpdate});
     out->add("admin", "mms.backup", note);
@@ -254,30 +261,28 @@ void addBackup(const std::string&, Grants* out) {
 }
 
 void addRestore(const std::string&, Grants* out) {
-    out->addCluster(actionsOf({kBypassWriteBlockingMode, kGetParameter, kUseUUID}));
+    out->addAny(actionsOf({kListCollections}));
+    out->addCluster(
+        actionsOf({kBypassWriteBlockingMode, kGetParameter, kSetUserWriteBlockMode, kUseUUID}));
     const Actions fill = actionsOf({kBypassDocumentValidation,
                                     kCollMod,
                                     kConvertToCapped,
                                     kCreateCollection,
                                     kCreateIndex,
                                     kDropCollection,
-                                    kInsert,
-                                    kListCollections,
-                                    kListIndexes});
-    for (const char* db : {kAnyDb, "config", "local"}) {
+                                    kInsert});
+    for (const char* db : {"config", "local"}) {
         out->add(db, kAnyCollection, fill);
     }
-    out->add(kAnyDb, "system.js", fill | actionsOf({kFind, kRemove, kUpdate}));
-    out->add(kAnyDb, kAnyCollection, userAdminActions());
-    const Actions all = fill | actionsOf({kFind, kRemove, kUpdate});
-    for (const char* collection : {"system.users",
-                                   "system.roles",
-                                   "system.version",
-                                   "system.new_users",
-                                   "system.backup_users",
-                                   "tempusers",
-                                   "temproles"}) {
-        out->add("admin", collection, all);
+    out->add(kAnyDb, kAnyCollection, fill | userAdminActions());
+    out->add(kAnyDb, "system.js", fill);
+    out->add(kAnyDb, "system.users", fill | actionsOf({kFind, kRemove, kUpdate}));
+    out->add("local", "system.replset", fill);
+    out->add("admin", "system.backup_users", fill);
+    out->add("admin", "system.version", fill | actionsOf({kFind}));
+    out->add("admin", "system.roles", actionsOf({kCreateIndex}));
+    for (const char* collection : {"tempusers", "temproles"}) {
+        out->add("admin", collection, actionsOf({kFind}));
     }
 }
 
@@ -288,19 +293,12 @@ void addRoot(const std::string& db, Grants* out) {
     addClusterAdmin(db, out);
     addBackup(db, out);
     addRestore(db, out);
+    out->addAny(actionsOf({kValidate}));
     out->addCluster(actionsOf({kTestCommand}));
-    const Actions check = actionsOf({kCollStats, kValidate});
-    for (const char* collection : {"system.users", "system.roles", "system.version"}) {
-        out->add("admin", collection, check);
-    }
-    for (const char* database : {"config", "local"}) {
-        out->add(database, kAnyCollection, check);
-    }
 }
 
 void addSystem(const std::string&, Grants* out) {
-    out->addAnything();
-    out->addCluster(Actions().set());
+    out->addAny(Actions().set());
 }
 
 struct BuiltinRole {

@@ -145,12 +145,13 @@ bool Grants::has(std::string_view db, std::string_view collection, size_t bit) c
 }
 
 bool Grants::allowsCluster(Action action) const {
-    return hasAnything_ || cluster_[static_cast<size_t>(action)];
+    const auto bit = static_cast<size_t>(action);
+    return any_[bit] || cluster_[bit];
 }
 
 bool Grants::allows(Action action, std::string_view db, std::string_view collection) const {
     const auto bit = static_cast<size_t>(action);
-    if (hasAnything_) {
+    if (any_[bit]) {
         return true;
     }
     if (!isSystem(collection)) {
@@ -171,7 +172,7 @@ bool Grants::touches(std::string_view db, std::string_view collection) const {
 }
 
 bool Grants::touchesDatabase(std::string_view db) const {
-    if (hasAnything_ || (anyNormal_.any() && !isInternal(db))) {
+    if (any_.any() || (anyNormal_.any() && !isInternal(db))) {
         return true;
     }
     const auto first = named_.lower_bound(std::pair(db, std::string_view()));
@@ -194,10 +195,10 @@ void Grants::describe(bson::Builder* array) const {
         }
         describeActions(actions, &privilege);
     };
-    if (hasAnything_) {
+    if (any_.any()) {
         auto privilege = array->object(array->nextIndex());
         privilege.object("resource").add("anyResource", true);
-        describeActions(Actions().set(), &privilege);
+        describeActions(any_, &privilege);
     }
     add(true, {}, cluster_);
     add(false, {}, anyNormal_);

@@ -31,8 +31,8 @@ inline constexpr char kAnyDb[] = "";
 class Grants {
 public:
     void addCluster(const Actions& actions) { cluster_ |= actions; }
-    /// Everything everywhere, system collections included.
-    void addAnything() { hasAnything_ = true; }
+    /// On whatever there is, the server and system collections included.
+    void addAny(const Actions& actions) { any_ |= actions; }
     /// `db` or `collection` empty: any. Any collection does not mean those named `system.`, and any
     /// database does not mean `local` and `config`.
     void add(const std::string& db, const std::string& collection, const Actions& actions);
@@ -60,10 +60,10 @@ private:
     };
     bool has(std::string_view db, std::string_view collection, size_t bit) const;
 
+    Actions any_;
     Actions cluster_;
     Actions anyNormal_;  // any collection of any database
     std::map<Key, Actions, Less> named_;
-    bool hasAnything_ = false;
 };
 
 /// Adds what the built-in role allows. False when there is no such role.

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+/// MongoDB's built-in roles as its manual describes them, as data, and what follows from them. It
+/// knows nothing of how the server does it: two tables that say the same are the test.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace freshet::command {
+
+/// What a privilege is on.
+enum class On { kDatabase, kAnyNormal, kNamed, kExact, kCluster, kAny };
+
+struct DocumentedPrivilege {
+    std::string_view role;
+    On on;
+    std::string_view db;          // of kDatabase and kExact; "$": where the role is given
+    std::string_view collection;  // of kNamed and kExact
+    std::string_view actions;     // with blanks between; "@name": those of kActionSets
+};
+
+inline constexpr std::pair<std::string_view, std::string_view> kActionSets[] = {
+    {"@read",
+     "changeStream collStats dbHash dbStats find killCursors listCollections listIndexes "
+     "planCacheRead"},
+    {"@write",
+     "convertToCapped createCollection createIndex dropCollection dropIndex insert remove "
+     "renameCollectionSameDB update"},
+    {"@dbAdmin",
+     "bypassDocumentValidation collMod collStats compact convertToCapped createCollection "
+     "createIndex dbStats dropCollection dropDatabase dropIndex enableProfiler listCollections "
+     "listIndexes planCacheIndexFilter planCacheRead planCacheWrite reIndex renameCollectionSameDB "
+     "storageDetails validate"},
+    {"@userAdmin",
+     "changeCustomData changePassword createRole createUser dropRole dropUser grantRole revokeRole "
+     "setAuthenticationRestriction viewRole viewUser"},
+    {"@restore",
+     "bypassDocumentValidation collMod convertToCapped createCollection createIndex dropCollection "
+     "insert"},
+    {"@monitor",
+     "connPoolStats getCmdLineOpts getDefaultRWConcern getLog getParameter getShardMap hostInfo "
+     "inprog listDatabases listSessions listShards netstat replSetGetConfig replSetGetStatus "
+     "serverStatus shardingState top"},
+    {"@host",
+     "applicationMessage connPoolSync dropConnections fsync invalidateUserCache killAnyCursor "
+     "killAnySession killop logRotate rotateCertificates setParameter shutdown unlock"},
+    {"@manage",
+     "appendOplogNote applicationMessage getClusterParameter getDefaultRWConcern listSessions "
+     "listShards replSetConfigure replSetGetConfig replSetGetStatus replSetStateChange "
+     "setClusterParameter setDefaultRWConcern setFeatureCompatibilityVersion"},
+    {"@look", "collStats dbStats indexStats"},
+    {"@profile", "convertToCapped createCollection dropCollection"},
+};
+
+inline const std::vector<DocumentedPrivilege>& documentedPrivileges() {
+    static const std::vector<DocumentedPrivilege> kAll = {
+        {"read", On::kDatabase, "$", "", "@read"},
+        {"read", On::kExact, "$", "system.js", "@read"},
+        {"readWrite", On::kDatabase, "$", "", "@read @write"},
+        {"readWrite", On::kExact, "$", "system.js", "@read @write"},
+        {"userAdmin", On::kDatabase, "$", "", "@userAdmin"},
+        {"dbAdmin", On::kDatabase, "$", "", "@dbAdmin"},
+        {"dbAdmin", On::kExact, "$", "system.profile", "@read @profile"},
+        {"readAnyDatabase", On::kAnyNormal, "", "", "@read"},
+        {"readAnyDatabase", On::kNamed, "", "system.js", "@read"},
+        {"readAnyDatabase", On::kCluster, "", "", "listDatabases"},
+        {"readWriteAnyDatabase", On::kAnyNormal, "", "", "@read @write"},
+        {"readWriteAnyDatabase", On::kNamed, "", "system.js", "@read @write"},
+        {"readWriteAnyDatabase", On::kCluster, "", "", "listDatabases"},
+        {"userAdminAnyDatabase", On::kAnyNormal, "", "", "@userAdmin"},
+        {"userAdminAnyDatabase", On::kDatabase, "local", "", "@userAdmin"},
+        {"userAdminAnyDatabase", On::kDatabase, "config", "", "@userAdmin"},
+        {"userAdminAnyDatabase",
+         On::kCluster,
+         "",
+         "",
+         "authSchemaUpgrade invalidateUserCache listDatabases viewUser"},
+        {"userAdminAnyDatabase",
+         On::kExact,
+         "admin",
+         "system.users",
+         "@read createIndex dropIndex"},
+        {"userAdminAnyDatabase",
+         On::kExact,
+         "admin",
+         "system.roles",
+         "@read createIndex dropIndex"},
+        {"userAdminAnyDatabase", On::kNamed, "", "system.users", "@read"},
+        {"userAdminAnyDatabase", On::kExact, "admin", "system.version", "@read"},
+        {"dbAdminAnyDatabase", On::kAnyNormal, "", "", "@dbAdmin"},
+        {"dbAdminAnyDatabase", On::kNamed, "", "system.profile", "@read @profile"},
+        {"dbAdminAnyDatabase", On::kCluster, "", "", "listDatabases"},
+        {"clusterMonitor", On::kCluster, "", "", "@monitor"},
+        {"clusterMonitor", On::kAnyNormal, "", "", "@look"},
+        {"clusterMonitor", On::kDatabase, "config", "", "@look @read"},
+        {"clusterMonitor", On::kDatabase, "local", "", "@look @read"},
+        {"clusterMonitor", On::kExact, "config", "system.js", "@read"},
+        {"clusterMonitor", On::kExact, "local", "system.js", "@read"},
+        {"clusterMonitor", On::kNamed, "", "system.profile", "find"},
+        {"hostManager", On::kCluster, "", "", "@host"},
+        {"hostManager", On::kAnyNormal, "", "", "killCursors"},
+        {"clusterManager", On::kCluster, "", "", "@manage"},
+        {"clusterManager", On::kDatabase, "config", "", "@read insert remove update"},
+        {"clusterManager", On::kExact, "config", "system.js", "@read"},
+        {"clusterManager", On::kDatabase, "local", "", "insert remove update"},
+        {"clusterAdmin", On::kAnyNormal, "", "", "dropDatabase"},
+        {"backup", On::kAny, "", "", "collStats listCollections listIndexes"},
+        {"backup",
+         On::kCluster,
+         "",
+         "",
+         "appendOplogNote getParameter listDatabases serverStatus setUserWriteBlockMode"},
+        {"backup", On::kAnyNormal, "", "", "find"},
+        {"backup", On::kDatabase, "config", "", "find"},
+        {"backup", On::kDatabase, "local", "", "find"},
+        {"backup", On::kNamed, "", "system.js", "find"},
+        {"backup", On::kNamed, "", "system.profile", "find"},
+        {"backup", On::kNamed, "", "system.users", "find"},
+        {"backup", On::kExact, "admin", "system.version", "find"},
+        {"restore",
+         On::kCluster,
+         "",
+         "",
+         "bypassWriteBlockingMode getParameter setUserWriteBlockMode"},
+        {"restore", On::kAny, "", "", "listCollections"},
+        {"restore", On::kAnyNormal, "", "", "@restore @userAdmin"},
+        {"restore", On::kDatabase, "config", "", "@restore"},
+        {"restore", On::kDatabase, "local", "", "@restore"},
+        {"restore", On::kNamed, "", "system.js", "@restore"},
+        {"restore", On::kNamed, "", "system.users", "@restore find remove update"},
+        {"restore", On::kExact, "admin", "system.version", "@restore find"},
+        {"restore", On::kExact, "admin", "tempusers", "find"},
+        {"root", On::kAny, "", "", "validate"},
+        {"root", On::kCluster, "", "", "internal"},
+    };
+    return kAll;
+}
+
+/// Roles that are others together.
+inline std::vector<std::string_view> partsOf(std::string_view role) {
+    if (role == "dbOwner") {
+        return {"readWrite", "dbAdmin", "userAdmin"};
+    }
+    if (role == "clusterAdmin") {
+        return {"clusterAdmin", "clusterMonitor", "hostManager", "clusterManager"};
+    }
+    if (role == "root") {
+        return {"root",
+                "clusterAdmin",
+                "clusterMonitor",
+                "hostManager",
+                "clusterManager",
+                "userAdminAnyDatabase",
+                "dbAdminAnyDatabase",
+                "readWriteAnyDatabase",
+                "backup",
+                "restore"};
+    }
+    return {role};
+}
+
+/// `word` is one of the words of `list`, or of a set that it names.
+inline bool namesAction(std::string_view list, std::string_view word) {
+    while (!list.empty()) {
+        const size_t end = std::min(list.find(' '), list.size());
+        const std::string_view one = list.substr(0, end);
+        list.remove_prefix(std::min(end + 1, list.size()));
+        if (one == word) {
+            return true;
+        }
+        for (const auto& [name, actions] : kActionSets) {
+            if (name == one && namesAction(actions, word)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/// What an action is asked for on.
+struct Place {
+    std::string db;          // empty: the server
+    std::string collection;  // empty: the database
+};
+
+inline bool covers(const DocumentedPrivilege& privilege,
+                   std::string_view givenOn,
+                   const Place& place) {
+    const bool isSystem = place.collection.starts_with("system.");
+    const bool isInternal = place.db == "local" || place.db == "config";
+    const std::string_view db = privilege.db == "$" ? givenOn : privilege.db;
+    switch (privilege.on) {
+        case On::kAny:
+            return true;
+        case On::kCluster:
+            return place.db.empty();
+        case On::kDatabase:
+            return place.db == db && !isSystem;
+        case On::kAnyNormal:
+            return !place.db.empty() && !isInternal && !isSystem;
+        case On::kNamed:
+            return !place.db.empty() && place.collection == privilege.collection;
+        case On::kExact:
+            return place.db == db && place.collection == privilege.collection;
+    }
+    return false;
+}
+
+/// By the manual, may who has `role`, given on database `givenOn`, do this there?
+inline bool isDocumented(std::string_view role,
+                         std::string_view givenOn,
+                         std::string_view action,
+                         const Place& place) {
+    const std::vector<std::string_view> parts = partsOf(role);
+    const auto& all = documentedPrivileges();
+    return std::any_of(all.begin(), all.end(), [&](const DocumentedPrivilege& privilege) {
+        return std::find(parts.begin(), parts.end(), privilege.role) != parts.end() &&
+               covers(privilege, givenOn, place) && namesAction(privilege.actions, action);
+    });
+}
+
+}  // namespace freshet::command
