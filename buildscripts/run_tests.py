@@ -9,6 +9,7 @@ import concurrent.futures
 import contextlib
 import fnmatch
 import functools
+import glob
 import io
 import os
 import re
@@ -174,9 +175,15 @@ def fuzz_part(totals):
         judge_fuzzer(totals, seed, *result)
 
 
+def dictionary_options(name):
+    """libFuzzer's option for the words beside the fuzzer's source, if it has some."""
+    found = glob.glob(os.path.join(ROOT, 'src', 'freshet', '**', name + '.dict'), recursive=True)
+    return ['-dict=' + found[0]] if found else []
+
+
 def run_fuzzer(folder, name, seed):
     command = [os.path.join(folder, name), '-runs=%d' % FUZZ_RUNS, '-max_total_time=%d' % FUZZ_SECONDS, '-seed=%d' % seed, '-max_len=4096',
-               '-print_final_stats=0', '-artifact_prefix=' + folder + '/']
+               '-print_final_stats=0', '-artifact_prefix=' + folder + '/'] + dictionary_options(name)
     return name, command, subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
 
 
