@@ -62,6 +62,66 @@ class AuthTest(unittest.TestCase):
             for user, password in (('root', 'wrong'), ('nobody', 'secret')):
                 self.refused(18, 'Authentication failed.', lambda: self.client(user, password, **options).db.c.find_one())
 
+    def test_a_user_of_sha_1_alone_logs_in_by_the_default_negotiation(self):
+        root = self.make_root()
+        for mechanisms in (['SCRAM-SHA-1'], ['SCRAM-SHA-256']):
+            root.db.command('createUser', 'old', pwd='pw', roles=['read'], mechanisms=mechanisms)
+            self.client('old', 'pw', authSource='db').db.c.find_one()
+            self.refused(18, 'Authentication failed.', lambda: self.client('old', 'wrong', authSource='db').db.c.find_one())
+            root.db.command('dropUser', 'old')
+
+    def salt(self, user, mechanism, database='db'):
+        """What a stranger is told who begins to log in."""
+        begun = self.client()[database].command('saslStart', 1, mechanism=mechanism, payload=('n,,n=%s,r=abc' % user).encode())
+        return dict(part.split('=', 1) for part in bytes(begun['payload']).decode().split(','))
+
+    def test_unknown_users_look_like_users_across_restarts(self):
+        root = self.make_root()
+        root.db.command('createUser', 'ann', pwd='pw', roles=['read'])
+        before = {}
+        for user in ('ann', 'nobody'):
+            for mechanism in ('SCRAM-SHA-1', 'SCRAM-SHA-256'):
+                told = self.salt(user, mechanism)
+                before[user, mechanism] = told['s']
+                self.assertEqual(told['i'], '10000' if mechanism == 'SCRAM-SHA-1' else '15000')
+                self.assertEqual(len(told['s']), 24 if mechanism == 'SCRAM-SHA-1' else 40)
+        self.assertNotEqual(before['nobody', 'SCRAM-SHA-1'][:8], before['nobody', 'SCRAM-SHA-256'][:8])
+        self.server.kill()
+        self.server.start()
+        for (user, mechanism), salt in before.items():
+            self.assertEqual(self.salt(user, mechanism)['s'], salt, user)
+
+    def test_users_do_not_go_by_the_way(self):
+        root = self.make_root()
+        root.admin.command('createUser', 'boss', pwd='pw', roles=['dbAdmin', 'dbAdminAnyDatabase', 'readWriteAnyDatabase'])
+        boss = self.client('boss', 'pw')
+        self.refused(20, "Dropping the 'admin' database is prohibited.", lambda: boss.drop_database('admin'))
+        self.refused(20, "Dropping the 'admin' database is prohibited.", lambda: root.drop_database('admin'))
+        self.refused(20, "can't drop system collection admin.system.users", lambda: root.admin.command('drop', 'system.users'))
+        self.refused(13, 'not authorized', lambda: boss.admin['system.users'].delete_many({}))
+        boss.db.c.insert_one({})
+        for stage in ({'$out': {'db': 'admin', 'coll': 'system.users'}}, {'$merge': {'into': {'db': 'admin', 'coll': 'system.users'}}}):
+            self.refused(13, 'not authorized', lambda: list(boss.db.c.aggregate([stage])))
+        for code, out in ((115, {'replace': 'system.users', 'db': 'admin'}), (115, {'merge': 'users', 'db': 'admin'}),
+                          (17385, {'replace': 'system.js'}), (31319, {'merge': 'system.js'})):
+            self.refused(code, '', lambda: root.db.command('mapReduce', 'c', map='function() { emit(1, 1); }',
+                                                           reduce='function() { return 1; }', out=out))
+        self.server.kill()
+        self.server.start()
+        self.refused(13, 'requires authentication', lambda: self.client().admin.command('createUser', 'me', pwd='x', roles=['root']))
+
+    def test_what_is_restored_as_a_user_is_one(self):
+        root = self.make_root()
+        root.admin.command('createUser', 'keeper', pwd='pw', roles=['restore'])
+        keeper = self.client('keeper', 'pw')
+        user = root.admin['system.users'].find_one({'_id': 'admin.root'})
+        for change in ({'_id': 'x'}, {'user': 7}, {'roles': 'root'}, {'credentials': {'SCRAM-SHA-1': {'salt': 'odd'}}}):
+            with self.assertRaises(pymongo.errors.WriteError) as caught:
+                keeper.admin['system.users'].insert_one({**user, '_id': 'db.eve', 'user': 'eve', 'db': 'db', **change})
+            self.assertEqual(caught.exception.code, 2)
+        keeper.admin['system.users'].insert_one({**user, '_id': 'db.eve', 'user': 'eve', 'db': 'db', 'roles': [{'role': 'read', 'db': 'db'}]})
+        self.client('eve', 'secret', authSource='db', authMechanism='SCRAM-SHA-256').db.c.find_one()
+
     def test_strange_names_and_passwords(self):
         root = self.make_root()
         for user, password in (('a,b=c', 'p=,w'), ('Zoë Ümlaut', 'pa\u00a0ss\u2168'), ('x@y:z/%', '  '), ('n' * 200, 'p' * 1000)):
