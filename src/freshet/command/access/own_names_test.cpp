@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Users do not go by the way, whatever the role; what is stored as a user is one; and what is none
 /// all the same harms nobody else.
+#include "freshet/command/admin/own_names.h"
+
 #include "freshet/command/access/auth_fixture_test.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/query/write.h"
@@ -103,9 +105,19 @@ TEST_F(OwnNamesTest, NobodyDropsOrReplacesUsersByTheWay) {
             << stage;
     }
     expectReply(R"({"drop": "system.js"})", R"({"ok": 1, "ns": "test.system.js"})");
-    expectReply(R"({"dropDatabase": 1})", R"({"ok": 1})", "local");
     expectReply(R"({"usersInfo": {"forAllDBs": true}})",
                 R"({"users": [{"user": "root"}, {"user": "ann"}]})");
+}
+
+TEST(OwnNames, OtherDatabasesOfTheServerMayBeDropped) {
+    for (bool isReplicaSet : {false, true}) {
+        EXPECT_EQ(Reason::kIllegalOperation, checkDropDatabase("admin", isReplicaSet).reason());
+        EXPECT_TRUE(checkDropDatabase("config", isReplicaSet).isOk());
+        EXPECT_TRUE(checkDropDatabase("test", isReplicaSet).isOk());
+    }
+    EXPECT_TRUE(checkDropDatabase("local", false).isOk());
+    EXPECT_EQ("Cannot drop 'local' database while replication is active",
+              checkDropDatabase("local", true).text());
 }
 
 TEST_F(OwnNamesTest, WhoMayWriteToAdminMayNotWriteUsers) {
