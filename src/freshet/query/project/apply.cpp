@@ -164,8 +164,9 @@ private:
             return;
         }
         const int64_t total = field.document().fieldCount();
-        int64_t from = node.skip >= 0 ? node.skip : std::max<int64_t>(0, total + node.skip);
-        int64_t count = node.limit;
+        int64_t from = node.special->skip >= 0 ? node.special->skip
+                                               : std::max<int64_t>(0, total + node.special->skip);
+        int64_t count = node.special->limit;
         if (count < 0) {  // the last ones
             from = std::max<int64_t>(0, total + count);
             count = -count;
@@ -185,7 +186,7 @@ private:
             return;
         }
         for (const Element& member : field.document()) {
-            if (matchesValue(*node.elemMatch, member)) {
+            if (matchesValue(*node.special->elemMatch, member)) {
                 Builder array = out->array(field.name());
                 array.pushElement(member);
                 return;
@@ -198,7 +199,8 @@ private:
             out->add(field);
             return;
         }
-        int index = matcher_ == nullptr ? -1 : matcher_->matchedIndex(context_->root, node.path);
+        int index =
+            matcher_ == nullptr ? -1 : matcher_->matchedIndex(context_->root, node.special->path);
         if (index >= 0) {
             for (const Element& member : field.document()) {
                 if (index-- == 0) {

@@ -4,6 +4,7 @@
 #include "freshet/bson/path.h"
 #include "freshet/query/expression/operators.h"
 #include "freshet/query/language.h"
+#include "freshet/query/limits.h"
 #include "freshet/query/project/tree.h"
 
 #include <algorithm>
@@ -24,6 +25,7 @@ struct ModeChoice {
 // find's own operators.
 constexpr std::string_view kElemMatch = "$elemMatch";
 constexpr std::string_view kSlice = "$slice";
+
 /// Where a field of the specification stands: by its name in the object that `above` stands for.
 /// The path as a whole is put together for messages only, since it may be long and its end one of
 /// many.
@@ -70,6 +72,7 @@ private:
     Status parseFields(Document fields, Place* object) {
         for (const Element& field : fields) {
             Place place(object, field.name());
+            FRESHET_RETURN_IF_ERROR(mayGoOn());
             FRESHET_RETURN_IF_ERROR(bson::checkPathParts(place.parts));
             FRESHET_RETURN_IF_ERROR(parseField(object, &place, field));
         }
@@ -189,10 +192,10 @@ private:
         }
         const std::string path = place.path();
         auto node = std::make_unique<ProjectNode>(ProjectNode::kPositional);
-        node->path = path.substr(0, path.size() - 2);
+        node->special->path = path.substr(0, path.size() - 2);
         Place root;
         root.node = &tree_.root;
-        const Place array(&root, node->path);
+        const Place array(&root, node->special->path);
         FRESHET_RETURN_IF_ERROR(choose(true, array));
         return insert(&root, array, std::move(node));
     }
@@ -252,7 +255,7 @@ private:
         }
         FRESHET_RETURN_IF_ERROR(choose(true, place));
         auto node = std::make_unique<ProjectNode>(ProjectNode::kElemMatch);
-        FRESHET_ASSIGN_OR_RETURN(node->elemMatch, compileValueMatcher(operand.document()));
+        FRESHET_ASSIGN_OR_RETURN(node->special->elemMatch, compileValueMatcher(operand.document()));
         return insert(object, place, std::move(node));
     }
 
@@ -268,15 +271,15 @@ private:
     Status parseSlice(Place* object, const Place& place, const Element& operand) {
         auto node = std::make_unique<ProjectNode>(ProjectNode::kSlice);
         if (operand.isNumber()) {
-            node->limit = clampToInt(operand.toInt64());
+            node->special->limit = clampToInt(operand.toInt64());
         } else {
-            node->skip = clampToInt(operand.document().find("0").toInt64());
-            node->limit = clampToInt(operand.document().find("1").toInt64());
-            if (node->limit <= 0) {
+            node->special->skip = clampToInt(operand.document().find("0").toInt64());
+            node->special->limit = clampToInt(operand.document().find("1").toInt64());
+            if (node->special->limit <= 0) {
                 return badValue(
                     "First argument to $slice must be an array, or its limit must be "
                     "positive: " +
-                    std::to_string(node->limit));
+                    std::to_string(node->special->limit));
             }
         }
         return insert(object, place, std::move(node));
@@ -424,7 +427,7 @@ ProjectNode* ProjectNode::add(std::string_view childName, std::unique_ptr<Projec
     if (children.size() == kWalkedMax + 1) {
         index();
     } else if (children.size() > kWalkedMax) {
-        positions_.emplace(children.back()->name, static_cast<uint32_t>(children.size() - 1));
+        positions_->emplace(children.back()->name, static_cast<uint32_t>(children.size() - 1));
     }
     return children.back().get();
 }
@@ -441,14 +444,14 @@ void ProjectNode::insertFirst(std::string_view childName, std::unique_ptr<Projec
 }
 
 size_t ProjectNode::lookUp(std::string_view childName) const {
-    const auto at = positions_.find(childName);
-    return at == positions_.end() ? kNone : at->second;
+    const auto at = positions_->find(childName);
+    return at == positions_->end() ? kNone : at->second;
 }
 
 void ProjectNode::index() {
-    positions_.clear();
-    for (size_t at = 0; children.size() > kWalkedMax && at < children.size(); ++at) {
-        positions_.emplace(children[at]->name, static_cast<uint32_t>(at));
+    positions_ = children.size() > kWalkedMax ? std::make_unique<Positions>() : nullptr;
+    for (size_t at = 0; positions_ != nullptr && at < children.size(); ++at) {
+        positions_->emplace(children[at]->name, static_cast<uint32_t>(at));
     }
 }
 

@@ -28,7 +28,8 @@ struct ProjectNode {
     enum Kind : uint8_t { kFields, kInclude, kExclude, kComputed, kSlice, kElemMatch, kPositional };
     static constexpr size_t kNone = SIZE_MAX;
 
-    explicit ProjectNode(Kind what = kFields) : kind(what) {}
+    explicit ProjectNode(Kind what = kFields)
+        : kind(what), special(hasSpecial(what) ? std::make_unique<Special>() : nullptr) {}
     /// The position of the child of that name; kNone when there is none.
     size_t indexOf(std::string_view childName) const {
         return children.size() <= kWalkedMax ? walk(childName) : lookUp(childName);
@@ -42,11 +43,15 @@ struct ProjectNode {
     bool computes = false;  // here or below
     std::string name;
     std::vector<std::unique_ptr<ProjectNode>> children;
-    ExprPtr expression;                  // kComputed
-    int64_t skip = 0;                    // kSlice; counts from the end when negative
-    int64_t limit = 0;                   // kSlice; from the end when negative and skip unused
-    std::unique_ptr<Matcher> elemMatch;  // kElemMatch
-    std::string path;                    // kPositional: of the array
+    ExprPtr expression;  // kComputed
+    /// What few nodes have, while a projection may have very many of them.
+    struct Special {
+        int64_t skip = 0;                    // kSlice; counts from the end when negative
+        int64_t limit = 0;                   // kSlice; from the end when negative and skip unused
+        std::unique_ptr<Matcher> elemMatch;  // kElemMatch
+        std::string path;                    // kPositional: of the array
+    };
+    std::unique_ptr<Special> special;  // of these kinds
 
 private:
     static constexpr size_t kWalkedMax = 8;
@@ -59,10 +64,14 @@ private:
         }
         return kNone;
     }
+    static bool hasSpecial(Kind kind) {
+        return kind == kSlice || kind == kElemMatch || kind == kPositional;
+    }
     size_t lookUp(std::string_view childName) const;
     void index();
 
-    absl::flat_hash_map<std::string_view, uint32_t> positions_;  // when they are many
+    using Positions = absl::flat_hash_map<std::string_view, uint32_t>;
+    std::unique_ptr<Positions> positions_;  // of the children, when they are many
 };
 
 struct ProjectTree {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Walks a document and an update tree side by side and writes the changed document.
+#include "freshet/query/limits.h"
 #include "freshet/query/match/path.h"
 #include "freshet/query/update/tree.h"
 
@@ -63,6 +64,7 @@ Status applyOp(const UpdateOp& op,
                bool inArray,
                UpdateRun* run,
                Builder* out) {
+    FRESHET_RETURN_IF_ERROR(mayGoOn());
     FRESHET_ASSIGN_OR_RETURN(const OpResult result, op.apply(targetOf(*run, existing)));
     if (result.what == OpResult::kSet && !result.value.isMissing()) {
         run->changed |= existing.isMissing() || !sameBytes(existing, result.value.element());
@@ -83,6 +85,7 @@ StatusOr<std::string> resolved(const std::string& component, const UpdateRun& ru
     if (component != "$") {
         return component;
     }
+    FRESHET_RETURN_IF_ERROR(mayGoOn());
     const int index = run.matcher == nullptr ? -1 : run.matcher->matchedIndex(run.root, run.path);
     if (index < 0) {
         return badValue("The positional operator did not find the match needed from the query.");
@@ -148,6 +151,7 @@ StatusOr<const UpdateNode*> elementChild(const UpdateNode& node,
                                          std::unique_ptr<UpdateNode>* merged) {
     const UpdateNode* result = nullptr;
     for (const auto& [component, child] : node.children) {
+        FRESHET_RETURN_IF_ERROR(mayGoOn());
         if (component != "$[]") {
             const std::string id = component.substr(2, component.size() - 3);
             Builder wrapped;

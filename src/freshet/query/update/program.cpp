@@ -3,6 +3,7 @@
 #include "freshet/bson/compare.h"
 #include "freshet/bson/json.h"
 #include "freshet/platform/clock.h"
+#include "freshet/query/limits.h"
 #include "freshet/query/transform.h"
 #include "freshet/query/update.h"
 #include "freshet/query/update/array_filters.h"
@@ -79,6 +80,7 @@ Status addField(std::string_view modifier,
                 const Element& field,
                 UpdateNode* root,
                 bool* movesValues) {
+    FRESHET_RETURN_IF_ERROR(mayGoOn());
     FRESHET_RETURN_IF_ERROR(checkPath(field.name()));
     if (modifier == "$rename") {
         *movesValues = true;
