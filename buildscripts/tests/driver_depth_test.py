@@ -78,6 +78,7 @@ class DepthTest(unittest.TestCase):
                 self.refused(lambda: list(self.db.c.find({'x': 1}, projection)))
                 self.refused(lambda: list(self.db.none.find({'x': 1}, projection)))
             self.refused(lambda: list(self.db.c.find().sort(long, 1)))
+            self.refused(lambda: self.db.c.distinct(long))
             self.refused(lambda: list(self.db.c.find({long: 1})), 5729100)
             self.refused(lambda: self.db.c.find_one_and_update({}, {'$set': {'q': 1}}, projection={long: 1}))
             self.refused(lambda: self.db.c.create_index([(long, 1)], name='long'))
@@ -100,6 +101,7 @@ class DepthTest(unittest.TestCase):
         self.refused(lambda: self.db.c.update_one({path(100): nested(100)}, {'$set': {'q': 1}}, upsert=True))
         for output in ({'$out': 'o'}, {'$merge': 'o'}, {'$merge': {'into': 'o', 'whenMatched': 'replace'}},
                        {'$merge': {'into': 'o', 'whenMatched': 'fail'}}):
+            self.db.o.drop()
             self.refused(lambda: self.aggregate({'$set': {path(190): 1}}, output))
             self.aggregate({'$match': {'_id': 1}}, {'$set': {path(NESTING_MAX): 1}}, output)
         for collection in ('c', 'o'):
@@ -107,7 +109,7 @@ class DepthTest(unittest.TestCase):
                 self.assertLessEqual(levels_of(document), NESTING_MAX)
 
     def test_what_stages_make(self):
-        for stage in ({'$replaceWith': {'a': '$$ROOT'}}, {'$addFields': {'x': {'y': '$x'}}}, {'$group': {'_id': {'k': '$_id'}}},
+        for stage in ({'$replaceWith': {'a': '$$ROOT'}}, {'$addFields': {'y': {'w': '$y'}}}, {'$group': {'_id': {'k': '$_id'}}},
                       {'$group': {'_id': 1, 'x': {'$push': '$$ROOT'}}}, {'$facet': {'x': [{'$match': {}}]}},
                       {'$lookup': {'from': 'c', 'as': 'r', 'let': {'v': '$$ROOT'}, 'pipeline': [{'$limit': 1}, {'$replaceWith': {'a': '$$v'}}]}}):
             with self.subTest(stage=next(iter(stage))):
@@ -127,7 +129,7 @@ class DepthTest(unittest.TestCase):
             list(self.db.c.find(condition))
         for wrap in (lambda inside: {'$not': [inside]}, lambda inside: {'$cond': [inside, inside if inside == 1 else 1, 2]},
                      lambda inside: {'k': inside}, lambda inside: [inside], lambda inside: {'$let': {'vars': {'v': 1}, 'in': inside}},
-                     lambda inside: {'$map': {'input': '$x', 'in': inside}}):
+                     lambda inside: {'$map': {'input': [1], 'in': inside}}):
             expression = 1
             while levels_of(expression) < 160:
                 expression = wrap(expression)

@@ -2,6 +2,7 @@
 /// find, count and distinct: queries on one collection.
 #include "freshet/command/crud/find.h"
 
+#include "freshet/bson/path.h"
 #include "freshet/command/crud/write_batch.h"
 #include "freshet/command/run/tables.h"
 
@@ -64,6 +65,7 @@ StatusOr<DistinctCommand> parseDistinct(bson::Document body) {
     distinct.request.hint = fields.hint();
     fields.refuseCollation();
     FRESHET_RETURN_IF_ERROR(fields.status());
+    FRESHET_RETURN_IF_ERROR(bson::checkPathLength(distinct.key));
     return distinct;
 }
 

@@ -75,13 +75,19 @@ TEST(PipelineBounds, StagesThatWrapWhatTheyGetAreStoppedSomewhere) {
         R"({"$group":{"_id":{"k":"$_id"}}})",
         R"({"$group":{"_id":1,"x":{"$push":"$$ROOT"}}})",
         R"({"$facet":{"x":[{"$match":{}}]}})",
-        R"({"$bucketAuto":{"groupBy":"$_id","buckets":1}})",
     };
     for (const char* stage : stages) {
         EXPECT_TRUE(ran(repeated(stage, 20)).isOk()) << stage;
         const Status status = ran(repeated(stage, 250));
         EXPECT_EQ(status.reason(), Reason::kOverflow) << stage << status.text();
     }
+}
+
+TEST(PipelineBounds, DocumentsThatDoubleAreStoppedSomewhere) {
+    // Each of the array's two members gets the whole array.
+    const std::string doubling = repeated(R"({"$addFields":{"x":{"y":"$x"}}})", 40);
+    const Status status = ran(R"([{"$addFields":{"x":[1,2]}},)" + doubling.substr(1));
+    EXPECT_EQ(status.reason(), Reason::kExceededMemoryLimit) << status.text();
 }
 
 TEST(PipelineBounds, AThousandStagesRun) {

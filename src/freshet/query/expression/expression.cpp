@@ -141,12 +141,12 @@ private:
 };
 
 StatusOr<ExprPtr> parseVariable(std::string_view text, ExprScope* scope) {
-    FRESHET_RETURN_IF_ERROR(bson::checkPathLength(text));
-    std::vector<std::string> parts = splitPath(text);
-    const std::string name = parts[0];
-    parts.erase(parts.begin());
-    if (!parts.empty()) {
-        FRESHET_RETURN_IF_ERROR(checkFieldPath(text.substr(name.size() + 1)));
+    const size_t dot = text.find('.');
+    const std::string name(text.substr(0, dot));
+    std::vector<std::string> parts;
+    if (dot != text.npos) {
+        FRESHET_RETURN_IF_ERROR(checkFieldPath(text.substr(dot + 1)));
+        parts = splitPath(text.substr(dot + 1));
     }
     const int slot = scope->find(name);
     if (slot >= 0) {

@@ -3,8 +3,8 @@
 #include "freshet/bson/path.h"
 #include "freshet/query/expression/expression.h"
 #include "freshet/query/javascript/scripts.h"
-#include "freshet/query/limits.h"
 #include "freshet/query/language.h"
+#include "freshet/query/limits.h"
 #include "freshet/query/match/json_schema.h"
 #include "freshet/query/match/tree.h"
 

@@ -153,7 +153,8 @@ private:
 
     void compute(const ProjectNode& node, std::string_view name, Builder* out) {
         const Value value = node.expression->evaluate(*context_);
-        if (!value.isMissing() && context_->allowsNesting(value.element(), level_)) {
+        if (!value.isMissing() && context_->allows(out->endsAt() + value.valueBytes()) &&
+            context_->allowsNesting(value.element(), level_)) {
             out->addAs(name, value.element());
         }
     }
