@@ -128,8 +128,8 @@ class DepthTest(unittest.TestCase):
                 condition = wrap(condition)
             list(self.db.c.find(condition))
         for wrap in (lambda inside: {'$not': [inside]}, lambda inside: {'$cond': [inside, inside if inside == 1 else 1, 2]},
-                     lambda inside: {'k': inside}, lambda inside: [inside], lambda inside: {'$let': {'vars': {'v': 1}, 'in': inside}},
-                     lambda inside: {'$map': {'input': [1], 'in': inside}}):
+                     lambda inside: {'k': inside}, lambda inside: [inside], lambda inside: {'$let': {'in': inside, 'vars': {'v': 1}}},
+                     lambda inside: {'$map': {'in': inside, 'input': [1]}}):
             expression = 1
             while levels_of(expression) < 160:
                 expression = wrap(expression)
