@@ -8,8 +8,8 @@
 #pragma once
 
 #include "freshet/bson/path.h"
-#include "freshet/query/expression/field_finder.h"
 #include "freshet/query/expression/value.h"
+#include "freshet/query/fields/field_finder.h"
 
 #include <algorithm>
 #include <memory>

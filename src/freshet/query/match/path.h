@@ -4,7 +4,7 @@
 /// many elements, and "missing" is one of them. Immutable; any thread.
 #pragma once
 
-#include "freshet/query/expression/field_finder.h"
+#include "freshet/query/fields/field_finder.h"
 
 #include <string>
 #include <string_view>

@@ -3,8 +3,8 @@
 /// Immutable after parsing; any thread.
 #pragma once
 
-#include "freshet/query/expression/field_finder.h"
 #include "freshet/query/expression/value.h"
+#include "freshet/query/fields/field_finder.h"
 #include "freshet/query/match.h"
 
 #include <map>
