@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Documents of a collection and all their index entries, changed as one inside the caller's Txn.
-/// Each call may return WouldBlock (txn.token()) and is then called again with the same arguments;
+/// Each call may return WouldBlock (token()) and is then called again with the same arguments;
 /// kConflict means abort and run again. Order of writes is fixed (document, then indexes in their
 /// order, then keys ascending), so that waiting writers cannot wait for each other in a circle.
 #pragma once
@@ -23,6 +23,10 @@ public:
     Status remove(RecordId id, bson::Document before);
     /// In place of the document with the same _id, or in addition when there is none.
     Status put(bson::Document document);
+
+    /// After WouldBlock: the transaction's, or a completed one: a document with a long array has
+    /// let others run.
+    const sync::WaitToken& token() const;
 
     /// After kDuplicateKey: {keyPattern: ..., keyValue: ...}.
     const bson::OwnedDocument& duplicateKeyInfo() const;

@@ -67,11 +67,14 @@ public:
 };
 
 /// Adds an _id in front when there is none, moves it to the front when it is elsewhere. Checks size
-/// and that _id is no array, regex or undefined. Puts the time into empty timestamps.
+/// and that _id is there once and no array, regex or undefined. Puts the time into empty
+/// timestamps.
 StatusOr<std::unique_ptr<WriteOp>> makeInsert(engine::Store& store,
                                               catalog::CollectionRef collection,
                                               bson::Document document,
                                               WriteOptions options = {});
+/// Whether it may be inserted, without a collection to try.
+Status checkInsert(bson::Document document);
 
 struct UpdateRequest {
     bson::OwnedDocument filter;
@@ -90,6 +93,8 @@ struct UpdateRequest {
 };
 /// The request's filter, update and projection are good. For when there is no collection to try.
 Status checkUpdate(const UpdateRequest& request);
+/// What the request inserts when nothing matches is good. REQUIRES: upsert.
+Status checkUpsert(const UpdateRequest& request);
 StatusOr<std::unique_ptr<WriteOp>> makeUpdate(engine::Store& store,
                                               catalog::CollectionRef collection,
                                               UpdateRequest request);

@@ -6,6 +6,7 @@
 #include "freshet/catalog/collection/make.h"
 #include "freshet/catalog/collection/state.h"
 #include "freshet/catalog/names/record.h"
+#include "freshet/catalog/writable_names.h"
 
 namespace freshet::catalog {
 
@@ -38,6 +39,7 @@ private:
         if (CollectionRef existing = core_.find(db_, name_)) {
             return checkSame(*existing);
         }
+        FRESHET_RETURN_IF_ERROR(checkWritable(db_, name_));
         FRESHET_ASSIGN_OR_RETURN(collection_, makeEmptyCollection(core_, db_, name_, options_));
         return Status::ok();
     }

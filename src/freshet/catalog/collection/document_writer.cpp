@@ -13,6 +13,9 @@ namespace freshet::catalog {
 
 namespace {
 
+/// So many entries of a document are written before others get their turn.
+constexpr size_t kStepsPerTurn = 512;
+
 enum class StepKind : uint8_t { kMultikey, kPut, kInsert, kErase };
 
 /// One engine write. Steps point at the description and at the caller's documents.
@@ -56,6 +59,7 @@ struct DocumentWriter::Impl {
     CollectionRef collection;
     std::vector<Step> steps;
     size_t done = 0;
+    bool gaveWay = false;  // the last call let others run
     bool planned = false;  // a call is under way: it returned WouldBlock
     RecordId target = 0;   // of an insert or a put
     bson::OwnedDocument duplicateInfo;
@@ -98,10 +102,16 @@ Status DocumentWriter::Impl::plan(StepKind kind,
 }
 
 Status DocumentWriter::Impl::run(RecordId id, const bson::Document* after) {
-    for (; done < steps.size(); ++done) {
+    gaveWay = false;
+    for (size_t turn = 1; done < steps.size(); ++turn) {
         Status status = perform(steps[done], id, after);
         if (status.isOk()) {
-            continue;
+            ++done;
+            if (turn < kStepsPerTurn || done == steps.size()) {
+                continue;
+            }
+            gaveWay = true;
+            return Status::wouldBlock();
         }
         if (!status.isWouldBlock()) {
             planned = false;
@@ -222,6 +232,11 @@ Status DocumentWriter::put(bson::Document document) {
     }
     FRESHET_RETURN_IF_ERROR(found);
     return update(impl_->target, bson::Document(before), document);
+}
+
+const sync::WaitToken& DocumentWriter::token() const {
+    static const sync::WaitToken kCompleted = sync::WaitToken::completed();
+    return impl_->gaveWay ? kCompleted : impl_->txn.token();
 }
 
 const bson::OwnedDocument& DocumentWriter::duplicateKeyInfo() const {

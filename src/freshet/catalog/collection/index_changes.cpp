@@ -6,6 +6,7 @@
 #include "freshet/catalog/index/index_builder.h"
 #include "freshet/catalog/index/index_spec.h"
 #include "freshet/catalog/names/record.h"
+#include "freshet/catalog/writable_names.h"
 
 #include <algorithm>
 
@@ -53,13 +54,15 @@ private:
         createsCollection_ = existing == nullptr;
         std::vector<bson::OwnedDocument> present;
         if (createsCollection_) {
+            FRESHET_RETURN_IF_ERROR(checkWritable(db_, name_));
             present.push_back(idIndexSpec());
         } else {
             for (const auto& index : existing->indexes) {
                 present.push_back(index->spec);
             }
         }
-        FRESHET_ASSIGN_OR_RETURN(auto specs, resolveIndexRequests(present, requests_));
+        FRESHET_ASSIGN_OR_RETURN(auto specs,
+                                 resolveIndexRequests(db_ + "." + name_, present, requests_));
         *counts_ = {static_cast<int>(present.size()),
                     static_cast<int>(present.size() + specs.size()),
                     createsCollection_};

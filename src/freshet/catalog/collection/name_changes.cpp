@@ -5,6 +5,7 @@
 #include "freshet/catalog/collection/make.h"
 #include "freshet/catalog/collection/state.h"
 #include "freshet/catalog/names/record.h"
+#include "freshet/catalog/writable_names.h"
 
 #include <algorithm>
 
@@ -20,7 +21,7 @@ public:
 private:
     Status prepare() override {
         const RenameRequest& r = request_;
-        FRESHET_RETURN_IF_ERROR(checkNames(r.toDb, r.toCollection));
+        FRESHET_RETURN_IF_ERROR(checkWritable(r.toDb, r.toCollection));
         source_ = core_.find(r.db, r.collection);
         if (source_ == nullptr) {
             return Status(Code::kNotFound,

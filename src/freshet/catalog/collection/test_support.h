@@ -147,7 +147,11 @@ public:
             }
             engine::Txn txn(*store_);
             DocumentWriter writer(txn, collection);
-            Status status = drive(txn, [&] { return body(txn, writer, *collection); });
+            Status status = body(txn, writer, *collection);
+            while (status.isWouldBlock()) {
+                sync::blockOn(writer.token());
+                status = body(txn, writer, *collection);
+            }
             if (status.isOk()) {
                 status = drive(txn, [&] { return txn.commit(); });
             }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Verification: first every document's entries are looked up, then the entries are counted. As
-/// many as expected, and every expected one there: the two are equal. A leaf that cannot be read is
-/// told of, with what it had, and passed over.
+/// many as expected, and every expected one there: the two are equal. Only if they are not, each
+/// entry's document is asked whether it wants it. A leaf that cannot be read is told of, with what
+/// it had, and passed over.
 #include "freshet/catalog/verify.h"
 
 #include "freshet/base/assert.h"
@@ -10,16 +11,23 @@
 #include "freshet/catalog/documents.h"
 #include "freshet/catalog/index/index_keys.h"
 
+#include "absl/container/flat_hash_map.h"
+
 #include <algorithm>
 #include <functional>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace freshet::catalog {
 
 namespace {
 
-constexpr uint32_t kStepsPerSlice = 256;
+constexpr uint64_t kStepsPerSlice = 512;
+/// Making this many keys counts as a step.
+constexpr uint64_t kKeysPerStep = 16;
+/// Of documents' keys that are kept while surplus entries are looked for.
+constexpr size_t kWantedBytesMax = 32u << 20;
 
 /// Of the engine's answers: what is there cannot be read.
 bool isUnreadable(const Status& status) {
@@ -70,20 +78,41 @@ struct Verification::Impl {
         }
     }
 
-    enum class Phase { kStart, kDocument, kNextDocument, kIndex, kEntry, kNextEntry, kEnd, kDone };
+    enum class Phase {
+        kStart,
+        kDocument,
+        kKeys,
+        kKey,
+        kNextDocument,
+        kIndex,
+        kCount,
+        kCountNext,
+        kEntry,
+        kNextEntry,
+        kEnd,
+        kDone
+    };
     /// What to say of a range that cannot be read.
     using Tell = std::function<std::string(const engine::LostRange&)>;
 
     Status step();
+    Status stepDocuments();
+    Status stepCount();
     Status stepEntries();
     /// To the first, or the next one; past leaves that cannot be read.
     Status move(engine::Cursor* cursor, bool isFirst, const Tell& tell);
     Status moveRecords(bool isFirst) { return move(&records, isFirst, recordsOf); }
     Status moveEntries(bool isFirst);
-    Status checkDocument();
+    void startDocument();
+    void makeKeys();
+    Status startIndex();
+    void nextIndex();
+    void lookAtEach();
     Status checkEntry(const Index& index, const std::string& key, RecordId id);
     Status checkFoundEntry();
-    bool hasKey(const Index& index, const std::string& document, const std::string& entry) const;
+    bool isWanted(RecordId id) const;
+    Status readWanted(RecordId id);
+    const Index& indexOfKeys() const { return *collection->indexes[keysOfIndex]; }
     void problem(std::string text);
     void tellOfOthers();
     const Index& currentIndex() const { return *collection->indexes[indexAt]; }
@@ -96,7 +125,14 @@ struct Verification::Impl {
     std::optional<std::string> behind;  // a leaf that was passed over: where to go on
     std::set<std::string> told;         // why leaves cannot be read, of which was told
     std::set<std::string> met;          // the same, by looking something up
+    size_t keysOfIndex = 0;             // the document's entries in this one are looked up
+    IndexKeys keys;
+    size_t keyAt = 0;
     size_t indexAt = 0;
+    bool isSuspect = false;  // the index: what has been counted is not what was expected
+    absl::flat_hash_map<RecordId, std::vector<std::string>> wanted;  // of this index: a few
+    size_t wantedBytes = 0;
+    uint64_t weight = 0;  // of the last step, beyond that of any
     Phase phase = Phase::kStart;
     VerifyReport report;
     sync::WaitToken token;
@@ -167,50 +203,164 @@ Status Verification::Impl::checkEntry(const Index& index, const std::string& key
     return Status::ok();
 }
 
-/// Looks up all entries of the document at the cursor. When a look-up has to wait, all is forgotten
-/// that was noted of this document, and it is looked at again from its start.
-Status Verification::Impl::checkDocument() {
+void Verification::Impl::startDocument() {
+    keysOfIndex = 0;
+    phase = Phase::kKeys;
     if (!bson::Document::parse(records.value()).isOk() || records.key().size() != 8) {
         problem("record " + std::to_string(recordIdOf(records.key())) + " is not a document");
+        phase = Phase::kNextDocument;
+    }
+}
+
+/// Those of the document at the cursor, for one index after the other.
+void Verification::Impl::makeKeys() {
+    if (keysOfIndex == collection->indexes.size()) {
+        ++report.documents;
+        phase = Phase::kNextDocument;
+        return;
+    }
+    const Index& index = indexOfKeys();
+    keyAt = 0;
+    const Status made = makeIndexKeys(index, bson::Document(records.value()), &keys);
+    if (!made.isOk()) {
+        problem("index " + index.name + ": record " + std::to_string(recordIdOf(records.key())) +
+                ": " + std::string(made.text()));
+        ++keysOfIndex;
+        return;
+    }
+    if (keys.multikey && !index.isMultikey()) {
+        problem("index " + index.name + " has array entries and is not marked so");
+    }
+    weight = keys.keys.size() / kKeysPerStep;
+    phase = Phase::kKey;
+}
+
+Status Verification::Impl::stepDocuments() {
+    switch (phase) {
+        case Phase::kStart:
+            FRESHET_RETURN_IF_ERROR(moveRecords(true));
+            phase = Phase::kDocument;
+            return Status::ok();
+        case Phase::kDocument:
+            records.valid() ? startDocument() : void(phase = Phase::kIndex);
+            return Status::ok();
+        case Phase::kKeys:
+            makeKeys();
+            return Status::ok();
+        case Phase::kKey:
+            if (keyAt == keys.keys.size()) {
+                report.indexes[keysOfIndex++].expected += keys.keys.size();
+                phase = Phase::kKeys;
+                return Status::ok();
+            }
+            FRESHET_RETURN_IF_ERROR(
+                checkEntry(indexOfKeys(), keys.keys[keyAt], recordIdOf(records.key())));
+            ++keyAt;
+            return Status::ok();
+        default:
+            FRESHET_RETURN_IF_ERROR(moveRecords(false));
+            phase = Phase::kDocument;
+            return Status::ok();
+    }
+}
+
+/// All has been found so far that was asked for: then it is enough to count.
+Status Verification::Impl::startIndex() {
+    if (indexAt == collection->indexes.size()) {
+        phase = Phase::kEnd;
         return Status::ok();
     }
-    bson::Document document(records.value());
-    RecordId id = recordIdOf(records.key());
-    VerifyReport before = report;
-    for (size_t i = 0; i < collection->indexes.size(); ++i) {
-        const Index& index = *collection->indexes[i];
-        IndexKeys keys;
-        if (Status made = makeIndexKeys(index, document, &keys); !made.isOk()) {
-            problem("index " + index.name + ": record " + std::to_string(id) + ": " +
-                    std::string(made.text()));
-            continue;
-        }
-        if (keys.multikey && !index.isMultikey()) {
-            problem("index " + index.name + " has array entries and is not marked so");
-        }
-        for (const std::string& key : keys.keys) {
-            if (Status status = checkEntry(index, key, id); !status.isOk()) {
-                report = std::move(before);
-                return status;
-            }
-        }
-        report.indexes[i].expected += keys.keys.size();
+    if (!entries.has_value()) {
+        entries.emplace(txn, currentIndex().tree);
     }
-    ++report.documents;
+    if (isSuspect || report.problemCount > 0 || !met.empty()) {
+        FRESHET_RETURN_IF_ERROR(moveEntries(true));
+        phase = Phase::kEntry;
+        return Status::ok();
+    }
+    const Status status = entries->first();
+    if (isUnreadable(status)) {
+        lookAtEach();
+        return Status::ok();
+    }
+    FRESHET_RETURN_IF_ERROR(status);
+    phase = Phase::kCount;
     return Status::ok();
 }
 
-bool Verification::Impl::hasKey(const Index& index,
-                                const std::string& document,
-                                const std::string& entry) const {
-    IndexKeys keys;
-    auto parsed = bson::Document::parse(document);
-    if (!parsed.isOk() || !makeIndexKeys(index, *parsed, &keys).isOk()) {
-        return false;
+void Verification::Impl::nextIndex() {
+    entries.reset();
+    wanted.clear();
+    wantedBytes = 0;
+    isSuspect = false;
+    ++indexAt;
+    phase = Phase::kIndex;
+}
+
+void Verification::Impl::lookAtEach() {
+    entries.reset();
+    report.indexes[indexAt].entries = 0;
+    isSuspect = true;
+    phase = Phase::kIndex;
+}
+
+Status Verification::Impl::stepCount() {
+    VerifyReport::IndexPart& part = report.indexes[indexAt];
+    if (phase == Phase::kCount) {
+        if (!entries->valid()) {
+            part.entries == part.expected ? nextIndex() : lookAtEach();
+            return Status::ok();
+        }
+        ++part.entries;
+        phase = Phase::kCountNext;
+        return Status::ok();
     }
-    ByteView key(entry);
-    key.remove_suffix(index.unique ? 0 : sizeof(RecordId));
-    return std::binary_search(keys.keys.begin(), keys.keys.end(), key);
+    const Status status = entries->next();
+    if (isUnreadable(status)) {
+        lookAtEach();
+        return Status::ok();
+    }
+    FRESHET_RETURN_IF_ERROR(status);
+    phase = Phase::kCount;
+    return Status::ok();
+}
+
+/// Whether the document asks for the entry at the cursor. REQUIRES: readWanted().
+bool Verification::Impl::isWanted(RecordId id) const {
+    ByteView key = entries->key();
+    key.remove_suffix(currentIndex().unique ? 0 : sizeof(RecordId));
+    const auto found = wanted.find(id);
+    return found != wanted.end() &&
+           std::binary_search(found->second.begin(), found->second.end(), key);
+}
+
+/// What the document asks for in this index. A long array's entries come one after the other: its
+/// keys are not made anew for each.
+Status Verification::Impl::readWanted(RecordId id) {
+    if (wanted.contains(id)) {
+        return Status::ok();
+    }
+    std::string document;
+    const Status status = readDocument(txn, *collection, id, &document);
+    if (status.code() == Code::kNotFound) {
+        return Status::ok();
+    }
+    FRESHET_RETURN_IF_ERROR(status);
+    IndexKeys made;
+    const auto parsed = bson::Document::parse(document);
+    if (!parsed.isOk() || !makeIndexKeys(currentIndex(), *parsed, &made).isOk()) {
+        return Status::ok();
+    }
+    weight = made.keys.size() / kKeysPerStep;
+    if (wantedBytes > kWantedBytesMax) {
+        wanted.clear();
+        wantedBytes = 0;
+    }
+    for (const std::string& key : made.keys) {
+        wantedBytes += sizeof(key) + key.size();
+    }
+    wanted.emplace(id, std::move(made.keys));
+    return Status::ok();
 }
 
 /// The entry at the cursor must belong to a document that asks for it.
@@ -221,18 +371,15 @@ Status Verification::Impl::checkFoundEntry() {
         problem(std::string(id.status().text()));
         return Status::ok();
     }
-    std::string document;
-    Status status = readDocument(txn, *collection, *id, &document);
+    Status status = readWanted(*id);
     if (isUnreadable(status)) {
         met.emplace(status.text());
         ++report.indexes[indexAt].unchecked;
         ++report.indexes[indexAt].entries;
         return Status::ok();
     }
-    if (!status.isOk() && status.code() != Code::kNotFound) {
-        return status;
-    }
-    if (!status.isOk() || !hasKey(index, document, std::string(entries->key()))) {
+    FRESHET_RETURN_IF_ERROR(status);
+    if (!isWanted(*id)) {
         problem("index " + index.name + ": an entry of record " + std::to_string(*id) +
                 " that its document does not ask for");
     }
@@ -240,62 +387,37 @@ Status Verification::Impl::checkFoundEntry() {
     return Status::ok();
 }
 
+Status Verification::Impl::stepEntries() {
+    if (phase == Phase::kNextEntry) {
+        FRESHET_RETURN_IF_ERROR(moveEntries(false));
+        phase = Phase::kEntry;
+        return Status::ok();
+    }
+    if (!entries->valid()) {
+        nextIndex();
+        return Status::ok();
+    }
+    FRESHET_RETURN_IF_ERROR(checkFoundEntry());
+    phase = Phase::kNextEntry;
+    return Status::ok();
+}
+
 Status Verification::Impl::step() {
     switch (phase) {
-        case Phase::kStart:
-            FRESHET_RETURN_IF_ERROR(moveRecords(true));
-            phase = Phase::kDocument;
-            return Status::ok();
-        case Phase::kDocument:
-            if (!records.valid()) {
-                phase = Phase::kIndex;
-                return Status::ok();
-            }
-            FRESHET_RETURN_IF_ERROR(checkDocument());
-            phase = Phase::kNextDocument;
-            return Status::ok();
-        case Phase::kNextDocument:
-            FRESHET_RETURN_IF_ERROR(moveRecords(false));
-            phase = Phase::kDocument;
-            return Status::ok();
+        case Phase::kIndex:
+            return startIndex();
+        case Phase::kCount:
+        case Phase::kCountNext:
+            return stepCount();
+        case Phase::kEntry:
+        case Phase::kNextEntry:
+            return stepEntries();
         case Phase::kEnd:
             tellOfOthers();
             phase = Phase::kDone;
             return Status::ok();
         default:
-            return stepEntries();
-    }
-}
-
-Status Verification::Impl::stepEntries() {
-    switch (phase) {
-        case Phase::kIndex:
-            if (indexAt == collection->indexes.size()) {
-                phase = Phase::kEnd;
-                return Status::ok();
-            }
-            if (!entries.has_value()) {
-                entries.emplace(txn, currentIndex().tree);
-            }
-            FRESHET_RETURN_IF_ERROR(moveEntries(true));
-            phase = Phase::kEntry;
-            return Status::ok();
-        case Phase::kEntry:
-            if (!entries->valid()) {
-                entries.reset();
-                ++indexAt;
-                phase = Phase::kIndex;
-                return Status::ok();
-            }
-            FRESHET_RETURN_IF_ERROR(checkFoundEntry());
-            phase = Phase::kNextEntry;
-            return Status::ok();
-        case Phase::kNextEntry:
-            FRESHET_RETURN_IF_ERROR(moveEntries(false));
-            phase = Phase::kEntry;
-            return Status::ok();
-        default:
-            return Status::ok();
+            return stepDocuments();
     }
 }
 
@@ -315,12 +437,14 @@ Status Verification::run() {
                       Reason::kQueryPlanKilled,
                       impl_->collection->ns() + " or one of its indexes was dropped");
     }
-    for (uint32_t steps = 0; impl_->phase != Impl::Phase::kDone; ++steps) {
-        if (steps == kStepsPerSlice) {
+    uint64_t steps = 0;
+    while (impl_->phase != Impl::Phase::kDone) {
+        if (steps >= kStepsPerSlice) {
             impl_->token = sync::WaitToken::completed();
             return Status::wouldBlock();
         }
         Status status = impl_->step();
+        steps += 1 + std::exchange(impl_->weight, 0);
         if (status.isWouldBlock()) {
             impl_->token = impl_->txn.token();
         }

@@ -13,6 +13,8 @@ constexpr size_t kBatchDocuments = 128;
 /// Of entries. Far below what makes a transaction one that ends while memory is short, if it waits
 /// for long.
 constexpr size_t kBatchBytes = 64u << 10;
+/// Of one document, which may have a long array.
+constexpr size_t kEntriesPerTurn = 512;
 
 }  // namespace
 
@@ -99,6 +101,11 @@ Status IndexBuilder::writeEntries() {
         }
         FRESHET_RETURN_IF_ERROR(status);
         batchedBytes_ += entry.key.size();
+        if ((written_ + 1) % kEntriesPerTurn == 0) {
+            ++written_;
+            token_ = sync::WaitToken::completed();
+            return Status::wouldBlock();
+        }
     }
     return Status::ok();
 }

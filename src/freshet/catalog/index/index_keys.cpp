@@ -73,7 +73,8 @@ Place follow(bson::Document document, std::string_view path) {
 /// Walks all paths of an index together, so that fields below one array stay in step.
 class KeyWalk {
 public:
-    using Emit = std::function<void(const std::vector<Place>&)>;
+    /// What is not ok ends the walk.
+    using Emit = std::function<Status(const std::vector<Place>&)>;
 
     KeyWalk(const Index& index, Emit emit) : index_(index), emit_(std::move(emit)) {}
 
@@ -102,8 +103,7 @@ private:
             array = array == nullptr ? &place : array;
         }
         if (array == nullptr) {
-            emit_(places);
-            return Status::ok();
+            return emit_(places);
         }
         multikey_ = true;
         bson::Document elements = array->at.document();
@@ -152,6 +152,23 @@ bool allMissing(const std::vector<Place>& places) {
         places.begin(), places.end(), [](const Place& place) { return place.at.isMissing(); });
 }
 
+Status tooLong(std::string text) {
+    return Status(Code::kLimit, Reason::kBadValue, std::move(text));
+}
+
+/// `all`: of the keys so far.
+Status checkLengths(const Index& index, size_t one, size_t all) {
+    if (one + kRecordIdBytes > engine::kKeyBytesMax) {
+        return tooLong("key too large to index " + index.name + ", the limit is " +
+                       std::to_string(engine::kKeyBytesMax - kRecordIdBytes) + " bytes");
+    }
+    if (all > kKeysBytesMax) {
+        return tooLong("the keys of one document are too many to index " + index.name +
+                       ", the limit is " + std::to_string(kKeysBytesMax) + " bytes together");
+    }
+    return Status::ok();
+}
+
 }  // namespace
 
 Status makeIndexKeys(const Index& index, bson::Document document, IndexKeys* out) {
@@ -160,21 +177,16 @@ Status makeIndexKeys(const Index& index, bson::Document document, IndexKeys* out
     if (index.filter != nullptr && !index.filter->matches(document)) {
         return Status::ok();
     }
-    bool tooLong = false;
+    size_t bytes = 0;
     KeyWalk walk(index, [&](const std::vector<Place>& places) {
         if (index.sparse && allMissing(places)) {
-            return;
+            return Status::ok();
         }
         out->keys.push_back(keyOf(index, places));
-        tooLong |= out->keys.back().size() + kRecordIdBytes > engine::kKeyBytesMax;
+        bytes += out->keys.back().size();
+        return checkLengths(index, out->keys.back().size(), bytes);
     });
     FRESHET_RETURN_IF_ERROR(walk.run(document));
-    if (tooLong) {
-        return Status(Code::kLimit,
-                      Reason::kBadValue,
-                      "key too large to index " + index.name + ", the limit is " +
-                          std::to_string(engine::kKeyBytesMax - kRecordIdBytes) + " bytes");
-    }
     out->multikey = walk.multikey();
     std::sort(out->keys.begin(), out->keys.end());
     out->keys.erase(std::unique(out->keys.begin(), out->keys.end()), out->keys.end());
@@ -207,7 +219,7 @@ bson::OwnedDocument keyValues(const Index& index, bson::Document document, ByteV
     std::string found = bson::Builder().finish();
     KeyWalk walk(index, [&](const std::vector<Place>& places) {
         if (keyOf(index, places) != key) {
-            return;
+            return Status::ok();
         }
         bson::Builder builder;
         for (size_t i = 0; i < places.size(); ++i) {
@@ -218,6 +230,7 @@ bson::OwnedDocument keyValues(const Index& index, bson::Document document, ByteV
             }
         }
         found = builder.finish();
+        return Status::ok();
     });
     Status status = walk.run(document);
     dcheck(status.isOk());  // the document has given this key before

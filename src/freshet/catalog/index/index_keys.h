@@ -11,14 +11,18 @@
 
 namespace freshet::catalog {
 
+/// Of all of one document's keys in one index: a long value beside a long array would be in each of
+/// them.
+inline constexpr size_t kKeysBytesMax = 64u << 20;
+
 struct IndexKeys {
     std::vector<std::string> keys;  // ascending, no two equal, without record ids
     bool multikey = false;          // an array was met
 };
 
 /// kInvalid with kParallelArrays when two paths lead through different arrays; kLimit when a key
-/// is longer than the engine takes. A sparse index has no entry where all paths are missing, a
-/// partial one none where its filter does not match.
+/// is longer than the engine takes, or all of them together than kKeysBytesMax. A sparse index has
+/// no entry where all paths are missing, a partial one none where its filter does not match.
 Status makeIndexKeys(const Index& index, bson::Document document, IndexKeys* out);
 
 /// The entry's key and value in the index's tree.

@@ -201,6 +201,16 @@ StatusOr<bool> alreadyThere(bson::Document existing, bson::Document wanted) {
     return false;
 }
 
+/// The place of the one that is what is wanted; all.size() when there is none.
+StatusOr<size_t> findSame(const std::vector<bson::OwnedDocument>& all, bson::Document wanted) {
+    size_t found = all.size();
+    for (size_t i = 0; i < all.size(); ++i) {
+        FRESHET_ASSIGN_OR_RETURN(const bool isSame, alreadyThere(all[i].view(), wanted));
+        found = isSame ? i : found;
+    }
+    return found;
+}
+
 Status checkExpiry(bson::Document spec) {
     const bson::Element expiry = spec.find("expireAfterSeconds");
     if (!expiry.isNumber()) {
@@ -247,8 +257,12 @@ std::string indexNameOf(bson::Document key) {
     return name;
 }
 
+/// At most kIndexesMax are ever compared with, so a long list of requests takes no longer than it
+/// is long.
 StatusOr<std::vector<bson::OwnedDocument>> resolveIndexRequests(
-    const std::vector<bson::OwnedDocument>& existing, const std::vector<IndexRequest>& requests) {
+    const std::string& ns,
+    const std::vector<bson::OwnedDocument>& existing,
+    const std::vector<IndexRequest>& requests) {
     std::vector<bson::OwnedDocument> all = existing;
     for (const IndexRequest& request : requests) {
         FRESHET_RETURN_IF_ERROR(checkKey(request.key.view()));
@@ -257,18 +271,20 @@ StatusOr<std::vector<bson::OwnedDocument>> resolveIndexRequests(
         }
         bson::OwnedDocument spec = specOf(request);
         FRESHET_RETURN_IF_ERROR(checkOptions(spec.view()));
-        bool found = false;
-        for (const bson::OwnedDocument& other : all) {
-            FRESHET_ASSIGN_OR_RETURN(bool same, alreadyThere(other.view(), spec.view()));
-            found |= same;
+        FRESHET_ASSIGN_OR_RETURN(const size_t same, findSame(all, spec.view()));
+        if (same < existing.size()) {
+            continue;
         }
-        if (!found) {
-            all.push_back(std::move(spec));
+        if (same < all.size()) {
+            return invalid(location(68),
+                           "Identical index already exists: " +
+                               std::string(spec.view().find("name").stringValue()));
         }
-    }
-    if (all.size() > kIndexesMax) {
-        return cannotCreate("add index fails, too many indexes, the limit is " +
-                            std::to_string(kIndexesMax));
+        if (all.size() >= kIndexesMax) {
+            return cannotCreate("add index fails, too many indexes for " + ns +
+                                " key:" + bson::toShellText(request.key.view()));
+        }
+        all.push_back(std::move(spec));
     }
     return std::vector<bson::OwnedDocument>(all.begin() + static_cast<long>(existing.size()),
                                             all.end());

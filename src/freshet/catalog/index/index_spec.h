@@ -4,6 +4,7 @@
 
 #include "freshet/catalog/catalog.h"
 
+#include <string>
 #include <vector>
 
 namespace freshet::catalog {
@@ -13,10 +14,13 @@ inline constexpr size_t kIndexesMax = 64;  // of one collection, as MongoDB
 /// a_1_b.c_-1
 std::string indexNameOf(bson::Document key);
 
-/// The specs of `requests` that are neither in `existing` nor twice in the list, in the form that
-/// listIndexes shows. kInvalid: kCannotCreateIndex for a bad key, kIndexOptionsConflict and
-/// kIndexKeySpecsConflict when name, key or options clash.
+/// The specs of `requests` that are not in `existing`, in the form that listIndexes shows; `ns` is
+/// for errors. kInvalid: kCannotCreateIndex for a bad key, or when there are kIndexesMax already;
+/// kIndexOptionsConflict and kIndexKeySpecsConflict when name, key or options clash;
+/// kIndexAlreadyExists for one that is twice in the list.
 StatusOr<std::vector<bson::OwnedDocument>> resolveIndexRequests(
-    const std::vector<bson::OwnedDocument>& existing, const std::vector<IndexRequest>& requests);
+    const std::string& ns,
+    const std::vector<bson::OwnedDocument>& existing,
+    const std::vector<IndexRequest>& requests);
 
 }  // namespace freshet::catalog

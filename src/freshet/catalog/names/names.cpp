@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Which names databases and collections may have.
+#include "freshet/bson/json.h"
 #include "freshet/catalog/names/catalog_impl.h"
+#include "freshet/catalog/writable_names.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace freshet::catalog {
 
@@ -21,6 +24,31 @@ bool equalsIgnoringCase(std::string_view a, std::string_view b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) {
         return lower(x) == lower(y);
     });
+}
+
+/// Collections of the server's own that clients may make: where, and what. Views and time series
+/// are not served, so what describes them is not made either.
+struct SystemName {
+    std::string_view db;  // empty: any
+    std::string_view collection;
+};
+constexpr SystemName kSystemNames[] = {{"", "system.profile"},
+                                       {"", "system.users"},
+                                       {"", "system.js"},
+                                       {"admin", "system.roles"},
+                                       {"admin", "system.version"},
+                                       {"admin", "system.keys"},
+                                       {"admin", "system.backup_users"},
+                                       {"config", "system.sessions"},
+                                       {"config", "system.indexBuilds"},
+                                       {"config", "system.preimages"},
+                                       {"local", "system.replset"},
+                                       {"local", "system.healthlog"}};
+
+bool isUtf8(std::string_view name) {
+    const bool isAscii =
+        std::none_of(name.begin(), name.end(), [](char c) { return static_cast<int8_t>(c) < 0; });
+    return isAscii || bson::repairedUtf8(name) == name;
 }
 
 }  // namespace
@@ -45,14 +73,14 @@ bool isDatabaseName(std::string_view db) {
         return c == '/' || c == '\\' || c == '.' || c == ' ' || c == '"' || c == '$' || c == '\0';
     };
     return !db.empty() && db.size() <= kDatabaseNameBytesMax &&
-           std::none_of(db.begin(), db.end(), isForbidden);
+           std::none_of(db.begin(), db.end(), isForbidden) && isUtf8(db);
 }
 
 Status checkNames(std::string_view db, std::string_view collection) {
     const auto ns = [&] { return std::string(db) + "." + std::string(collection); };
     if (!isDatabaseName(db) || collection.empty() ||
-        collection.find('\0') != std::string_view::npos) {
-        return badName("Invalid namespace specified '" + ns() + "'");
+        collection.find('\0') != std::string_view::npos || !isUtf8(collection)) {
+        return badName("Invalid namespace specified '" + bson::repairedUtf8(ns()) + "'");
     }
     if (collection.front() == '.') {
         return badName("Collection names cannot start with '.': " + std::string(collection));
@@ -63,6 +91,23 @@ Status checkNames(std::string_view db, std::string_view collection) {
     if (db.size() + 1 + collection.size() > kNamespaceBytesMax) {
         return badName("Fully qualified namespace is too long. Namespace: " + ns() +
                        " Max: " + std::to_string(kNamespaceBytesMax));
+    }
+    return Status::ok();
+}
+
+Status checkWritable(std::string_view db, std::string_view collection) {
+    FRESHET_RETURN_IF_ERROR(checkNames(db, collection));
+    const auto ns = [&] { return std::string(db) + "." + std::string(collection); };
+    if (collection.starts_with("system.") &&
+        std::none_of(std::begin(kSystemNames), std::end(kSystemNames), [&](const SystemName& one) {
+            return one.collection == collection && (one.db.empty() || one.db == db);
+        })) {
+        return badName("Invalid system namespace: " + ns());
+    }
+    // As MongoDB, which keeps pieces of its config.system.sessions under such names.
+    if (collection.find(".system.") != std::string_view::npos &&
+        collection.find(".system.sessions") == std::string_view::npos) {
+        return invalid(Reason::kBadValue, "Invalid namespace: " + ns());
     }
     return Status::ok();
 }

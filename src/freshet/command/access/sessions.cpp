@@ -103,24 +103,24 @@ sync::Task<Status> runKillSessions(Invocation& call) {
 sync::Task<Status> runKillAllSessions(Invocation& call) {
     StatusOr<std::vector<bson::Document>> patterns = listed(call);
     FRESHET_CO_RETURN_IF_ERROR(patterns.status());
-    std::vector<bson::Element> wanted;
+    Names ids;  // values of names' fields, as bytes
+    Names uids;
     for (bson::Document pattern : *patterns) {
         for (const char* field : {"lsid", "uid", "user", "users"}) {
-            if (const bson::Element element = pattern.find(field)) {
-                wanted.push_back(element);
+            const bson::Element element = pattern.find(field);
+            const bson::Element with = element.isObject() ? element.document().find("id") : element;
+            if (with) {
+                const bool isId = element.name() == "lsid" && element.isObject();
+                (isId ? ids : uids).emplace(with.value());
             }
         }
     }
     killThose(call, [&](const std::string& session) {
-        bool isMeant = patterns->empty();
         const bson::Document name(session.data());
-        for (const bson::Element& element : wanted) {
-            const bson::Element part =
-                element.name() == "lsid" && element.isObject() ? name.find("id") : name.find("uid");
-            const bson::Element with = element.isObject() ? element.document().find("id") : element;
-            isMeant |= part && with && part.value() == with.value();
-        }
-        return isMeant;
+        const auto isIn = [](const Names& values, const bson::Element& part) {
+            return part && values.contains(std::string(part.value()));
+        };
+        return patterns->empty() || isIn(ids, name.find("id")) || isIn(uids, name.find("uid"));
     });
     co_return Status::ok();
 }

@@ -2,6 +2,7 @@
 /// create, drop and dropDatabase.
 #include "freshet/bson/json.h"
 #include "freshet/catalog/storage_engine.h"
+#include "freshet/catalog/writable_names.h"
 #include "freshet/command/access/persona.h"
 #include "freshet/command/admin/options.h"
 #include "freshet/command/admin/own_names.h"
@@ -17,20 +18,6 @@ namespace {
 /// Options that describe the collection and are shown by listCollections, without an effect of
 /// their own here.
 constexpr std::string_view kKeptOptions[] = {"storageEngine", "indexOptionDefaults"};
-
-/// Collections of the server's own that a client may create.
-constexpr std::string_view kSystemCollections[] = {
-    "system.js", "system.profile", "system.users", "system.roles", "system.version"};
-
-Status checkSystemName(const std::string& db, const std::string& collection) {
-    const bool isAllowed =
-        !collection.starts_with("system.") ||
-        std::find(std::begin(kSystemCollections), std::end(kSystemCollections), collection) !=
-            std::end(kSystemCollections);
-    return isAllowed ? Status::ok()
-                     : invalid(Reason::kInvalidNamespace,
-                               "Invalid system namespace: " + db + "." + collection);
-}
 
 Status checkIdIndex(bson::Document spec) {
     if (spec.isEmpty()) {
@@ -74,7 +61,7 @@ StatusOr<bson::OwnedDocument> parseCreate(bson::Document body) {
 sync::Task<Status> runCreate(Invocation& call) {
     StatusOr<std::string> collection = call.collectionName();
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
-    FRESHET_CO_RETURN_IF_ERROR(checkSystemName(call.generic.db, *collection));
+    FRESHET_CO_RETURN_IF_ERROR(catalog::checkWritable(call.generic.db, *collection));
     StatusOr<bson::OwnedDocument> options = parseCreate(call.body());
     FRESHET_CO_RETURN_IF_ERROR(options.status());
     FRESHET_CO_RETURN_IF_ERROR(

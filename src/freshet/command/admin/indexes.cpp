@@ -8,6 +8,7 @@
 #include "freshet/command/run/tables.h"
 
 #include <algorithm>
+#include <set>
 
 namespace freshet::command {
 namespace {
@@ -147,9 +148,16 @@ Status missingOption(const char* name) {
 StatusOr<catalog::IndexRequest> parseIndex(bson::Document spec, bool ignoresUnknown) {
     Fields fields(spec, "createIndexes.indexes");
     bson::Builder kept;
+    std::set<const IndexOption*> seen;
     for (const bson::Element& option : spec) {
-        if (ignoresUnknown && findOption(option.name()) == nullptr) {
+        const IndexOption* known = findOption(option.name());
+        if (ignoresUnknown && known == nullptr) {
             continue;
+        }
+        if (known != nullptr && !seen.insert(known).second) {
+            return invalid(location(40413),
+                           "BSON field 'createIndexes.indexes." + std::string(option.name()) +
+                               "' is a duplicate field");
         }
         FRESHET_RETURN_IF_ERROR(checkOption(&fields, option, spec));
         if (option.name() != "dropDups" && option.name() != "collation") {  // the simple one

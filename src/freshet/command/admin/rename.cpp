@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// renameCollection.
+#include "freshet/catalog/writable_names.h"
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/admin/own_names.h"
 #include "freshet/command/retry/retryable_write.h"
@@ -8,6 +9,14 @@
 
 namespace freshet::command {
 namespace {
+
+Status checkEnd(const std::string& which, const std::string& db, const std::string& collection) {
+    const Status status = catalog::checkWritable(db, collection);
+    return status.isOk()
+               ? status
+               : invalid(status.reason(),
+                         "error with " + which + " namespace: " + std::string(status.text()));
+}
 
 StatusOr<catalog::RenameRequest> parseRename(const Invocation& call) {
     Fields fields(call.body(), "renameCollection");
@@ -30,8 +39,8 @@ StatusOr<catalog::RenameRequest> parseRename(const Invocation& call) {
     request.toDb = std::string(to.substr(0, toDot));
     request.toCollection = std::string(to.substr(toDot + 1));
     request.dropTarget = dropTarget.isTruthy();  // or the uuid of the one to drop
-    FRESHET_RETURN_IF_ERROR(catalog::checkNames(request.db, request.collection));
-    FRESHET_RETURN_IF_ERROR(catalog::checkNames(request.toDb, request.toCollection));
+    FRESHET_RETURN_IF_ERROR(checkEnd("source", request.db, request.collection));
+    FRESHET_RETURN_IF_ERROR(checkEnd("target", request.toDb, request.toCollection));
     // Writes of other collections wait for its gate while they are inside their own: it must not be
     // closed together with another one.
     const auto isSessions = [](const std::string& db, const std::string& name) {

@@ -4,6 +4,7 @@
 #include "freshet/command/crud/aggregate_output.h"
 
 #include "freshet/bson/json.h"
+#include "freshet/catalog/writable_names.h"
 #include "freshet/command/admin/own_names.h"
 #include "freshet/command/crud/cursor_reply.h"
 #include "freshet/command/crud/write_batch.h"
@@ -432,7 +433,7 @@ StatusOr<AggregateOutput> parseOutput(const Invocation& call, Document stage) {
     output.replacesCollection = spec.name() == "$out";
     FRESHET_RETURN_IF_ERROR(output.replacesCollection ? readTarget(spec, "$out", &output)
                                                       : readMerge(spec, &output));
-    FRESHET_RETURN_IF_ERROR(catalog::checkNames(output.db, output.collection));
+    FRESHET_RETURN_IF_ERROR(catalog::checkWritable(output.db, output.collection));
     FRESHET_RETURN_IF_ERROR(checkPipelineTarget(spec.name(), output.db, output.collection));
     return output;
 }

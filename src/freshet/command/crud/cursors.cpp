@@ -36,7 +36,17 @@ Status authorizeKill(Invocation& call, int64_t id, std::string_view collection) 
     return authorizeCluster(call, Action::kKillAnyCursor);
 }
 
+/// An int that was meant to be a long has lost its upper half already.
+Status checkIdType(const bson::Element& id) {
+    return id.type() == bson::Type::kInt64
+               ? Status::ok()
+               : invalid(Reason::kTypeMismatch,
+                         "BSON field 'getMore.getMore' is the wrong type '" +
+                             std::string(bson::typeName(id.type())) + "', expected type 'long'");
+}
+
 sync::Task<Status> runGetMore(Invocation& call) {
+    FRESHET_CO_RETURN_IF_ERROR(checkIdType(*call.body().begin()));
     Fields fields(call.body(), "getMore");
     const int64_t id = fields.integer("getMore", 0);
     std::string collection(fields.requiredString("collection"));

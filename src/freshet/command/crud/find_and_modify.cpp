@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// findAndModify: an update or delete of one document that gives it back. Query does it as one
 /// operation: found, changed and shown in one transaction.
+#include "freshet/catalog/writable_names.h"
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/crud/statements.h"
 #include "freshet/command/crud/write_batch.h"
@@ -95,6 +96,9 @@ public:
         if (collection == nullptr) {
             FRESHET_RETURN_IF_ERROR(command_.removes ? query::checkDelete(command_.remove)
                                                      : query::checkUpdate(command_.update));
+            if (createsCollection(0)) {
+                FRESHET_RETURN_IF_ERROR(query::checkUpsert(command_.update));
+            }
             return std::unique_ptr<query::WriteOp>();
         }
         return command_.removes ? query::makeDelete(store_, std::move(collection), command_.remove)
@@ -138,6 +142,7 @@ sync::Task<Status> runFindAndModify(Invocation& call) {
         FRESHET_CO_RETURN_IF_ERROR(
             authorize(call, Action::kBypassDocumentValidation, call.generic.db, *collection));
     }
+    FRESHET_CO_RETURN_IF_ERROR(catalog::checkWritable(call.generic.db, *collection));
     OneStatement statement(call.services.store, *std::move(command));
     StatusOr<std::unique_ptr<RetryableWrite>> retry = co_await beginRetryable(call, 1);
     FRESHET_CO_RETURN_IF_ERROR(retry.status());

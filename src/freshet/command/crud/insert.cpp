@@ -17,6 +17,10 @@ public:
     bool createsCollection(size_t) const override { return true; }
     StatusOr<std::unique_ptr<query::WriteOp>> make(size_t i,
                                                    catalog::CollectionRef collection) override {
+        if (collection == nullptr) {
+            FRESHET_RETURN_IF_ERROR(query::checkInsert(documents_[i]));
+            return std::unique_ptr<query::WriteOp>();
+        }
         return query::makeInsert(store_, std::move(collection), documents_[i], options_);
     }
     void succeeded(size_t, const query::WriteResult&) override { ++inserted_; }

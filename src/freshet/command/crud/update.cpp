@@ -100,6 +100,9 @@ public:
             return query::makeUpdate(store_, std::move(collection), request);
         }
         FRESHET_RETURN_IF_ERROR(query::checkUpdate(request));
+        if (request.upsert) {
+            FRESHET_RETURN_IF_ERROR(query::checkUpsert(request));
+        }
         return std::unique_ptr<query::WriteOp>();
     }
 

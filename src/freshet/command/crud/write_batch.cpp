@@ -2,6 +2,7 @@
 #include "freshet/command/crud/write_batch.h"
 
 #include "freshet/bson/json.h"
+#include "freshet/catalog/writable_names.h"
 #include "freshet/command/access/users.h"
 #include "freshet/command/error_map.h"
 #include "freshet/query/transform.h"
@@ -105,7 +106,11 @@ sync::Task<Outcome> runStatement(Invocation& call,
     for (int attempt = 0; attempt < kDropRacesMax; ++attempt) {
         catalog::CollectionRef found = call.services.catalog.find(call.generic.db, collection);
         if (found == nullptr && statements.createsCollection(i)) {
-            outcome.status = co_await ensureCollection(call, collection);
+            // What is refused anyway makes no collection.
+            outcome.status = statements.make(i, nullptr).status();
+            if (outcome.status.isOk()) {
+                outcome.status = co_await ensureCollection(call, collection);
+            }
             if (!outcome.status.isOk()) {
                 co_return outcome;
             }
@@ -163,6 +168,7 @@ sync::Task<Status> runStatements(Invocation& call,
                                  const std::string& collection,
                                  bool isOrdered,
                                  Statements& statements) {
+    FRESHET_CO_RETURN_IF_ERROR(catalog::checkWritable(call.generic.db, collection));
     StatusOr<std::unique_ptr<RetryableWrite>> retry =
         co_await beginRetryable(call, statements.count());
     FRESHET_CO_RETURN_IF_ERROR(retry.status());
@@ -201,7 +207,7 @@ sync::Task<Status> ensureCollection(Invocation& call, const std::string& collect
     // No wait for the disk: the write that follows has a later LSN and waits for both.
     const Status status = co_await driveToEnd(*change);
     // Someone else's create with options of its own was first: it is there, all the same.
-    co_return status.code() == Code::kExists ? Status::ok() : status;
+    co_return status.reason() == Reason::kNamespaceExists ? Status::ok() : status;
 }
 
 }  // namespace freshet::command

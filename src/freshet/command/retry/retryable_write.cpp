@@ -228,7 +228,7 @@ Status RetryableWrite::write(engine::Txn& txn,
     for (; written_ < pending_.size(); ++written_) {
         Status status = writer_->put(pending_[written_].view());
         if (status.isWouldBlock()) {
-            *token = txn.token();
+            *token = writer_->token();
             return status;
         }
         if (!status.isOk()) {

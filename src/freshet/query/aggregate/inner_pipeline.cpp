@@ -96,6 +96,7 @@ OwnedDocument valueFilter(const std::string& field, const std::vector<Value>& va
 
 StatusOr<catalog::CollectionRef> collectionOf(const PipelineMaker& maker, const Element& from) {
     if (from.isString()) {
+        FRESHET_RETURN_IF_ERROR(catalog::checkNames(maker.run.db(), from.stringValue()));
         return maker.run.find(maker.run.db(), from.stringValue());
     }
     const Element db = from.isObject() ? from.document().find("db") : Element();
@@ -105,8 +106,9 @@ StatusOr<catalog::CollectionRef> collectionOf(const PipelineMaker& maker, const 
             Reason::kFailedToParse,
             std::string(from.name()) + " must be a string or an object with 'db' and 'coll'");
     }
-    return maker.run.find(db.isMissing() ? std::string_view(maker.run.db()) : db.stringValue(),
-                          collection.stringValue());
+    const std::string_view name = db.isMissing() ? maker.run.db() : db.stringValue();
+    FRESHET_RETURN_IF_ERROR(catalog::checkNames(name, collection.stringValue()));
+    return maker.run.find(name, collection.stringValue());
 }
 
 }  // namespace freshet::query

@@ -157,6 +157,34 @@ TEST_F(Growth, OfTwoLongListsOnOneIndex) {
     });
 }
 
+/// Each level may be gone through by name or by index: as many ways as 2^70.
+TEST(PathWalk, GoesOnFromEachPlaceOnce) {
+    bson::OwnedDocument nested = doc(R"({"z": 1})");
+    std::string path = "a";
+    for (int i = 0; i < 70; ++i) {
+        bson::Builder outer;
+        {
+            auto list = outer.array("0");
+            list.push(nested.view());
+        }
+        nested = bson::OwnedDocument(outer.finish());
+        path += i < 35 ? ".0.0" : ".0";
+    }
+    bson::Builder document;
+    {
+        auto list = document.array("a");
+        list.push(nested.view());
+    }
+    const bson::OwnedDocument whole(document.finish());
+    for (const auto& [end, value] : std::vector<std::pair<std::string, int>>{{"", 5}, {".z", 1}}) {
+        bson::Builder filter;
+        filter.add(path + end, value);
+        auto matcher = Matcher::compile(bson::OwnedDocument(filter.finish()).view());
+        ASSERT_TRUE(matcher.isOk());
+        EXPECT_EQ((*matcher)->matches(whole.view()), value == 1);
+    }
+}
+
 TEST_F(Growth, AListOfAnyLengthIsOneSortedProbe) {
     bson::Builder builder;
     addIn(&builder, "_id", 100'000);

@@ -72,12 +72,14 @@ StatusOr<std::unique_ptr<WriteOp>> makeInsert(engine::Store& store,
                                               catalog::CollectionRef collection,
                                               bson::Document document,
                                               WriteOptions options) {
-    FRESHET_ASSIGN_OR_RETURN(auto normal, normalizeForInsert(document));
-    if (!options.keepsEmptyTimestamps) {
-        fillTimestamps(&normal);
-    }
+    FRESHET_ASSIGN_OR_RETURN(auto normal,
+                             normalizeForInsert(document, !options.keepsEmptyTimestamps));
     return std::unique_ptr<WriteOp>(
         new InsertOp(store, std::move(collection), std::move(normal), options));
+}
+
+Status checkInsert(bson::Document document) {
+    return normalizeForInsert(document, false).status();
 }
 
 }  // namespace freshet::query

@@ -31,6 +31,14 @@ struct Answer {
     }
 };
 
+/// What an upsert inserts, as it was made.
+StatusOr<bson::OwnedDocument> substituteOf(const std::optional<bson::OwnedDocument>& supplied,
+                                           const UpdateProgram& program,
+                                           const Matcher& matcher) {
+    return supplied.has_value() ? StatusOr<bson::OwnedDocument>(*supplied)
+                                : program.makeUpsert(matcher);
+}
+
 class UpdateOp final : public ModifyOp {
 public:
     UpdateOp(engine::Store& store,
@@ -41,6 +49,7 @@ public:
         : ModifyOp(store, std::move(wish), request.multi, request.options),
           program_(std::move(program)),
           answer_(std::move(answer)),
+          isPipeline_(request.isPipeline),
           upsert_(request.upsert),
           supplied_(request.supplied) {}
     using ModifyOp::check;
@@ -56,6 +65,9 @@ private:
     StatusOr<Fate> decide(bson::Document before, bson::OwnedDocument* after) override {
         bool changed = false;
         FRESHET_ASSIGN_OR_RETURN(*after, program_->apply(before, request_.matcher.get(), &changed));
+        if (changed && (program_->isReplacement() || isPipeline_)) {
+            FRESHET_RETURN_IF_ERROR(checkOneId(after->view()));
+        }
         if (changed && program_->isReplacement() && !options_.keepsEmptyTimestamps) {
             fillTimestamps(after);
         }
@@ -80,16 +92,9 @@ private:
         if (!upsert_) {
             return std::optional<bson::OwnedDocument>();
         }
-        bson::OwnedDocument made;
-        if (supplied_.has_value()) {
-            made = *supplied_;
-        } else {
-            FRESHET_ASSIGN_OR_RETURN(made, program_->makeUpsert(*request_.matcher));
-        }
-        FRESHET_ASSIGN_OR_RETURN(auto normal, normalizeForInsert(made.view()));
-        if (program_->isReplacement() && !options_.keepsEmptyTimestamps) {
-            fillTimestamps(&normal);
-        }
+        FRESHET_ASSIGN_OR_RETURN(auto made, substituteOf(supplied_, *program_, *request_.matcher));
+        const bool fills = program_->isReplacement() && !options_.keepsEmptyTimestamps;
+        FRESHET_ASSIGN_OR_RETURN(auto normal, normalizeForInsert(made.view(), fills));
         if (answer_.returning == Returning::kAfter) {
             FRESHET_ASSIGN_OR_RETURN(result_.value, answer_.of(normal.view(), *request_.matcher));
         }
@@ -98,6 +103,7 @@ private:
 
     std::unique_ptr<UpdateProgram> program_;
     Answer answer_;
+    bool isPipeline_;
     bool upsert_;
     std::optional<bson::OwnedDocument> supplied_;
     bson::OwnedDocument value_;
@@ -160,6 +166,14 @@ Status checkUpdate(const UpdateRequest& request) {
     FRESHET_RETURN_IF_ERROR(Matcher::compile(request.filter.view(), variables).status());
     FRESHET_RETURN_IF_ERROR(programOf(request).status());
     return Answer::make(request.returning, request.projection.view(), variables).status();
+}
+
+Status checkUpsert(const UpdateRequest& request) {
+    const bson::Document variables = request.variables.view();
+    FRESHET_ASSIGN_OR_RETURN(auto matcher, Matcher::compile(request.filter.view(), variables));
+    FRESHET_ASSIGN_OR_RETURN(auto program, programOf(request));
+    FRESHET_ASSIGN_OR_RETURN(auto made, substituteOf(request.supplied, *program, *matcher));
+    return checkInsert(made.view());
 }
 
 StatusOr<std::unique_ptr<WriteOp>> makeUpdate(engine::Store& store,

@@ -51,7 +51,7 @@ Status WriteBase::enterGate(bool* changed) {
 
 Status WriteBase::fromTxn(Status status) {
     if (status.isWouldBlock()) {
-        token_ = txn_->token();
+        token_ = writer_.has_value() ? writer_->token() : txn_->token();
     }
     return status;
 }
@@ -201,24 +201,28 @@ bool isEmptyTimestamp(const bson::Element& field) {
            field.name() != "_id";
 }
 
-bool hasEmptyTimestamp(bson::Document document) {
+/// What one look at the top-level fields tells.
+struct TopFields {
+    int ids = 0;
+    bool hasEmptyTimestamp = false;
+};
+
+TopFields topFieldsOf(bson::Document document) {
+    TopFields found;
     for (const bson::Element& field : document) {
-        if (isEmptyTimestamp(field)) {
-            return true;
-        }
+        found.ids += field.name() == "_id" ? 1 : 0;
+        found.hasEmptyTimestamp |= isEmptyTimestamp(field);
     }
-    return false;
+    return found;
 }
 
-}  // namespace
+Status twoIds() {
+    return badValue("can't have multiple _id fields in one document");
+}
 
-void fillTimestamps(bson::OwnedDocument* document) {
-    const bson::Document before = document->view();
-    if (!hasEmptyTimestamp(before)) {
-        return;
-    }
+void replaceTimestamps(bson::OwnedDocument* document) {
     bson::Builder builder;
-    for (const bson::Element& field : before) {
+    for (const bson::Element& field : document->view()) {
         if (isEmptyTimestamp(field)) {
             builder.add(field.name(), bson::Timestamp{nextTimestamp()});
         } else {
@@ -228,13 +232,32 @@ void fillTimestamps(bson::OwnedDocument* document) {
     *document = bson::OwnedDocument(builder.finish());
 }
 
-StatusOr<bson::OwnedDocument> normalizeForInsert(bson::Document document) {
+}  // namespace
+
+void fillTimestamps(bson::OwnedDocument* document) {
+    if (topFieldsOf(document->view()).hasEmptyTimestamp) {
+        replaceTimestamps(document);
+    }
+}
+
+Status checkOneId(bson::Document document) {
+    return topFieldsOf(document).ids <= 1 ? Status::ok() : twoIds();
+}
+
+StatusOr<bson::OwnedDocument> normalizeForInsert(bson::Document document, bool fillsTimestamps) {
+    const TopFields fields = topFieldsOf(document);
+    if (fields.ids > 1) {
+        return twoIds();
+    }
     bson::OwnedDocument result = withIdInFront(document);
     FRESHET_RETURN_IF_ERROR(checkId(*result.view().begin()));
     if (result.bytes().size() > bson::kDocumentBytesMax) {
         return badValue(
             "object to insert too large. size in bytes: " + std::to_string(result.bytes().size()) +
             ", max size: " + std::to_string(bson::kDocumentBytesMax));
+    }
+    if (fillsTimestamps && fields.hasEmptyTimestamp) {
+        replaceTimestamps(&result);
     }
     return result;
 }

@@ -75,8 +75,12 @@ private:
 };
 
 /// The document as it will be stored: _id in front, made when there is none. kInvalid when the _id
-/// is of a type that none may have, kLimit when the document is too large.
-StatusOr<bson::OwnedDocument> normalizeForInsert(bson::Document document);
+/// is of a type that none may have or is there twice, kLimit when the document is too large.
+/// `fillsTimestamps`: see there.
+StatusOr<bson::OwnedDocument> normalizeForInsert(bson::Document document, bool fillsTimestamps);
+
+/// kInvalid when there are two _id fields.
+Status checkOneId(bson::Document document);
 
 /// Puts the time into top-level fields, other than _id, that are Timestamp(0, 0).
 void fillTimestamps(bson::OwnedDocument* document);

@@ -6,9 +6,12 @@
 
 #include "freshet/query/fields/field_finder.h"
 
+#include "absl/container/flat_hash_set.h"
+
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace freshet::query {
@@ -20,6 +23,23 @@ int64_t arrayIndexOf(std::string_view component);
 enum class LeafArray : uint8_t {
     kEnter,  // each of its elements, then the array itself
     kKeep,   // only the array itself
+};
+
+/// Where one walk has been. A numeric component of a path may be read in two ways, so an object in
+/// an array may be come to by two ways, and by twice as many at each level below it: once that has
+/// happened a few times, no place is walked from twice.
+class PlacesWalked {
+public:
+    void fork() { ++forks_; }
+    /// False when the walk has gone on from `at`, with this part of the path, before.
+    bool isNew(bson::Document at, size_t part) {
+        return forks_ <= kForksFree || seen_.emplace(at.data(), part).second;
+    }
+
+private:
+    static constexpr int kForksFree = 8;
+    int forks_ = 0;
+    absl::flat_hash_set<std::pair<const char*, size_t>> seen_;
 };
 
 class MatchPath {
@@ -42,7 +62,8 @@ public:
                LeafArray leaf,
                Visitor&& visitor,
                FieldFinder* fields = nullptr) const {
-        const Walk<std::remove_reference_t<Visitor>> walk{parts_, leaf, visitor, fields};
+        PlacesWalked walked;
+        const Walk<std::remove_reference_t<Visitor>> walk{parts_, leaf, visitor, fields, walked};
         return walk.document(document, 0, -1);
     }
 
@@ -55,6 +76,7 @@ private:
         const LeafArray leaf;
         Visitor& visitor;
         FieldFinder* const fields;
+        PlacesWalked& walked;
 
         bool document(bson::Document document, size_t part, int outer) const {
             for (; part < parts.size(); ++part) {
@@ -96,7 +118,8 @@ private:
             int index = 0;
             for (const bson::Element& element : array) {
                 const int outermost = outer >= 0 ? outer : index;
-                if (element.isObject() && document(element.document(), part, outermost)) {
+                if (element.isObject() && walked.isNew(element.document(), part) &&
+                    document(element.document(), part, outermost)) {
                     return true;
                 }
                 if (parts[part].index == index && atIndex(element, part, outermost)) {
@@ -111,7 +134,11 @@ private:
             if (part + 1 == parts.size()) {
                 return visitor(element, outer);
             }
-            return (element.isObject() || element.isArray()) &&
+            if (!element.isObject() && !element.isArray()) {
+                return false;
+            }
+            walked.fork();
+            return walked.isNew(element.document(), part + 1) &&
                    document(element.document(), part + 1, outer);
         }
     };
