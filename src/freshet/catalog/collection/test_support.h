@@ -178,17 +178,17 @@ public:
     }
 
     Status update(const std::string& name, RecordId id, const bson::OwnedDocument& after) {
+        std::string before;
         return write(name, [&](engine::Txn& txn, DocumentWriter& writer, const Collection& c) {
-            std::string before;
-            FRESHET_RETURN_IF_ERROR(readDocument(txn, c, id, &before));
+            FRESHET_RETURN_IF_ERROR(readAgain(txn, c, id, &before));
             return writer.update(id, bson::Document(before), after.view());
         });
     }
 
     Status remove(const std::string& name, RecordId id) {
+        std::string before;
         return write(name, [&](engine::Txn& txn, DocumentWriter& writer, const Collection& c) {
-            std::string before;
-            FRESHET_RETURN_IF_ERROR(readDocument(txn, c, id, &before));
+            FRESHET_RETURN_IF_ERROR(readAgain(txn, c, id, &before));
             return writer.remove(id, bson::Document(before));
         });
     }
@@ -208,6 +208,20 @@ public:
     }
 
 private:
+    /// A writer that has let others run is called again with what it was called with, though it
+    /// may have removed the document already.
+    static Status readAgain(engine::Txn& txn,
+                            const Collection& collection,
+                            RecordId id,
+                            std::string* before) {
+        std::string now;
+        const Status status = readDocument(txn, collection, id, &now);
+        if (status.isOk()) {
+            *before = std::move(now);
+        }
+        return status.code() == Code::kNotFound && !before->empty() ? Status::ok() : status;
+    }
+
     CollectionRef enter(const std::string& name, GatePass* pass) {
         for (;;) {
             CollectionRef collection = find(name);

@@ -43,9 +43,9 @@ void fuzzSpecs(ByteView bytes) {
         request.sparse = request.spec.view().find("sparse").isTruthy();
         requests.push_back(std::move(request));
     }
-    const auto made = resolveIndexRequests({}, requests);
+    const auto made = resolveIndexRequests("db.c", {}, requests);
     if (made.isOk()) {
-        const auto again = resolveIndexRequests(*made, requests);
+        const auto again = resolveIndexRequests("db.c", *made, requests);
         invariant(!again.isOk() || again->empty());
     }
 }

@@ -41,8 +41,13 @@ sync::Task<Status> runListCollections(Invocation& call) {
                                    ? authorizeLoggedIn(call)
                                    : authorize(call, Action::kListCollections, call.generic.db));
     std::vector<bson::OwnedDocument> found;
+    Pacer pacer;
     for (const catalog::CollectionRef& collection :
          call.services.catalog.collections(call.generic.db)) {
+        if (pacer.isDue()) {
+            FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());
+            co_await sync::wait(sync::WaitToken::completed());
+        }
         const bool isSeen = seesAll || maySee(call, call.generic.db, collection->name);
         if (isSeen && (*matcher)->matches(describe(*collection, false).view())) {
             found.push_back(describe(*collection, nameOnly));
@@ -87,9 +92,14 @@ sync::Task<Status> runListDatabases(Invocation& call) {
     StatusOr<std::unique_ptr<query::Matcher>> matcher = query::Matcher::compile(filter);
     FRESHET_CO_RETURN_IF_ERROR(matcher.status());
     int64_t total = 0;
+    Pacer pacer;
     {
         auto list = call.reply.array("databases");
         for (const std::string& name : call.services.catalog.databases()) {
+            if (pacer.isDue()) {
+                FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());
+                co_await sync::wait(sync::WaitToken::completed());
+            }
             if (onlyAuthorized && !maySee(call, name)) {
                 continue;
             }

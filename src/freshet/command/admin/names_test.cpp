@@ -4,6 +4,11 @@
 #include "freshet/command/run/fixture_test.h"
 #include "freshet/testing/sim/growth.h"
 
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace freshet::command {
 namespace {
 

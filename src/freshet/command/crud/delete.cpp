@@ -2,6 +2,7 @@
 #include "freshet/command/crud/statements.h"
 #include "freshet/command/crud/write_batch.h"
 #include "freshet/command/run/tables.h"
+#include "freshet/query/limits.h"
 
 #include <algorithm>
 
@@ -64,6 +65,8 @@ StatusOr<std::vector<query::DeleteRequest>> parseStatements(const Invocation& ca
     std::vector<query::DeleteRequest> requests;
     requests.reserve(statements.size());
     for (bson::Document statement : statements) {
+        FRESHET_RETURN_IF_ERROR(query::mayGoOn());
+        FRESHET_RETURN_IF_ERROR(query::mayTake(variables.bytes().size()));  // each has a copy
         FRESHET_ASSIGN_OR_RETURN(query::DeleteRequest request,
                                  parseDeleteStatement(statement, variables));
         requests.push_back(std::move(request));

@@ -4,6 +4,7 @@
 #include "freshet/command/crud/write_batch.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/query/aggregate.h"
+#include "freshet/query/limits.h"
 
 #include <algorithm>
 
@@ -144,6 +145,8 @@ StatusOr<std::vector<query::UpdateRequest>> parseStatements(const Invocation& ca
     std::vector<query::UpdateRequest> requests;
     requests.reserve(statements.size());
     for (bson::Document statement : statements) {
+        FRESHET_RETURN_IF_ERROR(query::mayGoOn());
+        FRESHET_RETURN_IF_ERROR(query::mayTake(variables.bytes().size()));  // each has a copy
         FRESHET_ASSIGN_OR_RETURN(query::UpdateRequest request,
                                  parseUpdateStatement(statement, variables, options));
         requests.push_back(std::move(request));

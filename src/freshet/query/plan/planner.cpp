@@ -3,6 +3,7 @@
 #include "freshet/query/plan/planner.h"
 
 #include "freshet/bson/keyform.h"
+#include "freshet/query/limits.h"
 #include "freshet/query/match/stored_predicate.h"
 #include "freshet/query/plan/implication.h"
 
@@ -66,20 +67,21 @@ std::optional<Candidate> bestCandidate(const Question& question,
 }
 
 /// A scan for each branch of an $or, when each has an index with bounds.
-std::optional<Plan> planUnion(const Question& question, const MatchNode& either) {
+StatusOr<std::optional<Plan>> planUnion(const Question& question, const MatchNode& either) {
     Plan plan;
     plan.kind = PlanKind::kUnion;
     plan.isExact = &question.root == &either;
     for (const auto& branch : either.children) {
+        FRESHET_RETURN_IF_ERROR(mayGoOn());
         PathBounds predicates(collectPredicates(*branch));
         std::optional<Candidate> best = bestCandidate(question, *branch, &predicates, nullptr);
         if (!best.has_value()) {
-            return std::nullopt;
+            return std::optional<Plan>();
         }
         plan.isExact &= best->isExact;
         plan.scans.push_back(std::move(best->scan));
     }
-    return plan;
+    return std::optional<Plan>(std::move(plan));
 }
 
 Plan planIndex(Candidate candidate) {
@@ -146,22 +148,23 @@ StatusOr<Plan> planHinted(const PlanRequest& request) {
 }
 
 /// The best way, when an index can bound what is read.
-std::optional<Plan> planBounded(const Question& question,
-                                PathBounds* predicates,
-                                std::optional<Candidate>* best) {
+StatusOr<std::optional<Plan>> planBounded(const Question& question,
+                                          PathBounds* predicates,
+                                          std::optional<Candidate>* best) {
     *best = bestCandidate(question, question.root, predicates, question.request.sort);
     if (best->has_value() && (*best)->isBounded()) {
-        return planIndex(**best);
+        return std::optional<Plan>(planIndex(**best));
     }
     for (const Predicate& predicate : predicates->predicates()) {
         if (predicate.group != nullptr || predicate.leaf->op != MatchOp::kOr) {
             continue;
         }
-        if (auto plan = planUnion(question, *predicate.leaf)) {
+        FRESHET_ASSIGN_OR_RETURN(auto plan, planUnion(question, *predicate.leaf));
+        if (plan.has_value()) {
             return plan;
         }
     }
-    return std::nullopt;
+    return std::optional<Plan>();
 }
 
 }  // namespace
@@ -196,8 +199,9 @@ StatusOr<Plan> choosePlan(const PlanRequest& request) {
     }
     std::optional<Candidate> best;
     PathBounds predicates(collectPredicates(root));
-    if (auto plan = planBounded(Question(request), &predicates, &best)) {
-        return *std::move(plan);
+    FRESHET_ASSIGN_OR_RETURN(auto bounded, planBounded(Question(request), &predicates, &best));
+    if (bounded.has_value()) {
+        return *std::move(bounded);
     }
     return best.has_value() ? planIndex(*std::move(best)) : Plan();
 }
