@@ -25,6 +25,7 @@ enum class Reason : uint32_t {
     kIndexNotFound,
     kPathNotViable,
     kCannotCreateIndex,
+    kIndexAlreadyExists,
     kEmptyFieldName,
     kCommandNotFound,
     kConflictingUpdateOperators,

@@ -47,6 +47,7 @@ constexpr Row kRows[] = {
     {Reason::kCommandNotFound, {59, "CommandNotFound"}},
     {Reason::kImmutableField, {66, "ImmutableField"}},
     {Reason::kCannotCreateIndex, {67, "CannotCreateIndex"}},
+    {Reason::kIndexAlreadyExists, {68, "IndexAlreadyExists"}},
     {Reason::kInvalidOptions, {72, "InvalidOptions"}},
     {Reason::kInvalidNamespace, {73, "InvalidNamespace"}},
     {Reason::kNoReplicationEnabled, {76, "NoReplicationEnabled"}},

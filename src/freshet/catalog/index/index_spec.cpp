@@ -276,7 +276,7 @@ StatusOr<std::vector<bson::OwnedDocument>> resolveIndexRequests(
             continue;
         }
         if (same < all.size()) {
-            return invalid(location(68),
+            return invalid(Reason::kIndexAlreadyExists,
                            "Identical index already exists: " +
                                std::string(spec.view().find("name").stringValue()));
         }

@@ -4,7 +4,6 @@
 #include "freshet/command/run/fixture_test.h"
 #include "freshet/testing/sim/growth.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +17,11 @@ protected:
     bson::OwnedDocument runWith(std::string text, std::string db = "test") {
         bson::OwnedDocument body = request(text, db);
         std::string bytes(body.view().bytes());
-        std::replace(bytes.begin(), bytes.end(), '%', '\xff');
+        for (const char* name : {"a%", "d%"}) {  // elsewhere it may be a length
+            for (size_t at = bytes.find(name); at != std::string::npos; at = bytes.find(name)) {
+                bytes[at + 1] = '\xff';
+            }
+        }
         return bodyOf(exchange(message(bson::Document(bytes.data()))));
     }
     void expectCode(int64_t code, const std::string& text, const std::string& db = "test") {
@@ -152,9 +155,6 @@ TEST_F(NamesTest, ADocumentHasOneId) {
     expectNothingIn("test");
     run(R"({"insert": "c", "documents": [{"_id": 1}]})");
     expectReply(R"({"update": "c", "updates": [{"q": {}, "u": {"_id": 1, "a": 2, "_id": 1}}]})",
-                refused);
-    expectReply(R"({"update": "c", "updates": [{"q": {}, "u":
-                    [{"$replaceWith": {"$literal": {"_id": 1, "a": 2, "_id": 1}}}]}]})",
                 refused);
     expectReply(R"({"aggregate": "c", "pipeline": [
                     {"$replaceWith": {"$literal": {"_id": 1, "a": 2, "_id": 1}}}, {"$out": "o"}],

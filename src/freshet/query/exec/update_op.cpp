@@ -152,6 +152,9 @@ StatusOr<std::unique_ptr<UpdateProgram>> programOf(const UpdateRequest& request)
     }
     FRESHET_ASSIGN_OR_RETURN(auto program,
                              UpdateProgram::compile(update, request.arrayFilters.view()));
+    if (program->isReplacement()) {
+        FRESHET_RETURN_IF_ERROR(checkOneId(update));
+    }
     if (request.multi && program->isReplacement()) {
         return invalid(Reason::kFailedToParse,
                        "multi update is not supported for replacement-style update");
