@@ -15,7 +15,7 @@ const planOf = (filter) => db.c.find(filter).explain().queryPlanner.winningPlan;
 
 for (const filter of [{_id: {$in: values}}, {$or: values.map((value) => ({_id: value}))}]) {
   assert.eq(planOf(filter).inputStage.indexName, '_id_');
-  assert.eq(db.c.find(filter).map((document) => document._id), documents.map((d) => d._id));
+  assert.eq(db.c.find(filter).toArray().map((document) => document._id), documents.map((d) => d._id));
   assert.eq(db.c.countDocuments(filter), 100);
   const stats = db.c.find(filter).explain('executionStats').executionStats;
   assert.eq(Number(stats.totalDocsExamined), 100);
