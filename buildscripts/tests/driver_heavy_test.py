@@ -21,11 +21,12 @@ from generator import DB  # noqa: E402
 from heavy_inputs import INPUTS, prepare  # noqa: E402
 from raw_bson import Connection, doc, message, nest  # noqa: E402
 
-OVERFLOW, MAX_TIME, INTERRUPTED = 15, 50, 11601
+OVERFLOW = 15
 PARTS_MAX = 200
 PING_SECONDS = 1.0       # of a bystander, here; 0.1 on a quiet machine
 ANSWER_SECONDS = 20
 STOP_SECONDS = 20
+TIME_LIMIT_MS, TIME_LIMIT_CPU = 50, 0.3  # of each, and what processor time it may take
 AT_ONCE = 4
 
 
@@ -297,9 +298,9 @@ class BystanderTest(HeavyTest):
         for one in INPUTS:
             if one.prepare:
                 one.prepare(self.ask, one.n)
-            outcome = self.target.send(one.message(None, ('maxTimeMS', 50)))
-            late = outcome.seconds > PING_SECONDS + 1 or outcome.is_bad
-            if late or outcome.kind == 'error' and outcome.code not in (MAX_TIME, 67, 146, 7749501):
+            outcome = self.target.send(one.message(None, ('maxTimeMS', TIME_LIMIT_MS)))
+            # Some are done within their time, some are refused for what they are.
+            if outcome.is_bad or outcome.kind == 'ok' and outcome.cpu > TIME_LIMIT_CPU or outcome.seconds > PING_SECONDS + 1:
                 wrong.append('%s: %s' % (one.name, outcome))
             if outcome.is_bad:
                 prepare(self.ask)
