@@ -201,10 +201,3 @@ def cases_of(word, n=1, collection='few'):
     """All attacks in the word's first host, where its own argument is attacked."""
     for attack in attacks_on(word.seed()):
         yield Case(word, 0, attack, n, collection)
-
-
-def case_named(language, text):
-    """The case that a report names."""
-    word, host, attack, n, collection = text.split('|')
-    found = next(w for w in language.words if str(w) == word)
-    return Case(found, int(host), next(a for a in attacks_on(found.seed()) if a.name == attack), int(n), collection)

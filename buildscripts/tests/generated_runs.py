@@ -18,6 +18,7 @@ GROWTH_SIZES = {'deep': (40_000,), 'long': (16_000,), 'wide': (16_000,)}
 GROWTH_LOOKED_AT = 0.05
 GROWTH_SIZE_MAX = 1_000_000
 DATA_SIZES = (6_000, 24_000)
+STORED = 'stored '         # with a seed's number: a case over what is stored
 
 
 class Finding:
@@ -28,7 +29,8 @@ class Finding:
 
     def __str__(self):
         more = ', and %d like it' % self.more if self.more else ''
-        return '%s: %s%s%s\n    FRESHET_CASE=%r' % (self.outcome.kind, self.outcome, self.note, more, str(self.case))
+        what = '%s%s%s' % (self.outcome, self.note, more) if self.outcome.is_bad else 'grows: %s%s%s' % (self.outcome, self.note, more)
+        return "%s\n    FRESHET_CASE='%s' python3 -B buildscripts/tests/driver_generated_test.py GeneratedTest.test_replay" % (what, self.case)
 
 
 class Findings:
@@ -176,41 +178,54 @@ def growth_run(target, language, chance, seconds, report, kinds=('deep', 'long',
 def data_growth_run(target, language, chance, seconds, report):
     """Every word over stored documents with n fields, elements and characters, and with four times as many."""
     findings, done, until = Findings(report), 0, time.monotonic() + seconds
-    names = {n: 'of%d' % n for n in DATA_SIZES}
-
-    def refill():
-        for n, name in names.items():
-            fill(lambda *pairs: target.connection.command(*pairs, db=DB), size=n, few=name)
     words = words_of(language)
     chance.shuffle(words)
     for word in words:
-        refill()
-        for host, seed in itertools.product(range(len(word.hosts())), seeds_over_data(word)):
+        fill_sizes(target)
+        for host, number in itertools.product(range(len(word.hosts())), range(len(seeds_over_data(word)))):
             if time.monotonic() > until:
                 return done, findings
-            case = Case(word, host, Attack('data', 'stored@', lambda n, s=seed: s), 0, None)
             done += 1
-            finding = data_growth_of(target, language, case, names)
+            finding = data_growth_of(target, language, data_case(word, host, number))
             if word.hosts()[host]('few')[0][0] in CHANGING:
-                refill()
+                fill_sizes(target)
             if finding:
                 findings.add(finding, finding.outcome.kind, word.kind, word.name)
     return done, findings
 
 
+def fill_sizes(target):
+    for n in DATA_SIZES:
+        fill(lambda *pairs: target.connection.command(*pairs, db=DB), size=n, few='of%d' % n)
+
+
 def seeds_over_data(word):
     """What is found to be accepted, and the word with each stored field."""
-    yield word.seed()
-    if word.kind in ('expressions', 'accumulators'):
-        for field in ('$l', '$p', '$m', '$o', '$s'):
-            yield doc((word.name, field))
-            yield doc((word.name, [field, field]))
+    fields = ('$l', '$p', '$m', '$o', '$s') if word.kind in ('expressions', 'accumulators') else ()
+    return [word.seed()] + [doc((word.name, argument)) for field in fields for argument in (field, [field, field])]
 
 
-def data_growth_of(target, language, case, names):
-    small, large = names
-    now = measured(target, language, case.on(names[large]))
+def data_case(word, host, number):
+    return Case(word, host, Attack('data', '%s%d' % (STORED, number), lambda n: seeds_over_data(word)[number]), DATA_SIZES[1], None)
+
+
+def data_growth_of(target, language, case):
+    smaller, case = (case.on('of%d' % n) for n in DATA_SIZES)
+    now = measured(target, language, case)
     if now.is_bad or now.cpu < GROWTH_LOOKED_AT:
-        return Finding(case.on(names[large]), now) if now.is_bad else None
-    before, now = (measured(target, language, case.on(names[n]), 3) for n in (small, large))
-    return Finding(case.on(names[large]), now, ' %.3f s with a quarter' % before.cpu) if now.is_bad or grows(before, now) else None
+        return Finding(case, now) if now.is_bad else None
+    before, now = measured(target, language, smaller, 3), measured(target, language, case, 3)
+    return Finding(case, now, ' %.3f s with a quarter' % before.cpu) if now.is_bad or grows(before, now) else None
+
+
+def replay(target, language, text):
+    """The case that a report names: what became of it, and its finding when it grows."""
+    word, host, attack, n, collection = text.split('|')
+    found = next(word_ for word_ in language.words if str(word_) == word)
+    if attack.startswith(STORED):
+        fill_sizes(target)
+        case = data_case(found, int(host), int(attack[len(STORED):])).on(collection)
+        return measured(target, language, case), data_growth_of(target, language, case)
+    case = Case(found, int(host), next(one for one in attacks_on(found.seed()) if one.name == attack), int(n), collection)
+    outcome = measured(target, language, case)
+    return outcome, None if outcome.is_bad else growth_of(target, language, case)

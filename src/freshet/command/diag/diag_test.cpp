@@ -3,6 +3,8 @@
 #include "freshet/command/run/fixture_test.h"
 #include "freshet/telemetry/log.h"
 
+#include <algorithm>
+
 namespace freshet::command {
 namespace {
 
@@ -174,6 +176,29 @@ TEST_F(DiagTest, ListsCommandsUnderTheirNames) {
     EXPECT_EQ(2, hello.find("aliases").document().fieldCount());
     EXPECT_FALSE(hello.find("requiresAuth").isTruthy());
     EXPECT_TRUE(reply.view().findPath("commands.listDatabases.adminOnly").isTruthy());
+}
+
+TEST_F(DiagTest, ListsTheWordsOfItsLanguage) {
+    const bson::OwnedDocument reply = run(R"({"listLanguage": 1})", "admin");
+    const auto has = [&](std::string_view kind, std::string_view name) {
+        const bson::Document words = reply.view().find(kind).document();
+        return std::any_of(words.begin(), words.end(), [&](const bson::Element& word) {
+            return word.isString() ? word.stringValue() == name
+                                   : word.document().find("name").stringValue() == name;
+        });
+    };
+    EXPECT_TRUE(has("commands", "find"));
+    EXPECT_TRUE(has("genericArguments", "maxTimeMS"));
+    EXPECT_TRUE(has("indexOptions", "unique"));
+    EXPECT_TRUE(has("stages", "$out"));
+    EXPECT_TRUE(has("expressions", "$trim"));
+    EXPECT_TRUE(has("accumulators", "$topN"));
+    EXPECT_TRUE(has("updates", "$rename"));
+    EXPECT_TRUE(has("filters", "$regex"));
+    EXPECT_TRUE(has("documentFilters", "$expr"));
+    EXPECT_TRUE(has("projections", "$slice"));
+    EXPECT_TRUE(has("schema", "oneOf"));
+    EXPECT_FALSE(has("filters", "$expr"));
 }
 
 TEST_F(DiagTest, ShutdownClosesWithoutAReply) {
