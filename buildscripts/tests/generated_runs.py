@@ -86,6 +86,11 @@ def decks(language, chance, kinds):
         yield from made
 
 
+def is_write(case):
+    """Whether the case may have changed the collections."""
+    return case.word.hosts()[case.host]('few')[0][0] in CHANGING or {case.word.name, case.word.name.split('.')[0]} & {'$out', '$merge'}
+
+
 def family(case):
     return case.word.kind, case.attack.name.split('@')[0].split(' up')[0]
 
@@ -119,7 +124,7 @@ def crash_run(target, language, chance, seconds, report, reduce=False):
             findings.add(Finding(least, outcome), outcome.kind, *family(case))
         if done % 20 == 0:
             worst = max(worst, target.ping())
-        if done % 500 == 0:
+        if done % 100 == 0:
             target.fill()  # what writes have made of it
     return done, findings, worst
 
@@ -170,8 +175,8 @@ def growth_run(target, language, chance, seconds, report, kinds=('deep', 'long',
         if finding:
             kind = finding.outcome.kind if finding.outcome.is_bad else 'grows'
             findings.add(finding, kind, *family(finding.case), finding.case.word.name if kind == 'grows' else '')
-        if done % 100 == 0:
-            target.fill()
+        if is_write(case):
+            target.fill()  # or what comes next would not be found again
     return done, findings
 
 
@@ -187,7 +192,7 @@ def data_growth_run(target, language, chance, seconds, report):
                 return done, findings
             done += 1
             finding = data_growth_of(target, language, data_case(word, host, number))
-            if word.hosts()[host]('few')[0][0] in CHANGING:
+            if is_write(data_case(word, host, number)):
                 fill_sizes(target)
             if finding:
                 findings.add(finding, finding.outcome.kind, word.kind, word.name)
