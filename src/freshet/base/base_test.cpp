@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/base/bytes.h"
 #include "freshet/base/checksum.h"
+#include "freshet/base/cut_text.h"
 #include "freshet/base/spare_strings.h"
 #include "freshet/base/status.h"
 
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 namespace freshet {
 namespace {
@@ -90,6 +92,33 @@ TEST(SpareStrings, ComeBackEmptyAndNeverTwice) {
         taken.back().assign(100, static_cast<char>('a' + i % 26));
         EXPECT_TRUE(places.insert(taken.back().data()).second);
     }
+}
+
+TEST(CutText, LeavesCharactersWhole) {
+    EXPECT_EQ("", cutText("", 3));
+    EXPECT_EQ("abcdef", cutText("abcdef", 6));
+    EXPECT_EQ("ab...", cutText("abcdef", 5));
+    const std::string text = "a\u00e9\u20ac\U0001f600z";  // of 1, 2, 3, 4 bytes and 1
+    const std::vector<std::string> expected{"...",
+                                            "a...",
+                                            "a...",
+                                            "a\u00e9...",
+                                            "a\u00e9...",
+                                            "a\u00e9...",
+                                            "a\u00e9\u20ac...",
+                                            "a\u00e9\u20ac..."};
+    for (size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_EQ(expected[i], cutText(text, 3 + i)) << i;
+    }
+    EXPECT_EQ(8u, cutText(std::string(100, '\x80'), 11).size());  // no UTF-8
+}
+
+TEST(Status, CutsItsText) {
+    const Status status = badValue(std::string(10'000, 'x'));
+    EXPECT_EQ(4096u, status.text().size());
+    EXPECT_TRUE(status.text().ends_with("x..."));
+    EXPECT_EQ(4096u, status.withContext("while reading").text().size());
+    EXPECT_EQ(4096u, badValue(std::string(4096, 'x')).text().size());
 }
 
 }  // namespace

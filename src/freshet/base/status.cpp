@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/base/status.h"
 
+#include "freshet/base/cut_text.h"
+
 namespace freshet {
+namespace {
+
+/// Of a text: what it quotes may be as long as a message. Longer ones are cut here, whatever way
+/// they go: a reply, a log line, the profile.
+constexpr size_t kTextBytesMax = 4096;
+
+}  // namespace
 
 std::string_view codeName(Code code) {
     switch (code) {
@@ -40,6 +49,9 @@ std::string_view codeName(Code code) {
 Status::Status(Code code, Reason reason, std::string text)
     : rep_(std::make_unique<Rep>(Rep{code, reason, std::move(text)})) {
     dcheck(code != Code::kOk);
+    if (rep_->text.size() > kTextBytesMax) {
+        rep_->text = cutText(rep_->text, kTextBytesMax);
+    }
 }
 
 Status& Status::operator=(const Status& other) {

@@ -2,7 +2,7 @@
 /// Status and StatusOr: how every room reports failure. A Status is one pointer, null when all is
 /// well, so success costs one compare. It carries a code (what a caller may branch on), a reason
 /// (which of the protocol's named errors a client should see; numbers live in command/error_map)
-/// and a text. No exception crosses a room's door.
+/// and a text, which is cut behind 4 KiB. No exception crosses a room's door.
 #pragma once
 
 #include "freshet/base/assert.h"
