@@ -202,4 +202,12 @@ std::string Builder::finish() {
     return std::move(own_);
 }
 
+uint64_t bytesOf(const std::vector<OwnedDocument>& documents) {
+    uint64_t bytes = documents.capacity() * sizeof(OwnedDocument);
+    for (const OwnedDocument& document : documents) {
+        bytes += document.bytes().capacity();
+    }
+    return bytes;
+}
+
 }  // namespace freshet::bson

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace freshet::bson {
 
@@ -131,5 +132,8 @@ public:
 private:
     std::string bytes_;
 };
+
+/// Of all together, and of the list.
+uint64_t bytesOf(const std::vector<OwnedDocument>& documents);
 
 }  // namespace freshet::bson

@@ -56,6 +56,9 @@ private:
     bool full_ = false;
 };
 
+/// What a cursor over a collection holds at least, with its parsed request.
+inline constexpr size_t kCursorBytes = 4096;
+
 class QueryCursor {
 public:
     virtual ~QueryCursor() = default;
@@ -70,6 +73,8 @@ public:
     virtual const sync::WaitToken& token() const = 0;
     /// True when next() will add nothing more.
     virtual bool isExhausted() const = 0;
+    /// About how much memory it holds while it is detached: its request, and what it has gathered.
+    virtual uint64_t heldBytes() const { return kCursorBytes; }
     /// What all calls of next() together have done.
     virtual WorkDone work() const { return {}; }
     /// What explain shows: {stage: "IXSCAN", ...}.

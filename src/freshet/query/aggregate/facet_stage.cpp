@@ -85,6 +85,8 @@ public:
     }
 
 private:
+    uint64_t ownBytes() const override { return portionBytes_ + bytesFound_ + bytes_.capacity(); }
+
     Status readPortion() {
         while (portion_->documents.size() < kPortionDocuments && portionBytes_ < kPortionBytes) {
             Output in;

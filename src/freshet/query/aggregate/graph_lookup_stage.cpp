@@ -164,6 +164,10 @@ private:
         return Status::ok();
     }
 
+    uint64_t ownBytes() const override {
+        return bytesHeld_ + local_.capacity() + bytes_.capacity();
+    }
+
     GraphSpec spec_;
     OwnedDocument variables_;
     bool hasLocal_ = false;

@@ -27,6 +27,7 @@ private:
         return waiting(table_.add(context_, key), table_.token());
     }
     Status settle() override { return waiting(table_.settle(), table_.token()); }
+    uint64_t ownBytes() const override { return table_.heldBytes(); }
 
     Status give(Output* out) override {
         bool isEnd = false;

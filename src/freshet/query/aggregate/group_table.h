@@ -36,6 +36,8 @@ public:
     /// After the last add(): the document of the next group, or *isEnd.
     Status next(ExprContext& context, std::string* group, bool* isEnd);
     const sync::WaitToken& token() const { return task_.token(); }
+    /// Of what is in memory.
+    uint64_t heldBytes() const { return bytesHeld_; }
 
 private:
     struct Group {

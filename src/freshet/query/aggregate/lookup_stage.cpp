@@ -46,6 +46,8 @@ public:
         arrays_.emplace(key, array);
     }
 
+    size_t bytes() const { return bytes_; }
+
 private:
     absl::flat_hash_map<std::string, std::string> arrays_;
     size_t bytes_ = 0;
@@ -196,6 +198,10 @@ private:
     Status addFound(Document document) {
         found_->push(document);
         return found_->size() > bson::kInternalDocumentBytesMax ? tooLarge() : Status::ok();
+    }
+
+    uint64_t ownBytes() const override {
+        return cache_.bytes() + local_.capacity() + array_.capacity() + bytes_.capacity();
     }
 
     /// Runs what startProbe() started to its end.

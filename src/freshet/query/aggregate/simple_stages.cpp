@@ -116,6 +116,8 @@ public:
     }
 
 private:
+    uint64_t ownBytes() const override { return bytes_.capacity(); }
+
     std::unique_ptr<DocumentStep> step_;
     std::string bytes_;
 };

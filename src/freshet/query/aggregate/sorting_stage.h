@@ -21,6 +21,7 @@ protected:
     Status nextSorted(SpillRecord* record, bool* isEnd) {
         return asStage(sorter_.next(record, isEnd));
     }
+    uint64_t ownBytes() const final { return sorter_.heldBytes(); }
     Status finish() override { return asStage(sorter_.finish()); }
     /// For payloads that are the documents.
     Status give(Output* out) override {

@@ -34,6 +34,7 @@ public:
         return atEnd_ ? out->end() : out->give(row.document);
     }
     engine::ValueShare share() const override { return stream_->share(); }
+    uint64_t heldBytes() const override { return kCursorBytes + stream_->heldBytes(); }
 
 private:
     PipelineRun& run_;
@@ -44,13 +45,15 @@ private:
 class ListStage final : public Stage {
 public:
     explicit ListStage(std::vector<bson::OwnedDocument> documents)
-        : documents_(std::move(documents)) {}
+        : documents_(std::move(documents)), bytes_(bson::bytesOf(documents_)) {}
+    uint64_t heldBytes() const override { return bytes_; }
     Status next(Output* out) override {
         return next_ == documents_.size() ? out->end() : out->give(documents_[next_++].view());
     }
 
 private:
-    std::vector<bson::OwnedDocument> documents_;
+    const std::vector<bson::OwnedDocument> documents_;
+    const uint64_t bytes_;
     size_t next_ = 0;
 };
 

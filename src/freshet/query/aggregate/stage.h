@@ -106,12 +106,18 @@ public:
     virtual Status next(Output* out) = 0;
     /// Of the document that next() gave, when it is large and as it was stored; else empty.
     virtual engine::ValueShare share() const { return {}; }
+    /// About how much it and those before it hold of what has come through.
+    virtual uint64_t heldBytes() const { return 0; }
 };
 using StagePtr = std::unique_ptr<Stage>;
 
 /// A stage with one before it.
 class ChainedStage : public Stage {
+public:
+    uint64_t heldBytes() const final { return ownBytes() + input_->heldBytes(); }
+
 protected:
+    virtual uint64_t ownBytes() const { return 0; }
     ChainedStage(PipelineRun& run, StagePtr input) : run_(run), input_(std::move(input)) {
         context_.nowMillis = run.nowMillis();
     }

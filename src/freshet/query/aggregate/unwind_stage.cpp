@@ -44,6 +44,10 @@ public:
     }
 
 private:
+    uint64_t ownBytes() const override {
+        return document_.capacity() + unwound_.capacity() + indexed_.capacity();
+    }
+
     /// A new input document: gives it at once, or prepares its members.
     Status start(Document document, bool* given, Output* out) {
         const Element at = nestedField(document, spec_.path);

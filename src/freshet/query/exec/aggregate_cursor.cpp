@@ -66,6 +66,10 @@ public:
     const sync::WaitToken& token() const override { return run_.token(); }
     bool isExhausted() const override { return atEnd_ && pending_.isEmpty(); }
     WorkDone work() const override { return run_.work(); }
+    uint64_t heldBytes() const override {
+        return kCursorBytes + 4 * request_.pipeline.bytes().size() + pending_.bytes() +
+               last_->heldBytes();
+    }
 
     bson::OwnedDocument describePlan() const override {
         if (facts_.stages.empty()) {

@@ -28,6 +28,16 @@ const char* projectionStage(bson::Document spec) {
     return "PROJECTION_SIMPLE";
 }
 
+/// A request, and what was parsed from it: about three times as much as its documents.
+uint64_t heldBytesOf(const FindRequest& request) {
+    uint64_t bytes = 0;
+    for (const bson::OwnedDocument* part :
+         {&request.filter, &request.projection, &request.sort, &request.variables}) {
+        bytes += part->bytes().size();
+    }
+    return 4 * bytes;
+}
+
 class FindCursor final : public AttachedCursor {
 public:
     FindCursor(engine::Store& store,
@@ -43,6 +53,10 @@ public:
           toGive_(request_.limit == 0 ? INT64_MAX : request_.limit) {}
 
     bool isExhausted() const override { return atEnd_ && pending_.isEmpty(); }
+    uint64_t heldBytes() const override {
+        return kCursorBytes + heldBytesOf(request_) + pending_.bytes() +
+               (stream_ == nullptr ? 0 : stream_->heldBytes());
+    }
 
     bson::OwnedDocument describePlan() const override { return describeTree(stages(), false); }
     bson::OwnedDocument describeExecution(uint64_t elapsedMillis) const override {

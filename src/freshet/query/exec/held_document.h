@@ -35,6 +35,8 @@ public:
     }
 
     bool isEmpty() const { return copy_.empty() && share_.isEmpty(); }
+    /// Of a copy; what is shared is the storage's.
+    size_t bytes() const { return copy_.capacity(); }
     /// REQUIRES: not empty.
     bson::Document view() const {
         return bson::Document(share_.isEmpty() ? ByteView(copy_) : share_.view());

@@ -46,6 +46,8 @@ public:
     /// of next().
     Status passOver(uint64_t most, uint64_t* passed);
     const sync::WaitToken& token() const { return token_; }
+    /// Of what it has gathered to sort.
+    uint64_t heldBytes() const { return sorter_.has_value() ? sorter_->heldBytes() : 0; }
     /// Call it when the stream gets its turn: it lets others run after kDocumentsPerTurn.
     void startTurn() { turn_.start(); }
 

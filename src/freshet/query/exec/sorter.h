@@ -36,6 +36,8 @@ public:
     Status next(SpillRecord* record, bool* isEnd);
 
     const sync::WaitToken& token() const { return task_.token(); }
+    /// Of what is in memory.
+    uint64_t heldBytes() const { return bytes_; }
     /// Of all that was added.
     uint64_t bytesSorted() const { return bytesSorted_; }
 
