@@ -136,6 +136,7 @@ public:
                                               : command::kStrangerMessageBytesMax;
     }
     void onPeerGone() override { connection_->onPeerGone(); }
+    void onReplyLost() override { connection_->onReplyLost(); }
 
 private:
     const std::unique_ptr<command::Connection> connection_;

@@ -40,6 +40,8 @@ public:
     virtual size_t messageBytesMax() const { return wire::kMessageBytesMax; }
     /// While handle or handleExhaust is suspended: nobody waits for the answer any more, end early.
     virtual void onPeerGone() {}
+    /// The last reply could not be sent. The session is about to end.
+    virtual void onReplyLost() {}
 };
 
 class MessageHandlerFactory {

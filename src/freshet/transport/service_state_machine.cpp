@@ -140,6 +140,9 @@ sync::Task<Status> ServiceStateMachine::run() {
         while (!result.reply.isEmpty()) {
             step(State::kSinkWait);
             why = co_await session_->asyncSinkMessage(std::move(result.reply));
+            if (!why.isOk()) {
+                handler_->onReplyLost();
+            }
             if (!why.isOk() || !result.exhaust || result.endSession || endAsked()) {
                 break;
             }

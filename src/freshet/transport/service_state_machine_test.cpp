@@ -203,6 +203,7 @@ public:
         log_->push_back("peer gone");
         gate.complete();
     }
+    void onReplyLost() override { log_->push_back("reply lost"); }
     sync::WaitToken gate;
 
 private:
@@ -352,6 +353,7 @@ TEST_F(Machine, ErrorsEndItAndAreTold) {
     sent(Status(Code::kIo, "broken"));
     EXPECT_EQ(now(), kEnded);
     EXPECT_EQ(result->code(), Code::kIo);
+    EXPECT_EQ(log, (std::vector<std::string>{"hello", "reply lost", "handler destroyed"}));
 }
 
 TEST_F(Machine, EndWaitsForTheOutstandingCompletion) {
