@@ -196,5 +196,138 @@ class HostileTest(unittest.TestCase):
                 thread.join()
 
 
+class GreedyTest(unittest.TestCase):
+    """One client takes as much as it can of what all need: others notice nothing."""
+    FINDS = 40_000
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = harness.Server(arguments=('--memoryLimitGB', '0.25')).start()
+        cls.addClassCleanup(cls.server.__exit__)
+        cls.client = cls.server.client()
+        cls.addClassCleanup(cls.client.close)
+        cls.client.hostile.kept.insert_many([{'_id': i} for i in range(100)])
+
+    def cursors(self):
+        return self.client.admin.command('serverStatus')['metrics']['cursor']
+
+    def pipeline(self, raw, count):
+        """Sends the message again and again; whatever comes back is thrown away."""
+        with socket.create_connection(('127.0.0.1', self.server.port)) as connection:
+            def drain():
+                try:
+                    while connection.recv(1 << 20):
+                        pass
+                except OSError:
+                    pass
+            reader = threading.Thread(target=drain)
+            reader.start()
+            for _ in range(count // 100):
+                connection.sendall(raw * 100)
+            connection.shutdown(socket.SHUT_WR)
+            reader.join()
+
+    def beside(self, attack):
+        """A bystander's cursor, opened before, is read to its end while the attack runs and after it."""
+        kept = self.client.hostile.kept
+        before = kept.find({}, batch_size=10)
+        first = [next(before) for _ in range(10)]
+        threads = [threading.Thread(target=attack) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            self.assertEqual(len(list(kept.find({}, batch_size=30))), 100)
+        self.assertEqual(len(first + list(before)), 100)
+
+    def test_cursors_that_nobody_can_fetch(self):
+        find = message(b'\0' + bson.encode({'find': 'kept', 'batchSize': 1, '$db': 'hostile'}), flags=2)  # moreToCome
+        self.beside(lambda: self.pipeline(find, self.FINDS))
+        self.assertLess(self.cursors()['open']['total'], 10)
+
+    def test_cursors_without_end(self):
+        ended = self.cursors()['endedForRoom']
+        find = command({'find': 'kept', 'batchSize': 1, '$db': 'hostile'})
+        self.beside(lambda: self.pipeline(find, self.FINDS // 4))
+        after = self.cursors()
+        self.assertLessEqual(after['idleBytes'], 64 << 20)
+        self.assertGreater(after['endedForRoom']['memory'], ended['memory'])
+        self.assertEqual(len(list(self.client.hostile.kept.find({}, batch_size=2))), 100)
+
+    def test_large_cursors(self):
+        self.client.hostile.large.insert_many([{'_id': i, 'a': 'x' * 100_000} for i in range(100)])
+        sort = command({'find': 'large', 'sort': {'a': 1}, 'batchSize': 0, '$db': 'hostile'})
+        self.beside(lambda: self.pipeline(command({'aggregate': 'large', 'pipeline': [{'$sort': {'a': 1}}],
+                                                   'cursor': {'batchSize': 1}, '$db': 'hostile'}) + sort, 100))
+        self.assertLessEqual(self.cursors()['idleBytes'], 64 << 20)
+
+    def test_sessions(self):
+        def attack():
+            with socket.create_connection(('127.0.0.1', self.server.port)) as connection:
+                for i in range(200):
+                    sessions = [{'id': bson.Binary(os.urandom(16), 4)} for _ in range(1000)]
+                    connection.sendall(command({'refreshSessions': sessions, '$db': 'admin'}))
+                    self.assertGreater(len(connection.recv(1000)), 0)
+        self.beside(attack)
+        count = self.client.admin.command('serverStatus')['logicalSessionRecordCache']['activeSessionsCount']
+        self.assertLessEqual(count, 20_000)
+
+
+class LongRepliesTest(unittest.TestCase):
+    """No reply is larger than a document may be, whatever it quotes."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = harness.Server().start()
+        cls.addClassCleanup(cls.server.__exit__)
+        cls.client = cls.server.client()
+        cls.addClassCleanup(cls.client.close)
+
+    def exchange(self, raw):
+        with socket.create_connection(('127.0.0.1', self.server.port)) as connection:
+            connection.settimeout(60)
+            connection.sendall(raw)
+            data = b''
+            while len(data) < 4 or len(data) < struct.unpack_from('<i', data)[0]:
+                data += connection.recv(1 << 20)
+            return data
+
+    def error(self, document, db='hostile'):
+        """The error of a command; its reply is short."""
+        data = self.exchange(command({**document, '$db': db}))
+        self.assertLess(len(data), 20_000)
+        reply = bson.decode(data[21:])
+        error = reply['writeErrors'][0] if 'writeErrors' in reply else reply
+        self.assertLessEqual(len(error['errmsg'].encode()), 4096)
+        return error
+
+    def test_errors_that_quote(self):
+        long = 'x' * 10_000_000
+        self.assertEqual(self.error({'ping': 1, long: 1})['code'], 40415)
+        self.assertEqual(self.error({long: 1})['code'], 59)
+        self.assertEqual(self.error({'find': long})['code'], 73)
+        self.assertEqual(self.error({'find': 'c', 'filter': {'$' + long: 1}})['code'], 2)
+        self.assertEqual(self.error({'ping': 1}, db=long)['code'], 73)
+        self.assertEqual(self.error({'aggregate': 'c', 'pipeline': [{'$' + long: 1}], 'cursor': {}})['code'], 40324)
+        self.assertEqual(self.error({'update': 'c', 'updates': [{'q': {}, 'u': {'$' + long: {'a': 1}}}]})['code'], 9)
+        self.assertEqual(self.error({'getParameter': 1, long: 1}, db='admin')['code'], 72)
+        self.client.hostile.c.insert_one({})
+        self.error({'find': 'c', 'filter': {'$where': "throw new Error('\u20ac'.repeat(3e7))"}})
+
+    def test_many_write_errors(self):
+        self.client.hostile.kept.insert_many([{'_id': 'x' * 2000 + str(i)} for i in range(1000)])
+        documents = b''.join(bson.encode({'_id': 'x' * 2000 + str(i % 1000)}) for i in range(20_000))
+        sequence = b'\1' + struct.pack('<i', 4 + 10 + len(documents)) + b'documents\0' + documents
+        reply = bson.decode(self.exchange(message(b'\0' + bson.encode(
+            {'insert': 'kept', 'ordered': False, '$db': 'hostile'}) + sequence))[21:])
+        self.assertEqual(len(reply['writeErrors']), 20_000)
+        self.assertLess(len(bson.encode(reply)), 16 * 1024 * 1024)
+
+    def test_replies_that_would_be_too_large(self):
+        self.client.hostile.big.insert_many([{'_id': i, 'a': str(i) * 9_000_000} for i in range(3)])
+        pipeline = [{'$group': {'_id': None, 'all': {'$push': '$a'}}}]
+        self.assertEqual(self.error({'aggregate': 'big', 'pipeline': pipeline, 'cursor': {}})['code'], 10334)
+        self.assertEqual(self.error({'distinct': 'big', 'key': 'a'})['code'], 17217)
+
+
 if __name__ == '__main__':
     unittest.main()

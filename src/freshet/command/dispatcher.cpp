@@ -41,7 +41,18 @@ void setError(std::string* message, const Status& status, bson::Document info = 
     bson::Builder reply(message);
     // Error texts quote what the client sent, which need not be UTF-8.
     reply.add("ok", 0.0).add("errmsg", bson::repairedUtf8(status.text()));
-    reply.add("code", error.code).add("codeName", error.name).addFields(info);
+    reply.add("code", error.code).add("codeName", error.name);
+    if (info.size() <= bson::kDocumentBytesMax) {
+        reply.addFields(info);
+    }
+}
+
+/// What mongod says of a document that is longer than one may be.
+Status replyTooLarge(size_t bytes) {
+    return invalid(Reason::kBsonObjectTooLarge,
+                   "BSONObj size: " + std::to_string(bytes) +
+                       " is invalid. Size must be between 0 and " +
+                       std::to_string(bson::kInternalDocumentBytesMax) + "(16MB)");
 }
 
 std::string errorMessage(const Status& status) {
@@ -69,6 +80,9 @@ public:
           record_(services.operations.connect(client_)) {}
     ~ConnectionImpl() override {
         LongPasses::forget(*record_);
+        if (!exhaustRequest_.empty()) {
+            onReplyLost();  // the next one of the stream
+        }
         services_.operations.disconnect(client_.connectionId);
     }
 
@@ -85,6 +99,12 @@ public:
     }
     void onPeerGone() override {
         record_->interruptIf(Reason::kInterrupted, [](const RunningOperation&) { return true; });
+    }
+    void onReplyLost() override {
+        if (lastCursor_ != 0) {
+            services_.cursors.kill(lastCursor_);
+            lastCursor_ = 0;
+        }
     }
 
 private:
@@ -106,13 +126,13 @@ private:
     sync::Task<void> run(Invocation& call);
     /// Lets currentOp know who is logged in.
     void showUser();
-    /// Ends the reply's body.
-    void finish(Invocation& call, const Status& status);
+    /// Ends the reply's body. One that is larger than a document may be becomes an error.
+    void finish(Invocation& call, Status* status);
     /// What stands between a command and its handler, when some of it may take long, and ...
     sync::Task<Status> admitAfterWaiting(Invocation& call, const FailCommand& fail);
     /// ... the part that never does.
     Status admitAtOnce(Invocation& call);
-    Status useSession(const Invocation& call);
+    void useSession(const Invocation& call);
     void count(const Invocation& call, const OperationEnd& end);
     void countDocuments(const OperationStats& stats);
     /// `*message` becomes the one inside, kept in `unpacked`, when it is compressed.
@@ -145,6 +165,7 @@ private:
     sync::BackgroundThreads::Stay stay_;          // of the message that is handled
     std::string exhaustRequest_;                  // what next() answers again
     sync::MemoryHold exhaustHold_;                // of it
+    int64_t lastCursor_ = 0;                      // that the last reply leaves open; 0: none
     std::optional<wire::Compressor> compressor_;  // the current request's; its reply gets the same
 };
 
@@ -220,24 +241,24 @@ void ConnectionImpl::seal(const wire::Request& request, int32_t responseTo, Repl
 
 /// Notes that the session is in use. A connection that goes on with the same one tells the table
 /// once a minute.
-Status ConnectionImpl::useSession(const Invocation& call) {
+void ConnectionImpl::useSession(const Invocation& call) {
     const std::string& session = call.generic.lsid;
     if (session.empty() || call.command.access.scope == Access::Scope::kAnybody) {
-        return Status::ok();
+        return;
     }
     const int64_t now = platform::wallMillis();
     if (session == lastSession_ && now - lastSessionUseWallMs_ < kSessionNoteEveryMs) {
-        return Status::ok();
+        return;
     }
-    FRESHET_RETURN_IF_ERROR(services_.sessions.use(session, now));
+    services_.sessions.use(session, holderOf(call), now);
     lastSession_ = session;
     lastSessionUseWallMs_ = now;
-    return Status::ok();
 }
 
 Status ConnectionImpl::admitAtOnce(Invocation& call) {
     FRESHET_RETURN_IF_ERROR(admitCaller(call));
-    return useSession(call);
+    useSession(call);
+    return Status::ok();
 }
 
 sync::Task<Status> ConnectionImpl::admitAfterWaiting(Invocation& call, const FailCommand& fail) {
@@ -329,8 +350,8 @@ void addWriteConcernError(Invocation& call) {
     shown.add("code", error.code).add("codeName", error.name).add("errmsg", why.text());
 }
 
-void ConnectionImpl::finish(Invocation& call, const Status& status) {
-    if (status.isOk()) {
+void ConnectionImpl::finish(Invocation& call, Status* status) {
+    if (status->isOk()) {
         addWriteConcernError(call);
         call.reply.add("ok", 1.0);
         if (isReplicaSet(services_)) {
@@ -338,10 +359,17 @@ void ConnectionImpl::finish(Invocation& call, const Status& status) {
         }
     }
     call.reply.close(call.borrowedBytes());
-    if (!status.isOk()) {
+    if (status->isOk() && call.replyBytes() > bson::kInternalDocumentBytesMax) {
+        *status = replyTooLarge(call.replyBytes());
+        if (call.hasOpenCursor) {
+            services_.cursors.kill(call.stats.cursorId);  // its batch is lost
+            call.hasOpenCursor = false;
+        }
+    }
+    if (!status->isOk()) {
         call.isExhaust = false;
         call.borrowed.reset();
-        setError(&call.message, status, call.errorInfo.view());
+        setError(&call.message, *status, call.errorInfo.view());
     }
 }
 
@@ -399,7 +427,7 @@ sync::Task<void> ConnectionImpl::run(Invocation& call) {
     if (status.isOk()) {
         fail.decorate(&call.reply);
     }
-    finish(call, status);
+    finish(call, &status);
     const OperationEnd end{status, microsOf(call), call.replyBytes()};
     LongPasses::leave(call, call.startNanos + end.micros * kNanosPerMicro);
     count(call, end);
@@ -410,6 +438,7 @@ sync::Task<void> ConnectionImpl::run(Invocation& call) {
 
 sync::Task<Reply> ConnectionImpl::answer(const wire::Request& request, int32_t responseTo) {
     Reply reply;
+    lastCursor_ = 0;
     const BodyIndex index(request.body);
     StatusOr<const Command*> command = find(request);
     if (!command.isOk()) {
@@ -428,6 +457,7 @@ sync::Task<Reply> ConnectionImpl::answer(const wire::Request& request, int32_t r
             co_return reply;
         }
         reply.moreToCome = call.isExhaust;
+        lastCursor_ = call.hasOpenCursor ? call.stats.cursorId : 0;
         reply.message = std::move(call.message);
         reply.borrowed = std::move(call.borrowed);
     }
@@ -505,9 +535,9 @@ bool ConnectionImpl::answerPrepared(Reply* reply) {
     }
     call.startNanos = platform::monotonicNanos();
     // Not shown to currentOp: it waits for nothing, and ends within microseconds.
-    const Status status = admitAtOnce(call);
+    Status status = admitAtOnce(call);
     if (!status.isOk()) {
-        finish(call, status);
+        finish(call, &status);
     } else if (!prepared_->answer(call)) {
         return false;
     }
@@ -524,6 +554,7 @@ bool ConnectionImpl::answerPrepared(Reply* reply) {
 
 bool ConnectionImpl::handleAtOnce(ByteView message, Reply* reply) {
     endExhaust();
+    lastCursor_ = 0;
     compressor_.reset();
     const bool hasLookedAhead = std::exchange(hasLookedAhead_, false);
     // Both may make it wait.

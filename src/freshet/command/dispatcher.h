@@ -97,6 +97,8 @@ public:
     /// While handle() or next() is suspended: nobody waits for its reply any more. What can be
     /// interrupted is.
     virtual void onPeerGone() = 0;
+    /// The last reply has not reached its client, nor will it: a cursor that it speaks of ends.
+    virtual void onReplyLost() = 0;
 };
 
 class Dispatcher {

@@ -158,5 +158,93 @@ TEST_F(DispatcherTest, RefusesCommandsWhenTheServerEnds) {
     expectReply(R"({"ping": 1})", R"({"ok": 0.0, "code": 91, "codeName": "ShutdownInProgress"})");
 }
 
+TEST_F(DispatcherTest, CutsErrorTexts) {
+    constexpr size_t kTextBytesMax = 4096;
+    for (const std::string& letter : {std::string("x"), std::string("\u00e9")}) {
+        std::string name;
+        for (int i = 0; i < 100'000; ++i) {
+            name += letter;
+        }
+        for (const std::string& command :
+             {R"({"ping": 1, ")" + name + R"(": 1})",
+              "{\"" + name + "\": 1}",
+              R"({"find": ")" + name + "\"}",
+              R"({"getMore": 1, "collection": ")" + name + "\"}",
+              R"({"find": "c", "filter": {"a": {"$)" + name + R"(": 1}}})"}) {
+            const bson::OwnedDocument reply = run(command);
+            const std::string text(reply.view().find("errmsg").stringValue());
+            EXPECT_EQ(0.0, reply.view().find("ok").toDouble());
+            EXPECT_LE(text.size(), kTextBytesMax);
+            EXPECT_EQ(text, bson::repairedUtf8(text));
+        }
+    }
+}
+
+TEST_F(DispatcherTest, NoReplyIsLargerThanADocument) {
+    const std::string nineMib(9u << 20, 'x');
+    for (const char* id : {"1", "2"}) {
+        expectReply(std::string(R"({"insert": "c", "documents": [{"_id": )") + id + R"(, "a": ")" +
+                        nineMib + R"("}]})",
+                    R"({"n": 1})");
+    }
+    const char* text = "BSONObj size: ";
+    const bson::OwnedDocument reply = run(
+        R"({"aggregate": "c", "pipeline": [{"$set": {"b": "$a"}}], "cursor": {"batchSize": 1}})");
+    EXPECT_EQ(10334, reply.view().find("code").toInt64());
+    EXPECT_TRUE(reply.view().find("errmsg").stringValue().starts_with(text));
+    EXPECT_FALSE(reply.view().has("cursor"));
+    expectReply(R"({"serverStatus": 1})",
+                R"({"metrics": {"cursor": {"open": {"total": {"$numberLong": "0"}}}}})",
+                "admin");
+}
+
+TEST_F(DispatcherTest, WriteErrorsFitIntoAReply) {
+    constexpr int kErrors = 400;
+    const std::string id(60'000, 'x');  // keys may have as much
+    std::string insert =
+        R"({"insert": "c", "ordered": false, "documents": [{"_id": ")" + id + "\"}";
+    for (int i = 0; i < kErrors; ++i) {
+        insert += R"(, {"_id": ")" + id + "\"}";
+    }
+    const bson::OwnedDocument reply = run(insert + "]}");
+    EXPECT_LT(reply.bytes().size(), 2u << 20);
+    int count = 0;
+    for (const bson::Element& element : reply.view().find("writeErrors").document()) {
+        const bson::Document error = element.document();
+        EXPECT_EQ(11000, error.find("code").toInt64());
+        EXPECT_EQ(++count, error.find("index").toInt64());
+        const size_t textBytes = error.find("errmsg").stringValue().size();
+        if (count <= 10) {
+            EXPECT_EQ(4096u, textBytes);
+            EXPECT_TRUE(error.has("keyValue"));
+        } else if (count > 20) {
+            EXPECT_EQ(0u, textBytes);
+            EXPECT_FALSE(error.has("keyValue"));
+        }
+    }
+    EXPECT_EQ(kErrors, count);
+}
+
+TEST_F(DispatcherTest, LongNamesAreNotShownWhole) {
+    expectReply(R"({"profile": 2})", R"({"ok": 1.0})");
+    const std::string name(1'000'000, 'n');
+    run(R"({"find": ")" + name + R"(", "filter": {}})");
+    run(R"({"ping": 1, "comment": {")" + name + R"(": 1}})");
+    expectReply(R"({"profile": 0})", R"({"ok": 1.0})");
+    const bson::OwnedDocument entries = run(R"({"find": "system.profile"})");
+    EXPECT_LT(entries.bytes().size(), 32u * 1024);
+    const bson::OwnedDocument used = run(R"({"top": 1})", "admin");
+    EXPECT_LT(used.bytes().size(), 32u * 1024);
+}
+
+TEST_F(DispatcherTest, ExplainsWithoutTheCommandWhenItIsLong) {
+    const std::string filter = R"({"a": ")" + std::string(7u << 20, 'x') + R"("})";
+    const bson::OwnedDocument reply = run(R"({"explain": {"find": "c", "filter": )" + filter +
+                                          R"(}, "verbosity": "queryPlanner"})");
+    EXPECT_LE(reply.bytes().size(), bson::kInternalDocumentBytesMax);
+    EXPECT_TRUE(reply.view().find("ok").toDouble() == 0.0 || reply.view().has("warning") ||
+                reply.view().has("command"));
+}
+
 }  // namespace
 }  // namespace freshet::command

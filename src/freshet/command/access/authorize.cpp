@@ -191,6 +191,14 @@ std::string ownerOf(const Invocation& call) {
     return user == nullptr ? std::string() : user->user + "@" + user->db;
 }
 
+std::string holderOf(const Invocation& call) {
+    if (call.login.user != nullptr) {
+        return ownerOf(call);
+    }
+    const std::string& remote = call.client.remote;
+    return remote.substr(0, remote.rfind(':'));  // without the port
+}
+
 bool isOwn(const Invocation& call, std::string_view owner) {
     return !isAuthOn(call) || (call.login.user != nullptr && ownerOf(call) == owner);
 }

@@ -41,6 +41,9 @@ bool maySee(Invocation& call, std::string_view db, std::string_view collection =
 
 /// "user@db" of who is logged in; empty: nobody. What owns cursors and sessions.
 std::string ownerOf(const Invocation& call);
+/// Whose share of what is bounded for each client: a user's, or that of the address that nobody is
+/// logged in from.
+std::string holderOf(const Invocation& call);
 /// What `owner` made is the caller's own, or auth is off.
 bool isOwn(const Invocation& call, std::string_view owner);
 

@@ -71,7 +71,7 @@ sync::Task<Status> runStartSession(Invocation& call) {
     const bson::OwnedDocument id(name.finish());
     std::string owned = id.bytes();
     FRESHET_CO_RETURN_IF_ERROR(ownSession(call.services, call.login, &owned));
-    FRESHET_CO_RETURN_IF_ERROR(call.services.sessions.use(owned, platform::wallMillis()));
+    call.services.sessions.use(owned, holderOf(call), platform::wallMillis());
     call.reply.add("id", id.view());
     call.reply.add("timeoutMinutes", call.services.sessionTimeoutMinutes());
     co_return Status::ok();
@@ -129,8 +129,9 @@ sync::Task<Status> runRefreshSessions(Invocation& call) {
     StatusOr<Names> sessions = sessionsOf(call);
     FRESHET_CO_RETURN_IF_ERROR(sessions.status());
     const int64_t now = platform::wallMillis();
+    const std::string holder = holderOf(call);
     for (const std::string& session : *sessions) {
-        FRESHET_CO_RETURN_IF_ERROR(call.services.sessions.use(session, now));
+        call.services.sessions.use(session, holder, now);
     }
     co_return Status::ok();
 }

@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kNamesMax = 1'000;
 constexpr size_t kUsersBatchMax = 100;
+constexpr size_t kDbNameBytesMax = 63;
 
 /// "name", of the request's database, or {<field>: name, db}.
 StatusOr<RoleName> namedBy(const bson::Element& element,
@@ -29,6 +30,11 @@ StatusOr<RoleName> namedBy(const bson::Element& element,
     RoleName name{std::string(fields.requiredString(field)),
                   std::string(fields.requiredString("db"))};
     FRESHET_RETURN_IF_ERROR(fields.status());
+    if (name.db.size() > kDbNameBytesMax) {  // privileges would repeat it
+        return invalid(
+            Reason::kInvalidNamespace,
+            "db name must be at most 63 characters, found: " + std::to_string(name.db.size()));
+    }
     return name;
 }
 

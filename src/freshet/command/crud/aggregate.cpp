@@ -3,7 +3,7 @@
 
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/crud/aggregate_output.h"
-#include "freshet/command/crud/cursor_reply.h"
+#include "freshet/command/crud/find.h"
 #include "freshet/command/diag/sources.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/query/transform.h"
@@ -76,11 +76,7 @@ void addExplanation(Invocation& call, const query::QueryCursor& cursor, bson::Do
         planner.add("winningPlan", plan.view());
         planner.array("rejectedPlans");
     }
-    {
-        auto server = call.reply.object("serverInfo");
-        server.add("host", call.services.facts.host).add("version", call.services.facts.version);
-    }
-    call.reply.add("command", command);
+    addExplained(call, command);
 }
 
 bson::Document lastStage(bson::Document pipeline) {

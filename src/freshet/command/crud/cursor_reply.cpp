@@ -26,7 +26,9 @@ size_t batchBytesMax(const Invocation& call, bool isLast) {
 class ListCursor final : public query::QueryCursor {
 public:
     explicit ListCursor(std::vector<bson::OwnedDocument> documents)
-        : documents_(std::move(documents)), token_(sync::WaitToken::completed()) {}
+        : documents_(std::move(documents)),
+          bytes_(query::kCursorBytes + bson::bytesOf(documents_)),
+          token_(sync::WaitToken::completed()) {}
     void attach() override {}
     void detach() override {}
     Status next(query::Batch* batch) override {
@@ -38,10 +40,12 @@ public:
     }
     const sync::WaitToken& token() const override { return token_; }
     bool isExhausted() const override { return next_ == documents_.size(); }
+    uint64_t heldBytes() const override { return bytes_; }
     bson::OwnedDocument describePlan() const override { return {}; }
 
 private:
     const std::vector<bson::OwnedDocument> documents_;
+    const uint64_t bytes_;
     const sync::WaitToken token_;
     size_t next_ = 0;
 };
@@ -108,13 +112,27 @@ StatusOr<int64_t> keep(Invocation& call, ClientCursor cursor) {
     }
     cursor.lsid = call.generic.lsid;
     cursor.owner = ownerOf(call);
+    cursor.holder = holderOf(call);
+    cursor.connectionId = call.client.connectionId;
     return call.services.cursors.add(std::move(cursor));
+}
+
+/// A cursor is not kept for a client that has left before its batch was ready.
+Status checkThatAnybodyListens(const Invocation& call) {
+    const Reason why = call.connection.interrupted();
+    return why == Reason::kNone ? Status::ok()
+                                : Status(Code::kCancelled, why, "operation was interrupted");
 }
 
 /// Keeps what is left of the cursor, if anything is, and ends the reply.
 Status conclude(
     Invocation& call, ClientCursor cursor, const Plan& plan, Status status, CursorReply* reply) {
-    const bool isOver = plan.isLast || cursor.cursor->isExhausted();
+    // Nobody will learn the id of a new one when no reply is wanted.
+    const bool isOver = plan.isLast || cursor.cursor->isExhausted() ||
+                        (cursor.id == 0 && call.request.moreToCome());
+    if (status.isOk() && !isOver) {
+        status = checkThatAnybodyListens(call);
+    }
     if (cursor.id != 0 && (isOver || !status.isOk())) {
         // After an error too: documents of the lost batch would be missing.
         call.services.cursors.forget(cursor.id);

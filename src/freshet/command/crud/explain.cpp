@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::string_view kVerbosities[] = {"queryPlanner", "executionStats", "allPlansExecution"};
 constexpr size_t kExplainBatchDocuments = 1'000;
+constexpr size_t kExplainRoom = 10 * 1'024;  // for what comes behind the command
 
 /// What is explained.
 struct Subject {
@@ -337,20 +338,6 @@ StatusOr<std::unique_ptr<query::QueryCursor>> makeCursor(Invocation& call, Subje
                            std::move(request));
 }
 
-void addServer(const Invocation& call, bson::Document command, bson::Builder* reply) {
-    {
-        auto server = reply->object("serverInfo");
-        server.add("host", call.services.facts.host).add("version", call.services.facts.version);
-    }
-    bson::Builder explained;
-    explained.addFields(command);
-    if (!command.has("$db")) {
-        explained.add("$db", call.generic.db);
-    }
-    const bson::OwnedDocument owned(explained.finish());
-    reply->add("command", owned.view());
-}
-
 sync::Task<Status> runExplain(Invocation& call) {
     StatusOr<Subject> subject = parseExplain(call);
     FRESHET_CO_RETURN_IF_ERROR(subject.status());
@@ -377,11 +364,27 @@ sync::Task<Status> runExplain(Invocation& call) {
         }
         addExecution(*subject, seen, execution.view(), &call.reply);
     }
-    addServer(call, subject->body, &call.reply);
+    addExplained(call, subject->body);
     co_return Status::ok();
 }
 
 }  // namespace
+
+void addExplained(Invocation& call, bson::Document command) {
+    bson::Builder& reply = call.reply;
+    reply.object("serverInfo")
+        .add("host", call.services.facts.host)
+        .add("version", call.services.facts.version);
+    if (reply.size() + command.size() + kExplainRoom > bson::kDocumentBytesMax) {
+        reply.add("warning", "'command' has been omitted due to BSON size limit");
+        return;
+    }
+    auto explained = reply.object("command");
+    explained.addFields(command);
+    if (!command.has("$db")) {
+        explained.add("$db", call.generic.db);
+    }
+}
 
 CommandTable explainCommands() {
     return {{

@@ -21,4 +21,7 @@ StatusOr<FindCommand> parseFind(const BodyIndex& body);
 StatusOr<query::FindRequest> parseCount(bson::Document body);
 StatusOr<DistinctCommand> parseDistinct(bson::Document body);
 
+/// Adds what every explanation ends with: the server, and the command when there is room for it.
+void addExplained(Invocation& call, bson::Document command);
+
 }  // namespace freshet::command

@@ -14,8 +14,9 @@ namespace {
 
 /// A collection that is dropped again and again under a writer makes the write fail after these.
 constexpr int kDropRacesMax = 16;
-/// Texts are left out behind this much, so that errors of a full batch fit in a reply.
+// What errors tell is left out behind this much, so that those of a full batch fit in a reply.
 constexpr size_t kErrorTextBytesMax = 1u << 20;
+constexpr size_t kErrorInfoBytesMax = 8u << 20;
 
 bool wasDropped(const Status& status) {
     return status.code() == Code::kCancelled && status.reason() == Reason::kNamespaceNotFound;
@@ -39,10 +40,11 @@ class WriteErrors {
 public:
     void add(size_t index, const Status& status, const bson::OwnedDocument& info) {
         const bool isBrief = errors_.size() > kErrorTextBytesMax;
+        const bool fits = errors_.size() + info.bytes().size() <= kErrorInfoBytesMax;
         auto error = errors_.object(errors_.nextIndex());
         error.add("index", static_cast<int32_t>(index));
         error.add("code", wireErrorOf(status).code);
-        if (!isBrief) {
+        if (!isBrief && fits) {
             error.addFields(info.view());
         }
         error.add("errmsg", isBrief ? std::string() : bson::repairedUtf8(status.text()));

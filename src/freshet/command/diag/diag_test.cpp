@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What tools and driver test suites ask about the server.
 #include "freshet/command/run/fixture_test.h"
+#include "freshet/command/run/sessions.h"
+#include "freshet/command/run/statistics.h"
 #include "freshet/telemetry/log.h"
 
 #include <algorithm>
@@ -214,6 +216,46 @@ TEST_F(DiagTest, ShutdownIsForLocalClients) {
     connection_ = dispatcher_->connect({9, "10.1.2.3:5000", "10.1.2.4:27017"});
     expectReply(R"({"shutdown": 1})", R"({"code": 13})", "admin");
     EXPECT_FALSE(wasAskedToEnd_);
+}
+
+TEST(Statistics, ForgetsTheCollectionsThatAreUsedLeast) {
+    Statistics statistics(1);
+    const auto touch = [&](const std::string& collection) {
+        statistics.touched("d", collection, OpKind::kQuery, LatencyClass::kReads, 1, 0);
+    };
+    for (int i = 0; i < 3; ++i) {
+        touch("mine");
+    }
+    for (int i = 0; i < 50'000; ++i) {
+        touch("of another one " + std::to_string(i));
+    }
+    touch("mine");
+    touch(std::string(1'000, 'x'));
+    EXPECT_EQ(4u, statistics.topOf("d.mine").total.count);
+    EXPECT_LE(statistics.top().size(), 10'000u);
+    EXPECT_EQ(1u, statistics.topOf("d.of another one 49999").total.count);
+    EXPECT_EQ(0u, statistics.topOf("d." + std::string(1'000, 'x')).total.count);
+}
+
+TEST(LogicalSessions, TheOldestOfWhoHasMostAreForgotten) {
+    LogicalSessions sessions(640);
+    sessions.use("modest", "b", 1);
+    for (int i = 0; i < 10'000; ++i) {
+        sessions.use("greedy " + std::to_string(i), "a", 2);
+    }
+    EXPECT_LE(sessions.count(), 640u);
+    size_t modest = 0;
+    for (const auto& one : sessions.list(1'000)) {
+        modest += one.name == "modest" ? 1 : 0;
+    }
+    EXPECT_EQ(1u, modest);
+    EXPECT_EQ(1u, sessions.expire(2).size());
+    const size_t left = sessions.count();
+    EXPECT_EQ(left, sessions.expire(3).size());
+    sessions.use("again", "a", 4);
+    sessions.use("again", "a", 100'000);
+    sessions.end({"again", "never"});
+    EXPECT_EQ(0u, sessions.count());
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ namespace {
 constexpr int64_t kProfileBytesMax = 1 << 20;
 constexpr int64_t kIdBytes = 17;  // of the _id that a document gets when it is inserted
 constexpr double kMillion = 1e6;
+constexpr size_t kFilterBytesMax = 64 * 1024;  // it stays, for each database
 
 void addIfKnown(std::string_view name, int64_t value, bson::Builder* out) {
     if (value >= 0) {
@@ -186,6 +187,9 @@ Status readFilter(const bson::Element& filter, ProfileSettings* settings) {
     if (!filter.isObject()) {
         return badValue("Expected an object, or the string 'unset'.");
     }
+    if (filter.document().size() > kFilterBytesMax) {
+        return badValue("A profiler's filter may have at most 64 KiB.");
+    }
     FRESHET_ASSIGN_OR_RETURN(settings->filter, query::Matcher::compile(filter.document()));
     return Status::ok();
 }
@@ -239,7 +243,7 @@ sync::Task<Status> runProfile(Invocation& call) {
         FRESHET_CO_RETURN_IF_ERROR(std::move(status));
     }
     addSettings(services, before, &call.reply);
-    services.profiler.set(call.generic.db, after);
+    FRESHET_CO_RETURN_IF_ERROR(services.profiler.set(call.generic.db, after));
     ParameterValues& values = services.parameters;
     if (!slow.isMissing()) {
         ParameterValues::set(values.slowOpThresholdMs, slowMs);

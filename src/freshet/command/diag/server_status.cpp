@@ -95,6 +95,11 @@ void addMetrics(const Services& services, bson::Builder* out) {
             .add("noTimeout", number(counts.noTimeout))
             .add("pinned", number(counts.pinned))
             .add("total", number(counts.open));
+        // Not mongod's: what idle ones hold, and those that ended to make room for others.
+        cursor.add("idleBytes", number(counts.idleBytes));
+        cursor.object("endedForRoom")
+            .add("memory", number(counts.endedForMemory))
+            .add("number", number(counts.endedForNumber));
     }
     metrics.object("document")
         .add("deleted", total(services, Counter::kDocumentsDeleted))

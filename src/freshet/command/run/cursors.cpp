@@ -4,11 +4,16 @@
 #include "freshet/platform/clock.h"
 #include "freshet/platform/thread.h"
 
+#include <algorithm>
 #include <iterator>
 #include <mutex>
 
 namespace freshet::command {
 namespace {
+
+// In one turn with the mutex.
+constexpr int kEndedAtOnce = 64;
+constexpr int kSeenAtOnce = 1'024;
 
 Status notFound(int64_t id) {
     return Status(
@@ -36,18 +41,99 @@ Status checkSession(const ClientCursor& cursor, std::string_view session) {
 // Dead cursors are moved out and destroyed after the mutex is free: they may hold much memory.
 
 StatusOr<int64_t> CursorRegistry::add(ClientCursor cursor) {
-    std::lock_guard<sync::Mutex> lock(mutex_);
-    if (entries_.size() >= kOpenCursorsMax) {
-        return Status(Code::kLimit, "Too many open cursors");
-    }
-    // Random, so that a client that confuses servers or restarts cannot meet another's cursor.
+    const uint64_t bytes = cursor.cursor->heldBytes();
     int64_t id = 0;
-    while (id == 0 || entries_.contains(id)) {
-        id = static_cast<int64_t>(platform::randomSeed() >> 1);
+    {
+        std::lock_guard<sync::Mutex> lock(mutex_);
+        // Random, so that a client that confuses servers or restarts cannot meet another's cursor.
+        while (id == 0 || entries_.contains(id)) {
+            id = static_cast<int64_t>(platform::randomSeed() >> 1);
+        }
+        cursor.id = id;
+        if (!cursor.lsid.empty()) {
+            bySession_[cursor.lsid].insert(id);
+        }
+        noTimeout_ += cursor.neverTimesOut ? 1 : 0;
+        Entry& entry = entries_[id];
+        entry.cursor = std::move(cursor);
+        becomeIdle(entry, bytes);
     }
-    cursor.id = id;
-    entries_.emplace(id, Entry{std::move(cursor), platform::monotonicNanos(), false, false});
+    FRESHET_RETURN_IF_ERROR(makeRoom(id));
     return id;
+}
+
+void CursorRegistry::becomeIdle(Entry& entry, uint64_t bytes) {
+    const ClientCursor& cursor = entry.cursor;
+    entry.share =
+        shares_.add(cursor.holder, cursor.connectionId, std::max<uint64_t>(bytes, 1), cursor.id);
+    if (!cursor.neverTimesOut) {
+        entry.inLine = line_.insert(line_.end(), cursor.id);
+    }
+    entry.isCheckedOut = false;
+    entry.idleSinceNanos = platform::monotonicNanos();
+}
+
+void CursorRegistry::becomeBusy(Entry& entry) {
+    shares_.remove(entry.share);
+    if (!entry.cursor.neverTimesOut) {
+        line_.erase(entry.inLine);
+    }
+    hold_.resize(shares_.bytes());
+}
+
+std::optional<CursorRegistry::Shares::By> CursorRegistry::lack() {
+    if (entries_.size() > openMax_) {
+        return Shares::By::kCount;
+    }
+    if (shares_.bytes() > bytesMax_ || !hold_.tryResize(shares_.bytes())) {
+        return Shares::By::kBytes;
+    }
+    return std::nullopt;
+}
+
+bool CursorRegistry::makeSomeRoom(int64_t id, Dead* dead, Status* refusal) {
+    for (int i = 0; i < kEndedAtOnce; ++i) {
+        const auto added = entries_.find(id);
+        if (added == entries_.end() || added->second.isCheckedOut) {
+            return false;  // ended or in use meanwhile
+        }
+        const std::optional<Shares::By> what = lack();
+        if (!what.has_value()) {
+            return false;
+        }
+        const bool isNumber = *what == Shares::By::kCount;
+        const int64_t* next = added->second.share.bytes > bytesMax_
+                                  ? nullptr
+                                  : shares_.next(*what, added->second.share);
+        if (next == nullptr) {
+            *refusal = isNumber ? Status(Code::kLimit, "Too many open cursors")
+                                : Status(Code::kLimit,
+                                         Reason::kExceededMemoryLimit,
+                                         "There is no memory for what the cursor holds");
+            kill(added, dead);
+            hold_.resize(shares_.bytes());
+            return false;
+        }
+        ++(isNumber ? endedForNumber_ : endedForMemory_);
+        kill(entries_.find(*next), dead);
+    }
+    return true;
+}
+
+Status CursorRegistry::makeRoom(int64_t id) {
+    Status refusal;
+    bool mustGoOn = true;
+    while (mustGoOn) {
+        Dead dead;
+        std::lock_guard<sync::Mutex> lock(mutex_);
+        mustGoOn = makeSomeRoom(id, &dead, &refusal);
+    }
+    return refusal;
+}
+
+const CursorRegistry::Entry* CursorRegistry::find(int64_t id) const {
+    const auto found = entries_.find(id);
+    return found == entries_.end() || found->second.isKilled ? nullptr : &found->second;
 }
 
 StatusOr<ClientCursor> CursorRegistry::checkOut(int64_t id,
@@ -71,13 +157,12 @@ StatusOr<ClientCursor> CursorRegistry::checkOut(int64_t id,
         return invalid(Reason::kCursorInUse,
                        "cursor id " + std::to_string(id) + " is already in use");
     }
+    becomeBusy(entry);
     entry.isCheckedOut = true;
+    ++pinned_;
     ClientCursor out;
     out.id = id;
     out.ns = entry.cursor.ns;
-    out.lsid = entry.cursor.lsid;
-    out.owner = entry.cursor.owner;
-    out.neverTimesOut = entry.cursor.neverTimesOut;
     out.needsDurableRead = entry.cursor.needsDurableRead;
     out.hasScripts = entry.cursor.hasScripts;
     out.mayTakeLong = entry.cursor.mayTakeLong;
@@ -86,52 +171,71 @@ StatusOr<ClientCursor> CursorRegistry::checkOut(int64_t id,
 }
 
 void CursorRegistry::checkIn(ClientCursor cursor) {
-    std::lock_guard<sync::Mutex> lock(mutex_);
-    auto found = entries_.find(cursor.id);
-    invariant(found != entries_.end() && found->second.isCheckedOut);
-    Entry& entry = found->second;
-    if (entry.isKilled) {
-        entries_.erase(found);
-        return;
+    const int64_t id = cursor.id;
+    const uint64_t bytes = cursor.cursor->heldBytes();
+    {
+        std::lock_guard<sync::Mutex> lock(mutex_);
+        auto found = entries_.find(id);
+        invariant(found != entries_.end() && found->second.isCheckedOut);
+        Entry& entry = found->second;
+        if (entry.isKilled) {
+            erase(found);
+            return;
+        }
+        --pinned_;
+        entry.cursor.cursor = std::move(cursor.cursor);
+        becomeIdle(entry, bytes);
     }
-    entry.cursor.cursor = std::move(cursor.cursor);
-    entry.isCheckedOut = false;
-    entry.idleSinceNanos = platform::monotonicNanos();
+    // The batch that has been read is good, whether the cursor stays or not.
+    static_cast<void>(makeRoom(id));
 }
 
 void CursorRegistry::forget(int64_t id) {
     std::lock_guard<sync::Mutex> lock(mutex_);
-    entries_.erase(id);
+    if (const auto found = entries_.find(id); found != entries_.end()) {
+        erase(found);
+    }
 }
 
 bool CursorRegistry::isKilled(int64_t id) const {
     std::lock_guard<sync::Mutex> lock(mutex_);
-    auto found = entries_.find(id);
-    return found == entries_.end() || found->second.isKilled;
+    return find(id) == nullptr;
 }
 
 StatusOr<std::string> CursorRegistry::ownerOf(int64_t id) const {
     std::lock_guard<sync::Mutex> lock(mutex_);
-    auto found = entries_.find(id);
-    if (found == entries_.end() || found->second.isKilled) {
+    const Entry* entry = find(id);
+    if (entry == nullptr) {
         return notFound(id);
     }
-    return found->second.cursor.owner;
+    return entry->cursor.owner;
 }
 
-bool CursorRegistry::kill(int64_t id, const std::string& ns) {
-    std::vector<ClientCursor> dead;
+bool CursorRegistry::kill(int64_t id, const std::optional<std::string>& ns) {
+    Dead dead;
     std::lock_guard<sync::Mutex> lock(mutex_);
-    auto found = entries_.find(id);
-    if (found == entries_.end() || found->second.isKilled || found->second.cursor.ns != ns) {
+    const Entry* entry = find(id);
+    if (entry == nullptr || (ns.has_value() && entry->cursor.ns != *ns)) {
         return false;
     }
-    kill(found, &dead);
+    kill(entries_.find(id), &dead);
+    hold_.resize(shares_.bytes());
     return true;
 }
 
 void CursorRegistry::killSessions(const std::unordered_set<std::string>& lsids) {
-    killIf([&](const ClientCursor& cursor) { return lsids.contains(cursor.lsid); });
+    for (const std::string& lsid : lsids) {
+        std::vector<int64_t> ids;
+        {
+            std::lock_guard<sync::Mutex> lock(mutex_);
+            if (const auto found = bySession_.find(lsid); found != bySession_.end()) {
+                ids.assign(found->second.begin(), found->second.end());
+            }
+        }
+        for (const int64_t id : ids) {
+            kill(id);
+        }
+    }
 }
 
 void CursorRegistry::killAll() {
@@ -139,62 +243,102 @@ void CursorRegistry::killAll() {
 }
 
 void CursorRegistry::killIf(const std::function<bool(const ClientCursor&)>& isMeant) {
-    std::vector<ClientCursor> dead;
-    std::lock_guard<sync::Mutex> lock(mutex_);
-    for (auto entry = entries_.begin(); entry != entries_.end();) {
-        entry = isMeant(entry->second.cursor) ? kill(entry, &dead) : std::next(entry);
+    int64_t last = 0;  // ids are positive
+    bool isAtEnd = false;
+    while (!isAtEnd) {
+        Dead dead;
+        std::lock_guard<sync::Mutex> lock(mutex_);
+        auto entry = entries_.upper_bound(last);
+        for (int i = 0; i < kSeenAtOnce && entry != entries_.end(); ++i) {
+            last = entry->first;
+            entry = isMeant(entry->second.cursor) ? kill(entry, &dead) : std::next(entry);
+        }
+        isAtEnd = entry == entries_.end();
+        hold_.resize(shares_.bytes());
     }
 }
 
 std::vector<CursorRegistry::Idle> CursorRegistry::idle() const {
-    std::lock_guard<sync::Mutex> lock(mutex_);
     std::vector<Idle> result;
-    for (const auto& [id, entry] : entries_) {
-        const ClientCursor& cursor = entry.cursor;
-        if (!entry.isCheckedOut) {
-            result.push_back({id,
-                              cursor.ns,
-                              cursor.lsid,
-                              cursor.owner,
-                              cursor.neverTimesOut,
-                              entry.idleSinceNanos});
+    int64_t last = 0;
+    bool isAtEnd = false;
+    while (!isAtEnd) {
+        std::lock_guard<sync::Mutex> lock(mutex_);
+        auto it = entries_.upper_bound(last);
+        for (int i = 0; i < kSeenAtOnce && it != entries_.end(); ++i, ++it) {
+            const auto& [id, entry] = *it;
+            const ClientCursor& cursor = entry.cursor;
+            last = id;
+            if (!entry.isCheckedOut) {
+                result.push_back({id,
+                                  cursor.ns,
+                                  cursor.lsid,
+                                  cursor.owner,
+                                  cursor.neverTimesOut,
+                                  entry.idleSinceNanos});
+            }
         }
+        isAtEnd = it == entries_.end();
     }
     return result;
 }
 
 CursorRegistry::Counts CursorRegistry::counts() const {
     std::lock_guard<sync::Mutex> lock(mutex_);
-    Counts counts;
-    counts.open = entries_.size();
-    for (const auto& [id, entry] : entries_) {
-        counts.pinned += entry.isCheckedOut ? 1 : 0;
-        counts.noTimeout += entry.cursor.neverTimesOut ? 1 : 0;
-    }
-    return counts;
+    return {
+        entries_.size(), pinned_, noTimeout_, shares_.bytes(), endedForNumber_, endedForMemory_};
 }
 
-CursorRegistry::Entries::iterator CursorRegistry::kill(Entries::iterator entry,
-                                                       std::vector<ClientCursor>* dead) {
-    if (entry->second.isCheckedOut) {
-        entry->second.isKilled = true;
+CursorRegistry::Entries::iterator CursorRegistry::erase(Entries::iterator entry) {
+    const ClientCursor& cursor = entry->second.cursor;
+    if (!cursor.lsid.empty()) {
+        const auto session = bySession_.find(cursor.lsid);
+        session->second.erase(cursor.id);
+        if (session->second.empty()) {
+            bySession_.erase(session);
+        }
+    }
+    noTimeout_ -= cursor.neverTimesOut ? 1 : 0;
+    pinned_ -= entry->second.isCheckedOut ? 1 : 0;
+    return entries_.erase(entry);
+}
+
+CursorRegistry::Entries::iterator CursorRegistry::kill(Entries::iterator entry, Dead* dead) {
+    Entry& it = entry->second;
+    if (it.isCheckedOut) {
+        it.isKilled = true;
         return std::next(entry);
     }
-    dead->push_back(std::move(entry->second.cursor));
-    return entries_.erase(entry);
+    // Not becomeBusy(): the memory is given back once for all that end together.
+    shares_.remove(it.share);
+    if (!it.cursor.neverTimesOut) {
+        line_.erase(it.inLine);
+    }
+    ClientCursor ended;
+    ended.cursor = std::move(it.cursor.cursor);
+    dead->push_back(std::move(ended));
+    return erase(entry);
 }
 
 size_t CursorRegistry::endIdle(uint64_t idleMs) {
     const uint64_t now = platform::monotonicNanos();
-    std::vector<ClientCursor> dead;
-    std::lock_guard<sync::Mutex> lock(mutex_);
-    for (auto entry = entries_.begin(); entry != entries_.end();) {
-        const Entry& it = entry->second;
-        const bool isOver = !it.isCheckedOut && !it.cursor.neverTimesOut &&
-                            (now - it.idleSinceNanos) / 1'000'000 >= idleMs;
-        entry = isOver ? kill(entry, &dead) : std::next(entry);
+    size_t count = 0;
+    bool isAtEnd = false;
+    while (!isAtEnd) {
+        Dead dead;
+        std::lock_guard<sync::Mutex> lock(mutex_);
+        for (int i = 0; i < kSeenAtOnce && !isAtEnd; ++i) {
+            const auto longest = line_.empty() ? entries_.end() : entries_.find(line_.front());
+            isAtEnd = longest == entries_.end() ||
+                      (now - longest->second.idleSinceNanos) / 1'000'000 < idleMs;
+            if (!isAtEnd) {
+                kill(longest, &dead);
+            }
+        }
+        count += dead.size();
+        hold_.resize(shares_.bytes());
     }
-    return dead.size();
+    return count;
 }
 
 }  // namespace freshet::command

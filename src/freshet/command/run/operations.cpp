@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/command/run/operations.h"
 
+#include "freshet/base/cut_text.h"
 #include "freshet/bson/json.h"
 #include "freshet/command/dispatcher.h"
 #include "freshet/command/run/write_block.h"
@@ -21,6 +22,7 @@ constexpr int32_t kClientMetadataId = 51800;  // scripts look for it
 constexpr uint64_t kIdsPerBlock = 1'024;
 constexpr size_t kValueBytesShown = 1'024;
 constexpr size_t kCommandBytesShown = 16 * 1'024;
+constexpr size_t kNameBytesShown = 256;
 constexpr size_t kMetadataBytesMax = 512;
 constexpr size_t kAppNameBytesMax = 128;
 
@@ -79,7 +81,8 @@ void addUser(std::string_view user, bson::Builder* array) {
 }
 
 std::string namespaceOf(const Command& command, bson::Document body, std::string_view db) {
-    return std::string(db).append(1, '.').append(collectionOf(command, body));
+    return cutText(std::string(db).append(1, '.').append(collectionOf(command, body)),
+                   2 * kNameBytesShown);
 }
 
 bson::OwnedDocument presentable(const Command& command, bson::Document body) {
@@ -90,12 +93,16 @@ bson::OwnedDocument presentable(const Command& command, bson::Document body) {
     for (const bson::Element& element : body) {
         const size_t bytes = element.value().size();
         const bool isWhole = bytes <= kValueBytesShown && out.size() < kCommandBytesShown;
+        const std::string name = cutText(element.name(), kNameBytesShown);
+        if (out.size() >= 2 * kCommandBytesShown) {
+            break;
+        }
         if (isSecret && out.size() > 4) {
-            out.add(element.name(), "xxx");
+            out.add(name, "xxx");
         } else if (isWhole) {
-            out.add(element);
-        } else if (out.size() < 2 * kCommandBytesShown) {
-            out.add(element.name(), "<" + std::to_string(bytes) + " bytes>");
+            out.addAs(name, element);
+        } else {
+            out.add(name, "<" + std::to_string(bytes) + " bytes>");
         }
     }
     return bson::OwnedDocument(out.finish());

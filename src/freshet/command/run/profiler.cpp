@@ -21,17 +21,20 @@ ProfileSettings Profiler::of(std::string_view db) const {
     return found == settings_.end() ? default_ : found->second;
 }
 
-void Profiler::set(std::string_view db, ProfileSettings settings) {
+Status Profiler::set(std::string_view db, ProfileSettings settings) {
     std::lock_guard<sync::Mutex> lock(mutex_);
     if (settings.level == 0) {
         kept_.erase(std::string(db));
     }
     if (settings.level == default_.level && settings.filter == nullptr) {
         settings_.erase(std::string(db));
+    } else if (settings_.size() >= kSettingsMax && !settings_.contains(db)) {
+        return Status(Code::kLimit, "Too many databases have profiler settings of their own");
     } else {
         settings_[std::string(db)] = std::move(settings);
     }
     noteUse();
+    return Status::ok();
 }
 
 void Profiler::forget(std::string_view db) {

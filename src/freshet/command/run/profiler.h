@@ -37,7 +37,8 @@ public:
         return used_.load(sync::kRelaxed) != 0;
     }
     ProfileSettings of(std::string_view db) const;
-    void set(std::string_view db, ProfileSettings settings);
+    /// kLimit when too many databases have settings of their own.
+    Status set(std::string_view db, ProfileSettings settings);
     /// The database has been dropped.
     void forget(std::string_view db);
 
@@ -47,6 +48,7 @@ public:
     void setBytes(std::string_view db, std::string_view uuid, int64_t bytes);
 
 private:
+    static constexpr size_t kSettingsMax = 1'000;
     struct Kept {
         std::string uuid;
         int64_t bytes = 0;

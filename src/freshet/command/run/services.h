@@ -58,9 +58,9 @@ struct Services {
     query::SpillSpace spill;  // outlives the cursors
     ScriptThreads scripts{parameters, memory, facts.javaScriptEnabled};
     sync::BackgroundThreads background;
-    CursorRegistry cursors;
+    CursorRegistry cursors{memory};
     Users users;
-    LogicalSessions sessions;
+    LogicalSessions sessions{LogicalSessions::maxFor(memory == nullptr ? 0 : memory->bytesMax())};
     SessionTurns sessionTurns;
     Operations operations;
     WriteBlock writeBlock;

@@ -3,6 +3,7 @@
 
 #include "freshet/command/run/fields.h"
 
+#include <algorithm>
 #include <mutex>
 
 namespace freshet::command {
@@ -11,6 +12,11 @@ namespace {
 constexpr uint8_t kUuidSubtype = 4;
 constexpr size_t kUuidBytes = 16;
 constexpr size_t kDigestBytes = 32;
+
+constexpr int64_t kOrderMs = 60'000;
+constexpr uint64_t kPartOfMemory = 16;  // what all sessions may take of what requests may hold
+constexpr uint64_t kEntryBytes = 512;
+constexpr size_t kAlways = 10'000;
 
 }  // namespace
 
@@ -45,28 +51,47 @@ LogicalSessions::Shard& LogicalSessions::shardOf(const std::string& name) {
     return shards_[std::hash<std::string>()(name) % kShards];
 }
 
-Status LogicalSessions::use(const std::string& name, int64_t wallMs) {
+LogicalSessions::Entries::iterator LogicalSessions::Shard::erase(Entries::iterator entry) {
+    shares.remove(entry->second.share);
+    return entries.erase(entry);
+}
+
+size_t LogicalSessions::maxFor(uint64_t requestBytes) {
+    return requestBytes == 0
+               ? kLogicalSessionsMax
+               : std::clamp<size_t>(
+                     requestBytes / kPartOfMemory / kEntryBytes, kAlways, kLogicalSessionsMax);
+}
+
+void LogicalSessions::use(const std::string& name, const std::string& holder, int64_t wallMs) {
     Shard& shard = shardOf(name);
     std::lock_guard<sync::Mutex> lock(shard.mutex);
-    auto found = shard.lastUse.find(name);
-    if (found != shard.lastUse.end()) {
-        found->second = wallMs;
-        return Status::ok();
+    const auto [found, isNew] = shard.entries.try_emplace(name);
+    Entry& entry = found->second;
+    // Their order need not be exact, and keeping it is the dearer part.
+    const bool mustMove = !isNew && wallMs - entry.lastUseWallMs > kOrderMs;
+    entry.lastUseWallMs = wallMs;
+    if (mustMove) {
+        shard.shares.remove(entry.share);
     }
-    if (shard.lastUse.size() >= kLogicalSessionsMax / kShards) {
-        return Status(Code::kLimit,
-                      Reason::kTooManyLogicalSessions,
-                      "Unable to add session because the cache of logical sessions is full");
+    if (mustMove || isNew) {
+        entry.share = shard.shares.add(holder, 0, 0, &found->first);
     }
-    shard.lastUse.emplace(name, wallMs);
-    return Status::ok();
+    if (shard.entries.size() <= shardMax_) {
+        return;
+    }
+    if (const auto* oldest = shard.shares.next(Shares::By::kCount, entry.share)) {
+        shard.erase(shard.entries.find(**oldest));
+    }
 }
 
 void LogicalSessions::end(const std::unordered_set<std::string>& names) {
     for (const std::string& name : names) {
         Shard& shard = shardOf(name);
         std::lock_guard<sync::Mutex> lock(shard.mutex);
-        shard.lastUse.erase(name);
+        if (const auto found = shard.entries.find(name); found != shard.entries.end()) {
+            shard.erase(found);
+        }
     }
 }
 
@@ -74,7 +99,7 @@ size_t LogicalSessions::count() const {
     size_t total = 0;
     for (const Shard& shard : shards_) {
         std::lock_guard<sync::Mutex> lock(shard.mutex);
-        total += shard.lastUse.size();
+        total += shard.entries.size();
     }
     return total;
 }
@@ -83,10 +108,10 @@ std::unordered_set<std::string> LogicalSessions::expire(int64_t beforeWallMs) {
     std::unordered_set<std::string> expired;
     for (Shard& shard : shards_) {
         std::lock_guard<sync::Mutex> lock(shard.mutex);
-        for (auto it = shard.lastUse.begin(); it != shard.lastUse.end();) {
-            if (it->second < beforeWallMs) {
+        for (auto it = shard.entries.begin(); it != shard.entries.end();) {
+            if (it->second.lastUseWallMs < beforeWallMs) {
                 expired.insert(it->first);
-                it = shard.lastUse.erase(it);
+                it = shard.erase(it);
             } else {
                 ++it;
             }
@@ -99,11 +124,11 @@ std::vector<LogicalSessions::Listed> LogicalSessions::list(size_t most) const {
     std::vector<Listed> result;
     for (const Shard& shard : shards_) {
         std::lock_guard<sync::Mutex> lock(shard.mutex);
-        for (const auto& [name, lastUse] : shard.lastUse) {
+        for (const auto& [name, entry] : shard.entries) {
             if (result.size() >= most) {
                 return result;
             }
-            result.push_back({name, lastUse});
+            result.push_back({name, entry.lastUseWallMs});
         }
     }
     return result;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Logical sessions: names that clients give to a line of work. A session is known from its first
 /// use (or startSession) until it is ended or not used for thirty minutes; cursors that it made end
-/// with it. Bounded in number. Any thread: the table is cut into shards, each with a mutex that is
-/// a leaf; a connection that goes on with the session it had last does not come here at all.
+/// with it. Bounded in number: at the bound the oldest ones of the user that has most are forgotten
+/// (see FairShares). Nobody is harmed by that: its next use makes a session known again. Any
+/// thread: the table is cut into shards, each with a mutex that is a leaf; a connection that goes
+/// on with the session it had last does not come here at all.
 #pragma once
 
 #include "freshet/bson/builder.h"
+#include "freshet/command/run/fair_shares.h"
 #include "freshet/sync/mutex.h"
 
 #include <array>
@@ -25,8 +28,13 @@ StatusOr<std::string> sessionName(bson::Document session, std::string_view conte
 
 class LogicalSessions {
 public:
-    /// Notes a use. kLimit (kTooManyLogicalSessions) when there is no room for another one.
-    Status use(const std::string& name, int64_t wallMs);
+    explicit LogicalSessions(size_t sessionsMax = kLogicalSessionsMax)
+        : shardMax_(sessionsMax / kShards) {}
+    /// How many there may be where requests may hold so many bytes together; 0: without a bound.
+    static size_t maxFor(uint64_t requestBytes);
+
+    /// Notes a use. `holder`: whose share it counts in, see holderOf().
+    void use(const std::string& name, const std::string& holder, int64_t wallMs);
     void end(const std::unordered_set<std::string>& names);
     size_t count() const;
     /// Forgets and returns those that were last used before `wallMs`.
@@ -40,11 +48,23 @@ public:
 
 private:
     static constexpr size_t kShards = 64;
+    using Shares = FairShares<const std::string*>;  // names, in the order of their use
+    struct Entry {
+        int64_t lastUseWallMs = 0;
+        Shares::Place share{};
+    };
+    using Entries = std::unordered_map<std::string, Entry>;
     struct Shard {
         mutable sync::Mutex mutex;
-        std::unordered_map<std::string, int64_t> lastUse;  // guarded by mutex
+        Entries entries;  // guarded by mutex
+        Shares shares;    // guarded by mutex
+
+        // REQUIRES: mutex is held.
+        Entries::iterator erase(Entries::iterator entry);
     };
     Shard& shardOf(const std::string& name);
+
+    const size_t shardMax_;
     std::array<Shard, kShards> shards_;
 };
 

@@ -2,6 +2,7 @@
 #include "freshet/command/run/statistics.h"
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 
 namespace freshet::command {
@@ -93,13 +94,33 @@ Top* Statistics::Stripe::lookUp(std::string_view db, std::string_view collection
         known.starts_with(db) && known[db.size()] == '.' && known.ends_with(collection)) {
         return last;
     }
+    if (db.size() + collection.size() > kNamespaceBytesMax) {
+        return nullptr;
+    }
     ns.assign(db).append(1, '.').append(collection);
     auto found = top.find(ns);
-    if (found == top.end() && top.size() < kCollectionsMax) {
+    if (found == top.end()) {
+        if (top.size() >= kCollectionsMax) {
+            forgetHalf();
+        }
         found = top.emplace(ns, Top{}).first;
     }
-    last = found == top.end() ? nullptr : &found->second;
+    last = &found->second;
     return last;
+}
+
+void Statistics::Stripe::forgetHalf() {
+    std::vector<uint64_t> counts;
+    counts.reserve(top.size());
+    for (const auto& [name, use] : top) {
+        counts.push_back(use.total.count);
+    }
+    const size_t half = counts.size() / 2;
+    std::nth_element(counts.begin(), counts.begin() + static_cast<ptrdiff_t>(half), counts.end());
+    const uint64_t most = counts[half];
+    for (auto it = top.begin(); it != top.end() && top.size() > half;) {
+        it = it->second.total.count <= most ? top.erase(it) : std::next(it);
+    }
 }
 
 void Statistics::touched(std::string_view db,

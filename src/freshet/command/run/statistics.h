@@ -96,8 +96,9 @@ public:
     Top topOf(const std::string& ns) const;
 
 private:
-    static constexpr size_t kCollectionsMax =
-        10'000;  // of one stripe; further ones are not counted
+    /// Of one stripe. One more, and the half that was used least is forgotten.
+    static constexpr size_t kCollectionsMax = 10'000;
+    static constexpr size_t kNamespaceBytesMax = 512;  // longer ones are no collections'
 
     /// Cells are as StripePlace::bump() has them.
     struct alignas(sync::kLineBytes) Stripe {
@@ -108,8 +109,10 @@ private:
         // All three guarded by mutex:
         std::unordered_map<std::string, Top> top;
         std::string ns;       // the one looked up last
-        Top* last = nullptr;  // its; none when there was no room for it
+        Top* last = nullptr;  // its
+        /// Null: it is no collection's name.
         Top* lookUp(std::string_view db, std::string_view collection);
+        void forgetHalf();
     };
     template <typename Cell>
     uint64_t sum(Cell cell) const;

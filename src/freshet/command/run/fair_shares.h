@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+/// FairShares: who has how much of what all clients share, and what goes first when there is no
+/// more room. Items belong to a creator (a connection) of a holder (a user, or an address). The
+/// holder that has most gives, and of its creators the one that has most: a client that has no
+/// more than its fair share loses nothing to another one's greed. Each call costs O(log n).
+///
+/// Guarded by its owner's mutex.
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+namespace freshet::command {
+
+template <typename Item>
+class FairShares {
+    struct Creator;
+
+public:
+    enum class By : uint8_t { kCount, kBytes };
+
+    /// Where an item is; to be given back to remove().
+    struct Place {
+        Creator* creator = nullptr;  // null: nowhere
+        uint64_t turn = 0;
+        uint64_t bytes = 0;
+    };
+
+    /// `bytes` 0: it never goes for its size.
+    Place add(const std::string& holder, uint64_t creatorId, uint64_t bytes, Item item) {
+        const uint64_t turn = ++turns_;
+        const auto [owner, isNewOwner] = holders_.try_emplace(holder);
+        if (isNewOwner) {
+            owner->second.key = &owner->first;
+            owner->second.since = turn;
+        }
+        const auto [made, isNew] = owner->second.creators.all.try_emplace(creatorId);
+        Creator& creator = made->second;
+        if (isNew) {
+            creator.holder = &owner->second;
+            creator.id = creatorId;
+            creator.since = turn;
+        }
+        const Place place{&creator, turn, bytes};
+        creator.byAge.emplace(place.turn, std::move(item));
+        if (bytes != 0) {
+            creator.bySize.emplace(sizeClass(bytes), place.turn);
+        }
+        count(creator, 1, static_cast<int64_t>(bytes));
+        return place;
+    }
+
+    void remove(const Place& place) {
+        Creator& creator = *place.creator;
+        Holder& holder = *creator.holder;
+        creator.byAge.erase(place.turn);
+        if (place.bytes != 0) {
+            creator.bySize.erase({sizeClass(place.bytes), place.turn});
+        }
+        count(creator, -1, -static_cast<int64_t>(place.bytes));
+        if (creator.byAge.empty()) {
+            holder.creators.all.erase(creator.id);
+        }
+        if (holder.creators.all.empty()) {
+            holders_.erase(*holder.key);
+        }
+    }
+
+    /// The item that goes first, to have fewer items or fewer bytes: of the creator that has most
+    /// the oldest one, or of the largest ones the oldest. Never the one at `but`: when its creator
+    /// has nothing else, another one of the holder gives that has at least half as much. Null:
+    /// none.
+    const Item* next(By by, const Place& but = {}) const {
+        const Holder* holder = ranks_.most(by);
+        if (holder == nullptr) {
+            return nullptr;
+        }
+        const Creator* creator = holder->creators.most(by);
+        const bool isAlone = creator == but.creator && creator->byAge.size() == 1;
+        if (isAlone) {
+            creator = holder->creators.second(by);
+        }
+        if (creator == nullptr ||
+            (isAlone && 2 * creator->load.of(by) < but.creator->load.of(by))) {
+            return nullptr;
+        }
+        if (by == By::kCount) {
+            auto oldest = creator->byAge.begin();
+            if (oldest->first == but.turn) {
+                ++oldest;
+            }
+            return oldest == creator->byAge.end() ? nullptr : &oldest->second;
+        }
+        auto largest = creator->bySize.begin();
+        if (largest != creator->bySize.end() && largest->second == but.turn) {
+            ++largest;
+        }
+        return largest == creator->bySize.end() ? nullptr
+                                                : &creator->byAge.find(largest->second)->second;
+    }
+
+    uint64_t bytes() const { return bytes_; }
+
+private:
+    struct Load {
+        uint64_t count = 0;
+        uint64_t bytes = 0;
+        uint64_t of(By by) const { return by == By::kCount ? count : bytes; }
+    };
+    /// The owners of a kind, in the order of what they have; of equal ones the newest first.
+    template <typename Owner>
+    class Ranks {
+    public:
+        const Owner* most(By by) const {
+            const Rank& rank = of(by);
+            return rank.empty() ? nullptr : rank.rbegin()->second;
+        }
+        const Owner* second(By by) const {
+            const Rank& rank = of(by);
+            return rank.size() < 2 ? nullptr : std::next(rank.rbegin())->second;
+        }
+        void change(Owner& owner, int64_t count, int64_t bytes) {
+            byCount_.erase({owner.load.count, ~owner.since});
+            byBytes_.erase({owner.load.bytes, ~owner.since});
+            owner.load.count += static_cast<uint64_t>(count);
+            owner.load.bytes += static_cast<uint64_t>(bytes);
+            if (owner.load.count != 0) {
+                byCount_.emplace(std::pair(owner.load.count, ~owner.since), &owner);
+                byBytes_.emplace(std::pair(owner.load.bytes, ~owner.since), &owner);
+            }
+        }
+
+    private:
+        using Rank = std::map<std::pair<uint64_t, uint64_t>, Owner*>;
+        const Rank& of(By by) const { return by == By::kCount ? byCount_ : byBytes_; }
+
+        Rank byCount_;
+        Rank byBytes_;
+    };
+    struct Holder;
+    struct Creator {
+        Holder* holder = nullptr;
+        uint64_t id = 0;
+        uint64_t since = 0;  // the turn of its first item
+        Load load;
+        std::map<uint64_t, Item> byAge;                  // by turns
+        std::set<std::pair<uint64_t, uint64_t>> bySize;  // classes and turns
+    };
+    struct Creators : Ranks<Creator> {
+        std::unordered_map<uint64_t, Creator> all;
+    };
+    struct Holder {
+        const std::string* key = nullptr;
+        uint64_t since = 0;
+        Load load;
+        Creators creators;
+    };
+
+    /// Larger ones have smaller numbers. One of a class is less than twice as large as another.
+    static uint64_t sizeClass(uint64_t bytes) {
+        return static_cast<uint64_t>(__builtin_clzll(bytes));
+    }
+
+    void count(Creator& creator, int64_t items, int64_t bytes) {
+        creator.holder->creators.change(creator, items, bytes);
+        ranks_.change(*creator.holder, items, bytes);
+        bytes_ += static_cast<uint64_t>(bytes);
+    }
+
+    std::unordered_map<std::string, Holder> holders_;
+    Ranks<Holder> ranks_;
+    uint64_t turns_ = 0;
+    uint64_t bytes_ = 0;
+};
+
+}  // namespace freshet::command
