@@ -48,12 +48,13 @@ TEST(DocumentWriter, TellsWhichKeyIsThereTwice) {
               "E11000 duplicate key error collection: db.c index: _id_ dup key: { _id: 1 }");
     bson::OwnedDocument info;
     auto again = doc(R"({"_id": 2, "a": [0, 1.0], "b": {"c": "x"}})");
-    status = db.write("c", [&](engine::Txn&, DocumentWriter& writer, const Collection&) {
-        RecordId id = 0;
-        Status result = writer.insert(again.view(), &id);
-        info = writer.duplicateKeyInfo();
-        return result;
-    });
+    status =
+        db.write("c", [&](engine::Txn&, DocumentWriter& writer, const Collection&, std::string*) {
+            RecordId id = 0;
+            Status result = writer.insert(again.view(), &id);
+            info = writer.duplicateKeyInfo();
+            return result;
+        });
     EXPECT_EQ(status.text(),
               "E11000 duplicate key error collection: db.c index: a_1_b.c_-1 dup key: "
               "{ a: 1.0, b.c: \"x\" }");

@@ -134,7 +134,8 @@ public:
         return run(catalog_->createIndexes("db", name, std::move(requests), &counts));
     }
 
-    /// Runs `body(txn, writer)` inside the gate until it and the commit succeed or fail for good.
+    /// Runs `body(txn, writer, collection, &before)` inside the gate until it and the commit
+    /// succeed or fail for good.
     template <typename Body>
     Status write(const std::string& name,
                  Body body,
@@ -147,10 +148,11 @@ public:
             }
             engine::Txn txn(*store_);
             DocumentWriter writer(txn, collection);
-            Status status = body(txn, writer, *collection);
+            std::string before;  // of this attempt
+            Status status = body(txn, writer, *collection, &before);
             while (status.isWouldBlock()) {
                 sync::blockOn(writer.token());
-                status = body(txn, writer, *collection);
+                status = body(txn, writer, *collection, &before);
             }
             if (status.isOk()) {
                 status = drive(txn, [&] { return txn.commit(); });
@@ -168,7 +170,7 @@ public:
                   const bson::OwnedDocument& document,
                   engine::Durability durability = engine::Durability::kNoSync) {
         RecordId id = 0;
-        auto body = [&](engine::Txn&, DocumentWriter& writer, const Collection&) {
+        auto body = [&](engine::Txn&, DocumentWriter& writer, const Collection&, std::string*) {
             return writer.insert(document.view(), &id);
         };
         return write(name, body, durability);
@@ -178,19 +180,25 @@ public:
     }
 
     Status update(const std::string& name, RecordId id, const bson::OwnedDocument& after) {
-        std::string before;
-        return write(name, [&](engine::Txn& txn, DocumentWriter& writer, const Collection& c) {
-            FRESHET_RETURN_IF_ERROR(readAgain(txn, c, id, &before));
-            return writer.update(id, bson::Document(before), after.view());
-        });
+        return write(name,
+                     [&](engine::Txn& txn,
+                         DocumentWriter& writer,
+                         const Collection& c,
+                         std::string* before) {
+                         FRESHET_RETURN_IF_ERROR(readAgain(txn, c, id, before));
+                         return writer.update(id, bson::Document(*before), after.view());
+                     });
     }
 
     Status remove(const std::string& name, RecordId id) {
-        std::string before;
-        return write(name, [&](engine::Txn& txn, DocumentWriter& writer, const Collection& c) {
-            FRESHET_RETURN_IF_ERROR(readAgain(txn, c, id, &before));
-            return writer.remove(id, bson::Document(before));
-        });
+        return write(name,
+                     [&](engine::Txn& txn,
+                         DocumentWriter& writer,
+                         const Collection& c,
+                         std::string* before) {
+                         FRESHET_RETURN_IF_ERROR(readAgain(txn, c, id, before));
+                         return writer.remove(id, bson::Document(*before));
+                     });
     }
 
     VerifyReport verify(const std::string& name) {
