@@ -3,6 +3,8 @@
 #include "freshet/bson/json.h"
 #include "freshet/query/expression/operators.h"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <utility>
 #include <vector>
 
@@ -11,6 +13,30 @@ namespace {
 
 using bson::Document;
 using bson::Element;
+
+/// Fields of an object to be: a later value takes the place of an earlier one of its name.
+class FieldsInOrder {
+public:
+    void set(std::string_view name, const Element& value) {
+        const auto [at, isNew] = places_.try_emplace(name, fields_.size());
+        if (isNew) {
+            fields_.emplace_back(name, value);
+        } else {
+            fields_[at->second].second = value;
+        }
+    }
+    Value document() const {
+        bson::Builder builder;
+        for (const auto& [name, value] : fields_) {
+            builder.addAs(name, value);
+        }
+        return Value::ofDocument(builder.finish());
+    }
+
+private:
+    std::vector<std::pair<std::string_view, Element>> fields_;
+    absl::flat_hash_map<std::string_view, size_t> places_;  // in fields_
+};
 
 Value objectToArray(ExprContext& context, Arguments arguments) {
     if (arguments[0].isNullish()) {
@@ -51,7 +77,7 @@ Value arrayToObject(ExprContext& context, Arguments arguments) {
             location(40386),
             "$arrayToObject requires an array input, found: " + typeText(arguments[0]));
     }
-    std::vector<std::pair<std::string_view, Element>> fields;
+    FieldsInOrder fields;
     for (const Element& member : arguments[0].element().document()) {
         Element key;
         Element value;
@@ -61,22 +87,9 @@ Value arrayToObject(ExprContext& context, Arguments arguments) {
                                 "key must be of type string. Found: " +
                                     bson::toShellText(member));
         }
-        bool placed = false;
-        for (auto& [name, known] : fields) {
-            if (name == key.stringValue()) {
-                known = value;
-                placed = true;
-            }
-        }
-        if (!placed) {
-            fields.emplace_back(key.stringValue(), value);
-        }
+        fields.set(key.stringValue(), value);
     }
-    bson::Builder builder;
-    for (const auto& [name, value] : fields) {
-        builder.addAs(name, value);
-    }
-    return Value::ofDocument(builder.finish());
+    return fields.document();
 }
 
 constexpr FunctionSpec kObjects[] = {
@@ -99,7 +112,7 @@ Value mergeObjects(ExprContext& context, Arguments arguments) {
             inputs.push_back(argument.element());
         }
     }
-    std::vector<Element> fields;
+    FieldsInOrder fields;
     for (const Element& input : inputs) {
         if (Value(input).isNullish()) {
             continue;
@@ -111,23 +124,10 @@ Value mergeObjects(ExprContext& context, Arguments arguments) {
                                     std::string(bson::typeName(input.type())));
         }
         for (const Element& field : input.document()) {
-            bool placed = false;
-            for (Element& known : fields) {
-                if (known.name() == field.name()) {
-                    known = field;
-                    placed = true;
-                }
-            }
-            if (!placed) {
-                fields.push_back(field);
-            }
+            fields.set(field.name(), field);
         }
     }
-    bson::Builder builder;
-    for (const Element& field : fields) {
-        builder.add(field);
-    }
-    return Value::ofDocument(builder.finish());
+    return fields.document();
 }
 
 std::span<const FunctionSpec> objectFunctions() {
