@@ -169,6 +169,12 @@ Status SpiderContext::init() {
     threadHasContext = true;
     Engine::get().count(1);
     JS_SetContextPrivate(cx_, this);
+    // The heap is measured after a collection. The engine's own thresholds, some 30 MB each, are
+    // beyond the whole of a small one.
+    const auto threshold =
+        static_cast<uint32_t>(std::max<uint64_t>(1, (limits_.heapBytesMax / kHeapParts) >> 20));
+    JS_SetGCParameter(cx_, JSGC_MALLOC_THRESHOLD_BASE, threshold);
+    JS_SetGCParameter(cx_, JSGC_ALLOCATION_THRESHOLD, threshold);
     JS_SetNativeStackQuota(cx_, limits_.stackBytesMax);
     JS::ContextOptionsRef(cx_).setWasm(false).setAsmJS(false);
     const bool up = js::UseInternalJobQueues(cx_) && JS::InitSelfHostedCode(cx_) &&

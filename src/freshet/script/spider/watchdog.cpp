@@ -10,7 +10,7 @@ namespace freshet::script {
 
 namespace {
 
-constexpr uint64_t kTickNanos = 100'000'000;
+constexpr uint64_t kTickNanos = 10'000'000;  // a script takes a gigabyte a second
 
 }  // namespace
 

@@ -14,7 +14,7 @@ namespace freshet::script {
 class Watchdog {
 public:
     /// Both are called on another thread: `onTime` at most once for each set(), `onTick` every
-    /// tenth of a second until then.
+    /// hundredth of a second until then.
     Watchdog(std::function<void()> onTime, std::function<void()> onTick)
         : onTime_(std::move(onTime)), onTick_(std::move(onTick)) {}
     ~Watchdog();
