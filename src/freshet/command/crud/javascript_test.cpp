@@ -4,6 +4,8 @@
 #include "freshet/command/run/fixture_test.h"
 #include "freshet/platform/thread.h"
 
+#include <vector>
+
 namespace freshet::command {
 namespace {
 
@@ -173,6 +175,73 @@ TEST_F(JavaScriptCommandTest, MapReduceIsChecked) {
         {R"({"mapReduce": "absent", "map": "1", "reduce": "1", "out": {"inline": 1}})",
          R"({"ok": 1, "results": []})"},
     });
+}
+
+/// Finds of clients at an address of their own, each on a thread of its own.
+class ScriptLineTest : public JavaScriptCommandTest {
+protected:
+    void start(const std::string& address,
+               std::string_view text,
+               sync::Atomic<bool>* isAnswered = nullptr) {
+        const uint64_t number = 100 + threads_.size();
+        threads_.emplace_back("client", [this, address, number, text, isAnswered] {
+            ClientFacts client = clientFacts(number);
+            client.remote = address + ":1";
+            sync::LocalExecutor executor;
+            const std::unique_ptr<Connection> connection = dispatcher_->connect(client);
+            executor.run(connection->handle(message(request(text).view())));
+            if (isAnswered != nullptr) {
+                isAnswered->store(true, sync::kRelaxed);  // only that it is so counts
+            }
+        });
+    }
+    std::vector<int64_t> running() {
+        const bson::OwnedDocument reply = ask(R"({"currentOp": 1, "op": "query"})");
+        std::vector<int64_t> ids;
+        for (const bson::Element& one : reply.view().find("inprog").document()) {
+            ids.push_back(one.document().find("opid").toInt64());
+        }
+        return ids;
+    }
+    void waitFor(size_t operations) {
+        while (running().size() != operations) {
+            platform::yieldThread();
+        }
+    }
+    void kill(int64_t id) { ask(R"({"killOp": 1, "op": )" + std::to_string(id) + "}"); }
+
+    std::vector<platform::Thread> threads_;
+};
+
+TEST_F(ScriptLineTest, OneClientsScriptsDoNotKeepAnotherOneWaiting) {
+    constexpr size_t kThreads = 8;
+    constexpr size_t kMore = 4;
+    constexpr std::string_view kEndless =
+        R"({"find": "c", "filter": {"$where": "while (true) {}"}})";
+    for (size_t i = 0; i < kThreads; ++i) {
+        start("10.0.0.1", kEndless);
+    }
+    waitFor(kThreads);
+    const std::vector<int64_t> first = running();
+    for (size_t i = 0; i < kMore; ++i) {
+        start("10.0.0.1", kEndless);
+    }
+    waitFor(kThreads + kMore);
+    sync::Atomic<bool> isAnswered{false};
+    start("10.0.0.2", R"({"find": "c", "filter": {"$where": "true"}})", &isAnswered);
+    waitFor(kThreads + kMore + 1);
+    kill(first[0]);
+    while (!isAnswered.load(sync::kRelaxed)) {  // as above
+        platform::yieldThread();
+    }
+    EXPECT_EQ(kThreads + kMore - 1, running().size())
+        << "the thread goes to the other client before those who came before it";
+    for (std::vector<int64_t> left = running(); !left.empty(); left = running()) {
+        for (const int64_t id : left) {
+            kill(id);
+        }
+    }
+    threads_.clear();
 }
 
 TEST_F(JavaScriptCommandTest, KillOpAndShutdownEndAnEndlessScript) {

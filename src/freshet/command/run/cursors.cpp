@@ -157,10 +157,12 @@ StatusOr<ClientCursor> CursorRegistry::checkOut(int64_t id,
         return invalid(Reason::kCursorInUse,
                        "cursor id " + std::to_string(id) + " is already in use");
     }
+    ClientCursor out;
+    out.held = sync::MemoryHold(hold_.pool());
+    out.held.resize(entry.share.bytes);
     becomeBusy(entry);
     entry.isCheckedOut = true;
     ++pinned_;
-    ClientCursor out;
     out.id = id;
     out.ns = entry.cursor.ns;
     out.needsDurableRead = entry.cursor.needsDurableRead;

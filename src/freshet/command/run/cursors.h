@@ -42,6 +42,7 @@ struct ClientCursor {
     bool needsDurableRead = false;
     bool hasScripts = false;   // runs JavaScript: see ScriptThreads
     bool mayTakeLong = false;  // for a single document: see BackgroundThreads
+    sync::MemoryHold held;     // what it held while it waited, for the time of a getMore
     std::unique_ptr<query::QueryCursor> cursor;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/command/run/script_threads.h"
 
+#include "freshet/command/access/authorize.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/platform/clock.h"
 #include "freshet/platform/thread.h"
@@ -67,13 +68,18 @@ StatusOr<ScriptThreads::Thread*> ScriptThreads::takeNow(const std::shared_ptr<Wa
     if (!free_.empty()) {
         Thread* const thread = free_.back();
         free_.pop_back();
+        thread->holder = place->holder;
         return thread;
     }
     if (threads_.size() < kThreadsMax) {
         threads_.push_back(std::make_unique<Thread>());
+        threads_.back()->holder = place->holder;
         return threads_.back().get();
     }
-    if (waiting_.size() >= kWaitingMax) {
+    const auto ofSame = std::count_if(waiting_.begin(), waiting_.end(), [&](const auto& other) {
+        return other->holder == place->holder;
+    });
+    if (waiting_.size() >= kWaitingMax || static_cast<size_t>(ofSame) >= kWaitingOfOneMax) {
         return Status(Code::kLimit, "too many operations are waiting to run JavaScript");
     }
     waiting_.push_back(place);
@@ -83,6 +89,7 @@ StatusOr<ScriptThreads::Thread*> ScriptThreads::takeNow(const std::shared_ptr<Wa
 sync::Task<StatusOr<ScriptThreads::Thread*>> ScriptThreads::take(Invocation& call) {
     const auto place = std::make_shared<Waiting>();
     place->dueNanos = platform::monotonicNanos() + kWaitMillisMax * kNanosPerMilli;
+    place->holder = holderOf(call);
     StatusOr<Thread*> thread = takeNow(place);
     while (thread.isOk() && *thread == nullptr) {
         const sync::WaitToken token = place->token;
@@ -138,14 +145,28 @@ void ScriptThreads::setRunning(Thread& thread, query::JavaScript* javaScript) {
 
 void ScriptThreads::giveBack(Thread* thread) {
     std::lock_guard<sync::Mutex> lock(mutex_);
+    thread->holder.clear();
     if (waiting_.empty()) {
         free_.push_back(thread);
         return;
     }
-    const std::shared_ptr<Waiting> next = std::move(waiting_.front());
-    waiting_.pop_front();
+    const auto first = nextInLine();
+    const std::shared_ptr<Waiting> next = std::move(*first);
+    waiting_.erase(first);
+    thread->holder = next->holder;
     next->thread = thread;
     next->token.complete();
+}
+
+std::deque<std::shared_ptr<ScriptThreads::Waiting>>::iterator ScriptThreads::nextInLine() {
+    const auto threadsOf = [this](const std::string& holder) {
+        return std::count_if(threads_.begin(), threads_.end(), [&](const auto& thread) {
+            return thread->holder == holder;
+        });
+    };
+    return std::min_element(waiting_.begin(), waiting_.end(), [&](const auto& a, const auto& b) {
+        return threadsOf(a->holder) < threadsOf(b->holder);
+    });
 }
 
 void ScriptThreads::giveUp(const std::shared_ptr<Waiting>& place) {

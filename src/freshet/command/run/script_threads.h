@@ -3,7 +3,9 @@
 /// runs from its handler's first line to its last on one of a few threads, which are made when they
 /// are first wanted; the reactor meanwhile serves others. A thread has one command at a time.
 ///
-/// Who finds no free thread waits in the order of coming. Nobody may hold all of them up: while
+/// An operation that finds no free thread waits. The next free one goes to the user (or address, as
+/// holderOf() says) that has fewest of them, and of its operations to the one that came first; one
+/// user may have half of the places in the line. Nobody may hold all of them up: while
 /// others have waited for a second, a call of a function may run for five, and as many of those
 /// that have run longest are ended as there are who wait. Who has waited for half a minute is told
 /// so.
@@ -18,6 +20,7 @@
 
 #include <deque>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace freshet::command {
@@ -43,6 +46,7 @@ public:
 private:
     static constexpr size_t kThreadsMax = 8;
     static constexpr size_t kWaitingMax = 1'000;
+    static constexpr size_t kWaitingOfOneMax = kWaitingMax / 2;
     static constexpr uint64_t kPatienceMillis = 1'000;
     static constexpr uint64_t kCrowdedCallMillisMax = 5'000;
     static constexpr uint64_t kWaitMillisMax = 30'000;
@@ -51,12 +55,14 @@ private:
         sync::LocalExecutor executor;
         std::unique_ptr<query::JavaScript> javaScript;  // made, used and ended on the thread
         query::JavaScript* running = nullptr;  // of the command that runs; guarded by mutex_
+        std::string holder;                    // who has it; guarded by mutex_
         sync::Worker worker{"script"};
     };
     struct Waiting {
         sync::WaitToken token =
             sync::WaitToken::create();  // changed by who waits; guarded by mutex_
         Thread* thread = nullptr;       // what was handed over; guarded by mutex_
+        std::string holder;             // of the command
         uint64_t dueNanos = 0;          // when to wait no longer
     };
 
@@ -68,6 +74,8 @@ private:
     /// Ends calls that have run for too long while others wait. REQUIRES: mutex_ is held.
     void endLongCalls();
     void giveBack(Thread* thread);
+    /// Whose turn it is. REQUIRES: mutex_ is held, somebody waits.
+    std::deque<std::shared_ptr<Waiting>>::iterator nextInLine();
     /// Whoever had the place waits no longer.
     void giveUp(const std::shared_ptr<Waiting>& place);
     void setRunning(Thread& thread, query::JavaScript* javaScript);

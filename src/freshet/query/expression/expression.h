@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace freshet::query {
@@ -102,10 +103,10 @@ private:
     };
 
     RootDocument constants_;
-    absl::flat_hash_map<std::string, Value> named_;  // of the constants
-    std::vector<Name> names_;                        // the index is the slot
-    absl::flat_hash_map<std::string, int> slots_;    // of the names that are not hidden
-    int level_ = 0;                                  // of expressions in each other
+    std::unordered_map<std::string, Value> named_;  // of the constants
+    std::vector<Name> names_;                       // the index is the slot
+    std::unordered_map<std::string, int> slots_;    // of the names that are not hidden
+    int level_ = 0;                                 // of expressions in each other
     int deepest_ = 0;
     bool readsDocument_ = false;
 };

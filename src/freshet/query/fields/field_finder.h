@@ -5,9 +5,8 @@
 
 #include "freshet/bson/field_index.h"
 
-#include <absl/container/flat_hash_map.h>
-
 #include <memory>
+#include <unordered_map>
 
 namespace freshet::query {
 
@@ -59,7 +58,7 @@ private:
         return document.find(name);
     }
 
-    absl::flat_hash_map<const char*, Large> large_;
+    std::unordered_map<const char*, Large> large_;
 };
 
 /// The document that is being looked at, and the places of its fields while it is.
