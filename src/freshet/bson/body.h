@@ -7,10 +7,13 @@
 
 namespace freshet::bson {
 
-/// So that {insert: ..., documents: [<document>]} takes what may be stored.
-inline constexpr int kBodyNestingMax = kNestingMax + 2;
+/// Of a request, so that {insert: ..., documents: [<document>]} takes what may be stored and no
+/// more.
+inline constexpr int kRequestNestingMax = kNestingMax + 2;
+/// Of a reply: {cursor: {firstBatch: [<document>]}}.
+inline constexpr int kReplyNestingMax = kNestingMax + 3;
 
 /// As Document::parsePrefix(), but for the levels.
-StatusOr<Document> parseBodyPrefix(ByteView bytes);
+StatusOr<Document> parseBodyPrefix(ByteView bytes, int nestingMax);
 
 }  // namespace freshet::bson

@@ -226,8 +226,8 @@ StatusOr<Document> Document::parsePrefix(ByteView bytes) {
     return parseWithin(bytes, kNestingMax);
 }
 
-StatusOr<Document> parseBodyPrefix(ByteView bytes) {
-    return parseWithin(bytes, kBodyNestingMax);
+StatusOr<Document> parseBodyPrefix(ByteView bytes, int nestingMax) {
+    return parseWithin(bytes, nestingMax);
 }
 
 StatusOr<Document> Document::parse(ByteView bytes) {

@@ -41,7 +41,9 @@ public:
     }
 
     StatusOr<bson::Document> document() { return taken(bson::Document::parsePrefix(left_)); }
-    StatusOr<bson::Document> body() { return taken(bson::parseBodyPrefix(left_)); }
+    StatusOr<bson::Document> body(int nestingMax) {
+        return taken(bson::parseBodyPrefix(left_, nestingMax));
+    }
 
     /// REQUIRES: bytes <= left().size().
     Reader take(size_t bytes) {
@@ -103,14 +105,14 @@ Status parseSequence(Reader* reader, Request* out) {
     return Status::ok();
 }
 
-Status parseSections(Reader* reader, Request* out) {
+Status parseSections(Reader* reader, int nestingMax, Request* out) {
     bool hasBody = false;
     while (!reader->isEmpty()) {
         FRESHET_ASSIGN_OR_RETURN(uint8_t kind, reader->number<uint8_t>("section"));
         if (kind == 1) {
             FRESHET_RETURN_IF_ERROR(parseSequence(reader, out));
         } else if (kind == 0 && !hasBody) {
-            FRESHET_ASSIGN_OR_RETURN(out->body, reader->body());
+            FRESHET_ASSIGN_OR_RETURN(out->body, reader->body(nestingMax));
             hasBody = true;
         } else if (kind == 0) {
             return malformed("The message has two body sections");
@@ -143,7 +145,7 @@ Status checkChecksum(ByteView message, Reader* reader) {
     return Status::ok();
 }
 
-Status parseOpMsg(ByteView message, Request* out) {
+Status parseOpMsg(ByteView message, int nestingMax, Request* out) {
     Reader reader(message.substr(kHeaderBytes));
     FRESHET_ASSIGN_OR_RETURN(out->flags, reader.number<uint32_t>("flags"));
     // Before the sections: an unknown flag may change what they mean.
@@ -154,7 +156,7 @@ Status parseOpMsg(ByteView message, Request* out) {
     if ((out->flags & kFlagChecksumPresent) != 0) {
         FRESHET_RETURN_IF_ERROR(checkChecksum(message, &reader));
     }
-    return parseSections(&reader, out);
+    return parseSections(&reader, nestingMax, out);
 }
 
 Status parseOpQuery(ByteView message, Request* out) {
@@ -163,7 +165,7 @@ Status parseOpQuery(ByteView message, Request* out) {
     FRESHET_ASSIGN_OR_RETURN(out->ns, reader.cstring("namespace"));
     FRESHET_RETURN_IF_ERROR(reader.number<int32_t>("skip").status());
     FRESHET_RETURN_IF_ERROR(reader.number<int32_t>("number to return").status());
-    FRESHET_ASSIGN_OR_RETURN(out->body, reader.body());
+    FRESHET_ASSIGN_OR_RETURN(out->body, reader.body(bson::kRequestNestingMax));
     if (!reader.isEmpty()) {  // a projection, which no command has a use for
         FRESHET_RETURN_IF_ERROR(reader.document().status());
     }
@@ -179,7 +181,7 @@ Status parseOpReply(ByteView message, Request* out) {
     if (loadLe<int32_t>(fixed.left().data() + 16) != 1) {
         return malformed("A command's reply must be one document");
     }
-    FRESHET_ASSIGN_OR_RETURN(out->body, reader.body());
+    FRESHET_ASSIGN_OR_RETURN(out->body, reader.body(bson::kReplyNestingMax));
     return reader.isEmpty() ? Status::ok() : malformed("Bytes follow the reply");
 }
 
@@ -194,7 +196,9 @@ StatusOr<Request> parseMessage(ByteView message,
         return Status(Code::kUnsupported,
                       "Unsupported op code " + std::to_string(out.header.opCode));
     }
-    FRESHET_RETURN_IF_ERROR(out.op == OpCode::kMsg ? parseOpMsg(message, &out)
+    const int nestingMax =
+        legacy == OpCode::kReply ? bson::kReplyNestingMax : bson::kRequestNestingMax;
+    FRESHET_RETURN_IF_ERROR(out.op == OpCode::kMsg ? parseOpMsg(message, nestingMax, &out)
                                                    : parseLegacy(message, &out));
     return out;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "freshet/bson/body.h"
 #include "freshet/script/spider/convert.h"
 #include "freshet/script/spider/notes.h"
 
@@ -473,7 +474,7 @@ private:
     }
 
     bool deeper() {
-        return ++depth_ <= bson::kNestingMax ||
+        return ++depth_ <= bson::kReplyNestingMax ||
                throwError(cx_, "the document is nested too deeply, or holds itself");
     }
     bool shallower() {
