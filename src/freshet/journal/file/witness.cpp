@@ -5,6 +5,7 @@
 #include "freshet/journal/file/framing.h"
 #include "freshet/telemetry/log.h"
 
+#include <algorithm>
 #include <new>
 
 namespace freshet::journal {
@@ -36,6 +37,7 @@ Status prepareWitness(platform::File& file, const WitnessHeader& header, Lsn dur
     std::string page(kWitnessBytes, '\0');
     storeLe(page.data(), header);
     storeLe(page.data() + kWitnessDurable, wordOf(header, durable));
+    storeLe(page.data() + kWitnessTwin, wordOf(header, durable));
     FRESHET_ASSIGN_OR_RETURN(const uint64_t bytes, file.size());
     if (bytes > kWitnessBytes) {
         FRESHET_RETURN_IF_ERROR(file.truncate(kWitnessBytes));
@@ -79,6 +81,8 @@ std::unique_ptr<Witness> Witness::make(const Options& options, uint32_t era, Lsn
         new (data + kWitnessDurable) sync::Atomic<uint64_t>(wordOf(header, durable));
     witness->written_ =
         new (data + kWitnessWritten) sync::Atomic<uint64_t>(wordOf(header, durable));
+    // One store replaces the other word as a whole, so there is none to fall back on.
+    storeLe(data + kWitnessTwin, uint64_t{0});
     return witness;
 }
 
@@ -95,7 +99,9 @@ void Witness::noteDurable(Lsn lsn) {
     }
     char bytes[sizeof(word)];
     storeLe(bytes, word);
-    const Status status = file_->pwrite(ByteView(bytes, sizeof(bytes)), kWitnessDurable);
+    const size_t at = isTwinNext_ ? kWitnessTwin : kWitnessDurable;
+    isTwinNext_ = !isTwinNext_;
+    const Status status = file_->pwrite(ByteView(bytes, sizeof(bytes)), at);
     if (!status.isOk()) {
         // It stays behind from now on, which is safe.
         telemetry::logWarning("journal", "the witness cannot be written: " + status.toString());
@@ -135,7 +141,9 @@ StatusOr<Testimony> readWitness(const Options& options) {
         return Status(Code::kUnsupported, said.path + ": is of a newer format");
     }
     said.era = header.era;
-    said.durable = positionIn(header, loadLe<uint64_t>(page + kWitnessDurable));
+    // A write that was torn leaves the one before it.
+    said.durable = std::max(positionIn(header, loadLe<uint64_t>(page + kWitnessDurable)),
+                            positionIn(header, loadLe<uint64_t>(page + kWitnessTwin)));
     said.written = positionIn(header, loadLe<uint64_t>(page + kWitnessWritten));
     const uint64_t boot = options.files->bootNumber();
     said.isOfThisBoot = boot != 0 && boot == header.boot;

@@ -8,7 +8,8 @@
 /// one that the log does not reach.
 ///
 /// Where memory is shared (decision 0026) each word is one store to a mapped page. Elsewhere the
-/// durable one is written by a system call after each flush, and the written one is not kept.
+/// durable one is written by a system call after each flush, in two places by turns, and the
+/// written one is not kept.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -39,6 +40,7 @@ private:
 
     const WitnessHeader header_;
     std::unique_ptr<platform::File> file_;  // null: it is mapped, or a write has failed
+    bool isTwinNext_ = false;               // where the next word goes in file_
     std::unique_ptr<platform::SharedBytes> bytes_;
     /// In bytes_, or null. Written by: as noteDurable(), noteWritten(). Read by: the process that
     /// opens the log next.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Layout of the witness, a file of one page beside the segments: how far the log had come. This
-/// header, then two words, each in a cache line of its own. Little endian. docs/formats/journal.md
+/// header, then words, each in a cache line of its own. Little endian. docs/formats/journal.md
 /// says what follows from them.
 #pragma once
 
@@ -15,6 +15,9 @@ inline constexpr uint16_t kWitnessFormat = 1;
 inline constexpr size_t kWitnessBytes = 4096;
 inline constexpr size_t kWitnessDurable = 64;   // offset of the word that says what is durable
 inline constexpr size_t kWitnessWritten = 128;  // of the one that says what is in segments
+/// Of a second word as at kWitnessDurable, in another sector. Where words are written by system
+/// calls they take turns, since a write that a power cut has torn must not be the only one; else 0.
+inline constexpr size_t kWitnessTwin = 2048;
 
 struct WitnessHeader {
     uint32_t magic = kWitnessMagic;

@@ -144,7 +144,10 @@ TEST(Witness, AWitnessThatIsGoneOrDamagedIsMissedUnlessTheLogWasClosed) {
         {"is missing", [](auto& disk) { ASSERT_TRUE(disk.remove(kWitness).isOk()); }},
         {"at offset 0 is cut", [](auto& disk) { disk.put(kWitness, ""); }},
         {"at offset 0 is cut or", [](auto& disk) { disk.damage(kWitness, 20); }},
-        {"at offset 64 is damaged", [](auto& disk) { disk.damage(kWitness, 67); }}};
+        {"at offset 64 is damaged", [](auto& disk) {
+             disk.damage(kWitness, kWitnessDurable + 3);
+             disk.damage(kWitness, kWitnessTwin + 3);
+         }}};
     for (const auto& [what, tamper] : ways) {
         SCOPED_TRACE(what);
         MemoryFileSystem disk;
@@ -156,6 +159,17 @@ TEST(Witness, AWitnessThatIsGoneOrDamagedIsMissedUnlessTheLogWasClosed) {
         ASSERT_TRUE(closed.status.isOk()) << closed.status.toString();
         EXPECT_EQ(closed.records.size(), 11u);
         EXPECT_FALSE(closed.journal->wasCutOff());
+    }
+}
+
+/// Words that are written by system calls take turns.
+TEST(Witness, AWordThatAPowerCutHasTornLeavesTheOneBeforeIt) {
+    for (const size_t torn : {kWitnessDurable, kWitnessTwin}) {
+        MemoryFileSystem disk;
+        makeAndTamper(disk, [&] { disk.damage(kWitness, torn + 3); });
+        Opened log = openLog(smallOptions(disk));
+        ASSERT_TRUE(log.status.isOk()) << log.status.toString();
+        EXPECT_EQ(log.records.size(), 10u);
     }
 }
 
