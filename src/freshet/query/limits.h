@@ -47,7 +47,7 @@ public:
 
 private:
     static constexpr uint32_t kStepsMax = 64;
-    /// Who holds no more than this is let go on although the pool is full.
+    /// An operation that holds no more than this goes on although the pool is full.
     static constexpr uint64_t kAlwaysBytes = 512u << 10;
 
     void enterThread() override;

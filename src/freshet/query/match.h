@@ -61,7 +61,7 @@ public:
     /// evaluateLet() in transform.h makes it; copied.
     static StatusOr<std::unique_ptr<Matcher>> compile(bson::Document filter,
                                                       bson::Document variables = {});
-    /// The same filter with each $or as it was written, for who explains what did not match.
+    /// The same filter with each $or as it was written, for explaining what did not match.
     static StatusOr<std::unique_ptr<Matcher>> compileAsWritten(bson::Document filter,
                                                                bson::Document variables = {});
     ~Matcher();

@@ -106,6 +106,7 @@ struct Verification::Impl {
     void startDocument();
     void makeKeys();
     Status startIndex();
+    Status toCount(const Status& moved);
     void nextIndex();
     void lookAtEach();
     Status checkEntry(const Index& index, const std::string& key, RecordId id);
@@ -278,12 +279,16 @@ Status Verification::Impl::startIndex() {
         phase = Phase::kEntry;
         return Status::ok();
     }
-    const Status status = entries->first();
-    if (isUnreadable(status)) {
+    return toCount(entries->first());
+}
+
+/// The entries' cursor has moved.
+Status Verification::Impl::toCount(const Status& moved) {
+    if (isUnreadable(moved)) {
         lookAtEach();
         return Status::ok();
     }
-    FRESHET_RETURN_IF_ERROR(status);
+    FRESHET_RETURN_IF_ERROR(moved);
     phase = Phase::kCount;
     return Status::ok();
 }
@@ -315,14 +320,7 @@ Status Verification::Impl::stepCount() {
         phase = Phase::kCountNext;
         return Status::ok();
     }
-    const Status status = entries->next();
-    if (isUnreadable(status)) {
-        lookAtEach();
-        return Status::ok();
-    }
-    FRESHET_RETURN_IF_ERROR(status);
-    phase = Phase::kCount;
-    return Status::ok();
+    return toCount(entries->next());
 }
 
 /// Whether the document asks for the entry at the cursor. REQUIRES: readWanted().

@@ -531,7 +531,7 @@ TEST_F(AccessMatrixTest, EveryStageIsForWhomTheManualSays) {
     EXPECT_TRUE(named.empty()) << *named.begin() << " is no stage";
 }
 
-/// Two fields of one name must not mean one thing to who asks and another to who does it.
+/// Two fields of one name must not mean one thing to the access check and another to the stage.
 TEST_F(AccessMatrixTest, NamesThatStandTwiceAreRefused) {
     for (const char* stage :
          {R"({"$lookup": {"from": "c", "from": "system.users", "pipeline": [], "as": "x"}})",

@@ -55,8 +55,9 @@ StatusOr<catalog::RenameRequest> parseRename(const Invocation& call) {
     return request;
 }
 
-/// Within a database it is an action of its own, unless the new name would be read by who may not
-/// read the old one. Otherwise it is reading and dropping here, writing and indexing there.
+/// Within a database it is an action of its own, unless the new name would be readable by a user
+/// who may not read the old one. Otherwise it is reading and dropping here, writing and indexing
+/// there.
 Status authorizeRename(Invocation& call, const catalog::RenameRequest& request) {
     const auto mayDoHere = [&](Action action) {
         return mayDo(call, action, request.db, request.collection);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Who gets room for a long message, and in which order.
+/// Which session gets room for a long message, and in which order.
 #include "freshet/transport/session/admission.h"
 
 #include <gtest/gtest.h>
