@@ -141,6 +141,8 @@ protected:
             });
             reactor_->endTimers();
             sync::blockOn(emptied);
+        } else {
+            reactor_->endTimers();
         }
         reactor_->stop();
         reactor_->join();
