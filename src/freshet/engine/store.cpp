@@ -101,6 +101,10 @@ void Store::evictAll() {
     impl_->checkpoints->evictDownTo(0);
 }
 
+void Store::expectMemoryUse() {
+    impl_->checkpoints->expectMemoryUse();
+}
+
 const std::vector<std::string>& Store::losses() const {
     return impl_->losses;
 }

@@ -146,6 +146,9 @@ public:
     Status checkpointNow();
     /// Evicts whatever can be evicted, as if memory were short. Blocks as checkpointNow().
     void evictAll();
+    /// The process is about to take much memory beside data: for a second it is looked at often,
+    /// so that pages make room in time. Any thread; does not block.
+    void expectMemoryUse();
     /// What StoreOptions::repair has cost: one line for each piece that is gone.
     const std::vector<std::string>& losses() const;
     /// Whether pieces of the tree may be gone: by this repair, or by one before it that has not

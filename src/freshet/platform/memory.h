@@ -20,6 +20,11 @@ int64_t threadMemoryBytes();
 /// pages, and what is used next is slower for it.
 void giveBackFreedMemory();
 
+/// From now on, what the calling thread allocates goes back to the system some hundredths of a
+/// second after it is freed, whoever frees it. For threads that take and free large pieces faster
+/// than anybody could look after them. Does nothing without jemalloc.
+void returnFreedMemorySoon();
+
 /// Whether the system may give this process huge pages, as it does at first. They cost memory: what
 /// was given back comes again with whatever of the same two megabytes is used next. Those that
 /// there are stay until parts of them are given back.

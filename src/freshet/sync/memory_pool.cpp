@@ -21,12 +21,21 @@ bool MemoryPool::tryTake(uint64_t bytes) {
         //   LOST    somebody took or gave back: look again.
         //   PROGRESS lock-free: our failure is another thread's success.
     } while (!used_.compare_exchange_weak(used, used + bytes, kRelaxed, kRelaxed));
+    noteGrowth(used, used + bytes);
     return true;
 }
 
 void MemoryPool::take(uint64_t bytes) {
     // [pool.count] ORDER relaxed: as above.
-    used_.fetch_add(bytes, kRelaxed);
+    const uint64_t before = used_.fetch_add(bytes, kRelaxed);
+    noteGrowth(before, before + bytes);
+}
+
+void MemoryPool::noteGrowth(uint64_t before, uint64_t after) const {
+    const uint64_t step = bytesMax_ / kGrowthSteps;
+    if (grown_ != nullptr && step != 0 && before / step != after / step) {
+        grown_();
+    }
 }
 
 void MemoryPool::giveBack(uint64_t bytes) {

@@ -10,6 +10,7 @@
 #include "freshet/sync/wait_token.h"
 
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -22,6 +23,10 @@ public:
     explicit MemoryPool(uint64_t bytesMax = 0) : bytesMax_(bytesMax) {}
     MemoryPool(const MemoryPool&) = delete;
     MemoryPool& operator=(const MemoryPool&) = delete;
+
+    /// `grown` is called whenever the pool has come to hold a sixteenth of its bound more, by who
+    /// takes it; it must not block. Before the pool is used, or not at all.
+    void tellOfGrowth(std::function<void()> grown) { grown_ = std::move(grown); }
 
     /// False: the bound does not allow it, and nothing was taken.
     bool tryTake(uint64_t bytes);
@@ -45,7 +50,12 @@ public:
     uint64_t shareMax() const { return bytesMax_ == 0 ? UINT64_MAX : bytesMax_ / 2; }
 
 private:
+    static constexpr uint64_t kGrowthSteps = 16;
+
+    void noteGrowth(uint64_t before, uint64_t after) const;
+
     const uint64_t bytesMax_;
+    std::function<void()> grown_;  // null: nobody wants to know
     /// Bytes taken. Written by: all holders. Read by: all holders, serverStatus.
     ///   INV-1    the sum of what holders have
     Atomic<uint64_t> used_{0};

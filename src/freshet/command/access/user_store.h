@@ -17,8 +17,8 @@ inline constexpr size_t kUsersListedMax = 10'000;
 /// The user of this id ("db.name"), from the cache or the store, perhaps without the stored
 /// document. kNotFound (kUserNotFound), also when the document is no user's, which the log tells.
 sync::Task<StatusOr<UserRef>> fetchUser(Invocation& call, std::string id);
-/// The same for a name that is not known yet: the store is read whether the user is cached or not, so the
-/// time that it takes does not tell whether there is one.
+/// The same for a name that is not known yet: the store is read whether the user is cached or not,
+/// so the time that it takes does not tell whether there is one.
 sync::Task<StatusOr<UserRef>> fetchStranger(Invocation& call, std::string id);
 /// To be held by who changes users, from before it reads them. kUnauthorized when only the
 /// localhost exception allowed the command, and somebody has made a user meanwhile.

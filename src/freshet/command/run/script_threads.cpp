@@ -4,6 +4,7 @@
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/platform/clock.h"
+#include "freshet/platform/memory.h"
 #include "freshet/platform/thread.h"
 
 #include <algorithm>
@@ -187,6 +188,7 @@ void ScriptThreads::work(Thread& thread,
                          Status* status) {
     if (thread.javaScript == nullptr) {
         platform::standBack();  // a script that computes must not be felt by who only reads
+        platform::returnFreedMemorySoon();  // an array that grows leaves a trail of freed ones
         thread.javaScript = std::make_unique<query::JavaScript>();
     }
     thread.javaScript->begin(rulesOf(call));

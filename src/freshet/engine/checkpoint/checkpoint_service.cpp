@@ -17,6 +17,9 @@ namespace {
 constexpr std::chrono::milliseconds kLookEvery{250};
 /// A small disk is full in a moment.
 constexpr std::chrono::milliseconds kLookAtDiskEvery{20};
+/// Requests take some gigabytes a second.
+constexpr std::chrono::milliseconds kLookAtMemoryEvery{ProcessMemory::kGlanceEveryMs};
+constexpr uint64_t kExpectsNanos = 1'000'000'000;
 /// A round in vain lets everybody go on, so that those end whose snapshots were in its way. They
 /// must not come far until the next one, nor may rounds take more than a part of the time.
 constexpr std::chrono::milliseconds kRestMin{5};
@@ -93,6 +96,21 @@ uint64_t CheckpointService::intervalMs() const {
     return isHurried ? std::min(kHurriedIntervalMs, pace_.intervalMs) : pace_.intervalMs;
 }
 
+std::chrono::milliseconds CheckpointService::untilNextLook() const {
+    const bool expects = platform::monotonicNanos() < expectsUntilNanos_;
+    return std::min(pace_.isDiskShort ? kLookAtDiskEvery : kLookEvery,
+                    expects ? kLookAtMemoryEvery : kLookEvery);
+}
+
+void CheckpointService::expectMemoryUse() {
+    {
+        std::lock_guard<std::mutex> guard(mutex_);
+        expectsUntilNanos_ = platform::monotonicNanos() + kExpectsNanos;
+        called_ = true;
+    }
+    changed_.notify_all();
+}
+
 bool CheckpointService::isDue() {
     return platform::monotonicNanos() - lastEndNanos_ >= intervalMs() * kNanosPerMilli ||
            core_.journalStats().bytes - lastEndBytes_ >= pace_.journalBytes;
@@ -103,9 +121,9 @@ void CheckpointService::run() {
     while (!stopping_) {
         // After a round in vain the next one comes with the clock, however loud the calls.
         const bool rests = core_.memory.isHigh() && !hasFreed_;
-        const auto look = pace_.isDiskShort ? kLookAtDiskEvery : kLookEvery;
-        changed_.wait_for(
-            lock, rests ? rest_ : look, [&] { return stopping_ || (called_ && !rests); });
+        changed_.wait_for(lock, rests ? rest_ : untilNextLook(), [&] {
+            return stopping_ || (called_ && !rests);
+        });
         called_ = false;
         if (stopping_) {
             continue;

@@ -59,9 +59,13 @@ public:
     CheckpointStats stats();
     /// Evicts what can be, now, down to that many bytes; returns what ever went. Blocks as now().
     uint64_t evictDownTo(uint64_t bytes);
+    /// As Store::expectMemoryUse().
+    void expectMemoryUse();
 
 private:
     void run();
+    /// How long to wait for a call. REQUIRES: mutex_.
+    std::chrono::milliseconds untilNextLook() const;
     /// Writes what is due, which may be a checkpoint; errors as of now().
     Status writeBack();
     /// What a checkpoint's end means for those to come. REQUIRES: running_.
@@ -105,7 +109,8 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     bool stopping_ = false;              // guarded by mutex_
-    bool called_ = false;                // memory is short; guarded by mutex_
+    bool called_ = false;                // memory is, or may be, short; guarded by mutex_
+    uint64_t expectsUntilNanos_ = 0;     // see expectMemoryUse(); guarded by mutex_
     bool hasFreed_ = true;               // the last round did; the thread's own
     std::chrono::milliseconds rest_{0};  // before the next round, after one in vain
     uint64_t evictedBytes_ = 0;          // so far; guarded by running_

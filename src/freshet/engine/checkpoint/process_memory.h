@@ -18,7 +18,7 @@ public:
     /// How often the three are to be called, one after the other.
     static constexpr uint64_t kLookEveryMs = 250;
     /// How often hasOutgrown() is to be asked in between.
-    static constexpr uint64_t kGlanceEveryMs = 25;
+    static constexpr uint64_t kGlanceEveryMs = 10;
 
     /// Whether not to wait until the next look is due: the process has more than the ceiling, and
     /// clearly more than after the last one.
