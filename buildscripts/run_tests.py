@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds and runs every test of Freshet; called by buildscripts/test, which has installed the packages.
+"""Builds and runs the tests of Freshet; called by buildscripts/test, which has installed the packages.
 
-Each part has a budget in .ci/budget. A part is a list of named checks; a check passes, fails or is
-skipped with a reason, and a GoogleTest binary counts as many checks as it has tests.
+Without --full: what a change normally breaks. With it: everything. A part is a list of named checks; a check passes, fails or
+is skipped with a reason. Each part has a budget in .ci/budget. build/test.log has all that was printed.
 """
 import argparse
 import concurrent.futures
@@ -27,8 +27,21 @@ PYTHON_TESTS = os.path.join(ROOT, 'buildscripts', 'tests')
 sys.path.insert(0, PYTHON_TESTS)
 sys.dont_write_bytecode = True
 import harness  # noqa: E402
+import smoke  # noqa: E402
+from layers import Layers  # noqa: E402
+from test_report import Report  # noqa: E402
 
 LINTS = ('format', 'layers', 'atomics', 'coroutines', 'size', 'docs', 'headers')
+OUTPUT_MAX = 20_000  # of what failed, on the terminal
+
+# The full command has all of it; docs/HACKING.md says what the other leaves out.
+FULL_ONLY_ROOMS = ('bench',)
+FULL_ONLY_FILES = (
+    'driver_ceiling_test.py', 'driver_generated_test.py', 'driver_heavy_test.py', 'driver_memory_messages_test.py',  # hostile requests
+    'driver_languages_test.py', 'driver_packages_test.py',  # drivers of other languages, and what is built upon drivers
+    'crash_repair_test.py', 'crash_small_disk_test.py', 'crash_space_test.py')
+FULL_ONLY_SUITES = ('core_little_memory', 'core_login', 'core_snappy', 'core_unix_socket', 'core_zlib', 'core_zstd', 'rdma_fake')
+
 # Rooms whose concurrent or byte-facing code also runs under the sanitizers; the soak takes more of them.
 SANITIZED = ('sync', 'journal', 'block', 'engine', 'security', 'wire', 'bson', 'transport', 'catalog', 'query', 'script')
 THREADED = ('sync', 'journal', 'block', 'engine', 'transport')
@@ -39,45 +52,33 @@ FUZZ_SECONDS = 12  # each, at most; the soak takes longer
 RDMA_SECONDS = 1200  # the guest ends long before
 
 
-class Totals:
-    def __init__(self):
-        self.passed, self.failed, self.skipped, self.failures, self.skips = 0, 0, 0, [], []
-
-    def fail(self, name, why=''):
-        self.failed += 1
-        self.failures.append((name + ': ' + why).rstrip(': '))
-        print('FAILED  %s %s' % (name, why), flush=True)
-
-    def skip(self, name, why):
-        self.skipped += 1
-        self.skips.append('%s: %s' % (name, why))
-        print('SKIPPED %s: %s' % (name, why), flush=True)
-
-    def ok(self, count=1):
-        self.passed += count
-
-
-def scons(variant, *targets):
+def scons(report, variant, *targets):
     command = ['scons', '-Q', '-j%d' % len(os.sched_getaffinity(0)), 'variant=' + variant]
     command += os.environ.get('FRESHET_SCONS_ARGS', '').split() + list(targets)
-    return subprocess.run(command, cwd=ROOT).returncode == 0
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
+    report.detail(done.stdout)
+    if done.returncode != 0:
+        report.fail('build %s %s' % (variant, ' '.join(targets)), output=done.stdout[-OUTPUT_MAX:])
+    return done.returncode == 0
 
 
-def build_release(totals):
-    for targets in ([], ['tests', 'test_programs']):
-        if not scons('release', *targets):
-            totals.fail('build release ' + ' '.join(targets))
-            return
-    totals.ok()
+def build_release(targets):
+    def part(report):
+        if scons(report, 'release', *targets):
+            report.ok()
+    return part
 
 
-def run_lints(totals):
+def run_lints(report):
     for lint in LINTS:
-        script = os.path.join(ROOT, 'buildscripts', 'lint_%s.py' % lint)
-        if subprocess.run([sys.executable, '-B', script], cwd=ROOT).returncode == 0:
-            totals.ok()
+        began = time.monotonic()
+        done = subprocess.run([sys.executable, '-B', os.path.join(ROOT, 'buildscripts', 'lint_%s.py' % lint)], cwd=ROOT,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
+        report.detail(done.stdout)
+        if done.returncode == 0:
+            report.ok('lint ' + lint, time.monotonic() - began)
         else:
-            totals.fail('lint ' + lint)
+            report.fail('lint ' + lint, output=done.stdout[-OUTPUT_MAX:])
 
 
 def at_once(jobs):
@@ -116,41 +117,49 @@ def run_gtest(variant, binary, shard, shards):
     return name, report, code, output, time.monotonic() - began, command
 
 
-def judge_gtest(totals, name, report, code, output, seconds, command):
-    failed = count_gtest(totals, name, report, code)
-    print('%-7s %-28s %6.1f s' % ('FAILED' if failed else 'ok', name, seconds), flush=True)
+def judge_gtest(report, name, place, code, output, seconds, command):
+    report.detail('%s %.1f s\n%s' % (name, seconds, output))
+    failed = count_gtest(report, name, place, code)
     if failed:
-        print(output[-20000:])
+        print(output[-OUTPUT_MAX:])
         print('again: ' + ' '.join(command), flush=True)
 
 
-def count_gtest(totals, name, report, code):
-    """Counts each test of a report; a crash counts as one failure."""
-    if not os.path.exists(report):
-        totals.fail(name, 'ended with %s before its report' % code)
+def count_gtest(report, name, place, code):
+    """Counts each test of an XML report; a crash counts as one failure. Whether there was a failure."""
+    if not os.path.exists(place):
+        report.fail(name, 'ended with %s before its report' % code)
         return True
     failed = 0
-    for case in xml.parse(report).getroot().iter('testcase'):
+    for case in xml.parse(place).getroot().iter('testcase'):
         test = '%s %s.%s' % (name, case.get('classname'), case.get('name'))
+        skip = case.find('skipped')
         if case.find('failure') is not None:
-            totals.fail(test)
+            report.fail(test)
             failed += 1
-        elif case.find('skipped') is not None or case.get('result') == 'skipped':
-            totals.skip(test, (case.find('skipped').get('message') or '').strip().replace('\n', ' ')[:200]
-                        if case.find('skipped') is not None else 'by the test')
+        elif skip is not None or case.get('result') == 'skipped':
+            why = (skip.get('message') or '') if skip is not None else 'by the test'
+            report.skip(test, why.strip().split('\n')[-1][:200])
         else:
-            totals.ok()
+            report.ok(test, float(case.get('time') or 0))
     if code != 0 and not failed:
-        totals.fail(name, 'ended with %s' % code)
+        report.fail(name, 'ended with %s' % code)
         return True
     return failed > 0
 
 
-def gtest_part(variant, rooms=None):
-    def part(totals):
+def tested_rooms():
+    """The rooms that have tests."""
+    rooms = Layers(os.path.join(ROOT, 'src', 'freshet', 'LAYERS')).rooms.values()
+    return [room.name for room in rooms
+            if glob.glob(os.path.join(ROOT, 'src', 'freshet', room.path, '**' if room.path != 'testing' else '', '*_test.cpp'), recursive=True)]
+
+
+def gtest_part(variant, rooms=None, filter_out=''):
+    """The tests of the rooms, or of all of them."""
+    def part(report):
         targets = ['tests'] if rooms is None else ['test_' + room for room in rooms]
-        if variant != 'release' and not scons(variant, *targets):
-            totals.fail('build ' + variant)
+        if variant != 'release' and not scons(report, variant, *targets):
             return
         folder = os.path.join(ROOT, 'build', variant, 'tests')
         binaries = [os.path.join(folder, name) for name in sorted(os.listdir(folder))
@@ -159,20 +168,19 @@ def gtest_part(variant, rooms=None):
         shards = 2 * len(os.sched_getaffinity(0))
         for result in at_once([functools.partial(run_gtest, variant, binary, shard, shards)
                                for binary in binaries for shard in range(shards)]):
-            judge_gtest(totals, *result)
+            judge_gtest(report, *result)
     return part
 
 
-def fuzz_part(totals):
+def fuzz_part(report):
     """Each fuzzer for so many runs or seconds from a printed seed, on an empty corpus."""
-    if not scons('asan', 'fuzzers'):
-        totals.fail('build fuzzers')
+    if not scons(report, 'asan', 'fuzzers'):
         return
     folder = os.path.join(ROOT, 'build', 'asan', 'tests')
     seed = int(os.environ.get('FRESHET_SEED') or int.from_bytes(os.urandom(4), 'little')) or 1
     names = [name for name in sorted(os.listdir(folder)) if name.endswith('_fuzz')]
     for result in at_once([functools.partial(run_fuzzer, folder, name, seed) for name in names]):
-        judge_fuzzer(totals, seed, *result)
+        judge_fuzzer(report, seed, *result)
 
 
 def dictionary_options(name):
@@ -187,120 +195,146 @@ def run_fuzzer(folder, name, seed):
     return name, command, subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
 
 
-def judge_fuzzer(totals, seed, name, command, done):
-    print('%-7s fuzz/%s, FRESHET_SEED=%d' % ('ok' if done.returncode == 0 else 'FAILED', name, seed), flush=True)
+def judge_fuzzer(report, seed, name, command, done):
+    report.detail('fuzz/%s, FRESHET_SEED=%d\n%s' % (name, seed, done.stdout))
     if done.returncode == 0:
-        totals.ok()
+        report.ok()
     else:
-        totals.fail('fuzz ' + name, 'again: ' + ' '.join(command))
-        print(done.stdout[-8000:])
+        report.fail('fuzz ' + name, 'FRESHET_SEED=%d, again: %s' % (seed, ' '.join(command)), done.stdout[-OUTPUT_MAX:])
 
 
-class CountingResult(unittest.TextTestResult):
+class TimedResult(unittest.TextTestResult):
+    """Remembers what passed and how long each test took."""
+
+    def startTest(self, test):
+        self.began = time.monotonic()
+        super().startTest(test)
+
     def addSuccess(self, test):
         super().addSuccess(test)
-        self.successes = getattr(self, 'successes', 0) + 1
+        self.successes = getattr(self, 'successes', []) + [(str(test), time.monotonic() - self.began)]
 
 
 def run_suite(name):
-    """Runs the tests of one file; what to print, how many passed, (test, why) of the failed and of the skipped, seconds."""
+    """Runs the tests of one file: what they printed, (test, seconds) of those that passed, (test, why) of the failed and of
+    the skipped, seconds in all."""
     began, output = time.monotonic(), io.StringIO()
     with contextlib.redirect_stdout(output):
         suite = unittest.defaultTestLoader.discover(PYTHON_TESTS, name)
-        result = unittest.TextTestRunner(stream=output, verbosity=2, resultclass=CountingResult).run(suite)
+        result = unittest.TextTestRunner(stream=output, verbosity=2, resultclass=TimedResult).run(suite)
     failed = [(str(test), trace.strip().splitlines()[-1]) for test, trace in result.failures + result.errors]
     skipped = [(str(test), why) for test, why in result.skipped]
-    return name, output.getvalue(), getattr(result, 'successes', 0), failed, skipped, time.monotonic() - began
+    return name, output.getvalue(), getattr(result, 'successes', []), failed, skipped, time.monotonic() - began
 
 
-def python_part(pattern):
+def python_part(pattern, leave_out=()):
     """Each file in a process, as many at once as there are cores: a test and its server take turns on one."""
-    def part(totals):
+    def part(report):
         harness.import_pymongo()
-        names = sorted(fnmatch.filter(os.listdir(PYTHON_TESTS), pattern))
+        names = [name for name in sorted(fnmatch.filter(os.listdir(PYTHON_TESTS), pattern)) if name not in leave_out]
         with concurrent.futures.ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
             for name, output, passed, failed, skipped, seconds in pool.map(run_suite, names):
-                print('%s%-7s %-28s %6.1f s' % (output, 'FAILED' if failed else 'ok', name, seconds), flush=True)
-                totals.ok(passed)
+                report.detail('%s%s %.1f s' % (output, name, seconds))
+                for test in passed:
+                    report.ok(*test)
                 for test in failed:
-                    totals.fail(*test)
+                    report.fail(*test)
                 for test in skipped:
-                    totals.skip(*test)
+                    report.skip(*test)
+                if failed:
+                    print(output[-OUTPUT_MAX:], flush=True)
     return part
 
 
-def conformance_part(totals):
+def run_tool(words, seconds=None):
+    """A test program's output, its exit code or None after so many seconds, and its last line."""
+    try:
+        done = subprocess.run([sys.executable, '-B'] + words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, errors='replace', timeout=seconds)
+        output, code = done.stdout, done.returncode
+    except subprocess.TimeoutExpired as late:
+        output, code = (late.stdout or b'').decode(errors='replace'), None
+    return output, code, (output.strip().splitlines() or [''])[-1]
+
+
+def conformance_part(report):
     """The official driver specification tests, where their repositories lie beside the checkout."""
     for persona in ([], ['--replica-set']):
-        conformance_as(persona, totals)
+        output, code, last = run_tool(['buildscripts/conformance'] + persona)
+        report.detail(output)
+        counts = re.fullmatch(r'(\d+) passed, (\d+) failed, (\d+) skipped', last)
+        if counts:
+            report.ok(count=int(counts[1]))
+        if code != 0:
+            report.fail('conformance', last, output[-OUTPUT_MAX:])
+        elif not counts:
+            report.skip('conformance', last)
+        elif counts[3] != '0':
+            report.skip('conformance', 'by the driver specifications or etc/conformance', int(counts[3]))
 
 
-def conformance_as(persona, totals):
-    done = subprocess.run([sys.executable, '-B', os.path.join(ROOT, 'buildscripts', 'conformance')] + persona, cwd=ROOT,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
-    print(done.stdout, end='', flush=True)
-    last = done.stdout.strip().splitlines()[-1] if done.stdout.strip() else ''
-    counts = re.fullmatch(r'(\d+) passed, (\d+) failed, (\d+) skipped', last)
-    if counts:
-        totals.ok(int(counts[1]))
-    if done.returncode != 0:
-        totals.fail('conformance', last)
-    elif not counts or counts[3] != '0':
-        totals.skip('conformance', last if not counts else counts[3] + ' tests, each with its reason above or in etc/conformance')
-
-
-def rdma_part(totals):
+def rdma_part(report):
     """RDMA on a device: one guest with Soft-RoCE, where one can be made."""
-    try:
-        done = subprocess.run([sys.executable, '-B', os.path.join(ROOT, 'buildscripts', 'rdma_lab'), '--quick'], cwd=ROOT,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace', timeout=RDMA_SECONDS)
-    except subprocess.TimeoutExpired as late:
-        print((late.stdout or b'').decode(errors='replace')[-8000:])
-        totals.fail('rdma_lab', 'no end after %d s' % RDMA_SECONDS)
-        return
-    last = (done.stdout.strip().splitlines() or [''])[-1]
+    output, code, last = run_tool(['buildscripts/rdma_lab', '--quick'], RDMA_SECONDS)
+    report.detail(output)
     passed = re.match(r'rdma_lab passed: (\d+) tests', last)
-    print(last if done.returncode == 0 else done.stdout[-8000:], flush=True)
-    if done.returncode == 0 and passed:
-        totals.ok(int(passed[1]))
-    elif done.returncode == 0 and last.startswith('rdma_lab SKIPPED: '):
-        totals.skip('rdma_lab', last[len('rdma_lab SKIPPED: '):])
+    if code == 0 and passed:
+        report.ok(count=int(passed[1]))
+    elif code == 0 and last.startswith('rdma_lab SKIPPED: '):
+        report.skip('rdma_lab', last[len('rdma_lab SKIPPED: '):])
     else:
-        totals.fail('rdma_lab', last)
+        report.fail('rdma_lab', last if code is not None else 'no end after %d s' % RDMA_SECONDS, output[-OUTPUT_MAX:])
 
 
-def jstests_part(totals):
-    """Tests in JavaScript, in our own shell: every suite of etc/suites."""
-    done = subprocess.run([sys.executable, '-B', os.path.join(ROOT, 'buildscripts', 'smoke.py')], cwd=ROOT,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
-    print(done.stdout, end='', flush=True)
-    counts = re.fullmatch(r'(\d+) passed, (\d+) failed, (\d+) skipped', (done.stdout.strip().splitlines() or [''])[-1])
-    if not counts:
-        totals.fail('jstests', 'ended with %s' % done.returncode)
-        return
-    totals.ok(int(counts[1]))
-    for line in done.stdout.splitlines():
-        if line.startswith('FAILED '):
-            totals.fail('jstests ' + ' '.join(line.split()[1:3]))
-        elif line.startswith('skipped '):
+def jstests_part(leave_out=()):
+    """Tests in JavaScript, in our own shell: the suites of etc/suites."""
+    def part(report):
+        suites = [name for name in smoke.suites() if name not in leave_out]
+        output, code, last = run_tool(['buildscripts/smoke.py'] + ['--suite=' + name for name in suites])
+        report.detail(output)
+        if not re.fullmatch(r'(\d+) passed, (\d+) failed, (\d+) skipped', last):
+            report.fail('jstests', 'ended with %s' % code, output[-OUTPUT_MAX:])
+            return
+        for line in output.splitlines():
             words = line.split()
-            totals.skip('jstests ' + ' '.join(words[1:3]), ' '.join(words[5:])[:200])
+            if line.startswith('ok '):
+                report.ok('jstests ' + ' '.join(words[1:3]), float(words[-2]) if words[-1] == 's' else 0)
+            elif line.startswith('FAILED '):
+                report.fail('jstests ' + ' '.join(words[1:3]))
+            elif line.startswith('skipped '):
+                report.skip('jstests ' + ' '.join(words[1:3]), ' '.join(words[5:])[:200])
+        if code != 0:
+            print(output[-OUTPUT_MAX:], flush=True)
+    return part
 
 
-PARTS = {
-    'build': build_release,
-    'lints': lambda totals: (run_lints(totals), python_part('lint_test.py')(totals)),
-    'unit': gtest_part('release'),
-    'drivers': python_part('driver_*_test.py'),
-    'jstests': jstests_part,
-    'conformance': conformance_part,
-    'rdma': rdma_part,
-    'crash': python_part('crash_*test.py'),
-    'fuzz': fuzz_part,
-    'explore': gtest_part('explore'),
-    'address': gtest_part('asan', SANITIZED),
-    'thread': gtest_part('tsan', THREADED),
-}
+def usual_parts():
+    rooms = [room for room in tested_rooms() if room not in FULL_ONLY_ROOMS]
+    programs = ['build/release/%s' % name for name in ('freshetd', 'freshet', 'freshet-rdma-proxy')]
+    return {
+        'build': build_release(programs + ['test_programs'] + ['test_' + room for room in rooms]),
+        'lints': lambda report: (run_lints(report), python_part('lint_test.py')(report)),
+        'unit': gtest_part('release', rooms),
+        'drivers': python_part('driver_*_test.py', FULL_ONLY_FILES),
+        'jstests': jstests_part(FULL_ONLY_SUITES),
+        'crash': python_part('crash_*test.py', FULL_ONLY_FILES),
+    }
+
+
+def full_parts():
+    return dict(usual_parts(), **{
+        'build': build_release(['programs', 'tests', 'test_programs']),
+        'unit': gtest_part('release'),
+        'drivers': python_part('driver_*_test.py'),
+        'jstests': jstests_part(),
+        'conformance': conformance_part,
+        'rdma': rdma_part,
+        'crash': python_part('crash_*test.py'),
+        'fuzz': fuzz_part,
+        'explore': gtest_part('explore'),
+        'address': gtest_part('asan', SANITIZED),
+        'thread': gtest_part('tsan', THREADED),
+    })
 
 
 def read_budget():
@@ -311,16 +345,6 @@ def read_budget():
             if words:
                 budget[words[0]] = float(words[1])
     return budget
-
-
-def print_budget(took):
-    budget = read_budget()
-    took['total'] = sum(took.values())
-    print('\npart          minutes   budget')
-    for part, minutes in took.items():
-        allowed = budget.get(part)
-        over = '   OVER' if allowed is not None and minutes > allowed else ''
-        print('%-12s %8.1f %8s%s' % (part, minutes, '-' if allowed is None else '%g' % allowed, over))
 
 
 def commit():
@@ -341,36 +365,26 @@ def seed_of_code():
 
 
 def main():
+    full = full_parts()
     parser = argparse.ArgumentParser(prog='buildscripts/test', description='Builds and tests Freshet.')
-    parser.add_argument('parts', nargs='*', help='only these: ' + ' '.join(PARTS))
-    parser.add_argument('--san', choices=('address', 'thread'), help='only this sanitizer')
-    parser.add_argument('--explore', action='store_true', help='only the schedule explorer')
+    parser.add_argument('parts', nargs='*', help='only these: ' + ' '.join(full))
+    parser.add_argument('--full', action='store_true', help='everything, which takes three times as long')
     options = parser.parse_args()
-    chosen = options.parts or ([options.san] if options.san else []) or (['explore'] if options.explore else list(PARTS))
-    unknown = [part for part in chosen if part not in PARTS]
+    parts = full if options.full else usual_parts()
+    unknown = [part for part in options.parts if part not in full]
     if unknown:
         parser.error('unknown part ' + ', '.join(unknown))
     seed = os.environ.get('FRESHET_SEED') or seed_of_code()
     if seed:
         os.environ['FRESHET_SEED'] = seed
         print('FRESHET_SEED=%s' % seed, flush=True)
-    totals, took = Totals(), {}
-    for part in chosen:
-        print('\n=== %s' % part, flush=True)
-        began = time.monotonic()
-        PARTS[part](totals)
-        took[part] = (time.monotonic() - began) / 60
-        if part == 'build' and totals.failed:
+    report = Report(os.path.join(ROOT, 'build', 'test.log'))
+    for name in options.parts or parts:
+        report.run_part(name, parts.get(name) or full[name])
+        if name == 'build' and report.failed:
             break
-    print_budget(took)
-    for line in totals.failures:
-        print('FAILED  %s' % line)
-    if totals.failures:
-        print('at commit %s' % commit())
-    for line in totals.skips:
-        print('SKIPPED %s' % line)
-    print('%d passed, %d failed, %d skipped' % (totals.passed, totals.failed, totals.skipped))
-    sys.exit(1 if totals.failed or not totals.passed else 0)
+    report.print_end(read_budget(), 'full' if options.full else 'usual', commit())
+    sys.exit(1 if report.failed or not report.passed else 0)
 
 
 if __name__ == '__main__':
