@@ -41,6 +41,16 @@ class Room:
 
 
 @dataclasses.dataclass
+class Closets:
+    """What the folders of a room may include of each other, beside its public headers."""
+    uses: dict = dataclasses.field(default_factory=dict)
+    circle: list = dataclasses.field(default_factory=list)  # these may include each other, for now
+
+    def may_use(self, closet, other):
+        return closet == other or other in self.uses.get(closet, []) or {closet, other} <= set(self.circle)
+
+
+@dataclasses.dataclass
 class Program:
     name: str
     main: str
@@ -67,7 +77,7 @@ def _sections(words, keys):
 
 class Layers:
     def __init__(self, path):
-        self.rooms, self.thirds, self.programs, self._groups = {}, {}, {}, {}
+        self.rooms, self.thirds, self.programs, self.closets, self._groups = {}, {}, {}, {}, {}
         with open(path, encoding='utf-8') as lines:
             for number, line in enumerate(lines, 1):
                 words = line.split('#')[0].split()
@@ -87,6 +97,11 @@ class Layers:
                                          ''.join(part['optional']))
         elif what == 'room':
             self._room(rest[0], int(rest[1]), _sections(rest[2:], ('uses', 'third', 'only')))
+        elif what == 'closet':
+            room, name = rest[0].split('/')
+            self._closet(self.closets[room], name, _sections(rest[1:], ('uses',))['uses'])
+        elif what == 'circle':
+            self.closets[rest[0]].circle = rest[1:]
         elif what == 'program':
             part = _sections(rest[2:], ('also', 'mutant', 'rebuilt'))
             mutant, rebuilt = part['mutant'] or ['', ''], part['rebuilt'] or ['']
@@ -106,6 +121,15 @@ class Layers:
         for header in part['only']:
             only.setdefault(header.split('/')[0], []).append(header)
         self.rooms[name] = Room(name, level, uses, part['third'], only)
+        self.closets[name] = Closets()
+
+    @staticmethod
+    def _closet(closets, name, uses):
+        """Closets are named from the lowest up, so that there is no circle but the one that is named as such."""
+        for used in uses:
+            if name == used or name in closets.uses.get(used, []) or any(name in of for of in closets.uses.values()):
+                raise LayersError('closet %s is used above the line that says what it uses' % name)
+        closets.uses[name] = uses
 
     def closure(self, name, also=()):
         """The room and all it uses, users before the used, for the linker."""

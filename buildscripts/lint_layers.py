@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds every #include to src/freshet/LAYERS: a room looks down only, closets are private, third-party
+"""Holds every #include to src/freshet/LAYERS: a room looks down only, and so do the closets of a room, which are private; third-party
 headers appear where they are named and never in a public header, and time, threads and chance enter
 through platform."""
 import os
@@ -19,7 +19,7 @@ def problems_of_include(layers, room, path, target):
     if used not in layers.rooms:
         return '%s is in no room of LAYERS' % target
     if used == room.name:
-        return None
+        return problem_of_closet(layers, room, path, inside)
     also = any(used in program.also and path == common.SOURCE + '/' + program.main for program in layers.programs.values())
     testing = used.startswith('testing_') and common.is_test(path)
     if used not in room.uses and not testing and not also:
@@ -29,6 +29,19 @@ def problems_of_include(layers, room, path, target):
     only = room.only.get(used)
     if only and used + '/' + inside not in only and not common.is_test(path):
         return 'room %s may include only %s of %s' % (room.name, ' '.join(only), used)
+    return None
+
+
+def problem_of_closet(layers, room, path, inside):
+    """Problem of an include within the room: closets look down only, and public headers into none."""
+    _, own = common.room_of(path)
+    if '/' not in inside or common.is_test(path) or path.endswith('_main.cpp'):
+        return None
+    closet = inside.split('/')[0]
+    if '/' not in own:
+        return '%s is private, and this header is public' % inside if path.endswith('.h') else None
+    if not layers.closets[room.name].may_use(own.split('/')[0], closet):
+        return 'closet %s/%s may not include %s' % (room.name, own.split('/')[0], inside)
     return None
 
 

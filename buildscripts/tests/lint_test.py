@@ -58,6 +58,24 @@ class LintTest(unittest.TestCase):
     def test_layers_keeps_closets_private(self):
         self.assert_caught(lint_layers, 'src/freshet/high/c.cpp', '#include "freshet/low/closet/b.h"\n', 'is private to low')
 
+    def test_layers_sees_a_circle_between_two_closets(self):
+        self.write('src/freshet/LAYERS', LAYERS + 'closet low/other uses closet\n')
+        self.write('src/freshet/low/other/d.h', LICENCE + '#include "freshet/low/closet/b.h"\n')
+        self.assert_caught(lint_layers, 'src/freshet/low/closet/b.h', '#include "freshet/low/other/d.h"\n', 'closet low/closet may not include')
+
+    def test_layers_refuses_a_circle_in_the_table(self):
+        self.assert_caught(lint_layers, 'src/freshet/LAYERS', LAYERS + 'closet low/other uses closet\ncloset low/closet uses other\n',
+                           'is used above')
+
+    def test_layers_lets_a_named_circle_stand(self):
+        self.write('src/freshet/LAYERS', LAYERS + 'circle low closet other\n')
+        self.write('src/freshet/low/other/d.h', LICENCE + '#include "freshet/low/closet/b.h"\n')
+        self.write('src/freshet/low/closet/b.h', LICENCE + '#include "freshet/low/other/d.h"\n')
+        self.assertEqual(lint_layers.check(self.root), [])
+
+    def test_layers_keeps_closets_out_of_public_headers(self):
+        self.assert_caught(lint_layers, 'src/freshet/low/a.h', '#include "freshet/low/closet/b.h"\n', 'this header is public')
+
     def test_layers_refuses_an_unnamed_library(self):
         self.assert_caught(lint_layers, 'src/freshet/low/a.cpp', '#include <boost/asio.hpp>\n', 'room low may not include <boost')
 

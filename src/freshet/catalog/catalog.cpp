@@ -6,9 +6,9 @@
 #include "freshet/catalog/collection/blocking.h"
 #include "freshet/catalog/collection/changes.h"
 #include "freshet/catalog/collection/last_records.h"
-#include "freshet/catalog/collection/state.h"
 #include "freshet/catalog/names/catalog_impl.h"
 #include "freshet/catalog/names/record.h"
+#include "freshet/catalog/state/state.h"
 
 #include <algorithm>
 #include <set>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The program `freshet`: a shell for a server that speaks the MongoDB wire protocol.
-#include "freshet/shell/host/interrupts.h"
+#include "freshet/shell/process/interrupts.h"
 #include "freshet/shell/repl/shell.h"
 
 #include <unistd.h>

@@ -15,13 +15,31 @@
 #pragma once
 
 #include "freshet/sync/atomic.h"
-#include "freshet/sync/reclaim/hazard_mutant.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace freshet::sync {
+
+/// Deliberate mistakes, for the explore variant only; see epoch_mutant.h.
+enum class HazardMutant : uint8_t {
+    kNone,
+    kNoHoldFence,  // holding has no store-load fence
+    kNoScanFence,  // nor has reading what others hold
+    kDropRelaxed,  // dropping does not publish that the object is no more used
+};
+
+#ifdef FRESHET_EXPLORE
+inline HazardMutant hazardMutant = HazardMutant::kNone;
+inline bool mutated(HazardMutant mutant) {
+    return hazardMutant == mutant;
+}
+#else
+constexpr bool mutated(HazardMutant) {
+    return false;
+}
+#endif
 
 struct RetiredObject;
 

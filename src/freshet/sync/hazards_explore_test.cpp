@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Hazard pointers under the explorer: what is held is not freed, and what is freed is no more
-/// used. Each deliberate mistake of hazard_mutant.h must be caught.
+/// used. Each deliberate mistake of HazardMutant must be caught.
 #include "freshet/sync/hazards.h"
-#include "freshet/sync/reclaim/hazard_mutant.h"
 #include "freshet/sync/reclaim/retired.h"
 #include "freshet/testing/sim/explorer.h"
 

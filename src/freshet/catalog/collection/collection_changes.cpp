@@ -4,8 +4,8 @@
 #include "freshet/bson/json.h"
 #include "freshet/catalog/collection/changes.h"
 #include "freshet/catalog/collection/make.h"
-#include "freshet/catalog/collection/state.h"
 #include "freshet/catalog/names/record.h"
+#include "freshet/catalog/state/state.h"
 #include "freshet/catalog/writable_names.h"
 
 namespace freshet::catalog {

@@ -2,10 +2,10 @@
 /// DocumentWriter: a document's change as a list of engine writes in the fixed order, worked off
 /// across suspensions.
 #include "freshet/base/assert.h"
-#include "freshet/catalog/collection/state.h"
 #include "freshet/catalog/documents.h"
 #include "freshet/catalog/index/index_keys.h"
 #include "freshet/catalog/names/record.h"
+#include "freshet/catalog/state/state.h"
 
 #include <algorithm>
 

@@ -2,10 +2,10 @@
 /// Creating and dropping indexes.
 #include "freshet/catalog/collection/changes.h"
 #include "freshet/catalog/collection/make.h"
-#include "freshet/catalog/collection/state.h"
 #include "freshet/catalog/index/index_builder.h"
 #include "freshet/catalog/index/index_spec.h"
 #include "freshet/catalog/names/record.h"
+#include "freshet/catalog/state/state.h"
 #include "freshet/catalog/writable_names.h"
 
 #include <algorithm>

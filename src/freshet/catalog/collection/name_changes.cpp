@@ -3,8 +3,8 @@
 /// away and gives the new one, so a crash leaves either.
 #include "freshet/catalog/collection/changes.h"
 #include "freshet/catalog/collection/make.h"
-#include "freshet/catalog/collection/state.h"
 #include "freshet/catalog/names/record.h"
+#include "freshet/catalog/state/state.h"
 #include "freshet/catalog/writable_names.h"
 
 #include <algorithm>

@@ -7,11 +7,11 @@
 #include "freshet/bson/keyform.h"
 #include "freshet/catalog/collection/blocking.h"
 #include "freshet/catalog/collection/make.h"
-#include "freshet/catalog/collection/state.h"
 #include "freshet/catalog/documents.h"
 #include "freshet/catalog/index/index_builder.h"
 #include "freshet/catalog/index/index_keys.h"
 #include "freshet/catalog/names/record.h"
+#include "freshet/catalog/state/state.h"
 #include "freshet/catalog/verify.h"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 /// The index build's loop: document by document, a commit every kBatchDocuments or kBatchBytes.
 #include "freshet/catalog/index/index_builder.h"
 
-#include "freshet/catalog/collection/state.h"
 #include "freshet/catalog/documents.h"
+#include "freshet/catalog/state/state.h"
 
 namespace freshet::catalog {
 

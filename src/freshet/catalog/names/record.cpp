@@ -2,7 +2,7 @@
 /// Catalog records to bytes and back, and descriptions made from them.
 #include "freshet/catalog/names/record.h"
 
-#include "freshet/catalog/collection/state.h"
+#include "freshet/catalog/state/state.h"
 #include "freshet/catalog/storage_engine.h"
 #include "freshet/platform/thread.h"
 

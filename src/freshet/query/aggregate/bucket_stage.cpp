@@ -4,10 +4,10 @@
 #include "freshet/bson/compare.h"
 #include "freshet/bson/json.h"
 #include "freshet/bson/keyform.h"
-#include "freshet/query/aggregate/group_fields.h"
 #include "freshet/query/aggregate/sorting_stage.h"
 #include "freshet/query/aggregate/stages.h"
 #include "freshet/query/aggregate/step.h"
+#include "freshet/query/group/group_fields.h"
 
 #include <algorithm>
 #include <optional>

@@ -3,7 +3,7 @@
 /// drivers send as countDocuments. Whole pages are passed over, and an index may do alone.
 #include "freshet/query/aggregate/counted_stage.h"
 
-#include "freshet/query/aggregate/group_fields.h"
+#include "freshet/query/group/group_fields.h"
 
 #include <algorithm>
 

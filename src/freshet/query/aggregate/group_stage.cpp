@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// $group and $sortByCount. Groups come out in the order in which they were first seen, unless
 /// they have been on disk.
-#include "freshet/query/aggregate/group_table.h"
 #include "freshet/query/aggregate/stages.h"
+#include "freshet/query/group/group_table.h"
 
 namespace freshet::query {
 namespace {

@@ -3,7 +3,7 @@
 /// as long as they stay the same.
 #include "freshet/bson/json.h"
 #include "freshet/query/expression/operators.h"
-#include "freshet/query/match/regex.h"
+#include "freshet/query/regex/regex.h"
 
 #include <algorithm>
 

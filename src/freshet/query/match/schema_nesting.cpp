@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Keywords of a $jsonSchema that have schemas or names inside: properties, items, allOf and kin.
 #include "freshet/query/fields/field_finder.h"
-#include "freshet/query/match/regex.h"
 #include "freshet/query/match/schema_rule.h"
+#include "freshet/query/regex/regex.h"
 
 #include <absl/container/flat_hash_set.h>
 

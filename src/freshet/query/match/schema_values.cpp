@@ -2,9 +2,9 @@
 /// Keywords of a $jsonSchema that look at one value: its type, size, length and range.
 #include "freshet/bson/compare.h"
 #include "freshet/query/expression/value_set.h"
-#include "freshet/query/match/regex.h"
 #include "freshet/query/match/schema_rule.h"
 #include "freshet/query/match/tree.h"
+#include "freshet/query/regex/regex.h"
 
 #include <algorithm>
 #include <bitset>

@@ -8,7 +8,7 @@
 
 #include "freshet/query/match.h"
 #include "freshet/query/match/path.h"
-#include "freshet/query/match/regex.h"
+#include "freshet/query/regex/regex.h"
 
 #include <bitset>
 

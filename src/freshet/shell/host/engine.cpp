@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/shell/host/engine.h"
 
-#include "freshet/shell/host/interrupts.h"
 #include "freshet/shell/js/library.h"
+#include "freshet/shell/process/interrupts.h"
 
 #include <ostream>
 

@@ -6,11 +6,11 @@
 #include "freshet/shell/host/arguments.h"
 #include "freshet/shell/host/editor.h"
 #include "freshet/shell/host/files.h"
-#include "freshet/shell/host/interrupts.h"
 #include "freshet/shell/host/processes.h"
 #include "freshet/shell/load/load.h"
-#include "freshet/shell/repl/options.h"
-#include "freshet/shell/repl/password.h"
+#include "freshet/shell/process/interrupts.h"
+#include "freshet/shell/process/options.h"
+#include "freshet/shell/process/password.h"
 
 #include <algorithm>
 #include <cstdlib>

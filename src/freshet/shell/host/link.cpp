@@ -2,7 +2,7 @@
 #include "freshet/shell/host/link.h"
 
 #include "freshet/platform/thread.h"
-#include "freshet/shell/host/interrupts.h"
+#include "freshet/shell/process/interrupts.h"
 
 #include <algorithm>
 #include <array>

@@ -3,8 +3,8 @@
 
 #include "freshet/platform/clock.h"
 #include "freshet/platform/thread.h"
-#include "freshet/shell/host/interrupts.h"
 #include "freshet/shell/load/template.h"
+#include "freshet/shell/process/interrupts.h"
 
 #include <memory>
 #include <string>

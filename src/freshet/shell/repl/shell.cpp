@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/shell/repl/shell.h"
 
-#include "freshet/shell/host/interrupts.h"
+#include "freshet/shell/process/interrupts.h"
+#include "freshet/shell/process/options.h"
+#include "freshet/shell/process/password.h"
 #include "freshet/shell/rdma_check/rdma_check.h"
 #include "freshet/shell/repl/line_reader.h"
-#include "freshet/shell/repl/options.h"
-#include "freshet/shell/repl/password.h"
 #include "freshet/shell/repl/runner.h"
 #include "freshet/shell/repl/splitter.h"
 

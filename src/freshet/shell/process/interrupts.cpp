@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/shell/host/interrupts.h"
+#include "freshet/shell/process/interrupts.h"
 
 #include "freshet/sync/atomic.h"
 

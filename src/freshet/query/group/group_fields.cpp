@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/query/aggregate/group_fields.h"
+#include "freshet/query/group/group_fields.h"
 
 namespace freshet::query {
 

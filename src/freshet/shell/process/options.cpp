@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/shell/repl/options.h"
+#include "freshet/shell/process/options.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/shell/repl/password.h"
+#include "freshet/shell/process/password.h"
 
 #include <fcntl.h>
 #include <termios.h>

@@ -11,8 +11,8 @@
 /// INV-2  A group is in memory, or its part has left, never both.
 #pragma once
 
-#include "freshet/query/aggregate/group_fields.h"
 #include "freshet/query/expression/value_set.h"
+#include "freshet/query/group/group_fields.h"
 #include "freshet/query/spill/spill_file.h"
 #include "freshet/query/spill/spill_task.h"
 
