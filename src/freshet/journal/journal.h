@@ -28,7 +28,7 @@ namespace freshet::journal {
 /// and never repeats; where the bytes lie in a file is the journal's affair.
 using Lsn = uint64_t;
 
-enum class RecordType : uint8_t { kCommit = 1, kCheckpointDone = 2, kCatalog = 3, kNoop = 4 };
+enum class RecordType : uint8_t { kCommit = 1, kCheckpointDone = 2, kNoop = 4 };
 
 /// A record that replay hands over. Views are valid during the call only.
 struct RecordView {

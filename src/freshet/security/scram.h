@@ -49,14 +49,19 @@ struct Pretence {
     std::string db;      // of the user
 };
 
+/// 24 random bytes as base64.
+std::string makeNonce();
+
 /// The server's side of one login.
 class ScramServer {
 public:
+    /// `nonce` is our part of the exchange's; tests of published exchanges pass theirs.
     /// `lookUp(user)` is called once, with the name from the first message; an error makes the
     /// login fail after the same number of steps and with the same text as a wrong password.
     ScramServer(ScramMechanism mechanism,
                 std::function<StatusOr<ScramCredentials>(const std::string& user)> lookUp,
-                Pretence pretence = {});
+                Pretence pretence = {},
+                std::string nonce = makeNonce());
     ~ScramServer();
 
     /// The client's next message in, ours out. kInvalid: malformed; kUnavailable never; a wrong
@@ -74,7 +79,11 @@ private:
 /// The client's side of one login.
 class ScramClient {
 public:
-    ScramClient(ScramMechanism mechanism, std::string user, std::string password);
+    /// `nonce`: as in ScramServer.
+    ScramClient(ScramMechanism mechanism,
+                std::string user,
+                std::string password,
+                std::string nonce = makeNonce());
     ~ScramClient();
     /// The message to send first.
     std::string first();

@@ -193,7 +193,6 @@ Status Store::Impl::replay(const journal::RecordView& record) {
             return replayCommit(record);
         case journal::RecordType::kCheckpointDone:
             return replayDone(record);
-        case journal::RecordType::kCatalog:
         case journal::RecordType::kNoop:
             break;
     }

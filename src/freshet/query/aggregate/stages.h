@@ -65,9 +65,6 @@ FRESHET_STAGE(makeFacet);
 FRESHET_STAGE(makeUnionWith);
 FRESHET_STAGE(makeBucket);
 FRESHET_STAGE(makeBucketAuto);
-FRESHET_STAGE(makeSetWindowFields);
-FRESHET_STAGE(makeFill);
-FRESHET_STAGE(makeDensify);
 #undef FRESHET_STAGE
 
 /// A $group's fields; `id`: what to group by when `fields` has no _id, else null.

@@ -24,7 +24,7 @@ struct ScramClient::Impl {
     ScramMechanism mechanism;
     std::string user;
     std::string password;
-    std::string nonce = makeNonce();
+    std::string nonce;
     std::string bare = "n=" + escapeName(user) + ",r=" + nonce;
     std::string serverSignature{};
     Stage stage = Stage::kFirst;
@@ -67,8 +67,11 @@ StatusOr<std::string> ScramClient::Impl::verify(ByteView serverFinal) {
     return std::string();
 }
 
-ScramClient::ScramClient(ScramMechanism mechanism, std::string user, std::string password)
-    : impl_(new Impl{mechanism, std::move(user), std::move(password)}) {}
+ScramClient::ScramClient(ScramMechanism mechanism,
+                         std::string user,
+                         std::string password,
+                         std::string nonce)
+    : impl_(new Impl{mechanism, std::move(user), std::move(password), std::move(nonce)}) {}
 
 ScramClient::~ScramClient() {
     forget(&impl_->password);

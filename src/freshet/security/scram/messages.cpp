@@ -10,8 +10,6 @@ namespace {
 
 constexpr size_t kNonceBytes = 24;
 
-thread_local std::string nextNonceForTest;
-
 Status malformed(std::string_view what) {
     return Status(Code::kInvalid,
                   Reason::kAuthenticationFailed,
@@ -124,12 +122,7 @@ std::string escapeName(const std::string& name) {
 }
 
 std::string makeNonce() {
-    return nextNonceForTest.empty() ? toBase64(secureRandom(kNonceBytes))
-                                    : std::exchange(nextNonceForTest, {});
-}
-
-void setNextNonceForTest(std::string nonce) {
-    nextNonceForTest = std::move(nonce);
+    return toBase64(secureRandom(kNonceBytes));
 }
 
 StatusOr<std::string> userOfFirstMessage(ByteView clientMessage) {

@@ -37,9 +37,4 @@ StatusOr<ClientFinal> parseClientFinal(ByteView message);
 /// "=2C" for commas, "=3D" for equals signs.
 std::string escapeName(const std::string& name);
 
-/// A nonce of ours: 24 random bytes as base64.
-std::string makeNonce();
-/// The next makeNonce() of this thread returns this, for the vectors of the specifications.
-void setNextNonceForTest(std::string nonce);
-
 }  // namespace freshet::security

@@ -17,14 +17,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     static const ScramCredentials kCredentials[] = {
         *makeCredentials(ScramMechanism::kSha1, "user", secureRandom(20), 4096),
         *makeCredentials(ScramMechanism::kSha256, "user", "not to be guessed 2718281828", 4096)};
-    setNextNonceForTest("server");
-    ScramServer server(mechanism, [size](const std::string&) { return kCredentials[size % 2]; });
+    ScramServer server(
+        mechanism, [size](const std::string&) { return kCredentials[size % 2]; }, {}, "server");
     if (server.step(first).isOk()) {
         std::ignore = server.step(second);
         invariant(!server.isDone());
     }
-    setNextNonceForTest("client");
-    ScramClient client(mechanism, "user", "password");
+    ScramClient client(mechanism, "user", "password", "client");
     // A count that a fuzzer may choose freely would only heat the room.
     StatusOr<ServerFirst> parsed = parseServerFirst(first);
     if (!parsed.isOk() || parsed->iterations < 5000) {

@@ -65,11 +65,11 @@ const Vector kVectors[] = {
 
 TEST(ScramVectors, TheServerSpeaksAsPublished) {
     for (const Vector& v : kVectors) {
-        ScramServer server(v.mechanism, [&v](const std::string& user) {
+        const auto lookUp = [&v](const std::string& user) {
             EXPECT_EQ(user, "user");
             return credentialsOf(v.mechanism, v.prepared, *fromBase64(v.salt), v.iterations);
-        });
-        setNextNonceForTest(v.serverNonce);
+        };
+        ScramServer server(v.mechanism, lookUp, {}, v.serverNonce);
         const std::string nonce = v.clientNonce + v.serverNonce;
         auto first = server.step("n,,n=user,r=" + v.clientNonce);
         ASSERT_TRUE(first.isOk()) << first.status().toString();
@@ -87,8 +87,7 @@ TEST(ScramVectors, TheClientSpeaksAsPublished) {
         if (v.mechanism == ScramMechanism::kSha1 && v.prepared == "pencil") {
             continue;  // MongoDB's clients never hash the password itself
         }
-        setNextNonceForTest(v.clientNonce);
-        ScramClient client(v.mechanism, "user", "pencil");
+        ScramClient client(v.mechanism, "user", "pencil", v.clientNonce);
         EXPECT_EQ(client.first(), "n,,n=user,r=" + v.clientNonce);
         const std::string nonce = v.clientNonce + v.serverNonce;
         auto proof =
@@ -211,13 +210,13 @@ TEST(Scram, PretendedSaltsFollowFromTheSecretAlone) {
 
 TEST(Scram, OneMechanismsCredentialsDoNotOpenTheOther) {
     ScramServer server(ScramMechanism::kSha256, knows(ScramMechanism::kSha1, "ann", "secret"));
-    ScramClient client(ScramMechanism::kSha256, "ann", "secret");
+    ScramClient client(ScramMechanism::kSha256, "ann", "secret", "NONCE");
     EXPECT_FALSE(logIn(server, client).isDone);
 }
 
 TEST(Scram, NoStepMayBeRepeatedOrSkipped) {
     ScramServer server(ScramMechanism::kSha256, knows(ScramMechanism::kSha256, "ann", "secret"));
-    ScramClient client(ScramMechanism::kSha256, "ann", "secret");
+    ScramClient client(ScramMechanism::kSha256, "ann", "secret", "NONCE");
     EXPECT_FALSE(server.step("c=biws,r=x,p=AAAA").isOk());
     EXPECT_FALSE(server.step(client.first()).isOk()) << "a failed login stays failed";
 
@@ -232,7 +231,7 @@ TEST(Scram, AReplayedProofIsRefused) {
     const ScramCredentials same = *lookUp("ann");
     const auto fixed = [&same](const std::string&) { return StatusOr<ScramCredentials>(same); };
     ScramServer server(ScramMechanism::kSha256, fixed);
-    ScramClient client(ScramMechanism::kSha256, "ann", "secret");
+    ScramClient client(ScramMechanism::kSha256, "ann", "secret", "NONCE");
     const std::string proof = *client.step(*server.step(client.first()));
     ASSERT_TRUE(server.step(proof).isOk());
     ScramServer other(ScramMechanism::kSha256, fixed);
@@ -293,7 +292,7 @@ TEST(Scram, ADamagedProofNeverOpens) {
 TEST(Scram, ExtensionsBeforeTheProofAreSigned) {
     auto lookUp = knows(ScramMechanism::kSha256, "ann", "secret");
     ScramServer server(ScramMechanism::kSha256, lookUp);
-    ScramClient client(ScramMechanism::kSha256, "ann", "secret");
+    ScramClient client(ScramMechanism::kSha256, "ann", "secret", "NONCE");
     std::string proof = *client.step(*server.step(client.first()));
     proof.insert(proof.find(",p="), ",x=1");
     EXPECT_FALSE(server.step(proof).isOk());
@@ -309,13 +308,11 @@ TEST(Scram, TheClientDistrustsAFalseServer) {
                                "r=NONCExyz,s=QSXCR+Q6sek8bf92,i=-1",
                                "r=NONCExyz,s=!,i=15000",
                                "r=NONCExyz,i=15000,s=QSXCR+Q6sek8bf92"}) {
-        setNextNonceForTest("NONCE");
-        ScramClient client(ScramMechanism::kSha256, "ann", "secret");
+        ScramClient client(ScramMechanism::kSha256, "ann", "secret", "NONCE");
         EXPECT_FALSE(client.step(answer).isOk()) << answer;
     }
     for (const char* last : {"", "v=", "v=AAAA", "e=other-error", "v=!", "x"}) {
-        setNextNonceForTest("NONCE");
-        ScramClient client(ScramMechanism::kSha256, "ann", "secret");
+        ScramClient client(ScramMechanism::kSha256, "ann", "secret", "NONCE");
         ASSERT_TRUE(client.step("r=NONCExyz,s=QSXCR+Q6sek8bf92,i=4096").isOk());
         EXPECT_FALSE(client.step(last).isOk()) << last;
         EXPECT_FALSE(client.isDone());

@@ -43,6 +43,7 @@ struct ScramServer::Impl {
     bool isKnown = false;
     ScramCredentials credentials;
     std::string gs2Header;
+    std::string ownNonce;
     std::string nonce;  // the client's and ours
     std::string soFar;  // the messages that are signed
 };
@@ -55,7 +56,7 @@ StatusOr<std::string> ScramServer::Impl::first(ByteView message) {
               found->serverKey.size() == digestBytes(mechanism);
     credentials = isKnown ? std::move(*found) : pretend(mechanism, pretence, user);
     gs2Header = std::string(parsed.gs2Header);
-    nonce = std::string(parsed.nonce) + makeNonce();
+    nonce = std::string(parsed.nonce) + ownNonce;
     std::string reply = "r=" + nonce + ",s=" + toBase64(credentials.salt) +
                         ",i=" + std::to_string(credentials.iterations);
     soFar = std::string(parsed.bare) + "," + reply;
@@ -82,11 +83,13 @@ StatusOr<std::string> ScramServer::Impl::final(ByteView message) {
 
 ScramServer::ScramServer(ScramMechanism mechanism,
                          std::function<StatusOr<ScramCredentials>(const std::string& user)> lookUp,
-                         Pretence pretence)
+                         Pretence pretence,
+                         std::string nonce)
     : impl_(std::make_unique<Impl>()) {
     impl_->mechanism = mechanism;
     impl_->lookUp = std::move(lookUp);
     impl_->pretence = std::move(pretence);
+    impl_->ownNonce = std::move(nonce);
 }
 
 ScramServer::~ScramServer() = default;
