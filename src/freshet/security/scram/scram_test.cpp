@@ -210,13 +210,13 @@ TEST(Scram, PretendedSaltsFollowFromTheSecretAlone) {
 
 TEST(Scram, OneMechanismsCredentialsDoNotOpenTheOther) {
     ScramServer server(ScramMechanism::kSha256, knows(ScramMechanism::kSha1, "ann", "secret"));
-    ScramClient client(ScramMechanism::kSha256, "ann", "secret", "NONCE");
+    ScramClient client(ScramMechanism::kSha256, "ann", "secret");
     EXPECT_FALSE(logIn(server, client).isDone);
 }
 
 TEST(Scram, NoStepMayBeRepeatedOrSkipped) {
     ScramServer server(ScramMechanism::kSha256, knows(ScramMechanism::kSha256, "ann", "secret"));
-    ScramClient client(ScramMechanism::kSha256, "ann", "secret", "NONCE");
+    ScramClient client(ScramMechanism::kSha256, "ann", "secret");
     EXPECT_FALSE(server.step("c=biws,r=x,p=AAAA").isOk());
     EXPECT_FALSE(server.step(client.first()).isOk()) << "a failed login stays failed";
 
@@ -231,7 +231,7 @@ TEST(Scram, AReplayedProofIsRefused) {
     const ScramCredentials same = *lookUp("ann");
     const auto fixed = [&same](const std::string&) { return StatusOr<ScramCredentials>(same); };
     ScramServer server(ScramMechanism::kSha256, fixed);
-    ScramClient client(ScramMechanism::kSha256, "ann", "secret", "NONCE");
+    ScramClient client(ScramMechanism::kSha256, "ann", "secret");
     const std::string proof = *client.step(*server.step(client.first()));
     ASSERT_TRUE(server.step(proof).isOk());
     ScramServer other(ScramMechanism::kSha256, fixed);
@@ -292,7 +292,7 @@ TEST(Scram, ADamagedProofNeverOpens) {
 TEST(Scram, ExtensionsBeforeTheProofAreSigned) {
     auto lookUp = knows(ScramMechanism::kSha256, "ann", "secret");
     ScramServer server(ScramMechanism::kSha256, lookUp);
-    ScramClient client(ScramMechanism::kSha256, "ann", "secret", "NONCE");
+    ScramClient client(ScramMechanism::kSha256, "ann", "secret");
     std::string proof = *client.step(*server.step(client.first()));
     proof.insert(proof.find(",p="), ",x=1");
     EXPECT_FALSE(server.step(proof).isOk());
