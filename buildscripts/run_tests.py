@@ -312,7 +312,7 @@ def usual_parts():
     rooms = [room for room in tested_rooms() if room not in FULL_ONLY_ROOMS]
     programs = ['build/release/%s' % name for name in ('freshetd', 'freshet', 'freshet-rdma-proxy')]
     return {
-        'build': build_release(programs + ['test_programs'] + ['test_' + room for room in rooms]),
+        'build': build_release(programs + ['test_programs', 'client_library'] + ['test_' + room for room in rooms]),
         'lints': lambda report: (run_lints(report), python_part('lint_test.py')(report)),
         'unit': gtest_part('release', rooms),
         'drivers': python_part('driver_*_test.py', FULL_ONLY_FILES),
@@ -323,7 +323,7 @@ def usual_parts():
 
 def full_parts():
     return dict(usual_parts(), **{
-        'build': build_release(['programs', 'tests', 'test_programs']),
+        'build': build_release(['programs', 'tests', 'test_programs', 'client_library']),
         'unit': gtest_part('release'),
         'drivers': python_part('driver_*_test.py'),
         'jstests': jstests_part(),
