@@ -39,6 +39,7 @@ FULL_ONLY_ROOMS = ('bench',)
 FULL_ONLY_FILES = (
     'driver_ceiling_test.py', 'driver_generated_test.py', 'driver_heavy_test.py', 'driver_memory_messages_test.py',  # hostile requests
     'driver_languages_test.py', 'driver_packages_test.py',  # drivers of other languages, and what is built upon drivers
+    'driver_gridfs_test.py',  # freshet-bench's
     'crash_repair_test.py', 'crash_small_disk_test.py', 'crash_space_test.py')
 FULL_ONLY_SUITES = ('core_little_memory', 'core_login', 'core_snappy', 'core_unix_socket', 'core_zlib', 'core_zstd', 'rdma_fake')
 

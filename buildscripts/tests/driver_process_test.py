@@ -275,6 +275,7 @@ class ShellTest(unittest.TestCase):
 
 class BenchTest(unittest.TestCase):
     def test_rows(self):
+        harness.need('freshet-bench')
         done = run('freshet-bench', 'wire', '--op', 'put', '--value-bytes', '1024', '--clients', '1', '--clients', '8',
                    '--seconds', '1', '--with-echo', '--json', seconds=120)
         self.assertEqual(done.returncode, 0, done.stderr)

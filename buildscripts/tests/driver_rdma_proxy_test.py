@@ -267,6 +267,7 @@ class NativeTest(unittest.TestCase):
 
     def test_the_load(self):
         """Its rows over RDMA are over RDMA, or not there."""
+        harness.need('freshet-bench')
         for transport in ('rdma', 'rdma-oneslot'):
             done = self.run_program('freshet-bench', 'wire', '--transport', transport, '--uri', 'mongodb://' + self.address,
                                     '--clients', '2', '--seconds', '1', '--records', '100', '--stages', '--json')

@@ -154,6 +154,7 @@ class SrvTest(unittest.TestCase):
             self.assertEqual(shell.leave(), 0)
 
     def test_the_benchmark_finds_the_server(self):
+        harness.need('freshet-bench')
         server = self.serve()
         self.run_program(self.dns(server), 'freshet-bench', 'gridfs', 'put', 'a', '--uri', 'mongodb+srv://db.0.1/files?tls=false',
                          stdin='content')

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # Another folder of programs may be tried: FRESHET_PROGRAMS.
@@ -18,6 +19,12 @@ RELEASE = os.environ.get('FRESHET_PROGRAMS') or os.path.join(ROOT, 'build', 'rel
 
 def program(name):
     return os.path.join(RELEASE, name)
+
+
+def need(name):
+    """Skips the calling test where a program is not built that only `buildscripts/test --full` builds."""
+    if not os.path.exists(program(name)):
+        raise unittest.SkipTest('%s is not built; the full command builds it' % name)
 
 
 def import_pymongo():
