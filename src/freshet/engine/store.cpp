@@ -97,6 +97,14 @@ Status Store::checkpointNow() {
     return impl_->checkpoints->now();
 }
 
+Status Store::holdCheckpoints() {
+    return impl_->checkpoints->hold();
+}
+
+void Store::releaseCheckpoints() {
+    impl_->checkpoints->release();
+}
+
 void Store::evictAll() {
     impl_->checkpoints->evictDownTo(0);
 }

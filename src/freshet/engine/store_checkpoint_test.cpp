@@ -107,6 +107,26 @@ TEST_F(StoreCheckpoint, AnIdleStoreMakesNone) {
     EXPECT_EQ(store->stats().checkpoints, made);
 }
 
+TEST_F(StoreCheckpoint, NoneIsMadeWhileTheyAreHeld) {
+    put(*store, *tree, "a", "1");
+    ASSERT_TRUE(store->holdCheckpoints().isOk());
+    const uint64_t made = store->stats().checkpoints;
+    ASSERT_TRUE(store->holdCheckpoints().isOk());
+    putDurably(*store, *tree, "b", "2");
+    EXPECT_TRUE(store->checkpointNow().isOk());
+    store->releaseCheckpoints();
+    EXPECT_TRUE(store->checkpointNow().isOk());
+    EXPECT_EQ(store->stats().checkpoints, made) << "it is held twice";
+    store->releaseCheckpoints();
+    EXPECT_TRUE(store->checkpointNow().isOk());
+    EXPECT_EQ(store->stats().checkpoints, made + 1);
+    ASSERT_TRUE(store->holdCheckpoints().isOk());
+    putDurably(*store, *tree, "c", "3");
+    crash();
+    EXPECT_EQ(get("b"), "2");
+    EXPECT_EQ(get("c"), "3");
+}
+
 TEST_F(StoreCheckpoint, LeavesNoChangesBesideLeavesThatRest) {
     for (uint64_t i = 0; i < 2000; ++i) {
         put(*store, *tree, numbered(i * 7 % 2000), std::string(100, 'a'));

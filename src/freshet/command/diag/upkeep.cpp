@@ -9,12 +9,13 @@
 namespace freshet::command {
 namespace {
 
-/// A checkpoint is taken by a thread of its own: it blocks.
-sync::Task<Status> checkpoint(Invocation& call) {
+/// A checkpoint is taken by a thread of its own: it blocks. `holds`: no other one follows for now.
+sync::Task<Status> checkpoint(Invocation& call, bool holds) {
     Status status;
     const sync::WaitToken done = sync::WaitToken::create();
     platform::Thread worker("fsync", [&] {
-        status = call.services.store.checkpointNow();
+        engine::Store& store = call.services.store;
+        status = holds ? store.holdCheckpoints() : store.checkpointNow();
         done.complete();
     });
     co_await sync::wait(done);
@@ -33,18 +34,19 @@ sync::Task<Status> runFsync(Invocation& call) {
         block.lock();
         Status drained = co_await block.drain(call);
         if (!drained.isOk()) {
-            block.unlock();
+            block.cancel();
             co_return drained;
         }
     }
-    Status status = co_await checkpoint(call);
+    Status status = co_await checkpoint(call, locks);
     if (!status.isOk()) {
         if (locks) {
-            block.unlock();
+            block.cancel();
         }
         co_return status;
     }
     if (locks) {
+        block.confirm();
         call.reply.add("info", "now locked against writes, use db.fsyncUnlock() to unlock");
         call.reply.add("lockCount", block.count());
         call.reply.add("seeAlso", "http://dochub.mongodb.org/core/fsynccommand");
@@ -59,6 +61,7 @@ sync::Task<Status> runFsyncUnlock(Invocation& call) {
     if (!block.unlock()) {
         co_return invalid(Reason::kIllegalOperation, "fsyncUnlock called when not locked");
     }
+    call.services.store.releaseCheckpoints();
     call.reply.add("info", "fsyncUnlock completed").add("lockCount", block.count());
     co_return Status::ok();
 }

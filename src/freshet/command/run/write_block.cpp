@@ -27,19 +27,34 @@ void WriteBlock::lock() {
     locks_.fetch_add(1, sync::kRelaxed);
 }
 
+void WriteBlock::confirm() {
+    std::lock_guard<sync::Mutex> lock(mutex_);
+    ++inForce_;
+}
+
+void WriteBlock::cancel() {
+    std::lock_guard<sync::Mutex> lock(mutex_);
+    end();
+}
+
 bool WriteBlock::unlock() {
     std::lock_guard<sync::Mutex> lock(mutex_);
-    // [writeBlock.clear] ORDER relaxed: under the mutex, and writers are woken by tokens.
-    if (locks_.load(sync::kRelaxed) == 0) {
+    if (inForce_ == 0) {
         return false;
     }
+    --inForce_;
+    end();
+    return true;
+}
+
+void WriteBlock::end() {
+    // [writeBlock.clear] ORDER relaxed: under the mutex, and writers are woken by tokens.
     if (locks_.fetch_sub(1, sync::kRelaxed) == 1) {
         for (const sync::WaitToken& token : waiting_) {
             token.complete();
         }
         waiting_.clear();
     }
-    return true;
 }
 
 sync::Task<Status> WriteBlock::drain(Invocation& call) {

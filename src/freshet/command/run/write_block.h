@@ -31,8 +31,13 @@ public:
     }
     int64_t count() const { return static_cast<int64_t>(locks_.load(sync::kRelaxed)); }
 
+    /// Writers wait from now on. To be followed by confirm() or cancel().
     void lock();
-    /// False when it was not locked. The last one lets the writers go on.
+    /// The lock is in force, and unlock() may end it.
+    void confirm();
+    /// Takes lock() back.
+    void cancel();
+    /// False when no lock is in force. The last one lets the writers go on.
     bool unlock();
     /// Returns when no command that writes is running.
     sync::Task<Status> drain(Invocation& call);
@@ -40,10 +45,14 @@ public:
     sync::Task<Status> pass(Invocation& call);
 
 private:
-    /// Locks in force. Written by: lock() and unlock(), under mutex_. Read by: writers.
+    void end();  // REQUIRES: mutex_
+
+    /// Locks, in force or about to be. Written by: lock() and those that end one, under mutex_. Read
+    /// by: writers.
     ///   STEPS    rises and falls by one
     sync::Atomic<uint32_t> locks_{0};
     sync::Mutex mutex_;
+    uint32_t inForce_ = 0;                  // guarded by mutex_
     std::vector<sync::WaitToken> waiting_;  // guarded by mutex_; one for each writer held up
 };
 

@@ -84,6 +84,8 @@ void CheckpointService::stop() {
         thread_.join();
         platform::setHugePages(true);  // as it was before
     }
+    std::lock_guard<std::mutex> guard(mutex_);
+    holds_ = 0;
 }
 
 uint64_t CheckpointService::intervalMs() const {
@@ -320,6 +322,29 @@ void CheckpointService::relieveMeanwhile() {
 
 Status CheckpointService::now() {
     std::lock_guard<std::mutex> guard(running_);
+    return isHeld() ? failure_ : makeOne();
+}
+
+Status CheckpointService::hold() {
+    std::lock_guard<std::mutex> guard(running_);
+    FRESHET_RETURN_IF_ERROR(isHeld() ? failure_ : makeOne());
+    std::lock_guard<std::mutex> counted(mutex_);
+    ++holds_;
+    return Status::ok();
+}
+
+void CheckpointService::release() {
+    std::lock_guard<std::mutex> guard(mutex_);
+    invariant(holds_ != 0);
+    --holds_;
+}
+
+bool CheckpointService::isHeld() {
+    std::lock_guard<std::mutex> guard(mutex_);
+    return holds_ != 0;
+}
+
+Status CheckpointService::makeOne() {
     FRESHET_RETURN_IF_ERROR(failure_);
     const uint64_t began = platform::monotonicNanos();
     Status status = checkpointer_.run();
@@ -330,6 +355,9 @@ Status CheckpointService::now() {
 Status CheckpointService::writeBack() {
     std::lock_guard<std::mutex> guard(running_);
     FRESHET_RETURN_IF_ERROR(failure_);
+    if (isHeld()) {
+        return Status::ok();
+    }
     const uint64_t began = platform::monotonicNanos();
     const uint64_t before = checkpointer_.made();
     Status status = checkpointer_.writeBack();

@@ -54,6 +54,9 @@ public:
     /// Makes a checkpoint. kNoSpace: it was given up and will be tried again. Any other error is
     /// final and repeated by every later call. Blocks: plain threads only, outside every slice.
     Status now();
+    /// As Store::holdCheckpoints() and releaseCheckpoints(), which does not block; stop() releases.
+    Status hold();
+    void release();
     /// Calls `work` while no checkpoint is made.
     void between(const std::function<void()>& work);
     CheckpointStats stats();
@@ -64,6 +67,9 @@ public:
 
 private:
     void run();
+    bool isHeld();
+    /// now(), held or not. REQUIRES: running_.
+    Status makeOne();
     /// How long to wait for a call. REQUIRES: mutex_.
     std::chrono::milliseconds untilNextLook() const;
     /// Writes what is due, which may be a checkpoint; errors as of now().
@@ -110,6 +116,7 @@ private:
     std::condition_variable changed_;
     bool stopping_ = false;              // guarded by mutex_
     bool called_ = false;                // memory is, or may be, short; guarded by mutex_
+    uint32_t holds_ = 0;                 // no checkpoint is made until it is 0; guarded by mutex_
     uint64_t expectsUntilNanos_ = 0;     // see expectMemoryUse(); guarded by mutex_
     bool hasFreed_ = true;               // the last round did; the thread's own
     std::chrono::milliseconds rest_{0};  // before the next round, after one in vain
