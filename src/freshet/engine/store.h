@@ -141,12 +141,13 @@ public:
     /// closes the files.
     Status close();
     /// Takes a checkpoint, beside whatever else goes on; while they are held, nothing, as what was
-    /// committed before is in the journal. Blocks: any thread but a reactor, outside every slice. kNoSpace: given up, to be tried again at the next interval. Another error is
-    /// final and has gone to onFatal.
+    /// committed before is in the journal. Blocks: any thread but a reactor, outside every slice.
+    /// kNoSpace: given up, to be tried again at the next interval. Another error is final and has
+    /// gone to onFatal.
     Status checkpointNow();
-    /// Takes a checkpoint, then none until releaseCheckpoints(), so that the files may be copied: all
-    /// that is written meanwhile goes to the journal. Counted. Blocks and fails as checkpointNow();
-    /// after an error nothing is held. close() releases.
+    /// Takes a checkpoint, then none until releaseCheckpoints(), so that the files may be copied:
+    /// all that is written meanwhile goes to the journal. Counted. Blocks and fails as
+    /// checkpointNow(); after an error nothing is held. close() releases.
     Status holdCheckpoints();
     void releaseCheckpoints();
     /// Evicts whatever can be evicted, as if memory were short. Blocks as checkpointNow().

@@ -47,8 +47,8 @@ public:
 private:
     void end();  // REQUIRES: mutex_
 
-    /// Locks, in force or about to be. Written by: lock() and those that end one, under mutex_. Read
-    /// by: writers.
+    /// Locks, in force or about to be. Written by: lock() and those that end one, under mutex_.
+    /// Read by: writers.
     ///   STEPS    rises and falls by one
     sync::Atomic<uint32_t> locks_{0};
     sync::Mutex mutex_;
