@@ -37,7 +37,7 @@ constexpr Shown kShown[] = {
      }},
     {"logComponentVerbosity",
      [](const Services&, std::string_view name, bson::Builder* out) { addLogLevels(name, out); },
-     Settable::kBoth},
+     Settable::kAtRuntime},
     {"notablescan",
      [](const Services&, std::string_view name, bson::Builder* out) { out->add(name, false); }},
 };

@@ -62,6 +62,12 @@ Status applyShutdown(const std::string& value, Settings* out) {
 Status applyParameter(const std::string& value, Settings* out) {
     FRESHET_ASSIGN_OR_RETURN(auto parameter, pair(value));
     FRESHET_RETURN_IF_ERROR(command::checkStartParameter(parameter.first, parameter.second));
+    // What begins before there are commands has an option of its own.
+    if (parameter.first == "logLevel") {
+        FRESHET_RETURN_IF_ERROR(applyVerbosity(parameter.second, out));
+    } else if (parameter.first == "journalCommitInterval") {
+        FRESHET_RETURN_IF_ERROR(applyJournalInterval(parameter.second, out));
+    }
     out->parameters.push_back(std::move(parameter));
     return Status::ok();
 }

@@ -227,6 +227,14 @@ TEST_F(OptionsTest, FlagsAreRefusedInMongodsWords) {
     EXPECT_NE("", refusal({"--setParameter", "enableTestCommands"}));
 }
 
+TEST_F(OptionsTest, AParameterDoesWhatTheOptionOfTheSameNameDoes) {
+    const Settings settings =
+        parsed({"--setParameter", "journalCommitInterval=9", "--setParameter", "logLevel=2"});
+    EXPECT_EQ(9u, settings.storage.journalCommitIntervalMs);
+    EXPECT_EQ(2, settings.log.verbosity);
+    EXPECT_NE("", refusal({"--setParameter", "journalCommitInterval=501"}));
+}
+
 TEST_F(OptionsTest, WhatWouldDeceiveIsRefused) {
     EXPECT_THAT(refusal({"--transitionToAuth"}), HasSubstr("--transitionToAuth"));
     EXPECT_THAT(refusal({"--syslog"}), HasSubstr("--logpath"));
