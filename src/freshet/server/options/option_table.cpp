@@ -520,7 +520,12 @@ std::vector<Option> otherOptions() {
          "majority reads are always served"},
         {"", "sharding.clusterRole", kText, kRefused, "", "sharding is not served"},
         {"", "sharding", kText, kIgnored, "", "sharding is not served"},
-        {"notablescan", "", kBool, kRefused, "true", "queries that scan a collection cannot be forbidden"},
+        {"notablescan",
+         "",
+         kBool,
+         kRefused,
+         "true",
+         "queries that scan a collection cannot be forbidden"},
     };
 }
 
