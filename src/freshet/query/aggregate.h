@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// aggregate: pipelines over collections, read through a QueryCursor. What $out and $merge do with
-/// the documents is the caller's part.
+/// aggregate: pipelines over collections, read through a QueryCursor. The caller carries out $out
+/// and $merge.
 #pragma once
 
 #include "freshet/query/cursor.h"
@@ -19,26 +19,28 @@ struct AggregateRequest {
     bson::OwnedDocument hint;           // as FindRequest::hint
     std::optional<bool> allowDiskUse;   // as FindRequest::allowDiskUse
     SpillSpace* spill = nullptr;
-    /// Collections that stages name ($lookup ...); none are seen when it is empty.
+    /// Looks up the collections that stages name ($lookup ...). Empty: stages see no other
+    /// collections.
     std::function<catalog::CollectionRef(std::string_view db, std::string_view collection)> find;
-    /// What callersStage() gives; it is refused without.
+    /// The documents of callersStage(). Absent: a pipeline with such a stage is refused.
     std::optional<std::vector<bson::OwnedDocument>> source;
 };
 
-/// The first stage when it tells of the server ($currentOp, $collStats ...): its documents are for
-/// the caller to bring. Missing when it is another one.
+/// The first stage, if its documents describe the server ($currentOp, $collStats ...) and so must
+/// come from the caller. Missing for any other first stage.
 bson::Element callersStage(bson::Document pipeline);
 
-/// A leading $match (also one behind stages that do not touch its fields), $sort and $limit use
-/// indexes. kInvalid with MongoDB's code and text for a bad pipeline.
+/// $match, $sort and $limit at the start use indexes; so does a $match behind stages that do not
+/// touch its fields. kInvalid with MongoDB's code and text for a bad pipeline.
 StatusOr<std::unique_ptr<QueryCursor>> makeAggregate(engine::Store& store,
                                                      AggregateRequest request);
 
-/// Checks an aggregate without a collection ({aggregate: 1}): its first stage must bring documents.
+/// Checks an aggregate without a collection ({aggregate: 1}): its first stage must produce
+/// documents.
 Status checkWithoutCollection(bson::Document pipeline);
 
-/// What is wrong with a pipeline before its stages are looked into: members that are no stages, and
-/// stages that do not exist. A command with such a pipeline fails as a whole.
+/// Checks a pipeline before its stages are parsed: each member must be a stage, and each stage must
+/// exist. A command whose pipeline fails here fails as a whole.
 Status checkStageNames(bson::Document pipeline);
 
 /// The last stage is $out or $merge.

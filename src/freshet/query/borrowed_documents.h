@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// BorrowedDocuments: documents that a reply's text leaves out, because they are large and are sent
-/// from where they lie. Values; one thread at a time, any thread.
+/// BorrowedDocuments: large documents that a reply's text leaves out because they are sent from the
+/// storage's own memory. Values; one thread at a time, any thread.
 #pragma once
 
 #include "freshet/bson/view.h"
@@ -12,30 +12,30 @@
 
 namespace freshet::query {
 
-/// Smaller documents are copied: that costs less than a share, and a piece of its own on the wire.
+/// Smaller documents are copied: a copy costs less than a share and a separate piece of a message.
 inline constexpr size_t kBorrowBytesMin = 16 * 1024;
 
 class BorrowedDocuments {
 public:
-    /// More are copied: each makes two pieces more of a message, which has only so many.
+    /// Further ones are copied: each adds two pieces to a message, and a message has only so many.
     static constexpr size_t kDocumentsMax = 15;
 
     struct Place {
-        size_t at;  // in the text, which goes on here behind the document
+        size_t at;  // offset in the text where the document belongs
         engine::ValueShare document;
     };
 
     bool isFull() const { return places_.size() == kDocumentsMax; }
-    /// REQUIRES: not full; `at` is not before that of the last one.
+    /// REQUIRES: not full; `at` is not less than the last one's.
     void add(size_t at, engine::ValueShare document) {
         bytes_ += document.view().size();
         places_.push_back({at, std::move(document)});
     }
-    /// Of all documents: so much longer is what is sent than the text.
+    /// Of all documents: what is sent is this much longer than the text.
     size_t bytes() const { return bytes_; }
-    /// In the order of their places.
+    /// In the order of their offsets.
     std::vector<Place>& places() { return places_; }
-    /// The text with its documents, in one piece.
+    /// The text with the documents inserted, in one piece.
     std::string putIntoForTest(ByteView text) const {
         std::string whole;
         size_t from = 0;

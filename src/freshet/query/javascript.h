@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// JavaScript: what the scripts of an operation run in ($where, $function, $accumulator,
-/// mapReduce). A thread that has one, and that is no reactor's, may run operations with scripts,
-/// one at a time; on any other thread filters and pipelines with scripts are refused when they are
-/// parsed.
+/// JavaScript: where an operation's scripts run ($where, $function, $accumulator, mapReduce). A
+/// thread that has a JavaScript object, and is not a reactor thread, may run operations with
+/// scripts, one at a time. On any other thread, filters and pipelines with scripts are refused when
+/// they are parsed.
 ///
-/// Nothing is made before the first script of a thread runs. Each operation has globals of its own.
+/// Nothing is created before a thread's first script runs. Each operation has globals of its own.
 #pragma once
 
 #include "freshet/bson/builder.h"
@@ -24,39 +24,41 @@ struct JavaScriptRules {
 
 class JavaScript {
 public:
-    /// Belongs to the thread that makes it, but for interrupt(); one for each thread.
+    /// Belongs to the thread that creates it, except for interrupt(), callMillis() and crowdOut().
+    /// At most one per thread.
     JavaScript();
     ~JavaScript();
     JavaScript(const JavaScript&) = delete;
     JavaScript& operator=(const JavaScript&) = delete;
 
-    /// The running thread's; null: it has none.
+    /// The running thread's, or null.
     static JavaScript* current();
 
-    /// An operation begins, and ends, on this thread. What its scripts have left goes at the end,
-    /// which takes some milliseconds when there were any.
+    /// Begins and ends an operation on this thread. end() discards what the operation's scripts
+    /// have left, which takes some milliseconds if any have run.
     void begin(const JavaScriptRules& rules);
     void end();
-    /// Its scripts see each field as a global variable.
+    /// Each field becomes a global variable of the operation's scripts.
     void setGlobals(bson::OwnedDocument globals);
 
-    /// Ends the operation's running script, and all that come after it, with kCancelled. Any
-    /// thread. REQUIRES: between begin() and end().
+    /// Ends the operation's running script, and every later one, with kCancelled. Any thread.
+    /// REQUIRES: between begin() and end().
     void interrupt();
-    /// How long the running call of a function has run, in milliseconds; 0: none runs. Any thread.
+    /// How long the current call of a function has been running, in milliseconds; 0: no call is
+    /// running. Any thread.
     uint64_t callMillis() const;
-    /// As interrupt(), because others wait for their turn and a call has run for `millis` or
-    /// longer; the client is told so. Any thread. REQUIRES: between begin() and end().
+    /// Like interrupt(), but the client learns the reason: other operations wait for their turn,
+    /// and a call has run for `millis` or longer. Any thread. REQUIRES: between begin() and end().
     void crowdOut(uint64_t millis);
 
-    struct Impl;  // the closet's
+    struct Impl;  // in javascript/javascript.cpp
 
 private:
     const std::unique_ptr<Impl> impl_;
 };
 
-/// True when one of the requests that may have scripts has some: `document` contains "$where",
-/// "$function" or "$accumulator", perhaps only as text.
+/// True when `document`, a request of a kind that may have scripts, contains "$where", "$function"
+/// or "$accumulator", perhaps only as text.
 bool mentionsJavaScript(bson::Document document);
 
 }  // namespace freshet::query

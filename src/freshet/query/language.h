@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The words of the query language, from the tables that its parsers use: for tests and fuzzers
-/// that must reach every one of them. Any thread.
+/// that must reach every word. Any thread.
 #pragma once
 
 #include <span>
@@ -11,26 +11,26 @@ namespace freshet::query {
 
 struct Word {
     std::string_view name;
-    /// Of an operator with named arguments, those that it must have first.
+    /// The names of an operator's arguments, required ones first.
     std::vector<std::string_view> arguments = {};
-    /// How many arguments an expression takes; 0 and 0 where the word's own parser decides.
+    /// How many arguments an expression takes; 0 and 0 if the word's own parser decides.
     int argumentsMin = 0;
     int argumentsMax = 0;
 };
 using Words = std::vector<Word>;
 
-/// Of a pipeline, sources and sinks too.
+/// Stages of pipelines, including sources and sinks.
 Words stageWords();
-/// Of expressions.
+/// Operators of expressions.
 Words expressionWords();
-/// Of $group and its kin.
+/// Accumulators of $group and similar stages.
 Words accumulatorWords();
-/// Of updates that are no pipelines.
+/// Operators of updates that are not pipelines.
 Words updateWords();
-/// Of filters: on a path, and on whole documents ($and, $expr ...).
+/// Operators of filters: on a path, and on whole documents ($and, $expr ...).
 Words filterWords();
 Words documentFilterWords();
-/// Of find's projection, besides those of expressions.
+/// Operators of find's projection, in addition to those of expressions.
 Words projectionWords();
 /// Keywords of $jsonSchema.
 Words schemaWords();

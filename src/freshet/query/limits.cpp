@@ -12,7 +12,7 @@
 namespace freshet::query {
 namespace {
 
-/// Of the calling thread, for requests.
+/// What the calling thread has allocated for requests.
 int64_t threadBytes() {
     return platform::threadMemoryBytes() - engine::Store::threadDataBytes();
 }

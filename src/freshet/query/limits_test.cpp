@@ -11,7 +11,7 @@
 namespace freshet::query {
 namespace {
 
-/// Limits of the test's thread, which can be interrupted.
+/// The limits of the test's thread, which can be interrupted.
 class LimitsTest : public ::testing::Test {
 protected:
     LimitsTest() { sync::TaskLocal::set(&limits_); }

@@ -31,7 +31,7 @@ enum class MatchOp : uint8_t {
     kType,
     kSize,
     kMod,
-    kBits,  // $bitsAllSet and kin
+    kBits,  // $bitsAllSet and similar
     kExpr,
     kWhere,
     kJsonSchema,
@@ -41,9 +41,9 @@ enum class MatchOp : uint8_t {
 
 /// One node of the compiled tree, readable by the planner. Canonical form: $ne and $nin are kNot
 /// over kEq and kIn; $all is kAnd of its members; kAnd has no kAnd child; kAnd and kOr have two or
-/// more children (one alone stands for itself, an empty filter is kAlwaysTrue); equalities on one
-/// path in a kOr are one kIn; the operands of kIn are sorted and distinct; the operand of kRegex is
-/// of type regex, whatever the filter wrote.
+/// more children (a single child replaces them, and an empty filter is kAlwaysTrue); equalities on
+/// one path in a kOr are one kIn; the operands of kIn are sorted and distinct; the operand of
+/// kRegex is of type regex, even if the filter used a string.
 struct MatchNode {
     MatchOp op = MatchOp::kAlwaysTrue;
     std::string path;                     // leaves
@@ -51,28 +51,28 @@ struct MatchNode {
     std::vector<bson::Element> operands;  // kIn
     bool flag = false;
     std::vector<std::unique_ptr<MatchNode>> children;
-    struct Extra;  // compiled regex, type set, ...: match's own
+    struct Extra;  // compiled regex, type set, ...; see match/tree.h
     std::shared_ptr<const Extra> extra;
 };
 
 class Matcher {
 public:
-    /// kInvalid (kBadValue and kin) with MongoDB's text. `variables`: what $expr sees as $$name, as
-    /// evaluateLet() in transform.h makes it; copied.
+    /// kInvalid (kBadValue and others) with MongoDB's text. `variables`: the values of $$name in
+    /// $expr, as evaluateLet() in transform.h makes them; copied.
     static StatusOr<std::unique_ptr<Matcher>> compile(bson::Document filter,
                                                       bson::Document variables = {});
-    /// The same filter with each $or as it was written, for explaining what did not match.
+    /// The same filter, but with each $or as it was written, for explaining what did not match.
     static StatusOr<std::unique_ptr<Matcher>> compileAsWritten(bson::Document filter,
                                                                bson::Document variables = {});
     ~Matcher();
-    /// A $expr that fails counts as no match; use test() where the client must hear of it.
+    /// A $expr that fails counts as no match; use test() if the client must get the error.
     bool matches(bson::Document document) const;
     /// As matches; kInvalid when a $expr failed on this document.
     Status test(bson::Document document, bool* matched) const;
     const MatchNode& root() const;
     bson::Document filter() const;
 
-    /// Index of the array element that let the filter match along `arrayPath`, for the positional
+    /// Index of the array element that made the filter match along `arrayPath`, for the positional
     /// `$` operator; -1 when none did.
     int matchedIndex(bson::Document document, std::string_view arrayPath) const;
 
@@ -84,7 +84,7 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// Tests a single value (of $pull and $elemMatch): `condition` is {$gt: 5, ...} or, for objects, a
+/// Tests a single value (for $pull and $elemMatch): `condition` is {$gt: 5, ...} or, for objects, a
 /// filter.
 StatusOr<std::unique_ptr<Matcher>> compileValueMatcher(bson::Document condition);
 bool matchesValue(const Matcher& matcher, const bson::Element& value);

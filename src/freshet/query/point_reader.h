@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// PointReader: documents of one collection by their _id, one after another, without a request, a
+/// PointReader: reads documents of one collection by _id, one after another, without a request, a
 /// plan or a cursor for each. One thread at a time.
 #pragma once
 
@@ -16,29 +16,29 @@ namespace freshet::query {
 
 class PointReader {
 public:
-    /// REQUIRES: a collection.
+    /// REQUIRES: `collection` is not null.
     PointReader(engine::Store& store, catalog::CollectionRef collection)
         : store_(store), collection_(std::move(collection)) {}
 
-    /// Whether {_id: id} finds the document that has just this _id and no other: objects may be
-    /// operators, and null finds what has none.
+    /// Whether {_id: id} matches the document with exactly this _id and no other: an object may
+    /// contain operators, and null also matches a document without an _id.
     static bool isPlain(const bson::Element& id);
 
-    /// Appends the document's bytes, as they are now, or gives a share of them when it is large.
-    /// kNotFound: there is none; kWouldBlock: it cannot be had without waiting; kCancelled
-    /// (kQueryPlanKilled): the collection is gone. REQUIRES: isPlain(id).
+    /// Appends the document's current bytes, or gives a share of them if it is large. kNotFound;
+    /// kWouldBlock: it cannot be read without waiting; kCancelled (kQueryPlanKilled): the
+    /// collection was dropped. REQUIRES: isPlain(id).
     Status read(const bson::Element& id, std::string* out, engine::ValueShare* share);
-    /// Adds what such a read would look at, for the read that comes next. False: there is no room
-    /// for more. REQUIRES: `this` stays until the other's run().
+    /// Adds to `ahead` what the next read, of `id`, will look at. False: no room left. REQUIRES:
+    /// `this` lives until ahead->run().
     bool lookAhead(const bson::Element& id, ReadAhead* ahead);
-    /// What a read has done that found `found` documents.
+    /// The work of one read; `found`: it found a document.
     WorkDone work(bool found) const;
 
 private:
     engine::Store& store_;
     const catalog::CollectionRef collection_;
-    std::string key_;    // room for an _id's key
-    DocumentHint hint_;  // of the key last looked ahead for
+    std::string key_;    // buffer for the key of an _id
+    DocumentHint hint_;  // of the key last passed to lookAhead()
 };
 
 }  // namespace freshet::query

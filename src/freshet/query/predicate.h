@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What Catalog::open() takes as its compiler: the filters of partial indexes and the validators of
-/// collections, as filters of this room. Any thread.
+/// The compiler that Catalog::open() takes. It compiles the filters of partial indexes and the
+/// validators of collections to filters of this room. Any thread.
 #pragma once
 
 #include "freshet/catalog/predicate.h"
 
 namespace freshet::query {
 
-/// kInvalid: kCannotCreateIndex for operators that no partial index may have, else as
+/// kInvalid: kCannotCreateIndex for operators that a partial index may not use, otherwise as
 /// Matcher::compile().
 StatusOr<catalog::PredicateRef> compilePredicate(bson::Document expression,
                                                  catalog::PredicateUse use);

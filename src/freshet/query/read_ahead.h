@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// ReadAhead: gets into the caches what reads by _id are about to look at, several documents side
-/// by side. See engine/read_ahead.h. One thread.
+/// ReadAhead: fetches into the caches what reads by _id are about to look at, for several documents
+/// side by side. See engine/read_ahead.h. One thread.
 #pragma once
 
 #include "freshet/catalog/catalog.h"
@@ -11,7 +11,7 @@
 
 namespace freshet::query {
 
-/// Where the two reads that lead to a document may begin; good as long as the collection's trees.
+/// Where the two reads that lead to a document may start; valid as long as the collection's trees.
 struct DocumentHint {
     engine::LeafHint id;
     engine::LeafHint record;
@@ -19,16 +19,16 @@ struct DocumentHint {
 
 class ReadAhead {
 public:
-    /// The document of that collection whose _id has that key. The collection and *hint, which gets
-    /// what is found out, stay until run(). False: there is no room for more.
+    /// Adds the document of `collection` whose _id has this key form. What is found out is stored
+    /// in *hint. The collection and *hint must live until run(). False: no room left.
     bool add(const catalog::Collection& collection, ByteView key, DocumentHint* hint);
-    /// Looks at all of them, and makes room for others. REQUIRES: an open slice.
+    /// Looks at all of them, then has room for others. REQUIRES: an open slice.
     void run();
-    /// The read of one of them begins, in the order of adding: asks for half the document of the
-    /// one after it, which comes while this one is answered. All at once are more lines than the
-    /// machine fetches at a time.
+    /// To be called when the read of one of them begins, in the order of adding. Requests half of
+    /// the next document, which arrives while this one is answered. Whole documents at once would
+    /// be more cache lines than the machine fetches at a time.
     void askForNext();
-    /// That read is over: asks for the other half.
+    /// To be called when that read is over. Requests the other half.
     void askForRest();
 
 private:
@@ -40,14 +40,14 @@ private:
         enum class At : uint8_t { kFirstTree, kEntry, kSecondTree } at = At::kFirstTree;
         engine::Probe probe;
     };
-    /// False: it is over.
+    /// False: it is finished.
     static bool step(One* one);
     static bool takeEntry(One* one);
 
     std::array<One, kMost> all_;
     size_t count_ = 0;
-    // Of the `found_` that the last run() looked at, asked_ were asked for; the last one, next_,
-    // for half.
+    // Of the found_ documents of the last run(), asked_ have been requested; of the last of these,
+    // next_, only half.
     size_t found_ = 0;
     size_t asked_ = 0;
     const engine::Probe* next_ = nullptr;

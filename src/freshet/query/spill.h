@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// SpillSpace: where operations put what they may not hold in memory: sorts and groups beyond their
-/// limits. Files have no name (they are removed as soon as they are open), so that they end with
-/// the operation, whatever ends it. Any thread.
+/// SpillSpace: where sorts and groups put what exceeds their memory limits. Files have no name
+/// (they are unlinked as soon as they are open), so they disappear with the operation, however it
+/// ends. Any thread.
 #pragma once
 
 #include "freshet/platform/file.h"
@@ -18,11 +18,11 @@ namespace freshet::query {
 
 /// How much an operation may hold, in bytes.
 struct MemoryLimits {
-    bool usesDisk = true;  // where the operation does not say
+    bool usesDisk = true;  // default for operations that do not say
     size_t sort = 100u << 20;
     size_t group = 100u << 20;
     size_t bucketAuto = 100u << 20;
-    size_t push = 100u << 20;  // one accumulator of one group, $push and its kin
+    size_t push = 100u << 20;  // one accumulator of one group, such as $push
     size_t addToSet = 100u << 20;
 };
 
@@ -37,8 +37,8 @@ struct SpillTotals {
 
 class SpillSpace {
 public:
-    /// `limits` is asked when an operation begins. Files are in `directory`, which is made for the
-    /// first of them; what a crash has left there is removed now.
+    /// `limits` is called when an operation begins. Files are made in `directory`, which is created
+    /// for the first of them; what a crash has left there is removed now.
     SpillSpace(platform::FileSystem& files,
                std::string directory,
                std::function<MemoryLimits()> limits);
@@ -49,9 +49,9 @@ public:
 
     // --- For query itself ---
 
-    /// A file that goes when it is closed. Blocks.
+    /// A file that disappears when it is closed. Blocks.
     StatusOr<std::unique_ptr<platform::File>> openFile();
-    /// As Worker::run(), on one of kThreads threads. Every job is bounded: see SpillTask.
+    /// Like Worker::run(), on one of kThreads threads. Every job is bounded: see SpillTask.
     StatusOr<sync::WaitToken> run(std::function<void()> job);
 
     enum class Total : uint8_t { kSortSpills, kGroupSpills, kBytes, kKeysSorted, kBytesSorted };
@@ -66,18 +66,19 @@ private:
     platform::FileSystem& files_;
     const std::string directory_;
     const std::function<MemoryLimits()> limits_;
-    /// Names of files, and whose turn the next job is. Written by: all operations that spill.
+    /// Numbers the files, and the jobs to spread them over the threads. Written by: all operations
+    /// that spill.
     ///   INV-1    only rises
     sync::Atomic<uint64_t> filesMade_{0};
     sync::Atomic<uint64_t> jobs_{0};
-    /// SpillTotals by Total. Written by: all operations. Read by: serverStatus.
+    /// SpillTotals, indexed by Total. Written by: all operations. Read by: serverStatus.
     ///   INV-1    a cell only rises
     sync::Atomic<uint64_t> totals_[kTotals] = {};
     sync::Mutex mutex_;
     std::unique_ptr<sync::Worker> workers_[kThreads];  // guarded by mutex_; null before the first
 };
 
-/// What one operation may do.
+/// What one operation may use.
 struct MemoryRules {
     MemoryLimits limits;
     SpillSpace* space = nullptr;
@@ -85,7 +86,7 @@ struct MemoryRules {
 
     bool maySpill() const { return usesDisk && space != nullptr; }
 };
-/// `space` may be null: nothing spills then.
+/// `space` may be null: then nothing spills.
 MemoryRules memoryRules(SpillSpace* space, std::optional<bool> allowDiskUse);
 
 /// What an operation has put on disk.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Pure functions over documents that find, aggregate and update are made of: projection, sort keys
-/// and pipelines of one document. Immutable after compile.
+/// Pure functions over documents, used by find, aggregate and update: projection, sort keys and
+/// pipelines of one document. Immutable after compile.
 #pragma once
 
 #include "freshet/bson/builder.h"
@@ -12,20 +12,20 @@
 
 namespace freshet::query {
 
-/// A command's `let`, evaluated: the document of variables that Matcher, Projection and pipelines
-/// take. It also fixes $$NOW. kInvalid (kFailedToParse and kin) for bad names and expressions that
-/// read a document.
+/// Evaluates a command's `let` to the document of variables that Matcher, Projection and pipelines
+/// take. It also fixes $$NOW. kInvalid (kFailedToParse and others) for bad names and for
+/// expressions that read a document.
 StatusOr<bson::OwnedDocument> evaluateLet(bson::Document let);
 
 /// find's projection: inclusion or exclusion, dotted paths, $slice, $elemMatch, positional $.
 class Projection {
 public:
-    /// `variables`: what computed fields see as $$name; copied.
+    /// `variables`: the values of $$name in computed fields; copied.
     static StatusOr<std::unique_ptr<Projection>> compile(bson::Document spec,
                                                          bson::Document variables = {});
     ~Projection();
-    /// `matcher` resolves the positional operator; may be null. Fails (kInvalid) when a computed
-    /// field does, or when no array element matched for the positional operator.
+    /// `matcher` resolves the positional operator; may be null. kInvalid when a computed field
+    /// fails, or when no array element matched for the positional operator.
     StatusOr<bson::OwnedDocument> apply(bson::Document document, const Matcher* matcher) const;
 
 private:
@@ -44,9 +44,9 @@ public:
         bool descending = false;
     };
     const std::vector<Field>& fields() const { return fields_; }
-    /// The document's key as bytes whose memcmp order is the wanted order (arrays give their
-    /// smallest or largest element; missing counts as null, an empty array as less). Each field
-    /// takes its own smallest or largest, also where two of them reach into the same array.
+    /// The document's sort key: bytes whose memcmp order is the wanted order. An array sorts by its
+    /// smallest or largest element, a missing field as null, an empty array below null. Each field
+    /// takes its own smallest or largest element, even if two fields reach into the same array.
     std::string keyOf(bson::Document document) const;
 
 private:
@@ -59,13 +59,13 @@ private:
 /// $addFields, $set, $project, $unset, $replaceRoot, $replaceWith. Immutable; any thread.
 class DocumentPipeline {
 public:
-    /// `stages`: an array. kInvalid for other stages and for bad ones. `variables` as evaluateLet()
-    /// makes them; copied.
+    /// `stages`: an array. kInvalid for other stages and for bad ones. `variables` as made by
+    /// evaluateLet(); copied.
     static StatusOr<std::unique_ptr<DocumentPipeline>> parse(bson::Document stages,
                                                              bson::Document variables = {});
     ~DocumentPipeline();
-    /// The document as the last stage leaves it; nothing is checked or done about _id. kInvalid
-    /// when an expression fails.
+    /// The document after the last stage; _id is neither checked nor changed. kInvalid when an
+    /// expression fails.
     StatusOr<bson::OwnedDocument> apply(bson::Document document) const;
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Update programs: $set, $unset, $inc, $push, $pull and kin, a whole replacement, or a pipeline,
-/// applied to one document. Immutable after compile; any thread.
+/// Update programs: $set, $unset, $inc, $push, $pull and others, a whole replacement, or a
+/// pipeline, applied to one document. Immutable after compile; any thread.
 #pragma once
 
 #include "freshet/bson/builder.h"
@@ -13,8 +13,8 @@ namespace freshet::query {
 
 class UpdateProgram {
 public:
-    /// `update` has operators or is a replacement (a pipeline is not one). `arrayFilters`: bytes of
-    /// an array, may be empty. Errors are the client's: kFailedToParse (unknown modifier),
+    /// `update` has operators or is a replacement (not a pipeline). `arrayFilters`: bytes of an
+    /// array, may be empty. Errors are the client's: kFailedToParse (unknown modifier),
     /// kConflictingUpdateOperators, kBadValue ...
     static StatusOr<std::unique_ptr<UpdateProgram>> compile(bson::Document update,
                                                             bson::Document arrayFilters);
@@ -24,14 +24,15 @@ public:
     ~UpdateProgram();
 
     bool isReplacement() const;
-    /// Applies to `before`; `matcher`, when given, resolves the positional `$`. The result keeps
-    /// _id as first field and is <= 16 MiB. *changed tells whether it differs. kInvalid
-    /// (kImmutableField, kPathNotViable, kTypeMismatch, kBsonObjectTooLarge ...).
+    /// Applies the program to `before`; `matcher`, if given, resolves the positional `$`. The
+    /// result keeps _id as its first field and is <= 16 MiB. *changed: the result differs from
+    /// `before`. kInvalid (kImmutableField, kPathNotViable, kTypeMismatch, kBsonObjectTooLarge
+    /// ...).
     StatusOr<bson::OwnedDocument> apply(bson::Document before,
                                         const Matcher* matcher,
                                         bool* changed) const;
-    /// The document that an upsert inserts: equality fields of the filter, then the program with
-    /// $setOnInsert; an _id is made when none comes out.
+    /// The document that an upsert inserts: the filter's equality fields, then the program with
+    /// $setOnInsert applied. It gets a new _id if it has none.
     StatusOr<bson::OwnedDocument> makeUpsert(const Matcher& filter) const;
 
 private:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Write operations on one collection: insert, update, delete. An operation is made, then run() is
-/// called until it returns something else than WouldBlock. Each document is changed in a
-/// transaction of its own together with its index entries; a conflict is run again inside from a
-/// new snapshot. The caller waits for durability with commitLsn(). One thread from begin to end.
+/// called until it returns something other than WouldBlock. Each document is changed in a
+/// transaction of its own, together with its index entries; after a conflict the operation retries
+/// in a new snapshot by itself. The caller waits for durability with commitLsn(). One thread from
+/// begin to end.
 #pragma once
 
 #include "freshet/bson/builder.h"
@@ -16,33 +17,34 @@ namespace freshet::query {
 
 struct WriteResult {
     int64_t matched = 0;   // update: documents the filter found; delete: removed; insert: 1
-    int64_t modified = 0;  // update: documents that really changed
+    int64_t modified = 0;  // update: documents that were really changed
     bool upserted = false;
-    bson::OwnedDocument upsertedId;            // {_id: ...} when upserted
-    std::optional<bson::OwnedDocument> value;  // as Returning asks; none when there is none
+    bson::OwnedDocument upsertedId;  // {_id: ...} when upserted
+    std::optional<bson::OwnedDocument>
+        value;  // as Returning asks; none if there is no such document
 };
 
-/// What an update or delete of one document gives back.
+/// Which state of its document an update or delete of one document returns.
 enum class Returning : uint8_t { kNothing, kBefore, kAfter };
 
 /// Refuses a document that may not be stored.
 using DocumentCheck = Status (*)(bson::Document document);
 
 struct WriteOptions {
-    bool bypassValidation = false;      // the collection's validator does not count
-    bool keepsEmptyTimestamps = false;  // Timestamp(0, 0) stays what it is
-    DocumentCheck check = nullptr;      // of each document as it will be stored
+    bool bypassValidation = false;      // the collection's validator is not applied
+    bool keepsEmptyTimestamps = false;  // Timestamp(0, 0) is stored as it is
+    DocumentCheck check = nullptr;      // called for each document as it will be stored
 };
 
-/// Writes what is to be committed with a document's change, in the same transaction. What it writes
-/// comes last there; no two operations may have companions that write the same keys. Thread rule:
-/// as the WriteOp.
+/// Writes further data in the transaction of a document's change. Its writes are the last ones of
+/// the transaction; companions of two operations must not write the same keys. Thread rule: as the
+/// WriteOp.
 class Companion {
 public:
     virtual ~Companion() = default;
-    /// `result` is what the operation will say of this document. On WouldBlock `*token` is to be
-    /// waited for, and the call comes again; after kConflict it comes again with another
-    /// transaction. REQUIRES: an open slice.
+    /// `result` is what the operation will report for this document. After WouldBlock the operation
+    /// waits for *token and calls again; after kConflict it calls again with another transaction.
+    /// REQUIRES: an open slice.
     virtual Status write(engine::Txn& txn, const WriteResult& result, sync::WaitToken* token) = 0;
 };
 
@@ -53,11 +55,11 @@ public:
     virtual void accompany(Companion* companion) = 0;
     /// Errors carry the client's reason; what was committed before stays (multi updates).
     /// kCancelled with kNamespaceNotFound: the collection was dropped meanwhile; make the operation
-    /// anew.
+    /// again.
     virtual Status run() = 0;
     virtual const sync::WaitToken& token() const = 0;
     virtual const WriteResult& result() const = 0;
-    /// So far, also when it failed.
+    /// So far, also after a failure.
     virtual WorkDone work() const = 0;
     /// The newest commit so far, 0 when nothing was written.
     virtual journal::Lsn commitLsn() const = 0;
@@ -66,14 +68,13 @@ public:
     virtual const bson::OwnedDocument& errorInfo() const = 0;
 };
 
-/// Adds an _id in front when there is none, moves it to the front when it is elsewhere. Checks size
-/// and that _id is there once and no array, regex or undefined. Puts the time into empty
-/// timestamps.
+/// Adds an _id in front if there is none, or moves it to the front. Checks the size, and that there
+/// is exactly one _id, not an array, regex or undefined. Fills empty timestamps with the time.
 StatusOr<std::unique_ptr<WriteOp>> makeInsert(engine::Store& store,
                                               catalog::CollectionRef collection,
                                               bson::Document document,
                                               WriteOptions options = {});
-/// Whether it may be inserted, without a collection to try.
+/// Whether the document may be inserted, for when there is no collection to insert it into.
 Status checkInsert(bson::Document document);
 
 struct UpdateRequest {
@@ -91,9 +92,10 @@ struct UpdateRequest {
     Returning returning = Returning::kNothing;  // REQUIRES: not multi
     bson::OwnedDocument projection;             // of what is returned
 };
-/// The request's filter, update and projection are good. For when there is no collection to try.
+/// Checks the request's filter, update and projection, for when there is no collection to apply
+/// them to.
 Status checkUpdate(const UpdateRequest& request);
-/// What the request inserts when nothing matches is good. REQUIRES: upsert.
+/// Checks what the request inserts if nothing matches. REQUIRES: upsert.
 Status checkUpsert(const UpdateRequest& request);
 StatusOr<std::unique_ptr<WriteOp>> makeUpdate(engine::Store& store,
                                               catalog::CollectionRef collection,
@@ -113,7 +115,7 @@ StatusOr<std::unique_ptr<WriteOp>> makeDelete(engine::Store& store,
                                               catalog::CollectionRef collection,
                                               DeleteRequest request);
 
-/// A delete of what is past its time by a TTL index now. REQUIRES: index.expireAfterSeconds.
+/// A delete of the documents that have expired by a TTL index. REQUIRES: index.expireAfterSeconds.
 DeleteRequest expiryOf(const catalog::Index& index, int64_t nowMillis);
 
 }  // namespace freshet::query

@@ -112,7 +112,7 @@ private:
 
     engine::Store& store_;
     AggregateRequest request_;
-    std::optional<engine::Txn> txn_;  // outlives the stages' cursors
+    std::optional<engine::Txn> txn_;  // must outlive the stages' cursors
     PipelineRun run_;
     PipelineFacts facts_;
     StagePtr last_;

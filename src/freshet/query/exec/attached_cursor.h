@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// AttachedCursor: what find's and aggregate's cursors share: the transaction that lives from
-/// attach() to detach(), and the course of next().
+/// AttachedCursor: what the cursors of find and aggregate share: the transaction that lives from
+/// attach() to detach(), and the steps of next().
 #pragma once
 
 #include "freshet/query/cursor.h"
@@ -44,9 +44,9 @@ protected:
     virtual Status fill(Batch* batch) = 0;
 
     engine::Store& store_;
-    std::optional<engine::Txn> txn_;  // declared first: the stream's cursors go before it
+    std::optional<engine::Txn> txn_;  // declared first: must outlive the stream's cursors
     std::unique_ptr<RowStream> stream_;
-    bool atEnd_;  // the stream has no more for us
+    bool atEnd_;  // the stream has no more documents
 };
 
 }  // namespace freshet::query

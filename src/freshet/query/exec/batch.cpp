@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Batch: documents gathered as the elements of a BSON array, and those that are left out of it.
+/// Batch: documents collected as the elements of a BSON array, and those that are left out of it.
 #include "freshet/base/assert.h"
 #include "freshet/query/cursor.h"
 
 namespace freshet::query {
 namespace {
 
-/// Besides a document: its name and type, and what a reply says behind the array.
+/// Besides the document: its name and type, and what follows the array in a reply.
 constexpr size_t kAroundBytes = 256;
 
 }  // namespace

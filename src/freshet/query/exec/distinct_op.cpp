@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// distinct: a RowStream whose documents leave their values in a set.
+/// distinct: a RowStream whose documents put their values into a set.
 #include "freshet/bson/keyform.h"
 #include "freshet/query/cursor.h"
 #include "freshet/query/exec/row_stream.h"
@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kValuesBytesMax = bson::kDocumentBytesMax;
 
-/// Values in the order in which they were met, each once.
+/// Values in the order in which they were first met, each once.
 class ValueSet {
 public:
     Status add(const bson::Element& value) {
@@ -89,7 +89,7 @@ private:
     }
 
     engine::Store& store_;
-    std::optional<engine::Txn> txn_;  // outlives the stream's cursors
+    std::optional<engine::Txn> txn_;  // must outlive the stream's cursors
     std::unique_ptr<RowStream> stream_;
     MatchPath path_;
     ValueSet values_;

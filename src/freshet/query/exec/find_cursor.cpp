@@ -17,7 +17,7 @@ bson::OwnedDocument oneField(const char* name, int64_t value) {
     return bson::OwnedDocument(builder.finish());
 }
 
-/// Explain tells projections apart by what they cost.
+/// The name of the projection's stage in explain, which depends on what it costs.
 const char* projectionStage(bson::Document spec) {
     for (const bson::Element& field : spec) {
         const bool isFlag = field.isNumber() || field.type() == bson::Type::kBool;
@@ -28,7 +28,7 @@ const char* projectionStage(bson::Document spec) {
     return "PROJECTION_SIMPLE";
 }
 
-/// A request, and what was parsed from it: about three times as much as its documents.
+/// A request and what was parsed from it: about three times the size of its documents.
 uint64_t heldBytesOf(const FindRequest& request) {
     uint64_t bytes = 0;
     for (const bson::OwnedDocument* part :
@@ -134,7 +134,7 @@ private:
             FRESHET_ASSIGN_OR_RETURN(made, projection_->apply(row.document, matcher_.get()));
             document = made.view();
         }
-        if (request_.showsRecordId && !request_.returnsKey) {  // a key stands alone
+        if (request_.showsRecordId && !request_.returnsKey) {  // a returned key has no other fields
             bson::Builder builder;
             builder.addFields(document);
             builder.add("$recordId", static_cast<int64_t>(row.id));
@@ -154,7 +154,7 @@ private:
         }
     }
 
-    /// The fields of the index that led to the document; empty without one.
+    /// The fields of the index that led to the document; empty if there was none.
     bson::OwnedDocument keyOf(bson::Document document) const {
         bson::Builder builder;
         const Plan& plan = stream_->plan();
@@ -183,7 +183,7 @@ private:
     HeldDocument pending_;  // a document that did not fit into the last batch
 };
 
-/// How many documents of the order are needed at all; 0 for all of them.
+/// How many documents of the order are needed; 0: all.
 uint64_t keepFor(int64_t skip, int64_t limit) {
     return limit == 0 ? 0 : static_cast<uint64_t>(skip) + static_cast<uint64_t>(limit);
 }
@@ -258,7 +258,7 @@ public:
     WorkDone work() const override { return workOf(stream_.get()); }
 
 private:
-    /// How many documents are still wanted, those to skip included.
+    /// How many documents are still wanted, including those to skip.
     uint64_t left() const {
         return static_cast<uint64_t>(toSkip_) + static_cast<uint64_t>(limit_ - count_);
     }
@@ -269,7 +269,7 @@ private:
     }
 
     engine::Store& store_;
-    std::optional<engine::Txn> txn_;  // outlives the stream's cursors
+    std::optional<engine::Txn> txn_;  // must outlive the stream's cursors
     std::unique_ptr<RowStream> stream_;
     int64_t toSkip_;
     int64_t limit_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// find, count and aggregate as a client of the room sees them.
+/// find, count and aggregate as a caller of the room sees them.
 #include "freshet/query/aggregate.h"
 #include "freshet/query/exec/row.h"
 #include "freshet/query/exec/test_support.h"
@@ -44,7 +44,7 @@ TEST(Find, SortsOnDiskWhatDoesNotFitIntoMemory) {
         request.limit = limit;
         request.spill = &space;
         auto cursor = cursorOver(c, std::move(request));
-        auto found = drained(*cursor, 70);  // it is detached between two batches
+        auto found = drained(*cursor, 70);  // detached between two batches
         ASSERT_TRUE(found.isOk()) << found.status().toString();
         ASSERT_EQ(found->size(), limit == 0 ? 1000u : 600u);
         for (size_t i = 0; i < found->size(); ++i) {
@@ -92,7 +92,8 @@ TEST(Find, GoesOnWhereItStoppedWhateverHappenedBetween) {
         ASSERT_TRUE(nextBatch(*cursor, 4, &seen).isOk());
         cursor->detach();
         ASSERT_EQ(seen.size(), 4u);
-        ASSERT_TRUE(c.remove(R"({"a": {"$in": [3, 4]}})").isOk());  // where it stands, and the next
+        ASSERT_TRUE(
+            c.remove(R"({"a": {"$in": [3, 4]}})").isOk());  // the cursor's position, and the next
         cursor->attach();
         ASSERT_TRUE(nextBatch(*cursor, 100, &seen).isOk());
         cursor->detach();
@@ -203,7 +204,7 @@ TEST(Find, EndsWhenWhatItReadsIsDropped) {
     overAll->detach();
 }
 
-/// The plan was made before the index met its first array, the snapshot taken after it.
+/// The plan is made before the index meets its first array, the snapshot is taken afterwards.
 TEST(Find, SeesArraysThatCameBetweenPlanAndSnapshot) {
     TestCollection c;
     c.addIndex(R"({"a": 1})");
@@ -275,7 +276,7 @@ TEST(Count, CountsWhatMatches) {
     EXPECT_EQ(count("{}", 290, 20), 10);
 }
 
-/// Enough documents for many leaves, so that whole pages are passed over.
+/// Enough documents for many leaves, so that whole pages are skipped.
 class Counting : public ::testing::Test {
 protected:
     static constexpr int kAll = 4'000;
@@ -283,10 +284,11 @@ protected:
         c.addIndex(R"({"a": 1})");
         c.insertNumbers(kAll);
         EXPECT_TRUE(c.engine().checkpointNow().isOk());
-        bson::OwnedDocument later = doc(R"({"_id": -1, "a": 1000})");  // beside its page's image
+        bson::OwnedDocument later =
+            doc(R"({"_id": -1, "a": 1000})");  // newer than its page's base image
         EXPECT_TRUE(c.insert(later.view()).isOk());
     }
-    /// As countDocuments() of a driver.
+    /// Like a driver's countDocuments().
     Texts piped(std::string_view filter, int skip, int limit) {
         bson::Builder builder;
         {
@@ -363,7 +365,8 @@ TEST_F(Counting, SkippedDocumentsComeInOrderFromBothWays) {
             auto documents = drained(**cursor);
             ASSERT_TRUE(documents.isOk());
             ASSERT_EQ(documents->size(), 1u) << filter << skip;
-            // By record the late document is the last one, by index the one behind {a: 1000}.
+            // In record order the late document is the last one, in the index the one after {a:
+            // 1000}.
             const bool isByIndex = std::string_view(filter) != "{}";
             const int expected = isByIndex ? skip - (skip > 1'001) : skip == kAll ? 1'000 : skip;
             EXPECT_EQ((*documents)[0].view().find("a").toInt64(), expected) << filter << skip;

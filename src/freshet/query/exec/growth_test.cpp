@@ -35,7 +35,7 @@ void addCondition(bson::Builder* list, const std::string& name, const char* op, 
     condition.add(op, value);
 }
 
-/// {name: {$in: [0, 2, ...]}}, half of them there.
+/// {name: {$in: [0, 2, ...]}}; half of the values exist.
 void addIn(bson::Builder* out, std::string_view name, int n) {
     auto condition = out->object(name);
     auto values = condition.array("$in");
@@ -157,7 +157,7 @@ TEST_F(Growth, OfTwoLongListsOnOneIndex) {
     });
 }
 
-/// Each level may be gone through by name or by index: as many ways as 2^70.
+/// Each level can be reached by name or by index: 2^70 ways.
 TEST(PathWalk, GoesOnFromEachPlaceOnce) {
     bson::OwnedDocument nested = doc(R"({"z": 1})");
     std::string path = "a";

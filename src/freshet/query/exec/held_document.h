@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// HeldDocument: a document that stays when its snapshot and its cursor are gone: shared with the
-/// storage when it is large, else a copy. One thread at a time.
+/// HeldDocument: a document that outlives its snapshot and its cursor: a share of the storage's
+/// bytes if it is large, else a copy. One thread at a time.
 #pragma once
 
 #include "freshet/catalog/documents.h"
@@ -35,13 +35,13 @@ public:
     }
 
     bool isEmpty() const { return copy_.empty() && share_.isEmpty(); }
-    /// Of a copy; what is shared is the storage's.
+    /// Of the copy; shared bytes belong to the storage.
     size_t bytes() const { return copy_.capacity(); }
     /// REQUIRES: not empty.
     bson::Document view() const {
         return bson::Document(share_.isEmpty() ? ByteView(copy_) : share_.view());
     }
-    /// Empty when it is a copy.
+    /// Empty for a copy.
     engine::ValueShare share() const { return share_.another(); }
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The shortest way from a request to a document: find({_id: value}) and nothing else. No filter is
-/// compiled, nothing planned: most requests that servers get are of this kind.
+/// The shortest way from a request to a document: find({_id: value}) and nothing else, without
+/// compiling a filter or planning. Most requests are of this kind.
 #pragma once
 
 #include "freshet/query/cursor.h"
@@ -8,20 +8,20 @@
 
 namespace freshet::query {
 
-/// Whether IdCursor gives what `request` asks for.
+/// Whether IdCursor can answer `request`.
 bool asksForOneId(const FindRequest& request);
 
-/// The document whose _id has this key form. kNotFound, kWouldBlock; kCancelled (kQueryPlanKilled)
-/// when the collection is gone. REQUIRES: a slice.
+/// Reads the document whose _id has this key form. kNotFound, kWouldBlock; kCancelled
+/// (kQueryPlanKilled) when the collection was dropped. REQUIRES: a slice.
 Status readById(engine::Txn& txn,
                 const catalog::Collection& collection,
                 ByteView key,
                 engine::SharedRead* document,
                 const DocumentHint& hint = {});
-/// What readById() has done when it found, or did not find, a document.
+/// The work of readById(), whether or not it found a document.
 WorkDone workOfIdRead(const catalog::Collection& collection, bool found);
 
-/// REQUIRES: asksForOneId(request); a collection.
+/// REQUIRES: asksForOneId(request); `collection` is not null.
 std::unique_ptr<QueryCursor> makeIdCursor(engine::Store& store,
                                           catalog::CollectionRef collection,
                                           const FindRequest& request);

@@ -26,8 +26,8 @@ void IndexScans::attach(engine::Txn& txn) {
     watchForArrays();
 }
 
-/// An index may become multikey while a cursor rests. The documents that made it so changed after
-/// the query began; that they may come late is in order, that they come twice is not.
+/// An index may become multikey while a cursor is detached. The documents that caused it changed
+/// after the query began: they may come late, but they must not come twice.
 void IndexScans::watchForArrays() {
     for (const IndexScan& scan : scans_) {
         dedupes_ |= scan.index->isMultikey();
@@ -54,13 +54,13 @@ bool IndexScans::isInRange() const {
     return scan().backward ? key >= range_.low : range_.high.empty() || key < range_.high;
 }
 
-/// Whether the cursor's key lies beyond all of `range`, on the way that the scan goes.
+/// Whether the cursor's key has passed all of `range`, in the scan's direction.
 bool IndexScans::isBehind(const KeyRange& range) const {
     ByteView key = cursor_->key();
     return scan().backward ? key < range.low : !range.high.empty() && key >= range.high;
 }
 
-/// To the next entry: of the range's start, behind the last one, or simply on.
+/// Moves to the next entry: from the range's start, from the last key, or by one step.
 Status IndexScans::seekNext() {
     if (!cursor_.has_value()) {
         cursor_.emplace(*txn_, scan().index->tree);
@@ -79,7 +79,7 @@ Status IndexScans::seekNext() {
     }
     bool isBound = cursor_->valid() && cursor_->key() == bound;
     if (isBound && (hasLast_ || backward)) {
-        // Given already, or the range's open end. A second move that has to wait repeats the seek.
+        // Already given, or the range's open end. A second move that has to wait repeats the seek.
         return backward ? cursor_->prev() : cursor_->next();
     }
     return Status::ok();
@@ -108,20 +108,20 @@ void IndexScans::toScan(size_t place) {
     }
 }
 
-/// Ranges without an entry are many when a list of a million values is looked for among a few: the
-/// steps get longer as long as the cursor is behind where they lead, then halve.
+/// Many ranges may have no entry, when a million values are looked for among a few. The steps
+/// double as long as the cursor has passed the range they lead to, then halve.
 void IndexScans::passRanges() {
     if (!cursor_->valid()) {
         toScan(scanAt_ + 1);
         return;
     }
-    uint64_t left = rangeAt_;  // the cursor is behind this one
+    uint64_t left = rangeAt_;  // the cursor has passed this one
     uint64_t step = 1;
     while (left + step < rangeCount_ && isBehind(rangeAt(left + step))) {
         left += step;
         step *= 2;
     }
-    uint64_t found = std::min(left + step, rangeCount_);  // it is not behind this one
+    uint64_t found = std::min(left + step, rangeCount_);  // the cursor has not passed this one
     while (found - left > 1) {
         const uint64_t middle = left + (found - left) / 2;
         (isBehind(rangeAt(middle)) ? left : found) = middle;
@@ -129,13 +129,13 @@ void IndexScans::passRanges() {
     toRange(found);
 }
 
-/// A range that turns out to be empty is the last one: advance() gets past many of them at once.
+/// After an empty range the loop ends: advance() gets past many of them at once.
 Status IndexScans::passOver(uint64_t most, uint64_t* passed) {
     *passed = 0;
     uint32_t ranges = 0;
     while (!isAtEnd() && !dedupes_ && !scan().backward && toFetch_ == 0 &&
            ranges < kDocumentsPerTurn) {
-        // The successor of a key is itself and a zero byte.
+        // The successor of a key is the key with a zero byte appended.
         std::string low = hasLast_ ? lastKey_ + '\0' : range_.low;
         engine::RangeCount count(*txn_, scan().index->tree, std::move(low), range_.high);
         const Status status = count.run(most - *passed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// IndexScans: walks the key ranges of one or more index scans, one after the other, and fetches
-/// the documents when they are wanted.
+/// IndexScans: walks the key ranges of one or more index scans, one after another, and fetches the
+/// documents if they are wanted.
 #pragma once
 
 #include "freshet/query/exec/held_document.h"
@@ -30,13 +30,13 @@ private:
     const IndexScan& scan() const { return scans_[scanAt_]; }
     Status seekNext();
     bool isInRange() const;
-    /// The one that is met as the `place`-th in the scan's direction.
+    /// The `place`-th range in the scan's direction.
     KeyRange rangeAt(uint64_t place) const;
-    /// Of the current scan, or of the next one that has any.
+    /// Goes to that range of the current scan, or to the next scan that has any.
     void toRange(uint64_t place);
     void toScan(size_t place);
     void toNextRange() { toRange(rangeAt_ + 1); }
-    /// The cursor stands behind the current range: to the next one that it has not left behind.
+    /// When the cursor has left the current range: skips to the next range that it has not passed.
     void passRanges();
     bool isBehind(const KeyRange& range) const;
     Status fetch(Row* row);
@@ -50,14 +50,14 @@ private:
     std::optional<engine::Cursor> cursor_;
     size_t scanAt_ = 0;
     uint64_t rangeCount_ = 0;  // of the current scan
-    uint64_t rangeAt_ = 0;     // in the scan's direction
-    KeyRange range_;           // the current one; what was passed over is gone from it
+    uint64_t rangeAt_ = 0;     // position in the scan's direction
+    KeyRange range_;           // the current one, without what was passed over
     bool positioned_ = false;  // the cursor stands on lastKey_
-    bool hasLast_ = false;     // lastKey_ is of the current range
+    bool hasLast_ = false;     // lastKey_ belongs to the current range
     std::string lastKey_;
-    catalog::RecordId toFetch_ = 0;  // the entry's document, when fetching it had to wait
+    catalog::RecordId toFetch_ = 0;  // the entry's document, if fetching it had to wait
     HeldDocument document_;
-    bool dedupes_;  // one document may have several entries in what we walk
+    bool dedupes_;  // one document may have several entries in the ranges
     absl::flat_hash_set<catalog::RecordId> given_;
 };
 

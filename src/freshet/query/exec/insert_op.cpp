@@ -26,7 +26,8 @@ private:
     Status step() override {
         switch (step_) {
             case Step::kEnter: {
-                bool changed = false;  // nothing has been read yet: the newer description will do
+                bool changed =
+                    false;  // nothing has been read yet, so the newer description is fine
                 FRESHET_RETURN_IF_ERROR(enterGate(&changed));
                 FRESHET_RETURN_IF_ERROR(validate(nullptr, document_.view()));
                 begin();
@@ -49,7 +50,7 @@ private:
         return Status::ok();
     }
 
-    /// Goes to `next` when all is well, and to the start after a conflict.
+    /// Goes on to `next` if the status is ok, back to the start after a conflict.
     Status orAgain(Status status, Step next) {
         if (status.code() == Code::kConflict) {
             abandon();

@@ -6,11 +6,11 @@ namespace freshet::query {
 
 namespace {
 
-/// An upsert that meets a duplicate key looks again: another upsert was faster. When a look finds
-/// nothing this often, the key belongs to a document that the filter does not match.
+/// An upsert that meets a duplicate key looks again: another upsert was faster. If it finds nothing
+/// this often, the key belongs to a document that the filter does not match.
 constexpr int kInsertAttemptsMax = 3;
 
-/// {_id: ...} of a document that begins with it.
+/// {_id: ...} of a document that starts with it.
 bson::OwnedDocument idOf(bson::Document document) {
     bson::Builder id;
     id.add(*document.begin());
@@ -53,7 +53,7 @@ Status ModifyOp::step() {
     return Status::ok();
 }
 
-/// A fresh scan on a fresh snapshot.
+/// Starts a new scan in a new snapshot.
 Status ModifyOp::start() {
     request_.collection = collection_;
     if (stream_ == nullptr) {
@@ -107,7 +107,7 @@ Status ModifyOp::enter() {
     return Status::ok();
 }
 
-/// The document as this transaction sees it, if it is still one of those we look for.
+/// Reads the document in this transaction and tests whether it is still one of those wanted.
 Status ModifyOp::readAgain() {
     std::string now;
     Status status = fromTxn(catalog::readDocument(*txn_, *collection_, id_, &now));
@@ -202,8 +202,8 @@ void ModifyOp::renewSnapshot() {
     bytesInSnapshot_ = 0;
 }
 
-/// Someone else was first. The gate stays ours: what comes next is the same document again, or its
-/// like, in a new snapshot.
+/// Another writer was first. The gate stays entered: the same document, or one like it, is tried
+/// next in a new snapshot.
 Status ModifyOp::conflicted(Step resume) {
     writer_.reset();
     changed_.reset();
@@ -213,12 +213,12 @@ Status ModifyOp::conflicted(Step resume) {
     return afterConflict();
 }
 
-/// Done with the document at hand.
+/// The current document is done.
 void ModifyOp::next() {
     writer_.reset();
     pass_.release();
     if (!multi_ && handled_ > 0) {
-        abandon();  // ends a snapshot that nothing was written in
+        abandon();  // ends a snapshot in which nothing was written
         done_ = true;
     } else {
         step_ = Step::kScan;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// One document changed and given back, validators, distinct values, what explain counts.
+/// Changing one document and returning it, validators, distinct values, what explain counts.
 #include "freshet/platform/thread.h"
 #include "freshet/query/exec/test_support.h"
 
@@ -58,7 +58,7 @@ TEST(Returning, TakesTheFirstOfTheOrder) {
     EXPECT_EQ(c.find("{}").size(), 4u);
 }
 
-/// Workers take jobs from a queue: nobody gets one that another has.
+/// Workers take jobs from a queue: no two get the same one.
 TEST(Returning, EveryClaimIsAnothers) {
     TestCollection c;
     constexpr int kJobs = 200;
@@ -272,7 +272,7 @@ TEST(Find, ReadsBetweenKeys) {
         asText(*found),
         (std::vector<std::string>{"{ _id: 5, a: 5 }", "{ _id: 6, a: 6 }", "{ _id: 7, a: 7 }"}));
     request.returnsKey = true;
-    request.showsRecordId = true;  // not beside a key
+    request.showsRecordId = true;  // not returned with a key
     EXPECT_EQ(asText(*c.find(request)),
               (std::vector<std::string>{"{ a: 5 }", "{ a: 6 }", "{ a: 7 }"}));
     request.hint = bson::OwnedDocument();

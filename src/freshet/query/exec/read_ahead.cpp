@@ -35,7 +35,7 @@ bool ReadAhead::step(One* one) {
     return !one->probe.value().empty();
 }
 
-/// From the index entry to the document's own tree.
+/// Goes from the index entry to the document's own tree.
 bool ReadAhead::takeEntry(One* one) {
     const auto id =
         catalog::recordIdOfEntry(*one->collection->indexes[0], one->key, one->probe.value());
@@ -57,7 +57,7 @@ void ReadAhead::run() {
         one.probe.begin(*one.collection->indexes[0]->tree, one.key);
         busy[i] = &one;
     }
-    // One alone gains nothing.
+    // A single document gains nothing.
     for (left = left > 1 ? left : 0; left > 0;) {
         size_t still = 0;
         for (size_t i = 0; i < left; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Looking ahead is only a hint: whatever it is given, reads find what they would have found.
+/// Reading ahead is only a hint: whatever it is given, reads find what they would find without it.
 #include "freshet/query/read_ahead.h"
 
 #include "freshet/query/exec/test_support.h"

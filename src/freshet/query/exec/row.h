@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What flows between the steps of a running query, and how much of it may flow before others get
-/// their turn.
+/// What flows between the steps of a running query, and how much may flow before other operations
+/// get their turn.
 #pragma once
 
 #include "freshet/catalog/documents.h"
@@ -8,25 +8,25 @@
 
 namespace freshet::query {
 
-/// A document on its way. Its bytes are valid until the next call on where it came from.
+/// A document on its way. Its bytes are valid until the next call on its source.
 struct Row {
-    catalog::RecordId id = 0;  // 0: there are no more
+    catalog::RecordId id = 0;  // 0: the end
     bson::Document document;
 };
 
 inline constexpr uint32_t kDocumentsPerTurn = 128;
 inline constexpr uint64_t kTurnNanos = 500'000;
 
-/// How long the query has been at it since it last let others run.
+/// How much the query has done since it last let others run.
 class Turn {
 public:
     void start() {
         examined_ = 0;
         startedNanos_ = platform::monotonicNanos();
     }
-    /// Counts one document or index entry looked at; true when it was the last of this turn.
+    /// Counts one document or index entry examined; true if it was the last of this turn.
     bool isOver() {
-        // The clock at every one: a single document may be 16 MiB of work.
+        // Checks the clock every time: a single document may be 16 MiB of work.
         return ++examined_ >= kDocumentsPerTurn ||
                platform::monotonicNanos() - startedNanos_ > kTurnNanos;
     }

@@ -58,10 +58,10 @@ bool RowStream::isKilled() const {
 
 void RowStream::attach(engine::Txn& txn) {
     txn_ = &txn;
-    // Planned before the snapshot was taken: an index may have met its first array in between.
+    // Planned before the snapshot was taken: an index may have met its first array since then.
     if (!started_ && plan_.isOutdated()) {
         Status status = makePlan();
-        killed_ |= !status.isOk();  // the hint was good before, so its index is gone
+        killed_ |= !status.isOk();  // the hint was good before, so its index was dropped
     }
     started_ = true;
     killed_ |= isKilled();
@@ -85,7 +85,7 @@ Status RowStream::nextFromScan(Row* row) {
             return Status::ok();
         }
         if (row->id != 0) {
-            bool matched = !fetches();  // then whoever has an entry matches
+            bool matched = !fetches();  // without documents every entry is a match
             if (!matched) {
                 FRESHET_RETURN_IF_ERROR(request_.matcher->test(row->document, &matched));
             }
@@ -196,7 +196,7 @@ PlanName RowStream::planName() const {
     return name;
 }
 
-/// Each index once, however many branches go to it.
+/// Each index once, however many branches use it.
 std::string RowStream::branchNames(std::string_view kind) const {
     std::string names;
     absl::flat_hash_set<const catalog::Index*> named;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// RowStream: the documents that match a filter, in the wanted order; what find, aggregate, count,
-/// update and delete have in common. Between attach() and detach() it reads through the caller's
-/// transaction; it goes on behind the last document when attached again.
+/// RowStream: the documents that match a filter, in the wanted order; shared by find, aggregate,
+/// count, update and delete. Between attach() and detach() it reads through the caller's
+/// transaction; attached again, it continues after the last document.
 #pragma once
 
 #include "freshet/query/exec/scan.h"
@@ -18,37 +18,38 @@ struct StreamRequest {
     std::shared_ptr<const Matcher> matcher;
     bson::OwnedDocument sort;  // {} none; {$natural: -1} is a hint
     bson::OwnedDocument hint;
-    uint64_t keep = 0;  // only the first so many are wanted; 0: all
+    uint64_t keep = 0;  // only the first `keep` are wanted; 0: all
     bson::OwnedDocument min;
     bson::OwnedDocument max;
     MemoryRules memory;
-    bool needsDocuments = true;  // else rows may have an id alone: counting
+    bool needsDocuments = true;  // false: rows may have only an id (counting)
 };
 
 class RowStream {
 public:
-    /// kInvalid when sort or hint are wrong.
+    /// kInvalid when the sort or hint is wrong.
     static StatusOr<std::unique_ptr<RowStream>> make(StreamRequest request);
 
     /// REQUIRES: the transaction's snapshot is taken.
     void attach(engine::Txn& txn);
     void detach();
-    /// REQUIRES: attached, and inside a slice. The next document, or row->id 0 at the end. With
-    /// WouldBlock wait for token(); it is complete already when the turn is over. kCancelled
-    /// (kQueryPlanKilled): the collection or an index in use is gone.
+    /// The next document, or row->id 0 at the end. WouldBlock: wait for token(); if the turn is
+    /// over, it is already complete. kCancelled (kQueryPlanKilled): the collection or an index in
+    /// use was dropped. REQUIRES: attached, and inside a slice.
     Status next(Row* row);
-    /// Of the document that next() gave, when it is large and as it was stored; else empty.
+    /// A share of the document that next() gave, if it is large and unchanged from storage; else
+    /// empty.
     engine::ValueShare share() const {
         return sorter_.has_value() ? engine::ValueShare() : scan_->share();
     }
-    /// Goes over at most `most` of the documents that next() would give, without looking at them:
-    /// as many as the plan allows. *passed is how many, also with WouldBlock. Rules and errors as
-    /// of next().
+    /// Skips at most `most` of the documents that next() would give, without looking at them: as
+    /// many as the plan allows. *passed is how many, also after WouldBlock. Rules and errors as for
+    /// next().
     Status passOver(uint64_t most, uint64_t* passed);
     const sync::WaitToken& token() const { return token_; }
-    /// Of what it has gathered to sort.
+    /// What it holds in order to sort.
     uint64_t heldBytes() const { return sorter_.has_value() ? sorter_->heldBytes() : 0; }
-    /// Call it when the stream gets its turn: it lets others run after kDocumentsPerTurn.
+    /// To be called when the stream gets its turn; it lets others run after kDocumentsPerTurn.
     void startTurn() { turn_.start(); }
 
     /// The plan as explain shows it.
@@ -67,7 +68,7 @@ private:
     Status nextFromScan(Row* row);
     Status sortAll();
     Status nextSorted(Row* row);
-    /// What the sorter waits for, the stream waits for.
+    /// Makes the stream wait for what the sorter waits for.
     Status asStream(Status status);
     bool isKilled() const;
     PlanName planName() const;
@@ -77,8 +78,8 @@ private:
     std::optional<SortPattern> pattern_;
     Plan plan_;
     std::unique_ptr<Scan> scan_;    // of plan_
-    std::optional<Sorter> sorter_;  // when the plan does not give the order
-    bool scanned_ = false;          // all is in the sorter
+    std::optional<Sorter> sorter_;  // null if the plan gives the order
+    bool scanned_ = false;          // all documents are in the sorter
     bool sorted_ = false;
     bool started_ = false;
     bool killed_ = false;
@@ -90,7 +91,7 @@ private:
     sync::WaitToken token_;
 };
 
-/// What a cursor says when the collection, or an index in use, is gone.
+/// What a cursor returns when the collection or an index in use was dropped.
 inline Status planKilled(const catalog::Collection& collection) {
     return Status(Code::kCancelled,
                   Reason::kQueryPlanKilled,

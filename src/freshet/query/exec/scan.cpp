@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Collection scan and look-up by _id.
+/// Scan of a collection, and look-up by _id.
 #include "freshet/query/exec/scan.h"
 
 #include "freshet/engine/range_count.h"
@@ -74,7 +74,7 @@ private:
         }
         return last_ == 0 ? cursor_->last() : cursor_->seekBefore(catalog::recordKey(last_ - 1));
     }
-    /// Forward: where what comes next begins.
+    /// Forward scans: where the next records begin.
     std::string start() const {
         if (!behindPassed_.empty()) {
             return behindPassed_;
@@ -87,9 +87,9 @@ private:
     engine::Txn* txn_ = nullptr;
     std::optional<engine::Cursor> cursor_;
     bool positioned_ = false;   // the cursor stands on last_
-    std::string behindPassed_;  // forward: entries up to here were passed over since last_
+    std::string behindPassed_;  // forward: entries up to here were skipped since last_
     bool atEnd_ = false;
-    catalog::RecordId last_ = 0;  // given last; 0 before the first
+    catalog::RecordId last_ = 0;  // the last one given; 0 before the first
 };
 
 /// The one document with an _id.

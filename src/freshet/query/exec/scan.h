@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Scans: the leaves of a running plan. A scan gives each document at most once, in the plan's
-/// order, unfiltered. It remembers its place by key, so it can go on in another transaction.
+/// order, unfiltered. It remembers its position by key, so it can continue in another transaction.
 #pragma once
 
 #include "freshet/query/exec/row.h"
@@ -14,18 +14,17 @@ namespace freshet::query {
 class Scan {
 public:
     virtual ~Scan() = default;
-    /// Reads through `txn` from now on, behind what was given before.
+    /// Reads through `txn` from now on, after what was given before.
     virtual void attach(engine::Txn& txn) = 0;
     virtual void detach() = 0;
-    /// One step: ok with row->id != 0 is a document; ok with id 0 and isAtEnd() is the end; ok with
-    /// id 0 otherwise is an entry that led to none. WouldBlock: the transaction's token.
+    /// One step. Ok with row->id != 0: a document. Ok with id 0 and isAtEnd(): the end. Ok with id
+    /// 0 otherwise: an entry that led to no document. WouldBlock: wait for the transaction's token.
     virtual Status advance(Row* row) = 0;
     virtual bool isAtEnd() const = 0;
-    /// Of the document given last, when it is large; else empty. REQUIRES: nothing was called
-    /// since.
+    /// A share of the document given last, if it is large; else empty. REQUIRES: no call since.
     virtual engine::ValueShare share() const { return {}; }
-    /// Goes over at most `most` entries of those that are next without looking at them: as many as
-    /// whole pages have. *passed is how many, also with WouldBlock (as advance()).
+    /// Skips at most `most` of the next entries without looking at them: as many as whole pages
+    /// hold. *passed is how many, also after WouldBlock (as advance()).
     virtual Status passOver(uint64_t /*most*/, uint64_t* passed) {
         *passed = 0;
         return Status::ok();
@@ -36,8 +35,8 @@ protected:
     ScanCounts counts_;
 };
 
-/// Without `fetches` an index scan gives rows with an id and no document. The plan must outlive the
-/// scan.
+/// With `fetches` false, an index scan gives rows with an id and no document. The plan must outlive
+/// the scan.
 std::unique_ptr<Scan> makeScan(const Plan& plan, catalog::CollectionRef collection, bool fetches);
 
 }  // namespace freshet::query

@@ -13,7 +13,8 @@ constexpr size_t kBatchBytes = 16u << 20;
 
 class ShareTest : public ::testing::Test {
 protected:
-    /// Every third one is large: 3, 6, 9; that of 0 is just too small, that of 3 just large enough.
+    /// Every third document is large: 3, 6, 9. Document 0 is just too small, 3 is just large
+    /// enough.
     ShareTest() {
         collection.addIndex(R"({"a": 1})");
         for (int i = 0; i < kDocuments; ++i) {
@@ -31,7 +32,7 @@ protected:
         return bson::OwnedDocument(builder.finish());
     }
 
-    /// What a batch is sent as.
+    /// What is sent for a batch.
     struct Sent {
         std::vector<int> ids;
         std::vector<int> borrowed;
@@ -40,7 +41,7 @@ protected:
     static void fill(QueryCursor& cursor, Batch* batch) {
         cursor.attach();
         Status status = cursor.next(batch);
-        while (status.isWouldBlock()) {  // its turn is over, on a slow machine at any time
+        while (status.isWouldBlock()) {  // the turn may be over at any time on a slow machine
             sync::blockOn(cursor.token());
             status = cursor.next(batch);
         }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kSortedHereMax = 4096;  // more items are sorted on another thread
 constexpr size_t kRunsMergedMax = 16;
-constexpr uint64_t kMergeStepBytes = 8u << 20;  // then other operations' jobs have their turn
+constexpr uint64_t kMergeStepBytes = 8u << 20;  // then jobs of other operations get their turn
 
 }  // namespace
 
@@ -77,7 +77,7 @@ Status Sorter::spill() {
                           " bytes, but did not opt in to external sorting.");
     }
     if (keep_ != 0 && items_.size() >= keep_) {
-        cutoff_ = items_.front().key;  // later ones with the same key come behind it
+        cutoff_ = items_.front().key;  // later records with the same key come after it
         hasCutoff_ = true;
     }
     if (file_ == nullptr) {
@@ -143,7 +143,7 @@ Status Sorter::sortItems() {
     });
 }
 
-/// How many runs from there on can be merged at once: blocks of all of them are in memory then.
+/// How many runs, from that one on, can be merged at once: a block of each is in memory then.
 size_t Sorter::mergeable(size_t from) const {
     size_t count = 0;
     uint64_t bytes = 0;
@@ -161,7 +161,7 @@ size_t Sorter::mergeable(size_t from) const {
 Status Sorter::mergePass() {
     if (pass_ == nullptr) {
         if (passAt_ == 0 || passAt_ + 1 >= runs_.size()) {
-            passAt_ = 0;  // a pass begins; the file of the one before goes with its last run
+            passAt_ = 0;  // a pass begins; the previous pass's file is freed with its last run
             file_ = std::make_shared<SpillFile>(*rules_.space);
         }
         const size_t count = mergeable(passAt_);

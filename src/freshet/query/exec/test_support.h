@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// For the tests of plans and operations: a database on a disk in memory and everything driven from
-/// plain threads.
+/// For the tests of plans and operations: a database on a disk in memory, driven from plain
+/// threads.
 #pragma once
 
 #include "freshet/catalog/verify.h"
@@ -61,7 +61,7 @@ inline Status nextBatch(QueryCursor& cursor, size_t documentsMax, Documents* out
     return status;
 }
 
-/// All that the cursor gives, in batches of `batchSize`, detached between them.
+/// Everything that the cursor gives, in batches of `batchSize`, detached between them.
 inline StatusOr<Documents> drained(QueryCursor& cursor, size_t batchSize = 1'000) {
     Documents result;
     while (!cursor.isExhausted()) {

@@ -10,10 +10,10 @@ namespace freshet::query {
 
 namespace {
 
-/// What a client wants to see of the document that was changed.
+/// What the client gets back of the document that was changed.
 struct Answer {
     Returning returning = Returning::kNothing;
-    std::unique_ptr<Projection> projection;  // null: all of it
+    std::unique_ptr<Projection> projection;  // null: the whole document
 
     static StatusOr<Answer> make(Returning returning,
                                  bson::Document projection,
@@ -31,7 +31,7 @@ struct Answer {
     }
 };
 
-/// What an upsert inserts, as it was made.
+/// The document that an upsert inserts: `supplied`, or what the program makes.
 StatusOr<bson::OwnedDocument> substituteOf(const std::optional<bson::OwnedDocument>& supplied,
                                            const UpdateProgram& program,
                                            const Matcher& matcher) {
@@ -71,7 +71,7 @@ private:
         if (changed && program_->isReplacement() && !options_.keepsEmptyTimestamps) {
             fillTimestamps(after);
         }
-        // Before anything is written: what cannot be shown is not done.
+        // Before anything is written: if the result cannot be shown, nothing is changed.
         if (answer_.returning != Returning::kNothing) {
             const bool old = answer_.returning == Returning::kBefore || !changed;
             FRESHET_ASSIGN_OR_RETURN(value_,
@@ -232,7 +232,7 @@ DeleteRequest expiryOf(const catalog::Index& index, int64_t nowMillis) {
         both.push(StoredPredicate::matcherOf(*index.filter).filter());
     }
     request.filter = bson::OwnedDocument(filter.finish());
-    if (!index.hidden) {  // else the planner finds a way of its own
+    if (!index.hidden) {  // otherwise the planner finds another way
         bson::Builder hint;
         hint.add("", index.name);
         request.hint = bson::OwnedDocument(hint.finish());

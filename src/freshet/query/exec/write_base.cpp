@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The course of a write operation, and what a document must be to be stored.
+/// The steps of a write operation, and what a document must be to be stored.
 #include "freshet/query/exec/write_base.h"
 
 #include "freshet/bson/json.h"
@@ -154,7 +154,7 @@ Status checkId(const bson::Element& id) {
     return Status::ok();
 }
 
-/// A copy that begins with _id, made if there is none.
+/// A copy that starts with _id, which is made if there is none.
 bson::OwnedDocument withIdInFront(bson::Document document) {
     const bson::Element id = document.find("_id");
     if (!id.isMissing() && id.whole().data() == document.begin()->whole().data()) {
@@ -174,12 +174,12 @@ bson::OwnedDocument withIdInFront(bson::Document document) {
     return bson::OwnedDocument(builder.finish());
 }
 
-/// The last timestamp that was given out. Written by: whoever needs one. Read by: the same.
+/// The last timestamp given out. Written by: threads that need one. Read by: the same.
 ///   WORD     | seconds:32 | counter:32 |
-///   STEPS    rises with every one that is given
+///     STEPS    rises with every timestamp given out
 sync::Atomic<uint64_t> lastTimestamp{0};
 
-/// Seconds of now and a counter that tells apart those of one second.
+/// The current second, with a counter that distinguishes timestamps of one second.
 uint64_t nextTimestamp() {
     const uint64_t now = static_cast<uint64_t>(platform::wallMillis() / 1000) << 32;
     // Relaxed: a first guess; the CAS below compares.
@@ -188,7 +188,7 @@ uint64_t nextTimestamp() {
         const uint64_t next = std::max(last, now) + 1;
         // [timestamp.next] CAS  takes the next one.
         //   ORDER    relaxed both ways: only that no two are equal matters
-        //   LOST     someone took it: the one behind it is tried
+        //     LOST     another thread took it: the one after it is tried
         //   PROGRESS lock-free: our failure is another thread's success
         if (lastTimestamp.compare_exchange_weak(last, next, sync::kRelaxed, sync::kRelaxed)) {
             return next;
@@ -201,7 +201,7 @@ bool isEmptyTimestamp(const bson::Element& field) {
            field.name() != "_id";
 }
 
-/// What one look at the top-level fields tells.
+/// What one look at the top-level fields finds.
 struct TopFields {
     int ids = 0;
     bool hasEmptyTimestamp = false;

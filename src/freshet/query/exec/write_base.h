@@ -2,8 +2,8 @@
 /// What the write operations share: the gate, the transaction of one document, and the commit.
 ///
 /// A writer is inside the collection's gate from before its first write until after its commit. It
-/// may have read before: when the description is still the one it read with, no definition change
-/// came in between, so its snapshot and the description agree (INV-query-3).
+/// may have read before that: if the description is still the one it read with, no definition
+/// change came in between, so its snapshot and the description agree (INV-query-3).
 #pragma once
 
 #include "freshet/catalog/documents.h"
@@ -33,25 +33,25 @@ protected:
     /// One step of the operation; sets done_ at its end. On WouldBlock token_ must be set.
     virtual Status step() = 0;
 
-    /// Enters the gate. *changed: the description was renewed, so what was read with the old one
-    /// is void.
+    /// Enters the gate. *changed: the description was renewed, so what was read with the old one is
+    /// void.
     Status enterGate(bool* changed);
     /// REQUIRES: inside the gate. kInvalid (kDocumentValidationFailure) when the collection's
-    /// validator refuses `after`, or what WriteOptions::check says. `before` is null for a new
+    /// validator refuses `after`, or the error of WriteOptions::check. `before` is null for a new
     /// document.
     Status validate(const bson::Document* before, bson::Document after);
     /// Starts the document's change in the transaction.
     void startWriting() { writer_.emplace(*txn_, collection_); }
-    /// Passes on a status of txn_ or of writer_; with WouldBlock the token.
+    /// Passes on a status of txn_ or writer_; takes the token of a WouldBlock.
     Status fromTxn(Status status);
-    /// REQUIRES: something was written. `result` is what run() will say of it.
+    /// REQUIRES: something was written. `result` is what run() will report for it.
     Status commit(const WriteResult& result);
-    /// Undoes the document's transaction and leaves the gate. The next begin() sees what was in
-    /// the way.
+    /// Rolls back the document's transaction and leaves the gate. The next begin() sees the change
+    /// that was in the way.
     void abandon();
-    /// A new snapshot.
+    /// Takes a new snapshot.
     void begin();
-    /// Counts a conflict; WouldBlock with a completed token after some in a row.
+    /// Counts a conflict; WouldBlock with a completed token after several in a row.
     Status afterConflict();
 
     engine::Store& store_;
@@ -74,15 +74,15 @@ private:
     Turn turn_;  // counts steps
 };
 
-/// The document as it will be stored: _id in front, made when there is none. kInvalid when the _id
-/// is of a type that none may have or is there twice, kLimit when the document is too large.
-/// `fillsTimestamps`: see there.
+/// The document as it will be stored: _id in front, added if there is none. kInvalid when the _id
+/// has a type that an _id may not have or occurs twice, kLimit when the document is too large.
+/// `fillsTimestamps`: calls fillTimestamps().
 StatusOr<bson::OwnedDocument> normalizeForInsert(bson::Document document, bool fillsTimestamps);
 
 /// kInvalid when there are two _id fields.
 Status checkOneId(bson::Document document);
 
-/// Puts the time into top-level fields, other than _id, that are Timestamp(0, 0).
+/// Sets top-level fields, other than _id, that are Timestamp(0, 0) to the time.
 void fillTimestamps(bson::OwnedDocument* document);
 
 }  // namespace freshet::query

@@ -110,7 +110,7 @@ TEST(Upsert, InsertsWhenNothingMatches) {
     ASSERT_TRUE(result.isOk());
     EXPECT_FALSE(result->upserted);
     EXPECT_EQ(c.find("{}"), Texts{"{ _id: 5, k: \"x\", v: 2 }"});
-    // The key is taken by a document that the filter does not match.
+    // The key belongs to a document that the filter does not match.
     auto failed = c.update(R"({"_id": 5, "k": "y"})", R"({"$set": {"v": 2}})", false, true);
     EXPECT_EQ(failed.status().reason(), Reason::kDuplicateKey);
 }
@@ -139,7 +139,7 @@ TEST(Writes, EndWhenTheCollectionIsDropped) {
     EXPECT_EQ(status.reason(), Reason::kNamespaceNotFound);
 }
 
-/// An operation that was made before an index keeps it all the same.
+/// An operation that was made before an index maintains the index nevertheless.
 TEST(Writes, FollowADefinitionChange) {
     TestCollection c;
     c.insertNumbers(3);
@@ -178,7 +178,7 @@ TEST(Writes, IncrementsAreNotLost) {
     EXPECT_EQ(c.find("{}"), Texts{"{ _id: 1, n: " + std::to_string(kThreads * kRounds) + " }"});
 }
 
-/// Each job is claimed once, by an update whose filter the claim makes false.
+/// Each job is claimed once, by an update whose filter becomes false by the claim.
 TEST(Writes, AClaimIsOneThreadsOnly) {
     TestCollection c;
     c.addIndex(R"({"a": 1})");
@@ -192,7 +192,8 @@ TEST(Writes, AClaimIsOneThreadsOnly) {
             if (result->modified == 0) {
                 return;
             }
-            claims.fetch_add(result->modified, sync::kRelaxed);  // read after the threads' end
+            claims.fetch_add(result->modified,
+                             sync::kRelaxed);  // read after the threads have ended
         }
     });
     EXPECT_EQ(claims.load(sync::kRelaxed), kJobs);
