@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The order in which a pipeline's stages are run: conditions go in front of stages that they do
-/// not depend on, so that the storage can answer them by an index.
+/// The order in which a pipeline's stages run: conditions move in front of stages that they do not
+/// depend on, so that the storage can answer them with an index.
 #include "freshet/query/aggregate/stages.h"
 #include "freshet/query/match/tree.h"
 
@@ -18,7 +18,7 @@ bool isOneForOne(std::string_view stage) {
            stage == "$replaceRoot" || stage == "$replaceWith" || stage == "$lookup";
 }
 
-/// One path leads to, through or from the other.
+/// The paths are equal, or one is a prefix of the other.
 bool overlap(std::string_view a, std::string_view b) {
     const std::string_view& shorter = a.size() < b.size() ? a : b;
     const std::string_view& longer = a.size() < b.size() ? b : a;
@@ -28,10 +28,10 @@ bool overlap(std::string_view a, std::string_view b) {
 
 using Paths = std::vector<std::string_view>;
 
-/// How many pairs of paths are compared for one pipeline; then conditions stay where they are.
+/// Pairs of paths compared per pipeline; after that, conditions stay where they are.
 constexpr size_t kComparedMax = 1'000'000;
 
-/// Compares paths, or says that they overlap when it may compare no more of them.
+/// Compares paths. Once it has made all the comparisons that it may, it says that they overlap.
 class PathComparer {
 public:
     bool overlaps(std::string_view a, std::string_view b) {
@@ -41,7 +41,7 @@ public:
         return std::any_of(
             paths.begin(), paths.end(), [&](auto path) { return overlaps(path, touched); });
     }
-    /// Before a stage is looked at; false when there may be no more of that.
+    /// To be called before a stage is examined; false if no further stage may be.
     bool begin(const Element& stage) {
         const size_t cost = 1 + stage.value().size() / 32;
         left_ -= std::min(left_, cost);
@@ -53,7 +53,7 @@ private:
     size_t left_ = kComparedMax;
 };
 
-/// The fields that a member of a filter looks at; false when they are not known.
+/// The fields that a member of a filter examines; false if they are unknown.
 bool collectPaths(const Element& member, Paths* out) {
     if (!member.name().starts_with('$')) {
         out->push_back(member.name());
@@ -86,9 +86,9 @@ bool isIncluded(const Element& value) {
     return (value.isNumber() || value.type() == bson::Type::kBool) && value.isTruthy();
 }
 
-/// $project lets the path through as it is.
+/// $project keeps the path unchanged.
 bool projectKeeps(Document projection, std::string_view path, PathComparer* comparer) {
-    bool excludes = true;  // true while nothing but exclusions has been seen
+    bool excludes = true;  // true as long as only exclusions have been seen
     bool kept = overlap(path, "_id");
     for (const Element& field : projection) {
         excludes &= isExcluded(field);
@@ -128,7 +128,7 @@ bool unsetTouches(const Element& spec, const Paths& paths, PathComparer* compare
     return false;
 }
 
-/// A condition on these fields may be tested before the stage as well as behind it.
+/// A condition on these fields gives the same result before the stage as after it.
 bool commutes(const Element& stage, const Paths& paths, PathComparer* comparer) {
     const std::string_view name = stage.name();
     if (name == "$unwind") {
@@ -158,7 +158,7 @@ bool commutes(const Element& stage, const Paths& paths, PathComparer* comparer) 
     return name == "$lookup" && as.isString() && !comparer->overlapsAny(paths, as.stringValue());
 }
 
-/// Values that $eq in an expression demands of fields, as conditions that an index can answer.
+/// Finds each $eq of a field and a constant in expressions, as conditions that an index can answer.
 class EqualityFinder {
 public:
     explicit EqualityFinder(Document variables) : scope_(variables) {}
@@ -212,7 +212,7 @@ private:
             return;
         }
         auto value = evaluateOnce(**expression, Document());
-        // The order of arrays is another matter in filters, and what is missing equals null there.
+        // Filters order arrays differently, and in filters a missing field equals null.
         if (!value.isOk() || value->isMissing() || value->element().isArray() ||
             value->type() == bson::Type::kUndefined) {
             return;
@@ -258,7 +258,7 @@ public:
     }
 
 private:
-    /// Members that may run first go there; the others stay.
+    /// Moves the members that may run first to the front; the others stay.
     void addMatch(const Element& stage) {
         std::vector<Element> early;
         std::vector<Element> late;

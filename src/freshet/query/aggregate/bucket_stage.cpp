@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// $bucket, which is a $group by the boundary below a value, and $bucketAuto, which finds the
-/// boundaries itself.
+/// $bucket, a $group by the boundary below a value, and $bucketAuto, which finds the boundaries
+/// itself.
 #include "freshet/bson/compare.h"
 #include "freshet/bson/json.h"
 #include "freshet/bson/keyform.h"
@@ -76,7 +76,7 @@ StatusOr<BucketText> readBucket(const Element& spec) {
     return text;
 }
 
-/// The value of a constant; missing when it is none.
+/// The value of a constant; nothing if the expression is not constant.
 StatusOr<std::optional<Value>> constantOf(const Element& element, ExprScope* scope) {
     FRESHET_ASSIGN_OR_RETURN(ExprPtr expression, parseExpression(element, scope));
     if (!expression->isConstant()) {
@@ -125,7 +125,7 @@ StatusOr<std::vector<Value>> readBoundaries(const Element& array, ExprScope* sco
     return boundaries;
 }
 
-/// The lowest value of the bucket that a value belongs to.
+/// The lower boundary of the bucket that a value belongs to.
 class BucketOf final : public Expression {
 public:
     BucketOf(ExprPtr groupBy, std::vector<Value> boundaries, Value defaultBucket)
@@ -161,8 +161,8 @@ StatusOr<SortPattern> sortById() {
     return SortPattern::compile(Document(bytes));
 }
 
-/// Sorts its input by the expression and cuts it into buckets of about the same size. What is
-/// sorted are values and their documents; one bucket at a time is in memory.
+/// Sorts its input by the expression and cuts it into buckets of about equal size. It sorts values
+/// together with their documents; only one bucket at a time is in memory.
 class BucketAutoStage final : public SortingStage {
 public:
     BucketAutoStage(PipelineRun& run,
@@ -194,7 +194,7 @@ private:
         return sort(std::move(key), payload);
     }
 
-    /// A bucket ends before the first document of the next one.
+    /// A bucket is complete when the first document of the next one comes.
     Status give(Output* out) override {
         while (!isEnd_) {
             SpillRecord record;
@@ -217,7 +217,7 @@ private:
         return out->give(Document(bytes_));
     }
 
-    /// The last bucket takes what is left.
+    /// The last bucket takes the rest.
     bool isFull() const {
         const uint64_t wanted =
             std::max<uint64_t>(1, (documents_ + buckets_ / 2) / buckets_);  // rounded

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The number of a collection's documents, where that is all that a pipeline asks of them: what
-/// drivers send as countDocuments. Whole pages are passed over, and an index may do alone.
+/// Counts a collection's documents when a pipeline wants nothing else, as drivers send it for
+/// countDocuments. Whole pages are skipped, and an index alone may be enough.
 #include "freshet/query/aggregate/counted_stage.h"
 
 #include "freshet/query/group/group_fields.h"
@@ -36,7 +36,7 @@ public:
     }
 
 private:
-    /// Those to skip are counted too.
+    /// Includes the documents to be skipped.
     Status count() {
         const uint64_t wanted = start_.skip + start_.limit;
         uint64_t passed = 0;
@@ -71,7 +71,7 @@ private:
     std::string bytes_;
 };
 
-/// {$sum: 1} or {$count: {}}: a number that stays an integer of 32 bits while it fits.
+/// {$sum: 1} or {$count: {}}: a number that stays a 32-bit integer while it fits.
 bool isOneEach(const Element& field) {
     const Element accumulator = *field.document().begin();
     if (accumulator.name() == "$count") {
@@ -108,7 +108,7 @@ bool takeGroup(const PipelineMaker& maker, const Element& spec, CountedStart* st
     return true;
 }
 
-/// What is wrong with a stage is said where it is made.
+/// Errors of a stage are reported when the stage is made.
 bool takeNumber(const Element& spec, uint64_t* number) {
     const StatusOr<int64_t> parsed = parseStageNumber(spec);
     *number = parsed.isOk() ? static_cast<uint64_t>(*parsed) : 0;

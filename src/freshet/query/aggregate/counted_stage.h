@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The beginning of a pipeline that asks for the number of documents and for nothing else of them.
+/// The start of a pipeline that wants only the number of documents.
 #pragma once
 
 #include "freshet/query/aggregate/stages.h"
@@ -8,19 +8,19 @@
 
 namespace freshet::query {
 
-/// $skip, $limit and a $group into one, all but the last as they like.
+/// $skip, $limit and a $group into one group; all but the $group optional.
 struct CountedStart {
-    size_t stages = 0;  // so many of the pipeline's
+    size_t stages = 0;  // how many stages of the pipeline it covers
     uint64_t skip = 0;
     uint64_t limit = INT64_MAX;
     bson::OwnedDocument key;  // {_id: ...} of the group
-    std::string name;         // of the number
+    std::string name;         // the name of the count's field
 };
 
-/// Nothing when the pipeline begins in another way.
+/// Nothing if the pipeline starts differently.
 std::optional<CountedStart> countedStart(const PipelineMaker& maker,
                                          const ArrangedPipeline& pipeline);
-/// In place of the collection's documents and of those stages.
+/// Replaces the collection's documents and those stages.
 StagePtr makeCounted(PipelineRun& run, std::unique_ptr<RowStream> stream, CountedStart start);
 
 }  // namespace freshet::query

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Pipelines of one document, and the variables that commands bring.
+/// Pipelines of one document, and the variables of commands.
 #include "freshet/bson/json.h"
 #include "freshet/platform/clock.h"
 #include "freshet/query/aggregate/stages.h"

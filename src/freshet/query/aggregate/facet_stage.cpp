@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// $facet: several pipelines over one input. The input is read in portions; each pipeline runs as
-/// far as the portion takes it.
+/// far as a portion allows.
 #include "freshet/bson/json.h"
 #include "freshet/query/aggregate/stages.h"
 
@@ -21,7 +21,7 @@ struct Portion {
     bool isLast = false;
 };
 
-/// One pipeline's way through the portions.
+/// A pipeline's source: the portions, one after another.
 class PortionStage final : public Stage {
 public:
     PortionStage(const Portion& portion, bool* isStarved)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A collection held in memory, hashed by the values of one field: how $lookup finds documents when
-/// no index does. Bounded; not thread-safe.
+/// no index serves. Bounded; not thread-safe.
 #pragma once
 
 #include "freshet/query/aggregate/stage.h"
@@ -13,9 +13,10 @@ class ForeignTable {
 public:
     explicit ForeignTable(std::string_view field) : path_(splitPath(field)) {}
 
-    /// False when there is no room for it; the table is then of no use.
+    /// False: there is no room for it, and the table can no longer be used.
     bool add(bson::Document document);
-    /// Documents that may have one of the values (each by itself), in their order. A superset.
+    /// Documents that may have one of the values (each by itself), in the order of adding. A
+    /// superset.
     std::vector<bson::Document> candidates(const std::vector<Value>& values) const;
 
 private:

@@ -75,7 +75,8 @@ private:
         return Status::ok();
     }
 
-    /// A value, or each member of an array, is to be asked for unless it has been.
+    /// Adds a value, or each member of an array, to the next level unless it has been looked up
+    /// before.
     void reach(const Value& value) {
         if (value.isMissing()) {
             return;
@@ -95,7 +96,7 @@ private:
         }
     }
 
-    /// False when there is nothing more to ask for.
+    /// False if there is nothing left to look up.
     bool beginLevel() {
         if (frontier_.empty() || depth_ > spec_.maxDepth) {
             return false;
@@ -175,10 +176,10 @@ private:
     std::unique_ptr<bson::Builder> found_;
     ValueSet visitedIds_;
     ValueSet asked_;
-    std::vector<Value> frontier_;  // to be asked for in the next level
+    std::vector<Value> frontier_;  // to look up in the next level
     int64_t depth_ = 0;
     size_t bytesHeld_ = 0;
-    StagePtr level_;  // the level being read; null between two
+    StagePtr level_;  // the level being read; null between two levels
     Status levelStatus_;
     std::string bytes_;
 };

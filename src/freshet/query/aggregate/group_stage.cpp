@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// $group and $sortByCount. Groups come out in the order in which they were first seen, unless
-/// they have been on disk.
+/// $group and $sortByCount. Groups come out in the order in which they were first seen, unless they
+/// have been on disk.
 #include "freshet/query/aggregate/stages.h"
 #include "freshet/query/group/group_table.h"
 

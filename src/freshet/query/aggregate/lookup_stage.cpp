@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// $lookup: for each document the ones of another collection that belong to it, as an array. What
-/// has been found for a value is kept, and a collection without a fitting index is held in memory.
+/// $lookup: adds to each document an array of the matching documents of another collection. Results
+/// are kept by value, and a collection without a suitable index is held in memory.
 #include "freshet/bson/json.h"
 #include "freshet/query/aggregate/foreign_table.h"
 #include "freshet/query/aggregate/inner_pipeline.h"
@@ -18,7 +18,7 @@ using bson::OwnedDocument;
 constexpr size_t kCacheBytesMax = 32u << 20;
 
 struct LookupSpec {
-    std::vector<std::string> localField;  // empty: no equality asked for
+    std::vector<std::string> localField;  // empty: no equality wanted
     std::string foreignField;
     std::vector<std::string> as;
     std::vector<std::string> names;  // of `let`
@@ -26,7 +26,7 @@ struct LookupSpec {
     std::string fromText;
 };
 
-/// Arrays found so far, by what was asked for.
+/// Arrays found so far, by the values that were looked up.
 class LookupCache {
 public:
     const std::string* find(const std::string& key) const {
@@ -101,7 +101,7 @@ private:
         });
     }
 
-    /// Reads the foreign collection into memory when that spares a scan for every document.
+    /// Reads the foreign collection into memory if that avoids a scan for every document.
     Status decideTable() {
         const bool isWanted =
             !spec_.localField.empty() && inner_.collection() != nullptr && !hasIndex();
@@ -127,7 +127,7 @@ private:
         return Status::ok();
     }
 
-    /// The values that the foreign field must have one of.
+    /// The foreign field must have one of these values.
     std::vector<Value> localValues() const {
         const Value found =
             followPath(Value(Document(local_).find(spec_.localField[0])), spec_.localField, 1);
@@ -228,7 +228,7 @@ private:
     LookupCache cache_;
     bool tableIsDecided_ = false;
     std::optional<ForeignTable> table_;
-    StagePtr filling_;  // the foreign collection on its way into the table
+    StagePtr filling_;  // the foreign collection while it is read into the table
     bool hasLocal_ = false;
     std::string local_;
     std::string key_;
@@ -242,7 +242,7 @@ Status parseError(std::string text) {
     return invalid(Reason::kFailedToParse, std::move(text));
 }
 
-/// The options as they stand in the text.
+/// The options as written in the pipeline.
 struct LookupText {
     Element from;
     Element as;

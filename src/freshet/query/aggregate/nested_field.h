@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Reading and writing one field deep in a document, for stages that put a value somewhere. Pure.
+/// Reading and writing one field deep in a document, for stages that store a value somewhere. Pure.
 #pragma once
 
 #include "freshet/bson/builder.h"
@@ -9,11 +9,11 @@
 
 namespace freshet::query {
 
-/// The field at `path`; arrays on the way are not entered. Missing when there is none.
+/// The field at `path`, without entering arrays. Missing if there is none.
 bson::Element nestedField(bson::Document document, const std::vector<std::string>& path);
 
-/// Writes `document` with the value at `path` replaced, or left out when `value` is missing.
-/// Objects on the way are made where there are none.
+/// Writes `document` with the value at `path` replaced, or removed if `value` is missing. Objects
+/// on the way are created where needed.
 void writeReplaced(bson::Document document,
                    const std::vector<std::string>& path,
                    const bson::Element& value,

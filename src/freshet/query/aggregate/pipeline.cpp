@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// From a pipeline's text to its chain of stages.
+/// Makes a chain of stages from a pipeline's text.
 #include "freshet/query/aggregate.h"
 #include "freshet/query/aggregate/counted_stage.h"
 #include "freshet/query/aggregate/stages.h"
@@ -39,7 +39,7 @@ constexpr StageParser kStages[] = {
     {"$bucketAuto", makeBucketAuto},
 };
 
-/// Stages that documents come from, and those that they go to.
+/// Stages that produce documents, and stages that write them.
 constexpr std::string_view kSources[] = {"$documents",
                                          "$collStats",
                                          "$indexStats",
@@ -89,7 +89,7 @@ StageOr makeStage(const PipelineMaker& maker,
     return unknownStage(name);
 }
 
-/// Checks what can be said about a pipeline without looking into its stages.
+/// Checks a pipeline as far as possible without parsing its stages.
 Status checkStages(Document stages, size_t* made) {
     for (const Element& stage : stages) {
         FRESHET_RETURN_IF_ERROR(specOf(stage).status());
@@ -113,7 +113,7 @@ OwnedDocument bothOf(const OwnedDocument& a, const OwnedDocument& b) {
     return OwnedDocument(builder.finish());
 }
 
-/// Those from `specs[at]` on.
+/// Makes the stages from `specs[at]` on.
 StageOr chain(const PipelineMaker& maker,
               const std::vector<Element>& specs,
               size_t at,

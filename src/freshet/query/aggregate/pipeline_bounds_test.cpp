@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What bounds pipelines: the nesting of what their stages and variables make, the length of paths,
-/// and the time that many fields, boundaries and conditions take.
+/// Limits of pipelines: the nesting of what stages and variables make, the length of paths, and the
+/// time that many fields, boundaries and conditions take.
 #include "freshet/bson/json.h"
 #include "freshet/bson/path.h"
 #include "freshet/query/aggregate/stages.h"
@@ -25,7 +25,7 @@ std::string dotted(size_t parts) {
     return path;
 }
 
-/// The status of making a pipeline and running it over {_id: 1, x: [1]}.
+/// Makes a pipeline and runs it over {_id: 1, x: [1]}; returns the status.
 Status ran(const std::string& stages, std::string* last = nullptr) {
     const auto array = bson::fromJson(R"({"p":)" + stages + "}");
     EXPECT_TRUE(array.isOk()) << array.status().text();
@@ -57,7 +57,7 @@ Status ran(const std::string& stages, std::string* last = nullptr) {
     }
 }
 
-/// `count` times the same stage.
+/// The same stage `count` times.
 std::string repeated(const std::string& stage, int count) {
     std::string stages = "[";
     for (int i = 0; i < count; ++i) {

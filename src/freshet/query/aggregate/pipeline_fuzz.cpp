@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Any BSON as a pipeline and as an expression: parsing and running them must end, in an error or
-/// in documents.
+/// Any BSON as a pipeline and as an expression: parsing and running it must end with an error or
+/// with documents.
 #include "freshet/query/aggregate/stages.h"
 
 #include <cstddef>

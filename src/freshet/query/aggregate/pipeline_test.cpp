@@ -10,7 +10,7 @@ namespace {
 
 using Documents = std::vector<bson::OwnedDocument>;
 
-/// A pipeline over documents at hand; `others` are the collections that its stages name.
+/// Runs a pipeline over given documents; `others` are the collections that its stages name.
 class TestRun {
 public:
     explicit TestRun(const std::string& text, const MemoryRules& memory = {})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// $redact: keeps or prunes each sub-document as an expression on it says.
+/// $redact: keeps or removes each sub-document, as an expression evaluated on it decides.
 #include "freshet/bson/json.h"
 #include "freshet/query/aggregate/stages.h"
 
@@ -40,7 +40,8 @@ public:
     }
 
 private:
-    /// Writes what is left of `document`; false when nothing is. Recursion as deep as BSON may be.
+    /// Writes what is kept of `document`; false if nothing is. Recursion is as deep as BSON may
+    /// nest.
     bool redact(Document document, Builder* out) {
         context_.setVariable(slot_, Value::ofDocument(document.bytes()));
         const Value verdict = expression_->evaluate(context_);

@@ -122,8 +122,7 @@ private:
     std::string bytes_;
 };
 
-/// `count` of the documents, any as likely as any other, in any order: the first of an order by
-/// chance.
+/// `count` of the documents, each equally likely, in any order: the first of a random order.
 class SampleStage final : public SortingStage {
 public:
     SampleStage(PipelineRun& run, StagePtr input, size_t count)
@@ -140,7 +139,7 @@ private:
     std::mt19937_64 random_;
 };
 
-/// Numbers of $limit and $skip as they are shown in errors.
+/// The number of a $limit or $skip as errors show it.
 std::string shownNumber(const Element& spec) {
     return std::string(spec.name()) + ": " + bson::toShellText(spec);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// $sort: holds its input, or with a limit only the best of it. Equal keys keep their order.
+/// $sort: holds its input, or with a limit only the first documents. Equal keys keep their order.
 #include "freshet/query/aggregate/sorting_stage.h"
 #include "freshet/query/aggregate/stages.h"
 

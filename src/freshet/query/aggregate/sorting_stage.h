@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// SortingStage: what stages have in common that put their input into an order first.
+/// SortingStage: common parts of stages that first sort their input.
 #pragma once
 
 #include "freshet/query/aggregate/stage.h"
@@ -17,13 +17,13 @@ protected:
     Status sort(std::string key, std::string_view payload) {
         return asStage(sorter_.add(std::move(key), payload));
     }
-    /// In give(): the next record of the order.
+    /// For give(): the next record in order.
     Status nextSorted(SpillRecord* record, bool* isEnd) {
         return asStage(sorter_.next(record, isEnd));
     }
     uint64_t ownBytes() const final { return sorter_.heldBytes(); }
     Status finish() override { return asStage(sorter_.finish()); }
-    /// For payloads that are the documents.
+    /// For payloads that are documents.
     Status give(Output* out) override {
         SpillRecord record;
         bool isEnd = false;

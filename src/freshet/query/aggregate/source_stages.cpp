@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Stages that documents come from without a collection being read.
+/// Stages that produce documents without reading a collection.
 #include "freshet/query/aggregate.h"
 #include "freshet/query/aggregate/stages.h"
 
@@ -13,7 +13,7 @@ using bson::Document;
 using bson::Element;
 using bson::OwnedDocument;
 
-/// What tells of the server and not of its data.
+/// Stages that describe the server rather than its data.
 constexpr std::string_view kCallersStages[] = {
     "$collStats", "$currentOp", "$indexStats", "$listLocalSessions"};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What stages share, and those that documents come from.
+/// What stages share, and the stages that produce documents.
 #include "freshet/query/aggregate/stage.h"
 
 #include <algorithm>

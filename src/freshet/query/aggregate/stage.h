@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Stages: a pipeline running. Each stage pulls documents from the one before it, so one that has
-/// to wait (for a page, or to let others run) returns WouldBlock through all of them and goes on
-/// where it was when it is called again. A run belongs to one thread while it is attached.
+/// Stages: a running pipeline. Each stage pulls documents from the stage before it. A stage that
+/// has to wait (for a page, or to let others run) returns WouldBlock through all of them, and
+/// continues where it was when it is called again. A run belongs to one thread while it is
+/// attached.
 ///
-/// INV-1  A stage that is called again after WouldBlock has lost nothing and repeats nothing.
-/// INV-2  What a stage keeps between two calls of next() is its own copy: the run may have been
-///        detached in between, and the storage's bytes are gone then.
+/// INV-1  A stage called again after WouldBlock has lost nothing and repeats nothing.
+/// INV-2  What a stage keeps between two calls of next() is its own copy: the run may be detached
+/// in
+///        between, and the storage's bytes are then invalid.
 #pragma once
 
 #include "freshet/catalog/catalog.h"
@@ -22,7 +24,8 @@
 
 namespace freshet::query {
 
-/// A document on its way to the next stage; its bytes are good until the next call of that stage.
+/// A document on its way to the next stage; its bytes are valid until the next call of the stage
+/// that gave it.
 struct Output {
     bson::Document document;
     bool isEnd = false;
@@ -38,7 +41,7 @@ struct Output {
     }
 };
 
-/// What the stages of one run share, those of inner pipelines too.
+/// What the stages of one run share, including those of inner pipelines.
 class PipelineRun {
 public:
     using FindCollection =
@@ -53,7 +56,7 @@ public:
     void detach();
     bool isAttached() const { return txn_ != nullptr; }
     void startTurn();
-    /// WouldBlock when the turn is over; call it in every loop.
+    /// WouldBlock when the turn is over; must be called in every loop.
     Status checkTurn();
     /// What to wait for after WouldBlock.
     const sync::WaitToken& token() const { return token_; }
@@ -62,14 +65,15 @@ public:
     const std::string& db() const { return db_; }
     bson::Document variables() const { return variables_.view(); }
     const MemoryRules& memory() const { return memory_; }
-    /// What stages have spilled, added up by them.
+    /// What stages have spilled; they add to it.
     SpillCounts* spilled() { return &spilled_; }
     int64_t nowMillis() const { return nowMillis_; }
     catalog::CollectionRef find(std::string_view db, std::string_view collection) const {
         return find_ ? find_(db, collection) : nullptr;
     }
 
-    /// The documents of the pipeline's first stage, brought by who runs it. Taken once.
+    /// Sets the documents of the pipeline's first stage, which the caller supplies. They are taken
+    /// once.
     void bring(std::optional<std::vector<bson::OwnedDocument>> source) {
         source_ = std::move(source);
     }
@@ -77,10 +81,10 @@ public:
         return std::exchange(source_, std::nullopt);
     }
 
-    /// Streams are attached and detached with the run.
+    /// Adds a stream that is attached and detached with the run.
     void add(RowStream* stream);
     void remove(RowStream* stream);
-    /// Of all streams, also those that are gone.
+    /// Of all streams, including destroyed ones.
     WorkDone work() const;
 
 private:
@@ -101,12 +105,13 @@ private:
 class Stage {
 public:
     virtual ~Stage() = default;
-    /// The next document, or out->isEnd; after the end only the end. WouldBlock: wait for the run's
-    /// token and call again.
+    /// The next document, or out->isEnd; after the end always the end. WouldBlock: wait for the
+    /// run's token and call again.
     virtual Status next(Output* out) = 0;
-    /// Of the document that next() gave, when it is large and as it was stored; else empty.
+    /// A share of the document that next() gave, if it is large and unchanged from storage; else
+    /// empty.
     virtual engine::ValueShare share() const { return {}; }
-    /// About how much it and those before it hold of what has come through.
+    /// About how many bytes of its input this stage and those before it hold.
     virtual uint64_t heldBytes() const { return 0; }
 };
 using StagePtr = std::unique_ptr<Stage>;
@@ -124,7 +129,7 @@ protected:
     Stage& input() { return *input_; }
     const Stage& input() const { return *input_; }
     Status checkTurn() { return run_.checkTurn(); }
-    /// Makes `token` what the run waits for if `status` says to wait.
+    /// If `status` is WouldBlock, makes the run wait for `token`.
     Status waiting(Status status, const sync::WaitToken& token) {
         if (status.isWouldBlock()) {
             run_.waitFor(token);
@@ -139,7 +144,7 @@ private:
     StagePtr input_;
 };
 
-/// A stage that reads all of its input before it gives anything.
+/// A stage that reads all of its input before it gives a document.
 class BlockingStage : public ChainedStage {
 public:
     Status next(Output* out) final {
@@ -160,11 +165,12 @@ public:
 
 protected:
     using ChainedStage::ChainedStage;
-    /// WouldBlock: the document was taken all the same.
+    /// WouldBlock: the document was taken nevertheless.
     virtual Status consume(bson::Document document) = 0;
-    /// Before each consume(). WouldBlock: what was begun by the last one is still being done.
+    /// Called before each consume(). WouldBlock: the work that the last one started is not
+    /// finished.
     virtual Status settle() { return Status::ok(); }
-    /// The input is at its end. Not called again when it has returned ok.
+    /// The input has ended. Not called again after it has returned ok.
     virtual Status finish() { return Status::ok(); }
     /// As next().
     virtual Status give(Output* out) = 0;
@@ -173,14 +179,14 @@ private:
     bool collected_ = false;
 };
 
-/// A collection's documents, by index where there is one for the filter. `collection` may be null.
+/// Documents of a collection, by index if one serves the filter. `collection` may be null.
 struct CollectionRequest {
     catalog::CollectionRef collection;
     bson::OwnedDocument filter;
     bson::OwnedDocument sort;
     bson::OwnedDocument hint;
-    uint64_t keep = 0;           // only the first so many of a sort are wanted; 0: all
-    bool needsDocuments = true;  // else they are only counted
+    uint64_t keep = 0;           // only the first `keep` of a sort are wanted; 0: all
+    bool needsDocuments = true;  // false: they are only counted
 };
 /// `describe`: the plan as explain shows it; may be null. Null without a collection.
 StatusOr<std::unique_ptr<RowStream>> makeCollectionStream(PipelineRun& run,
@@ -192,7 +198,7 @@ StatusOr<StagePtr> makeCollectionStage(PipelineRun& run,
                                        bson::Document variables);
 /// `stream` may be null: no documents.
 StagePtr makeStreamStage(PipelineRun& run, std::unique_ptr<RowStream> stream);
-/// Documents given beforehand.
+/// Gives the documents of a list.
 StagePtr makeListStage(std::vector<bson::OwnedDocument> documents);
 
 }  // namespace freshet::query

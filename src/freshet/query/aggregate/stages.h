@@ -8,33 +8,34 @@
 namespace freshet::query {
 
 inline constexpr size_t kStageBytesMax = 100u * 1024 * 1024;
-inline constexpr size_t kStagesMax = 1000;     // of a pipeline and all inside it
+inline constexpr size_t kStagesMax = 1000;     // of a pipeline and its inner ones
 inline constexpr int kInnerPipelinesMax = 20;  // nested in each other
-/// What a member of a pipeline specifies: its one field. An error unless it is an object with one.
+/// The specification in a pipeline's member: its one field. An error unless the member is an object
+/// with one field.
 StatusOr<bson::Element> specOf(const bson::Element& stage);
 bool isStage(std::string_view name);
 Status unknownStage(std::string_view name);
 Status tooManyStages();
 
-/// What explain tells of a pipeline. `stages` point into the pipeline's text or into `held`.
+/// What explain shows of a pipeline. `stages` point into the pipeline's text or into `held`.
 struct PipelineFacts {
     bson::OwnedDocument filter;  // by which documents are found
-    bson::OwnedDocument plan;    // how; empty when they do not come from a collection
+    bson::OwnedDocument plan;    // how they are found; empty if they do not come from a collection
     std::vector<bson::Element> stages;
     std::vector<std::unique_ptr<bson::OwnedDocument>> held;
 };
 
-/// Where a pipeline is being made.
+/// The context in which a pipeline is made.
 struct PipelineMaker {
     PipelineRun& run;
     int depth = 0;       // of inner pipelines
     size_t* stagesMade;  // shared by inner pipelines
     bson::Document variables;
 
-    /// A pipeline whose first stage reads from `source`. `stages` must live while it is made only.
+    /// A pipeline whose first stage reads from `source`. `stages` must live only during the call.
     StatusOr<StagePtr> makeBehind(bson::Document stages, StagePtr source) const;
-    /// A pipeline over the request's collection (its filter and sort are made here). `facts` may be
-    /// null.
+    /// A pipeline over the request's collection (the request's filter and sort are set here).
+    /// `facts` may be null.
     StatusOr<StagePtr> makeOver(bson::Document stages,
                                 CollectionRequest request,
                                 PipelineFacts* facts) const;
@@ -67,32 +68,32 @@ FRESHET_STAGE(makeBucket);
 FRESHET_STAGE(makeBucketAuto);
 #undef FRESHET_STAGE
 
-/// A $group's fields; `id`: what to group by when `fields` has no _id, else null.
+/// The fields of a $group. `id`: what to group by if `fields` has no _id, else null.
 StageOr makeGroupBy(const PipelineMaker& maker, ExprPtr id, bson::Document fields, StagePtr input);
 StatusOr<SortPattern> parseSortPattern(const bson::Element& spec);
-/// `limit`: only that many are asked for; 0 for all.
+/// `limit`: only that many are wanted; 0: all.
 StagePtr makeSort(PipelineRun& run, StagePtr input, SortPattern pattern, int64_t limit);
 /// {$limit: n} or {$skip: n}.
 StatusOr<int64_t> parseStageNumber(const bson::Element& spec);
-/// {$documents: expression}: its documents.
+/// The documents of {$documents: expression}.
 StatusOr<std::vector<bson::OwnedDocument>> evaluateDocuments(const PipelineMaker& maker,
                                                              const bson::Element& spec);
-/// The stages that documents come from, other than collections.
+/// Stages that produce documents from something other than a collection.
 StatusOr<StagePtr> makeSource(const PipelineMaker& maker, const bson::Element& spec);
 
-/// The $match stages that may run first, and what is left. `specs` point into the pipeline's text
-/// or into *held.
+/// A pipeline's $match stages that may run first, and the remaining stages. `specs` point into the
+/// pipeline's text or into *held.
 struct ArrangedPipeline {
-    bson::OwnedDocument filter;       // to find documents by; {} when none
+    bson::OwnedDocument filter;       // to find documents by; {} if none
     bson::OwnedDocument sort;         // their order; {} when none
-    uint64_t keep = 0;                // only the first so many of that order; 0: all
-    std::vector<bson::Element> rest;  // stages that come after these
+    uint64_t keep = 0;                // only the first `keep` of that order; 0: all
+    std::vector<bson::Element> rest;  // the remaining stages
     std::vector<std::unique_ptr<bson::OwnedDocument>> held;
 };
 /// REQUIRES: every stage is an object of one field.
 StatusOr<ArrangedPipeline> arrange(bson::Document stages, bson::Document variables);
-/// How many documents the $skip and $limit from `specs[at]` on let through, behind stages that give
-/// one document for one; 0 for all.
+/// How many documents the $skip and $limit stages from `specs[at]` on let through, looking past
+/// stages that give one document per document; 0: all.
 int64_t wantedFrom(const std::vector<bson::Element>& specs, size_t at);
 
 }  // namespace freshet::query

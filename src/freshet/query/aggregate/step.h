@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Steps: what stages do that make one document of one document ($addFields, $set, $project,
-/// $unset, $replaceRoot, $replaceWith). Pipelines of stages and pipeline updates are both made of
-/// them. Immutable after parsing; any thread.
+/// Steps: stages that make one document out of one ($addFields, $set, $project, $unset,
+/// $replaceRoot, $replaceWith). Both aggregation pipelines and pipeline updates consist of them.
+/// Immutable after parsing; any thread.
 #pragma once
 
 #include "freshet/query/expression/expression.h"
@@ -17,7 +17,7 @@ namespace freshet::query {
 class DocumentStep {
 public:
     virtual ~DocumentStep() = default;
-    /// Writes the bytes of the new document. `context` has time and error.
+    /// Writes the bytes of the new document. `context` holds the time and receives errors.
     virtual Status apply(bson::Document document, ExprContext* context, std::string* out) const = 0;
 };
 
@@ -26,10 +26,10 @@ std::string typeOf(const bson::Element& element);
 
 bool isStep(std::string_view stageName);
 Words stepWords();
-/// REQUIRES: isStep(spec.name()). `variables`: what expressions see as $$name.
+/// REQUIRES: isStep(spec.name()). `variables`: the values of $$name in expressions.
 StatusOr<std::unique_ptr<DocumentStep>> parseStep(const bson::Element& spec,
                                                   bson::Document variables);
-/// {newRoot: expression}'s step without the text around it.
+/// The step of {newRoot: expression}, without the text around it.
 std::unique_ptr<DocumentStep> makeReplaceRoot(ExprPtr newRoot);
 
 }  // namespace freshet::query

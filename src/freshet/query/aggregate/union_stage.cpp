@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// $unionWith: behind its input's documents those of another collection, through a pipeline.
+/// $unionWith: after its input's documents, those of another collection through a pipeline.
 #include "freshet/bson/json.h"
 #include "freshet/query/aggregate/inner_pipeline.h"
 
@@ -29,7 +29,7 @@ public:
 
 private:
     InnerPipeline inner_;
-    StagePtr second_;  // null while the input lasts
+    StagePtr second_;  // null until the input has ended
 };
 
 }  // namespace

@@ -48,7 +48,7 @@ private:
         return document_.capacity() + unwound_.capacity() + indexed_.capacity();
     }
 
-    /// A new input document: gives it at once, or prepares its members.
+    /// Takes a new input document: gives it at once, or prepares its members.
     Status start(Document document, bool* given, Output* out) {
         const Element at = nestedField(document, spec_.path);
         if (at.isArray() && !at.document().isEmpty()) {
@@ -93,7 +93,7 @@ private:
     }
 
     UnwindSpec spec_;
-    std::string document_;  // whose members are being given
+    std::string document_;  // the document whose members are being given
     bool inArray_ = false;
     std::optional<Document::Iterator> member_;
     const char* membersEnd_ = nullptr;

@@ -42,7 +42,8 @@ GroupTable::GroupTable(std::vector<GroupField> fields,
       blockBytes_(blockBytesFor(rules.limits.group)),
       counts_(counts) {}
 
-/// Each level looks at other bits. They are mixed, for the index looks at the hash as well.
+/// Each level uses other bits of the hash. They are mixed first, because the index uses the hash as
+/// well.
 uint8_t GroupTable::partOf(const Value& key) const {
     constexpr uint64_t kMix = 0x9e3779b97f4a7c15;
     const uint64_t mixed = ValueHash{}(key)*kMix;
@@ -99,7 +100,8 @@ Status GroupTable::afterGrowth(Group* group, size_t bytes) {
     return bytesHeld_ > rules_.limits.group ? makeRoom() : Status::ok();
 }
 
-/// A group alone may grow: writing it would not make it smaller. Its accumulators have limits.
+/// A single group may exceed the limit: writing it would not make it smaller. Its accumulators have
+/// their own limits.
 Status GroupTable::makeRoom() {
     if (!rules_.maySpill()) {
         return Status(Code::kLimit,
@@ -149,7 +151,7 @@ void GroupTable::leave(uint8_t at) {
     rules_.space->count(SpillSpace::Total::kGroupSpills);
 }
 
-/// Starts to write the blocks that have grown to so many bytes.
+/// Starts to write the blocks that have reached `blockBytesMin`.
 Status GroupTable::write(size_t blockBytesMin) {
     auto writing = std::make_shared<Writing>();
     for (uint8_t part = 0; part < kParts; ++part) {
@@ -184,7 +186,7 @@ Status GroupTable::settle() {
     return Status::ok();
 }
 
-/// What has left waits to be read back; the next one that is taken starts with nothing.
+/// Queues the parts that left for reading back; the next one starts with an empty table.
 void GroupTable::startOver() {
     for (Part& part : parts_) {
         if (part.hasLeft) {

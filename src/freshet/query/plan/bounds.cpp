@@ -24,7 +24,7 @@ Interval point(const bson::Element& value) {
     return {form, form, false, false};
 }
 
-/// Null, missing, and what an empty array is indexed as.
+/// Null, missing, and the value that an empty array is indexed as.
 Interval nullish() {
     static constexpr char kUndefined[] = {static_cast<char>(bson::Type::kUndefined), '\0'};
     static constexpr char kNull[] = {static_cast<char>(bson::Type::kNull), '\0'};
@@ -35,7 +35,7 @@ bool isNan(const bson::Element& value) {
     return value.isNumber() && std::isnan(value.toDouble());
 }
 
-/// The lowest of all numbers in the order of keys, and equal to itself alone for a predicate.
+/// The lowest number in key order; in predicates it equals only itself.
 std::string nanForm() {
     bson::Builder builder;
     builder.add("", std::numeric_limits<double>::quiet_NaN());
@@ -43,8 +43,8 @@ std::string nanForm() {
     return formOf(*holder.view().begin());
 }
 
-/// Entries hold the elements of an array, not the array, so one as operand bounds nothing; MinKey
-/// and MaxKey compare with values of every type.
+/// Index entries hold an array's elements, not the array, so an array as operand bounds nothing.
+/// MinKey and MaxKey compare with values of every type.
 bool boundsNothing(const bson::Element& operand) {
     return operand.isArray() || operand.type() == bson::Type::kMinKey ||
            operand.type() == bson::Type::kMaxKey;
@@ -85,7 +85,7 @@ std::optional<Bounds> comparisonBounds(const MatchNode& leaf) {
     return Bounds{{std::move(interval)}, false, true};
 }
 
-/// What every match of an anchored regular expression starts with; empty when that is unknown.
+/// The text that every match of an anchored regular expression starts with; empty if unknown.
 std::string literalPrefix(std::string_view pattern) {
     if (pattern.empty() || pattern.front() != '^' || pattern.find('|') != std::string_view::npos) {
         return {};
@@ -96,7 +96,7 @@ std::string literalPrefix(std::string_view pattern) {
     bool repeated = end < pattern.size() && (pattern[end] == '*' || pattern[end] == '?' ||
                                              pattern[end] == '+' || pattern[end] == '{');
     if (repeated && end > 0) {
-        --end;  // the last character may be absent: drop all its bytes
+        --end;  // the last character is optional: drop all of its bytes
         while (end > 0 && (static_cast<uint8_t>(pattern[end]) & 0xc0) == 0x80) {
             --end;
         }
@@ -115,7 +115,7 @@ std::optional<Bounds> regexBounds(const MatchNode& leaf) {
     bson::OwnedDocument holder(builder.finish());
     Interval strings;
     strings.low = formOf(*holder.view().begin());
-    strings.low.pop_back();  // the end mark: what follows it is what we look for
+    strings.low.pop_back();  // the end mark: other text follows the prefix
     strings.high = afterPrefix(strings.low);
     strings.highOpen = true;
     return Bounds{{std::move(strings), point(leaf.operand)}, false};
@@ -162,19 +162,19 @@ Interval overlap(const Interval& a, const Interval& b) {
     return result;
 }
 
-/// A value's text; empty when the bytes are a limit and no value.
+/// A value's text; empty when the bytes are a limit rather than a value.
 std::string valueText(const std::string& form) {
     auto values = bson::restoreKeyForm(form, {}, {false});
     return values.isOk() ? bson::toShellText(*values->view().begin()) : std::string();
 }
 
-/// An end as explain names it.
+/// An end of an interval, as explain shows it.
 struct End {
     std::string text;
     bool isOpen = false;
 };
 
-/// An end that is no value: the class's lowest, or what follows its highest.
+/// An end that is not a value: the lowest key of a class, or what follows its highest.
 End classEnd(bson::Type type, bool isLow) {
     switch (type) {
         case bson::Type::kDouble:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Bounds: which part of one indexed field's values a predicate can match, as intervals of
 /// ascending key forms. Bounds may be too wide, never too narrow: every document found is tested
-/// again, unless they are known to be exact. Pure; any thread.
+/// again, unless the bounds are known to be exact. Pure; any thread.
 #pragma once
 
 #include "freshet/query/match.h"
@@ -25,23 +25,23 @@ struct Interval {
 struct Bounds {
     std::vector<Interval> intervals;
     bool hasMissing = false;  // a document without the field may match (sparse indexes lack it)
-    bool isExact = false;     // no value within them fails the predicate, and none is an array's
-                              // stand-in
+    bool isExact =
+        false;  // every value within them fulfils the predicate, and none stands for an array
 
     bool areAllPoints() const;
     bool isSinglePoint() const { return intervals.size() == 1 && intervals[0].isPoint(); }
 };
 
-/// Nothing when the predicate says nothing that an index could use. REQUIRES: a leaf.
+/// Nothing if an index cannot help with the predicate. REQUIRES: a leaf.
 std::optional<Bounds> boundsOf(const MatchNode& leaf);
 
-/// Everything there is: what a field without a predicate has.
+/// All values: the bounds of a field without a predicate.
 Bounds allValues();
 
-/// As explain prints them: "[1, 1]", "(5, inf]".
+/// As explain shows it: "[1, 1]", "(5, inf]".
 std::string textOf(const Interval& interval, bool descending);
 
-/// The values that lie in both.
+/// The values that are in both.
 Bounds intersect(const Bounds& a, const Bounds& b);
 
 /// The smallest bytes greater than all that start with `prefix`; empty when there are none.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What one index can do for a query: the key ranges that its predicates leave, and the order.
+/// What one index can do for a query: the key ranges that its predicates allow, and its order.
 #include "freshet/bson/json.h"
 #include "freshet/bson/keyform.h"
 #include "freshet/query/plan/planner.h"
@@ -14,7 +14,7 @@ namespace {
 using catalog::Index;
 using catalog::KeyField;
 
-constexpr uint64_t kRangesMax = uint64_t{1} << 48;  // of one scan: as far as we count
+constexpr uint64_t kRangesMax = uint64_t{1} << 48;  // of one scan: counting stops here
 
 std::string_view topField(std::string_view path) {
     return path.substr(0, path.find('.'));
@@ -22,8 +22,9 @@ std::string_view topField(std::string_view path) {
 
 using Field = PathBounds::Field;
 
-/// Two fields below one array are met by any two of its elements, but an entry holds both fields of
-/// one: only the first of them may be bound, unless one $elemMatch speaks of both.
+/// Conditions on two fields below one array may be fulfilled by two different elements, but an
+/// entry holds both fields of one element. So only the first of them may be bound, unless one
+/// $elemMatch has both conditions.
 bool sharesArray(const Index& index, size_t field, const std::vector<Field>& bound) {
     const MatchNode* group = bound.back().group;
     for (size_t i = 0; i < field; ++i) {
@@ -78,7 +79,7 @@ KeyRange rangeOf(const std::string& prefix, const Interval& interval) {
 }
 
 /// Whether a walk along the ranges meets documents in the wanted order, and in which direction it
-/// must go. Fields held at one value do not disturb an order.
+/// must go. A field that is bound to a single value does not disturb an order.
 bool providesOrder(const Index& index,
                    const std::vector<std::shared_ptr<const Bounds>>& bound,
                    const SortPattern& sort,
@@ -103,7 +104,8 @@ bool providesOrder(const Index& index,
     return wanted == fields.size();
 }
 
-/// A component that is a number may be an array index or a name; entries know one reading only.
+/// A component that is a number may be an array index or a field name; entries follow only one of
+/// the two readings.
 bool hasNumericComponent(std::string_view path) {
     while (!path.empty()) {
         std::string_view part = path.substr(0, path.find('.'));
@@ -121,7 +123,7 @@ bool isAmbiguous(const Index& index) {
     });
 }
 
-/// REQUIRES: the scan's bounds are set. An order may turn the scan round.
+/// REQUIRES: the scan's bounds are set. May make the scan run backward to get the wanted order.
 void decideOrder(const SortPattern* sort, Candidate* candidate) {
     IndexScan& scan = candidate->scan;
     const bool canOrder = sort != nullptr && !scan.wasMultikey && !isAmbiguous(*scan.index);

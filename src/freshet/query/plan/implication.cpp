@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Implication, predicate by predicate. What makes it sound for arrays: a predicate on a path is
-/// met by one element, and that element then meets the weaker predicate too.
+/// Implication, predicate by predicate. It is sound for arrays because a predicate on a path is
+/// fulfilled by one element, and that element then fulfils the weaker predicate too.
 #include "freshet/query/plan/implication.h"
 
 #include "freshet/bson/compare.h"
@@ -20,7 +20,7 @@ bool isComparison(MatchOp op) {
            op == MatchOp::kLte;
 }
 
-/// A value that stands for itself alone in comparisons.
+/// A value that has no special rules in comparisons, as null, arrays, MinKey, MaxKey and NaN have.
 bool isPlain(const Element& value) {
     switch (value.type()) {
         case Type::kEnd:
@@ -43,7 +43,7 @@ bool sameOperands(const MatchNode& a, const MatchNode& b) {
                       bson::equalValues);
 }
 
-/// The same predicate, written twice.
+/// The two predicates are equal.
 bool isSame(const MatchNode& a, const MatchNode& b) {
     if (a.op != b.op || a.path != b.path || a.flag != b.flag || !a.children.empty() ||
         !b.children.empty()) {
@@ -61,7 +61,7 @@ bool isSame(const MatchNode& a, const MatchNode& b) {
     return a.op == MatchOp::kExists;
 }
 
-/// No document without the path matches.
+/// A document without the path cannot match.
 bool demandsPath(const MatchNode& node) {
     switch (node.op) {
         case MatchOp::kEq:
@@ -92,7 +92,7 @@ bool valueImplies(const Element& value, const MatchNode& filter) {
     if (!isPlain(value)) {
         return false;
     }
-    if (filter.op == MatchOp::kType) {  // 5 equals 5.0: all types of the class must do
+    if (filter.op == MatchOp::kType) {  // 5 equals 5.0: all types of the class must be wanted
         for (int type = 0; type < 256; ++type) {
             const auto other = static_cast<Type>(type);
             if (bson::typeName(other) != "missing" &&

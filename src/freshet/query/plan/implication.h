@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Does one filter imply another? A partial index may answer a query only if every document that
-/// the query can match is in it. Conservative: "no" may be wrong, "yes" never is. Pure; any thread.
+/// Does one filter imply another? A partial index may answer a query only if it contains every
+/// document that the query can match. Conservative: "no" may be wrong, "yes" never is. Pure; any
+/// thread.
 #pragma once
 
 #include "freshet/query/match.h"

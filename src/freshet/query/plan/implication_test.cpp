@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// When a partial index holds every document that a query can match.
+/// When a partial index contains every document that a query can match.
 #include "freshet/query/plan/implication.h"
 
 #include "freshet/query/match/json_for_test.h"

@@ -7,8 +7,8 @@
 namespace freshet::query {
 namespace {
 
-/// What the condition inside of `group` says, on paths from the document's root. Conditions within
-/// a further $elemMatch speak of other elements and are left out.
+/// Collects the conditions inside `group`, with paths from the document's root. Conditions inside a
+/// nested $elemMatch are about other elements and are left out.
 void collectInside(const MatchNode& node, const MatchNode& group, std::vector<Predicate>* out) {
     if (node.op == MatchOp::kAnd) {
         for (const auto& child : node.children) {
@@ -33,7 +33,7 @@ void collect(const MatchNode& node, std::vector<Predicate>* out) {
     }
 }
 
-/// The small ones first: what each step costs is then what it adds.
+/// Starts with the small ones, so that each step costs only what it adds.
 Bounds intersectAll(std::vector<Bounds> all) {
     std::stable_sort(all.begin(), all.end(), [](const Bounds& a, const Bounds& b) {
         return a.intervals.size() < b.intervals.size();
@@ -69,8 +69,9 @@ PathBounds::PathBounds(std::vector<Predicate> predicates) : predicates_(std::mov
     }
 }
 
-/// On a multikey index two predicates on a path may be met by two different elements, so of them
-/// only one may bound it; but what an $elemMatch says of plain values is said of one of them.
+/// On a multikey index two predicates on a path may be fulfilled by two different elements, so only
+/// one of them may bound it. But conditions of one $elemMatch on plain values are about the same
+/// element.
 std::vector<PathBounds::Part> PathBounds::partsOf(std::string_view path, bool multikey) const {
     const auto byPath = [](const Predicate& predicate, std::string_view wanted) {
         return predicate.path < wanted;

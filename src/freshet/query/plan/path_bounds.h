@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// PathBounds: what a filter's predicates say of each path. Each predicate's bounds are made once,
-/// and each path's are brought together once, however many indexes ask. One thread at a time.
+/// PathBounds: what a filter's predicates say about each path. The bounds of each predicate are
+/// made once, and those of each path are combined once, however many indexes ask. One thread at a
+/// time.
 #pragma once
 
 #include "freshet/query/plan/bounds.h"
@@ -14,24 +15,24 @@
 
 namespace freshet::query {
 
-/// A condition that every document looked for fulfils.
+/// A condition that every document of the result fulfils.
 struct Predicate {
     const MatchNode* leaf = nullptr;
     std::string path;                  // of the leaf, from the document's root
-    const MatchNode* group = nullptr;  // the $elemMatch that it is part of: one element of its
-                                       // array fulfils all that it says
+    const MatchNode* group = nullptr;  // the $elemMatch that it is part of: one element of the
+                                       // array fulfils all of its conditions
 };
 
-/// The conditions below `node`: of nested $and, and those inside of an $elemMatch.
+/// The conditions below `node`, including those of nested $and and inside $elemMatch.
 std::vector<Predicate> collectPredicates(const MatchNode& node);
 
 class PathBounds {
 public:
-    /// What is known of one path.
+    /// What is known about one path.
     struct Field {
         std::shared_ptr<const Bounds> bounds;
         const MatchNode* group = nullptr;
-        size_t used = 0;  // predicates that are in the bounds
+        size_t used = 0;  // predicates that went into the bounds
     };
 
     explicit PathBounds(std::vector<Predicate> predicates);
@@ -39,15 +40,15 @@ public:
     PathBounds& operator=(const PathBounds&) = delete;
 
     const std::vector<Predicate>& predicates() const { return predicates_; }
-    /// Null: nothing that an index could use. `multikey`: of an index that has met arrays.
+    /// Null: nothing that an index could use. `multikey`: the index has met arrays.
     const Field* of(std::string_view path, bool multikey);
 
 private:
     struct Path {
-        std::optional<std::optional<Field>> plain;     // once asked for
-        std::optional<std::optional<Field>> multikey;  // the same
+        std::optional<std::optional<Field>> plain;     // filled on first use
+        std::optional<std::optional<Field>> multikey;  // likewise
     };
-    /// Bounds of one predicate, or of several that one value fulfils.
+    /// Bounds of one predicate, or of several that must hold for the same value.
     struct Part {
         Bounds bounds;
         const MatchNode* group = nullptr;
@@ -60,7 +61,8 @@ private:
     std::vector<Part> partsOf(std::string_view path, bool multikey) const;
     std::optional<Field> fieldOf(std::string_view path, bool multikey) const;
 
-    std::vector<Predicate> predicates_;  // ascending by path, as collected within one
+    std::vector<Predicate>
+        predicates_;  // ascending by path; of one path, in the order of collection
     std::map<std::string_view, Path> paths_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The choice between the candidates, and what a hint does to it.
+/// The choice among the candidates, and how a hint changes it.
 #include "freshet/query/plan/planner.h"
 
 #include "freshet/bson/keyform.h"
@@ -16,7 +16,7 @@ namespace {
 
 using catalog::Index;
 
-/// Whether the index has an entry of every document that the filter can match.
+/// Whether the index has an entry for every document that the filter can match.
 bool hasAllMatches(const Index& index, const MatchNode& filter) {
     return index.filter == nullptr ||
            implies(filter, StoredPredicate::matcherOf(*index.filter).root());
@@ -26,7 +26,7 @@ bool isIdEquality(const MatchNode& node) {
     return node.op == MatchOp::kEq && node.path == "_id" && !node.operand.isArray();
 }
 
-/// What is asked, and what is known of each index without looking at an $or's branches.
+/// The request, and what is known about each index without looking at the branches of an $or.
 struct Question {
     explicit Question(const PlanRequest& wish) : request(wish), root(wish.matcher->root()) {
         for (const auto& index : wish.collection->indexes) {
@@ -36,10 +36,12 @@ struct Question {
 
     const PlanRequest& request;
     const MatchNode& root;
-    std::vector<bool> holdsAll;  // by index: an entry of every document that the filter can match
+    std::vector<bool>
+        holdsAll;  // by index: it has an entry for every document that the filter can match
 };
 
-/// The best index for documents that fulfil `filter` as well as the whole; `predicates` are of it.
+/// The best index for documents that fulfil both `filter` and the whole query; `predicates` belong
+/// to `filter`.
 std::optional<Candidate> bestCandidate(const Question& question,
                                        const MatchNode& filter,
                                        PathBounds* predicates,
@@ -66,7 +68,7 @@ std::optional<Candidate> bestCandidate(const Question& question,
     return best;
 }
 
-/// A scan for each branch of an $or, when each has an index with bounds.
+/// A scan for each branch of an $or, if each has an index with bounds.
 StatusOr<std::optional<Plan>> planUnion(const Question& question, const MatchNode& either) {
     Plan plan;
     plan.kind = PlanKind::kUnion;
@@ -93,7 +95,7 @@ Plan planIndex(Candidate candidate) {
     return plan;
 }
 
-/// Same fields, same values: {a: 1} and {a: 1.0} name one index.
+/// Same fields and values: {a: 1} and {a: 1.0} name the same index.
 bool isKeyPattern(const Index& index, bson::Document pattern) {
     size_t i = 0;
     for (const bson::Element& field : pattern) {
@@ -141,13 +143,13 @@ StatusOr<Plan> planHinted(const PlanRequest& request) {
     const MatchNode& root = request.matcher->root();
     PathBounds predicates(collectPredicates(root));
     Candidate candidate = considerIndex(index, &predicates, request.sort);
-    // The whole of a sparse or partial index, if that is what is asked for; but then not fewer than
-    // it has because of bounds.
+    // A hinted sparse or partial index is used even if it lacks matches. Its bounds then do not
+    // count as exact.
     candidate.isExact &= !candidate.mayMissDocuments && hasAllMatches(*index, root);
     return planIndex(std::move(candidate));
 }
 
-/// The best way, when an index can bound what is read.
+/// The best plan, if an index can bound what is read.
 StatusOr<std::optional<Plan>> planBounded(const Question& question,
                                           PathBounds* predicates,
                                           std::optional<Candidate>* best) {

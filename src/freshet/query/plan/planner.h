@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The planner: how to find the documents that a filter may match, in which order they come, and
-/// what explain says about it. It ranks without sampling: most fields bound by equality, then a
-/// range, then an order that spares a sort; else the whole collection.
+/// what explain says about it. It ranks plans without sampling: most fields bound by equality
+/// first, then a range, then an order that makes a sort unnecessary; otherwise it scans the
+/// collection.
 ///
-/// REQUIRES: the snapshot that the plan will be run on has been taken, so that isMultikey() tells
-/// the truth about it (INV-catalog-3).
+/// REQUIRES: the snapshot that the plan will run on has been taken, so that isMultikey() is right
+/// for it (INV-catalog-3).
 #pragma once
 
 #include "freshet/catalog/catalog.h"
@@ -24,19 +25,19 @@ struct KeyRange {
     std::string high;
 };
 
-/// A walk along key ranges, which are made one at a time: an $in of a million values, or several
-/// $in on the fields of one index, cost no memory but their values.
+/// A walk along key ranges, which are computed one at a time: an $in of a million values, or
+/// several $in on the fields of one index, need no memory beyond their values.
 struct IndexScan {
     std::shared_ptr<const catalog::Index> index;
-    std::vector<std::shared_ptr<const Bounds>> bounds;  // of the leading fields: lists of points,
-                                                        // and at most one of ranges at the end
-    KeyRange between;                                   // without bounds: this one range
+    std::vector<std::shared_ptr<const Bounds>>
+        bounds;        // of the leading fields: lists of points, then at most one list of ranges
+    KeyRange between;  // if there are no bounds: this one range
     bool backward = false;
     bool wasMultikey = false;  // when it was planned
 
-    /// How many there are; 0: nothing can match.
+    /// How many ranges there are; 0: nothing can match.
     uint64_t rangeCount() const;
-    /// Ascending and disjoint, whichever way the scan goes. REQUIRES: at < rangeCount().
+    /// Ascending and disjoint, in either direction of the scan. REQUIRES: at < rangeCount().
     KeyRange range(uint64_t at) const;
 };
 
@@ -54,9 +55,9 @@ struct Plan {
     std::string idKey;             // kId: the key in the _id index
     std::vector<IndexScan> scans;  // kIndex: one; kUnion: one for each branch
     bool givesOrder = false;       // documents come in the wanted order
-    bool isExact = false;          // whoever has an entry in the ranges matches: kIndex, kUnion
+    bool isExact = false;          // every entry in the ranges is a match: kIndex, kUnion
 
-    /// An index that was not multikey when this was planned is now.
+    /// An index that was not multikey at planning has become multikey.
     bool isOutdated() const;
 };
 
@@ -65,8 +66,8 @@ struct PlanRequest {
     const Matcher* matcher = nullptr;
     const SortPattern* sort = nullptr;  // null: any order
     bson::Document hint;                // as FindRequest::hint
-    bson::Document min;                 // keys of the hinted index: from here on
-    bson::Document max;                 // up to, not including, this one
+    bson::Document min;                 // lower bound, inclusive: keys of the hinted index
+    bson::Document max;                 // upper bound, exclusive
 };
 
 /// kInvalid (kBadValue) when the hint names no index.
@@ -74,14 +75,14 @@ StatusOr<Plan> choosePlan(const PlanRequest& request);
 
 // Parts of the planner.
 
-/// The bounds for an index and what they are worth.
+/// The bounds for one index, and how useful they are.
 struct Candidate {
     IndexScan scan;
     int points = 0;         // leading fields bound to values
-    bool hasRange = false;  // the next one bound to a range
+    bool hasRange = false;  // the next field is bound to a range
     bool givesOrder = false;
     bool isExact = false;
-    bool mayMissDocuments = false;  // sparse, and nothing demands a field
+    bool mayMissDocuments = false;  // sparse, and no predicate demands an indexed field
 
     bool isBounded() const { return points > 0 || hasRange; }
     bool isBetterThan(const Candidate& other) const;
@@ -91,8 +92,8 @@ Candidate considerIndex(const std::shared_ptr<const catalog::Index>& index,
                         PathBounds* predicates,
                         const SortPattern* sort);
 
-/// The index from `min` up to `max`, either of which may be empty. kInvalid when they are no keys
-/// of it.
+/// Scans the index from `min` up to `max`, either of which may be empty. kInvalid when they are not
+/// keys of this index.
 StatusOr<Candidate> boundByKeys(const std::shared_ptr<const catalog::Index>& index,
                                 bson::Document min,
                                 bson::Document max,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which plan is chosen, by what explain would show.
+/// Which plan is chosen, as explain shows it.
 #include "freshet/query/exec/test_support.h"
 #include "freshet/query/plan/bounds.h"
 

@@ -24,10 +24,10 @@ void addCounts(const StageNode& node, bson::Builder* out) {
     }
 }
 
-/// Of one tree that explain tells; a plan may have more than a reply may hold.
+/// Of one explained tree; a plan may be larger than a reply may be.
 constexpr size_t kExplainBytesMax = 4u << 20;
 
-/// Recursion as deep as a plan: a handful.
+/// Recursion is as deep as a plan: a few levels.
 void addNode(const StageNode& node, bool withCounts, bson::Builder* out) {
     if (out->endsAt() > kExplainBytesMax) {
         out->add("warning", "stats tree exceeded BSON size limit for explain");
@@ -63,7 +63,7 @@ void sum(const StageNode& node, Totals* totals) {
     }
 }
 
-/// The elements of an array under field i, as text; all values for fields without a bound.
+/// The intervals of each field as an array of texts; all values for fields without bounds.
 void addBounds(const IndexScan& scan, bson::Builder* out) {
     bson::Builder bounds;
     const std::vector<Interval> all = allValues().intervals;
@@ -115,7 +115,7 @@ bson::OwnedDocument filterDetails(bson::Document filter) {
     return bson::OwnedDocument(builder.finish());
 }
 
-/// The scans below FETCH or COUNT; what they did together is shown at the first of several.
+/// The scans below FETCH or COUNT; their common counts are shown at the first one.
 StageNode entryStages(const Plan& plan, bool fetches, const ScanCounts& counts) {
     const char* name = fetches ? "IXSCAN" : "COUNT_SCAN";
     if (plan.scans.size() == 1) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What explain shows of a plan: a tree of stages under the protocol's names, with or without what
-/// each of them has done. Values; one thread at a time.
+/// What explain shows of a plan: a tree of stages under the protocol's names, with or without
+/// execution counts. Values; one thread at a time.
 #pragma once
 
 #include "freshet/query/plan/planner.h"
@@ -23,7 +23,7 @@ struct StageNode {
 struct ScanCounts {
     uint64_t keysExamined = 0;
     uint64_t docsExamined = 0;
-    uint64_t given = 0;  // documents, or entries that stand for one
+    uint64_t given = 0;  // documents, or entries that stand for documents
 };
 
 /// {stage, details..., inputStage}; with counts also nReturned, works, ...
@@ -31,7 +31,7 @@ bson::OwnedDocument describeTree(const StageNode& root, bool withCounts);
 /// {nReturned, executionTimeMillis, totalKeysExamined, totalDocsExamined, executionStages}.
 bson::OwnedDocument describeRun(const StageNode& root, uint64_t elapsedMillis);
 
-/// The part of a tree that reads documents; `matched` of them passed the filter.
+/// The part of a tree that reads documents; `matched`: how many passed the filter.
 StageNode stagesOf(const Plan& plan,
                    bson::Document filter,
                    bool fetches,

@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kLengthsBytes = 8;
 constexpr size_t kBlockBytesMin = 1u << 10;
 constexpr size_t kBlockBytesMax = 256u << 10;
-constexpr size_t kBlocksOfMemory = 32;  // a merge holds one of each run
+constexpr size_t kBlocksOfMemory = 32;  // a merge holds one block of each run
 
 uint32_t lengthAt(const std::string& block, size_t at) {
     uint32_t length = 0;

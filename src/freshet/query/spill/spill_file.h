@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Runs of records in files without a name. A run is a list of blocks; a block is read as a whole
-/// and checked. The list and the checksums are in memory: nobody else ever reads the file.
-/// Everything here that touches the file blocks: it is for jobs of a SpillTask.
+/// and its checksum is verified. The list and the checksums are in memory, since only this process
+/// reads the file. Everything here that touches the file blocks, so it must run in jobs of a
+/// SpillTask.
 ///
-/// A record: the lengths of its key and its payload (4 bytes each, this machine's order), both.
+/// A record: the lengths of its key and its payload (4 bytes each, native byte order), then both.
 #pragma once
 
 #include "freshet/query/spill.h"
@@ -21,13 +22,13 @@ struct SpillBlock {
     uint32_t checksum = 0;
 };
 
-/// Opened when the first block comes. One thread at a time.
+/// The file is created with the first block. One thread at a time.
 class SpillFile {
 public:
     explicit SpillFile(SpillSpace& space) : space_(space) {}
     /// kNoSpace or kIo when it cannot be written.
     StatusOr<SpillBlock> append(std::string_view bytes);
-    /// kCorruption when the bytes are not those written.
+    /// kCorruption when the bytes are not those that were written.
     Status read(const SpillBlock& block, std::string* out);
 
 private:
@@ -50,7 +51,7 @@ struct SpillRecord {
     std::string_view payload;
 };
 void appendRecord(const SpillRecord& record, std::string* block);
-/// How large to make the blocks of who may hold `bytesMax`.
+/// The block size for an operation that may hold `bytesMax`.
 size_t blockBytesFor(size_t bytesMax);
 
 /// Fills the blocks of a run.
@@ -74,12 +75,12 @@ private:
 class RunReader {
 public:
     explicit RunReader(SpillRun run) : run_(std::move(run)) {}
-    /// There is a record in memory.
+    /// A record is in memory.
     bool hasRecord() const { return at_ < block_.size(); }
-    /// The block in memory is used up, and there is another one.
+    /// The block in memory is used up, and there is another block.
     bool mustFetch() const { return !hasRecord() && nextBlock_ < run_.blocks.size(); }
     Status fetch();
-    /// REQUIRES: hasRecord(). Good until fetch().
+    /// REQUIRES: hasRecord(). Valid until fetch().
     SpillRecord record() const;
     void advance();
 
@@ -90,12 +91,12 @@ private:
     size_t at_ = 0;
 };
 
-/// The records of several runs by key; of equal keys those of earlier runs first.
+/// The records of several runs, by key; of equal keys, those of earlier runs come first.
 class RunMerge {
 public:
     explicit RunMerge(std::vector<SpillRun> runs);
     enum class Step : uint8_t { kRecord, kMustFetch, kEnd };
-    /// kRecord: good until the next call. kMustFetch: fetch(), then call again.
+    /// kRecord: valid until the next call. kMustFetch: call fetch(), then next() again.
     Step next(SpillRecord* record);
     Status fetch();
 
@@ -104,10 +105,10 @@ private:
     bool isAfter(size_t a, size_t b) const;
 
     std::vector<RunReader> readers_;
-    std::vector<size_t> waiting_;  // readers to fetch
-    std::vector<size_t> heap_;     // readers with a record, the first one on top
+    std::vector<size_t> waiting_;  // readers that need a fetch()
+    std::vector<size_t> heap_;     // readers with a record; the one with the first key on top
     static constexpr size_t kNone = SIZE_MAX;
-    size_t given_ = kNone;  // whose record the caller has
+    size_t given_ = kNone;  // the reader whose record the caller has
 };
 
 }  // namespace freshet::query

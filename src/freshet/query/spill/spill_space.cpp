@@ -14,7 +14,7 @@ SpillSpace::SpillSpace(platform::FileSystem& files,
     : files_(files), directory_(std::move(directory)), limits_(std::move(limits)) {
     const StatusOr<std::vector<std::string>> left = files_.list(directory_);
     if (!left.isOk()) {
-        return;  // nothing has ever spilled here
+        return;  // nothing has ever been spilled here
     }
     for (const std::string& name : *left) {
         if (const Status removed = files_.remove(directory_ + "/" + name); !removed.isOk()) {
@@ -27,7 +27,7 @@ SpillSpace::~SpillSpace() = default;
 
 StatusOr<std::unique_ptr<platform::File>> SpillSpace::openFile() {
     FRESHET_RETURN_IF_ERROR(files_.makeDirectory(directory_));
-    // [spill.name] ORDER relaxed: only that no two are alike.
+    // [spill.name] ORDER relaxed: the numbers only have to be unique.
     const uint64_t number = filesMade_.fetch_add(1, sync::kRelaxed);
     const std::string path = directory_ + "/spill-" + std::to_string(number);
     FRESHET_ASSIGN_OR_RETURN(auto file, files_.open(path, platform::OpenMode::kCreateNew));
@@ -36,7 +36,7 @@ StatusOr<std::unique_ptr<platform::File>> SpillSpace::openFile() {
 }
 
 sync::Worker& SpillSpace::nextWorker() {
-    // [spill.turn] ORDER relaxed: any share will do.
+    // [spill.turn] ORDER relaxed: any distribution over the threads will do.
     const size_t at = jobs_.fetch_add(1, sync::kRelaxed) % kThreads;
     std::lock_guard<sync::Mutex> lock(mutex_);
     if (workers_[at] == nullptr) {
@@ -50,7 +50,7 @@ StatusOr<sync::WaitToken> SpillSpace::run(std::function<void()> job) {
 }
 
 void SpillSpace::count(Total total, uint64_t number) {
-    // [spill.count] ORDER relaxed: a number for people; nothing is read because of it.
+    // [spill.count] ORDER relaxed: a statistic; no decision depends on it.
     totals_[static_cast<size_t>(total)].fetch_add(number, sync::kRelaxed);
 }
 

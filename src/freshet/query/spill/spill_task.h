@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/// SpillTask: blocking work of one operation, one piece at a time, on the spill space's threads.
-/// The operation returns WouldBlock meanwhile. One thread at a time.
+/// SpillTask: one operation's blocking work, one job at a time, on the spill space's threads.
+/// Meanwhile the operation returns WouldBlock. One thread at a time.
 ///
-/// INV-1  A job owns, or shares, all that it touches: the operation may end before the job does.
+/// INV-1  A job owns or shares everything that it touches: the operation may end before the job
+/// does.
 /// INV-2  The operation does not touch what a job shares with it until the job is settled.
 #pragma once
 
@@ -18,7 +19,7 @@ class SpillTask {
     struct State {
         sync::WaitToken done;
         Status status = Status(Code::kUnavailable, "the server is shutting down");
-        /// Nobody wants the result any more. Written by: the operation, once. Read by: the job,
+        /// The result is no longer wanted. Written by: the operation, once. Read by: the job,
         /// between its steps.
         ///   STEPS    false -> true, once
         sync::Atomic<bool> isAbandoned{false};
@@ -30,7 +31,7 @@ public:
     public:
         explicit Watch(const State& state) : state_(state) {}
         bool isAbandoned() const {
-            // [spill.abandoned] ORDER relaxed: a hint; to miss it costs time and nothing else.
+            // [spill.abandoned] ORDER relaxed: a hint; a late read only costs time.
             return state_.isAbandoned.load(sync::kRelaxed);
         }
 
@@ -49,7 +50,7 @@ public:
     SpillTask(const SpillTask&) = delete;
     SpillTask& operator=(const SpillTask&) = delete;
 
-    /// REQUIRES: settled. WouldBlock, or why the job cannot be taken.
+    /// REQUIRES: settled. WouldBlock, or why the job was not accepted.
     Status start(SpillSpace& space, Job job) {
         auto state = std::make_shared<State>();
         FRESHET_ASSIGN_OR_RETURN(token_, space.run([state, work = std::move(job)] {
@@ -58,7 +59,7 @@ public:
         state_ = std::move(state);
         return Status::wouldBlock();
     }
-    /// WouldBlock while a job is at work; else how it ended, once; ok when there was none.
+    /// WouldBlock while a job is running; else how it ended, once; ok if there was none.
     Status settle() {
         if (state_ == nullptr) {
             return Status::ok();
@@ -68,7 +69,7 @@ public:
         }
         return std::exchange(state_, nullptr)->status;
     }
-    /// After WouldBlock: when it is worth calling again.
+    /// After WouldBlock: completes when another call is useful.
     const sync::WaitToken& token() const { return token_; }
 
 private:

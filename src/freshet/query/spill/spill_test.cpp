@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Sorts and groups that do not fit into memory give what they give in memory, leave nothing on
-/// disk, and fail cleanly when the disk does.
+/// Sorts and groups that do not fit into memory give the same results as in memory, leave nothing
+/// on disk, and fail cleanly if the disk does.
 #include "freshet/query/aggregate/stages.h"
 #include "freshet/query/exec/sorter.h"
 #include "freshet/query/match/json_for_test.h"
@@ -37,7 +37,7 @@ protected:
 
     uint64_t below(uint64_t bound) { return random_() % bound; }
 
-    /// All limits of stages at so many bytes.
+    /// Sets all limits of stages to `bytes`.
     void limit(size_t bytes) { limits_.sort = limits_.group = limits_.bucketAuto = bytes; }
 
     StatusOr<Documents> run(const std::string& pipeline, const Documents& input, bool onDisk) {
