@@ -22,7 +22,7 @@ Value arrayOf(const std::vector<Value>& values) {
     return Value::ofArray(builder.finish());
 }
 
-/// A list of values, its length first.
+/// A list of values, preceded by its length.
 void saveAll(const std::vector<Value>& values, std::string* out) {
     appendValue(Value::of(static_cast<int64_t>(values.size())), out);
     for (const Value& value : values) {
@@ -37,8 +37,8 @@ void restoreAll(ValueReader* saved, Take&& take) {
     }
 }
 
-/// A sum that keeps integers exact and doubles compensated (Neumaier), so that the order of
-/// documents hardly matters.
+/// A sum that keeps integers exact and compensates doubles (Neumaier's summation), so that the
+/// order of documents hardly matters.
 class Total {
 public:
     void add(const Element& number) {
@@ -293,7 +293,7 @@ private:
     Value merged_;
 };
 
-/// Welford's way: one pass, no cancellation.
+/// Welford's algorithm: one pass, no cancellation.
 template <bool sample>
 class Deviation final : public Accumulator {
 public:
@@ -365,7 +365,8 @@ AccumulatorFactory accumulatorByName(std::string_view name) {
     return nullptr;
 }
 
-/// As an expression an accumulator works on its arguments, or on the members of its one array.
+/// As an expression, an accumulator works on its arguments, or on the members of its only argument
+/// if that is an array.
 template <typename T>
 Value accumulate(ExprContext& context, Arguments arguments) {
     T state;

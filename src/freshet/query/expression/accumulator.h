@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Accumulators: what $group and $setWindowFields make of many values. One state per group and
+/// Accumulators: what $group and $setWindowFields compute from many values. One state per group and
 /// field; not thread-safe.
 #pragma once
 
@@ -16,23 +16,23 @@ namespace freshet::query {
 class Accumulator {
 public:
     virtual ~Accumulator() = default;
-    /// `value` may be missing. Fails the context when the value cannot be taken.
+    /// `value` may be missing. Fails the context when the value is not acceptable.
     virtual void add(ExprContext& context, const Value& value) = 0;
-    /// After the last add(), before result(): what may fail. Once.
+    /// After the last add() and before result(), once: the part that may fail.
     virtual Status finish() { return Status::ok(); }
-    /// Missing where nothing came.
+    /// Missing if nothing was added.
     virtual Value result() const = 0;
     virtual size_t heldBytes() const { return sizeof(void*) * 8; }
-    /// Appends values from which restore() makes the same state in a fresh one.
+    /// Appends values from which restore() makes the same state in a new accumulator.
     virtual void save(std::string* out) const = 0;
     virtual void restore(ValueReader* saved) = 0;
 };
 
 /// A parsed `{$accumulator: operand}`. Any thread.
 struct AccumulatorPlan {
-    ExprPtr argument;  // what of each document is added
-    /// A fresh state. The context's root is the group's key where that is an object; fails the
-    /// context when the accumulator's `n` is no good.
+    ExprPtr argument;  // computes the value to add from each document
+    /// Makes a new state. The context's root is the group's key if that is an object; fails the
+    /// context when the accumulator's `n` is invalid.
     std::function<std::unique_ptr<Accumulator>(ExprContext& context)> makeState;
 };
 
@@ -40,7 +40,7 @@ bool isAccumulator(std::string_view name);
 /// kInvalid: location 15952 for unknown names, location 40237 for several arguments, ...
 StatusOr<AccumulatorPlan> parseAccumulator(const bson::Element& operand, ExprScope* scope);
 
-// The parts of parseAccumulator for those that take an object with options.
+// Parts of parseAccumulator for accumulators that take an object with options.
 
 /// $firstN, $lastN, $minN, $maxN, $top, $topN, $bottom, $bottomN.
 bool isRankedAccumulator(std::string_view name);
@@ -51,11 +51,11 @@ bool isPercentileAccumulator(std::string_view name);
 void addPercentileAccumulators(Words* out);
 StatusOr<AccumulatorPlan> parsePercentileAccumulator(const bson::Element& operand,
                                                      ExprScope* scope);
-/// $accumulator, and the reduce of mapReduce.
+/// $accumulator, and the reduce function of mapReduce.
 bool isScriptedAccumulator(std::string_view name);
 void addScriptedAccumulators(Words* out);
 StatusOr<AccumulatorPlan> parseScriptedAccumulator(const bson::Element& operand, ExprScope* scope);
-/// The same as operators over an array: $firstN ... $maxN, $median, $percentile.
+/// The same names as operators over an array: $firstN ... $maxN, $median, $percentile.
 StatusOr<ExprPtr> parseRankedOperator(const bson::Element& operand, ExprScope* scope);
 StatusOr<ExprPtr> parsePercentileOperator(const bson::Element& operand, ExprScope* scope);
 

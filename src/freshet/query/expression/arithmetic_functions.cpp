@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// $add, $round and kin, and the comparisons.
+/// $add, $round and others, and the comparisons.
 #include "freshet/bson/compare.h"
 #include "freshet/query/expression/number.h"
 #include "freshet/query/expression/operators.h"
@@ -12,7 +12,7 @@ namespace {
 using bson::Element;
 using bson::Type;
 
-/// As calculate; integers that leave int64 go on as doubles.
+/// As calculate(); integers that leave int64's range continue as doubles.
 Value calculateWidening(Arithmetic op, const Element& a, const Element& b) {
     Value result = calculate(op, a, b);
     if (result.isMissing()) {

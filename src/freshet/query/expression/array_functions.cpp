@@ -21,7 +21,7 @@ Value mustBeArray(ExprContext& context,
     return context.fail(location(number), text + typeText(wrong));
 }
 
-/// The element at an index that may count from the end; missing when out of range.
+/// The element at an index that may count from the end; missing if out of range.
 Value elementAt(const Value& array, int64_t index) {
     const bson::Document document = array.element().document();
     if (index < 0) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Operators that decide themselves what they evaluate: conditions, and those that bind variables.
+/// Operators that choose which arguments they evaluate: conditions, and operators that bind
+/// variables.
 #include "freshet/query/expression/operators.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@ namespace {
 using bson::Document;
 using bson::Element;
 
-/// The arguments of an operator written as an array or as one expression.
+/// The arguments of an operator, written as an array or as a single expression.
 StatusOr<std::vector<ExprPtr>> parseArguments(const Element& operand, ExprScope* scope) {
     std::vector<ExprPtr> result;
     if (!operand.isArray()) {
@@ -113,7 +114,7 @@ public:
     }
 };
 
-/// $map and $filter: `body` per element of `input`, bound to one variable.
+/// $map and $filter: evaluates `body` for each element of `input`, bound to a variable.
 class ForEach final : public Expression {
 public:
     ExprPtr input;
@@ -217,7 +218,7 @@ public:
     }
 };
 
-/// A field by its literal name, dots and dollars included.
+/// A field by its literal name, including dots and dollars.
 class GetField final : public Expression {
 public:
     ExprPtr field;
@@ -462,7 +463,7 @@ StatusOr<ExprPtr> parseReduce(const Element& operand, ExprScope* scope) {
         }
     }
     int levels = 0;
-    int initialLevels = 0;  // what comes after is tested when it is made
+    int initialLevels = 0;  // later values are tested when they are made
     FRESHET_ASSIGN_OR_RETURN(result->input, parseBinding(object.find("input"), scope, &levels));
     FRESHET_ASSIGN_OR_RETURN(result->initial,
                              parseBinding(object.find("initialValue"), scope, &initialLevels));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// $type, and the operators that turn one type into another.
+/// $type, and the operators that convert one type to another.
 #include "freshet/bson/json.h"
 #include "freshet/query/expression/number.h"
 #include "freshet/query/expression/operators.h"
@@ -227,7 +227,7 @@ Value toObjectId(ExprContext& context, Arguments arguments) {
     return Value::of(id);
 }
 
-/// Types that $convert knows, and the function of each.
+/// The types that $convert knows, with the function of each.
 struct Target {
     Type type;
     Value (*convert)(ExprContext& context, Arguments arguments);
@@ -243,7 +243,7 @@ constexpr Target kTargets[] = {
     {Type::kDecimal, toDecimalValue},
 };
 
-/// The type that `to` names by its alias or its number; kEnd when the context failed.
+/// The type that `to` names by alias or number; kEnd if the context failed.
 Type targetOf(ExprContext& context, const Value& to) {
     const Element name =
         to.element().isObject() ? to.element().document().find("type") : to.element();
@@ -303,7 +303,7 @@ Value convert(ExprContext& context, Arguments arguments) {
     return result;
 }
 
-/// A UUID in its usual form with dashes, as binary data of subtype 4.
+/// A UUID in its usual form with dashes, to binary data of subtype 4.
 Value toUuid(ExprContext& context, Arguments arguments) {
     constexpr uint8_t kUuidSubtype = 4;
     const Element& from = arguments[0].element();

@@ -15,7 +15,7 @@ constexpr std::string_view kUnits[] = {
     "year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond"};
 constexpr std::string_view kWeekdays[] = {
     "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"};
-constexpr int64_t kUnitsMax = int64_t{1} << 53;  // far beyond what dates can hold
+constexpr int64_t kUnitsMax = int64_t{1} << 53;  // far beyond the range of dates
 
 int64_t localDay(int64_t millis, const TimeZone& zone) {
     return floorDivide(zone.toLocal(millis), kDayMillis);
@@ -29,7 +29,7 @@ int monthsIn(TimeUnit unit) {
     return unit == TimeUnit::kYear ? 12 : unit == TimeUnit::kQuarter ? 3 : 1;
 }
 
-/// Moves by months; the day is the last of the month where that is too short.
+/// Moves by months; if that month is too short, the day is its last.
 int64_t addMonths(int64_t local, int64_t months) {
     const CalendarTime time = calendarOf(local);
     const int64_t total = monthsOf(time) + months;
@@ -129,7 +129,7 @@ bool addUnits(int64_t millis, TimeUnit unit, int64_t amount, const TimeZone& zon
         return false;
     }
     if (unit < TimeUnit::kWeek) {
-        constexpr int64_t kMonthsMax = 12LL * 300'000'000;  // more than dates have
+        constexpr int64_t kMonthsMax = 12LL * 300'000'000;  // more than the range of dates
         const int64_t months = amount * monthsIn(unit);
         if (months > kMonthsMax || months < -kMonthsMax) {
             return false;
@@ -157,7 +157,7 @@ int64_t countUnits(int64_t from, int64_t to, TimeUnit unit, const TimeZone& zone
                floorDivide(monthsOf(calendarOf(zone.toLocal(from))), months);
     }
     if (unit == TimeUnit::kWeek) {
-        // Day 0 was a Thursday, three days behind a Monday.
+        // Day 0 was a Thursday, three days after a Monday.
         const int64_t shift = 3 - startOfWeek;
         return floorDivide(localDay(to, zone) + shift, 7) -
                floorDivide(localDay(from, zone) + shift, 7);
@@ -166,7 +166,7 @@ int64_t countUnits(int64_t from, int64_t to, TimeUnit unit, const TimeZone& zone
         return localDay(to, zone) - localDay(from, zone);
     }
     const int64_t length = unitMillis(unit);
-    const int64_t shift = zone.offsetAt(from) % length;  // zones off by half an hour
+    const int64_t shift = zone.offsetAt(from) % length;  // zones may differ by half an hour
     return floorDivide(to + shift, length) - floorDivide(from + shift, length);
 }
 

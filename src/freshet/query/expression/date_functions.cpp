@@ -9,7 +9,7 @@ namespace {
 using bson::Element;
 using bson::Type;
 
-/// One part of a date, given as it is or as {date: ..., timezone: ...}.
+/// One part of a date, given directly or as {date: ..., timezone: ...}.
 template <typename Part>
 Value datePart(ExprContext& context, Arguments arguments, Part part) {
     Value date = arguments[0];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// $dateAdd, $dateDiff, $dateTrunc and kin; dates made of parts and of text.
+/// $dateAdd, $dateDiff, $dateTrunc and others; dates made from parts and from text.
 #include "freshet/bson/json.h"
 #include "freshet/query/expression/date_arguments.h"
 #include "freshet/query/expression/time_text.h"
@@ -10,7 +10,7 @@ namespace {
 using bson::Element;
 using bson::Type;
 
-/// The unit; false when the context failed.
+/// The unit; false if the context failed.
 bool unitOf(ExprContext& context, const std::string& name, const Value& value, TimeUnit* out) {
     if (!value.element().isString()) {
         context.fail(location(5439013),
@@ -77,14 +77,14 @@ Value dateAdd(ExprContext& context, Arguments arguments) {
     return Value::of(bson::Date{result});
 }
 
-/// By which calendar a function counts.
+/// The calendar that a function counts by.
 struct Calendar {
     TimeUnit unit = TimeUnit::kDay;
     int startOfWeek = 6;
     const TimeZone* zone = nullptr;
 };
 
-/// False when the result is null or the context failed.
+/// False if the result is null or the context failed.
 bool readCalendar(ExprContext& context,
                   const std::string& name,
                   const Value& unit,
@@ -155,7 +155,7 @@ Value dateTrunc(ExprContext& context, Arguments arguments) {
         truncateToUnit(millis, calendar.unit, size, *calendar.zone, calendar.startOfWeek)});
 }
 
-/// An integral part of a date; `fallback` where it is missing. False when the context failed.
+/// An integral part of a date; `fallback` if it is missing. False if the context failed.
 bool partOf(ExprContext& context,
             const char* name,
             const Value& value,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Literals, field paths, variables, objects and arrays, and how an expression is parsed.
+/// Literals, field paths, variables, objects and arrays, and the parser of expressions.
 #include "freshet/query/expression/expression.h"
 
 #include "freshet/bson/json.h"
@@ -26,7 +26,7 @@ private:
     Value value_;
 };
 
-/// What lies at a path of the root document.
+/// The value at a path of the root document.
 Value followRoot(RootDocument& root, const std::vector<std::string>& parts) {
     Element at = root.find(parts[0]);
     size_t from = 1;
@@ -71,8 +71,8 @@ private:
     std::vector<std::string> parts_;
 };
 
-/// A variable without a value. Not constant, so that nothing is evaluated ahead where it only
-/// stands for a value to come.
+/// A variable without a value. It is not constant, so that nothing is evaluated early in places
+/// where it only stands for a later value.
 class MissingVariable final : public Expression {
 public:
     Value evaluate(ExprContext&) const override { return {}; }
@@ -176,7 +176,7 @@ StatusOr<ExprPtr> parseVariable(std::string_view text, ExprScope* scope) {
     return ExprPtr(std::make_shared<SystemVariablePath>(variable, std::move(parts)));
 }
 
-/// A path of what $$CURRENT stands for at this place.
+/// A path into what $$CURRENT stands for here.
 ExprPtr makeCurrentPath(std::string_view dotted, ExprScope* scope) {
     const int slot = scope->find("CURRENT");
     if (slot >= 0) {
@@ -232,7 +232,7 @@ bool ExprContext::allows(size_t bytes) {
 }
 
 bool ExprContext::mayGoOnWith(size_t bytes) {
-    // A value grows in a builder, which may have twice the room, and is then copied.
+    // A value grows in a builder, which may have twice its size, and is then copied.
     constexpr size_t kTimes = 3;
     Status status = bytes < sync::MemoryHold::kUnitBytes ? mayGoOn() : mayTake(kTimes * bytes);
     if (!status.isOk() && error.isOk()) {

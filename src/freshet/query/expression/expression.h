@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Aggregation expressions: parsed once into a tree, evaluated per document. A failing evaluation
-/// leaves its first error in the context and goes on with missing values, so that the common path
-/// carries no status; whoever started the evaluation looks at the context when it is done.
+/// leaves its first error in the context and continues with missing values, so the common path
+/// carries no status; the caller that started the evaluation checks the context afterwards.
 ///
-/// INV-1  An expression is immutable and owns all it needs; any thread may evaluate it.
+/// INV-1  An expression is immutable and owns everything it needs; any thread may evaluate it.
 /// INV-2  A result may borrow from the context's root document or from the expression.
 #pragma once
 
@@ -20,13 +20,13 @@
 
 namespace freshet::query {
 
-/// What one value may take; beyond it an evaluation fails.
+/// The largest size of one value; beyond it an evaluation fails.
 inline constexpr size_t kValueBytesMax = 64u * 1024 * 1024;
-/// What a document may nest that a pipeline's stage or a projection makes. A value on its way
-/// through an expression may nest deeper, by what the expression's text does.
+/// How deep a document that a stage or a projection makes may nest. A value inside an expression
+/// may nest deeper, by as much as the expression's text adds.
 inline constexpr int kComputedNestingMax = bson::kPathPartsMax;
 
-/// kInvalid (kOverflow): what a document would nest deeper than that.
+/// kInvalid (kOverflow): the error for a document that would nest deeper than that.
 Status nestsTooDeeply();
 
 /// One evaluation, or many in a row; reset by setting root and error.
@@ -39,11 +39,11 @@ struct ExprContext {
     /// Keeps the first error. Returns missing, for `return ctx.fail(...)`.
     Value fail(Reason reason, std::string text);
     bool failed() const { return !error.isOk(); }
-    /// Fails when a value of that many bytes is too large to be made.
+    /// Fails if a value of so many bytes would be too large.
     bool allows(size_t bytes);
-    /// For loops: fails when the operation is to end, or may not take so much more memory.
+    /// For loops: fails if the operation must end, or may not take `bytes` more memory.
     bool mayGoOnWith(size_t bytes);
-    /// Fails when the value nests too deeply for a document that has it `above` levels down.
+    /// Fails if the value nests too deeply for a document that holds it `above` levels down.
     bool allowsNesting(const bson::Element& value, int above);
     void failNesting();
     void setVariable(size_t slot, Value value);
@@ -53,7 +53,7 @@ class Expression {
 public:
     virtual ~Expression() = default;
     virtual Value evaluate(ExprContext& context) const = 0;
-    /// The same for every document.
+    /// Gives the same value for every document.
     virtual bool isConstant() const { return false; }
 };
 
@@ -63,19 +63,20 @@ using ExprPtr = std::shared_ptr<const Expression>;
 class ExprScope {
 public:
     ExprScope() = default;
-    /// `constants`: names that stand for their values; undefined stands for missing. Must outlive
-    /// the scope, not the expressions.
+    /// `constants`: names with constant values; undefined stands for missing. They must outlive the
+    /// scope, but not the expressions.
     explicit ExprScope(bson::Document constants) { constants_ = constants; }
-    /// The value of a constant; missing when there is none. All that name it share its bytes.
+    /// The value of a constant; missing if there is none. All expressions that name it share its
+    /// bytes.
     Value constant(std::string_view name);
-    /// The slot of $$name; -1 when there is no such variable.
+    /// The slot of $$name; -1 if there is no such variable.
     int find(std::string_view name) const;
-    /// Makes $$name visible until pop(). Inner names hide outer ones. `levels`: of its value, as
-    /// parseBinding() tells.
+    /// Makes $$name visible until pop(). Inner names hide outer ones. `levels`: the nesting of its
+    /// value, from parseBinding().
     size_t push(std::string name, int levels);
     void pop(size_t count);
 
-    /// One expression inside another, while it is parsed.
+    /// Counts the nesting of expressions while they are parsed.
     class Level {
     public:
         explicit Level(ExprScope* scope) : scope_(scope) {
@@ -88,7 +89,7 @@ public:
     private:
         ExprScope* scope_;
     };
-    /// Something parsed in this scope takes its value from the document: a field path, $$ROOT.
+    /// Notes that something parsed in this scope depends on the document: a field path, $$ROOT.
     void noteDocumentRead() { readsDocument_ = true; }
     bool readsDocument() const { return readsDocument_; }
 
@@ -99,14 +100,14 @@ private:
     struct Name {
         std::string text;
         int hidden;   // the slot of the outer name that this one hides; -1: none
-        int tallest;  // levels of this one's value, or of an outer one's
+        int tallest;  // levels of this value or of an outer one, whichever nests deepest
     };
 
     RootDocument constants_;
     std::unordered_map<std::string, Value> named_;  // of the constants
     std::vector<Name> names_;                       // the index is the slot
-    std::unordered_map<std::string, int> slots_;    // of the names that are not hidden
-    int level_ = 0;                                 // of expressions in each other
+    std::unordered_map<std::string, int> slots_;    // of the names that are visible
+    int level_ = 0;                                 // nesting of expressions
     int deepest_ = 0;
     bool readsDocument_ = false;
 };
@@ -114,9 +115,9 @@ private:
 /// kInvalid: kUnknownExpression, kExpressionArity, kFailedToParse ... with MongoDB's text.
 StatusOr<ExprPtr> parseExpression(const bson::Element& element, ExprScope* scope);
 StatusOr<ExprPtr> parseExpression(const bson::Element& element);
-/// What a variable gets its value from. *levels: how many levels deeper than the documents and
-/// constants at hand such a value may nest. kOverflow when that are too many: variables can be made
-/// of variables, each of them deeper than the one before.
+/// Parses the value of a variable. *levels: how many levels deeper than the documents and constants
+/// at hand the value may nest. kOverflow if there are too many: variables can be made of other
+/// variables, each deeper than the one before.
 StatusOr<ExprPtr> parseBinding(const bson::Element& element, ExprScope* scope, int* levels);
 /// {a: <expression>, ...} or {$operator: ...}.
 StatusOr<ExprPtr> parseObjectExpression(bson::Document object, ExprScope* scope);
@@ -132,13 +133,13 @@ Status checkVariableName(std::string_view name);
 /// Evaluates for one document outside a stage.
 StatusOr<Value> evaluateOnce(const Expression& expression, bson::Document document);
 
-/// What MongoDB's $cond, $and ... take for true.
+/// True by the rules of MongoDB's $cond, $and ...
 inline bool isTrue(const Value& value) {
     return value.element().isTruthy();
 }
 
-/// Follows a dotted path through objects; arrays on the way become arrays of what is found in their
-/// objects.
+/// Follows a dotted path through objects. An array on the way becomes an array of what is found in
+/// its objects.
 Value followPath(const Value& start, const std::vector<std::string>& parts, size_t from);
 std::vector<std::string> splitPath(std::string_view dotted);
 

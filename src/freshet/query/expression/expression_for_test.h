@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// For tests of expressions: tables of what they give on one document.
+/// For tests of expressions: tables of their results on one document.
 #pragma once
 
 #include "freshet/query/expression/expression.h"
@@ -13,7 +13,7 @@
 namespace freshet::query {
 
 struct ExpressionCase {
-    const char* expression;  // what stands behind {"v": ...}
+    const char* expression;  // the value in {"v": ...}
     const char* wanted;      // likewise; null: missing
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// $setField and $unsetField, sizes, parts of timestamps, chance.
+/// $setField and $unsetField, sizes, parts of timestamps, random numbers.
 #include "freshet/bson/json.h"
 #include "freshet/platform/thread.h"
 #include "freshet/query/expression/accumulator.h"
@@ -14,7 +14,7 @@ using bson::Document;
 using bson::Element;
 using bson::Type;
 
-/// A field by its literal name set to a value, or taken away where the value is missing.
+/// Sets a field, by its literal name, to a value; removes it if the value is missing.
 class SetField final : public Expression {
 public:
     std::string field;

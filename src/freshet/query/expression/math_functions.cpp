@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Exponentials, logarithms, trigonometry and bits. Decimals are reckoned as decimals.
+/// Exponentials, logarithms, trigonometry and bits. Decimals are computed as decimals.
 #include "freshet/bson/json.h"
 #include "freshet/query/expression/number.h"
 #include "freshet/query/expression/operators.h"
@@ -32,7 +32,7 @@ struct UnaryMath {
     std::string_view name;
     double (*call)(double);
     DecimalFunction decimal;
-    double least;  // of the domain; NaN goes through
+    double least;  // of the domain; NaN is passed through
     double most;
 };
 
@@ -98,7 +98,7 @@ Value atan2(ExprContext& context, Arguments arguments) {
     return Value::of(std::atan2(y.toDouble(), x.toDouble()));
 }
 
-/// A logarithm's argument: false when the result is known already (null, or an error).
+/// Tests a logarithm's argument; false if the result is already known (null or an error).
 bool isPositive(ExprContext& context,
                 const std::string& name,
                 const Value& value,

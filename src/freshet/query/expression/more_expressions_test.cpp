@@ -112,7 +112,7 @@ TEST(MoreExpressions, DatesInZones) {
          R"({"$date":"2024-02-29T00:00:00Z"})"},
         {R"({"$dateSubtract":{"startDate":"$d","unit":"quarter","amount":1}})",
          R"({"$date":"2023-11-29T13:14:15.016Z"})"},
-        // The clocks go forward on 2024-03-31: a day later is 23 hours later.
+        // Clocks go forward on 2024-03-31: one day later is 23 hours later.
         {R"({"$dateAdd":{"startDate":{"$date":"2024-03-30T12:00:00Z"},"unit":"day","amount":1,
              "timezone":"Europe/Berlin"}})",
          R"({"$date":"2024-03-31T11:00:00Z"})"},
@@ -218,7 +218,7 @@ TEST(MoreExpressions, FieldsAndConversions) {
     });
 }
 
-/// Sets of small numbers against std::set.
+/// Sets of small numbers, compared with std::set.
 TEST(MoreExpressions, SetsAgreeWithTheStandardOnes) {
     std::mt19937_64 random(testing::testSeed());
     const auto textOf = [](const std::vector<int>& values) {
@@ -248,7 +248,7 @@ TEST(MoreExpressions, SetsAgreeWithTheStandardOnes) {
     }
 }
 
-/// Taken apart and put together again a date is the same, in any zone.
+/// A date taken apart and put together again is the same, in any zone.
 TEST(MoreExpressions, DatesSurviveTheirParts) {
     std::mt19937_64 random(testing::testSeed());
     for (int round = 0; round < 300; ++round) {

@@ -4,7 +4,7 @@
 #include "freshet/bson/json.h"
 
 #include <bid_conf.h>
-// bid_conf.h must come first: it says how the functions are called.
+// bid_conf.h must come first: it defines how the functions are called.
 #include <bid_functions.h>
 
 #include <charconv>
@@ -106,7 +106,7 @@ double roundDouble(double value, Rounding rounding) {
     return std::nearbyint(value);
 }
 
-/// Through decimal, so that 1.005 rounds as its digits say.
+/// Computed as a decimal, so that 1.005 rounds by its digits.
 Decimal128 roundDecimal(Decimal128 value, Rounding rounding, int place) {
     constexpr unsigned kModes[] = {1 /*down*/, 2 /*up*/, 3 /*to zero*/, kHalfEvenMode};
     unsigned flags = 0;

@@ -9,14 +9,15 @@ namespace freshet::query {
 
 enum class Arithmetic : uint8_t { kAdd, kSubtract, kMultiply, kDivide, kMod };
 
-/// a op b. REQUIRES: both are numbers; for kDivide and kMod b is not zero. Missing when two
+/// a op b. Missing when the result of two integers is out of int64's range. kDivide gives a double
+/// or a decimal. REQUIRES: both are numbers; for kDivide and kMod b is not zero.
 /// integers leave int64's range. kDivide gives a double, or a decimal.
 Value calculate(Arithmetic op, const bson::Element& a, const bson::Element& b);
 
 enum class Rounding : uint8_t { kFloor, kCeil, kTruncate, kHalfEven };
 
-/// Rounds to `place` digits behind the point (before it when negative); the type stays. REQUIRES: a
-/// number. Missing when an integer leaves int64's range.
+/// Rounds to `place` digits after the decimal point (before it if negative); the type stays.
+/// Missing when an integer's result is out of int64's range. REQUIRES: a number.
 Value roundNumber(const bson::Element& number, Rounding rounding, int place);
 
 enum class DecimalFunction : uint8_t {
@@ -49,9 +50,9 @@ bool isNanNumber(const bson::Element& number);
 Value absolute(const bson::Element& number);
 /// Any number as a decimal: doubles to 15 digits, as MongoDB does.
 bson::Decimal128 toDecimal(const bson::Element& number);
-/// kInvalid when the text is no number.
+/// kInvalid when the text is not a number.
 StatusOr<bson::Decimal128> parseDecimal(std::string_view text);
-/// A double the way mongod turns it into a string: shortest form that reads back.
+/// A double as mongod turns it into a string: the shortest form that reads back as the same number.
 std::string doubleText(double value);
 
 }  // namespace freshet::query

@@ -14,7 +14,7 @@ namespace {
 using bson::Document;
 using bson::Element;
 
-/// Fields of an object to be: a later value takes the place of an earlier one of its name.
+/// Fields of a new object: a later value replaces an earlier one of the same name in its position.
 class FieldsInOrder {
 public:
     void set(std::string_view name, const Element& value) {
@@ -56,8 +56,8 @@ Value objectToArray(ExprContext& context, Arguments arguments) {
     return Value::ofArray(builder.finish());
 }
 
-/// Key and value of one member of $arrayToObject's input; false when it is neither [k, v] nor
-/// {k: ..., v: ...}.
+/// Key and value of one member of $arrayToObject's input; false if it is neither [k, v] nor {k:
+/// ..., v: ...}.
 bool pairOf(const Element& member, Element* key, Element* value) {
     if (!(member.isArray() || member.isObject()) || member.document().fieldCount() != 2) {
         return false;
@@ -100,7 +100,7 @@ constexpr FunctionSpec kObjects[] = {
 
 }  // namespace
 
-/// Later objects' fields replace earlier ones' in their place.
+/// Fields of later objects replace earlier ones in their position.
 Value mergeObjects(ExprContext& context, Arguments arguments) {
     std::vector<Element> inputs;
     if (arguments.size() == 1 && arguments[0].element().isArray()) {

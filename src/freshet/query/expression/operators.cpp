@@ -30,7 +30,7 @@ public:
             values.push_back(argument == nullptr ? Value() : argument->evaluate(context));
             bytes += values.back().valueBytes();
         }
-        // Most results are about as large as the arguments together.
+        // Most results are about as large as all arguments together.
         const bool fits = context.allows(bytes) && !context.failed();
         return !fits ? Value() : call_(context, Arguments(values.data(), values.size()));
     }
@@ -40,7 +40,7 @@ private:
     std::vector<ExprPtr> arguments_;
 };
 
-/// The call, or its value where all arguments are known already.
+/// The call, or its value if all arguments are constant.
 StatusOr<ExprPtr> makeCall(Call call, std::vector<ExprPtr> arguments) {
     bool constant = true;
     for (const ExprPtr& argument : arguments) {
@@ -120,7 +120,7 @@ StatusOr<ExprPtr> parseNamedCall(const NamedFunctionSpec& spec,
     return makeCall(spec.call, std::move(arguments));
 }
 
-/// Every operator by name, built once.
+/// All operators by name, built once.
 struct Registry {
     absl::flat_hash_map<std::string_view, const FunctionSpec*> functions;
     absl::flat_hash_map<std::string_view, const NamedFunctionSpec*> named;
@@ -183,7 +183,7 @@ StatusOr<ExprPtr> parseOperator(const Element& operand, ExprScope* scope) {
     if (const auto at = registry().parsed.find(name); at != registry().parsed.end()) {
         return at->second->parse(operand, scope);
     }
-    // Dates may be asked for by a bare expression too, which the plain table serves.
+    // Dates can also be given as a bare expression, which the plain table handles.
     if (const auto at = registry().named.find(name); at != registry().named.end()) {
         return parseNamedCall(*at->second, operand, scope);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The operators of expressions. Those that take their arguments evaluated are plain functions in
-/// tables, one table per kind of value; those that evaluate arguments themselves ($cond, $map ...)
-/// have a parser.
+/// The operators of expressions. Operators that take evaluated arguments are plain functions in
+/// tables, one table per kind of value; operators that evaluate arguments themselves ($cond, $map
+/// ...) have a parser.
 #pragma once
 
 #include "freshet/query/expression/expression.h"
@@ -21,8 +21,8 @@ struct FunctionSpec {
     Value (*call)(ExprContext& context, Arguments arguments);
 };
 
-/// Operators with named arguments ({$trim: {input: ..., chars: ...}}): called with them in the
-/// order of `names`, absent ones missing. The first `required` must be there.
+/// Operators with named arguments ({$trim: {input: ..., chars: ...}}): the function gets the
+/// arguments in the order of `names`, absent ones as missing. The first `required` must be present.
 struct NamedFunctionSpec {
     std::string_view name;
     std::vector<std::string_view> names;
@@ -59,10 +59,10 @@ std::span<const ParsedSpec> scriptOperators();
 
 /// Whether `{$name: ...}` is an expression.
 bool isOperator(std::string_view name);
-/// `{$name: operand}`; kUnknownExpression when there is no such operator.
+/// `{$name: operand}`; kUnknownExpression if there is no such operator.
 StatusOr<ExprPtr> parseOperator(const bson::Element& operand, ExprScope* scope);
 
-/// $mergeObjects, which is an accumulator too.
+/// $mergeObjects, which is also an accumulator.
 Value mergeObjects(ExprContext& context, Arguments arguments);
 
 bool anyNullish(Arguments arguments);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// $median and $percentile. All numbers are kept, so the answers are exact: the value of which the
-/// wanted share of all values is not greater.
+/// $median and $percentile. All numbers are kept, so results are exact: the smallest value such
+/// that at least the wanted share of all values is not greater.
 #include "freshet/bson/json.h"
 #include "freshet/query/expression/accumulator.h"
 
@@ -66,7 +66,7 @@ private:
 
     std::vector<double> shares_;
     bool single_;
-    mutable std::vector<double> numbers_;  // put into order when they are asked for
+    mutable std::vector<double> numbers_;  // sorted when a result is wanted
     mutable bool isSorted_ = true;
 };
 

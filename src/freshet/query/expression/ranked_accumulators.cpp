@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// $firstN, $lastN, $minN, $maxN, $top, $topN, $bottom and $bottomN: the best few of many values.
+/// $firstN, $lastN, $minN, $maxN, $top, $topN, $bottom and $bottomN: the first few of many values.
 #include "freshet/bson/compare.h"
 #include "freshet/bson/json.h"
 #include "freshet/query/expression/accumulator.h"
@@ -44,7 +44,7 @@ bool isSorted(const Ranking& ranking) {
     return ranking.kind == Ranking::kTop || ranking.kind == Ranking::kBottom;
 }
 
-/// The document's sort key and what is wanted of it, as {k: <bytes>, v: <output>}.
+/// The document's sort key and the wanted output, as {k: <bytes>, v: <output>}.
 class KeyedOutput final : public Expression {
 public:
     KeyedOutput(SortPattern pattern, ExprPtr output)
@@ -146,7 +146,7 @@ private:
         }
     }
 
-    /// Behind its equals. $bottom keeps the last ones, the others the first ones.
+    /// After equal ones. $bottom keeps the last ones, the others the first ones.
     void insert(Item item) {
         const bool keepsLast = ranking_.kind == Ranking::kBottom;
         const auto at = std::upper_bound(

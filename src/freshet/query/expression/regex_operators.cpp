@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// $regexMatch, $regexFind and $regexFindAll. A constant pattern is compiled once; others are kept
-/// as long as they stay the same.
+/// $regexMatch, $regexFind and $regexFindAll. A constant pattern is compiled once; another pattern
+/// is kept compiled as long as it stays the same.
 #include "freshet/bson/json.h"
 #include "freshet/query/expression/operators.h"
 #include "freshet/query/regex/regex.h"
@@ -32,7 +32,7 @@ int64_t codePointsIn(std::string_view text) {
     });
 }
 
-/// The last pattern that this thread compiled for an expression whose pattern is not constant.
+/// The pattern that this thread last compiled for an expression with a non-constant pattern.
 struct LastCompiled {
     std::string key;
     std::shared_ptr<const Regex> regex;
@@ -164,7 +164,7 @@ private:
 
     static Value findAll(ExprContext& context, const Regex& pattern, std::string_view text) {
         bson::Builder all;
-        int64_t codePoints = 0;  // in front of `counted`
+        int64_t codePoints = 0;  // number of code points before `counted`
         size_t counted = 0;
         for (size_t from = 0; from <= text.size();) {
             auto spans = pattern.find(text, from);
@@ -184,7 +184,7 @@ private:
                 return {};
             }
             from = end;
-            if (end == begin) {  // an empty match: go on behind the next character
+            if (end == begin) {  // an empty match: continue after the next character
                 do {
                     ++from;
                 } while (from < text.size() &&

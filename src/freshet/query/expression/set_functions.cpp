@@ -30,7 +30,7 @@ ValueSet setOf(const Value& array) {
     return set;
 }
 
-/// In the order of values, as mongod gives its sets.
+/// In the order of values, in which mongod returns sets.
 Value sortedArray(const ValueSet& set) {
     std::vector<Value> members(set.begin(), set.end());
     std::sort(members.begin(), members.end(), [](const Value& a, const Value& b) {

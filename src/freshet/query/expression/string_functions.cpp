@@ -21,7 +21,7 @@ int64_t codePoints(std::string_view text) {
     return std::count_if(text.begin(), text.end(), [](char c) { return !isContinuation(c); });
 }
 
-/// The byte where code point `index` begins; the text's end when there are fewer.
+/// The byte where code point `index` begins; the text's end if there are fewer.
 size_t byteOfCodePoint(std::string_view text, int64_t index) {
     size_t at = 0;
     while (at < text.size() && index > 0) {
@@ -33,7 +33,7 @@ size_t byteOfCodePoint(std::string_view text, int64_t index) {
     return at;
 }
 
-/// What $toUpper, $substr and $concat's relatives take for a string; numbers and dates are
+/// Converts what $toUpper, $substr, $concat and others accept as a string; numbers and dates are
 /// written out.
 bool coerceToString(ExprContext& context, const Value& value, std::string* out) {
     const Element& element = value.element();
@@ -280,7 +280,7 @@ constexpr FunctionSpec kStrings[] = {
     {"$strcasecmp", 2, 2, strcasecmp},
 };
 
-/// White space as MongoDB trims it, in UTF-8.
+/// White space that MongoDB trims, in UTF-8.
 constexpr std::string_view kSpaces[] = {std::string_view("\0", 1),
                                         " ",
                                         "\t",

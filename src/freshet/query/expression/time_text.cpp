@@ -45,7 +45,7 @@ Status unparsable(std::string_view text) {
                    "Error parsing date string '" + std::string(text) + "'");
 }
 
-/// Reads a fixed number of digits off the front.
+/// Reads a fixed number of digits from the front.
 bool takeDigits(std::string_view* text, size_t count, int* out) {
     if (text->size() < count) {
         return false;
@@ -123,7 +123,7 @@ std::string offsetText(int64_t offset) {
     return (offset < 0 ? "-" : "+") + padded(minutes / 60, 2) + padded(minutes % 60, 2);
 }
 
-/// The text of one format character; false when there is no such.
+/// The text of one format character; false if it is unknown.
 bool formatPart(const CalendarTime& time, int64_t offset, char what, std::string* out) {
     const struct {
         char what;
@@ -172,7 +172,7 @@ bool formatPart(const CalendarTime& time, int64_t offset, char what, std::string
     }
 }
 
-/// A date on its way out of a text.
+/// A date while it is being read from a text.
 struct ParsedDate {
     int year = 1970;
     int month = 1;

@@ -29,11 +29,11 @@ struct CalendarTime {
     int isoDayOfWeek = 1;  // 1 is Monday
 };
 
-/// `millis` of local time: a zone's offset has been added.
+/// `millis` of local time: the zone's offset is already added.
 CalendarTime calendarOf(int64_t millis);
 int64_t floorDivide(int64_t a, int64_t b);
-/// Days since 1970-01-01 of a date of the proleptic Gregorian calendar; month and day may lie
-/// outside of theirs and carry over.
+/// Days since 1970-01-01 of a date of the proleptic Gregorian calendar; a month or day out of range
+/// carries over.
 int64_t daysOf(int64_t year, int64_t month, int64_t day);
 /// Days since 1970-01-01 of the Monday of ISO week 1.
 int64_t isoYearStart(int64_t year);
@@ -41,13 +41,13 @@ int daysInMonth(int64_t year, int month);
 
 /// 2020-01-31T12:00:00.000Z
 std::string isoDateText(int64_t millis);
-/// With MongoDB's %Y %m %d %H %M %S %L %j %u %w %U %V %G %b %B %z %Z %%. `offset` is that of the
-/// zone, in milliseconds; `millis` is UTC.
+/// With MongoDB's %Y %m %d %H %M %S %L %j %u %w %U %V %G %b %B %z %Z %%. `offset`: the zone's, in
+/// milliseconds; `millis`: UTC.
 StatusOr<std::string> formatDate(int64_t millis, std::string_view format, int64_t offset = 0);
-/// Reads a text in a format as above. *hasZone tells whether the text names an offset itself; the
-/// result is UTC then, else local time.
+/// Reads a text in such a format. *hasZone: the text names an offset itself, and the result is UTC;
+/// otherwise it is local time.
 StatusOr<int64_t> parseDateAs(std::string_view text, std::string_view format, bool* hasZone);
-/// Reads 2020-01-31, 2020-01-31T12:00:00, with .123 and Z or an offset like +02:00.
+/// Reads 2020-01-31, 2020-01-31T12:00:00, optionally with .123 and with Z or an offset like +02:00.
 StatusOr<int64_t> parseDate(std::string_view text);
 /// The same; *hasZone as above.
 StatusOr<int64_t> parseDate(std::string_view text, bool* hasZone);

@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kZonesKept = 1000;  // the database has about 600 names
 constexpr int64_t kMinuteMillis = 60'000;
 
-/// "+hh", "+hhmm", "+hh:mm"; false when it is no offset.
+/// "+hh", "+hhmm", "+hh:mm"; false if it is not an offset.
 bool parseOffset(std::string_view text, int64_t* millis) {
     if (text.size() < 3 || (text[0] != '+' && text[0] != '-')) {
         return false;
@@ -68,7 +68,8 @@ StatusOr<const TimeZone*> TimeZone::find(std::string_view name) {
         rules->zone->getID(id);
         std::string text;
         id.toUTF8String(text);
-        // What ICU does not know becomes its unknown zone; its own "GMT+2" is no name of ours.
+        // Names that ICU does not know become its unknown zone; its custom "GMT+2" is not a valid
+        // name here.
         if (text != name || *rules->zone == icu::TimeZone::getUnknown()) {
             return invalid(location(40485),
                            "unrecognized time zone identifier: \"" + std::string(name) + "\"");

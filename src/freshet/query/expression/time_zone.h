@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Time zones: names of the Olson database ("Europe/Berlin") and fixed offsets ("+02:00").
-/// Immutable; any thread. The ones returned live as long as the thread.
+/// Immutable; any thread. A returned zone lives as long as the thread that called find().
 #pragma once
 
 #include "freshet/base/status.h"
@@ -13,15 +13,15 @@ namespace freshet::query {
 
 class TimeZone {
 public:
-    /// kInvalid (location 40485) when there is no such zone.
+    /// kInvalid (location 40485) if there is no such zone.
     static StatusOr<const TimeZone*> find(std::string_view name);
     static const TimeZone& utc();
     ~TimeZone();
 
-    /// What to add to UTC for local time, in milliseconds.
+    /// The difference from UTC to local time, in milliseconds.
     int64_t offsetAt(int64_t utcMillis) const;
     int64_t toLocal(int64_t utcMillis) const { return utcMillis + offsetAt(utcMillis); }
-    /// A local time that does not exist, or exists twice, is taken by the offset before the change.
+    /// For a local time that does not exist, or exists twice, the offset before the change is used.
     int64_t toUtc(int64_t localMillis) const;
     bool isUtc() const { return rules_ == nullptr && fixedOffset_ == 0; }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A BSON value on its way through an expression, an accumulator or an update: a view into a
-/// document (nothing copied), a small scalar kept inside, or bytes shared with other Values. A
-/// default-constructed Value is missing. Not thread-safe; copies are independent.
+/// A BSON value inside an expression, an accumulator or an update: a view into a document (nothing
+/// copied), a small scalar kept inside, or bytes shared with other Values. A default-constructed
+/// Value is missing. Not thread-safe; copies are independent.
 ///
-/// INV-1  A borrowed Value is good only as long as the document it came from; own() cuts it loose.
+/// INV-1  A borrowed Value is valid only as long as the document it came from; own() makes it
+/// independent.
 #pragma once
 
 #include "freshet/bson/builder.h"
@@ -46,9 +47,9 @@ public:
     static Value of(std::string_view text);
     static Value of(const bson::ObjectId& id) { return scalar(bson::Type::kObjectId, id.bytes); }
     static Value null();
-    /// An int32 when it fits, else an int64.
+    /// An int32 if it fits, else an int64.
     static Value ofInteger(int64_t value);
-    /// Bytes of a whole object or array.
+    /// From the bytes of a whole object or array.
     static Value ofDocument(std::string_view bytes) { return owned(bson::Type::kObject, bytes); }
     static Value ofArray(std::string_view bytes) { return owned(bson::Type::kArray, bytes); }
 
@@ -57,11 +58,11 @@ public:
     bool isMissing() const { return element_.isMissing(); }
     /// Missing, null or undefined.
     bool isNullish() const;
-    /// A Value that depends on no document.
+    /// A copy that depends on no document.
     Value own() const;
-    /// Part of this Value, sharing what it owns.
+    /// A part of this Value; shares what it owns.
     Value part(const bson::Element& element) const;
-    /// Bytes kept alive by this Value alone, for memory accounts.
+    /// Bytes that are kept alive by this Value alone, for memory accounting.
     size_t heldBytes() const { return sizeof(Value) + valueBytes(); }
     size_t valueBytes() const { return isMissing() ? 0 : element_.value().size(); }
 

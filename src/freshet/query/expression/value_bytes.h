@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Values one behind the other in a string: what goes to disk of groups. A value is written as an
+/// Values one after another in a string, as groups write them to disk. A value is written as an
 /// element without a name, a missing one as a zero byte.
 #pragma once
 
@@ -19,7 +19,7 @@ inline void appendValue(const Value& value, std::string* out) {
     }
 }
 
-/// REQUIRES: bytes that appendValue() made; whoever read them has checked that they are.
+/// REQUIRES: bytes that appendValue() made; the caller has verified that they are intact.
 class ValueReader {
 public:
     explicit ValueReader(std::string_view bytes) : rest_(bytes) {}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Hash tables keyed by BSON value: 1, NumberLong(1) and 1.0 are one key, the first seen is kept.
+/// Hash tables keyed by BSON values: 1, NumberLong(1) and 1.0 are one key; the first one seen is
+/// kept.
 #pragma once
 
 #include "freshet/bson/compare.h"

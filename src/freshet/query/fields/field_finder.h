@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Finds fields in a document, and in the documents inside it, as often as it is asked without
-/// walking through a large one each time: one that is asked often gets an index. One thread.
+/// Finds fields in a document, and in the documents inside it, any number of times. A large
+/// document that is searched often gets an index, so it is not walked through each time. One
+/// thread.
 #pragma once
 
 #include "freshet/bson/field_index.h"
@@ -12,7 +13,7 @@ namespace freshet::query {
 
 class FieldFinder {
 public:
-    /// REQUIRES: the document's bytes are as they were since the last forget().
+    /// REQUIRES: the document's bytes have not changed since the last forget().
     bson::Element find(bson::Document document, std::string_view name) {
         return document.size() < kLargeBytes ? document.find(name) : findInLarge(document, name);
     }
@@ -31,7 +32,7 @@ public:
             dotted.remove_prefix(dot + 1);
         }
     }
-    /// The documents are others from now on.
+    /// To be called before other documents are searched.
     void forget() {
         if (!large_.empty()) {
             large_.clear();
@@ -40,7 +41,7 @@ public:
 
 private:
     static constexpr size_t kLargeBytes = 2048;
-    static constexpr int kWalksMax = 8;  // that an index costs about as much as
+    static constexpr int kWalksMax = 8;  // an index costs about as much as so many walks
 
     struct Large {
         int walks = 0;
@@ -61,7 +62,7 @@ private:
     std::unordered_map<const char*, Large> large_;
 };
 
-/// The document that is being looked at, and the places of its fields while it is.
+/// The document that is being examined, and the positions of its fields meanwhile.
 class RootDocument {
 public:
     RootDocument() = default;
@@ -73,7 +74,7 @@ public:
     operator bson::Document() const { return document_; }  // NOLINT: it is one
     ByteView bytes() const { return document_.bytes(); }
     bson::Element find(std::string_view name) { return fields_.find(document_, name); }
-    /// REQUIRES: `inside` lies in this document.
+    /// REQUIRES: `inside` is part of this document.
     bson::Element find(bson::Document inside, std::string_view name) {
         return fields_.find(inside, name);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// $function, and the map of mapReduce as an expression.
+/// $function, and the map function of mapReduce as an expression.
 #include "freshet/query/expression/operators.h"
 #include "freshet/query/javascript/scripts.h"
 

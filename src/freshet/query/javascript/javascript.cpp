@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// One context for each thread, made when its first script runs and emptied after each operation.
+/// One context per thread, made when its first script runs and emptied after each operation.
 #include "freshet/query/javascript.h"
 
 #include "freshet/platform/clock.h"
@@ -27,7 +27,7 @@ namespace {
 
 constexpr uint32_t kScriptFailure = 139;  // JSInterpreterFailure
 constexpr uint64_t kMilli = 1'000'000;
-/// How late a limit of time may be set anew.
+/// How old the start of a time limit may be before it is set again.
 constexpr uint64_t kLimitSlackNanos = 1'000 * kMilli;
 
 thread_local JavaScript* currentOfThread = nullptr;
@@ -48,27 +48,27 @@ struct JavaScript::Impl {
     StatusOr<Value> call(const std::string& source, const Element& self, Document arguments);
     class Call;
     void limitTime(uint64_t now);
-    /// What the client is told of a script's end; what ends the operation is kept.
+    /// What the client gets as the reason of a script's end; an end of the operation is remembered.
     Status told(const Status& end);
     std::string whyInterrupted();
 
     JavaScriptRules rules;
     bool isRunning = false;  // between begin() and end()
     bool isReady = false;    // the context has what this operation's scripts need
-    Status stopped;          // not ok: the operation is to have no more scripts run
+    Status stopped;          // not ok: no further scripts of the operation may run
     uint64_t limitSetNanos = 0;
     uint64_t heapBytesMax = 0;  // the context's
     OwnedDocument globals;
     std::optional<bson::Builder> emitted;  // an array; while a map function runs
     std::map<std::string, script::FunctionId, std::less<>> functions;
 
-    /// When the call that runs began (platform::monotonicNanos()); 0: none runs. Written by: the
-    /// own thread. Read by: those who wait for their turn.
+    /// When the current call began (platform::monotonicNanos()); 0: no call is running. Written by:
+    /// the owning thread. Read by: threads that wait for their turn.
     sync::Atomic<uint64_t> callBeganNanos{0};
 
     sync::Mutex mutex;
     bool isInterrupted = false;                // guarded by mutex
-    uint64_t crowdedOutMillis = 0;             // guarded by mutex; 0: it was not for others
+    uint64_t crowdedOutMillis = 0;             // guarded by mutex; 0: not crowded out
     std::unique_ptr<script::Context> context;  // changed under mutex
 };
 
@@ -147,14 +147,15 @@ Status JavaScript::Impl::prepare() {
     return defined.isOk() ? Status::ok() : told(defined);
 }
 
-/// While it lives, a call runs. The limit that is set anew for each call would cost a look at the
-/// watchdog's clock each time; so it may be a little older than the call.
+/// Lives while a call runs. Setting the time limit for each call would cost a read of the
+/// watchdog's clock each time, so the limit may be a little older than the call.
 class JavaScript::Impl::Call {
 public:
     explicit Call(Impl& impl) : impl_(impl) {
         const uint64_t now = platform::monotonicNanos();
         impl_.limitTime(now);
-        // [script.callBegan] ORDER relaxed: only how old it is counts, and not to the millisecond.
+        // [script.callBegan] ORDER relaxed: only the call's age matters, and not to the
+        // millisecond.
         impl_.callBeganNanos.store(now, sync::kRelaxed);
     }
     ~Call() {
@@ -222,7 +223,7 @@ StatusOr<script::FunctionId> JavaScript::Impl::function(const std::string& sourc
     if (const auto known = functions.find(source); known != functions.end()) {
         return known->second;
     }
-    const Call running(*this);  // what stands around a function is run
+    const Call running(*this);  // code outside of functions runs now
     StatusOr<script::FunctionId> made = context->compile(source);
     if (!made.isOk()) {
         return told(made.status());
@@ -280,7 +281,7 @@ void JavaScript::end() {
     }
     if (const Status over = impl.context->startOver(); !over.isOk()) {
         std::lock_guard<sync::Mutex> lock(impl.mutex);
-        impl.context.reset();  // the next operation makes another
+        impl.context.reset();  // the next operation makes a new one
     }
 }
 

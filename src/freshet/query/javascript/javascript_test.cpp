@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Filters and expressions with JavaScript, where there may be some and where not.
+/// Filters and expressions with JavaScript, where scripts are allowed and where they are not.
 #include "freshet/query/javascript.h"
 
 #include "freshet/bson/json.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Looks for names of operators in a document's bytes, without parsing it: what it finds may be a
-/// string that only looks like one, and what it does not find is not there.
+/// Looks for names of operators in a document's bytes, without parsing it: a name that it finds may
+/// only be part of a string, but a name that it does not find is not in the document.
 #pragma once
 
 #include "freshet/bson/view.h"
@@ -11,7 +11,7 @@
 
 namespace freshet::query {
 
-/// How often the names occur; stops counting at `enough`. The names begin with a dollar.
+/// How often the names occur; stops counting at `enough`. The names start with a dollar.
 inline size_t countMentions(bson::Document document,
                             std::span<const std::string_view> names,
                             size_t enough) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// $accumulator, and the reduce of mapReduce as an accumulator.
+/// $accumulator, and the reduce function of mapReduce as an accumulator.
 #include "freshet/query/expression/accumulator.h"
 #include "freshet/query/javascript/scripts.h"
 
@@ -10,11 +10,11 @@ namespace {
 
 using bson::Element;
 
-/// The sources of an $accumulator.
+/// The source texts of an $accumulator.
 struct Scripts {
     std::string init;
     std::string accumulate;
-    std::string finalize;  // empty: there is none
+    std::string finalize;  // empty: none
 };
 
 /// [first, member, member, ...]
@@ -27,8 +27,8 @@ bson::OwnedDocument argumentsOf(const Value& first, const Value& rest) {
     return bson::OwnedDocument(builder.finish());
 }
 
-/// A state goes to disk as it is and comes back, so nothing is ever merged: the merge function is
-/// asked for because it belongs to the operator, and not called.
+/// A state goes to disk as it is and comes back unchanged, so states are never merged: the operator
+/// requires a merge function, but it is not called.
 class Scripted final : public Accumulator {
 public:
     explicit Scripted(std::shared_ptr<const Scripts> scripts) : scripts_(std::move(scripts)) {}
@@ -65,7 +65,7 @@ private:
     Value state_;
 };
 
-/// The operator's object, read.
+/// The parsed object of the operator.
 struct AccumulatorSpec {
     Scripts scripts;
     std::string merge;
@@ -169,7 +169,7 @@ StatusOr<AccumulatorPlan> parseAccumulatorOperator(const Element& operand, ExprS
     return plan;
 }
 
-/// Keeps what has been emitted for a key, and reduces it at the end.
+/// Keeps the values emitted for a key and reduces them at the end.
 class Reduce final : public Accumulator {
 public:
     explicit Reduce(std::shared_ptr<const std::string> source) : source_(std::move(source)) {}
@@ -179,7 +179,8 @@ public:
             take(value.part(value.element().document().find("v")));
         }
     }
-    /// As many values at a time as fit into a document; what they became is the first of the next.
+    /// Reduces as many values at a time as fit into a document; each result is the first value of
+    /// the next call.
     Status finish() override {
         Value reduced;
         for (size_t at = 0; at < values_.size();) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How the rest of the room runs scripts: by their source, in what belongs to the running thread.
+/// How the rest of the room runs scripts: by their source, in the running thread's JavaScript
+/// object.
 #pragma once
 
 #include "freshet/query/expression/expression.h"
@@ -11,24 +12,25 @@ namespace freshet::query {
 
 enum class ScriptUse : uint8_t { kWhere, kFunction, kAccumulator, kInternal };
 
-/// Why there can be no script here: JavaScript is disabled, or the place is none for it.
+/// Why no script may run here: JavaScript is disabled, or scripts are not allowed in this place.
 Status checkScriptsAllowed(ScriptUse use);
-/// Compiles what will be called; kInvalid (JSInterpreterFailure) when it is no JavaScript.
+/// Compiles a function for later calls; kInvalid (JSInterpreterFailure) if it is not valid
+/// JavaScript.
 Status prepareScript(const std::string& source);
 /// Calls a function with `self` as `this` (missing: undefined). kInvalid (JSInterpreterFailure)
-/// with the thrown value's text, or when it takes too much memory; kCancelled; kTimeout.
+/// with the thrown value's text, or when it uses too much memory; kCancelled; kTimeout.
 StatusOr<Value> callScript(const std::string& source,
                            const bson::Element& self,
                            bson::Document arguments);
-/// As callScript(), into the context.
+/// As callScript() above; errors go into the context.
 Value callScript(ExprContext& context, const std::string& source, bson::Document arguments);
-/// Calls a map function; what it has emitted, as an array of {k: ..., v: ...}.
+/// Calls a map function; returns what it has emitted, as an array of {k: ..., v: ...}.
 StatusOr<Value> callMap(const std::string& source, const bson::Element& self);
 
-/// What a $where filter runs: the same function, with the document also as the global `obj` if it
-/// is spoken of.
+/// The source that a $where filter runs: the same function, with the document also as the global
+/// `obj` if the function mentions it.
 std::string whereSource(std::string_view source);
-/// As JavaScript takes it.
+/// True by the rules of JavaScript.
 bool isTrueInJavaScript(const Value& value);
 
 /// A string or code, as a constant expression. `notConstant`, `wrongType`: the errors otherwise.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What scripts of operations find beside the BSON types: the files of this closet.
+/// The library for scripts of operations, in addition to the BSON types: the files in this folder.
 #pragma once
 
 #include "freshet/script/source.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that scripts in a server may expect, beside the BSON types and their constructors.
+// The functions that scripts in a server may expect, in addition to the BSON types.
 'use strict';
 
 const same = (a, b) => a === b || bsonWoCompare({a}, {a: b}) === 0;

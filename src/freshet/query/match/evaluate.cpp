@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Runs a tree over a document, on its bytes.
+/// Evaluates a tree on a document's bytes.
 #include "freshet/bson/compare.h"
 #include "freshet/platform/clock.h"
 #include "freshet/query/expression/expression.h"
@@ -45,8 +45,8 @@ bool compares(MatchOp op, int order) {
     }
 }
 
-/// Comparisons stay within the operand's canonical class, but for MinKey and MaxKey, which bound
-/// everything.
+/// Comparisons apply only within the operand's canonical class, except for MinKey and MaxKey, which
+/// compare with everything.
 bool matchComparison(MatchOp op, const Element& operand, const Element& element) {
     if (operand.isNull()) {
         return includesEqual(op) && isNullish(element);
@@ -112,7 +112,7 @@ bool bitOf(const Element& element, int64_t number, uint32_t position) {
         return position / 8 < bytes.size() &&
                ((static_cast<uint8_t>(bytes[position / 8]) >> (position % 8)) & 1);
     }
-    return (number >> std::min(position, 63u)) & 1;  // the sign extends without end
+    return (number >> std::min(position, 63u)) & 1;  // the sign extends infinitely
 }
 
 bool matchBits(const MatchNode::Extra& extra, const Element& element) {
@@ -120,7 +120,7 @@ bool matchBits(const MatchNode::Extra& extra, const Element& element) {
     if (element.type() != Type::kBinary && !element.toExactInt64(&number)) {
         return false;
     }
-    // Bits that decide: one that is not as wanted if all must be, one that is if any may.
+    // Bits that decide: a wrong one if all must fit, a right one if any may.
     const auto decides = [&](uint32_t position) {
         return (bitOf(element, number, position) == extra.bitsWanted) != extra.bitsAll;
     };
@@ -134,7 +134,7 @@ bool matchBits(const MatchNode::Extra& extra, const Element& element) {
     return decided != extra.bitsAll;
 }
 
-/// The index of the array's first element that the condition holds for, -1 for none.
+/// The index of the first element of the array that fulfils the condition; -1 if none does.
 int findElement(const MatchNode& node, const Element& array, MatchRun* run) {
     const MatchNode& condition = *node.children.front();
     const bool recording = std::exchange(run->recording, false);
@@ -155,7 +155,7 @@ int findElement(const MatchNode& node, const Element& array, MatchRun* run) {
     return found;
 }
 
-/// Conditions on an array as a whole do not enter it at the path's end.
+/// Conditions on an array as a whole do not enter it at the end of the path.
 LeafArray leafArrayOf(MatchOp op) {
     const bool whole =
         op == MatchOp::kSize || op == MatchOp::kElemMatchObject || op == MatchOp::kElemMatchValue;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Walks the filter as it was written beside the document, since that is what a client recognises.
+/// Walks the filter as it was written, together with the document, since clients recognise their
+/// own filter.
 #include "freshet/query/match/explain_failure.h"
 
 #include "freshet/query/match/json_schema.h"
@@ -88,7 +89,7 @@ void explainField(const Element& field, Document document, Builder* out) {
     explainOperator(field.name(), field.document().begin()->name(), field, document, out);
 }
 
-/// $and, $or, $nor: which of the clauses are not satisfied.
+/// $and, $or, $nor: which clauses fail.
 void explainClauses(const Element& clauses, Document document, Builder* out) {
     out->add("operatorName", clauses.name());
     auto list = out->array("clausesNotSatisfied");
@@ -130,7 +131,7 @@ void explainPart(const Element& part, Document document, Builder* out) {
     }
 }
 
-/// The first part of an implicit $and that fails; all of them when there are several.
+/// The part of an implicit $and that fails; all of them if several do.
 void explainFilter(Document filter, Document document, Builder* out) {
     std::vector<std::pair<int32_t, Element>> failing;
     int32_t index = 0;

@@ -7,8 +7,8 @@
 
 namespace freshet::query {
 
-/// REQUIRES: `document` does not match. {operatorName, specifiedAs, reason, consideredValue}, with
-/// what lies below for $and, $or, $nor and $jsonSchema. At most kFailureBytesMax of it.
+/// {operatorName, specifiedAs, reason, consideredValue}, with nested details for $and, $or, $nor
+/// and $jsonSchema; at most kFailureBytesMax bytes. REQUIRES: `document` does not match.
 bson::OwnedDocument whyNot(const Matcher& matcher, bson::Document document);
 
 inline constexpr size_t kFailureBytesMax = 1u << 20;

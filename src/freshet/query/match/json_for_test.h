@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Documents for tests, written as JSON. Extended JSON gives names like $type and $regex a meaning
-/// of its own, so a name may be written with @ in place of $ where that would be in the way.
+/// Documents for tests, written as JSON. Extended JSON gives names such as $type and $regex a
+/// meaning of its own, so a name may be written with @ in place of $ to avoid that.
 #pragma once
 
 #include "freshet/bson/json.h"

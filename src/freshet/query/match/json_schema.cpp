@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A schema as a list of rules; see schema_values.cpp and schema_nesting.cpp for the rules.
+/// A schema as a list of rules; the rules are in schema_values.cpp and schema_nesting.cpp.
 #include "freshet/query/match/json_schema.h"
 
 #include "freshet/query/match/schema_rule.h"
@@ -19,7 +19,7 @@ constexpr std::string_view kWords[] = {"title", "description", "$comment"};
 /// Keywords of the draft that MongoDB refuses.
 constexpr std::string_view kRefused[] = {
     "$ref", "$schema", "default", "definitions", "format", "id"};
-/// Keywords that others look at.
+/// Keywords that other keywords read.
 constexpr std::string_view kHelpers[] = {"exclusiveMinimum", "exclusiveMaximum", "additionalItems"};
 
 template <size_t n>

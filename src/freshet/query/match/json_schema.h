@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// $jsonSchema: the draft-4 subset of MongoDB, compiled to a tree of rules. Immutable; any thread.
+/// $jsonSchema: MongoDB's subset of draft 4, compiled to a tree of rules. Immutable; any thread.
 #pragma once
 
 #include "freshet/bson/builder.h"
@@ -10,13 +10,14 @@ namespace freshet::query {
 
 class JsonSchema {
 public:
-    /// kInvalid: kFailedToParse, kTypeMismatch ... with MongoDB's text. Copies what it needs.
+    /// kInvalid: kFailedToParse, kTypeMismatch ... with MongoDB's text. Copies what it needs of
+    /// `schema`.
     static StatusOr<std::shared_ptr<const JsonSchema>> compile(bson::Document schema);
     ~JsonSchema();
 
     bool accepts(bson::Document document) const;
-    /// REQUIRES: `out` is an array. The rules that the document breaks, as the details of a
-    /// DocumentValidationFailure name them.
+    /// Adds the rules that the document breaks, in the form of a DocumentValidationFailure's
+    /// details. REQUIRES: `out` is an array.
     void explain(bson::Document document, bson::Builder* out) const;
 
 private:

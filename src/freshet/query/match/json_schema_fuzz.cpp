@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// libFuzzer target: documents of $jsonSchema's keywords as schemas, and another one tested by
-/// them. A document that is refused is explained.
+/// libFuzzer target: documents of $jsonSchema's keywords as schemas, applied to another document.
+/// If the document is refused, the reason is explained.
 #include "freshet/query/match/json_schema.h"
 
 #include "freshet/bson/words_for_fuzz.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The front door: a Matcher owns its filter and the tree made from it.
+/// A Matcher owns its filter and the tree made from it.
 #include "freshet/query/match/tree.h"
 
 #include <optional>
@@ -10,9 +10,9 @@ struct Matcher::Impl {
     bson::OwnedDocument filter;
     NodePtr root;
     bool onValues = false;  // made for single values, not for documents
-    bool asksMuch = false;  // for so many fields that a large document is worth an index
+    bool asksMuch = false;  // enough fields to index a large document
 
-    /// Runs the tree; the fields' places are known only as long as `run` lasts.
+    /// Evaluates the tree; positions of fields are remembered only as long as `run` lasts.
     bool matches(bson::Document document, MatchRun* run) const {
         std::optional<FieldFinder> fields;
         if (asksMuch) {
@@ -26,7 +26,7 @@ namespace {
 
 constexpr size_t kManyNodes = 64;
 
-/// Counts a tree's nodes, no further than to kManyNodes.
+/// Counts a tree's nodes, at most up to kManyNodes.
 void countNodes(const MatchNode& node, size_t* count) {
     ++*count;
     for (size_t at = 0; *count < kManyNodes && at < node.children.size(); ++at) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// An $or of equalities on one path is an $in: one binary search for a document instead of a test
-/// of each, and one sorted probe of an index instead of a scan for each.
+/// An $or of equalities on one path is an $in: one binary search per document instead of a test of
+/// each value, and one sorted probe of an index instead of one scan per value.
 #include "freshet/bson/compare.h"
 #include "freshet/query/match/tree.h"
 
@@ -11,14 +11,14 @@
 namespace freshet::query {
 namespace {
 
-/// MinKey and MaxKey as operands compare with what is missing, and an $in does not.
+/// As operands, MinKey and MaxKey also compare with missing values, but an $in does not.
 bool isMergeable(const MatchNode& node) {
     return node.op == MatchOp::kIn ||
            (node.op == MatchOp::kEq && node.operand.type() != bson::Type::kMinKey &&
             node.operand.type() != bson::Type::kMaxKey);
 }
 
-/// Those of `members` on one path as one $in.
+/// The equalities in `members`, all on one path, as one $in.
 NodePtr mergedOf(std::vector<NodePtr> members) {
     std::shared_ptr<MatchNode::Extra> extra;
     NodePtr result = makeNode(MatchOp::kIn, members.front()->path, &extra);
@@ -45,7 +45,8 @@ void mergeBranches(std::vector<NodePtr>* branches) {
             byPath[(*branches)[i]->path].push_back(i);
         }
     }
-    std::vector<std::vector<size_t>> groups;  // `byPath` names paths of nodes that go
+    std::vector<std::vector<size_t>>
+        groups;  // filled first: byPath's keys are paths of nodes that are removed
     for (auto& [path, places] : byPath) {
         if (places.size() > 1) {
             groups.push_back(std::move(places));

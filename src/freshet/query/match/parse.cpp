@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// From a filter to a tree: the level of whole documents ($and, $or, $nor, $expr, fields).
+/// Parses a filter into a tree: the level of whole documents ($and, $or, $nor, $expr, fields).
 #include "freshet/bson/path.h"
 #include "freshet/query/expression/expression.h"
 #include "freshet/query/javascript/scripts.h"
@@ -126,7 +126,7 @@ Status refuseText(const Element&, ExprScope*, std::vector<NodePtr>*) {
 struct TopOperator {
     std::string_view name;
     Status (*parse)(const Element& element, ExprScope* scope, std::vector<NodePtr>* out);
-    bool isCondition = true;  // may stand in an $elemMatch, for the documents in an array
+    bool isCondition = true;  // allowed in an $elemMatch, for documents in an array
 };
 
 constexpr TopOperator kTopOperators[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// From a filter to a tree: the operands of $type, $mod, $size and the bit tests.
+/// Parses a filter into a tree: the operands of $type, $mod, $size and the bit tests.
 #include "freshet/bson/json.h"
 #include "freshet/query/match/tree.h"
 

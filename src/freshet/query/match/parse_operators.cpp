@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// From a filter to a tree: the operators on one path, {a: {$gt: 1, $in: [...]}}.
+/// Parses a filter into a tree: the operators on one path, {a: {$gt: 1, $in: [...]}}.
 #include "freshet/query/language.h"
 #include "freshet/query/match/tree.h"
 
@@ -167,7 +167,7 @@ StatusOr<NodePtr> compareNode(std::string_view path, const Element& operand) {
     return comparisonNode(path, op, operand);
 }
 
-/// $regex and $options are one predicate, whichever comes first.
+/// $regex and $options are one predicate, in either order.
 Status parseRegexOperators(std::string_view path, Document object, std::vector<NodePtr>* out) {
     std::string_view pattern;
     std::string_view flags;
@@ -235,7 +235,7 @@ constexpr PathOperator kPathOperators[] = {
     {"$bitsAnyClear", parseBitsNode},
 };
 
-// Those that make a node together, and one that makes none.
+// Two operators that make one node together, and one that makes none.
 constexpr std::string_view kOtherOperators[] = {"$regex", "$options", "$comment"};
 
 }  // namespace

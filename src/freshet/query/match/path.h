@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A dotted path compiled once, and MongoDB's walk along it: arrays on the way are entered
-/// implicitly, a numeric component is an array index or a field name. One walk may therefore meet
-/// many elements, and "missing" is one of them. Immutable; any thread.
+/// implicitly, and a numeric component is an array index or a field name. One walk may therefore
+/// meet many elements, and "missing" is one of them. Immutable; any thread.
 #pragma once
 
 #include "freshet/query/fields/field_finder.h"
@@ -16,22 +16,22 @@
 
 namespace freshet::query {
 
-/// The index a component names ("0", "17"); -1 when it is none ("01", "x").
+/// The index that a component names ("0", "17"); -1 if it is not an index ("01", "x").
 int64_t arrayIndexOf(std::string_view component);
 
-/// What happens with an array at the path's end.
+/// How an array at the end of the path is visited.
 enum class LeafArray : uint8_t {
     kEnter,  // each of its elements, then the array itself
     kKeep,   // only the array itself
 };
 
-/// Where one walk has been. A numeric component of a path may be read in two ways, so an object in
-/// an array may be come to by two ways, and by twice as many at each level below it: once that has
-/// happened a few times, no place is walked from twice.
+/// The places that one walk has visited. A numeric component can be read in two ways, so an object
+/// in an array can be reached in two ways, and in twice as many at each further level. After a few
+/// such forks, no place is walked from twice.
 class PlacesWalked {
 public:
     void fork() { ++forks_; }
-    /// False when the walk has gone on from `at`, with this part of the path, before.
+    /// False if the walk has already continued from `at` with this part of the path.
     bool isNew(bson::Document at, size_t part) {
         return forks_ <= kForksFree || seen_.emplace(at.data(), part).second;
     }
@@ -53,10 +53,10 @@ public:
 
     const std::vector<Part>& parts() const { return parts_; }
 
-    /// Calls visitor(element, arrayIndex) for what lies at the path until it says true; returns
-    /// whether it did. A missing end is visited as a missing element. `arrayIndex` is the index in
-    /// the outermost array entered, -1 when none was.
-    /// `fields`: knows the fields of the document, where it is asked for many; may be null.
+    /// Calls visitor(element, arrayIndex) for each element at the path until it returns true;
+    /// returns whether it did. A missing end is visited as a missing element. `arrayIndex` is the
+    /// index in the outermost array entered, -1 if none was.
+    /// `fields`: finds fields of the document when many are wanted; may be null.
     template <typename Visitor>
     bool visit(bson::Document document,
                LeafArray leaf,
@@ -68,7 +68,7 @@ public:
     }
 
 private:
-    /// One visit. `part` counts the parts that lead to where it is, `outer` is the index in the
+    /// One visit. `part`: how many parts of the path have been walked. `outer`: the index in the
     /// outermost array entered.
     template <typename Visitor>
     struct Walk {
@@ -112,8 +112,9 @@ private:
             return visitor(array, outer);
         }
 
-        /// An array in the middle of the path: each object in it, and the element that the next
-        /// component names as an index. An element met by index at the path's end is not entered.
+        /// An array in the middle of the path: visits each object in it, and the element that the
+        /// next component names as an index. An element found by index at the path's end is not
+        /// entered.
         bool array(bson::Document array, size_t part, int outer) const {
             int index = 0;
             for (const bson::Element& element : array) {

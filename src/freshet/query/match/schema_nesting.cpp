@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Keywords of a $jsonSchema that have schemas or names inside: properties, items, allOf and kin.
+/// Keywords of a $jsonSchema that contain schemas or names: properties, items, allOf and others.
 #include "freshet/query/fields/field_finder.h"
 #include "freshet/query/match/schema_rule.h"
 #include "freshet/query/regex/regex.h"
@@ -120,12 +120,12 @@ private:
     const char* reason() const override { return "a property did not match its pattern's schema"; }
 };
 
-/// Properties that neither `properties` nor `patternProperties` name.
+/// Properties named neither by `properties` nor by `patternProperties`.
 class AdditionalPropertiesRule final : public SchemaRule {
 public:
     absl::flat_hash_set<std::string_view> named;
     std::vector<std::shared_ptr<const Regex>> patterns;
-    std::optional<SchemaRules> rules;  // none: there may be no further ones
+    std::optional<SchemaRules> rules;  // null: no further properties are allowed
     bool holds(const SchemaSubject& s) const override {
         return s.type != Type::kObject || offenders(s.members).empty();
     }
@@ -161,7 +161,7 @@ private:
 class ItemsRule final : public SchemaRule {
 public:
     std::vector<SchemaRules> first;      // by position
-    std::optional<SchemaRules> further;  // of all behind these
+    std::optional<SchemaRules> further;  // of all later elements
     bool mayHaveFurther = true;
     bool holds(const SchemaSubject& s) const override {
         if (s.type != Type::kArray) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// One keyword of a $jsonSchema: what it demands of a value, and what to say when it does not get
-/// it. Immutable once made; any thread.
+/// One keyword of a $jsonSchema: what it requires of a value, and how a violation is explained.
+/// Immutable once made; any thread.
 ///
 /// INV-1  A rule's elements point into the schema's own copy.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace freshet::query {
 
-/// What is tested: a field's value, or the document as a whole, which is no element.
+/// What is tested: a field's value, or the whole document, which is not an element.
 struct SchemaSubject {
     explicit SchemaSubject(const bson::Element& e)
         : element(e),
@@ -32,7 +32,7 @@ class SchemaRule {
 public:
     virtual ~SchemaRule() = default;
     virtual bool holds(const SchemaSubject& subject) const = 0;
-    /// REQUIRES: does not hold. Adds the fields of one entry of `details`.
+    /// Adds the fields of one entry of `details`. REQUIRES: the rule does not hold.
     virtual void explain(const SchemaSubject& subject, bson::Builder* out) const;
 
     bson::Element spec;  // {keyword: value}
@@ -55,18 +55,18 @@ struct SchemaRules {
     void explain(const SchemaSubject& subject, bson::Builder* out) const;
 };
 
-/// `schema` must outlive the result. `levels`: how deep it may nest further.
+/// `schema` must outlive the result. `levels`: how many more levels it may nest.
 StatusOr<SchemaRules> parseSchemaRules(bson::Document schema, int levels);
 
-/// The rule of one keyword that looks at one value alone; null when `keyword` is none of these.
+/// The rule of a keyword that looks at one value only; null if `keyword` is not such a keyword.
 StatusOr<std::unique_ptr<SchemaRule>> makeValueRule(const bson::Element& keyword,
                                                     bson::Document schema);
-/// The rule of one keyword that has schemas inside; null when `keyword` is none of these.
+/// The rule of a keyword that contains schemas; null if `keyword` is not such a keyword.
 StatusOr<std::unique_ptr<SchemaRule>> makeNestedRule(const bson::Element& keyword,
                                                      bson::Document schema,
                                                      int levels);
 
-/// Their keywords.
+/// The keywords of these rules.
 void addValueKeywords(Words* out);
 void addNestedKeywords(Words* out);
 

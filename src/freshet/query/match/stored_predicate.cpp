@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which filters may be kept: those of partial indexes are of a few operators.
+/// Which filters may be kept: those of partial indexes may use only a few operators.
 #include "freshet/query/match/stored_predicate.h"
 
 #include "freshet/bson/json.h"

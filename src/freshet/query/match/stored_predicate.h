@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A filter that the catalog keeps: its Matcher, for whoever must look inside. Immutable; any
-/// thread.
+/// A filter that the catalog keeps, with access to its Matcher. Immutable; any thread.
 #pragma once
 
 #include "freshet/query/match.h"
@@ -14,7 +13,8 @@ public:
     bool matches(bson::Document document) const override { return matcher_->matches(document); }
     const Matcher& matcher() const { return *matcher_; }
 
-    /// REQUIRES: made by compilePredicate(), as all are whose catalog this room works on.
+    /// REQUIRES: made by compilePredicate(), as are all predicates of a catalog that this room
+    /// uses.
     static const Matcher& matcherOf(const catalog::DocumentPredicate& predicate) {
         return static_cast<const StoredPredicate&>(predicate).matcher();
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The insides of a Matcher: what a node knows beyond what the planner reads, how a tree is made
-/// from a filter and how it is run.
+/// The internals of a Matcher: what a node holds beyond what the planner reads, how a tree is made
+/// from a filter, and how it is evaluated.
 ///
 /// INV-1  A tree's elements point into the filter that it was made from, or into an Extra's bytes.
 /// INV-2  A negated node ($not, $nor) never records the index for the positional operator.
@@ -21,7 +21,7 @@ struct MatchNode::Extra {
     explicit Extra(std::string_view dotted) : path(dotted) {}
 
     MatchPath path;
-    std::string bytes;  // where a rewritten operand lives
+    std::string bytes;  // storage for a rewritten operand
     std::shared_ptr<const Regex> regex;
     std::shared_ptr<const Expression> expression;
     std::shared_ptr<const JsonSchema> schema;  // kJsonSchema
@@ -33,33 +33,35 @@ struct MatchNode::Extra {
     int64_t size = 0;                          // kSize
     std::vector<uint32_t> bits;                // kBits: positions
     ByteView mask;                             // kBits: positions as binary data
-    bool bitsWanted = false;                   // kBits: looks for ones, else zeros
-    bool bitsAll = false;                      // kBits: every position, else any
+    bool bitsWanted = false;                   // looks for ones; false: for zeros
+    bool bitsAll = false;                      // every position must fit; false: any
 };
 
 using NodePtr = std::unique_ptr<MatchNode>;
 
-/// The tree of a whole filter. `filter` must outlive it. `variables`: what $expr sees as $$name.
+/// The tree of a whole filter. `filter` must outlive it. `variables`: the values of $$name in
+/// $expr.
 StatusOr<NodePtr> parseFilter(bson::Document filter, bson::Document variables = {});
-/// kInvalid when the tree has a $expr, $where or $jsonSchema, which speak of whole documents only.
+/// kInvalid when the tree has a $expr, $where or $jsonSchema, which apply to whole documents only.
 Status refuseExpr(const MatchNode& node);
-/// kInvalid when the tree has a $where: only the filters of commands may.
+/// kInvalid when the tree has a $where: only filters of commands may have one.
 Status refuseWhere(const MatchNode& node);
 /// The tree of {$gt: 5, ...} for single values.
 StatusOr<NodePtr> parseValueCondition(bson::Document condition);
-/// True when `object` is {$op: ...} and not a DBRef: a condition, not a value.
+/// True for {$op: ...} other than a DBRef: a condition, not a value.
 bool isOperatorObject(bson::Document object);
-/// $and, $or, $nor: conditions on documents, though they start with a dollar.
+/// $and, $or, $nor: conditions on documents, although they start with a dollar.
 bool isDocumentOperator(std::string_view name);
 
 /// kAnd or kOr of `children` in canonical form.
 NodePtr combine(MatchOp op, std::vector<NodePtr> children);
-/// Makes each $or of equalities on one path an $in, below `node` too. As deep as the filter.
+/// Turns each $or of equalities on one path into an $in, also below `node`. Recursion is as deep as
+/// the filter.
 void mergeEqualities(NodePtr* node);
-/// As kIn has them: ascending and distinct.
+/// The form that kIn requires: ascending and distinct.
 void sortOperands(std::vector<bson::Element>* operands);
 
-// Parts of the parser; each appends what `element`, an operator and its operand, means for `path`.
+// Parts of the parser; each appends what `element`, an operator with its operand, means for `path`.
 Status parsePathOperator(std::string_view path,
                          const bson::Element& element,
                          std::vector<NodePtr>* out);
@@ -78,10 +80,11 @@ StatusOr<NodePtr> parseBitsNode(std::string_view path, const bson::Element& elem
 struct MatchRun {
     bson::Document root;
     Status error = {};  // of the first $expr that failed
-    // For the positional operator: the index met along `arrayPath`, and the last one met at all.
+    // For the positional operator: the index found along `arrayPath`, and the last one found at
+    // all.
     bool recording = false;
     std::string_view arrayPath = {};
-    FieldFinder* fields = nullptr;  // for a tree that asks for many; may be null
+    FieldFinder* fields = nullptr;  // for a tree that looks up many fields; may be null
     int indexOnPath = -1;
     int indexAnywhere = -1;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Walks a document and a projection's tree side by side and writes the result.
+/// Walks a document and a projection's tree together and writes the result.
 #include "freshet/query/project/tree.h"
 
 #include <absl/container/inlined_vector.h>
@@ -37,7 +37,7 @@ public:
     }
 
 private:
-    /// Counts the levels of the document that is being written.
+    /// Counts the nesting levels of the document being written.
     class Level {
     public:
         explicit Level(Projector* projector) : projector_(projector) { ++projector_->level_; }
@@ -49,7 +49,7 @@ private:
         Projector* projector_;
     };
 
-    /// Which children of a node are written, where it matters.
+    /// Which children of a node have been written, where that matters.
     class Written {
     public:
         explicit Written(const ProjectNode& node)
@@ -65,7 +65,7 @@ private:
         absl::InlinedVector<uint64_t, 1> bits_;
     };
 
-    /// A field that the document has. False when a computed value is still to come.
+    /// Writes a field that the document has. False if a computed value is still to be written.
     bool writeField(const ProjectNode& node, const Element& field, Builder* out) {
         switch (node.kind) {
             case ProjectNode::kInclude:
@@ -102,7 +102,7 @@ private:
             Builder array = out->array(field.name());
             writeArray(node, field.document(), &array);
         } else if (node.computes) {
-            return false;  // an object takes the scalar's place
+            return false;  // an object replaces the scalar
         } else if (mode_ != ProjectMode::kInclude) {
             out->add(field);
         }
@@ -126,7 +126,7 @@ private:
         }
     }
 
-    /// Values of fields that the document does not have, or that go behind the included ones.
+    /// Writes values of fields that the document does not have, or that follow the included ones.
     void writeComputed(const ProjectNode& node, const Written& written, Builder* out) {
         for (size_t at = 0; at < node.children.size(); ++at) {
             const ProjectNode& child = *node.children[at];
@@ -141,7 +141,7 @@ private:
         }
     }
 
-    /// An object that the document does not have.
+    /// Writes an object that the document does not have.
     void writeMade(const ProjectNode& node, std::string_view name, Builder* out) {
         Builder object = out->object(name);
         if (level_ < kComputedNestingMax) {
@@ -168,7 +168,7 @@ private:
         int64_t from = node.special->skip >= 0 ? node.special->skip
                                                : std::max<int64_t>(0, total + node.special->skip);
         int64_t count = node.special->limit;
-        if (count < 0) {  // the last ones
+        if (count < 0) {  // counts from the end
             from = std::max<int64_t>(0, total + count);
             count = -count;
         }
@@ -219,7 +219,7 @@ private:
     ProjectMode mode_;
     const Matcher* matcher_;
     ExprContext* context_;
-    int level_ = 0;  // of what is being written; 1: fields of the document itself
+    int level_ = 0;  // of what is being written; 1: the document's own fields
 };
 
 }  // namespace

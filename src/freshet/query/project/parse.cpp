@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// From a projection's specification to its tree.
+/// Parses a projection's specification into its tree.
 #include "freshet/bson/json.h"
 #include "freshet/bson/path.h"
 #include "freshet/query/expression/operators.h"
@@ -16,7 +16,7 @@ using bson::Document;
 using bson::Element;
 using bson::Type;
 
-/// What has been seen so far decides between inclusion and exclusion.
+/// What has been seen so far; it decides between inclusion and exclusion.
 struct ModeChoice {
     bool includes = false;
     bool excludes = false;
@@ -26,9 +26,8 @@ struct ModeChoice {
 constexpr std::string_view kElemMatch = "$elemMatch";
 constexpr std::string_view kSlice = "$slice";
 
-/// Where a field of the specification stands: by its name in the object that `above` stands for.
-/// The path as a whole is put together for messages only, since it may be long and its end one of
-/// many.
+/// The position of a field in the specification: its name within the object at `above`. The whole
+/// path is built only for messages, since it may be long and end in many different fields.
 struct Place {
     Place* above = nullptr;
     std::string_view name;
@@ -106,7 +105,7 @@ private:
                                              : parseComputed(object, *place, value);
     }
 
-    /// Behind the first positional operator in the name; 0 when there is none.
+    /// The offset after the first positional operator in the name; 0 if there is none.
     static size_t positionalEnd(const Place& place) {
         const std::string_view name = place.name;
         const auto endsAt = [name](size_t at) {
@@ -124,7 +123,7 @@ private:
         return end != 0 && end == place.name.size();
     }
 
-    /// Where a positional operator may stand, and what it may be given.
+    /// Checks the position and the value of a positional operator.
     static Status checkPositional(const Place& place, const Element& value) {
         const size_t end = positionalEnd(place);
         if (end == 0) {
@@ -209,7 +208,8 @@ private:
         return insertComputed(object, place, value);
     }
 
-    /// A projection's own operator that nobody knows has another number than one further inside.
+    /// An unknown operator directly in the projection has a different error code than one nested
+    /// deeper.
     static Status unknownOperator(const Element& value, Status status) {
         if (status.reason() != Reason::kUnknownExpression || !value.isObject()) {
             return status;
@@ -259,7 +259,7 @@ private:
         return insert(object, place, std::move(node));
     }
 
-    /// A number or two: find's own operator. Otherwise the expression of the same name.
+    /// One or two numbers: find's own operator. Otherwise the expression of the same name.
     static bool isFindSlice(const Element& operand) {
         if (!operand.isArray()) {
             return operand.isNumber();
@@ -305,7 +305,7 @@ private:
         return insert(object, place, std::make_unique<ProjectNode>(kind));
     }
 
-    /// Puts a leaf where `place`, a field of `object`, is in the tree.
+    /// Inserts a leaf at `place`, a field of `object`, into the tree.
     Status insert(Place* object, const Place& place, std::unique_ptr<ProjectNode> leaf) {
         FRESHET_RETURN_IF_ERROR(reach(object, place));
         const size_t lastDot = place.name.rfind('.');
@@ -323,7 +323,7 @@ private:
         return Status::ok();
     }
 
-    /// Finds or makes the node that an object stands for. `leaf`: the field that wants it.
+    /// Finds or makes the tree node of an object. `leaf`: the field that needs it.
     static Status reach(Place* object, const Place& leaf) {
         if (object->node != nullptr) {
             return Status::ok();
@@ -334,7 +334,7 @@ private:
         return Status::ok();
     }
 
-    /// The node at `parts`, with which the name of `place` begins, below `node`.
+    /// The node below `node` at the first `parts` parts of the name of `place`.
     static StatusOr<ProjectNode*> follow(ProjectNode* node,
                                          const Place& place,
                                          std::string_view parts,
@@ -376,7 +376,7 @@ private:
         return Status::ok();
     }
 
-    /// Notes in each node whether something below it computes.
+    /// Sets in each node whether something below it computes.
     static bool noteComputing(ProjectNode* node) {
         for (const auto& child : node->children) {
             node->computes |= noteComputing(child.get());
@@ -384,7 +384,7 @@ private:
         return node->computes;
     }
 
-    /// The mode, and what it says about _id, which may be treated unlike the other fields.
+    /// Chooses the mode and the treatment of _id, which may differ from that of other fields.
     void chooseMode() {
         if (style_ == ProjectStyle::kAddFields) {
             tree_.mode = ProjectMode::kAddFields;

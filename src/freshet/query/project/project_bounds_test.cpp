@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What bounds projections: the length of paths, the nesting of what comes out, and the time that
-/// many fields take.
+/// Limits of projections: the length of paths, the nesting of results, and the time that many
+/// fields take.
 #include "freshet/bson/path.h"
 #include "freshet/query/project/tree.h"
 #include "freshet/query/transform.h"

@@ -119,7 +119,7 @@ TEST(Projection, FailsPerDocument) {
     EXPECT_TRUE((*computed)->apply(json(R"({"a":2})").view(), nullptr).isOk());
 }
 
-/// Documents in their sorted order, as one text of their n fields.
+/// Documents in their sorted order, shown as one text of their n fields.
 std::string sorted(const char* pattern, std::initializer_list<const char*> documents) {
     auto compiled = SortPattern::compile(json(pattern).view());
     EXPECT_TRUE(compiled.isOk()) << compiled.status().text();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The front doors of find's projection and of sort patterns.
+/// The public entry points of find's projection and of sort patterns.
 #include "freshet/platform/clock.h"
 #include "freshet/query/project/tree.h"
 #include "freshet/query/transform.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// libFuzzer target: documents of the language's words as projections of all styles, applied to
-/// another one. What comes out is a document that nests no deeper than one may.
+/// another document. The result must not nest deeper than a document may.
 #include "freshet/bson/words_for_fuzz.h"
 #include "freshet/query/language.h"
 #include "freshet/query/project/tree.h"

@@ -19,10 +19,10 @@ struct SortPattern::Paths {
 namespace {
 
 constexpr int kSortFieldsMax = 32;
-constexpr char kUndefinedBytes[] = {0x06, 0x00};  // what an empty array sorts as: below null
+constexpr char kUndefinedBytes[] = {0x06, 0x00};  // an empty array sorts below null
 constexpr char kNullBytes[] = {0x0a, 0x00};
 
-/// The value a document is sorted by: the smallest (ascending) or largest at the path.
+/// The value that a document sorts by: the smallest (ascending) or largest one at the path.
 Element sortValue(const MatchPath& path, bool descending, Document document) {
     const Element null(kNullBytes);
     Element best;

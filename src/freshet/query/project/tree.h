@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A projection as a tree of field names: find's, $project's, $addFields' and $unset's alike.
+/// A projection as a tree of field names, for find, $project, $addFields and $unset alike.
 /// Immutable after parsing; any thread.
 ///
 /// INV-1  A node of kind kFields has children, others have none.
-/// INV-2  In mode kExclude no node computes.
-/// INV-3  A node lies no deeper than a path may be long (bson::kPathPartsMax).
+/// INV-2  In mode kExclude no node computes a value.
+/// INV-3  A node is no deeper than a path may be long (bson::kPathPartsMax).
 #pragma once
 
 #include "freshet/query/expression/expression.h"
@@ -21,7 +21,7 @@ namespace freshet::query {
 /// Whose rules a specification follows.
 enum class ProjectStyle : uint8_t { kFind, kStage, kAddFields };
 
-/// What happens with fields that the tree does not name: dropped in kInclude, else kept.
+/// What happens to fields that the tree does not name: dropped in kInclude, else kept.
 enum class ProjectMode : uint8_t { kInclude, kExclude, kAddFields };
 
 struct ProjectNode {
@@ -30,7 +30,7 @@ struct ProjectNode {
 
     explicit ProjectNode(Kind what = kFields)
         : kind(what), special(hasSpecial(what) ? std::make_unique<Special>() : nullptr) {}
-    /// The position of the child of that name; kNone when there is none.
+    /// The position of the child of that name; kNone if there is none.
     size_t indexOf(std::string_view childName) const {
         return children.size() <= kWalkedMax ? walk(childName) : lookUp(childName);
     }
@@ -44,14 +44,14 @@ struct ProjectNode {
     std::string name;
     std::vector<std::unique_ptr<ProjectNode>> children;
     ExprPtr expression;  // kComputed
-    /// What few nodes have, while a projection may have very many of them.
+    /// What only a few nodes have; a projection may have very many nodes.
     struct Special {
         int64_t skip = 0;                    // kSlice; counts from the end when negative
         int64_t limit = 0;                   // kSlice; from the end when negative and skip unused
         std::unique_ptr<Matcher> elemMatch;  // kElemMatch
         std::string path;                    // kPositional: of the array
     };
-    std::unique_ptr<Special> special;  // of these kinds
+    std::unique_ptr<Special> special;  // of these kinds only
 
 private:
     static constexpr size_t kWalkedMax = 8;
@@ -71,7 +71,7 @@ private:
     void index();
 
     using Positions = absl::flat_hash_map<std::string_view, uint32_t>;
-    std::unique_ptr<Positions> positions_;  // of the children, when they are many
+    std::unique_ptr<Positions> positions_;  // of the children, if there are many
 };
 
 struct ProjectTree {
@@ -79,15 +79,16 @@ struct ProjectTree {
     ProjectMode mode = ProjectMode::kExclude;
 };
 
-/// Errors have mongod's text, without the stage's prefix. `variables`: what expressions see as
-/// $$name.
+/// Errors have mongod's text, without the stage's prefix. `variables`: the values of $$name in
+/// expressions.
 StatusOr<ProjectTree> parseProjection(bson::Document spec,
                                       ProjectStyle style,
                                       bson::Document variables = {});
 /// $unset's tree, or one that drops `paths`.
 StatusOr<ProjectTree> makeExclusion(const std::vector<std::string>& paths);
 
-/// Writes the projected document. A failure of a computed field is in the context afterwards.
+/// Writes the projected document. If a computed field fails, the error is in the context
+/// afterwards.
 void projectDocument(const ProjectTree& tree,
                      bson::Document document,
                      const Matcher* matcher,

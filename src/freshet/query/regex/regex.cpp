@@ -11,7 +11,7 @@ namespace freshet::query {
 struct Regex::Impl {
     pcre2_code* code = nullptr;
     pcre2_match_context* limits = nullptr;
-    std::string literal;  // the whole pattern when it has nothing special
+    std::string literal;  // the whole pattern, if it has no special characters
     bool isLiteral = false;
 
     ~Impl() {
@@ -48,7 +48,7 @@ StatusOr<uint32_t> optionsOf(std::string_view flags) {
     return options;
 }
 
-/// One block per thread: a match needs no result but yes or no.
+/// One block per thread: a match needs only a yes or no.
 pcre2_match_data* threadMatchData() {
     struct Holder {
         pcre2_match_data* data = pcre2_match_data_create(1, nullptr);
@@ -84,7 +84,7 @@ StatusOr<std::shared_ptr<const Regex>> Regex::compile(std::string_view pattern,
     impl->limits = pcre2_match_context_create(nullptr);
     pcre2_set_match_limit(impl->limits, kSteps);
     pcre2_set_depth_limit(impl->limits, kDepth);
-    pcre2_jit_compile(impl->code, PCRE2_JIT_COMPLETE);  // without it the interpreter serves
+    pcre2_jit_compile(impl->code, PCRE2_JIT_COMPLETE);  // if it fails, the interpreter is used
     return std::shared_ptr<const Regex>(new Regex(std::move(impl)));
 }
 
@@ -132,7 +132,7 @@ bool Regex::matches(std::string_view text) const {
                            impl_->limits);
     };
     const int found = run(0);
-    // Compiled code has a small stack only; the interpreter works on the heap.
+    // Compiled code has only a small stack; the interpreter uses the heap.
     return (found == PCRE2_ERROR_JIT_STACKLIMIT ? run(PCRE2_NO_JIT) : found) >= 0;
 }
 

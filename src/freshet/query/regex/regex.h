@@ -13,19 +13,18 @@ namespace freshet::query {
 
 class Regex {
 public:
-    /// `flags` of i, m, s, x and u. kInvalid (kRegexInvalid) otherwise, or when the pattern is
-    /// wrong.
+    /// `flags`: any of i, m, s, x and u. kInvalid (kRegexInvalid) for other flags or a bad pattern.
     static StatusOr<std::shared_ptr<const Regex>> compile(std::string_view pattern,
                                                           std::string_view flags);
     ~Regex();
 
-    /// Whether it matches anywhere in `text`. Bytes that are not UTF-8 match nothing; nor does a
-    /// text that needs more than kSteps steps.
+    /// Whether it matches anywhere in `text`. Bytes that are not UTF-8 match nothing; neither does
+    /// a text that needs more than kSteps steps.
     bool matches(std::string_view text) const;
 
-    /// The first match at or behind byte `from`: begin and end of the whole and of each group,
-    /// where npos stands for a group that took no part. Empty when there is none; kLimit when it
-    /// needs more than kSteps steps.
+    /// The first match at or after byte `from`: begin and end of the whole match and of each group;
+    /// npos for a group that took no part. Empty if there is no match; kLimit when it needs more
+    /// than kSteps steps.
     using Span = std::pair<size_t, size_t>;
     StatusOr<std::vector<Span>> find(std::string_view text, size_t from) const;
 

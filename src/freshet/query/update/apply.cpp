@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Walks a document and an update tree side by side and writes the changed document.
+/// Walks a document and an update tree together and writes the changed document.
 #include "freshet/query/limits.h"
 #include "freshet/query/match/path.h"
 #include "freshet/query/update/tree.h"
@@ -17,7 +17,7 @@ using bson::Builder;
 using bson::Document;
 using bson::Element;
 
-/// Appends one component to the run's path for as long as it lives.
+/// Appends one component to the run's path for its own lifetime.
 class PathScope {
 public:
     PathScope(UpdateRun* run, std::string_view name) : run_(run), bytes_(run->path.size()) {
@@ -72,7 +72,7 @@ Status applyOp(const UpdateOp& op,
     } else if (result.what == OpResult::kRemove) {
         run->changed = true;
         if (inArray) {
-            out->add(name, bson::Null{});  // the elements behind it keep their places
+            out->add(name, bson::Null{});  // later elements keep their positions
         }
     } else if (!existing.isMissing()) {
         out->addAs(name, existing);
@@ -80,7 +80,7 @@ Status applyOp(const UpdateOp& op,
     return Status::ok();
 }
 
-/// The component that a child is met under: $ becomes the index the filter matched.
+/// The component under which a child is found: $ becomes the index that the filter matched.
 StatusOr<std::string> resolved(const std::string& component, const UpdateRun& run) {
     if (component != "$") {
         return component;
@@ -99,7 +99,7 @@ struct ResolvedChild {
     bool done = false;
 };
 
-/// A node's children under the names that they have for one document, and found by these.
+/// A node's children by the names that they have in one document.
 class ResolvedChildren {
 public:
     static StatusOr<ResolvedChildren> of(const UpdateNode& node, const UpdateRun& run) {
@@ -124,7 +124,7 @@ public:
     }
 
     std::vector<ResolvedChild>& list() { return list_; }
-    /// Null when there is none of that name.
+    /// Null if there is none of that name.
     ResolvedChild* find(std::string_view name) {
         if (list_.size() > kWalkedMax) {
             const auto at = positions_.find(name);
@@ -139,12 +139,12 @@ private:
     static constexpr size_t kWalkedMax = 8;
 
     std::vector<ResolvedChild> list_;
-    std::unique_ptr<std::string> matched_;  // what $ stands for
+    std::unique_ptr<std::string> matched_;  // the name that $ stands for
     absl::flat_hash_map<std::string_view, size_t> positions_;
 };
 
-/// The child for an array element under $[] and $[id] components, null when none of them holds;
-/// `merged` owns it when several do.
+/// The child for an array element under $[] and $[id] components; null if none applies. If several
+/// apply, `merged` owns their combination.
 StatusOr<const UpdateNode*> elementChild(const UpdateNode& node,
                                          const Element& element,
                                          UpdateRun* run,
@@ -195,7 +195,7 @@ Status notViable(std::string_view name, const Element& inside) {
         "Cannot create field '" + std::string(name) + "' in element {" + elementText(inside) + "}");
 }
 
-/// Adds the elements that lie behind the array's end, with nulls in the gaps.
+/// Adds elements after the array's end, with nulls in the gaps.
 Status extendArray(const std::vector<ResolvedChild>& children,
                    const Element& array,
                    int64_t count,
@@ -230,7 +230,7 @@ Status applyToArray(const UpdateNode& node, const Element& array, UpdateRun* run
     FRESHET_ASSIGN_OR_RETURN(ResolvedChildren children, ResolvedChildren::of(node, *run));
     int64_t count = 0;
     for (const Element& element : array.document()) {
-        // An array's fields are found by their place: their names may be anything.
+        // Elements are found by position: the names in an array may be anything.
         char digits[20];
         const auto end = std::to_chars(std::begin(digits), std::end(digits), count++).ptr;
         ResolvedChild* const hit = children.find({digits, static_cast<size_t>(end - digits)});
@@ -246,7 +246,7 @@ Status applyToArray(const UpdateNode& node, const Element& array, UpdateRun* run
     return extendArray(children.list(), array, count, run, out);
 }
 
-/// Nothing is there yet: objects are made down to what the operators create.
+/// Nothing exists at the path: creates objects down to what the operators create.
 Status applyToMissing(const UpdateNode& node, std::string_view name, UpdateRun* run, Builder* out) {
     if (node.isForElements()) {
         return badValue("The path '" + run->path +

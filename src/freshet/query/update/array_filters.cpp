@@ -12,7 +12,7 @@ namespace {
 using bson::Document;
 using bson::Element;
 
-/// Finds the one identifier that all of a filter's paths begin with.
+/// Finds the identifier that all paths of a filter start with.
 Status findIdentifier(Document filter, std::string* identifier) {
     for (const Element& element : filter) {
         if (element.name().starts_with('$')) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// arrayFilters: which elements `$[id]` in an update's path means. Immutable; any thread.
+/// arrayFilters: which elements `$[id]` in an update's path selects. Immutable; any thread.
 #pragma once
 
 #include "freshet/query/update/tree.h"

@@ -197,7 +197,7 @@ private:
     bool first_;
 };
 
-/// $pull and $pullAll: what is kept is what `isPulled` does not name.
+/// $pull and $pullAll: elements for which `isPulled` is false are kept.
 class PullBase : public UpdateOp {
 public:
     StatusOr<OpResult> apply(const OpTarget& target) const override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// One update operator on one path: what $set, $inc, $push ... make of the value found there.
+/// One update operator on one path: what $set, $inc, $push ... do to the value found there.
 /// Immutable after parsing; any thread.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace freshet::query {
 /// What an operator is applied to.
 struct OpTarget {
     bson::Document root;     // the document before the update
-    bson::Element existing;  // missing when there is nothing at the path
+    bson::Element existing;  // missing if there is nothing at the path
     std::string_view path;   // for error texts
     bool isInsert = false;   // an upsert makes a new document
     int64_t nowMillis = 0;
@@ -37,18 +37,18 @@ class UpdateOp {
 public:
     virtual ~UpdateOp() = default;
     virtual StatusOr<OpResult> apply(const OpTarget& target) const = 0;
-    /// Whether a missing value would come to exist; then objects on the way to it are made.
+    /// Whether it creates a missing value; then objects on the way to it are created, too.
     virtual bool creates(const OpTarget&) const { return true; }
-    /// Levels of nesting that the operator may put below its path.
+    /// How many levels of nesting the operator may add below its path.
     virtual int depth() const { return 0; }
-    /// The result may nest deeper than path and operand tell.
+    /// The result may nest deeper than path and operand show.
     virtual bool movesValues() const { return false; }
 };
 
 using OpPtr = std::shared_ptr<const UpdateOp>;
 
 /// Parses one operator's operand for one field: `element` is {path: operand}. `element` must
-/// outlive the result. $rename is not made here but from the two below.
+/// outlive the result. $rename is made by the two functions at the end instead.
 StatusOr<OpPtr> parseOp(std::string_view modifier, const bson::Element& element);
 StatusOr<OpPtr> parsePush(const bson::Element& element);
 StatusOr<OpPtr> parseAddToSet(const bson::Element& element);
@@ -57,11 +57,11 @@ StatusOr<OpPtr> parsePull(const bson::Element& element);
 StatusOr<OpPtr> parsePullAll(const bson::Element& element);
 OpPtr makeSet(const bson::Element& value);
 OpPtr makeUnset();
-/// Takes the value at `source` of the document before the update.
+/// Takes the value that was at `source` before the update.
 OpPtr makeRenameTarget(std::string source);
 
 bool isModifier(std::string_view name);
-/// `{_id: 1}`, as error texts name a document.
+/// `{_id: 1}`, the way error texts name a document.
 std::string idText(bson::Document document);
 /// `a: 1`.
 std::string elementText(const bson::Element& element);

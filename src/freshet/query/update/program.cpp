@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The front door of updates: parses a whole update, applies it, makes the document of an upsert.
+/// Parses a whole update, applies it, and makes the document of an upsert.
 #include "freshet/bson/compare.h"
 #include "freshet/bson/json.h"
 #include "freshet/platform/clock.h"
@@ -23,7 +23,7 @@ struct UpdateProgram::Impl {
     OwnedDocument filters;
     bool isReplacement = false;
     bool movesValues = false;
-    std::unique_ptr<DocumentPipeline> pipeline;  // instead of all below
+    std::unique_ptr<DocumentPipeline> pipeline;  // replaces everything below
     UpdateNode root;
     ArrayFilters arrayFilters;
 };
@@ -69,7 +69,7 @@ Status addRename(const Element& element, UpdateNode* root) {
     return addOp(root, to, makeRenameTarget(from));
 }
 
-/// As bson::checkNesting() says it.
+/// The error of bson::checkNesting().
 Status tooDeep() {
     return invalid(
         Reason::kOverflow,
@@ -112,7 +112,7 @@ Status addModifier(const Element& modifier, UpdateNode* root, bool* movesValues)
     return Status::ok();
 }
 
-/// $rename cannot reach into arrays: what it would take or leave has no place of its own.
+/// $rename cannot reach into arrays, neither to take a value nor to store one.
 Status checkRenames(Document update, Document before, FieldFinder* fields) {
     const Element renames = update.find("$rename");
     if (!renames.isObject()) {
@@ -159,7 +159,7 @@ Status checkSize(const std::string& bytes) {
     return Status::ok();
 }
 
-/// `replacement` with `id` in front; the replacement's own _id, if any, is left out.
+/// `replacement` with `id` in front; an _id of its own is left out.
 std::string withIdInFront(const Element& id, Document document) {
     bson::Builder builder;
     if (!id.isMissing()) {
@@ -180,8 +180,8 @@ Status immutableId(const Element& after) {
                        elementText(after));
 }
 
-/// The _id may be written again, even as another numeric type, but not changed: the stored form
-/// stays.
+/// The _id may be set to an equal value, even of another numeric type, but not changed: the stored
+/// form stays.
 Status keepId(const Element& oldId, std::string* bytes) {
     const Element newId = Document(*bytes).find("_id");
     if (newId.isMissing() != oldId.isMissing() ||
@@ -206,7 +206,7 @@ StatusOr<OwnedDocument> replace(Document replacement, const Element& oldId) {
     return OwnedDocument(std::move(bytes));
 }
 
-/// Fields that an upsert takes from its filter: what must be equal.
+/// Fields that an upsert takes from its filter: those with an equality.
 Status collectEqualities(const MatchNode& node, UpdateNode* root) {
     if (node.op == MatchOp::kAnd) {
         for (const auto& child : node.children) {
@@ -259,7 +259,7 @@ StatusOr<OwnedDocument> finishUpsert(Document document) {
     return OwnedDocument(std::move(bytes));
 }
 
-/// The pipeline's result with the _id it must have: `oldId`, unless that is missing.
+/// The pipeline's result with the required _id: `oldId`, unless that is missing.
 StatusOr<OwnedDocument> runPipeline(const DocumentPipeline& pipeline,
                                     Document before,
                                     const Element& oldId) {

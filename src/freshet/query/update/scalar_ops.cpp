@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Operators that put one value for another: $set, $unset, $inc, $mul, $min, $max, $currentDate,
+/// Operators that replace one value by another: $set, $unset, $inc, $mul, $min, $max, $currentDate,
 /// $bit, $setOnInsert, and the two halves of $rename.
 #include "freshet/bson/compare.h"
 #include "freshet/bson/json.h"
@@ -270,7 +270,7 @@ constexpr Modifier kModifiers[] = {
     {"$pullAll", parsePullAll},
 };
 
-// Two operators, of which program.cpp makes each.
+// Each becomes two operators in program.cpp.
 constexpr std::string_view kRename = "$rename";
 
 }  // namespace

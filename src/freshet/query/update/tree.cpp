@@ -7,7 +7,7 @@
 namespace freshet::query {
 namespace {
 
-/// An array's elements are named by filter or by position, not both ways at once.
+/// The elements of an array are addressed by filter or by position, not both at once.
 bool mixesElements(const UpdateNode& node, const std::string& component) {
     return !node.children.empty() && node.isForElements() != component.starts_with("$[");
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// An update as a tree of path components with operators at its leaves, so that one walk over the
-/// document applies all of them and two operators that meet on a path are seen as a conflict.
+/// An update as a tree of path components with operators at the leaves. One walk over the document
+/// applies all of them, and two operators that meet on a path are detected as a conflict.
 ///
 /// INV-1  A node has an operator or children, never both.
-/// INV-2  Children are in the order in which absent fields are made: numbers by value, then names.
+/// INV-2  Children are in the order in which absent fields are created: numbers by value, then
+/// names.
 /// INV-3  If one child is $[] or $[id], all are.
 #pragma once
 
@@ -29,15 +30,15 @@ struct UpdateNode {
     }
 };
 
-/// kConflictingUpdateOperators when another operator is on the path, above or below it.
+/// kConflictingUpdateOperators if another operator is on this path, above it or below it.
 Status addOp(UpdateNode* root, std::string_view path, OpPtr op);
 /// A copy that shares the operators.
 std::unique_ptr<UpdateNode> cloneNode(const UpdateNode& node);
-/// Adds the operators of `from` to those of `into`; `path` for the conflict's text.
+/// Adds the operators of `from` to those of `into`; `path`: for the text of a conflict.
 Status mergeInto(UpdateNode* into, const UpdateNode& from, const std::string& path);
 Status conflictAt(std::string_view path, std::string_view where);
 
-/// kEmptyFieldName, kBadValue ... for paths that no update may name.
+/// kEmptyFieldName, kBadValue ... for paths that an update may not name.
 Status checkPath(std::string_view path);
 
 inline constexpr int64_t kArrayPaddingMax = 1'500'000;
@@ -54,7 +55,7 @@ struct UpdateRun {
     std::string path;  // of the node being applied
 };
 
-/// Writes `document` as changed by the tree into `out`.
+/// Writes `document`, changed by the tree, into `out`.
 Status applyToDocument(const UpdateNode& node,
                        bson::Document document,
                        UpdateRun* run,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What bounds updates: the length of paths, the nesting of what is stored, and the time that many
+/// Limits of updates: the length of paths, the nesting of what is stored, and the time that many
 /// fields take.
 #include "freshet/bson/path.h"
 #include "freshet/query/update.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// libFuzzer target: documents of the language's words as updates, by operators and by pipelines,
-/// applied to another one and as upserts. What comes out may be stored.
+/// libFuzzer target: documents of the language's words as updates, as operators and as pipelines,
+/// applied to another document and as upserts. The results must be storable.
 #include "freshet/query/update.h"
 
 #include "freshet/bson/words_for_fuzz.h"
@@ -53,7 +53,7 @@ void fuzzUpdates(ByteView bytes) {
     const OwnedDocument filters = source.next();
     run(UpdateProgram::compile(update.view(), Document()), document.view());
     run(UpdateProgram::compile(update.view(), filters.view()), document.view());
-    // Any names will do for an array's members.
+    // Members of an array may have any names.
     run(UpdateProgram::compilePipeline(update.view(), Document()), document.view());
     bson::Builder stages;
     for (const bson::Element& field : update.view()) {
