@@ -19,9 +19,8 @@ struct WriteResult {
     int64_t matched = 0;   // update: documents the filter found; delete: removed; insert: 1
     int64_t modified = 0;  // update: documents that were really changed
     bool upserted = false;
-    bson::OwnedDocument upsertedId;  // {_id: ...} when upserted
-    std::optional<bson::OwnedDocument>
-        value;  // as Returning asks; none if there is no such document
+    bson::OwnedDocument upsertedId;            // {_id: ...} when upserted
+    std::optional<bson::OwnedDocument> value;  // as Returning asks; none without a document
 };
 
 /// Which state of its document an update or delete of one document returns.

@@ -92,8 +92,7 @@ TEST(Find, GoesOnWhereItStoppedWhateverHappenedBetween) {
         ASSERT_TRUE(nextBatch(*cursor, 4, &seen).isOk());
         cursor->detach();
         ASSERT_EQ(seen.size(), 4u);
-        ASSERT_TRUE(
-            c.remove(R"({"a": {"$in": [3, 4]}})").isOk());  // the cursor's position, and the next
+        ASSERT_TRUE(c.remove(R"({"a": {"$in": [3, 4]}})").isOk());  // its position, and the next
         cursor->attach();
         ASSERT_TRUE(nextBatch(*cursor, 100, &seen).isOk());
         cursor->detach();
@@ -284,8 +283,7 @@ protected:
         c.addIndex(R"({"a": 1})");
         c.insertNumbers(kAll);
         EXPECT_TRUE(c.engine().checkpointNow().isOk());
-        bson::OwnedDocument later =
-            doc(R"({"_id": -1, "a": 1000})");  // newer than its page's base image
+        bson::OwnedDocument later = doc(R"({"_id": -1, "a": 1000})");  // after its page's image
         EXPECT_TRUE(c.insert(later.view()).isOk());
     }
     /// Like a driver's countDocuments().

@@ -26,8 +26,7 @@ private:
     Status step() override {
         switch (step_) {
             case Step::kEnter: {
-                bool changed =
-                    false;  // nothing has been read yet, so the newer description is fine
+                bool changed = false;  // nothing has been read yet: the newer description will do
                 FRESHET_RETURN_IF_ERROR(enterGate(&changed));
                 FRESHET_RETURN_IF_ERROR(validate(nullptr, document_.view()));
                 begin();

@@ -53,9 +53,7 @@ WorkDone workOfIdRead(const catalog::Collection& collection, bool found) {
 Status PointReader::read(const bson::Element& id, std::string* out, engine::ValueShare* share) {
     key_.clear();
     bson::appendKeyForm(id, false, &key_, nullptr);
-    sync::Slice slice(
-        store_
-            .epochs());  // opened here, around the transaction, whose own slice then costs nothing
+    sync::Slice slice(store_.epochs());  // the transaction's own slice then costs nothing
     engine::Txn txn(store_);
     engine::SharedRead document{kBorrowBytesMin};
     FRESHET_RETURN_IF_ERROR(readById(txn, *collection_, key_, &document, hint_));

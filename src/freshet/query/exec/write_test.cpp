@@ -192,8 +192,7 @@ TEST(Writes, AClaimIsOneThreadsOnly) {
             if (result->modified == 0) {
                 return;
             }
-            claims.fetch_add(result->modified,
-                             sync::kRelaxed);  // read after the threads have ended
+            claims.fetch_add(result->modified, sync::kRelaxed);  // read after the threads end
         }
     });
     EXPECT_EQ(claims.load(sync::kRelaxed), kJobs);

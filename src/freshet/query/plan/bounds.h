@@ -25,8 +25,7 @@ struct Interval {
 struct Bounds {
     std::vector<Interval> intervals;
     bool hasMissing = false;  // a document without the field may match (sparse indexes lack it)
-    bool isExact =
-        false;  // every value within them fulfils the predicate, and none stands for an array
+    bool isExact = false;     // no value within them fails, and none stands for an array
 
     bool areAllPoints() const;
     bool isSinglePoint() const { return intervals.size() == 1 && intervals[0].isPoint(); }

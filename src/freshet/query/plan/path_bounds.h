@@ -61,8 +61,7 @@ private:
     std::vector<Part> partsOf(std::string_view path, bool multikey) const;
     std::optional<Field> fieldOf(std::string_view path, bool multikey) const;
 
-    std::vector<Predicate>
-        predicates_;  // ascending by path; of one path, in the order of collection
+    std::vector<Predicate> predicates_;  // ascending by path, else in order of collection
     std::map<std::string_view, Path> paths_;
 };
 

@@ -36,8 +36,7 @@ struct Question {
 
     const PlanRequest& request;
     const MatchNode& root;
-    std::vector<bool>
-        holdsAll;  // by index: it has an entry for every document that the filter can match
+    std::vector<bool> holdsAll;  // by index: has an entry of every possible match
 };
 
 /// The best index for documents that fulfil both `filter` and the whole query; `predicates` belong

@@ -29,8 +29,8 @@ struct KeyRange {
 /// several $in on the fields of one index, need no memory beyond their values.
 struct IndexScan {
     std::shared_ptr<const catalog::Index> index;
-    std::vector<std::shared_ptr<const Bounds>>
-        bounds;        // of the leading fields: lists of points, then at most one list of ranges
+    // Of the leading fields: lists of points, then at most one list of ranges.
+    std::vector<std::shared_ptr<const Bounds>> bounds;
     KeyRange between;  // if there are no bounds: this one range
     bool backward = false;
     bool wasMultikey = false;  // when it was planned
