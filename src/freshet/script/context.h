@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// JavaScript behind one narrow door. A context has a heap, a stack and globals of its own; nothing
-/// of one is seen by another. It belongs to the thread that made it, except interrupt(), and a
-/// thread has one at a time.
+/// A JavaScript context behind a narrow interface. A context has its own heap, stack and globals;
+/// contexts cannot see each other. It belongs to the thread that made it, except for interrupt(),
+/// and a thread has only one at a time.
 ///
-/// Whatever a script does ends with a Status: an endless loop with kTimeout or kCancelled, a hog of
-/// memory with kLimit, a thrown value with kInvalid and its text. The process is never at risk, but
-/// for one allocation that may pass the limit before it is noticed (a string of 1 GB).
+/// Every script ends with a Status: an endless loop with kTimeout or kCancelled, one that takes too
+/// much memory with kLimit, a thrown value with kInvalid and the value's text. The process is not
+/// at risk, except that a single allocation may exceed the limit before it is noticed (a string of
+/// 1 GB).
 #pragma once
 
 #include "freshet/base/status.h"
@@ -22,15 +23,15 @@ namespace freshet::script {
 
 struct Limits {
     uint64_t heapBytesMax = 512u << 20;
-    /// Of the thread's stack, for JavaScript; leave the host some of it.
+    /// Part of the thread's stack that JavaScript may use; the host needs the rest.
     uint32_t stackBytesMax = 1u << 20;
-    /// Numbers that scripts make become doubles, as in a server; else int32 where they are whole,
-    /// as in a shell. Either way a field that was int32 stays so while it is whole.
+    /// True: numbers made by scripts become doubles, as in a server. False: whole numbers become
+    /// int32, as in a shell. In both cases a field that was int32 stays int32 while it is whole.
     bool numbersAreDoubles = false;
 };
 
-/// Called by scripts as a function: gets the arguments as an array. A status becomes a thrown
-/// Error with its text and, as `status`, the name of its code.
+/// A C++ function that scripts call; gets the arguments as an array. An error status becomes a
+/// thrown Error with its text and, as `status`, the name of its code.
 using HostFunction = std::function<StatusOr<Value>(bson::Document arguments)>;
 
 /// A compiled function of one context.
@@ -40,40 +41,42 @@ struct FunctionId {
 
 class Context {
 public:
-    /// kLimit when there is not memory enough for one, kExists when the thread has one already.
+    /// kLimit when there is not enough memory for a context, kExists when the thread already has
+    /// one.
     static StatusOr<std::unique_ptr<Context>> make(const Limits& limits);
     virtual ~Context() = default;
-    /// As newly made: globals, functions and what was defined are gone, and so is what hung from
-    /// them. Much faster than to make another.
+    /// Resets it to a new context: globals, functions and definitions are gone, and so is
+    /// everything they referred to. Much faster than making another context.
     virtual Status startOver() = 0;
 
-    /// Makes `function` callable as `host.<name>`. `host` is what the code of addLibrary() sees
-    /// under that name; other code does not see it.
+    /// Makes `function` callable as `host.<name>` for library code (addLibrary()); other code does
+    /// not see `host`.
     virtual Status define(const std::string& name, HostFunction function) = 0;
     /// Runs a trusted library: its text is the body of a function (host, native, library),
     /// see README.md.
     virtual Status addLibrary(const Source& source) = 0;
-    /// Runs a script in the global scope; its value is that of its last expression. What it has
-    /// promised to do later is done before this returns.
+    /// Runs a script in the global scope; the result is the value of its last expression. Jobs that
+    /// it has queued (promises) run before this returns.
     virtual StatusOr<Value> evaluate(std::string_view source, const std::string& fileName) = 0;
 
     /// Compiles a function expression, or the body of a function without parameters. It stays
-    /// compiled as long as the context lives.
+    /// compiled for the context's lifetime.
     virtual StatusOr<FunctionId> compile(std::string_view source) = 0;
-    /// Calls it with `self` as `this` (missing: undefined).
+    /// Calls a function with `self` as `this` (missing: undefined).
     virtual StatusOr<Value> call(FunctionId function,
                                  const bson::Element& self,
                                  bson::Document arguments) = 0;
     /// Calls the function that is a property of `library`.
     virtual StatusOr<Value> callLibrary(std::string_view name, bson::Document arguments) = 0;
 
-    /// Ends what runs, or else what runs next, with kCancelled. Any thread, and a signal's handler.
+    /// Ends the running script, or else the next one, with kCancelled. Any thread, also a signal
+    /// handler.
     virtual void interrupt() = 0;
-    /// Takes an interrupt() back that nothing has heeded.
+    /// Withdraws an interrupt() that has not ended anything yet.
     virtual void clearInterrupt() = 0;
-    /// From now on, so many milliseconds: then all that runs ends with kTimeout. 0: no limit.
+    /// Sets the time from now after which everything that runs ends with kTimeout. 0: no limit.
     virtual void setTimeLimit(uint32_t milliseconds) = 0;
-    /// What the heap holds, with all that hangs from it. Slow: it looks at all of it.
+    /// The heap's size, including everything it refers to. Slow: it visits all of it.
     virtual uint64_t heapBytes() = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Contexts as their users see them: values in and out, isolation, and the ends of scripts that
+/// Contexts as their callers use them: values in and out, isolation, and stopping scripts that
 /// would never end by themselves.
 #include "freshet/script/context.h"
 
@@ -139,7 +139,8 @@ TEST_F(ContextTest, ThrownValuesAreTold) {
     EXPECT_EQ(run("throw 'text'"), "Invalid: text");
     EXPECT_NE(run("nonsense").find("ReferenceError"), std::string::npos);
     EXPECT_NE(run("{ bad").find("SyntaxError"), std::string::npos);
-    EXPECT_NE(run("throw {toString() { throw 1; }}").find("cannot be told"), std::string::npos);
+    EXPECT_NE(run("throw {toString() { throw 1; }}").find("without a readable text"),
+              std::string::npos);
     EXPECT_NE(run("const c = {}; c.c = c; c").find("nested too deeply"), std::string::npos);
     EXPECT_EQ(run("1"), "{ \"$numberInt\" : \"1\" }") << "and life goes on";
 }
@@ -334,7 +335,7 @@ TEST(ContextLimits, AnArrayThatGrowsInItsPlaceEnds) {
     limits.heapBytesMax = 64u << 20;
     StatusOr<std::unique_ptr<Context>> context = Context::make(limits);
     ASSERT_TRUE(context.isOk());
-    (*context)->setTimeLimit(120'000);  // memory is looked at while there is a limit of time
+    (*context)->setTimeLimit(120'000);  // memory is checked only while there is a time limit
     const Status ended =
         (*context)->evaluate("const a = []; for (let i = 0;; ++i) a[i] = i;", "hog.js").status();
     EXPECT_EQ(Code::kLimit, ended.code()) << ended.toString();

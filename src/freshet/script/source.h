@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// JavaScript that is part of a program: the files of a room's closet `js`, which the build puts
-/// into the room's library (buildscripts/embed_js.py).
+/// JavaScript that is part of a program: the files of a room's folder `js`, which the build embeds
+/// in the room's library (buildscripts/embed_js.py).
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@ struct Source {
     std::string_view text;
 };
 
-/// This room's own: types, printing and Extended JSON. Every context has loaded them.
+/// This room's own library: types, printing and Extended JSON. Every context has loaded it.
 std::span<const Source> librarySources();
 
 }  // namespace freshet::script

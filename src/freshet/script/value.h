@@ -14,7 +14,7 @@ public:
     Value() = default;
     /// The first field of `holder` is the value, whatever its name.
     explicit Value(bson::OwnedDocument holder) : holder_(std::move(holder)) {}
-    /// Anything that a Builder can add.
+    /// From anything that a Builder can add.
     template <typename T>
     static Value of(const T& value) {
         return Value(bson::OwnedDocument(bson::Builder().add("", value).finish()));
@@ -24,7 +24,7 @@ public:
     }
 
     bool isUndefined() const { return holder_.view().isEmpty(); }
-    /// Missing when it is undefined.
+    /// Missing if the value is undefined.
     bson::Element element() const {
         return isUndefined() ? bson::Element() : *holder_.view().begin();
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine looks for a text in another, and cuts one into pieces, without ever asking whether it may go on; with a long text
-// that takes hours, or gigabytes. So what would take more than a second or so of comparing, or more pieces than a heap has room
-// for, is refused beforehand.
+// When the engine searches a text in another or splits one, it never checks whether it may go on;
+// with a long text that takes hours, or gigabytes. So calls that would compare for more than about
+// a second, or make more pieces than the heap has room for, are refused in advance.
 'use strict';
 
 const kPatternFree = 256;
@@ -9,16 +9,16 @@ const kComparisonsMax = 2 ** 33;
 const kPieceBytes = 8;
 const checkSearch = (text, pattern) => {
     if (pattern.length > kPatternFree && pattern.length * text.length > kComparisonsMax) {
-        throw new RangeError(`a text of ${pattern.length} characters is not looked for in one of ${text.length}`);
+        throw new RangeError(`a text of ${pattern.length} characters cannot be searched for in one of ${text.length}: it would take too long`);
     }
 };
 const checkPieces = (text, separator) => {
     if (text.length / Math.max(separator.length, 1) * kPieceBytes > native.heapBytesMax) {
-        throw new RangeError(`a text of ${text.length} characters has more pieces than there is memory for`);
+        throw new RangeError(`a text of ${text.length} characters has more pieces than fit into memory`);
     }
 };
 
-// As the engine defines what it has.
+// Defined the way the engine defines its own properties.
 const replace = (holder, name, value) =>
     Object.defineProperty(holder, name, {value, writable: true, configurable: true, enumerable: false});
 const bound = (name, check) => {
@@ -39,11 +39,11 @@ bound('split', (text, separator) => {
     checkPieces(text, separator);
 });
 
-// Memory of typed arrays is counted when a collection comes by, and some of what they do asks nobody either: none may be larger than all
-// that a script may have.
+// Memory of typed arrays is counted only when a collection runs, and some of their functions never
+// check whether they may go on, so none may be larger than everything that a script may have.
 const checkBytes = (wanted, bytesOfOne) => {
     if (Number(wanted) * bytesOfOne > native.heapBytesMax) {
-        throw new RangeError(`an array of ${wanted} elements has more than there is memory for`);
+        throw new RangeError(`an array of ${wanted} elements does not fit into memory`);
     }
 };
 const boundConstructor = (Original) => {

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The BSON types that JavaScript has not, under mongosh's names and those of the older shell. The
-// fields of the objects are what spider/to_js.cpp and spider/from_js.cpp read and write.
+// The BSON types that JavaScript does not have, under the names of mongosh and of the older shell.
+// spider/to_js.cpp and spider/from_js.cpp read and write the objects' fields.
 'use strict';
 
 const fail = (text) => {
     throw new TypeError(text);
 };
-// Fields that are there but not listed, so that a loop over a document's values does not meet them.
+// Fields that exist but are not enumerable, so that a loop over a document's values does not meet
+// them.
 const put = (object, fields) => {
     for (const [name, value] of Object.entries(fields)) {
         Object.defineProperty(object, name, {value, writable: true, configurable: true});
     }
     return object;
 };
-// Other names for methods: {name: the method's}.
+// Further names for methods: {name: the method's name}.
 const alias = (methods, names) => Object.assign(methods, Object.fromEntries(
     Object.entries(names).map(([name, of]) => [name, methods[of]])));
-// Gives the class methods that are not listed, and makes it a global.
+// Gives the class non-enumerable methods and makes it a global.
 const define = (constructor, methods) => {
     Object.defineProperties(constructor.prototype, Object.fromEntries(
         Object.entries(Object.getOwnPropertyDescriptors(methods))
@@ -24,7 +25,7 @@ const define = (constructor, methods) => {
     put(globalThis, {[constructor.name]: constructor});
 };
 const quoted = (text) => library.quote(String(text));
-// The text, if it is one: nothing else is meant when a constructor needs a text.
+// The text, if the value is one: a constructor that needs a text accepts nothing else.
 const textOf = (value, what) => typeof value === 'string' || value instanceof String ? String(value)
     : fail(`${what} must be a string, not ${value === null ? 'null' : typeof value}`);
 const kUint32Max = 4294967295;
@@ -117,7 +118,7 @@ put(globalThis, {ObjectID: ObjectId});
 
 const kLongMin = -(2n ** 63n);
 const kLongMax = 2n ** 63n - 1n;
-// Of a number, an object that stands for one, or its digits.
+// The number of a number, of an object that represents one, or of digits.
 const numberOf = (value) => {
     const plain = value === undefined || value === null ? value : value.valueOf();
     const number = typeof plain === 'bigint' || (typeof plain === 'string' && plain.trim() !== '') ? Number(plain) : plain;
@@ -145,7 +146,7 @@ const toBig = (value) => {
     }
     return Number.isNaN(number) ? 0n : BigInt(number);
 };
-// The whole number that digits of a base up to 36 stand for.
+// The whole number that the digits represent in a base up to 36.
 const fromDigits = (text, base) => {
     const [, sign, digits] = /^([-+]?)([0-9a-z]+)$/i.exec(textOf(text, 'a number')) || fail('this is not a whole number: ' + text);
     const value = [...digits].reduce((sum, digit) => {
@@ -223,7 +224,7 @@ define(Long, alias({
 }, {sub: 'subtract', mul: 'multiply', div: 'divide', mod: 'modulo', rem: 'modulo', neg: 'negate', shl: 'shiftLeft',
     shr: 'shiftRight', shru: 'shiftRightUnsigned', shr_u: 'shiftRightUnsigned', eq: 'equals', eqz: 'isZero'}));
 put(Long, {
-    // fromString(text, base) or, as js-bson has it too, fromString(text, unsigned, base).
+    // fromString(text, base) or, as in js-bson, fromString(text, unsigned, base).
     fromString: (text, unsigned, base) => new Long(fromDigits(text, [unsigned, base].find(Number.isInteger) || 10)),
     fromNumber: (number) => new Long(number),
     fromInt: (number) => new Long(number),
@@ -446,7 +447,7 @@ const reordered = (text, order) => {
     }
     return new Binary(Uint8Array.from(order, (at) => bytes[at]), 3);
 };
-// Other names for a Binary: called with `new` or without it, and `instanceof` holds.
+// Further names for a Binary: callable with or without `new`, and `instanceof` holds.
 const otherNames = (makers) => Object.fromEntries(Object.entries(makers).map(([name, make]) => {
     const made = function(...values) { return make(...values); };
     made.prototype = Binary.prototype;
@@ -461,7 +462,7 @@ put(globalThis, otherNames({
     LegacyPythonUUID: (text) => reordered(text, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]),
 }));
 
-// The others
+// The remaining types.
 
 function BSONRegExp(pattern, options) {
     if (!new.target) {
@@ -535,7 +536,7 @@ for (const type of [MinKey, MaxKey]) {
         toJSON() { return {}; },
         inspect() { return type.name + '()'; },
     });
-    put(type, {toBSON: () => type()});  // {$gt: MinKey} is meant as {$gt: MinKey()}
+    put(type, {toBSON: () => type()});  // {$gt: MinKey} means {$gt: MinKey()}
 }
 
 function DBRef(collection, id, database, fields) {
@@ -582,7 +583,7 @@ put(globalThis, {
 });
 put(Object, {bsonsize: (document) => host.bsonSize(document)});
 put(globalThis, {bsonUnorderedFieldsCompare: (a, b) => host.compare(library.sorted(a), library.sorted(b))});
-// The same document with its fields, and those of all inside, in the order of their names.
+// The same document with its fields, and those of all documents inside, sorted by name.
 library.sorted = (value) => {
     if (Array.isArray(value)) {
         return value.map(library.sorted);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extended JSON version 2. Canonical text is made from the BSON, and so tells every type.
+// Extended JSON version 2. Canonical text is made from the BSON, and therefore shows every type.
 'use strict';
 
 const kYear10000 = 253402300800000;
@@ -61,7 +61,7 @@ function relaxed(value) {
 }
 const canonical = (value) => value === undefined ? undefined : JSON.parse(host.canonicalJson({v: value})).v;
 
-// Numbers that JavaScript can say are no objects.
+// Numbers that JavaScript can express are not objects.
 const plain = (value) => {
     if (value instanceof Long) {
         return Number.isSafeInteger(value.toNumber()) ? value.toNumber() : value;
@@ -89,7 +89,7 @@ const EJSON = {
         return JSON.stringify(isCanonical ? canonical(value) : relaxed(value), replacer, space);
     },
     parse(text, options) {
-        JSON.parse(text);  // complains as JavaScript does
+        JSON.parse(text);  // reports errors as JavaScript does
         const value = host.fromJson(`{"v": ${text}}`).v;
         return options !== undefined && options.relaxed === false ? value : plain(value);
     },

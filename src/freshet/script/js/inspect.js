@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values as people read them, laid out as Node's util.inspect and so mongosh lay them out: up to
-// three levels on a line of 80, arrays of more than six short entries in columns.
+// Values as people read them, in the layout of Node's util.inspect and thus of mongosh: up to three
+// levels on a line of 80, arrays of more than six short entries in columns.
 'use strict';
 
 const kLineMax = 80;
@@ -37,7 +37,7 @@ const quote = (text) => {
 };
 library.quote = quote;
 
-// Colours do not count.
+// Colour codes have no width.
 const widthOf = (text) => text.replace(/\u001b\[\d+m/g, '').length;
 
 class Printer {
@@ -49,7 +49,7 @@ class Printer {
         this.textMax = options.maxStringLength === null ? Infinity : options.maxStringLength ?? kTextMax;
         this.lineMax = options.breakLength ?? kLineMax;
         this.indent = 0;
-        this.lastLevel = 0;  // of the object that was begun last
+        this.lastLevel = 0;  // of the object begun last
         this.seen = [];
     }
 
@@ -85,7 +85,7 @@ class Printer {
             rest = `... ${value.length - this.textMax} more characters`;
             value = value.slice(0, this.textMax);
         }
-        // A long text within an object goes on line by line, as Node prints it.
+        // A long text inside an object continues on further lines, as in Node.
         if (level > 0 && value.length > 16 && value.length > this.lineMax - this.indent - 4 && value.includes('\n')) {
             return value.split(/(?<=\n)/).map((line) => this.paint(quote(line), 'string'))
                 .join(` +\n${' '.repeat(this.indent + 2)}`) + rest;
@@ -179,7 +179,7 @@ class Printer {
         return keys.length === 0 ? text : this.members(value, level, keys, '{', '}', text);
     }
 
-    // The entries are made while this object counts as the one being printed.
+    // While the entries are made, this object counts as the one being printed.
     inside(value, level, make) {
         this.seen.push(value);
         this.lastLevel = level;
@@ -335,9 +335,9 @@ library.errorText = (error) => {
     return name.startsWith('Mongo') && code ? `${name}${code}: ${error.message}`
         : error.message ? `${name}: ${error.message}` : name;
 };
-// Where it was thrown, without this library's own places.
+// The stack of an error, without this library's own frames.
 library.stackOf = (error) => String(error.stack).split('\n').filter((line) => line !== '' && !line.includes('@freshet:'))
     .slice(0, kStackMax).map((line) => '    at ' + line.replace(/^@/, '')).join('\n');
 library.inspect = (value, options = {}) => new Printer(options).value(value, 0, options.alone);
-// A text itself, anything else as it is inspected.
+// A text as it is, anything else as inspect() shows it.
 library.display = (value, options) => typeof value === 'string' ? value : library.inspect(value, options);

@@ -13,7 +13,7 @@ namespace freshet::script {
 
 namespace {
 
-/// The argument; missing when there are fewer.
+/// The argument; missing if there are fewer.
 bson::Element argument(bson::Document arguments, int index) {
     for (const bson::Element& element : arguments) {
         if (index-- == 0) {
@@ -43,7 +43,7 @@ StatusOr<Value> newObjectId(bson::Document) {
     return Value::of(bson::ObjectId::generate());
 }
 
-/// Random, of version 4.
+/// A random UUID, version 4.
 StatusOr<Value> newUuid(bson::Document) {
     char bytes[16];
     const uint64_t words[2] = {platform::randomSeed(), platform::randomSeed()};
@@ -70,7 +70,8 @@ bool isNan(const bson::Element& decimal) {
     return bson::decimalText(decimal.decimalValue()) == "NaN";
 }
 
-/// Also refuses what Extended JSON reads as NaN because it is no decimal or does not fit into one.
+/// Also refuses text that Extended JSON would read as NaN because it is not a decimal or does not
+/// fit.
 StatusOr<Value> decimalOf(bson::Document arguments) {
     FRESHET_ASSIGN_OR_RETURN(const std::string text, textArgument(arguments));
     if (text.find_first_of("\"\\") == std::string::npos) {
@@ -104,7 +105,7 @@ StatusOr<Value> compare(bson::Document arguments) {
     return Value::of(static_cast<int32_t>((order > 0) - (order < 0)));
 }
 
-/// Whether both are the same bytes, types and order of fields included.
+/// Whether both have the same bytes, including types and the order of fields.
 StatusOr<Value> isSame(bson::Document arguments) {
     const bson::Element a = argument(arguments, 0);
     const bson::Element b = argument(arguments, 1);

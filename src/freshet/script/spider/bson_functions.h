@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What js/*.js asks of the room bson: object ids, decimals, Extended JSON, comparing.
+/// The functions of the bson room that js/*.js uses: object ids, decimals, Extended JSON,
+/// comparing.
 #pragma once
 
 #include "freshet/script/context.h"

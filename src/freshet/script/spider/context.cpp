@@ -28,12 +28,13 @@ namespace freshet::script {
 
 namespace {
 
-/// Why a script was ended from outside.
-/// The engine's own limit lies a part above ours. It collects whenever it comes near its limit: a
-/// script that has all of it in use would collect at every few objects, for minutes, before one is
-/// refused. Ours is looked at after each collection and ends the script before that.
+/// The engine's own limit is a fraction above ours. The engine collects garbage whenever it is near
+/// its limit, so a script that uses all of it would collect after every few objects, for minutes,
+/// before an object is refused. Our limit is checked after each collection and ends the script
+/// earlier.
 constexpr uint64_t kHeapParts = 4;
 
+/// Why a script was ended from outside.
 enum class End : uint32_t { kNone, kCancelled, kTimeout, kMemory };
 
 class SpiderContext final : public Context {
@@ -72,20 +73,20 @@ private:
 
     bool makeGlobal();
     bool loadLibrary();
-    /// What belongs to the global object, and it.
+    /// Drops the global object and everything that belongs to it.
     void dropGlobal();
-    /// A new global object with all that every context has.
+    /// Makes a new global object with everything that each context has.
     Status fillGlobal();
     bool runSource(const Source& source);
     StatusOr<Value> callValue(JS::HandleValue self,
                               JS::HandleValue function,
                               bson::Document arguments);
     StatusOr<Value> valueOf(JS::HandleValue value);
-    /// Why the engine said no.
+    /// Why the engine reported a failure.
     Status failure();
     void end(End why);
-    /// The watchdog's. One array that grows and grows gives the engine no reason to collect; so the
-    /// heap is collected when the process has come to hold much more than before.
+    /// Called by the watchdog. A single growing array gives the engine no reason to collect, so a
+    /// collection is requested when the process has grown much since the last look.
     void tick();
 
     const Limits limits_;
@@ -94,28 +95,28 @@ private:
     JS::PersistentRootedObject host_;
     JS::PersistentRootedObject native_;
     JS::PersistentRootedObject library_;
-    JS::PersistentRootedObject memory_;  // the engine's own account of the heap
+    JS::PersistentRootedObject memory_;  // the engine's own count of the heap's bytes
     std::unique_ptr<Types> types_;
     std::vector<JS::PersistentRootedValue> functions_;
     std::vector<HostFunction> hostFunctions_;
-    bool measureDue_ = false;     // the heap has been collected: see how much is left
-    uint64_t residentBytes_ = 0;  // the watchdog's: of the process, when it last looked; 0: never
+    bool measureDue_ = false;     // a collection has run: measure what is left
+    uint64_t residentBytes_ = 0;  // for the watchdog: the process's last size; 0: none yet
 
-    /// Why what runs is to end. Written by: any thread, a signal's handler. Read by: the own
-    /// thread.
-    ///   STEPS  kNone -> another -> kNone (the own thread)
+    /// Why the running script must end. Written by: any thread, a signal handler. Read by: the
+    /// owning thread.
+    ///     STEPS  kNone -> another -> kNone (the owning thread)
     sync::Atomic<uint32_t> ended_{static_cast<uint32_t>(End::kNone)};
-    /// It is time to collect. Written by: the watchdog. Read by: the own thread.
-    ///   STEPS  false -> true (the watchdog) -> false (the own thread)
+    /// It is time to collect. Written by: the watchdog. Read by: the owning thread.
+    ///     STEPS  false -> true (the watchdog) -> false (the owning thread)
     sync::Atomic<bool> collectDue_{false};
-    Watchdog watchdog_;  // last: it ends before what it touches
+    Watchdog watchdog_;  // last: must end before the members that it uses
 };
 
-/// The engine allows a thread one context.
+/// The engine allows one context per thread.
 thread_local bool threadHasContext = false;
 
-/// The engine lives as long as the process. At its end it stops its threads, unless a context is
-/// left, whose thread then still runs.
+/// The engine lives as long as the process. At the process's end it stops its threads, unless a
+/// context still exists, whose thread may be running.
 class Engine {
 public:
     static Engine& get() {
@@ -123,7 +124,7 @@ public:
         return engine;
     }
     bool isUp() const { return isUp_; }
-    /// relaxed: the count is looked at when the process ends and threads are joined.
+    /// relaxed: the count is read when the process ends and its threads are joined.
     void count(int32_t change) {
         contexts_.fetch_add(static_cast<uint32_t>(change), sync::kRelaxed);
     }
@@ -138,8 +139,8 @@ private:
     }
 
     const bool isUp_;
-    /// How many contexts there are. Written by: every thread that makes or ends one. Read by: the
-    /// thread that ends the process.
+    /// How many contexts exist. Written by: each thread that makes or ends one. Read by: the thread
+    /// that ends the process.
     sync::Atomic<uint32_t> contexts_{0};
 };
 
@@ -154,9 +155,9 @@ SpiderContext::~SpiderContext() {
 }
 
 Status SpiderContext::init() {
-    const Status none(Code::kLimit, "there is not memory enough for JavaScript");
+    const Status none(Code::kLimit, "there is not enough memory for JavaScript");
     if (threadHasContext) {
-        return Status(Code::kExists, "this thread has a JavaScript context already");
+        return Status(Code::kExists, "this thread already has a JavaScript context");
     }
     if (!Engine::get().isUp()) {
         return none;
@@ -169,8 +170,8 @@ Status SpiderContext::init() {
     threadHasContext = true;
     Engine::get().count(1);
     JS_SetContextPrivate(cx_, this);
-    // The heap is measured after a collection. The engine's own thresholds, some 30 MB each, are
-    // beyond the whole of a small one.
+    // The heap is measured after each collection. The engine's own thresholds, about 30 MB each,
+    // are larger than a whole small heap.
     const auto threshold =
         static_cast<uint32_t>(std::max<uint64_t>(1, (limits_.heapBytesMax / kHeapParts) >> 20));
     JS_SetGCParameter(cx_, JSGC_MALLOC_THRESHOLD_BASE, threshold);
@@ -340,7 +341,7 @@ StatusOr<FunctionId> SpiderContext::compile(std::string_view source) {
         function.setUndefined();
     }
     if (!function.isObject() || !JS::IsCallable(&function.toObject())) {
-        // Not a function: an expression to give back, or else statements that do so themselves.
+        // Not a function: an expression to be returned, or statements that return by themselves.
         const std::string returns = "(function() { return (" + std::string(source) + "\n); })";
         const std::string body = "(function() {" + std::string(source) + "\n})";
         if (!evaluateText(cx_, returns, "function", &function)) {
@@ -398,7 +399,7 @@ StatusOr<Value> SpiderContext::callValue(JS::HandleValue self,
 }
 
 StatusOr<Value> SpiderContext::valueOf(JS::HandleValue value) {
-    // A loop may have been ended inside a job, whose failure nobody sees.
+    // A loop may have been ended inside a job, whose failure is not reported.
     if (ended_.load(sync::kRelaxed) != static_cast<uint32_t>(End::kNone)) {
         return failure();
     }
@@ -431,7 +432,7 @@ Status SpiderContext::failure() {
         measureDue_ = false;
         return Status(Code::kLimit, "JavaScript used more memory than it may");
     }
-    std::string text = "an error that cannot be told";
+    std::string text = "an error without a readable text";
     JS::RootedString words(cx_, JS::ToString(cx_, thrown));
     if (words == nullptr || !textFromJs(cx_, words, &text)) {
         JS_ClearPendingException(cx_);
@@ -444,7 +445,7 @@ void SpiderContext::end(End why) {
     uint32_t none = static_cast<uint32_t>(End::kNone);
     // [script.end] CAS  kNone -> why.
     //   ORDER    relaxed both ways: nothing else is published by it.
-    //   LOST     another reason came first, and ends the script as well.
+    //     LOST     another reason came first, and it also ends the script.
     //   PROGRESS tried once.
     ended_.compare_exchange_strong(
         none, static_cast<uint32_t>(why), sync::kRelaxed, sync::kRelaxed);
@@ -490,12 +491,13 @@ void SpiderContext::onGc(JSContext* cx, JSGCStatus status, JS::GCReason, void* s
 }
 
 void SpiderContext::setTimeLimit(uint32_t milliseconds) {
-    watchdog_.set(0);  // or the new limit's end, which may come at once, would be forgiven as well
+    watchdog_.set(0);  // or the new limit's end, which may come at once, would be cleared as well
     // relaxed: see end().
     uint32_t timeout = static_cast<uint32_t>(End::kTimeout);
-    // [script.forgive] CAS  kTimeout -> kNone: a time that passed unnoticed does not count.
+    // [script.forgive] CAS  kTimeout -> kNone: a limit that passed without ending anything is
+    // cleared.
     //   ORDER    relaxed both ways: nothing else is published by it.
-    //   LOST     there was no such time, or another reason, which stays.
+    //     LOST     no limit had passed, or there is another reason, which stays.
     //   PROGRESS tried once.
     ended_.compare_exchange_strong(
         timeout, static_cast<uint32_t>(End::kNone), sync::kRelaxed, sync::kRelaxed);

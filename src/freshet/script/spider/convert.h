@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// BSON to JavaScript and back. A value that has not been touched in between comes back as it was:
-/// what a JavaScript value cannot tell (1.0 or 1, a date beyond JavaScript's range, how a regular
-/// expression was written) is noted where no script stumbles over it.
+/// BSON to JavaScript and back. A value that is not changed in between comes back identical: what a
+/// JavaScript value cannot express (1.0 or 1, a date beyond JavaScript's range, how a regular
+/// expression was written) is noted where scripts do not see it.
 #pragma once
 
 #include "freshet/bson/builder.h"
@@ -12,7 +12,7 @@
 
 namespace freshet::script {
 
-// Each returns false with an exception pending.
+// Each returns false if an exception is pending.
 
 bool toJs(JSContext* cx,
           const Types& types,
@@ -26,7 +26,7 @@ bool objectToJs(JSContext* cx,
 /// Bytes that are not UTF-8 become U+FFFD.
 bool textToJs(JSContext* cx, std::string_view text, JS::MutableHandleString out);
 
-/// Adds `value` as a field; functions become code. Undefined becomes null, as drivers do it.
+/// Adds `value` as a field; functions become code, and undefined becomes null, as in drivers.
 bool addFromJs(JSContext* cx,
                const Types& types,
                bson::Builder& builder,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/// SpiderMonkey's headers, which come by way of this one first.
+/// SpiderMonkey's headers. Always include this header, and include it first.
 #pragma once
 
-// Rooted values link themselves into a list of the context while they live; g++ takes that for a
-// pointer that outlives them.
+// A rooted value links itself into a list of the context for its lifetime; g++ takes that for a
+// dangling pointer.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wdangling-pointer"
 #endif

@@ -60,7 +60,7 @@ public:
             JS::RootedObject object(cx_, &value.toObject());
             return addObject(to, name, object);
         }
-        return true;  // a symbol is nothing that a document can hold
+        return true;  // a document cannot hold a symbol
     }
 
 private:
@@ -95,7 +95,7 @@ private:
         return true;
     }
 
-    /// A BSON string's value bytes.
+    /// The bytes of a BSON string value.
     static std::string stringValue(std::string_view text) {
         std::string bytes(4, '\0');
         storeLe<uint32_t>(bytes.data(), static_cast<uint32_t>(text.size() + 1));
@@ -189,7 +189,7 @@ private:
                     return false;
                 }
             }
-            // An array has no gaps: what cannot be stored is null.
+            // An array has no gaps: what cannot be stored becomes null.
             if (value.isSymbol()) {
                 value.setNull();
             }
@@ -409,7 +409,7 @@ private:
         return true;
     }
 
-    /// Good until the next call into the engine.
+    /// Valid until the next call into the engine.
     static ByteView bytesOf(JSObject* array) {
         JS::AutoCheckCannotGC noGc;
         bool isShared = false;

@@ -54,7 +54,7 @@ bool runJobs(JSContext* cx, unsigned count, JS::Value* values) {
     return true;
 }
 
-/// 0 pending, 1 fulfilled, 2 rejected; undefined for what is no promise.
+/// 0 pending, 1 fulfilled, 2 rejected; undefined if it is not a promise.
 bool promiseState(JSContext* cx, unsigned count, JS::Value* values) {
     JS::CallArgs args = JS::CallArgsFromVp(count, values);
     args.rval().setUndefined();
@@ -67,7 +67,7 @@ bool promiseState(JSContext* cx, unsigned count, JS::Value* values) {
     return true;
 }
 
-/// What it was fulfilled with, or why it was rejected; which is then taken as dealt with.
+/// The value it was fulfilled with, or the reason of its rejection, which then counts as handled.
 bool promiseResult(JSContext* cx, unsigned count, JS::Value* values) {
     JS::CallArgs args = JS::CallArgsFromVp(count, values);
     JS::RootedObject object(cx, args.get(0).isObject() ? &args.get(0).toObject() : nullptr);

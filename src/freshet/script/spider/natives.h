@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The object `native`: what library code needs of the engine that JavaScript cannot say itself.
+/// The object `native`: functions of the engine that library code needs and JavaScript does not
+/// offer.
 #pragma once
 
 #include "freshet/script/spider/engine.h"
@@ -9,12 +10,12 @@
 
 namespace freshet::script {
 
-// Each returns false with an exception pending, or with none when the script was ended.
+// Each returns false, with an exception pending, or without one if the script was ended.
 
 /// evaluate(text, fileName), isComplete(text), addReflectParse(), runJobs(), promiseState(p),
 /// promiseResult(p).
 bool defineNatives(JSContext* cx, JS::HandleObject object);
-/// A script in the global scope.
+/// Runs a script in the global scope.
 bool evaluateText(JSContext* cx,
                   std::string_view text,
                   const std::string& fileName,

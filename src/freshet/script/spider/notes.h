@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a number or undefined in an object was in BSON, where JavaScript would write it back as
-/// another type. Kept under a symbol that is not enumerable: scripts do not meet it, and copies of
-/// the object do not carry it.
+/// What a number or undefined in an object was in BSON, if JavaScript would write it back as
+/// another type. Kept under a symbol that is not enumerable: scripts do not see it, and copies of
+/// the object do not have it.
 #pragma once
 
 #include "freshet/bson/view.h"
@@ -11,20 +11,20 @@ namespace freshet::script {
 
 enum class Note : int32_t { kNone = 0, kDouble = 1, kUndefined = 2, kInt32 = 3 };
 
-/// What must be noted of the element. `numbersAreDoubles`: see Limits.
+/// What must be noted about the element. `numbersAreDoubles`: see Limits.
 Note noteFor(const bson::Element& element, bool numbersAreDoubles);
 
-// These return false with an exception pending.
+// These return false if an exception is pending.
 
-/// `notes` is null before the first note of an object, and kept for the next.
+/// `notes` is null before an object's first note; it is kept for the next ones.
 bool addNote(JSContext* cx,
              JS::HandleObject object,
              JS::HandleId field,
              Note note,
              JS::MutableHandleObject notes);
-/// Null when the object has none.
+/// Null if the object has none.
 bool notesOf(JSContext* cx, JS::HandleObject object, JS::MutableHandleObject notes);
-/// REQUIRES: notes is not null.
+/// REQUIRES: `notes` is not null.
 bool noteOf(JSContext* cx, JS::HandleObject notes, JS::HandleId field, Note* note);
 
 }  // namespace freshet::script

@@ -26,7 +26,7 @@ bool isAscii(std::string_view text) {
         text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-/// Text as a property's key.
+/// Text as a property key.
 bool keyToJs(JSContext* cx, std::string_view name, JS::MutableHandleId id) {
     JS::RootedString text(cx);
     if (isAscii(name)) {
@@ -134,7 +134,7 @@ private:
                hidden(made, "bsonMillis", std::to_string(millis));
     }
 
-    /// A RegExp when JavaScript has all its options and can compile it.
+    /// A RegExp if JavaScript supports all options and can compile the pattern.
     bool regex(bson::RegexView from, JS::MutableHandleValue out) {
         JS::RegExpFlags flags(JS::RegExpFlag::NoFlags);
         bool native = true;
@@ -276,7 +276,8 @@ private:
                JS_DefineProperty(cx_, object, "oid", idValue, 0);
     }
 
-    /// {$ref, $id, $db, ...}, and in this order: else it could not be written back as it was.
+    /// {$ref, $id, $db, ...} in exactly this order; otherwise it could not be written back
+    /// unchanged.
     static bool looksLikeReference(bson::Document from) {
         auto at = from.begin();
         if (at == from.end() || at->name() != "$ref" || !at->isString() || ++at == from.end() ||

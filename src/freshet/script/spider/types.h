@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The JavaScript classes that stand for BSON types which JavaScript has not. js/bson_types.js
-/// defines them; an object is recognised by its prototype, so no document can pretend to be one.
+/// The JavaScript classes for BSON types that JavaScript does not have. js/bson_types.js defines
+/// them; an object is recognised by its prototype, so a document cannot imitate one.
 #pragma once
 
 #include "freshet/script/spider/engine.h"
@@ -52,7 +52,7 @@ public:
           plain_(cx),
           numbersAreDoubles_(numbersAreDoubles) {}
 
-    /// `classes` has a property of each name of kKindNames. False: an exception is pending.
+    /// `classes` has a property for each of kKindNames. False: an exception is pending.
     bool init(JSContext* cx, JS::HandleObject classes) {
         JS::RootedValue constructor(cx);
         JS::RootedValue prototype(cx);

@@ -10,7 +10,7 @@ namespace freshet::script {
 
 namespace {
 
-constexpr uint64_t kTickNanos = 10'000'000;  // a script takes a gigabyte a second
+constexpr uint64_t kTickNanos = 10'000'000;  // a script can allocate a gigabyte a second
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Calls back when a time has passed, and now and then before, from a thread of its own, which
-/// exists only once a time has been set.
+/// Calls back after a set time, and regularly before that, from a thread of its own, which is
+/// started when the first time is set.
 #pragma once
 
 #include "freshet/platform/thread.h"
@@ -13,15 +13,15 @@ namespace freshet::script {
 
 class Watchdog {
 public:
-    /// Both are called on another thread: `onTime` at most once for each set(), `onTick` every
-    /// hundredth of a second until then.
+    /// Both are called on the watchdog's thread: `onTime` at most once for each set(), `onTick`
+    /// every hundredth of a second until then.
     Watchdog(std::function<void()> onTime, std::function<void()> onTick)
         : onTime_(std::move(onTime)), onTick_(std::move(onTick)) {}
     ~Watchdog();
     Watchdog(const Watchdog&) = delete;
     Watchdog& operator=(const Watchdog&) = delete;
 
-    /// 0: never. Once this has returned, neither is called for a time set earlier.
+    /// 0: never. After this returns, neither is called for a time set earlier.
     void set(uint32_t milliseconds);
 
 private:
