@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Writing BSON. A document's length is left open (four bytes) until it is closed. Names and
-/// regexes end at their first zero byte: whatever text a caller passes, the bytes stay well formed.
+/// Writing BSON. A document's length (four bytes) is filled in when it is closed. Names and regexes
+/// end at their first zero byte: the bytes are well formed, whatever text a caller passes.
 #include "freshet/bson/builder.h"
 
 #include "freshet/base/assert.h"

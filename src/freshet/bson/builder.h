@@ -40,9 +40,10 @@ class Builder {
 public:
     /// A document of its own.
     Builder() : Builder(&own_) {}
-    /// A document appended to `out` (for messages: the bytes before it stay).
+    /// A document appended to `out` (for messages: existing bytes stay).
     explicit Builder(std::string* out);
-    /// Closes an open sub-document, or one appended to `out`; a document of its own is abandoned.
+    /// Closes an open sub-document, or a document appended to `out`; abandons a document of its
+    /// own.
     ~Builder();
     Builder(const Builder&) = delete;
     Builder& operator=(const Builder&) = delete;
@@ -83,7 +84,7 @@ public:
     /// An open sub-document; close it (destructor or close()) before adding to this one again.
     Builder object(std::string_view name) { return Builder(this, name, Type::kObject); }
     Builder array(std::string_view name) { return Builder(this, name, Type::kArray); }
-    /// In an array builder: the next index as name ("0", "1", ...).
+    /// For an array builder: the next index as a name ("0", "1", ...).
     std::string_view nextIndex();
     template <typename T>
     Builder& push(const T& value) {
@@ -91,20 +92,20 @@ public:
     }
     Builder& pushElement(const Element& element) { return addAs(nextIndex(), element); }
 
-    /// Ends a document that is not one of its own, and has so many bytes more than are here.
-    /// Nothing may be added afterwards.
+    /// Ends a document appended to a string. `bytesLeftOut`: further bytes that belong to it but
+    /// are not here. Nothing may be added afterwards.
     void close(size_t bytesLeftOut = 0);
-    /// REQUIRES: made with Builder(). Ends the document and hands it over.
+    /// Ends the document and returns its bytes. REQUIRES: made with Builder().
     std::string finish();
-    /// Room for so many further bytes.
+    /// Makes room for that many further bytes.
     void reserve(size_t bytes) {
         if (out_->capacity() - out_->size() < bytes) {
             out_->reserve(out_->size() + bytes);
         }
     }
-    /// Bytes so far, of this document only.
+    /// Bytes so far of this document only.
     size_t size() const { return out_->size() - start_; }
-    /// Where the next byte goes, among all that it is appended to.
+    /// The offset of the next byte in the string that it appends to.
     size_t endsAt() const { return out_->size(); }
 
 private:
@@ -133,7 +134,7 @@ private:
     std::string bytes_;
 };
 
-/// Of all together, and of the list.
+/// Bytes of all documents together, and of the list.
 uint64_t bytesOf(const std::vector<OwnedDocument>& documents);
 
 }  // namespace freshet::bson

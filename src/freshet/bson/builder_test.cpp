@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the builder writes is what the validator accepts and the views read.
+/// The validator accepts what the builder writes, and the views read it.
 #include "freshet/bson/builder.h"
 
 #include "freshet/bson/json.h"

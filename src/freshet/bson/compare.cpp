@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The canonical order and the hash that goes with it. Recursion is as deep as the documents, which
-/// the validator bounds.
+/// The canonical order and the hash that agrees with it. Recursion is as deep as the documents,
+/// which the validator bounds.
 #include "freshet/bson/compare.h"
 
 #include "freshet/bson/number/number.h"
@@ -11,7 +11,7 @@ namespace freshet::bson {
 
 namespace {
 
-/// Whether the names of the fields count: in objects they do, in arrays they are only positions.
+/// Whether field names count: they do in objects, but in arrays they are only positions.
 enum class Names : uint8_t { kCompared, kIgnored };
 
 int compareFields(Document a, Document b, Names names) {
@@ -45,7 +45,7 @@ int compareRegexes(RegexView a, RegexView b) {
     return order != 0 ? order : a.options.compare(b.options);
 }
 
-/// The longer namespace is the greater one, as mongod has it.
+/// The longer namespace is greater, as in mongod.
 int compareDbPointers(const Element& a, const Element& b) {
     int order = threeWay(a.value().size(), b.value().size());
     return order != 0 ? order : a.value().compare(b.value());
@@ -185,7 +185,7 @@ uint64_t hashValue(const Element& element) {
         case Type::kEnd:
             return absl::HashOf(valueClass, ByteView());
         default:
-            // Equal values of these types are equal bytes.
+            // Equal values of these types have equal bytes.
             return absl::HashOf(valueClass, element.value());
     }
 }

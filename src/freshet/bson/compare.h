@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The order of BSON values: MongoDB's canonical comparison order. Numbers of all four types
-/// compare by value (NaN lowest, -0 equals 0, decimals exactly); missing and undefined sort as
-/// documented at canonicalClass. Any thread.
+/// MongoDB's canonical comparison order of BSON values. Numbers of all four types compare by value
+/// (NaN lowest, -0 equals 0, decimals exactly); missing and undefined sort as documented at
+/// canonicalClass. Any thread.
 #pragma once
 
 #include "freshet/bson/view.h"

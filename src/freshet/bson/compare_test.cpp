@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The order of values. Numbers are checked against an oracle that shares nothing with the code: it
-/// writes both numbers out as exact decimal digits and compares those.
+/// The order of values. Numbers are checked against an oracle that shares no code: it writes both
+/// numbers as exact decimal digits and compares those.
 #include "freshet/bson/compare.h"
 
 #include "freshet/bson/json.h"
@@ -141,8 +141,8 @@ TEST(CompareValues, ObjectsByClassThenNameThenValue) {
     auto compare = [](const char* a, const char* b) {
         return sign(compareDocuments(fromJson(a)->view(), fromJson(b)->view()));
     };
-    EXPECT_EQ(compare(R"({"z": 1})", R"({"a": "x"})"), -1);  // number below string
-    EXPECT_EQ(compare(R"({"a": 2})", R"({"b": 1})"), -1);    // name before value
+    EXPECT_EQ(compare(R"({"z": 1})", R"({"a": "x"})"), -1);  // a number is below a string
+    EXPECT_EQ(compare(R"({"a": 2})", R"({"b": 1})"), -1);    // names compare before values
     EXPECT_EQ(compare(R"({"a": 2})", R"({"a": 1})"), 1);
     EXPECT_EQ(compare(R"({"a": 1})", R"({"a": 1, "b": null})"), -1);
     EXPECT_EQ(compare(R"({"a": 1})", R"({"a": {"$numberDecimal": "1.00"}})"), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A table with open addressing that is never more than half full.
+/// A hash table with open addressing, at most half full.
 #include "freshet/bson/field_index.h"
 
 #include <absl/hash/hash.h>

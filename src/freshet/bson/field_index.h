@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The fields of one document by name, for a document that is asked for many: Document::find()
-/// looks at one field after the other. Four to eight bytes a field. One thread at a time.
+/// The fields of one document by name, for documents that are searched often: Document::find()
+/// looks at one field after another. Four to eight bytes per field. One thread at a time.
 #pragma once
 
 #include "freshet/bson/view.h"
@@ -12,16 +12,16 @@ namespace freshet::bson {
 
 class FieldIndex {
 public:
-    /// The document's bytes must outlive the index and stay as they are.
+    /// The document's bytes must outlive the index and must not change.
     explicit FieldIndex(Document document);
-    /// As Document::find(): the first field of that name; missing when there is none.
+    /// As Document::find(): the first field of that name; missing if there is none.
     Element find(std::string_view name) const;
 
 private:
     size_t slotOf(std::string_view name) const;
 
     Document document_;
-    std::vector<uint32_t> slots_;  // where a field begins in the document; 0: none
+    std::vector<uint32_t> slots_;  // the field's offset in the document; 0: none
 };
 
 }  // namespace freshet::bson

@@ -66,7 +66,7 @@ TEST(Nesting, IsCountedInObjectsArraysAndScopes) {
         const Status status = checkNesting(nested(kNestingMax + 1, inArrays).view());
         EXPECT_EQ(status.reason(), Reason::kOverflow);
         EXPECT_EQ(status.text(), "Document exceeds maximum nesting depth of 180");
-        // However deep it is, only so many levels are looked at.
+        // Only the allowed number of levels is examined, however deep the document is.
         EXPECT_FALSE(checkNesting(nested(5000, inArrays).view()).isOk());
     }
     const OwnedDocument scope = nested(3, false);

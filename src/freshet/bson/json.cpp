@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Extended JSON through libbson. libbson refuses text that is not UTF-8, which BSON from outside
-/// may contain: such text is repaired before it is printed.
+/// may contain, so such text is repaired before it is printed.
 #include "freshet/bson/json.h"
 
 #include <bson/bson.h>
@@ -11,7 +11,7 @@ namespace freshet::bson {
 
 namespace {
 
-/// Owns what bson_new_from_json made; null when it failed.
+/// Owns the result of bson_new_from_json; null if it failed.
 struct ParsedJson {
     bson_t* bson;
     ~ParsedJson() { bson_destroy(bson); }

@@ -8,14 +8,14 @@
 
 namespace freshet::bson {
 
-/// Parses one JSON object (relaxed or canonical Extended JSON). kInvalid (kFailedToParse) with the
-/// place on bad input.
+/// Parses one JSON object (relaxed or canonical Extended JSON). kInvalid (kFailedToParse), with the
+/// position, for bad input.
 StatusOr<OwnedDocument> fromJson(std::string_view json);
 /// Finds where a JSON object ends, in text that may grow between calls.
 class JsonEndFinder {
 public:
-    /// Bytes up to the brace or bracket that closes the first one; 0 when that has not come yet.
-    /// `text` starts with what earlier calls were given, which is not looked at again.
+    /// The length up to the brace or bracket that closes the first one; 0 if that has not come yet.
+    /// `text` starts with what earlier calls got; that part is not examined again.
     size_t find(std::string_view text);
 
 private:
@@ -27,11 +27,11 @@ private:
 std::string toJson(Document document);
 /// Canonical Extended JSON on one line: types survive a round trip.
 std::string toCanonicalJson(Document document);
-/// The text with every byte that is not part of a UTF-8 sequence as U+FFFD.
+/// The text, with each byte that is not part of a UTF-8 sequence replaced by U+FFFD.
 std::string repairedUtf8(std::string_view text);
-/// A decimal as JSON and $toString have it: 0.3, 1E+5, NaN.
+/// A decimal as JSON and $toString show it: 0.3, 1E+5, NaN.
 std::string decimalText(Decimal128 value);
-/// One value the way error texts and explain print it: 1, "a", ObjectId('...'), { a: 1 }, [ 1, 2 ].
+/// One value as error texts and explain print it: 1, "a", ObjectId('...'), { a: 1 }, [ 1, 2 ].
 std::string toShellText(const Element& element);
 /// The same for a whole document: { a: 1, b: "x" }.
 std::string toShellText(Document document);

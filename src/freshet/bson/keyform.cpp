@@ -79,7 +79,7 @@ public:
 private:
     void byte(uint8_t value) { key_.push_back(static_cast<char>(value)); }
 
-    /// What follows the class byte; for a number the class byte too.
+    /// What follows the class byte; for a number, includes the class byte.
     void body(const Element& element) {
         switch (element.type()) {
             case Type::kDouble:

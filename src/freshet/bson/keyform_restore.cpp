@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Reading the key form back. The bytes come from disk, so nothing about them is believed: a form
-/// that no value has gives kCorruption.
+/// Reads the key form back. The bytes come from disk, so nothing about them is assumed: a form that
+/// no value has gives kCorruption.
 #include "freshet/bson/keyform.h"
 #include "freshet/bson/keyform/format.h"
 #include "freshet/bson/keyform/number.h"
@@ -38,7 +38,7 @@ bool unescape(std::string* text) {
     return true;
 }
 
-/// Reads one value after the other; false means corruption. Without a builder it only skips.
+/// Reads one value after another; false means corruption. Without a builder it only skips.
 class Decoder {
 public:
     Decoder(Reader& key, TypeBitsReader& typeBits) : key_(key), typeBits_(typeBits) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The one law of key forms: bytes order as values do, alone, in compounds, in both directions; and
+/// The law of key forms: bytes order as values do, alone and in compounds, in both directions; and
 /// a form with its type bits gives the value back, byte for byte.
 #include "freshet/bson/keyform.h"
 
@@ -81,7 +81,7 @@ TEST(KeyForm, OrdersCompoundsFieldByField) {
     std::vector<std::string> documents;
     std::vector<std::string> keys;
     for (int i = 0; i < 600; ++i) {
-        // Few distinct values in front, so that later fields decide.
+        // Few distinct values at the start, so that later fields decide.
         Builder builder;
         builder.add("a", static_cast<int32_t>(sampler.below(2)));
         for (size_t field = 1; field < descending.size(); ++field) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How long a dotted path may be, wherever a client may give one. Whatever walks along a path, or
-/// makes documents out of it, recurses no deeper than this. Pure.
+/// How long a dotted path from a client may be. Code that walks along a path, or makes documents
+/// from it, recurses no deeper than this. Pure.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -12,11 +12,11 @@ namespace freshet::bson {
 
 inline constexpr size_t kPathPartsMax = 200;
 
-/// The number of its parts: of its dots and one.
+/// The number of its parts: its dots plus one.
 size_t pathParts(std::string_view dotted);
 /// kInvalid (kOverflow) when it has more than kPathPartsMax parts.
 Status checkPathLength(std::string_view dotted);
-/// The same of a path whose parts are counted already.
+/// The same for a path whose parts are already counted.
 Status checkPathParts(size_t parts);
 
 }  // namespace freshet::bson

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Values as mongod's error texts spell them, for example in "dup key: { a: 1, b: "x" }".
+/// Values as mongod's error texts write them, for example in "dup key: { a: 1, b: "x" }".
 #include "freshet/bson/json.h"
 
 #include <bson/bson.h>
@@ -21,7 +21,7 @@ std::string upperHex(ByteView bytes) {
     return result;
 }
 
-/// The fewest digits that read back as the same double, with ".0" after whole numbers.
+/// The fewest digits that read back as the same double, with ".0" added to whole numbers.
 std::string doubleText(double value) {
     char text[32];
     for (int digits : {15, 16, 17}) {

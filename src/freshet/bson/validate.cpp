@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Document::parse: the one place that believes nothing about its bytes. It walks every element,
-/// nested ones too, with an end that no length may cross. Recursion is bounded by kNestingMax.
+/// Document::parse: the one place that assumes nothing about its bytes. It walks every element,
+/// also nested ones, with an end that no length may cross. kNestingMax bounds the recursion.
 #include "freshet/bson/body.h"
 #include "freshet/bson/view.h"
 
@@ -8,11 +8,11 @@ namespace freshet::bson {
 
 namespace {
 
-/// What is wrong, or null when all is well.
+/// What is wrong; null if nothing is.
 using Fault = const char*;
 
 constexpr uint32_t kEmptyDocumentBytes = 5;
-/// Compared by address: this fault has a code of its own.
+/// Compared by address: this fault has its own error code.
 constexpr const char kTooDeep[] = "BSONObj exceeded maximum nested object depth: ";
 
 /// A half-open range that is consumed from its front.
@@ -105,7 +105,7 @@ Fault checkBool(Range& range) {
     return nullptr;
 }
 
-/// Consumes one value whose type and name were consumed before.
+/// Consumes one value whose type and name have been consumed.
 Fault checkValue(Type type, Range& range, int nesting) {
     switch (type) {
         case Type::kUndefined:

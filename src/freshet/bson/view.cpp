@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Elements and documents of validated bytes: sizes of values, lookup by name and path, and numbers
-/// as C++ numbers. The validator is in validate.cpp.
+/// Elements and documents of validated bytes: sizes of values, look-up by name and path, and
+/// numbers as C++ numbers. The validator is in validate.cpp.
 #include "freshet/bson/view.h"
 
 #include "freshet/bson/number/decimal.h"
@@ -41,7 +41,7 @@ constexpr Alias kAliases[] = {
     {Type::kMaxKey, "maxKey"},
 };
 
-/// Bytes of a validated value.
+/// The size of a validated value.
 uint32_t valueSize(Type type, const char* value) {
     switch (type) {
         case Type::kBool:

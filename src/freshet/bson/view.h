@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Read-only views of BSON: a Document is a pointer and a length, an Element one field of it. Views
-/// own nothing: the bytes must outlive them. Bytes from outside go through Document::parse first;
-/// after that no accessor can fail or read out of bounds. Any thread.
+/// Read-only views of BSON: a Document is a pointer and a length, an Element is one field of it.
+/// Views own nothing: the bytes must outlive them. Bytes from outside must first pass
+/// Document::parse; after that no accessor can fail or read out of bounds. Any thread.
 #pragma once
 
 #include "freshet/base/bytes.h"
@@ -41,14 +41,14 @@ enum class Type : uint8_t {
 /// The type's alias in $type and in error texts: "double", "string", "object", ... "missing" for
 /// kEnd.
 std::string_view typeName(Type type);
-/// The type that has this alias, or this number in $type (-1 is minKey); kEnd when there is none.
+/// The type with this alias, or with this number in $type (-1 is minKey); kEnd if there is none.
 Type typeFromName(std::string_view alias);
 Type typeFromNumber(int64_t number);
 
 inline constexpr size_t kDocumentBytesMax = 16u * 1024 * 1024;  // a user's document
 inline constexpr size_t kInternalDocumentBytesMax =
     kDocumentBytesMax + 16 * 1024;  // a reply or command
-// What a document may nest that comes from outside or is stored: so recursion over it is bounded.
+// How deep a document from outside, or a stored one, may nest: it bounds recursion over documents.
 inline constexpr int kNestingMax = 180;
 
 class Document;
@@ -92,7 +92,7 @@ public:
     bool isObject() const { return type() == Type::kObject; }
     bool isArray() const { return type() == Type::kArray; }
 
-    // Each REQUIRES the type that it names.
+    // Each REQUIRES the type in its name.
     double doubleValue() const { return loadLe<double>(valueStart()); }
     int32_t int32Value() const { return loadLe<int32_t>(valueStart()); }
     int64_t int64Value() const { return loadLe<int64_t>(valueStart()); }
@@ -104,10 +104,10 @@ public:
     /// Strings, symbols, code (with or without scope) and a dbPointer's namespace: without the
     /// terminating zero.
     std::string_view stringValue() const;
-    /// Subtype 2 keeps its inner length in the bytes.
+    /// Subtype 2 includes its inner length in the bytes.
     Binary binaryValue() const;
     RegexView regexValue() const;
-    /// Objects and arrays; the scope of code with scope.
+    /// For objects and arrays, and the scope of code with scope.
     Document document() const;
 
     /// Any number, decimal included, to the nearest double; 0 for other types.
@@ -116,8 +116,8 @@ public:
     int64_t toInt64() const;
     /// An int32, int64, or a double or decimal with an integral value in range.
     bool toExactInt64(int64_t* out) const;
-    /// What a truth test in a command or expression says: false, null, undefined, missing and any
-    /// zero are false, all else is true.
+    /// The truth test of commands and expressions: false, null, undefined, missing and any zero are
+    /// false, everything else is true.
     bool isTruthy() const;
 
 private:
@@ -132,13 +132,13 @@ class Document {
 public:
     /// The empty document.
     Document();
-    /// REQUIRES: bytes that parse() accepted, or that Builder made.
+    /// REQUIRES: bytes that parse() has accepted, or that a Builder made.
     explicit Document(const char* data) : data_(data) {}
     explicit Document(ByteView bytes) : data_(bytes.data()) {}
 
-    /// Checks everything: lengths, terminators, types, nesting (<= kNestingMax), UTF-8 of names and
-    /// strings is not demanded. The document must fill the start of `bytes`; trailing bytes are an
-    /// error. kInvalid (kInvalidBson) otherwise.
+    /// Checks lengths, terminators, types and nesting (<= kNestingMax); names and strings need not
+    /// be UTF-8. The document must fill `bytes`: trailing bytes are an error. kInvalid
+    /// (kInvalidBson) otherwise.
     static StatusOr<Document> parse(ByteView bytes);
     /// As parse, but the document may be followed by other bytes.
     static StatusOr<Document> parsePrefix(ByteView bytes);
@@ -168,7 +168,7 @@ public:
     Iterator begin() const { return Iterator(data_ + 4); }
     Iterator end() const { return Iterator(data_ + size() - 1); }
 
-    /// First field of that name; missing when there is none.
+    /// The first field of that name; missing if there is none.
     Element find(std::string_view name) const;
     bool has(std::string_view name) const { return !find(name).isMissing(); }
     /// Follows dots through objects and, by decimal index, arrays. No implicit array traversal.
@@ -179,13 +179,13 @@ private:
     const char* data_;
 };
 
-/// Whether it has at most that many levels of nesting: 1 for a document without objects and arrays
-/// in it. Looks no deeper.
+/// Whether it has at most that many levels of nesting: 1 for a document that contains no objects or
+/// arrays. Looks no deeper than that.
 bool nestsWithin(Document document, int levels);
-/// The same of a value: 0 for a scalar.
+/// The same for a value: 0 for a scalar.
 bool nestsWithin(const Element& value, int levels);
-/// kInvalid (kOverflow) for a document that nests deeper than what may be stored (kNestingMax).
-/// What parse() accepted need not be asked.
+/// kInvalid (kOverflow) for a document that nests deeper than may be stored (kNestingMax).
+/// Documents that parse() has accepted need no check.
 Status checkNesting(Document document);
 
 }  // namespace freshet::bson

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The validator, which must refuse whatever is not BSON, and the accessors, which then may
-/// believe.
+/// The validator, which must refuse whatever is not BSON, and the accessors, which rely on it.
 #include "freshet/bson/view.h"
 
 #include "freshet/bson/builder.h"
@@ -18,7 +17,7 @@ namespace freshet::bson {
 
 namespace {
 
-/// A document with one field "a" of that type and those value bytes.
+/// A document with one field "a" with this type and these value bytes.
 std::string with(Type type, std::string_view value) {
     return Builder().addRaw("a", type, value).finish();
 }
@@ -35,7 +34,7 @@ std::string nested(int levels) {
     return document;
 }
 
-/// Bytes with nothing behind them (a string has its zero), so that asan sees any read beyond.
+/// Bytes with nothing after them (a string has its zero), so that asan sees any read past the end.
 class Exact {
 public:
     explicit Exact(ByteView bytes) : data_(new char[bytes.size()]), size_(bytes.size()) {
@@ -85,7 +84,7 @@ TEST(Parse, RefusesEveryTruncation) {
             std::string cut = whole.substr(0, length);
             ASSERT_FALSE(parses(cut));
             if (length >= 5) {
-                // Even when the frame claims to be whole.
+                // Even if the length at the front fits.
                 storeLe(cut.data(), static_cast<uint32_t>(length));
                 cut.back() = 1;
                 ASSERT_FALSE(parses(cut));
@@ -112,7 +111,7 @@ TEST(Parse, RefusesBadValues) {
         {Type::kDbPointer, bytes("\x01\0\0\0\0short"sv)},
         {Type::kCodeWithScope, bytes("\x0e\0\0\0\x01\0\0\0\0\x05\0\0\0x"sv)},
         {Type::kCodeWithScope, bytes("\x0f\0\0\0\x01\0\0\0\0\x05\0\0\0\0\0"sv)},
-        // A length one too large, so that the document's own terminator would serve.
+        // The length is one too large, so that the document's own terminator would be used.
         {Type::kString, bytes("\x03\0\0\0x\0"sv)},
         {Type::kBinary, bytes("\x02\0\0\0\0x"sv)},
         {Type::kObject, bytes("\x06\0\0\0\0"sv)},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Documents out of any bytes, for fuzzers of what parses documents: libFuzzer's mutations of BSON
-/// itself hardly ever leave it well formed, and seldom hit upon a word of the language. Here each
-/// byte says what comes next, and names and texts are taken from a list of words.
+/// Makes documents from arbitrary bytes, for fuzzers of code that parses documents. When libFuzzer
+/// mutates BSON itself, the result is seldom well formed and seldom contains a word of the
+/// language. Here each byte decides what comes next, and names and texts come from a list of words.
 #pragma once
 
 #include "freshet/bson/builder.h"
@@ -18,7 +18,7 @@ public:
     WordedDocument(ByteView bytes, const std::vector<std::string>& words)
         : bytes_(bytes), words_(words) {}
 
-    /// The next document; empty ones when the bytes are used up.
+    /// The next document; an empty one when the bytes are used up.
     OwnedDocument next() {
         Builder builder;
         fill(&builder, false, 1);
@@ -121,7 +121,7 @@ private:
     const std::vector<std::string>& words_;
 };
 
-/// Names and values that documents of all kinds have, besides the words of a language.
+/// Names and values that occur in documents of all kinds, in addition to a language's words.
 inline std::vector<std::string> wordsOfAll() {
     std::vector<std::string> words = {"a",      "b",      "_id",     "a.b",      "a.b.c", "a.0",
                                       "a.$",    "a.$[]",  "a.$[e]",  "e.a",      "0",     "1",

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The layout of the key form. Each value starts with a class byte; classes are eight apart, so
-/// that the byte before and the byte after a class, which no value has, can serve as its bounds. No
-/// class byte is 0x00 or 0xff, in either direction.
+/// The layout of the key form. Each value starts with a class byte. Class bytes are eight apart, so
+/// the bytes just before and after a class, which no value has, can serve as its bounds. No class
+/// byte is 0x00 or 0xff, in either direction.
 ///
 ///   class byte, then
 ///   null, undefined, MinKey, MaxKey   nothing
 ///   number                            number.h; the class byte tells sign and size
 ///   string, symbol, code              bytes with 00 as 01 01 and 01 as 01 02, then 00
-///   object                            fields: class (kNumber for every number), name, 00, the
-///   value
-///                                     (a number with, all else without its class byte); then 00
+///     object                            fields: class (kNumber for every number), name, 00, the
+///                                       value (a number with its class byte, all others without);
+///                                       then 00
 ///   array                             values, then 00
 ///   binary                            length (4, big endian), subtype, bytes
 ///   objectId, bool                    the bytes
@@ -18,10 +18,10 @@
 ///   dbPointer                         length of the namespace (4, big endian), namespace, id (12)
 ///   code with scope                   code as a string, then the scope's fields as an object's
 ///
-/// The escape differs from the usual 00 -> 00 ff so that 00 ends a string whatever follows it, in
-/// both directions: what follows may be a record id, whose first byte can be anything.
+/// The escape differs from the usual 00 -> 00 ff so that 00 ends a string in both directions,
+/// whatever follows: it may be a record id, whose first byte can be anything.
 ///
-/// Type bits: bytes, in the order of the values that need them: numbers and strings.
+/// Type bits: bytes, in the order of the values that need them (numbers and strings).
 #pragma once
 
 #include "freshet/bson/view.h"
@@ -36,7 +36,7 @@ inline constexpr uint8_t kEscapedEscape = 0x02;
 inline constexpr uint8_t kMinKey = 0x08;
 inline constexpr uint8_t kUndefined = 0x10;
 inline constexpr uint8_t kNull = 0x18;
-inline constexpr uint8_t kNumber = 0x20;  // alone only as the class of an object's field
+inline constexpr uint8_t kNumber = 0x20;  // used alone only as the class of an object's field
 inline constexpr uint8_t kNan = 0x24;
 inline constexpr uint8_t kZero = 0x38;      // negative numbers are below it, mirrored
 inline constexpr uint8_t kFraction = 0x39;  // 0 < magnitude < 1

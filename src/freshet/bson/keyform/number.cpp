@@ -33,7 +33,7 @@ void appendWhole(std::string* out, uint64_t whole, bool more) {
     appendBigEndian(out, word, bytes);
 }
 
-/// A positive point that is a double, or what lies beyond it.
+/// A positive point that is a double, or a number beyond it.
 void appendDoublePoint(std::string* out, double point, bool beyond) {
     if (point >= 1 && point < 0x1p63) {
         auto whole = static_cast<uint64_t>(point);
@@ -50,7 +50,7 @@ void appendDoublePoint(std::string* out, double point, bool beyond) {
     appendBe64(*out, std::bit_cast<uint64_t>(point) << 1 | static_cast<uint64_t>(beyond));
 }
 
-/// Makes the form of a magnitude that starts at `from` the form of the negative number.
+/// Turns the magnitude's form that starts at `from` into the form of the negative number.
 void negateFrom(std::string* key, size_t from) {
     auto classByte = static_cast<uint8_t>((*key)[from]);
     complementFrom(key, from);
@@ -98,7 +98,7 @@ void appendDecimal(std::string* key, Decimal128 value) {
     if (point < 0x1p53 || point >= 0x1p63) {
         appendDoublePoint(key, point, true);
     } else {
-        // Between these limits the points are all integers, doubles or not.
+        // Between these limits the points are exactly the integers, doubles or not.
         int64_t whole = decimal::toInt64(value);
         if (decimal::compare(value, decimal::fromInt64(whole)) == 0) {
             appendInteger(key, whole);
@@ -136,10 +136,10 @@ void appendNumberBits(const Element& number, std::string* typeBits) {
     }
 }
 
-/// A form taken apart: a point, and whether the number lies beyond it.
+/// A parsed form: a point, and whether the number is beyond it.
 struct Parts {
     bool negative = false;
-    bool isWhole = false;  // the point is `whole`, else `point`
+    bool isWhole = false;  // the point is `whole`, otherwise `point`
     uint64_t whole = 0;
     double point = 0;
     bool beyond = false;
@@ -205,13 +205,14 @@ double doubleOf(const Parts& parts) {
 
 int64_t integerOf(const Parts& parts) {
     if (!parts.isWhole) {
-        return std::numeric_limits<int64_t>::min();  // the one integer that is not
+        return std::numeric_limits<int64_t>::min();  // the only integer without a positive
+                                                     // counterpart
     }
     auto magnitude = static_cast<int64_t>(parts.whole);
     return parts.negative ? -magnitude : magnitude;
 }
 
-/// Adds what key and type bits say together; false when the type bits are unknown.
+/// Adds the number that key and type bits describe together; false when the type bits are unknown.
 bool addNumber(const Parts& parts, TypeBitsReader& typeBits, Builder& out) {
     switch (static_cast<NumberBits>(typeBits.byte())) {
         case NumberBits::kInt32:
@@ -281,7 +282,7 @@ bool restoreNumber(uint8_t classByte,
     }
     std::string restored = builder.finish();
     Element number = *Document(restored).begin();
-    // Key and type bits belong together exactly if the number has this very form.
+    // Key and type bits fit together exactly if the number has this very form.
     std::string again;
     appendNumber(number, &again, nullptr);
     out.addAs(name, number);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The key form of numbers: one order over int32, int64, double and decimal128, by exact value.
 ///
-/// Every double and every int64 is a *point*; a decimal is a point or lies between two. The form of
-/// a positive number is the greatest point that is not greater, a bit that says whether the number
-/// lies beyond it, and if so the decimal's own digits, which order it among its neighbours.
+/// Every double and every int64 is a *point*; a decimal is a point or lies between two points. The
+/// form of a positive number consists of the greatest point that is not greater, a bit that says
+/// whether the number is beyond that point, and if so the decimal's own digits, which order it
+/// among its neighbours.
 ///
 ///   class kFraction, kLarge     (bits of the double << 1 | beyond), 8 bytes big endian
 ///   class kInteger1..kInteger8  (whole part << 1 | more), 1 to 8 bytes; with `more`:
@@ -22,13 +23,14 @@
 
 namespace freshet::bson::keyform {
 
-/// REQUIRES: a number. Class byte included. `typeBits` may be null.
+/// Includes the class byte. `typeBits` may be null. REQUIRES: a number.
 void appendNumber(const Element& number, std::string* key, std::string* typeBits);
 
-/// Consumes a number's form whose class byte has been read.
+/// Consumes a number's form after its class byte.
 bool skipNumber(uint8_t classByte, Reader& reader);
 
-/// The same, and adds the number to `out`. False when key and type bits do not belong together.
+/// The same, and adds the number to `out`. False when the key and the type bits do not fit
+/// together.
 bool restoreNumber(uint8_t classByte,
                    Reader& reader,
                    TypeBitsReader& typeBits,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Reads bytes of a key form that may be complemented. Nothing is believed: each call says whether
-/// the bytes were there.
+/// Reads bytes of a key form, which may be complemented. Nothing is assumed valid: each call
+/// returns whether the bytes existed.
 #pragma once
 
 #include "freshet/base/bytes.h"
@@ -14,7 +14,7 @@ class Reader {
 public:
     explicit Reader(ByteView bytes) : bytes_(bytes) {}
 
-    /// From here on bytes are (not) complemented.
+    /// From here on, bytes are (not) complemented.
     void setComplemented(bool complemented) { mask_ = complemented ? 0xff : 0; }
     void flip() { mask_ ^= 0xff; }
     size_t position() const { return at_; }
@@ -39,7 +39,7 @@ public:
         return true;
     }
 
-    /// Appends the bytes when `out` is not null.
+    /// Appends the bytes if `out` is not null.
     bool bytes(size_t count, std::string* out) {
         if (bytes_.size() - at_ < count) {
             return false;
@@ -76,7 +76,7 @@ private:
     uint8_t mask_ = 0;
 };
 
-/// Reads type bits. What is past their end reads as zero, so that zeros at the end need no room.
+/// Reads type bits. Bytes past their end read as zero, so zeros at the end need not be stored.
 class TypeBitsReader {
 public:
     explicit TypeBitsReader(ByteView bytes) : bytes_(bytes) {}

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Decimals over Intel's library, built with arguments by value and explicit rounding and flags
-/// (the three macros that LAYERS sets).
+/// Decimals over Intel's library, which is built with arguments by value and with explicit rounding
+/// and flags (the three macros that LAYERS sets).
 #include "freshet/bson/number/decimal.h"
 
 #include "freshet/base/assert.h"
 
 #include <bid_conf.h>
-// bid_conf.h first: it renames what bid_functions.h declares.
+// bid_conf.h must come first: it renames what bid_functions.h declares.
 #include <bid_functions.h>
 
 #include <cmath>
@@ -92,12 +92,12 @@ void appendMagnitude(Decimal128 value, std::string* out) {
     Coefficient coefficient = Coefficient{value.high & kCoefficientMask} << 64 | value.low;
     int exponent = static_cast<int>(value.high >> kExponentShift & kExponentMask);
     dcheck(coefficient != 0);
-    // 34 digits always, so that exponent and coefficient compare one after the other.
+    // Always 34 digits, so that exponent and coefficient can be compared one after another.
     while (coefficient < kTenTo33) {
         coefficient *= 10;
         --exponent;
     }
-    constexpr int kExponentBias = 64;  // the loop takes away at most 33
+    constexpr int kExponentBias = 64;  // the loop subtracts at most 33
     auto biased = static_cast<uint32_t>(exponent + kExponentBias);
     out->push_back(static_cast<char>(biased >> 8));
     out->push_back(static_cast<char>(biased));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Comparing numbers without rounding either side: converting an int64 or a decimal to double would
-/// make 2^53 and 2^53 + 1, or 0.1 and NumberDecimal("0.1"), equal, and equality not transitive.
+/// Compares numbers without rounding either side. Converting an int64 or a decimal to double would
+/// make 2^53 and 2^53 + 1 equal, or 0.1 and NumberDecimal("0.1"), and equality would not be
+/// transitive.
 #include "freshet/bson/number/number.h"
 
 #include "freshet/bson/number/decimal.h"
@@ -45,7 +46,7 @@ int compareDecimalToDouble(Decimal128 a, double b) {
     if (nearZero != b || exact) {
         return threeWay(nearZero, b);
     }
-    return decimal::isNegative(a) ? -1 : 1;  // a lies beyond the double that it was cut to
+    return decimal::isNegative(a) ? -1 : 1;  // a is beyond the double that it was truncated to
 }
 
 }  // namespace
@@ -78,7 +79,7 @@ uint64_t hashNumber(const Element& number) {
     if (number.toExactInt64(&integer)) {
         return absl::HashOf(Kind::kInteger, integer);
     }
-    // Neither an integer nor zero from here on.
+    // From here on it is neither an integer nor zero.
     bool exact = true;
     double value = number.type() == Type::kDecimal
                        ? decimal::toDoubleTowardZero(number.decimalValue(), &exact)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Random values of every type for this room's tests, from a seed. Numbers come mostly from places
-/// where types meet or rounding bites; texts are short and share prefixes, so that comparisons get
-/// past the first byte.
+/// Random values of every type for this room's tests, from a seed. Most numbers are near limits of
+/// types or of rounding; texts are short and share prefixes, so that comparisons get past the first
+/// byte.
 #pragma once
 
 #include "freshet/bson/builder.h"

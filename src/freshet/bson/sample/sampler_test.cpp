@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The sampler, and the one check it needs: what it makes is well-formed BSON of every type.
+/// The sampler, and the check that what it makes is well-formed BSON of every type.
 #include "freshet/bson/sample/sampler_for_test.h"
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ const T& oneOf(Sampler& sampler, const T (&values)[kCount]) {
 double Sampler::someDouble() {
     double value = oneOf(*this, kDoubles);
     switch (below(7)) {
-        case 6:  // next to decimals that are no doubles
+        case 6:  // next to decimals that are not doubles
             value = static_cast<double>(below(60)) / 10;
             break;
         case 0:
@@ -111,7 +111,7 @@ Decimal128 Sampler::someDecimal() {
     bool negative = below(2) == 0;
     auto integer = static_cast<uint64_t>(someInteger()) >> 1;
     switch (below(8)) {
-        case 0: {  // an integer, perhaps written with zeros behind the point
+        case 0: {  // an integer, perhaps with zeros after the point
             int zeros = static_cast<int>(below(10));
             unsigned __int128 coefficient = integer;
             for (int i = 0; i < zeros; ++i) {
@@ -132,14 +132,14 @@ Decimal128 Sampler::someDecimal() {
                 negative,
                 static_cast<unsigned __int128>(integer) * 1'000'000'000'000'000 + below(3),
                 -15);
-        case 3:  // 0.1 and the like: never a double, but next to one that someDouble gives
+        case 3:  // 0.1 and similar: never a double, but next to one that someDouble gives
             return below(2) == 0 ? makeDecimal(negative, below(60), -1)
                                  : makeDecimal(negative, below(1000), -static_cast<int>(below(25)));
         case 4:
             return makeDecimal(negative, random_(), static_cast<int>(below(12288)) - 6176);
-        case 5:  // about where doubles end
+        case 5:  // near the largest doubles
             return makeDecimal(negative, random_(), static_cast<int>(below(8)) + 286);
-        case 6:  // about where they begin
+        case 6:  // near the smallest doubles
             return makeDecimal(negative, random_(), -static_cast<int>(below(20)) - 334);
         default:
             break;
