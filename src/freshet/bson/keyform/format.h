@@ -7,9 +7,8 @@
 ///   null, undefined, MinKey, MaxKey   nothing
 ///   number                            number.h; the class byte tells sign and size
 ///   string, symbol, code              bytes with 00 as 01 01 and 01 as 01 02, then 00
-///     object                            fields: class (kNumber for every number), name, 00, the
-///                                       value (a number with its class byte, all others without);
-///                                       then 00
+///   object                            fields: class (kNumber for every number), name, 00, the
+///                                     value (without its class byte unless a number); then 00
 ///   array                             values, then 00
 ///   binary                            length (4, big endian), subtype, bytes
 ///   objectId, bool                    the bytes
