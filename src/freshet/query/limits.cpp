@@ -56,9 +56,9 @@ Status OperationLimits::check(uint64_t bytesSoon) {
                   Reason::kExceededMemoryLimit,
                   held > pool->shareMax()
                       ? "the operation needs more than " + std::to_string(pool->shareMax()) +
-                            " bytes of memory, which is what one may have"
+                            " bytes of memory, the limit of one operation"
                       : "the operation needs " + std::to_string(held) +
-                            " bytes of memory, and others have what operations may use together");
+                            " bytes of memory, and the pool of all operations has no more room");
 }
 
 bool mayTakeLong(bson::Document command) {

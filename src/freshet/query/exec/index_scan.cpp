@@ -201,7 +201,7 @@ Status IndexScans::fetch(Row* row) {
     if (status.code() == Code::kNotFound) {
         return Status(Code::kCorruption,
                       collection_->ns() + ", index " + scan().index->name +
-                          ": an entry of a document that is not there");
+                          ": an entry whose document is missing");
     }
     FRESHET_RETURN_IF_ERROR(status);
     ++counts_.docsExamined;
