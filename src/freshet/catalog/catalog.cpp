@@ -17,8 +17,8 @@ namespace freshet::catalog {
 
 namespace {
 
-constexpr size_t kThreadsMax = 65'536;  // participant indexes are below this
-constexpr size_t kSeenMax = 4'096;      // collections that one thread's cache may hold
+constexpr size_t kThreadsMax = 65'536;  // participant indexes are less than this
+constexpr size_t kSeenMax = 4'096;      // collections in one thread's cache
 
 }  // namespace
 
@@ -95,8 +95,8 @@ void CatalogCore::publish(const std::function<void(NameMap*)>& edit) {
     std::lock_guard lock(mutex_);
     current_ = std::move(next);
     // [names.publish] store  tells threads that their copies are old.
-    //   ORDER  release: pairs with [names.check]. Relaxed load: only the change lock's holder
-    //          writes, which is us.
+    //     ORDER  release: pairs with [names.check]. Relaxed load: only the change lock's holder
+    //            writes, and that is us.
     version_.store(version_.load(sync::kRelaxed) + 1, sync::kRelease);
 }
 
@@ -106,7 +106,7 @@ CatalogCore::Cache& CatalogCore::cacheOfThread() {
         cell = std::make_unique<Cache>();
     }
     // [names.check] load.  ORDER  acquire: pairs with [names.publish]; what was published before
-    //   our caller learned of it is then seen by us.
+    //   our caller heard of it is therefore visible to us.
     if (cell->version != version_.load(sync::kAcquire)) {
         std::lock_guard lock(mutex_);
         cell->seen.clear();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The catalog: names to collections and indexes, kept as BSON in the engine's catalog tree, and
-/// the upkeep of a collection's documents and index entries as one.
+/// The catalog: names of collections and indexes, kept as BSON in the engine's catalog tree, and
+/// the maintenance of documents together with their index entries.
 ///
-/// Reading: find() gives an immutable snapshot of one collection's description; it costs no lock
-/// and no shared write. Definition changes are operations that are called until they no longer
-/// return WouldBlock. A writer enters the collection's gate for the length of its transaction; a
-/// definition change closes the gate, waits for the writers inside and opens it again.
+/// Reading: find() returns an immutable description of one collection; it takes no lock and writes
+/// nothing shared. Definition changes are operations that are called until they no longer return
+/// WouldBlock. A writer is inside the collection's gate for the length of its transaction; a
+/// definition change closes the gate, waits for the writers inside, and opens it again.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -33,7 +33,7 @@ struct KeyField {
     bool descending = false;
 };
 
-/// What changes about an index while its description stays; shared by all its descriptions.
+/// The changing part of an index, shared by all its descriptions.
 struct IndexState;
 
 /// Immutable description of an index.
@@ -42,9 +42,10 @@ struct Index {
     std::vector<KeyField> fields;
     bool unique = false;
     bool sparse = false;
-    bool hidden = false;  // kept up to date, and no plan uses it
+    bool hidden = false;  // maintained, but not used by plans
     std::optional<int64_t> expireAfterSeconds;
-    PredicateRef filter;  // of a partial index: who does not match has no entry; null: all have
+    PredicateRef filter;  // of a partial index: documents that do not match have no entry; null:
+                          // all documents have one
     engine::TreeId treeId = 0;
     engine::TreeRef tree;
     bson::OwnedDocument spec;  // as listIndexes shows it: {v, key, name, ...}
@@ -53,23 +54,24 @@ struct Index {
     bool isId() const { return name == "_id_"; }
     std::vector<bool> descending() const;
     /// Some document has had an array along one of the paths; never reset. A planner asks after it
-    /// has taken its snapshot: what it can see then agrees with the answer (INV-catalog-3).
+    /// has taken its snapshot: the answer is then right for everything in the snapshot
+    /// (INV-catalog-3).
     bool isMultikey() const;
-    /// The index is gone. A reader asks after it has taken its snapshot, as with isMultikey().
+    /// The index was dropped. A reader asks after it has taken its snapshot, as for isMultikey().
     bool isDropped() const;
 };
 
-class Gate;              // who may write now; see gate.h
+class Gate;              // which writers may run now; see gate.h
 struct CollectionState;  // live parts
 
-/// Immutable description of a collection; replaced as a whole by a definition change. Shared live
-/// parts (record-id counter, gate) carry over from one description to the next.
+/// Immutable description of a collection; a definition change replaces it as a whole. The live
+/// parts (record-id counter, gate) are shared by successive descriptions.
 struct Collection {
     std::string db;
     std::string name;
     std::string uuid;  // 16 bytes
     bson::OwnedDocument options;
-    PredicateRef validator;  // null: none. How strictly it counts is in the options
+    PredicateRef validator;  // null: none. The options say how strictly it applies
     engine::TreeId treeId = 0;
     engine::TreeRef records;  // key: 8-byte big-endian RecordId; value: the document
     std::vector<std::shared_ptr<const Index>> indexes;  // [0] is _id_
@@ -79,32 +81,32 @@ struct Collection {
     uint64_t revision = 0;  // differs between two descriptions of one collection
 
     std::string ns() const { return db + "." + name; }
-    /// The collection is gone. A reader asks after it has taken its snapshot.
+    /// The collection was dropped. A reader asks after it has taken its snapshot.
     bool isDropped() const;
     const Index* findIndex(std::string_view indexName) const;
 };
 using CollectionRef = std::shared_ptr<const Collection>;
 
-/// REQUIRES: inside the collection's gate. Null when `collection` is the current description, else
-/// the one that is. A writer that holds an older one would miss an index.
+/// Null if `collection` is the current description, else the current one. A writer with an older
+/// description would miss an index. REQUIRES: inside the collection's gate.
 CollectionRef newerDescription(const Collection& collection);
 
-/// A definition change in progress. run() until it returns something else than WouldBlock, waiting
-/// for token() in between. One thread from begin to end.
+/// A definition change in progress. Call run() until it returns something other than WouldBlock; in
+/// between wait for token(). One thread from begin to end.
 class Change {
 public:
     virtual ~Change() = default;
     virtual Status run() = 0;
     virtual const sync::WaitToken& token() const = 0;
-    /// REQUIRES: run() returned ok. The commit to wait for before acknowledging; 0 when nothing
-    /// changed.
+    /// The commit to wait for before acknowledging; 0 if nothing changed. REQUIRES: run() returned
+    /// ok.
     virtual journal::Lsn commitLsn() const = 0;
 };
 
 struct IndexRequest {
-    std::string name;          // made from the key when the client gave none
+    std::string name;          // made from the key if the client gave none
     bson::OwnedDocument key;   // {a: 1, "b.c": -1}
-    bson::OwnedDocument spec;  // the client's own document: options beyond the two below
+    bson::OwnedDocument spec;  // the client's own document: options other than the two above
     bool unique = false;
     bool sparse = false;
 };
@@ -121,25 +123,27 @@ struct RenameRequest {
     std::string collection;
     std::string toDb;
     std::string toCollection;
-    bool dropTarget = false;  // a collection that has the new name goes
+    bool dropTarget = false;  // an existing collection with the new name is dropped
 };
 
-/// What a modification puts in place of what is there.
+/// The new values that a modification sets.
 struct CollectionEdit {
     std::optional<bson::OwnedDocument> options;
-    /// Index names with their whole new specs. Only what does not change the entries may differ.
+    /// Index names with their complete new specs. Only options that do not affect the entries may
+    /// differ.
     std::vector<std::pair<std::string, bson::OwnedDocument>> indexSpecs;
 };
 
 class Catalog {
 public:
-    /// Reads the catalog tree, drops trees it does not name, sets record-id counters. Blocks; at
-    /// start. Without a compiler nothing may have a partial index or a validator (kUnsupported).
+    /// Reads the catalog tree, drops trees that it does not name, sets record-id counters. Blocks;
+    /// called at start. Without a compiler, partial indexes and validators are refused
+    /// (kUnsupported).
     static StatusOr<std::unique_ptr<Catalog>> open(engine::Store& store,
                                                    PredicateCompiler compiler = {});
     ~Catalog();
 
-    /// Null when there is none. Any thread, no lock.
+    /// Null if there is none. Any thread, no lock.
     CollectionRef find(std::string_view db, std::string_view collection) const;
     /// Sorted by name.
     std::vector<CollectionRef> collections(std::string_view db) const;
@@ -148,18 +152,19 @@ public:
     /// Rises with every definition change.
     uint64_t version() const;
 
-    /// kExists (kNamespaceExists) when it is there already, unless `options` are the same and
-    /// `ifMissing`. kInvalid (kInvalidNamespace) for a bad name.
+    /// kExists (kNamespaceExists) when it already exists, unless `ifMissing` is set and the options
+    /// are the same. kInvalid (kInvalidNamespace) for a bad name.
     std::unique_ptr<Change> createCollection(std::string db,
                                              std::string collection,
                                              bson::OwnedDocument options,
                                              bool ifMissing);
-    /// kNotFound (kNamespaceNotFound) when there is none.
+    /// kNotFound (kNamespaceNotFound) if there is none.
     std::unique_ptr<Change> dropCollection(std::string db, std::string collection);
     std::unique_ptr<Change> dropDatabase(std::string db);
-    /// Creates the collection when missing. Same spec again: nothing happens. kInvalid with
-    /// kIndexOptionsConflict / kIndexKeySpecsConflict / kCannotCreateIndex; kExists (kDuplicateKey)
-    /// when a unique index finds two documents with one key: then nothing was created.
+    /// Creates the collection if it is missing. An equal existing index is left alone. kInvalid
+    /// with kIndexOptionsConflict / kIndexKeySpecsConflict / kCannotCreateIndex; kExists
+    /// (kDuplicateKey) when two documents have the same key of a unique index: then nothing is
+    /// created.
     std::unique_ptr<Change> createIndexes(std::string db,
                                           std::string collection,
                                           std::vector<IndexRequest> requests,
@@ -170,12 +175,12 @@ public:
                                         std::string collection,
                                         std::vector<std::string> names,
                                         IndexCounts* counts);
-    /// One commit for all it does to names. The collection keeps its uuid, documents and indexes;
-    /// who holds its description finds it dropped. kNotFound (kNamespaceNotFound); kExists
-    /// (kNamespaceExists) unless dropTarget; kInvalid for bad names and a rename to itself.
+    /// One commit for all changes of names. The collection keeps its uuid, documents and indexes;
+    /// operations that hold its old description find it dropped. kNotFound (kNamespaceNotFound);
+    /// kExists (kNamespaceExists) unless dropTarget; kInvalid for bad names and a rename to itself.
     std::unique_ptr<Change> renameCollection(RenameRequest request);
-    /// `edit` looks at the current description, with no other definition change in progress, and
-    /// says what is to be different. Its error is the change's.
+    /// `edit` is called with the current description, while no other definition change is in
+    /// progress, and returns the new values. Its error is the change's.
     std::unique_ptr<Change> modifyCollection(
         std::string db,
         std::string collection,

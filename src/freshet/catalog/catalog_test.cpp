@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Names, definition changes and what is left of them after a restart.
+/// Names, definition changes, and their state after a restart.
 #include "freshet/catalog/catalog.h"
 
 #include "freshet/catalog/collection/test_support.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Power failures in the middle of writes and definition changes: afterwards a change has happened
-/// or not, every index equals its collection, and no tree is left that nobody names.
+/// Power failures in the middle of writes and definition changes: afterwards each change has
+/// happened or not, every index equals its collection, and every tree has a name.
 #include "freshet/catalog/collection/test_support.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ TEST(Crash, LeavesAllOrNothing) {
             ASSERT_TRUE(status.isOk() || status.reason() == Reason::kDuplicateKey)
                 << status.toString();
         }
-        if (random() % 2 == 0) {  // a boundary between what is durable and what may get lost
+        if (random() % 2 == 0) {  // separates what is durable from what may get lost
             db.reopen();
         }
         IndexCounts counts;
@@ -81,7 +81,8 @@ TEST(Crash, LeavesAllOrNothing) {
     }
 }
 
-/// What was durable before the power failed is there, and so is the flag that planners rely on.
+/// What was durable before the power failed still exists, and so does the flag that planners rely
+/// on.
 TEST(Crash, KeepsWhatWasDurable) {
     Database db;
     ASSERT_TRUE(db.createIndexes("c", {indexOn(R"({"a": 1})")}).isOk());

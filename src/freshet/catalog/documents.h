@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Documents of a collection and all their index entries, changed as one inside the caller's Txn.
+/// Documents of a collection and all their index entries, changed together inside the caller's Txn.
 /// Each call may return WouldBlock (token()) and is then called again with the same arguments;
-/// kConflict means abort and run again. Order of writes is fixed (document, then indexes in their
-/// order, then keys ascending), so that waiting writers cannot wait for each other in a circle.
+/// kConflict means abort and run again. The order of writes is fixed (document, then indexes in
+/// their order, then keys ascending), so that waiting writers cannot form a cycle.
 #pragma once
 
 #include "freshet/catalog/catalog.h"
@@ -15,17 +15,17 @@ public:
     DocumentWriter(engine::Txn& txn, CollectionRef collection);
     ~DocumentWriter();
 
-    /// REQUIRES: `document` has an _id as its first field. kExists (kDuplicateKey) with MongoDB's
-    /// E11000 text; duplicateKeyInfo() then tells more. Sets *id.
+    /// Sets *id. kExists (kDuplicateKey) with MongoDB's E11000 text and duplicateKeyInfo().
+    /// REQUIRES: `document` has an _id as its first field.
     Status insert(bson::Document document, RecordId* id);
     /// REQUIRES: same _id.
     Status update(RecordId id, bson::Document before, bson::Document after);
     Status remove(RecordId id, bson::Document before);
-    /// In place of the document with the same _id, or in addition when there is none.
+    /// Replaces the document with the same _id, or inserts the document if there is none.
     Status put(bson::Document document);
 
-    /// After WouldBlock: the transaction's, or a completed one: a document with a long array has
-    /// let others run.
+    /// After WouldBlock: the transaction's token, or a completed one if a document with a long
+    /// array has let others run.
     const sync::WaitToken& token() const;
 
     /// After kDuplicateKey: {keyPattern: ..., keyValue: ...}.
@@ -36,14 +36,14 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// Reads one document. kNotFound when it is not visible.
+/// Reads one document. kNotFound if it is not visible.
 Status readDocument(engine::Txn& txn,
                     const Collection& collection,
                     RecordId id,
                     std::string* document);
 
-/// Reads the one with the _id that `holder`, which need have nothing else, begins with. kNotFound
-/// when none is visible.
+/// Reads the document whose _id is the first field of `holder`, which needs no other fields.
+/// kNotFound if none is visible.
 Status readDocumentById(engine::Txn& txn,
                         const Collection& collection,
                         bson::Document holder,
@@ -52,8 +52,8 @@ Status readDocumentById(engine::Txn& txn,
 
 std::string recordKey(RecordId id);
 RecordId recordIdOf(ByteView key);
-/// The document that an index entry stands for: non-unique entries end with the id, unique ones
-/// have it as value. kCorruption when the bytes are no entry.
+/// The record id in an index entry: non-unique entries end with it, unique ones have it as value.
+/// kCorruption when the bytes are not an entry.
 StatusOr<RecordId> recordIdOfEntry(const Index& index, ByteView key, ByteView value);
 
 }  // namespace freshet::catalog

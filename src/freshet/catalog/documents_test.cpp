@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Documents and their index entries change as one; the verification sees when they do not.
+/// Documents and their index entries change together; the verification notices when they do not.
 #include "freshet/catalog/documents.h"
 
 #include "freshet/catalog/collection/test_support.h"
@@ -87,8 +87,8 @@ TEST(DocumentWriter, RefusesParallelArrays) {
     EXPECT_EQ(db.verify("c").documents, 0u);
 }
 
-/// The flag must be durable with the first array that is, even when the transaction that raised it
-/// in memory came to nothing.
+/// The flag must be durable with the first durable array, even if the transaction that set it in
+/// memory was aborted.
 TEST(DocumentWriter, RecordsTheFirstArrayForGood) {
     Database db;
     ASSERT_TRUE(db.createIndexes("c", {indexOn(R"({"a": 1})")}).isOk());
@@ -155,7 +155,7 @@ TEST(Verify, SeesEveryKindOfDamage) {
     damage([&](engine::Txn& txn) {
         ASSERT_TRUE(txn.put(*unique.tree, keyOf(unique, R"({"u": 1})"), recordKey(3)).isOk());
     });
-    EXPECT_EQ(db.verify("c").problemCount, 3u);  // one more: record 1 is not found, 3 not asked for
+    EXPECT_EQ(db.verify("c").problemCount, 3u);  // record 1 lacks its entry; 3 has a surplus one
     damage([&](engine::Txn& txn) {
         ASSERT_TRUE(txn.put(*collection->records, recordKey(2), "junk").isOk());
     });
@@ -181,7 +181,7 @@ bson::OwnedDocument randomDocument(std::mt19937_64& random, int64_t id) {
     return bson::OwnedDocument(builder.finish());
 }
 
-/// Writers and definition changes at once; whatever came out of it, indexes equal the collection.
+/// Writers and definition changes at once; whatever the outcome, indexes equal the collection.
 TEST(DocumentWriter, ThreadsKeepIndexesInStep) {
     Database db;
     ASSERT_TRUE(
@@ -233,7 +233,7 @@ TEST(DocumentWriter, ThreadsKeepIndexesInStep) {
     db.expectValid("c");
 }
 
-/// Of all who insert one key at once, one succeeds.
+/// Of several inserts of one key at once, one succeeds.
 TEST(DocumentWriter, OneOfManyGetsAUniqueKey) {
     Database db;
     db.create("c");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Gate: a counter of writers inside and two flags in one word; tokens for those who wait, behind a
+/// Gate: a counter of writers inside and two flags in one word; waiters have tokens, guarded by a
 /// mutex that only the slow path takes.
 #include "freshet/catalog/gate.h"
 
@@ -23,18 +23,19 @@ struct Gate::Impl {
     /// Written by: writers, definition changes. Read by: both, and isRetired().
     ///   WORD     | closing:1 | retired:1 | inside:62 |
     ///   STEPS    open -> closing -> (inside == 0) alone -> open, or retired for ever
-    ///   INV-1    who counted itself while a flag was set is not inside and counts itself out again
-    ///   INV-2    once closing is set and inside is 0, nobody gets inside until open()
+    ///     INV-1    a writer that counted itself while a flag was set is not inside and counts
+    ///     itself out
+    ///     INV-2    once closing is set and inside is 0, no writer gets inside until open()
     ///   OWNS     the definition change has the collection's definition from INV-2 to open()
-    ///   ABA      a count that rose and fell between two looks is harmless: only 0 after closing
-    ///            matters, and INV-1 keeps the newcomers out
+    ///     ABA      a count that rose and fell between two loads is harmless: only 0 after closing
+    ///              matters, and INV-1 keeps newcomers out
     alignas(sync::kLineBytes) sync::Atomic<uint64_t> word{0};
 
     sync::Mutex mutex;
-    std::vector<sync::WaitToken> waiting;  // guarded by mutex; writers shut out, one token each
+    std::vector<sync::WaitToken> waiting;  // guarded by mutex; writers kept out, one token each
     sync::WaitToken emptied;               // guarded by mutex; set while close() waits for writers
 
-    /// REQUIRES: mutex held. Who has given up meanwhile does not hear of it, which is as well.
+    /// Waiters that have given up do not notice, which is fine. REQUIRES: mutex held.
     void wakeWriters() {
         for (const sync::WaitToken& token : waiting) {
             token.complete();
@@ -67,7 +68,7 @@ Status Gate::enter(sync::WaitToken* token) {
             *token = impl_->waiting.emplace_back(sync::WaitToken::create());
             return Status::wouldBlock();
         }
-        // It was opened (or retired) meanwhile: each further round is another definition change.
+        // It was opened (or retired) meanwhile; each further round means another definition change.
     }
 }
 
@@ -79,8 +80,8 @@ void Gate::leave() {
     if ((before & kClosing) == 0 || before >= 2 * kOneInside) {
         return;
     }
-    // The last one out tells the closer. Should it not have put its token there yet, it will see
-    // the count of 0 that we left, since it looks again under the mutex.
+    // The last one out wakes the closer. If the closer has not stored its token yet, it will see
+    // our count of 0, since it looks again under the mutex.
     std::lock_guard lock(impl_->mutex);
     if (impl_->emptied.isSet()) {
         impl_->emptied.complete();
@@ -90,7 +91,7 @@ void Gate::leave() {
 Status Gate::close(sync::WaitToken* token) {
     std::lock_guard lock(impl_->mutex);
     impl_->emptied = sync::WaitToken::create();
-    // [gate.close] fetch_or  shuts newcomers out and looks who is inside.
+    // [gate.close] fetch_or  keeps newcomers out and sees whether writers are inside.
     //   ORDER  acquire: pairs with [gate.leave].
     uint64_t now = impl_->word.fetch_or(kClosing, sync::kAcquire);
     if ((now & kRetired) != 0) {
@@ -114,7 +115,7 @@ void Gate::open() {
 
 void Gate::retire() {
     std::lock_guard lock(impl_->mutex);
-    // [gate.retire] fetch_or  nobody gets in any more.
+    // [gate.retire] fetch_or  nothing gets in any more.
     //   ORDER  release: pairs with [gate.isRetired]; the flag comes after the change's commit.
     impl_->word.fetch_or(kRetired, sync::kRelease);
     impl_->word.fetch_and(~kClosing, sync::kRelaxed);  // waiters look again and find the flag

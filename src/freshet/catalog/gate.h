@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Gate: keeps writers of a collection and definition changes of it apart, without blocking a
-/// thread. Writers share it; a definition change has it alone. It is off the page path: one
+/// Gate: keeps writers of a collection and definition changes apart without blocking a thread.
+/// Writers share it; a definition change has it alone. It is off the page path: one
 /// read-modify-write per write operation. Any thread.
 #pragma once
 
@@ -15,18 +15,18 @@ class Gate {
 public:
     Gate();
     ~Gate();
-    /// ok: the caller is inside and must leave(). WouldBlock: a definition change has the gate;
-    /// wait for *token and call again. kCancelled: the collection was dropped; look its name up
-    /// again.
+    /// ok: the caller is inside and must call leave(). WouldBlock: a definition change has the
+    /// gate; wait for *token and call again. kCancelled: the collection was dropped; look its name
+    /// up again.
     Status enter(sync::WaitToken* token);
     void leave();
 
-    /// For definition changes, one at a time. ok: the caller has the gate alone and must open() or
-    /// retire() it. WouldBlock: writers are inside, nobody new is let in; wait and call again, or
-    /// give up with open(). kCancelled: retired.
+    /// For definition changes, one at a time. ok: the caller has the gate alone and must call
+    /// open() or retire(). WouldBlock: writers are still inside, and new ones are kept out; wait
+    /// and call again, or give up with open(). kCancelled: retired.
     Status close(sync::WaitToken* token);
     void open();
-    /// The collection is gone: everyone who waits or comes later gets kCancelled.
+    /// The collection was dropped: waiting and later callers get kCancelled.
     void retire();
     bool isRetired() const;
 
@@ -42,7 +42,7 @@ public:
     ~GatePass() { release(); }
     GatePass(const GatePass&) = delete;
     GatePass& operator=(const GatePass&) = delete;
-    /// See Gate::enter. Does nothing when inside already.
+    /// See Gate::enter. Does nothing if already inside.
     Status enter(const std::shared_ptr<Gate>& gate, sync::WaitToken* token);
     void release();
     bool isInside() const { return gate_ != nullptr; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The gate under every schedule: who is alone is alone, and nobody waits for ever.
+/// The gate under every schedule: a change that has it alone is alone, and no waiter waits for
+/// ever.
 #include "freshet/catalog/gate.h"
 #include "freshet/sync/atomic.h"
 #include "freshet/testing/sim/explorer.h"
@@ -14,7 +15,7 @@ using testing::ExploreOptions;
 using testing::Model;
 using testing::waitUntil;
 
-/// What the gate protects; the explorer reports a race when it does not.
+/// What the gate protects; the explorer reports a race if it does not.
 struct Guarded {
     Gate gate;
     uint64_t definition = 0;

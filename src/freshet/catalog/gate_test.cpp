@@ -57,7 +57,7 @@ Status waiting(Call call) {
     return status;
 }
 
-/// Plain variables that only the gate protects: TSan sees when it does not.
+/// Plain variables that only the gate protects: TSan reports a race if it does not.
 TEST(Gate, TheCloserIsAlone) {
     Gate gate;
     uint64_t definition = 0;

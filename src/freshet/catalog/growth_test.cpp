@@ -12,7 +12,7 @@ namespace {
 using freshet::testing::growthOf;
 using freshet::testing::kGrowthMax;
 
-/// {_id, s, a: [...]}; half of the array's values are there twice.
+/// {_id, s, a: [...]}; half of the array's values occur twice.
 bson::OwnedDocument documentOf(int id, int n, int from = 0, size_t beside = 1) {
     bson::Builder builder;
     builder.add("_id", id).add("s", std::string(beside, 's'));
@@ -78,7 +78,7 @@ protected:
                       static_cast<uint64_t>(n / 2 + (isDamaged ? 1 : 0)));
         });
     }
-    /// An entry that nobody asked for.
+    /// Adds an entry that no document has.
     void addSurplus(const std::string& name) {
         const CollectionRef collection = db_.find(name);
         const Index& index = *collection->indexes[1];

@@ -26,7 +26,7 @@ TEST(Rename, KeepsUuidDocumentsAndIndexes) {
     EXPECT_FALSE(after->isDropped());
     ASSERT_TRUE(db.insert("b", doc(R"({"_id": 2})")).isOk());
     EXPECT_EQ(Reason::kDuplicateKey, db.insert("b", doc(R"({"_id": 1})")).reason());
-    before.reset();  // descriptions end before their store
+    before.reset();  // descriptions must end before their store
     after.reset();
     db.reopen();
     EXPECT_EQ(nullptr, db.find("a"));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Predicates that the catalog keeps with its descriptions without understanding them: the filter
-/// of a partial index and the validator of a collection. Query knows what they mean; who opens the
-/// catalog hands in how to compile them. Immutable once compiled; any thread.
+/// of a partial index and the validator of a collection. Query understands them; the function that
+/// compiles them is passed to Catalog::open(). Immutable once compiled; any thread.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -24,7 +24,7 @@ enum class PredicateUse : uint8_t {
     kValidator,
 };
 
-/// kInvalid with the client's reason when the expression is not good for its use.
+/// kInvalid with the client's reason when the expression is not allowed for its use.
 using PredicateCompiler =
     std::function<StatusOr<PredicateRef>(bson::Document expression, PredicateUse use)>;
 

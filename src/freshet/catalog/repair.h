@@ -10,11 +10,11 @@
 
 namespace freshet::catalog {
 
-/// REQUIRES: the store was opened for repair, and nobody else uses it yet. Blocks. Collections
-/// whose names are lost come back as local.orphan.<tree>; indexes that do not equal their
-/// collection are made anew, and dropped when they are unique and documents contradict each other.
-/// Of two documents with one _id the older one stays. Returns one line for each thing that was lost
-/// or changed; documents are named as far as indexes still know them.
+/// Blocks. Collections whose names are lost come back as local.orphan.<tree>. Indexes that do not
+/// equal their collection are built again; a unique one is dropped if two documents have the same
+/// key. Of two documents with one _id, the older one stays. Returns one line for each thing that
+/// was lost or changed; documents are named as far as indexes still name them. REQUIRES: the store
+/// was opened for repair, and nothing else uses it yet.
 StatusOr<std::vector<std::string>> repairCollections(engine::Store& store,
                                                      PredicateCompiler compiler);
 

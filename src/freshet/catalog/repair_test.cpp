@@ -36,7 +36,7 @@ protected:
         }
         return bson::OwnedDocument(builder.finish());
     }
-    /// Behind the catalog's back.
+    /// Changes a tree without the catalog's knowledge.
     template <typename Change>
     void damage(Change change) {
         engine::Txn txn(db.engine());
@@ -99,8 +99,8 @@ TEST_F(RepairTest, DocumentsThatContradictEachOther) {
         ASSERT_TRUE(txn.put(*c->records, recordKey(52), "junk").isOk());
     });
     const std::vector<std::string> report = db.repair(false);
-    EXPECT_THAT(report, Contains(HasSubstr("record 50, whose _id an older one has")));
-    EXPECT_THAT(report, Contains(HasSubstr("record 52, which is no document")));
+    EXPECT_THAT(report, Contains(HasSubstr("record 50, whose _id an older document has")));
+    EXPECT_THAT(report, Contains(HasSubstr("record 52, which is not a document")));
     EXPECT_THAT(report, Contains(HasSubstr("index u_1")));
     EXPECT_EQ(report.size(), 3u);
     EXPECT_EQ(db.find("c")->findIndex("u_1"), nullptr);

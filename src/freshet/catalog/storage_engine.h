@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// mongod's storageEngine options, of which block_compressor has a meaning here:
-/// {wiredTiger: {configString: "block_compressor=zstd"}}.
+/// mongod's storageEngine options, of which only block_compressor has an effect here: {wiredTiger:
+/// {configString: "block_compressor=zstd"}}.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -12,12 +12,12 @@
 
 namespace freshet::catalog {
 
-/// By mongod's names, in any case: none, snappy, zstd; zlib stands for zstd, which is as small and
-/// faster. Null: there is no such name.
+/// By mongod's names, in any case of letters: none, snappy, zstd; zlib means zstd, which compresses
+/// as well and is faster. Null: no such name.
 std::optional<engine::Codec> codecNamed(std::string_view name);
 
-/// What the options say of compression; null: nothing. kInvalid, with mongod's text, when they are
-/// not what it takes. Other settings of a configString have no effect.
+/// The compression that the options choose; null: none is chosen. kInvalid, with mongod's text, for
+/// malformed options. Other settings of a configString have no effect.
 StatusOr<std::optional<engine::Codec>> codecOf(bson::Document storageEngine);
 
 }  // namespace freshet::catalog

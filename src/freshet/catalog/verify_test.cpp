@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Verification of a collection of which leaves cannot be read: it goes on behind them, and says
-/// what they had.
+/// Verification of a collection with unreadable leaves: it continues after them, and reports what
+/// they held.
 #include "freshet/catalog/verify.h"
 
 #include "freshet/catalog/collection/test_support.h"
@@ -21,14 +21,14 @@ using ::testing::HasSubstr;
 constexpr char kFile[] = "/db/data.freshet";
 constexpr uint64_t kDocuments = 3000;
 
-/// A leaf in the data file, by its newest image.
+/// A leaf in the data file, in its newest image.
 struct Leaf {
     block::PageHeader header;
     uint64_t offset = 0;
     uint64_t entriesBefore = 0;  // in leaves to the left
 };
 
-/// Documents with record ids from 1 on, in leaves that nobody has read yet.
+/// Documents with record ids from 1 on, in leaves that have not been read yet.
 class VerifyDamage : public ::testing::Test {
 protected:
     VerifyDamage() {
@@ -46,7 +46,7 @@ protected:
         }
     }
 
-    /// Of the tree, from left to right.
+    /// The tree's leaves, from left to right.
     std::vector<Leaf> leavesOf(engine::TreeId tree) {
         auto file = *db_.disk().open(kFile, platform::OpenMode::kRead);
         std::string bytes(*file->size(), '\0');
@@ -79,7 +79,7 @@ protected:
         EXPECT_GT(leaves.size(), 6u);
         return leaves;
     }
-    /// Returns how many entries these have.
+    /// Returns how many entries these leaves have.
     uint64_t damage(const std::vector<Leaf>& all, const std::vector<size_t>& lost) {
         uint64_t entries = 0;
         for (const size_t i : lost) {
@@ -89,7 +89,7 @@ protected:
         return entries;
     }
 
-    /// Damages these leaves of the records and looks at the report.
+    /// Damages these leaves of the records and checks the report.
     void loseRecords(const std::vector<Leaf>& all, const std::vector<size_t>& lost) {
         const uint64_t documents = damage(all, lost);
         const VerifyReport report = db_.verify("c");
@@ -114,11 +114,11 @@ protected:
                (i + 1 == all.size() ? "the last" : "before " + std::to_string(first + entries)) +
                ", " + std::to_string(entries) + " of them, cannot be read: ";
     }
-    /// The number in it; the fence has the beginning of the string only.
+    /// The number in its first key; the fence has only a prefix of the string.
     static std::string firstKeyOf(const Leaf& leaf) {
         return R"({ 0: ")" + std::to_string(10'001 + leaf.entriesBefore);
     }
-    /// Whoever reads on meets the leaf, as before.
+    /// Reading still fails at the leaf, as before.
     void expectReadersStillFail() {
         engine::Txn txn(db_.engine());
         engine::Cursor cursor(txn, db_.find("c")->records);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which collections clients may make and write, among those whose names are legal. Pure; any
-/// thread.
+/// Which of the collections with legal names clients may make and write. Pure; any thread.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -9,8 +8,8 @@
 
 namespace freshet::catalog {
 
-/// As checkNames(); and of the collections whose names begin with "system." it is one of the few
-/// that clients may write (kInvalidNamespace otherwise). kBadValue for "x.system.y", as MongoDB.
+/// As checkNames(), and a collection whose name starts with "system." must be one of the few that
+/// clients may write (kInvalidNamespace otherwise). kBadValue for "x.system.y", as in MongoDB.
 Status checkWritable(std::string_view db, std::string_view collection);
 
 }  // namespace freshet::catalog

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Driving calls that may return WouldBlock from a plain thread: at start, in tools and in tests.
+/// Drives calls that may return WouldBlock, from a plain thread: at start, in tools and in tests.
 /// Never on a reactor.
 #pragma once
 

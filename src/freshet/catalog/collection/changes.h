@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Definition changes. Each holds the change lock from its first step to its last, closes the gates
-/// of the collections it touches, writes one transaction to the catalog tree, publishes and opens
-/// the gates. A change that fails or is dropped half-way undoes what it did; a crash half-way
+/// of the collections it touches, writes one transaction to the catalog tree, publishes, and opens
+/// the gates. A change that fails or is destroyed half-way undoes what it did; a crash half-way
 /// leaves at most trees that no record names, and open() drops those.
 #pragma once
 
@@ -36,7 +36,7 @@ std::unique_ptr<Change> makeModifyCollection(
     std::string collection,
     std::function<Status(const Collection&, CollectionEdit*)> edit);
 
-/// The common course. Subclasses say what changes.
+/// The steps that all changes share. Subclasses say what changes.
 class DefinitionChange : public Change {
 public:
     explicit DefinitionChange(CatalogCore& core) : core_(core) {}
@@ -45,8 +45,8 @@ public:
     journal::Lsn commitLsn() const final { return commitLsn_; }
 
 protected:
-    /// With the change lock held: looks at the names and decides. Fills gated_. Sets nothingToDo_
-    /// when the wish is fulfilled already.
+    /// With the change lock held: looks up names and decides what to do. Fills gated_. Sets
+    /// nothingToDo_ if everything is already as requested.
     virtual Status prepare() = 0;
     /// With the gates closed: long work, resumable; on WouldBlock sets token_.
     virtual Status work() { return Status::ok(); }
@@ -56,8 +56,8 @@ protected:
     virtual void publish() = 0;
     /// Nothing was committed: frees what prepare() and work() made.
     virtual void undo() {}
-    /// Undoes an unfinished change. Every subclass calls it in its destructor, while undo() is
-    /// still its own.
+    /// Undoes an unfinished change. Each subclass calls it in its destructor, while its undo() can
+    /// still be called.
     void giveUp();
 
     CatalogCore& core_;
@@ -74,7 +74,7 @@ private:
 
     Step step_ = Step::kLock;
     size_t gatesClosed_ = 0;
-    bool gateWaiting_ = false;  // the next gate has been told to close
+    bool gateWaiting_ = false;  // the next gate is being closed
     std::optional<engine::Txn> txn_;
     journal::Lsn commitLsn_ = 0;
 };

@@ -82,7 +82,7 @@ private:
     std::shared_ptr<Collection> collection_;
 };
 
-/// Drops one collection, or all of a database when no name is given.
+/// Drops one collection, or all collections of a database if no name is given.
 class DropCollections final : public DefinitionChange {
 public:
     DropCollections(CatalogCore& core, std::string db, std::optional<std::string> name)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The course that all definition changes take.
+/// The steps that all definition changes share.
 #include "freshet/catalog/collection/changes.h"
 #include "freshet/catalog/gate.h"
 
@@ -45,7 +45,7 @@ Status DefinitionChange::step() {
             return Status::ok();
         case Step::kWork:
             FRESHET_RETURN_IF_ERROR(work());
-            txn_.emplace(core_.store);  // behind the closed gates: sees all that writers did
+            txn_.emplace(core_.store);  // the gates are closed: sees everything that writers did
             step_ = Step::kWrite;
             return Status::ok();
         case Step::kWrite:
@@ -74,7 +74,7 @@ Status DefinitionChange::commit() {
     return Status::ok();
 }
 
-/// The end, good or bad: lets writers and other changes go on.
+/// Ends the change, whether it succeeded or failed: lets writers and other changes run.
 void DefinitionChange::finish() {
     for (size_t i = 0; i < gatesClosed_ + (gateWaiting_ ? 1 : 0); ++i) {
         if (!gated_[i]->gate->isRetired()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// DocumentWriter: a document's change as a list of engine writes in the fixed order, worked off
+/// DocumentWriter: a document's change as a list of engine writes in a fixed order, carried out
 /// across suspensions.
 #include "freshet/base/assert.h"
 #include "freshet/catalog/documents.h"
@@ -13,19 +13,19 @@ namespace freshet::catalog {
 
 namespace {
 
-/// So many entries of a document are written before others get their turn.
+/// After writing this many entries of a document, it lets others run.
 constexpr size_t kStepsPerTurn = 512;
 
 enum class StepKind : uint8_t { kMultikey, kPut, kInsert, kErase };
 
-/// One engine write. Steps point at the description and at the caller's documents.
+/// One engine write. Steps refer to the description and to the caller's documents.
 struct Step {
     StepKind kind;
     const Index* index = nullptr;  // null: the records, or (kMultikey) the catalog record
-    std::string key;               // of an index: without record id
+    std::string key;               // of an index: without the record id
 };
 
-/// Entries that only one of two ascending key lists has, ascending.
+/// Entries that are in only one of two ascending key lists, ascending.
 void diffKeys(const Index& index,
               const std::vector<std::string>& before,
               const std::vector<std::string>& after,
@@ -60,8 +60,8 @@ struct DocumentWriter::Impl {
     std::vector<Step> steps;
     size_t done = 0;
     bool gaveWay = false;  // the last call let others run
-    bool planned = false;  // a call is under way: it returned WouldBlock
-    RecordId target = 0;   // of an insert or a put
+    bool planned = false;  // a call has returned WouldBlock and will be repeated
+    RecordId target = 0;   // for an insert or a put
     bson::OwnedDocument duplicateInfo;
 };
 
@@ -84,10 +84,10 @@ Status DocumentWriter::Impl::plan(StepKind kind,
         if (after != nullptr) {
             FRESHET_RETURN_IF_ERROR(makeIndexKeys(*index, *after, &newKeys));
             if (newKeys.multikey) {
-                // [index.multikeySet] store  tells planners, ahead of our commit.
+                // [index.multikeySet] store  tells planners, before our commit.
                 //   ORDER  relaxed: the commit's clock step carries it (INV-catalog-3).
                 index->state->multikey.store(1, sync::kRelaxed);
-                // Relaxed: an old 0 costs a look at the record.
+                // Relaxed: an old 0 only costs a read of the record.
                 mustRecord |= index->state->multikeyRecorded.load(sync::kRelaxed) == 0;
             }
         }
@@ -153,8 +153,8 @@ Status DocumentWriter::Impl::perform(const Step& step, RecordId id, const bson::
     return duplicateKey(*collection, *step.index, *after, step.key, &duplicateInfo);
 }
 
-/// Writes into the catalog record, with this transaction, which indexes have array entries. Who
-/// finds them there already by its own snapshot knows that they are committed.
+/// Writes into the catalog record, in this transaction, which indexes have array entries. A writer
+/// that already finds them there in its own snapshot knows that they are committed.
 Status DocumentWriter::Impl::recordMultikey() {
     std::string key = catalogKey(collection->db, collection->name);
     std::string bytes;
@@ -167,7 +167,7 @@ Status DocumentWriter::Impl::recordMultikey() {
     FRESHET_ASSIGN_OR_RETURN(CollectionRecord record, CollectionRecord::decode(bytes));
     bool changed = false;
     for (const auto& index : collection->indexes) {
-        // Relaxed: our own store is what matters, and others' are welcome.
+        // Relaxed: our own store must be seen, and others' may be.
         if (index->state->multikey.load(sync::kRelaxed) == 0) {
             continue;
         }
@@ -178,7 +178,7 @@ Status DocumentWriter::Impl::recordMultikey() {
             return Status(Code::kConflict, "the snapshot is older than an index");
         }
         if (found->multikey) {
-            // Relaxed: it only saves later looks.
+            // Relaxed: it only avoids later reads.
             index->state->multikeyRecorded.store(1, sync::kRelaxed);
         } else {
             found->multikey = true;

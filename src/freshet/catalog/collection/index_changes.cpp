@@ -14,7 +14,7 @@ namespace freshet::catalog {
 
 namespace {
 
-/// Replaces a collection's description by one that differs in its indexes.
+/// Replaces a collection's description by one with other indexes.
 class IndexChange : public DefinitionChange {
 protected:
     IndexChange(CatalogCore& core, std::string db, std::string name, IndexCounts* counts)
@@ -33,7 +33,7 @@ protected:
     std::string db_;
     std::string name_;
     IndexCounts* counts_;
-    std::shared_ptr<Collection> next_;  // the description to come
+    std::shared_ptr<Collection> next_;  // the new description
 };
 
 class CreateIndexes final : public IndexChange {
@@ -92,7 +92,7 @@ private:
 
     Status work() override {
         if (createsCollection_) {
-            return Status::ok();  // there is nothing to fill them with
+            return Status::ok();  // a new collection is empty
         }
         if (!builder_.has_value()) {
             builder_.emplace(core_.store, next_, created_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// LastRecords: where collections that come from disk go on with their record ids. Their last
-/// records may have to be read, so many are asked for at a time. One thread, outside every slice.
+/// LastRecords: finds where the record ids of collections read from disk continue. Their last
+/// records may have to be read from disk, so many are requested at a time. One thread, outside any
+/// slice.
 #pragma once
 
 #include "freshet/catalog/catalog.h"

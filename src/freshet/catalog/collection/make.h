@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Parts that collection changes and index changes share.
+/// Parts that changes of collections and of indexes share.
 #pragma once
 
 #include "freshet/catalog/names/catalog_impl.h"
 
 namespace freshet::catalog {
 
-/// A collection that nobody knows yet: fresh trees, a new uuid, the _id index.
+/// A collection that no other thread knows: new trees, a new uuid, the _id index.
 StatusOr<std::shared_ptr<Collection>> makeEmptyCollection(CatalogCore& core,
                                                           const std::string& db,
                                                           const std::string& name,
                                                           const bson::OwnedDocument& options);
 
-/// Forgets the records and all index entries.
+/// Drops the trees of the records and of all indexes.
 void dropTrees(engine::Store& store, const Collection& collection);
 
 }  // namespace freshet::catalog

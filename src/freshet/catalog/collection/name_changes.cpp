@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Renaming a collection, over another one if that is wished: one commit record takes the old name
-/// away and gives the new one, so a crash leaves either.
+/// Renames a collection, replacing another one if requested. One commit record removes the old name
+/// and adds the new one, so a crash leaves one of the two.
 #include "freshet/catalog/collection/changes.h"
 #include "freshet/catalog/collection/make.h"
 #include "freshet/catalog/names/record.h"
@@ -46,8 +46,8 @@ private:
         return Status::ok();
     }
 
-    /// The same trees under a new description with a gate of its own: writers that wait at the old
-    /// one are sent to look the name up again.
+    /// The same trees under a new description with its own gate: writers that wait at the old gate
+    /// must look the name up again.
     Status work() override {
         FRESHET_ASSIGN_OR_RETURN(renamed_,
                                  makeCollection(core_.store,
@@ -55,7 +55,8 @@ private:
                                                 request_.toDb,
                                                 request_.toCollection,
                                                 recordOf(*source_)));
-        // Relaxed both: behind the closed gate nobody takes record ids, and nobody knows renamed_.
+        // Relaxed both: the gate is closed, so no record ids are taken, and no other thread knows
+        // renamed_.
         renamed_->nextRecordId->store(source_->nextRecordId->load(sync::kRelaxed), sync::kRelaxed);
         return Status::ok();
     }
@@ -85,7 +86,7 @@ private:
 
     const RenameRequest request_;
     CollectionRef source_;
-    CollectionRef target_;  // null when the new name is free
+    CollectionRef target_;  // null if the new name is free
     std::shared_ptr<Collection> renamed_;
     bool hasErased_ = false;
 };
@@ -132,7 +133,7 @@ private:
                 IndexRecord record{index->treeId, index->isMultikey(), spec};
                 FRESHET_ASSIGN_OR_RETURN(auto changed,
                                          makeIndex(core_.store, core_.compiler, record));
-                changed->state = index->state;  // the entries are the same, so are the live parts
+                changed->state = index->state;  // the entries stay, and so do the live parts
                 index = std::move(changed);
                 return Status::ok();
             }

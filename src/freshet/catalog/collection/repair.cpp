@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Repair: first names for what has none, then collection by collection: verify, and if that finds
-/// anything, clean the records and build every index again beside the old one.
+/// Repair: first gives names to orphaned collections, then takes each collection: verifies it, and
+/// if there are problems, cleans the records and builds every index again beside the old one.
 #include "freshet/catalog/repair.h"
 
 #include "freshet/bson/json.h"
@@ -21,7 +21,7 @@ namespace freshet::catalog {
 
 namespace {
 
-constexpr size_t kNamedDocumentsMax = 10'000;  // of a collection
+constexpr size_t kNamedDocumentsMax = 10'000;  // per collection
 constexpr char kOrphansDatabase[] = "local";
 
 class Repair {
@@ -77,8 +77,8 @@ private:
     std::vector<std::string> report_;
 };
 
-/// Documents that a damaged catalog no longer names. What a drop or an unfinished change has left
-/// behind cannot be told from them, so it comes back, too: better than to lose one of them.
+/// Finds documents that a damaged catalog no longer names. The remains of a drop or of an
+/// unfinished change look the same, so they come back, too: that is better than losing documents.
 Status Repair::nameOrphans() {
     FRESHET_ASSIGN_OR_RETURN(const std::set<engine::TreeId> named, namedTrees());
     const std::vector<engine::TreeId> present = core_.store.treeIds();
@@ -112,7 +112,7 @@ StatusOr<std::set<engine::TreeId>> Repair::namedTrees() {
     return named;
 }
 
-/// An index's values are empty or record ids, which is too short for a document.
+/// False for an index: its values are empty or record ids, which are too short for a document.
 StatusOr<bool> Repair::holdsDocuments(engine::TreeId id) {
     engine::Txn txn(core_.store);
     engine::Cursor cursor(txn, core_.store.tree(id));
@@ -153,7 +153,7 @@ Status Repair::mend(const CollectionRef& collection) {
     return rebuild(*collection);
 }
 
-/// The _id index may still know them.
+/// Reports the documents that the _id index still names but that are lost.
 Status Repair::tellLostDocuments(const Collection& collection) {
     const Index& ids = *collection.indexes.front();
     uint64_t lost = 0;
@@ -179,7 +179,7 @@ Status Repair::tellLostDocuments(const Collection& collection) {
     FRESHET_RETURN_IF_ERROR(forEach(ids.tree, look));
     if (lost > 0) {
         report_.push_back(collection.ns() + ": " + std::to_string(lost) +
-                          " documents in all that the _id index knows");
+                          " lost documents in all are in the _id index");
     }
     return Status::ok();
 }
@@ -198,9 +198,9 @@ Status Repair::cleanRecords(const Collection& collection, bool onlyOneOfEachId) 
                         ids.insert(keys.keys.at(0)).second));
         if (!isFirst) {
             gone.emplace_back(cursor.key());
-            report_.push_back(collection.ns() + ": record " +
-                              std::to_string(recordIdOf(cursor.key())) +
-                              (isGood ? ", whose _id an older one has" : ", which is no document"));
+            report_.push_back(
+                collection.ns() + ": record " + std::to_string(recordIdOf(cursor.key())) +
+                (isGood ? ", whose _id an older document has" : ", which is not a document"));
         }
         return Status::ok();
     };
@@ -245,11 +245,11 @@ Status Repair::rebuildIndex(const Index& old, const std::shared_ptr<Collection>&
         return build({core_.store.newTreeId(), false, old.spec}, next);
     }
     report_.push_back(next->ns() + ": index " + old.name +
-                      ", which two documents contradict: " + std::string(status.text()));
+                      ", because two documents have the same key: " + std::string(status.text()));
     return Status::ok();
 }
 
-/// Adds the index to `next` when it is built. kExists: two documents have one key.
+/// Adds the index to `next` once it is built. kExists: two documents have the same key.
 Status Repair::build(const IndexRecord& record, const std::shared_ptr<Collection>& next) {
     FRESHET_ASSIGN_OR_RETURN(auto index, makeIndex(core_.store, core_.compiler, record));
     IndexBuilder builder(core_.store, next, {index});

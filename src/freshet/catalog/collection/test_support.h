@@ -36,7 +36,7 @@ inline IndexRequest indexOn(std::string_view key, bool unique = false, bool spar
     return request;
 }
 
-/// Store and catalog that can be closed and opened again.
+/// A store and a catalog that can be closed and opened again.
 class Database {
 public:
     Database() { open(); }
@@ -63,7 +63,7 @@ public:
         open();
     }
 
-    /// Closes, repairs, opens. `again`: a first repair is cut short before the catalog's part.
+    /// Closes, repairs and opens. `again`: a first repair is cut short before the catalog's part.
     std::vector<std::string> repair(bool again) {
         catalog_.reset();
         EXPECT_TRUE(store_->close().isOk());
@@ -87,9 +87,9 @@ public:
         return repaired.isOk() ? *repaired : std::vector<std::string>();
     }
 
-    /// The power fails; what was not synced is lost, or some of it. Then a new start.
+    /// The power fails: what was not synced is lost, entirely or in part. Then it starts again.
     void crash(uint64_t seed) {
-        // Relaxed: the journal's threads learn of it through the disk, if at all.
+        // Relaxed: the journal's threads notice only through the disk, if at all.
         hasCrashed_.store(true, sync::kRelaxed);
         seed % 2 == 0 ? disk_.crash() : disk_.crashKeepingSome(seed);
         catalog_.reset();
@@ -134,7 +134,7 @@ public:
         return run(catalog_->createIndexes("db", name, std::move(requests), &counts));
     }
 
-    /// Runs `body(txn, writer, collection, &before)` inside the gate until it and the commit
+    /// Runs `body(txn, writer, collection, &before)` inside the gate until it and its commit
     /// succeed or fail for good.
     template <typename Body>
     Status write(const std::string& name,
@@ -216,8 +216,8 @@ public:
     }
 
 private:
-    /// A writer that has let others run is called again with what it was called with, though it
-    /// may have removed the document already.
+    /// A writer that has let others run is called again with the same arguments, although it may
+    /// already have removed the document.
     static Status readAgain(engine::Txn& txn,
                             const Collection& collection,
                             RecordId id,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Verification: first every document's entries are looked up, then the entries are counted. As
-/// many as expected, and every expected one there: the two are equal. Only if they are not, each
-/// entry's document is asked whether it wants it. A leaf that cannot be read is told of, with what
-/// it had, and passed over.
+/// Verification: first every document's entries are looked up, then the entries are counted. If
+/// every expected entry exists and there are as many entries as expected, the two are equal. Only
+/// otherwise is each entry checked against its document. A leaf that cannot be read is reported,
+/// with what it held, and skipped.
 #include "freshet/catalog/verify.h"
 
 #include "freshet/base/assert.h"
@@ -26,15 +26,15 @@ namespace {
 constexpr uint64_t kStepsPerSlice = 512;
 /// Making this many keys counts as a step.
 constexpr uint64_t kKeysPerStep = 16;
-/// Of documents' keys that are kept while surplus entries are looked for.
+/// For keys of documents that are kept while surplus entries are looked for.
 constexpr size_t kWantedBytesMax = 32u << 20;
 
-/// Of the engine's answers: what is there cannot be read.
+/// Whether an engine status means that data exists but cannot be read.
 bool isUnreadable(const Status& status) {
     return status.code() == Code::kCorruption || status.code() == Code::kIo;
 }
 
-/// The first record whose key is not below `fence`, which may be the beginning of a key only.
+/// The first record whose key is not below `fence`, which may be only a prefix of a key.
 RecordId recordFrom(const std::string& fence) {
     std::string key(fence, 0, std::min(fence.size(), sizeof(RecordId)));
     key.resize(sizeof(RecordId), '\0');
@@ -48,10 +48,10 @@ std::string recordsOf(const engine::LostRange& lost) {
     return "records from " + first + " to " + end;
 }
 
-/// As people know it, or its bytes. A fence may be the beginning of a key only: then the first key
-/// that begins so, if there is one that can be told.
+/// The values of a key, or its bytes in hexadecimal. A fence may be only a prefix of a key: then
+/// the lowest key with that prefix, if its values can be restored.
 std::string keyText(const Index& index, const std::string& fence) {
-    constexpr size_t kRestBytes = 32;  // more than any value of a fixed length needs
+    constexpr size_t kRestBytes = 32;  // more than any value of fixed length needs
     for (const size_t rest : {size_t{0}, kRestBytes}) {
         const auto values =
             bson::restoreKeyForm(fence + std::string(rest, '\0'), {}, index.descending());
@@ -92,14 +92,14 @@ struct Verification::Impl {
         kEnd,
         kDone
     };
-    /// What to say of a range that cannot be read.
+    /// The text that reports a range that cannot be read.
     using Tell = std::function<std::string(const engine::LostRange&)>;
 
     Status step();
     Status stepDocuments();
     Status stepCount();
     Status stepEntries();
-    /// To the first, or the next one; past leaves that cannot be read.
+    /// Moves to the first or next entry, past leaves that cannot be read.
     Status move(engine::Cursor* cursor, bool isFirst, const Tell& tell);
     Status moveRecords(bool isFirst) { return move(&records, isFirst, recordsOf); }
     Status moveEntries(bool isFirst);
@@ -123,17 +123,17 @@ struct Verification::Impl {
     engine::Txn txn;
     engine::Cursor records;
     std::optional<engine::Cursor> entries;
-    std::optional<std::string> behind;  // a leaf that was passed over: where to go on
-    std::set<std::string> told;         // why leaves cannot be read, of which was told
-    std::set<std::string> met;          // the same, by looking something up
-    size_t keysOfIndex = 0;             // the document's entries in this one are looked up
+    std::optional<std::string> behind;  // end of a leaf that was skipped: continue here
+    std::set<std::string> told;  // errors of unreadable leaves that are already in the report
+    std::set<std::string> met;   // errors that look-ups have met
+    size_t keysOfIndex = 0;      // whose entries of the document are being looked up
     IndexKeys keys;
     size_t keyAt = 0;
     size_t indexAt = 0;
-    bool isSuspect = false;  // the index: what has been counted is not what was expected
-    absl::flat_hash_map<RecordId, std::vector<std::string>> wanted;  // of this index: a few
+    bool isSuspect = false;  // this index's entries are not as many as expected
+    absl::flat_hash_map<RecordId, std::vector<std::string>> wanted;  // keys in this index, of a few
     size_t wantedBytes = 0;
-    uint64_t weight = 0;  // of the last step, beyond that of any
+    uint64_t weight = 0;  // of the last step, in addition to a step's base cost
     Phase phase = Phase::kStart;
     VerifyReport report;
     sync::WaitToken token;
@@ -163,7 +163,7 @@ Status Verification::Impl::move(engine::Cursor* cursor, bool isFirst, const Tell
         told.emplace(status.text());
         if (lost->high.empty()) {
             behind.reset();
-            return Status::ok();  // and the cursor is nowhere, as at the end
+            return Status::ok();  // the cursor has no position, as at the end
         }
         behind = lost->high;
     }
@@ -176,7 +176,7 @@ Status Verification::Impl::moveEntries(bool isFirst) {
     });
 }
 
-/// Of what only a look-up has met: nothing that cannot be read is passed over in silence.
+/// Reports errors that only look-ups have met: nothing unreadable is skipped silently.
 void Verification::Impl::tellOfOthers() {
     for (const std::string& text : met) {
         if (!told.contains(text)) {
@@ -199,7 +199,7 @@ Status Verification::Impl::checkEntry(const Index& index, const std::string& key
     FRESHET_RETURN_IF_ERROR(status);
     if (value != entryValue(index, id)) {
         problem("index " + index.name + ": the entry of record " + std::to_string(id) +
-                " stands for another one");
+                " names another record");
     }
     return Status::ok();
 }
@@ -213,7 +213,7 @@ void Verification::Impl::startDocument() {
     }
 }
 
-/// Those of the document at the cursor, for one index after the other.
+/// Makes the keys of the document at the cursor, for one index after another.
 void Verification::Impl::makeKeys() {
     if (keysOfIndex == collection->indexes.size()) {
         ++report.documents;
@@ -230,7 +230,7 @@ void Verification::Impl::makeKeys() {
         return;
     }
     if (keys.multikey && !index.isMultikey()) {
-        problem("index " + index.name + " has array entries and is not marked so");
+        problem("index " + index.name + " has array entries but is not marked multikey");
     }
     weight = keys.keys.size() / kKeysPerStep;
     phase = Phase::kKey;
@@ -265,7 +265,7 @@ Status Verification::Impl::stepDocuments() {
     }
 }
 
-/// All has been found so far that was asked for: then it is enough to count.
+/// If every expected entry has been found so far, counting is enough.
 Status Verification::Impl::startIndex() {
     if (indexAt == collection->indexes.size()) {
         phase = Phase::kEnd;
@@ -282,7 +282,7 @@ Status Verification::Impl::startIndex() {
     return toCount(entries->first());
 }
 
-/// The entries' cursor has moved.
+/// Handles a move of the entries' cursor.
 Status Verification::Impl::toCount(const Status& moved) {
     if (isUnreadable(moved)) {
         lookAtEach();
@@ -323,7 +323,7 @@ Status Verification::Impl::stepCount() {
     return toCount(entries->next());
 }
 
-/// Whether the document asks for the entry at the cursor. REQUIRES: readWanted().
+/// Whether the document has the entry at the cursor. REQUIRES: readWanted().
 bool Verification::Impl::isWanted(RecordId id) const {
     ByteView key = entries->key();
     key.remove_suffix(currentIndex().unique ? 0 : sizeof(RecordId));
@@ -332,8 +332,8 @@ bool Verification::Impl::isWanted(RecordId id) const {
            std::binary_search(found->second.begin(), found->second.end(), key);
 }
 
-/// What the document asks for in this index. A long array's entries come one after the other: its
-/// keys are not made anew for each.
+/// Reads the keys of the document in this index. The entries of a long array follow each other, so
+/// its keys are kept rather than made again for each.
 Status Verification::Impl::readWanted(RecordId id) {
     if (wanted.contains(id)) {
         return Status::ok();
@@ -361,7 +361,7 @@ Status Verification::Impl::readWanted(RecordId id) {
     return Status::ok();
 }
 
-/// The entry at the cursor must belong to a document that asks for it.
+/// The entry at the cursor must belong to a document that has it.
 Status Verification::Impl::checkFoundEntry() {
     const Index& index = currentIndex();
     auto id = recordIdOfEntry(index, entries->key(), entries->value());
@@ -379,7 +379,7 @@ Status Verification::Impl::checkFoundEntry() {
     FRESHET_RETURN_IF_ERROR(status);
     if (!isWanted(*id)) {
         problem("index " + index.name + ": an entry of record " + std::to_string(*id) +
-                " that its document does not ask for");
+                " that its document does not have");
     }
     ++report.indexes[indexAt].entries;
     return Status::ok();
@@ -425,7 +425,7 @@ Verification::~Verification() = default;
 
 Status Verification::run() {
     sync::Slice slice(impl_->store.epochs());
-    // The description may be older than the snapshot: then an index may be gone.
+    // The description may be older than the snapshot, so an index may have been dropped.
     bool dropped = impl_->collection->isDropped();
     for (const auto& index : impl_->collection->indexes) {
         dropped |= index->isDropped();

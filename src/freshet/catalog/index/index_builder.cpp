@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The index build's loop: document by document, a commit every kBatchDocuments or kBatchBytes.
+/// The index build's loop: document by document, with a commit every kBatchDocuments or
+/// kBatchBytes.
 #include "freshet/catalog/index/index_builder.h"
 
 #include "freshet/catalog/documents.h"
@@ -10,8 +11,8 @@ namespace freshet::catalog {
 namespace {
 
 constexpr size_t kBatchDocuments = 128;
-/// Of entries. Far below what makes a transaction one that ends while memory is short, if it waits
-/// for long.
+/// Size of entries. Far below the size at which a long waiting transaction is ended when memory is
+/// short.
 constexpr size_t kBatchBytes = 64u << 10;
 /// Of one document, which may have a long array.
 constexpr size_t kEntriesPerTurn = 512;
@@ -76,7 +77,7 @@ Status IndexBuilder::makeEntries() {
     for (const auto& index : indexes_) {
         FRESHET_RETURN_IF_ERROR(makeIndexKeys(*index, bson::Document(cursor_.value()), &keys));
         if (keys.multikey) {
-            // Relaxed: nobody plans with the index before it is published.
+            // Relaxed: no plan uses the index before it is published.
             index->state->multikey.store(1, sync::kRelaxed);
             index->state->multikeyRecorded.store(1, sync::kRelaxed);
         }
@@ -116,7 +117,7 @@ Status IndexBuilder::commitBatch() {
         step_ = Step::kDone;
         return Status::ok();
     }
-    // The gate is closed, so the cursor stands on the same document in the new snapshot.
+    // The gate is closed, so the cursor is on the same document in the new snapshot.
     txn_.begin();
     batched_ = 0;
     batchedBytes_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Fills new indexes of a collection whose gate is closed, in small logged transactions. Until the
-/// catalog names the trees nobody reads them, so a build that stops half-way harms nobody.
+/// Fills new indexes of a collection whose gate is closed, in small logged transactions. The trees
+/// are not read until the catalog names them, so a build that stops half-way does no harm.
 #pragma once
 
 #include "freshet/catalog/index/index_keys.h"
@@ -9,13 +9,13 @@ namespace freshet::catalog {
 
 class IndexBuilder {
 public:
-    /// REQUIRES: the collection's gate is closed until run() has ended.
+    /// REQUIRES: the collection's gate stays closed until run() has ended.
     IndexBuilder(engine::Store& store,
                  CollectionRef collection,
                  std::vector<std::shared_ptr<Index>> indexes);
 
-    /// WouldBlock: wait for token(); returned also between batches to let others run. kExists
-    /// (kDuplicateKey) when a unique index finds one key twice. Sets the indexes' multikey flags.
+    /// WouldBlock: wait for token(); also returned between batches to let others run. kExists
+    /// (kDuplicateKey) when a unique index gets one key twice. Sets the indexes' multikey flags.
     Status run();
     const sync::WaitToken& token() const { return token_; }
 

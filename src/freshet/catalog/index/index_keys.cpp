@@ -15,13 +15,13 @@ namespace {
 
 constexpr size_t kRecordIdBytes = 8;
 
-/// What is indexed for an empty array at a path's end.
+/// What an empty array at the end of a path is indexed as.
 bson::Element undefinedElement() {
     static constexpr char kBytes[] = {static_cast<char>(bson::Type::kUndefined), '\0'};
     return bson::Element(kBytes);
 }
 
-/// The array element that `component` names as an index; missing when it names none.
+/// The array element that `component` names as an index; missing if it names none.
 bson::Element elementAt(bson::Document array, std::string_view component) {
     bool isIndex = !component.empty() && component.size() <= 9 &&
                    component.find_first_not_of("0123456789") == std::string_view::npos;
@@ -37,10 +37,10 @@ std::string_view afterFirst(std::string_view path) {
     return dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
 }
 
-/// How far one of the paths has come: at a value, or standing before an array.
+/// How far a walk along one path has come: to a value, or to an array.
 struct Place {
     bson::Element at;       // the value reached, missing, or the array
-    std::string_view rest;  // what of the path lies behind the array
+    std::string_view rest;  // the part of the path after the array
     bool beforeArray = false;
 };
 
@@ -73,7 +73,7 @@ Place follow(bson::Document document, std::string_view path) {
 /// Walks all paths of an index together, so that fields below one array stay in step.
 class KeyWalk {
 public:
-    /// What is not ok ends the walk.
+    /// An error ends the walk.
     using Emit = std::function<Status(const std::vector<Place>&)>;
 
     KeyWalk(const Index& index, Emit emit) : index_(index), emit_(std::move(emit)) {}
@@ -116,7 +116,8 @@ private:
         return Status::ok();
     }
 
-    /// The places after entering `element` of the array; a missing one stands for "it is empty".
+    /// The positions after entering `element` of the array; a missing element stands for an empty
+    /// array.
     static std::vector<Place> step(const std::vector<Place>& places, const bson::Element& element) {
         std::vector<Place> next = places;
         for (Place& place : next) {
@@ -156,7 +157,7 @@ Status tooLong(std::string text) {
     return Status(Code::kLimit, Reason::kBadValue, std::move(text));
 }
 
-/// `all`: of the keys so far.
+/// `all`: the length of the keys so far.
 Status checkLengths(const Index& index, size_t one, size_t all) {
     if (one + kRecordIdBytes > engine::kKeyBytesMax) {
         return tooLong("key too large to index " + index.name + ", the limit is " +

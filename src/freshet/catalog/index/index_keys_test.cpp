@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which entries a document has, by the values they restore to.
+/// The entries of a document, shown by the values they restore to.
 #include "freshet/catalog/index/index_keys.h"
 
 #include "freshet/bson/json.h"
@@ -25,7 +25,7 @@ struct Made {
     bool operator==(const Made&) const = default;
 };
 
-/// The keys as text, values separated by commas.
+/// The keys as text, with values separated by commas.
 Made keysOf(const Index& index, std::string_view json) {
     auto document = bson::fromJson(json);
     EXPECT_TRUE(document.isOk()) << json;

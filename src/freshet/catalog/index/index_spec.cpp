@@ -12,7 +12,7 @@ namespace freshet::catalog {
 
 namespace {
 
-constexpr size_t kIndexFieldsMax = 32;            // of one key pattern, as MongoDB
+constexpr size_t kIndexFieldsMax = 32;            // per key pattern, as in MongoDB
 constexpr int64_t kExpireSecondsMax = INT32_MAX;  // of a TTL index
 
 Status cannotCreate(std::string text) {
@@ -27,7 +27,7 @@ void addInteger(bson::Builder* builder, std::string_view name, int64_t value) {
     }
 }
 
-/// Kinds of indexes that the protocol knows and that are not served.
+/// Index types of the protocol that are not supported.
 bool isKnownPlugin(std::string_view name) {
     return name == "hashed" || name == "text" || name == "2d" || name == "2dsphere" ||
            name == "2dsphere_bucket" || name == "geoHaystack" || name == "wildcard";
@@ -128,14 +128,14 @@ bool sameKey(bson::Document a, bson::Document b) {
     return left == a.end() && right == b.end();
 }
 
-/// What makes two indexes on one key pattern different indexes, rather than one index with
-/// different options.
+/// Options that make two indexes with the same key pattern different indexes, rather than one index
+/// with conflicting options.
 bool isInSignature(std::string_view option) {
     return option == "unique" || option == "sparse" || option == "partialFilterExpression" ||
            option == "collation";
 }
 
-/// Same options, all of them or those of the signature.
+/// The same options: all of them, or only those of the signature.
 bool sameOptions(bson::Document a, bson::Document b, bool signatureOnly) {
     const auto covers = [signatureOnly](bson::Document x, bson::Document y) {
         for (const bson::Element& field : x) {
@@ -161,7 +161,7 @@ Status conflict(Reason reason, const char* what, bson::Document wanted, bson::Do
                        ", existing index: " + bson::toShellText(existing));
 }
 
-/// True when `existing` is what is wanted already; else ok(false) or the clash.
+/// Returns whether `existing` is exactly what is wanted, or the error of a clash.
 StatusOr<bool> alreadyThere(bson::Document existing, bson::Document wanted) {
     const bool sameName = existing.find("name").stringValue() == wanted.find("name").stringValue();
     const bool sameIndex =
@@ -201,7 +201,7 @@ StatusOr<bool> alreadyThere(bson::Document existing, bson::Document wanted) {
     return false;
 }
 
-/// The place of the one that is what is wanted; all.size() when there is none.
+/// The position of an equal one; all.size() if there is none.
 StatusOr<size_t> findSame(const std::vector<bson::OwnedDocument>& all, bson::Document wanted) {
     size_t found = all.size();
     for (size_t i = 0; i < all.size(); ++i) {
@@ -257,8 +257,7 @@ std::string indexNameOf(bson::Document key) {
     return name;
 }
 
-/// At most kIndexesMax are ever compared with, so a long list of requests takes no longer than it
-/// is long.
+/// At most kIndexesMax indexes are compared with, so a long list of requests takes linear time.
 StatusOr<std::vector<bson::OwnedDocument>> resolveIndexRequests(
     const std::string& ns,
     const std::vector<bson::OwnedDocument>& existing,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// libFuzzer target: any documents as index specifications, against indexes that are there. What
-/// is accepted is accepted again, and is then there already.
+/// libFuzzer target: arbitrary documents as index specifications, against existing indexes. What is
+/// accepted once must be accepted again, and then exists already.
 #include "freshet/catalog/index/index_spec.h"
 
 #include "freshet/bson/words_for_fuzz.h"

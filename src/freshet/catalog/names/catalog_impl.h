@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The catalog's inside: the published map of names and the lock that makes definition changes go
-/// one after the other.
+/// The catalog's internals: the published map of names, and the lock that serialises definition
+/// changes.
 #pragma once
 
 #include "freshet/catalog/names/name_map.h"
@@ -14,11 +14,11 @@
 namespace freshet::catalog {
 
 /// kExists (kDatabaseDifferCase) when `db` would be a new database whose name differs from an
-/// existing one's in the case of letters alone.
+/// existing one only in the case of letters.
 Status checkDatabaseCase(const NameMap& names, std::string_view db);
 
-/// Held across suspensions by one definition change at a time. Whoever gives up waiting just stops
-/// asking: release() wakes all, so that no wake-up is lost with an abandoned waiter.
+/// Held across suspensions by one definition change at a time. A waiter that gives up simply does
+/// not ask again: release() wakes all, so a wake-up is never lost with an abandoned waiter.
 class ChangeLock {
 public:
     Status acquire(sync::WaitToken* token);
@@ -27,7 +27,7 @@ public:
 private:
     sync::Mutex mutex_;
     bool held_ = false;                     // guarded by mutex_
-    std::vector<sync::WaitToken> waiting_;  // guarded by mutex_; one for each who asked in vain
+    std::vector<sync::WaitToken> waiting_;  // guarded by mutex_; one for each refused tryAcquire()
 };
 
 class LastRecords;
@@ -40,7 +40,7 @@ public:
     Status readAll();
     CollectionRef find(std::string_view db, std::string_view collection);
     std::shared_ptr<const NameMap> names() const;
-    /// Puts a changed copy of the map in place. REQUIRES: changeLock held, or at open.
+    /// Publishes a changed copy of the map. REQUIRES: changeLock held, or at open.
     void publish(const std::function<void(NameMap*)>& edit);
 
     uint64_t version() const;
@@ -51,7 +51,7 @@ public:
 
 private:
     /// One thread's copy of what it has looked up. Its references have control blocks of their own,
-    /// so that copying one does not write to a line that other threads use.
+    /// so copying one does not write to a cache line that other threads use.
     struct Cache {
         uint64_t version = 0;
         std::shared_ptr<const NameMap> names;
@@ -68,8 +68,8 @@ private:
     ///   STEPS    rises by one
     sync::Atomic<uint64_t> version_{1};
 
-    /// By participant index: each cell is its thread's own. A thread that takes over an index was
-    /// registered after the former one's end, which the epoch domain orders.
+    /// By participant index: each cell belongs to one thread. A thread that takes over an index was
+    /// registered after the previous thread's end; the epoch domain orders the two.
     std::vector<std::unique_ptr<Cache>> caches_;
 };
 

@@ -113,7 +113,7 @@ std::vector<std::string> NameMap::databases() const {
     std::vector<std::string> result;
     for (const Entry* first = firstFrom(""); first != nullptr;) {
         result.push_back(first->collection->db);
-        first = firstFrom(result.back() + '\1');  // behind all that begin with the name and 0
+        first = firstFrom(result.back() + '\1');  // past all keys that start with the name and 0
     }
     return result;
 }

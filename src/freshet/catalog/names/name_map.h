@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// NameMap: all collections at one moment, in the order of their databases and names. A copy shares
-/// nearly all with its original: entries lie in chunks that are replaced when they change, so a
-/// change of one among many costs a chunk and the list of chunks. A map that is published is not
-/// changed any more; one that is not belongs to one thread.
+/// NameMap: all collections at one moment, ordered by database and name. A copy shares nearly
+/// everything with its original: entries are in chunks that are replaced when they change, so one
+/// change costs a chunk and the list of chunks. A published map is immutable; an unpublished one
+/// belongs to one thread.
 #pragma once
 
 #include "freshet/catalog/catalog.h"
@@ -17,9 +17,9 @@ namespace freshet::catalog {
 
 class NameMap {
 public:
-    /// Null when there is none.
+    /// Null if there is none.
     CollectionRef find(std::string_view db, std::string_view collection) const;
-    /// Puts it under its names, in place of what is there.
+    /// Adds it under its names, replacing an existing entry.
     void set(CollectionRef collection);
     void erase(std::string_view db, std::string_view collection);
 
@@ -38,17 +38,17 @@ private:
     using Chunk = std::vector<Entry>;
     struct Place {
         size_t chunk;
-        size_t at;  // may be behind the chunk's last entry
+        size_t at;  // may be past the chunk's last entry
     };
-    /// Where `key` is or would be put.
+    /// The position where `key` is or would be inserted.
     Place placeOf(std::string_view key) const;
-    /// The entry there or else the next one, and *place moves to it; null behind the last.
+    /// The entry there, or else the next one, to which *place then moves; null after the last.
     const Entry* entryFrom(Place* place) const;
     const Entry* firstFrom(std::string_view key) const;
-    /// The chunk, as this map's own.
+    /// The chunk as a copy of this map's own.
     Chunk& own(size_t chunk);
 
-    std::vector<std::shared_ptr<Chunk>> chunks_;  // those that others share are not changed
+    std::vector<std::shared_ptr<Chunk>> chunks_;  // chunks that other maps share are not changed
 };
 
 }  // namespace freshet::catalog

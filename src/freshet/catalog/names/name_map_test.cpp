@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// NameMap against std::map, with copies that must stay as they were.
+/// NameMap against std::map, with copies that must stay unchanged.
 #include "freshet/catalog/names/name_map.h"
 
 #include "freshet/testing/sim/seed.h"

@@ -18,7 +18,7 @@ Status badName(std::string text) {
     return invalid(Reason::kInvalidNamespace, std::move(text));
 }
 
-/// ASCII alone, as the protocol's servers compare names of databases.
+/// Only ASCII letters, as MongoDB compares database names.
 bool equalsIgnoringCase(std::string_view a, std::string_view b) {
     auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) {
@@ -26,8 +26,8 @@ bool equalsIgnoringCase(std::string_view a, std::string_view b) {
     });
 }
 
-/// Collections of the server's own that clients may make: where, and what. Views and time series
-/// are not served, so what describes them is not made either.
+/// The server's own collections that clients may make. Views and time series are not supported, so
+/// the collections that describe them cannot be made either.
 struct SystemName {
     std::string_view db;  // empty: any
     std::string_view collection;
@@ -104,7 +104,7 @@ Status checkWritable(std::string_view db, std::string_view collection) {
         })) {
         return badName("Invalid system namespace: " + ns());
     }
-    // As MongoDB, which keeps pieces of its config.system.sessions under such names.
+    // As in MongoDB, which keeps parts of its config.system.sessions under such names.
     if (collection.find(".system.") != std::string_view::npos &&
         collection.find(".system.sessions") == std::string_view::npos) {
         return invalid(Reason::kBadValue, "Invalid namespace: " + ns());

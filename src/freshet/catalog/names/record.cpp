@@ -26,7 +26,7 @@ StatusOr<engine::TreeId> treeIdOf(const bson::Element& element) {
     return static_cast<engine::TreeId>(id);
 }
 
-/// Options that were kept before their form was checked may have no meaning.
+/// Stored options may be older than the check of their form, and so be meaningless.
 void setCodec(engine::Store& store, engine::TreeId tree, bson::Document options) {
     const bson::Element chosen = options.find("storageEngine");
     if (!chosen.isObject()) {
@@ -42,7 +42,7 @@ StatusOr<PredicateRef> compile(const PredicateCompiler& compiler,
                                bson::Document expression,
                                PredicateUse use) {
     if (!compiler) {
-        return Status(Code::kUnsupported, "this program knows no predicates on documents");
+        return Status(Code::kUnsupported, "this program cannot compile predicates on documents");
     }
     return compiler(expression, use);
 }
@@ -167,7 +167,7 @@ StatusOr<std::shared_ptr<Index>> makeIndex(engine::Store& store,
     setCodec(store, record.tree, spec);
     index->spec = record.spec;
     index->state = std::make_shared<IndexState>();
-    // Relaxed: nobody else knows the index yet.
+    // Relaxed: no other thread knows the index yet.
     index->state->multikey.store(record.multikey, sync::kRelaxed);
     index->state->multikeyRecorded.store(record.multikey, sync::kRelaxed);
     return index;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The catalog tree's contents: one BSON record for each collection, under the key
-/// "c" 0 database 0 collection. What is stored is what a restart needs; live parts are made anew.
+/// The catalog tree's contents: one BSON record per collection, under the key "c" 0 database 0
+/// collection. It holds what a restart needs; live parts are made anew.
 ///
 ///   {v: 1, uuid: BinData(4), tree: long, options: {...},
 ///    indexes: [{tree: long, multikey: bool, spec: {v, key, name, ...}}]}
@@ -31,13 +31,14 @@ struct CollectionRecord {
 };
 
 std::string catalogKey(std::string_view db, std::string_view collection);
-/// False when the key is none of ours.
+/// False when the key is not a catalog key.
 bool splitCatalogKey(ByteView key, std::string* db, std::string* collection);
 
-/// What would be stored for a description now. REQUIRES: inside its gate, or nobody else knows it.
+/// What would be stored for a description now. REQUIRES: inside its gate, or no other thread knows
+/// it.
 CollectionRecord recordOf(const Collection& collection);
 
-/// Index of a stored or requested spec. kCorruption when it has no usable key.
+/// The index of a stored or requested spec. kCorruption when it has no usable key.
 /// `compiler` is for partial indexes: without one they are refused (kUnsupported).
 StatusOr<std::shared_ptr<Index>> makeIndex(engine::Store& store,
                                            const PredicateCompiler& compiler,
@@ -48,7 +49,7 @@ StatusOr<std::shared_ptr<Collection>> makeCollection(engine::Store& store,
                                                      std::string db,
                                                      std::string name,
                                                      const CollectionRecord& record);
-/// Compiles the validator that the description's options name. Call it whenever options change.
+/// Compiles the validator in the description's options. Must be called whenever the options change.
 Status compileValidator(const PredicateCompiler& compiler, Collection* collection);
 /// The spec of the index that every collection has.
 bson::OwnedDocument idIndexSpec();

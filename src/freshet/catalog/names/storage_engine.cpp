@@ -12,7 +12,7 @@ Status refused(Reason reason, std::string text) {
     return Status(Code::kInvalid, reason, std::move(text));
 }
 
-/// As mongod hands on what its engine says.
+/// The form in which mongod reports errors of its engine.
 Status badConfig(const std::string& why) {
     return refused(Reason::kBadValue, "22: Invalid argument. " + why + ".");
 }
@@ -28,7 +28,7 @@ std::string_view trimmed(std::string_view text) {
     return text;
 }
 
-/// How far the first setting goes; npos: brackets or quotes are left open.
+/// The length of the first setting; npos: a bracket or quote is not closed.
 size_t endOfSetting(std::string_view text) {
     int depth = 0;
     bool quoted = false;
@@ -50,7 +50,7 @@ size_t endOfSetting(std::string_view text) {
     return depth == 0 && !quoted ? text.size() : std::string_view::npos;
 }
 
-/// `text`: settings like `a=1,b=(c=2,d="e")`. The last block_compressor counts.
+/// `text`: settings such as `a=1,b=(c=2,d="e")`. The last block_compressor counts.
 StatusOr<std::optional<engine::Codec>> codecOfConfig(std::string_view text) {
     std::optional<engine::Codec> codec;
     while (!text.empty()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The live parts of collections and indexes: words that change while the descriptions stay
+/// The live parts of collections and indexes: words that change while the descriptions are
 /// immutable, shared by all descriptions of one collection or index.
 #pragma once
 
@@ -23,15 +23,16 @@ struct IndexState {
     /// through their snapshot, open(), index builds. Read by: document writers.
     ///   WORD     | recorded:1 |
     ///   STEPS    0 -> 1, never back
-    ///   ORDER    relaxed both ways: it only saves the look at the record, which tells the truth
+    ///     ORDER    relaxed both ways: it only avoids reading the record, which is authoritative
     sync::Atomic<uint32_t> multikeyRecorded{0};
 
     /// The index is dropped. Written by: the definition change, before it opens the gate. Read by:
     /// readers after they took their snapshot.
     ///   WORD     | dropped:1 |
     ///   STEPS    0 -> 1, never back
-    ///   ORDER    release by [index.drop], acquire by isDropped(). A reader that still gets 0 asked
-    ///            before the gate opened, so no commit in its snapshot has left out the index
+    ///     ORDER    release by [index.drop], acquire by isDropped(). A reader that still gets 0
+    ///     asked
+    ///              before the gate opened, so no commit in its snapshot has left out the index
     sync::Atomic<uint32_t> dropped{0};
 };
 
@@ -45,13 +46,14 @@ struct CollectionState {
     sync::Atomic<RecordId> nextRecordId{1};
 
     engine::TreeRef catalogTree;
-    /// The current description. Guarded by `gate`: written by who has it alone, read inside.
+    /// The current description. Guarded by `gate`: written by the change that has it alone, read
+    /// inside it.
     std::weak_ptr<const Collection> current;
     uint64_t currentRevision = 0;
 };
 
-/// Makes `collection` the description that writers must use. REQUIRES: the gate alone, or nobody
-/// else knows the collection yet.
+/// Makes `collection` the description that writers must use. REQUIRES: the gate alone, or a
+/// collection that no other thread knows.
 inline void makeCurrent(const std::shared_ptr<Collection>& collection) {
     CollectionState& state = *collection->state;
     collection->revision = ++state.currentRevision;
