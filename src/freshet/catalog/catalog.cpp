@@ -95,8 +95,8 @@ void CatalogCore::publish(const std::function<void(NameMap*)>& edit) {
     std::lock_guard lock(mutex_);
     current_ = std::move(next);
     // [names.publish] store  tells threads that their copies are old.
-    //     ORDER  release: pairs with [names.check]. Relaxed load: only the change lock's holder
-    //            writes, and that is us.
+    //   ORDER  release: pairs with [names.check]. Relaxed load: only the change lock's holder
+    //          writes, and that is us.
     version_.store(version_.load(sync::kRelaxed) + 1, sync::kRelease);
 }
 

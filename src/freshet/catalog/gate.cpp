@@ -23,12 +23,12 @@ struct Gate::Impl {
     /// Written by: writers, definition changes. Read by: both, and isRetired().
     ///   WORD     | closing:1 | retired:1 | inside:62 |
     ///   STEPS    open -> closing -> (inside == 0) alone -> open, or retired for ever
-    ///     INV-1    a writer that counted itself while a flag was set is not inside and counts
-    ///     itself out
-    ///     INV-2    once closing is set and inside is 0, no writer gets inside until open()
+    ///   INV-1    a writer that counted itself while a flag was set is not inside and counts
+    ///            itself out again
+    ///   INV-2    once closing is set and inside is 0, no writer gets inside until open()
     ///   OWNS     the definition change has the collection's definition from INV-2 to open()
-    ///     ABA      a count that rose and fell between two loads is harmless: only 0 after closing
-    ///              matters, and INV-1 keeps newcomers out
+    ///   ABA      a count that rose and fell between two loads is harmless: only 0 after closing
+    ///            matters, and INV-1 keeps newcomers out
     alignas(sync::kLineBytes) sync::Atomic<uint64_t> word{0};
 
     sync::Mutex mutex;

@@ -23,16 +23,15 @@ struct IndexState {
     /// through their snapshot, open(), index builds. Read by: document writers.
     ///   WORD     | recorded:1 |
     ///   STEPS    0 -> 1, never back
-    ///     ORDER    relaxed both ways: it only avoids reading the record, which is authoritative
+    ///   ORDER    relaxed both ways: it only avoids reading the record, which is authoritative
     sync::Atomic<uint32_t> multikeyRecorded{0};
 
     /// The index is dropped. Written by: the definition change, before it opens the gate. Read by:
     /// readers after they took their snapshot.
     ///   WORD     | dropped:1 |
     ///   STEPS    0 -> 1, never back
-    ///     ORDER    release by [index.drop], acquire by isDropped(). A reader that still gets 0
-    ///     asked
-    ///              before the gate opened, so no commit in its snapshot has left out the index
+    ///   ORDER    release by [index.drop], acquire by isDropped(). A reader that still gets 0
+    ///            asked before the gate opened, so no commit in its snapshot has left out the index
     sync::Atomic<uint32_t> dropped{0};
 };
 

@@ -176,7 +176,7 @@ bson::OwnedDocument withIdInFront(bson::Document document) {
 
 /// The last timestamp given out. Written by: threads that need one. Read by: the same.
 ///   WORD     | seconds:32 | counter:32 |
-///     STEPS    rises with every timestamp given out
+///   STEPS    rises with every timestamp given out
 sync::Atomic<uint64_t> lastTimestamp{0};
 
 /// The current second, with a counter that distinguishes timestamps of one second.
@@ -188,7 +188,7 @@ uint64_t nextTimestamp() {
         const uint64_t next = std::max(last, now) + 1;
         // [timestamp.next] CAS  takes the next one.
         //   ORDER    relaxed both ways: only that no two are equal matters
-        //     LOST     another thread took it: the one after it is tried
+        //   LOST     another thread took it: the one after it is tried
         //   PROGRESS lock-free: our failure is another thread's success
         if (lastTimestamp.compare_exchange_weak(last, next, sync::kRelaxed, sync::kRelaxed)) {
             return next;

@@ -104,10 +104,10 @@ private:
 
     /// Why the running script must end. Written by: any thread, a signal handler. Read by: the
     /// owning thread.
-    ///     STEPS  kNone -> another -> kNone (the owning thread)
+    ///   STEPS  kNone -> another -> kNone (the owning thread)
     sync::Atomic<uint32_t> ended_{static_cast<uint32_t>(End::kNone)};
     /// It is time to collect. Written by: the watchdog. Read by: the owning thread.
-    ///     STEPS  false -> true (the watchdog) -> false (the owning thread)
+    ///   STEPS  false -> true (the watchdog) -> false (the owning thread)
     sync::Atomic<bool> collectDue_{false};
     Watchdog watchdog_;  // last: must end before the members that it uses
 };
@@ -445,7 +445,7 @@ void SpiderContext::end(End why) {
     uint32_t none = static_cast<uint32_t>(End::kNone);
     // [script.end] CAS  kNone -> why.
     //   ORDER    relaxed both ways: nothing else is published by it.
-    //     LOST     another reason came first, and it also ends the script.
+    //   LOST     another reason came first, and it also ends the script.
     //   PROGRESS tried once.
     ended_.compare_exchange_strong(
         none, static_cast<uint32_t>(why), sync::kRelaxed, sync::kRelaxed);
@@ -497,7 +497,7 @@ void SpiderContext::setTimeLimit(uint32_t milliseconds) {
     // [script.forgive] CAS  kTimeout -> kNone: a limit that passed without ending anything is
     // cleared.
     //   ORDER    relaxed both ways: nothing else is published by it.
-    //     LOST     no limit had passed, or there is another reason, which stays.
+    //   LOST     no limit had passed, or there is another reason, which stays.
     //   PROGRESS tried once.
     ended_.compare_exchange_strong(
         timeout, static_cast<uint32_t>(End::kNone), sync::kRelaxed, sync::kRelaxed);
