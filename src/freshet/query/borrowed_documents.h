@@ -20,34 +20,34 @@ public:
     /// Further ones are copied: each adds two pieces to a message, and a message has only so many.
     static constexpr size_t kDocumentsMax = 15;
 
-    struct Place {
+    struct Entry {
         size_t at;  // offset in the text where the document belongs
         engine::ValueShare document;
     };
 
-    bool isFull() const { return places_.size() == kDocumentsMax; }
+    bool isFull() const { return entries_.size() == kDocumentsMax; }
     /// REQUIRES: not full; `at` is not less than the last one's.
     void add(size_t at, engine::ValueShare document) {
         bytes_ += document.view().size();
-        places_.push_back({at, std::move(document)});
+        entries_.push_back({at, std::move(document)});
     }
     /// Of all documents: what is sent is this much longer than the text.
     size_t bytes() const { return bytes_; }
     /// In the order of their offsets.
-    std::vector<Place>& places() { return places_; }
+    std::vector<Entry>& entries() { return entries_; }
     /// The text with the documents inserted, in one piece.
     std::string putIntoForTest(ByteView text) const {
         std::string whole;
         size_t from = 0;
-        for (const Place& place : places_) {
-            whole.append(text.substr(from, place.at - from)).append(place.document.view());
-            from = place.at;
+        for (const Entry& entry : entries_) {
+            whole.append(text.substr(from, entry.at - from)).append(entry.document.view());
+            from = entry.at;
         }
         return whole.append(text.substr(from));
     }
 
 private:
-    std::vector<Place> places_;
+    std::vector<Entry> entries_;
     size_t bytes_ = 0;
 };
 

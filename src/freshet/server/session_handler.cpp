@@ -69,12 +69,12 @@ transport::ReplyChain piecesOf(command::Reply reply, sync::MemoryPool* memory) {
     const auto text = std::make_shared<HeldReply>(std::move(reply.message), replyBytes, memory);
     const ByteView bytes = text->bytes;
     size_t from = 0;
-    for (query::BorrowedDocuments::Place& place : reply.borrowed->places()) {
-        chain.append(bytes.substr(from, place.at - from), text);
-        auto document = std::make_shared<const engine::ValueShare>(std::move(place.document));
+    for (query::BorrowedDocuments::Entry& entry : reply.borrowed->entries()) {
+        chain.append(bytes.substr(from, entry.at - from), text);
+        auto document = std::make_shared<const engine::ValueShare>(std::move(entry.document));
         const ByteView view = document->view();
         chain.append(view, std::move(document));
-        from = place.at;
+        from = entry.at;
     }
     chain.append(bytes.substr(from), text);
     return chain;

@@ -48,7 +48,7 @@ private:
     Status nameOrphan(engine::TreeId id);
 
     Status mend(const CollectionRef& collection);
-    Status tellLostDocuments(const Collection& collection);
+    Status reportLostDocuments(const Collection& collection);
     Status cleanRecords(const Collection& collection, bool onlyOneOfEachId);
     Status rebuild(const Collection& collection);
     Status rebuildIndex(const Index& old, const std::shared_ptr<Collection>& next);
@@ -148,13 +148,13 @@ Status Repair::mend(const CollectionRef& collection) {
     if (found.isValid()) {
         return Status::ok();
     }
-    FRESHET_RETURN_IF_ERROR(tellLostDocuments(*collection));
+    FRESHET_RETURN_IF_ERROR(reportLostDocuments(*collection));
     FRESHET_RETURN_IF_ERROR(cleanRecords(*collection, false));
     return rebuild(*collection);
 }
 
 /// Reports the documents that the _id index still names but that are lost.
-Status Repair::tellLostDocuments(const Collection& collection) {
+Status Repair::reportLostDocuments(const Collection& collection) {
     const Index& ids = *collection.indexes.front();
     uint64_t lost = 0;
     const auto look = [&](engine::Txn& txn, engine::Cursor& cursor) -> Status {

@@ -93,14 +93,14 @@ struct Verification::Impl {
         kDone
     };
     /// The text that reports a range that cannot be read.
-    using Tell = std::function<std::string(const engine::LostRange&)>;
+    using DescribeLost = std::function<std::string(const engine::LostRange&)>;
 
     Status step();
     Status stepDocuments();
     Status stepCount();
     Status stepEntries();
     /// Moves to the first or next entry, past leaves that cannot be read.
-    Status move(engine::Cursor* cursor, bool isFirst, const Tell& tell);
+    Status move(engine::Cursor* cursor, bool isFirst, const DescribeLost& describe);
     Status moveRecords(bool isFirst) { return move(&records, isFirst, recordsOf); }
     Status moveEntries(bool isFirst);
     void startDocument();
@@ -115,7 +115,7 @@ struct Verification::Impl {
     Status readWanted(RecordId id);
     const Index& indexOfKeys() const { return *collection->indexes[keysOfIndex]; }
     void problem(std::string text);
-    void tellOfOthers();
+    void reportLookupErrors();
     const Index& currentIndex() const { return *collection->indexes[indexAt]; }
 
     engine::Store& store;
@@ -123,10 +123,10 @@ struct Verification::Impl {
     engine::Txn txn;
     engine::Cursor records;
     std::optional<engine::Cursor> entries;
-    std::optional<std::string> behind;  // end of a leaf that was skipped: continue here
-    std::set<std::string> told;  // errors of unreadable leaves that are already in the report
-    std::set<std::string> met;   // errors that look-ups have met
-    size_t keysOfIndex = 0;      // whose entries of the document are being looked up
+    std::optional<std::string> behind;     // end of a leaf that was skipped: continue here
+    std::set<std::string> reportedErrors;  // of unreadable leaves
+    std::set<std::string> lookupErrors;    // errors that look-ups have met
+    size_t keysOfIndex = 0;                // whose entries of the document are being looked up
     IndexKeys keys;
     size_t keyAt = 0;
     size_t indexAt = 0;
@@ -146,7 +146,9 @@ void Verification::Impl::problem(std::string text) {
     }
 }
 
-Status Verification::Impl::move(engine::Cursor* cursor, bool isFirst, const Tell& tell) {
+Status Verification::Impl::move(engine::Cursor* cursor,
+                                bool isFirst,
+                                const DescribeLost& describe) {
     for (;;) {
         const Status status = behind    ? cursor->seek(*behind)
                               : isFirst ? cursor->first()
@@ -158,9 +160,9 @@ Status Verification::Impl::move(engine::Cursor* cursor, bool isFirst, const Tell
             }
             return status;
         }
-        problem(tell(*lost) + ", " + std::to_string(lost->entries) +
+        problem(describe(*lost) + ", " + std::to_string(lost->entries) +
                 " of them, cannot be read: " + std::string(status.text()));
-        told.emplace(status.text());
+        reportedErrors.emplace(status.text());
         if (lost->high.empty()) {
             behind.reset();
             return Status::ok();  // the cursor has no position, as at the end
@@ -177,9 +179,9 @@ Status Verification::Impl::moveEntries(bool isFirst) {
 }
 
 /// Reports errors that only look-ups have met: nothing unreadable is skipped silently.
-void Verification::Impl::tellOfOthers() {
-    for (const std::string& text : met) {
-        if (!told.contains(text)) {
+void Verification::Impl::reportLookupErrors() {
+    for (const std::string& text : lookupErrors) {
+        if (!reportedErrors.contains(text)) {
             problem("cannot be read: " + text);
         }
     }
@@ -193,7 +195,7 @@ Status Verification::Impl::checkEntry(const Index& index, const std::string& key
         return Status::ok();
     }
     if (isUnreadable(status)) {
-        met.emplace(status.text());
+        lookupErrors.emplace(status.text());
         return Status::ok();
     }
     FRESHET_RETURN_IF_ERROR(status);
@@ -274,7 +276,7 @@ Status Verification::Impl::startIndex() {
     if (!entries.has_value()) {
         entries.emplace(txn, currentIndex().tree);
     }
-    if (isSuspect || report.problemCount > 0 || !met.empty()) {
+    if (isSuspect || report.problemCount > 0 || !lookupErrors.empty()) {
         FRESHET_RETURN_IF_ERROR(moveEntries(true));
         phase = Phase::kEntry;
         return Status::ok();
@@ -371,7 +373,7 @@ Status Verification::Impl::checkFoundEntry() {
     }
     Status status = readWanted(*id);
     if (isUnreadable(status)) {
-        met.emplace(status.text());
+        lookupErrors.emplace(status.text());
         ++report.indexes[indexAt].unchecked;
         ++report.indexes[indexAt].entries;
         return Status::ok();
@@ -411,7 +413,7 @@ Status Verification::Impl::step() {
         case Phase::kNextEntry:
             return stepEntries();
         case Phase::kEnd:
-            tellOfOthers();
+            reportLookupErrors();
             phase = Phase::kDone;
             return Status::ok();
         default:

@@ -38,14 +38,14 @@ std::string_view afterFirst(std::string_view path) {
 }
 
 /// How far a walk along one path has come: to a value, or to an array.
-struct Place {
+struct PathPosition {
     bson::Element at;       // the value reached, missing, or the array
     std::string_view rest;  // the part of the path after the array
     bool beforeArray = false;
 };
 
 /// Follows `path` from `document` to a value or to the first array.
-Place follow(bson::Document document, std::string_view path) {
+PathPosition follow(bson::Document document, std::string_view path) {
     for (;;) {
         bson::Element element = document.find(firstComponent(path));
         path = afterFirst(path);
@@ -74,62 +74,63 @@ Place follow(bson::Document document, std::string_view path) {
 class KeyWalk {
 public:
     /// An error ends the walk.
-    using Emit = std::function<Status(const std::vector<Place>&)>;
+    using Emit = std::function<Status(const std::vector<PathPosition>&)>;
 
     KeyWalk(const Index& index, Emit emit) : index_(index), emit_(std::move(emit)) {}
 
     Status run(bson::Document document) {
-        std::vector<Place> places;
+        std::vector<PathPosition> positions;
         for (const KeyField& field : index_.fields) {
-            places.push_back(follow(document, field.path));
+            positions.push_back(follow(document, field.path));
         }
-        return expand(places);
+        return expand(positions);
     }
     bool multikey() const { return multikey_; }
 
 private:
     /// Bounded by the nesting of documents (bson::kNestingMax).
-    Status expand(const std::vector<Place>& places) {
-        const Place* array = nullptr;
-        for (const Place& place : places) {
-            if (!place.beforeArray) {
+    Status expand(const std::vector<PathPosition>& positions) {
+        const PathPosition* array = nullptr;
+        for (const PathPosition& position : positions) {
+            if (!position.beforeArray) {
                 continue;
             }
-            if (array != nullptr && array->at.whole().data() != place.at.whole().data()) {
+            if (array != nullptr && array->at.whole().data() != position.at.whole().data()) {
                 return invalid(Reason::kParallelArrays,
-                               "cannot index parallel arrays [" + std::string(place.at.name()) +
+                               "cannot index parallel arrays [" + std::string(position.at.name()) +
                                    "] [" + std::string(array->at.name()) + "]");
             }
-            array = array == nullptr ? &place : array;
+            array = array == nullptr ? &position : array;
         }
         if (array == nullptr) {
-            return emit_(places);
+            return emit_(positions);
         }
         multikey_ = true;
         bson::Document elements = array->at.document();
         if (elements.isEmpty()) {
-            return expand(step(places, bson::Element()));
+            return expand(step(positions, bson::Element()));
         }
         for (const bson::Element& element : elements) {
-            FRESHET_RETURN_IF_ERROR(expand(step(places, element)));
+            FRESHET_RETURN_IF_ERROR(expand(step(positions, element)));
         }
         return Status::ok();
     }
 
     /// The positions after entering `element` of the array; a missing element stands for an empty
     /// array.
-    static std::vector<Place> step(const std::vector<Place>& places, const bson::Element& element) {
-        std::vector<Place> next = places;
-        for (Place& place : next) {
-            if (!place.beforeArray) {
+    static std::vector<PathPosition> step(const std::vector<PathPosition>& positions,
+                                          const bson::Element& element) {
+        std::vector<PathPosition> next = positions;
+        for (PathPosition& position : next) {
+            if (!position.beforeArray) {
                 continue;
             }
-            if (place.rest.empty()) {
-                place = {element.isMissing() ? undefinedElement() : element, {}, false};
+            if (position.rest.empty()) {
+                position = {element.isMissing() ? undefinedElement() : element, {}, false};
             } else if (element.isObject()) {
-                place = follow(element.document(), place.rest);
+                position = follow(element.document(), position.rest);
             } else {
-                place = {};
+                position = {};
             }
         }
         return next;
@@ -140,17 +141,18 @@ private:
     bool multikey_ = false;
 };
 
-std::string keyOf(const Index& index, const std::vector<Place>& places) {
+std::string keyOf(const Index& index, const std::vector<PathPosition>& positions) {
     std::string key;
-    for (size_t i = 0; i < places.size(); ++i) {
-        bson::appendKeyForm(places[i].at, index.fields[i].descending, &key, nullptr);
+    for (size_t i = 0; i < positions.size(); ++i) {
+        bson::appendKeyForm(positions[i].at, index.fields[i].descending, &key, nullptr);
     }
     return key;
 }
 
-bool allMissing(const std::vector<Place>& places) {
-    return std::all_of(
-        places.begin(), places.end(), [](const Place& place) { return place.at.isMissing(); });
+bool allMissing(const std::vector<PathPosition>& positions) {
+    return std::all_of(positions.begin(), positions.end(), [](const PathPosition& position) {
+        return position.at.isMissing();
+    });
 }
 
 Status tooLong(std::string text) {
@@ -179,11 +181,11 @@ Status makeIndexKeys(const Index& index, bson::Document document, IndexKeys* out
         return Status::ok();
     }
     size_t bytes = 0;
-    KeyWalk walk(index, [&](const std::vector<Place>& places) {
-        if (index.sparse && allMissing(places)) {
+    KeyWalk walk(index, [&](const std::vector<PathPosition>& positions) {
+        if (index.sparse && allMissing(positions)) {
             return Status::ok();
         }
-        out->keys.push_back(keyOf(index, places));
+        out->keys.push_back(keyOf(index, positions));
         bytes += out->keys.back().size();
         return checkLengths(index, out->keys.back().size(), bytes);
     });
@@ -218,16 +220,16 @@ StatusOr<RecordId> recordIdOfEntry(const Index& index, ByteView key, ByteView va
 
 bson::OwnedDocument keyValues(const Index& index, bson::Document document, ByteView key) {
     std::string found = bson::Builder().finish();
-    KeyWalk walk(index, [&](const std::vector<Place>& places) {
-        if (keyOf(index, places) != key) {
+    KeyWalk walk(index, [&](const std::vector<PathPosition>& positions) {
+        if (keyOf(index, positions) != key) {
             return Status::ok();
         }
         bson::Builder builder;
-        for (size_t i = 0; i < places.size(); ++i) {
-            if (places[i].at.isMissing()) {
+        for (size_t i = 0; i < positions.size(); ++i) {
+            if (positions[i].at.isMissing()) {
                 builder.add(index.fields[i].path, bson::Null{});
             } else {
-                builder.addAs(index.fields[i].path, places[i].at);
+                builder.addAs(index.fields[i].path, positions[i].at);
             }
         }
         found = builder.finish();

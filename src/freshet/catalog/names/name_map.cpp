@@ -17,7 +17,7 @@ std::string keyOf(std::string_view db, std::string_view collection) {
 
 }  // namespace
 
-NameMap::Place NameMap::placeOf(std::string_view key) const {
+NameMap::Position NameMap::positionOf(std::string_view key) const {
     const auto behind =
         std::partition_point(chunks_.begin(), chunks_.end(), [&](const auto& chunk) {
             return chunk->front().key <= key;
@@ -32,16 +32,16 @@ NameMap::Place NameMap::placeOf(std::string_view key) const {
     return {index, static_cast<size_t>(found - chunk.begin())};
 }
 
-const NameMap::Entry* NameMap::entryFrom(Place* place) const {
-    if (place->chunk < chunks_.size() && place->at == chunks_[place->chunk]->size()) {
-        *place = {place->chunk + 1, 0};
+const NameMap::Entry* NameMap::entryFrom(Position* position) const {
+    if (position->chunk < chunks_.size() && position->at == chunks_[position->chunk]->size()) {
+        *position = {position->chunk + 1, 0};
     }
-    return place->chunk < chunks_.size() ? &(*chunks_[place->chunk])[place->at] : nullptr;
+    return position->chunk < chunks_.size() ? &(*chunks_[position->chunk])[position->at] : nullptr;
 }
 
 const NameMap::Entry* NameMap::firstFrom(std::string_view key) const {
-    Place place = placeOf(key);
-    return entryFrom(&place);
+    Position position = positionOf(key);
+    return entryFrom(&position);
 }
 
 NameMap::Chunk& NameMap::own(size_t chunk) {
@@ -64,9 +64,9 @@ void NameMap::set(CollectionRef collection) {
         chunks_.push_back(std::make_shared<Chunk>(Chunk{{std::move(key), std::move(collection)}}));
         return;
     }
-    const Place place = placeOf(key);
-    Chunk& chunk = own(place.chunk);
-    const auto at = chunk.begin() + static_cast<std::ptrdiff_t>(place.at);
+    const Position position = positionOf(key);
+    Chunk& chunk = own(position.chunk);
+    const auto at = chunk.begin() + static_cast<std::ptrdiff_t>(position.at);
     if (at != chunk.end() && at->key == key) {
         at->collection = std::move(collection);
         return;
@@ -77,22 +77,22 @@ void NameMap::set(CollectionRef collection) {
         auto upper = std::make_shared<Chunk>(std::make_move_iterator(half),
                                              std::make_move_iterator(chunk.end()));
         chunk.erase(half, chunk.end());
-        chunks_.insert(chunks_.begin() + static_cast<std::ptrdiff_t>(place.chunk) + 1,
+        chunks_.insert(chunks_.begin() + static_cast<std::ptrdiff_t>(position.chunk) + 1,
                        std::move(upper));
     }
 }
 
 void NameMap::erase(std::string_view db, std::string_view collection) {
     const std::string key = keyOf(db, collection);
-    Place place = placeOf(key);
-    const Entry* found = entryFrom(&place);
+    Position position = positionOf(key);
+    const Entry* found = entryFrom(&position);
     if (found == nullptr || found->key != key) {
         return;
     }
-    Chunk& chunk = own(place.chunk);
-    chunk.erase(chunk.begin() + static_cast<std::ptrdiff_t>(place.at));
+    Chunk& chunk = own(position.chunk);
+    chunk.erase(chunk.begin() + static_cast<std::ptrdiff_t>(position.at));
     if (chunk.empty()) {
-        chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(place.chunk));
+        chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(position.chunk));
     }
 }
 
@@ -120,11 +120,11 @@ std::vector<std::string> NameMap::databases() const {
 
 std::vector<CollectionRef> NameMap::collections(std::string_view db) const {
     std::vector<CollectionRef> result;
-    Place place = placeOf(keyOf(db, ""));
-    for (const Entry* entry = entryFrom(&place); entry != nullptr && entry->collection->db == db;
-         entry = entryFrom(&place)) {
+    Position position = positionOf(keyOf(db, ""));
+    for (const Entry* entry = entryFrom(&position); entry != nullptr && entry->collection->db == db;
+         entry = entryFrom(&position)) {
         result.push_back(entry->collection);
-        ++place.at;
+        ++position.at;
     }
     return result;
 }

@@ -36,14 +36,14 @@ private:
     };
     /// Ascending, not empty.
     using Chunk = std::vector<Entry>;
-    struct Place {
+    struct Position {
         size_t chunk;
         size_t at;  // may be past the chunk's last entry
     };
     /// The position where `key` is or would be inserted.
-    Place placeOf(std::string_view key) const;
-    /// The entry there, or else the next one, to which *place then moves; null after the last.
-    const Entry* entryFrom(Place* place) const;
+    Position positionOf(std::string_view key) const;
+    /// The entry there, or else the next one, to which *position then moves; null after the last.
+    const Entry* entryFrom(Position* position) const;
     const Entry* firstFrom(std::string_view key) const;
     /// The chunk as a copy of this map's own.
     Chunk& own(size_t chunk);

@@ -50,7 +50,7 @@ protected:
     void expectSame(std::string_view text, size_t borrowed) {
         const bson::OwnedDocument asked = request(text);
         const Reply reply = handled(message(asked.view()));
-        EXPECT_EQ(reply.borrowed == nullptr ? 0 : reply.borrowed->places().size(), borrowed)
+        EXPECT_EQ(reply.borrowed == nullptr ? 0 : reply.borrowed->entries().size(), borrowed)
             << text;
         EXPECT_TRUE(bodyInPieces(reply) == bodyInOnePiece(asked)) << text;
     }

@@ -139,15 +139,15 @@ StatusOr<std::unique_ptr<RowStream>> makeCollectionStream(PipelineRun& run,
         }
         return std::unique_ptr<RowStream>();
     }
-    StreamRequest wish;
-    wish.collection = std::move(request.collection);
-    wish.matcher = std::move(matcher);
-    wish.sort = std::move(request.sort);
-    wish.hint = std::move(request.hint);
-    wish.keep = request.keep;
-    wish.memory = run.memory();
-    wish.needsDocuments = request.needsDocuments;
-    FRESHET_ASSIGN_OR_RETURN(auto stream, RowStream::make(std::move(wish)));
+    StreamRequest streamRequest;
+    streamRequest.collection = std::move(request.collection);
+    streamRequest.matcher = std::move(matcher);
+    streamRequest.sort = std::move(request.sort);
+    streamRequest.hint = std::move(request.hint);
+    streamRequest.keep = request.keep;
+    streamRequest.memory = run.memory();
+    streamRequest.needsDocuments = request.needsDocuments;
+    FRESHET_ASSIGN_OR_RETURN(auto stream, RowStream::make(std::move(streamRequest)));
     if (describe != nullptr) {
         *describe = stream->describe();
     }

@@ -105,11 +105,11 @@ StatusOr<std::unique_ptr<DistinctOp>> DistinctOp::make(engine::Store& store,
                              Matcher::compile(request.filter.view(), request.variables.view()));
     std::unique_ptr<RowStream> stream;
     if (collection != nullptr) {
-        StreamRequest wish;
-        wish.collection = std::move(collection);
-        wish.matcher = std::move(matcher);
-        wish.hint = std::move(request.hint);
-        FRESHET_ASSIGN_OR_RETURN(stream, RowStream::make(std::move(wish)));
+        StreamRequest streamRequest;
+        streamRequest.collection = std::move(collection);
+        streamRequest.matcher = std::move(matcher);
+        streamRequest.hint = std::move(request.hint);
+        FRESHET_ASSIGN_OR_RETURN(stream, RowStream::make(std::move(streamRequest)));
     }
     return std::unique_ptr<DistinctOp>(new Distinct(store, std::move(stream), path));
 }

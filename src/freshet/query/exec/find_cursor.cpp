@@ -206,19 +206,19 @@ StatusOr<std::unique_ptr<RowStream>> makeStream(const catalog::CollectionRef& co
     if (collection == nullptr) {
         return std::unique_ptr<RowStream>();
     }
-    StreamRequest wish;
-    wish.collection = collection;
-    wish.matcher = matcher;
-    wish.sort = request.sort;
-    wish.hint = request.hint;
-    wish.keep = keepFor(request.skip, request.limit);
-    wish.min = request.min;
-    wish.max = request.max;
-    wish.needsDocuments = request.needsDocuments;
+    StreamRequest streamRequest;
+    streamRequest.collection = collection;
+    streamRequest.matcher = matcher;
+    streamRequest.sort = request.sort;
+    streamRequest.hint = request.hint;
+    streamRequest.keep = keepFor(request.skip, request.limit);
+    streamRequest.min = request.min;
+    streamRequest.max = request.max;
+    streamRequest.needsDocuments = request.needsDocuments;
     if (!request.sort.view().isEmpty()) {
-        wish.memory = memoryRules(request.spill, request.allowDiskUse);
+        streamRequest.memory = memoryRules(request.spill, request.allowDiskUse);
     }
-    return RowStream::make(std::move(wish));
+    return RowStream::make(std::move(streamRequest));
 }
 
 class Counter final : public CountOp {

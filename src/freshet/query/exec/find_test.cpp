@@ -52,8 +52,8 @@ TEST(Find, SortsOnDiskWhatDoesNotFitIntoMemory) {
         }
         EXPECT_GT(cursor->work().spills, 2);
         EXPECT_GT(cursor->work().spilledBytes, 0);
-        const std::string told = bson::toCanonicalJson(cursor->describeExecution(1).view());
-        EXPECT_NE(told.find("\"usedDisk\" : true"), std::string::npos) << told;
+        const std::string explained = bson::toCanonicalJson(cursor->describeExecution(1).view());
+        EXPECT_NE(explained.find("\"usedDisk\" : true"), std::string::npos) << explained;
     }
     FindRequest request;
     request.sort = doc(R"({"a": -1})");

@@ -52,7 +52,7 @@ private:
     uint64_t rangeCount_ = 0;  // of the current scan
     uint64_t rangeAt_ = 0;     // position in the scan's direction
     KeyRange range_;           // the current one, without what was passed over
-    bool positioned_ = false;  // the cursor stands on lastKey_
+    bool positioned_ = false;  // the cursor is at lastKey_
     bool hasLast_ = false;     // lastKey_ belongs to the current range
     std::string lastKey_;
     catalog::RecordId toFetch_ = 0;  // the entry's document, if fetching it had to wait

@@ -20,26 +20,26 @@ bool isNatural(bson::Document sort) {
 
 StatusOr<std::unique_ptr<RowStream>> RowStream::make(StreamRequest request) {
     std::unique_ptr<RowStream> stream(new RowStream(std::move(request)));
-    StreamRequest& wish = stream->request_;
-    if (isNatural(wish.sort.view())) {
-        wish.hint = std::exchange(wish.sort, bson::OwnedDocument());
+    StreamRequest& streamRequest = stream->request_;
+    if (isNatural(streamRequest.sort.view())) {
+        streamRequest.hint = std::exchange(streamRequest.sort, bson::OwnedDocument());
     }
-    if (!wish.sort.view().isEmpty()) {
-        FRESHET_ASSIGN_OR_RETURN(stream->pattern_, SortPattern::compile(wish.sort.view()));
+    if (!streamRequest.sort.view().isEmpty()) {
+        FRESHET_ASSIGN_OR_RETURN(stream->pattern_, SortPattern::compile(streamRequest.sort.view()));
     }
     FRESHET_RETURN_IF_ERROR(stream->makePlan());
     return stream;
 }
 
 Status RowStream::makePlan() {
-    PlanRequest wish;
-    wish.collection = request_.collection.get();
-    wish.matcher = request_.matcher.get();
-    wish.sort = pattern_.has_value() ? &*pattern_ : nullptr;
-    wish.hint = request_.hint.view();
-    wish.min = request_.min.view();
-    wish.max = request_.max.view();
-    FRESHET_ASSIGN_OR_RETURN(plan_, choosePlan(wish));
+    PlanRequest planRequest;
+    planRequest.collection = request_.collection.get();
+    planRequest.matcher = request_.matcher.get();
+    planRequest.sort = pattern_.has_value() ? &*pattern_ : nullptr;
+    planRequest.hint = request_.hint.view();
+    planRequest.min = request_.min.view();
+    planRequest.max = request_.max.view();
+    FRESHET_ASSIGN_OR_RETURN(plan_, choosePlan(planRequest));
     scan_ = makeScan(plan_, request_.collection, fetches());
     sorter_.reset();
     if (pattern_.has_value() && !plan_.givesOrder) {

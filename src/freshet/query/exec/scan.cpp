@@ -86,7 +86,7 @@ private:
     bool backward_;
     engine::Txn* txn_ = nullptr;
     std::optional<engine::Cursor> cursor_;
-    bool positioned_ = false;   // the cursor stands on last_
+    bool positioned_ = false;   // the cursor is at last_
     std::string behindPassed_;  // forward: entries up to here were skipped since last_
     bool atEnd_ = false;
     catalog::RecordId last_ = 0;  // the last one given; 0 before the first

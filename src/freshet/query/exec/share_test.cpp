@@ -61,9 +61,9 @@ protected:
     static Sent read(const std::string& text, BorrowedDocuments* borrowed) {
         Sent sent;
         if (borrowed != nullptr) {
-            for (const BorrowedDocuments::Place& place : borrowed->places()) {
+            for (const BorrowedDocuments::Entry& entry : borrowed->entries()) {
                 sent.borrowed.push_back(
-                    bson::Document(place.document.view()).find("_id").int32Value());
+                    bson::Document(entry.document.view()).find("_id").int32Value());
             }
         }
         const std::string whole = borrowed == nullptr ? text : borrowed->putIntoForTest(text);
@@ -168,7 +168,7 @@ TEST_F(ShareTest, NoMoreThanAMessageHasPiecesFor) {
     fill(*cursor, &batch);
     array.close(borrowed->bytes());
     EXPECT_EQ(batch.count(), 20u);
-    EXPECT_EQ(borrowed->places().size(), BorrowedDocuments::kDocumentsMax);
+    EXPECT_EQ(borrowed->entries().size(), BorrowedDocuments::kDocumentsMax);
     EXPECT_GT(text.size(), 5 * kBorrowBytesMin);
     EXPECT_EQ(bson::Document(borrowed->putIntoForTest(text)).fieldCount(), 20);
 }

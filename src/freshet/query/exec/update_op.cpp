@@ -42,11 +42,11 @@ StatusOr<bson::OwnedDocument> substituteOf(const std::optional<bson::OwnedDocume
 class UpdateOp final : public ModifyOp {
 public:
     UpdateOp(engine::Store& store,
-             StreamRequest wish,
+             StreamRequest streamRequest,
              std::unique_ptr<UpdateProgram> program,
              Answer answer,
              const UpdateRequest& request)
-        : ModifyOp(store, std::move(wish), request.multi, request.options),
+        : ModifyOp(store, std::move(streamRequest), request.multi, request.options),
           program_(std::move(program)),
           answer_(std::move(answer)),
           isPipeline_(request.isPipeline),
@@ -111,8 +111,8 @@ private:
 
 class DeleteOp final : public ModifyOp {
 public:
-    DeleteOp(engine::Store& store, StreamRequest wish, Answer answer, bool justOne)
-        : ModifyOp(store, std::move(wish), !justOne, {}), answer_(std::move(answer)) {}
+    DeleteOp(engine::Store& store, StreamRequest streamRequest, Answer answer, bool justOne)
+        : ModifyOp(store, std::move(streamRequest), !justOne, {}), answer_(std::move(answer)) {}
     using ModifyOp::check;
     WorkDone work() const override {
         WorkDone done = workOfScans();
@@ -186,13 +186,14 @@ StatusOr<std::unique_ptr<WriteOp>> makeUpdate(engine::Store& store,
     FRESHET_ASSIGN_OR_RETURN(auto program, programOf(request));
     FRESHET_ASSIGN_OR_RETURN(Answer answer,
                              Answer::make(request.returning, request.projection.view(), variables));
-    StreamRequest wish;
-    wish.collection = std::move(collection);
-    FRESHET_ASSIGN_OR_RETURN(wish.matcher, Matcher::compile(request.filter.view(), variables));
-    wish.sort = request.sort;
-    wish.hint = request.hint;
+    StreamRequest streamRequest;
+    streamRequest.collection = std::move(collection);
+    FRESHET_ASSIGN_OR_RETURN(streamRequest.matcher,
+                             Matcher::compile(request.filter.view(), variables));
+    streamRequest.sort = request.sort;
+    streamRequest.hint = request.hint;
     auto op = std::make_unique<UpdateOp>(
-        store, std::move(wish), std::move(program), std::move(answer), request);
+        store, std::move(streamRequest), std::move(program), std::move(answer), request);
     FRESHET_RETURN_IF_ERROR(op->check());
     return std::unique_ptr<WriteOp>(std::move(op));
 }
@@ -209,13 +210,14 @@ StatusOr<std::unique_ptr<WriteOp>> makeDelete(engine::Store& store,
     const bson::Document variables = request.variables.view();
     FRESHET_ASSIGN_OR_RETURN(Answer answer,
                              Answer::make(request.returning, request.projection.view(), variables));
-    StreamRequest wish;
-    wish.collection = std::move(collection);
-    FRESHET_ASSIGN_OR_RETURN(wish.matcher, Matcher::compile(request.filter.view(), variables));
-    wish.sort = std::move(request.sort);
-    wish.hint = std::move(request.hint);
-    auto op =
-        std::make_unique<DeleteOp>(store, std::move(wish), std::move(answer), request.justOne);
+    StreamRequest streamRequest;
+    streamRequest.collection = std::move(collection);
+    FRESHET_ASSIGN_OR_RETURN(streamRequest.matcher,
+                             Matcher::compile(request.filter.view(), variables));
+    streamRequest.sort = std::move(request.sort);
+    streamRequest.hint = std::move(request.hint);
+    auto op = std::make_unique<DeleteOp>(
+        store, std::move(streamRequest), std::move(answer), request.justOne);
     FRESHET_RETURN_IF_ERROR(op->check());
     return std::unique_ptr<WriteOp>(std::move(op));
 }

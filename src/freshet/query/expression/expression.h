@@ -128,7 +128,7 @@ ExprPtr makeFieldPath(std::string_view dotted);
 /// A dotted path, without its dollar.
 Status checkFieldPath(std::string_view path);
 Status checkFieldName(std::string_view name);
-/// "'1x' starts with an invalid character for a user variable name" and its kin.
+/// "'1x' starts with an invalid character for a user variable name" and similar errors.
 Status checkVariableName(std::string_view name);
 /// Evaluates for one document outside a stage.
 StatusOr<Value> evaluateOnce(const Expression& expression, bson::Document document);

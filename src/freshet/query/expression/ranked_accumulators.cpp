@@ -130,7 +130,7 @@ public:
 
 private:
     struct Item {
-        std::string key;  // $top and kin; memcmp order
+        std::string key;  // of $top and similar; memcmp order
         Value value;
         size_t bytes() const { return sizeof(Item) + key.size() + value.valueBytes(); }
     };

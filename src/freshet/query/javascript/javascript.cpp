@@ -49,7 +49,7 @@ struct JavaScript::Impl {
     class Call;
     void limitTime(uint64_t now);
     /// What the client gets as the reason of a script's end; an end of the operation is remembered.
-    Status told(const Status& end);
+    Status clientStatus(const Status& end);
     std::string whyInterrupted();
 
     JavaScriptRules rules;
@@ -132,7 +132,7 @@ Status JavaScript::Impl::prepare() {
         return Status::ok();
     }
     if (Status made = makeContext(); !made.isOk()) {
-        return told(made);
+        return clientStatus(made);
     }
     isReady = true;
     limitSetNanos = 0;
@@ -144,7 +144,7 @@ Status JavaScript::Impl::prepare() {
     }
     limitTime(platform::monotonicNanos());
     Status defined = defineFunctions();
-    return defined.isOk() ? Status::ok() : told(defined);
+    return defined.isOk() ? Status::ok() : clientStatus(defined);
 }
 
 /// Lives while a call runs. Setting the time limit for each call would cost a read of the
@@ -183,7 +183,7 @@ void JavaScript::Impl::limitTime(uint64_t now) {
     limitSetNanos = now;
 }
 
-Status JavaScript::Impl::told(const Status& end) {
+Status JavaScript::Impl::clientStatus(const Status& end) {
     switch (end.code()) {
         case Code::kTimeout: {
             const bool isLate =
@@ -226,7 +226,7 @@ StatusOr<script::FunctionId> JavaScript::Impl::function(const std::string& sourc
     const Call running(*this);  // code outside of functions runs now
     StatusOr<script::FunctionId> made = context->compile(source);
     if (!made.isOk()) {
-        return told(made.status());
+        return clientStatus(made.status());
     }
     functions.emplace(source, *made);
     return made;
@@ -239,7 +239,7 @@ StatusOr<Value> JavaScript::Impl::call(const std::string& source,
     const Call running(*this);
     StatusOr<script::Value> result = context->call(compiled, self, arguments);
     if (!result.isOk()) {
-        return told(result.status());
+        return clientStatus(result.status());
     }
     return result->isUndefined() ? Value::null() : Value(result->element()).own();
 }

@@ -28,8 +28,9 @@ bool isIdEquality(const MatchNode& node) {
 
 /// The request, and what is known about each index without looking at the branches of an $or.
 struct Question {
-    explicit Question(const PlanRequest& wish) : request(wish), root(wish.matcher->root()) {
-        for (const auto& index : wish.collection->indexes) {
+    explicit Question(const PlanRequest& planRequest)
+        : request(planRequest), root(planRequest.matcher->root()) {
+        for (const auto& index : planRequest.collection->indexes) {
             holdsAll.push_back(hasAllMatches(*index, root));
         }
     }

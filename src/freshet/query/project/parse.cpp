@@ -28,14 +28,14 @@ constexpr std::string_view kSlice = "$slice";
 
 /// The position of a field in the specification: its name within the object at `above`. The whole
 /// path is built only for messages, since it may be long and end in many different fields.
-struct Place {
-    Place* above = nullptr;
+struct SpecPosition {
+    SpecPosition* above = nullptr;
     std::string_view name;
     size_t parts = 0;             // of the whole path
     ProjectNode* node = nullptr;  // of an object with fields, once one of them is in the tree
 
-    Place() = default;
-    Place(Place* outer, std::string_view fieldName)
+    SpecPosition() = default;
+    SpecPosition(SpecPosition* outer, std::string_view fieldName)
         : above(outer), name(fieldName), parts(outer->parts + bson::pathParts(fieldName)) {}
     bool isTop() const { return above->above == nullptr; }
     std::string path() const {
@@ -49,7 +49,7 @@ public:
         : style_(style), scope_(variables) {}
 
     StatusOr<ProjectTree> parse(Document spec) {
-        Place root;
+        SpecPosition root;
         root.node = &tree_.root;
         FRESHET_RETURN_IF_ERROR(parseFields(spec, &root));
         noteComputing(&tree_.root);
@@ -58,39 +58,39 @@ public:
     }
 
     Status addExclusion(std::string_view path) {
-        Place root;
+        SpecPosition root;
         root.node = &tree_.root;
-        Place place(&root, path);
-        FRESHET_RETURN_IF_ERROR(bson::checkPathParts(place.parts));
-        return insert(&root, place, ProjectNode::kExclude);
+        SpecPosition position(&root, path);
+        FRESHET_RETURN_IF_ERROR(bson::checkPathParts(position.parts));
+        return insert(&root, position, ProjectNode::kExclude);
     }
 
     ProjectTree finish() { return std::move(tree_); }
 
 private:
-    Status parseFields(Document fields, Place* object) {
+    Status parseFields(Document fields, SpecPosition* object) {
         for (const Element& field : fields) {
-            Place place(object, field.name());
+            SpecPosition position(object, field.name());
             FRESHET_RETURN_IF_ERROR(mayGoOn());
-            FRESHET_RETURN_IF_ERROR(bson::checkPathParts(place.parts));
-            FRESHET_RETURN_IF_ERROR(parseField(object, &place, field));
+            FRESHET_RETURN_IF_ERROR(bson::checkPathParts(position.parts));
+            FRESHET_RETURN_IF_ERROR(parseField(object, &position, field));
         }
         return Status::ok();
     }
 
-    Status parseField(Place* object, Place* place, const Element& value) {
+    Status parseField(SpecPosition* object, SpecPosition* position, const Element& value) {
         if (style_ == ProjectStyle::kFind) {
-            FRESHET_RETURN_IF_ERROR(checkPositional(*place, value));
+            FRESHET_RETURN_IF_ERROR(checkPositional(*position, value));
         }
         if (style_ == ProjectStyle::kAddFields) {
-            return parseAdded(object, place, value);
+            return parseAdded(object, position, value);
         }
         if (value.isNumber() || value.type() == Type::kBool) {
-            return value.isTruthy() ? parseInclusion(object, *place)
-                                    : parseExclusion(object, *place);
+            return value.isTruthy() ? parseInclusion(object, *position)
+                                    : parseExclusion(object, *position);
         }
         if (!value.isObject()) {
-            return parseComputed(object, *place, value);
+            return parseComputed(object, *position, value);
         }
         const Document inside = value.document();
         if (inside.isEmpty()) {
@@ -99,37 +99,37 @@ private:
                            "path");
         }
         if (!inside.begin()->name().starts_with('$')) {
-            return parseFields(inside, place);
+            return parseFields(inside, position);
         }
-        return style_ == ProjectStyle::kFind ? parseFindOperator(object, *place, value)
-                                             : parseComputed(object, *place, value);
+        return style_ == ProjectStyle::kFind ? parseFindOperator(object, *position, value)
+                                             : parseComputed(object, *position, value);
     }
 
     /// The offset after the first positional operator in the name; 0 if there is none.
-    static size_t positionalEnd(const Place& place) {
-        const std::string_view name = place.name;
+    static size_t positionalEnd(const SpecPosition& position) {
+        const std::string_view name = position.name;
         const auto endsAt = [name](size_t at) {
             return at == name.size() || name[at] == '.' ? at : 0;
         };
-        if (!place.isTop() && name.starts_with('$')) {
+        if (!position.isTop() && name.starts_with('$')) {
             return endsAt(1);
         }
         const size_t at = name.find(".$");
         return at == name.npos ? 0 : endsAt(at + 2);
     }
 
-    static bool endsPositional(const Place& place) {
-        const size_t end = positionalEnd(place);
-        return end != 0 && end == place.name.size();
+    static bool endsPositional(const SpecPosition& position) {
+        const size_t end = positionalEnd(position);
+        return end != 0 && end == position.name.size();
     }
 
     /// Checks the position and the value of a positional operator.
-    static Status checkPositional(const Place& place, const Element& value) {
-        const size_t end = positionalEnd(place);
+    static Status checkPositional(const SpecPosition& position, const Element& value) {
+        const size_t end = positionalEnd(position);
         if (end == 0) {
             return Status::ok();
         }
-        if (end != place.name.size()) {
+        if (end != position.name.size()) {
             return invalid(location(31394),
                            "As of 4.4, it's illegal to specify positional operator in the middle "
                            "of a path. Positional projection may only be used at the end, for "
@@ -149,38 +149,40 @@ private:
                                           "positional projection cannot be used with exclusion");
     }
 
-    Status parseAdded(Place* object, Place* place, const Element& value) {
+    Status parseAdded(SpecPosition* object, SpecPosition* position, const Element& value) {
         if (value.isObject() && value.document().isEmpty()) {
             return invalid(Reason::kProjectEmpty,
                            "an empty object is not a valid value. Found empty object at path " +
-                               place->path());
+                               position->path());
         }
         if (value.isObject() && !value.document().begin()->name().starts_with('$')) {
-            return parseFields(value.document(), place);
+            return parseFields(value.document(), position);
         }
-        return insertComputed(object, *place, value);
+        return insertComputed(object, *position, value);
     }
 
-    static bool isId(const Place& place) { return place.isTop() && place.name == "_id"; }
-
-    Status parseInclusion(Place* object, const Place& place) {
-        if (style_ == ProjectStyle::kFind && endsPositional(place)) {
-            return parsePositional(place);
-        }
-        if (!isId(place)) {
-            FRESHET_RETURN_IF_ERROR(choose(true, place));
-        }
-        return insert(object, place, ProjectNode::kInclude);
+    static bool isId(const SpecPosition& position) {
+        return position.isTop() && position.name == "_id";
     }
 
-    Status parseExclusion(Place* object, const Place& place) {
-        if (!isId(place)) {
-            FRESHET_RETURN_IF_ERROR(choose(false, place));
+    Status parseInclusion(SpecPosition* object, const SpecPosition& position) {
+        if (style_ == ProjectStyle::kFind && endsPositional(position)) {
+            return parsePositional(position);
         }
-        return insert(object, place, ProjectNode::kExclude);
+        if (!isId(position)) {
+            FRESHET_RETURN_IF_ERROR(choose(true, position));
+        }
+        return insert(object, position, ProjectNode::kInclude);
     }
 
-    Status parsePositional(const Place& place) {
+    Status parseExclusion(SpecPosition* object, const SpecPosition& position) {
+        if (!isId(position)) {
+            FRESHET_RETURN_IF_ERROR(choose(false, position));
+        }
+        return insert(object, position, ProjectNode::kExclude);
+    }
+
+    Status parsePositional(const SpecPosition& position) {
         if (hasPositional_) {
             return invalid(location(31276),
                            "Cannot specify more than one positional projection per query.");
@@ -189,23 +191,23 @@ private:
         if (hasElemMatch_) {
             return invalid(location(31256), "Cannot specify positional operator and $elemMatch.");
         }
-        const std::string path = place.path();
+        const std::string path = position.path();
         auto node = std::make_unique<ProjectNode>(ProjectNode::kPositional);
         node->special->path = path.substr(0, path.size() - 2);
-        Place root;
+        SpecPosition root;
         root.node = &tree_.root;
-        const Place array(&root, node->special->path);
+        const SpecPosition array(&root, node->special->path);
         FRESHET_RETURN_IF_ERROR(choose(true, array));
         return insert(&root, array, std::move(node));
     }
 
-    Status parseComputed(Place* object, const Place& place, const Element& value) {
+    Status parseComputed(SpecPosition* object, const SpecPosition& position, const Element& value) {
         if (choice_.excludes) {
             return invalid(location(31252),
                            "Cannot use expression other than $meta in exclusion projection");
         }
         choice_.includes = true;
-        return insertComputed(object, place, value);
+        return insertComputed(object, position, value);
     }
 
     /// An unknown operator directly in the projection has a different error code than one nested
@@ -220,7 +222,9 @@ private:
                    : invalid(location(31325), "Unknown expression " + name);
     }
 
-    Status insertComputed(Place* object, const Place& place, const Element& value) {
+    Status insertComputed(SpecPosition* object,
+                          const SpecPosition& position,
+                          const Element& value) {
         auto node = std::make_unique<ProjectNode>(ProjectNode::kComputed);
         node->computes = true;
         auto expression = parseExpression(value, &scope_);
@@ -228,19 +232,24 @@ private:
             return unknownOperator(value, std::move(expression).status());
         }
         node->expression = std::move(*expression);
-        return insert(object, place, std::move(node));
+        return insert(object, position, std::move(node));
     }
 
-    Status parseFindOperator(Place* object, const Place& place, const Element& value) {
+    Status parseFindOperator(SpecPosition* object,
+                             const SpecPosition& position,
+                             const Element& value) {
         const Element operand = *value.document().begin();
         if (operand.name() == kElemMatch) {
-            return parseElemMatch(object, place, operand);
+            return parseElemMatch(object, position, operand);
         }
         const bool isSlice = operand.name() == kSlice && isFindSlice(operand);
-        return isSlice ? parseSlice(object, place, operand) : parseComputed(object, place, value);
+        return isSlice ? parseSlice(object, position, operand)
+                       : parseComputed(object, position, value);
     }
 
-    Status parseElemMatch(Place* object, const Place& place, const Element& operand) {
+    Status parseElemMatch(SpecPosition* object,
+                          const SpecPosition& position,
+                          const Element& operand) {
         hasElemMatch_ = true;
         if (hasPositional_) {
             return invalid(location(31255), "Cannot specify positional operator and $elemMatch.");
@@ -250,13 +259,13 @@ private:
                            "elemMatch: Invalid argument, object required, but got " +
                                std::string(bson::typeName(operand.type())));
         }
-        if (place.parts > 1) {
+        if (position.parts > 1) {
             return invalid(location(31275), "Cannot use $elemMatch projection on a nested field");
         }
-        FRESHET_RETURN_IF_ERROR(choose(true, place));
+        FRESHET_RETURN_IF_ERROR(choose(true, position));
         auto node = std::make_unique<ProjectNode>(ProjectNode::kElemMatch);
         FRESHET_ASSIGN_OR_RETURN(node->special->elemMatch, compileValueMatcher(operand.document()));
-        return insert(object, place, std::move(node));
+        return insert(object, position, std::move(node));
     }
 
     /// One or two numbers: find's own operator. Otherwise the expression of the same name.
@@ -268,7 +277,7 @@ private:
         return array.fieldCount() == 2 && array.find("0").isNumber() && array.find("1").isNumber();
     }
 
-    Status parseSlice(Place* object, const Place& place, const Element& operand) {
+    Status parseSlice(SpecPosition* object, const SpecPosition& position, const Element& operand) {
         auto node = std::make_unique<ProjectNode>(ProjectNode::kSlice);
         if (operand.isNumber()) {
             node->special->limit = clampToInt(operand.toInt64());
@@ -282,49 +291,52 @@ private:
                     std::to_string(node->special->limit));
             }
         }
-        return insert(object, place, std::move(node));
+        return insert(object, position, std::move(node));
     }
 
     static int64_t clampToInt(int64_t value) {
         return std::clamp<int64_t>(value, -INT32_MAX, INT32_MAX);
     }
 
-    Status choose(bool include, const Place& place) {
+    Status choose(bool include, const SpecPosition& position) {
         if (include ? choice_.excludes : choice_.includes) {
             const std::string what = include ? "inclusion" : "exclusion";
             const std::string where = include ? "exclusion" : "inclusion";
-            return invalid(
-                include ? location(31253) : Reason::kProjectionMixed,
-                "Cannot do " + what + " on field " + place.path() + " in " + where + " projection");
+            return invalid(include ? location(31253) : Reason::kProjectionMixed,
+                           "Cannot do " + what + " on field " + position.path() + " in " + where +
+                               " projection");
         }
         (include ? choice_.includes : choice_.excludes) = true;
         return Status::ok();
     }
 
-    Status insert(Place* object, const Place& place, ProjectNode::Kind kind) {
-        return insert(object, place, std::make_unique<ProjectNode>(kind));
+    Status insert(SpecPosition* object, const SpecPosition& position, ProjectNode::Kind kind) {
+        return insert(object, position, std::make_unique<ProjectNode>(kind));
     }
 
-    /// Inserts a leaf at `place`, a field of `object`, into the tree.
-    Status insert(Place* object, const Place& place, std::unique_ptr<ProjectNode> leaf) {
-        FRESHET_RETURN_IF_ERROR(reach(object, place));
-        const size_t lastDot = place.name.rfind('.');
+    /// Inserts a leaf at `position`, a field of `object`, into the tree.
+    Status insert(SpecPosition* object,
+                  const SpecPosition& position,
+                  std::unique_ptr<ProjectNode> leaf) {
+        FRESHET_RETURN_IF_ERROR(reach(object, position));
+        const size_t lastDot = position.name.rfind('.');
         ProjectNode* node = object->node;
-        std::string_view last = place.name;
+        std::string_view last = position.name;
         if (lastDot != last.npos) {
-            FRESHET_ASSIGN_OR_RETURN(node, follow(node, place, last.substr(0, lastDot), place));
+            FRESHET_ASSIGN_OR_RETURN(node,
+                                     follow(node, position, last.substr(0, lastDot), position));
             last.remove_prefix(lastDot + 1);
         }
-        FRESHET_RETURN_IF_ERROR(checkPart(last, place));
+        FRESHET_RETURN_IF_ERROR(checkPart(last, position));
         if (node->indexOf(last) != ProjectNode::kNone) {
-            return invalid(Reason::kPathCollision, "Path collision at " + place.path());
+            return invalid(Reason::kPathCollision, "Path collision at " + position.path());
         }
         node->add(last, std::move(leaf));
         return Status::ok();
     }
 
     /// Finds or makes the tree node of an object. `leaf`: the field that needs it.
-    static Status reach(Place* object, const Place& leaf) {
+    static Status reach(SpecPosition* object, const SpecPosition& leaf) {
         if (object->node != nullptr) {
             return Status::ok();
         }
@@ -334,11 +346,11 @@ private:
         return Status::ok();
     }
 
-    /// The node below `node` at the first `parts` parts of the name of `place`.
+    /// The node below `node` at the first `parts` parts of the name of `position`.
     static StatusOr<ProjectNode*> follow(ProjectNode* node,
-                                         const Place& place,
+                                         const SpecPosition& position,
                                          std::string_view parts,
-                                         const Place& leaf) {
+                                         const SpecPosition& leaf) {
         for (size_t start = 0; start != parts.npos;) {
             const size_t dot = parts.find('.', start);
             const std::string_view part =
@@ -350,7 +362,8 @@ private:
             } else if (node->children[at]->kind == ProjectNode::kFields) {
                 node = node->children[at].get();
             } else {
-                const size_t bytes = place.path().size() - place.name.size() + start + part.size();
+                const size_t bytes =
+                    position.path().size() - position.name.size() + start + part.size();
                 const std::string path = leaf.path();
                 return invalid(
                     location(31249),
@@ -361,7 +374,7 @@ private:
         return node;
     }
 
-    static Status checkPart(std::string_view part, const Place& leaf) {
+    static Status checkPart(std::string_view part, const SpecPosition& leaf) {
         if (part.empty()) {
             return invalid(Reason::kFieldPathInvalid,
                            leaf.name.ends_with('.')
