@@ -27,7 +27,7 @@ public:
 private:
     sync::Mutex mutex_;
     bool held_ = false;                     // guarded by mutex_
-    std::vector<sync::WaitToken> waiting_;  // guarded by mutex_; one for each refused tryAcquire()
+    std::vector<sync::WaitToken> waiting_;  // guarded by mutex_; one for each refused acquire()
 };
 
 class LastRecords;

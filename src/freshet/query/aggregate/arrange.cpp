@@ -31,7 +31,7 @@ using Paths = std::vector<std::string_view>;
 /// Pairs of paths compared per pipeline; after that, conditions stay where they are.
 constexpr size_t kComparedMax = 1'000'000;
 
-/// Compares paths. Once it has made all the comparisons that it may, it says that they overlap.
+/// Compares paths, at most kComparedMax times; after that it says that all paths overlap.
 class PathComparer {
 public:
     bool overlaps(std::string_view a, std::string_view b) {

@@ -346,7 +346,8 @@ private:
         return Status::ok();
     }
 
-    /// The node below `node` at the first `parts` parts of the name of `position`.
+    /// Follows `parts`, a prefix of the name of `position` or all of it, down from `node`; makes
+    /// missing nodes.
     static StatusOr<ProjectNode*> follow(ProjectNode* node,
                                          const SpecPosition& position,
                                          std::string_view parts,
