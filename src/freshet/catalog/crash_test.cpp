@@ -81,8 +81,7 @@ TEST(Crash, LeavesAllOrNothing) {
     }
 }
 
-/// What was durable before the power failed still exists, and so does the flag that planners rely
-/// on.
+/// What was durable before the power failed still exists, and so does the flag for planners.
 TEST(Crash, KeepsWhatWasDurable) {
     Database db;
     ASSERT_TRUE(db.createIndexes("c", {indexOn(R"({"a": 1})")}).isOk());

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The gate under every schedule: a change that has it alone is alone, and no waiter waits for
-/// ever.
+/// The gate under every schedule: a change that has it alone is alone, and no waiter is lost.
 #include "freshet/catalog/gate.h"
 #include "freshet/sync/atomic.h"
 #include "freshet/testing/sim/explorer.h"

@@ -205,8 +205,7 @@ double doubleOf(const Parts& parts) {
 
 int64_t integerOf(const Parts& parts) {
     if (!parts.isWhole) {
-        return std::numeric_limits<int64_t>::min();  // the only integer without a positive
-                                                     // counterpart
+        return std::numeric_limits<int64_t>::min();  // its magnitude is not an int64
     }
     auto magnitude = static_cast<int64_t>(parts.whole);
     return parts.negative ? -magnitude : magnitude;

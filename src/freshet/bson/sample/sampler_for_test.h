@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Random values of every type for this room's tests, from a seed. Most numbers are near limits of
-/// types or of rounding; texts are short and share prefixes, so that comparisons get past the first
+/// types or of rounding; texts are short and share prefixes, so comparisons get past the first
 /// byte.
 #pragma once
 

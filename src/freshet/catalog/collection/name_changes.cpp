@@ -55,8 +55,7 @@ private:
                                                 request_.toDb,
                                                 request_.toCollection,
                                                 recordOf(*source_)));
-        // Relaxed both: the gate is closed, so no record ids are taken, and no other thread knows
-        // renamed_.
+        // Relaxed both: the gate is closed, so no ids are taken; renamed_ is not published.
         renamed_->nextRecordId->store(source_->nextRecordId->load(sync::kRelaxed), sync::kRelaxed);
         return Status::ok();
     }

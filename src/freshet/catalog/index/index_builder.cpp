@@ -11,8 +11,7 @@ namespace freshet::catalog {
 namespace {
 
 constexpr size_t kBatchDocuments = 128;
-/// Size of entries. Far below the size at which a long waiting transaction is ended when memory is
-/// short.
+/// Size of entries. Far below what makes a waiting transaction end when memory is short.
 constexpr size_t kBatchBytes = 64u << 10;
 /// Of one document, which may have a long array.
 constexpr size_t kEntriesPerTurn = 512;

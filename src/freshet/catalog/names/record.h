@@ -34,8 +34,7 @@ std::string catalogKey(std::string_view db, std::string_view collection);
 /// False when the key is not a catalog key.
 bool splitCatalogKey(ByteView key, std::string* db, std::string* collection);
 
-/// What would be stored for a description now. REQUIRES: inside its gate, or no other thread knows
-/// it.
+/// What would be stored for a description now. REQUIRES: inside its gate, or it is unpublished.
 CollectionRecord recordOf(const Collection& collection);
 
 /// The index of a stored or requested spec. kCorruption when it has no usable key.

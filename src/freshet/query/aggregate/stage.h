@@ -5,9 +5,8 @@
 /// attached.
 ///
 /// INV-1  A stage called again after WouldBlock has lost nothing and repeats nothing.
-/// INV-2  What a stage keeps between two calls of next() is its own copy: the run may be detached
-/// in
-///        between, and the storage's bytes are then invalid.
+/// INV-2  What a stage keeps between two calls of next() is its own copy: the run may be
+///        detached in between, and the storage's bytes are then invalid.
 #pragma once
 
 #include "freshet/catalog/catalog.h"

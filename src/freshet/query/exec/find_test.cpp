@@ -363,8 +363,7 @@ TEST_F(Counting, SkippedDocumentsComeInOrderFromBothWays) {
             auto documents = drained(**cursor);
             ASSERT_TRUE(documents.isOk());
             ASSERT_EQ(documents->size(), 1u) << filter << skip;
-            // In record order the late document is the last one, in the index the one after {a:
-            // 1000}.
+            // The late document is last in record order; in the index it follows {a: 1000}.
             const bool isByIndex = std::string_view(filter) != "{}";
             const int expected = isByIndex ? skip - (skip > 1'001) : skip == kAll ? 1'000 : skip;
             EXPECT_EQ((*documents)[0].view().find("a").toInt64(), expected) << filter << skip;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Hash tables keyed by BSON values: 1, NumberLong(1) and 1.0 are one key; the first one seen is
-/// kept.
+/// Hash tables keyed by BSON values: 1, NumberLong(1) and 1.0 are one key; the first one stays.
 #pragma once
 
 #include "freshet/bson/compare.h"

@@ -42,8 +42,8 @@ GroupTable::GroupTable(std::vector<GroupField> fields,
       blockBytes_(blockBytesFor(rules.limits.group)),
       counts_(counts) {}
 
-/// Each level uses other bits of the hash. They are mixed first, because the index uses the hash as
-/// well.
+/// Each level uses other bits of the hash. They are mixed first, because the index uses the hash
+/// too.
 uint8_t GroupTable::partOf(const Value& key) const {
     constexpr uint64_t kMix = 0x9e3779b97f4a7c15;
     const uint64_t mixed = ValueHash{}(key)*kMix;

@@ -80,8 +80,7 @@ StatusOr<NodePtr> parseBitsNode(std::string_view path, const bson::Element& elem
 struct MatchRun {
     bson::Document root;
     Status error = {};  // of the first $expr that failed
-    // For the positional operator: the index found along `arrayPath`, and the last one found at
-    // all.
+    // For the positional operator: the index found along `arrayPath`, and the last one found.
     bool recording = false;
     std::string_view arrayPath = {};
     FieldFinder* fields = nullptr;  // for a tree that looks up many fields; may be null

@@ -2,8 +2,7 @@
 /// SpillTask: one operation's blocking work, one job at a time, on the spill space's threads.
 /// Meanwhile the operation returns WouldBlock. One thread at a time.
 ///
-/// INV-1  A job owns or shares everything that it touches: the operation may end before the job
-/// does.
+/// INV-1  A job owns or shares everything that it touches: the operation may end before it.
 /// INV-2  The operation does not touch what a job shares with it until the job is settled.
 #pragma once
 
