@@ -6,9 +6,8 @@
 /// When all groups in memory have been given, each part that left is read back and grouped like the
 /// input, into parts of its own by other bits of the hash. Not thread-safe.
 ///
-/// INV-1  A part's run holds the records of a group in the order of arrival, saved states first, so
-/// reading them
-///        back and adding them in that order gives the same result as in memory.
+/// INV-1  A part's run holds the records of a group in the order of arrival, saved states first. So
+///        reading them back and adding them in that order gives the same result as in memory.
 /// INV-2  A group is in memory, or its part has left, but never both.
 #pragma once
 

@@ -70,7 +70,8 @@ bool isNan(const bson::Element& decimal) {
     return bson::decimalText(decimal.decimalValue()) == "NaN";
 }
 
-/// Also refuses text that Extended JSON would read as NaN because it is no decimal or too long.
+/// Also refuses text that Extended JSON would read as NaN because it is not a decimal or not in
+/// range.
 StatusOr<Value> decimalOf(bson::Document arguments) {
     FRESHET_ASSIGN_OR_RETURN(const std::string text, textArgument(arguments));
     if (text.find_first_of("\"\\") == std::string::npos) {
