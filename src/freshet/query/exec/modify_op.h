@@ -4,8 +4,7 @@
 ///
 /// One document (not multi): the scan and the change use one transaction. After a conflict the
 /// document is read and tested again in a new snapshot. If it no longer matches, the scan goes on.
-/// If the scan then finds nothing, it starts over, since documents that it passed may match
-/// now.
+/// If the scan then finds nothing, it starts over: documents that it passed may match now.
 ///
 /// Multi: the scan takes a new snapshot now and then, since each snapshot keeps later changes in
 /// memory. A scan in record order meets every document once, because changes do not move documents

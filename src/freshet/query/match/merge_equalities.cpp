@@ -45,7 +45,7 @@ void mergeBranches(std::vector<NodePtr>* branches) {
             byPath[(*branches)[i]->path].push_back(i);
         }
     }
-    std::vector<std::vector<size_t>> groups;  // byPath's keys belong to nodes that go away
+    std::vector<std::vector<size_t>> groups;  // byPath's keys are paths of nodes removed below
     for (auto& [path, places] : byPath) {
         if (places.size() > 1) {
             groups.push_back(std::move(places));
