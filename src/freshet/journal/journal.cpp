@@ -18,8 +18,8 @@ Status Journal::Impl::health() const {
 }
 
 Status Journal::Impl::refusal(bool started) const {
-    // [journal.outOfSpace] relaxed: an append that slips through is safe, it goes into the ring and
-    // waits there. One that waits for a free slot is woken after the flag was set: [waitList.push].
+    // [journal.outOfSpace] relaxed: an append that slips through is safe, it waits in the ring. A
+    // thread that waits for a free slot is woken after the flag was set: [waitList.push].
     if (!started && outOfSpace.load(sync::kRelaxed)) {
         return Status(Code::kNoSpace, "no room for another journal segment");
     }
@@ -84,7 +84,7 @@ Status Journal::Impl::place(const RecordHeader& unsealed,
 }
 
 void Journal::Impl::slotDone() {
-    // [journal.wanted] acquire: pairs with [raise.cas]. Who asks later calls ringDone() himself.
+    // [journal.wanted] acquire: pairs with [raise.cas]. A later request calls ringDone() itself.
     if (writeWanted.load(sync::kAcquire) > writtenLsn.load(sync::kAcquire)) {  // [journal.reached]
         writer.ringDone();
     } else {
@@ -128,7 +128,7 @@ bool Journal::Impl::outlivesProcess(Lsn lsn) {
 Journal::Journal(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Journal::~Journal() {
-    static_cast<void>(close().isOk());  // whoever wants to know calls it
+    static_cast<void>(close().isOk());  // a caller that needs the status calls close() first
 }
 
 Status Journal::append(AppendOp& op) {

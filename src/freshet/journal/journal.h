@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The journal: an append-only sequence of records in segment files, written through consolidated
-/// slots (DESIGN 8; source: "Breaking the WiredTiger Logjam"). A committer joins the active slot by
-/// one CAS on a packed word, copies its record at once and releases; nobody leads, waits or spins.
-/// Whoever finishes a closed slot writes it; one flush covers all that arrived while the previous
-/// one ran.
+/// slots (docs/design/journal.md). A committer joins the active slot by one CAS on a packed word,
+/// copies its record at once and releases; no thread leads, waits or spins. The thread that
+/// completes a closed slot writes it; one flush covers everything that arrived during the previous
+/// one.
 ///
-/// Threads: every method may be called by any thread and never blocks; what must wait returns
-/// WouldBlock with a token. open() and close() block and are for start and stop; recycle() blocks
-/// and is for a background thread.
+/// Threads: every method may be called by any thread and never blocks; a call that would have to
+/// wait returns WouldBlock with a token. open() and close() block and are for start and stop;
+/// recycle() blocks and is for a background thread.
 #pragma once
 
 #include "freshet/base/bytes.h"
@@ -24,21 +24,21 @@
 
 namespace freshet::journal {
 
-/// Position in the log: slot number << 24 | byte offset in the slot. Logical: rises with the log
-/// and never repeats; where the bytes lie in a file is the journal's affair.
+/// Position in the log: slot number << 24 | byte offset in the slot. Logical: it rises with the log
+/// and never repeats, and says nothing about the position of the bytes in a file.
 using Lsn = uint64_t;
 
 enum class RecordType : uint8_t { kCommit = 1, kCheckpointDone = 2, kNoop = 4 };
 
-/// A record that replay hands over. Views are valid during the call only.
+/// A record passed to replay. Views are valid during the call only.
 struct RecordView {
     Lsn lsn = 0;  // of the record's last fragment
     RecordType type = RecordType::kNoop;
     uint16_t participant = 0;
-    uint64_t timestamp = 0;  // DESIGN 8.4: time base of the slot plus offset; rises with the LSN
+    uint64_t timestamp = 0;  // time base of the slot plus offset; rises with the LSN
     ByteView body;
 };
-/// Called in LSN order for each whole record. A status that is not ok ends the open with it.
+/// Called in LSN order for each whole record. A status that is not ok ends open() with that status.
 using RecordSink = std::function<Status(const RecordView&)>;
 
 struct Options {
@@ -48,25 +48,25 @@ struct Options {
     uint32_t slotBytes = 256 * 1024;        // 4 KiB to 2 MiB, a multiple of 4 KiB
     uint64_t segmentBytesFirst = 4u << 20;  // at least slots * slotBytes; doubling up to:
     uint64_t segmentBytesMax = 128u << 20;
-    /// Of recycled segments that wait for their new name.
+    /// Limit for recycled segments that wait for reuse.
     uint64_t spareBytesMax = UINT64_MAX;
     /// Segments of a log that grows by more bytes a second are not zeroed first: writing everything
-    /// twice would take the disk from it.
+    /// twice would take too much of the disk's bandwidth.
     uint64_t zeroedPerSecondMax = 64u << 20;
     uint32_t commitIntervalMs = 100;  // an idle journal writes what is buffered this often
-    std::array<char, 16> dbUuid{};    // of the data directory; a segment of another one is refused
-    /// Replay begins here: records below are not handed over, and segments that lie below as a
-    /// whole are not even read. 0: from the very first record. REQUIRES: at least the highest
-    /// `redoLsn` that recycle() was ever given, and durable() has once returned ok for it.
+    std::array<char, 16> dbUuid{};    // of the data directory; others' segments are refused
+    /// Replay begins here: records below are not passed on, and segments entirely below are not
+    /// even read. 0: from the very first record. REQUIRES: at least the highest `redoLsn` that
+    /// recycle() was ever given, and durable() has once returned ok for it.
     Lsn redoLsn = 0;
-    /// Retention (DESIGN 8.4): recycle() leaves a segment alone while the finished segments behind
-    /// it hold less than this many bytes, or it holds records younger than this. 0: no retention.
+    /// Retention: recycle() leaves a segment alone while the finished segments behind it hold less
+    /// than this many bytes, or it holds records younger than this. 0: no retention.
     uint64_t retainBytes = 0;
     uint32_t retainHours = 0;
-    /// Damage ends the log instead of the open: it is cut where the damage begins, and losses()
-    /// says where that was and what is gone.
+    /// Damage cuts the log where it begins instead of failing open(); losses() names the place and
+    /// what was lost.
     bool repair = false;
-    /// A write or flush has failed: nothing may be acknowledged any more. Called once, on any
+    /// A write or flush has failed: no further acknowledgement is possible. Called once, on any
     /// thread; the server logs and exits with code 14. All waiters have been failed or will be.
     std::function<void(const Status&)> onFatal;
 };
@@ -78,12 +78,12 @@ struct Stats {
     uint64_t flushes = 0;         // flushes (of all that was written before) that returned
     uint64_t joinRaces = 0;       // joins that lost a CAS
     uint64_t oldLapMeetings = 0;  // joins that had to move the active slot on for others
-    bool segmentMissing = false;  // nothing is written until the next one is made
+    bool segmentMissing = false;  // no block is written until the next segment is made
     uint64_t fullWaits = 0;       // appends that found no free slot
     uint64_t segments = 0;        // segment files in use or ready
     uint64_t flushMicrosTotal = 0;
     uint64_t segmentsRecycled = 0;  // renamed for reuse, or removed
-    uint64_t retainedBytes = 0;     // bytes of finished segments that are still there
+    uint64_t retainedBytes = 0;     // bytes of finished segments that are kept
 };
 
 /// One record on its way into the journal. The caller keeps it alive and unchanged from the first
@@ -116,7 +116,7 @@ private:
 
 class Journal {
 public:
-    /// Scans what is there, hands every whole record from redoLsn on to `replay`, finds the tail,
+    /// Scans the files, passes every whole record from redoLsn on to `replay`, finds the tail,
     /// begins a new era and is ready to append. kCorruption, naming file and offset, when
     /// acknowledged records are damaged (a later block proves that they were durable) or the log
     /// does not reach back to redoLsn; a torn tail is not damage and is cut off.
@@ -125,30 +125,31 @@ public:
     /// close() if still open.
     ~Journal();
 
-    /// Copies the record into the log buffer. ok: it has its LSN and place in the order, and will
-    /// reach the disk within commitIntervalMs (or the process ends). WouldBlock: every slot is
-    /// being written; wait for op.token() and call again with the same op.
-    /// kIo, kUnavailable: the journal has failed or is closed. kNoSpace: as long as the next
-    /// segment cannot be made; not for an op that has started.
+    /// Copies the record into the log buffer. ok: its LSN and order are fixed, and it will reach
+    /// the disk within commitIntervalMs (or the process ends). WouldBlock: every slot is being
+    /// written; wait for op.token() and call again with the same op. kIo, kUnavailable: the journal
+    /// has failed or is closed. kNoSpace: while the next segment cannot be made; not for an op that
+    /// has started.
     Status append(AppendOp& op);
-    /// ok when the record at `lsn` is in the hands of the operating system, so that it outlives
-    /// this process, and all before it (decision 0026: at once, as a rule); else asks for it and
-    /// returns WouldBlock with *token set. An error when the journal has failed. An `lsn` that
-    /// nobody has got yet stands for everything appended so far.
+    /// ok when the operating system has the record at `lsn` and all before it, so that they survive
+    /// this process (decision 0026: usually at once). Else requests that and returns WouldBlock
+    /// with *token set. An error when the journal has failed. An `lsn` beyond the last record
+    /// stands for everything appended so far.
     Status written(Lsn lsn, sync::WaitToken* token);
     /// The same for stable storage (fdatasync has returned).
     Status durable(Lsn lsn, sync::WaitToken* token);
 
-    /// Nobody needs records below `redoLsn` any more, and every later open() will say so: segments
-    /// that lie below it as a whole, are durable and are outside the retention are made ready for
-    /// reuse. Blocks (renames, a directory sync); appends go on meanwhile. One call at a time.
-    /// kIo: the journal has failed; kNoSpace: what could not be recycled is tried again next time.
+    /// Records below `redoLsn` are no longer needed, and every later open() will pass at least this
+    /// redoLsn. Segments that are entirely below it, are durable and are outside the retention are
+    /// made ready for reuse. Blocks (renames, a directory sync); appends go on meanwhile. One call
+    /// at a time. kIo: the journal has failed; kNoSpace: the next call tries again what could not
+    /// be recycled.
     Status recycle(Lsn redoLsn);
-    /// What Options::repair has cost: one line for each place where the log was cut.
+    /// What Options::repair has lost: one line for each place where the log was cut.
     std::vector<std::string> losses() const;
 
-    /// The log that open() found had an end that no close() has written: its process was killed, or
-    /// the system went down. False also where that cannot be known.
+    /// True when no close() had ended the log that open() found: its process was killed, or the
+    /// system went down. False also where that cannot be determined.
     bool wasCutOff() const;
 
     /// A lower bound on the LSN of every append that starts after this call. seq_cst.

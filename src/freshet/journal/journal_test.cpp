@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The journal through its front door: what is appended comes back, levels mean what they say, and
-/// a full ring, a slow disk or many threads lose nothing. Damage and crashes:
+/// The journal through its public header: what is appended comes back, levels mean what they say,
+/// and a full ring, a slow disk or many threads lose nothing. Damage and crashes:
 /// scan/log_scan_test.cpp.
 #include "freshet/journal/journal.h"
 
@@ -29,7 +29,7 @@ namespace {
 using testing::DiskFaults;
 using testing::MemoryFileSystem;
 
-/// Holds flushes while shut.
+/// Holds flushes while closed.
 class FlushGate {
 public:
     explicit FlushGate(DiskFaults& faults) : faults_(faults) {
@@ -62,7 +62,7 @@ private:
     bool open_ = false;  // guarded by mutex_
 };
 
-/// Appends, and has it written, until the log waits for a segment whose making is held. Returns
+/// Appends and waits for "written" until the log waits for a segment that is held back. Returns
 /// what was appended.
 std::vector<std::string> writeUntilSegmentMissing(Journal& journal) {
     std::vector<std::string> bodies;
@@ -226,8 +226,8 @@ TEST_P(JournalThreads, LevelsMeanWhatTheySayAfterAPowerCut) {
             });
         }
         running.clear();
-        // Finding F1, by counting: each thread moves on at most once per slot. Threads that merely
-        // retried would be here thousands of times for each slot.
+        // Threads that merely retried on an old lap would be counted thousands of times for each
+        // slot; a thread that helps moves on at most once per slot.
         Stats stats = log.journal->stats();
         EXPECT_LE(stats.oldLapMeetings, (stats.slotsWritten + options.slots + 1) * threads);
         disk.crash();
@@ -275,7 +275,7 @@ TEST(Journal, AFlushTakesAllThatArrivedWhileTheOneBeforeRan) {
         ASSERT_TRUE(log.journal->durable(op.lsn(), &token).isWouldBlock());
         tokens.push_back(token);
     }
-    // Nobody has closed a small slot for a flush that could not begin.
+    // No small slot was closed for a flush that could not begin.
     EXPECT_EQ(log.journal->stats().slotsWritten, before.slotsWritten);
     gate.open();
     for (const sync::WaitToken& token : tokens) {
@@ -450,7 +450,7 @@ TEST(Journal, FailureReachesEveryWaiter) {
     EXPECT_EQ(log.journal->health().code(), Code::kIo);
 }
 
-/// A disk that has no room for another segment, while it is said to be full. What there is can be
+/// A disk that refuses space for another segment while it is set to full. Existing space can be
 /// written.
 class CrampedDisk {
 public:
@@ -496,7 +496,7 @@ TEST(Journal, FullDiskRefusesNewRecordsKeepsTheOldAndHeals) {
     disk.fill();
     size_t stored = fillUntilRefused(*log.journal);
     EXPECT_TRUE(log.journal->health().isOk());
-    // What was let in before the helper noticed may lie in the ring and wait for room, too.
+    // Records accepted before the helper noticed may wait in the ring for space, too.
     disk.giveBack();
     EXPECT_TRUE(waitDurable(*log.journal, log.journal->tailLsn()).isOk());
     AppendOp late(RecordType::kCommit, 1, "there is room again");
@@ -525,7 +525,7 @@ TEST(Journal, FullDiskIsHelpedByARecycledSegment) {
     fillUntilRefused(*log.journal);
     ASSERT_GT(plan.fired(), 0u);
     EXPECT_TRUE(log.journal->health().isOk());
-    // A checkpoint sets space free, again and again.
+    // A checkpoint frees space, again and again.
     Lsn redo = 0;
     for (int i = 0; i < 3; ++i) {
         while (log.journal->stats().segmentsRecycled <= static_cast<uint64_t>(i)) {
@@ -536,8 +536,8 @@ TEST(Journal, FullDiskIsHelpedByARecycledSegment) {
             ASSERT_TRUE(status.isOk() || status.code() == Code::kNoSpace) << status.toString();
         }
     }
-    // The disk is still full, and the last segment may be so again: then what waits for the next
-    // one cannot be stored. It was promised to nobody.
+    // The disk is still full, and the last segment may be full again: then the records that wait
+    // for the next one cannot be stored. They were never acknowledged.
     const Lsn promised = log.journal->durableLsn();
     const Status closed = log.journal->close();
     EXPECT_TRUE(closed.isOk() || closed.code() == Code::kNoSpace) << closed.toString();
@@ -558,7 +558,7 @@ TEST(Journal, FullDiskRefusesThoseWhoWaitForASlot) {
     options.zeroedPerSecondMax = UINT64_MAX;                         // also if they fill at once
     Opened log = openLog(options);
     waitForReadySegment(*log.journal, 2);
-    // Held within the making of the third segment, nobody notices that the disk is full.
+    // While the making of the third segment is held, the full disk goes unnoticed.
     FlushGate gate(memory.faults());
     writeUntilSegmentMissing(*log.journal);
     gate.awaitArrival(1);
@@ -579,7 +579,7 @@ TEST(Journal, FullDiskRefusesThoseWhoWaitForASlot) {
     EXPECT_EQ(log.journal->append(op).code(), Code::kNoSpace);
 }
 
-/// A record larger than all the room there is, begun before the disk was full.
+/// A record larger than all the space there is, begun before the disk was full.
 TEST(Journal, StartedRecordWaitsForRoomOnAFullDisk) {
     CrampedDisk disk;
     Options options = smallOptions(disk.files);
@@ -603,7 +603,7 @@ TEST(Journal, CloseDoesNotWaitForAFullDisk) {
     CrampedDisk disk;
     FatalCount fatal;
     Options options =
-        fatal.watch(smallOptions(disk.files));  // no timer: nobody else takes the role
+        fatal.watch(smallOptions(disk.files));  // no timer: no other thread takes the role
     Opened log = openLog(options);
     waitForReadySegment(*log.journal, 2);
     disk.fill();

@@ -13,7 +13,7 @@ namespace freshet::journal {
 namespace {
 
 constexpr uint32_t kSlotsMin = 4;
-/// Slots that may have been joined and never written when a process dies: their LSNs and Timestamps
+/// Slots that may have been joined but never written when a process dies: their LSNs and Timestamps
 /// may have been seen, so a new era begins behind them.
 constexpr uint64_t kSlotsSkipped = 2 * kSlotsMax;
 
@@ -39,8 +39,8 @@ Status check(const Options& options) {
     return Status::ok();
 }
 
-/// For the segment behind the last one that is kept. Segments are as large as the part of the log
-/// that redo needs suggests.
+/// For the segment behind the last one that is kept. Its size grows with the number of segments
+/// that redo needs.
 SegmentMaker makerAfter(const Options& options, const LogEnd& end, SparePool& spares) {
     uint64_t bytes = options.segmentBytesFirst;
     uint32_t index = 0;
@@ -59,7 +59,7 @@ SegmentMaker makerAfter(const Options& options, const LogEnd& end, SparePool& sp
                         spares);
 }
 
-/// Segments in front of the one where the log goes on wait to be recycled.
+/// Segments in front of the current one wait to be recycled.
 size_t noteFinished(const LogEnd& end, uint32_t currentIndex, Recycler& recycler) {
     size_t count = 0;
     for (size_t i = 0; end.slotNo != 0 && i <= end.last; ++i) {
@@ -76,9 +76,9 @@ size_t noteFinished(const LogEnd& end, uint32_t currentIndex, Recycler& recycler
     return count;
 }
 
-/// What lies behind the segment where the log goes on is of no use under its name: blocks there
-/// were never durable as part of the log (the scan has checked), or have been given up. Their eras
-/// and slot numbers are below those of the new era, which is durable.
+/// Segments behind the current one lose their names: their blocks were never durable as part of the
+/// log (the scan has checked that), or have been given up. Their eras and slot numbers are below
+/// those of the new era, which is durable.
 Status spareBehind(const Options& options,
                    const LogEnd& end,
                    uint32_t currentIndex,
@@ -94,7 +94,7 @@ Status spareBehind(const Options& options,
     return any ? syncNames(*options.files, options.directory) : Status::ok();
 }
 
-/// Its name is durable, too.
+/// Makes the directory's name durable too.
 Status makeDirectory(const Options& options) {
     FRESHET_RETURN_IF_ERROR(options.files->makeDirectory(options.directory));
     std::filesystem::path parent = std::filesystem::path(options.directory).parent_path();
@@ -108,7 +108,7 @@ Status syncWritten(BlockWriter& blocks) {
     return Status::ok();
 }
 
-/// The segment where the log goes on.
+/// The segment where the log continues.
 struct Front {
     BlockWriter blocks;
     uint32_t segment;  // its index
@@ -126,7 +126,7 @@ Status makeRoom(uint32_t fill, SegmentMaker& maker, Recycler& recycler, Front* f
     return Status::ok();
 }
 
-/// Does what the writer of the process before would have done next. The log then ends with it.
+/// Writes the slots that the previous process would have written next. The log then ends with them.
 Status writeRemains(LogEnd& end, SegmentMaker& maker, Recycler& recycler, Front* front) {
     const Lsn durable = slotStart(end.slotNo + 1);
     for (RingSlot& slot : end.remains) {
@@ -170,8 +170,8 @@ struct Keepers {
     std::unique_ptr<Witness> witness;
 };
 
-/// From here on blocks say that the files are there. REQUIRES: the first block of the era is
-/// durable.
+/// After this, blocks have the flags of the files that exist. REQUIRES: the first block of the era
+/// is durable.
 StatusOr<Keepers> makeKeepers(const Options& options,
                               uint32_t eraNo,
                               const Era& era,
@@ -201,7 +201,7 @@ StatusOr<std::unique_ptr<Journal>> Journal::open(const Options& options, const R
     auto recycler = std::make_unique<Recycler>(options);
     FRESHET_RETURN_IF_ERROR(recycler->findSpares());
     SegmentMaker maker = makerAfter(options, end, recycler->spares());
-    // The page of the last block may be durable, and is left alone.
+    // The page of the last block may be durable, so it is not written again.
     const uint64_t page = roundUp(end.offset, kBlockAlign);
     if (end.slotNo != 0 && page + kBlockAlign <= end.segments[end.last].bytes) {
         FoundSegment& last = end.segments[end.last];
@@ -277,7 +277,7 @@ Status Journal::Impl::flushAll() {
     }
 }
 
-/// Its header says that everything before is durable: from now on damage there is recognised as
+/// Its header says that everything before it is durable: from now on damage there is recognised as
 /// damage and not taken for a torn tail.
 Status Journal::Impl::appendClosingBlock() {
     RecordHeader header{};

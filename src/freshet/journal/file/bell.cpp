@@ -31,7 +31,7 @@ void Bell::listen(uint64_t ms) {
     until.tv_sec = static_cast<time_t>(nanos / 1'000'000'000);
     until.tv_nsec = static_cast<long>(nanos % 1'000'000'000);
     if (!rung_.load(
-            sync::kAcquire)) {  // [bell.peek] as [bell.hear]; saves a wait that ends at once
+            sync::kAcquire)) {  // [bell.peek] as [bell.hear]; avoids a wait that would end at once
         while (::sem_clockwait(&semaphore_, CLOCK_MONOTONIC, &until) != 0 && errno == EINTR) {
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Bell: wakes one of the journal's own threads. Ringing never blocks (a semaphore post, not a
-/// mutex), so that a writer's hand-over cannot wait for a preempted helper. It says only "look
-/// again": what there is to do stands in words of its own, written before the ring.
+/// mutex), so a writer that passes the role on cannot wait for a preempted helper. It means only
+/// "look again": the work itself is described by other words, written before the ring.
 #pragma once
 
 #include "freshet/sync/atomic.h"
@@ -19,14 +19,14 @@ public:
     Bell(const Bell&) = delete;
     Bell& operator=(const Bell&) = delete;
 
-    /// Any thread. Rings that the listener has not heard yet are one.
+    /// Any thread. Rings that the listener has not yet seen count as one.
     void ring();
     /// Returns when rung since the last return, or after `ms`. One listener.
     void listen(uint64_t ms);
 
 private:
     sem_t semaphore_;
-    /// Rung and not heard yet. Written by: ringers (set), the listener (clear).
+    /// Rung and not yet seen. Written by: ringers (set), the listener (clear).
     sync::Atomic<bool> rung_{false};
 };
 

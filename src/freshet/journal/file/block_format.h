@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Layout of a journal block: one slot as it lies in a segment file. The header fills the first two
+/// Layout of a journal block: one slot as stored in a segment file. The header fills the first two
 /// units of the slot's buffer, records follow. Little endian, no padding. A block begins where the
-/// one before it ends, if it fits there into the rest of that page, else with the next page (a
-/// multiple of kBlockAlign) or the next segment; zeros between. Format 1 always began a page.
+/// one before it ends if it fits into the rest of that page, else at the next page (a multiple of
+/// kBlockAlign) or in the next segment; zeros between. In format 1 each block began a page.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ inline constexpr uint32_t kBlockMagic = 0x4b424c4a;  // "JLBK"
 inline constexpr uint16_t kBlockFormat = 2;
 inline constexpr uint32_t kBlockAlign = 4096;
 
-/// BlockHeader::flags. Of all blocks of an era but its first: the witness (witness_format.h) and
-/// the ring's file are there, durably, and are that era's.
+/// BlockHeader::flags, in all blocks of an era but its first: the witness (witness_format.h), or
+/// the ring's file, exists, is durable and belongs to that era.
 inline constexpr uint16_t kBlockWitnessed = 1;
 inline constexpr uint16_t kBlockRing = 2;
 
@@ -27,12 +27,12 @@ struct BlockHeader {
     uint32_t fill;               // bytes of header and records, a multiple of 64
     uint64_t slotNo;             // LSN of a record = slotNo << 24 | its offset in the block
     uint64_t prevSlotNo;         // of the block before; 0 in the first block of a log
-    uint64_t timeBase;           // Timestamp of offset 0 (DESIGN 8.4)
+    uint64_t timeBase;           // Timestamp of offset 0 (docs/design/journal.md, "Timestamps")
     uint32_t nRecs;              // records and fragments
     uint32_t prevBlockCrc;       // headerCrc of the block before
     uint64_t dbUuidLow;          // first eight bytes of the data directory's id
-    uint64_t durableLsnAtWrite;  // everything below was on stable storage already
-    uint8_t cipher;              // 0: plain. Reserved with keyId and tag for encryption (issue 8)
+    uint64_t durableLsnAtWrite;  // everything below was already on stable storage
+    uint8_t cipher;              // 0: plain. Reserved for encryption, with keyId and tag
     uint8_t reserved8;
     uint16_t keyId;
     uint32_t recordsCrc;  // crc32c over the first 8 bytes (len, crc) of each record in turn: ties

@@ -27,7 +27,7 @@ StatusOr<SealedBlock> BlockWriter::write(
     FRESHET_RETURN_IF_ERROR(
         position_.segment->file->pwrite(ByteView(block, stored), position_.offset));
     noteWritten(fill);
-    // What has not gone through the cache would have to be read back into it.
+    // A block that bypassed the cache would have to be read back into it first.
     pageIsOpen_ = stored < kDirectBlockBytesMin;
     durableLsn_ = durableLsn;
     position_.prevSlotNo = slotNo;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// BlockWriter: puts blocks into segments, one behind the other, each naming the one before it.
+/// BlockWriter: appends blocks to segments, each naming the one before it.
 ///
-/// A small block lies directly behind its predecessor in the same page, so that commits which only
-/// want to be written cost the bytes they have and not a page each. But a page that a flush has
-/// seen is never written again: what is durable cannot be torn by what comes after it. So the first
-/// block after a flush has begun, and the first that says more is durable, begin a page; so does
-/// the one after a block that went past the system's cache (kDirectBlockBytesMin).
-/// Threads: whoever holds the writer's role.
+/// A small block directly follows its predecessor in the same page, so that a commit that only
+/// wants to be written costs its own bytes and not a page. But a page that a flush has covered is
+/// never written again: later blocks cannot tear what is durable. So three kinds of block begin a
+/// page: the first after a flush has begun, the first whose header gives a higher durable position,
+/// and the one after a block that bypassed the system's cache (kDirectBlockBytesMin). Threads: the
+/// holder of the writer's role.
 #pragma once
 
 #include "freshet/journal/file/framing.h"
@@ -24,11 +24,11 @@ struct WrittenRange {
     uint64_t to = 0;
 };
 
-/// Where the log goes on.
+/// Where the log continues.
 struct LogPosition {
     std::shared_ptr<Segment> segment;
     uint64_t offset = 0;  // behind the last block
-    uint16_t flags = 0;   // of blocks
+    uint16_t flags = 0;   // for the next blocks
     uint32_t era = 0;
     uint64_t prevSlotNo = 0;
     uint32_t prevBlockCrc = 0;
@@ -45,19 +45,19 @@ public:
         return roundUp(position_.offset, kBlockAlign) + roundUp(fill, kBlockAlign) <=
                position_.segment->bytes;
     }
-    /// Blocks go to the start of `segment` from now on. The segment that is left by that.
+    /// Blocks go to the start of `segment` from now on. Returns the segment that is left.
     FinishedSegment moveTo(std::shared_ptr<Segment> segment);
     /// Seals and writes a block. REQUIRES hasRoom(fill). A failure is final: never call again.
     StatusOr<SealedBlock> write(
         char* block, uint32_t fill, uint64_t slotNo, uint64_t timeBase, uint64_t durableLsn);
-    /// Blocks from now on are of `era`, without flags at first.
+    /// Later blocks are of `era`, at first without flags.
     void beginEra(uint32_t era) {
         position_.era = era;
         position_.flags = 0;
     }
     void setFlags(uint16_t flags) { position_.flags = flags; }
     /// What has been written since the last call, at most one range per segment, for a flush. No
-    /// block will be written into its pages.
+    /// later block will be written into its pages.
     std::vector<WrittenRange> takeWritten() {
         pageIsOpen_ = false;
         return std::exchange(written_, {});
@@ -67,10 +67,10 @@ private:
     void noteWritten(uint64_t bytes);
 
     LogPosition position_;
-    /// The page of the last block has been seen by no flush and is in the cache; behind the block
-    /// it holds zeros.
+    /// The page of the last block is covered by no flush and is in the cache; behind the block it
+    /// holds zeros.
     bool pageIsOpen_ = false;
-    uint64_t durableLsn_ = 0;  // what the last block said
+    uint64_t durableLsn_ = 0;  // as in the last block's header
     std::vector<WrittenRange> written_;
 };
 

@@ -7,8 +7,8 @@
 
 namespace freshet::journal {
 
-/// fdatasync of a segment, on the journal's helper thread. Ok: all that was written before the call
-/// survives a crash. Otherwise the journal has failed; never called again.
+/// fdatasync of a segment, on the journal's helper thread. Ok: everything written before the call
+/// survives a crash. Otherwise the journal has failed and this is never called again.
 Status flushSegment(platform::File& file);
 
 }  // namespace freshet::journal

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Framing: makes and checks records and blocks in memory. Used by the write path and by the scan,
-/// so that what one seals the other verifies by the same words.
+/// Framing: makes and checks records and blocks in memory. The write path and the scan both use it,
+/// so that sealing and verifying share one definition.
 #pragma once
 
 #include "freshet/base/bytes.h"
@@ -27,10 +27,10 @@ constexpr uint32_t recordUnits(size_t bodyBytes) {
 void sealRecord(RecordHeader& header, ByteView body);
 /// Writes header, body and the zeros behind it: recordUnits(body.size()) units at `out`.
 void copyRecord(char* out, const RecordHeader& header, ByteView body);
-/// A whole NOOP record of the journal's own at `out`, one unit.
+/// Writes a whole NOOP record, marked as the journal's own, at `out`: one unit.
 void putInternalNoop(char* out);
 
-/// What a block needs to know besides its records.
+/// The header fields of a block that do not follow from its records.
 struct BlockPlace {
     uint16_t flags = 0;
     uint32_t era = 0;
@@ -41,26 +41,26 @@ struct BlockPlace {
     uint64_t dbUuidLow = 0;
     uint64_t durableLsn = 0;
 };
-/// What became of it.
+/// The result of sealBlock().
 struct SealedBlock {
     uint32_t headerCrc = 0;
     uint32_t records = 0;  // whole ones that are not internal; a fragmented one counts at its end
 };
 /// Writes the header in front of the records in [128, fill).
 SealedBlock sealBlock(char* block, uint32_t fill, const BlockPlace& place);
-/// Writes zeros behind the records up to the end of a page, for a block that begins one: the bytes
-/// to store. `block` has room for them.
+/// Writes zeros behind the records up to the end of a page, for a block that begins one. Returns
+/// the bytes to store. `block` has room for them.
 uint32_t padBlock(char* block, uint32_t fill);
 
-/// A header with right magic and checksum, whatever it says; nullptr-like `false` otherwise. `p`
+/// True when `p` holds a header with the right magic and checksum; no other field is checked. `p`
 /// has sizeof(BlockHeader) bytes.
 bool readHeader(const char* p, BlockHeader* header);
-/// Bytes of the record, or fragment, that `bytes` begin with, without the zeros behind it. 0: they
-/// begin with no whole one.
+/// Length of the record, or fragment, at the start of `bytes`, without the zeros behind it. 0: no
+/// whole record begins there.
 uint32_t wholeRecord(ByteView bytes);
-/// True when the records in `block` are just those that its header was sealed over.
+/// True when the records in `block` are exactly those that its header was sealed over.
 bool recordsAreWhole(ByteView block, const BlockHeader& header);
-/// Whether the last record of such a block says that the journal was closed.
+/// True when the last record of such a block is the one that close() appends.
 bool endsWithClosing(ByteView block, const BlockHeader& header);
 /// First eight bytes of a data directory's id.
 uint64_t uuidLow(const Options& options);

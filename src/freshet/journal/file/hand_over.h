@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// HandOver: values on their way from threads that must not wait to one that takes them all at
-/// once. Nothing is ever popped singly, so no node is taken that another thread could be looking
-/// at.
+/// HandOver: passes values from threads that must not wait to one that takes them all at once.
+/// Nodes are never popped singly, so no node is freed that another thread might be reading.
 #pragma once
 
 #include "freshet/sync/atomic.h"
@@ -31,7 +30,7 @@ public:
         }
     }
 
-    /// What has been pushed since the last call, in the order of the pushes. Any thread.
+    /// The values pushed since the last call, in the order of the pushes. Any thread.
     std::vector<T> takeAll() {
         std::vector<T> values;
         // [handOver.take] acquire: pairs with [handOver.push].
@@ -49,7 +48,7 @@ private:
         T value;
         Node* next;
     };
-    /// Newest node. Written by: pushers, takers. RECLAIM: a node is freed by who took the list.
+    /// Newest node. Written by: pushers, takers. RECLAIM: the taker of the list frees its nodes.
     ///   ABA      no node is popped singly: a CAS that succeeds on a reused address is still right
     sync::Atomic<Node*> head_{nullptr};
 };

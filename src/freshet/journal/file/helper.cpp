@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The helper thread flushes, and asks for what lies idle in the open slot. The thread that writes
-/// for others takes what nobody waits for yet and what a holder of the role has handed on. Others
-/// compute all the time; whoever of them had to write would be overtaken by the rest at it, for
-/// many turns of theirs, and the ring would be full before he was done. This one hardly computes,
-/// so it gets its turn at once. It neither flushes nor makes segments, which a third thread does:
-/// both wait for the disk, and the log goes on meanwhile.
+/// The journal's threads. `journal`, the helper, flushes, and requests a flush of idle data in the
+/// open slot. `journal-write` writes slots that no caller waits for, and takes a role that its
+/// holder has passed on. Other threads compute all the time: while one of them wrote, the others
+/// would preempt it again and again, and the ring would be full before it had finished. This thread
+/// hardly computes, so the scheduler runs it at once. It neither flushes nor makes segments, which
+/// is `journal-make`'s work: both wait for the disk, and the log must go on meanwhile.
 #include "freshet/journal/file/flush.h"
 #include "freshet/journal/file/impl.h"
 #include "freshet/journal/slot/raise.h"
@@ -16,9 +16,9 @@
 namespace freshet::journal {
 namespace {
 
-constexpr uint64_t kUntilRungMs = 3'600'000;  // an hour: whoever takes a segment rings
-/// Looks at what lies idle in each commitIntervalMs: what the look before has seen is asked for,
-/// unless somebody else's flush has had it.
+constexpr uint64_t kUntilRungMs = 3'600'000;  // an hour: the thread that takes a segment rings
+/// Checks for idle data per commitIntervalMs: what the previous check saw is requested now, unless
+/// another caller's flush has covered it.
 constexpr uint64_t kIdleLooks = 2;
 
 /// Ticks every so many milliseconds, counted from the tick before.
@@ -74,8 +74,8 @@ void Journal::Impl::makeSegments() {
     Metronome metronome(options.commitIntervalMs);
     bool busy = true;
     while (!stopping.load(sync::kAcquire)) {  // [journal.stopping]
-        // Out of space: try again with each tick only (relaxed: our own store), and go on while it
-        // goes; but close() waits for an answer now, and rings.
+        // Out of space: try again at each tick only (relaxed: our own store), and go on while steps
+        // succeed; but close() waits for an answer, and rings.
         const bool isShort = outOfSpace.load(sync::kRelaxed);
         makeBell.listen(busy ? 0 : isShort ? metronome.millisLeft() : kUntilRungMs);
         const bool may = busy || !isShort || metronome.ticks() ||
@@ -94,7 +94,7 @@ void Journal::Impl::flush() {
     for (const WrittenRange& range : flushRanges) {
         Status status = flushSegment(*range.segment->file);
         if (!status.isOk()) {
-            // flushTarget stays: no second flush can ever start.
+            // flushTarget keeps its value: no second flush can ever start.
             fail(status);
             return;
         }
@@ -109,8 +109,8 @@ void Journal::Impl::flush() {
     }
     // [journal.durable] release: pairs with [journal.reached].
     durableLsn.store(target, sync::kRelease);
-    // [journal.flushTarget.clear] release: pairs with [journal.flushTarget.load]; gives
-    // flushRanges back to the writer.
+    // [journal.flushTarget.clear] release: pairs with [journal.flushTarget.load]; gives flushRanges
+    // back to the writer.
     flushTarget.store(0, sync::kRelease);
     syncWaiters.wake(target);
     writer.ringDone();  // closes what has arrived meanwhile: the next batch
@@ -145,19 +145,19 @@ bool Journal::Impl::prepareSegment() {
     segments.fetch_add(1, sync::kRelaxed);  // [journal.count]
     // [journal.segment.ready] release: pairs with [journal.segment.take].
     readySegment.store(made->release(), sync::kRelease);
-    writeBell.ring();  // the role may have been given up for want of it
+    writeBell.ring();  // the role may have been given up for lack of a segment
     return false;
 }
 
 void Journal::Impl::noSegment(const Status& why) {
-    // A full disk may get room again, but close() cannot wait for that.
+    // A full disk may get space again, but close() cannot wait for that.
     bool hopeless = segmentMissing.load(sync::kAcquire) &&  // [journal.segmentMissing]
                     closing.load(sync::kAcquire);           // [journal.closing]
     if (why.code() != Code::kNoSpace || hopeless) {
         fail(why);
     } else if (!outOfSpace.exchange(true, sync::kRelaxed)) {  // [journal.outOfSpace]
         telemetry::logError("journal", "writes are refused: " + why.toString());
-        freeWaiters.wake(0);  // those that have not started are refused now, not kept waiting
+        freeWaiters.wake(0);  // appends that have not started are refused now, not kept waiting
     }
 }
 

@@ -24,7 +24,7 @@
 namespace freshet::journal {
 
 struct Journal::Impl {
-    /// What open() has found and made. The first block of the new era is durable already.
+    /// What open() found and made. The first block of the new era is already durable.
     struct Start {
         BlockWriter blocks;
         uint64_t eraSlot;
@@ -43,10 +43,10 @@ struct Journal::Impl {
     // --- Appending and waiting (journal.cpp) ---
 
     Status append(AppendOp& op);
-    /// Ok, or why nothing can be appended now; a record that has `started` is only refused for
-    /// good.
+    /// Ok, or why nothing can be appended now. For a record that has `started`: only a failure that
+    /// is final.
     Status refusal(bool started) const;
-    /// One fragment or whole record; `started`: refuse for good only. WouldBlock with *token set,
+    /// Appends one fragment or whole record; `started` as in refusal(). WouldBlock with *token set,
     /// else ok with *lsn and *timestamp.
     Status place(const RecordHeader& header,
                  ByteView body,
@@ -54,17 +54,18 @@ struct Journal::Impl {
                  Lsn* lsn,
                  uint64_t* timestamp,
                  sync::WaitToken* token);
-    /// A slot is done. The caller writes it if somebody waits for that, else another thread.
+    /// A slot is done. The caller writes it if some caller waits for that, else another thread
+    /// does.
     void slotDone();
-    /// `reached` is what `wanted` asks to be raised; `waiters` wait for it.
+    /// `wanted` requests that `reached` be raised; `waiters` wait for `reached`.
     Status await(Lsn lsn,
                  const sync::Atomic<uint64_t>& reached,
                  sync::Atomic<uint64_t>& wanted,
                  WaitList& waiters,
                  sync::WaitToken* token);
-    /// The record at `lsn` and all before it stay when the process ends now.
+    /// True when the record at `lsn` and all before it would survive the end of this process now.
     bool outlivesProcess(Lsn lsn);
-    /// Ok, or why the journal serves nothing any more.
+    /// Ok, or why the journal serves no more calls.
     Status health() const;
     /// Body bytes that a fragment can carry.
     size_t fragmentBytesMax() const { return options.slotBytes / 4 - sizeof(RecordHeader); }
@@ -88,10 +89,10 @@ struct Journal::Impl {
     /// One step towards the next segment. True: there is more to do at once.
     bool prepareSegment();
     void noSegment(const Status& why);
-    /// The journal is over. Any thread; the first reason counts.
+    /// Ends the journal. Any thread; the first reason counts.
     void fail(const Status& why);
 
-    /// On a thread of the caller's.
+    /// Runs on the caller's thread.
     Status recycle(Lsn redoLsn);
 
     // --- Stop (open.cpp) ---
@@ -103,9 +104,9 @@ struct Journal::Impl {
     const Options options;
     FillingRule* const rule = fillingRule.load(sync::kRelaxed);  // [filling.rule]
 
-    const std::unique_ptr<RingFile> ringFile;  // what the ring lies in; null: it has its own
-    const std::unique_ptr<Witness> witness;    // null: there is none
-    const bool wasCutOff;                      // the start before has not closed the log
+    const std::unique_ptr<RingFile> ringFile;  // null: the ring owns its memory
+    const std::unique_ptr<Witness> witness;    // null: none is kept
+    const bool wasCutOff;                      // the previous start did not close the log
     SlotRing ring;
     RingWriter<SlotRing, Impl> writer;
     WaitList freeWaiters;  // for a free slot; all ends are 0
@@ -115,40 +116,39 @@ struct Journal::Impl {
     /// of the last block whose flush has returned ok.
     alignas(sync::kLineBytes) sync::Atomic<uint64_t> writtenLsn;
     sync::Atomic<uint64_t> durableLsn;
-    /// Slot starts that somebody waits for. Written by: await(), the helper's timer. Rise only.
+    /// Slot starts that callers wait for. Written by: await(), the helper's timer. Rise only.
     sync::Atomic<uint64_t> writeWanted{0};
     sync::Atomic<uint64_t> syncWanted{0};
     WaitList writeWaiters;
     WaitList syncWaiters;
 
     /// The writtenLsn that the flush in flight will make durable, 0 when there is none.
-    ///   STEPS    0 -> target (by the writer) -> 0 (by the helper, after durableLsn); not left
-    ///   again
-    ///            when the flush has failed
-    ///   OWNS     flushRanges: the writer's while 0, the helper's else
+    ///   STEPS    0 -> target (by the writer) -> 0 (by the helper, after durableLsn); keeps its
+    ///            value when the flush has failed
+    ///   OWNS     flushRanges: the writer's while 0, else the helper's
     sync::Atomic<uint64_t> flushTarget{0};
     std::vector<WrittenRange> flushRanges;
-    uint64_t idleEnd = 0;  // up to where the helper's last look has seen records; the helper's
+    uint64_t idleEnd = 0;  // end of the records that the helper's last check saw; the helper's
 
     BlockWriter blocks;  // owned by the writer's role
-    /// The segment made ahead. STEPS null -> segment (its maker) -> null (writer, who then owns
-    /// it).
+    /// The segment made ahead. STEPS null -> segment (by its maker) -> null (by the writer, which
+    /// then owns it).
     sync::Atomic<Segment*> readySegment{nullptr};
-    const std::unique_ptr<Recycler> recycler;  // threads: see there
-    SegmentMaker maker;                        // makeSegments()'s
+    const std::unique_ptr<Recycler> recycler;  // threads: see its header
+    SegmentMaker maker;                        // used by makeSegments()
     const std::vector<std::string> losses;
 
-    /// Why the journal is over, null while it is not. Written once; freed with the journal.
+    /// Why the journal has ended, null until then. Written once; freed with the journal.
     sync::Atomic<const Status*> failure{nullptr};
     sync::Atomic<bool> outOfSpace{false};      // the next segment cannot be made at present
-    sync::Atomic<bool> segmentMissing{false};  // the writer had to give up for want of one
+    sync::Atomic<bool> segmentMissing{false};  // the writer had to stop for lack of one
     sync::Atomic<bool> closing{false};
     sync::Atomic<bool> closed{false};
 
     sync::Atomic<bool> stopping{false};
     Bell bell;       // for the helper
-    Bell writeBell;  // for the thread that writes for others: ringDone()
-    Bell makeBell;   // for the one that makes segments: one is wanted
+    Bell writeBell;  // for the thread that calls ringDone() for others
+    Bell makeBell;   // for the thread that makes segments
 
     // Statistics; nothing depends on them.
     sync::Atomic<uint64_t> records{0};
@@ -159,7 +159,7 @@ struct Journal::Impl {
     sync::Atomic<uint64_t> fullWaits{0};
     sync::Atomic<uint64_t> segments{0};
 
-    platform::Thread helper;  // last, all three: they use all of the above
+    platform::Thread helper;  // these three last: they use all of the above
     platform::Thread writerForOthers;
     platform::Thread makerOfSegments;
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Layout of a record, or of one fragment of a large one, in a block. The header is followed by
-/// body bytes and zeros up to the next multiple of 64. What the body holds (operations, event
-/// section) is the engine's; kRecordHasEvents tells readers of events which records to open. No
-/// field depends on where the record lies, so that header and checksum are made before it joins a
-/// slot: LSN and Timestamp follow from the position.
+/// body bytes and zeros up to the next multiple of 64. The content of the body (operations, event
+/// section) is the engine's; kRecordHasEvents shows readers of events which records to open. No
+/// field depends on the record's position, so header and checksum are made before it joins a slot:
+/// LSN and Timestamp follow from the position.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace freshet::journal {
 enum class Fragment : uint8_t { kFull = 0, kFirst = 1, kMiddle = 2, kLast = 3 };
 
 inline constexpr uint16_t kRecordInternal = 1;   // the journal's own: not handed to replay
-inline constexpr uint16_t kRecordHasEvents = 2;  // the body has an event section (issue 7)
+inline constexpr uint16_t kRecordHasEvents = 2;  // the body has an event section
 inline constexpr uint16_t kRecordClosing = 4;    // internal; the last of an era that was closed
 
 struct RecordHeader {
@@ -26,7 +26,7 @@ struct RecordHeader {
     uint16_t participant;
     uint16_t reserved16;
     uint64_t recId;  // LSN of the kFirst fragment in kMiddle and kLast, else 0
-    uint32_t term;   // 0; reserved for replicated logs (DESIGN 14.4)
+    uint32_t term;   // 0; reserved for replicated logs
     uint32_t reserved32;
 };
 

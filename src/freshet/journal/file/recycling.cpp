@@ -95,8 +95,8 @@ bool Recycler::mayGo(const FinishedSegment& oldest,
                      Lsn redoLsn,
                      Lsn durableLsn,
                      uint64_t now) const {
-    // durableLsn above its end: the block that follows, which begins another segment, is durable,
-    // so that the next open finds a beginning of the log.
+    // durableLsn above its end means that the block that follows, which begins another segment, is
+    // durable, so the next open finds a beginning of the log.
     return oldest.end <= redoLsn && oldest.end < durableLsn &&
            keptBytes_.load(sync::kRelaxed) - oldest.bytes >= retainBytes_ &&
            (retainSeconds_ == 0 || (oldest.timestamp >> 32) + retainSeconds_ <= now);
@@ -130,8 +130,8 @@ Status Recycler::recycle(Lsn redoLsn, Lsn durableLsn, uint64_t now, uint64_t* go
         }
     }
     if (*gone != before) {
-        // Before anybody writes into them: what is written under a new name must not be found under
-        // the old one.
+        // Before the spares can be written to: blocks written under a new name must not be found
+        // under the old one.
         FRESHET_RETURN_IF_ERROR(syncNames(*files_, directory_));
     }
     for (Spare& spare : spares) {

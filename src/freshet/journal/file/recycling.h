@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What becomes of segments that the log has left behind: kept for redo and retention, then spare
-/// for reuse under a higher name, or removed.
+/// Segments that the log has left behind: kept for redo and retention, then made spare for reuse
+/// under a higher name, or removed.
 ///
 ///     j.0000000a --writer has moved on--> finished --recycle()--> spare.3
 ///     spare.3 --maker clears its first block, durably--> j.00000017
 ///
 /// INV-journal-10: the first block of a file named j.* is blank or belongs to the log under that
-/// name; it is never stale. Behind it a recycled segment is full of stale blocks. They are never
-/// taken for the log, in the same era neither: their slot numbers, and those they name as their
-/// predecessors', are below those of every block written after the segment was recycled, because
-/// only what lies in front of a durable block is recycled. Nor do they prove damage: what they call
-/// durable lies below their own slot number.
+/// name; it is never stale. Behind it a recycled segment is full of stale blocks. The scan never
+/// takes them for part of the log, even in the same era: their slot numbers, and their
+/// predecessors', are below those of every block written after the segment was recycled, because a
+/// segment is recycled only in front of a durable block. Nor do they prove damage: the position
+/// that they call durable is below their own slot number.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -29,11 +29,11 @@ namespace freshet::journal {
 struct FinishedSegment {
     std::string path;
     uint64_t bytes = 0;
-    Lsn end = 0;             // where the slot behind its last block begins
+    Lsn end = 0;             // start of the slot behind its last block
     uint64_t timestamp = 0;  // time base of its last block, or a later one
 };
 
-/// A file with the size of a segment and nothing in it that anybody needs.
+/// A file of the size of a segment whose content is no longer needed.
 struct Spare {
     std::string path;
     uint64_t bytes = 0;
@@ -42,16 +42,16 @@ struct Spare {
 /// Makes renames and removals durable. A failure is final, hence never kNoSpace.
 Status syncNames(platform::FileSystem& files, const std::string& directory);
 
-/// Spares between the threads that give them and the one that makes segments of them.
+/// Spares between the threads that give them and the one that turns them into segments.
 class SparePool {
 public:
     static constexpr size_t kSparesMax = 8;
 
     explicit SparePool(uint64_t bytesMax = UINT64_MAX) : bytesMax_(bytesMax) {}
-    /// For the one thread that gives: room for one of `bytes` bytes beside `others`.
+    /// For the one thread that gives: true when one of `bytes` bytes fits beside `others`.
     bool hasRoom(uint64_t bytes, const std::vector<Spare>& others = {}) const;
     void give(Spare spare);
-    /// The maker's thread only: any, or none.
+    /// The maker's thread only. Empty when there is none.
     std::optional<Spare> take();
 
 private:
@@ -74,15 +74,15 @@ public:
           spares_(options.spareBytesMax) {}
 
     SparePool& spares() { return spares_; }
-    /// At open, before all else: spares that an earlier start has left.
+    /// At open, before all else: finds the spares left by an earlier start.
     Status findSpares();
-    /// At open: makes the file of `bytes` bytes a spare, or removes it. Not durable yet.
+    /// At open: makes the file of `bytes` bytes a spare, or removes it. Not yet durable.
     Status spareOne(const std::string& path, uint64_t bytes);
-    /// The writer has left a segment. In the order of the log. Never blocks.
+    /// The writer has left a segment. Called in log order. Never blocks.
     void finished(FinishedSegment segment);
-    /// Lets go of what ends at or below `redoLsn` and in front of `durableLsn`, and is outside the
-    /// retention at wall clock second `now`. One call at a time. After a status that is not ok the
-    /// rest is left for the next call. The number of segments that have gone is added to *gone.
+    /// Recycles the segments that end at or below `redoLsn` and in front of `durableLsn`, and are
+    /// outside the retention at wall clock second `now`. One call at a time. After a status that is
+    /// not ok the rest is left for the next call. Adds the number of recycled segments to *gone.
     Status recycle(Lsn redoLsn, Lsn durableLsn, uint64_t now, uint64_t* gone);
 
     uint64_t keptBytes() const { return keptBytes_.load(sync::kRelaxed); }  // [recycler.count]
@@ -90,7 +90,7 @@ public:
 
 private:
     bool mayGo(const FinishedSegment& oldest, Lsn redoLsn, Lsn durableLsn, uint64_t now) const;
-    /// Renames the file to a spare's name, or removes it; not durable yet.
+    /// Renames the file to a spare's name, or removes it; not yet durable.
     Status letGo(const std::string& path, uint64_t bytes, std::vector<Spare>* spares);
 
     platform::FileSystem* const files_;
@@ -98,12 +98,12 @@ private:
     const uint64_t retainBytes_;
     const uint64_t retainSeconds_;
     const uint64_t bytesMin_;  // smaller files cannot be segments of this ring
-    uint64_t nextSpare_ = 0;   // for names; recycle()'s
+    uint64_t nextSpare_ = 0;   // for names; used by recycle()
     SparePool spares_;
     HandOver<FinishedSegment> finished_;
-    std::deque<FinishedSegment> kept_;  // oldest first; recycle()'s
-    // [recycler.count] relaxed: numbers for people. keptBytes_ also bounds the retention, for which
-    // the newest segment may be counted late.
+    std::deque<FinishedSegment> kept_;  // oldest first; used by recycle()
+    // [recycler.count] relaxed: statistics. keptBytes_ also bounds the retention, where it does not
+    // matter if the newest segment is counted late.
     sync::Atomic<uint64_t> keptBytes_{0};
     sync::Atomic<uint64_t> recycled_{0};
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Segments that the log leaves behind: which are kept, which come back, and that nothing stale in
+/// Segments that the log leaves behind: which are kept, which are reused, and that nothing stale in
 /// them is ever taken for the log. Repair of a damaged log.
 #include "freshet/journal/file/recycling.h"
 
@@ -33,7 +33,7 @@ std::vector<std::string> namesIn(MemoryFileSystem& disk, const std::string& pref
 }
 
 /// Writes durable records, one block each, until the log has left `segments` segments behind it.
-/// The LSN of each by its body.
+/// Returns each record's LSN by its body.
 std::map<std::string, Lsn> leaveBehind(Journal& journal, size_t segments, const std::string& mark) {
     std::map<std::string, Lsn> lsns;
     uint64_t bytes = journal.stats().retainedBytes;
@@ -48,7 +48,7 @@ std::map<std::string, Lsn> leaveBehind(Journal& journal, size_t segments, const 
     return lsns;
 }
 
-/// All of `written` at or above `redo`, and nothing else, is what replay handed over.
+/// Replay returned all of `written` at or above `redo`, and nothing else.
 void expectFrom(Lsn redo, const std::map<std::string, Lsn>& written, const Opened& log) {
     ASSERT_TRUE(log.status.isOk()) << log.status.toString();
     size_t expected = 0;
@@ -101,7 +101,7 @@ TEST(Recycling, SegmentsBelowTheRedoLsnAreUsedAgainAndTheLogGoesOnInThem) {
             EXPECT_EQ(log.journal->stats().retainedBytes, 0u);
         }
         EXPECT_GE(log.journal->stats().segmentsRecycled, 12u);
-        // Two in use or ready, and what waits: the disk does not fill up.
+        // Two in use or ready, and the spares: the disk does not fill up.
         EXPECT_LE(disk.list("/journal")->size(), 3 + SparePool::kSparesMax);
         written.merge(leaveBehind(*log.journal, 1, std::to_string(era) + "/last/"));
         era == 1 ? disk.crash() : static_cast<void>(log.journal->close().isOk());
@@ -143,7 +143,7 @@ TEST(Recycling, NothingNeededIsLetGo) {
 TEST(Recycling, ASegmentWaitsUntilTheBlockBehindItIsDurable) {
     MemoryFileSystem disk;
     Options options = smallOptions(disk);
-    options.slotBytes = 16 * 1024;  // four blocks of a segment
+    options.slotBytes = 16 * 1024;  // a segment holds four blocks
     Opened log = openLog(options);
     waitForReadySegment(*log.journal, 2);
     while (log.journal->stats().retainedBytes == 0) {
@@ -182,8 +182,9 @@ TEST(Recycling, ADurableSegmentWaitsForTheFirstBlockOfTheNextOne) {
     EXPECT_TRUE(again.status.isOk()) << again.status.toString();
 }
 
-/// The log begins in a segment whose first block is damaged, and the one made ready behind it was
-/// once the segment in front of it: its blocks would end exactly where the log has to begin.
+/// The log begins in a segment whose first block is damaged. The segment made ready behind it was,
+/// in an earlier use, directly in front of it: its old blocks would end exactly where the log has
+/// to begin.
 TEST(Recycling, DamageIsNotHiddenByAnOlderLifeOfARecycledSegment) {
     MemoryFileSystem disk;
     Lsn redo = 0;
@@ -191,7 +192,7 @@ TEST(Recycling, DamageIsNotHiddenByAnOlderLifeOfARecycledSegment) {
         Opened log = openLog(smallOptions(disk));
         auto written = leaveBehind(*log.journal, 1, "r");
         for (const auto& [body, lsn] : written) {
-            redo = std::max(redo, slotStart(slotOf(lsn)));  // the newest has a segment of its own
+            redo = std::max(redo, slotStart(slotOf(lsn)));  // the newest has a segment to itself
         }
         ASSERT_TRUE(log.journal->recycle(redo).isOk());
         ASSERT_EQ(log.journal->stats().segmentsRecycled, 1u);
@@ -227,7 +228,7 @@ TEST(Recycling, RetentionByBytesAndByAge) {
         EXPECT_EQ(log.journal->stats().segmentsRecycled, 3u);
         ASSERT_TRUE(log.journal->close().isOk());
     }
-    // What is kept is known after a restart, too; and a young record is kept whatever the bytes.
+    // What is kept is known after a restart too; and a young record is kept whatever its bytes.
     options.retainBytes = 0;
     options.retainHours = 1;
     Opened log = openLog(options);
@@ -251,10 +252,10 @@ TEST(Recycling, AFailedDirectorySyncEndsTheJournal) {
     EXPECT_EQ(fatal, 1);
 }
 
-/// Appends and durable waits of several threads while another lets go of all it can, power cuts
-/// that keep some of what was not flushed, eras. Each round replays from its redo LSN. No record is
-/// so large that it is cut in two: one that begins below the redo LSN would not be replayed, and it
-/// is the engine that sees to it that nobody needs it.
+/// Several threads append and wait for durability while another recycles all it can, through power
+/// cuts that keep some of what was not flushed, and over several eras. Each round replays from its
+/// redo LSN. No record is large enough to be cut into fragments: one that began below the redo LSN
+/// would not be replayed, and the engine ensures that none is needed.
 TEST(Recycling, PowerCutsWhileSegmentsComeBackLoseNothingAcknowledged) {
     uint64_t seed = testSeed();
     SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
@@ -262,7 +263,7 @@ TEST(Recycling, PowerCutsWhileSegmentsComeBackLoseNothingAcknowledged) {
     MemoryFileSystem disk;
     Options options = smallOptions(disk);
     options.segmentBytesMax = options.segmentBytesFirst;
-    Lsn redo = 0;  // as a superblock would have it: durable before recycle() hears of it
+    Lsn redo = 0;  // as in a superblock: durable before recycle() gets it
     std::map<std::string, Lsn> acknowledged;
     uint64_t recycled = 0;
     for (int round = 0; round < 20; ++round) {
@@ -317,8 +318,8 @@ TEST(Recycling, PowerCutsWhileSegmentsComeBackLoseNothingAcknowledged) {
     EXPECT_GT(recycled, 20u);
 }
 
-/// A recycled segment of the same era as the log that goes on in it, and the log ends in front of
-/// stale blocks: they are neither taken nor a witness of damage.
+/// A recycled segment of the same era as the log that continues in it, and the log ends in front of
+/// stale blocks: they are neither accepted nor taken as proof of damage.
 TEST(Recycling, TheLogMayEndAnywhereInARecycledSegment) {
     MemoryFileSystem disk;
     Options options = smallOptions(disk);
@@ -373,13 +374,14 @@ TEST(Repair, ADamagedLogIsCutAndTheLossIsNamed) {
         ASSERT_EQ(log.journal->losses().size(), 1u);
         const std::string loss = log.journal->losses()[0];
         EXPECT_NE(loss.find("/journal/j.00000000 at offset 16384:"), std::string::npos) << loss;
-        // The damaged block's header is whole and so are the four behind it and the closing one.
+        // The damaged block's header is whole, and so are the four blocks behind it and the closing
+        // one.
         EXPECT_NE(loss.find("6 blocks with 6 records"), std::string::npos) << loss;
         bodies.push_back("after the repair");
         putDurable(*log.journal, bodies.back());
         disk.crash();
     }
-    // What was given up does not come back, and nothing is damaged any more.
+    // What was given up does not come back, and nothing counts as damaged any more.
     for (int i = 0; i < 2; ++i) {
         Opened log = openLog(smallOptions(disk));
         ASSERT_TRUE(log.status.isOk()) << log.status.toString();

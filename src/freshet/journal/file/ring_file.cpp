@@ -17,18 +17,18 @@ StatusOr<std::unique_ptr<platform::SharedBytes>> prepare(const Options& options,
         auto file,
         options.files->open(options.directory + "/" + kRingName, platform::OpenMode::kCreate));
     FRESHET_ASSIGN_OR_RETURN(const uint64_t bytes, file->size());
-    // Room and not holes: stores must find theirs.
+    // Allocated blocks and no holes: a store to the mapping must not need new space.
     const bool fits = bytes == layout.bytes();
     if (!fits) {
         FRESHET_RETURN_IF_ERROR(file->truncate(0));
     }
     FRESHET_RETURN_IF_ERROR(file->allocate(0, fits ? layout.buffers() : layout.bytes()));
-    // A header that came to the disk without these would speak for marks of another era, whose
+    // If the header reached the disk without these, it would validate marks of another era, whose
     // slots may have had the same numbers.
     FRESHET_RETURN_IF_ERROR(file->sync());
     FRESHET_RETURN_IF_ERROR(
         file->pwrite(ByteView(reinterpret_cast<const char*>(&header), sizeof(header)), 0));
-    // Blocks are going to say that the ring is there.
+    // Blocks are about to say that the ring exists.
     FRESHET_RETURN_IF_ERROR(file->sync());
     return file->share(layout.bytes());
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The ring's file on a real disk. A process that is killed is a copy of its directory, taken while
-/// nobody appends: the system's cache holds what it had stored, and nothing is flushed for it.
+/// The ring's file on a real disk. A killed process is modelled by a copy of its directory, taken
+/// while no thread appends: the copy has what the system's cache held, and nothing is flushed for
+/// it.
 #include "freshet/journal/file/ring_file.h"
 
 #include "freshet/journal/file/framing.h"
@@ -53,8 +54,8 @@ protected:
         return options;
     }
     RingLayout layout() const { return {options("").slots, options("").slotBytes / kUnitBytes}; }
-    /// What a killed process leaves: the witness first, and the ring, for what is gone from it is
-    /// in a segment then.
+    /// What a killed process leaves. The witness is copied first, then the ring, because what has
+    /// left the ring is in a segment by then.
     Options killed(const std::string& name, const std::string& as) const {
         const fs::path from = root_ / name;
         const fs::path to = root_ / as;
@@ -109,7 +110,7 @@ TEST_F(RingFileTest, AKilledProcessLosesNothingThatWasAppended) {
         Opened again = openLog(killed(name, name + "-killed"));
         ASSERT_TRUE(again.status.isOk()) << again.status.toString();
         expectEqual(again.records, all);
-        // It goes on, is killed once more, and then closed.
+        // It continues, is killed once more, and then closed.
         const std::vector<Replayed> more = append(*again.journal, {10, 2'000, 10});
         all.insert(all.end(), more.begin(), more.end());
         Opened third = openLog(killed(name + "-killed", name + "-again"));
@@ -125,7 +126,7 @@ TEST_F(RingFileTest, WrittenIsWhatWasAppended) {
     const uint64_t blocks = log.journal->stats().slotsWritten;
     sync::WaitToken token;
     EXPECT_TRUE(log.journal->written(appended.back().lsn, &token).isOk());
-    EXPECT_EQ(log.journal->stats().slotsWritten, blocks);  // and nobody had to write for it
+    EXPECT_EQ(log.journal->stats().slotsWritten, blocks);  // and no caller had to write for it
     expectEqual(openLog(killed("log", "killed")).records, appended);
 }
 
@@ -139,7 +140,7 @@ TEST_F(RingFileTest, WhatIsNotCompleteEndsTheLog) {
     const Options damaged = killed("log", "damaged");
     storeAt(ringOf(damaged.directory), layout().bufferOf(slot % damaged.slots) + bytes + 40, 0);
     expectEqual(openLog(damaged).records, first);
-    // Its joiner had not got to its end: whatever the bytes look like.
+    // The joiner had not finished, whatever the bytes look like.
     const Options unmarked = killed("log", "unmarked");
     const uint64_t mark =
         layout().marksOf(slot % unmarked.slots) + bytes / kUnitBytes * sizeof(uint64_t);
@@ -148,11 +149,12 @@ TEST_F(RingFileTest, WhatIsNotCompleteEndsTheLog) {
     expectEqual(openLog(unmarked).records, first);
 }
 
-/// As pages of a file lie on the disk that nobody flushed: a slot's may be older than the next's.
+/// The state of the file's pages on the disk without a flush: one slot's may be older than the
+/// next's.
 TEST_F(RingFileTest, NoSlotFollowsOneThatIsNotWhole) {
     Options small = options("log");
     Opened log = openLog(small);
-    // Nobody writes slots but who wants that, so three of them wait in the ring.
+    // Slots are written only for a caller that wants that, so three of them wait in the ring.
     std::vector<Replayed> all;
     std::vector<Replayed> inFirst;
     do {

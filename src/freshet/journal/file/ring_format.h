@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Layout of the ring's file: this header in the first page, then the marks of all slots in turn
-/// (8 bytes for each unit, slot_ring.h says what they are), then, from a whole page on, the slots.
-/// It holds what one start of the server has appended and not yet written to segments, as long as
-/// the operating system lives. Little endian.
+/// Layout of the ring's file: this header in the first page, then the marks of all slots in turn (8
+/// bytes for each unit; slot_ring.h says what they are), then, from a whole page on, the slots. It
+/// holds what one start of the server has appended and not yet written to segments, while the
+/// operating system runs. Little endian.
 #pragma once
 
 #include "freshet/journal/slot/lsn.h"
@@ -16,7 +16,7 @@ inline constexpr const char* kRingName = "ring";
 inline constexpr uint32_t kRingMagic = 0x474e524a;  // "JRNG"
 inline constexpr uint16_t kRingFormat = 1;
 inline constexpr size_t kRingPage = 4096;
-/// Of any ring, in a file or not.
+/// For any ring, in a file or not.
 inline constexpr uint32_t kSlotsMax = 32;
 inline constexpr uint32_t kSlotBytesMax = 2u << 20;
 
@@ -24,7 +24,7 @@ struct RingHeader {
     uint32_t magic = kRingMagic;
     uint16_t formatVer = kRingFormat;
     uint16_t flags = 0;
-    uint32_t era = 0;  // of the blocks that its slots become
+    uint32_t era = 0;  // of the blocks made from its slots
     uint32_t slots = 0;
     uint32_t slotBytes = 0;
     uint32_t reserved = 0;
@@ -34,7 +34,7 @@ struct RingHeader {
 };
 static_assert(sizeof(RingHeader) == 64 && offsetof(RingHeader, crc) == 60);
 
-/// Where the parts lie.
+/// Offsets of the parts.
 struct RingLayout {
     uint32_t slots = 0;
     uint32_t unitsPerSlot = 0;

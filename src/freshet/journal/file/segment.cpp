@@ -49,7 +49,7 @@ StatusOr<std::unique_ptr<Segment>> SegmentMaker::step(Pace pace) {
     auto result = zeroStep(pace);
     if (!result.isOk()) {
         unfinished_.reset();
-        // Gives the space back; a left-over is overwritten by the next try anyhow.
+        // Frees the space; the next try overwrites a left-over anyway.
         static_cast<void>(files_->remove(directory_ + "/" + kUnfinishedName).isOk());
     }
     return result;
@@ -66,7 +66,7 @@ Status SegmentMaker::beginUnfinished(const std::string& path) {
     FRESHET_ASSIGN_OR_RETURN(unfinished_, files_->open(path, platform::OpenMode::kCreate));
     FRESHET_RETURN_IF_ERROR(unfinished_->truncate(0));
     zeroed_ = 0;
-    // One is begun when the log goes on in the one before.
+    // Making a segment begins when the log moves into the previous one.
     const uint64_t now = platform::monotonicNanos();
     growsFast_ =
         begunNanos_ != 0 && static_cast<double>(now - begunNanos_) * 1e-9 * zeroedPerSecondMax_ <

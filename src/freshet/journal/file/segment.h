@@ -21,13 +21,13 @@ struct Segment {
     uint64_t bytes = 0;  // usable, a multiple of kBlockAlign
 };
 
-/// Blocks of so many bytes and more go past the system's cache: under load slots are written full,
-/// and copying those into pages that nobody reads cost more than all else of the writing. Smaller
-/// ones leave room in their last page for the next, and go through it.
+/// Blocks of at least this many bytes bypass the system's cache: under load slots are written full,
+/// and copying them into pages that are never read cost more than the rest of the write. Smaller
+/// blocks leave room in their last page for the next one, and use the cache.
 inline constexpr uint32_t kDirectBlockBytesMin = 128 * 1024;
-/// For a file that blocks are going to be written to, before anybody else has it.
+/// For a file that blocks will be written to, before it is used.
 inline void takeDirectBlocks(platform::File& file) {
-    // Where the file system does not do that, all goes through the cache.
+    // Where the file system does not support that, all blocks use the cache.
     static_cast<void>(file.bypassCacheFrom(kDirectBlockBytesMin));
 }
 
@@ -37,24 +37,24 @@ inline constexpr size_t kSegmentDigits = 8;
 std::string segmentName(uint32_t index);
 /// Empty when `name` is not a segment's.
 std::optional<uint32_t> segmentIndex(const std::string& name);
-/// What an unfinished segment is called.
+/// Name of an unfinished segment.
 inline constexpr const char* kUnfinishedName = "next.tmp";
 
 /// How a segment is made.
 enum class Pace {
-    kInSteps,  // zeros, of which each step writes some
-    kAtOnce,   // zeros, all in one step: nobody else is at the disk
+    kInSteps,  // zeros, a part of them in each step
+    kAtOnce,   // zeros, all in one step: no other thread uses the disk
     kMissed,   // the log waits for it: zeros that the file system promises
 };
 
 /// Makes segments one at a time, in small steps, so that a flush never waits long for it. A segment
 /// appears under its name only when all its zeros are durable, so no size on disk is ever partial
-/// and no later flush has to convert unwritten extents; or, made of a spare, when its first block
-/// is blank, durably (INV-journal-8). Where the log grows faster than zeros should be written
-/// beside it, the file system promises the zeros instead (decision 0043). Threads: one.
+/// and no later flush has to convert unwritten extents; one made from a spare, when its first block
+/// is durably blank (INV-journal-8). Where the log grows faster than zeros should be written beside
+/// it, the file system promises the zeros instead (decision 0043). Threads: one.
 class SegmentMaker {
 public:
-    /// `spares` must outlive this. `zeroedPerSecondMax`: as journal::Options.
+    /// `spares` must outlive this. `zeroedPerSecondMax`: see journal::Options.
     SegmentMaker(platform::FileSystem* files,
                  std::string directory,
                  uint32_t nextIndex,
@@ -71,7 +71,7 @@ public:
           spares_(spares) {}
 
     /// Null: not finished yet (kInSteps only). After a failure the next call begins the same
-    /// segment again; kNoSpace may heal, others are for the caller to judge.
+    /// segment again; kNoSpace may pass, the caller decides about others.
     StatusOr<std::unique_ptr<Segment>> step(Pace pace);
 
 private:
@@ -92,8 +92,8 @@ private:
     SparePool& spares_;
     std::unique_ptr<platform::File> unfinished_;
     uint64_t zeroed_ = 0;
-    uint64_t begunNanos_ = 0;  // when it was begun, or the last one
-    bool growsFast_ = false;   // the segment before it has filled while others would be zeroed
+    uint64_t begunNanos_ = 0;  // when the current one was begun, or the last one
+    bool growsFast_ = false;   // the previous segment filled faster than this one would be zeroed
 };
 
 }  // namespace freshet::journal

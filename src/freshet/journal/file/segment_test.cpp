@@ -18,7 +18,7 @@ protected:
         return SegmentMaker(
             &platform::FileSystem::posix(), root_, 7, kBytes, kBytes, zeroedPerSecondMax, spares_);
     }
-    /// Steps until it is made; 0: not within a hundred.
+    /// Steps until it is made; 0: more than a hundred.
     static int stepsTo(SegmentMaker& maker, std::unique_ptr<Segment>* made, Pace pace) {
         for (int n = 1; n <= 100; ++n) {
             auto segment = maker.step(pace);
@@ -72,7 +72,7 @@ TEST_F(SegmentTest, IsThereAtOnceForALogThatGrowsFast) {
     SegmentMaker making = maker(0);
     std::unique_ptr<Segment> segment;
     ASSERT_GT(stepsTo(making, &segment, Pace::kInSteps), 1);
-    // The log is at the end of the one before, however long that took.
+    // The log is at the end of the previous segment, however long that took.
     EXPECT_EQ(stepsTo(making, &segment, Pace::kInSteps), 1);
     ASSERT_NE(segment, nullptr);
     EXPECT_TRUE(isBlank(*segment));

@@ -14,7 +14,7 @@
 
 namespace freshet::journal {
 
-/// A record as replay saw it, owning its body.
+/// A record as replay returned it, owning its body.
 struct Replayed {
     Lsn lsn = 0;
     RecordType type = RecordType::kNoop;
@@ -23,7 +23,7 @@ struct Replayed {
     std::string body;
 };
 
-/// A small ring and small segments, no timer to speak of: what happens is what the test asks for.
+/// A small ring, small segments and practically no timer: only what the test asks for happens.
 inline Options smallOptions(platform::FileSystem& files) {
     Options options;
     options.files = &files;
@@ -72,7 +72,7 @@ inline Status appendWaiting(Journal& journal, AppendOp& op) {
     }
 }
 
-/// As appendWaiting, but ends with WouldBlock when the ring is full and waits for a segment.
+/// As appendWaiting, but returns WouldBlock when the ring is full because a segment is missing.
 inline Status appendWhileItGoes(Journal& journal, AppendOp& op) {
     for (;;) {
         const bool isLast = journal.stats().segmentMissing;
@@ -106,7 +106,7 @@ inline Status waitWritten(Journal& journal, Lsn lsn) {
     }
 }
 
-/// One record in a block of its own, since it is waited for.
+/// One record in a block of its own, since the call waits for it.
 inline Lsn putDurable(Journal& journal, const std::string& body) {
     AppendOp op(RecordType::kCommit, 1, body);
     invariant(appendWaiting(journal, op).isOk());
@@ -121,7 +121,8 @@ inline Lsn putWritten(Journal& journal, const std::string& body) {
     return op.lsn();
 }
 
-/// The segment ahead is made, and nobody touches the disk no more until asked.
+/// Returns when the next segment is made; the journal does not touch the disk after that until
+/// asked.
 inline void waitForReadySegment(Journal& journal, uint64_t segments) {
     while (journal.stats().segments < segments) {
         platform::yieldThread();

@@ -21,18 +21,18 @@ uint32_t witnessChecksum(const WitnessHeader& header) {
     return crc32c(&header, offsetof(WitnessHeader, crc));
 }
 
-/// A slot's start has nothing in its low bits, where its word has a check: one store changes both.
+/// A slot's start has zero low bits; the word holds a check there, so that one store changes both.
 uint64_t wordOf(const WitnessHeader& header, Lsn lsn) {
     return lsn | (crc32c(&lsn, sizeof(lsn), header.crc) & kCheckMask);
 }
 
-/// 0: no position.
+/// 0: the word holds no valid position.
 Lsn positionIn(const WitnessHeader& header, uint64_t word) {
     const Lsn lsn = word & ~kCheckMask;
     return wordOf(header, lsn) == word ? lsn : 0;
 }
 
-/// The whole page, durable.
+/// Writes the whole page and makes it durable.
 Status prepareWitness(platform::File& file, const WitnessHeader& header, Lsn durable) {
     std::string page(kWitnessBytes, '\0');
     storeLe(page.data(), header);
@@ -56,7 +56,7 @@ std::unique_ptr<Witness> Witness::make(const Options& options, uint32_t era, Lsn
     header.crc = witnessChecksum(header);
     const auto unkept = [](const Status& why) {
         telemetry::logWarning("journal",
-                              "nothing will say how far the log has come: " + why.toString());
+                              "how far the log has come is not recorded: " + why.toString());
         return nullptr;
     };
     auto file = options.files->open(witnessPath(options), platform::OpenMode::kCreate);
@@ -81,7 +81,7 @@ std::unique_ptr<Witness> Witness::make(const Options& options, uint32_t era, Lsn
         new (data + kWitnessDurable) sync::Atomic<uint64_t>(wordOf(header, durable));
     witness->written_ =
         new (data + kWitnessWritten) sync::Atomic<uint64_t>(wordOf(header, durable));
-    // One store replaces the other word as a whole, so there is none to fall back on.
+    // A store replaces the durable word as a whole, so no second copy is needed.
     storeLe(data + kWitnessTwin, uint64_t{0});
     return witness;
 }
@@ -89,8 +89,8 @@ std::unique_ptr<Witness> Witness::make(const Options& options, uint32_t era, Lsn
 void Witness::noteDurable(Lsn lsn) {
     const uint64_t word = wordOf(header_, lsn);
     if (durable_ != nullptr) {
-        // [witness.durable] release: pairs with [witness.read], another process's. It stays behind
-        // the flush, and in front of [journal.durable], after which it is acknowledged.
+        // [witness.durable] release: pairs with [witness.read] in another process. It stays after
+        // the flush, and before [journal.durable], after which the position is acknowledged.
         durable_->store(word, sync::kRelease);
         return;
     }
@@ -103,7 +103,7 @@ void Witness::noteDurable(Lsn lsn) {
     isTwinNext_ = !isTwinNext_;
     const Status status = file_->pwrite(ByteView(bytes, sizeof(bytes)), at);
     if (!status.isOk()) {
-        // It stays behind from now on, which is safe.
+        // The position stays behind from now on, which is safe.
         telemetry::logWarning("journal", "the witness cannot be written: " + status.toString());
         file_.reset();
     }
@@ -114,7 +114,7 @@ void Witness::noteWritten(Lsn lsn) {
     noteDurable(lsn);
 #endif
     if (written_ != nullptr) {
-        // [witness.written] release: pairs with [witness.read]; it stays behind the write.
+        // [witness.written] release: pairs with [witness.read]; it stays after the write.
         written_->store(wordOf(header_, lsn), sync::kRelease);
     }
 }
@@ -128,7 +128,7 @@ StatusOr<Testimony> readWitness(const Options& options) {
         return said;
     }
     FRESHET_RETURN_IF_ERROR(file.status());
-    // [witness.read] plain: its writer is gone. Pairs with [witness.durable], [witness.written].
+    // [witness.read] plain: its writer has ended. Pairs with [witness.durable], [witness.written].
     char page[kWitnessBytes] = {};
     FRESHET_ASSIGN_OR_RETURN(const size_t got, (*file)->pread(page, sizeof(page), 0));
     const auto header = loadLe<WitnessHeader>(page);
@@ -141,7 +141,7 @@ StatusOr<Testimony> readWitness(const Options& options) {
         return Status(Code::kUnsupported, said.path + ": is of a newer format");
     }
     said.era = header.era;
-    // A write that was torn leaves the one before it.
+    // A torn write leaves the value before it in the other word.
     said.durable = std::max(positionIn(header, loadLe<uint64_t>(page + kWitnessDurable)),
                             positionIn(header, loadLe<uint64_t>(page + kWitnessTwin)));
     said.written = positionIn(header, loadLe<uint64_t>(page + kWitnessWritten));

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Witness: says in a file of its own how far the log had come, so that a log that ends earlier is
-/// known to be damaged. Without it, a log that lost its end looks like one whose last blocks a
+/// Witness: records in a file of its own how far the log had come, so that a log that ends earlier
+/// is known to be damaged. Without it, a log that lost its end looks like one whose last blocks a
 /// crash had torn.
 ///
 /// INV-journal-15  A position is stored as durable only after the flush that made it so has
-/// returned. Nobody flushes the file, so the disk may have any earlier position of it, but never
-/// one that the log does not reach.
+/// returned. The file is never flushed, so the disk may have any earlier position, but never one
+/// that the log does not reach.
 ///
 /// Where memory is shared (decision 0026) each word is one store to a mapped page. Elsewhere the
-/// durable one is written by a system call after each flush, in two places by turns, and the
-/// written one is not kept.
+/// durable word is written by a system call after each flush, alternately at two offsets, and the
+/// written word is not kept.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -25,13 +25,15 @@ namespace freshet::journal {
 
 class Witness {
 public:
-    /// Takes the file for the blocks of `era`, or makes it; its content is durable then, its name
-    /// not yet. Null, after a log line: that failed. REQUIRES: all below `durable` is durable.
+    /// Takes over the file for the blocks of `era`, or makes it. Its content is durable then, its
+    /// name not yet. Null, after a log line: that failed. REQUIRES: everything below `durable` is
+    /// durable.
     static std::unique_ptr<Witness> make(const Options& options, uint32_t era, Lsn durable);
 
-    /// All below `lsn`, a slot's start, is on stable storage. Threads: the one that flushes.
+    /// Everything below `lsn`, a slot's start, is on stable storage. Threads: the one that flushes.
     void noteDurable(Lsn lsn);
-    /// All below `lsn`, a slot's start, is in segments. Threads: whoever holds the writer's role.
+    /// Everything below `lsn`, a slot's start, is in segments. Threads: the holder of the writer's
+    /// role.
     void noteWritten(Lsn lsn);
 
 private:
@@ -40,7 +42,7 @@ private:
 
     const WitnessHeader header_;
     std::unique_ptr<platform::File> file_;  // null: it is mapped, or a write has failed
-    bool isTwinNext_ = false;               // where the next word goes in file_
+    bool isTwinNext_ = false;               // the next word in file_ goes to the twin
     std::unique_ptr<platform::SharedBytes> bytes_;
     /// In bytes_, or null. Written by: as noteDurable(), noteWritten(). Read by: the process that
     /// opens the log next.
@@ -48,18 +50,18 @@ private:
     sync::Atomic<uint64_t>* written_ = nullptr;
 };
 
-/// What a witness says at open.
+/// The content of a witness at open.
 struct Testimony {
     std::string path;
-    std::string trouble;  // why it says nothing; empty: it does
+    std::string trouble;  // why it cannot be used; empty: it can
     uint32_t era = 0;
     Lsn durable = 0;
     Lsn written = 0;  // 0: unknown
-    /// The system that it was written under still runs: its cache has all that was written.
+    /// The system under which it was written still runs: its cache has everything that was written.
     bool isOfThisBoot = false;
 };
 
-/// kUnsupported: of a newer format; kIo: cannot be read.
+/// kUnsupported: newer format; kIo: cannot be read.
 StatusOr<Testimony> readWitness(const Options& options);
 
 }  // namespace freshet::journal

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Layout of the witness, a file of one page beside the segments: how far the log had come. This
-/// header, then words, each in a cache line of its own. Little endian. docs/formats/journal.md
-/// says what follows from them.
+/// Layout of the witness, a file of one page beside the segments that records how far the log had
+/// come. This header, then words, each in a cache line of its own. Little endian.
+/// docs/formats/journal.md says what follows from them.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,20 @@ inline constexpr const char* kWitnessName = "durable";
 inline constexpr uint32_t kWitnessMagic = 0x5449574a;  // "JWIT"
 inline constexpr uint16_t kWitnessFormat = 1;
 inline constexpr size_t kWitnessBytes = 4096;
-inline constexpr size_t kWitnessDurable = 64;   // offset of the word that says what is durable
-inline constexpr size_t kWitnessWritten = 128;  // of the one that says what is in segments
-/// Of a second word as at kWitnessDurable, in another sector. Where words are written by system
-/// calls they take turns, since a write that a power cut has torn must not be the only one; else 0.
+inline constexpr size_t kWitnessDurable = 64;   // offset of the word with the durable position
+inline constexpr size_t kWitnessWritten = 128;  // of the word with the position that is in segments
+/// Offset of a second durable word, in another sector. Where words are written by system calls the
+/// two alternate, because a power cut may tear the word being written; else it is 0.
 inline constexpr size_t kWitnessTwin = 2048;
 
 struct WitnessHeader {
     uint32_t magic = kWitnessMagic;
     uint16_t formatVer = kWitnessFormat;
     uint16_t flags = 0;
-    uint32_t era = 0;  // of the blocks that it speaks of
+    uint32_t era = 0;  // of the blocks that it covers
     uint32_t reserved = 0;
     uint64_t dbUuidLow = 0;
-    uint64_t boot = 0;  // platform::FileSystem::bootNumber() of its writer
+    uint64_t boot = 0;  // platform::FileSystem::bootNumber() when written
     char reserved2[28] = {};
     uint32_t crc = 0;  // crc32c of the 60 bytes before
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the writer's role does with slots: see slot/ring_writer.h for when.
+/// What the holder of the writer's role does with slots: see slot/ring_writer.h for when.
 #include "freshet/journal/file/impl.h"
 
 namespace freshet::journal {
@@ -42,7 +42,7 @@ bool Journal::Impl::takeNextSegment() {
     }
     // [journal.segmentMissing] release: pairs with its loads in noSegment() and stats().
     segmentMissing.store(next == nullptr, sync::kRelease);
-    makeBell.ring();  // one more is to be made
+    makeBell.ring();  // the next one is to be made
     return next != nullptr;
 }
 
@@ -61,7 +61,7 @@ uint64_t Journal::Impl::wantedEnd() const {
         end = 0;
     }
     // [journal.flushTarget.load] acquire: pairs with [journal.flushTarget.clear]; durableLsn, read
-    // after it, is at least what that flush has reached.
+    // after it, is at least the position that that flush reached.
     bool flushing = flushTarget.load(sync::kAcquire) != 0;
     uint64_t wanted = syncWanted.load(sync::kAcquire);            // [journal.wanted]
     if (!flushing && wanted > durableLsn.load(sync::kAcquire)) {  // [journal.reached]

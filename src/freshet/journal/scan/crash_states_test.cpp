@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The journal in every state that a crash could have left its files in, over several starts and
-/// with segments that are recycled: what was acknowledged is replayed, a first part of what was
-/// appended behind it may be, nothing else is. FRESHET_CRASH_STATES asks for more states.
+/// The journal in every state in which a crash could have left its files, over several starts and
+/// with recycled segments: acknowledged records are replayed, then possibly a prefix of the records
+/// appended after them, and nothing else. FRESHET_CRASH_STATES asks for more states.
 #include "freshet/testing/sim/crash_states.h"
 
 #include "freshet/journal/file/test_support.h"
@@ -19,7 +19,7 @@ using testing::CrashState;
 using testing::CrashStatesCount;
 using testing::MemoryFileSystem;
 
-/// What a run did, and what was promised at which position of its trace.
+/// What a run did, and what was acknowledged at which position of its trace.
 struct History {
     struct Appended {
         Lsn lsn;
@@ -81,7 +81,8 @@ void runOnce(testing::TraceRecorder& disk,
     }
     history->recycled += log.journal->stats().segmentsRecycled;
     ASSERT_TRUE(!closeIt || log.journal->close().isOk());
-    // Not closed: leaving the scope closes it too, but nobody relies on that.
+    // Not closed explicitly: leaving the scope would close it too, but the test does not rely on
+    // that.
     log.journal.reset();
     history->durable.push_back({disk.position(), history->appended.back().lsn});
 }
@@ -112,14 +113,15 @@ Status checkState(const History& history, MemoryFileSystem& disk, const CrashSta
     if (state.number % 8 != 0) {
         return Status::ok();
     }
-    // It goes on from there, and a second crash takes nothing back.
+    // The log goes on from there, and a second crash takes nothing back.
     std::vector<std::string> expected = bodiesOf(log.records);
     for (int i = 0; i < 6; ++i) {
         expected.push_back("afterwards " + std::to_string(i) + std::string(800, '-'));
         putDurable(*log.journal, expected.back());
     }
     disk.crash();
-    log.journal.reset();  // what it does to the disk now is nobody's, but not beside the next one
+    log.journal.reset();  // its writes from now on do not matter, but must not overlap the next
+                          // start
     Opened again = openLog(tinyOptions(disk, redo));
     FRESHET_RETURN_IF_ERROR(again.status);
     return expect(bodiesOf(again.records) == expected, "the second start finds the same");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// libFuzzer target: a small log and the ring that a killed process left beside it, with arbitrary
-/// changes, are scanned. Input: one byte that says whether the checksums of the ring's header, and
-/// those of its records, are made right again; then changes of four bytes each: file and offset
-/// u24 (its highest bit: the segment), xor u8.
+/// libFuzzer target: scans a small log, and the ring that a killed process left beside it, after
+/// arbitrary changes. Input: one byte that says whether the checksums of the ring's header, and
+/// those of its records, are recomputed; then changes of four bytes each: file and offset u24 (its
+/// highest bit: the segment), xor u8.
 ///
 ///   scons variant=asan fuzzers, then build/asan/tests/journal_fuzz
 #include "freshet/journal/file/framing.h"
@@ -48,7 +48,7 @@ std::string makeSegment(platform::FileSystem& disk) {
     return bytes;
 }
 
-/// Two slots behind the log's end, the first with its end marked, the second with a fragment.
+/// Two slots behind the log's end: the first with its end marked, the second with a fragment.
 std::string makeRing(const Options& options, const LogEnd& end) {
     const RingHeader header = ringHeader(options, end.era);
     const RingLayout layout = RingLayout::of(header);
@@ -86,7 +86,7 @@ Sample makeSample() {
     return sample;
 }
 
-/// What is behind a checksum is reached only so.
+/// Recomputes checksums; otherwise no change reaches the code behind them.
 void seal(std::string* ring, bool records) {
     auto header = loadLe<RingHeader>(ring->data());
     header.crc = checksumOf(header);

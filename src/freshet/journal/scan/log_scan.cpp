@@ -67,7 +67,7 @@ public:
         FRESHET_RETURN_IF_ERROR(hearWitness());
         end_.wasCutOff = !end_.isClosed && (end_.flags & kBlockWitnessed) != 0;
         for (size_t i = end_.first; i < end_.segments.size() && i <= end_.last; ++i) {
-            // After a kill, what was just replayed may still be in the kernel's cache only. New
+            // After a kill, what was just replayed may still be only in the kernel's cache. New
             // records will build on it.
             FRESHET_RETURN_IF_ERROR(end_.segments[i].file->sync());
         }
@@ -75,7 +75,7 @@ public:
     }
 
 private:
-    /// True: header_ is that of a block of ours at `offset`.
+    /// True: header_ is the header of a block of this directory at `offset`.
     StatusOr<bool> readHeaderAt(const FoundSegment& segment, uint64_t offset) {
         char head[sizeof(BlockHeader)];
         FRESHET_ASSIGN_OR_RETURN(size_t got, segment.file->pread(head, sizeof(head), offset));
@@ -95,7 +95,7 @@ private:
         return true;
     }
 
-    /// True: the next block of the log is at `offset`, and header_ and block_ hold it.
+    /// True: the next block of the log is at `offset`, and is in header_ and block_.
     StatusOr<bool> readNext(const FoundSegment& segment, uint64_t offset) {
         FRESHET_ASSIGN_OR_RETURN(bool ours, readHeaderAt(segment, offset));
         if (!ours || !chains() || header_.fill < kFillMin || header_.fill > kFillMax ||
@@ -113,7 +113,7 @@ private:
                header_.slotNo > end_.slotNo && header_.era >= end_.eraMax;
     }
 
-    /// Sets end_ to where the log begins: in front of the first block to read.
+    /// Sets end_ to the beginning of the log: in front of the first block to read.
     Status chooseStart() {
         const FoundSegment* first = nullptr;
         uint64_t slotNo = 0;
@@ -121,7 +121,7 @@ private:
         for (size_t i = 0; i < end_.segments.size(); ++i) {
             FRESHET_ASSIGN_OR_RETURN(bool ours, readHeaderAt(end_.segments[i], 0));
             if (!ours || header_.slotNo <= slotNo) {
-                continue;  // blank; or damaged, which the chain will tell if it matters
+                continue;  // blank; or damaged, which the chain shows if it matters
             }
             first = slotNo == 0 ? &end_.segments[i] : first;
             slotNo = header_.slotNo;
@@ -148,12 +148,12 @@ private:
     }
 
     std::string missing(const std::string& why) {
-        // New records must lie above what the caller calls the past.
+        // New records must be above what the caller considers past.
         end_.slotNoMax = std::max(end_.slotNoMax, slotOf(options_.redoLsn) + 1);
         return "journal: records from " + std::to_string(options_.redoLsn) + " are missing: " + why;
     }
 
-    /// Damage, or with repair a note in the books.
+    /// An error, or with repair an entry in the losses.
     Status loss(std::string text) {
         if (!options_.repair) {
             return Status(Code::kCorruption,
@@ -167,8 +167,8 @@ private:
         for (;;) {
             FRESHET_ASSIGN_OR_RETURN(bool next, findNext());
             if (!next) {
-                // Where this is not the end, what follows is overwritten all the same; and a block
-                // may only have been read wrong on its way. So the disk is asked once more.
+                // If this is not the end, the blocks behind it are overwritten all the same; and a
+                // block may only have been misread. So the disk is read once more.
                 forgetAroundEnd();
                 FRESHET_ASSIGN_OR_RETURN(next, findNext());
                 if (!next) {
@@ -189,7 +189,8 @@ private:
         }
     }
 
-    /// readNext() where the next block can lie; end_ is then in front of it.
+    /// Calls readNext() at each position where the next block can begin; end_ is then in front of
+    /// it.
     StatusOr<bool> findNext() {
         const FoundSegment& here = end_.segments[end_.last];
         FRESHET_ASSIGN_OR_RETURN(bool next, readNext(here, end_.offset));
@@ -198,7 +199,7 @@ private:
             end_.offset = next ? nextPage() : end_.offset;
         }
         if (!next && nextSegmentFollows()) {
-            // Perhaps the block did not fit here.
+            // The block may not have fit here.
             FRESHET_ASSIGN_OR_RETURN(next, readNext(end_.segments[end_.last + 1], 0));
             if (next) {
                 end_.segments[end_.last].end = slotStart(end_.slotNo + 1);
@@ -210,7 +211,7 @@ private:
         return next;
     }
 
-    /// The system keeps nothing of what findNext() has read. No block is larger.
+    /// Drops what findNext() has read from the system's cache. No block is larger.
     void forgetAroundEnd() {
         const uint64_t page = end_.offset / kBlockAlign * kBlockAlign;
         end_.segments[end_.last].file->forget(page, kFillMax);
@@ -236,7 +237,7 @@ private:
         std::string chunk(kSurveyChunk, '\0');
         for (size_t i = end_.last; i < end_.segments.size(); ++i) {
             const FoundSegment& segment = end_.segments[i];
-            // In whole pages: a header lies in one. The log's own blocks there do no harm.
+            // In whole pages: a header never crosses one. The log's own blocks there do no harm.
             uint64_t from = i == end_.last ? end_.offset / kBlockAlign * kBlockAlign : 0;
             for (; from < segment.bytes; from += kSurveyChunk) {
                 FRESHET_ASSIGN_OR_RETURN(size_t got,
@@ -264,9 +265,9 @@ private:
         }
     }
 
-    /// Slots are durable as a whole, so a witness of more than the last block speaks of the one
-    /// that should be at the end. And without damage the log reaches up to redoLsn, which was below
-    /// the durable end when it was written down.
+    /// Slots are durable as a whole, so a proof that more than the last block was durable concerns
+    /// the missing block at the end. And a log without damage reaches up to redoLsn, which was
+    /// below the durable end when it was stored.
     Status judgeEnd() {
         if (witness_.durableLsnAtWrite > slotStart(end_.slotNo + 1)) {
             FRESHET_ASSIGN_OR_RETURN(std::string place, placeOfEnd());
@@ -284,8 +285,8 @@ private:
         return Status::ok();
     }
 
-    /// Where a system went on, and only the process was killed, segments lack what had not been
-    /// written to them yet.
+    /// If only the process was killed and the system kept running, segments lack what had not yet
+    /// been written to them.
     Status takeRemains() {
         FRESHET_ASSIGN_OR_RETURN(ring_, readRemains(options_, end_.era, end_.slotNo));
         end_.remains = std::move(ring_.slots);
@@ -301,10 +302,10 @@ private:
         return Status::ok();
     }
 
-    /// The file that `flag` stands for must be there: its start has not closed the log.
+    /// True when the file for `flag` must exist: its start did not close the log.
     bool needs(uint16_t flag) const { return !end_.isClosed && (end_.flags & flag) != 0; }
 
-    /// Everything below has been found.
+    /// Everything below this position has been found.
     Lsn reached() const {
         if (end_.remains.empty()) {
             return slotStart(end_.slotNo + 1);
@@ -313,8 +314,7 @@ private:
         return slotStart(last.isWhole ? last.slotNo + 1 : last.slotNo);
     }
 
-    /// The log may end where it does, as far as its witness knows, and what stands beside it is
-    /// there.
+    /// Checks the end of the log against the witness, and that the ring and the witness are there.
     Status hearWitness() {
         FRESHET_ASSIGN_OR_RETURN(const Testimony said, readWitness(options_));
         const bool knows = said.trouble.empty();
@@ -322,9 +322,9 @@ private:
             noteWitnessed(std::max(said.durable, said.written));
         }
         if (!end_.losses.empty()) {
-            return Status::ok();  // enough is said
+            return Status::ok();  // one loss is enough
         }
-        // Of an earlier era it knows nothing that the chain does not.
+        // About an earlier era it knows nothing that the chain does not.
         if (knows && said.era >= end_.era) {
             if (said.durable > reached()) {
                 return lossAtEnd(said, said.durable, "had been made durable");
@@ -362,7 +362,7 @@ private:
         }
     }
 
-    /// Where the block that should follow the last one lies, or would lie.
+    /// Where the block that should follow the last one is, or would be.
     StatusOr<std::string> placeOfEnd() {
         const FoundSegment& here = end_.segments[end_.last];
         FRESHET_ASSIGN_OR_RETURN(bool pageEnds, isBlank(here, end_.offset));
@@ -370,7 +370,7 @@ private:
         if (!nextSegmentFollows()) {
             return placeOf(here, offset);
         }
-        // First blocks are never stale, what lies behind them may be (INV-journal-10).
+        // First blocks are never stale, the blocks behind them may be (INV-journal-10).
         const FoundSegment& next = end_.segments[end_.last + 1];
         FRESHET_ASSIGN_OR_RETURN(bool ours, readHeaderAt(next, 0));
         bool there = ours && header_.prevSlotNo == end_.slotNo;
@@ -398,7 +398,7 @@ private:
     BlockHeader header_{};
     std::string block_;
     RingRemains ring_;  // without its slots
-    // What lies behind the end:
+    // Behind the end:
     BlockHeader witness_{};  // the block with the highest durableLsnAtWrite
     uint64_t blocksBehind_ = 0;
     uint64_t recordsBehind_ = 0;

@@ -66,7 +66,7 @@ Opened openCopy(const Files& files) {
     return openLog(smallOptions(*disks.back()));
 }
 
-/// Where the blocks of the first segment lie.
+/// Offsets of the blocks of the first segment.
 std::vector<std::pair<uint64_t, BlockHeader>> blocksOf(const std::string& segment) {
     std::vector<std::pair<uint64_t, BlockHeader>> blocks;
     BlockHeader header;
@@ -180,7 +180,7 @@ TEST(LogScan, DamageBeforeTheDurableEndIsRefusedWithItsPlace) {
         // No block behind the last one says that it is durable, but the witness does.
         auto [offset, header] = blocks[b];
         for (int i = 0; i < 16; ++i) {
-            // Somewhere in the header or in a record; zeros behind a record's end mean nothing.
+            // Somewhere in the header or in a record; zeros behind a record's end are not checked.
             uint64_t at = i % 2 == 0 ? random() % sizeof(BlockHeader)
                                      : sizeof(BlockHeader) + random() % sizeof(RecordHeader);
             SCOPED_TRACE("block " + std::to_string(b) + " byte " + std::to_string(at));
@@ -216,8 +216,8 @@ TEST(LogScan, DamageInWhatWasNeverFlushedIsCutOff) {
     }
 }
 
-/// The last one above all: nothing behind it says that it was durable, so it would be taken for a
-/// torn tail and the log would go on over it.
+/// Most of all the last one: no block behind it says that it was durable, so it would be taken for
+/// a torn tail and the log would continue over it.
 TEST(LogScan, ABlockThatIsReadWrongOnceIsReadAgain) {
     const Files files = makeLog(8, Put::kDurable);
     const auto blocks = blocksOf(files.at("j.00000000"));
@@ -312,14 +312,15 @@ TEST(LogScan, BlocksShareAPageUntilItIsFlushed) {
     for (size_t b = 1; b < blocks.size(); ++b) {
         pages.push_back(blocks[b].first / kBlockAlign);
     }
-    // A page each for 0 to 9, 10 to 19 and 20 to 29: a flush, or the news of one, begins another.
+    // A page each for 0 to 9, 10 to 19 and 20 to 29: a flush, or a higher durable position, begins
+    // another.
     for (size_t b = 0; b < pages.size(); ++b) {
         EXPECT_EQ(pages[b], 1 + b / 10) << b;
     }
     Opened again = openCopy(files);
     ASSERT_TRUE(again.status.isOk()) << again.status.toString();
     EXPECT_EQ(bodiesOf(again.records), expected);
-    // Damage in a block that shares its page with the one behind it is seen, and placed.
+    // Damage in a block that shares its page with the next one is detected and located.
     files["j.00000000"][blocks[5].first + 140] ^= 1;
     Opened damaged = openCopy(files);
     EXPECT_EQ(damaged.status.code(), Code::kCorruption);
@@ -378,8 +379,9 @@ TEST(LogScan, NoPageIsWrittenAgainOnceItIsDurable) {
 }
 
 TEST(LogScan, SectorLeftOverFromAnOlderBlockIsNotTakenForARecord) {
-    // Two blocks of one shape at one place, as a recycled or cut segment can have them: the newer
-    // block's second sector never reached the disk. Its record there is whole, but is another.
+    // Two blocks of the same shape at one place, as a recycled or cut segment can have them: the
+    // newer block's second sector never reached the disk. The record there is whole, but belongs to
+    // the older block.
     auto logWith = [](const std::string& second) {
         MemoryFileSystem disk;
         Opened log = openLog(smallOptions(disk));
@@ -413,7 +415,7 @@ TEST(LogScan, UnendedFragmentsAreDropped) {
         files["j.00000000"].replace(blocks.back().first, kBlockAlign, kBlockAlign, '\0');
         writeAll(disk, files);
     }
-    // Twice: the new era's blocks follow the fragments that have no end.
+    // Twice: the new era's blocks follow the unended fragments.
     for (const auto& expected : {std::vector<std::string>{"before"}, {"before", "after"}}) {
         Opened log = openLog(smallOptions(disk));
         ASSERT_TRUE(log.status.isOk()) << log.status.toString();
@@ -515,7 +517,7 @@ TEST(LogScan, PowerCutsAtRandomKeepAllThatWasAcknowledged) {
         Options options = smallOptions(disk);
         Opened opened = openLog(options);
         ASSERT_TRUE(opened.status.isOk()) << opened.status.toString();
-        // All acknowledged, then perhaps more of what was appended behind them, in order.
+        // All that was acknowledged, then possibly more of what was appended after it, in order.
         auto found = bodiesOf(opened.records);
         ASSERT_GE(found.size(), log.size());
         for (size_t i = 0; i < log.size(); ++i) {

@@ -5,7 +5,7 @@ namespace freshet::journal {
 
 Status RecordJoiner::take(ByteView block, const BlockHeader& header) {
     if (header.era != era_) {
-        // What the earlier start had begun has no end: its writers are gone.
+        // Records that the earlier start had begun have no end: their writers are gone.
         begun_.clear();
         era_ = header.era;
     }
@@ -37,7 +37,7 @@ Status RecordJoiner::takeOne(const RecordView& at, const RecordHeader& record) {
     }
     auto found = begun_.find(record.recId);
     if (found == begun_.end()) {
-        return Status::ok();  // its first fragment lies before the place where replay began
+        return Status::ok();  // its first fragment is before the place where replay began
     }
     found->second.append(at.body);
     if (static_cast<Fragment>(record.frag) == Fragment::kMiddle) {

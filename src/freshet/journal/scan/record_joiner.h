@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// RecordJoiner: puts fragments together and hands whole records on, in the order of their last
-/// fragments. Threads: one.
+/// RecordJoiner: joins fragments and passes whole records on, in the order of their last fragments.
+/// Threads: one.
 #pragma once
 
 #include "freshet/journal/file/framing.h"
@@ -15,7 +15,7 @@ class RecordJoiner {
 public:
     explicit RecordJoiner(const RecordSink& sink) : sink_(sink) {}
 
-    /// The records of the next block of the log. REQUIRES recordsAreWhole(block, header).
+    /// Takes the records of the next block of the log. REQUIRES recordsAreWhole(block, header).
     Status take(ByteView block, const BlockHeader& header);
 
 private:

@@ -16,7 +16,7 @@ bool isOurs(const RingHeader& header, const Options& options, uint32_t era) {
            header.crc == checksumOf(header);
 }
 
-/// Reads what is needed: after most stops the ring has nothing that is not in segments.
+/// Reads no more than needed: after most stops everything in the ring is in segments.
 class Remains {
 public:
     Remains(std::unique_ptr<platform::File> file, const RingLayout& layout)
@@ -38,13 +38,13 @@ public:
         slot->block.assign(buffer_, 0, unit * kUnitBytes);
         return unit > kHeaderUnits;
     }
-    /// Nothing was in the slot that was taken last behind these records.
+    /// True when the slot taken last held nothing behind these records.
     bool isWhole(const RingSlot& slot) const {
         const auto units = static_cast<uint32_t>(slot.block.size() / kUnitBytes);
         return mark(kEndMark) == endMark(slot.slotNo, units);
     }
 
-    /// Where one that is marked begins behind them, which is not whole then. 0: none does.
+    /// Offset of a record behind them that is marked as complete but is not whole. 0: none.
     uint64_t damagedAt(const RingSlot& slot) const {
         const auto unit = static_cast<uint32_t>(slot.block.size() / kUnitBytes);
         return unit < layout_.unitsPerSlot && mark(unit) == slot.slotNo
@@ -53,7 +53,7 @@ public:
     }
 
 private:
-    /// False: no record of it begins where its first one would, and only the marks were read.
+    /// False: no record of this slot begins at its first record's unit; only the marks were read.
     StatusOr<bool> readSlot(uint64_t slotNo) {
         const uint64_t place = slotNo % layout_.slots;
         marks_.resize(layout_.unitsPerSlot * sizeof(uint64_t));
@@ -72,13 +72,13 @@ private:
         return Status::ok();
     }
     uint64_t mark(uint32_t unit) const {
-        // [ring.mark.read] plain: its writers are gone. Pairs with [ring.mark].
+        // [ring.mark.read] plain: its writers have ended. Pairs with [ring.mark].
         return loadLe<uint64_t>(marks_.data() + unit * sizeof(uint64_t));
     }
 
     const std::unique_ptr<platform::File> file_;
     const RingLayout layout_;
-    std::string marks_;   // of the slot that was taken last
+    std::string marks_;   // of the slot taken last
     std::string buffer_;  // the same
 };
 

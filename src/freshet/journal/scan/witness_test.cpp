@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the witness knows: a log that lost its end is refused, by its place, and one that a crash
-/// has torn is not.
+/// What the witness detects: a log that lost its end is refused, with its place; a log that only a
+/// crash has torn is not.
 #include "freshet/journal/file/framing.h"
 #include "freshet/journal/file/ring_format.h"
 #include "freshet/journal/file/segment.h"
@@ -48,7 +48,7 @@ void expectRefused(const Opened& log, const std::string& place) {
     EXPECT_NE(log.status.text().find(place), std::string::npos) << log.status.toString();
 }
 
-/// Ends the journal where it is; the disk keeps what it was given, flushed or not.
+/// Stops the journal; the disk keeps what was written to it, flushed or not.
 void killProcess(MemoryFileSystem& disk, Opened* log) {
     std::map<std::string, std::string> files;
     const auto names = disk.list("/journal");
@@ -96,7 +96,7 @@ void expectRepairable(MemoryFileSystem& disk, const std::string& place, size_t l
         expected.push_back("behind it");
         killProcess(disk, &repaired);
     }
-    EXPECT_GT(slotOf(first), 12u);  // above all that anybody may have seen
+    EXPECT_GT(slotOf(first), 12u);  // above everything that may have been seen
     Opened again = openLog(smallOptions(disk));
     ASSERT_TRUE(again.status.isOk()) << again.status.toString();
     EXPECT_EQ(bodiesOf(again.records), expected);
@@ -162,7 +162,7 @@ TEST(Witness, AWitnessThatIsGoneOrDamagedIsMissedUnlessTheLogWasClosed) {
     }
 }
 
-/// Words that are written by system calls take turns.
+/// Words written by system calls alternate.
 TEST(Witness, AWordThatAPowerCutHasTornLeavesTheOneBeforeIt) {
     for (const size_t torn : {kWitnessDurable, kWitnessTwin}) {
         MemoryFileSystem disk;
@@ -173,8 +173,8 @@ TEST(Witness, AWordThatAPowerCutHasTornLeavesTheOneBeforeIt) {
     }
 }
 
-/// As when a crash came before the new start's witness reached the disk, or an older one was put
-/// back.
+/// As when a crash came before the new start's witness reached the disk, or an older file was
+/// restored.
 TEST(Witness, AnOlderOneHarmsNothing) {
     MemoryFileSystem disk;
     makeAndTamper(disk, [] {});
@@ -202,7 +202,7 @@ protected:
         options.directory = folder;
         return options;
     }
-    /// As a process that was killed while nothing was under way would leave it.
+    /// As a process that was killed while idle would leave it.
     fs::path killed(const fs::path& folder) {
         const fs::path to = root_ / ("killed" + std::to_string(++copies_));
         fs::create_directory(to);
@@ -228,7 +228,7 @@ TEST_F(SharedWitness, WhatWasWrittenUnderThisSystemMustBeThere) {
     }
     const fs::path folder = root_ / "log";
     Opened log = openLog(options(folder));
-    // The ring holds four slots of 4 KiB; what is gone from it was written, and not flushed.
+    // The ring holds four slots of 4 KiB; what has left it was written, and not flushed.
     constexpr size_t kRecords = 40;
     for (size_t i = 0; i < kRecords; ++i) {
         AppendOp op(RecordType::kCommit, 1, std::string(700, 'w'));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How an LSN is put together, and which slot end serves it. Pure arithmetic.
+/// The parts of an LSN, and which slot end serves it. Pure arithmetic.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@ constexpr uint64_t slotOf(uint64_t lsn) {
     return lsn >> kLsnOffsetBits;
 }
 
-/// Slots are written and flushed whole, so the written and the durable LSN are always slot starts:
-/// the smallest one that lies behind `lsn`. An LSN within the header area, where no record can be,
-/// asks for the slots before only; thus `tail - 1` never asks for a slot that is still empty.
+/// Slots are written and flushed whole, so the written and the durable LSN are always slot starts.
+/// Returns the smallest one behind `lsn`. An LSN within the header area, where no record can be,
+/// requests only the slots before; thus `tail - 1` never requests a slot that is still empty.
 constexpr uint64_t servedAt(uint64_t lsn) {
     uint64_t offset = lsn & ((uint64_t{1} << kLsnOffsetBits) - 1);
     return slotStart(slotOf(lsn) + (offset < kHeaderUnits * kUnitBytes ? 0 : 1));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// For this room's tests only: a ring with its writer and a backend that keeps what it is given
-/// instead of writing it, and checks each slot as it comes. Used with real threads, with none, and
-/// under the explorer.
+/// For this room's tests only: a ring with its writer and a backend that keeps slots in memory
+/// instead of writing them, and checks each. Used with real threads, with none, and under the
+/// explorer.
 #pragma once
 
 #include "freshet/journal/slot/raise.h"
@@ -20,7 +20,7 @@ inline uint64_t stoppedClock() {
     return 1;
 }
 
-/// What a unit of a record holds in these tests.
+/// Content of a record's unit in these tests.
 struct ModelUnit {
     uint32_t thread;
     uint32_t number;  // of the record in its thread
@@ -80,13 +80,13 @@ public:
         return written.load(sync::kAcquire) >= end;
     }
 
-    /// As Journal::written() with a ring in shared memory. What it says is checked by what
-    /// scan/ring_remains.h would find now.
+    /// As Journal::written() with a ring in shared memory. A positive answer is checked against
+    /// what scan/ring_remains.h would find now.
     bool isHeld(uint64_t lsn) {
         const uint64_t from = slotOf(written.load(sync::kAcquire));
         const bool held = ring.holdsUpTo(from, slotOf(lsn));
         for (uint64_t n = kFirstSlot + slotsWritten; held && n <= slotOf(lsn); ++n) {
-            // Marks go away once the slot has been written.
+            // Marks disappear once the slot has been written.
             const bool found = isFound(n, lsn) || n < kFirstSlot + slotsWritten;
             expect(found, "what is held would be found");
         }
@@ -125,7 +125,7 @@ public:
     };
     Ring ring;
     RingWriter<Ring, RingModel> writer;
-    std::vector<Record> records;  // as written; the writer's, like all that follows
+    std::vector<Record> records;  // as written; owned by the writer, like all that follows
     uint64_t slotsWritten = 0;
     uint64_t lastTimeBase = 0;
     bool roleOffered = false;
@@ -135,10 +135,10 @@ public:
     sync::Atomic<uint64_t> written{0};
     WaitList waiters;
     uint64_t wakes = 0;  // no thread of the model is interrupted at a plain variable
-    /// Whoever is handed the role: a thread of the model. Tests with real threads replace it.
+    /// Called to pass the role on to a thread of the model. Tests with real threads replace it.
     void (*onHandOver)(RingModel&) = [](RingModel& model) { model.roleOffered = true; };
     void (*onWrites)(RingModel&) = [](RingModel& model) { ++model.wakes; };
-    /// What to do about a broken expectation.
+    /// Called for a broken expectation.
     void (*expect)(bool condition, const char* what) = [](bool condition, const char*) {
         invariant(condition);
     };

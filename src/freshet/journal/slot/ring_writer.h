@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/// RingWriter: decides who writes. The role of writer is a counter: whoever raises it from 0 is the
-/// writer; everybody else has left a note that the writer finds before it can go. Nobody waits for
-/// the role, and a writer that has done enough for others hands it on (DESIGN 8.2, ringDone).
+/// RingWriter: decides which thread writes. The role of writer is a counter: the thread that raises
+/// it from 0 is the writer; every other thread leaves a note that the writer finds before it can
+/// leave. No thread waits for the role, and a writer that has done enough for others passes it on
+/// (docs/design/journal.md, "The writer's role").
 ///
-/// INV-journal-5 (J5): whenever a done slot is unwritten, or something wanted is unserved, then the
-/// role is held, or a flush is in flight (its end rings), or a hand-over or a new segment is on its
-/// way (both ring), or a joiner still copies (its release rings).
+/// INV-journal-5 (J5): whenever a done slot is unwritten, or a request is unserved, then the role
+/// is held, or a flush is in flight (its end rings), or the role is being passed on or a segment is
+/// being made (both ring), or a joiner still copies (its release rings).
 ///
 /// Backend (Journal::Impl; a recorder in tests) provides, all called with the role held:
-///   bool writeSlot(n)      writes slot n; false when it cannot now, and then somebody will ring
+///   bool writeSlot(n)      writes slot n; false if that must wait, and a ring follows later
 ///   uint64_t wantedEnd()   LSN up to which slots should be closed now, 0 when nothing is wanted
 ///   void startFlush()      starts a flush if one is wanted and none is in flight
 /// and, called without it:
-///   void afterWrites()     slots have been written and reopened: wake who waits for that
+///   void afterWrites()     slots have been written and reopened: wakes the threads that wait
 ///   void handOver()        makes another thread call ringDone() soon
 ///
-/// Who has been woken may take the waker's core at once. Hence nobody is woken by a holder of the
-/// role: all the others would find it held by a thread that does not run, and would wait in turn.
+/// A woken thread may take the waker's core at once. So the holder of the role wakes no thread: the
+/// woken threads would find the role held by a thread that does not run, and would wait in turn.
 #pragma once
 
 #include "freshet/journal/slot/lsn.h"
@@ -32,12 +33,12 @@ public:
     RingWriter(Ring& ring, Backend& backend, uint64_t firstSlot)
         : ring_(ring), backend_(backend), next_(firstSlot) {}
 
-    /// "There may be something to write": a slot is done, something is wanted, a flush has ended, a
-    /// segment is ready. Any thread; does the work if nobody else is at it. Bounded.
+    /// "There may be something to write": a slot is done, a position is wanted, a flush has ended,
+    /// a segment is ready. Any thread; does the work unless another thread is doing it. Bounded.
     void ringDone() {
         // [role.take] RMW acq_rel: acquire pairs with [role.leave], so that next_ and the file
-        // position of the writer before us are visible; release pairs with [role.seen], so that
-        // the writer who finds our note also sees what we rang for.
+        // position of the writer before us are visible; release pairs with [role.seen], so that the
+        // writer that finds our note also sees what we rang for.
         if (role_.fetch_add(1, sync::kAcqRel) != 0) {
             return;
         }
@@ -48,17 +49,17 @@ public:
             // count is visible to serve().
             uint64_t seen = role_.load(sync::kAcquire);
             wrote |= serve();
-            // [role.leave] CAS. Gives the role back if nobody has rung since `seen`.
+            // [role.leave] CAS. Gives the role back if no thread has rung since `seen`.
             //   ORDER    acq_rel: release pairs with [role.take]; relaxed on failure, the value is
             //            loaded again.
-            //   LOST     someone rang: serve again.
+            //   LOST     another thread rang: serve again.
             //   PROGRESS bounded by Policy::kRoundsMax.
             if (role_.compare_exchange_strong(seen, 0, sync::kAcqRel, sync::kRelaxed)) {
                 break;
             }
             if (round == Policy::kRoundsMax || !Policy::kLeaveOnlyUnrung) {
-                // Own slot and one batch more are served. Notes left meanwhile are answered by the
-                // thread that is handed the role. [role.drop] acq_rel: as [role.leave].
+                // Our own slot and one more batch are served. The thread that takes the role next
+                // serves the notes left meanwhile. [role.drop] acq_rel: as [role.leave].
                 role_.exchange(0, sync::kAcqRel);
                 if constexpr (Policy::kHandOver && Policy::kLeaveOnlyUnrung) {
                     backend_.handOver();
@@ -67,8 +68,8 @@ public:
                 break;
             }
         }
-        // Whoever wrote wakes, for all that has been written by then: if another thread has taken
-        // the role since, that is more, and it will wake again for what we may have missed.
+        // The thread that wrote wakes the waiters of all that has been written by now. If another
+        // thread has taken the role since, it will wake again for what this call may miss.
         if (wrote && (Policy::kWakeAfterHandOver || !handedOver)) {
             backend_.afterWrites();
         }
@@ -87,7 +88,7 @@ private:
         return wrote;
     }
 
-    /// At most one lap: whatever is done after that was rung for after `seen` was read.
+    /// At most one lap: a slot that is done later was rung for after `seen` was read.
     bool writeDoneSlots() {
         bool wrote = false;
         sync::notePlainRead(&next_);
@@ -103,8 +104,9 @@ private:
         return wrote;
     }
 
-    /// Closing is demanded here and nowhere else, except by a joiner who finds no room: so a batch
-    /// is all that has arrived while the flush before it ran. True: the slot can be written now.
+    /// Slots are closed on request here and nowhere else, except by a joiner that finds no room: so
+    /// a batch is everything that arrived during the previous flush. True: the slot can be written
+    /// now.
     bool closeWanted() {
         uint64_t active = ring_.active();
         if (slotStart(active) >= backend_.wantedEnd()) {
@@ -117,9 +119,9 @@ private:
 
     Ring& ring_;
     Backend& backend_;
-    /// Notes left since the role was taken, 0 when it is free. Written by: everybody.
+    /// Notes left since the role was taken, 0 when it is free. Written by: all threads.
     ///   STEPS    0 -> n -> n+1 ... -> 0; only the holder sets it to 0
-    ///   OWNS     next_ and the backend's file position belong to whoever moved it from 0
+    ///   OWNS     next_ and the backend's file position belong to the thread that moved it from 0
     ///   ABA      64 bits: a holder cannot miss 2^64 notes
     alignas(sync::kLineBytes) sync::Atomic<uint64_t> role_{0};
     uint64_t next_;  // first slot not yet written; owned by the role

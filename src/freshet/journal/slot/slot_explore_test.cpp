@@ -35,9 +35,9 @@ struct World {
 
 enum class Waits : uint8_t {
     kNobody,
-    kFirst,  // looks at what has been written
-    kAll,    // sleep until they are woken
-    kHeld,   // look, after each record, whether it would outlive the process
+    kFirst,  // checks what has been written
+    kAll,    // sleep until woken
+    kHeld,   // check, after each record, whether it would survive the process
 };
 
 struct Sleeper : sync::Waiter {
@@ -56,7 +56,8 @@ void appendAll(World<Policy>& world, uint32_t me, const std::vector<uint32_t>& u
             if (world.ring.tryAppend(me, number, units[number], &lsn)) {
                 break;
             }
-            // J5: somebody is going to write, else this never ends and the explorer says so.
+            // J5: some thread is going to write; otherwise this never ends and the explorer reports
+            // it.
             waitUntil([&world, wakes] { return world.ring.wakes != wakes; });
         }
         if (waits == Waits::kHeld) {
@@ -100,7 +101,7 @@ void checkAll(World<Policy>& world, const Plan& plan) {
 }
 
 /// Joiners by `plan`; those of `waits` wait for their last record to be written; one more thread
-/// takes the role when it is handed over, as the journal's helper does.
+/// takes the role when it is passed on, as the journal's helper does.
 template <typename Policy>
 ExploreResult run(const ExploreOptions& options, const Plan& plan, Waits waits = Waits::kFirst) {
     return explore(options, [&plan, waits](Model& model) {
@@ -124,7 +125,8 @@ ExploreResult run(const ExploreOptions& options, const Plan& plan, Waits waits =
     });
 }
 
-/// Three joiners; seven units in slots of three: the ring wraps, fills up and is taken over.
+/// Three joiners; seven units in slots of three: the ring wraps, fills up and the role is passed
+/// on.
 const Plan kThreeJoiners = {{2, 1}, {2}, {2}};
 const Plan kTwoJoiners = {{2, 2, 1}, {2, 1}};
 
@@ -158,7 +160,7 @@ TEST(SlotExplore, ThreeJoinersOneRingAllSchedules) {
 
 TEST(SlotExplore, TwoJoinersDeeper) {
     ExploreOptions options = exhaustive(3, 0);
-    options.executionsMax = 100'000;  // not all of them; those above are
+    options.executionsMax = 100'000;  // not all of them; the test above runs all
     expectClean(run<SlotPolicy>(options, kTwoJoiners));
 }
 
@@ -218,7 +220,7 @@ TEST(SlotMutants, SlotsEndUnmarked) {
     expectKilled<NoEnds>({{2, 1}, {1, 2}}, Waits::kHeld);
 }
 
-/// Who closed a slot may stop before he has marked its end.
+/// The thread that closed a slot may stop before it has marked the end.
 struct OnlyCloserMarks : SlotPolicy {
     static constexpr bool kHelpsMarking = false;
 };

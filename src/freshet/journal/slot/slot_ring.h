@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// SlotRing: K buffers in a ring, filled by any number of threads at once. It knows no files: who
-/// joins gets bytes to copy into, and whoever completes a slot is told so. There is no leader, no
-/// lock and no spin; every step that others depend on can be done by any of them (close, advance).
-/// Source: "Breaking the WiredTiger Logjam" for consolidation and copy at once; the packed word,
-/// closing and advancing by helping are DESIGN 8.2.
+/// SlotRing: K buffers in a ring, filled by any number of threads at once. It knows no files: a
+/// joiner gets bytes to copy into, and the thread that completes a slot learns that from the return
+/// value. There is no leader, no lock and no spin; every step that other threads depend on can be
+/// done by any of them (close, advance). Source: "Breaking the WiredTiger Logjam: The Write-Ahead
+/// Log" (MongoDB engineering blog) for consolidation and copying at once; for the packed word and
+/// for closing and advancing by helping see docs/design/journal.md.
 ///
 /// Policy is for the model checker: it builds the ring once as it is and once per seeded mistake.
 #pragma once
@@ -22,22 +23,22 @@
 
 namespace freshet::journal {
 
-/// Ring and writer as they should be. Mutants in slot_explore_test.cpp override one line each.
+/// The correct ring and writer. Mutants in slot_explore_test.cpp override one line each.
 struct SlotPolicy {
-    static constexpr bool kAdvanceOnOldLap = true;        // finding F1: never just retry
+    static constexpr bool kAdvanceOnOldLap = true;        // never just retry
     static constexpr bool kRingOnClose = true;            // a close that completes a slot says so
     static constexpr auto kReleaseOrder = sync::kAcqRel;  // [slot.release]
     static constexpr auto kOpenOrder = sync::kRelease;    // [slot.open], [ring.freeFor.store]
     static constexpr bool kLeaveOnlyUnrung = true;        // [role.leave] heeds the notes
-    static constexpr bool kHandOver = true;               // [role.drop] makes somebody else serve
-    static constexpr bool kWakeAfterHandOver = true;      // who wrote wakes, in any case
-    static constexpr uint32_t kRoundsMax = 2;             // own slot and one batch more
-    static constexpr bool kHoldsWhenQuiet = true;         // holdsUpTo() looks for copies under way
-    static constexpr bool kMarksEnds = true;              // it is said where slots end
-    static constexpr bool kHelpsMarking = true;           // also by who did not close them
+    static constexpr bool kHandOver = true;               // [role.drop] makes another thread serve
+    static constexpr bool kWakeAfterHandOver = true;      // the thread that wrote always wakes
+    static constexpr uint32_t kRoundsMax = 2;             // own slot and one more batch
+    static constexpr bool kHoldsWhenQuiet = true;         // holdsUpTo() checks for copies under way
+    static constexpr bool kMarksEnds = true;              // slots' ends are marked
+    static constexpr bool kHelpsMarking = true;           // also by threads that did not close them
 };
 
-/// What a ring lies in, when it is to lie in memory of somebody else's.
+/// Memory for a ring that is not to use its own.
 struct RingMemory {
     char* buffers = nullptr;                  // slots * unitsPerSlot * kUnitBytes, in whole pages
     sync::Atomic<uint64_t>* marks = nullptr;  // slots * unitsPerSlot, all 0
@@ -51,7 +52,7 @@ constexpr uint64_t endMark(uint64_t slotNo, uint32_t units) {
     return slotNo << kUnitsBits | units;
 }
 
-/// Where a record's bytes go.
+/// Where a record's bytes are copied to.
 struct Place {
     bool ringFull = false;  // nothing was joined
     uint64_t slotNo = 0;
@@ -76,22 +77,22 @@ public:
     BasicSlotRing& operator=(const BasicSlotRing&) = delete;
 
     /// Claims `units` units of the active slot, closing full slots and moving on as needed. Calls
-    /// onDone() when it has completed a slot, which somebody must then write.
-    /// REQUIRES units <= unitsPerSlot - kHeaderUnits. Lock-free.
+    /// onDone() when it has completed a slot, which must then be written. REQUIRES units <=
+    /// unitsPerSlot - kHeaderUnits. Lock-free.
     template <typename OnDone>
     Place join(uint32_t units, OnDone&& onDone);
-    /// Where to copy what was joined. The caller's alone until release().
+    /// Where to copy what was joined. Owned by the caller until release().
     char* bytes(uint64_t slotNo, uint32_t unit) {
         return at(slotNo).buffer + uint64_t{unit} * kUnitBytes;
     }
     /// The copy of the `units` that were joined at `place` is complete. True: this completed the
-    /// slot and the caller must see that it is written. Exactly one of the release()s and close()s
-    /// of a slot returns true.
+    /// slot and the caller must ensure that it is written. Exactly one of the release()s and
+    /// close()s of a slot returns true.
     [[nodiscard]] bool release(const Place& place, uint32_t units);
-    /// Whether all that has joined slots up to `slotNo` by now is complete, and the ring's memory
-    /// tells so by itself to who finds nothing else of it (scan/ring_remains.h). What is below
-    /// slot `from` is not looked at; what has been written is complete. REQUIRES: slotNo <=
-    /// active(). Lock-free, bounded.
+    /// True when every record that has joined slots up to `slotNo` by now is complete, and
+    /// scan/ring_remains.h would find it from the ring's memory alone. Slots below `from` are not
+    /// checked; what has been written is complete. REQUIRES: slotNo <= active(). Lock-free,
+    /// bounded.
     bool holdsUpTo(uint64_t from, uint64_t slotNo);
 
     /// Closes slot `slotNo` if it is open and not empty. True: as for release().
@@ -99,12 +100,12 @@ public:
     /// Moves `active` past slot `a` if that is closed. False: the ring is full. Idempotent.
     bool advance(uint64_t a);
 
-    // For the writer, who alone calls reopen(); slots are reopened in number order.
+    // For the writer, the only caller of reopen(); slots are reopened in number order.
     bool isDone(uint64_t slotNo) const;
     uint32_t joinedUnits(uint64_t slotNo) const;
     uint64_t timeBase(uint64_t slotNo) const;
-    /// Slot `slotNo` has been written: its place becomes slot `slotNo + K`. Afterwards whoever
-    /// waits for a free slot must be woken.
+    /// Slot `slotNo` has been written: its place becomes slot `slotNo + K`. The caller must then
+    /// wake the threads that wait for a free slot.
     void reopen(uint64_t slotNo);
 
     uint64_t active() const { return active_.load(sync::kAcquire); }  // [ring.active.load]
@@ -112,7 +113,7 @@ public:
     bool isOpen(uint64_t slotNo) const;
     /// A lower bound on the LSN of every join that begins after this call.
     uint64_t tail() const;
-    /// Timestamp (DESIGN 8.4) of the tail: above that of every finished join.
+    /// Timestamp of the tail: above that of every finished join (docs/design/journal.md).
     uint64_t now() const;
     /// A slot's mark as it is now (Slot::marks), for tests.
     uint64_t mark(uint64_t slotNo, uint32_t unit) const {
@@ -121,8 +122,8 @@ public:
     uint32_t slots() const { return slots_; }
     uint32_t unitsPerSlot() const { return units_; }
     uint64_t joinRaces() const { return joinRaces_.load(sync::kRelaxed); }
-    /// Joins that met a slot of a later lap than `active` says. At most one per thread and slot as
-    /// long as they help; without helping, unbounded (finding F1).
+    /// Joins that met a slot of a later lap than `active` says. At most one per thread and slot
+    /// because each such thread moves `active` on; without that, unbounded.
     uint64_t oldLapMeetings() const { return oldLapMeetings_.load(sync::kRelaxed); }
 
 private:
@@ -134,8 +135,8 @@ private:
         ///            lap; no step is skipped or undone
         ///   INV-1    released <= joined <= unitsPerSlot
         ///   INV-2    joined changes only while open (INV-journal-1)
-        ///   OWNS     units [a,b) belong to whoever moved joined from a to b, until it adds b-a to
-        ///            released; the header units and all of a done slot belong to the writer
+        ///   OWNS     units [a,b) belong to the thread that moved joined from a to b, until it adds
+        ///            b-a to released; the header units and all of a done slot belong to the writer
         ///   RECLAIM  pooled, freed with the ring; a late reader sees a valid, perhaps newer, slot
         ///   ABA      a join that succeeds on a reloaded word is correct, since place and LSN come
         ///            from the word that the CAS replaced; the lap wraps after 2^23 * K slots (16
@@ -144,13 +145,13 @@ private:
         /// The slot number that this place may become active as. Written by: the writer, rising.
         sync::Atomic<uint64_t> freeFor{0};
         char* buffer = nullptr;
-        /// One for each unit, all rising only; perhaps in memory that outlives the process.
+        /// One for each unit, all rising only; possibly in memory that survives the process.
         ///   WORD     [kTimeMark]: Timestamp of the slot's first byte. Written by: helpers in
-        ///            advance().  [kEndMark]: endMark() of the last slot here that was closed; who
-        ///            finds the ring goes on to the next slot only where he knows that he has seen
-        ///            all of this one. Written by: its closer, and holdsUpTo().  Others: the last
-        ///            slot here in which a record began at this unit and was complete. Written by:
-        ///            its joiner.
+        ///            advance().  [kEndMark]: endMark() of the last slot here that was closed; a
+        ///            reader of the ring goes on to the next slot only if this shows that it has
+        ///            seen all of this one. Written by: its closer, and holdsUpTo().  Others: the
+        ///            last slot here in which a record began at this unit and was complete. Written
+        ///            by: its joiner.
         sync::Atomic<uint64_t>* marks = nullptr;
         sync::Atomic<uint64_t>& timeBase() const { return marks[kTimeMark]; }
     };
@@ -159,7 +160,7 @@ private:
         void operator()(char* p) const { ::operator delete(p, kBufferAlign); }
     };
 
-    /// REQUIRES: the slot is closed, with so many units.
+    /// REQUIRES: the slot is closed, with this many units.
     void markEnd(uint64_t slotNo, uint32_t units) {
         if constexpr (Policy::kMarksEnds) {
             raiseTo(at(slotNo).marks[kEndMark], endMark(slotNo, units));
@@ -180,8 +181,8 @@ private:
     std::unique_ptr<char, FreeBuffer> ownBuffers_;
     std::unique_ptr<sync::Atomic<uint64_t>[]> ownMarks_;
     std::unique_ptr<Slot[]> ring_;
-    /// Number of the slot that joiners try. Written by: anybody, in advance(). INV-journal-2: grows
-    /// by 1 only, and only onto a slot whose freeFor is that number.
+    /// Number of the slot that joiners try. Written by: any thread, in advance(). INV-journal-2:
+    /// grows by 1 only, and only onto a slot whose freeFor is that number.
     alignas(sync::kLineBytes) sync::Atomic<uint64_t> active_;
     // Counters; nothing depends on them.
     alignas(sync::kLineBytes) sync::Atomic<uint64_t> joinRaces_{0};
@@ -209,7 +210,7 @@ BasicSlotRing<Policy>::BasicSlotRing(uint32_t slots,
         place = {ownBuffers_.get(), ownMarks_.get()};
     }
     ring_ = std::make_unique<Slot[]>(slots);
-    // [ring.init] relaxed: the ring is handed to other threads by whoever made it.
+    // [ring.init] relaxed: the creator publishes the ring to other threads.
     for (uint64_t s = firstSlot; s < firstSlot + slots; ++s) {
         Slot& slot = at(s);
         slot.buffer = place.buffers + slotBytes * (s % slots);
@@ -229,8 +230,9 @@ Place BasicSlotRing<Policy>::join(uint32_t units, OnDone&& onDone) {
         uint64_t a = active();
         SlotWord word = load(a);
         if (!word.isLap(lapOf(a))) {
-            // The slot was written before anybody moved `active` past it. Waiting for the thread
-            // that was about to would be a spin on its time slice (F1): do it ourselves.
+            // The slot was written before any thread moved `active` past it. Waiting for the thread
+            // that was about to move it would be a spin on that thread's time slice: move it
+            // ourselves.
             oldLapMeetings_.fetch_add(1, sync::kRelaxed);  // [ring.count] a statistic
             if constexpr (Policy::kAdvanceOnOldLap) {
                 advance(a);
@@ -242,9 +244,9 @@ Place BasicSlotRing<Policy>::join(uint32_t units, OnDone&& onDone) {
             // [slot.join] CAS. Claims the units; LINEARIZES the record's place in the log.
             //   ORDER    acq_rel: acquire pairs with [slot.open], so that we copy after the writer
             //            has finished with the bytes; release keeps what the caller did before its
-            //            append ahead of it for whoever loads the word (Journal::tailLsn). Relaxed
-            //            on failure: the value is dropped.
-            //   LOST     someone joined, released or closed: look again. Counter: joinRaces.
+            //            append ahead of it for any thread that loads the word (Journal::tailLsn).
+            //            Relaxed on failure: the value is dropped.
+            //   LOST     another thread joined, released or closed: look again. Counter: joinRaces.
             //   PROGRESS lock-free: our failure is another thread's success.
             if (at(a).word.compare_exchange_weak(
                     expected, word.withJoined(units).raw(), sync::kAcqRel, sync::kRelaxed)) {
@@ -265,8 +267,8 @@ Place BasicSlotRing<Policy>::join(uint32_t units, OnDone&& onDone) {
 template <typename Policy>
 bool BasicSlotRing<Policy>::release(const Place& place, uint32_t units) {
     Slot& slot = at(place.slotNo);
-    // [ring.mark] release: pairs with [ring.mark.read], so that who finds the ring after this
-    // process was killed finds the copy as well. Published to other threads by [slot.release].
+    // [ring.mark] release: pairs with [ring.mark.read], so that a process that reads the ring after
+    // this one was killed finds the copy as well. Published to other threads by [slot.release].
     slot.marks[place.unit].store(place.slotNo, sync::kRelease);
     // [slot.release] acq_rel: release pairs with [slot.load], so that the writer sees our copy; the
     // read-modify-writes of all joiners form one release sequence. Acquire: if ours completes the
@@ -285,9 +287,9 @@ bool BasicSlotRing<Policy>::close(uint64_t slotNo) {
         uint64_t expected = word.raw();
         // [slot.close] CAS. Ends joining.
         //   ORDER    acq_rel: acquire pairs with [slot.release], since the closer of a quiet slot
-        //            becomes its writer; release pairs with [slot.load]: whoever sees the bit and
-        //            advances carries what we saw along. Acquire on failure, same reason.
-        //   LOST     someone joined or released: try again on the new word. Someone closed: done.
+        //            becomes its writer; release pairs with [slot.load]: a thread that sees the bit
+        //            and advances passes on what we saw. Acquire on failure, same reason.
+        //   LOST     another thread joined or released: try again on the new word. Closed: done.
         //   PROGRESS lock-free: each failure is a join or a release of another thread, and a slot
         //            can take only so many.
         if (at(slotNo).word.compare_exchange_weak(
@@ -308,13 +310,13 @@ bool BasicSlotRing<Policy>::advance(uint64_t a) {
     }
     Slot& next = at(a + 1);
     // [ring.freeFor.load] acquire: pairs with [ring.freeFor.store]; the next slot's open word is
-    // visible to whoever follows `active` onto it.
+    // visible to any thread that follows `active` onto it.
     uint64_t freeFor = next.freeFor.load(sync::kAcquire);
     if (freeFor != a + 1) {
-        return freeFor > a + 1;  // greater: `active` has long passed a
+        return freeFor > a + 1;  // greater: `active` is far past `a`
     }
     // [ring.timeBase.load] acquire: pairs with [ring.timeBase.cas]. Had we read a base of a later
-    // lap, the check of `active` below would see the later number and we would leave.
+    // lap, the check of `active` below would see the later number and we would return.
     uint64_t base = at(a).timeBase().load(sync::kAcquire);
     uint64_t nextBase = next.timeBase().load(sync::kAcquire);
     if (active() != a) {
@@ -349,7 +351,8 @@ bool BasicSlotRing<Policy>::holdsUpTo(uint64_t from, uint64_t slotNo) {
             return false;
         }
         if (n != slotNo && Policy::kHelpsMarking) {
-            // It is closed, for `active` has passed it; perhaps who closed it has not come further.
+            // It is closed, since `active` has passed it; its closer may not have marked the end
+            // yet.
             markEnd(n, word.joined());
         }
     }
@@ -378,13 +381,13 @@ void BasicSlotRing<Policy>::reopen(uint64_t slotNo) {
     Slot& slot = at(slotNo);
     uint64_t next = slotNo + slots_;
     // [slot.open] release: pairs with [slot.join] and [slot.load]; our reads of the bytes come
-    // before the next lap's copies into them. (Joiners come by way of `active`, so the release of
-    // freeFor below would do for them; this one is for whoever loads the word alone.)
+    // before the next lap's copies into them. (Joiners arrive through `active`, so the release of
+    // freeFor below would do for them; this one is for threads that load only the word.)
     slot.word.store(SlotWord::open(lapOf(next)).raw(), order);
     // [ring.freeFor.store] release: pairs with [ring.freeFor.load].
     slot.freeFor.store(next, order);
-    // Nobody may be on the way to move `active` (all of them wait for a free slot, or one was
-    // preempted): do it here.
+    // Possibly no thread is about to move `active` (all wait for a free slot, or the one that would
+    // was preempted): do it here.
     advance(active());
 }
 
@@ -403,9 +406,9 @@ bool BasicSlotRing<Policy>::isOpenAndEmpty(uint64_t slotNo) const {
 template <typename Policy>
 uint64_t BasicSlotRing<Policy>::tail() const {
     // [ring.tail] seq_cst: the store-load pair is a committer's "publish commitLow, then append"
-    // against a checkpoint's "tail, then every commitLow" (DESIGN 6.4, 7.2). If the checkpoint's
-    // load of the word already counts the committer's join, [slot.join]'s release makes its
-    // commitLow visible; if not, that join gets an LSN at or above the result.
+    // against a checkpoint's "tail, then every commitLow" in the engine. If the checkpoint's load
+    // of the word already counts the committer's join, [slot.join]'s release makes its commitLow
+    // visible; if not, that join gets an LSN at or above the result.
     uint64_t a = active_.load(sync::kSeqCst);
     SlotWord word(at(a).word.load(sync::kSeqCst));
     return word.isLap(lapOf(a)) ? lsnAt(a, word.joined()) : slotStart(a + 1);

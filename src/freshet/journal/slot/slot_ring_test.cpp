@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The ring by itself: the packed word, time bases, and progress when a thread stops in the worst
-/// places. Schedules are slot_explore_test.cpp's business.
+/// places. slot_explore_test.cpp covers schedules.
 #include "freshet/journal/slot/slot_ring.h"
 
 #include "freshet/journal/slot/ring_model.h"
@@ -51,7 +51,7 @@ TEST(SlotRing, AJoinerStoppedWhileCopyingStopsNobodyUntilTheRingIsFull) {
     Ring model(kSlots, kUnits);
     uint64_t lsn = 0;
     uint32_t number = 0;
-    // Some laps first, so that the stopped one is in the middle of things.
+    // Some laps first, so that the stopped thread is in the middle of things.
     for (; number < 50; ++number) {
         ASSERT_TRUE(model.tryAppend(0, number, 1 + number % 3, &lsn));
     }
@@ -67,7 +67,7 @@ TEST(SlotRing, AJoinerStoppedWhileCopyingStopsNobodyUntilTheRingIsFull) {
         ++others;
         ASSERT_LT(others, 1000u);
     }
-    // All the room there was: the rest of the stopped one's slot and three more.
+    // All the room there was: the rest of the stopped thread's slot and three more.
     EXPECT_EQ(others, kSlots * kUnits / 2 - 1);
     EXPECT_EQ(model.slotsWritten, slotsBefore);
     model.want(lsn);  // returns at once
@@ -140,7 +140,7 @@ TEST_P(SlotRingThreads, EveryRecordOnceAndNobodySpins) {
             for (uint32_t i = 0; i < each; ++i) {
                 while (!model.tryAppend(t, i, 1 + i % 7, &lsn)) {
                     platform::yieldThread();
-                    model.writer.ringDone();  // nobody else takes a role that was handed over
+                    model.writer.ringDone();  // no other thread takes a role that was passed on
                 }
             }
         });
@@ -152,7 +152,8 @@ TEST_P(SlotRingThreads, EveryRecordOnceAndNobodySpins) {
     for (const Ring::Record& record : model.records) {
         ASSERT_EQ(record.number, next[record.thread]++);
     }
-    // Finding F1, by counting: at most once per thread and slot.
+    // A thread that helps meets an old lap at most once per slot; one that only retries, without
+    // bound.
     EXPECT_LE(model.ring.oldLapMeetings(), (model.slotsWritten + 1) * threads);
 }
 

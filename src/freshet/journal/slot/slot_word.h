@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/// SlotWord: the packed state of a slot as a value. Nobody else shifts or masks its bits.
+/// SlotWord: the packed state of a slot as a value. No other code shifts or masks its bits.
 ///
 ///   | gen:23 | closed:1 | released:20 | joined:20 |      joined and released in units of 64 bytes
 ///
-/// gen is the lap of the ring: slot number s lives in ring place s % K on lap s / K (mod 2^23).
-/// An open word begins with joined == released == kHeaderUnits: the block header belongs to the
-/// writer from the start.
+/// gen is the lap of the ring: slot number s is at ring place s % K on lap s / K (mod 2^23). An
+/// open word begins with joined == released == kHeaderUnits: the block header belongs to the writer
+/// from the start.
 #pragma once
 
 #include "freshet/journal/slot/lsn.h"
@@ -33,7 +33,7 @@ public:
     constexpr bool isLap(uint64_t lap) const { return raw_ >> kLapShift == (lap & kLapMask); }
     /// No record has joined.
     constexpr bool isEmpty() const { return joined() == kHeaderUnits; }
-    /// Every byte that was joined has been copied.
+    /// Every unit that was joined has been copied.
     constexpr bool isQuiet() const { return joined() == released(); }
     /// Closed and quiet: the bytes are final and may be written.
     constexpr bool isDone() const { return isClosed() && isQuiet(); }

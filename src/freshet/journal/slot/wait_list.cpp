@@ -21,10 +21,10 @@ void WaitList::push(Node* first, Node* last) {
     do {
         last->next = head;
         // [waitList.push] CAS. ORDER acq_rel: release pairs with [waitList.take] (the node's
-        //   fields); acquire pairs with it too: who pushes after a take sees the position that the
-        //   taker had raised before. Relaxed on failure: the value is only fed to the next attempt.
-        //   LOST     someone pushed or took: try again on the new head.
-        //   PROGRESS lock-free: our failure is another thread's success.
+        //   fields); acquire pairs with it too: a thread that pushes after a take sees the position
+        //   that the taker had raised before. Relaxed on failure: the value only feeds the next
+        //   try. LOST     another thread pushed or took: try again on the new head. PROGRESS
+        //   lock-free: our failure is another thread's success.
     } while (!head_.compare_exchange_weak(head, first, sync::kAcqRel, sync::kRelaxed));
 }
 
@@ -64,8 +64,8 @@ void WaitList::wake(uint64_t limit) {
             last = last->next;
         }
         push(rest, last);
-        // A waker with a higher limit may have found the list empty while we held the nodes. Ends:
-        // each further turn has met such a waker.
+        // A waker with a higher limit may have found the list empty while we held the nodes. This
+        // ends: each further turn means that there was such a waker.
         if (served_.load(sync::kAcquire) == limit) {
             return;
         }

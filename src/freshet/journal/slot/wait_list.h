@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// WaitList: tokens to be completed when an LSN has been reached. A Treiber stack that is only ever
-/// taken as a whole, so no node is popped that another thread could be looking at.
+/// taken as a whole, so no node is freed that another thread might be reading.
 ///
 /// No wake-up is lost: the waiter pushes, then looks at the position again; the waker raises the
 /// position, then takes the list. Both touch head_ by read-modify-write, one of them first. Waker
@@ -23,10 +23,10 @@ public:
     WaitList(const WaitList&) = delete;
     WaitList& operator=(const WaitList&) = delete;
 
-    /// A token that wake(limit) with limit >= end completes. After this the caller must check
+    /// Returns a token that wake(limit) with limit >= end completes. The caller must then check
     /// whether `end` has been reached meanwhile. Any thread, lock-free.
     sync::WaitToken add(uint64_t end);
-    /// Completes all tokens with end <= limit. Limits of earlier wakes hold on. Any thread.
+    /// Completes all tokens with end <= limit. Limits of earlier wakes stay in force. Any thread.
     void wake(uint64_t limit);
 
 private:
@@ -39,10 +39,10 @@ private:
     Node* takeAll();
     Node* completeUpTo(Node* list, uint64_t limit);
 
-    /// Newest node. RECLAIM: a node is freed by the one who took the list that holds it.
+    /// Newest node. RECLAIM: the thread that took the list frees its nodes.
     sync::Atomic<Node*> head_{nullptr};
-    /// Highest limit of any wake; rises only. It makes a waker who puts nodes back notice that
-    /// another one came by with a higher limit while it held them.
+    /// Highest limit of any wake; rises only. It makes a waker that puts nodes back notice that
+    /// another waker came with a higher limit while it held them.
     sync::Atomic<uint64_t> served_{0};
 };
 

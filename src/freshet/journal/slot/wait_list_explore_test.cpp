@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// No wake-up is lost: one who waits and two who wake with different limits, under every schedule
-/// within bounds, with stale loads.
+/// No wake-up is lost: one waiter and two wakers with different limits, under every schedule within
+/// bounds, with stale loads.
 #include "freshet/journal/slot/raise.h"
 #include "freshet/journal/slot/wait_list.h"
 #include "freshet/testing/sim/explorer.h"
@@ -49,7 +49,8 @@ ExploreResult run(unsigned staleLoads, bool looksAgain) {
         model.thread([world] { reach(*world, 20); });
         model.finally([world] {
             for (int i = 0; i < 2; ++i) {
-                check(world->sawPosition[i] || world->tokens[i].isDone(), "nobody sleeps for ever");
+                check(world->sawPosition[i] || world->tokens[i].isDone(),
+                      "no thread sleeps for ever");
             }
         });
     });

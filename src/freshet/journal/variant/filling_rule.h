@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Where a variant of the benchmark comes between the steps of filling a slot (see variants.h).
-/// In a server there is no rule, and a turn costs the look that finds this out.
+/// Hook for the benchmark's variants between the steps of filling a slot (see variants.h). In a
+/// server there is no rule, and a turn costs one null check.
 #pragma once
 
 #include "freshet/journal/slot/slot_ring.h"
@@ -12,14 +12,14 @@ class FillingRule {
 public:
     virtual ~FillingRule() = default;
     virtual void begin() {}
-    /// `place` has been claimed; its bytes are not there yet.
+    /// `place` has been claimed; its bytes are not copied yet.
     virtual void joined(SlotRing& /*ring*/, const Place& /*place*/) {}
-    /// The bytes have been released, or there was no place for them.
+    /// The bytes have been released, or no place was found for them.
     virtual void end() {}
 };
 
-/// For journals that are opened from now on; null: ours. Set by useVariantForBench() before there
-/// is a journal, hence relaxed.
+/// For journals that are opened from now on; null: ours. Set by useVariantForBench() before any
+/// journal exists, hence relaxed.
 inline sync::Atomic<FillingRule*> fillingRule{nullptr};
 
 /// One record on its way into a slot.

@@ -8,13 +8,13 @@
 namespace freshet::journal {
 namespace {
 
-/// A joiner who finds a slot empty is its leader. In the original he made the next slot ready,
-/// then closed his own; the others watched its state and called sched_yield in between.
+/// A joiner that finds a slot empty is its leader. In the original the leader made the next slot
+/// ready, then closed its own; the others polled its state and called sched_yield in between.
 class LeaderRule final : public FillingRule {
 public:
     void joined(SlotRing& ring, const Place& place) override {
         if (place.unit == kHeaderUnits) {
-            // Does not complete the slot: our own bytes are missing.
+            // This does not complete the slot: our own bytes are missing.
             static_cast<void>(ring.close(place.slotNo));
             ring.advance(place.slotNo);
             return;
@@ -26,7 +26,7 @@ public:
     }
 };
 
-/// The lock is held for the place and the copy. Blocks are written without it, but for those that
+/// The lock is held while joining and copying. Blocks are written without it, except those that
 /// became full: one record in a thousand.
 class MutexRule final : public FillingRule {
 public:
