@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Compressed images: smaller on disk, the same above, and whatever happens to them there is
-/// kCorruption or kUnsupported with the place, never wrong data.
+/// Compressed images: smaller on disk, unchanged for the reader. Any damage gives kCorruption or
+/// kUnsupported with the place, never wrong data.
 #include "freshet/base/checksum.h"
 #include "freshet/block/block_file.h"
 #include "freshet/block/root/fixture_test_support.h"
@@ -58,7 +58,7 @@ protected:
         invariant(file.isOk() &&
                   (*file)->pwrite(bytes, place.extent.firstBlock * kBlockBytes).isOk());
     }
-    /// Changes the header of what lies at `place`, and makes all checksums right again.
+    /// Changes the header of the image at `place`, and makes all checksums right again.
     PagePlace lie(PagePlace place, const std::function<void(PageHeader*)>& change) {
         std::string bytes = stored(place);
         auto header = loadLe<PageHeader>(bytes.data());

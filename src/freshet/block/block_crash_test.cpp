@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Power cuts and killed processes: after each, the file holds the last acknowledged checkpoint or
-/// the one that was being written, whole, and never counts a start twice.
+/// the one that was being written, whole, and never reuses a start number.
 #include "freshet/block/block_file.h"
 #include "freshet/block/root/test_support.h"
 #include "freshet/testing/sim/memory_file_system.h"
@@ -14,7 +14,7 @@ namespace {
 using testing::DiskFaults;
 using testing::MemoryFileSystem;
 
-/// What becomes of writes that no flush had covered.
+/// The fate of writes that no flush had covered.
 enum class Cut { kAllLost, kSomeKept, kProcessOnly };
 
 void cut(MemoryFileSystem* disk, Cut kind, uint64_t seed) {
@@ -25,8 +25,8 @@ void cut(MemoryFileSystem* disk, Cut kind, uint64_t seed) {
     }
 }
 
-/// Opens the file and lets `user` work on it until the disk fails or `steps` are done. False when
-/// the disk did not fail.
+/// Opens the file and lets `user` work on it until the disk fails or `steps` are done. False if the
+/// disk did not fail.
 bool workUntilFailure(MemoryFileSystem* disk, ModelUser* user, int steps, std::string* wrong) {
     auto file = openAndStart(testOptions(disk));
     if (!file.isOk()) {
@@ -44,8 +44,8 @@ bool workUntilFailure(MemoryFileSystem* disk, ModelUser* user, int steps, std::s
     return false;
 }
 
-/// Cuts the power at the first operation of this kind, then at the second, and so on through one
-/// and the same piece of work.
+/// Cuts the power at the first operation of this kind, then at the second, and so on, through the
+/// same sequence of work.
 void cutEverywhere(DiskFaults::Op op, Cut kind, uint64_t seed) {
     for (uint64_t nth = 1;; ++nth) {
         MemoryFileSystem disk;
@@ -87,7 +87,7 @@ TEST(BlockCrash, OneFileThroughManyCuts) {
     ASSERT_TRUE(disk.makeDirectory(kTestDirectory).isOk());
     uint64_t failures = 0;
     for (int round = 0; round < 400; ++round) {
-        // Now and then the cut comes while the file is being opened, or by two in a row.
+        // Sometimes the cut comes while the file is being opened, or two come in a row.
         const auto op = random() % 2 == 0 ? DiskFaults::Op::kWrite : DiskFaults::Op::kSync;
         disk.faults().fail(op, 1 + random() % 30, Status(Code::kIo, "power"));
         std::string wrong;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Damaged files: a disk that loses, misdirects or corrupts writes is noticed, and what cannot be
-/// trusted is refused with its place named. Nothing here may ever hand out wrong data.
+/// Damaged files: lost, misdirected and corrupted writes are detected, and damage is refused with
+/// its place. No read may ever return wrong data.
 #include "freshet/block/block_file.h"
 #include "freshet/block/root/fixture_test_support.h"
 #include "freshet/block/root/superblock.h"
@@ -50,7 +50,7 @@ protected:
         std::string image;
         return file_->readPage(page, place, &image);
     }
-    /// What opening a file of these bytes says.
+    /// The result of opening a file with these bytes.
     static StatusOr<std::unique_ptr<BlockFile>> openBytes(MemoryFileSystem* disk, ByteView bytes) {
         writeWhole(*disk, bytes);
         return openAndStart(testOptions(disk));
@@ -76,7 +76,7 @@ TEST_F(BlockDamageTest, LostWriteIsNoticed) {
     const PagePlace after = write(1, "after!");
     ASSERT_EQ(after.extent.firstBlock, before.extent.firstBlock);
     overwrite(after.extent.firstBlock * kBlockBytes, stale);
-    // The page is whole, of the right id and in its place: only the map knows better.
+    // The page is whole, has the right id and is in its place: only the map reveals the loss.
     EXPECT_EQ(read(1, after).code(), Code::kCorruption);
     EXPECT_TRUE(read(1, before).isOk());
 }
@@ -149,7 +149,7 @@ TEST_F(BlockDamageTest, CheckpointWhoseLateImageIsMissingIsPassedOver) {
     ASSERT_TRUE(file_->flush().isOk());
     const PagePlace late = write(1, "new");
     commit({{1, late}, {2, early}});
-    // As if the power had gone during the commit's flush, when the superblock was on the disk.
+    // As if the power had gone during the commit's flush, after the superblock reached the disk.
     overwrite(late.extent.firstBlock * kBlockBytes, std::string(kBlockBytes, '\0'));
     reopen();
     EXPECT_EQ(file_->root().checkpointNo, 1u);
@@ -179,8 +179,8 @@ TEST_F(BlockDamageTest, MapRunDamagedInBothCheckpointsIsRefused) {
     EXPECT_THAT(std::string(opened.status().text()), HasSubstr("run at offset"));
 }
 
-/// Two checkpoints of which the newest is read wrong: opening alone changes nothing, so who does
-/// not believe what it says can open again.
+/// Two checkpoints, the newest of which is misread: opening alone changes nothing, so a caller that
+/// does not accept the result can open again.
 TEST_F(BlockDamageTest, OpeningOverwritesNothingUntilItIsStarted) {
     commit({{1, write(1, "older")}});
     commit({{1, write(1, "newest")}});
@@ -222,7 +222,7 @@ TEST_F(BlockDamageTest, WritingBeforeItIsStartedIsAMistakeOfOurs) {
     EXPECT_DEATH(early.settle(), "isStarted");
 }
 
-/// A file with two different checkpoints, and what each holds.
+/// A file with two different checkpoints, and the content of each.
 TEST_F(BlockDamageTest, NoBitFlipGivesWrongData) {
     const uint64_t seed = testing::testSeed();
     ModelUser user(seed);
@@ -232,7 +232,7 @@ TEST_F(BlockDamageTest, NoBitFlipGivesWrongData) {
         ASSERT_TRUE(user.step().isOk());
         history[user.acknowledged()] = user.committed();
     }
-    // A page that opening does not read: its damage is left for the reader to notice.
+    // A page that opening does not read: its damage is left for the reader to detect.
     ASSERT_TRUE(user.write(1).isOk() && file_->flush().isOk() && user.commit().isOk());
     history[6] = user.committed();
     const std::string bytes = readWhole(disk_);
@@ -241,7 +241,8 @@ TEST_F(BlockDamageTest, NoBitFlipGivesWrongData) {
     unsigned refused = 0, older = 0, pageDamage = 0;
     for (int i = 0; i < 3000; ++i) {
         std::string flipped = bytes;
-        // Superblocks and a page's header are a small part of the file, not of what can go wrong.
+        // Superblocks and a page's header are a small part of the file, but most of what can go
+        // wrong.
         const bool inPage = i % 4 == 3;
         const uint64_t bytesAimedAt = i % 2 == 0 ? 2 * kBlockBytes
                                       : inPage   ? sizeof(PageHeader)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Pages in and out, flushes, and what an open file can tell of itself. Opening and checkpoints are
-/// in root/.
+/// Reads, writes and flushes pages, and reports statistics. Opening and checkpoints are in root/.
 #include "freshet/block/block_file.h"
 
 #include "freshet/block/extent/used_blocks.h"
@@ -16,8 +15,8 @@ namespace freshet::block {
 namespace {
 
 constexpr unsigned kImageCounterBits = 40;
-/// What an image that no commit has named takes in a hash table: its node, and that node's place in
-/// the table and in the allocator.
+/// Memory of an image that no commit has named, in a hash table: its node, with the overhead of the
+/// table and of the allocator.
 constexpr uint64_t kUnnamedBytes = 56;
 
 }  // namespace
@@ -282,7 +281,7 @@ StatusOr<VerifyReport> BlockFile::verify() const {
         return Status::ok();
     });
     if (walked.code() == Code::kCorruption) {
-        note(walked);  // the map itself: what comes after in it is not known
+        note(walked);  // the map itself: the rest of it is unknown
     } else if (!walked.isOk()) {
         return walked;
     }

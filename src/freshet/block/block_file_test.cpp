@@ -180,7 +180,7 @@ std::vector<BlockFile::Change> BlockFileTest::fill(PageId pages) {
     return all;
 }
 
-/// What an idle engine does: it moves what is in the way as long as that helps.
+/// As an idle engine does: moves images that keep the file long, as long as that helps.
 void BlockFileTest::giveBack() {
     for (int round = 0; round < 20; ++round) {
         std::vector<BlockFile::Change> moved;
@@ -224,7 +224,7 @@ TEST_F(BlockFileTest, TheEndOfTheFileIsGivenBack) {
     }
 }
 
-/// Of many small pages every third stays, so the holes of the front are of two blocks; the page map
+/// Of many small pages every third stays, so the holes at the front are of two blocks; the page map
 /// and a large page fit into none of them.
 TEST_F(BlockFileTest, WhatFitsNowhereInTheFrontIsNoReasonToKeepTheEnd) {
     constexpr PageId kPages = 1'500;
@@ -253,7 +253,7 @@ TEST_F(BlockFileTest, WhatFitsNowhereInTheFrontIsNoReasonToKeepTheEnd) {
     EXPECT_EQ(*readContents(*file_), before);
 }
 
-/// Checkpoints that take as much as the ones before find it where they left it.
+/// Checkpoints that take as much as the ones before find that space free again.
 TEST_F(BlockFileTest, WhatIsTakenAgainAndAgainIsNotGivenBack) {
     uint64_t givenBack = 0;
     for (int i = 0; i < 20; ++i) {
@@ -290,8 +290,8 @@ TEST_F(BlockFileTest, WhatIsFreedOnAFullDiskIsForWhoeverWasRefused) {
     }
     commit(all);
     file_->settle();
-    // None of the next checkpoints finds it cut so short that everything is refused again, though
-    // others take what was given back.
+    // None of the next checkpoints finds the file cut so short that everything is refused again,
+    // although others have taken the space that was given back.
     for (int i = 0; i < 10; ++i) {
         disk_.quota = file_->stats().fileBytes;
         commit({{1, write(1, std::string(5'000, 'c'))}});
@@ -303,7 +303,7 @@ TEST_F(BlockFileTest, WhatIsFreedOnAFullDiskIsForWhoeverWasRefused) {
         << "twice what is kept ahead";
 }
 
-/// A power cut after the file has become shorter finds no checkpoint that needs more of it.
+/// A power cut after the file has become shorter leaves no checkpoint that needs a longer file.
 TEST_F(BlockFileTest, ACheckpointSaysHowLongTheFileMustBe) {
     std::vector<BlockFile::Change> all = fill(60);
     const uint64_t whole = file_->stats().fileBytes;
@@ -369,7 +369,7 @@ TEST_F(BlockFileTest, FullDiskRefusesPagesButNotTheCheckpoint) {
     commit(changes);
     file_->settle();
     EXPECT_EQ(file_->verify()->errors.size(), 0u);
-    write(1, std::string(5000, 'c'));  // page 1's old extent has become room
+    write(1, std::string(5000, 'c'));  // page 1's old extent is free now
     EXPECT_FALSE(file_->stats().spaceShort);
     reopen();
     EXPECT_EQ(readContents(*file_)->size(), changes.size() - 1);
@@ -415,7 +415,7 @@ TEST_F(BlockFileTest, OfImagesAtOnceOfWhichOneIsRefusedNoneIsThere) {
     const std::vector<std::string> all = images(50);
     const uint64_t free = file_->stats().freeBytes;
     const uint64_t size = file_->stats().fileBytes;
-    // Refused when the second one is written; and before that, since the file cannot grow.
+    // Refused when the second one is written; and earlier, since the file cannot grow.
     for (const auto& [count, quota] :
          {std::pair(size_t{5}, size - free + kBlockBytes), std::pair(all.size(), size)}) {
         disk_.quota = quota;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// libFuzzer target: a small block file with arbitrary changes is opened, read and, if it opens,
-/// written to. Input: one byte that says whether the superblocks' and runs' checksums are made
-/// right again, and those of images; then changes of five bytes each: offset u32, xor u8.
+/// written to. Input: one byte that says whether the checksums of superblocks, runs and images are
+/// recomputed; then changes of five bytes each: offset u32, xor u8.
 ///
 ///   scons variant=asan fuzzers, then build/asan/tests/block_fuzz
 #include "freshet/base/checksum.h"
@@ -33,7 +33,7 @@ std::string makeSample() {
     return readWhole(disk);
 }
 
-/// Makes the checksum of a run right, and tells the superblock.
+/// Recomputes the checksum of a run and stores it in `ref`.
 void sealRun(std::string* bytes, RunRef* ref) {
     const uint64_t begin = ref->firstBlock * kBlockBytes;
     const uint64_t length = sizeof(RunHeader) + ref->count * sizeof(MapEntry);
@@ -43,8 +43,8 @@ void sealRun(std::string* bytes, RunRef* ref) {
     }
 }
 
-/// Makes the checksums of the images right that the run names, and tells its entries: what is
-/// behind a checksum is reached only so.
+/// Recomputes the checksums of the images that the run names and stores them in its entries;
+/// otherwise no change reaches the code behind the checksums.
 void sealImages(std::string* bytes, const RunRef& ref) {
     for (uint64_t i = 0; i < std::min<uint64_t>(ref.count, 64); ++i) {
         const uint64_t at = ref.firstBlock * kBlockBytes + sizeof(RunHeader) + i * sizeof(MapEntry);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The page map stays on the disk: what of it is in memory, what a checkpoint reads of it, and what
-/// becomes of damage that comes after the file was opened.
+/// The page map stays on the disk: what of it is kept in memory, what a checkpoint reads of it, and
+/// damage that comes after the file was opened.
 #include "freshet/block/root/fixture_test_support.h"
 #include "freshet/block/root/superblock.h"
 #include "freshet/testing/sim/passing_file_system.h"
@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 constexpr size_t kEntriesPerBlock = 128;
 
-/// Counts what is read and written, and fails reads when told to.
+/// Counts reads and writes, and fails reads on request.
 class WatchedDisk final : public testing::PassingFileSystem {
 public:
     WatchedDisk() : PassingFileSystem(memory) {}
@@ -80,7 +80,7 @@ protected:
         const Superblock b = *decodeSuperblock(ByteView(bytes).substr(kBlockBytes));
         return a.checkpointNo > b.checkpointNo ? a : b;
     }
-    /// Another byte in a block of the base run. Returns the block's offset.
+    /// Changes a byte in a block of the base run. Returns the block's offset.
     uint64_t rot(uint64_t block) {
         const uint64_t offset = (newest().mapBase.firstBlock + block) * kBlockBytes;
         disk_.memory.damage(kTestPath, offset + 100);
@@ -123,7 +123,7 @@ TEST_F(BlockMap, ACommitReadsOnlyBlocksThatCanHaveItsPages) {
     commit(changes(1, kPages + 1));
     auto few = changes(7'000, 7'001);
     few.push_back(change(12'000));
-    few.push_back(change(kPages + 1));  // which is new: no block can have it
+    few.push_back(change(kPages + 1));  // new: no block can have it
     disk_.reads = disk_.bytesRead = 0;
     commit(few);
     EXPECT_EQ(disk_.bytesRead, 2 * kBlockBytes);
@@ -137,7 +137,7 @@ TEST_F(BlockMap, ACommitReadsOnlyBlocksThatCanHaveItsPages) {
     EXPECT_LE(disk_.bytesRead, (kMapBlocks + 1) * kBlockBytes);
     EXPECT_LE(disk_.reads, kMapBlocks / 64 + 2);
 
-    // More than one block behind the other, but not all.
+    // More than one consecutive block, but not all.
     const std::vector<BlockFile::Change> some = changes(3'000, 4'000);
     disk_.reads = disk_.bytesRead = 0;
     commit(some);
@@ -150,7 +150,7 @@ TEST_F(BlockMap, ABlockThatRotsAfterOpeningIsNotBelieved) {
     commit(changes(1, kPages + 1));
     reopen();
     const uint64_t offset = rot(10);  // pages 1,280 to 1,407
-    // Nobody asks it.
+    // These changes do not need it.
     commit({change(5), change(2'900)});
     std::vector<PageId> seen;
     expectDamage(file_->forEachPage([&](PageId page, const PagePlace&) {
@@ -169,7 +169,7 @@ TEST_F(BlockMap, ABlockThatRotsAfterOpeningIsNotBelieved) {
     expectDamage(file_->commit(Root{}, {asked}), offset);
     EXPECT_EQ(disk_.writes, writes) << "nothing is written";
     EXPECT_EQ(file_->root().checkpointNo, 2u);
-    // And nothing is tried again.
+    // Nor is anything tried again.
     expectDamage(file_->commit(Root{}, {}), offset);
     expectDamage(file_->flush(), offset);
     expectDamage(file_->makeRoom(), offset);
@@ -189,7 +189,7 @@ TEST_F(BlockMap, ANewBaseIsNotMadeOfADamagedOne) {
     const uint64_t offset = rot(20);
     expectDamage(file_->commit(Root{}, quarter), offset);
     EXPECT_EQ(newest().checkpointNo, 1u);
-    // What stands can be opened when the damage was the reading's, not the disk's.
+    // The current checkpoint can be opened if the damage was in the reading, not on the disk.
     disk_.memory.damage(kTestPath, offset + 100);
     reopen();
 }
@@ -207,12 +207,13 @@ TEST_F(BlockMap, AReadThatFailsEndsAllWritingAndLosesNothing) {
     commit({change(400)});
 }
 
-/// What a file should say of its pages, through random checkpoints of a map of many blocks.
+/// The expected pages of a file, through random checkpoints of a map of many blocks.
 class MapModel {
 public:
     explicit MapModel(uint64_t seed) : random_(seed) {}
 
-    /// So many changes of all kinds: new images, other notes, pages that go, and that were not.
+    /// Makes `count` changes of all kinds: new images, other notes, removed pages, and removals of
+    /// pages that do not exist.
     void change(BlockFile* file, unsigned count) {
         std::map<PageId, PagePlace> changed;
         std::map<PageId, uint64_t> replaced;
@@ -312,7 +313,7 @@ TEST_F(BlockMap, ManyDeltasAgreeWithAMap) {
     EXPECT_GT(bases, 3u);
     file_->settle();
     ASSERT_TRUE(file_->verify()->errors.empty());
-    // Nothing has been lost sight of: what an opening finds to be free is what was known to be.
+    // No space was lost: an opening finds the same free space as was known before.
     const Stats stats = file_->stats();
     reopen();
     EXPECT_EQ(file_->stats().fileBytes, stats.fileBytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What an owner notes of its pages, and files from before there were notes.
+/// Owners' notes on pages, and files from before there were notes.
 #include "freshet/base/checksum.h"
 #include "freshet/block/block_file.h"
 #include "freshet/block/root/fixture_test_support.h"
@@ -77,7 +77,7 @@ TEST_F(BlockNotesTest, AnotherNoteForTheSameImageFreesNothing) {
     commit({{1, place}});
     EXPECT_EQ(placeOf(*file_, 1).note, 11u);
     EXPECT_EQ(placeOf(*file_, 1).extent.firstBlock, place.extent.firstBlock);
-    // Whatever is free is written to.
+    // Fills all free space.
     const uint64_t free = file_->stats().freeBytes / kBlockBytes;
     for (PageId page = 3; page < 3 + free; ++page) {
         commit({{page, write(page, page)}});
@@ -88,7 +88,7 @@ TEST_F(BlockNotesTest, AnotherNoteForTheSameImageFreesNothing) {
     EXPECT_EQ(notes()[1], 11u);
 }
 
-/// Makes of a run what it was before there were notes.
+/// Turns a run into the form it had before there were notes.
 void makeBare(std::string* bytes, RunRef* ref) {
     if (ref->blocks == 0) {
         return;
@@ -105,7 +105,7 @@ void makeBare(std::string* bytes, RunRef* ref) {
 }
 
 TEST_F(BlockNotesTest, RunsFromBeforeAreReadAndTheirSuccessorsHaveNotes) {
-    // Several blocks of entries, which do not end where blocks do.
+    // Several blocks of entries; entries cross block boundaries.
     constexpr PageId kPages = 600;
     std::vector<BlockFile::Change> changes;
     for (PageId page = 1; page <= kPages; ++page) {
@@ -132,7 +132,7 @@ TEST_F(BlockNotesTest, RunsFromBeforeAreReadAndTheirSuccessorsHaveNotes) {
     for (const auto& [page, note] : notes()) {
         EXPECT_EQ(note, 0u) << page;
     }
-    // Beside an old base a new delta.
+    // A new delta beside an old base.
     const uint64_t pending = file_->stats().pendingBytes;
     changes.clear();
     for (PageId page = 4; page <= kPages; page += 50) {

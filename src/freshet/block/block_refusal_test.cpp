@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A disk that has no room even for a superblock, as one may whose file system writes every block
-/// to a new place: the file goes on with the checkpoint before, and whatever of the refused
-/// superblock reached the disk, an opening finds that one or the refused one, whole.
+/// A disk that has no space even for a superblock, as on a file system that writes every block to a
+/// new place: the file goes on with the previous checkpoint, and whatever part of the refused
+/// superblock reached the disk, an opening finds one of the two checkpoints, whole.
 #include "freshet/block/root/fixture_test_support.h"
 #include "freshet/testing/sim/crash_states.h"
 #include "freshet/testing/sim/faulty_file_system.h"
@@ -20,7 +20,7 @@ using testing::FaultKind;
 using testing::FaultRule;
 using testing::MemoryFileSystem;
 
-/// What reaches the disk of a superblock that it refuses: nothing, a part, all.
+/// How much of a refused superblock reaches the disk: nothing, a part, all.
 constexpr FaultKind kRefusals[] = {
     FaultKind::kError, FaultKind::kShortWrite, FaultKind::kLateError};
 
@@ -88,7 +88,7 @@ TEST_P(BlockRefusal, HoweverOftenItTakesNoMoreRoomThanOnce) {
         EXPECT_EQ(commit({{1, place}}).code(), Code::kNoSpace);
     }
     const Stats often = file_->stats();
-    // The image that the refused superblock names waits, since its page has another one.
+    // The image that the refused superblock names is kept, although its page has another one.
     EXPECT_EQ(often.pendingBytes, once.pendingBytes + kBlockBytes);
     EXPECT_EQ(often.freeBytes + kBlockBytes, once.freeBytes);
     disk_.plan.cancel(rule);
@@ -106,7 +106,7 @@ TEST_P(BlockRefusal, AnOpeningFindsTheOneBeforeOrTheRefusedOne) {
     disk_.plan.add(refusal(GetParam(), 1));
     const PagePlace refused = write(1, "refused");
     EXPECT_EQ(commit({{1, refused}}).code(), Code::kNoSpace);
-    // The image is thrown away and others are written, wherever there is room; all becomes durable.
+    // The image is discarded and others are written, wherever there is space; all becomes durable.
     file_->discard(refused);
     for (PageId page = 10; page < 200; ++page) {
         write(page, "x");
@@ -121,12 +121,12 @@ TEST_P(BlockRefusal, AnOpeningFindsTheOneBeforeOrTheRefusedOne) {
 }
 
 /// A run of the model's user on a disk that refuses superblocks now and then, with what was
-/// promised at which position of its trace.
+/// acknowledged at which position of its trace.
 class RefusedRun {
 public:
     explicit RefusedRun(uint64_t seed) : plan_(seed), user_(seed) {
         invariant(disk_.makeDirectory(kTestDirectory).isOk());
-        // When the power goes nothing has been promised before the file was there.
+        // If the power goes before the file exists, nothing has been acknowledged.
         auto file = openAndStart(testOptions(&disk_));
         invariant(file.isOk());
         promises_.push_back({recorder_.position(), 0});
@@ -149,7 +149,7 @@ public:
             if (user_.acknowledged() != promises_.back().second) {
                 promises_.push_back({recorder_.position(), user_.acknowledged()});
             }
-            // Long after a refusal the standing checkpoint can be read.
+            // Long after a refusal the current checkpoint can still be read.
             ASSERT_EQ(*readContents(*file_), user_.committed());
         }
         EXPECT_GT(plan_.fired(), 10u) << plan_.summary();

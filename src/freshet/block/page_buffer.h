@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// PageBuffer: memory for a page on its way from or to the disk, aligned as direct transfers want
-/// it, so that they need no copy. One owner; worth keeping, as what it holds is not cleared.
+/// PageBuffer: memory for a page on its way from or to the disk, aligned for direct transfers, so
+/// that they need no copy. One owner; worth keeping, since its content is not cleared.
 #pragma once
 
 #include "freshet/block/page_format.h"
@@ -24,7 +24,7 @@ public:
     }
     PageBuffer(const PageBuffer&) = delete;
     PageBuffer& operator=(const PageBuffer&) = delete;
-    /// Room for so many bytes, rounded up to whole blocks. What was in it is gone.
+    /// Memory for `bytes` bytes, rounded up to whole blocks. The old content is lost.
     char* reset(size_t bytes) {
         const size_t room = blocksOf(bytes) * kBlockBytes;
         if (room > room_) {
@@ -35,9 +35,9 @@ public:
         return memory_;
     }
     char* data() { return memory_; }
-    /// Bytes of memory that it has.
+    /// Bytes of memory that it holds.
     size_t room() const { return room_; }
-    /// For who keeps it: frees what is more than usual pages need.
+    /// For an owner that keeps the buffer: frees it if it is larger than usual pages need.
     void trim() {
         constexpr size_t kKeptBytesMax = 256u << 10;
         if (room_ > kKeptBytesMax) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A page image as it lies in the block file: this header, then the body; padded with zeros to
-/// whole blocks. Little endian. docs/formats/block.md describes the whole file.
+/// Layout of a page image in the block file: this header, then the body; padded with zeros to whole
+/// blocks. Little endian. docs/formats/block.md describes the whole file.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ namespace freshet::block {
 
 inline constexpr size_t kBlockBytes = 4096;
 
-/// Blocks that so many bytes take.
+/// Number of blocks for `bytes` bytes.
 constexpr uint64_t blocksOf(size_t bytes) {
     return (bytes + kBlockBytes - 1) / kBlockBytes;
 }
@@ -21,14 +21,14 @@ inline constexpr uint8_t kPageVersion = 1;
 /// Page kinds, the low byte of PageHeader::flags.
 enum class PageKind : uint8_t { kLeafBytes = 1, kInner = 2, kExtern = 3 };
 
-/// PageHeader::codec: how the body is stored. The numbers are on disks.
+/// PageHeader::codec: how the body is stored. The numbers are on disk.
 enum class Codec : uint8_t { kNone = 0, kZstd = 1, kSnappy = 2 };
 
-/// Larger images are not compressed; so whoever reads one sets no more memory aside for it,
-/// whatever it says of itself.
+/// Larger images are not compressed, so a reader never allocates more than this for one, whatever
+/// its header claims.
 inline constexpr size_t kCompressedRawBytesMax = 1u << 20;
 
-/// Fields marked B are block's, the others the caller's, opaque to block.
+/// Fields marked B are set by block, the others by the caller, and opaque to block.
 struct PageHeader {
     uint32_t magic = 0;              // B kPageMagic
     uint32_t crc = 0;                // B crc32c of bytes [8, storedLen)

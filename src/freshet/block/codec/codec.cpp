@@ -11,11 +11,11 @@
 namespace freshet::block {
 namespace {
 
-/// By figures: docs/decisions/0015.
+/// Chosen by measurement: docs/decisions/0015.
 constexpr int kZstdLevel = 1;
 
-/// `out` holds the bytes up to `before`; room for `bytes` more, filled by `pack`, which says how
-/// many it used, 0 for none.
+/// Appends up to `bytes` bytes to `out`, which `pack` writes; `pack` returns how many it used, 0
+/// for none.
 template <typename Pack>
 bool appendPacked(std::string* out, size_t bytes, const Pack& pack) {
     const size_t before = out->size();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Bodies of page images in fewer bytes, and back. Any thread: each has contexts of its own, made
-/// when it first needs them. What is unpacked may be anything: no bytes whatever lead to more than
-/// false.
+/// Compresses and decompresses bodies of page images. Any thread: each has its own contexts,
+/// created on first use. Input to unpack may be arbitrary bytes: the worst result is false.
 #pragma once
 
 #include "freshet/base/bytes.h"
@@ -14,12 +13,12 @@ namespace freshet::block {
 /// Whether this version can read pages of that codec.
 bool isKnownCodec(uint8_t codec);
 
-/// Appends `plain` in at most `room` bytes to `out`. False: it does not fit, or cannot be packed;
-/// `out` is as it was. REQUIRES: not kNone.
+/// Appends `plain`, packed into at most `room` bytes, to `out`. False: it does not fit, or cannot
+/// be packed; `out` is unchanged. REQUIRES: not kNone.
 bool packBody(Codec codec, ByteView plain, size_t room, std::string* out);
 
-/// Fills out[0, bytes). False unless `packed` is whole and makes exactly so many. REQUIRES: not
-/// kNone.
+/// Fills out[0, bytes). False unless `packed` is whole and unpacks to exactly `bytes` bytes.
+/// REQUIRES: not kNone.
 bool unpackBody(Codec codec, ByteView packed, char* out, size_t bytes);
 
 }  // namespace freshet::block

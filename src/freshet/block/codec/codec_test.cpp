@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Codecs alone: what is packed comes back, and no bytes whatever make one do more than say no.
+/// Codecs alone: what is packed comes back, and arbitrary bytes cause a refusal at most.
 #include "freshet/block/codec/codec.h"
 
 #include "freshet/testing/sim/seed.h"
@@ -73,7 +73,7 @@ TEST_P(CodecTest, ChangedBytesNeverReachBeyondTheRoom) {
         for (int change = 0; change < 1 + round % 5; ++change) {
             bytes[random() % bytes.size()] ^= static_cast<char>(1 + random() % 255);
         }
-        // Its own allocation, so that the sanitizer sees every step beyond it.
+        // Its own allocation, so that the sanitizer sees every access beyond it.
         std::string out(1 + random() % 20'000, '?');
         (void)unpackBody(GetParam(), bytes, out.data(), out.size());
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which blocks of a file are free: stretches by position, so that neighbours join, and by length,
-/// so that the smallest that fits is found. Threads: one.
+/// The free blocks of a file: stretches by position, so that neighbours merge, and by length, so
+/// that the smallest that fits is found. Threads: one.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -16,29 +16,30 @@ namespace freshet::block {
 
 class FreeMap {
 public:
-    /// The smallest stretch that fits, the foremost of those. Empty when none does.
+    /// From the smallest stretch that fits, the foremost of those. Empty when none does.
     std::optional<Extent> take(uint32_t blocks);
     /// As take(), from the foremost stretch that fits.
     std::optional<Extent> takeForemost(uint32_t blocks);
-    /// REQUIRES: no block of it is free.
+    /// REQUIRES: none of these blocks is free.
     void give(uint64_t firstBlock, uint64_t blocks);
 
-    /// Takes out all that is free from `block` on.
+    /// Removes and returns everything that is free from `block` on.
     FreeMap cutAt(uint64_t block);
-    /// Takes in what another has. REQUIRES: nothing of it is free here.
+    /// Adds all stretches of `other`. REQUIRES: none of them is free here.
     void join(const FreeMap& other);
 
     bool fits(uint32_t blocks) const;
-    /// Where takeForemost() would begin. Takes as many steps as there are lengths.
+    /// Start of the stretch that takeForemost() would use. Time: one step per distinct length.
     std::optional<uint64_t> foremost(uint32_t blocks) const;
     uint64_t freeBlocks() const { return freeBlocks_; }
-    /// What it takes in memory, about.
+    /// Approximate memory use.
     uint64_t memoryBytes() const { return byPosition_.size() * kStretchBytes; }
     /// Free blocks directly before `end`.
     uint64_t freeBefore(uint64_t end) const;
 
 private:
     static constexpr uint64_t kStretchBytes = 128;  // two nodes of 48 bytes, and the allocator's
+                                                    // overhead
 
     void insert(uint64_t firstBlock, uint64_t blocks);
     void erase(std::map<uint64_t, uint64_t>::iterator stretch);

@@ -135,7 +135,7 @@ TEST(FreeMap, AgreesWithAListOfBlocks) {
             taken.pop_back();
         }
         if (random() % 8 == 0) {
-            // Taken apart and put together again it is the same.
+            // Cut in two and joined again it is the same.
             const uint64_t block = random() % (kBlocks + 1);
             FreeMap beyond = map.cutAt(block);
             ASSERT_EQ(map.freeBlocks(),

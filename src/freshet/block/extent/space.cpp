@@ -40,7 +40,7 @@ Status Space::grow(uint64_t blocks) {
         const ByteView piece = ByteView(zeros).substr(0, std::min(end - at, kGrowPieceBytes));
         if (Status status = file_->pwrite(piece, at); !status.isOk()) {
             refused_ = status.code() == Code::kNoSpace;
-            // Gives a piece back; the next attempt writes the same blocks again anyhow.
+            // Frees the space; the next attempt writes the same blocks again anyway.
             static_cast<void>(file_->truncate(begin).isOk());
             return status;
         }
@@ -98,13 +98,13 @@ uint64_t Space::neededBlocks() const {
 void Space::giveBack(uint64_t blocksKept) {
     const uint64_t moved = std::min(std::exchange(movedBlocks_, 0), takenBlocks_);
     const uint64_t before = std::exchange(takenBlocksLast_, std::exchange(takenBlocks_, 0) - moved);
-    // What two in a row have taken is no single burst.
+    // Taken by two checkpoints in a row, so not a single burst.
     const uint64_t inTurn = std::min(before, takenBlocksLast_);
     free_.join(std::exchange(beyond_, {}));
     limit_ = UINT64_MAX;
     const uint64_t used = fileBlocks_ - freeBlocks();
-    // So that what is taken next does not make the file grow again; where it could not grow when it
-    // had to, that would mean that everything is refused.
+    // Keeps enough ahead that the next extents do not make the file grow again; if it then could
+    // not grow, everything would be refused.
     const uint64_t ahead = aheadBlocks((used + inTurn) * 8 / 7);
     const uint64_t wanted = used + inTurn + (refused_ ? 2 : 1) * ahead;
     const uint64_t end = std::max({wanted, usedEnd(), blocksKept});
@@ -114,7 +114,7 @@ void Space::giveBack(uint64_t blocksKept) {
         givenBackBlocks_ += fileBlocks_ - end;
         fileBlocks_ = end;
     }
-    // `blocksKept` and what checkpoints take sink by themselves when there is nothing to do.
+    // `blocksKept` and what checkpoints take fall by themselves when there is nothing to do.
     isShrinking_ = inTurn >= worthwhile;
     if (wanted + worthwhile <= fileBlocks_) {
         isShrinking_ |= usedEnd() + worthwhile <= fileBlocks_;

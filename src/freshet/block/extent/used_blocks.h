@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which blocks of a file are in use, while that is being found out: a bit for each. Threads: one.
+/// The blocks in use in a file, while that is being determined: a bit for each. Threads: one.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -16,9 +16,9 @@ public:
     explicit UsedBlocks(uint64_t fileBlocks)
         : fileBlocks_(fileBlocks), words_((fileBlocks + kWordBits - 1) / kWordBits) {}
 
-    /// kCorruption, naming the block, when a part of it is in use already, or beyond the end.
+    /// kCorruption, naming the block, when a part of it is already in use, or beyond the end.
     Status add(const Extent& extent);
-    /// What has not been added.
+    /// The blocks that have not been added.
     FreeMap rest() const;
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Alone in its file, because the crash tests build it a second time with the comparison left out
-/// and must notice.
+/// In a file of its own, because the crash tests also build it with the comparison left out and
+/// must notice that.
 #include "freshet/block/root/check.h"
 
 namespace freshet::block {

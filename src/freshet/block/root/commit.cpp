@@ -33,7 +33,7 @@ bool BlockFile::Impl::canMoveRuns() const {
                durable.mapDelta.begin(), durable.mapDelta.begin() + durable.deltaCount, wantsMoved);
 }
 
-/// Deltas are merged when there are too many to list, or more than a quarter of the base.
+/// Deltas are merged when there are too many to list, or when they exceed a quarter of the base.
 bool BlockFile::Impl::wantsBase(const CommitPlan& plan) const {
     return plan.next.deltaCount == kDeltaRunsMax || canMoveRuns() ||
            4 * (deltaEntries(plan.next) + plan.changes.size()) > plan.next.mapBase.count;
@@ -121,7 +121,7 @@ Status BlockFile::Impl::writeRuns(CommitPlan* plan) {
         if (status.code() != Code::kNoSpace || plan->next.deltaCount == kDeltaRunsMax) {
             return status;
         }
-        // A base is a matter of order, a delta will do until there is room.
+        // A new base is an optimization; a delta will do until there is space.
         for (; plan->taken.size() > before; plan->taken.pop_back()) {
             space.give(plan->taken.back());
         }
@@ -143,7 +143,7 @@ Status BlockFile::commit(const Root& root,
     }
     CommitPlan& plan = *planned;
     if (Status status = impl.writeRuns(&plan); !status.isOk()) {
-        // No superblock names what was written.
+        // No superblock names the extents that were written.
         for (const Extent& extent : plan.taken) {
             impl.space.give(extent);
         }
@@ -176,12 +176,12 @@ Status BlockFile::commit(const Root& root,
     return Status::ok();
 }
 
-/// A file system that writes every block to a new place can refuse even a superblock for want of
-/// room. The checkpoint before stands in the other copy, so the store goes on with it. But the one
-/// that was refused may be there all the same, now or after any later flush, and be chosen by the
-/// next open(), for it is newer. That is right as long as all that it names stays as it is, besides
-/// what the standing checkpoint names: its runs, and the images of its changes, which the caller
-/// may throw away meanwhile (discard()). So these wait until overwriteRefused().
+/// A file system that writes every block to a new place can refuse even a superblock for lack of
+/// space. The previous checkpoint is whole in the other copy, so the store goes on with it. But the
+/// refused superblock may be on the disk all the same, now or after any later flush, and the next
+/// open() chooses it, since it is newer. That is right as long as everything it names stays
+/// unchanged, besides what the current checkpoint names: its runs, and the images of its changes,
+/// which the caller may discard() meanwhile. So these wait until overwriteRefused().
 void BlockFile::Impl::noteRefused(const CommitPlan& plan) {
     for (const Extent& extent : plan.taken) {
         refused.add(extent);
@@ -196,10 +196,10 @@ void BlockFile::Impl::noteRefused(const CommitPlan& plan) {
     publishStats();
 }
 
-/// Puts the superblock that stands over the refused one. Torn on the way: it is whole in the other
-/// copy. When it is durable there is nothing of the refused one, and what only that one named is
-/// free. So no two superblocks are in doubt at a time, however often the disk refuses, and what
-/// they hold back does not grow.
+/// Overwrites the refused superblock with the current one. If that write is torn, the current one
+/// is whole in the other copy. Once it is durable the refused one is gone, and what only it named
+/// is free. So at most one refused superblock is in doubt at a time, however often the disk
+/// refuses, and the space held back does not grow.
 Status BlockFile::Impl::overwriteRefused() {
     if (!hasRefused) {
         return Status::ok();
@@ -223,7 +223,7 @@ Status BlockFile::Impl::overwriteRefused() {
     return Status::ok();
 }
 
-/// The checkpoint is durable: it is the newest now, and what it replaced waits for settle().
+/// The checkpoint is durable: it becomes the newest, and what it replaced waits for settle().
 void BlockFile::Impl::adopt(CommitPlan* plan, const OnReplaced& onReplaced) {
     for (const auto& [change, before] : plan->changes) {
         if (change->place.extent.blocks != 0) {
@@ -273,13 +273,13 @@ void BlockFile::settle() {
     Impl& impl = *impl_;
     invariant(impl.isStarted);
     impl.replaced.giveTo(&impl.space);
-    // A checkpoint that says that the file is longer cannot be chosen any more.
+    // A checkpoint that requires a longer file cannot be chosen any more.
     impl.space.giveBack(impl.durable.dataFileBlocks);
     impl.publishStats();
 }
 
 uint64_t BlockFile::Impl::commitNeedBlocks(size_t more) const {
-    constexpr uint64_t kPagesGone = 768;  // tombstones that a checkpoint may bring, by guess
+    constexpr uint64_t kPagesGone = 768;  // an estimate of the tombstones in a checkpoint
     return 2 * runBlocks(unnamed.size() + more + kPagesGone);
 }
 

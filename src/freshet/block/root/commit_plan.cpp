@@ -8,7 +8,7 @@
 namespace freshet::block {
 namespace {
 
-/// Places looked up at a time. Blocks of the map where two such batches meet are read twice.
+/// Places looked up at a time. Blocks of the map where two batches meet are read twice.
 constexpr size_t kBatchPages = 16384;
 
 bool sameImage(const PagePlace& a, const PagePlace& b) {
@@ -77,7 +77,7 @@ std::optional<Extent> BlockFile::Impl::planChange(const Change& change,
         }
     }
     plan->pagesAfter += (gone ? 0 : 1) - (isNew ? 0 : 1);
-    // With another note for the same image nothing becomes free.
+    // Another note for the same image frees nothing.
     return same ? Extent{} : old.extent;
 }
 

@@ -12,16 +12,17 @@
 namespace freshet::block {
 
 struct CommitPlan {
-    /// One of the caller's changes that changes something.
+    /// A change of the caller's that has an effect.
     struct Planned {
         const BlockFile::Change* change;
-        Extent before;  // of the image that goes; blocks == 0: none does
+        Extent before;  // place of the image that is replaced; blocks == 0: none
     };
 
     Superblock next;
     std::vector<Planned> changes;                // by page
-    std::vector<const BlockFile::Change*> late;  // of those, images that no flush has covered
-    uint64_t pagesAfter = 0;                     // in the map when they are applied
+    std::vector<const BlockFile::Change*> late;  // those of the changes whose images no flush has
+                                                 // covered
+    uint64_t pagesAfter = 0;                     // in the map after the changes
     std::vector<Extent> taken;                   // by the runs
     std::optional<RunIndex> base;                // the map's new runs, at most one of them
     std::optional<RunIndex> delta;

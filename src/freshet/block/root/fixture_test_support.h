@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the tests of one block file begin with: a disk in memory, and the file, which can be opened
-/// again. Tests only.
+/// Fixture for the tests of one block file: a disk in memory, and the file, which can be reopened.
+/// Tests only.
 #pragma once
 
 #include "freshet/block/root/test_support.h"

@@ -16,11 +16,11 @@ std::string placeText(PageId page, const PagePlace& place) {
            std::to_string(place.extent.firstBlock * kBlockBytes) + ": ";
 }
 
-/// Empty when the bytes are the image that `place` means.
+/// Empty when the bytes are the image that `place` names; else what is wrong.
 std::string complaint(PageId page, const PagePlace& place, ByteView bytes) {
     const auto header = loadLe<PageHeader>(bytes.data());
     if (header.magic != kPageMagic) {
-        return "it does not begin as a page does";
+        return "it does not begin with a page header";
     }
     if (header.storedLen < sizeof(PageHeader) || header.storedLen > bytes.size() ||
         header.storedLen + kBlockBytes <= bytes.size()) {
@@ -42,16 +42,17 @@ std::string complaint(PageId page, const PagePlace& place, ByteView bytes) {
     return "";
 }
 
-/// Whether the length before compression is one that this header can have.
+/// Whether the header's length before compression is possible.
 bool isPlausible(const PageHeader& header) {
     return header.codec == 0
                ? header.rawLen == header.storedLen
                : header.rawLen > header.storedLen && header.rawLen <= kCompressedRawBytesMax;
 }
 
-/// Undoes packImage() of the image in `buffer`. False: the body is not what it makes.
+/// Undoes packImage() for the image in `buffer`. False: the body does not decompress to its stated
+/// length.
 bool unpackImage(PageHeader header, ByteView image, PageBuffer* buffer) {
-    // The two change places each time: neither is made anew for every page.
+    // The two buffers are swapped each time, so neither is allocated for every page.
     thread_local PageBuffer spare;
     char* plain = spare.reset(header.rawLen);
     if (!unpackBody(static_cast<Codec>(header.codec),

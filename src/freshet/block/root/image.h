@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Page images: what block adds to one before it is written, and what it checks in one that was
-/// read.
+/// Page images: what block adds to one before it is written, and what it checks after one was read.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -12,29 +11,30 @@
 
 namespace freshet::block {
 
-/// What lies behind a stored image.
+/// A stored image before compression.
 struct Plain {
     Codec codec = Codec::kNone;
     size_t bytes = 0;  // header and body before compression
 };
 
-/// The image with its body compressed, if that takes fewer blocks; else false. To be sealed.
+/// Stores in *packed the image with a compressed body, if that takes fewer blocks; else returns
+/// false. The result is to be sealed.
 bool packImage(ByteView image, Codec codec, std::string* packed);
 
-/// Completes the header of image[0, bytes); the checksum comes last, over the bytes as they are
-/// stored. Returns the place but for its extent.
+/// Completes the header of image[0, bytes); the checksum comes last, over the bytes as stored.
+/// Returns the place without its extent.
 PagePlace sealImage(char* image, size_t bytes, const Plain& plain, uint64_t imageSeq);
 
-/// How many bytes to read for the image at `place`. The texts of these failures name the page and
-/// the offset, not the file.
+/// Number of bytes to read for the image at `place`. Error texts of these functions name the page
+/// and the offset, not the file.
 StatusOr<size_t> bytesToRead(PageId page, const PagePlace& place);
 
-/// Checks all that can be of the `got` bytes in `buffer`, which were read at `place`: header,
-/// length against extent, checksum inside and outside, page id, sequence number. Makes of it what
-/// it was before packImage(), in `buffer`, whose memory may be another one then.
+/// Fully checks the `got` bytes in `buffer`, which were read at `place`: header, length against
+/// extent, checksums inside and outside, page id, sequence number. Then undoes packImage(), in
+/// `buffer`, whose memory may change.
 StatusOr<ByteView> openImage(PageId page, const PagePlace& place, size_t got, PageBuffer* buffer);
 
-/// Both, with reading in between.
+/// Both, with the read in between.
 StatusOr<ByteView> readImage(platform::File& file,
                              PageId page,
                              const PagePlace& place,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What an open block file consists of.
+/// The parts of an open block file.
 ///
-/// INV-block-1  A durable checkpoint's extents are not written to while a reopen could choose it:
+/// INV-block-1  A durable checkpoint's extents are not overwritten while a reopen could choose it:
 ///              until settle() after the commit that replaced them.
 /// INV-block-2  At every moment one superblock copy is durable and whole, and the other is the only
 ///              one being written.
 /// INV-block-3  No image is written under a startNo before both copies carry that startNo, and no
 ///              copy is overwritten before start().
-/// INV-block-7  What a refused superblock names is not written to until the one that stands lies
-///              durably over it.
+/// INV-block-7  What a refused superblock names is not overwritten until the current superblock has
+///              durably replaced the refused one.
 #pragma once
 
 #include "freshet/block/block_file.h"
@@ -26,7 +26,7 @@
 
 namespace freshet::block {
 
-/// The run extents and what they were filled with, on the way to a commit.
+/// The run extents of a commit in progress and their content.
 struct CommitPlan;
 
 struct BlockFile::Impl {
@@ -42,9 +42,9 @@ struct BlockFile::Impl {
     Status writeSuperblock(const Superblock& next, uint64_t copy);
 
     // commit_plan.cpp
-    /// `changes` must stay as long as the plan. Finds in the map what they replace.
+    /// `changes` must outlive the plan. Finds in the map what they replace.
     StatusOr<CommitPlan> plan(const std::vector<Change>& changes);
-    /// What becomes free when the change is made of what was there; none: it changes nothing.
+    /// The extent that the change frees; none: the change has no effect.
     std::optional<Extent> planChange(const Change& change, const PagePlace& old, CommitPlan* plan);
 
     // commit.cpp
@@ -55,7 +55,7 @@ struct BlockFile::Impl {
                                 std::vector<Extent>* taken);
     Status writeBase(CommitPlan* plan);
     Status writeDelta(CommitPlan* plan);
-    /// Runs keep the file from being cut, and a new base would not.
+    /// Runs keep the file from being cut, and a new base would be further to the front.
     bool canMoveRuns() const;
     bool wantsBase(const CommitPlan& plan) const;
     void adopt(CommitPlan* plan, const OnReplaced& onReplaced);
@@ -63,32 +63,33 @@ struct BlockFile::Impl {
     Status overwriteRefused();
 
     // block_file.cpp
-    /// `failure`, at the beginning of every call that may write. REQUIRES: start().
+    /// Returns `failure`; called first in every call that may write. REQUIRES: start().
     Status mayWrite() const;
-    /// Takes an extent, and puts into `stored` what is to be written there: one of so many at once.
+    /// Takes an extent, and puts into `stored` the bytes to write there; `atOnce` images are
+    /// written together.
     Status prepare(const NewImage& wanted, size_t atOnce, PageBuffer* stored, PagePlace* place);
     Status writeOutgoing(const std::vector<PagePlace>& places);
     void noteUnnamed(const std::vector<PagePlace>& places);
-    /// What the next commit() may take, if so many images come to those that no commit has named.
+    /// Blocks that the next commit() may take, if `more` images are added to the unnamed ones.
     uint64_t commitNeedBlocks(size_t more) const;
     Status syncFile();
-    /// Keeps a failure that ends all writing: what it left on the disk is unknown.
+    /// Keeps a failure that ends all writing: its effect on the disk is unknown.
     Status fail(Status status);
     void publishStats();
 
     const Options options;
     std::unique_ptr<platform::File> file;
     Superblock durable;       // as in the newest durable copy
-    uint64_t chosenCopy = 0;  // which one that was when the file was opened
+    uint64_t chosenCopy = 0;  // the copy it was read from at open
     bool isStarted = false;
     Root root;    // of it
     PageMap map;  // of it
     Space space;
     uint64_t nextImage = 1;            // the counter in imageSeq
     std::string packed;                // the last image that was compressed
-    std::vector<PageBuffer> outgoing;  // what is being written; kept until the next commit()
+    std::vector<PageBuffer> outgoing;  // being written; kept until the next commit()
     platform::BatchWrites batch;
-    bool hasCompressed = false;  // some image was since the file was opened
+    bool hasCompressed = false;  // set by the first compressed image since the file was opened
 
     /// An image that no commit has named, by its first block.
     struct Unnamed {
@@ -99,7 +100,7 @@ struct BlockFile::Impl {
     std::unordered_map<uint64_t, Unnamed> unnamed;
     uint64_t nextFlushNo = 1;
 
-    /// Extents that are not used any more, but not free yet.
+    /// Extents that are no longer used, but not free yet.
     struct Waiting {
         std::vector<Extent> extents;
         uint64_t blocks = 0;  // in them
@@ -109,8 +110,8 @@ struct BlockFile::Impl {
         uint64_t memoryBytes() const { return extents.capacity() * sizeof(Extent); }
     };
     Waiting replaced;         // by commits since the last settle()
-    Waiting refused;          // named by the refused superblock alone, and wanted by nobody
-    bool hasRefused = false;  // the disk had no room for the last superblock
+    Waiting refused;          // named by the refused superblock alone, and discarded
+    bool hasRefused = false;  // the disk had no space for the last superblock
     Status failure;           // final
 
     Stats counted;  // what is not derived; copied by publishStats()

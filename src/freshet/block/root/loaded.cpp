@@ -18,8 +18,8 @@ struct Candidate {
     uint64_t copy;
 };
 
-/// What is not whole is read once more, from the disk and not from what the system keeps of it: it
-/// may have gone wrong on its way only, and a checkpoint that is passed over is one that is lost.
+/// Data that is not whole is read once more, from the disk and not from the system's cache: it may
+/// only have been misread, and a checkpoint that is skipped is lost.
 template <typename Read>
 auto readTwice(platform::File& file, const std::string& path, const Read& read)
     -> decltype(read()) {
@@ -77,7 +77,8 @@ StatusOr<std::vector<Candidate>> readSuperblocks(platform::File& file,
     return found;
 }
 
-/// Counts the map's pages; they, the runs and the superblocks are what is in use.
+/// Counts the map's pages. They, the runs and the superblocks are the blocks in use; returns the
+/// rest.
 StatusOr<FreeMap> freeAround(platform::File& file, Loaded* loaded) {
     UsedBlocks used(loaded->fileBlocks);
     FRESHET_RETURN_IF_ERROR(used.add({0, kSuperblockCopies}));
@@ -93,8 +94,8 @@ StatusOr<FreeMap> freeAround(platform::File& file, Loaded* loaded) {
     return used.rest();
 }
 
-/// Only the checkpoint's own flush made these durable, the one that wrote the superblock, too: the
-/// superblock may have come through without them.
+/// Only the checkpoint's own flush, which also wrote the superblock, made these images durable: the
+/// superblock may have reached the disk without them.
 Status checkLateImages(platform::File& file, const Superblock& superblock) {
     if (superblock.lateImages.blocks == 0) {
         return Status::ok();

@@ -14,10 +14,10 @@
 
 namespace freshet::block {
 
-/// A checkpoint as found, whole.
+/// A whole checkpoint, as found.
 struct Loaded {
     Superblock superblock;
-    uint64_t copy = 0;  // in which block
+    uint64_t copy = 0;  // the superblock copy it came from
     PageMap map;
     FreeMap free;
     uint64_t fileBlocks = 0;
@@ -32,12 +32,12 @@ StatusOr<Loaded> loadNewest(platform::File& file,
 /// See BlockFile::readUuid.
 StatusOr<std::array<char, 16>> uuidOf(platform::File& file, const std::string& path);
 
-/// How long the file must be for its checkpoints. Status codes as BlockFile::open.
+/// The length that the file must have for its checkpoints. Status codes as BlockFile::open.
 StatusOr<uint64_t> blocksNeeded(platform::File& file,
                                 const std::string& path,
                                 const std::array<char, 16>& dbUuid);
 
-/// Where a superblock's runs lie, unused ones left out.
+/// The extents of a superblock's runs, without unused ones.
 std::vector<Extent> runExtents(const Superblock& superblock);
 
 }  // namespace freshet::block

@@ -18,7 +18,8 @@ MapEntry packEntry(PageId page, const PagePlace& place) {
 
 StatusOr<PagePlace> EntryList::place(size_t i) const {
     MapEntry entry;
-    std::memcpy(&entry, bytes_.data() + i * entryBytes_, entryBytes_);  // little endian as we are
+    std::memcpy(&entry, bytes_.data() + i * entryBytes_, entryBytes_);  // little endian, as is this
+                                                                        // machine
     if (entry.place >> (kPlaceBlockBits + kPlaceCountBits) != 0) {
         return Status(Code::kCorruption,
                       "the entry of page " + std::to_string(entry.pageId) + " has unknown flags");

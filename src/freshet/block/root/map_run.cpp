@@ -10,12 +10,12 @@
 namespace freshet::block {
 namespace {
 
-/// How much is written and read at a time: whole blocks, and whole entries after the header.
+/// Bytes written and read at a time: whole blocks, and whole entries after the header.
 constexpr size_t kPartBytes = 256u << 10;
 static_assert(kPartBytes % kBlockBytes == 0 && kPartBytes % sizeof(MapEntry) == 0 &&
               sizeof(RunHeader) % sizeof(MapEntry) == 0);
 
-/// Reads so many bytes of the run and adds them to its checksum.
+/// Reads bytes->size() bytes of the run and adds them to its checksum.
 Status readPart(
     platform::File& file, const RunRef& ref, uint64_t offset, std::string* bytes, uint32_t* crc) {
     FRESHET_ASSIGN_OR_RETURN(
@@ -28,7 +28,7 @@ Status readPart(
     return Status::ok();
 }
 
-/// How long its entries are.
+/// Length of the run's entries.
 StatusOr<size_t> entryBytesOf(const RunRef& ref,
                               const RunExpectation& expected,
                               const RunHeader& header) {
@@ -37,12 +37,12 @@ StatusOr<size_t> entryBytesOf(const RunRef& ref,
                        header.kind == static_cast<uint16_t>(expected.kind) &&
                        header.count == ref.count && header.dbUuidLow == expected.dbUuidLow;
     if (!right) {
-        return damagedRun(ref, "its header is not the one the superblock means");
+        return damagedRun(ref, "its header does not match the superblock");
     }
     const size_t entryBytes =
         header.version == kRunVersionBare ? kBareEntryBytes : sizeof(MapEntry);
     if (ref.blocks < blocksOf(sizeof(RunHeader) + ref.count * entryBytes)) {
-        return damagedRun(ref, "it has more entries than room");
+        return damagedRun(ref, "its entries do not fit into its extent");
     }
     return entryBytes;
 }
@@ -116,7 +116,7 @@ StatusOr<RunIndex> loadRun(platform::File& file,
                            const RunExpectation& expected) {
     if (ref.count > uint64_t{ref.blocks} * kBlockBytes / kBareEntryBytes ||
         ref.firstBlock > kFirstBlockMask) {
-        return damagedRun(ref, "the superblock's words on it contradict each other");
+        return damagedRun(ref, "the superblock's fields for it contradict each other");
     }
     uint32_t crc = 0;
     std::string bytes(sizeof(RunHeader), '\0');

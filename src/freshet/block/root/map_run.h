@@ -13,7 +13,7 @@
 
 namespace freshet::block {
 
-/// Blocks that a run of so many entries fills.
+/// Number of blocks for a run of `entries` entries.
 uint64_t runBlocks(uint64_t entries);
 
 /// Writes one run into its extent.
@@ -21,14 +21,14 @@ class RunWriter {
 public:
     /// `extent` has runBlocks(header.count) blocks.
     RunWriter(platform::File* file, const Extent& extent, const RunHeader& header);
-    /// In rising page id order; header.count of them.
+    /// In rising page id order; header.count calls.
     Status add(PageId page, const PagePlace& place);
-    /// What was written.
+    /// Writes the rest. Returns the index of the run.
     StatusOr<RunIndex> finish();
 
 private:
     Status writeOut();
-    /// Takes what is pending into the checksums.
+    /// Adds the pending entries to the checksums and the index.
     void seal();
 
     platform::File* const file_;
@@ -39,13 +39,13 @@ private:
     std::string pending_;
 };
 
-/// What a run must say of itself.
+/// What a run's header must say.
 struct RunExpectation {
     RunKind kind;
     uint64_t dbUuidLow;
 };
 
-/// Reads the whole run once: its checksum, header, order and places are right. kCorruption when it
+/// Reads the whole run once and checks its checksum, header, order and places. kCorruption when it
 /// is not whole, kIo when it cannot be read; the text does not name the file.
 StatusOr<RunIndex> loadRun(platform::File& file, const RunRef& ref, const RunExpectation& expected);
 

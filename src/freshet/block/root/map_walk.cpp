@@ -6,7 +6,7 @@
 namespace freshet::block {
 namespace {
 
-/// What is read at a time, of one run and of all.
+/// Bytes read at a time, for one run and for all.
 constexpr size_t kReadBytesMax = 256u << 10;
 constexpr size_t kBuffersBytesMax = 2u << 20;
 
@@ -20,7 +20,7 @@ bool MapWalk::IsLater::operator()(size_t a, size_t b) const {
 
 MapWalk::MapWalk(platform::File& file, const std::vector<RunIndex>& runs) : file_(file) {
     const size_t each = kBuffersBytesMax / std::max<size_t>(runs.size(), 1);
-    // One block less: a piece may reach into the next one.
+    // One block less: a piece may extend into the next block.
     piecesAtOnce_ = std::max<size_t>(std::min(each, kReadBytesMax) / kBlockBytes, 2) - 1;
     sources_.reserve(runs.size());
     for (const RunIndex& run : runs) {

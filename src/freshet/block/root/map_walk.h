@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Goes over several runs at once, which together are a page map, in page id order: the newest
-/// entry of each page, and no page whose newest entry says that it is gone. One thread.
+/// Walks the runs of a page map together, in page id order: the newest entry of each page, skipping
+/// pages whose newest entry is a tombstone. One thread.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -15,16 +15,16 @@ namespace freshet::block {
 
 class MapWalk {
 public:
-    /// `runs`: oldest first; they and the file must outlive this and stay as they are.
+    /// `runs`: oldest first; they and the file must outlive this and must not change.
     MapWalk(platform::File& file, const std::vector<RunIndex>& runs);
-    /// To the next page; the first call to the first. After a failure it is over.
+    /// To the next page; the first call to the first. After a failure the walk is over.
     Status next();
     bool isAtEnd() const { return isAtEnd_; }
     PageId page() const { return page_; }
     const PagePlace& place() const { return place_; }
 
 private:
-    /// One of the runs, and where in it we are.
+    /// One of the runs, and the position in it.
     struct Source {
         const RunIndex* run;
         size_t pieceAfter = 0;  // the first that has not been read
@@ -32,22 +32,22 @@ private:
         EntryList entries;  // in it
         size_t at = 0;      // in them
     };
-    /// Whether one comes after another: of the entries of a page the newest is first.
+    /// Order of the heap: by page; among entries of one page the newest is first.
     struct IsLater {
         const std::vector<Source>& sources;
         bool operator()(size_t a, size_t b) const;
     };
 
     Status begin();
-    /// Goes on in the source that is first.
+    /// Advances in the source that is first.
     Status advanceFirst();
-    /// Reads on if nothing is left of what was read.
+    /// Reads more if everything read so far is used.
     Status fill(Source* source);
     static bool isOver(const Source& source) { return source.at == source.entries.size(); }
 
     platform::File& file_;
     std::vector<Source> sources_;
-    std::vector<size_t> heap_;  // those that are not over, the one that is first in front
+    std::vector<size_t> heap_;  // sources that are not over, as a heap
     size_t piecesAtOnce_;
     bool hasBegun_ = false;
     bool isAtEnd_ = false;

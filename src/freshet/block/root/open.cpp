@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Opening a block file: making it and choosing a checkpoint, which overwrites nothing; then, when
-/// the log has agreed, counting the start.
+/// Opening a block file: creating it and choosing a checkpoint, which overwrites nothing; then,
+/// when the log has agreed, raising the start number.
 #include "freshet/block/root/impl.h"
 #include "freshet/block/root/loaded.h"
 #include "freshet/block/root/superblock.h"
@@ -9,8 +9,8 @@ namespace freshet::block {
 namespace {
 
 constexpr uint32_t kStartNoMax = (1u << 24) - 1;
-/// What a file is called until both its superblocks are durable: so a file under its own name has
-/// always had a checkpoint, and one without is damaged, not new.
+/// Suffix of a file until both its superblocks are durable: so a file under its own name has always
+/// had a checkpoint, and one without is damaged, not new.
 constexpr const char* kUnfinishedSuffix = ".new";
 
 std::string parentOf(const std::string& path) {
@@ -77,20 +77,23 @@ Status BlockFile::Impl::openOrCreate() {
     return Status::ok();
 }
 
-/// Puts the chosen checkpoint with the next startNo into both copies. Whatever a crash leaves, one
-/// whole copy of the checkpoint that was chosen stays:
-///  - It was chosen from what the system shows, which after a killed process is more than what is
-///    durable; so a flush comes first. Now its copy is durable, with all it names.
-///  - The other copy is then overwritten: it held an older checkpoint, or one that is not whole and
-///    must go before its extents are written again. Torn: the chosen one still stands.
-///  - When that is durable the same goes over the chosen copy. Torn: the other says the same.
-/// Only then may an image carry the new startNo. Raising it in one copy would not do: the next
-/// commit overwrites one of the two, and were it torn, the startNo of the other would come back
-/// and with it sequence numbers that have been used.
+/// Writes the chosen checkpoint with the next startNo into both copies. After a crash at any point
+/// one whole copy of the chosen checkpoint remains:
+/// - The checkpoint was chosen from what the system returned, which after a killed process may be
+///   more than what is durable; so a flush comes first. Now its copy is durable, with all it names.
+/// - The other copy is then overwritten: it held an older checkpoint, or one that is not whole and
+///   must be gone before its extents are written again. If the write is torn, the chosen copy is
+///   still whole.
+/// - When that is durable the chosen copy is overwritten with the same bytes. If that write is
+///   torn, the other copy is whole.
 ///
-/// "Not whole" is what was read, and reading can go wrong where the disk is right. If that made the
-/// older one the choice, this would be the end of the newest; so it waits until the log, which
-/// knows, has agreed (REQUIRES of start()).
+/// Only then may an image carry the new startNo. Raising it in one copy only would not do: the next
+/// commit overwrites one of the two, and if that write were torn, the startNo of the other would
+/// come back and with it sequence numbers that have been used.
+///
+/// "Not whole" is the result of reading, and reading can fail although the disk is right. If the
+/// older checkpoint was chosen for that reason, this call would destroy the newest; so it waits
+/// until the log, which knows, has agreed (REQUIRES of start()).
 Status BlockFile::Impl::raiseStart() {
     if (durable.startNo >= kStartNoMax) {
         return Status(Code::kLimit, options.path + " was opened too often");

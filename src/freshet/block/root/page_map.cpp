@@ -10,7 +10,7 @@
 namespace freshet::block {
 namespace {
 
-/// Pieces that lie one behind the other are read so many at a time.
+/// Number of consecutive pieces read at a time.
 constexpr size_t kPiecesAtOnce = 64;
 
 /// Looks for pages in one run.
@@ -45,7 +45,8 @@ private:
         return wanted.isFound ? std::nullopt : run_.pieceOf(wanted.page);
     }
 
-    /// What can be answered by reading on from `piece` without a piece that nobody asks for.
+    /// The requests that can be answered by reading on from `piece`, without reading pieces that
+    /// none needs.
     Stretch stretchFrom(const std::vector<PageMap::Wanted>& wanted, size_t i, size_t piece) const {
         Stretch stretch{piece + 1, i + 1};
         for (; stretch.wantedEnd < wanted.size(); ++stretch.wantedEnd) {

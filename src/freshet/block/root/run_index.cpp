@@ -79,7 +79,7 @@ StatusOr<EntryList> RunIndex::read(platform::File& file,
             return damagedRun(ref_,
                               "its block at offset " +
                                   std::to_string((ref_.firstBlock + piece) * kBlockBytes) +
-                                  " is not what it was");
+                                  " has changed");
         }
     }
     return EntryList({out + (from - begin), to - from}, entryBytes_);

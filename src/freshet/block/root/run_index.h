@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What stays in memory of a run: for each of its blocks the first page and a checksum, so that the
-/// entries of a page can be read from the disk later, and be believed. 12 bytes a block. A *piece*
-/// is the entries that begin in one block; the last of a run of version 1 may reach into the next.
-/// Threads: one writes, or any read.
+/// The in-memory index of a run: for each of its blocks the first page and a checksum, so that the
+/// entries of a page can be read from the disk later and verified. 12 bytes per block. A *piece* is
+/// the entries that begin in one block; the last one of a piece in a run of version 1 may extend
+/// into the next block. Threads: one writes, or any read.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -27,13 +27,13 @@ public:
     const RunRef& ref() const { return ref_; }
     void setChecksum(uint32_t crc) { ref_.crc = crc; }
     size_t entryBytes() const { return entryBytes_; }
-    /// Takes in the next entries; `added` of them, or of all ref().count, are known then.
+    /// Adds the next entries in order. The index is complete when added() == ref().count.
     void append(const EntryList& entries);
     uint64_t added() const { return added_; }
     void shrinkToFit();
 
     size_t pieces() const { return crcs_.size(); }
-    /// The only piece that can have the page.
+    /// The only piece that can hold the page.
     std::optional<size_t> pieceOf(PageId page) const;
     /// Reads pieces [first, end) into `buffer` and checks each. kCorruption names the offset.
     StatusOr<EntryList> read(platform::File& file,

@@ -17,7 +17,7 @@ StatusOr<Superblock> decodeSuperblock(ByteView bytes) {
     }
     auto superblock = loadLe<Superblock>(bytes.data());
     if (superblock.magic != kSuperblockMagic) {
-        return Status(Code::kCorruption, "it does not begin as a superblock does");
+        return Status(Code::kCorruption, "it does not begin with a superblock header");
     }
     if (!checksumMatches(superblock.crc, crc32c(bytes.data(), offsetof(Superblock, crc)))) {
         return Status(Code::kCorruption, "its checksum is wrong");

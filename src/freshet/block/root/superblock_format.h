@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Layout of a superblock: what the newest checkpoint consists of. There are two copies, in block 0
-/// and block 1 of the file; a checkpoint is written over the copy of the one before the last.
-/// Little endian. docs/formats/block.md describes how a reader chooses.
+/// Layout of a superblock, which describes the newest checkpoint. There are two copies, in block 0
+/// and block 1 of the file; a checkpoint overwrites the copy of the last but one. Little endian.
+/// docs/formats/block.md describes how a reader chooses.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@ namespace freshet::block {
 
 inline constexpr uint64_t kSuperblockMagic = 0x3152455055534846;  // "FHSUPER1"
 inline constexpr uint32_t kSuperblockVersion = 1;
-/// Superblock::flags: pages may be compressed. So a program that cannot read them refuses the file
-/// as a whole instead of taking them for damaged ones.
+/// Superblock::flags: pages may be compressed. A program that cannot read them thus refuses the
+/// file as a whole instead of reporting damaged pages.
 inline constexpr uint32_t kSuperblockCompressed = 1;
 /// Runs may be of version 2, with notes.
 inline constexpr uint32_t kSuperblockNotes = 2;
@@ -22,7 +22,7 @@ inline constexpr size_t kSuperblockBytes = 4096;
 inline constexpr uint64_t kSuperblockCopies = 2;
 inline constexpr size_t kDeltaRunsMax = 64;
 
-/// Where a run of entries lies. blocks == 0: there is none.
+/// Where a run is stored. blocks == 0: none.
 struct RunRef {
     uint64_t firstBlock = 0;
     uint32_t blocks = 0;
@@ -41,7 +41,7 @@ struct Superblock {
     uint64_t timeBase = 0;
     uint64_t nextPageId = 0;
     uint64_t catalogRootPage = 0;  // reserved
-    uint64_t dataFileBlocks = 0;   // the file had at least so many
+    uint64_t dataFileBlocks = 0;   // the file had at least this many
     uint32_t nextTreeId = 0;
     uint32_t startNo = 0;  // only the low 24 bits are used
     uint16_t keyId = 0;    // reserved for encryption, with cipher and keyCheck

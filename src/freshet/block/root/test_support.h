@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the tests of this room share: images made and read back, a model that knows what every
-/// checkpoint held, and a disk with a quota. Tests only.
+/// Shared by the tests of this room: making and reading images, a model that remembers the content
+/// of every checkpoint, and a disk with a quota. Tests only.
 #pragma once
 
 #include "freshet/block/block_file.h"
@@ -27,7 +27,7 @@ inline Options testOptions(platform::FileSystem* files) {
     return options;
 }
 
-/// The file as it is when the log has nothing against it.
+/// Opens the file as when the log agrees.
 inline StatusOr<std::unique_ptr<BlockFile>> openAndStart(const Options& options) {
     FRESHET_ASSIGN_OR_RETURN(std::unique_ptr<BlockFile> file, BlockFile::open(options));
     FRESHET_RETURN_IF_ERROR(file->start());
@@ -45,7 +45,7 @@ inline std::string bodyOf(const std::string& image) {
     return image.substr(sizeof(PageHeader));
 }
 
-/// A file's bytes as a reader sees them, and back onto a disk of its own.
+/// Reads a file's bytes, and writes them to another disk.
 inline std::string readWhole(platform::FileSystem& files) {
     auto file = files.open(kTestPath, platform::OpenMode::kRead);
     invariant(file.isOk());
@@ -63,7 +63,7 @@ inline void writeWhole(platform::FileSystem& files, ByteView bytes) {
 
 using Contents = std::map<PageId, std::string>;  // page -> body
 
-/// All pages of the newest checkpoint, read back; the first failure instead, if there is one.
+/// All pages of the newest checkpoint, read back; or the first failure.
 inline StatusOr<Contents> readContents(const BlockFile& file) {
     Contents contents;
     FRESHET_RETURN_IF_ERROR(file.forEachPage([&](PageId page, const PagePlace& place) -> Status {
@@ -75,7 +75,7 @@ inline StatusOr<Contents> readContents(const BlockFile& file) {
     return contents;
 }
 
-/// Where the newest checkpoint has the page; blocks == 0: it has none.
+/// The page's place in the newest checkpoint; blocks == 0: it has none.
 inline PagePlace placeOf(const BlockFile& file, PageId wanted) {
     PagePlace found;
     const Status status = file.forEachPage([&](PageId page, const PagePlace& place) {
@@ -86,13 +86,13 @@ inline PagePlace placeOf(const BlockFile& file, PageId wanted) {
     return found;
 }
 
-/// Uses a block file as an engine does, at random, and remembers what each checkpoint held.
+/// Uses a block file as an engine does, at random, and remembers the content of each checkpoint.
 class ModelUser {
 public:
     explicit ModelUser(uint64_t seed) : random_(seed) {}
 
-    /// Attaches to a file that was just opened: what it holds must be a checkpoint this user made,
-    /// not older than the last that was acknowledged. Empty, or what is wrong.
+    /// Attaches to a file that was just opened: it must hold a checkpoint that this user made, not
+    /// older than the last acknowledged one. Returns empty, or what is wrong.
     std::string attach(BlockFile* file) {
         file_ = file;
         pending_.clear();
@@ -109,8 +109,8 @@ public:
         return "";
     }
 
-    /// Empty when the file holds what was said in an attempt at a checkpoint, the one numbered
-    /// `least` or a later one; else what is wrong.
+    /// Empty when the file holds the content of the checkpoint attempt numbered `least` or of a
+    /// later one; else what is wrong.
     std::string judge(const BlockFile& file, uint64_t least) const {
         const uint64_t serial = serialOf(file);
         const std::string name = "attempt " + std::to_string(serial);
@@ -135,7 +135,7 @@ public:
         return notes.isOk() ? "" : "the notes of " + name + " are not what they were";
     }
 
-    /// One random call. Anything but ok is the file's answer.
+    /// One random call. Any status but ok comes from the file.
     Status step() {
         const unsigned dice = pick(100);
         if (dice < 70) {
@@ -172,7 +172,7 @@ public:
         return Status::ok();
     }
 
-    /// A checkpoint that is not settled: the one before may be chosen yet.
+    /// A checkpoint that is not settled: the previous one may still be chosen.
     Status commit() {
         Contents after = committed();
         std::vector<BlockFile::Change> changes;
@@ -185,7 +185,7 @@ public:
             }
         }
         Root root;
-        root.redoLsn = history_.size();  // tells which attempt it was
+        root.redoLsn = history_.size();  // identifies the attempt
         history_.push_back({file_->root().checkpointNo + 1, std::move(after)});
         FRESHET_RETURN_IF_ERROR(file_->commit(root, changes));
         acknowledged_ = root.redoLsn;
@@ -194,7 +194,7 @@ public:
     }
 
     const Contents& committed() const { return history_[acknowledged_].contents; }
-    /// The number of the last attempt at a checkpoint that went well.
+    /// The number of the last successful attempt at a checkpoint.
     uint64_t acknowledged() const { return acknowledged_; }
     unsigned pick(unsigned below) {
         return std::uniform_int_distribution<unsigned>(0, below - 1)(random_);
@@ -206,7 +206,7 @@ private:
         std::string body;
     };
 
-    /// A checkpoint that was to be made; of several with one checkpointNo all but the last failed.
+    /// A checkpoint attempt; of several with one checkpointNo all but the last failed.
     struct Attempt {
         uint64_t checkpointNo = 0;
         Contents contents;
@@ -228,7 +228,7 @@ private:
     BlockFile* file_ = nullptr;
     std::map<PageId, std::optional<Image>> pending_;  // empty: to be removed
     std::vector<Attempt> history_{Attempt()};         // the first: a new file
-    uint64_t acknowledged_ = 0;                       // in it
+    uint64_t acknowledged_ = 0;                       // index in it
     uint32_t lastStartNo_ = 0;
 };
 
