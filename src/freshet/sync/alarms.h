@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Alarms: completes tokens when their time has come. One thread that sleeps until the earliest is
-/// due. For what must also be found where no reactor runs: time limits of operations that wait, and
-/// naps of background threads. Any thread.
+/// Alarms: completes tokens at their time. One thread sleeps until the earliest is due. For time
+/// limits of waiting operations, and for sleeping background threads, where no reactor runs. Any
+/// thread.
 #pragma once
 
 #include "freshet/platform/thread.h"
@@ -21,14 +21,14 @@ public:
     using Id = std::pair<uint64_t, uint64_t>;  // due, number
 
     Alarms();
-    /// Completes all that wait.
+    /// Completes all waiting tokens.
     ~Alarms();
     Alarms(const Alarms&) = delete;
     Alarms& operator=(const Alarms&) = delete;
 
     /// Completes `token` at `dueNanos` (platform::monotonicNanos()) or soon after.
     Id set(uint64_t dueNanos, WaitToken token);
-    /// Forgets the alarm. No matter when it has rung already.
+    /// Removes the alarm. No effect if it has already rung.
     void cancel(Id id);
     size_t count() const;
 

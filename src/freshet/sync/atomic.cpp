@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// heavyFence in its three forms, and the way to the explorer.
+/// heavyFence in its three forms, and the connection to the explorer.
 #include "freshet/sync/atomic.h"
 
 #if defined(__SANITIZE_THREAD__)
@@ -61,7 +61,7 @@ void exploreYield() {
 #elif defined(FRESHET_TSAN)
 
 void heavyFence() {
-    // TSan does not see fences. seq_cst: every pair of calls is ordered, as two fences are.
+    // TSan does not understand fences. seq_cst: every pair of calls is ordered, as two fences are.
     static std::atomic<uint64_t> everybody{0};
     everybody.fetch_add(1, std::memory_order_seq_cst);
 }

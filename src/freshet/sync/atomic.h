@@ -3,7 +3,7 @@
 /// variant it is an instrumented type: each operation is a scheduling point of testing/sim's
 /// explorer and feeds its happens-before clocks, so that a schedule can be replayed by seed and a
 /// missing acquire/release edge is reported. Every call names its memory order;
-/// buildscripts/lint_atomics.py holds to that.
+/// buildscripts/lint_atomics.py checks that.
 #pragma once
 
 #include <atomic>
@@ -38,15 +38,16 @@ inline constexpr size_t kLineBytes = 128;
 void heavyFence();
 
 /// Tells the explorer that the calling thread reads or writes plain (non-atomic) shared bytes here;
-/// it reports a race when no happens-before edge orders two of them. Nothing in other variants.
+/// it reports a race when no happens-before edge orders two such accesses. No effect in other
+/// variants.
 #ifdef FRESHET_EXPLORE
 void notePlainRead(const void* address);
 void notePlainWrite(const void* address);
 #else
 inline void notePlainRead(const void*) {}
 inline void notePlainWrite(const void*) {}
-/// A scheduling point in plain code, and a place where a retry loop lets the others run: both mean
-/// something in the explore variant only (explored_atomic.h).
+/// A scheduling point in plain code, and a place where a retry loop lets the other threads run.
+/// Both have an effect in the explore variant only (explored_atomic.h).
 inline void explorePoint() {}
 inline void exploreYield() {}
 #endif

@@ -43,7 +43,7 @@ BackgroundThreads::BackgroundThreads(size_t threadsMax)
 
 BackgroundThreads::~BackgroundThreads() {
     for (const std::unique_ptr<Thread>& thread : threads_) {
-        // [background.stay] ORDER relaxed: whoever stayed has been waited for.
+        // [background.stay] ORDER relaxed: all stays were waited for.
         invariant(thread->stays.load(kRelaxed) == 0);
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// BackgroundThreads: where tasks go on that would hold up an executor's other ones. A thread runs
-/// many tasks in turns, but gets less of the processor than others when it is short. Threads are
-/// made when they are first wanted.
+/// BackgroundThreads: runs tasks that would block an executor's other tasks. A thread runs many
+/// tasks in turns, but gets less processor time than others when it is short. Threads are created
+/// when first needed.
 ///
 /// Any thread.
 #pragma once
@@ -22,7 +22,7 @@ class BackgroundThreads {
     struct Thread;
 
 public:
-    /// A chain of tasks' place on one of the threads, until it ends.
+    /// A chain of tasks' place on one of the threads, until end().
     class Stay {
     public:
         Stay() = default;
@@ -45,14 +45,14 @@ public:
         Thread* thread_ = nullptr;
     };
 
-    /// `threadsMax` 0: twice as many as there are cores, so that two long ones do not stop all.
+    /// `threadsMax` 0: twice the number of cores, so that two long tasks do not block all.
     explicit BackgroundThreads(size_t threadsMax = 0);
-    /// REQUIRES: nobody stays.
+    /// REQUIRES: no Stay exists.
     ~BackgroundThreads();
     BackgroundThreads(const BackgroundThreads&) = delete;
     BackgroundThreads& operator=(const BackgroundThreads&) = delete;
 
-    /// On the thread with the fewest tasks. The caller then moves there: `co_await
+    /// A place on the thread with the fewest tasks. The caller then moves there: `co_await
     /// moveTo(stay.executor())`.
     Stay begin();
 
@@ -62,8 +62,8 @@ private:
         ~Thread();
 
         LocalExecutor executor;
-        /// Tasks that stay. Written by: begin(), Stay::end(). Read by: begin().
-        ///   INV-1    the number of Stays
+        /// Written by: begin(), Stay::end(). Read by: begin().
+        ///   INV-1    the number of Stays on this thread
         Atomic<uint32_t> stays{0};
         WaitToken ended = WaitToken::create();
         platform::Thread thread;

@@ -11,7 +11,7 @@
 namespace freshet::sync {
 namespace {
 
-/// The executor that the task was on in between.
+/// Returns the executor that the task ran on in between.
 Task<Executor*> thereAndBack(BackgroundThreads& threads, Executor& home) {
     BackgroundThreads::Stay stay = threads.begin();
     co_await moveTo(stay.executor());
@@ -27,7 +27,7 @@ TEST(BackgroundThreads, RunATaskElsewhereAndLetItComeBack) {
     Executor* const there = home.run(thereAndBack(threads, home));
     EXPECT_NE(nullptr, there);
     EXPECT_NE(&home, there);
-    // Nobody stays now, so the same thread is taken again.
+    // No Stay exists now, so the same thread is used again.
     EXPECT_EQ(there, home.run(thereAndBack(threads, home)));
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Epochs: when may memory that others could still read be freed, and what is the oldest snapshot
-/// in use. Quiescent-state based: a thread announces itself once per *slice* (a batch of engine
-/// calls), never per page. Design: shared/DESIGN.md section 4; K. Fraser, "Practical lock-freedom",
-/// 2004.
+/// Epochs: when may memory that other threads could still read be freed, and what is the oldest
+/// snapshot in use. Quiescent-state based: a thread announces itself once per *slice* (a batch of
+/// engine calls), never per page. Design: docs/design/foundations.md, "Epochs"; K. Fraser,
+/// "Practical lock-freedom", 2004.
 ///
-/// Use: `Slice slice(domain);` around anything that touches nodes or versions; nested slices are
-/// free. A thread that parks, blocks or sleeps must have left its slice (sync::blockOn is called
+/// Use: `Slice slice(domain);` around any code that touches nodes or versions; nested slices cost
+/// nothing. A thread that parks, blocks or sleeps must have left its slice (sync::blockOn is called
 /// outside).
 #pragma once
 
@@ -20,8 +20,8 @@ namespace freshet::sync {
 class EpochDomain;
 
 /// A snapshot that outlives slices: while it is linked, minReadTs() <= ts, unless it has been ended
-/// (EpochDomain::hasEnded). Belongs to one participant (the thread that pinned it) until unpinned
-/// there.
+/// (EpochDomain::hasEnded). Belongs to the participant (thread) that pinned it, which must also
+/// unpin it.
 struct SnapshotPin {
     uint64_t ts = 0;
     SnapshotPin* prev = nullptr;
@@ -30,11 +30,11 @@ struct SnapshotPin {
 };
 
 /// One thread's membership in a domain. Created on first use by EpochDomain::here(); ends with the
-/// thread, its retired memory then passes to the domain. All methods: own thread only.
+/// thread, and its retired memory then passes to the domain. All methods: own thread only.
 class Participant {
 public:
     /// REQUIRES inside a slice. Frees `object` by `free(object)` once no slice that could have seen
-    /// it is open. `bytes` is what it weighs.
+    /// it is open. `bytes`: its memory.
     void retire(void* object, void (*free)(void*), size_t bytes);
     template <typename T>
     void retire(T* object) {
@@ -46,8 +46,8 @@ public:
     /// holds it (hazards.h).
     void retireHeld(void* object, void (*free)(void*), size_t bytes);
 
-    /// The thread has changed something, so it will retire something sooner or later: it takes
-    /// turns as those who retire do, where threads are many. Who retires need not say so.
+    /// The thread has changed something, so it will retire something sooner or later: in a crowd it
+    /// takes turns like retiring threads. retire() implies this call.
     void noteWriting();
 
     bool inSlice() const;
@@ -72,7 +72,7 @@ class EpochDomain {
 public:
     /// `clock` is the newest complete commit timestamp; it must outlive the domain.
     explicit EpochDomain(const Atomic<uint64_t>* clock);
-    /// REQUIRES: no slice open, no pin linked. Frees all that was retired.
+    /// REQUIRES: no slice open, no pin linked. Frees everything that was retired.
     ~EpochDomain();
     EpochDomain(const EpochDomain&) = delete;
     EpochDomain& operator=(const EpochDomain&) = delete;
@@ -82,29 +82,30 @@ public:
     /// E1: every snapshot in use, now or later, is >= the result. Any thread. Walks all
     /// participants; callers may cache it, since an older answer is only more cautious.
     uint64_t minReadTs() const;
-    /// Ends all pinned snapshots below `ts`: who looks by hasEnded() in a slice that begins after
-    /// this finds out, and once every slice is over that may not have seen it, such pins hold
-    /// nobody back. Returns whether minReadTs() passes all that were ended; until then call again,
-    /// now and then. REQUIRES: the clock has reached ts; outside every slice; one thread.
+    /// Ends all pinned snapshots below `ts`. A slice that begins after this call learns of it from
+    /// hasEnded(). Once every slice that may not have seen it is over, such pins no longer hold
+    /// back minReadTs(). Returns whether minReadTs() passes all ended snapshots; until then call
+    /// again now and then. REQUIRES: the clock has reached ts; outside every slice; one thread.
     bool endSnapshotsBelow(uint64_t ts);
-    /// Ended snapshots below this hold nobody back. For who keeps snapshots beside the pins.
+    /// Ended snapshots below this no longer hold back minReadTs(). For callers that keep snapshots
+    /// besides the pins.
     uint64_t passedTs() const;
     /// REQUIRES inside a slice. A snapshot that has ended must not be read by any more; one that
-    /// has not may be until the slice ends. To be asked in each slice before a pinned snapshot is
-    /// used.
+    /// has not ended may be used until the slice ends. Call it in each slice before using a pinned
+    /// snapshot.
     bool hasEnded(uint64_t ts) const {
-        // [ended.look] relaxed: the fences of [epoch.enter] and [ended.raise] stand between. A
-        // slice whose fence came later sees the store; for one whose fence came first
-        // [ended.pass] waits.
+        // [ended.look] relaxed: the fences of [epoch.enter] and [ended.raise] order it. A slice
+        // whose fence came later sees the store; [ended.pass] waits for slices whose fence came
+        // first.
         return ts < ended_.load(kRelaxed);
     }
-    /// Tries to move the epoch on and frees what the calling thread retired three epochs ago.
-    /// Called by itself every some retires; call it in idle moments too.
+    /// Tries to advance the epoch and frees what the calling thread retired three epochs ago.
+    /// Called automatically after a number of retires; call it in idle moments too.
     void tryAdvance();
-    /// Retired and not yet freed, over all participants.
+    /// Bytes retired and not yet freed, over all participants.
     size_t retiredBytes() const;
     size_t participantCount() const;
-    /// How often a thread has let others run between two slices since threads were many.
+    /// How often a thread has let others run between two slices in a crowd.
     uint64_t turnsEnded() const;
 
 private:
@@ -116,7 +117,7 @@ private:
     std::unique_ptr<Impl> impl_;
     /// Pinned snapshots below this have ended. Written by: endSnapshotsBelow. Read by: hasEnded.
     ///   STEPS    only rises; never above the clock
-    /// Beside impl_, since every read looks at it.
+    /// Outside impl_, since every read loads it.
     Atomic<uint64_t> ended_{0};
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Epochs under the explorer. Two promises: E1, no snapshot in use is older than a minReadTs() that
-/// anybody has computed; E2, nothing retired is freed while a slice may see it. For each there is a
-/// model that the code must pass, and a list of deliberate mistakes (epoch_mutant.h) that the same
-/// model must catch: a checker that passes a mutant checks nothing.
+/// Epochs under the explorer. Two promises: E1, no snapshot in use is older than any computed
+/// minReadTs(); E2, nothing retired is freed while a slice may see it. For each there is a model
+/// that the code must pass, and a list of deliberate mistakes (epoch_mutant.h) that the same model
+/// must catch: a checker that passes a mutant checks nothing.
 #include "freshet/sync/epoch.h"
 #include "freshet/sync/reclaim/epoch_mutant.h"
 #include "freshet/testing/sim/explorer.h"
@@ -43,10 +43,10 @@ struct Shared {
     EpochDomain domain{&clock};
 
     Shared() {
-        // The first chunk of cells is made here, where nobody runs yet.
+        // The first chunk of cells is created here, before any thread runs.
         domain.here();
     }
-    /// Registration is not what these models are about.
+    /// These models do not cover registration.
     void joinQuietly() {
         Uninterrupted scope;
         domain.here();
@@ -56,7 +56,7 @@ struct Shared {
 // --- E1: the oldest reader
 
 struct OldestReader : Shared {
-    uint64_t folded = 0;  // what folders have thrown away: versions below this
+    uint64_t folded = 0;  // versions below this have been folded
 
     void use(uint64_t snapshot) const { check(snapshot >= folded, "E1: snapshot below minReadTs"); }
 };
@@ -92,7 +92,7 @@ void oldestReaderModel(Model& model) {
     });
 }
 
-/// A reader of short slices: the fences of [epoch.enter] and [epoch.fold] are all there is.
+/// A reader of short slices: only the fences of [epoch.enter] and [epoch.fold] order it.
 void shortReaderModel(Model& model) {
     auto state = std::make_shared<OldestReader>();
     model.name(&state->clock, "clock");
@@ -144,10 +144,10 @@ TEST(EpochExplore, MutantsOfMinReadTsAreKilled) {
 
 // --- snapshots that are ended
 
-/// A reader pins a snapshot and goes on reading by it in a later slice, if it has not been told
+/// A reader pins a snapshot and continues to read by it in a later slice, unless hasEnded() says
 /// that it has ended. Once there has been a commit, the other thread ends it and folds what
-/// minReadTs() allows. The reader moves the epoch on, too, so that what the other has read of it
-/// may be old.
+/// minReadTs() allows. The reader advances the epoch, too, so that the other thread may have read
+/// an old value of it.
 void endedSnapshotModel(Model& model) {
     struct State : OldestReader {
         bool committed = false;
@@ -216,8 +216,8 @@ struct Reclaiming : Shared {
     ~Reclaiming() { delete head.load(kRelaxed); }
 };
 
-/// A reader looks at the node behind `head` while a writer takes it away, retires it and advances;
-/// a third thread advances too.
+/// A reader looks at the node behind `head` while a writer unlinks it, retires it and advances the
+/// epoch; a third thread advances too.
 void reclaimingModel(Model& model) {
     auto state = std::make_shared<Reclaiming>();
     model.name(&state->head, "head");
@@ -251,7 +251,7 @@ TEST(EpochExplore, NothingIsFreedWhileVisible) {
     RecordProperty("executions", std::to_string(result.executions));
 }
 
-/// The node was used after its end, or its end is not ordered after a use: two sights of one
+/// The node was used after its end, or its end is not ordered after a use: two symptoms of one
 /// mistake.
 bool freedTooEarly(const ExploreResult& result) {
     return result.failure.find("after its end") != std::string::npos ||
@@ -291,9 +291,9 @@ INSTANTIATE_TEST_SUITE_P(EpochExplore,
                                            EpochMutant::kNoAdvanceFence,
                                            EpochMutant::kLeaveRelaxed));
 
-/// The writer enters a second slice right after the first: whoever sees the second one's epoch must
-/// know what the first one unlinked, or a reader that enters later may still find it. Five steps in
-/// a row are needed to tell, so waitUntil() leads the way to the place.
+/// The writer enters a second slice right after the first: a thread that sees the second one's
+/// epoch must know what the first one unlinked, or a reader that enters later may still find it.
+/// Five steps in a row are needed to show that, so waitUntil() leads to the right state.
 void reenteringModel(Model& model) {
     struct State : Reclaiming {
         bool retired = false;
@@ -344,7 +344,7 @@ TEST(EpochExplore, ASecondSliceCarriesWhatTheFirstUnlinked) {
     EXPECT_TRUE(freedTooEarly(mutant)) << mutant.report;
 }
 
-/// A thread ends with objects retired: the others free them, once and not before time.
+/// A thread ends with objects retired: other threads free them, once and not too early.
 void dyingThreadModel(Model& model) {
     auto state = std::make_shared<Reclaiming>();
     model.thread([state] {

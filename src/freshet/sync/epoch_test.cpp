@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Epochs with real threads: what the explorer's models are too small for. Run under asan (a use
-/// after free) and tsan (a missing edge).
+/// Epochs with real threads, for what the explorer's models are too small for. Run under asan (a
+/// use after free) and tsan (a missing edge).
 #include "freshet/sync/epoch.h"
 
 #include "freshet/platform/thread.h"
@@ -184,7 +184,7 @@ TEST_F(Epochs, ADomainMayEndBeforeItsThreadsAndFreesAll) {
     }
     domain_.reset();
     EXPECT_EQ(live(), 1);
-    // The thread goes on with another domain, perhaps at the same address.
+    // The thread continues with another domain, perhaps at the same address.
     domain_.emplace(&clock_);
     {
         Slice slice(*domain_);

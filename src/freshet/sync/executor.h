@@ -9,8 +9,7 @@
 
 namespace freshet::sync {
 
-/// A unit of work, owned by whoever posts it, alive until `run` is entered; posting allocates
-/// nothing.
+/// A unit of work, owned by its poster, alive until `run` is entered; posting allocates nothing.
 struct WorkItem {
     WorkItem* next = nullptr;  // the executor's while queued
     void (*run)(WorkItem* self) = nullptr;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What sync::Atomic and sync::Mutex become in the `explore` variant: every operation asks the
-/// explorer that runs on this OS thread (testing/sim/explorer.h), which decides who goes next, what
-/// a load may see, and whether the access was allowed. Without an explorer they are std::atomic and
-/// std::mutex. Include sync/atomic.h or sync/mutex.h, not this.
+/// What sync::Atomic and sync::Mutex become in the `explore` variant: every operation calls the
+/// explorer that runs on this OS thread (testing/sim/explorer.h), which decides which thread runs
+/// next, what a load may see, and whether the access was allowed. Without an explorer they are
+/// std::atomic and std::mutex. Include sync/atomic.h or sync/mutex.h, not this.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@
 
 namespace freshet::sync {
 
-/// The explorer's identity card of one atomic word or mutex. `run` says in which execution `place`
-/// was given; a word from an earlier one (a global) is registered afresh.
+/// The explorer's identifier of one atomic word or mutex. `run` is the execution in which `place`
+/// was assigned; a word from an earlier execution (a global) is registered again.
 struct ExploredPlace {
     uint64_t run = 0;
     uint32_t place = 0;
@@ -37,10 +37,9 @@ class AtomicObserver {
 public:
     virtual ~AtomicObserver() = default;
     /// Performs the operation; returns the value that was read (for a store: 0). `newest` is the
-    /// word's own storage: what it holds when the explorer meets it first, and always the newest
-    /// value.
+    /// word's own storage: its value when the explorer first sees it, and always the newest value.
     virtual uint64_t perform(ExploredPlace& place, uint64_t& newest, ExploredOp& op) = 0;
-    /// The word is constructed here: others need an edge from here to use it.
+    /// The word is constructed here: other threads need an edge from here to use it.
     virtual void born(ExploredPlace& place, uint64_t& newest) = 0;
     /// The word's life ends; touching it later is reported.
     virtual void died(ExploredPlace& place) = 0;
@@ -51,7 +50,7 @@ public:
     virtual void unlock(ExploredPlace& place) = 0;
     virtual void point() = 0;
     virtual void yield() = 0;
-    /// Storage of the running virtual thread; `end` is called with what it holds when it ends.
+    /// Storage of the running virtual thread; at the thread's end `end` is called with its content.
     virtual void** threadSlot(void (*end)(void*)) = 0;
 };
 
@@ -61,8 +60,8 @@ void setAtomicObserver(AtomicObserver* observer);
 
 /// A scheduling point in plain code.
 void explorePoint();
-/// "I cannot go on before somebody else has done something": lets the others run. Every retry loop
-/// that waits for another thread needs it, else the explorer calls it a livelock.
+/// "This thread cannot go on before another thread has done something": lets the others run. Every
+/// retry loop that waits for another thread needs it; otherwise the explorer reports a livelock.
 void exploreYield();
 
 template <typename T>
@@ -191,8 +190,8 @@ private:
             if (op.kind == Kind::kCompareExchange && old != op.expected) {
                 return old;
             }
-            // [explored.perform] CAS. ORDER: whatever the caller asked for, seq_cst is enough.
-            //   LOST     somebody else changed the word: again from what it holds now.
+            // [explored.perform] CAS. ORDER: seq_cst is enough whatever the caller asked for.
+            //   LOST     another thread changed the word: again from its new value.
             //   PROGRESS lock-free.
             if (word.compare_exchange_weak(old, next, std::memory_order_seq_cst)) {
                 op.exchanged = true;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Hazard pointers, the other way to know when memory may be freed: a thread says of each object
-/// that it holds it, and what nobody holds is freed at once, however long somebody stays in his
-/// slice. M. Michael, "Hazard pointers: safe memory reclamation for lock-free objects", 2004.
+/// Hazard pointers, the other way to know when memory may be freed: a thread publishes each object
+/// that it holds, and an object that no thread holds is freed at once, however long any thread
+/// stays in its slice. M. Michael, "Hazard pointers: safe memory reclamation for lock-free
+/// objects", 2004.
 ///
 /// A measured alternative to epochs (decision 0019): only programs that are built with
 /// FRESHET_HAZARDS use it, for the pages of trees.
 ///
-///   SAFETY  A holder publishes the object's address, has a fence, and looks again whether the word
-///           still leads there. Who frees has unlinked the object (his CAS on the word), has a
-///           fence, and reads what all hold. Of the two fences one is the first: if the holder's,
-///           he is seen, and the object stays; else his second look finds the word changed, and he
-///           holds nothing. An address that was freed and is used again is held like the new object
-///           that it is: the second look finds it linked.
+///   SAFETY  A holder publishes the object's address, has a fence, and checks again whether the
+///           word still leads there. The freeing thread has unlinked the object (by its CAS on the
+///           word), has a fence, and reads what all threads hold. One of the two fences comes
+///           first. If it is the holder's, the publication is seen, and the object stays; else the
+///           holder's second look finds the word changed, and it holds nothing. An address that was
+///           freed and reused is held as the new object: the second look finds it linked.
 #pragma once
 
 #include "freshet/sync/atomic.h"
@@ -26,8 +27,8 @@ namespace freshet::sync {
 enum class HazardMutant : uint8_t {
     kNone,
     kNoHoldFence,  // holding has no store-load fence
-    kNoScanFence,  // nor has reading what others hold
-    kDropRelaxed,  // dropping does not publish that the object is no more used
+    kNoScanFence,  // nor has the scan of what others hold
+    kDropRelaxed,  // dropping does not publish that the object is no longer used
 };
 
 #ifdef FRESHET_EXPLORE
@@ -49,17 +50,17 @@ inline constexpr bool kUsesHazards = true;
 inline constexpr bool kUsesHazards = false;
 #endif
 
-/// What one thread holds, in its slices; outside of all it holds nothing, which is right for who
-/// has the objects for himself. Own thread only.
+/// The objects that one thread holds in its slices. Outside of slices it holds none, which is right
+/// for a thread that has the objects to itself. Own thread only.
 class alignas(kLineBytes) HazardCell {
 public:
-    /// What the word leads to; it is not freed until it is dropped or the thread's slices end.
-    /// Without a free place for it all objects are held from here on.
+    /// The object that the word leads to; it is not freed until it is dropped or the thread's
+    /// slices end. Without a free place for it, all objects are held from here on.
     template <typename T>
     T* hold(const Atomic<T*>& word) {
         const unsigned place = freePlace();
         if (slices_ != 0 && !holdsAll_ && place < kPlaces) {
-            // [hazard.look] acquire: pairs with whoever linked the object.
+            // [hazard.look] acquire: pairs with the store that linked the object.
             T* seen = word.load(kAcquire);
             for (;;) {
                 publish(place, seen);
@@ -83,10 +84,10 @@ public:
             }
         }
     }
-    /// Nothing is freed that can be reached from now on.
+    /// No object is freed that can be reached from now on.
     void holdAll();
 
-    /// Around all slices of the thread, of whatever domain.
+    /// Around all slices of the thread, in any domain.
     void beginSlice() { ++slices_; }
     void endSlice() {
         if (--slices_ == 0) {
@@ -107,8 +108,9 @@ private:
     }
     void publish(unsigned place, const void* object) {
         mine_[place] = object;
-        // [hazard.hold] release: who reads it knows that what was held here before is no more used.
-        // The fence orders it before the second look, against that of [hazard.scan].
+        // [hazard.hold] release: a thread that reads it knows that the object held here before is
+        // no longer used. The fence orders it before the second look, against that of
+        // [hazard.scan].
         held_[place].store(object, kRelease);
         if (!mutated(HazardMutant::kNoHoldFence)) {
             heavyFence();
@@ -121,8 +123,8 @@ private:
     }
     void dropAll();
 
-    /// Written by: its thread. Read by: whoever frees [hazard.scan].
-    ///   RECLAIM  cells stay and go from a thread that ends to a new one
+    /// Written by: its thread. Read by: freeing threads [hazard.scan].
+    ///   RECLAIM  cells are never freed; a cell passes from a thread that ends to a new one
     Atomic<const void*> held_[kPlaces] = {};
     Atomic<bool> all_{false};
     Atomic<bool> taken_{true};
@@ -137,7 +139,7 @@ private:
 class Hazards {
 public:
     Hazards() = default;
-    /// REQUIRES: nobody uses the cells.
+    /// REQUIRES: no thread uses the cells.
     ~Hazards();
     Hazards(const Hazards&) = delete;
     Hazards& operator=(const Hazards&) = delete;
@@ -145,11 +147,12 @@ public:
     /// A cell for the calling thread, until part().
     HazardCell* join();
     void part(HazardCell* cell);
-    /// Frees what nobody holds of objects that the calling thread has unlinked, or has learned of
-    /// from who did; returns the bytes. The others stay in the list.
+    /// Frees the objects in the list that no thread holds; the calling thread has unlinked them, or
+    /// has learned of them from the thread that did. Returns the bytes. The others stay in the
+    /// list.
     size_t freeUnheld(std::vector<RetiredObject>* retired) const;
 
-    /// The process's own, never destroyed, and the calling thread's cell in it.
+    /// The process's instance, never destroyed, and the calling thread's cell in it.
     static Hazards& all();
     static HazardCell& here() {
         if (ofThread_ == nullptr) {
@@ -162,7 +165,7 @@ private:
     static HazardCell* joinForThread();
 
     inline static constinit thread_local HazardCell* ofThread_ = nullptr;
-    /// Grows in front [hazard.join]; cells never leave it.
+    /// Grows at the front [hazard.join]; cells never leave it.
     Atomic<HazardCell*> first_{nullptr};
 };
 

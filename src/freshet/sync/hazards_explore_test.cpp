@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Hazard pointers under the explorer: what is held is not freed, and what is freed is no more
+/// Hazard pointers under the explorer: what is held is not freed, and what is freed is no longer
 /// used. Each deliberate mistake of HazardMutant must be caught.
 #include "freshet/sync/hazards.h"
 #include "freshet/sync/reclaim/retired.h"
@@ -29,7 +29,7 @@ struct Shared {
     Atomic<Thing*> word{&things[0]};
     HazardCell* cells[2] = {hazards.join(), hazards.join()};
 
-    /// Its memory stays, so that whoever comes too late is told of, and harms nobody.
+    /// Its memory stays, so that a late access is reported and harms nothing.
     static void free(void* object) {
         notePlainWrite(object);
         static_cast<Thing*>(object)->freed = true;
@@ -44,11 +44,11 @@ struct Shared {
         Thing* old = word.exchange(fresh, kAcqRel);
         std::vector<RetiredObject> retired = {{old, Shared::free, 1}};
         hazards.freeUnheld(&retired);
-        // Who is held now is freed when the domain ends, which is after all.
+        // Objects still held here are freed when the domain ends, which is later.
     }
 };
 
-/// A reader holds what the word leads to, twice, while two others take its place.
+/// A reader holds what the word leads to, twice, while two writers replace it.
 void readerAndWriterModel(Model& model) {
     auto state = std::make_shared<Shared>();
     model.name(&state->word, "word");
@@ -67,7 +67,7 @@ void readerAndWriterModel(Model& model) {
     });
 }
 
-/// The same for one who holds everything.
+/// The same for a reader that holds everything.
 void blanketModel(Model& model) {
     auto state = std::make_shared<Shared>();
     model.name(&state->word, "word");
@@ -86,7 +86,7 @@ void blanketModel(Model& model) {
     });
 }
 
-/// Two who free: each only what he has unlinked himself.
+/// Two freeing threads: each frees only what it has unlinked itself.
 void twoWritersModel(Model& model) {
     auto state = std::make_shared<Shared>();
     model.thread([state] {

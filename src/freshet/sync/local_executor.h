@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// LocalExecutor: an executor driven by whoever calls run(). For tests and small tools: a command
-/// can be run from bytes to bytes with no socket and no reactor.
+/// LocalExecutor: an executor driven by the thread that calls run(). For tests and small tools: a
+/// command can be run from bytes to bytes with no socket and no reactor.
 #pragma once
 
 #include "freshet/sync/task.h"

@@ -17,8 +17,8 @@ bool MemoryPool::tryTake(uint64_t bytes) {
             return false;
         }
         // [pool.take] CAS  takes a part of the bound.
-        //   ORDER   relaxed: the number is all there is.
-        //   LOST    somebody took or gave back: look again.
+        //   ORDER   relaxed: only the number counts.
+        //   LOST    another thread took or gave back: look again.
         //   PROGRESS lock-free: our failure is another thread's success.
     } while (!used_.compare_exchange_weak(used, used + bytes, kRelaxed, kRelaxed));
     noteGrowth(used, used + bytes);
@@ -39,8 +39,8 @@ void MemoryPool::noteGrowth(uint64_t before, uint64_t after) const {
 }
 
 void MemoryPool::giveBack(uint64_t bytes) {
-    // [pool.giveBack] ORDER seq_cst: store-load with [pool.wait]: whoever waits finds the room, or
-    // we find the waiter.
+    // [pool.giveBack] ORDER seq_cst: store-load with [pool.wait]: either the waiter finds the free
+    // bytes, or we find the waiter.
     const uint64_t before = used_.fetch_sub(bytes, kSeqCst);
     invariant(before >= bytes);
     // [pool.waiters] ORDER seq_cst: as above.
@@ -68,7 +68,7 @@ void MemoryPool::tellWhenGivenBack(WaitToken token) {
     std::lock_guard<Mutex> lock(mutex_);
     std::erase_if(waiting_, [](const WaitToken& other) { return other.isDone(); });
     waiting_.push_back(std::move(token));
-    // [pool.wait] ORDER seq_cst: store-load with [pool.giveBack]: the caller looks at the pool once
+    // [pool.wait] ORDER seq_cst: store-load with [pool.giveBack]: the caller tries the pool once
     // more after this.
     waiters_.store(waiting_.size(), kSeqCst);
 }

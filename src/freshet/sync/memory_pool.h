@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// MemoryPool: how much memory requests may hold together, beside the pages of data: messages,
-/// replies, cursors, what expressions compute. It counts and allocates nothing. MemoryHold is one
-/// holder's share of it; what is small is not counted, so that small requests touch no shared word.
+/// MemoryPool: the memory that all requests together may hold, besides the pages of data: messages,
+/// replies, cursors, results of expressions. It only counts and allocates nothing. MemoryHold is
+/// one holder's share; small amounts are not counted, so that small requests touch no shared word.
 /// A pool may be used by any thread, a hold by one at a time.
 #pragma once
 
@@ -19,34 +19,34 @@ namespace freshet::sync {
 
 class MemoryPool {
 public:
-    /// 0: without a bound.
+    /// 0: unbounded.
     explicit MemoryPool(uint64_t bytesMax = 0) : bytesMax_(bytesMax) {}
     MemoryPool(const MemoryPool&) = delete;
     MemoryPool& operator=(const MemoryPool&) = delete;
 
-    /// `grown` is called whenever the pool has come to hold a sixteenth of its bound more, by who
-    /// takes it; it must not block. Before the pool is used, or not at all.
+    /// `grown` is called by the taking thread whenever the pool has grown by another sixteenth of
+    /// its bound; it must not block. Set it before the pool is used, or not at all.
     void tellOfGrowth(std::function<void()> grown) { grown_ = std::move(grown); }
 
     /// False: the bound does not allow it, and nothing was taken.
     bool tryTake(uint64_t bytes);
-    /// Counts what is there already, whatever the bound says.
+    /// Counts memory that is already in use, whatever the bound says.
     void take(uint64_t bytes);
-    /// Wakes everybody who waits.
+    /// Wakes all waiters.
     void giveBack(uint64_t bytes);
-    /// Completed when something is given back after this call. A caller that then still finds no
-    /// room asks for another one.
+    /// Completed when something is given back after this call. A caller that then still finds too
+    /// little asks for another token.
     WaitToken whenGivenBack();
-    /// The same with a token of the caller's, which something else may complete first.
+    /// The same with the caller's own token, which something else may complete first.
     void tellWhenGivenBack(WaitToken token);
 
     uint64_t used() const {
-        // [pool.count] ORDER relaxed: a number to compare with; no data hangs on it.
+        // [pool.count] ORDER relaxed: a number for comparisons; it publishes no data.
         return used_.load(kRelaxed);
     }
-    /// 0: without a bound.
+    /// 0: unbounded.
     uint64_t bytesMax() const { return bytesMax_; }
-    /// The largest part of the pool that one holder should take; UINT64_MAX without a bound.
+    /// The largest part of the pool that one holder should take; UINT64_MAX if unbounded.
     uint64_t shareMax() const { return bytesMax_ == 0 ? UINT64_MAX : bytesMax_ / 2; }
 
 private:
@@ -55,11 +55,11 @@ private:
     void noteGrowth(uint64_t before, uint64_t after) const;
 
     const uint64_t bytesMax_;
-    std::function<void()> grown_;  // null: nobody wants to know
+    std::function<void()> grown_;  // null: not wanted
     /// Bytes taken. Written by: all holders. Read by: all holders, serverStatus.
-    ///   INV-1    the sum of what holders have
+    ///   INV-1    the sum of all holders' bytes
     Atomic<uint64_t> used_{0};
-    /// How many tokens are in waiting_. Written by: under mutex_. Read by: whoever gives back.
+    /// Number of tokens in waiting_. Written by: under mutex_. Read by: threads that give back.
     Atomic<uint64_t> waiters_{0};
     Mutex mutex_;
     std::vector<WaitToken> waiting_;  // guarded by mutex_
@@ -67,7 +67,7 @@ private:
 
 class MemoryHold {
 public:
-    /// Counting is done in units of this; a hold of less than one has taken nothing.
+    /// Counting is done in units of this; a hold of less than one unit has taken nothing.
     static constexpr uint64_t kUnitBytes = 64 * 1024;
 
     MemoryHold() = default;
@@ -85,8 +85,8 @@ public:
     }
     ~MemoryHold() { release(); }
 
-    /// Holds `bytes` in all from now on. False: the pool has no room for more; it holds what it
-    /// did.
+    /// Makes the hold's total `bytes`. False: the pool does not have that much; the hold is
+    /// unchanged.
     bool tryResize(uint64_t bytes) {
         const uint64_t units = bytes / kUnitBytes;
         if (pool_ != nullptr && units > units_ && !pool_->tryTake((units - units_) * kUnitBytes)) {

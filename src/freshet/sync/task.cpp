@@ -47,8 +47,8 @@ bool TokenAwaiter::await_suspend(std::coroutine_handle<> caller) {
         auto* self = static_cast<TokenAwaiter*>(waiter);
         self->executor_->post(self);
     };
-    // Once armed, another thread may resume the coroutine, which frees `this`: only locals after
-    // it.
+    // Once armed, another thread may resume the coroutine, which frees `this`: after that use
+    // locals only.
     Executor* executor = executor_;
     WaitToken token = token_;
     if (!token.arm(this)) {

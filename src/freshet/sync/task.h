@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Task<T>: a lazily started coroutine that yields one T to its awaiter. Used at session and
-/// command level only; engine and journal are plain functions that return WouldBlock. A Task is
-/// owned by whoever awaits it; an awaited chain runs on one executor from start to end, unless it
-/// moves to another one (`moveTo`). Exceptions
-/// do not leave a Task: one that tries ends the process. g++ 12: compile with -O2 and
-/// -foptimize-sibling-calls, else long chains overflow the stack.
+/// command level only; engine and journal are plain functions that return WouldBlock. The awaiter
+/// owns a Task. An awaited chain runs on one executor from start to end, unless it moves to another
+/// one (`moveTo`). Exceptions do not leave a Task: one that tries ends the process. g++ 12: compile
+/// with -O2 and -foptimize-sibling-calls, else long chains overflow the stack.
 #pragma once
 
 #include "freshet/base/assert.h"
@@ -113,7 +112,8 @@ inline Task<void> detail::Promise<void>::get_return_object() {
     return Task<void>(std::coroutine_handle<Promise<void>>::from_promise(*this));
 }
 
-/// `co_await wait(token)`: suspends until the token is complete, then goes on on the same executor.
+/// `co_await wait(token)`: suspends until the token is complete, then continues on the same
+/// executor.
 class TokenAwaiter : private Waiter, private WorkItem {
 public:
     explicit TokenAwaiter(WaitToken token) : token_(std::move(token)) {}
@@ -128,7 +128,7 @@ private:
     TaskLocal* local_ = nullptr;
 };
 
-/// `co_await moveTo(executor)`: the chain of tasks goes on there, on that executor's thread.
+/// `co_await moveTo(executor)`: the chain of tasks continues on that executor's thread.
 class MoveAwaiter : private WorkItem {
 public:
     explicit MoveAwaiter(Executor& target) : target_(target) {}
@@ -149,12 +149,12 @@ inline MoveAwaiter moveTo(Executor& target) {
     return MoveAwaiter(target);
 }
 
-/// A token that is complete already still lets the executor's other work run first.
+/// If the token is already complete, the executor's other work still runs first.
 inline TokenAwaiter wait(WaitToken token) {
     return TokenAwaiter(std::move(token));
 }
 
-/// Starts `task` on `executor` and lets it run to its end by itself. Any thread.
+/// Starts `task` on `executor` and lets it run to its end unattended. Any thread.
 void spawn(Executor& executor, Task<void> task);
 
 }  // namespace freshet::sync

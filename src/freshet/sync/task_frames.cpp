@@ -16,16 +16,15 @@ struct FreeFrame {
     FreeFrame* next;
 };
 
-/// The frames that a thread keeps. Without constructor or destructor of their own, so that reaching
-/// them costs nothing.
+/// The frames that a thread keeps. No constructor or destructor, so that access costs nothing.
 struct Frames {
     FreeFrame* free[kClasses];
     unsigned count[kClasses];
-    bool isWatched;  // somebody empties them when the thread ends
+    bool isWatched;  // a Watch empties them when the thread ends
 };
 constinit thread_local Frames frames{};
 
-/// Empties them.
+/// Empties the thread's frames at its end.
 struct Watch {
     ~Watch() {
         for (size_t kind = 0; kind < kClasses; ++kind) {
@@ -33,7 +32,7 @@ struct Watch {
                 frames.free[kind] = frame->next;
                 ::operator delete(frame);
             }
-            frames.count[kind] = kKeptMax;  // what is freed after this is not kept
+            frames.count[kind] = kKeptMax;  // frames freed after this are not kept
         }
     }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Memory for the frames of tasks. A command is a dozen coroutines, one inside the other, that are
-/// made and gone within microseconds, always of the same sizes: each thread keeps some of its own
-/// for the next one. Any thread; a frame may be given back on another thread than it came from.
+/// Memory for the frames of tasks. A command is a dozen nested coroutines that live for
+/// microseconds and always have the same sizes, so each thread caches some frames. Any thread; a
+/// frame may be freed on another thread than it was allocated on.
 #pragma once
 
 #include <cstddef>

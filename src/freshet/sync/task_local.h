@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// TaskLocal: what belongs to a chain of tasks and goes with it from thread to thread. The thread
-/// that runs the chain finds it here, so that code deep inside (a parser, an expression) need not
-/// be handed it through every call. A wait takes it off the thread and puts it back when the chain
-/// goes on, whichever thread that is (`TokenAwaiter`).
+/// TaskLocal: data that belongs to a chain of tasks and follows it from thread to thread. Code deep
+/// inside (a parser, an expression) finds it through current(), so it need not be passed through
+/// every call. A wait takes it off the thread and puts it back where the chain continues, on
+/// whichever thread that is (`TokenAwaiter`).
 #pragma once
 
 #include <utility>
@@ -13,14 +13,14 @@ class TaskLocal {
 public:
     virtual ~TaskLocal() = default;
 
-    /// The one of the chain that this thread is running, or null.
+    /// The TaskLocal of the chain that this thread is running, or null.
     static TaskLocal* current() { return current_; }
     /// On the thread that runs the chain. Null: the chain has none from now on.
     static void set(TaskLocal* local) {
         takeOff();
         putBack(local);
     }
-    /// The chain stops running on this thread. Returns what putBack() needs.
+    /// The chain stops running on this thread. Returns the argument for putBack().
     static TaskLocal* takeOff() {
         TaskLocal* const local = std::exchange(current_, nullptr);
         if (local != nullptr) {

@@ -56,7 +56,7 @@ void WaitToken::complete() const {
     // Held during the call: the woken waiter may drop every other copy at once.
     WaitToken self(*this);
     // [token.complete] acq_rel: release pairs with [token.isDone] and [token.arm] (a failed arm
-    // sees what we did); acquire pairs with [token.arm], so the Waiter's fields are visible.
+    // sees our work); acquire pairs with [token.arm], so the Waiter's fields are visible.
     uintptr_t before = state_->waiter.exchange(State::kDone, kAcqRel);
     if (before != State::kPending && before != State::kDone) {
         auto* waiter = reinterpret_cast<Waiter*>(before);
@@ -68,7 +68,7 @@ bool WaitToken::arm(Waiter* waiter) const {
     uintptr_t expected = State::kPending;
     // [token.arm] CAS. ORDER: release pairs with [token.complete]; acquire on failure pairs with it
     // too.
-    //   LOST     the token is done: the caller goes on. Armed twice: our mistake.
+    //   LOST     the token is done: the caller goes on. Armed twice: a programming error.
     //   PROGRESS one attempt.
     if (state_->waiter.compare_exchange_strong(
             expected, reinterpret_cast<uintptr_t>(waiter), kAcqRel, kAcquire)) {
@@ -80,8 +80,8 @@ bool WaitToken::arm(Waiter* waiter) const {
 
 bool WaitToken::disarm(Waiter* waiter) const {
     auto expected = reinterpret_cast<uintptr_t>(waiter);
-    // [token.disarm] CAS. ORDER: relaxed on success: the waiter's owner takes back what only it has
-    // written. Acquire on failure pairs with [token.complete].
+    // [token.disarm] CAS. ORDER: relaxed on success: the waiter's owner takes back fields that only
+    // it has written. Acquire on failure pairs with [token.complete].
     //   LOST     the token is done: the completer calls, or has called, the waiter.
     //   PROGRESS one attempt.
     return state_->waiter.compare_exchange_strong(expected, State::kPending, kRelaxed, kAcquire);

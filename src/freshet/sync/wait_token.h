@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// WaitToken: the other half of Status::wouldBlock(). An operation that cannot go on returns
-/// WouldBlock and names a token; whoever removes the obstacle completes it; the caller waits
-/// (a coroutine by `co_await wait(token)`, a plain thread by `blockOn(token)`) and calls again.
-/// One-shot. Copies share one state, freed with the last copy.
+/// WaitToken: the other half of Status::wouldBlock(). An operation that cannot continue returns
+/// WouldBlock and names a token; the thread that removes the obstacle completes it; the caller
+/// waits (a coroutine by `co_await wait(token)`, a plain thread by `blockOn(token)`) and calls
+/// again. One-shot. Copies share one state, freed with the last copy.
 #pragma once
 
 #include "freshet/sync/atomic.h"
@@ -11,15 +11,15 @@
 
 namespace freshet::sync {
 
-/// Someone to be told once. `wake` runs on the completing thread, must not block and must not touch
-/// the Waiter after handing it on.
+/// Called once when a token is completed. `wake` runs on the completing thread, must not block and
+/// must not touch the Waiter after passing it on.
 struct Waiter {
     void (*wake)(Waiter* self) = nullptr;
 };
 
 class WaitToken {
 public:
-    /// An empty token: waiting for it is a mistake.
+    /// An empty token: waiting for it is a programming error.
     WaitToken() = default;
     ~WaitToken() { drop(); }
     WaitToken(const WaitToken& other) : state_(other.state_) { hold(); }
@@ -39,11 +39,11 @@ public:
     bool isDone() const;
     /// Any thread, any number of times; only the first has an effect.
     void complete() const;
-    /// Registers the only waiter. False: the token is complete already and `wake` will not be
+    /// Registers the only waiter. False: the token is already complete and `wake` will not be
     /// called.
     bool arm(Waiter* waiter) const;
-    /// Takes the armed waiter back: it will not be called, and another may arm the token. False:
-    /// the token is complete, `wake` has been called, is being called, or is about to be.
+    /// Removes the armed waiter: it will not be called, and another may arm the token. False: the
+    /// token is complete, and `wake` has been called, is being called, or is about to be.
     bool disarm(Waiter* waiter) const;
 
 private:

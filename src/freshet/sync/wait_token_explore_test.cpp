@@ -36,7 +36,7 @@ TEST(WaitTokenExplore, TheWaiterIsWokenOnceOrToldAtOnceAndSeesTheWork) {
         auto state = std::make_shared<State>();
         WaitToken token = WaitToken::create();
         model.thread([state, mine = std::optional(token)]() mutable {
-            notePlainWrite(&state->waiter.woken);  // the waiter is made ready, then handed over
+            notePlainWrite(&state->waiter.woken);  // the waiter is made ready, then published
             state->armed = mine->arm(&state->waiter);
             if (!state->armed) {
                 notePlainRead(&state->work);

@@ -59,7 +59,7 @@ void Worker::work() {
     Job job;
     while (next(&job)) {
         job.run();
-        job.run = nullptr;  // what it owned goes before anybody is told
+        job.run = nullptr;  // frees what it owned before the waiter is woken
         job.done.complete();
     }
 }

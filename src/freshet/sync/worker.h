@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Worker: a thread for what would hold up an executor: long computing (the hashing of passwords)
-/// and work with files. One job at a time, in their order.
+/// Worker: a thread for jobs that would block an executor: long computations (the hashing of
+/// passwords) and work with files. One job at a time, in order.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -18,15 +18,16 @@ class Worker {
 public:
     static constexpr size_t kJobsMax = 1'000;
 
-    /// `name`: the thread's.
+    /// `name`: of the thread.
     explicit Worker(std::string name);
     /// Jobs that have not begun are dropped; their tokens are completed.
     ~Worker();
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
-    /// Runs `job` on the thread; the token is completed when it is done with it. The job must own
-    /// what it touches: who waits may give up before. kLimit when kJobsMax are waiting. Any thread.
+    /// Runs `job` on the thread; the token is completed when it has finished. The job must own what
+    /// it uses, since the caller may stop waiting before that. kLimit when kJobsMax jobs are
+    /// waiting. Any thread.
     StatusOr<WaitToken> run(std::function<void()> job);
 
 private:
@@ -36,13 +37,13 @@ private:
     };
 
     void work();
-    /// Waits for the next job. False: there will be none.
+    /// Waits for the next job. False: the worker is stopping.
     bool next(Job* job);
 
     const std::string name_;
     Mutex mutex_;
     std::deque<Job> jobs_;     // guarded by mutex_
-    WaitToken wake_;           // guarded by mutex_; of the thread, while there is nothing to do
+    WaitToken wake_;           // guarded by mutex_; the idle thread's
     bool isStopping_ = false;  // guarded by mutex_
     platform::Thread thread_;
 };

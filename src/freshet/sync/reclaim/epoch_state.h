@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The insides of EpochDomain and Participant. The argument why nothing is freed early (E2) and why
-/// no reader is older than minReadTs() (E1) stands in sync/README.md; epoch_explore_test.cpp checks
-/// both.
+/// The internals of EpochDomain and Participant. The arguments that nothing is freed early (E2) and
+/// that no reader is older than minReadTs() (E1) are in sync/README.md; epoch_explore_test.cpp
+/// checks both.
 #pragma once
 
 #include "freshet/sync/epoch.h"
@@ -19,11 +19,11 @@ inline constexpr uint64_t kNoEpoch = 0;
 inline constexpr uint64_t kNoTs = UINT64_MAX;
 /// Slices that may see an object retired in epoch e are over when the epoch has reached e + this.
 inline constexpr uint64_t kGraceEpochs = 3;
-/// Slices that may not know which snapshots have ended are over when the epoch has moved on by so
+/// Slices that may not know which snapshots have ended are over when the epoch has advanced by this
 /// many (INV-sync-5).
 inline constexpr uint64_t kEndedEpochs = 2;
 #ifdef FRESHET_EXPLORE
-// Every atomic made costs the explorer time.
+// Every atomic that is created costs the explorer time.
 inline constexpr uint32_t kParticipantsMax = 8;
 inline constexpr uint32_t kCellsPerChunk = 4;
 #else
@@ -33,18 +33,18 @@ inline constexpr uint32_t kCellsPerChunk = 64;
 /// tryAdvance() is called by retire() after this many objects or bytes.
 inline constexpr uint32_t kRetiresPerAdvance = 1024;
 inline constexpr size_t kBytesPerAdvance = size_t{1} << 20;
-/// retireHeld() looks at what is held after so many objects or bytes.
+/// retireHeld() checks what is held after this many objects or bytes.
 inline constexpr size_t kHeldPerLook = 64;
 inline constexpr size_t kHeldBytesPerLook = size_t{128} << 10;
 
-/// What a participant tells the others. Written by: its thread. Read by: tryAdvance, minReadTs,
+/// The words that a participant publishes. Written by: its thread. Read by: tryAdvance, minReadTs,
 /// retiredBytes, of any thread.
 ///   WORD     epoch: the global epoch as of entering the slice, 0 outside
 ///            readLow: the clock as of entering the slice, kNoTs outside
 ///            pinLow: lowest pinned snapshot, kNoTs when there is none
 ///   STEPS    enter: epoch, readLow, heavyFence.  leave: readLow = kNoTs, epoch = 0.
 ///   INV-1    a snapshot used in the slice is >= readLow or pinned
-///   RECLAIM  cells live as long as the domain and are handed from a dead thread to a new one
+///   RECLAIM  cells live as long as the domain; a cell passes from a dead thread to a new one
 struct alignas(kLineBytes) EpochCell {
     Atomic<uint64_t> epoch{kNoEpoch};
     Atomic<uint64_t> readLow{kNoTs};
@@ -63,7 +63,7 @@ struct Participant::Impl {
     uint32_t retiresSinceAdvance = 0;
     size_t bytesSinceAdvance = 0;
     RetiredBags bags;
-    std::vector<RetiredObject> held;  // retireHeld(): what somebody held at the last look
+    std::vector<RetiredObject> held;  // retireHeld(): objects held at the last check
     size_t heldSinceLook = 0;
     size_t heldBytesSinceLook = 0;
     SnapshotPin* lowest = nullptr;  // pins in ascending order of ts
@@ -92,14 +92,14 @@ struct EpochDomain::Impl {
     /// Calls f(cell) for every cell ever given out.
     template <typename F>
     void forEachCell(F&& f) const {
-        // [epoch.cells] acquire: pairs with [epoch.join]; chunks below the count are there.
+        // [epoch.cells] acquire: pairs with [epoch.join]; chunks below the count exist.
         uint32_t count = cellCount.load(kAcquire);
         for (uint32_t i = 0; i < count; ++i) {
             f(cellAt(i));
         }
     }
     const EpochCell& cellAt(uint32_t index) const;
-    /// How many slices are open, by and large.
+    /// Number of open slices, approximately.
     uint32_t openSlices() const;
     void freeOrphans(uint64_t upTo);
 
@@ -114,7 +114,7 @@ struct EpochDomain::Impl {
     struct Chunk {
         std::array<EpochCell, kCellsPerChunk> cells;
     };
-    /// The table of cells. Written by: join under the mutex. Read by: everybody who walks.
+    /// The table of cells. Written by: join under the mutex. Read by: all threads that walk it.
     ///   STEPS    chunk pointers go from null to a chunk once; cellCount only grows
     ///   RECLAIM  freed with the domain
     alignas(kLineBytes) Atomic<uint32_t> cellCount{0};
@@ -124,13 +124,14 @@ struct EpochDomain::Impl {
 
     Crowd crowd;
     Pace pace;
-    /// Turns that were ended; a figure. Written by: lookAtTurn. Read by: turnsEnded.
+    /// Number of turns ended; a statistic. Written by: lookAtTurn. Read by: turnsEnded.
     Atomic<uint64_t> turnsEnded{0};
 
-    /// Pins below this hold nobody back. Written by: endSnapshotsBelow. Read by: minReadTs.
-    ///   STEPS    follows EpochDomain::ended_, when the epoch has moved on by kEndedEpochs since
+    /// Pins below this no longer count. Written by: endSnapshotsBelow. Read by: minReadTs.
+    ///   STEPS    follows EpochDomain::ended_ once the epoch has advanced by kEndedEpochs since
     Atomic<uint64_t> passed{0};
-    uint64_t endedIn = 0;  // the epoch when ended_ rose last; of the thread that ends snapshots
+    uint64_t endedIn = 0;  // the epoch when ended_ rose last; used by the thread that ends
+                           // snapshots
 
     Mutex mutex;  // leaf: nothing else is taken and no callback runs under it
     std::vector<Participant*> participants;  // guarded by mutex; by index, null when free

@@ -83,8 +83,8 @@ Participant* EpochDomain::Impl::join() {
         if (slot.load(kRelaxed) == nullptr) {
             slot.store(new Chunk, kRelaxed);
         }
-        // [epoch.join] release: pairs with [epoch.cells]. Before the newcomer's first fence, so a
-        // walk whose fence comes later meets its cell.
+        // [epoch.join] release: pairs with [epoch.cells]. Before the new thread's first fence, so a
+        // walk whose fence comes later sees its cell.
         cellCount.store(index + 1, kRelease);
     }
     participants[index] = participant;
@@ -93,7 +93,7 @@ Participant* EpochDomain::Impl::join() {
     participant->impl_->state = this;
     participant->impl_->index = static_cast<uint16_t>(index);
     participant->impl_->cell = const_cast<EpochCell*>(&cellAt(index));
-    // [epoch.live] relaxed: a figure.
+    // [epoch.live] relaxed: a statistic.
     live.fetch_add(1, kRelaxed);
     return participant;
 }
@@ -105,13 +105,13 @@ void EpochDomain::Impl::part(Participant* participant) {
         std::lock_guard<Mutex> lock(mutex);
         leaver.bags.giveTo(orphans);
         heldOrphans.insert(heldOrphans.end(), leaver.held.begin(), leaver.held.end());
-        // [epoch.bytes] relaxed: a figure. Added before it is taken away: never too low.
+        // [epoch.bytes] relaxed: a statistic. Added before it is subtracted: never too low.
         size_t bytes = leaver.cell->retiredBytes.load(kRelaxed);
         orphanBytes.fetch_add(bytes, kRelaxed);
         leaver.cell->retiredBytes.store(0, kRelaxed);
         participants[leaver.index] = nullptr;
         freeIndexes.push_back(leaver.index);
-        // [epoch.live] relaxed: a figure.
+        // [epoch.live] relaxed: a statistic.
         live.fetch_sub(1, kRelaxed);
     }
     delete participant;
@@ -119,13 +119,13 @@ void EpochDomain::Impl::part(Participant* participant) {
 
 uint32_t EpochDomain::Impl::openSlices() const {
     uint32_t open = 0;
-    // [epoch.count] relaxed: a figure.
+    // [epoch.count] relaxed: a statistic.
     forEachCell([&](const EpochCell& cell) { open += cell.epoch.load(kRelaxed) != kNoEpoch; });
     return open;
 }
 
 void EpochDomain::Impl::freeOrphans(uint64_t upTo) {
-    // [epoch.bytes] relaxed: a bag that we miss now is met by a later call.
+    // [epoch.bytes] relaxed: a bag that we miss now is found by a later call.
     if (orphanBytes.load(kRelaxed) == 0) {
         return;
     }
@@ -156,7 +156,7 @@ EpochDomain::~EpochDomain() {
 }
 
 uint64_t EpochDomain::passedTs() const {
-    // [epoch.passed] acquire: pairs with [ended.pass]; whoever read by a pin below it has done so.
+    // [epoch.passed] acquire: pairs with [ended.pass]; reads by pins below it happened before.
     return impl_->passed.load(kAcquire);
 }
 
@@ -165,7 +165,8 @@ uint64_t EpochDomain::minReadTs() const {
     uint64_t low = kNoTs;
     // [epoch.fold] the clock comes first: a reader whose fence comes after ours takes its snapshot
     // from a clock that has at least this value; one whose fence came before shows its readLow.
-    // acquire: pairs with whoever raises the clock, and with [epoch.leave] and [epoch.unpin] below.
+    // acquire: pairs with the thread that raises the clock, and with [epoch.leave] and
+    // [epoch.unpin] below.
     if (!mutated(EpochMutant::kClockAfterReadLow)) {
         low = state.clock->load(kAcquire);
     }
@@ -175,7 +176,7 @@ uint64_t EpochDomain::minReadTs() const {
     const uint64_t passed = passedTs();
     state.forEachCell([&](const EpochCell& cell) {
         // readLow THEN pinLow: a snapshot moves from the first to the second, so read in this order
-        // it is met at least once.
+        // it is seen at least once.
         uint64_t pinLow = mutated(EpochMutant::kPinLowFirst) ? cell.pinLow.load(kAcquire) : kNoTs;
         uint64_t readLow = cell.readLow.load(kAcquire);
         if (!mutated(EpochMutant::kPinLowFirst)) {
@@ -195,10 +196,10 @@ bool EpochDomain::endSnapshotsBelow(uint64_t ts) {
     uint64_t ended = ended_.load(kRelaxed);
     if (state.passed.load(kRelaxed) == ended && ts > ended) {
         ended = ts;
-        // [ended.raise] relaxed: the fence stands against that of [epoch.enter]: slices whose fence
-        // comes later see it ([ended.look]). The epoch is read after it, so no slice whose fence
-        // came first, and no step that was decided before such a slice was to be seen, knows a
-        // newer one. acquire: the value decides what is passed.
+        // [ended.raise] relaxed: the fence pairs with that of [epoch.enter]: slices whose fence
+        // comes later see it ([ended.look]). The epoch is read after the fence, so no slice whose
+        // fence came first has a newer epoch, nor has any advance that was decided before such a
+        // slice was visible. acquire: the value decides what is passed.
         ended_.store(ts, kRelaxed);
         if (!mutated(EpochMutant::kNoEndFence)) {
             heavyFence();
@@ -208,8 +209,8 @@ bool EpochDomain::endSnapshotsBelow(uint64_t ts) {
     for (uint64_t i = 0; i < kEndedEpochs; ++i) {
         tryAdvance();
     }
-    // [ended.pass] acquire on E: pairs with [epoch.advance], which knows what the slices did that
-    // it saw leave. release: hands that on to [epoch.passed].
+    // [ended.pass] acquire on E: pairs with [epoch.advance], after which the effects of the slices
+    // that it saw leave are visible. release: passes that on to [epoch.passed].
     if (state.epoch.load(kAcquire) >= state.endedIn + endedEpochs()) {
         state.passed.store(ended, kRelease);
     }
@@ -221,9 +222,8 @@ void EpochDomain::tryAdvance() {
     if constexpr (kUsesHazards) {
         here().impl_->freeUnheld();
     }
-    // [epoch.scan] acquire on E: pairs with [epoch.advance]. The fence stands against that of
-    // [epoch.enter]: a slice that we do not see began after it and sees all that was unlinked
-    // before.
+    // [epoch.scan] acquire on E: pairs with [epoch.advance]. The fence pairs with that of
+    // [epoch.enter]: a slice that we do not see began after it and sees everything unlinked before.
     uint64_t now = state.epoch.load(kAcquire);
     if (!mutated(EpochMutant::kNoAdvanceFence)) {
         heavyFence();
@@ -235,11 +235,10 @@ void EpochDomain::tryAdvance() {
         all = theirs == kNoEpoch || theirs == now ? all : false;
     });
     if (all) {
-        // [epoch.advance] CAS. ORDER: release publishes what the scanned slices did, to
-        // [epoch.enter],
-        //   [epoch.scan] and [epoch.retire]; acquire on both outcomes, as the value decides what is
-        //   freed here.
-        //   LOST     somebody else advanced; theirs serves us too.
+        // [epoch.advance] CAS. ORDER: release publishes the effects of the scanned slices to
+        //   [epoch.enter], [epoch.scan] and [epoch.retire]; acquire on both outcomes, as the value
+        //   decides what is freed here.
+        //   LOST     another thread advanced; that serves us too.
         //   PROGRESS one attempt.
         now = state.epoch.compare_exchange_strong(now, now + 1, kAcqRel, kAcquire) ? now + 1 : now;
     }
@@ -253,19 +252,19 @@ void EpochDomain::tryAdvance() {
 }
 
 size_t EpochDomain::retiredBytes() const {
-    // [epoch.bytes] relaxed: a figure.
+    // [epoch.bytes] relaxed: a statistic.
     size_t bytes = impl_->orphanBytes.load(kRelaxed);
     impl_->forEachCell([&](const EpochCell& cell) { bytes += cell.retiredBytes.load(kRelaxed); });
     return bytes;
 }
 
 uint64_t EpochDomain::turnsEnded() const {
-    // [turns.add] relaxed: a figure.
+    // [turns.add] relaxed: a statistic.
     return impl_->turnsEnded.load(kRelaxed);
 }
 
 size_t EpochDomain::participantCount() const {
-    // [epoch.live] relaxed: a figure.
+    // [epoch.live] relaxed: a statistic.
     return impl_->live.load(kRelaxed);
 }
 

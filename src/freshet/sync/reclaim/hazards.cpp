@@ -31,7 +31,7 @@ void HazardCell::dropAll() {
 }
 
 Hazards::~Hazards() {
-    // [hazard.end] relaxed: nobody else uses the cells.
+    // [hazard.end] relaxed: no other thread uses the cells.
     for (HazardCell* cell = first_.load(kRelaxed); cell != nullptr;) {
         HazardCell* next = cell->next_;
         delete cell;
@@ -45,7 +45,7 @@ HazardCell* Hazards::join() {
         bool taken = false;
         // [hazard.take] CAS. ORDER: acquire pairs with [hazard.part]; relaxed on failure: the next
         //            one is tried.
-        //   LOST     somebody has it.  PROGRESS one attempt for each cell.
+        //   LOST     another thread has it.  PROGRESS one attempt for each cell.
         if (cell->taken_.compare_exchange_strong(taken, true, kAcquire, kRelaxed)) {
             return cell;
         }
@@ -54,7 +54,7 @@ HazardCell* Hazards::join() {
     // [hazard.first] relaxed: only fed to the CAS.
     cell->next_ = first_.load(kRelaxed);
     // [hazard.join] CAS. ORDER: release pairs with [hazard.cells]; relaxed on failure: tried again.
-    //            Before the newcomer's first fence, so a scan whose fence comes later meets it.
+    //            Before the new thread's first fence, so a scan whose fence comes later sees it.
     //   LOST     another cell was added.  PROGRESS lock-free: our failure is another's success.
     while (!first_.compare_exchange_weak(cell->next_, cell, kRelease, kRelaxed)) {
     }
@@ -100,7 +100,7 @@ size_t Hazards::freeUnheld(std::vector<RetiredObject>* retired) const {
 }
 
 Hazards& Hazards::all() {
-    // Never destroyed: threads may end after static objects have.
+    // Never destroyed: threads may end after static objects.
     static auto& hazards = *new Hazards;
     return hazards;
 }

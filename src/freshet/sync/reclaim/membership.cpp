@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which participant is this thread's, in which domain. Domains and threads end in any order: a
-/// domain is known by an id that never repeats, and a global list says which are alive.
+/// Finds a thread's participant in a domain. Domains and threads end in any order: a domain is
+/// known by an id that never repeats, and a global list says which are alive.
 #include "freshet/base/assert.h"
 #include "freshet/sync/reclaim/epoch_state.h"
 
@@ -19,7 +19,7 @@ struct LiveDomains {
 };
 
 LiveDomains& liveDomains() {
-    // Never destroyed: threads may end after static objects have.
+    // Never destroyed: threads may end after static objects.
     static auto& domains = *new LiveDomains;
     return domains;
 }
@@ -33,7 +33,7 @@ struct EpochDomain::Impl::Memberships {
         Impl* state = nullptr;
         Participant* participant = nullptr;
     };
-    Entry last;  // the one used last: nearly always the right one
+    Entry last;  // the last one used: nearly always the right one
     std::vector<Entry> all;
 
     ~Memberships() {
@@ -45,7 +45,7 @@ struct EpochDomain::Impl::Memberships {
         }
     }
 
-    /// Not inlined, since here() is called twice for each read and is short without.
+    /// Not inlined: here() is called twice for each read and stays short without it.
     [[gnu::noinline]] Participant& find(Impl& state) {
         for (Entry& entry : all) {
             if (entry.id == state.id) {
@@ -54,7 +54,7 @@ struct EpochDomain::Impl::Memberships {
             }
         }
         {
-            // Entries of dead domains are dropped when a new one is made, so they stay few.
+            // Entries of dead domains are dropped when a new one is added, so there are few.
             std::lock_guard<Mutex> lock(liveDomains().mutex);
             std::erase_if(all, [](const Entry& entry) { return !liveDomains().has(entry.id); });
         }
@@ -67,7 +67,7 @@ struct EpochDomain::Impl::Memberships {
 EpochDomain::Impl::Memberships& EpochDomain::Impl::ofThisThread() {
 #ifdef FRESHET_EXPLORE
     if (AtomicObserver* observer = atomicObserver()) {
-        // A virtual thread's own, ended with it.
+        // Owned by the virtual thread and ended with it.
         void** slot =
             observer->threadSlot([](void* old) { delete static_cast<Memberships*>(old); });
         if (*slot == nullptr) {

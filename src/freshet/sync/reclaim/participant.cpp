@@ -18,12 +18,13 @@ void Participant::Impl::enter() {
     }
     const auto epochOrder = mutated(EpochMutant::kEnterEpochRelaxed) ? kRelaxed : kRelease;
     const auto readLowOrder = mutated(EpochMutant::kEnterReadLowRelaxed) ? kRelaxed : kRelease;
-    // [epoch.enter] E and clock: acquire, pairs with [epoch.advance] and with whoever raises the
-    // clock. The stores are release although the fence comes after them: whoever reads them must
-    // know what our earlier slices did (pinLow for [epoch.fold], unlinking for [epoch.scan]), and a
-    // relaxed store would cut it off from the release store of [epoch.leave] that it replaces.
-    // The fence orders them before every read of the slice, against the fences of [epoch.scan] and
-    // [epoch.fold]: either those see our cell, or we see all that was done before them.
+    // [epoch.enter] E and clock: acquire, pairs with [epoch.advance] and with the thread that
+    // raises the clock. The stores are release although the fence comes after them: a thread that
+    // reads them must see the effects of our earlier slices (pinLow for [epoch.fold], unlinking for
+    // [epoch.scan]), and a relaxed store would cut it off from the release store of [epoch.leave]
+    // that it replaces. The fence orders them before every read of the slice, against the fences of
+    // [epoch.scan] and [epoch.fold]: either those see our cell, or we see everything done before
+    // them.
     cell->epoch.store(state->epoch.load(kAcquire), epochOrder);
     cell->readLow.store(state->clock->load(kAcquire), readLowOrder);
     if (!mutated(EpochMutant::kNoEnterFence)) {
@@ -56,7 +57,7 @@ void Participant::Impl::freeUnheld() {
 }
 
 void Participant::Impl::addRetiredBytes(size_t bytes) {
-    // [epoch.bytes] relaxed: one writer, and a figure for people and for admission only.
+    // [epoch.bytes] relaxed: one writer, and only a statistic, also used for admission.
     cell->retiredBytes.store(cell->retiredBytes.load(kRelaxed) + bytes, kRelaxed);
 }
 
@@ -117,7 +118,7 @@ void Participant::pin(SnapshotPin* pin) {
     (pin->next != nullptr ? pin->next->prev : me.highest) = pin;
     pin->linked = true;
     if (me.lowest == pin) {
-        // [epoch.pin] release: before [epoch.leave] takes readLow away; pairs with [epoch.fold].
+        // [epoch.pin] release: before [epoch.leave] clears readLow; pairs with [epoch.fold].
         me.cell->pinLow.store(pin->ts, kRelease);
     }
 }
@@ -131,8 +132,8 @@ void Participant::unpin(SnapshotPin* pin) {
     pin->prev = pin->next = nullptr;
     pin->linked = false;
     if (wasLowest) {
-        // [epoch.unpin] release: pairs with [epoch.fold]; what was read through the snapshot was
-        // read before a folder may fold it away.
+        // [epoch.unpin] release: pairs with [epoch.fold]; reads through the snapshot happened
+        // before a folder may fold it away.
         me.cell->pinLow.store(me.lowest != nullptr ? me.lowest->ts : kNoTs, kRelease);
     }
 }

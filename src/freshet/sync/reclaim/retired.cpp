@@ -15,7 +15,7 @@ size_t RetiredBag::freeAll() {
         bytes += retired.bytes;
     }
     if (objects.empty()) {
-        // Keeps the room that was paid for, within reason.
+        // Keeps the allocated capacity, within reason.
         constexpr size_t kObjectsKept = 4096;
         if (old.capacity() <= kObjectsKept) {
             old.clear();

@@ -15,7 +15,7 @@ struct RetiredObject {
     size_t bytes;
 };
 
-/// What was retired while the global epoch read `epoch`.
+/// The objects retired while the global epoch read `epoch`.
 struct RetiredBag {
     uint64_t epoch = 0;
     std::vector<RetiredObject> objects;
@@ -27,11 +27,11 @@ struct RetiredBag {
 /// Four bags, one per epoch modulo four.
 class RetiredBags {
 public:
-    /// Returns the bytes freed on the way: a bag is reused when what it holds is four epochs old.
+    /// Returns the bytes freed on the way: a bag is reused when its content is four epochs old.
     size_t add(uint64_t epoch, const RetiredObject& object);
     /// Frees the bags tagged `epoch` or older; returns the bytes.
     size_t freeUpTo(uint64_t epoch);
-    /// Moves the bags that hold anything to the end of `out`.
+    /// Moves the non-empty bags to the end of `out`.
     void giveTo(std::vector<RetiredBag>& out);
 
 private:

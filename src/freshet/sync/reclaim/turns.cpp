@@ -38,12 +38,13 @@ void Participant::Impl::lookAtTurn() {
     turn.setOwn(crowded);
     if (crowded && turn.isOver(now, state->pace)) {
         turn.end(now, &state->pace);
-        // [turns.add] relaxed: a figure, and a hint below.
+        // [turns.add] relaxed: a statistic, and a hint below.
         const uint64_t soFar = state->turnsEnded.fetch_add(1, kRelaxed) + 1;
         platform::yieldThread();
         const uint64_t again = platform::monotonicNanos();
-        // Who has ended a turn meanwhile is as good as an open slice: nobody is stopped in one any
-        // more where turns are taken, so without this the crowd would be forgotten every second.
+        // A thread that has ended a turn meanwhile counts like an open slice: where turns are taken
+        // no thread is stopped in a slice any more, so without this the crowd would be forgotten
+        // every second.
         state->crowd.note(state->turnsEnded.load(kRelaxed) - soFar, again);  // [turns.add]
         turn.begin(again);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// When threads let each other run between two slices, and when they do not.
+/// When threads let each other run between two slices, and when not.
 #include "freshet/sync/reclaim/turns.h"
 
 #include "freshet/platform/thread.h"
@@ -29,7 +29,7 @@ TEST(Crowd, LastsUntilNobodyHasSeenItForAWhile) {
     Crowd crowd(1);
     crowd.note(100, kNow);
     EXPECT_TRUE(crowd.lastsAt(kNow + kCrowdNanos - 1));
-    crowd.note(0, kNow + kCrowdNanos - 1);  // those who take turns do not end it
+    crowd.note(0, kNow + kCrowdNanos - 1);  // threads that take turns do not end it
     EXPECT_TRUE(crowd.lastsAt(kNow + kCrowdNanos - 1));
     EXPECT_FALSE(crowd.lastsAt(kNow + kCrowdNanos));
     crowd.note(100, kNow + kCrowdNanos - 1);
@@ -56,12 +56,12 @@ void haveSlices(Turn* turn, uint32_t count) {
     }
 }
 
-/// Turns are looked at once in a while only.
+/// Turns are checked only once in a while.
 uint32_t roundedToLooks(uint32_t slices) {
     return (slices + kSlicesPerLook - 1) / kSlicesPerLook * kSlicesPerLook;
 }
 
-/// As often as a writer's turns are taken to come before one was seen.
+/// The assumed interval of a writer's turns before one was measured.
 constexpr uint64_t kUsual = kTurnNanos;
 
 TEST(Turn, OfAReaderIsOverAfterManySlices) {
@@ -96,7 +96,7 @@ TEST(Turn, OfAWriterHasItsTimeAndTheNextOneToo) {
     EXPECT_TRUE(turn.isOver(kNow, pace)) << "it has not written anything for two turns";
 }
 
-/// A writer's turn with `slices`, ended by its time and `nanos` after the one before.
+/// A writer's turn with `slices`, ended by its time and `nanos` after the previous one.
 void haveWritingTurn(Pace* pace, uint32_t slices, uint64_t nanos = kUsual) {
     const uint64_t end = kNow + kTurnNanos;
     Turn turn;
@@ -149,7 +149,7 @@ TEST(Turn, OfAReaderIsShorterWhereItsTurnsComeOftenerThanWriters) {
     expectTurn(kNanos, kAlike);
     expectTurn(kNanos * 4 / 5, kAlike * 4 / 5);
     expectTurn(kNanos * 5 / 4, kAlike * 5 / 4);
-    expectTurn(1, kAlike * 3 / 5);  // writers who wait for the disk come seldom, too
+    expectTurn(1, kAlike * 3 / 5);  // writers that wait for the disk have few turns, too
     expectTurn(1'000 * kNanos, kAlike * 5 / 3);
     haveWritingTurn(&pace, kSlices, 1'000'000 * kNanos);
     expectTurn(kNanos, static_cast<uint32_t>(kAlike / (1 + (kLateTurn - 1.0) / kTurnsPerMean)));
@@ -197,7 +197,7 @@ TEST(Turn, WhoAskedForShortOnesKeepsThem) {
     });
 }
 
-/// Threads that stay in a slice each, as if they had been stopped there.
+/// Threads that each stay in a slice, as if preempted there.
 class Stopped {
 public:
     Stopped(EpochDomain* domain, uint32_t count) {
@@ -225,7 +225,7 @@ private:
 
 enum class Work { kReads, kWrites, kRetires };
 
-/// How many turns the calling thread ends itself while it works beside `stopped` others.
+/// Number of turns that the calling thread ends itself while it works beside `stopped` others.
 uint64_t turnsBeside(uint32_t stopped, Work work) {
     Atomic<uint64_t> clock{1};
     EpochDomain domain(&clock);
