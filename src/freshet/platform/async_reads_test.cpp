@@ -22,8 +22,8 @@ Blocks unread(size_t count) {
     return memory;
 }
 
-/// A file whose block n is full of the character that belongs to n. The parameter: past the
-/// system's cache.
+/// A file whose block n is filled with the character for n. The parameter: bypass the system's
+/// cache.
 class AsyncReadsTest : public ::testing::TestWithParam<bool> {
 protected:
     static constexpr size_t kBlocks = 500;
@@ -126,7 +126,7 @@ TEST_P(AsyncReadsTest, OthersWakeTheOneThatWaits) {
         Thread other("test", [&] { reads_->wake(); });
         EXPECT_EQ(reads_->await(), nullptr);
     }
-    // Not lost when nobody waits, and not in the way of reads.
+    // Not lost when no thread waits, and not in the way of reads.
     reads_->wake();
     const Blocks memory = unread(1);
     AsyncReads::Read read;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// BatchWrites: gives the system many writes at once and waits once, for all of them (io_uring).
-/// Where that is not to be had, one after the other.
+/// Where io_uring is not available, writes one after the other.
 #pragma once
 
 #include "freshet/base/bytes.h"
@@ -28,16 +28,16 @@ public:
     BatchWrites(const BatchWrites&) = delete;
     BatchWrites& operator=(const BatchWrites&) = delete;
 
-    /// As File::pwrite() of each, in any order. After a failure, the first that was met, any of the
-    /// others may have happened; nothing is under way any more.
+    /// As File::pwrite() of each, in any order. Returns the first failure; any of the other writes
+    /// may have happened then. None is in flight any more.
     Status write(File& file, std::span<const Write> writes);
 
 private:
     struct Ring;
-    /// As many as firstOf() takes, out of one piece of memory.
+    /// The writes that firstOf() selects, out of one piece of memory.
     Status writeTogether(File& file, std::span<const Write> writes);
     Status writeSome(File& file, std::span<const Write> writes);
-    /// False: nothing has happened. `*rest`: what has to be written in another way.
+    /// False: nothing has been written. `*rest`: what has to be written in another way.
     bool writeByRing(int descriptor,
                      std::span<const Write> writes,
                      std::vector<const Write*>* rest);

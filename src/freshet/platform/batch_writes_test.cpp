@@ -14,7 +14,7 @@
 namespace freshet::platform {
 namespace {
 
-/// The parameter: past the system's cache.
+/// The parameter: bypass the system's cache.
 class BatchWritesTest : public ::testing::TestWithParam<bool> {
 protected:
     void SetUp() override {
@@ -26,7 +26,7 @@ protected:
         memory_ = blocks(kBlocks);
     }
 
-    /// Every second block, the last one first, full of its letter; as long as memory_.
+    /// Every second block, the last one first, filled with its letter; the whole of memory_.
     std::vector<BatchWrites::Write> everySecond(char first) {
         std::vector<BatchWrites::Write> writes;
         for (size_t n = kBlocks - 2; n < kBlocks; n -= 2) {
@@ -66,7 +66,7 @@ TEST_P(BatchWritesTest, AllOfThemAreThereWhenItReturns) {
 }
 
 TEST_P(BatchWritesTest, NeighboursMayGoTogetherAndTheirBytesStayApart) {
-    // Stretches of one to five blocks, each full of its letter, of which every fourth is left out.
+    // Stretches of one to five blocks, each filled with its letter; every fourth is left out.
     std::vector<BatchWrites::Write> writes;
     std::string expected(kBlocks * kBlockBytes, '\0');
     for (size_t at = 0, n = 0; at + 5 <= kBlocks; at += n % 5 + 1, ++n) {
@@ -110,7 +110,7 @@ TEST_P(BatchWritesTest, ADiskWithoutRoomSaysSo) {
     const Status status = batch_.write(**full, everySecond('a'));
     EXPECT_EQ(status.code(), Code::kNoSpace) << status.toString();
     EXPECT_NE(status.text().find("/dev/full"), std::string::npos) << status.toString();
-    // And with the file before nothing is the matter.
+    // The first file still works.
     ASSERT_TRUE(batch_.write(*file_, everySecond('b')).isOk());
     expectEverySecond('b');
 }

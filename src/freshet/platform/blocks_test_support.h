@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Memory as direct transfers want it.
+/// Memory aligned for direct transfers.
 #pragma once
 
 #include <cstddef>

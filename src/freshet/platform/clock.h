@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Time, the only place where it enters. Any thread.
+/// Time; it enters the server only here. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@ namespace freshet::platform {
 uint64_t monotonicNanos();
 /// Milliseconds since 1970-01-01 UTC; may jump.
 int64_t wallMillis();
-/// The same clock as of the kernel's last tick, some milliseconds ago: for what is told in sums, at
-/// a fraction of the price.
+/// The same clock at the kernel's last tick, some milliseconds ago, at a fraction of the cost: for
+/// times that are only summed up.
 uint64_t coarseNanos();
 /// Processor time (user + system) of the whole process, in microseconds.
 uint64_t processCpuMicros();
 /// Processor time of the calling thread, in nanoseconds.
 uint64_t threadCpuNanos();
-/// How long the calling thread has been ready to run while others had the processors, in
-/// nanoseconds; always 0 when the system does not tell. A system call.
+/// How long the calling thread has been ready to run but had no processor, in nanoseconds; always 0
+/// when the system does not report it. A system call.
 uint64_t threadRunDelayNanos();
 
 }  // namespace freshet::platform

@@ -11,7 +11,7 @@
 
 namespace freshet::platform {
 
-/// It goes with this object, and all that is in it.
+/// Removed with this object, with everything in it.
 class FolderForTest {
 public:
     FolderForTest() {
@@ -24,7 +24,7 @@ public:
     FolderForTest& operator=(const FolderForTest&) = delete;
 
     const std::filesystem::path& path() const { return path_; }
-    /// Of a file or a folder in it.
+    /// The path of a file or a folder in it.
     std::string path(const std::string& name) const { return path_ / name; }
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the process's allocator does with memory that has been freed: jemalloc, where the program
-/// is linked with it (decision 0012). Elsewhere nothing is known, and only what is kept for pages
-/// (page_memory.h) goes back. Any thread.
+/// What the process's allocator does with freed memory: jemalloc, where the program is linked with
+/// it (decision 0012). Elsewhere nothing is known, and only the spare pages (page_memory.h) can be
+/// freed. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,30 +9,31 @@
 
 namespace freshet::platform {
 
-/// Freed bytes that are still the process's, to be used again. Takes some microseconds.
+/// Freed bytes that the process keeps for reuse. Takes some microseconds.
 uint64_t freedMemoryBytes();
 
-/// What the calling thread has allocated less what it has freed, in bytes, also of other threads'
-/// memory: of use as a difference. Always 0 without jemalloc. Takes nanoseconds.
+/// Bytes that the calling thread has allocated minus those it has freed, including other threads'
+/// memory: useful as a difference. Always 0 without jemalloc. Takes nanoseconds.
 int64_t threadMemoryBytes();
 
-/// Freed memory stays the process's; this gives all of it back to the system. That breaks up huge
-/// pages, and what is used next is slower for it.
+/// Freed memory stays with the process; this returns all of it to the system. That breaks up huge
+/// pages, and the next allocations are slower for it.
 void giveBackFreedMemory();
 
-/// From now on, what the calling thread allocates goes back to the system some hundredths of a
-/// second after it is freed, whoever frees it. For threads that take and free large pieces faster
-/// than anybody could look after them. Does nothing without jemalloc.
+/// From now on, memory that the calling thread allocates is returned to the system some hundredths
+/// of a second after it is freed, on whichever thread. For threads that allocate and free large
+/// pieces faster than a background thread could return them. No effect without jemalloc.
 void returnFreedMemorySoon();
 
-/// Whether the system may give this process huge pages, as it does at first. They cost memory: what
-/// was given back comes again with whatever of the same two megabytes is used next. Those that
-/// there are stay until parts of them are given back.
+/// Whether the system may give this process huge pages, as it does initially. They cost memory:
+/// returned pages come back when any part of the same two megabytes is used again. Existing huge
+/// pages stay until parts of them are returned.
 void setHugePages(bool wanted);
 
-/// What the system takes now to give this process one huge page, in nanoseconds; it goes back at
-/// once. A virtual machine that has told its host of free memory has to get each piece of it anew,
-/// which costs ten times as much. Nothing: the system gives none, or not to this process.
+/// Time that the system now needs to give this process one huge page, in nanoseconds; the page is
+/// returned at once. A virtual machine that has reported free memory to its host must get each
+/// piece of it again, which costs ten times as much. Empty: the system has none, or gives none to
+/// this process.
 std::optional<uint64_t> hugePageNanos();
 
 }  // namespace freshet::platform

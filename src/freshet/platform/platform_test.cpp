@@ -55,7 +55,7 @@ TEST_F(PosixFiles, AllocatedRoomReadsAsZerosAndTakesRoom) {
     constexpr uint64_t kBytes = (3u << 20) + 4096;
     auto file = std::move(*files_.open(path("room"), OpenMode::kCreate));
     ASSERT_TRUE(file->pwrite(std::string(16384, 'x'), 0).isOk());
-    ASSERT_TRUE(file->allocate(8192, kBytes).isOk());  // also where something was
+    ASSERT_TRUE(file->allocate(8192, kBytes).isOk());  // also where data was
     struct stat status;
     ASSERT_EQ(::stat(path("room").c_str(), &status), 0);
     EXPECT_GE(static_cast<uint64_t>(status.st_blocks) * 512, kBytes);
@@ -162,7 +162,7 @@ TEST(Clock, SleepsUntilAMoment) {
     const uint64_t due = monotonicNanos() + 2'000'000u;
     sleepUntilNanos(due);
     EXPECT_GE(monotonicNanos(), due);
-    sleepUntilNanos(due);  // is over: returns at once
+    sleepUntilNanos(due);  // already past: returns at once
 }
 
 TEST(Clock, AThreadsProcessorTimeIsItsOwn) {

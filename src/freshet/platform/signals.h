@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The signals that a server acts on, taken by a blocking call instead of a handler: nothing ever
-/// runs in a signal's context.
+/// The signals that a server acts on, taken by a blocking call instead of a handler: no code runs
+/// in a signal's context.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,19 @@ struct Signal {
     };
     Kind kind = Kind::kEnd;
     int number = 0;
-    std::string name;  // the system's words
+    std::string name;  // the system's description
 };
 
 /// Holds the signals back for waitForSignal() and ignores SIGPIPE. On the main thread, before any
-/// other is made: threads inherit it.
+/// other is created: threads inherit it.
 void holdSignals();
 /// Blocks until one of them arrives. REQUIRES: holdSignals().
 Signal waitForSignal();
 /// Makes waitForSignal() return kEnd. Any thread.
 void requestEnd();
 
-/// Asks another process to end, as SIGTERM does. False: there is no such process, or it is not
-/// ours.
+/// Asks another process to end, as SIGTERM does. False: there is no such process, or this process
+/// may not signal it.
 bool requestEndOf(int64_t processId);
 bool processExists(int64_t processId);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Slabs against a model, and what their users hear.
+/// Slabs against a model, and the notifications of their users.
 #include "freshet/platform/slabs.h"
 
 #include "freshet/base/sanitizer.h"
@@ -81,7 +81,7 @@ TEST(Slabs, OneThatIsFreeIsSpareAndFurtherOnesGo) {
     EXPECT_EQ(listener.gone.size(), 2u);
 }
 
-/// Every byte belongs to whom it was given, until it is taken back, and room is used again.
+/// Every byte belongs to its owner until it is released, and space is reused.
 TEST(Slabs, WhateverIsAllocatedIsItsOwners) {
     std::mt19937_64 random(testing::testSeed());
     Slabs slabs(kSmallSlab);

@@ -27,24 +27,25 @@ private:
     std::thread thread_;
 };
 
-/// Cores this process may run on, at least 1 (affinity mask and not just what the machine has).
+/// Cores this process may run on, at least 1 (by the affinity mask, not just the machine's cores).
 unsigned coreCount();
 /// Pins the calling thread to the `index`-th core it may run on. Best effort.
 void pinToCore(unsigned index);
-/// Gives the calling thread, for good, less of the processor than others when it is short (what
-/// nice(1) calls 19), in short turns, so that who wakes need not wait. Best effort.
+/// Gives the calling thread, for good, less processor time than others when it is short (nice(1)
+/// level 19), in short time slices, so that a thread that wakes need not wait. Best effort.
 void standBack();
 /// Gives the calling thread, for good, a third of what others get when the processor is short, in
-/// short turns: for work that others should not feel, but that is somebody's. Best effort.
+/// short time slices: for work that should not slow others down, but that a client waits for. Best
+/// effort.
 void giveWay();
-/// Gives the calling thread, for good, short turns that come soon: for one that mostly waits, and
-/// that many wait for. Best effort (Linux 6.12 and later).
+/// Gives the calling thread, for good, short time slices that come soon: for a thread that mostly
+/// waits, and that many threads wait for. Best effort (Linux 6.12 and later).
 void stepForward();
-/// How long the calling thread may compute while others wait, in nanoseconds; 0: the system does
-/// not tell (before Linux 6.12). A system call.
+/// Length of the calling thread's time slice while others wait, in nanoseconds; 0: the system does
+/// not report it (before Linux 6.12). A system call.
 uint64_t turnNanos();
-/// Changes that. For a thread that will give way by itself, at moments that suit it better than
-/// those at which it would be stopped. Best effort.
+/// Sets that length. For a thread that yields by itself, at moments that suit it better than
+/// preemption. Best effort.
 void setTurnNanos(uint64_t nanos);
 /// Lets another thread run.
 void yieldThread();
@@ -56,9 +57,9 @@ void sleepUntilNanos(uint64_t due);
 uint64_t randomSeed();
 std::string hostName();
 int64_t processId();
-/// Resident set of this process in bytes; 0 when the system does not tell.
+/// Resident set of this process in bytes; 0 when the system does not report it.
 uint64_t residentBytes();
-/// Memory of the machine in bytes; 0 when the system does not tell.
+/// Memory of the machine in bytes; 0 when the system does not report it.
 uint64_t machineMemoryBytes();
 
 }  // namespace freshet::platform

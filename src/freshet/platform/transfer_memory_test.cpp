@@ -28,7 +28,7 @@ protected:
         TransferPiece piece;
         size_t bytes;
     };
-    /// A piece full of a letter; empty if there is none.
+    /// A piece filled with a letter; empty if there is none.
     static Filled filled(size_t bytes, char letter) {
         Filled made{TransferPiece(bytes), bytes};
         if (made.piece.data() != nullptr) {
@@ -39,7 +39,7 @@ protected:
     static bool isFullOf(const Filled& filled, char letter) {
         return std::string(filled.bytes, letter) == std::string(filled.piece.data(), filled.bytes);
     }
-    /// As many as there are.
+    /// Takes all pieces there are.
     static std::vector<Filled> takeAll(size_t bytes) {
         std::vector<Filled> all;
         for (;;) {
@@ -103,7 +103,7 @@ TEST_F(TransferMemory, ManyThreadsTakeAndGiveBack) {
     }
 }
 
-/// With and without a piece for it, as a transfer finds one or does not.
+/// With and without a piece, since a transfer may find one or not.
 TEST_F(TransferMemory, FilesReadAndWriteTheSameWithoutIt) {
     const FolderForTest folder;
     auto file = std::move(*FileSystem::posix().open(folder.path("data"), OpenMode::kCreate));

@@ -9,7 +9,7 @@
 namespace freshet::platform {
 namespace {
 
-/// The first byte's page brings the last one's with it if both are one huge page.
+/// Writing to the first page also populates the last one if both are in one huge page.
 bool populate(char* page) {
     const auto small = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
     ::madvise(page, kHugePageBytes, MADV_HUGEPAGE);
@@ -24,7 +24,8 @@ bool populate(char* page) {
 }  // namespace
 
 char* mapHugePages(size_t bytes) {
-    // One more has as many whole ones, wherever it lies; what is beside them is never touched.
+    // One more than needed, so that an aligned range fits wherever the mapping begins; the rest is
+    // never touched.
     const size_t mappedBytes = bytes + kHugePageBytes;
     void* mapped =
         ::mmap(nullptr, mappedBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

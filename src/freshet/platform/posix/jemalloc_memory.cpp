@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <string>
 
-/// jemalloc's; null where the program is not linked with it.
+/// jemalloc's function; null where the program is not linked with it.
 extern "C" int mallctl(const char* name,
                        void* old,
                        size_t* oldBytes,
@@ -20,7 +20,7 @@ extern "C" int mallctl(const char* name,
 namespace freshet::platform {
 namespace {
 
-// 4096 is all arenas together (MALLCTL_ARENAS_ALL).
+// 4096 stands for all arenas together (MALLCTL_ARENAS_ALL).
 constexpr const char* kFreedPages = "stats.arenas.4096.pdirty";
 constexpr ssize_t kSoonMillis = 20;
 constexpr const char* kPurgeAll = "arena.4096.purge";
@@ -38,7 +38,7 @@ void tell(const std::string& name, T value) {
     mallctl(name.c_str(), nullptr, nullptr, &value, sizeof(value));
 }
 
-/// An arena that keeps what was freed for a moment only: with no such moment a script that makes an
+/// An arena that keeps freed memory only for a moment; without that moment a script that makes an
 /// array in each call takes four times as long. Threads share it.
 unsigned makeHastyArena() {
     const auto arena = told<unsigned>("arenas.create");
@@ -48,7 +48,7 @@ unsigned makeHastyArena() {
     return arena;
 }
 
-/// The calling thread's counters, where jemalloc keeps them.
+/// The calling thread's counters, in jemalloc's memory.
 struct ThreadCounters {
     ThreadCounters() {
         if (mallctl != nullptr) {
@@ -73,7 +73,7 @@ uint64_t freedMemoryBytes() {
     if (mallctl == nullptr) {
         return 0;
     }
-    uint64_t epoch = 1;  // statistics are as of the last one
+    uint64_t epoch = 1;  // statistics are updated when this is written
     mallctl("epoch", nullptr, nullptr, &epoch, sizeof(epoch));
     return told<size_t>(kFreedPages) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) +
            sparePageMemoryBytes();
@@ -94,7 +94,7 @@ void returnFreedMemorySoon() {
 }
 
 void setHugePages(bool wanted) {
-    // jemalloc's options are only for memory that it has yet to map.
+    // jemalloc's options only affect memory that it has yet to map.
     ::prctl(PR_SET_THP_DISABLE, wanted ? 0 : 1, 0, 0, 0);
 }
 

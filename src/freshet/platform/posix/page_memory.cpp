@@ -12,11 +12,11 @@
 namespace freshet::platform {
 namespace {
 
-/// Leaves' images; larger ones are few.
+/// Sizes of leaves' images; larger ones are few.
 constexpr size_t kUnitsMax = 4;
-/// What the eviction frees at once, about, and little beside a ceiling for which it matters.
+/// About what the eviction frees at once, and little compared with a relevant memory ceiling.
 constexpr uint64_t kSpareBytesMax = 4u << 20;
-/// A sanitizer is to see each use of what was freed.
+/// A sanitizer must see each use of freed memory.
 constexpr bool kKeeps = !kIsAddressSanitized;
 
 constexpr std::align_val_t kAlignment{kPageMemoryUnit};
@@ -34,8 +34,8 @@ public:
         bytes_ -= units * kPageMemoryUnit;
         return memory;
     }
-    /// False: there are enough, or somebody else is here: who frees may do so on his way to a page,
-    /// where nobody waits for others.
+    /// False: enough are kept, or the mutex is taken. The caller may be freeing on its way to a
+    /// page, where no thread waits for another.
     bool keep(char* memory, size_t units) {
         std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
         if (!lock.owns_lock() || bytes_ >= kSpareBytesMax) {
@@ -74,8 +74,8 @@ Spares& spares() {
     return *ofProcess;
 }
 
-/// What this thread has taken from the spares less what it has put there: for the allocator, such
-/// memory changes hands without its knowledge.
+/// Bytes that this thread has taken from the spares minus those it has put there: the allocator
+/// does not see such memory change threads.
 thread_local int64_t fromSpares = 0;
 
 bool isKept(size_t units) {

@@ -12,8 +12,8 @@
 namespace freshet::platform {
 namespace {
 
-/// The child's end of the pipe; the parent sees it close when the child ends. Written and read by
-/// the main thread only.
+/// The child's end of the pipe; the parent sees it close when the child ends. Used by the main
+/// thread only.
 int readyPipe = -1;
 
 Status failure(const char* what) {
@@ -71,7 +71,7 @@ StatusOr<Split> splitToBackground(void (*announce)(int64_t childId)) {
 void reportReady() {
     if (readyPipe >= 0) {
         const char byte = 1;
-        // A parent that is gone needs no word.
+        // The parent may be gone; that does not matter.
         static_cast<void>(!::write(readyPipe, &byte, 1));
         ::close(readyPipe);
         readyPipe = -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// FileSystem on POSIX calls. EINTR is retried and a short transfer continued; every other failure
-/// is reported with the path and the system's own words.
+/// is reported with the path and the system's error text.
 #include "freshet/base/checksum.h"
 #include "freshet/platform/file.h"
 #include "freshet/platform/transfer_memory.h"
@@ -35,12 +35,12 @@ Status failure(const char* what, const std::string& path, int error) {
 
 constexpr size_t kDirectBytes = 4096;
 
-/// What direct transfers ask of memory, offsets and lengths: for those that would lie elsewhere a
-/// buffer of the thread's own, for those that would be many pieces to the device one that is not.
-/// A copy of a few pages costs less than the cache's own, and less than the pieces.
+/// Memory for direct transfers, which must be aligned: a buffer of the thread's for unaligned
+/// memory, or one contiguous piece for memory that would be many pieces to the device. A copy of a
+/// few pages costs less than the copy through the cache, and less than the pieces.
 class DirectBuffer {
 public:
-    /// For a transfer from or to there.
+    /// For a transfer from or to `memory`.
     DirectBuffer(const char* memory, size_t bytes)
         : piece_(TransferPiece::isOnePiece(memory, bytes) && isAligned(memory)
                      ? TransferPiece()
@@ -52,9 +52,9 @@ public:
             bytes_ = kOfThreadBytes;
         }
     }
-    /// Null: it can go as it is.
+    /// Null: transfer from or to the memory itself.
     char* data() const { return data_; }
-    /// At most so many at a time.
+    /// The most that can be transferred at a time.
     size_t bytes() const { return bytes_; }
 
     static char* ofThread() {
@@ -104,7 +104,7 @@ public:
         if (fd < 0) {
             return false;
         }
-        // Some file systems take the flag and then refuse the transfer.
+        // Some file systems accept the flag and then refuse the transfer.
         if (::pread(fd, DirectBuffer::ofThread(), kDirectBytes, 0) < 0) {
             ::close(fd);
             return false;
@@ -156,7 +156,7 @@ public:
     }
     Status allocate(uint64_t offset, uint64_t bytes) override {
         FRESHET_ASSIGN_OR_RETURN(const uint64_t end, size());
-        // More file systems can promise room behind a file's end than zeros where something is.
+        // More file systems can promise space behind a file's end than zeros where data was.
         const int mode = offset < end ? FALLOC_FL_ZERO_RANGE : 0;
         int result = 0;
         while ((result = ::fallocate(
@@ -168,10 +168,10 @@ public:
         }
         return result == 0 ? Status::ok() : failure("fallocate", path_, errno);
     }
-    /// Around the page cache where the file system can do that: nobody is going to read them, and
-    /// copying them into pages costs more than all the rest.
+    /// Around the page cache where the file system can do that: the zeros will not be read, and
+    /// copying them into cache pages costs more than everything else.
     Status pwriteZeros(uint64_t offset, size_t bytes) override {
-        alignas(4096) static char zeros[1u << 20];  // nobody writes to it: no room in the program
+        alignas(4096) static char zeros[1u << 20];  // never written: takes no space in the program
         const int flags = ::fcntl(fd_, F_GETFL);
         if (flags < 0 || ::fcntl(fd_, F_SETFL, flags | O_DIRECT) != 0) {
             return File::pwriteZeros(offset, bytes);
@@ -183,7 +183,7 @@ public:
         if (::fcntl(fd_, F_SETFL, flags) != 0) {
             return failure("fcntl", path_, errno);
         }
-        // Some file systems take the flag and then refuse the write.
+        // Some file systems accept the flag and then refuse the write.
         return status.code() == Code::kIo ? File::pwriteZeros(offset, bytes) : status;
     }
 
@@ -343,8 +343,8 @@ public:
         return ::unlink(path.c_str()) == 0 ? Status::ok() : failure("remove", path, errno);
     }
 
-    /// File systems that copy on write look for other room with each store, and who stores has no
-    /// way to hear that there is none. These write over what is there.
+    /// File systems that copy on write look for new space on each store, and a store cannot report
+    /// that there is none. These overwrite in place.
     bool sharesIn(const std::string& directory) override {
         constexpr decltype(statfs::f_type) kXfs = 0x58465342;
         struct statfs about {};

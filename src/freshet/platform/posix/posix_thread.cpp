@@ -24,7 +24,7 @@ uint64_t nanosOf(clockid_t id) {
     return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
-/// The kernel's account of the calling thread, kept open as long as that lives.
+/// The kernel's scheduling statistics of the calling thread, kept open while it lives.
 class SchedulerAccount {
 public:
     SchedulerAccount() : fd_(::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)) {}
@@ -48,8 +48,8 @@ private:
     const int fd_;
 };
 
-/// Every thread's stack, libraries' threads included, whatever ulimit says: what recurses over
-/// documents, and scripts, are bounded by levels and bytes that fit into it.
+/// Sets every thread's stack, libraries' threads included, whatever ulimit says: recursion over
+/// documents and scripts is bounded by levels and bytes that fit into it.
 bool setStackBytes() {
     constexpr size_t kStackBytes = size_t{8} << 20;
     ::pthread_attr_t attributes;
@@ -143,7 +143,7 @@ void pinToCore(unsigned index) {
 
 namespace {
 
-/// What <linux/sched/types.h> calls sched_attr. It cannot be included beside <sched.h>.
+/// sched_attr of <linux/sched/types.h>, which cannot be included beside <sched.h>.
 struct SchedulingAttributes {
     uint32_t size = sizeof(SchedulingAttributes);
     uint32_t policy = SCHED_OTHER;
@@ -155,24 +155,24 @@ struct SchedulingAttributes {
     uint64_t period = 0;
 };
 
-/// Of the calling thread; false: not known, or it is not one that shares by weight.
+/// Attributes of the calling thread; false: unknown, or its policy does not share by weight.
 bool get(SchedulingAttributes* attributes) {
     return ::syscall(SYS_sched_getattr, 0, attributes, sizeof(*attributes), 0) == 0 &&
            attributes->policy == SCHED_OTHER;
 }
 
-/// The calling thread's weight, by nice(1)'s numbers, and the shortest turns there are.
+/// Sets the calling thread's weight, as nice(1) numbers it, and the shortest possible time slices.
 void takeShortTurns(int32_t nice) {
     SchedulingAttributes attributes;
     attributes.nice = nice;
-    attributes.sliceNanos = 100'000;  // the least that is taken
+    attributes.sliceNanos = 100'000;  // the shortest that is accepted
     ::syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
 }  // namespace
 
 void standBack() {
-    // Whoever wakes while a turn lasts waits for its end, which is 3 ms and more by default.
+    // A thread that wakes during a time slice waits for its end, which is 3 ms and more by default.
     takeShortTurns(19);
 }
 

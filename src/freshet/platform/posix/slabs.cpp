@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Free runs are kept by place, to be joined with their neighbours, and by length, to find the
-/// shortest that will do. With AddressSanitizer whatever is free is poisoned.
+/// Free runs are kept by address, to be merged with their neighbours, and by length, to find the
+/// shortest that fits. With AddressSanitizer all free memory is poisoned.
 #include "freshet/platform/slabs.h"
 
 #include "freshet/base/assert.h"
@@ -179,7 +179,7 @@ Slab Slabs::mapSlab(size_t bytes) {
 }
 
 void Slabs::giveBack(const Slab& slab) {
-    unpoison(slab.begin, slab.bytes);  // others may be mapped there
+    unpoison(slab.begin, slab.bytes);  // other mappings may be placed there
     ::munmap(slab.begin, slab.bytes);
 }
 

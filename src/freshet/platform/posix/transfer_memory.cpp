@@ -12,7 +12,7 @@ namespace freshet::platform {
 namespace {
 
 constexpr size_t kPageBytes = 4096;
-/// A leaf's image, about.
+/// About the size of a leaf's image.
 constexpr size_t kUnitBytes = 16u << 10;
 constexpr size_t kUnits = 2 * kHugePageBytes / kUnitBytes;
 
@@ -28,7 +28,7 @@ public:
         }
     }
 
-    /// Null: there is none.
+    /// Null: none is free.
     char* take(size_t bytes) {
         if (begin_ == nullptr || bytes > kTransferBytesMax) {
             return nullptr;
@@ -63,7 +63,7 @@ private:
         }
         return at;
     }
-    /// From the other end, so that reads, which are small and many, leave room for large pieces.
+    /// From the other end, so that reads, which are small and many, leave space for large pieces.
     size_t lastFree(size_t units) const {
         size_t run = 0;
         for (size_t at = kUnits; at-- > 0;) {

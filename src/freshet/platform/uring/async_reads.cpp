@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// AsyncReads on io_uring. One more operation is always under way: a read of the eventfd that
+/// AsyncReads on io_uring. One more operation is always in flight: a read of the eventfd that
 /// wake() writes to.
 #include "freshet/platform/async_reads.h"
 
@@ -22,22 +22,22 @@ struct AsyncReads::Impl {
 
     void put(Read* read);
     void listenForWake();
-    /// Tells the system of what was started; `waitsFor` results at least are there then, unless a
-    /// signal came. Called again if not all was taken.
+    /// Submits what was started. At least `waitsFor` results are available then, unless a signal
+    /// came. Called again if not everything was submitted.
     void enter(unsigned waitsFor);
-    /// A read that is over, of the results that are there, or null.
+    /// A read that is over, from the available results, or null.
     Read* take();
     void startWaiting();
 
     io_uring ring{};
     bool hasRing = false;
     int eventFd = -1;
-    uint64_t rung = 0;     // where the eventfd is read to; of no interest
-    bool isWoken = false;  // and await() has not said so yet
+    uint64_t rung = 0;     // target of the eventfd's read; unused
+    bool isWoken = false;  // and await() has not returned null for it yet
     bool isEnding = false;
-    size_t room = 0;        // for reads that may still go to the system
-    size_t underWay = 0;    // those that are there
-    Read* first = nullptr;  // of those that wait for it
+    size_t room = 0;        // for reads that may still be submitted
+    size_t underWay = 0;    // reads in the system
+    Read* first = nullptr;  // of those that wait to be submitted
     Read* last = nullptr;
 };
 
@@ -47,7 +47,7 @@ Status unavailable(const char* what, int error) {
     return Status(Code::kUnavailable, std::string(what) + ": " + std::strerror(error));
 }
 
-/// What the system has put elsewhere.
+/// Copies the bytes that the system has put into a piece.
 void bringOver(AsyncReads::Read* read) {
     if (read->piece.data() != nullptr) {
         std::memcpy(read->out, read->piece.data(), read->got);
@@ -74,7 +74,7 @@ Status AsyncReads::Impl::open(unsigned readsAtOnce) {
 
 AsyncReads::Impl::~Impl() {
     if (eventFd >= 0) {
-        // The kernel must not write to `rung` when we are gone, so that read has to end.
+        // The kernel must not write to `rung` after it is freed, so that read has to end.
         const uint64_t one = 1;
         invariant(::write(eventFd, &one, sizeof(one)) == sizeof(one));
         isEnding = true;
@@ -109,7 +109,7 @@ void AsyncReads::Impl::listenForWake() {
 }
 
 void AsyncReads::Impl::enter(unsigned waitsFor) {
-    // A failure would leave memory to the kernel of which we know nothing.
+    // After a failure the kernel might still use memory that we do not know of.
     invariant(enterRing(&ring, waitsFor) >= 0);
 }
 
@@ -178,7 +178,7 @@ AsyncReads::Read* AsyncReads::poll() {
     Impl& impl = *impl_;
     Read* read = impl.take();
     impl.startWaiting();
-    // Who gets nothing is going to wait, and then one call does both.
+    // A caller that gets nothing is going to wait, and one call then does both.
     if (read != nullptr && io_uring_sq_ready(&impl.ring) > 0) {
         impl.enter(0);
     }
@@ -201,7 +201,7 @@ AsyncReads::Read* AsyncReads::await() {
 
 void AsyncReads::wake() {
     const uint64_t one = 1;
-    // It can fail only if it was called 2^64 times in vain.
+    // It can fail only after 2^64 unread calls.
     invariant(::write(impl_->eventFd, &one, sizeof(one)) == sizeof(one));
 }
 

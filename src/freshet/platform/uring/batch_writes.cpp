@@ -13,12 +13,12 @@
 namespace freshet::platform {
 namespace {
 
-/// With more a write is hardly cheaper, and readers have to wait behind them.
+/// With more, a write is hardly cheaper, and readers have to wait behind them.
 constexpr size_t kAtOnceMax = 64;
 
 using Write = BatchWrites::Write;
 
-/// What the system has not written, or not all of it.
+/// Writes that the system has not done, or not fully.
 using Rest = std::vector<const Write*>;
 
 size_t bytesOf(std::span<const Write> writes) {
@@ -28,7 +28,7 @@ size_t bytesOf(std::span<const Write> writes) {
         });
 }
 
-/// As many as the system is given at once: of a piece's bytes, unless the first has more.
+/// The writes submitted at once: up to the bytes of a piece, unless the first has more.
 std::span<const Write> firstOf(std::span<const Write> writes) {
     size_t count = 1;
     for (size_t bytes = writes[0].data.size(); count < std::min(writes.size(), kAtOnceMax);
@@ -41,7 +41,7 @@ std::span<const Write> firstOf(std::span<const Write> writes) {
     return writes.first(count);
 }
 
-/// The same writes out of `memory`, those that go on where the one before ends as one.
+/// The same writes out of `memory`; contiguous ones are merged.
 std::vector<Write> gather(std::span<const Write> writes, char* memory) {
     std::vector<Write> gathered;
     for (const Write& write : writes) {
@@ -70,9 +70,9 @@ struct BatchWrites::Ring {
     Ring(const Ring&) = delete;
     Ring& operator=(const Ring&) = delete;
 
-    /// False: the ring is another thread's, and nothing has happened.
+    /// False: the ring is another thread's, and nothing has been written.
     bool run(int descriptor, std::span<const Write> writes, Rest* rest);
-    /// Takes the results that are there: how many.
+    /// Takes the available results. Returns how many.
     size_t take(Rest* rest);
 
     io_uring ring{};
@@ -95,7 +95,7 @@ bool BatchWrites::Ring::run(int descriptor, std::span<const Write> writes, Rest*
         if (result == -EEXIST && left == writes.size()) {
             return false;
         }
-        // Anything else would leave memory to the kernel of which we know nothing.
+        // After any other failure the kernel might still use memory that we do not know of.
         invariant(result >= 0);
     }
     return true;
@@ -144,7 +144,7 @@ Status BatchWrites::writeSome(File& file, std::span<const Write> writes) {
             return &w;
         });
     }
-    // Of what went wrong this finds out whether it does so again, and what to call it.
+    // A failed write is repeated here: it may succeed, else its status is the result.
     for (const Write* write : rest) {
         FRESHET_RETURN_IF_ERROR(file.pwrite(write->data, write->offset));
     }
@@ -152,7 +152,7 @@ Status BatchWrites::writeSome(File& file, std::span<const Write> writes) {
 }
 
 bool BatchWrites::writeByRing(int descriptor, std::span<const Write> writes, Rest* rest) {
-    // A ring belongs to the thread that made it; the second one is this thread's.
+    // A ring belongs to the thread that created it; the second one is this thread's.
     for (int tries = 0; tries < 2; ++tries) {
         if (ring_ == nullptr) {
             ring_ = std::make_unique<Ring>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Rings as this closet uses them.
+/// Helpers for rings in this closet.
 #pragma once
 
 #include "freshet/platform/thread.h"
@@ -10,18 +10,17 @@
 
 namespace freshet::platform {
 
-/// For one thread, with results delivered when they are asked for only, where the kernel can do
-/// that (6.1): they come in bunches then, and interrupt nothing. 0, or an error as a negative
-/// number.
+/// For one thread. Where the kernel can do that (6.1), results are delivered only on request: they
+/// come in batches then, and interrupt nothing. Returns 0, or an error as a negative number.
 inline int openRing(unsigned entries, io_uring* ring) {
     const int result =
         io_uring_queue_init(entries, ring, IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN);
     return result == -EINVAL ? io_uring_queue_init(entries, ring, 0) : result;
 }
 
-/// Tells the system what is in the ring, and waits for so many results, unless a signal came or the
-/// kernel is short of something: what it did not take stays in the ring, for the next call. An
-/// error that will not pass as a negative number.
+/// Submits what is in the ring, and waits for `waitsFor` results, unless a signal came or the
+/// kernel is short of something: what it did not take stays in the ring, for the next call. Returns
+/// an error that will not pass as a negative number.
 inline int enterRing(io_uring* ring, unsigned waitsFor) {
     const int result = io_uring_submit_and_wait(ring, waitsFor);
     if (result == -EAGAIN || result == -EBUSY) {

@@ -12,7 +12,7 @@ bool noteResult(AsyncReads::Read* read, int result) {
         return read->got == read->bytes;
     }
     if (result == 0) {
-        return true;  // the file ends there
+        return true;  // the end of the file
     }
     const bool passes = result == -EINTR || result == -EAGAIN;
     if (passes && ++read->refusals < kRefusalsMax) {
