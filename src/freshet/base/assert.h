@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Assertions, graded by blast radius. They are for our own mistakes: input from outside never
+/// Assertions, graded by what they end. They are for our own mistakes: input from outside never
 /// trips one.
 #pragma once
 
 namespace freshet {
 
-/// Prints the place and the condition to stderr and aborts. Never returns.
+/// Prints condition and place to stderr and aborts. Never returns.
 [[noreturn]] void assertionFailed(const char* condition, const char* file, int line);
 
 }  // namespace freshet
 
-/// Always on. The process dies: going on would lose or damage data.
+/// Always on. The process dies, because going on would lose or damage data.
 #define invariant(cond)                           \
     (__builtin_expect(static_cast<bool>(cond), 1) \
          ? static_cast<void>(0)                   \

@@ -11,7 +11,8 @@ namespace freshet {
 #ifdef __x86_64__
 namespace {
 
-/// For a header or so, where ISA-L takes three times as long to begin. REQUIRES: SSE 4.2.
+/// For short inputs such as a header, where ISA-L takes three times as long to begin. REQUIRES: SSE
+/// 4.2.
 __attribute__((target("sse4.2"))) uint32_t crcOfFew(const char* p, size_t bytes, uint32_t crc) {
     uint64_t wide = crc;
     for (; bytes >= sizeof(uint64_t); bytes -= sizeof(uint64_t), p += sizeof(uint64_t)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// CountedAllocator: the standard allocator, and a counter that is told of every piece. For
-/// containers whose memory somebody keeps account of. `Counter` is copied into the container; it
-/// has add(bytes), subtract(bytes) and ==. Threads: as the container and the counter.
+/// CountedAllocator: the standard allocator, which reports every allocation to a counter. For
+/// containers whose memory is accounted for. `Counter` is copied into the container; it has
+/// add(bytes), subtract(bytes) and ==. Threads: as the container and the counter.
 #pragma once
 
 #include <cstddef>

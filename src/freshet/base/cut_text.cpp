@@ -12,7 +12,7 @@ std::string cutText(std::string_view text, size_t bytesMax) {
         return std::string(text);
     }
     size_t at = bytesMax - kMark.size();
-    // Back to where a character begins, which is at most three bytes before; else it is no UTF-8.
+    // Back to the beginning of the character, at most three bytes before; else it is not UTF-8.
     for (int i = 0; i < 3 && at > 0 && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80; ++i) {
         --at;
     }

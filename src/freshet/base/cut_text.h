@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// cutText: what somebody else has written, short enough to be quoted.
+/// cutText: shortens a foreign text so that it can be quoted.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace freshet {
 
-/// The text when it has at most `bytesMax` bytes, else its beginning and "...", so many in all. A
-/// character of UTF-8 is left out whole.
+/// The text when it has at most `bytesMax` bytes, else its beginning and "...", `bytesMax` bytes in
+/// all. A character of UTF-8 is never cut in two.
 std::string cutText(std::string_view text, size_t bytesMax);
 
 }  // namespace freshet

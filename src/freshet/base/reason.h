@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which of the protocol's named errors a client should be told. Names only: the numbers and the
-/// spelling on the wire are in command/error_map, the one place that knows them.
+/// Which of the protocol's named errors a client gets. Names only: the numbers and the spelling on
+/// the wire are in command/error_map, and nowhere else.
 #pragma once
 
 #include <cstdint>
@@ -77,13 +77,13 @@ enum class Reason : uint32_t {
     kGroupMissingId,            // Location15955
     kGroupUnknownOperator,      // Location15952
     kGroupFieldNotAccumulator,  // Location40234
-    kSpecNotObject,             // Location15947 and its kin
+    kSpecNotObject,             // Location15947 and related
     kProjectEmpty,              // Location51272
     kProjectionMixed,           // Location31253 / 31254
     kPathCollision,             // Location31250
     kLimitNotPositive,          // Location15958
-    kSortSpecInvalid,           // Location15976 and its kin
-    kCountFieldInvalid,         // Location40156 and its kin
+    kSortSpecInvalid,           // Location15976 and related
+    kCountFieldInvalid,         // Location40156 and related
     kUnknownExpression,         // Location168 InvalidPipelineOperator in $expr
     kBatchSizeNegative,         // Location51024
     kCursorOptionMissing,       // FailedToParse: The 'cursor' option is required
@@ -94,11 +94,11 @@ enum class Reason : uint32_t {
     kApiVersionError,
     kApiStrictError,
     kMissingDb,                 // Location40571: "OP_MSG requests require a $db argument"
-    kFieldPathInvalid,          // Location16872 and its kin
+    kFieldPathInvalid,          // Location16872 and related
     kUndefinedVariable,         // Location17276: "Use of undefined variable: x"
     kExpressionNotSingleField,  // Location15983
     kExpressionArity,           // Location16020: "Expression $x takes exactly ..."
-    kConversionFailure,         // ConversionFailure 241: $toInt and kin
+    kConversionFailure,         // ConversionFailure 241: $toInt and related
     kPositionalNoMatch,         // Location51246
     kSwitchNoBranch,            // Location40066
     kRoleNotFound,
@@ -110,12 +110,13 @@ enum class Reason : uint32_t {
     kExceededTimeLimit,
     kNotARetryableWriteCommand,
     kSnapshotTooOld,
-    kTransactionEnded,  // WriteConflict 112: it was too old, or memory was short of what it wrote
+    kTransactionEnded,  // WriteConflict 112: it was too old, or its writes took too much memory
     kCount_,
 };
 
-/// An error that the protocol knows by a number alone ("Location40415"): no name to keep apart from
-/// the number, so the number is given where the error arises. Not for those that have a name.
+/// An error that the protocol knows by number only ("Location40415"): it has no name that could be
+/// kept apart from the number, so the number is given where the error arises. Not for errors that
+/// have a name.
 constexpr Reason location(uint32_t number) {
     return static_cast<Reason>((1U << 31) | number);
 }

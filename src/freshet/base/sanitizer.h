@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the build is checked with: memory that is kept for later use hides who uses it too late.
+/// Whether the build checks memory: memory that is cached for reuse would hide a use after free.
 #pragma once
 
 #include <cstddef>
 
-// The sanitizer's own; there is no library to include it from.
+// The sanitizer's own functions, declared here instead of including its header.
 extern "C" void __asan_poison_memory_region(const void* place, std::size_t bytes);
 extern "C" void __asan_unpoison_memory_region(const void* place, std::size_t bytes);
 
@@ -22,7 +22,7 @@ inline constexpr bool kIsAddressSanitized = false;
 inline constexpr bool kIsAddressSanitized = false;
 #endif
 
-/// Whoever looks there or writes there has a mistake, until unpoison().
+/// Any access there is a mistake, until unpoison().
 inline void poison([[maybe_unused]] const void* place, [[maybe_unused]] std::size_t bytes) {
     if constexpr (kIsAddressSanitized) {
         __asan_poison_memory_region(place, bytes);

@@ -8,7 +8,7 @@
 namespace freshet {
 namespace {
 
-constexpr size_t kKeptMax = 16;  // of each thread
+constexpr size_t kKeptMax = 16;  // per thread
 constexpr size_t kBytesMin = 256;
 constexpr size_t kBytesMax = 16 * 1024;
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Strings that are used again: a reply of some kilobytes lives for microseconds, and the
-/// allocator's way to its memory and back costs as much as finding what is in it. Any thread; each
-/// keeps a few for itself, so that a string may be given back on another thread than it came from.
+/// Reused strings: a reply of some kilobytes lives for microseconds, and allocating and freeing its
+/// memory costs as much as computing its content. Any thread; each thread keeps a few, so a string
+/// may be given back on another thread than it was taken on.
 #pragma once
 
 #include <string>
 
 namespace freshet {
 
-/// An empty string, with room if there is one to spare.
+/// An empty string, with capacity if one is spare.
 std::string takeSpareString();
-/// Keeps its memory for the next one, unless there is enough, or it is large or tiny.
+/// Keeps its memory for the next one, unless enough are kept, or it is too large or too small.
 void giveSpareString(std::string&& string) noexcept;
 
 }  // namespace freshet

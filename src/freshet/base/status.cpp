@@ -6,8 +6,8 @@
 namespace freshet {
 namespace {
 
-/// Of a text: what it quotes may be as long as a message. Longer ones are cut here, whatever way
-/// they go: a reply, a log line, the profile.
+/// Limit of a text: what it quotes may be as long as a message. Longer texts are cut here, wherever
+/// they are used: in a reply, a log line, the profile.
 constexpr size_t kTextBytesMax = 4096;
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Status and StatusOr: how every room reports failure. A Status is one pointer, null when all is
-/// well, so success costs one compare. It carries a code (what a caller may branch on), a reason
-/// (which of the protocol's named errors a client should see; numbers live in command/error_map)
-/// and a text, which is cut behind 4 KiB. No exception crosses a room's door.
+/// Status and StatusOr: how every room reports failure. A Status is one pointer, null on success,
+/// so success costs one compare. It carries a code (what a caller may branch on), a reason (which
+/// of the protocol's named errors a client should see; numbers are in command/error_map) and a
+/// text, which is cut at 4 KiB. No exception leaves a room.
 #pragma once
 
 #include "freshet/base/assert.h"
@@ -21,14 +21,14 @@ namespace freshet {
 enum class Code : uint8_t {
     kOk,
     kInvalid,      // the request is wrong and will stay wrong
-    kNotFound,     // the key, collection, file or cursor is not there
+    kNotFound,     // no such key, collection, file or cursor
     kExists,       // unique constraint or name already taken
     kConflict,     // another transaction was first; run again from a new snapshot
     kWouldBlock,   // wait for the operation's WaitToken, then call again
-    kCorruption,   // stored bytes are not what was written
+    kCorruption,   // stored bytes differ from what was written
     kIo,           // the operating system refused
-    kNoSpace,      // no room left on the device
-    kUnsupported,  // well formed, not served
+    kNoSpace,      // no space left on the device
+    kUnsupported,  // well formed, but not supported
     kLimit,        // a named limit was exceeded
     kCancelled,    // the operation or its session was ended
     kTimeout,      // a deadline passed
@@ -48,12 +48,12 @@ public:
     Status& operator=(Status&&) noexcept = default;
 
     static Status ok() { return {}; }
-    /// The operation's own token tells when to call again.
+    /// The operation's own token says when to call again.
     static Status wouldBlock();
 
     bool isOk() const { return rep_ == nullptr; }
     Code code() const { return rep_ ? rep_->code : Code::kOk; }
-    /// kNone where the code alone says everything.
+    /// kNone where the code alone is enough.
     Reason reason() const { return rep_ ? rep_->reason : Reason::kNone; }
     std::string_view text() const { return rep_ ? std::string_view(rep_->text) : ""; }
     bool isWouldBlock() const { return code() == Code::kWouldBlock; }
@@ -73,11 +73,11 @@ private:
     std::unique_ptr<Rep> rep_;
 };
 
-/// Shorthand for errors a client sees by name.
+/// Shorthand for errors that a client sees by name.
 Status invalid(Reason reason, std::string text);
 Status badValue(std::string text);
 
-/// A value or the reason why there is none.
+/// A value, or the reason why there is none.
 template <typename T>
 class [[nodiscard]] StatusOr {
 public:
