@@ -10,7 +10,7 @@
 namespace freshet::telemetry {
 namespace {
 
-/// Made at first use: fail points of other files may be built before this file's objects.
+/// Created at first use: fail points of other files may be constructed before this file's objects.
 struct List {
     sync::Mutex mutex;
     std::map<std::string_view, FailPoint*> byName;  // guarded by mutex
@@ -61,7 +61,8 @@ uint64_t FailPoint::timesFired() const {
 
 std::shared_ptr<const std::string> FailPoint::fire(
     const std::function<bool(const std::string& data)>& applies) {
-    // [failPoint.hint] ORDER relaxed: see [failPoint.set]; who comes late comes before the setting.
+    // [failPoint.hint] ORDER relaxed: see [failPoint.set]; a caller that sees it late counts as
+    // earlier.
     if (!isOn_.load(sync::kRelaxed)) {
         return nullptr;
     }
@@ -73,7 +74,7 @@ std::shared_ptr<const std::string> FailPoint::fire(
     return data_;
 }
 
-/// REQUIRES: mutex_ held, on, and the caller is meant.
+/// REQUIRES: mutex_ held, the point is on and applies to the caller.
 bool FailPoint::isDueNow() {
     switch (setting_.mode) {
         case FailMode::kOff:

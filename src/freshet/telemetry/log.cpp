@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which lines are written, where they go, and which are kept. A line is made once, so that the
-/// file and getLog show the same.
+/// Decides which lines are written, where, and which are kept. A line is formatted once, so that
+/// the file and getLog show the same.
 #include "freshet/telemetry/log.h"
 
 #include "freshet/platform/clock.h"
@@ -40,7 +40,7 @@ struct Log {
         own[0] = 0;
     }
 
-    /// What isLogged() looks at. Any thread reads and writes; nothing else hangs on either word.
+    /// Read by isLogged(). Any thread reads and writes both; they publish nothing else.
     sync::Atomic<uint8_t> least{static_cast<uint8_t>(Severity::kInfo)};
     std::array<sync::Atomic<uint8_t>, kComponents> debugLevels{};
 
@@ -49,7 +49,7 @@ struct Log {
     LogDestination destination;
     std::array<int, kComponents> own;          // verbosity as set, -1: like the parent
     std::array<std::string, kLinesKept> ring;  // by line number
-    uint64_t lines = 0;                        // ever kept
+    uint64_t lines = 0;                        // total number of lines
     std::vector<std::string> startupWarnings;
 };
 
@@ -84,7 +84,7 @@ void write(Severity severity,
                                    .message = message,
                                    .attributes = attributes,
                                    .isStartupWarning = isStartupWarning});
-    // Under the lock: lines are in one order everywhere, and none goes to a file put aside.
+    // Under the lock: lines have the same order everywhere, and none goes to a rotated file.
     out.logger->log(spdlog::level::info, spdlog::string_view_t(line.data(), line.size()));
     if (isStartupWarning && out.startupWarnings.size() < kStartupWarningsKept) {
         out.startupWarnings.push_back(line);
@@ -92,11 +92,11 @@ void write(Severity severity,
     out.ring[out.lines++ % kLinesKept] = std::move(line);
 }
 
-/// Opens the file for appending. spdlog throws; here is where that ends.
+/// Opens the file for appending. spdlog throws; no exception leaves this function.
 StatusOr<std::shared_ptr<spdlog::logger>> openFile(const std::string& path) {
     const std::filesystem::path parent = std::filesystem::path(path).parent_path();
     std::error_code ignored;
-    // spdlog would make the directory, which hides a mistyped path.
+    // spdlog would create the directory, which hides a mistyped path.
     if (!parent.empty() && !std::filesystem::is_directory(parent, ignored)) {
         return Status(Code::kIo, path + ": no such directory");
     }
@@ -122,7 +122,7 @@ std::string rotatedName(const std::string& path) {
 Status putAside(const std::string& path) {
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(path, ignored)) {
-        return Status::ok();  // not there, or a device
+        return Status::ok();  // missing, or a device
     }
     return platform::FileSystem::posix().rename(path, rotatedName(path));
 }

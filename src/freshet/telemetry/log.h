@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The log: one JSON object a line, in the shape that tools for mongod's logs read, to standard
+/// The log: one JSON object per line, in the format that tools for mongod's logs read, to standard
 /// output or a file, through spdlog. The newest lines and the start-up warnings are kept for
 /// getLog. Any thread. Not for the data path.
 ///
@@ -33,7 +33,7 @@ enum class Severity : uint8_t {
     kDebug = kDebug1
 };
 
-/// mongod's names, as far as we have something to say there.
+/// mongod's names, those that we use.
 enum class Component : uint8_t {
     kDefault,  // "-"
     kAccess,
@@ -52,7 +52,7 @@ enum class Component : uint8_t {
 };
 inline constexpr size_t kComponents = 14;
 
-/// Text that is JSON already, as of a document.
+/// Text that is already JSON, such as a document.
 struct JsonText {
     std::string text;
 };
@@ -77,25 +77,25 @@ struct LogAttribute {
 };
 using LogAttributes = std::vector<LogAttribute>;
 
-/// One line. `id` is a number that scripts may look for: mongod's where it has the event, else one
-/// of ours from kOwnIds on. Attributes beyond 10 KiB are cut.
+/// Writes one line. `id` is a number that scripts may search for: mongod's where it has the event,
+/// else one of ours from kOwnIds on. Attributes beyond 10 KiB are cut.
 void log(Severity severity,
          Component component,
          int32_t id,
          std::string_view message,
          const LogAttributes& attributes = {});
-/// A warning that getLog keeps for as long as the process lives and shells show on connecting.
+/// A warning that getLog keeps for the life of the process and that shells show on connecting.
 void logStartupWarning(Component component,
                        int32_t id,
                        std::string_view message,
                        const LogAttributes& attributes = {});
-/// Whether log() would write: spares the making of attributes.
+/// Whether log() would write; avoids building attributes.
 bool isLogged(Severity severity, Component component);
 
 /// Ids that mongod does not have.
 inline constexpr int32_t kOwnIds = 9'000'000;
 
-/// Short form, `component` being a room's name, for lines that no script looks for.
+/// Short form with a room's name as `component`, for lines that no script searches for.
 void log(Severity severity, std::string_view component, std::string_view text);
 inline void logInfo(std::string_view component, std::string_view text) {
     log(Severity::kInfo, component, text);
@@ -108,7 +108,7 @@ inline void logError(std::string_view component, std::string_view text) {
 }
 
 /// Names what the calling thread works for ("conn12", "listener") in the lines that it writes while
-/// this lives. Scopes nest.
+/// this object lives. Scopes nest.
 class LogContext {
 public:
     explicit LogContext(std::string name);
@@ -120,37 +120,38 @@ private:
     std::string outer_;
 };
 
-/// Lines below this are dropped, but for components with a verbosity of their own. Default kInfo.
+/// Lines below this are dropped, except for components with a verbosity of their own. Default
+/// kInfo.
 void setLogLevel(Severity least);
-/// 0 to 5 debug levels are shown for the component (kDefault: for all that have none of their own);
-/// -1: like its parent.
+/// Shows 0 to 5 debug levels for the component (kDefault: for all that have none of their own); -1:
+/// like its parent.
 void setVerbosity(Component component, int level);
 int verbosity(Component component);
-/// "storage.journal" and the like, as in a configuration file; empty or "default": kDefault.
-/// kNotFound: no such component.
+/// Takes a name such as "storage.journal", as in a configuration file; empty or "default":
+/// kDefault. kNotFound: no such component.
 StatusOr<Component> componentByName(std::string_view name);
 /// The inverse of it.
 std::string_view componentName(Component component);
 
-/// Where lines go from now on, and how they show time.
+/// Where lines are written, and how they show time.
 struct LogDestination {
     std::string path;  // empty: standard output
-    /// An existing file is gone on with; else it is put aside as rotation does.
+    /// An existing file is appended to; else it is renamed as by rotation.
     bool append = false;
-    /// Rotation opens the file anew, for tools that have moved it away; else it renames it to
-    /// path.YYYY-MM-DDTHH-MM-SS first.
+    /// Rotation reopens the file, for tools that have moved it away; else it first renames it to
+    /// path.YYYY-MM-DDTHH-MM-SS.
     bool rotateReopens = false;
     bool utc = false;
 };
-/// kIo: the file cannot be opened; the destination stays as it was.
+/// kIo: the file cannot be opened; the destination is unchanged.
 Status setLogDestination(const LogDestination& destination);
-/// Does nothing without a file. kIo: a name could not be changed, or the file not opened; the log
-/// goes on in the old file.
+/// No effect without a file. kIo: the file could not be renamed or opened; the old file stays in
+/// use.
 Status rotateLog();
 
 /// The newest 1,024 lines, oldest first.
 std::vector<std::string> recentLog();
-/// How many there have been ever.
+/// Total number of lines written.
 uint64_t logLinesWritten();
 /// The lines of logStartupWarning().
 std::vector<std::string> startupWarnings();

@@ -28,7 +28,7 @@ std::string newestAfterTime() {
     return line.substr(line.find("\"s\":"));
 }
 
-/// Text is `times` times.
+/// `text`, repeated `times` times.
 std::string repeated(std::string_view text, size_t times) {
     std::string out;
     for (size_t i = 0; i < times; ++i) {

@@ -90,7 +90,7 @@ std::string number(double value) {
     return std::string(text.data(), end);
 }
 
-/// The bytes of a value that can be cut; 0 for those that cannot.
+/// The bytes of a value that can be cut; 0 if it cannot.
 size_t cuttableBytes(const LogAttribute& attribute) {
     if (const auto* text = std::get_if<std::string>(&attribute.value)) {
         return text->size();
@@ -108,7 +108,7 @@ void appendValue(std::string* out, const LogAttribute& attribute, size_t bytesMa
         void operator()(double value) { *out += number(value); }
         void operator()(const std::string& value) { appendString(out, cut(value, bytesMax)); }
         void operator()(const JsonText& value) {
-            // Half an object is no object: what is cut becomes a string.
+            // A part of an object is not valid JSON, so a cut value becomes a string.
             if (value.text.size() <= bytesMax) {
                 *out += value.text;
             } else {
@@ -119,7 +119,7 @@ void appendValue(std::string* out, const LogAttribute& attribute, size_t bytesMa
     std::visit(Visitor{out, bytesMax}, attribute.value);
 }
 
-/// The most that any one value may have for all to fit.
+/// The most that any one value may have so that all fit.
 size_t shareOf(const LogAttributes& attributes) {
     std::vector<size_t> sizes;
     size_t total = 0;
@@ -130,7 +130,7 @@ size_t shareOf(const LogAttributes& attributes) {
     if (total <= kAttributeBytesMax) {
         return SIZE_MAX;
     }
-    // What the small ones leave is for the large ones.
+    // Large values share what the small ones leave.
     std::sort(sizes.begin(), sizes.end());
     size_t left = kAttributeBytesMax;
     for (size_t i = 0; i < sizes.size(); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A log line as text: one JSON object with the fields, their order and their padding as mongod has
-/// them (t s c id ctx msg attr tags truncated size). Pure.
+/// A log line as text: one JSON object with mongod's fields, order and padding (t s c id ctx msg
+/// attr tags truncated size). Pure.
 #pragma once
 
 #include "freshet/telemetry/log.h"
@@ -23,18 +23,18 @@ struct Line {
     bool isStartupWarning = false;
 };
 
-/// Without a line break at the end; has none inside. Attributes that are too long together are cut
+/// Without a line break at the end, and none inside. Attributes that are too long together are cut
 /// to strings, the longest first, and named under `truncated`.
 std::string renderLine(const Line& line);
 
 /// "2026-11-20T21:05:00.123+01:00", or ending in "Z".
 std::string isoTime(int64_t wallMillis, bool utc);
 
-/// "NETWORK"; what the field `c` shows.
+/// "NETWORK": the value of the field `c`.
 std::string_view componentTag(Component component);
-/// Of the room's name that the short form of log() is given.
+/// For the room's name that is given to the short form of log().
 Component componentOfRoom(std::string_view room);
-/// Whose verbosity counts when the component has none of its own.
+/// The component whose verbosity applies when this one has none of its own.
 Component parentOf(Component component);
 
 }  // namespace freshet::telemetry
