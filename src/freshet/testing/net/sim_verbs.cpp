@@ -32,15 +32,15 @@ struct SimVerbs::Network {
         : options(optionsIn), random(optionsIn.seed) {}
 
     const SimVerbsOptions options;
-    mutable sync::Mutex mutex;  // guards everything here, and all that its objects have
+    mutable sync::Mutex mutex;  // guards everything here, and all its objects
     std::mt19937_64 random;
     std::map<uint32_t, PairImpl*> pairs;
-    std::map<uint32_t, RegionImpl*> regions;  // by key, and by their window's
+    std::map<uint32_t, RegionImpl*> regions;  // by key, also by the window's
     std::set<DeviceImpl*> devices;
     struct Held {
         uint32_t pair;
         verbs::Write write;
-        std::string inlineBytes;  // the writer may forget them
+        std::string inlineBytes;  // the writer may free them
     };
     std::deque<Held> held;
     SimVerbsCounts counts;
@@ -98,7 +98,7 @@ public:
         Lock lock(network_->mutex);
         isArmed_ = true;
         if (!waiting_.empty() && waiting_.front().pollsLeft > 0) {
-            ringIfArmed();  // a late one comes while the caller sleeps
+            ringIfArmed();  // a late one arrives while the caller sleeps
         }
         return Status::ok();
     }
@@ -126,8 +126,8 @@ private:
     struct Waiting {
         verbs::Completion completion;
         uint32_t pollsLeft;
-        uint32_t pair;    // of a write: whose
-        Unanswered sent;  // that it speaks for
+        uint32_t pair;    // of a write: its queue pair
+        Unanswered sent;  // the bytes that it completes
     };
     void ringIfArmed() {
         if (std::exchange(isArmed_, false)) {
@@ -142,12 +142,12 @@ private:
     Bell bell_;
 };
 
-/// Who may do what with a region.
+/// Access rights of a region.
 struct Access {
-    uint32_t domain;             // whose queue pairs may send from it
-    bool isOfPeers;              // which may write there, by their queue pairs of that domain,
-    PairImpl* window = nullptr;  // or by this one only, and a key for that
-    bool isOfDomain = false;     // not of a queue pair
+    uint32_t domain;             // its queue pairs may send from the region
+    bool isOfPeers;              // peers may write to it through queue pairs of that domain,
+    PairImpl* window = nullptr;  // or only through this one, with a key of its own
+    bool isOfDomain = false;     // registered by the domain, not by a queue pair
 };
 
 class RegionImpl final : public verbs::Region {
@@ -325,7 +325,7 @@ private:
     State state_ = State::kNew;
     std::deque<uint64_t> receives_;
     Unanswered unanswered_;
-    uint32_t writes_ = 0;  // whose completions, or those of later ones, have not been made
+    uint32_t writes_ = 0;  // without a completion yet, of their own or of a later write
 };
 
 Status PairImpl::checkLocal(const verbs::Write& write) const {
@@ -386,7 +386,7 @@ void PairImpl::completeWrite(const verbs::Write& write, CompletionStatus status)
     }
 }
 
-/// What the peer's adapter does.
+/// The peer adapter's part.
 CompletionStatus PairImpl::carryOut(const verbs::Write& write) {
     const auto found = network_->pairs.find(peer_);
     if (found == network_->pairs.end() || found->second->state_ != State::kReady ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// SimVerbs: RDMA adapters in memory, joined to one network within this process. Order, keys,
-/// bounds, receives, errors and flushes are those of reliable connected queue pairs; what goes
-/// wrong, and how late completions are, is told by the test and drawn from its seed.
+/// SimVerbs: RDMA adapters in memory, connected to one network within this process. Order, keys,
+/// bounds, receives, errors and flushes are those of reliable connected queue pairs; the test
+/// chooses faults and how late completions are, drawn from its seed.
 #pragma once
 
 #include "freshet/transport/calls.h"
@@ -17,7 +17,7 @@ class Exchange;
 
 struct SimVerbsOptions {
     uint64_t seed = 1;
-    /// A completion shows itself at one of the first so many polls; 1: at once.
+    /// A completion becomes visible at one of the first `latenessMax` polls; 1: at once.
     uint32_t latenessMax = 1;
     uint32_t inlineBytesMax = 220;
     /// Queue pairs can share a domain.
@@ -28,33 +28,35 @@ struct SimVerbsOptions {
 
 struct SimVerbsCounts {
     uint64_t writes = 0;
-    uint64_t missingReceives = 0;   // writes that found no receive posted: must not be
+    uint64_t missingReceives = 0;   // writes that found no receive posted: must stay 0
     uint64_t refusals = 0;          // of keys, addresses, lengths
     uint64_t queuePairs = 0;        // live
-    uint64_t changedTooSoon = 0;    // of bytes that were sent, before that was said: must not be
+    uint64_t changedTooSoon = 0;    // writes whose bytes changed before their completion: must stay
+                                    // 0
     uint64_t regions = 0;           // live; of queue pairs
     uint64_t windows = 0;           // live; of these
-    uint64_t sharedRegions = 0;     // live; beside these, of domains
+    uint64_t sharedRegions = 0;     // live; besides these, of domains
     uint64_t domains = 0;           // live; shared
     uint64_t completionQueues = 0;  // live
     uint64_t calls = 0;             // ends of calls, live
 };
 
-/// Any thread. Outlives nothing: what it made keeps the network alive.
+/// Any thread. Need not outlive its objects: they keep the network alive.
 class SimVerbs final : public transport::verbs::Verbs {
 public:
     explicit SimVerbs(const SimVerbsOptions& options = {});
     ~SimVerbs() override;
-    /// Adapters of another process on the same network, which dies with its n-th write (0: the
+    /// Adapters of another process on the same network, which dies at its n-th write (0: the
     /// first).
     std::shared_ptr<SimVerbs> anotherProcess(uint64_t diesAtWrite = UINT64_MAX);
-    /// Of such: nothing gets from it, or to it, any more, and no queue pair elsewhere is told.
+    /// Of such a process: nothing leaves or reaches it any more, and no queue pair elsewhere is
+    /// notified.
     void die();
 
     std::vector<transport::verbs::PortInfo> ports() override;
     StatusOr<std::shared_ptr<transport::verbs::Device>> open(
         const std::string& localAddress) override;
-    /// Of the addresses that belong to an adapter.
+    /// Only on addresses that belong to an adapter.
     StatusOr<std::unique_ptr<transport::verbs::CallListener>> listen(const std::string& address,
                                                                      uint16_t port) override;
     StatusOr<std::unique_ptr<transport::verbs::Call>> dial(const std::string& host,
@@ -63,13 +65,13 @@ public:
 
     /// The n-th write from now (0: the next) fails with `status`, and its queue pair with it.
     void failWrite(uint64_t n, transport::verbs::CompletionStatus status);
-    /// Writes between now and then wait in the network; reliable, so they come, in order.
+    /// Writes between true and false wait in the network; it is reliable, so they arrive, in order.
     void setHoldingWrites(bool isHolding);
-    /// Every device says so, and every queue pair fails.
+    /// Every device reports it, and every queue pair fails.
     void takePortsDown();
-    /// No memory can be registered any more, or again.
+    /// True: no memory can be registered any more; false: it can again.
     void setOutOfMemory(bool isOut);
-    /// What calls ask from now on gets lost, or does not any more.
+    /// True: requests of calls are lost from now on; false: no longer.
     void setLosingRequests(bool isLosing);
     SimVerbsCounts counts() const;
 
@@ -84,7 +86,7 @@ private:
 
     std::shared_ptr<Network> network_;
     std::shared_ptr<Exchange> exchange_;
-    std::shared_ptr<Process> process_;  // the first has none: it does not die
+    std::shared_ptr<Process> process_;  // null in the first: it does not die
 };
 
 }  // namespace freshet::testing

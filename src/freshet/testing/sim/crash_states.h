@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// CrashStates: the disks that a crash could have left behind, for a recorded run. For every prefix
-/// of the trace: nothing of what was not synced, all of it, and subsets of it, in which writes are
-/// torn into sectors of 512 bytes. What one sync covers is what was written to that file (or named
-/// in that directory) before it.
+/// of the trace: none of the unsynced operations, all of them, and subsets, in which writes are
+/// torn into sectors of 512 bytes. A sync covers everything written to that file (or named in that
+/// directory) before it.
 ///
 ///     TraceRecorder disk(memory);  ... run, noting disk.position() after each acknowledgement ...
 ///     Status bad = forEachCrashState(disk.trace(), {.seed = testSeed()},
@@ -23,7 +23,7 @@ namespace freshet::testing {
 
 struct CrashState {
     size_t prefix = 0;    // operations of the trace that had begun
-    size_t unsynced = 0;  // of them not yet synced
+    size_t unsynced = 0;  // of these, not yet synced
     std::string kept;     // one letter for each of those: . dropped, k kept, t torn
     uint64_t number = 0;  // of the state
 };
@@ -31,10 +31,10 @@ struct CrashState {
 struct CrashStatesOptions {
     uint64_t seed = 0;
     /// About how many states to make, in prefixes spread evenly over the trace from `from` on. A
-    /// prefix with few unsynced operations has fewer than its share of states.
+    /// prefix with few unsynced operations gets less than its share of states.
     uint64_t statesMax = 1000;
     size_t from = 0;
-    /// With so few unsynced operations all subsets of whole ones are made.
+    /// Up to this many unsynced operations, all subsets of whole operations are made.
     size_t allSubsetsUpTo = 3;
 };
 
@@ -44,8 +44,9 @@ struct CrashStatesCount {
     uint64_t torn = 0;  // states with a torn write
 };
 
-/// Calls `check` with each state until it returns a status that is not ok; that status, with the
-/// state's description, else ok. The disk is the check's own, and durable as it stands.
+/// Calls `check` with each state until it returns a status that is not ok. Returns that status with
+/// the state's description, else ok. Each disk is passed to one check only; all its content is
+/// durable.
 Status forEachCrashState(
     const Trace& trace,
     const CrashStatesOptions& options,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The enumeration on programs whose faults are known: it must find each, and none where there is
-/// none.
+/// The enumeration on programs whose faults are known: it must find each fault, and no other.
 #include "freshet/testing/sim/crash_states.h"
 
 #include "freshet/testing/sim/seed.h"
@@ -14,7 +13,7 @@ namespace {
 
 using platform::OpenMode;
 
-/// Replaces /d/f by way of a second file; the steps that make it safe can be left out.
+/// Replaces /d/f by a second file; the steps that make it safe can be left out.
 struct Replacing {
     bool syncBytes = true;
     bool syncNames = true;
@@ -34,8 +33,8 @@ std::string version(int i) {
     return std::string(2000, static_cast<char>('a' + i));
 }
 
-/// Runs it for a few versions; then, for every state, the newest version that was done or a later
-/// one must be there, whole.
+/// Runs it for a few versions; then, in every state, the newest completed version or a later one
+/// must be there, whole.
 Status runReplacing(const Replacing& how, CrashStatesCount* count) {
     MemoryFileSystem memory;
     TraceRecorder disk(memory);
@@ -85,7 +84,7 @@ TEST(CrashStates, AMissingSyncIsFound) {
     EXPECT_EQ(runReplacing({.syncNames = false}, &count).code(), Code::kCorruption);
 }
 
-/// What is seen of a trace in its last prefix: the content of "f" in each state.
+/// The states of a trace at its last prefix: the content of "f" in each.
 std::set<std::string> statesAtTheEnd(const Trace& trace) {
     std::set<std::string> seen;
     for (uint64_t seed = 0; seed < 16; ++seed) {

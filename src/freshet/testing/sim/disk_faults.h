@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a simulated disk counts and how it is told to fail. Shared by SimFileSystem and
+/// Counts a simulated disk's operations and makes some fail. Shared by SimFileSystem and
 /// MemoryFileSystem. Any thread.
 #pragma once
 
@@ -18,7 +18,7 @@ public:
 
     /// Operations begun so far, failed ones included.
     uint64_t count(Op op) const;
-    /// Bytes handed to pwrite so far.
+    /// Bytes passed to pwrite so far.
     uint64_t bytesWritten() const;
 
     /// The `nth` operation of this kind from now on (1 = the next one) fails with `status`. A
@@ -26,10 +26,10 @@ public:
     /// durable.
     void fail(Op op, uint64_t nth, Status status);
     /// Called at the start of every sync, on its thread and before anything reaches the disk: a
-    /// test can hold a flush there. An empty function ends it.
+    /// test can hold a flush there. An empty function removes the hook.
     void setBeforeSync(std::function<void()> hook);
 
-    /// For the file systems: counts the operation; the status it shall fail with, or ok.
+    /// For the file systems: counts the operation; returns the status it shall fail with, or ok.
     Status begin(Op op, uint64_t bytes = 0);
 
 private:

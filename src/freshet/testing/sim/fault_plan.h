@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// FaultPlan: rules for what goes wrong with files, and the account of what did. One plan may serve
+/// FaultPlan: rules for faults of files, and a record of those that happened. One plan may serve
 /// several FaultyFileSystems. Any thread.
 ///
 ///     FaultPlan plan(testSeed());
@@ -35,16 +35,16 @@ enum class FileOp : uint8_t {
 };
 
 enum class FaultKind : uint8_t {
-    kError,             // any operation: fails, nothing is done
+    kError,             // any operation: fails, no effect
     kShortWrite,        // a first part of the bytes is written, then as kError
-    kLyingSync,         // kSync, kSyncDirectory: ok, and nothing has become durable
+    kLyingSync,         // kSync, kSyncDirectory: ok, but nothing became durable
     kTornWrite,         // ok, but only some of the 512-byte sectors are written
     kDroppedWrite,      // ok, but nothing is written
-    kMisdirectedWrite,  // ok, but the bytes land at another offset of the file
-    kFlipAtRest,        // ok, but one bit of what is written is wrong
-    kFlipOnRead,        // ok, but one bit of what is read is wrong
-    kSplitWrite,        // no fault to the caller: the bytes are written in two pieces
-    kSlow,              // any operation: takes slowMs longer, and is otherwise as it should be
+    kMisdirectedWrite,  // ok, but the bytes are written at another offset of the file
+    kFlipAtRest,        // ok, but one bit of the written bytes is wrong
+    kFlipOnRead,        // ok, but one bit of the bytes read is wrong
+    kSplitWrite,        // no fault for the caller: the bytes are written in two pieces
+    kSlow,              // any operation: takes slowMs longer, otherwise normal
     kLateError          // kWrite: all is written, then as kError
 };
 
@@ -56,30 +56,30 @@ struct FaultRule {
     FaultKind kind = FaultKind::kError;
     Status error = Status(Code::kIo, "Input/output error");  // kError, kShortWrite, kLateError
     uint64_t nth = 1;          // from the n-th matching call on, counted from add()
-    double chance = 1;         // of each call from there on
-    uint64_t times = 1;        // fires at most so often
+    double chance = 1;         // for each call from there on
+    uint64_t times = 1;        // fires at most this often
     uint64_t slowMs = 0;       // kSlow
-    bool growingOnly = false;  // kWrite: only those that make the file longer match
+    bool growingOnly = false;  // kWrite: only writes that make the file longer match
     uint64_t below = kEver;    // only calls that begin before this offset match
-    bool powerOff = false;     // with it the power goes: every later call fails with kIo
+    bool powerOff = false;     // the power goes as well: every later call fails with kIo
 };
 
 class FaultPlan {
 public:
-    /// Chances, and which sectors, bits and offsets, are drawn from `seed`.
+    /// Chances, and the affected sectors, bits and offsets, are drawn from `seed`.
     explicit FaultPlan(uint64_t seed) : seed_(seed), random_(seed) {}
 
-    /// The rule's number.
+    /// Returns the rule's number.
     size_t add(FaultRule rule);
-    /// The rule fires no more. An ENOSPC rule: space has been given back.
+    /// The rule stops firing. For an ENOSPC rule: space is available again.
     void cancel(size_t rule);
     /// Called with one line for every fault, on the thread that meets it, under a lock: it must not
-    /// come back here.
+    /// call the plan.
     void onFired(std::function<void(const std::string&)> report);
 
     uint64_t fired() const;
     uint64_t fired(size_t rule) const;
-    /// The seed and every fault that fired (the first 100 of them), for a test's messages.
+    /// The seed and the faults that fired (the first 100), for a test's messages.
     std::string summary() const;
 
     // --- For FaultyFileSystem ---
@@ -95,11 +95,11 @@ public:
     struct Fault {
         FaultKind kind;
         Status error;
-        uint64_t random;  // 64 bits of the fault's own
+        uint64_t random;  // 64 random bits for this fault
         uint64_t slowMs = 0;
     };
-    /// What happens to this call, or nothing. One rule at most: the first that fires. Waits here
-    /// when it is to be slow.
+    /// The fault of this call, or none. At most one rule applies: the first that fires. Waits here
+    /// when the call is to be slow.
     std::optional<Fault> meet(const Call& call);
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A FaultRule as one line of text, for programs that are told their faults from outside:
+/// A FaultRule as one line of text, for programs that get their faults from outside:
 ///
 ///     OP GLOB KIND [nth=N] [times=N] [chance=P] [ms=N] [below=N] [nospace] [growing] [poweroff]
 ///     sync */journal/j.* error nth=3

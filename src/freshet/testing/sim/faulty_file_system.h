@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// FaultyFileSystem: any other file system with the faults of a FaultPlan. What a fault leaves
-/// behind is in the file system below, so a test puts it over a MemoryFileSystem, a SimFileSystem
-/// or the real one. A rule's path is matched against what a file is called now: an open file
-/// follows its renames. Any thread.
+/// FaultyFileSystem: any other file system with the faults of a FaultPlan. The effects of a fault
+/// are in the file system below, so a test puts it over a MemoryFileSystem, a SimFileSystem or the
+/// real one. A rule's path is matched against a file's current name: an open file follows its
+/// renames. Any thread.
 #pragma once
 
 #include "freshet/platform/file.h"
@@ -15,7 +15,7 @@
 
 namespace freshet::testing {
 
-/// What an open file is called; shared by its handles.
+/// The current name of an open file; shared by its handles.
 class FileName {
 public:
     explicit FileName(std::string path) : path_(std::move(path)) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Every kind of fault does what it says, when it is told to, and is accounted for.
+/// Every kind of fault has its effect, at the requested call, and is counted.
 #include "freshet/testing/sim/faulty_file_system.h"
 
 #include "freshet/platform/clock.h"
@@ -27,7 +27,7 @@ protected:
         EXPECT_TRUE((*file)->pread(bytes.data(), bytes.size(), 0).isOk());
         return bytes;
     }
-    /// Bits in which what is there differs from `expected`.
+    /// Number of bits in which `found` differs from `expected`.
     size_t wrongBits(const std::string& found, const std::string& expected) {
         EXPECT_EQ(found.size(), expected.size());
         size_t bits = 0;

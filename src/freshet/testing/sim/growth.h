@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How processor time grows with what is asked: n log n gives a little over 4 for four times as
-/// much, n squared 16. The time of this thread alone, the least of several runs, so that other
-/// processes do not count.
+/// How processor time grows with the work: n log n gives a little over 4 for four times as much, n
+/// squared 16. Only this thread's time, the least of several runs, so that other processes do not
+/// count.
 #pragma once
 
 #include "freshet/platform/clock.h"
@@ -11,10 +11,10 @@
 
 namespace freshet::testing {
 
-/// What four times as much may take at most, times as long.
+/// The largest allowed factor for four times the work.
 inline constexpr double kGrowthMax = 8;
 
-/// The processor time of run(4 * n) over that of run(n).
+/// The processor time of run(4 * n) divided by that of run(n).
 template <typename Run>
 double growthOf(int n, Run&& run) {
     const auto leastOf = [&run](int size) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Judges what concurrent transactions saw. The workload is list-append: a key's value is a list,
-/// every write appends an element that nobody else ever appends, so that a list tells by itself who
-/// wrote in which order. From the lists come the dependencies (who overwrote whom, who read whose
-/// write, who missed whose), and snapshot isolation forbids certain cycles of them (Adya's G0 and
-/// G1; Cerone and Gotsman: under snapshot isolation every cycle has two anti-dependencies in a
-/// row). Any thread, once the history is complete.
+/// Checks what concurrent transactions saw. The workload is list-append: a key's value is a list,
+/// and every write appends a unique element, so a list itself shows which transactions wrote in
+/// which order. The lists give the dependencies (which transaction overwrote, read or missed which
+/// one's write), and snapshot isolation forbids certain cycles of them (Adya's G0 and G1; Cerone
+/// and Gotsman: under snapshot isolation every cycle has two anti-dependencies in a row). Any
+/// thread, once the history is complete.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct HistoryOp {
     enum class Kind : uint8_t { kAppend, kRead };
     Kind kind;
     uint32_t key = 0;
-    uint32_t element = 0;        // that was appended
-    std::vector<uint32_t> seen;  // by a read; empty: nothing there
+    uint32_t element = 0;        // appended
+    std::vector<uint32_t> seen;  // by a read; empty: no value
 
     static HistoryOp append(uint32_t key, uint32_t element) {
         return {Kind::kAppend, key, element, {}};
@@ -35,22 +35,22 @@ struct HistoryOp {
 struct HistoryTxn {
     uint64_t begin = 0;
     uint64_t end = 0;
-    bool committed = true;  // false: it was rolled back; what it read counts all the same
+    bool committed = true;  // false: it was rolled back; its reads count all the same
     std::vector<HistoryOp> ops;
 };
 
 enum class AnomalyKind : uint8_t {
-    kInternal,      // a transaction does not see its own writes, or one key in two states
-    kGarbage,       // an element that nobody wrote, or one that is there twice
+    kInternal,      // a transaction does not see its own writes, or sees one key in two states
+    kGarbage,       // an element that was never written, or appears twice
     kAbortedRead,   // G1a
     kIntermediate,  // G1b: some but not all of a transaction's appends to a key
-    kLostUpdate,    // a committed append is not there, or two were made on the same list
+    kLostUpdate,    // a committed append is missing, or two were made on the same list
     kOrder,         // two lists of a key, neither of which continues the other
     kDirtyWrite,    // G0: a cycle of overwriting
     kCircular,      // G1c: a cycle of overwriting and reading
     kReadSkew,      // G-single: a cycle with one anti-dependency
     kLongFork,      // a cycle with several, no two of them in a row
-    kStale,         // one of the last two, where a finished commit must come before a later begin
+    kStale,         // one of the last two, if a finished commit must precede a later begin
 };
 
 std::string_view anomalyName(AnomalyKind kind);
@@ -61,8 +61,8 @@ struct Anomaly {
 };
 
 struct HistoryReport {
-    std::vector<Anomaly> anomalies;  // at most some of each
-    /// Snapshot isolation allows it. A workload that never gets there is not concurrent.
+    std::vector<Anomaly> anomalies;  // at most some of each kind
+    /// Snapshot isolation allows it. A workload that never produces it is not concurrent.
     bool hasWriteSkew = false;
 
     bool has(AnomalyKind kind) const;

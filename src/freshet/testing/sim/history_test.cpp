@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The judge of histories, with histories that show one anomaly each, and some that show none.
+/// The history checker, with histories that show one anomaly each, and some that show none.
 #include "freshet/testing/sim/history.h"
 
 #include <gtest/gtest.h>
@@ -87,12 +87,12 @@ TEST(History, IntermediateReads) {
 }
 
 TEST(History, LostUpdates) {
-    // Both on the same list: one is gone.
+    // Both on the same list: one is lost.
     expectOnly(Kind::kLostUpdate,
                {txn({read(kX, {}), append(kX, 1)}),
                 txn({read(kX, {}), append(kX, 2)}),
                 txn({read(kX, {2})})});
-    // The same without anybody who looks afterwards.
+    // The same without a later read.
     expectOnly(Kind::kLostUpdate,
                {txn({read(kX, {}), append(kX, 1)}), txn({read(kX, {}), append(kX, 2)})});
     // A blind append that a later reader does not see.
@@ -124,7 +124,7 @@ TEST(History, ReadSkew) {
     expectOnly(Kind::kReadSkew,
                {txn({read(kX, {}), read(kY, {}), append(kX, 1), append(kY, 2)}),
                 txn({read(kX, {}), read(kY, {2})})});
-    // Of a transaction that was rolled back: it has seen it all the same.
+    // By a transaction that was rolled back: it has seen it all the same.
     expectOnly(Kind::kReadSkew,
                {txn({read(kX, {}), read(kY, {}), append(kX, 1), append(kY, 2)}),
                 aborted({read(kX, {}), read(kY, {2})})});
@@ -141,7 +141,7 @@ TEST(History, LongForks) {
 TEST(History, StaleSnapshots) {
     expectOnly(Kind::kStale,
                {{1, 2, true, {read(kX, {}), append(kX, 1)}}, {3, 4, true, {read(kX, {})}}});
-    // By way of a third, which has seen it and ended before the stale one begins.
+    // Through a third, which has seen it and ended before the stale one begins.
     expectOnly(Kind::kStale,
                {{1, 20, true, {read(kX, {}), append(kX, 1)}},
                 {2, 3, true, {read(kX, {1})}},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Leak: which of the things not yet synced reach the disk nevertheless. Any thread.
+/// Leak: decides which unsynced changes reach the disk nevertheless. Any thread.
 #pragma once
 
 #include "freshet/sync/mutex.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// MemoryFileSystem: a disk in memory that can lose its power. For unit tests that crash and reopen
-/// a journal or an engine many times a second. Unsynced bytes, sizes and names are lost by crash();
-/// only directories themselves are durable at once. Any thread.
+/// a journal or an engine many times a second. crash() loses unsynced bytes, sizes and names; only
+/// directories themselves are durable at once. Any thread.
 ///
 ///     MemoryFileSystem disk;
 ///     auto journal = open(&disk); append(); journal.reset();      // or just leave it as it is
@@ -35,17 +35,18 @@ public:
     Status syncDirectory(const std::string& path) override;
     StatusOr<std::unique_ptr<platform::FileLock>> lock(const std::string& path) override;
 
-    /// Forgets all that was not synced. Handles and locks from before are dead: files give kIo.
+    /// Loses everything unsynced. Handles and locks from before are dead: files return kIo.
     void crash();
     /// As crash(), but each unsynced piece of `granularity` bytes (512 or 4096) and each unsynced
-    /// change of a name survives with even odds, as a disk is free to write out what it likes. The
-    /// same seed keeps the same ones.
+    /// change of a name survives with even odds, since a disk may write out what it likes. The same
+    /// seed keeps the same pieces.
     void crashKeepingSome(uint64_t seed, uint64_t granularity = 4096);
 
-    /// A durable file with these bytes, whatever was there before. For making states of a disk.
+    /// Makes a durable file with these bytes, whatever was there before. For constructing states of
+    /// a disk.
     void put(const std::string& path, std::string bytes);
-    /// Makes the byte at `offset` of a file another one, for good, whatever it was: a test that
-    /// writes a byte of its own choice damages nothing when a random byte happens to be that one.
+    /// Changes the byte at `offset` of a file, durably, to a different value: a test that wrote a
+    /// fixed byte would damage nothing when that byte happened to be there.
     void damage(const std::string& path, uint64_t offset);
 
     DiskFaults& faults() { return faults_; }
@@ -54,16 +55,16 @@ private:
     class Lock;
     struct Locks;
     using Names = std::map<std::string, std::shared_ptr<VolatileFile>>;
-    /// An entry made, moved or removed, not yet durable.
+    /// An entry created, moved or removed, not yet durable.
     struct NameChange {
-        std::string from;                    // empty: made
+        std::string from;                    // empty: created
         std::string to;                      // empty: removed
-        std::shared_ptr<VolatileFile> made;  // for one that is made
+        std::shared_ptr<VolatileFile> made;  // for a created one
     };
     bool isDirectory(const std::string& path) const;
     static void apply(const NameChange& change, Names* names);
     void change(NameChange change);
-    /// KeepBytes(sector index) and KeepName() say what of the unsynced survives.
+    /// KeepBytes(sector index) and KeepName() decide which unsynced changes survive.
     template <typename KeepBytes, typename KeepName>
     void crashWith(KeepBytes&& keepBytes, KeepName&& keepName);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// MisreadingFileSystem: reading gets wrong bytes from a file that is right, as from a flaky cable
-/// or a stale cache. Where and how often is said exactly; a FaultPlan flips any bit of a read, and
-/// that may be one that nobody looks at. Any thread.
+/// MisreadingFileSystem: reads return wrong bytes of a file that is right, as through a flaky cable
+/// or a stale cache. Place and number are exact; a FaultPlan flips any bit of a read, which may be
+/// one that no code checks. Any thread.
 ///
 ///     MisreadingFileSystem files(disk);
 ///     files.misread("/db/data.freshet", 8192, 1);     // once, in whatever read takes that byte in
@@ -27,17 +27,18 @@ public:
             std::make_unique<MisreadFile>(std::move(file), path, *this));
     }
 
-    /// The next `times` reads that take in the byte at `offset` of that file get another one there.
+    /// The next `times` reads that cover the byte at `offset` of that file get a wrong value for
+    /// it.
     void misread(const std::string& path, uint64_t offset, uint64_t times) {
         std::lock_guard<sync::Mutex> lock(mutex_);
         spots_.push_back({path, offset, times});
     }
-    /// From now on all is read as it is.
+    /// From now on reads are correct.
     void heal() {
         std::lock_guard<sync::Mutex> lock(mutex_);
         spots_.clear();
     }
-    /// How many bytes have been read wrong so far.
+    /// How many bytes have been misread so far.
     uint64_t misreadings() const {
         std::lock_guard<sync::Mutex> lock(mutex_);
         return misreadings_;

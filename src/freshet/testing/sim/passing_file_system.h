@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// PassingFileSystem, PassingFile: hand every call on to another one, for tests that look at some
-/// calls or refuse them, and override those. What a File forgets is not passed on.
+/// PassingFileSystem, PassingFile: pass every call on to another one, for tests that observe some
+/// calls or refuse them, and override those. File::forget() is not passed on.
 #pragma once
 
 #include "freshet/platform/file.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Where random tests begin, so that every failure can be run again. Tests only.
+/// The seed of random tests, so that every failure can be run again. Tests only.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/// SimFileSystem: the real file system behind a volatile cache in this process. What was written
-/// reaches a real file when its sync() returns, not before, and a name made, moved or removed
-/// becomes real when its directory is synced, so that `kill -9` of the process is what a power cut
-/// is to a machine: what was not synced is gone, or, with leaking, some of it is. Directories are
-/// real at once. For freshetd-sim and for tests over real directories. Any thread.
+/// SimFileSystem: the real file system behind a volatile cache in this process. Written bytes reach
+/// a real file when its sync() returns, not before, and a name created, moved or removed becomes
+/// real when its directory is synced. So a `kill -9` of the process is like a power cut of a
+/// machine: what was not synced is lost, or, with leaking, partly lost. Directories are real at
+/// once. For freshetd-sim and for tests over real directories. Any thread.
 #pragma once
 
 #include "freshet/platform/file.h"
@@ -35,18 +35,18 @@ public:
     StatusOr<std::unique_ptr<platform::FileLock>> lock(const std::string& path) override;
 
     /// From now on each sector written, and each change of a name, becomes real at once with this
-    /// chance, drawn from `seed`: a disk writes out what it likes, in the order it likes.
+    /// chance, drawn from `seed`: a disk writes out what it likes, in any order.
     void leak(double chance, uint64_t seed);
 
     DiskFaults& faults() { return faults_; }
 
 private:
-    /// A name made, moved or removed, not yet real.
+    /// A name created, moved or removed, not yet real.
     struct NameChange {
-        std::string from;  // what must be renamed or removed; of a new file, its hidden name
+        std::string from;  // what must be renamed or removed; for a new file, its hidden name
         std::string to;    // empty: removed
     };
-    /// Where the file that is called `path` here really lies; empty: nowhere.
+    /// The real path of the file that is called `path` here; empty: none.
     std::string realPath(const std::string& path) const;
     Status change(const std::string& from, const std::string& to);
     Status makeReal(const std::string& directory);
@@ -56,11 +56,11 @@ private:
     Leak leak_;
     sync::Mutex mutex_;  // guards all below
     std::vector<NameChange> unsynced_;
-    /// Where names and what is real differ: the real name, or empty for none.
+    /// Names that differ from the real ones: the real name, or empty for none.
     std::map<std::string, std::string> elsewhere_;
     uint64_t hiddenMade_ = 0;
-    // By path; all handles of a file share one. A file that nobody has open has lost nothing yet:
-    // its unsynced bytes live on here.
+    // By path; all handles of a file share one. A file without open handles has lost nothing yet:
+    // its unsynced bytes stay here.
     std::map<std::string, std::shared_ptr<VolatileFile>> files_;
 };
 

@@ -115,7 +115,7 @@ TEST(MemoryFileSystem, ACrashMayKeepSomeUnsyncedPiecesRepeatablyBySeed) {
         EXPECT_NE(one.find('n'), std::string::npos);
         EXPECT_NE(one.find('o'), std::string::npos);
     }
-    // Blocks do get torn where sectors are what survives.
+    // Blocks are torn when sectors survive separately.
     std::string sectors = crashKeepingSome(1, 512);
     EXPECT_NE(sectors.substr(0, 8).find_first_not_of(sectors[0]), std::string::npos);
 }
@@ -176,7 +176,7 @@ TEST(MemoryFileSystem, TheNthOperationFailsAsToldAndOnlyThat) {
     EXPECT_EQ(disk.faults().bytesWritten(), 8u);
 }
 
-/// Random operations against a plain string, for the overlay's arithmetic.
+/// Random operations against a plain string, to test the overlay's arithmetic.
 TEST(MemoryFileSystem, BehavesAsAPlainFileUnderRandomOperations) {
     uint64_t seed = testSeed();
     SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
@@ -287,7 +287,7 @@ TEST_F(SimFileSystemTest, NamesBecomeRealWhenTheirDirectoryIsSynced) {
     const std::vector<std::string> visible = {"again", "second"};
     EXPECT_EQ(*disk_.list(directory_), visible);
     EXPECT_EQ(contentOf(disk_, path("second")), "m");
-    // Somebody who comes after a kill finds it as it was.
+    // After a kill, another process finds it unchanged.
     EXPECT_EQ(namesIn(posix, directory_), (std::vector<std::string>{"again", "moved", "removed"}));
     EXPECT_EQ(real("again"), "old");
     SimFileSystem next(posix);

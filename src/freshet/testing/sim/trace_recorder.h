@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// TraceRecorder: writes down everything that a run does to its files, so that the states a crash
-/// could have left behind can be made afterwards (crash_states.h). Any thread; calls are recorded
-/// in the order in which they take effect, one at a time.
+/// TraceRecorder: records everything that a run does to its files, so that the states a crash could
+/// have left behind can be made afterwards (crash_states.h). Any thread; calls are recorded in the
+/// order in which they take effect, one at a time.
 #pragma once
 
 #include "freshet/platform/file.h"
@@ -27,9 +27,9 @@ struct TraceOp {
         kSync
     };
     Kind kind;
-    std::string path{};   // of names; of a file, its name when it was opened
+    std::string path{};   // for names; for a file, its name when it was opened
     std::string to{};     // kRename
-    uint32_t file = 0;    // kCreate, kWrite, kTruncate, kSync: which file, whatever it is called
+    uint32_t file = 0;    // kCreate, kWrite, kTruncate, kSync: the file, whatever it is called
     uint64_t offset = 0;  // kWrite; kTruncate: the size
     std::string data{};   // kWrite
 };
@@ -38,7 +38,7 @@ using Trace = std::vector<TraceOp>;
 
 class TraceRecorder final : public platform::FileSystem {
 public:
-    /// `below` must be empty, so that the trace tells everything.
+    /// `below` must be empty, so that the trace is complete.
     explicit TraceRecorder(platform::FileSystem& below) : below_(below) {}
 
     StatusOr<std::unique_ptr<platform::File>> open(const std::string& path,
@@ -50,8 +50,8 @@ public:
     Status syncDirectory(const std::string& path) override;
     StatusOr<std::unique_ptr<platform::FileLock>> lock(const std::string& path) override;
 
-    /// Operations recorded so far. What was acknowledged before this call must be in every state
-    /// of a prefix at least so long.
+    /// Operations recorded so far. What was acknowledged before this call must be in every state of
+    /// a prefix at least this long.
     size_t position() const;
     Trace trace() const;
 

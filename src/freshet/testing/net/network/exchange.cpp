@@ -13,7 +13,7 @@ using Kind = verbs::CallEvent::Kind;
 
 namespace {
 
-/// Adapters hand over all that there is room for.
+/// Adapters deliver the full buffer, padded.
 std::string padded(std::string data, size_t bytes) {
     invariant(data.size() <= bytes);
     data.resize(bytes, '\0');
@@ -22,7 +22,7 @@ std::string padded(std::string data, size_t bytes) {
 
 }  // namespace
 
-/// What one end of a line has: 0 is the caller's.
+/// The state of one end of a line; side 0 is the caller's.
 struct Exchange::Side {
     std::deque<CallEvent> events;
     Bell bell;
@@ -116,7 +116,7 @@ private:
     const std::string local_;
     const std::string remote_;
     const std::string request_;
-    verbs::QueuePair* pair_ = nullptr;  // of the caller
+    verbs::QueuePair* pair_ = nullptr;  // the caller's
     bool isAnswered_ = false;           // by us
 };
 
@@ -155,7 +155,8 @@ public:
 private:
     const std::shared_ptr<Exchange> exchange_;
     const std::string local_;
-    std::deque<std::pair<std::shared_ptr<Line>, std::string>> waiting_;  // with who calls
+    std::deque<std::pair<std::shared_ptr<Line>, std::string>> waiting_;  // with the caller's
+                                                                         // address
     Bell bell_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Exchange: the connection managers of all adapters of one SimVerbs. It carries what ends say to
-/// each other and connects their queue pairs; a hang-up is an event at the other end and nothing
-/// else, as with real ones.
+/// Exchange: the connection managers of all adapters of one SimVerbs. It carries messages between
+/// ends and connects their queue pairs; a hang-up is an event at the other end and nothing else, as
+/// with real ones.
 #pragma once
 
 #include "freshet/sync/mutex.h"
@@ -20,9 +20,9 @@ public:
     StatusOr<std::unique_ptr<transport::verbs::CallListener>> listen(const std::string& address,
                                                                      uint16_t port);
     std::unique_ptr<transport::verbs::Call> dial(const std::string& host, uint16_t port);
-    /// Requests from now on are lost, or are not any more.
+    /// From now on requests are lost, or no longer lost.
     void setLosingRequests(bool isLosing);
-    uint64_t calls() const;  // ends that there are
+    uint64_t calls() const;  // existing ends
 
 private:
     class Listener;
@@ -30,7 +30,7 @@ private:
     struct Line;
     struct Side;
 
-    mutable sync::Mutex mutex_;  // guards everything of it, its lines and its listeners
+    mutable sync::Mutex mutex_;  // guards everything here, its lines and its listeners
     std::map<std::string, Listener*> listeners_;
     uint64_t ends_ = 0;
     uint64_t nextPort_ = 49'152;

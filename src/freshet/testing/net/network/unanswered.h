@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Unanswered: what a queue pair has sent from its user's memory and has not told of yet. An
-/// adapter may read it again until then, because an answer got lost: so it must still be there,
-/// unchanged. Guarded by the network's mutex.
+/// Unanswered: bytes that a queue pair has sent from its user's memory and not yet completed. Until
+/// the completion an adapter may read them again, because an answer got lost: so they must still be
+/// there, unchanged. Guarded by the network's mutex.
 #pragma once
 
 #include "freshet/transport/verbs.h"
@@ -22,10 +22,10 @@ public:
                              {static_cast<const char*>(write.piece.data), write.piece.bytes}});
         }
     }
-    /// All that was sent up to now, for the completion that speaks for it.
+    /// Everything sent up to now, for the completion that covers it.
     Unanswered take() { return std::exchange(*this, Unanswered()); }
     void clear() { sent_.clear(); }
-    /// Reads it again, as AddressSanitizer sees.
+    /// Reads the bytes again; AddressSanitizer sees that.
     bool isUnchanged() const {
         return std::all_of(sent_.begin(), sent_.end(), [](const Sent& sent) {
             return std::memcmp(sent.place, sent.bytes.data(), sent.bytes.size()) == 0;
@@ -35,7 +35,7 @@ public:
 private:
     struct Sent {
         const void* place;
-        std::string bytes;  // as they were
+        std::string bytes;  // as sent
     };
     std::vector<Sent> sent_;
 };

@@ -16,10 +16,10 @@ namespace {
 
 using Kind = TraceOp::Kind;
 
-/// Names and bytes, as far as operations have been applied to them.
+/// Names and bytes after the operations applied so far.
 class Image {
 public:
-    /// One operation as a whole.
+    /// Applies one operation as a whole.
     void apply(const TraceOp& op) {
         switch (op.kind) {
             case Kind::kCreate:
@@ -48,7 +48,7 @@ public:
         }
     }
 
-    /// Each sector of a write with even odds.
+    /// Applies each sector of a write with even odds.
     void applyTorn(const TraceOp& op, std::mt19937_64& random) {
         for (uint64_t at = 0; at < op.data.size();) {
             uint64_t n =
@@ -114,7 +114,7 @@ public:
     }
 
 private:
-    /// What `op` makes durable goes into the image, what it does itself waits.
+    /// Applies to the image the operations that `op` makes durable; `op` itself waits.
     void advance(const TraceOp& op) {
         if (op.kind == Kind::kMakeDirectory) {
             image_.apply(op);
@@ -157,7 +157,7 @@ private:
         }
         bool torn =
             unsynced_.back()->kind == Kind::kWrite && unsynced_.back()->data.size() > kSectorBytes;
-        if (torn) {  // the likeliest of all: the write at which the power went
+        if (torn) {  // the likeliest: the write during which the power went
             FRESHET_RETURN_IF_ERROR(one(prefix, std::string(n - 1, 'k') + 't'));
         }
         while (n + torn > 1 && count_.states < before + perPrefix_) {

@@ -105,7 +105,7 @@ void FaultPlan::note(const Entry& entry, const Call& call) {
 std::optional<FaultPlan::Fault> FaultPlan::meet(const Call& call) {
     std::optional<Fault> fault = draw(call);
     if (fault && fault->kind == FaultKind::kSlow) {
-        platform::sleepMillis(fault->slowMs);  // without the lock: others are not slow
+        platform::sleepMillis(fault->slowMs);  // without the lock: other calls are not slow
         return std::nullopt;
     }
     return fault;

@@ -22,7 +22,7 @@ constexpr const char* kKinds[] = {"error",
                                   "slow",
                                   "late"};
 
-/// The enumerator at the word's place in `words`.
+/// The enumerator with the word's index in `words`.
 template <typename Enum, size_t N>
 bool find(const char* const (&words)[N], const std::string& word, Enum* out) {
     for (size_t i = 0; i < N; ++i) {

@@ -92,7 +92,7 @@ private:
         }
     }
 
-    /// Each sector with even odds.
+    /// Writes each sector with even odds.
     Status writeSomeSectors(ByteView data, uint64_t offset, uint64_t seed) {
         std::mt19937_64 random(seed);
         for (uint64_t at = 0; at < data.size();) {
@@ -105,7 +105,7 @@ private:
         return Status::ok();
     }
 
-    /// Another place of the same alignment, in the file or right behind it.
+    /// Another offset of the same alignment, in the file or right behind it.
     uint64_t elsewhere(uint64_t offset, uint64_t random) {
         auto size = below_->size();
         uint64_t blocks = (size.isOk() ? *size : 0) / kDiskBlockBytes + 1;

@@ -18,7 +18,7 @@ namespace {
 
 using platform::OpenMode;
 
-/// The platter: bytes in memory. Guarded by the VolatileFile in front of it.
+/// The durable bytes, in memory. Guarded by the VolatileFile in front of it.
 class Platter final : public platform::File {
 public:
     explicit Platter(std::string data = {}) : data_(std::move(data)) {}
@@ -178,7 +178,7 @@ void MemoryFileSystem::apply(const NameChange& change, Names* names) {
     if (!change.from.empty()) {
         auto found = names->extract(change.from);
         if (!found) {
-            return;  // a crash that has kept a later change only
+            return;  // a crash has kept only a later change
         }
         file = found.mapped();
     }
@@ -231,7 +231,7 @@ void MemoryFileSystem::crashWith(KeepBytes&& keepBytes, KeepName&& keepName) {
         file = std::make_shared<VolatileFile>(std::move(platter), bytes, &faults_);
     }
     for (auto& [path, file] : lost) {
-        file->crash([](uint64_t) { return false; });  // handles on what has no name any more
+        file->crash([](uint64_t) { return false; });  // handles of files without a name
     }
     files_ = durable_;
     locks_ = std::make_shared<Locks>();

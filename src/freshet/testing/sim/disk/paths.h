@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Names of files in a simulated disk: absolute, without dots and doubled slashes. What is said of
-/// one that is not there.
+/// Names of files on a simulated disk: absolute, without dots and doubled slashes; and the error
+/// for a missing one.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -18,7 +18,7 @@ inline std::string normalPath(const std::string& path) {
     return result;
 }
 
-/// Of a normal path.
+/// `path` must be normal.
 inline std::string parentOf(const std::string& path) {
     return std::filesystem::path(path).parent_path().string();
 }

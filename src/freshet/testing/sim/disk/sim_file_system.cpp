@@ -35,7 +35,7 @@ bool isHidden(const std::string& name) {
     return name.compare(0, std::char_traits<char>::length(kHiddenPrefix), kHiddenPrefix) == 0;
 }
 
-/// Of this process.
+/// For this process.
 std::string hiddenPrefix() {
     return kHiddenPrefix + std::to_string(platform::processId()) + ".";
 }
@@ -62,7 +62,7 @@ StatusOr<std::unique_ptr<platform::File>> SimFileSystem::open(const std::string&
     auto known = files_.find(name);
     if (known == files_.end()) {
         std::string real = realPath(name);
-        // Opened for writing whatever the caller wants: a later handle may.
+        // Opened for writing whatever the caller wants: a later handle may need it.
         auto durable = real.empty() ? StatusOr<std::unique_ptr<platform::File>>(missing(path))
                                     : real_.open(real, OpenMode::kWrite);
         bool create = mode == OpenMode::kCreate || mode == OpenMode::kCreateNew;
@@ -98,7 +98,7 @@ StatusOr<std::vector<std::string>> SimFileSystem::list(const std::string& direct
         if (!isHidden(name)) {
             seen.insert(name);
         } else if (name.compare(0, hiddenPrefix().size(), hiddenPrefix()) != 0) {
-            // Of a process that has been killed: the file never came to be.
+            // Left by a killed process: the file was never created.
             FRESHET_RETURN_IF_ERROR(real_.remove(directory + "/" + name));
         }
     }
@@ -115,7 +115,7 @@ Status SimFileSystem::makeDirectory(const std::string& path) {
     return real_.makeDirectory(path);
 }
 
-/// `from` is where the file really lies, whatever it is called here.
+/// `from` is the file's real name, whatever it is called here.
 Status SimFileSystem::change(const std::string& from, const std::string& to) {
     unsynced_.push_back({from, to});
     if (!to.empty()) {
@@ -152,9 +152,10 @@ Status SimFileSystem::remove(const std::string& path) {
     return change(real, "");
 }
 
-/// All changes of the directory, in their order. A file may have been renamed more than once.
+/// Applies all changes of the directory, in their order. A file may have been renamed more than
+/// once.
 Status SimFileSystem::makeReal(const std::string& directory) {
-    std::map<std::string, std::string> moved;  // what a change has called `from` by now
+    std::map<std::string, std::string> moved;  // the new names of renamed files
     for (const NameChange& change : std::exchange(unsynced_, {})) {
         if (folderOf(change.from) != directory) {
             unsynced_.push_back(change);

@@ -11,7 +11,7 @@ Status VolatileFile::checkAlive() const {
     return durable_ != nullptr ? Status::ok() : Status(Code::kIo, "the simulated power is off");
 }
 
-/// The part of a block that lies inside a file of `fileBytes` bytes.
+/// The part of a block that is inside a file of `fileBytes` bytes.
 ByteView VolatileFile::used(const std::string& block, uint64_t index, uint64_t fileBytes) {
     uint64_t start = index * kDiskBlockBytes;
     return start >= fileBytes ? ByteView() : ByteView(block).substr(0, fileBytes - start);
@@ -83,7 +83,7 @@ Status VolatileFile::pwrite(ByteView data, uint64_t offset) {
 Status VolatileFile::leakSome(ByteView data, uint64_t offset) {
     for (uint64_t at = 0; at < data.size();) {
         uint64_t n = std::min(data.size() - at, kSectorBytes - (offset + at) % kSectorBytes);
-        // Above valid_ the durable file has bytes of an earlier life, which a sync cuts off first.
+        // Above valid_ the durable file has old bytes, which a sync cuts off first.
         if (offset + at + n <= valid_ && leak_->next()) {
             FRESHET_RETURN_IF_ERROR(durable_->pwrite(data.substr(at, n), offset + at));
         }
@@ -127,7 +127,7 @@ Status VolatileFile::truncate(uint64_t bytes) {
         blocks_.erase(blocks_.lower_bound((bytes + kDiskBlockBytes - 1) / kDiskBlockBytes),
                       blocks_.end());
         if (auto last = blocks_.find(bytes / kDiskBlockBytes); last != blocks_.end()) {
-            // What lies above the cut must read as zeros if the file grows again.
+            // Bytes above the cut must read as zeros if the file grows again.
             std::fill(last->second.begin() + static_cast<ptrdiff_t>(bytes % kDiskBlockBytes),
                       last->second.end(),
                       '\0');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A file with a volatile cache in front of a durable one: what was written since the last sync is
-/// held in memory in blocks, and reaches the durable file by sync() only.
+/// A file with a volatile cache in front of a durable one: bytes written since the last sync are
+/// held in memory in blocks, and reach the durable file only by sync().
 #pragma once
 
 #include "freshet/platform/file.h"
@@ -17,7 +17,7 @@ namespace freshet::testing {
 inline constexpr uint64_t kDiskBlockBytes = 4096;
 inline constexpr uint64_t kSectorBytes = 512;
 
-/// One file, shared by all that have it open (as PassingFile). Any thread.
+/// One file, shared by all its handles (as PassingFile). Any thread.
 class VolatileFile final : public platform::File {
 public:
     /// `durableBytes` is the size of `durable`. `faults` and `leak` must outlive the file.
@@ -33,15 +33,15 @@ public:
 
     StatusOr<size_t> pread(char* out, size_t bytes, uint64_t offset) override;
     Status pwrite(ByteView data, uint64_t offset) override;
-    /// Hands everything to the durable file.
+    /// Writes everything to the durable file.
     Status sync() override;
     StatusOr<uint64_t> size() override;
     Status truncate(uint64_t bytes) override;
     void forget(uint64_t, uint64_t) override {}
 
-    /// The power goes: of the blocks not synced those sectors survive for which
-    /// `keep(sectorIndex)` says so, asked in order for every sector of a block. The file is dead
-    /// after it: every call gives kIo. Returns the durable file, or null when it was dead already.
+    /// The power goes: of the unsynced blocks those sectors survive for which `keep(sectorIndex)`
+    /// is true, called in order for every sector of a block. The file is dead afterwards: every
+    /// call returns kIo. Returns the durable file, or null when it was already dead.
     template <typename Keep>
     std::unique_ptr<platform::File> crash(Keep&& keep);
 
@@ -51,7 +51,7 @@ private:
     StatusOr<std::string> blockAt(uint64_t index);
     Status writeVolatile(ByteView data, uint64_t offset);
     Status writeOut();
-    /// Some of what was just written reaches the durable file at once.
+    /// Some of the bytes just written reach the durable file at once.
     Status leakSome(ByteView data, uint64_t offset);
     static ByteView used(const std::string& block, uint64_t index, uint64_t fileBytes);
 
@@ -59,8 +59,8 @@ private:
     Leak* const leak_;
     sync::Mutex mutex_;                        // guards all below; faults_ is called outside it
     std::unique_ptr<platform::File> durable_;  // null after a crash
-    uint64_t bytes_;                           // size as a reader sees it
-    uint64_t valid_;  // the durable bytes below this are still the file's; above, zeros
+    uint64_t bytes_;                           // as a reader sees it
+    uint64_t valid_;  // durable bytes below this are still the file's; above, zeros
     std::map<uint64_t, std::string> blocks_;  // by index: kDiskBlockBytes each, not yet synced
 };
 

@@ -70,7 +70,7 @@ void Chooser::shufflePriorities() {
 
 unsigned Chooser::takeScripted(unsigned count) {
     Choice& choice = choices_[position_++];
-    // A parsed schedule knows no counts.
+    // A parsed schedule has no counts.
     diverged_ = diverged_ || choice.taken >= count || (choice.count != 0 && choice.count != count);
     choice.count = count;
     return std::min(choice.taken, count - 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Makes the choices of an execution: who runs next, what a load sees. One list of small numbers is
-/// the whole schedule, whatever made it.
+/// Makes the choices of an execution: which thread runs next, what a load sees. One list of small
+/// numbers is the whole schedule, however it was made.
 #pragma once
 
 #include "freshet/testing/sim/explorer.h"
@@ -17,24 +17,24 @@ public:
 
     /// Prepares the next execution. False: there is none.
     bool next();
-    /// The exhaustive search begins anew.
+    /// Begins the exhaustive search anew.
     void restart() {
         choices_.clear();
         started_ = false;
     }
-    /// Which of `count` (>= 1) options; 0 is the one that costs nothing.
+    /// Returns one of `count` (>= 1) options; 0 is the one that costs nothing.
     unsigned choose(unsigned count);
-    /// Who runs, of the threads in `candidates`; by position. The first is the running one when it
-    /// could go on.
+    /// Returns the index in `candidates` of the thread that runs next. The first is the running one
+    /// if it can continue.
     unsigned chooseThread(const std::vector<unsigned>& candidates);
     /// A running thread waits for others.
     void noteYield(unsigned thread);
     void noteSteps(uint64_t steps) { stepsExpected_ = std::max(stepsExpected_, steps); }
 
-    /// Replays the choices made so far in this execution.
+    /// Text that replays the choices made so far in this execution.
     std::string schedule() const;
     bool isExhaustive() const { return exhaustive_; }
-    /// The model did not offer the same choices as when they were made first.
+    /// The model did not offer the same choices as when they were first made.
     bool diverged() const { return diverged_; }
     bool isComplete() const { return complete_; }
 

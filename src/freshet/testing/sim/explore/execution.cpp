@@ -75,7 +75,7 @@ std::string Execution::run(const std::function<void(Model&)>& setup) {
     if (failure_.empty()) {
         Quarantine::release();
     } else {
-        // Fibers stand in the middle of things: what the model owns is not fit to be destroyed.
+        // The fibers are suspended in the middle of calls: the model's objects cannot be destroyed.
         static_cast<void>(model_.release());
     }
     return failure_;
@@ -113,7 +113,7 @@ void Execution::fiberMain() {
     __builtin_unreachable();
 }
 
-/// Setup, the threads' start, their end, finally(), and the end of all that the model owns.
+/// Setup, the threads' start, their end, finally(), and the end of everything the model owns.
 void Execution::firstThread() {
     (*setup_)(*model_);
     {
@@ -181,8 +181,8 @@ std::vector<unsigned> Execution::candidates(bool canGoOn) {
     if (result.empty()) {
         result = std::move(tired);
     }
-    // Whoever has yielded least comes first, else two waiting threads could keep the third, which
-    // they wait for, away for ever.
+    // Threads that have yielded least come first; otherwise two waiting threads could keep the
+    // third, which they wait for, from running for ever.
     uint32_t fewest = UINT32_MAX;
     for (unsigned t : result) {
         fewest = std::min(fewest, threads_[t].yields);
@@ -206,7 +206,7 @@ void Execution::schedule(bool canGoOn) {
     }
     std::vector<unsigned> options = candidates(canGoOn);
     if (options.empty() && !me().done && isEnabled(running_)) {
-        return;  // it yielded, but there is nobody else
+        return;  // it yielded, but there is no other thread
     }
     if (options.empty()) {
         fail("deadlock: every thread that has not ended is blocked");

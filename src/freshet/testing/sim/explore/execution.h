@@ -16,7 +16,7 @@
 
 namespace freshet::testing {
 
-/// Stacks with a guard page below, made once and used by every execution.
+/// Stacks with a guard page below, created once and used by every execution.
 class FiberStacks {
 public:
     FiberStacks();
@@ -30,7 +30,7 @@ private:
     std::array<void*, kVirtualThreads> stacks_;
 };
 
-/// What one execution after the other uses.
+/// Shared by successive executions.
 struct Reused {
     FiberStacks stacks;
     MemoryModel memory;
@@ -44,8 +44,8 @@ public:
               SharedWords& shared,
               Reused& reused,
               bool tracing);
-    /// Returns the failure, or an empty text. After a failure the fibers are abandoned as they
-    /// stand, with what they own.
+    /// Returns the failure, or an empty text. After a failure the fibers and what they own are
+    /// abandoned.
     std::string run(const std::function<void(Model&)>& setup);
 
     uint64_t steps() const { return steps_; }
@@ -75,7 +75,7 @@ private:
         ucontext_t context;
         bool started = false;
         bool done = false;
-        bool yielded = false;  // and nobody has stored anything since
+        bool yielded = false;  // and no thread has stored anything since
         uint32_t yields = 0;
         uint32_t wordsMade = 0;
         int uninterrupted = 0;
@@ -92,7 +92,7 @@ private:
     void endSlot();
     void startFiber(unsigned thread);
     bool isEnabled(unsigned thread);
-    /// Lets somebody else run, perhaps. `canGoOn`: the running thread is a candidate.
+    /// May let another thread run. `canGoOn`: the running thread is a candidate.
     void schedule(bool canGoOn);
     void countStep();
     std::vector<unsigned> candidates(bool canGoOn);
@@ -104,11 +104,11 @@ private:
     /// Index of the store that a load returns.
     uint32_t pickStore(uint32_t place, const sync::ExploredOp& op);
     void noteStored();
-    /// Remembers who used the word.
+    /// Remembers which threads used the word.
     void noteUse(WordHistory& word, bool written);
     std::string nameOf(uint32_t place);
     std::string plainName(const void* address);
-    /// One line of the trace; texts are made only where there is one.
+    /// One line of the trace; texts are built only if there is one.
     void note(uint32_t place, const char* what, const char* how, uint64_t value, bool stale);
     void noteMutex(const char* what, uint32_t place);
     void noteText(std::string text);

@@ -37,7 +37,7 @@ const char* orderName(std::memory_order order) {
 
 uint32_t Execution::placeOf(sync::ExploredPlace& place, uint64_t& newest) {
     if (place.run != run_) {
-        // A global from before this execution: everybody knows its value.
+        // A global from before this execution: all threads know its value.
         place = {run_, memory_.addWord(&newest, kGlobalWord, shared_.has(kGlobalWord))};
     }
     return place.place;
@@ -65,7 +65,7 @@ uint32_t Execution::pickStore(uint32_t place, const sync::ExploredOp& op) {
     std::vector<uint32_t> readable = {newest};
     uint32_t oldest = memory_.oldestReadable(running_, place, op.order);
     for (uint32_t i = newest; i-- > oldest;) {
-        // A compare-exchange that meets its expected value must be on the newest store.
+        // A compare-exchange that sees its expected value must use the newest store.
         if (op.kind == Kind::kLoad || word.at(i).value != op.expected) {
             readable.push_back(i);
         }
@@ -139,7 +139,7 @@ void Execution::died(sync::ExploredPlace& place) {
 
 void Execution::fence() {
     Inside inside;
-    // Fences decide about stale values only.
+    // Fences only affect stale values.
     if (options_.staleLoads != 0) {
         schedule(true);
     }
@@ -229,7 +229,7 @@ void Execution::waitUntil(std::function<bool()> condition) {
     blockUntil(std::move(condition));
 }
 
-/// Something has changed: those who yielded may look again.
+/// Something has changed: threads that yielded may look again.
 void Execution::noteStored() {
     for (unsigned t = 0; t < threads_.size(); ++t) {
         threads_[t].yielded = threads_[t].yielded && t == running_;

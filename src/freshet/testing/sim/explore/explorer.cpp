@@ -21,7 +21,8 @@ constexpr size_t kTraceLinesMax = 150;
 const Chooser* chooserOnCrash = nullptr;
 const SharedWords* sharedOnCrash = nullptr;
 
-/// The process dies inside a model (an invariant, a null pointer): says how to get there again.
+/// The process dies inside a model (an invariant, a null pointer): prints the schedule that leads
+/// there.
 void onCrash(int signal) {
     if (const Chooser* chooser = std::exchange(chooserOnCrash, nullptr)) {
         Quarantine::pause();
@@ -69,7 +70,7 @@ uint64_t seedOf(const ExploreOptions& options) {
     return options.seed != 0 ? options.seed : testSeed();
 }
 
-/// Runs the failed schedule once more to see its steps.
+/// Runs the failed schedule once more to record its steps.
 std::string traceOf(ExploreOptions options,
                     const std::string& schedule,
                     Reused& reused,

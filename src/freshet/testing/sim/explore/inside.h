@@ -6,7 +6,7 @@
 
 namespace freshet::testing {
 
-/// The explorer's own code runs while this lives: its deletes are its own affair.
+/// While it lives the explorer's own code runs: its deletes are not kept back.
 class Execution::Inside {
 public:
     Inside() { Quarantine::pause(); }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Who knows what: happens-before by vector clocks, and which stores a load may still return, by
-/// views (the operational form of C++ acquire/release: J. Kang et al., "A promising semantics for
-/// relaxed-memory concurrency", 2017, without promises). Modification order is execution order.
+/// What each thread knows: happens-before by vector clocks, and which stores a load may still
+/// return, by views (the operational form of C++ acquire/release: J. Kang et al., "A promising
+/// semantics for relaxed-memory concurrency", 2017, without promises). Modification order is
+/// execution order.
 #pragma once
 
 #include "freshet/testing/sim/explore/shared_words.h"
@@ -15,7 +16,7 @@
 
 namespace freshet::testing {
 
-/// Virtual threads, 0 being setup and finally().
+/// Virtual threads; 0 is setup and finally().
 inline constexpr unsigned kVirtualThreads = 8;
 
 /// What a thread knows, or what a store passes on.
@@ -29,7 +30,7 @@ struct Knowledge {
     void raiseView(uint32_t place, uint32_t index);
 };
 
-/// Remembers accesses that must be ordered: births, plain bytes.
+/// Accesses that must be ordered: construction, plain bytes.
 class AccessHistory {
 public:
     /// Each returns false when an earlier access is not ordered before this one; `with` is its
@@ -47,12 +48,12 @@ private:
 struct WordHistory {
     struct Store {
         uint64_t value;
-        Knowledge released;  // what an acquire load of it gains
+        Knowledge released;  // what an acquire load of it learns
     };
     uint64_t* newest = nullptr;
     WordKey key = kGlobalWord;
     bool needsPoint = false;   // SharedWords::has(key)
-    uint32_t usedBy = 0;       // virtual threads but 0, as bits
+    uint32_t usedBy = 0;       // virtual threads except 0, as bits
     bool written = false;      // by one of them
     Store last{0, {}};         // the newest store
     std::vector<Store> older;  // the others, oldest first; none when loads are never stale
@@ -70,7 +71,7 @@ struct WordHistory {
 /// The threads' knowledge and the effect of each kind of operation on it.
 class MemoryModel {
 public:
-    /// Forgets everything. `keepOld`: loads may be stale.
+    /// Resets everything. `keepOld`: loads may be stale.
     void reset(bool keepOld);
 
     uint32_t addWord(uint64_t* newest, WordKey key, bool needsPoint);
@@ -78,7 +79,7 @@ public:
     AccessHistory& plain(const void* address) { return plain_[address]; }
     const Knowledge& of(unsigned thread) const { return threads_[thread].now; }
 
-    /// One more step of the thread. Before each operation.
+    /// One more step of the thread; called before each operation.
     void tick(unsigned thread) { ++threads_[thread].now.clock[thread]; }
     /// The lowest store index that a load by the thread may return.
     uint32_t oldestReadable(unsigned thread, uint32_t place, std::memory_order order) const;
@@ -95,7 +96,7 @@ public:
 private:
     struct ThreadState {
         Knowledge now;
-        Knowledge pending;  // gained by relaxed loads: known after the next fence
+        Knowledge pending;  // learned by relaxed loads: known after the next fence
         Knowledge fenced;   // known at the last fence: passed on by relaxed stores
     };
     bool keepOld_ = false;

@@ -14,8 +14,8 @@
 namespace freshet::testing {
 namespace {
 
-/// Deleted blocks, and marks by which most addresses are known to be in none of them: a bit for
-/// each 16 bytes, the least that an allocator gives, of an address modulo 4 MiB.
+/// Deleted blocks, and marks that show that most addresses are in none of them: a bit for each 16
+/// bytes, the least that an allocator gives, of an address modulo 4 MiB.
 class Kept {
 public:
     void add(void* block) {
@@ -61,7 +61,7 @@ Kept& kept() {
     return instance;
 }
 
-// Apart from Kept, so that a delete before or after its lifetime does not wake it.
+// Separate from Kept, so that a delete before or after its lifetime does not create it.
 thread_local bool keepBack = false;
 
 void dispose(void* block) {

@@ -61,7 +61,7 @@ std::vector<DependencyGraph::State> DependencyGraph::anyCycle(const Search& sear
     return {};
 }
 
-/// Breadth first, back to where it began.
+/// Breadth first, back to the start.
 std::vector<DependencyGraph::Step> DependencyGraph::shortestThrough(const Search& search,
                                                                     State start) const {
     struct From {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Dependencies between transactions, and the cycles that they may not make.
+/// Dependencies between transactions, and the cycles that they must not form.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 namespace freshet::testing {
 
 enum class Dependency : uint8_t {
-    kOverwrites = 1,  // ww: the first one's version is replaced by the second's
-    kReads = 2,       // wr: the second has seen the first's version
-    kMisses = 4,      // rw, anti-dependency: the first has seen what the second replaced
+    kOverwrites = 1,  // ww: the second's version replaces the first's
+    kReads = 2,       // wr: the second has read the first's version
+    kMisses = 4,      // rw, anti-dependency: the first has read what the second replaced
     kBefore = 8       // the first had ended when the second began
 };
 constexpr unsigned operator|(Dependency a, Dependency b) {

@@ -25,7 +25,7 @@ std::string textOf(const List& list) {
     return out + "]";
 }
 
-/// What one transaction had to do with one key.
+/// One transaction's accesses to one key.
 struct Access {
     bool hasBase = false;
     List base;  // before its own appends
@@ -155,7 +155,7 @@ void Checker::findOrders() {
         }
         return list;
     };
-    // Longer lists that were read first, then lists that only their writer can vouch for.
+    // First the longer lists that were read, then lists that only their writer has seen.
     for (const bool withOwn : {false, true}) {
         for (uint32_t txn = 0; txn < history_.size(); ++txn) {
             for (const auto& [key, access] : accesses_[txn]) {
@@ -193,7 +193,7 @@ void Checker::compareWithOrder(uint32_t txn, uint32_t key, const Access& access)
     }
 }
 
-/// Appends of transactions that did not read: nobody who came later sees them.
+/// Appends of transactions that did not read: no later reader sees them.
 void Checker::findLost() {
     std::map<uint32_t, uint64_t> lastLook;  // by key
     for (uint32_t txn = 0; txn < history_.size(); ++txn) {
@@ -242,7 +242,7 @@ DependencyGraph Checker::dependencies() const {
                 graph.add(last, txn, Dependency::kReads, key);
             }
             const bool hasNext = seen < order.size() && writerOf(key, order[seen], &next);
-            if (hasNext && !(hasLast && last == next)) {  // else G1b, which has been noted
+            if (hasNext && !(hasLast && last == next)) {  // else G1b, already noted
                 graph.add(txn, next, Dependency::kMisses, key);
             }
         }
@@ -250,7 +250,8 @@ DependencyGraph Checker::dependencies() const {
     return graph;
 }
 
-/// A chain of moments: what ended before one leads into it, it leads to what began after it.
+/// A chain of moments: transactions that ended before one have an edge to it, and it has edges to
+/// those that began after it.
 void Checker::addTimes(DependencyGraph* graph) const {
     std::vector<std::pair<uint64_t, uint32_t>> ends;
     for (uint32_t txn = 0; txn < history_.size(); ++txn) {
@@ -289,7 +290,7 @@ void Checker::judgeCycles() {
     }
     report_.hasWriteSkew = !graph.cycle(kOverwrites | kReads | kMisses, false).empty();
     if (!flowing.empty()) {
-        return;  // whatever follows would be that cycle again
+        return;  // anything found below would be the same cycle
     }
     if (const auto apart = graph.cycle(kOverwrites | kReads | kMisses, true); !apart.empty()) {
         const auto misses = std::count_if(
