@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Reading a command line of `--name value` pairs and `--flag`s into a struct of options.
+/// Reads a command line of `--name value` pairs and `--flag`s into a struct of options.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -36,7 +36,7 @@ Status number(const std::string& text, uint64_t least, uint64_t most, T* out) {
     return Status::ok();
 }
 
-/// The same with a suffix K, M or G: 1,024 and its powers.
+/// Like number(), with an optional suffix K, M or G: 1,024 and its powers.
 inline Status byteCount(const std::string& text, uint64_t least, uint64_t most, uint64_t* out) {
     constexpr std::string_view kSuffixes = "KMG";
     const size_t suffix = text.empty() ? std::string_view::npos : kSuffixes.find(text.back());
@@ -49,14 +49,14 @@ inline Status byteCount(const std::string& text, uint64_t least, uint64_t most, 
     return Status::ok();
 }
 
-/// What each option with a value does with it.
+/// By option name: the function that stores the option's value. Options with a value.
 template <typename Options>
 using Setters = std::map<std::string, std::function<Status(Options*, const std::string&)>>;
 /// Options without a value.
 template <typename Options>
 using Flags = std::map<std::string, bool Options::*>;
 
-/// kInvalid with a text for the user that names the option.
+/// Returns kInvalid, with a text for the user that names the option.
 template <typename Options>
 Status parseArguments(const std::vector<std::string>& arguments,
                       const Setters<Options>& setters,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The instruments themselves: do they count what happened?
+/// Tests the measuring instruments: do they count what happened?
 #include "freshet/bench/gridfs_door.h"
 #include "freshet/bench/histogram.h"
 #include "freshet/bench/load.h"
@@ -118,7 +118,7 @@ TEST(GridFsDoor, ReadsItsCommandLine) {
     EXPECT_FALSE(parseGridFsDoorOptions({"put", "a.bin", "--chunk-bytes", "17M"}).isOk());
 }
 
-/// Else it is a get.
+/// A message that is not a put is a get.
 bool isPut(ByteView message) {
     return !wire::parseRequest(message)->sequences.empty();
 }

@@ -19,11 +19,11 @@ struct CommerceOptions {
     uint64_t seed = 1;
     unsigned reps = 1;
     std::string uri;         // of a Freshet server; empty: none
-    std::string controlUri;  // of another one, without early release
+    std::string controlUri;  // of a second one, without early release
     std::string postgres;    // libpq's connection string; empty: none
 };
 
-/// `arguments` after "commerce". kInvalid with a text for the user.
+/// Parses `arguments`, which follow the word "commerce". Returns kInvalid with a text for the user.
 StatusOr<CommerceOptions> parseCommerceOptions(const std::vector<std::string>& arguments);
 
 std::string_view commerceUsage();

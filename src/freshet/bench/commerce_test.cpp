@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The commerce benchmark's plan and its judgement of books, with a shop in memory that can be made
-/// to cheat.
+/// Tests the commerce benchmark's plan and its check of the books, with a shop in memory that can
+/// be made to cheat.
 #include "freshet/bench/commerce/visit.h"
 #include "freshet/bench/processes.h"
 #include "freshet/platform/thread.h"
@@ -23,7 +23,7 @@ CommerceOptions small() {
     return options;
 }
 
-/// What the shop in memory does wrong.
+/// The fault that the shop in memory has.
 enum class Cheat {
     kNothing,
     kOversell,
@@ -129,7 +129,7 @@ Status judged(Cheat cheat) {
     EXPECT_TRUE(shop.stock(plan).isOk());
     auto result = visitShop(plan, shop);
     EXPECT_TRUE(result.isOk());
-    EXPECT_EQ(result->cost.flushes, 1u);  // what was counted meanwhile
+    EXPECT_EQ(result->cost.flushes, 1u);  // what was counted during the visit
     uint64_t ops = 0;
     for (size_t op = 0; op < plan.counts.size(); ++op) {
         EXPECT_EQ(result->byOp[op].total(), plan.counts[op]);
@@ -218,8 +218,8 @@ TEST(Processes, AFamilyIncludesItsChildren) {
     while (all() < own() + kOfChild) {  // without the child's time this would not end
         platform::sleepMillis(10);
     }
-    EXPECT_EQ(programOf(child->pid()), "sh");  // only now has it surely become one
-    // A child that has ended still counts.
+    EXPECT_EQ(programOf(child->pid()), "sh");  // certain only now that it has used processor time
+    // A child that has ended is still counted.
     child->stop();
     EXPECT_GE(all(), own() + kOfChild / 2);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The floor under every row: the same reactors and sessions with no database above them.
+/// The lower bound for every row: the same reactors and sessions without a database.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace freshet::bench {
 
-/// Answers each message with one of `replyBytes` bytes until SIGTERM. The process's exit code.
+/// Answers each message with `replyBytes` bytes until SIGTERM. Returns the process's exit code.
 int runEchoServer(uint16_t port, size_t replyBytes);
 
 }  // namespace freshet::bench

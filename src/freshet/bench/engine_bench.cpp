@@ -23,7 +23,7 @@ StatusOr<std::vector<const EngineKind*>> chosenEngines(const EngineOptions& opti
     return chosen;
 }
 
-/// In the child. The engine is not closed: the child's end is the quickest way out of it.
+/// Runs in the child. The engine is not closed: ending the process is faster.
 StatusOr<std::string> measure(const EngineOptions& options,
                               const EngineKind& kind,
                               const std::string& directory) {
@@ -46,8 +46,8 @@ StatusOr<std::string> measure(const EngineOptions& options,
     return lines;
 }
 
-/// By the program that has the engine, and runs it in a child of its own. REQUIRES: its memory has
-/// been touched.
+/// Starts the program that contains the engine; it runs the engine in a child of its own. REQUIRES:
+/// touchMemory() has run.
 StatusOr<std::string> measureElsewhere(EngineOptions options, const EngineKind& kind) {
     options.engines = {std::string(kind.name)};
     options.reps = 1;
@@ -58,7 +58,7 @@ StatusOr<std::string> measureElsewhere(EngineOptions options, const EngineKind& 
     return outputOf(arguments);
 }
 
-/// In a child, whose end frees it.
+/// Runs in a child, whose end frees the memory.
 Status touchMemory(uint64_t megabytes) {
     constexpr unsigned kSecondsMax = 600;
     if (megabytes == 0) {
@@ -75,7 +75,7 @@ Status touchMemory(uint64_t megabytes) {
 
 Status runEngineBench(const EngineOptions& options) {
     FRESHET_ASSIGN_OR_RETURN(std::vector<const EngineKind*> engines, chosenEngines(options));
-    // Loading and counting take their time, too; only a hanging engine takes this much.
+    // Loading and counting take time as well; only an engine that hangs takes this long.
     const unsigned secondsMax = 600 + static_cast<unsigned>(options.windowMillis / 1'000) * 3;
     for (unsigned rep = 0; rep < options.reps; ++rep) {
         for (const EngineKind* kind : engines) {

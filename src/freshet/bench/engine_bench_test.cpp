@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The engine benchmark: do the adapters store what they are given, and does a line tell what was
-/// asked for?
+/// Tests the engine benchmark: do the adapters store what they are given, and does a line report
+/// what was asked for?
 #include "freshet/bench/engine_bench.h"
 
 #include "freshet/bench/engines/disk_calls.h"
@@ -38,7 +38,7 @@ bool isHere(const EngineKind& kind) {
     return kind.open != nullptr && kind.otherProgram().empty();
 }
 
-/// Every engine of this build at every level that it has.
+/// Every engine of this build at every level that it supports.
 std::vector<Given> allGiven() {
     std::vector<Given> all;
     for (const EngineKind& kind : engineKinds()) {
@@ -52,7 +52,7 @@ std::vector<Given> allGiven() {
     return all;
 }
 
-/// For a test's name.
+/// Used in a test's name.
 std::string wordOf(std::string_view engine) {
     std::string word(engine);
     std::replace(word.begin(), word.end(), '-', '_');
@@ -153,7 +153,7 @@ TEST_P(EngineAdapter, WritesAreFlushedAtTheSyncLevelOnly) {
     for (unsigned i = 0; i < kWrites; ++i) {
         ASSERT_TRUE(session->write("key", "value").isOk());
     }
-    // What runs beside them may flush now and then.
+    // The engines' background work may flush now and then.
     const uint64_t flushed = flushCount() - before;
     EXPECT_EQ(flushed >= kWrites, GetParam().level == LogLevel::kSync) << flushed;
 }
@@ -237,7 +237,7 @@ TEST(EngineBench, WhatCannotRunIsRefusedBeforehand) {
     EXPECT_NE(spill.text().find("no other way"), std::string_view::npos);
 }
 
-/// The JSON's keys in order, by looking for quoted words before colons.
+/// Returns the JSON's keys in order: quoted words before colons.
 std::vector<std::string> fieldsOf(const std::string& line) {
     std::vector<std::string> fields;
     for (size_t at = 0; (at = line.find('"', at)) != std::string::npos;) {
@@ -307,7 +307,7 @@ struct Ran {
     Workload workload;
 };
 
-/// Every engine of this build with every workload that it takes.
+/// Every engine of this build with every workload that it supports.
 std::vector<Ran> allRan() {
     std::vector<Ran> all;
     for (const EngineKind& kind : engineKinds()) {
@@ -373,7 +373,7 @@ TEST(EngineBench, WritersBesideReadersTakeTheirShareOfAProcessorAndNotMore) {
         EXPECT_GT(result.writes, 0u) << result.workload;
         EXPECT_GT(result.latencies.total(), result.reads / 16) << result.workload;
         EXPECT_LT(result.latencies.total(), result.reads) << "of the reads only, one in eight";
-        // Two writers at 15 % each; one that does not sleep takes a processor.
+        // Two writers at 15 % each; a writer that never sleeps uses a whole processor.
         EXPECT_LT(static_cast<double>(*result.writeCpuNanos) / 1e9, result.seconds * 0.45);
         EXPECT_GT(*result.readCpuNanos, 0u);
     }
@@ -387,12 +387,12 @@ TEST(EngineBench, BesideNeedsThreeKindsOfRecords) {
     EXPECT_EQ(runWorkload(options, engine.get()).status().code(), Code::kInvalid);
 }
 
-/// A map's session that does something of its own before, or in place of, every so many'th write.
+/// A map's session that runs `act` before, or instead of, every n-th write.
 class Odd final : public EngineSession {
 public:
     struct Habit {
         int every;
-        std::function<bool()> act;  // whether the write is still to be done
+        std::function<bool()> act;  // returns whether the write is still to be done
     };
     Odd(Engine* engine, std::unique_ptr<EngineSession> real, Habit habit)
         : EngineSession(engine), real_(std::move(real)), habit_(std::move(habit)) {}
@@ -440,7 +440,7 @@ struct Stalls {
     uint64_t byHost = 0;
 };
 
-/// Stalls of jitter, in both kinds of windows, when one write in twenty does `act`.
+/// Runs jitter and returns its stalls in both kinds of windows. One write in twenty runs `act`.
 Stalls stallsWith(std::function<bool()> act) {
     OddEngine engine({20, std::move(act)});
     EngineOptions options;
@@ -478,12 +478,12 @@ TEST(EngineBench, WaitingInTheEngineIsAStallAndWorkIsNone) {
         }
         return true;
     });
-    // All but what the host took from us.
+    // Stalls that the host caused are allowed for.
     EXPECT_LE(works.all, busy.load(sync::kRelaxed) / 4);  // [busy.count] relaxed: as above
     EXPECT_GT(busy.load(sync::kRelaxed), 0u);             // [busy.count] relaxed: as above
 }
 
-/// Waits as for a call that does not come back.
+/// Waits like a call that does not return.
 bool waitForCall(SlowCalls::Whose whose) {
     const uint64_t begin = platform::monotonicNanos();
     platform::sleepMillis(12);
@@ -493,12 +493,12 @@ bool waitForCall(SlowCalls::Whose whose) {
 
 TEST(EngineBench, AStallBesideASlowCallIsTheDisksUnlessACheckpointFlushes) {
     const Stalls log = stallsWith([] { return waitForCall(SlowCalls::Whose::kOthers); });
-    EXPECT_GT(log.byDisk, log.all / 2);  // the rest is what the host took from us
+    EXPECT_GT(log.byDisk, log.all / 2);  // the host caused the rest
     const Stalls both = stallsWith([] {
         return waitForCall(SlowCalls::Whose::kCheckpoint) && waitForCall(SlowCalls::Whose::kOthers);
     });
     EXPECT_GT(both.all, 0u);
-    EXPECT_LT(both.byDisk, both.all / 2);  // the other thread's may have met no flush
+    EXPECT_LT(both.byDisk, both.all / 2);  // the other thread's call may have met no flush
 }
 
 TEST(EngineBench, AStallWhileTheHostHeldAProcessorIsTheHosts) {
@@ -512,13 +512,13 @@ TEST(EngineBench, AStallWhileTheHostHeldAProcessorIsTheHosts) {
     EXPECT_LE(held.byHost + held.byDisk, held.all);
 }
 
-/// The threads of this process are stopped for a while, as the host would stop all.
+/// Stops this process's threads for a while, as a host would stop its guest's processors.
 TEST(HostWatch, NotesWhenNobodyRan) {
     constexpr uint64_t kStoppedMillis = 60;
     const uint64_t begin = platform::monotonicNanos();
     {
         const HostWatch watch;
-        watch.awaitNoted();  // it has begun
+        watch.awaitNoted();  // every watching thread runs
         const pid_t self = ::getpid();
         const pid_t child = ::fork();
         if (child == 0) {
@@ -540,7 +540,7 @@ TEST(SlowCalls, TheirTimeIsCountedOnce) {
     EXPECT_EQ(calls.within(0, 100).nanos(), 0u);
     calls.add(kOthers, 10, 20);
     calls.add(kOthers, 30, 50);
-    calls.add(kOthers, 35, 60);  // another thread's, meanwhile
+    calls.add(kOthers, 35, 60);  // another thread's call at the same time
     EXPECT_EQ(calls.within(0, 100).nanos(), 40u);
     EXPECT_EQ(calls.within(15, 40).nanos(), 15u);
     EXPECT_EQ(calls.within(20, 30).nanos(), 0u);

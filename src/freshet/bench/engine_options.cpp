@@ -26,7 +26,7 @@ Status oneOf(const std::string& text, std::span<const std::string_view> names, E
     return badValue("'" + text + "' is none of " + all);
 }
 
-/// An option that is a number between two bounds.
+/// An option whose value is a number between two bounds.
 template <typename T>
 auto bounded(T EngineOptions::*field, uint64_t least, uint64_t most) {
     return [=](EngineOptions* out, const std::string& value) {
@@ -135,9 +135,9 @@ Storage engines side by side, in this process's children; one line per engine an
   --seconds N           measured time, after a warm-up of a quarter (default 5)
   --reps N              the engines take turns N times (default 1)
   --rate N              jitter: operations a second (default 20000)
-  --touch-mb N          so much memory is touched and freed again before each turn: a virtual
-                        machine may have given back to its host what nobody used, and whoever
-                        comes first would pay for getting it again (default 0)
+  --touch-mb N          touches and frees N MiB of memory before each turn: a virtual machine
+                        may have returned unused memory to its host, and the first engine would
+                        pay for getting it back (default 0)
   --data-dir DIR        where the engines' temporary files go
   --json                one JSON object a line
 )";

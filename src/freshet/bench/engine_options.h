@@ -14,12 +14,12 @@ namespace freshet::bench {
 
 enum class Workload : uint8_t {
     kRead,     // point reads of random keys, all in memory
-    kMixed,    // threads that read beside threads that insert
-    kAppend,   // inserts under ascending record ids
-    kJournal,  // inserts under random keys: what the log costs
-    kSpill,    // reads and overwrites of more than the cache holds
+    kMixed,    // some threads read while others insert
+    kAppend,   // inserts with ascending record ids
+    kJournal,  // inserts with random keys: what the log costs
+    kSpill,    // reads and overwrites of more data than the cache holds
     kJitter,   // a fixed rate of reads and overwrites, with a checkpoint in every other window
-    kBeside    // reads of resident records beside writers, which fault in every other window
+    kBeside    // reads of resident records while writers cause page faults in every other window
 };
 
 inline constexpr std::array kAllWorkloads = {Workload::kRead,
@@ -34,8 +34,8 @@ inline constexpr std::array kAllWorkloads = {Workload::kRead,
 enum class LogLevel : uint8_t {
     kNone,    // there is no log
     kNoSync,  // its log record is in memory
-    kWrite,   // handed to the operating system
-    kSync     // on stable storage
+    kWrite,   // its log record was handed to the operating system
+    kSync     // its log record is on stable storage
 };
 
 std::string_view workloadName(Workload workload);
@@ -45,7 +45,7 @@ struct EngineOptions {
     Workload workload = Workload::kRead;
     std::vector<std::string> engines{"freshet", "wiredtiger", "rocksdb", "lmdb"};
     unsigned threads = 64;
-    uint64_t records = 1'000'000;  // loaded before the measured time; not in append and journal
+    uint64_t records = 1'000'000;  // loaded before the measured time; not for append and journal
     size_t valueBytes = 100;
     LogLevel durability = LogLevel::kNone;
     uint64_t cacheMb = 6'144;
@@ -53,16 +53,16 @@ struct EngineOptions {
         50;  // of the threads in mixed and beside, of the operations in spill and jitter
     uint64_t windowMillis = 5'000;  // measured time, after a warm-up of a quarter of it
     unsigned reps = 1;
-    uint64_t rate = 20'000;  // jitter: operations a second, all threads together
+    uint64_t rate = 20'000;  // jitter: operations a second of all threads together
     bool json = false;
     uint64_t touchMb = 0;  // of memory, before each turn
-    std::string dataDir;   // where the engines' files go; empty: the system's temporary one
+    std::string dataDir;   // where the engines' files go; empty: the system's temporary folder
 };
 
-/// What parseEngineOptions() makes the same options of.
+/// The arguments from which parseEngineOptions() makes the same options.
 std::vector<std::string> argumentsOf(const EngineOptions& options);
 
-/// `arguments` after "engine". kInvalid with a text for the user.
+/// Parses `arguments`, which follow the word "engine". Returns kInvalid with a text for the user.
 StatusOr<EngineOptions> parseEngineOptions(const std::vector<std::string>& arguments);
 
 std::string_view engineUsage();

@@ -83,7 +83,7 @@ StatusOr<GridFsDoorOptions> parseGridFsDoorOptions(const std::vector<std::string
 Status runGridFsDoor(const GridFsDoorOptions& options) {
     FRESHET_ASSIGN_OR_RETURN(client::ConnectionString where,
                              client::ConnectionString::parse(options.uri));
-    client::Surroundings around;  // standard output is the file's
+    client::Surroundings around;  // standard output carries the file
     around.notice = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); };
     FRESHET_ASSIGN_OR_RETURN(auto connection, client::Connection::open(where, around));
     client::GridFsBucket bucket;

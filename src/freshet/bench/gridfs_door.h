@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// `freshet-bench gridfs`: a file from standard input into a bucket, or from there to standard
-/// output, with the native client: for tests beside other drivers, and over RDMA.
+/// `freshet-bench gridfs`: copies a file from standard input into a bucket, or from a bucket to
+/// standard output, with the native client. For tests against other drivers, and over RDMA.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -13,14 +13,14 @@
 namespace freshet::bench {
 
 struct GridFsDoorOptions {
-    bool isPut = false;  // else get
+    bool isPut = false;  // else it is a get
     std::string filename;
-    std::string uri = "mongodb://127.0.0.1";  // its database, too
+    std::string uri = "mongodb://127.0.0.1";  // names the database too
     std::string bucket = "fs";
-    uint64_t chunkBytes = 255 * 1024;  // of put
+    uint64_t chunkBytes = 255 * 1024;  // of a put
 };
 
-/// `arguments` after "gridfs". kInvalid with a text for the user.
+/// Parses `arguments`, which follow the word "gridfs". Returns kInvalid with a text for the user.
 StatusOr<GridFsDoorOptions> parseGridFsDoorOptions(const std::vector<std::string>& arguments);
 
 Status runGridFsDoor(const GridFsDoorOptions& options);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Latencies in buckets that are at most 1/32 of their value wide. Own thread; merged afterwards.
+/// Latencies in buckets, each at most 1/32 of its value wide. Each thread has its own; they are
+/// merged at the end.
 #pragma once
 
 #include <array>
@@ -28,7 +29,8 @@ public:
     double meanNanos() const {
         return total_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(total_);
     }
-    /// The upper edge of the bucket below which a share of `quantile` lies; 0 when empty.
+    /// The upper edge of the bucket below which the share `quantile` of the values falls; 0 when
+    /// empty.
     uint64_t quantileNanos(double quantile) const {
         const auto wanted = static_cast<uint64_t>(quantile * static_cast<double>(total_));
         uint64_t seen = 0;
@@ -46,7 +48,8 @@ private:
     static constexpr size_t kSub = size_t{1} << kSubBits;
     static constexpr size_t kBuckets = (64 - kSubBits + 1) * kSub;
 
-    /// Values below kSub have a bucket each; above, a power of two has kSub of them.
+    /// Each value below kSub has a bucket of its own; above that, each power of two has kSub
+    /// buckets.
     static size_t indexOf(uint64_t value) {
         if (value < kSub) {
             return value;

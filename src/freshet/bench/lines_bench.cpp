@@ -16,19 +16,21 @@ namespace {
 constexpr int kTries = 5;
 constexpr uint64_t kRounds = 2'000'000;
 
-/// A line of its own.
+/// A word on a cache line of its own.
 struct alignas(128) Line {
     sync::Atomic<uint64_t> word{0};
 };
 
-/// Nanoseconds from when both threads run until both have done `body(self)`.
+/// Returns the nanoseconds from the moment both threads run until both have returned from
+/// `body(self)`.
 template <typename Body>
 uint64_t timeBoth(const Body& body) {
     Line arrived;
     uint64_t nanos[2] = {0, 0};
     const auto run = [&](unsigned self) {
         platform::pinToCore(self);
-        // [lines.start] relaxed: when, not what. Waits busily: two processors, two threads.
+        // [lines.start] relaxed: only the moment matters, no data. Spins: two processors, two
+        // threads.
         arrived.word.fetch_add(1, sync::kRelaxed);
         while (arrived.word.load(sync::kRelaxed) != 2) {
         }
@@ -57,7 +59,7 @@ uint64_t timeExchanges(uint64_t rounds, Line* line) {
         for (uint64_t i = 0; i < rounds; ++i) {
             const uint64_t mine = 2 * i + self;
             // [lines.pass] acquire and release: each change comes after the one before, as where a
-            // slot or a clock is handed on.
+            // slot or a clock is passed on.
             while (line->word.load(sync::kAcquire) != mine) {
             }
             line->word.store(mine + 1, sync::kRelease);

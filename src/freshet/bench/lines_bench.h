@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// `freshet-bench lines`: what a cache line costs that two processors change in turns. The one
-/// figure of the scaling model in docs/benchmarks/engine.md that is the machine's and not ours.
+/// `freshet-bench lines`: the cost of a cache line that two processors change in turns. It is the
+/// only figure of the scaling model in docs/benchmarks/engine.md that depends on the machine alone.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -10,15 +10,15 @@
 
 namespace freshet::bench {
 
-/// Nanoseconds, medians of several tries. On a busy machine they say nothing.
+/// In nanoseconds, medians of several tries. Meaningless on a busy machine.
 struct LineCosts {
-    double own = 0;        // an atomic addition to a line that nobody else has
-    double contended = 0;  // the same to a line to which two add as fast as they can, for each
-    double transfer = 0;   // until one has seen and changed what the other has changed
+    double own = 0;        // an atomic addition to a line that no other processor uses
+    double contended = 0;  // the same, per addition, while two processors add as fast as they can
+    double transfer = 0;   // until one processor has seen and changed the other's last change
 };
 
-/// `rounds` additions of each thread in each try. kInvalid if this process may run on one processor
-/// only. Starts two threads and pins them.
+/// Each thread makes `rounds` additions in each try. Returns kInvalid if this process may run on
+/// one processor only. Starts two threads and pins them.
 StatusOr<LineCosts> measureLines(uint64_t rounds);
 
 /// Measures and prints one JSON object.

@@ -37,7 +37,7 @@ StatusOr<LoadResult> runLoad(const LoadPlan& plan) {
     LoadResult out;
     out.seconds = static_cast<double>(platform::monotonicNanos() - begin) / 1e9;
     out.clientCpuMicros = platform::processCpuMicros() - cpuBefore;
-    threads.clear();  // joins
+    threads.clear();  // joins them
     uint64_t requestsMost = 0;
     for (auto& worker : workers) {
         FRESHET_RETURN_IF_ERROR(worker->result);

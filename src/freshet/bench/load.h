@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The load generator: many connections, each with one request in flight, over a few threads that
+/// The load generator: many connections with one request in flight each, on a few threads that
 /// sleep in epoll. It sends copies of one request in which only ids change, so that it costs far
 /// less than the server it measures.
 #pragma once
@@ -19,18 +19,19 @@ namespace freshet::bench {
 enum class Ids : uint8_t {
     kNone,    // every request is the same
     kRandom,  // below idRange
-    kUnique   // counting up from idBase, never the same twice
+    kUnique   // counts up from idBase, never the same id twice
 };
 
 struct RequestTemplate {
     std::string bytes;  // a whole message
-    size_t idAt = 0;    // where its int64 id is
+    size_t idAt = 0;    // offset of its int64 id
     Ids ids = Ids::kNone;
     uint64_t idBase = 0;
     uint64_t idRange = 0;
-    /// Judges a reply. Called for each whose length is not that of the last one found good.
+    /// Checks a reply. Called for each reply whose length differs from that of the last good one.
     std::function<Status(ByteView)> checkReply;
-    /// Sent instead, so many times in a hundred; it has none of its own. Null: never.
+    /// Sent instead, in so many requests of a hundred; must not have an `other` itself. Null:
+    /// never.
     std::shared_ptr<const RequestTemplate> other;
     unsigned otherPercent = 0;
 };
@@ -38,10 +39,10 @@ struct RequestTemplate {
 struct LoadPlan {
     std::string host;
     uint16_t port = 0;
-    /// Instead of host and port: makes sessions, each of which gets a thread.
+    /// Replaces host and port: makes the sessions, each of which gets a thread.
     std::function<StatusOr<std::unique_ptr<transport::Session>>()> connect;
     unsigned clients = 1;
-    unsigned threads = 1;  // of connections to host and port
+    unsigned threads = 1;  // for connections to host and port
     uint64_t warmUpMillis = 0;
     uint64_t millis = 0;
     RequestTemplate request;
@@ -50,11 +51,11 @@ struct LoadPlan {
 };
 
 struct LoadResult {
-    Histogram latencies;  // of the measured time
+    Histogram latencies;  // in the measured time
     double seconds = 0;   // measured
     size_t replyBytes = 0;
     uint64_t clientCpuMicros = 0;
-    uint64_t idsUsed = 0;  // kUnique: how many, warm-up included
+    uint64_t idsUsed = 0;  // kUnique: number of ids used, warm-up included
 };
 
 StatusOr<LoadResult> runLoad(const LoadPlan& plan);

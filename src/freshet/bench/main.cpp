@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// freshet-bench: measures a server from outside, and storage engines side by side.
+/// freshet-bench: measures a server from outside, and compares storage engines.
 #include "freshet/bench/commerce_bench.h"
 #include "freshet/bench/echo_server.h"
 #include "freshet/bench/engine_bench.h"
@@ -26,7 +26,7 @@ int end(const freshet::Status& status) {
 int main(int argc, char** argv) {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     const std::string mode = arguments.empty() ? "" : arguments[0];
-    if (mode == "echo-server" && arguments.size() == 3) {  // for our own use
+    if (mode == "echo-server" && arguments.size() == 3) {  // internal use only
         return freshet::bench::runEchoServer(static_cast<uint16_t>(std::atoi(argv[2])),
                                              static_cast<size_t>(std::atoll(argv[3])));
     }

@@ -29,7 +29,7 @@ Status addSizes(WireOptions* out, const std::string& value) {
     return Status::ok();
 }
 
-/// Options with a value. Lists that are given again are appended to.
+/// Options with a value. Repeated lists are appended.
 const Setters<WireOptions>& wireSetters() {
     static const Setters<WireOptions> all = {
         {"--op", addOps},
@@ -101,7 +101,7 @@ void useUnlessGiven(const T& standard, T* given) {
     }
 }
 
-/// What goes with what.
+/// Checks that the options fit together.
 Status checkTogether(const WireOptions& out) {
     if (out.rdma && (out.uri.empty() || out.withEcho || out.idle > 0)) {
         return badValue(

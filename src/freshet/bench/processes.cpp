@@ -84,14 +84,14 @@ void ChildProcess::stop() {
 
 namespace {
 
-/// The first byte tells how it went.
+/// The first byte says whether it succeeded.
 void writeOutcome(int to, const StatusOr<std::string>& outcome) {
     const std::string text =
         outcome.isOk() ? "+" + *outcome : "-" + std::string(outcome.status().text());
     for (size_t done = 0; done < text.size();) {
         const ssize_t wrote = ::write(to, text.data() + done, text.size() - done);
         if (wrote <= 0) {
-            return;  // the reader misses the text's end and says so
+            return;  // the reader notices that the text is incomplete
         }
         done += static_cast<size_t>(wrote);
     }
@@ -189,18 +189,19 @@ TemporaryFolder::~TemporaryFolder() {
 
 namespace {
 
-/// Of /proc/PID/stat.
+/// From /proc/PID/stat.
 struct ProcessTimes {
     int64_t parent = 0;
     uint64_t own = 0;     // user and system time, in ticks
-    uint64_t reaped = 0;  // the same of children that have ended
+    uint64_t reaped = 0;  // the same for children that have ended
 };
 
 StatusOr<ProcessTimes> timesOf(const std::string& pid) {
     std::ifstream file("/proc/" + pid + "/stat");
     std::string line;
     std::getline(file, line);
-    // The second field is the name in brackets, which may hold anything; utime is the 14th.
+    // The second field is the name in parentheses, which may contain any character; utime is field
+    // 14.
     const size_t bracket = line.rfind(')');
     if (bracket == std::string::npos) {
         return Status(Code::kIo, "Cannot read the processor time of " + pid);
@@ -237,7 +238,7 @@ StatusOr<uint64_t> cpuMicrosOfFamily(int64_t pid) {
     for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
         const std::string name = entry.path().filename().string();
         const bool isProcess = name.find_first_not_of("0123456789") == std::string::npos;
-        // A process that ends just now is not there any more.
+        // A process that has just ended no longer exists.
         StatusOr<ProcessTimes> times =
             isProcess ? timesOf(name) : Status(Code::kNotFound, "not a process");
         if (times.isOk() && times->parent == pid) {

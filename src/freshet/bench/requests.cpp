@@ -7,7 +7,7 @@
 namespace freshet::bench {
 namespace {
 
-/// Stands for the _id until its place in the message is known.
+/// Stands for the _id until its offset in the message is known.
 constexpr int64_t kSentinel = 0x5eed1d5eed1d5eed;
 
 RequestTemplate withId(std::string message, Ids ids) {
@@ -21,7 +21,7 @@ RequestTemplate withId(std::string message, Ids ids) {
     return out;
 }
 
-/// The reply's body when it says ok: 1.
+/// The reply's body if it contains ok: 1.
 StatusOr<bson::Document> okBody(ByteView message) {
     FRESHET_ASSIGN_OR_RETURN(wire::Request reply, wire::parseReply(message));
     if (!reply.body.find("ok").isTruthy()) {

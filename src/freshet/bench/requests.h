@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The requests that the wire benchmark sends, as a driver would.
+/// The requests that the wire benchmark sends, in the form that a driver uses.
 #pragma once
 
 #include "freshet/bench/load.h"
@@ -13,11 +13,11 @@ inline constexpr std::string_view kDatabase = "bench";
 inline constexpr std::string_view kGetCollection = "get";
 inline constexpr std::string_view kPutCollection = "put";
 
-/// A find by _id with limit 1 over _ids 0 to records - 1.
+/// A find by _id with limit 1, among _ids 0 to records - 1.
 RequestTemplate getRequest(uint64_t records);
 /// An insert of one document {_id, value} in a document sequence.
 RequestTemplate putRequest(size_t valueBytes, bool durable, uint64_t idBase);
-/// `requestBytes` bytes that an echo server answers with any one message.
+/// `requestBytes` bytes, which an echo server answers with any one message.
 RequestTemplate echoRequest(size_t requestBytes);
 
 /// {insert: get collection, documents: [...]} for _ids [from, to).

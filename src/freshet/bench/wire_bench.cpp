@@ -22,9 +22,9 @@ struct Row {
     std::string durability = "none";
     uint64_t valueBytes = 0;
     LoadPlan plan;
-    int64_t serverPid = 0;                    // 0: not known
-    client::Connection* forStages = nullptr;  // null: they are not wanted
-    /// Before the server's processor time is taken for the last time.
+    int64_t serverPid = 0;                    // 0: unknown
+    client::Connection* forStages = nullptr;  // null: no stages wanted
+    /// Called before the server's processor time is read for the last time.
     std::function<void()> settle = [] {};
 };
 
@@ -37,7 +37,7 @@ private:
     Status preload(uint64_t valueBytes);
     Status measureAll();
     Status measureSize(uint64_t valueBytes);
-    /// Brings the idle connections and tells what each of them makes the server hold.
+    /// Opens the idle connections and reports how much memory the server holds for each.
     Status fillWithIdle();
     Row rowFor(const std::string& op, uint64_t valueBytes, unsigned clients);
     Status measureOp(const std::string& op, uint64_t valueBytes, unsigned clients);
@@ -55,7 +55,7 @@ private:
 
 Status WireBench::run() {
     FRESHET_ASSIGN_OR_RETURN(subject_, Subject::make(options_));
-    // Inserts into a server that was measured before must not meet their own ids.
+    // Inserts into a server that was measured before must not collide with their own ids.
     nextId_ = static_cast<uint64_t>(platform::wallMillis()) << 20;
     FRESHET_RETURN_IF_ERROR(measureAll());
     if (options_.idle > 0) {
@@ -118,7 +118,7 @@ Status WireBench::fillWithIdle() {
 
 Status WireBench::preload(uint64_t valueBytes) {
     const std::string drop = bson::Builder().add("drop", kGetCollection).finish();
-    // A collection that is not there yet is as good as an empty one.
+    // A collection that does not exist yet is fine too.
     (void)subject_->connection().run(kDatabase, bson::Document(drop));
     const uint64_t records = recordsFor(options_, valueBytes);
     const uint64_t batch = std::max<uint64_t>(1, 4'000'000 / (valueBytes + 64));
@@ -132,7 +132,7 @@ Status WireBench::preload(uint64_t valueBytes) {
             return Status(Code::kIo, "The records could not be loaded");
         }
     }
-    // Reads are of data at rest: a checkpoint in the middle of one row would be counted there.
+    // Gets read data at rest: a checkpoint during one row would be charged to it.
     const std::string sync = bson::Builder().add("fsync", int32_t{1}).finish();
     return subject_->connection().runChecked("admin", bson::Document(sync)).status();
 }
@@ -169,7 +169,7 @@ Row WireBench::rowFor(const std::string& op, uint64_t valueBytes, unsigned clien
         row.plan.request.otherPercent = 100 - options_.putPercent;
     }
     row.durability = options_.durable ? "durable" : "nosync";
-    // What inserts leave to be written is part of their price, where the server has fsync.
+    // What inserts leave to be written counts as their cost, if the server supports fsync.
     row.settle = [this] {
         const std::string command = bson::Builder().add("fsync", int32_t{1}).finish();
         (void)subject_->connection().run("admin", bson::Document(command));

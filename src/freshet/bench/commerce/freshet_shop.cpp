@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The shop over the wire protocol. There are no transactions on the wire: a checkout is a row of
-/// changes of single documents, each of which can be undone or finished by whoever finds the cart
-/// "in checkout". Products carry a hold, {order, quantity}, from when their stock is taken until
-/// the order is there. Only the last change of an operation asks for the disk: it comes later in
-/// the journal than the others, so what it waits for includes them.
+/// The shop over the wire protocol, without transactions: a checkout is a series of changes to
+/// single documents. Each change can be undone or completed by any client that finds the cart in
+/// the state "in checkout". From the moment a product's stock is taken until the order exists, the
+/// product carries a hold, {order, quantity}. Only the last change of an operation asks for
+/// durability: it comes later in the journal than the others, so waiting for it covers them too.
 #include "freshet/bench/commerce/shop.h"
 #include "freshet/bench/processes.h"
 #include "freshet/bson/json.h"
@@ -22,7 +22,7 @@ int64_t wide(uint32_t number) {
     return number;
 }
 
-/// Runs commands, and takes everything but a plain success for an error.
+/// Runs commands; every reply that is not a plain success is an error.
 class Counter {
 public:
     explicit Counter(std::unique_ptr<client::Connection> connection)
@@ -37,7 +37,7 @@ public:
         }
         return reply;
     }
-    /// The same, of a write that changes so many documents.
+    /// Like run(), for a write that must change exactly `expected` documents.
     Status write(Builder& command, uint64_t expected) {
         FRESHET_ASSIGN_OR_RETURN(const OwnedDocument reply, run(command));
         return reply.view().find("n").toInt64() == static_cast<int64_t>(expected)
@@ -163,7 +163,7 @@ private:
     }
     StatusOr<std::vector<CartLine>> claimCart(uint32_t cart);
     StatusOr<uint64_t> takeStock(uint32_t order, const std::vector<CartLine>& lines);
-    /// With or without giving the stock back. Products that have no hold of the order are left.
+    /// With or without giving the stock back. Products without a hold of this order are left alone.
     Status dropHolds(uint32_t order, const std::vector<CartLine>& lines, bool giveBack);
     Status reopenCart(uint32_t cart);
     Status insertOrder(uint32_t order,
@@ -283,8 +283,8 @@ Status FreshetSession::insertOrder(uint32_t order,
     return counter_.write(command, 1);
 }
 
-/// Whoever finishes an interrupted checkout must not let the customer pay twice: a customer's
-/// orders have rising numbers.
+/// If an interrupted checkout is completed later, the customer must not pay twice. The numbers of a
+/// customer's orders rise, so the payment applies only if lastOrder is lower.
 Status FreshetSession::pay(uint32_t order, uint32_t customer, int64_t total) {
     Builder command;
     command.add("update", "customers");

@@ -7,7 +7,8 @@
 namespace freshet::bench {
 namespace {
 
-/// The same everywhere, unlike the standard's distributions.
+/// Random numbers that are the same on every platform, unlike those of the standard's
+/// distributions.
 class Dice {
 public:
     explicit Dice(uint64_t seed) : state_(seed * 2 + 1) {}
@@ -18,7 +19,7 @@ public:
         return static_cast<uint32_t>(((mixed ^ (mixed >> 31)) >> 32) * bound >> 32);
     }
     bool percent(uint32_t chance) { return below(100) < chance; }
-    /// Small numbers more often: a tenth of the products have a third of the visits.
+    /// Favours small numbers: a tenth of the products get a third of the visits.
     uint32_t popular(uint32_t bound) {
         const uint64_t first = below(bound);
         return static_cast<uint32_t>(first * below(bound) / bound);

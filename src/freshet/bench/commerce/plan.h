@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What all shoppers will do, made once from a seed: every server gets the same.
+/// What all shoppers will do, made once from a seed, so that every server gets the same work.
 #pragma once
 
 #include "freshet/bench/commerce_options.h"
@@ -15,8 +15,8 @@ enum class ShopOp : uint8_t {
     kBrowse,       // the cheapest products of a category
     kLookUp,       // a product by its number
     kReadReviews,  // the newest reviews of a product
-    kCreateCart,   // durable, as are all that follow
-    kAddLine,      // a product into the cart
+    kCreateCart,   // this and all that follow are durable
+    kAddLine,      // puts a product into the cart
     kCheckOut,     // the cart becomes an order, if there is enough of everything
     kReview
 };
@@ -34,12 +34,12 @@ struct Product {
 
 struct Step {
     ShopOp op;
-    uint32_t subject = 0;  // a product, or a category
+    uint32_t subject = 0;  // a product or a category
     uint32_t number = 0;   // a line's quantity, a review's stars
     uint32_t review = 0;   // a review's own number
 };
 
-/// One visit. Its number is also that of its cart and of its order.
+/// One visit. Its number is also the number of its cart and of its order.
 struct Shopper {
     uint32_t customer = 0;
     std::vector<Step> steps;
@@ -49,8 +49,8 @@ struct Plan {
     unsigned workers = 0;
     uint32_t customers = 0;
     std::vector<Product> products;
-    /// Shopper i belongs to worker i % workers, and so does its customer: nobody is in the shop
-    /// twice at a time.
+    /// Shopper i belongs to worker i % workers, and so does its customer: no customer is in the
+    /// shop twice at the same time.
     std::vector<Shopper> shoppers;
     std::array<uint64_t, kShopOpNames.size()> counts{};  // by ShopOp
 

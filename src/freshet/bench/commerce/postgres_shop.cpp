@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The shop in PostgreSQL: tables, prepared statements, and for the checkout a transaction in two
-/// round trips (libpq's pipeline): lock and read, then change and commit. Without foreign keys,
-/// which the document side does not check either.
+/// The shop in PostgreSQL: tables and prepared statements. A checkout is a transaction in two round
+/// trips (libpq's pipeline): lock and read, then change and commit. There are no foreign keys,
+/// since the document side does not check them either.
 #include "freshet/bench/commerce/shop.h"
 
 #ifdef FRESHET_HAS_LIBPQ
@@ -18,7 +18,7 @@ namespace freshet::bench {
 #ifdef FRESHET_HAS_LIBPQ
 namespace {
 
-/// A statement's parameters as text, which libpq wants as an array of pointers.
+/// A statement's parameters as text; libpq takes them as an array of pointers.
 using Values = std::vector<std::string>;
 
 class Rows {
@@ -40,7 +40,7 @@ private:
     std::unique_ptr<PGresult, decltype(&PQclear)> result_;
 };
 
-/// One connection; prepared statements by name.
+/// One connection. Prepared statements are addressed by name.
 class Postgres {
 public:
     static StatusOr<std::unique_ptr<Postgres>> open(const std::string& where) {
@@ -54,7 +54,7 @@ public:
         return out;
     }
 
-    /// Any text, several statements too.
+    /// Any SQL text, also several statements.
     Status run(const std::string& sql) {
         return checked(Rows(PQexec(connection_.get(), sql.c_str()))).status();
     }
@@ -78,7 +78,7 @@ public:
         const char* name;
         Values values;
     };
-    /// All in one round trip. The results of each, or the first error.
+    /// Sends all calls in one round trip. Returns the result of each, or the first error.
     StatusOr<std::vector<Rows>> pipeline(const std::vector<Call>& calls);
 
 private:
@@ -128,7 +128,7 @@ StatusOr<std::vector<Rows>> Postgres::pipeline(const std::vector<Call>& calls) {
             first = std::move(rows).status();
         }
     }
-    PQclear(PQgetResult(pg));  // of the sync
+    PQclear(PQgetResult(pg));  // the sync's result
     PQexitPipelineMode(pg);
     if (!first.isOk()) {
         return first;
@@ -164,7 +164,7 @@ constexpr std::array<std::pair<const char*, const char*>, 16> kStatements = {{
     {"addLine", "INSERT INTO cart_lines VALUES ($1, $2, $3, $4)"},
     {"review", "INSERT INTO reviews VALUES ($1, $2, $3, $4, $5)"},
     {"begin", "BEGIN"},
-    // In the order of the products, so that two checkouts cannot wait for each other.
+    // Locks products in the order of their ids, so that two checkouts cannot deadlock.
     {"lockStock",
      "SELECT l.quantity, l.price, p.stock FROM cart_lines l JOIN products p ON p.id = l.product "
      "WHERE l.cart = $1 ORDER BY p.id FOR UPDATE OF p"},
@@ -358,7 +358,7 @@ StatusOr<ShopCost> PostgresShop::cost() {
     ShopCost out;
     FRESHET_ASSIGN_OR_RETURN(const int64_t flushes, number("SELECT wal_sync FROM pg_stat_wal"));
     out.flushes = static_cast<uint64_t>(flushes);
-    // The first line of this file is the number of the process that has all others for children.
+    // The first line of this file is the id of the postmaster, the parent of all other processes.
     StatusOr<int64_t> pid =
         number("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::bigint");
     if (pid.isOk() && programOf(*pid) == "postgres") {

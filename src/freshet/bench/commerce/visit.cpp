@@ -7,7 +7,7 @@
 namespace freshet::bench {
 namespace {
 
-/// One worker and what it found.
+/// One worker and its results.
 class Worker {
 public:
     Worker(const Plan& plan, uint32_t index, std::unique_ptr<ShopSession> session)
@@ -67,7 +67,7 @@ private:
     const Plan& plan_;
     const uint32_t index_;
     const std::unique_ptr<ShopSession> session_;
-    int64_t price_ = 0;  // on the page that the shopper looks at
+    int64_t price_ = 0;  // of the product that the shopper looks at
 };
 
 Status wrong(const std::string& what) {

@@ -26,7 +26,8 @@ long timed(SlowCalls::Whose whose, long call, Arguments... arguments) {
     const int error = errno;
     const uint64_t end = platform::monotonicNanos();
     if (end - begin >= SlowCalls::kSlowNanos) {
-        // Most of it is at the end, when the call could have come back.
+        // Most of the delay comes after the call has finished, before the thread gets a processor
+        // again.
         const uint64_t delay = platform::threadRunDelayNanos() - delayBefore;
         slowCalls().add(whose, begin, end - std::min(delay, end - begin));
     }
@@ -36,7 +37,7 @@ long timed(SlowCalls::Whose whose, long call, Arguments... arguments) {
 
 template <typename... Arguments>
 long called(long call, Arguments... arguments) {
-    // [watched.read] relaxed: a late look only leaves a call out.
+    // [watched.read] relaxed: reading it late only misses a call.
     if (!isWatched.load(sync::kRelaxed)) {
         return ::syscall(call, arguments...);
     }
@@ -54,7 +55,7 @@ int flush(long call, Arguments... arguments) {
 }
 
 ssize_t write(int descriptor, const void* bytes, size_t size, off_t offset) {
-    // Nobody's answer waits for what a checkpoint writes.
+    // No operation waits for a checkpoint's writes.
     return makesCheckpoint ? ::syscall(SYS_pwrite64, descriptor, bytes, size, offset)
                            : called(SYS_pwrite64, descriptor, bytes, size, offset);
 }

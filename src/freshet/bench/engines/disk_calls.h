@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Watches the system calls by which this process writes and flushes, whichever library makes them,
-/// in the same way for every engine: the program's own fsync, fdatasync, msync and pwrite take the
-/// place of libc's. A file opened to flush by itself (LMDB's second flush of a commit) and what
-/// goes through io_uring are not seen. Any thread.
+/// Watches the system calls with which this process writes and flushes, whichever library makes
+/// them, in the same way for every engine: this program's own fsync, fdatasync, msync and pwrite
+/// replace libc's. Not seen: a file opened so that each write flushes (LMDB's second flush of a
+/// commit), and writes through io_uring. Any thread.
 #pragma once
 
 #include "freshet/bench/engines/spans.h"
@@ -12,10 +12,10 @@
 
 namespace freshet::bench {
 
-/// Flushes since the program's start.
+/// The number of flushes since the program's start.
 uint64_t flushCount();
 
-/// As long as it lives, calls are timed, which costs each of them some microseconds.
+/// While one exists, calls are timed, which costs each of them some microseconds.
 class CallWatch {
 public:
     CallWatch();
@@ -24,7 +24,7 @@ public:
     CallWatch& operator=(const CallWatch&) = delete;
 };
 
-/// As long as it lives, what its thread calls is a checkpoint's.
+/// While one exists, its thread's calls count as a checkpoint's.
 class CheckpointCalls {
 public:
     CheckpointCalls();
@@ -33,19 +33,19 @@ public:
     CheckpointCalls& operator=(const CheckpointCalls&) = delete;
 };
 
-/// The calls that took long, without what their threads waited for a processor: that would be
-/// whoever had it. Times are of the monotonic clock, in ns.
+/// The calls that took long. The time that their threads waited for a processor is left out: the
+/// calls did not cause it. Times are in ns of the monotonic clock.
 class SlowCalls {
 public:
-    /// Shorter ones are not kept.
+    /// Shorter calls are not kept.
     static constexpr uint64_t kSlowNanos = 1'000'000;
 
     enum class Whose { kOthers, kCheckpoint };
 
     void add(Whose whose, uint64_t begin, uint64_t end);
-    /// When between the two some call of others had not returned. Never if a flush by a checkpoint
-    /// was slow meanwhile: they may have waited for that. Ask when no checkpoint is being made: a
-    /// flush is known once it has returned.
+    /// The parts of [begin, end] during which some call of kOthers had not returned. Empty if a
+    /// checkpoint's flush was slow in that time: those calls may have waited for it. Call this
+    /// while no checkpoint runs, since a flush is recorded only when it returns.
     Spans within(uint64_t begin, uint64_t end) const;
 
 private:
@@ -53,7 +53,7 @@ private:
     Spans others_, checkpoints_;
 };
 
-/// Of this process.
+/// This process's calls.
 SlowCalls& slowCalls();
 
 }  // namespace freshet::bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Freshet's own engine through its front door, by plain threads: one slice for each try of an
-/// operation, and a blocked thread parks outside of it.
+/// Freshet's engine through its public interface, on plain threads: each attempt of an operation is
+/// one slice, and a blocked thread parks outside of it.
 #include "freshet/bench/engines/engine.h"
 #include "freshet/engine/store.h"
 #include "freshet/journal/variants.h"
@@ -89,10 +89,10 @@ private:
         return status;
     }
 
-    /// Lets the snapshot go.
+    /// Releases the snapshot.
     void endRead() { (void)txn_.commit(); }
 
-    /// Usually one slice holds the whole transaction; a step that would block leaves it.
+    /// Usually one slice covers the whole transaction; a step that would block leaves it first.
     Status writeOnce(ByteView key, ByteView value) {
         enum class Step : uint8_t { kPut, kCommit, kWait, kDone } step = Step::kPut;
         bool begun = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// LMDB: one writer at a time, pages copied on write in a mapped file, no log. What stands for the
-/// log levels is therefore how a commit reaches the file.
+/// LMDB: one writer at a time, pages copied on write in a mapped file, no log. The log levels
+/// therefore stand for the ways in which a commit reaches the file.
 #ifdef FRESHET_HAS_LMDB
 #include "freshet/bench/engines/engine.h"
 
@@ -10,13 +10,13 @@ namespace freshet::bench {
 namespace {
 
 constexpr size_t kMapBytes = size_t{32} << 30;
-/// Reader slots belong to transactions instead of threads, so that a kept one can be renewed; no
-/// reading ahead, since reads are random.
+/// Reader slots belong to transactions instead of threads, so that a transaction can be kept and
+/// renewed; no read-ahead, since reads are random.
 constexpr unsigned kFlags = MDB_NOTLS | MDB_NORDAHEAD;
 
-/// none, nosync: a commit changes the writable map, and the system writes it out some time (its
-/// crash can damage the file: not as safe as a log). write: a commit writes its pages. sync: and
-/// flushes them, twice.
+/// none, nosync: a commit changes the writable map, and the system writes it at some later time (a
+/// crash of the system can damage the file: less safe than a log). write: a commit writes its
+/// pages. sync: a commit also flushes them, twice.
 unsigned flagsOf(LogLevel level) {
     switch (level) {
         case LogLevel::kNone:
@@ -44,7 +44,7 @@ ByteView viewOf(const MDB_val& val) {
     return {static_cast<const char*>(val.mv_data), val.mv_size};
 }
 
-/// A read transaction that is reset and renewed, the cheapest way to have one for each operation.
+/// Its read transaction is reset and renewed, which is the cheapest way to have one per operation.
 class LmdbSession final : public EngineSession {
 public:
     LmdbSession(Engine* engine, MDB_env* environment, MDB_dbi table, MDB_txn* reader)
@@ -139,7 +139,7 @@ public:
     }
 
 private:
-    /// `call` for 0..count-1, many of them in one transaction.
+    /// Calls `call` for 0..count-1, many of them in one transaction.
     template <typename Call>
     Status write(uint64_t count, Call call) {
         constexpr uint64_t kBatch = 10'000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The control: a std::map behind one lock, without log and files. An engine that is slower than
-/// this is a straw man.
+/// The control: a std::map behind one lock, without a log or files. An engine slower than this is
+/// not a useful rival.
 #include "freshet/bench/engines/engine.h"
 
 #include <map>

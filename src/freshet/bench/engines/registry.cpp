@@ -31,7 +31,7 @@ LogLevel asAsked(LogLevel wanted) {
 LogLevel noLog(LogLevel) {
     return LogLevel::kNone;
 }
-/// Variants of the journal need one.
+/// Variants of the journal need a log.
 LogLevel logAlways(LogLevel wanted) {
     return wanted == LogLevel::kNone ? LogLevel::kNoSync : wanted;
 }
@@ -44,7 +44,8 @@ std::string_view refusalOfVariant(Workload workload) {
                         workload == Workload::kMixed;
     return logged ? std::string_view() : "this variant differs in the journal only";
 }
-/// What is not a descent, such as the eviction, has no latches and holds all (tree/page_hold.h).
+/// Operations other than descents, such as eviction, take no latches and hold every page
+/// (tree/page_hold.h).
 std::string_view refusalOfAccess(Workload workload) {
     const bool evicts = workload == Workload::kSpill || workload == Workload::kJitter ||
                         workload == Workload::kBeside;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// RocksDB: its defaults, two background threads, a Bloom filter and a block cache of the size that
-/// all engines get. And one that asks whether a key is there before it writes to it, which the
-/// others' writes tell anyway.
+/// RocksDB: its defaults, two background threads, a Bloom filter, and a block cache of the size
+/// that all engines get. A second variant checks whether a key exists before it writes it, which
+/// the other engines' writes find out anyway.
 #ifdef FRESHET_HAS_ROCKSDB
 #include "freshet/bench/engines/engine.h"
 
@@ -29,8 +29,8 @@ ByteView viewOf(const rocksdb::Slice& slice) {
     return {slice.data(), slice.size()};
 }
 
-/// The memtables come out of the same memory as the block cache: up to four, a quarter of it
-/// together, and of no more than their usual 64 MiB.
+/// The memtables share the memory with the block cache: up to four of them, together a quarter of
+/// it, each at most the usual 64 MiB.
 rocksdb::Options optionsOf(const EngineSetup& setup) {
     constexpr uint64_t kMemtables = 4;
     const uint64_t cacheBytes = setup.cacheMb << 20;
@@ -42,7 +42,7 @@ rocksdb::Options optionsOf(const EngineSetup& setup) {
     options.write_buffer_size = std::min<uint64_t>(64u << 20, cacheBytes / (4 * kMemtables));
     options.use_direct_reads = setup.directIo;
     options.use_direct_io_for_flush_and_compaction = setup.directIo;
-    // nosync: records gather in the log's own buffer instead of one write(2) each.
+    // nosync: records collect in the log's own buffer instead of one write(2) each.
     options.manual_wal_flush = setup.durability == LogLevel::kNoSync;
     rocksdb::BlockBasedTableOptions table;
     table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
@@ -58,7 +58,7 @@ rocksdb::WriteOptions writeOptionsOf(LogLevel level) {
     return options;
 }
 
-/// What a write is.
+/// Whether a write first asks if the key exists.
 enum class Puts { kBlindly, kAsking };
 
 class RocksDbSession final : public EngineSession {
@@ -69,7 +69,7 @@ public:
           writing_(writeOptionsOf(level)),
           puts_(puts) {}
 
-    /// Into a pinned slice: the value stays in the block cache, nothing is copied.
+    /// Reads into a pinned slice: the value stays in the block cache, nothing is copied.
     Status read(ByteView key, ValueTaker* taker) override {
         const Status status = find(key);
         if (status.isOk()) {
@@ -121,7 +121,7 @@ public:
             std::make_unique<RocksDbSession>(this, database_.get(), level_, puts_));
     }
 
-    /// Without the log; afterwards one level of tables is what reads like best.
+    /// Writes without the log, then compacts to one level of tables, which reads fastest.
     Status fill(uint64_t count, const PairAt& pair) override {
         constexpr uint64_t kBatch = 1'000;
         const rocksdb::WriteOptions unlogged = writeOptionsOf(LogLevel::kNone);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Stretches of time that may overlap, in nanoseconds of the monotonic clock. One thread at a time.
+/// Time intervals that may overlap, in ns of the monotonic clock. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -10,13 +10,13 @@ namespace freshet::bench {
 
 class Spans {
 public:
-    /// They come in the order of their ends, but for some milliseconds.
+    /// Intervals must be added in the order of their ends, give or take some milliseconds.
     void add(uint64_t begin, uint64_t end) { spans_.push_back({begin, end}); }
     void add(const Spans& others) {
         spans_.insert(spans_.end(), others.spans_.begin(), others.spans_.end());
     }
     bool isEmpty() const { return spans_.empty(); }
-    /// What of them lies between the two.
+    /// The parts of the intervals inside [begin, end].
     Spans within(uint64_t begin, uint64_t end) const {
         constexpr uint64_t kDisorderNanos = 50'000'000;
         Spans found;
@@ -29,14 +29,14 @@ public:
         }
         return found;
     }
-    /// How much time they cover, where they overlap once.
+    /// The time that the intervals cover; overlapping parts count once.
     uint64_t nanos() const {
         std::vector<Span> spans = spans_;
         std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
             return a.begin < b.begin;
         });
         uint64_t nanos = 0;
-        uint64_t upTo = 0;  // nothing before it counts any more
+        uint64_t upTo = 0;  // time before it has been counted
         for (const Span& span : spans) {
             nanos += std::max(span.end, upTo) - std::max(span.begin, upTo);
             upTo = std::max(upTo, span.end);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// WiredTiger, configured as mongod does, without compression since no engine here has any.
+/// WiredTiger, configured as in mongod, but without compression, since no other engine here has
+/// any.
 #ifdef FRESHET_HAS_WIREDTIGER
 #include "freshet/bench/engines/engine.h"
 
@@ -9,14 +10,14 @@ namespace freshet::bench {
 namespace {
 
 constexpr const char* kTable = "table:bench";
-/// mongod's settings of a collection's table, but for snappy.
+/// mongod's settings for a collection's table, without snappy.
 constexpr const char* kTableConfig =
     "key_format=u,value_format=u,type=file,memory_page_max=10m,split_pct=90,leaf_value_max=64MB,"
     "checksum=on,allocation_size=4KB,leaf_page_max=32KB,block_compressor=";
 
-/// none: no log at all. nosync: a record stays in the log's buffer until a slot is full; this is
-/// what mongod asks of a commit. write and sync: WiredTiger's own per-commit levels. (mongod
-/// instead lets one thread flush the log when somebody waits; Debian's library offers both.)
+/// none: no log at all. nosync: a record stays in the log's buffer until a slot is full, which is
+/// what mongod asks of a commit. write and sync: WiredTiger's own per-commit levels. (In mongod,
+/// one thread flushes the log when a client waits; Debian's library offers both.)
 std::string logConfig(LogLevel level) {
     switch (level) {
         case LogLevel::kNone:
@@ -37,7 +38,7 @@ std::string connectionConfig(const EngineSetup& setup) {
         "file_manager=(close_idle_time=100000),statistics=(fast),";
     config += "cache_size=" + std::to_string(setup.cacheMb) + "MB,";
     if (!setup.checkpointsByHand) {
-        config += "checkpoint=(wait=60,log_size=2GB),";  // as mongod's checkpoint thread
+        config += "checkpoint=(wait=60,log_size=2GB),";  // like mongod's checkpoint thread
     }
     if (setup.directIo) {
         config += "direct_io=[data,checkpoint],";
@@ -62,8 +63,8 @@ ByteView viewOf(const WT_ITEM& item) {
     return {static_cast<const char*>(item.data), item.size};
 }
 
-/// One WT_SESSION and one cursor for the thread's whole life, as mongod's session cache has it.
-/// Operations are autocommit ones: the cheapest transaction that WiredTiger has.
+/// One WT_SESSION and one cursor for the thread's whole life, like mongod's session cache.
+/// Operations are autocommitted, the cheapest transaction that WiredTiger has.
 class WiredTigerSession final : public EngineSession {
 public:
     WiredTigerSession(Engine* engine, WT_SESSION* session, WT_CURSOR* cursor)
@@ -127,7 +128,7 @@ public:
         return wiredTigerStatus(error == WT_NOTFOUND ? 0 : error, "next");
     }
 
-    /// Many writes in one transaction that waits for no log.
+    /// Begins a transaction of many writes that does not wait for the log.
     Status begin() {
         return wiredTigerStatus(session_->begin_transaction(session_, "sync=false"), "begin");
     }

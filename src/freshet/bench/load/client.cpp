@@ -43,7 +43,7 @@ Status Client::connect(const std::string& host, uint16_t port) {
     ::freeaddrinfo(found);
     if (!connected) {
         errno = error;
-        return errno == ECONNREFUSED ? Status(Code::kUnavailable, "Nobody listens there")
+        return errno == ECONNREFUSED ? Status(Code::kUnavailable, "Nothing listens there")
                                      : systemError("connect");
     }
     const int one = 1;

@@ -29,11 +29,11 @@ public:
     Status connect(const std::string& host, uint16_t port);
     /// Sends the first request.
     Status begin();
-    /// Reads and writes what is possible now; a whole reply starts the next request.
+    /// Reads and writes as much as is possible now; a complete reply starts the next request.
     StatusOr<Progress> proceed();
-    /// The same without a next request: true when the reply is whole.
+    /// Like proceed(), but starts no next request. Returns true when the reply is complete.
     StatusOr<bool> proceedOnce();
-    /// The descriptor is the caller's from now on.
+    /// Gives the descriptor to the caller.
     int release() { return std::exchange(descriptor_, -1); }
 
     int descriptor() const { return descriptor_; }
@@ -44,7 +44,7 @@ public:
 private:
     void prepareRequest(uint64_t now);
     Status writeSome();
-    /// True when the reply is whole.
+    /// Returns true when the reply is complete.
     StatusOr<bool> readSome();
 
     static constexpr size_t kFirstReplyBytes = 16 * 1024;

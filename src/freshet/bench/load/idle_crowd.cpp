@@ -9,7 +9,7 @@
 namespace freshet::bench {
 namespace {
 
-/// Until the reply has come.
+/// Sends one request and blocks until its reply has arrived.
 Status exchangeOnce(Client& client) {
     FRESHET_RETURN_IF_ERROR(client.begin());
     while (true) {

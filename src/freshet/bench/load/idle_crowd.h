@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Many connections that have said something once, as a driver's pool does, and stay. Own thread.
+/// Many connections that send one request and then stay idle, like a driver's pool. Own thread.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -18,7 +18,7 @@ public:
     IdleCrowd& operator=(const IdleCrowd&) = delete;
     ~IdleCrowd() { leave(); }
 
-    /// Opens `count` connections; each sends the request and takes its one reply.
+    /// Opens `count` connections; each sends the request once and reads the reply.
     Status come(const std::string& host,
                 uint16_t port,
                 unsigned count,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What one connection of the load generator says, whatever carries it: copies of one request, or
-/// of two by turns of chance, in which only the id changes. One thread.
+/// The messages that one connection of the load generator sends, over any transport: copies of one
+/// request, or of two chosen at random, in which only the id changes. One thread.
 #pragma once
 
 #include "freshet/bench/load.h"
@@ -13,17 +13,16 @@ namespace freshet::bench {
 
 class RequestStream {
 public:
-    /// Which of the unique ids are this connection's: idBase + index + n * of.
+    /// The unique ids that this connection uses: idBase + index + n * of.
     struct Share {
         uint64_t index = 0;
         uint64_t of = 1;
     };
 
     RequestStream(const RequestTemplate& request, Share share);
-    /// The next message; good until the one after it.
+    /// The next message; valid until the next call.
     ByteView next();
-    /// Looks into the reply to the last message unless one of its length was found good just
-    /// before.
+    /// Checks the reply to the last message, unless the last good reply had the same length.
     Status judge(ByteView reply);
     uint64_t requests() const { return requests_; }
 
@@ -36,8 +35,8 @@ private:
     uint64_t random();
 
     const Share share_;
-    std::array<Kind, 2> kinds_;  // the request, and the other if there is one
-    size_t last_ = 0;            // of kinds_: what was sent
+    std::array<Kind, 2> kinds_;  // the request, and the other one if it exists
+    size_t last_ = 0;            // index in kinds_ of what was sent
     uint64_t requests_ = 0;
     uint64_t random_;
 };

@@ -17,7 +17,7 @@ public:
         return Status::ok();
     }
     void run() override {
-        // [phase.read] relaxed: a late look only moves the window's edge.
+        // [phase.read] relaxed: reading it late only moves the window's edge.
         for (Phase now = Phase::kWarmingUp; result.isOk() && now != Phase::kOver;
              now = phase_.load(sync::kRelaxed)) {
             result = exchange(now == Phase::kMeasuring);

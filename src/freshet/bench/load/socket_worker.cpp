@@ -14,9 +14,9 @@
 namespace freshet::bench {
 namespace {
 
-/// The calling thread takes no core from another one when it wakes. Clients on a machine of their
-/// own never do: here, an answer would put its client in the server's place before the next one is
-/// sent.
+/// Keeps the calling thread from preempting other threads when it wakes. Clients on a machine of
+/// their own never do that; here, a reply would let its client run on the server's core before the
+/// server has sent its next reply.
 void standBack() {
     const sched_param none{};
     ::pthread_setschedparam(::pthread_self(), SCHED_BATCH, &none);  // best effort
@@ -74,7 +74,7 @@ void SocketWorker::run() {
         }
     }
     std::array<epoll_event, 64> events;
-    // [phase.read] relaxed: a late look only moves the window's edge.
+    // [phase.read] relaxed: reading it late only moves the window's edge.
     while (phase_.load(sync::kRelaxed) != Phase::kOver) {
         const int count = ::epoll_wait(epoll_, events.data(), events.size(), 50);
         const bool measuring = phase_.load(sync::kRelaxed) == Phase::kMeasuring;

@@ -122,7 +122,7 @@ void Meter::addStatus(const Reading& before, const Reading& after, ServerWork* o
         const auto spent = [&](size_t stage) {
             return after.stageMicros[stage] - before.stageMicros[stage];
         };
-        // The connection that asks has waited in Source since it asked before.
+        // The connection that asks has waited in the stage Source since its previous request.
         const double own = static_cast<double>(after.readAtNanos - before.readAtNanos) / 1e3;
         out->sourceMicros = std::max(0.0, spent(0) - own);
         out->processMicros = spent(1);

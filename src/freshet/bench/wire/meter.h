@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a server did between two moments: its processor time, and when asked for, what it and the
-/// system count of its work. Own thread.
+/// What a server did between two moments: its processor time and, on request, what the server and
+/// the system count of its work. Own thread.
 #pragma once
 
 #include "freshet/bench/wire/process_events.h"
@@ -15,39 +15,40 @@
 
 namespace freshet::bench {
 
-/// Nothing: the server, or the system, does not tell.
+/// An empty number: the server or the system does not report it.
 struct ServerWork {
     using Number = std::optional<double>;
 
     Number cpuMicros;
-    // The life of a message, as the source document has it (003, section 4.2), over all sessions.
+    // Time in each stage of a message's life, over all sessions.
     Number sourceMicros;
     Number processMicros;
     Number sinkMicros;
     Number otherMicros;
-    Number copiedBytes;        // by the server, between message and adapter's memory
-    Number kernelCopiedBytes;  // by the system, between message and socket
+    Number copiedBytes;        // by the server, between a message and the adapter's memory
+    Number kernelCopiedBytes;  // by the system, between a message and a socket
     Number rdmaWrites;
-    Number rdmaPolls;  // that found something
+    Number rdmaPolls;  // polls that found something
     Number systemCalls;
     Number instructions;
 
-    /// , "server_cpu_us_per_op": 1.5[, ...]; all divided by `ops`.
+    /// Returns , "server_cpu_us_per_op": 1.5[, ...]; all divided by `ops`.
     std::string json(double ops, bool withStages) const;
-    /// For people: the processor time; and the stages' numbers, on one line.
+    /// For humans: the processor time; and the stages' numbers, on one line.
     std::string cpuText(double ops) const;
     std::string stagesText(double ops) const;
 };
 
 class Meter {
 public:
-    /// `connection`, which outlives this and goes over TCP, is asked for serverStatus; null: no
-    /// stages. `isRdma`: the work comes over RDMA, and nothing else does.
+    /// serverStatus is read through `connection`, which outlives this and uses TCP; null: no
+    /// stages. `isRdma`: the work, and nothing else, comes over RDMA.
     Meter(int64_t pid, client::Connection* connection, bool isRdma)
         : pid_(pid), connection_(connection), isRdma_(isRdma) {}
-    /// The work begins.
+    /// Call when the work begins.
     void begin();
-    /// The work is done. `settle` is called before the processor time is taken, after all else.
+    /// Call when the work is done. `settle` runs before the processor time is read, after all other
+    /// readings.
     ServerWork end(const std::function<void()>& settle);
 
 private:

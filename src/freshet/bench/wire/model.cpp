@@ -62,7 +62,7 @@ Status ModelRun::run() {
     return Status::ok();
 }
 
-/// The files of that name that earlier runs have left.
+/// Removes the files of that name left by earlier runs.
 Status ModelRun::removeOld() {
     for (;;) {
         auto old = client::GridFsReader::openNewest(*connection_, bucket_, name_);

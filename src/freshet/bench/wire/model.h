@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// `--op model`: a large binary, as the parameters of a neural network are, is stored in chunks as
-/// GridFS does it, read back and compared. Own thread.
+/// `--op model`: stores a large binary, such as the parameters of a neural network, in chunks as
+/// GridFS does, reads it back and compares it. Own thread.
 #pragma once
 
 #include "freshet/base/bytes.h"
@@ -12,15 +12,15 @@
 
 namespace freshet::bench {
 
-/// Where models are: the bucket of that name in kDatabase; the file is "model-<bytes>" and stays.
+/// Models are stored in this bucket of kDatabase; the file is "model-<bytes>" and is kept.
 inline constexpr const char* kModelBucket = "models";
 
-/// The bytes of every model: the same for the same place, and no two MiB alike. Calls `each` for
-/// one part after the other, while it returns ok.
+/// The bytes of every model: a function of their offset, and no two MiB are alike. Calls `each` for
+/// one part after the other as long as it returns ok.
 Status forModelBytes(uint64_t bytes, const std::function<Status(ByteView)>& each);
 
-/// Puts, gets and prints a line for each of the two. kCorruption when what came back is not what
-/// was sent.
+/// Puts and gets the model and prints a line for each. Returns kCorruption when the bytes read back
+/// differ from those sent.
 Status measureModel(const WireOptions& options, Subject& subject, uint64_t bytes);
 
 }  // namespace freshet::bench

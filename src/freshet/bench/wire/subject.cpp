@@ -52,7 +52,7 @@ Status Subject::startServer() {
     return Status::ok();
 }
 
-/// A server of our own needs a moment until it listens.
+/// Retries for a moment if the server is our own, until it listens.
 Status Subject::connect(bool isOwn) {
     constexpr int kTries = 600;
     Status last;

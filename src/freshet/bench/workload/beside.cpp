@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Reads of a small share of the records, which stays in memory, beside writers: in the control
-/// they overwrite another small share, in the other kind of window all the rest, which does not fit
-/// into memory. The writers take the same share of a processor in both, so that a difference
-/// is not their being busy, but their faults, the evictions, and what writes pages for them.
+/// Reads of a small share of the records, which stays in memory, while writers run. In the control
+/// window the writers overwrite another small share, in the other window all the rest, which does
+/// not fit into memory. The writers use the same share of a processor in both, so that a difference
+/// is caused by their page faults, the evictions and the threads that write pages for them, and not
+/// by the writers' own work.
 #include "freshet/bench/workload/turns.h"
 
 namespace freshet::bench {
 namespace {
 
-/// What a writer may take of a processor.
+/// The share of a processor that a writer may use.
 constexpr uint64_t kWriterPercent = 15;
-/// It sleeps when it is that far ahead; less is no sleep that a system can keep.
+/// A writer sleeps when it is this far ahead; the system cannot keep shorter sleeps precisely.
 constexpr uint64_t kAheadNanos = 1'000'000;
-/// A read is as short as a look at the clock.
+/// Only one read in so many is timed: a read takes no longer than reading the clock.
 constexpr uint64_t kTimeEvery = 8;
 
-/// Processor time of this thread, for the window in which it was used.
+/// This thread's processor time in the window in which it was used.
 class CpuMeter {
 public:
-    /// What was used since the last call.
+    /// The time used since the last call.
     uint64_t lap() {
         const uint64_t now = platform::threadCpuNanos();
         return now - std::exchange(last_, now);
@@ -55,7 +56,7 @@ private:
     }
 
     const EngineOptions& options_;
-    const uint64_t share_;  // how many records are hot
+    const uint64_t share_;  // number of hot records
     Turns turns_;
 };
 

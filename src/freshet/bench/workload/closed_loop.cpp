@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Every thread starts its next operation when the last one has returned.
+/// Each thread starts its next operation when the last one has returned.
 #include "freshet/bench/engines/disk_calls.h"
 #include "freshet/bench/workload/worker.h"
 
@@ -30,14 +30,14 @@ Role roleOf(const EngineOptions& options, unsigned thread) {
 template <Role kRole>
 class Loop {
 public:
-    /// Where an operation may be as short as a look at the clock, only one in `timeEvery` is timed.
+    /// If an operation may take no longer than reading the clock, only one in `timeEvery` is timed.
     Loop(Shared* shared, uint64_t timeEvery) : shared_(*shared), timeEvery_(timeEvery) {}
 
     Status operator()(Worker* worker) const {
         Phase seen = Phase::kWarmUp;
         uint64_t cpuBefore = 0;
         for (uint64_t n = 0;; ++n) {
-            // [phase.read] relaxed: a late look only moves the window's edge.
+            // [phase.read] relaxed: reading it late only moves the window's edge.
             const Phase phase = shared_.phase.load(sync::kRelaxed);
             if (phase == Phase::kStop) {
                 break;
@@ -98,7 +98,7 @@ void startAll(const EngineOptions& options, Shared* shared, const Workers& worke
     }
 }
 
-/// The window that counts, watched from outside.
+/// Watches the measured window from the main thread.
 void watchWindow(const EngineOptions& options, Shared* shared, EngineResult* result) {
     const uint64_t lookMillis = std::min<uint64_t>(100, options.windowMillis / 4);
     const uint64_t flushesBefore = flushCount();

@@ -38,7 +38,7 @@ HostWatch::~HostWatch() {
         std::lock_guard<std::mutex> guard(mutex_);
         ended_ = true;
     }
-    threads_.clear();  // each ends with its next look
+    threads_.clear();  // each ends when it looks next
 }
 
 void HostWatch::awaitNoted() const {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// When the host of a virtual machine let its processors stand still (docs/decisions/0049). A
-/// thread on each processor sleeps for a millisecond at a time. If it comes back much later
-/// than was due, less what it waited for the processor because others had it, nobody ran there.
+/// Finds out when the host of a virtual machine did not run the machine's processors
+/// (docs/decisions/0049). A thread on each processor sleeps for a millisecond at a time. If it
+/// wakes much later than due, not counting the time in which other threads had the processor, the
+/// host had stopped it.
 #pragma once
 
 #include "freshet/bench/engines/spans.h"
@@ -17,7 +18,7 @@ namespace freshet::bench {
 /// Any thread.
 class HostStops {
 public:
-    /// Shorter ones are not kept.
+    /// Shorter stops are not kept.
     static constexpr uint64_t kStopNanos = 1'000'000;
 
     void add(uint64_t begin, uint64_t end);
@@ -28,17 +29,17 @@ private:
     Spans stops_;  // of all processors
 };
 
-/// Of this machine.
+/// This machine's stops.
 HostStops& hostStops();
 
-/// As long as it lives, they are noted.
+/// While one exists, stops are recorded.
 class HostWatch {
 public:
     HostWatch();
     ~HostWatch();
     HostWatch(const HostWatch&) = delete;
     HostWatch& operator=(const HostWatch&) = delete;
-    /// Blocks until all that have ended by now are noted. Any thread.
+    /// Blocks until all stops that have ended by now are recorded. Any thread.
     void awaitNoted() const;
 
 private:
@@ -46,7 +47,7 @@ private:
 
     mutable std::mutex mutex_;
     mutable std::condition_variable looked_;
-    std::vector<uint64_t> lookedAt_;  // when, on each processor; guarded by mutex_
+    std::vector<uint64_t> lookedAt_;  // of each processor, the last look in ns; guarded by mutex_
     bool ended_ = false;              // guarded by mutex_
     std::vector<platform::Thread> threads_;
 };

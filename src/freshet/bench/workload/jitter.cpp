@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Open loop: operations fall due at a fixed rate, whatever became of those before, and an
-/// operation's latency counts from when it was due. In every other window a checkpoint is taken.
+/// Open loop: operations fall due at a fixed rate, however long earlier ones take, and an
+/// operation's latency counts from the time it was due. A checkpoint is taken in every other
+/// window.
 #include "freshet/bench/engines/disk_calls.h"
 #include "freshet/bench/workload/host_watch.h"
 #include "freshet/bench/workload/turns.h"
@@ -11,19 +12,20 @@
 namespace freshet::bench {
 namespace {
 
-/// An operation that stood still for long.
+/// An operation that stood still for a long time.
 struct Stall {
     size_t window;
     uint64_t begin;
     uint64_t end;
-    /// What may have passed otherwise: its thread ran, or waited for a processor that others had.
+    /// Time with another explanation: its thread ran, or waited while others had the processor.
     uint64_t elsewhereNanos;
 };
 
 constexpr uint64_t kStallNanos = 5'000'000;
 
-/// Finds them: the part of an operation's time, from its own start, that did not pass otherwise. So
-/// it waited for the engine, or the engine for the disk, or the host let a processor stand still.
+/// Finds stalls: an operation counts if much of its time, from its own start, has no such
+/// explanation. It then waited for the engine, or the engine waited for the disk, or the host
+/// stopped a processor.
 class StallMeter {
 public:
     std::optional<Stall> stall(size_t window) const {
@@ -45,10 +47,11 @@ private:
     const uint64_t begin_ = platform::monotonicNanos();
 };
 
-/// It is the host's if it would have been none without the time in which that let a processor stand
-/// still; else the disk's if it would have been none without that and the time in which a call of
-/// the engine's that is not the checkpoint's, most likely the log's, had not come back from the
-/// operating system. Who waited for a processor that stood still is excused once.
+/// A stall is the host's if it would be none without the time in which the host stopped a
+/// processor. Otherwise it is the disk's if it would be none without that time and the time in
+/// which a call of the engine's, other than the checkpoint's and most likely the log's, had not
+/// returned from the operating system. Time spent waiting for a processor that the host had stopped
+/// is subtracted once.
 void count(const Stall& stall, Tally* tally) {
     const auto wouldBeNone = [&](uint64_t nanos) {
         return stall.end - stall.begin <= nanos + kStallNanos;

@@ -9,7 +9,7 @@
 
 namespace freshet::bench {
 
-/// A bijection of the 64-bit numbers that leaves no order to see (the finalizer of splitmix64).
+/// A bijection of the 64-bit numbers that hides their order (the finalizer of splitmix64).
 inline uint64_t mixed(uint64_t x) {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
@@ -20,7 +20,7 @@ class Random {
 public:
     explicit Random(uint64_t seed) : state_(mixed(seed + 1)) {}
     uint64_t next() { return mixed(state_ += 0x9e3779b97f4a7c15u); }
-    /// Below `limit`, which is far below 2^64.
+    /// A number below `limit`, which must be far below 2^64.
     uint64_t below(uint64_t limit) {
         return static_cast<uint64_t>((static_cast<unsigned __int128>(next()) * limit) >> 64);
     }
@@ -35,7 +35,7 @@ struct KeyRange {
     uint64_t end;
 };
 
-/// The i-th key: eight bytes that look random and are different for each i, or are in order.
+/// The i-th key: eight bytes, different for each i, that either look random or are in order.
 class KeyMaker {
 public:
     explicit KeyMaker(bool ascending) : ascending_(ascending) {}
@@ -53,7 +53,7 @@ private:
     char bytes_[8];
 };
 
-/// Values of random letters; one follows the other at no cost.
+/// Values of random letters; the next value costs nothing.
 class ValueMaker {
 public:
     ValueMaker(size_t bytes, uint64_t seed) : bytes_(bytes), letters_(bytes + kShifts, ' ') {

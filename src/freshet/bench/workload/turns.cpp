@@ -5,7 +5,7 @@
 
 namespace freshet::bench {
 
-/// A quarter of the time; when disturbing takes longer, as long as that.
+/// A window lasts a quarter of the time, or as long as the disturbance takes, if that is longer.
 Status Turns::window(size_t kind) {
     // [window.write] relaxed: see [window.read].
     window_.store(kSettling + kind, sync::kRelaxed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Two kinds of windows that take turns in one run, so that what else goes on meets both alike: a
+/// Two kinds of windows that alternate within one run, so that other load affects both alike: a
 /// control, and one in which something is done that should not disturb.
 #pragma once
 
@@ -15,8 +15,8 @@ public:
     static constexpr size_t kControl = 0;
     static constexpr size_t kDisturbed = 1;
 
-    /// A window is a kind, and kSettling while it is not counted yet; of the windows that an
-    /// operation touches the larger number has it.
+    /// A window's number is its kind, plus kSettling while it is not counted yet. An operation that
+    /// touches two windows belongs to the larger number.
     static constexpr size_t kSettling = 2;
     static size_t kindOf(size_t window) { return window % kSettling; }
 
@@ -25,18 +25,18 @@ public:
     using Loop = std::function<Status(Worker*, Tallies*)>;
 
     struct Plan {
-        std::array<std::string, 2> names;  // of the two kinds' lines
+        std::array<std::string, 2> names;  // for the output lines of the two kinds
         uint64_t settleMillis = 0;         // at the beginning of each window
-        /// Called when a window of kind kDisturbed begins to count; what it takes belongs to it.
+        /// Called when a window of kind kDisturbed begins to count; its time is part of the window.
         std::function<Status()> disturb = [] { return Status::ok(); };
     };
 
     Turns(const EngineOptions& options, Engine* engine, Plan plan)
         : options_(options), engine_(*engine), plan_(std::move(plan)) {}
 
-    /// For the loops.
+    /// Called by the loops.
     bool stopped() const {
-        // [phase.read] relaxed: a late look only moves the window's edge.
+        // [phase.read] relaxed: reading it late only moves the window's edge.
         return shared_.phase.load(sync::kRelaxed) == Phase::kStop;
     }
     size_t window() const {
@@ -44,7 +44,8 @@ public:
         return window_.load(sync::kRelaxed);
     }
 
-    /// Runs `loop` in options.threads threads until all windows are over. A result for each kind.
+    /// Runs `loop` in options.threads threads until all windows are over. Returns a result per
+    /// kind.
     StatusOr<std::vector<EngineResult>> run(const Loop& loop);
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A thread of a workload: its session, its choices, its counts.
+/// A thread of a workload: its session, its random choices, its counts.
 #pragma once
 
 #include "freshet/bench/workload/keys.h"
@@ -15,10 +15,10 @@ namespace freshet::bench {
 
 enum class Phase : uint32_t { kWait, kWarmUp, kMeasure, kStop };
 
-/// What all threads of a run look at.
+/// State that all threads of a run share.
 struct Shared {
     sync::Atomic<Phase> phase{Phase::kWait};
-    /// Threads that have their session, and threads that have failed. Only waited for.
+    /// The number of threads that have a session, and of threads that have failed. Only waited for.
     sync::Atomic<unsigned> ready{0};
     sync::Atomic<unsigned> failed{0};
 };
@@ -33,15 +33,15 @@ public:
           keys_(keysAscend(options)),
           values_(options.valueBytes, index) {}
 
-    /// Starts the thread: opens a session, tells that it is ready, waits for the phase to leave
-    /// kWait, runs `loop` and notes how that ended.
+    /// Starts the thread: it opens a session, reports that it is ready, waits for the phase to
+    /// leave kWait, runs `loop` and keeps its status.
     template <typename Loop>
     void start(Shared* shared, Loop loop) {
         thread_ = platform::Thread("worker", [this, shared, loop] {
             Status status = open();
             // [ready.add] relaxed: the main thread only waits for the number.
             shared->ready.fetch_add(1, sync::kRelaxed);
-            // [phase.read] relaxed: a late look only moves the window's edge.
+            // [phase.read] relaxed: reading it late only moves the window's edge.
             while (shared->phase.load(sync::kRelaxed) == Phase::kWait) {
                 platform::sleepMillis(1);
             }
@@ -53,7 +53,7 @@ public:
             session_.reset();
         });
     }
-    /// What the thread ended with.
+    /// Returns the thread's status.
     Status join() {
         thread_.join();
         return status_;
@@ -63,7 +63,7 @@ public:
     Status readOne() { return readOneOf({0, options_.records}); }
     Status overwriteOneOf(KeyRange range) { return session_->write(anyOf(range), values_.next()); }
     Status overwriteOne() { return overwriteOneOf({0, options_.records}); }
-    /// A key that no other thread uses.
+    /// Inserts a key that no other thread uses.
     Status insertOne() {
         const uint64_t own = (uint64_t{index_} + 1) << 40;
         return session_->write(keys_.key(own + inserted++), values_.next());
@@ -75,8 +75,8 @@ public:
     bool nextIsWrite() { return random_.below(100) < options_.writePercent; }
     unsigned index() const { return index_; }
 
-    uint64_t inserted = 0;  // from the first moment on
-    Tally tally;            // of the measured window only, where there is one
+    uint64_t inserted = 0;  // from the start, warm-up included
+    Tally tally;            // of the measured window only, if there is one
 
 private:
     ByteView anyOf(KeyRange range) {
@@ -101,11 +101,11 @@ private:
 
 using Workers = std::vector<std::unique_ptr<Worker>>;
 
-/// Waits until all have their session.
+/// Waits until all threads have a session.
 void waitUntilReady(const Shared& shared, size_t threads);
-/// Stops and joins all. The first failure.
+/// Stops and joins all threads. Returns the first failure.
 Status stopAll(Shared* shared, const Workers& workers);
-/// Scans the engine: it must hold what was loaded and what the workers inserted.
+/// Scans the engine: it must hold exactly what was loaded and what the workers inserted.
 Status checkCount(const EngineOptions& options, Engine* engine, const Workers& workers);
 
 }  // namespace freshet::bench
