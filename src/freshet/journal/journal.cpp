@@ -60,7 +60,7 @@ Status Journal::Impl::place(const RecordHeader& unsealed,
     uint32_t units = recordUnits(body.size());
     auto onDone = [this] { slotDone(); };
     FillingTurn turn(rule);
-    Place where = ring.join(units, onDone);
+    JoinResult where = ring.join(units, onDone);
     if (where.ringFull) {
         *token = freeWaiters.add(0);
         FRESHET_RETURN_IF_ERROR(refusal(started));
@@ -84,11 +84,11 @@ Status Journal::Impl::place(const RecordHeader& unsealed,
 }
 
 void Journal::Impl::slotDone() {
-    // [journal.wanted] acquire: pairs with [raise.cas]. A later request calls ringDone() itself.
+    // [journal.wanted] acquire: pairs with [raise.cas]. A later request calls notify() itself.
     if (writeWanted.load(sync::kAcquire) > writtenLsn.load(sync::kAcquire)) {  // [journal.reached]
-        writer.ringDone();
+        writer.notify();
     } else {
-        writeBell.ring();
+        writerWake.signal();
     }
 }
 
@@ -105,7 +105,7 @@ Status Journal::Impl::await(Lsn lsn,
     uint64_t end = servedAt(std::min(lsn, ring.tail() - 1));
     if (end > reached.load(sync::kAcquire)) {
         raiseTo(wanted, end);
-        writer.ringDone();
+        writer.notify();
     }
     if (end <= reached.load(sync::kAcquire)) {
         return Status::ok();

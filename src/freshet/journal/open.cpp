@@ -302,7 +302,7 @@ Status Journal::Impl::close() {
     }
     // [journal.closing] release: pairs with its loads in helper.cpp.
     closing.store(true, sync::kRelease);
-    makeBell.ring();
+    makerWake.signal();
     Status status = flushAll();
     if (status.isOk()) {
         status = appendClosingBlock();
@@ -312,9 +312,9 @@ Status Journal::Impl::close() {
     }
     closed.store(true, sync::kRelease);    // [journal.closed]
     stopping.store(true, sync::kRelease);  // [journal.stopping]
-    bell.ring();
-    writeBell.ring();
-    makeBell.ring();
+    helperWake.signal();
+    writerWake.signal();
+    makerWake.signal();
     helper.join();
     writerForOthers.join();
     makerOfSegments.join();

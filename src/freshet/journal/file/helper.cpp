@@ -16,7 +16,7 @@
 namespace freshet::journal {
 namespace {
 
-constexpr uint64_t kUntilRungMs = 3'600'000;  // an hour: the thread that takes a segment rings
+constexpr uint64_t kUntilSignalledMs = 3'600'000;  // an hour: taking a segment signals
 /// Checks for idle data per commitIntervalMs: what the previous check saw is requested now, unless
 /// another caller's flush has covered it.
 constexpr uint64_t kIdleLooks = 2;
@@ -53,7 +53,7 @@ void Journal::Impl::help() {
     Metronome metronome(std::max<uint64_t>(options.commitIntervalMs / kIdleLooks, 1));
     // [journal.stopping] acquire: pairs with its store in close().
     while (!stopping.load(sync::kAcquire)) {
-        bell.listen(metronome.millisLeft());
+        helperWake.wait(metronome.millisLeft());
         flush();
         if (metronome.ticks()) {
             askForIdleData();
@@ -64,8 +64,8 @@ void Journal::Impl::help() {
 void Journal::Impl::writeForOthers() {
     platform::stepForward();
     while (!stopping.load(sync::kAcquire)) {  // [journal.stopping]
-        writeBell.listen(options.commitIntervalMs);
-        writer.ringDone();
+        writerWake.wait(options.commitIntervalMs);
+        writer.notify();
     }
 }
 
@@ -75,9 +75,9 @@ void Journal::Impl::makeSegments() {
     bool busy = true;
     while (!stopping.load(sync::kAcquire)) {  // [journal.stopping]
         // Out of space: try again at each tick only (relaxed: our own store), and go on while steps
-        // succeed; but close() waits for an answer, and rings.
+        // succeed; but close() waits for an answer, and signals.
         const bool isShort = outOfSpace.load(sync::kRelaxed);
-        makeBell.listen(busy ? 0 : isShort ? metronome.millisLeft() : kUntilRungMs);
+        makerWake.wait(busy ? 0 : isShort ? metronome.millisLeft() : kUntilSignalledMs);
         const bool may = busy || !isShort || metronome.ticks() ||
                          closing.load(sync::kAcquire);  // [journal.closing]
         busy = may && prepareSegment();
@@ -113,21 +113,21 @@ void Journal::Impl::flush() {
     // back to the writer.
     flushTarget.store(0, sync::kRelease);
     syncWaiters.wake(target);
-    writer.ringDone();  // closes what has arrived meanwhile: the next batch
+    writer.notify();  // closes what has arrived meanwhile: the next batch
 }
 
 void Journal::Impl::askForIdleData() {
     const uint64_t end = servedAt(ring.tail() - 1);
     if (idleEnd > durableLsn.load(sync::kRelaxed)) {  // our own store
         raiseTo(syncWanted, end);
-        writer.ringDone();
+        writer.notify();
     }
     idleEnd = end;
 }
 
 bool Journal::Impl::prepareSegment() {
     if (readySegment.load(sync::kRelaxed) != nullptr ||  // ours to set; a late null is seen
-        failure.load(sync::kAcquire) != nullptr) {       // at the bell that goes with it
+        failure.load(sync::kAcquire) != nullptr) {       // at the signal that goes with it
         return false;
     }
     const bool isMissed = segmentMissing.load(sync::kAcquire);  // [journal.segmentMissing]
@@ -145,7 +145,7 @@ bool Journal::Impl::prepareSegment() {
     segments.fetch_add(1, sync::kRelaxed);  // [journal.count]
     // [journal.segment.ready] release: pairs with [journal.segment.take].
     readySegment.store(made->release(), sync::kRelease);
-    writeBell.ring();  // the role may have been given up for lack of a segment
+    writerWake.signal();  // the role may have been given up for lack of a segment
     return false;
 }
 

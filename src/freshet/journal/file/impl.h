@@ -4,11 +4,11 @@
 /// file/open.cpp start and stop.
 #pragma once
 
-#include "freshet/journal/file/bell.h"
 #include "freshet/journal/file/block_writer.h"
 #include "freshet/journal/file/recycling.h"
 #include "freshet/journal/file/ring_file.h"
 #include "freshet/journal/file/segment.h"
+#include "freshet/journal/file/wake_event.h"
 #include "freshet/journal/file/witness.h"
 #include "freshet/journal/journal.h"
 #include "freshet/journal/slot/ring_writer.h"
@@ -76,7 +76,7 @@ struct Journal::Impl {
     void afterWrites();
     uint64_t wantedEnd() const;
     void startFlush();
-    void handOver();  // without the role
+    void passRole();  // without the role
     bool takeNextSegment();
 
     // --- Helper threads (helper.cpp) ---
@@ -146,9 +146,9 @@ struct Journal::Impl {
     sync::Atomic<bool> closed{false};
 
     sync::Atomic<bool> stopping{false};
-    Bell bell;       // for the helper
-    Bell writeBell;  // for the thread that calls ringDone() for others
-    Bell makeBell;   // for the thread that makes segments
+    WakeEvent helperWake;  // for the helper
+    WakeEvent writerWake;  // for the thread that calls notify() for others
+    WakeEvent makerWake;   // for the thread that makes segments
 
     // Statistics; nothing depends on them.
     sync::Atomic<uint64_t> records{0};

@@ -14,7 +14,7 @@
 #pragma once
 
 #include "freshet/base/status.h"
-#include "freshet/journal/file/hand_over.h"
+#include "freshet/journal/file/batch_queue.h"
 #include "freshet/journal/journal.h"
 
 #include <cstdint>
@@ -55,7 +55,7 @@ public:
     std::optional<Spare> take();
 
 private:
-    HandOver<Spare> given_;
+    BatchQueue<Spare> given_;
     std::vector<Spare> taken_;  // the maker's
     const uint64_t bytesMax_;
     /// [spares.count] relaxed: bound the disk space, publish nothing.
@@ -100,7 +100,7 @@ private:
     const uint64_t bytesMin_;  // smaller files cannot be segments of this ring
     uint64_t nextSpare_ = 0;   // for names; used by recycle()
     SparePool spares_;
-    HandOver<FinishedSegment> finished_;
+    BatchQueue<FinishedSegment> finished_;
     std::deque<FinishedSegment> kept_;  // oldest first; used by recycle()
     // [recycler.count] relaxed: statistics. keptBytes_ also bounds the retention, where it does not
     // matter if the newest segment is counted late.

@@ -10,7 +10,7 @@ bool Journal::Impl::writeSlot(uint64_t slotNo) {
     }
     uint32_t fill = ring.joinedUnits(slotNo) * kUnitBytes;
     if (!blocks.hasRoom(fill) && !takeNextSegment()) {
-        return false;  // its maker rings when the segment is ready
+        return false;  // the thread that makes it calls notify() when it is ready
     }
     // [journal.reached] acquire: pairs with [journal.durable].
     auto sealed = blocks.write(ring.bytes(slotNo, 0),
@@ -42,7 +42,7 @@ bool Journal::Impl::takeNextSegment() {
     }
     // [journal.segmentMissing] release: pairs with its loads in noSegment() and stats().
     segmentMissing.store(next == nullptr, sync::kRelease);
-    makeBell.ring();  // the next one is to be made
+    makerWake.signal();  // the next one is to be made
     return next != nullptr;
 }
 
@@ -83,12 +83,12 @@ void Journal::Impl::startFlush() {
         // [journal.flushTarget.set] release: pairs with [journal.flushTarget.get], which reads
         // flushRanges.
         flushTarget.store(written, sync::kRelease);
-        bell.ring();
+        helperWake.signal();
     }
 }
 
-void Journal::Impl::handOver() {
-    writeBell.ring();
+void Journal::Impl::passRole() {
+    writerWake.signal();
 }
 
 }  // namespace freshet::journal

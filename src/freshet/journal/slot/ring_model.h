@@ -42,7 +42,7 @@ public:
     /// Appends one record without waiting: join, copy, release. False: the ring is full.
     bool tryAppend(uint32_t thread, uint32_t number, uint32_t units, uint64_t* lsn) {
         uint64_t before = ring.tail();
-        Place place = ring.join(units, [this] { writer.ringDone(); });
+        JoinResult place = ring.join(units, [this] { writer.notify(); });
         if (place.ringFull) {
             return false;
         }
@@ -53,11 +53,11 @@ public:
         expect(*lsn >= before, "the tail is a lower bound");
         copy(place, thread, number, units);
         if (ring.release(place, units)) {
-            writer.ringDone();
+            writer.notify();
         }
         return true;
     }
-    void copy(const Place& place, uint32_t thread, uint32_t number, uint32_t units) {
+    void copy(const JoinResult& place, uint32_t thread, uint32_t number, uint32_t units) {
         for (uint32_t i = 0; i < units; ++i) {
             char* p = ring.bytes(place.slotNo, place.unit + i);
             sync::notePlainWrite(p);
@@ -67,7 +67,7 @@ public:
     /// Asks for everything up to `lsn`, as Journal::written() does.
     void want(uint64_t lsn) {
         raiseTo(wanted, servedAt(lsn));
-        writer.ringDone();
+        writer.notify();
     }
 
     /// As Journal::written(): true when what want() asked for has been written, else *token is set.
@@ -116,7 +116,7 @@ public:
         return end > written.load(sync::kRelaxed) ? end : 0;
     }
     void startFlush() {}
-    void handOver() { onHandOver(*this); }
+    void passRole() { onPassRole(*this); }
 
     struct Record {
         uint32_t thread;
@@ -136,7 +136,7 @@ public:
     WaitList waiters;
     uint64_t wakes = 0;  // no thread of the model is interrupted at a plain variable
     /// Called to pass the role on to a thread of the model. Tests with real threads replace it.
-    void (*onHandOver)(RingModel&) = [](RingModel& model) { model.roleOffered = true; };
+    void (*onPassRole)(RingModel&) = [](RingModel& model) { model.roleOffered = true; };
     void (*onWrites)(RingModel&) = [](RingModel& model) { ++model.wakes; };
     /// Called for a broken expectation.
     void (*expect)(bool condition, const char* what) = [](bool condition, const char*) {

@@ -5,16 +5,16 @@
 /// (docs/design/journal.md, "The writer's role").
 ///
 /// INV-journal-5 (J5): whenever a done slot is unwritten, or a request is unserved, then the role
-/// is held, or a flush is in flight (its end rings), or the role is being passed on or a segment is
-/// being made (both ring), or a joiner still copies (its release rings).
+/// is held, or a flush is in flight, or the role is being passed on, or a segment is being made, or
+/// a joiner still copies. Each of these ends in a call of notify().
 ///
 /// Backend (Journal::Impl; a recorder in tests) provides, all called with the role held:
-///   bool writeSlot(n)      writes slot n; false if that must wait, and a ring follows later
+///   bool writeSlot(n)      writes slot n; false if that must wait; notify() follows later
 ///   uint64_t wantedEnd()   LSN up to which slots should be closed now, 0 when nothing is wanted
 ///   void startFlush()      starts a flush if one is wanted and none is in flight
 /// and, called without it:
 ///   void afterWrites()     slots have been written and reopened: wakes the threads that wait
-///   void handOver()        makes another thread call ringDone() soon
+///   void passRole()        makes another thread call notify() soon
 ///
 /// A woken thread may take the waker's core at once. So the holder of the role wakes no thread: the
 /// woken threads would find the role held by a thread that does not run, and would wait in turn.
@@ -35,42 +35,42 @@ public:
 
     /// "There may be something to write": a slot is done, a position is wanted, a flush has ended,
     /// a segment is ready. Any thread; does the work unless another thread is doing it. Bounded.
-    void ringDone() {
+    void notify() {
         // [role.take] RMW acq_rel: acquire pairs with [role.leave], so that next_ and the file
         // position of the writer before us are visible; release pairs with [role.seen], so that the
-        // writer that finds our note also sees what we rang for.
+        // writer that finds our note also sees the work that we announce.
         if (role_.fetch_add(1, sync::kAcqRel) != 0) {
             return;
         }
         bool wrote = false;
-        bool handedOver = false;
+        bool passedRole = false;
         for (uint32_t round = 1;; ++round) {
-            // [role.seen] acquire: pairs with [role.take]; everything that was rung for up to this
-            // count is visible to serve().
+            // [role.seen] acquire: pairs with [role.take]; all work announced up to this count
+            // is visible to serve().
             uint64_t seen = role_.load(sync::kAcquire);
             wrote |= serve();
-            // [role.leave] CAS. Gives the role back if no thread has rung since `seen`.
+            // [role.leave] CAS. Gives the role back if no thread has left a note since `seen`.
             //   ORDER    acq_rel: release pairs with [role.take]; relaxed on failure, the value is
             //            loaded again.
-            //   LOST     another thread rang: serve again.
+            //   LOST     another thread left a note: serve again.
             //   PROGRESS bounded by Policy::kRoundsMax.
             if (role_.compare_exchange_strong(seen, 0, sync::kAcqRel, sync::kRelaxed)) {
                 break;
             }
-            if (round == Policy::kRoundsMax || !Policy::kLeaveOnlyUnrung) {
+            if (round == Policy::kRoundsMax || !Policy::kLeaveOnlyWithoutNotes) {
                 // Our own slot and one more batch are served. The thread that takes the role next
                 // serves the notes left meanwhile. [role.drop] acq_rel: as [role.leave].
                 role_.exchange(0, sync::kAcqRel);
-                if constexpr (Policy::kHandOver && Policy::kLeaveOnlyUnrung) {
-                    backend_.handOver();
-                    handedOver = true;
+                if constexpr (Policy::kPassRole && Policy::kLeaveOnlyWithoutNotes) {
+                    backend_.passRole();
+                    passedRole = true;
                 }
                 break;
             }
         }
         // The thread that wrote wakes the waiters of all that has been written by now. If another
         // thread has taken the role since, it will wake again for what this call may miss.
-        if (wrote && (Policy::kWakeAfterHandOver || !handedOver)) {
+        if (wrote && (Policy::kWakeAfterPassing || !passedRole)) {
             backend_.afterWrites();
         }
     }
@@ -88,7 +88,7 @@ private:
         return wrote;
     }
 
-    /// At most one lap: a slot that is done later was rung for after `seen` was read.
+    /// At most one lap: a slot that is done later was announced after `seen` was read.
     bool writeDoneSlots() {
         bool wrote = false;
         sync::notePlainRead(&next_);

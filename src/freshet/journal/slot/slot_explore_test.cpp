@@ -86,7 +86,7 @@ template <typename Policy>
 void checkAll(World<Policy>& world, const Plan& plan) {
     world.ring.want(world.ring.ring.tail() - 1);
     if (world.ring.roleOffered) {
-        world.ring.writer.ringDone();
+        world.ring.writer.notify();
     }
     std::map<uint32_t, uint32_t> next;
     uint64_t last = 0;
@@ -118,7 +118,7 @@ ExploreResult run(const ExploreOptions& options, const Plan& plan, Waits waits =
                     return;
                 }
                 world->ring.roleOffered = false;
-                world->ring.writer.ringDone();
+                world->ring.writer.notify();
             }
         });
         model.finally([world, &plan] { checkAll(*world, plan); });
@@ -186,7 +186,7 @@ TEST(SlotExplore, WhatIsHeldWouldBeFound) {
 struct OneRound : SlotPolicy {
     static constexpr uint32_t kRoundsMax = 1;
 };
-TEST(SlotExplore, RoleIsHandedOver) {
+TEST(SlotExplore, RoleIsPassedOn) {
     expectClean(run<OneRound>(exhaustive(2, 0), {{2, 1}, {2}}));
     expectClean(run<OneRound>(randomly(10'000, 1), {{2, 1, 2}, {2, 2}, {3, 1}}));
     expectClean(run<OneRound>(randomly(10'000, 1), {{2, 1, 2}, {2, 2}, {3, 1}}, Waits::kAll));
@@ -243,31 +243,31 @@ TEST(SlotMutants, RelaxedOpen) {
 }
 
 struct SilentClose : SlotPolicy {
-    static constexpr bool kRingOnClose = false;
+    static constexpr bool kNotifyOnClose = false;
 };
-TEST(SlotMutants, CloseWithoutRingDone) {
+TEST(SlotMutants, CloseWithoutNotify) {
     expectKilled<SilentClose>();
 }
 
 struct LeavesDespiteNotes : SlotPolicy {
-    static constexpr bool kLeaveOnlyUnrung = false;
+    static constexpr bool kLeaveOnlyWithoutNotes = false;
 };
 TEST(SlotMutants, LeavingDespiteNotes) {
     expectKilled<LeavesDespiteNotes>();
 }
 
-struct DropsWithoutHandOver : OneRound {
-    static constexpr bool kHandOver = false;
+struct DropsWithoutPassing : OneRound {
+    static constexpr bool kPassRole = false;
 };
-TEST(SlotMutants, DropWithoutHandOver) {
-    expectKilled<DropsWithoutHandOver>();
+TEST(SlotMutants, DropWithoutPassing) {
+    expectKilled<DropsWithoutPassing>();
 }
 
-struct WakesNobodyAfterHandOver : OneRound {
-    static constexpr bool kWakeAfterHandOver = false;
+struct WakesNoneAfterPassing : OneRound {
+    static constexpr bool kWakeAfterPassing = false;
 };
-TEST(SlotMutants, NoWakeUpAfterHandOver) {
-    expectKilled<WakesNobodyAfterHandOver>({{2}, {1}}, Waits::kAll);
+TEST(SlotMutants, NoWakeUpAfterPassing) {
+    expectKilled<WakesNoneAfterPassing>({{2}, {1}}, Waits::kAll);
 }
 
 }  // namespace

@@ -26,12 +26,12 @@ namespace freshet::journal {
 /// The correct ring and writer. Mutants in slot_explore_test.cpp override one line each.
 struct SlotPolicy {
     static constexpr bool kAdvanceOnOldLap = true;        // never just retry
-    static constexpr bool kRingOnClose = true;            // a close that completes a slot says so
+    static constexpr bool kNotifyOnClose = true;          // a close that completes a slot says so
     static constexpr auto kReleaseOrder = sync::kAcqRel;  // [slot.release]
     static constexpr auto kOpenOrder = sync::kRelease;    // [slot.open], [ring.freeFor.store]
-    static constexpr bool kLeaveOnlyUnrung = true;        // [role.leave] heeds the notes
-    static constexpr bool kHandOver = true;               // [role.drop] makes another thread serve
-    static constexpr bool kWakeAfterHandOver = true;      // the thread that wrote always wakes
+    static constexpr bool kLeaveOnlyWithoutNotes = true;  // [role.leave] heeds the notes
+    static constexpr bool kPassRole = true;               // [role.drop] makes another thread serve
+    static constexpr bool kWakeAfterPassing = true;       // the thread that wrote always wakes
     static constexpr uint32_t kRoundsMax = 2;             // own slot and one more batch
     static constexpr bool kHoldsWhenQuiet = true;         // holdsUpTo() checks for copies under way
     static constexpr bool kMarksEnds = true;              // slots' ends are marked
@@ -52,8 +52,8 @@ constexpr uint64_t endMark(uint64_t slotNo, uint32_t units) {
     return slotNo << kUnitsBits | units;
 }
 
-/// Where a record's bytes are copied to.
-struct Place {
+/// What join() claimed: where a record's bytes are copied to.
+struct JoinResult {
     bool ringFull = false;  // nothing was joined
     uint64_t slotNo = 0;
     uint32_t unit = 0;
@@ -80,7 +80,7 @@ public:
     /// onDone() when it has completed a slot, which must then be written. REQUIRES units <=
     /// unitsPerSlot - kHeaderUnits. Lock-free.
     template <typename OnDone>
-    Place join(uint32_t units, OnDone&& onDone);
+    JoinResult join(uint32_t units, OnDone&& onDone);
     /// Where to copy what was joined. Owned by the caller until release().
     char* bytes(uint64_t slotNo, uint32_t unit) {
         return at(slotNo).buffer + uint64_t{unit} * kUnitBytes;
@@ -88,7 +88,7 @@ public:
     /// The copy of the `units` that were joined at `place` is complete. True: this completed the
     /// slot and the caller must ensure that it is written. Exactly one of the release()s and
     /// close()s of a slot returns true.
-    [[nodiscard]] bool release(const Place& place, uint32_t units);
+    [[nodiscard]] bool release(const JoinResult& place, uint32_t units);
     /// True when every record that has joined slots up to `slotNo` by now is complete, and
     /// scan/ring_remains.h would find it from the ring's memory alone. Slots below `from` are not
     /// checked; what has been written is complete. REQUIRES: slotNo <= active(). Lock-free,
@@ -223,7 +223,7 @@ BasicSlotRing<Policy>::BasicSlotRing(uint32_t slots,
 
 template <typename Policy>
 template <typename OnDone>
-Place BasicSlotRing<Policy>::join(uint32_t units, OnDone&& onDone) {
+JoinResult BasicSlotRing<Policy>::join(uint32_t units, OnDone&& onDone) {
     dcheck(units > 0 && units <= units_ - kHeaderUnits);
     // Each turn that does not return means that another thread joined, closed, advanced or wrote.
     for (;;) {
@@ -265,7 +265,7 @@ Place BasicSlotRing<Policy>::join(uint32_t units, OnDone&& onDone) {
 }
 
 template <typename Policy>
-bool BasicSlotRing<Policy>::release(const Place& place, uint32_t units) {
+bool BasicSlotRing<Policy>::release(const JoinResult& place, uint32_t units) {
     Slot& slot = at(place.slotNo);
     // [ring.mark] release: pairs with [ring.mark.read], so that a process that reads the ring after
     // this one was killed finds the copy as well. Published to other threads by [slot.release].
@@ -295,7 +295,7 @@ bool BasicSlotRing<Policy>::close(uint64_t slotNo) {
         if (at(slotNo).word.compare_exchange_weak(
                 expected, word.withClosed().raw(), sync::kAcqRel, sync::kAcquire)) {
             markEnd(slotNo, word.joined());
-            return Policy::kRingOnClose && word.isQuiet();
+            return Policy::kNotifyOnClose && word.isQuiet();
         }
         word = SlotWord(expected);
     }

@@ -58,7 +58,7 @@ TEST(SlotRing, AJoinerStoppedWhileCopyingStopsNobodyUntilTheRingIsFull) {
     model.want(lsn);
     size_t before = model.records.size();
     ASSERT_EQ(before, 50u);
-    Place stopped = model.ring.join(2, [] { FAIL(); });
+    JoinResult stopped = model.ring.join(2, [] { FAIL(); });
     ASSERT_FALSE(stopped.ringFull);
     uint64_t slotsBefore = model.slotsWritten;
 
@@ -75,7 +75,7 @@ TEST(SlotRing, AJoinerStoppedWhileCopyingStopsNobodyUntilTheRingIsFull) {
 
     model.copy(stopped, 0, number, 2);
     ASSERT_TRUE(model.ring.release(stopped, 2));
-    model.writer.ringDone();
+    model.writer.notify();
     EXPECT_EQ(model.records.size(), before + 1 + others);
     EXPECT_TRUE(model.tryAppend(1, others, 2, &lsn));
 }
@@ -115,7 +115,7 @@ TEST(SlotRing, TimeRisesWhateverTheWallClockDoes) {
     for (uint64_t slot = 1; slot < 40; ++slot) {
         EXPECT_GT(ring.timeBase(slot), last);
         last = ring.timeBase(slot) + ring.unitsPerSlot() - 1;
-        Place place = ring.join(3, [] {});
+        JoinResult place = ring.join(3, [] {});
         ASSERT_EQ(place.slotNo, slot);
         EXPECT_GE(ring.now(), ring.timeBase(slot) + place.unit);
         EXPECT_FALSE(ring.release(place, 3));
@@ -132,7 +132,7 @@ TEST_P(SlotRingThreads, EveryRecordOnceAndNobodySpins) {
     const uint32_t threads = GetParam();
     const uint32_t each = 20'000 / threads;
     Ring model(4, 64);
-    model.onHandOver = model.onWrites = [](Ring&) {};
+    model.onPassRole = model.onWrites = [](Ring&) {};
     std::vector<platform::Thread> running;
     for (uint32_t t = 0; t < threads; ++t) {
         running.emplace_back("joiner", [&, t] {
@@ -140,7 +140,7 @@ TEST_P(SlotRingThreads, EveryRecordOnceAndNobodySpins) {
             for (uint32_t i = 0; i < each; ++i) {
                 while (!model.tryAppend(t, i, 1 + i % 7, &lsn)) {
                     platform::yieldThread();
-                    model.writer.ringDone();  // no other thread takes a role that was passed on
+                    model.writer.notify();  // no other thread takes a role that was passed on
                 }
             }
         });

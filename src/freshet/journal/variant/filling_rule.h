@@ -13,7 +13,7 @@ public:
     virtual ~FillingRule() = default;
     virtual void begin() {}
     /// `place` has been claimed; its bytes are not copied yet.
-    virtual void joined(SlotRing& /*ring*/, const Place& /*place*/) {}
+    virtual void joined(SlotRing& /*ring*/, const JoinResult& /*place*/) {}
     /// The bytes have been released, or no place was found for them.
     virtual void end() {}
 };
@@ -34,7 +34,7 @@ public:
     FillingTurn(const FillingTurn&) = delete;
     FillingTurn& operator=(const FillingTurn&) = delete;
 
-    void joined(SlotRing& ring, const Place& place) {
+    void joined(SlotRing& ring, const JoinResult& place) {
         if (rule_ != nullptr) {
             rule_->joined(ring, place);
         }

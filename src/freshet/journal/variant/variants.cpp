@@ -12,7 +12,7 @@ namespace {
 /// ready, then closed its own; the others polled its state and called sched_yield in between.
 class LeaderRule final : public FillingRule {
 public:
-    void joined(SlotRing& ring, const Place& place) override {
+    void joined(SlotRing& ring, const JoinResult& place) override {
         if (place.unit == kHeaderUnits) {
             // This does not complete the slot: our own bytes are missing.
             static_cast<void>(ring.close(place.slotNo));

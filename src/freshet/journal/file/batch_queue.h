@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// HandOver: passes values from threads that must not wait to one that takes them all at once.
+/// BatchQueue: passes values from threads that must not wait to one that takes them all at once.
 /// Nodes are never popped singly, so no node is freed that another thread might be reading.
 #pragma once
 
@@ -12,17 +12,17 @@
 namespace freshet::journal {
 
 template <typename T>
-class HandOver {
+class BatchQueue {
 public:
-    HandOver() = default;
-    ~HandOver() { static_cast<void>(takeAll()); }
-    HandOver(const HandOver&) = delete;
-    HandOver& operator=(const HandOver&) = delete;
+    BatchQueue() = default;
+    ~BatchQueue() { static_cast<void>(takeAll()); }
+    BatchQueue(const BatchQueue&) = delete;
+    BatchQueue& operator=(const BatchQueue&) = delete;
 
     /// Any thread, lock-free.
     void push(T value) {
         auto* node = new Node{std::move(value), head_.load(sync::kRelaxed)};  // a guess for the CAS
-        // [handOver.push] CAS. ORDER release: pairs with [handOver.take], the node is whole.
+        // [batchQueue.push] CAS. ORDER release: pairs with [batchQueue.take], the node is whole.
         //   Relaxed on failure: the value is only fed to the next attempt.
         //   LOST     someone pushed or took: try again on the new head.
         //   PROGRESS lock-free: our failure is another thread's success.
@@ -33,7 +33,7 @@ public:
     /// The values pushed since the last call, in the order of the pushes. Any thread.
     std::vector<T> takeAll() {
         std::vector<T> values;
-        // [handOver.take] acquire: pairs with [handOver.push].
+        // [batchQueue.take] acquire: pairs with [batchQueue.push].
         Node* node = head_.exchange(nullptr, sync::kAcquire);
         while (node != nullptr) {
             values.push_back(std::move(node->value));
