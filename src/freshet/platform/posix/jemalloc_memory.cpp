@@ -26,7 +26,7 @@ constexpr ssize_t kSoonMillis = 20;
 constexpr const char* kPurgeAll = "arena.4096.purge";
 
 template <typename T>
-T told(const char* name) {
+T readControl(const char* name) {
     T value{};
     size_t bytes = sizeof(value);
     mallctl(name, &value, &bytes, nullptr, 0);
@@ -34,17 +34,17 @@ T told(const char* name) {
 }
 
 template <typename T>
-void tell(const std::string& name, T value) {
+void writeControl(const std::string& name, T value) {
     mallctl(name.c_str(), nullptr, nullptr, &value, sizeof(value));
 }
 
 /// An arena that keeps freed memory only for a moment; without that moment a script that makes an
 /// array in each call takes four times as long. Threads share it.
 unsigned makeHastyArena() {
-    const auto arena = told<unsigned>("arenas.create");
+    const auto arena = readControl<unsigned>("arenas.create");
     const std::string prefix = "arena." + std::to_string(arena);
-    tell<ssize_t>(prefix + ".dirty_decay_ms", kSoonMillis);
-    tell<ssize_t>(prefix + ".muzzy_decay_ms", 0);
+    writeControl<ssize_t>(prefix + ".dirty_decay_ms", kSoonMillis);
+    writeControl<ssize_t>(prefix + ".muzzy_decay_ms", 0);
     return arena;
 }
 
@@ -52,8 +52,8 @@ unsigned makeHastyArena() {
 struct ThreadCounters {
     ThreadCounters() {
         if (mallctl != nullptr) {
-            allocated = told<const uint64_t*>("thread.allocatedp");
-            freed = told<const uint64_t*>("thread.deallocatedp");
+            allocated = readControl<const uint64_t*>("thread.allocatedp");
+            freed = readControl<const uint64_t*>("thread.deallocatedp");
         }
     }
     const uint64_t* allocated = nullptr;
@@ -75,7 +75,7 @@ uint64_t freedMemoryBytes() {
     }
     uint64_t epoch = 1;  // statistics are updated when this is written
     mallctl("epoch", nullptr, nullptr, &epoch, sizeof(epoch));
-    return told<size_t>(kFreedPages) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) +
+    return readControl<size_t>(kFreedPages) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) +
            sparePageMemoryBytes();
 }
 
@@ -89,7 +89,7 @@ void giveBackFreedMemory() {
 void returnFreedMemorySoon() {
     if (mallctl != nullptr) {
         static const unsigned arena = makeHastyArena();
-        tell("thread.arena", arena);
+        writeControl("thread.arena", arena);
     }
 }
 
