@@ -199,7 +199,7 @@ int Server::openData() {
                 : "Cannot open data directory " + path + ": " + why.toString());
     }
     store_ = std::move(*opened);
-    memory_->tellOfGrowth([store = store_.get()] { store->expectMemoryUse(); });
+    memory_->onGrowth([store = store_.get()] { store->expectMemoryUse(); });
     announceData(begun);
     if (settings_.storage.repair) {
         return kExitClean;  // repair() opens the catalog in its own way

@@ -49,8 +49,8 @@ void Alarms::ring() {
         const uint64_t now = platform::monotonicNanos();
         const uint64_t due = alarms_.begin()->first.first;
         if (due > now && !isEnding_) {
-            constexpr uint64_t kNapNanosMax = 3'600ull * 1'000'000'000;  // keeps sums in range
-            changed_.wait_for(lock, std::chrono::nanoseconds(std::min(due - now, kNapNanosMax)));
+            constexpr uint64_t kWaitNanosMax = 3'600ull * 1'000'000'000;  // keeps sums in range
+            changed_.wait_for(lock, std::chrono::nanoseconds(std::min(due - now, kWaitNanosMax)));
             continue;
         }
         WaitToken token = std::move(alarms_.begin()->second);

@@ -26,7 +26,7 @@ public:
 
     /// `grown` is called by the taking thread whenever the pool has grown by another sixteenth of
     /// its bound; it must not block. Set it before the pool is used, or not at all.
-    void tellOfGrowth(std::function<void()> grown) { grown_ = std::move(grown); }
+    void onGrowth(std::function<void()> grown) { grown_ = std::move(grown); }
 
     /// False: the bound does not allow it, and nothing was taken.
     bool tryTake(uint64_t bytes);

@@ -43,21 +43,21 @@ TEST(MemoryPool, WhatIsThereAlreadyCountsBeyondTheBound) {
     EXPECT_EQ(kUnit, pool.used());
 }
 
-TEST(MemoryPool, TellsWheneverASixteenthMoreIsTaken) {
+TEST(MemoryPool, ReportsGrowthBySixteenths) {
     MemoryPool pool(16'000);
-    int told = 0;
-    pool.tellOfGrowth([&told] { ++told; });
+    int calls = 0;
+    pool.onGrowth([&calls] { ++calls; });
     pool.take(900);
-    EXPECT_EQ(told, 0);
+    EXPECT_EQ(calls, 0);
     EXPECT_TRUE(pool.tryTake(200));
-    EXPECT_EQ(told, 1);
+    EXPECT_EQ(calls, 1);
     pool.giveBack(1'000);
     pool.take(800);
-    EXPECT_EQ(told, 1) << "what was there before is no growth";
+    EXPECT_EQ(calls, 1) << "regaining an earlier amount is no growth";
     pool.take(5'000);
-    EXPECT_EQ(told, 2);
+    EXPECT_EQ(calls, 2);
     EXPECT_FALSE(pool.tryTake(16'000));
-    EXPECT_EQ(told, 2);
+    EXPECT_EQ(calls, 2);
 }
 
 TEST(MemoryPool, AHoldThatMovesIsGivenBackOnce) {

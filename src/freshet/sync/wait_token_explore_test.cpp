@@ -40,7 +40,7 @@ TEST(WaitTokenExplore, TheWaiterIsWokenOnceOrToldAtOnceAndSeesTheWork) {
             state->armed = mine->arm(&state->waiter);
             if (!state->armed) {
                 notePlainRead(&state->work);
-                check(state->work == 1, "told at once: the work is visible");
+                check(state->work == 1, "not armed: the work is visible");
             }
             mine.reset();
         });
