@@ -274,13 +274,14 @@ private:
             }
         }
         std::shuffle(changes.begin(), changes.end(), random_);
-        std::map<PageId, uint64_t> told;
-        ASSERT_TRUE(
-            file->commit(Root{},
-                         changes,
-                         [&](PageId page, const Extent& before) { told[page] = before.firstBlock; })
-                .isOk());
-        EXPECT_EQ(told, replaced);
+        std::map<PageId, uint64_t> reported;
+        ASSERT_TRUE(file->commit(Root{},
+                                 changes,
+                                 [&](PageId page, const Extent& before) {
+                                     reported[page] = before.firstBlock;
+                                 })
+                        .isOk());
+        EXPECT_EQ(reported, replaced);
     }
 
     std::mt19937_64 random_;
