@@ -2,7 +2,7 @@
 #include "freshet/testing/net/sim_verbs.h"
 
 #include "freshet/sync/mutex.h"
-#include "freshet/testing/net/network/bell.h"
+#include "freshet/testing/net/network/event_fd.h"
 #include "freshet/testing/net/network/exchange.h"
 #include "freshet/testing/net/network/unanswered.h"
 
@@ -102,8 +102,8 @@ public:
         }
         return Status::ok();
     }
-    int fd() const override { return bell_.fd(); }
-    void clearEvents() override { bell_.clear(); }
+    int fd() const override { return ready_.fd(); }
+    void clearEvents() override { ready_.clear(); }
 
     /// REQUIRES: the network's lock, as of all below.
     void add(const verbs::Completion& completion, uint32_t pair = 0, Unanswered sent = {}) {
@@ -131,7 +131,7 @@ private:
     };
     void ringIfArmed() {
         if (std::exchange(isArmed_, false)) {
-            bell_.ring();
+            ready_.signal();
         }
     }
     const NetworkPtr network_;
@@ -139,7 +139,7 @@ private:
     std::deque<Waiting> waiting_;
     bool isArmed_ = false;
     bool isOverrun_ = false;
-    Bell bell_;
+    EventFd ready_;
 };
 
 /// Access rights of a region.
@@ -462,11 +462,11 @@ public:
                                        limits,
                                        static_cast<const DomainImpl*>(domain)));
     }
-    int eventFd() const override { return bell_.fd(); }
+    int eventFd() const override { return ready_.fd(); }
     StatusOr<verbs::DeviceEvent> nextEvent() override {
         Lock lock(network_->mutex);
         if (events_.empty()) {
-            bell_.clear();
+            ready_.clear();
             return Status::wouldBlock();
         }
         verbs::DeviceEvent event = std::move(events_.front());
@@ -474,9 +474,9 @@ public:
         return event;
     }
     /// REQUIRES: the network's lock.
-    void tell(verbs::DeviceEvent event) {
+    void post(verbs::DeviceEvent event) {
         events_.push_back(std::move(event));
-        bell_.ring();
+        ready_.signal();
     }
 
 private:
@@ -484,7 +484,7 @@ private:
     const ProcessPtr process_;
     verbs::PortInfo info_;
     std::deque<verbs::DeviceEvent> events_;
-    Bell bell_;
+    EventFd ready_;
 };
 
 }  // namespace
@@ -586,7 +586,7 @@ void SimVerbs::setHoldingWrites(bool isHolding) {
 void SimVerbs::takePortsDown() {
     Lock lock(network_->mutex);
     for (DeviceImpl* device : network_->devices) {
-        device->tell({true, "The port is down"});
+        device->post({true, "The port is down"});
     }
     for (const auto& [number, pair] : network_->pairs) {
         pair->failNow();

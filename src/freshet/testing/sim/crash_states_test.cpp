@@ -35,7 +35,7 @@ std::string version(int i) {
 
 /// Runs it for a few versions; then, in every state, the newest completed version or a later one
 /// must be there, whole.
-Status runReplacing(const Replacing& how, CrashStatesCount* count) {
+Status runReplacing(const Replacing& replacing, CrashStatesCount* count) {
     MemoryFileSystem memory;
     TraceRecorder disk(memory);
     std::vector<size_t> doneAt;
@@ -43,9 +43,9 @@ Status runReplacing(const Replacing& how, CrashStatesCount* count) {
     for (int i = 0; i < 4; ++i) {
         auto file = std::move(*disk.open("/d/f.new", OpenMode::kCreate));
         invariant(file->pwrite(version(i), 0).isOk());
-        invariant(!how.syncBytes || file->sync().isOk());
+        invariant(!replacing.syncBytes || file->sync().isOk());
         invariant(disk.rename("/d/f.new", "/d/f").isOk());
-        invariant(!how.syncNames || disk.syncDirectory("/d").isOk());
+        invariant(!replacing.syncNames || disk.syncDirectory("/d").isOk());
         doneAt.push_back(disk.position());
     }
     return forEachCrashState(

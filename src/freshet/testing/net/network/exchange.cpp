@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/testing/net/network/exchange.h"
 
-#include "freshet/testing/net/network/bell.h"
+#include "freshet/testing/net/network/event_fd.h"
 
 #include <mutex>
 #include <utility>
@@ -25,13 +25,13 @@ std::string padded(std::string data, size_t bytes) {
 /// The state of one end of a line; side 0 is the caller's.
 struct Exchange::Side {
     std::deque<CallEvent> events;
-    Bell bell;
+    EventFd ready;
     verbs::Address address;  // of its queue pair
     bool isGone = false;     // it has hung up
 
-    void tell(CallEvent event) {
+    void post(CallEvent event) {
         events.push_back(std::move(event));
-        bell.ring();
+        ready.signal();
     }
 };
 
@@ -69,14 +69,14 @@ public:
         FRESHET_RETURN_IF_ERROR(pair.connect(other().address));
         mine().address = pair.address();
         isAnswered_ = true;
-        other().tell({Kind::kAnswered, padded(data, verbs::kAnswerBytesMax), "accepted"});
+        other().post({Kind::kAnswered, padded(data, verbs::kAnswerBytesMax), "accepted"});
         return Status::ok();
     }
     Status refuse(const std::string& data) override {
         std::lock_guard lock(exchange_->mutex_);
         isAnswered_ = true;
         mine().isGone = true;
-        other().tell({Kind::kRefused, padded(data, verbs::kAnswerBytesMax), "refused"});
+        other().post({Kind::kRefused, padded(data, verbs::kAnswerBytesMax), "refused"});
         return Status::ok();
     }
     void hangUp() override {
@@ -85,23 +85,23 @@ public:
             return;
         }
         if (side_ == 1 && !isAnswered_) {
-            other().tell({Kind::kRefused, {}, "refused"});
+            other().post({Kind::kRefused, {}, "refused"});
         } else {
-            other().tell({Kind::kEnded, {}, "disconnected"});
+            other().post({Kind::kEnded, {}, "disconnected"});
         }
     }
-    int fd() const override { return line_->sides[side_].bell.fd(); }
+    int fd() const override { return line_->sides[side_].ready.fd(); }
     StatusOr<CallEvent> nextEvent() override {
         std::lock_guard lock(exchange_->mutex_);
         if (mine().events.empty()) {
-            mine().bell.clear();
+            mine().ready.clear();
             return Status::wouldBlock();
         }
         CallEvent event = std::move(mine().events.front());
         mine().events.pop_front();
         if (event.kind == Kind::kAnswered && pair_ != nullptr) {
             FRESHET_RETURN_IF_ERROR(pair_->connect(other().address));
-            other().tell({Kind::kAnswered, {}, "established"});
+            other().post({Kind::kAnswered, {}, "established"});
         }
         return event;
     }
@@ -130,15 +130,15 @@ public:
         std::lock_guard lock(exchange_->mutex_);
         exchange_->listeners_.erase(local_);
         for (const auto& [line, caller] : waiting_) {
-            line->sides[0].tell({Kind::kRefused, {}, "nobody listens"});
+            line->sides[0].post({Kind::kRefused, {}, "nothing listens"});
         }
     }
     const std::string& local() const override { return local_; }
-    int fd() const override { return bell_.fd(); }
+    int fd() const override { return ready_.fd(); }
     StatusOr<std::unique_ptr<verbs::Call>> next() override {
         std::lock_guard lock(exchange_->mutex_);
         if (waiting_.empty()) {
-            bell_.clear();
+            ready_.clear();
             return Status::wouldBlock();
         }
         auto [line, caller] = std::move(waiting_.front());
@@ -149,7 +149,7 @@ public:
     /// REQUIRES: the exchange's lock.
     void ring(std::shared_ptr<Line> line, const std::string& caller) {
         waiting_.emplace_back(std::move(line), caller);
-        bell_.ring();
+        ready_.signal();
     }
 
 private:
@@ -157,7 +157,7 @@ private:
     const std::string local_;
     std::deque<std::pair<std::shared_ptr<Line>, std::string>> waiting_;  // with the caller's
                                                                          // address
-    Bell bell_;
+    EventFd ready_;
 };
 
 Status Exchange::End::ask(verbs::QueuePair& pair, const std::string& data) {
@@ -170,7 +170,7 @@ Status Exchange::End::ask(verbs::QueuePair& pair, const std::string& data) {
         return Status::ok();
     }
     if (found == exchange_->listeners_.end()) {
-        mine().tell({Kind::kRefused, {}, "nobody listens"});
+        mine().post({Kind::kRefused, {}, "nothing listens"});
         return Status::ok();
     }
     found->second->ring(line_, local_);

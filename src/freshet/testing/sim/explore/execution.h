@@ -109,7 +109,7 @@ private:
     std::string nameOf(uint32_t place);
     std::string plainName(const void* address);
     /// One line of the trace; texts are built only if there is one.
-    void note(uint32_t place, const char* what, const char* how, uint64_t value, bool stale);
+    void note(uint32_t place, const char* what, const char* order, uint64_t value, bool stale);
     void noteMutex(const char* what, uint32_t place);
     void noteText(std::string text);
 

@@ -257,10 +257,10 @@ std::string Execution::plainName(const void* address) {
 }
 
 void Execution::note(
-    uint32_t place, const char* what, const char* how, uint64_t value, bool stale) {
+    uint32_t place, const char* what, const char* order, uint64_t value, bool stale) {
     if (tracing_) {
         std::ostringstream line;
-        line << what << how << ' ' << nameOf(place) << " = " << value;
+        line << what << order << ' ' << nameOf(place) << " = " << value;
         if (value > UINT64_C(0xffffffff)) {
             line << " (0x" << std::hex << value << ')';
         }

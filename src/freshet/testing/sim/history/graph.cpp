@@ -21,12 +21,12 @@ bool DependencyGraph::follow(const Search& search, State from, const Edge& edge,
 /// Depth first; a state that is met again while it is on the path closes a cycle.
 std::vector<DependencyGraph::State> DependencyGraph::anyCycle(const Search& search) const {
     enum Colour : uint8_t { kNew, kOnPath, kDone };
-    struct Place {
+    struct PathEntry {
         State state;
         size_t next;
     };
     std::vector<uint8_t> colours(edges_.size() * 2, kNew);
-    std::vector<Place> path;
+    std::vector<PathEntry> path;
     for (State start = 0; start < colours.size(); ++start) {
         if (colours[start] != kNew) {
             continue;
@@ -34,15 +34,15 @@ std::vector<DependencyGraph::State> DependencyGraph::anyCycle(const Search& sear
         colours[start] = kOnPath;
         path.push_back({start, 0});
         while (!path.empty()) {
-            Place& place = path.back();
-            const std::vector<Edge>& edges = edges_[place.state / 2];
-            if (place.next == edges.size()) {
-                colours[place.state] = kDone;
+            PathEntry& last = path.back();
+            const std::vector<Edge>& edges = edges_[last.state / 2];
+            if (last.next == edges.size()) {
+                colours[last.state] = kDone;
                 path.pop_back();
                 continue;
             }
             State to = 0;
-            if (!follow(search, place.state, edges[place.next++], &to)) {
+            if (!follow(search, last.state, edges[last.next++], &to)) {
                 continue;
             }
             if (colours[to] == kOnPath) {

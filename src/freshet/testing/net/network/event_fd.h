@@ -9,14 +9,14 @@
 
 namespace freshet::testing {
 
-class Bell {
+class EventFd {
 public:
-    Bell() : fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) { invariant(fd_ >= 0); }
-    Bell(const Bell&) = delete;
-    Bell& operator=(const Bell&) = delete;
-    ~Bell() { ::close(fd_); }
+    EventFd() : fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) { invariant(fd_ >= 0); }
+    EventFd(const EventFd&) = delete;
+    EventFd& operator=(const EventFd&) = delete;
+    ~EventFd() { ::close(fd_); }
     int fd() const { return fd_; }
-    void ring() { invariant(::eventfd_write(fd_, 1) == 0); }
+    void signal() { invariant(::eventfd_write(fd_, 1) == 0); }
     void clear() {
         eventfd_t ignored;
         (void)::eventfd_read(fd_, &ignored);
