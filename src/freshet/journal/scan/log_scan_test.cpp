@@ -96,11 +96,11 @@ std::vector<std::string> firstBodies(size_t n) {
 enum class Put { kDurable, kWritten };
 
 /// A log of `n` records, each in a block (or, when large, blocks) of its own, not closed.
-Files makeLog(int n, Put how) {
+Files makeLog(int n, Put put) {
     MemoryFileSystem disk;
     Opened log = openLog(smallOptions(disk));
     for (int i = 0; i < n; ++i) {
-        how == Put::kDurable ? putDurable(*log.journal, bodyNumber(i))
+        put == Put::kDurable ? putDurable(*log.journal, bodyNumber(i))
                              : putWritten(*log.journal, bodyNumber(i));
     }
     Files files = readAll(disk);
