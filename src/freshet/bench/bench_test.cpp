@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Tests the measuring instruments: do they count what happened?
-#include "freshet/bench/gridfs_door.h"
+#include "freshet/bench/gridfs_transfer.h"
 #include "freshet/bench/histogram.h"
 #include "freshet/bench/load.h"
 #include "freshet/bench/load/request_stream.h"
@@ -106,16 +106,17 @@ TEST(Options, MistakesAreNamed) {
     }
 }
 
-TEST(GridFsDoor, ReadsItsCommandLine) {
-    auto given = parseGridFsDoorOptions({"put", "a.bin", "--bucket", "b", "--chunk-bytes", "1M"});
+TEST(GridFsTransfer, ReadsItsCommandLine) {
+    auto given =
+        parseGridFsTransferOptions({"put", "a.bin", "--bucket", "b", "--chunk-bytes", "1M"});
     ASSERT_TRUE(given.isOk());
     EXPECT_TRUE(given->isPut);
     EXPECT_EQ(given->filename, "a.bin");
     EXPECT_EQ(given->bucket, "b");
     EXPECT_EQ(given->chunkBytes, 1u << 20);
-    EXPECT_FALSE(parseGridFsDoorOptions({"get"}).isOk());
-    EXPECT_FALSE(parseGridFsDoorOptions({"list", "a.bin"}).isOk());
-    EXPECT_FALSE(parseGridFsDoorOptions({"put", "a.bin", "--chunk-bytes", "17M"}).isOk());
+    EXPECT_FALSE(parseGridFsTransferOptions({"get"}).isOk());
+    EXPECT_FALSE(parseGridFsTransferOptions({"list", "a.bin"}).isOk());
+    EXPECT_FALSE(parseGridFsTransferOptions({"put", "a.bin", "--chunk-bytes", "17M"}).isOk());
 }
 
 /// A message that is not a put is a get.

@@ -484,18 +484,19 @@ TEST(EngineBench, WaitingInTheEngineIsAStallAndWorkIsNone) {
 }
 
 /// Waits like a call that does not return.
-bool waitForCall(SlowCalls::Whose whose) {
+bool waitForCall(SlowCalls::Caller caller) {
     const uint64_t begin = platform::monotonicNanos();
     platform::sleepMillis(12);
-    slowCalls().add(whose, begin, platform::monotonicNanos());
+    slowCalls().add(caller, begin, platform::monotonicNanos());
     return true;
 }
 
 TEST(EngineBench, AStallBesideASlowCallIsTheDisksUnlessACheckpointFlushes) {
-    const Stalls log = stallsWith([] { return waitForCall(SlowCalls::Whose::kOthers); });
+    const Stalls log = stallsWith([] { return waitForCall(SlowCalls::Caller::kOthers); });
     EXPECT_GT(log.byDisk, log.all / 2);  // the host caused the rest
     const Stalls both = stallsWith([] {
-        return waitForCall(SlowCalls::Whose::kCheckpoint) && waitForCall(SlowCalls::Whose::kOthers);
+        return waitForCall(SlowCalls::Caller::kCheckpoint) &&
+               waitForCall(SlowCalls::Caller::kOthers);
     });
     EXPECT_GT(both.all, 0u);
     EXPECT_LT(both.byDisk, both.all / 2);  // the other thread's call may have met no flush
@@ -504,7 +505,7 @@ TEST(EngineBench, AStallBesideASlowCallIsTheDisksUnlessACheckpointFlushes) {
 TEST(EngineBench, AStallWhileTheHostHeldAProcessorIsTheHosts) {
     const Stalls held = stallsWith([] {
         const uint64_t begin = platform::monotonicNanos();
-        const bool waited = waitForCall(SlowCalls::Whose::kOthers);
+        const bool waited = waitForCall(SlowCalls::Caller::kOthers);
         hostStops().add(begin, platform::monotonicNanos());
         return waited;
     });
@@ -535,7 +536,7 @@ TEST(HostWatch, NotesWhenNobodyRan) {
 }
 
 TEST(SlowCalls, TheirTimeIsCountedOnce) {
-    constexpr auto kOthers = SlowCalls::Whose::kOthers;
+    constexpr auto kOthers = SlowCalls::Caller::kOthers;
     SlowCalls calls;
     EXPECT_EQ(calls.within(0, 100).nanos(), 0u);
     calls.add(kOthers, 10, 20);
@@ -549,8 +550,8 @@ TEST(SlowCalls, TheirTimeIsCountedOnce) {
 
 TEST(SlowCalls, NoneIsTheDisksBesideACheckpointsFlush) {
     SlowCalls calls;
-    calls.add(SlowCalls::Whose::kOthers, 10, 90);
-    calls.add(SlowCalls::Whose::kCheckpoint, 70, 80);
+    calls.add(SlowCalls::Caller::kOthers, 10, 90);
+    calls.add(SlowCalls::Caller::kCheckpoint, 70, 80);
     EXPECT_EQ(calls.within(0, 75).nanos(), 0u);
     EXPECT_EQ(calls.within(0, 70).nanos(), 60u);
     EXPECT_EQ(calls.within(80, 100).nanos(), 10u);

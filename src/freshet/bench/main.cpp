@@ -3,7 +3,7 @@
 #include "freshet/bench/commerce_bench.h"
 #include "freshet/bench/echo_server.h"
 #include "freshet/bench/engine_bench.h"
-#include "freshet/bench/gridfs_door.h"
+#include "freshet/bench/gridfs_transfer.h"
 #include "freshet/bench/lines_bench.h"
 #include "freshet/bench/options.h"
 #include "freshet/bench/wire_bench.h"
@@ -45,8 +45,8 @@ int main(int argc, char** argv) {
         return end(options.isOk() ? freshet::bench::runCommerceBench(*options) : options.status());
     }
     if (mode == "gridfs") {
-        auto options = freshet::bench::parseGridFsDoorOptions(rest);
-        return end(options.isOk() ? freshet::bench::runGridFsDoor(*options) : options.status());
+        auto options = freshet::bench::parseGridFsTransferOptions(rest);
+        return end(options.isOk() ? freshet::bench::runGridFsTransfer(*options) : options.status());
     }
     if (mode == "lines" && rest.empty()) {
         return end(freshet::bench::runLinesBench());
@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
     std::fputs(freshet::bench::wireUsage().data(), asked ? stdout : stderr);
     std::fputs(freshet::bench::engineUsage().data(), asked ? stdout : stderr);
     std::fputs(freshet::bench::commerceUsage().data(), asked ? stdout : stderr);
-    std::fputs(freshet::bench::gridFsDoorUsage().data(), asked ? stdout : stderr);
+    std::fputs(freshet::bench::gridFsTransferUsage().data(), asked ? stdout : stderr);
     std::fputs(freshet::bench::linesUsage().data(), asked ? stdout : stderr);
     return asked ? 0 : 2;
 }

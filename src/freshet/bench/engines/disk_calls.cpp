@@ -19,7 +19,7 @@ sync::Atomic<bool> isWatched{false};
 thread_local bool makesCheckpoint = false;
 
 template <typename... Arguments>
-long timed(SlowCalls::Whose whose, long call, Arguments... arguments) {
+long timed(SlowCalls::Caller caller, long call, Arguments... arguments) {
     const uint64_t delayBefore = platform::threadRunDelayNanos();
     const uint64_t begin = platform::monotonicNanos();
     const long result = ::syscall(call, arguments...);
@@ -29,7 +29,7 @@ long timed(SlowCalls::Whose whose, long call, Arguments... arguments) {
         // Most of the delay comes after the call has finished, before the thread gets a processor
         // again.
         const uint64_t delay = platform::threadRunDelayNanos() - delayBefore;
-        slowCalls().add(whose, begin, end - std::min(delay, end - begin));
+        slowCalls().add(caller, begin, end - std::min(delay, end - begin));
     }
     errno = error;
     return result;
@@ -41,7 +41,7 @@ long called(long call, Arguments... arguments) {
     if (!isWatched.load(sync::kRelaxed)) {
         return ::syscall(call, arguments...);
     }
-    return timed(SlowCalls::Whose::kOthers, call, arguments...);
+    return timed(SlowCalls::Caller::kOthers, call, arguments...);
 }
 
 template <typename... Arguments>
@@ -51,7 +51,7 @@ int flush(long call, Arguments... arguments) {
     if (!makesCheckpoint) {
         return static_cast<int>(called(call, arguments...));
     }
-    return static_cast<int>(timed(SlowCalls::Whose::kCheckpoint, call, arguments...));
+    return static_cast<int>(timed(SlowCalls::Caller::kCheckpoint, call, arguments...));
 }
 
 ssize_t write(int descriptor, const void* bytes, size_t size, off_t offset) {
@@ -83,9 +83,9 @@ CheckpointCalls::~CheckpointCalls() {
     makesCheckpoint = false;
 }
 
-void SlowCalls::add(Whose whose, uint64_t begin, uint64_t end) {
+void SlowCalls::add(Caller caller, uint64_t begin, uint64_t end) {
     std::lock_guard<std::mutex> guard(mutex_);
-    (whose == Whose::kCheckpoint ? checkpoints_ : others_).add(begin, end);
+    (caller == Caller::kCheckpoint ? checkpoints_ : others_).add(begin, end);
 }
 
 Spans SlowCalls::within(uint64_t begin, uint64_t end) const {

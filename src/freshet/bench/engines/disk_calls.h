@@ -40,9 +40,9 @@ public:
     /// Shorter calls are not kept.
     static constexpr uint64_t kSlowNanos = 1'000'000;
 
-    enum class Whose { kOthers, kCheckpoint };
+    enum class Caller { kOthers, kCheckpoint };
 
-    void add(Whose whose, uint64_t begin, uint64_t end);
+    void add(Caller caller, uint64_t begin, uint64_t end);
     /// The parts of [begin, end] during which some call of kOthers had not returned. Empty if a
     /// checkpoint's flush was slow in that time: those calls may have waited for it. Call this
     /// while no checkpoint runs, since a flush is recorded only when it returns.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/bench/gridfs_door.h"
+#include "freshet/bench/gridfs_transfer.h"
 
 #include "freshet/bench/arguments.h"
 #include "freshet/client/gridfs.h"
@@ -10,20 +10,20 @@
 namespace freshet::bench {
 namespace {
 
-const Setters<GridFsDoorOptions>& gridFsSetters() {
-    static const Setters<GridFsDoorOptions> all = {
+const Setters<GridFsTransferOptions>& gridFsSetters() {
+    static const Setters<GridFsTransferOptions> all = {
         {"--uri",
-         [](GridFsDoorOptions* out, const std::string& value) {
+         [](GridFsTransferOptions* out, const std::string& value) {
              out->uri = value;
              return Status::ok();
          }},
         {"--bucket",
-         [](GridFsDoorOptions* out, const std::string& value) {
+         [](GridFsTransferOptions* out, const std::string& value) {
              out->bucket = value;
              return Status::ok();
          }},
         {"--chunk-bytes",
-         [](GridFsDoorOptions* out, const std::string& value) {
+         [](GridFsTransferOptions* out, const std::string& value) {
              return byteCount(value, 1, 16'000'000, &out->chunkBytes);
          }},
     };
@@ -68,8 +68,9 @@ Status get(client::Connection& connection,
 
 }  // namespace
 
-StatusOr<GridFsDoorOptions> parseGridFsDoorOptions(const std::vector<std::string>& arguments) {
-    GridFsDoorOptions out;
+StatusOr<GridFsTransferOptions> parseGridFsTransferOptions(
+    const std::vector<std::string>& arguments) {
+    GridFsTransferOptions out;
     if (arguments.size() < 2 || (arguments[0] != "put" && arguments[0] != "get")) {
         return badValue("gridfs wants put or get, and a file's name");
     }
@@ -80,7 +81,7 @@ StatusOr<GridFsDoorOptions> parseGridFsDoorOptions(const std::vector<std::string
     return out;
 }
 
-Status runGridFsDoor(const GridFsDoorOptions& options) {
+Status runGridFsTransfer(const GridFsTransferOptions& options) {
     FRESHET_ASSIGN_OR_RETURN(client::ConnectionString where,
                              client::ConnectionString::parse(options.uri));
     client::Surroundings around;  // standard output carries the file
@@ -94,7 +95,7 @@ Status runGridFsDoor(const GridFsDoorOptions& options) {
                          : get(*connection, bucket, options.filename);
 }
 
-std::string_view gridFsDoorUsage() {
+std::string_view gridFsTransferUsage() {
     return R"(usage: freshet-bench gridfs put|get NAME [options]
 A file from standard input into GridFS, or from there to standard output.
   --uri URI             the server and the database (default mongodb://127.0.0.1, database test);

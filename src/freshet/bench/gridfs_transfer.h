@@ -12,7 +12,7 @@
 
 namespace freshet::bench {
 
-struct GridFsDoorOptions {
+struct GridFsTransferOptions {
     bool isPut = false;  // else it is a get
     std::string filename;
     std::string uri = "mongodb://127.0.0.1";  // names the database too
@@ -21,10 +21,11 @@ struct GridFsDoorOptions {
 };
 
 /// Parses `arguments`, which follow the word "gridfs". Returns kInvalid with a text for the user.
-StatusOr<GridFsDoorOptions> parseGridFsDoorOptions(const std::vector<std::string>& arguments);
+StatusOr<GridFsTransferOptions> parseGridFsTransferOptions(
+    const std::vector<std::string>& arguments);
 
-Status runGridFsDoor(const GridFsDoorOptions& options);
+Status runGridFsTransfer(const GridFsTransferOptions& options);
 
-std::string_view gridFsDoorUsage();
+std::string_view gridFsTransferUsage();
 
 }  // namespace freshet::bench
