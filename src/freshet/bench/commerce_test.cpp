@@ -182,7 +182,7 @@ TEST(CommercePlan, IsTheSameForASeedAndAnotherForAnother) {
     EXPECT_NE(shapeOf(7), shapeOf(8));
 }
 
-TEST(CommercePlan, NobodyIsInTheShopTwiceAndNobodyReviewsTwice) {
+TEST(CommercePlan, NoCustomerIsInTheShopTwiceOrReviewsTwice) {
     const CommerceOptions options = small();
     const Plan plan = Plan::make(options);
     std::set<std::pair<uint32_t, uint32_t>> reviewed;

@@ -514,7 +514,7 @@ TEST(EngineBench, AStallWhileTheHostHeldAProcessorIsTheHosts) {
 }
 
 /// Stops this process's threads for a while, as a host would stop its guest's processors.
-TEST(HostWatch, NotesWhenNobodyRan) {
+TEST(HostWatch, NotesWhenNoThreadRan) {
     constexpr uint64_t kStoppedMillis = 60;
     const uint64_t begin = platform::monotonicNanos();
     {
@@ -587,7 +587,7 @@ TEST(Processes, AChildsResultComesBackAndItsCrashIsAFailure) {
     EXPECT_FALSE(crashed.isOk());
 }
 
-TEST(Processes, FlushesAreCountedWhoeverAsksForThem) {
+TEST(Processes, FlushesAreCountedWhicheverLibraryAsks) {
     auto folder = std::move(TemporaryFolder::make("")).value();
     auto file = std::move(platform::FileSystem::posix().open(folder->path() + "/file",
                                                              platform::OpenMode::kCreate))

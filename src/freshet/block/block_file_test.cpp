@@ -114,7 +114,7 @@ TEST_F(BlockFileTest, HeaderIsCompletedAndTheCallersFieldsStay) {
     EXPECT_EQ(found.storedLen, sizeof(PageHeader) + 4);
 }
 
-TEST_F(BlockFileTest, WhatNoCommitNamedIsGoneAfterReopening) {
+TEST_F(BlockFileTest, PagesThatNoCommitNamedAreGoneAfterReopening) {
     commit({{1, write(1, "kept")}});
     write(1, "never named");
     write(2, "never named");
@@ -267,7 +267,7 @@ TEST_F(BlockFileTest, WhatIsTakenAgainAndAgainIsNotGivenBack) {
     EXPECT_LT(file_->stats().fileBytes, 2'500'000u);
 }
 
-TEST_F(BlockFileTest, WhatIsFreedOnAFullDiskIsForWhoeverWasRefused) {
+TEST_F(BlockFileTest, SpaceFreedOnAFullDiskGoesToTheRefusedWrite) {
     std::vector<BlockFile::Change> all = fill(60);
     giveBack();
     disk_.quota = file_->stats().fileBytes;

@@ -69,7 +69,7 @@ std::vector<std::string> writeUntilSegmentMissing(Journal& journal) {
     while (!journal.stats().segmentMissing) {
         const std::string body = std::to_string(bodies.size()) + std::string(900, 'x');
         AppendOp op(RecordType::kCommit, 1, body);
-        if (appendWhileItGoes(journal, op).isOk()) {
+        if (appendUnlessSegmentMissing(journal, op).isOk()) {
             bodies.push_back(body);
             sync::WaitToken token;
             static_cast<void>(journal.written(op.lsn(), &token).isOk());
@@ -327,7 +327,7 @@ TEST(Journal, IdleDataBecomesDurableByItself) {
     Options options = smallOptions(disk);
     options.commitIntervalMs = 1;
     Opened log = openLog(options);
-    AppendOp op(RecordType::kCommit, 1, "nobody asks for me");
+    AppendOp op(RecordType::kCommit, 1, "no thread waits for me");
     ASSERT_TRUE(log.journal->append(op).isOk());
     while (log.journal->durableLsn() <= op.lsn()) {
         platform::yieldThread();
@@ -590,7 +590,7 @@ TEST(Journal, StartedRecordWaitsForRoomOnAFullDisk) {
         waitForReadySegment(*log.journal, 2);
         disk.fill();
         AppendOp op(RecordType::kCommit, 1, body);
-        ASSERT_TRUE(appendWhileItGoes(*log.journal, op).isWouldBlock());
+        ASSERT_TRUE(appendUnlessSegmentMissing(*log.journal, op).isWouldBlock());
         EXPECT_TRUE(op.started());
         EXPECT_TRUE(log.journal->health().isOk());
         disk.giveBack();
@@ -608,7 +608,7 @@ TEST(Journal, CloseDoesNotWaitForAFullDisk) {
     waitForReadySegment(*log.journal, 2);
     disk.fill();
     AppendOp op(RecordType::kCommit, 1, std::string(4 * options.segmentBytesMax, 'b'));
-    ASSERT_TRUE(appendWhileItGoes(*log.journal, op).isWouldBlock());
+    ASSERT_TRUE(appendUnlessSegmentMissing(*log.journal, op).isWouldBlock());
     EXPECT_EQ(log.journal->close().code(), Code::kNoSpace);
     EXPECT_EQ(fatal.calls, 1);
 }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kImage = 4 * kPageMemoryUnit;
 
-TEST(PageMemory, IsAlignedAndNobodyElses) {
+TEST(PageMemory, IsAlignedAndNotShared) {
     std::set<char*> taken;
     for (size_t units = 1; units <= 40; ++units) {
         char* memory = takePageMemory(units * kPageMemoryUnit);

@@ -207,7 +207,7 @@ TEST(Threads, RunAndAreJoinedByTheirDestructor) {
     EXPECT_FALSE(moved.joinable());
 }
 
-TEST(Process, TheSystemTellsAboutUs) {
+TEST(Process, TheSystemReportsAboutThisProcess) {
     EXPECT_GE(coreCount(), 1u);
     EXPECT_GT(processId(), 0);
     EXPECT_FALSE(hostName().empty());

@@ -52,7 +52,7 @@ protected:
     }
 };
 
-TEST_F(TransferMemory, PiecesAreAlignedAndNobodyElses) {
+TEST_F(TransferMemory, PiecesAreAlignedAndNotShared) {
     std::vector<Filled> all;
     for (const size_t pages : {1, 3, 4, 5, 16, 64, 2, 256, 7}) {
         all.push_back(filled(pages * kBlockBytes, static_cast<char>('a' + all.size())));
@@ -65,7 +65,7 @@ TEST_F(TransferMemory, PiecesAreAlignedAndNobodyElses) {
     }
 }
 
-TEST_F(TransferMemory, WhoFindsNoneGetsOneLater) {
+TEST_F(TransferMemory, ARequestThatFindsNoneSucceedsLater) {
     for (const size_t bytes : {3 * kBlockBytes, 9 * kBlockBytes, kTransferBytesMax}) {
         std::vector<Filled> all = takeAll(bytes);
         ASSERT_GE(all.size(), 2u);

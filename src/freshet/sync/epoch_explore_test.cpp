@@ -187,7 +187,7 @@ void endedSnapshotModel(Model& model) {
     });
 }
 
-TEST(EpochExplore, NobodyReadsByASnapshotThatWasPassed) {
+TEST(EpochExplore, NoThreadReadsByASnapshotThatWasPassed) {
     auto result = explore({.preemptions = 3, .staleLoads = 1}, endedSnapshotModel);
     EXPECT_TRUE(result.passed() && result.complete) << result.report;
     RecordProperty("executions", std::to_string(result.executions));

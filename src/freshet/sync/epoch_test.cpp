@@ -105,7 +105,7 @@ TEST_F(Epochs, PinsHoldBackMinReadTsUntilTheLastIsGone) {
     EXPECT_FALSE(a.linked || b.linked || copyOfA.linked);
 }
 
-TEST_F(Epochs, EndedPinsHoldNobodyBackOnceEverySliceKnows) {
+TEST_F(Epochs, EndedPinsHoldNothingBackOnceEverySliceHasSeenThem) {
     WaitToken entered = WaitToken::create();
     WaitToken leave = WaitToken::create();
     SnapshotPin old;

@@ -60,11 +60,11 @@ void MemoryPool::giveBack(uint64_t bytes) {
 
 WaitToken MemoryPool::whenGivenBack() {
     WaitToken token = WaitToken::create();
-    tellWhenGivenBack(token);
+    completeWhenGivenBack(token);
     return token;
 }
 
-void MemoryPool::tellWhenGivenBack(WaitToken token) {
+void MemoryPool::completeWhenGivenBack(WaitToken token) {
     std::lock_guard<Mutex> lock(mutex_);
     std::erase_if(waiting_, [](const WaitToken& other) { return other.isDone(); });
     waiting_.push_back(std::move(token));

@@ -38,7 +38,7 @@ public:
     /// little asks for another token.
     WaitToken whenGivenBack();
     /// The same with the caller's own token, which something else may complete first.
-    void tellWhenGivenBack(WaitToken token);
+    void completeWhenGivenBack(WaitToken token);
 
     uint64_t used() const {
         // [pool.count] ORDER relaxed: a number for comparisons; it publishes no data.

@@ -74,7 +74,7 @@ TEST(MemoryPool, AHoldThatMovesIsGivenBackOnce) {
     EXPECT_EQ(0U, pool.used());
 }
 
-TEST(MemoryPool, WhoeverWaitsForRoomIsWokenWhenSomethingIsGivenBack) {
+TEST(MemoryPool, AWaiterForRoomIsWokenWhenSomethingIsGivenBack) {
     MemoryPool pool(8 * kUnit);
     constexpr int kHolders = 4;
     constexpr int kRounds = 2'000;

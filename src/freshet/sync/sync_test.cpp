@@ -179,7 +179,7 @@ TEST(LocalExecutor, TimersFireInTheOrderOfTheirTimesAndNotEarly) {
     EXPECT_EQ(seen, (std::vector<std::string>{"early", "late"}));
 }
 
-TEST(LocalExecutor, ACoroutineGoesOnOnItsOwnThreadWhoeverCompletes) {
+TEST(LocalExecutor, ACoroutineResumesOnItsOwnThreadWhicheverThreadCompletes) {
     LocalExecutor executor;
     EXPECT_EQ(Executor::current(), nullptr);
     auto waiting = [](LocalExecutor* on, WaitToken token) -> Task<bool> {

@@ -26,7 +26,7 @@ struct PlainWaiter : Waiter {
     }
 };
 
-TEST(WaitTokenExplore, TheWaiterIsWokenOnceOrToldAtOnceAndSeesTheWork) {
+TEST(WaitTokenExplore, TheWaiterIsWokenOnceOrNotArmedAndSeesTheWork) {
     auto result = explore({.preemptions = 4, .staleLoads = 2}, [](Model& model) {
         struct State {
             PlainWaiter waiter;

@@ -34,7 +34,7 @@ TEST(FailPoint, FiresAsItsModeSays) {
     EXPECT_EQ("00", fires(point, 2));
 }
 
-TEST(FailPoint, WhoIsNotMeantIsNotCounted) {
+TEST(FailPoint, OnlyMatchingCallsAreCounted) {
     FailPoint point("testPoint");
     point.configure({FailMode::kTimes, 1, 0.0, "a"});
     EXPECT_EQ("000", fires(point, 3, "b"));

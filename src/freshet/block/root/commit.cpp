@@ -279,8 +279,8 @@ void BlockFile::settle() {
 }
 
 uint64_t BlockFile::Impl::commitNeedBlocks(size_t more) const {
-    constexpr uint64_t kPagesGone = 768;  // an estimate of the tombstones in a checkpoint
-    return 2 * runBlocks(unnamed.size() + more + kPagesGone);
+    constexpr uint64_t kTombstonesGuess = 768;  // an estimate of the tombstones in a checkpoint
+    return 2 * runBlocks(unnamed.size() + more + kTombstonesGuess);
 }
 
 }  // namespace freshet::block

@@ -73,7 +73,7 @@ inline Status appendWaiting(Journal& journal, AppendOp& op) {
 }
 
 /// As appendWaiting, but returns WouldBlock when the ring is full because a segment is missing.
-inline Status appendWhileItGoes(Journal& journal, AppendOp& op) {
+inline Status appendUnlessSegmentMissing(Journal& journal, AppendOp& op) {
     for (;;) {
         const bool isLast = journal.stats().segmentMissing;
         Status status = journal.append(op);

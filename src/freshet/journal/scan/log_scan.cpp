@@ -64,7 +64,7 @@ public:
         if (end_.slotNo != 0 && end_.losses.empty()) {
             FRESHET_RETURN_IF_ERROR(takeRemains());
         }
-        FRESHET_RETURN_IF_ERROR(hearWitness());
+        FRESHET_RETURN_IF_ERROR(compareWithWitness());
         end_.wasCutOff = !end_.isClosed && (end_.flags & kBlockWitnessed) != 0;
         for (size_t i = end_.first; i < end_.segments.size() && i <= end_.last; ++i) {
             // After a kill, what was just replayed may still be only in the kernel's cache. New
@@ -315,7 +315,7 @@ private:
     }
 
     /// Checks the end of the log against the witness, and that the ring and the witness are there.
-    Status hearWitness() {
+    Status compareWithWitness() {
         FRESHET_ASSIGN_OR_RETURN(const Testimony said, readWitness(options_));
         const bool knows = said.trouble.empty();
         if (knows) {
@@ -333,11 +333,11 @@ private:
                 return lossAtEnd(said, said.written, "had been written since the system's start");
             }
             if (said.isOfThisBoot && said.era == end_.era && !ring_.damage.empty()) {
-                return loss(ring_.damage + ": a record is damaged that was complete");
+                return loss(ring_.damage + ": a complete record is damaged");
             }
         }
         if (!ring_.trouble.empty() && needs(kBlockRing)) {
-            return loss(ring_.trouble + ": records that were in no segment yet may be gone");
+            return loss(ring_.trouble + ": records that were in no segment yet may be lost");
         }
         return !knows && needs(kBlockWitnessed)
                    ? loss(said.path + " " + said.trouble + ": how far the log has come is lost")

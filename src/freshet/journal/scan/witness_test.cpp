@@ -125,7 +125,7 @@ TEST(Witness, ALogThatLostItsEndIsRefused) {
     }
 }
 
-TEST(Witness, ALogThatIsGoneIsRefused) {
+TEST(Witness, AMissingLogIsRefused) {
     MemoryFileSystem disk;
     makeAndTamper(disk, [&] {
         const auto names = disk.list("/journal");
@@ -139,7 +139,7 @@ TEST(Witness, ALogThatIsGoneIsRefused) {
     expectRepairable(disk, "/journal: the log ends here", 0);
 }
 
-TEST(Witness, AWitnessThatIsGoneOrDamagedIsMissedUnlessTheLogWasClosed) {
+TEST(Witness, AMissingOrDamagedWitnessIsNoticedUnlessTheLogWasClosed) {
     const std::map<std::string, std::function<void(MemoryFileSystem&)>> ways = {
         {"is missing", [](auto& disk) { ASSERT_TRUE(disk.remove(kWitness).isOk()); }},
         {"at offset 0 is cut", [](auto& disk) { disk.put(kWitness, ""); }},
@@ -222,7 +222,7 @@ protected:
     int copies_ = 0;
 };
 
-TEST_F(SharedWitness, WhatWasWrittenUnderThisSystemMustBeThere) {
+TEST_F(SharedWitness, RecordsWrittenSinceTheSystemStartedMustExist) {
     if (platform::FileSystem::posix().bootNumber() == 0) {
         GTEST_SKIP() << "the system has no name for this run of it";
     }
@@ -254,7 +254,7 @@ TEST_F(SharedWitness, WhatWasWrittenUnderThisSystemMustBeThere) {
     EXPECT_LT(again.records.size(), kRecords);
 }
 
-TEST_F(SharedWitness, ARingThatIsGoneOrCutIsMissedUnlessTheLogWasClosed) {
+TEST_F(SharedWitness, AMissingOrCutRingIsNoticedUnlessTheLogWasClosed) {
     const fs::path folder = root_ / "log";
     Opened log = openLog(options(folder));
     putDurable(*log.journal, "durable");

@@ -34,7 +34,7 @@ struct World {
 };
 
 enum class Waits : uint8_t {
-    kNobody,
+    kNone,
     kFirst,  // checks what has been written
     kAll,    // sleep until woken
     kHeld,   // check, after each record, whether it would survive the process
@@ -172,7 +172,7 @@ TEST(SlotExplore, RandomSchedules) {
     expectClean(run<SlotPolicy>(randomly(20'000, 2), {{2, 1, 2, 1}, {2, 3, 1}, {1, 1, 2}}));
 }
 
-TEST(SlotExplore, WhoWaitsIsWoken) {
+TEST(SlotExplore, WaitersAreWoken) {
     expectClean(run<SlotPolicy>(exhaustive(2, 0), {{2}, {1}}, Waits::kAll));
     expectClean(run<SlotPolicy>(exhaustive(1, 1), {{2}, {1}, {2}}, Waits::kAll));
     expectClean(run<SlotPolicy>(randomly(10'000, 2), {{2, 1}, {2, 3}, {1, 1}}, Waits::kAll));

@@ -45,7 +45,7 @@ TEST(Lsn, IsServedAtTheEndOfItsSlot) {
     EXPECT_EQ(servedAt(slotStart(7) - 1), slotStart(7));
 }
 
-TEST(SlotRing, AJoinerStoppedWhileCopyingStopsNobodyUntilTheRingIsFull) {
+TEST(SlotRing, AJoinerStoppedWhileCopyingStopsNoOtherUntilTheRingIsFull) {
     constexpr uint32_t kSlots = 4;
     constexpr uint32_t kUnits = 8;
     Ring model(kSlots, kUnits);
@@ -80,7 +80,7 @@ TEST(SlotRing, AJoinerStoppedWhileCopyingStopsNobodyUntilTheRingIsFull) {
     EXPECT_TRUE(model.tryAppend(1, others, 2, &lsn));
 }
 
-TEST(SlotRing, CloserStoppedAfterClosingStopsNobody) {
+TEST(SlotRing, CloserStoppedAfterClosingStopsNoOther) {
     Ring model(4, 4);
     uint64_t lsn = 0;
     ASSERT_TRUE(model.tryAppend(0, 0, 1, &lsn));
@@ -128,7 +128,7 @@ TEST(SlotRing, TimeRisesWhateverTheWallClockDoes) {
 
 class SlotRingThreads : public ::testing::TestWithParam<uint32_t> {};
 
-TEST_P(SlotRingThreads, EveryRecordOnceAndNobodySpins) {
+TEST_P(SlotRingThreads, EveryRecordOnceAndNoThreadSpins) {
     const uint32_t threads = GetParam();
     const uint32_t each = 20'000 / threads;
     Ring model(4, 64);

@@ -397,11 +397,11 @@ public:
         if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
             char holder[32] = {};
             ssize_t n = ::pread(fd, holder, sizeof(holder) - 1, 0);
-            std::string who(holder, static_cast<size_t>(std::max<ssize_t>(n, 0)));
-            while (!who.empty() && who.back() == '\n') {
-                who.pop_back();
+            std::string pid(holder, static_cast<size_t>(std::max<ssize_t>(n, 0)));
+            while (!pid.empty() && pid.back() == '\n') {
+                pid.pop_back();
             }
-            return Status(Code::kUnavailable, path + " is held by process " + who);
+            return Status(Code::kUnavailable, path + " is held by process " + pid);
         }
         std::string id = std::to_string(::getpid()) + "\n";
         if (::ftruncate(fd, 0) != 0 || ::pwrite(fd, id.data(), id.size(), 0) < 0) {

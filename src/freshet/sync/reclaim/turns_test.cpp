@@ -25,7 +25,7 @@ TEST(Crowd, IsMoreSlicesThanProcessorsCanRun) {
     EXPECT_TRUE(crowd.lastsAt(kNow));
 }
 
-TEST(Crowd, LastsUntilNobodyHasSeenItForAWhile) {
+TEST(Crowd, LastsUntilNoThreadHasSeenItForAWhile) {
     Crowd crowd(1);
     crowd.note(100, kNow);
     EXPECT_TRUE(crowd.lastsAt(kNow + kCrowdNanos - 1));
@@ -187,7 +187,7 @@ TEST(Turn, TheSystemGivesTimeWhileAThreadEndsItsTurnsItself) {
     });
 }
 
-TEST(Turn, WhoAskedForShortOnesKeepsThem) {
+TEST(Turn, AThreadThatAskedForShortOnesKeepsThem) {
     platform::Thread("short", [] {
         platform::stepForward();
         const uint64_t before = platform::turnNanos();
@@ -242,7 +242,7 @@ uint64_t turnsBeside(uint32_t stopped, Work work) {
     return domain.turnsEnded();
 }
 
-TEST(Turns, AreTakenByWhoWritesWhereManyAreStopped) {
+TEST(Turns, AreTakenByWritersWhereManyThreadsAreStopped) {
 #ifdef FRESHET_EXPLORE
     GTEST_SKIP() << "the explorer's threads take no turns";
 #endif
@@ -250,7 +250,7 @@ TEST(Turns, AreTakenByWhoWritesWhereManyAreStopped) {
     EXPECT_EQ(turnsBeside(few - 1, Work::kRetires), 0u);
     EXPECT_EQ(turnsBeside(few + 1, Work::kRetires), 1u);
     EXPECT_EQ(turnsBeside(few + 1, Work::kWrites), 1u) << "it will retire something";
-    EXPECT_EQ(turnsBeside(few + 1, Work::kReads), 0u) << "nobody holds anything back";
+    EXPECT_EQ(turnsBeside(few + 1, Work::kReads), 0u) << "a reader retires nothing";
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ TEST_F(FaultyFileSystemTest, WithoutRulesItIsTheFileSystemBelow) {
     EXPECT_EQ(plan_.fired(), 0u);
 }
 
-TEST_F(FaultyFileSystemTest, TheNthMatchingCallFailsSoOftenAsToldAndIsCounted) {
+TEST_F(FaultyFileSystemTest, TheNthMatchingCallFailsAsOftenAsAskedAndIsCounted) {
     std::vector<std::string> reported;
     plan_.onFired([&](const std::string& line) { reported.push_back(line); });
     size_t rule = plan_.add({.path = "*/f", .op = FileOp::kSync, .nth = 2, .times = 2});

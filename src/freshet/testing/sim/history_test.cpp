@@ -148,7 +148,7 @@ TEST(History, StaleSnapshots) {
                 {4, 5, true, {read(kX, {})}}});
 }
 
-TEST(History, AReportNamesWhoAndWhere) {
+TEST(History, AReportNamesTransactionsAndKeys) {
     const std::string text =
         checkHistory({txn({read(kX, {}), read(kY, {}), append(kX, 1), append(kY, 2)}),
                       txn({read(kX, {}), read(kY, {2})})})

@@ -159,7 +159,7 @@ TEST(MemoryFileSystem, ACrashMayKeepSomeUnsyncedNames) {
     EXPECT_EQ(seen, (std::set<std::vector<std::string>>{{"a"}, {"b"}, {"a", "c"}, {"b", "c"}}));
 }
 
-TEST(MemoryFileSystem, TheNthOperationFailsAsToldAndOnlyThat) {
+TEST(MemoryFileSystem, OnlyTheChosenOperationFails) {
     MemoryFileSystem disk;
     auto file = std::move(*disk.open("f", OpenMode::kCreate));
     ASSERT_TRUE(disk.syncDirectory("/").isOk());

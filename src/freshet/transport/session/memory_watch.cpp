@@ -114,7 +114,7 @@ sync::Task<void> MemoryWatch::look() {
             break;  // no timer runs any more
         }
         if (!listOf(Phase::kWaiting).empty()) {
-            admission_->pool().tellWhenGivenBack(due);
+            admission_->pool().completeWhenGivenBack(due);
             admission_->admit();
         }
         co_await sync::wait(due);

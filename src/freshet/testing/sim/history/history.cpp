@@ -65,9 +65,9 @@ private:
             report_.anomalies.push_back({kind, text});
         }
     }
-    static std::string who(uint32_t txn) { return "T" + std::to_string(txn); }
+    static std::string nameOf(uint32_t txn) { return "T" + std::to_string(txn); }
     static std::string at(uint32_t txn, uint32_t key) {
-        return who(txn) + ", key " + std::to_string(key) + ": ";
+        return nameOf(txn) + ", key " + std::to_string(key) + ": ";
     }
 
     void findWriters();
@@ -139,10 +139,11 @@ void Checker::judgeBase(uint32_t txn, uint32_t key, const Access& access) {
             note(AnomalyKind::kGarbage, at(txn, key) + std::to_string(element));
         } else if (!history_[writer->second.txn].committed) {
             note(AnomalyKind::kAbortedRead,
-                 at(txn, key) + std::to_string(element) + " of " + who(writer->second.txn));
+                 at(txn, key) + std::to_string(element) + " of " + nameOf(writer->second.txn));
         } else if (i + 1 == access.base.size() && !writer->second.isLast) {
             note(AnomalyKind::kIntermediate,
-                 at(txn, key) + textOf(access.base) + " has not all of " + who(writer->second.txn));
+                 at(txn, key) + textOf(access.base) + " has not all of " +
+                     nameOf(writer->second.txn));
         }
     }
 }
@@ -311,7 +312,7 @@ std::string Checker::textOfCycle(const std::vector<DependencyGraph::Step>& cycle
     for (const DependencyGraph::Step& step : cycle) {
         const std::string key = " key " + std::to_string(step.key);
         if (step.from < history_.size()) {
-            out += who(step.from);
+            out += nameOf(step.from);
         }
         switch (step.kind) {
             case Dependency::kOverwrites:
@@ -329,7 +330,8 @@ std::string Checker::textOfCycle(const std::vector<DependencyGraph::Step>& cycle
         }
         inTime = step.kind == Dependency::kBefore;
     }
-    return out + (cycle[0].from < history_.size() ? who(cycle[0].from) : std::string("the first"));
+    return out +
+           (cycle[0].from < history_.size() ? nameOf(cycle[0].from) : std::string("the first"));
 }
 
 }  // namespace
@@ -339,7 +341,7 @@ std::string_view anomalyName(AnomalyKind kind) {
         case AnomalyKind::kInternal:
             return "own writes not seen, or one key in two states";
         case AnomalyKind::kGarbage:
-            return "an element that nobody wrote, or twice";
+            return "an element that no transaction wrote, or written twice";
         case AnomalyKind::kAbortedRead:
             return "G1a, read of an aborted write";
         case AnomalyKind::kIntermediate:
