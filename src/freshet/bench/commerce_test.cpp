@@ -129,7 +129,7 @@ Status judged(Cheat cheat) {
     EXPECT_TRUE(shop.stock(plan).isOk());
     auto result = visitShop(plan, shop);
     EXPECT_TRUE(result.isOk());
-    EXPECT_EQ(result->cost.flushes, 1u);  // what was counted during the visit
+    EXPECT_EQ(result->cost.flushes, 1u);  // those during the visit
     uint64_t ops = 0;
     for (size_t op = 0; op < plan.counts.size(); ++op) {
         EXPECT_EQ(result->byOp[op].total(), plan.counts[op]);

@@ -149,7 +149,7 @@ TEST_F(BlockDamageTest, CheckpointWhoseLateImageIsMissingIsPassedOver) {
     ASSERT_TRUE(file_->flush().isOk());
     const PagePlace late = write(1, "new");
     commit({{1, late}, {2, early}});
-    // As if the power had gone during the commit's flush, after the superblock reached the disk.
+    // As if the power had failed during the commit's flush, after the superblock reached the disk.
     overwrite(late.extent.firstBlock * kBlockBytes, std::string(kBlockBytes, '\0'));
     reopen();
     EXPECT_EQ(file_->root().checkpointNo, 1u);

@@ -126,7 +126,7 @@ class RefusedRun {
 public:
     explicit RefusedRun(uint64_t seed) : plan_(seed), user_(seed) {
         invariant(disk_.makeDirectory(kTestDirectory).isOk());
-        // If the power goes before the file exists, nothing has been acknowledged.
+        // If the power fails before the file exists, nothing has been acknowledged.
         auto file = openAndStart(testOptions(&disk_));
         invariant(file.isOk());
         promises_.push_back({recorder_.position(), 0});

@@ -63,7 +63,7 @@ private:
 };
 
 /// Appends and waits for "written" until the log waits for a segment that is held back. Returns
-/// what was appended.
+/// the appended records.
 std::vector<std::string> writeUntilSegmentMissing(Journal& journal) {
     std::vector<std::string> bodies;
     while (!journal.stats().segmentMissing) {

@@ -109,7 +109,7 @@ TEST_P(AsyncReadsTest, AFailureIsThatReadsOnly) {
     AsyncReads::Read second;
     second.out = bad.get();
     second.bytes = kBlockBytes;
-    second.offset = uint64_t{1} << 63;  // no file has it
+    second.offset = uint64_t{1} << 63;  // beyond any file
     reads_->start(*file_, &second);
     reads_->start(*another, &first);
     for (int i = 0; i < 2; ++i) {

@@ -38,9 +38,9 @@ public:
         return pwrite(std::string(bytes, '\0'), offset);
     }
     /// Allocates space that reads as zeros, whatever it held before; later writes there do not fail
-    /// for lack of space. Fast where the file system can promise that without writing; but then a
-    /// flush of what is written there has more to do. Elsewhere as pwriteZeros() of all of it. No
-    /// other call may use the file meanwhile.
+    /// for lack of space. Fast where the file system can promise that without writing, although
+    /// later flushes of writes there then have more to do. Elsewhere like pwriteZeros() of the
+    /// whole range. No other call may use the file meanwhile.
     virtual Status allocate(uint64_t offset, uint64_t bytes) {
         constexpr uint64_t kPieceBytes = 1u << 20;
         for (uint64_t done = 0; done < bytes; done += kPieceBytes) {

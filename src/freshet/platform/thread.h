@@ -31,15 +31,15 @@ private:
 unsigned coreCount();
 /// Pins the calling thread to the `index`-th core it may run on. Best effort.
 void pinToCore(unsigned index);
-/// Gives the calling thread, for good, less processor time than others when it is short (nice(1)
-/// level 19), in short time slices, so that a thread that wakes need not wait. Best effort.
+/// Permanently gives the calling thread the lowest priority (nice level 19) and short time slices,
+/// so that a thread that wakes need not wait for it. Best effort.
 void standBack();
-/// Gives the calling thread, for good, a third of what others get when the processor is short, in
-/// short time slices: for work that should not slow others down, but that a client waits for. Best
-/// effort.
+/// Permanently gives the calling thread a third of the share that other threads get of a busy
+/// processor, in short time slices: for work that a client waits for but that should not slow
+/// others down. Best effort.
 void giveWay();
-/// Gives the calling thread, for good, short time slices that come soon: for a thread that mostly
-/// waits, and that many threads wait for. Best effort (Linux 6.12 and later).
+/// Permanently gives the calling thread short time slices that come soon after it wakes: for a
+/// thread that mostly waits and that many threads wait for. Best effort (Linux 6.12 and later).
 void stepForward();
 /// Length of the calling thread's time slice while others wait, in nanoseconds; 0: the system does
 /// not report it (before Linux 6.12). A system call.

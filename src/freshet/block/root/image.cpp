@@ -16,7 +16,7 @@ std::string placeText(PageId page, const PagePlace& place) {
            std::to_string(place.extent.firstBlock * kBlockBytes) + ": ";
 }
 
-/// Empty when the bytes are the image that `place` names; else what is wrong.
+/// Returns empty if the bytes are the image that `place` names; else a description of the fault.
 std::string complaint(PageId page, const PagePlace& place, ByteView bytes) {
     const auto header = loadLe<PageHeader>(bytes.data());
     if (header.magic != kPageMagic) {

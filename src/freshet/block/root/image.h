@@ -18,7 +18,7 @@ struct Plain {
 };
 
 /// Stores in *packed the image with a compressed body, if that takes fewer blocks; else returns
-/// false. The result is to be sealed.
+/// false. The caller must seal the result.
 bool packImage(ByteView image, Codec codec, std::string* packed);
 
 /// Completes the header of image[0, bytes); the checksum comes last, over the bytes as stored.

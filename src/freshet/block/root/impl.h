@@ -114,7 +114,7 @@ struct BlockFile::Impl {
     bool hasRefused = false;  // the disk had no space for the last superblock
     Status failure;           // final
 
-    Stats counted;  // what is not derived; copied by publishStats()
+    Stats counted;  // counters that are not derived; publishStats() copies them
     mutable sync::Mutex statsMutex;
     Stats published;  // guarded by statsMutex
 };

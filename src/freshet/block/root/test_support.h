@@ -92,7 +92,7 @@ public:
     explicit ModelUser(uint64_t seed) : random_(seed) {}
 
     /// Attaches to a file that was just opened: it must hold a checkpoint that this user made, not
-    /// older than the last acknowledged one. Returns empty, or what is wrong.
+    /// older than the last acknowledged one. Returns empty, or a description of the fault.
     std::string attach(BlockFile* file) {
         file_ = file;
         pending_.clear();

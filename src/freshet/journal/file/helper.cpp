@@ -113,7 +113,7 @@ void Journal::Impl::flush() {
     // back to the writer.
     flushTarget.store(0, sync::kRelease);
     syncWaiters.wake(target);
-    writer.notify();  // closes what has arrived meanwhile: the next batch
+    writer.notify();  // closes the next batch: the records that arrived meanwhile
 }
 
 void Journal::Impl::askForIdleData() {

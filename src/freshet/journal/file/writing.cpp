@@ -42,7 +42,7 @@ bool Journal::Impl::takeNextSegment() {
     }
     // [journal.segmentMissing] release: pairs with its loads in noSegment() and stats().
     segmentMissing.store(next == nullptr, sync::kRelease);
-    makerWake.signal();  // the next one is to be made
+    makerWake.signal();  // to make the next one
     return next != nullptr;
 }
 

@@ -113,7 +113,7 @@ Status checkState(const History& history, MemoryFileSystem& disk, const CrashSta
     if (state.number % 8 != 0) {
         return Status::ok();
     }
-    // The log goes on from there, and a second crash takes nothing back.
+    // The log continues from there, and a second crash loses none of it.
     std::vector<std::string> expected = bodiesOf(log.records);
     for (int i = 0; i < 6; ++i) {
         expected.push_back("afterwards " + std::to_string(i) + std::string(800, '-'));

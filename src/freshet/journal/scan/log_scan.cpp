@@ -314,7 +314,7 @@ private:
         return slotStart(last.isWhole ? last.slotNo + 1 : last.slotNo);
     }
 
-    /// Checks the end of the log against the witness, and that the ring and the witness are there.
+    /// Checks the end of the log against the witness, and that the ring and the witness exist.
     Status compareWithWitness() {
         FRESHET_ASSIGN_OR_RETURN(const Testimony said, readWitness(options_));
         const bool knows = said.trouble.empty();

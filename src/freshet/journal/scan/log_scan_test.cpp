@@ -510,7 +510,7 @@ TEST(LogScan, PowerCutsAtRandomKeepAllThatWasAcknowledged) {
     SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
     std::mt19937_64 random(seed);
     MemoryFileSystem disk;
-    std::vector<std::string> log;  // what must be there, in order; grows from round to round
+    std::vector<std::string> log;  // expected records, in order; grows from round to round
     int number = 0;
     for (int round = 0; round < 60; ++round) {
         SCOPED_TRACE("round " + std::to_string(round));

@@ -5,7 +5,7 @@ namespace freshet::journal {
 
 Status RecordJoiner::take(ByteView block, const BlockHeader& header) {
     if (header.era != era_) {
-        // Records that the earlier start had begun have no end: their writers are gone.
+        // Records begun before this start never end: their writers no longer exist.
         begun_.clear();
         era_ = header.era;
     }

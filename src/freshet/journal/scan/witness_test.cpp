@@ -33,7 +33,7 @@ std::string contentOf(MemoryFileSystem& disk, const std::string& path) {
     return bytes;
 }
 
-/// Behind the last block that is there.
+/// The file offset behind the last block.
 uint64_t endOf(const std::string& segment) {
     uint64_t end = 0;
     BlockHeader header;

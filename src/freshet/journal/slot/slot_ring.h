@@ -29,7 +29,7 @@ struct SlotPolicy {
     static constexpr bool kNotifyOnClose = true;          // a close that completes a slot says so
     static constexpr auto kReleaseOrder = sync::kAcqRel;  // [slot.release]
     static constexpr auto kOpenOrder = sync::kRelease;    // [slot.open], [ring.freeFor.store]
-    static constexpr bool kLeaveOnlyWithoutNotes = true;  // [role.leave] heeds the notes
+    static constexpr bool kLeaveOnlyWithoutNotes = true;  // [role.leave] checks for notes
     static constexpr bool kPassRole = true;               // [role.drop] makes another thread serve
     static constexpr bool kWakeAfterPassing = true;       // the thread that wrote always wakes
     static constexpr uint32_t kRoundsMax = 2;             // own slot and one more batch
@@ -91,7 +91,7 @@ public:
     [[nodiscard]] bool release(const JoinResult& place, uint32_t units);
     /// True when every record that has joined slots up to `slotNo` by now is complete, and
     /// scan/ring_remains.h would find it from the ring's memory alone. Slots below `from` are not
-    /// checked; what has been written is complete. REQUIRES: slotNo <= active(). Lock-free,
+    /// checked; written slots are complete. REQUIRES: slotNo <= active(). Lock-free,
     /// bounded.
     bool holdsUpTo(uint64_t from, uint64_t slotNo);
 

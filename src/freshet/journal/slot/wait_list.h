@@ -18,7 +18,7 @@ namespace freshet::journal {
 class WaitList {
 public:
     WaitList() = default;
-    /// Completes what is left.
+    /// Completes the remaining tokens.
     ~WaitList();
     WaitList(const WaitList&) = delete;
     WaitList& operator=(const WaitList&) = delete;

@@ -18,9 +18,9 @@ inline int openRing(unsigned entries, io_uring* ring) {
     return result == -EINVAL ? io_uring_queue_init(entries, ring, 0) : result;
 }
 
-/// Submits what is in the ring, and waits for `waitsFor` results, unless a signal came or the
-/// kernel is short of something: what it did not take stays in the ring, for the next call. Returns
-/// an error that will not pass as a negative number.
+/// Submits the ring's entries and waits for `waitsFor` results, unless a signal arrives or the
+/// kernel lacks a resource; entries that it did not take stay in the ring for the next call.
+/// Returns a permanent error as a negative number.
 inline int enterRing(io_uring* ring, unsigned waitsFor) {
     const int result = io_uring_submit_and_wait(ring, waitsFor);
     if (result == -EAGAIN || result == -EBUSY) {

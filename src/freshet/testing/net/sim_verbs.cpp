@@ -113,7 +113,7 @@ public:
         waiting_.push_back({completion, lateness, pair, std::move(sent)});
         ringIfArmed();
     }
-    /// The queue pair goes: nothing is sent again.
+    /// The queue pair is destroyed: nothing is resent.
     void forget(uint32_t pair) {
         for (Waiting& each : waiting_) {
             if (each.pair == pair) {

@@ -34,7 +34,7 @@ std::string version(int i) {
 }
 
 /// Runs it for a few versions; then, in every state, the newest completed version or a later one
-/// must be there, whole.
+/// must exist, whole.
 Status runReplacing(const Replacing& replacing, CrashStatesCount* count) {
     MemoryFileSystem memory;
     TraceRecorder disk(memory);

@@ -61,7 +61,7 @@ struct FaultRule {
     uint64_t slowMs = 0;       // kSlow
     bool growingOnly = false;  // kWrite: only writes that make the file longer match
     uint64_t below = kEver;    // only calls that begin before this offset match
-    bool powerOff = false;     // the power goes as well: every later call fails with kIo
+    bool powerOff = false;     // the power fails as well: every later call fails with kIo
 };
 
 class FaultPlan {

@@ -39,7 +39,7 @@ public:
     Status truncate(uint64_t bytes) override;
     void forget(uint64_t, uint64_t) override {}
 
-    /// The power goes: of the unsynced blocks those sectors survive for which `keep(sectorIndex)`
+    /// The power fails: of the unsynced blocks those sectors survive for which `keep(sectorIndex)`
     /// is true, called in order for every sector of a block. The file is dead afterwards: every
     /// call returns kIo. Returns the durable file, or null when it was already dead.
     template <typename Keep>
