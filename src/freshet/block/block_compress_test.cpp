@@ -59,7 +59,7 @@ protected:
                   (*file)->pwrite(bytes, place.extent.firstBlock * kBlockBytes).isOk());
     }
     /// Changes the header of the image at `place`, and makes all checksums right again.
-    PagePlace lie(PagePlace place, const std::function<void(PageHeader*)>& change) {
+    PagePlace forge(PagePlace place, const std::function<void(PageHeader*)>& change) {
         std::string bytes = stored(place);
         auto header = loadLe<PageHeader>(bytes.data());
         change(&header);
@@ -155,12 +155,12 @@ TEST_P(BlockCompressTest, LyingLengthsAreFoundBeforeMemoryIsSetAside) {
     for (const uint32_t lie :
          {0u, 1u, 96u, rawLen - 1, rawLen + 1, 1u << 20, (1u << 20) + 1, 1u << 31, 0xffffffffu}) {
         const PagePlace place =
-            this->lie(write(5, body), [&](PageHeader* header) { header->rawLen = lie; });
+            this->forge(write(5, body), [&](PageHeader* header) { header->rawLen = lie; });
         const auto image = read(5, place);
         EXPECT_EQ(image.status().code(), Code::kCorruption) << lie;
         EXPECT_THAT(std::string(image.status().text()), HasSubstr("page 5 at offset"));
     }
-    const PagePlace raw = lie(write(5, body), [](PageHeader* header) { header->codec = 0; });
+    const PagePlace raw = forge(write(5, body), [](PageHeader* header) { header->codec = 0; });
     EXPECT_EQ(read(5, raw).status().code(), Code::kCorruption);
 }
 
@@ -173,7 +173,7 @@ TEST_P(BlockCompressTest, ABodyThatIsNotOfItsCodecIsDamage) {
         const size_t at = sizeof(PageHeader) + random() % (length - sizeof(PageHeader));
         bytes.replace(at, length - at, noiseOf(length - at, &random));
         overwrite(place, bytes);
-        const auto image = read(5, lie(place, [](PageHeader*) {}));
+        const auto image = read(5, forge(place, [](PageHeader*) {}));
         if (image.isOk()) {
             EXPECT_EQ(image->size(), 20'000 + sizeof(PageHeader));
         } else {
@@ -184,7 +184,7 @@ TEST_P(BlockCompressTest, ABodyThatIsNotOfItsCodecIsDamage) {
 
 TEST_P(BlockCompressTest, AnUnknownCodecIsOfANewerVersion) {
     const PagePlace place =
-        lie(write(5, textOf(20'000)), [](PageHeader* header) { header->codec = 3; });
+        forge(write(5, textOf(20'000)), [](PageHeader* header) { header->codec = 3; });
     EXPECT_EQ(read(5, place).status().code(), Code::kUnsupported);
 }
 

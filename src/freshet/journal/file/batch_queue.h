@@ -24,7 +24,7 @@ public:
         auto* node = new Node{std::move(value), head_.load(sync::kRelaxed)};  // a guess for the CAS
         // [batchQueue.push] CAS. ORDER release: pairs with [batchQueue.take], the node is whole.
         //   Relaxed on failure: the value is only fed to the next attempt.
-        //   LOST     someone pushed or took: try again on the new head.
+        //   LOST     another thread pushed or took: try again on the new head.
         //   PROGRESS lock-free: our failure is another thread's success.
         while (!head_.compare_exchange_weak(node->next, node, sync::kRelease, sync::kRelaxed)) {
         }
