@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// LeafHint: what one search of a tree leaves to the next one of the same key.
+/// LeafHint: what one search of a tree passes to the next search of the same key.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@ namespace freshet::engine {
 
 struct PageEntry;
 
-/// Where a key's leaf was found once, and where the key was in it. May be used as long as its tree
-/// is there, whatever has become of the leaf: once pages of the tree have been freed it says
-/// nothing.
+/// The leaf in which a key was found once, and the key's position there. May be used as long as its
+/// tree exists, whatever has happened to the leaf: once pages of the tree have been freed, the hint
+/// is ignored.
 struct LeafHint {
-    PageEntry* entry = nullptr;  // null: nobody knows
+    PageEntry* entry = nullptr;  // null: no hint
     uint32_t pos = 0;
-    uint32_t generation = 0;  // PageTree::hintGeneration(), from before the leaf was found
+    uint32_t generation = 0;  // PageTree::hintGeneration(), read before the leaf was found
 };
 
 }  // namespace freshet::engine

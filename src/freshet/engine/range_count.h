@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// RangeCount: how many entries a range of keys has in a transaction's eyes, exactly. A leaf
-/// without changes gives its number of keys, whatever they are, and one on disk need not be read; a
-/// change is judged by itself. So a count takes a step for each page, not for each entry.
+/// RangeCount: the exact number of entries that a transaction sees in a range of keys. A leaf
+/// without changes contributes its number of keys without a look at them, and a leaf on disk need
+/// not be read; each change is judged by itself. So a count takes one step per page, not per entry.
 #pragma once
 
 #include "freshet/engine/store.h"
@@ -13,21 +13,21 @@ namespace freshet::engine {
 
 class RangeCount {
 public:
-    /// Of the keys >= `low` and < `end`; an empty `end` is the end of the tree. Txn and tree
-    /// outlive it. REQUIRES: nothing is written through `txn` until it is done.
+    /// Counts the keys >= `low` and < `end`; an empty `end` means the end of the tree. Txn and tree
+    /// outlive the object. REQUIRES: nothing is written through `txn` until the count is done.
     RangeCount(Txn& txn, TreeRef tree, std::string low, std::string end);
     ~RangeCount();
     RangeCount(const RangeCount&) = delete;
     RangeCount& operator=(const RangeCount&) = delete;
 
-    /// Goes on over whole pages as long as there are at most `most` entries in all. ok: count() is
-    /// final. WouldBlock: wait for the transaction's token() and call again; other errors as of
+    /// Continues over whole pages while the total is at most `most`. ok: stopped there, or done.
+    /// WouldBlock: wait for the transaction's token() and call again; other errors as of
     /// Txn::get().
     Status run(uint64_t most = UINT64_MAX);
     uint64_t count() const;
-    /// All of the range has been counted.
+    /// The whole range has been counted.
     bool isDone() const;
-    /// REQUIRES: !isDone(). What has not been counted begins here.
+    /// REQUIRES: !isDone(). Where the uncounted part begins.
     const std::string& rest() const;
 
 private:

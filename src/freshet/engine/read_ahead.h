@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/// ReadAhead: asks the machine for the memory that reads of certain keys are about to need. A read
-/// of data that is in no cache waits for some ten lines, one after the other; reads of different
-/// keys do not depend on each other, so several go down their trees side by side here, each asking
-/// for its next line and giving way to the others ("asynchronous memory access chaining":
-/// Kocberber, Falsafi and Grot, VLDB 2015). Only a hint: there is no snapshot, and no result that
-/// counts.
+/// ReadAhead: prefetches the memory that reads of certain keys are about to need. A read of
+/// uncached data waits for about ten cache lines, one after the other. Reads of different keys are
+/// independent, so several descend their trees side by side here; each prefetches its next line and
+/// yields to the others ("asynchronous memory access chaining": Kocberber, Falsafi and Grot, VLDB
+/// 2015). Only a hint: there is no snapshot, and no result may be relied on.
 #pragma once
 
 #include "freshet/base/bytes.h"
@@ -16,21 +15,21 @@ struct Node;
 class KeyArray;
 class PageTree;
 
-/// One way down. REQUIRES: one slice, open from before begin() to the last use of value(); the tree
-/// and the key's bytes stay as long. One thread.
+/// One descent. REQUIRES: one slice, open from before begin() to the last use of value(); the tree
+/// and the key's bytes live as long. One thread.
 class Probe {
 public:
     void begin(Tree& tree, ByteView key);
     void begin(PageTree& pages, ByteView key);
-    /// One step. False: it is over.
+    /// One step. False: the descent is over.
     bool step();
-    /// Once over: the value that the page had when it was built, empty if there is none.
+    /// When over: the value that the page had when it was built; empty if none.
     ByteView value() const { return value_; }
-    /// Once over, and after the slice too: asks for that half of the value's bytes, or of as many
-    /// of them as are worth it. A half is what a core can wait for without being held up by asking.
+    /// When over, also after the slice: prefetches that half of the value's bytes, up to the number
+    /// worth fetching. A half is what a core can have outstanding without stalling.
     void askForFirstHalf() const;
     void askForSecondHalf() const;
-    /// Once over: where it ended.
+    /// When over: where the descent ended.
     LeafHint leaf() const { return {entry_, pos_, generation_}; }
 
 private:

@@ -56,7 +56,7 @@ Status Store::close() {
     Status last = worthwhile ? impl_->checkpoints->now() : Status::ok();
     Status status = journal != nullptr ? journal->close() : Status::ok();
     impl_->core->loads->stop();
-    // Without room for the last checkpoint the journal has it all.
+    // If there was no room for the last checkpoint, the journal has everything.
     return !status.isOk() || last.code() == Code::kNoSpace ? status : last;
 }
 
@@ -77,7 +77,7 @@ void Store::dropTree(TreeId id) {
 }
 
 void Store::setCodec(TreeId id, Codec codec) {
-    // [tree.codec] relaxed: a wish, for the images to come.
+    // [tree.codec] relaxed: applies to later images; any recent value will do.
     impl_->trees.tree(id)->pages().codec.store(codec, sync::kRelaxed);
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The engine's front door: ordered byte keys to byte values in lock-free B+trees, snapshot
-/// isolation, one commit record for all trees that a transaction touches, durability through the
-/// journal.
+/// The engine's public interface: ordered byte keys to byte values in lock-free B+trees, with
+/// snapshot isolation. A transaction writes one commit record for all trees that it touches; the
+/// journal makes it durable. Design: docs/design/engine.md.
 ///
-/// Threads: a Store may be used by any thread. A Txn and its Cursors belong to the thread that made
-/// the Txn, from begin to end. Calls never block: WouldBlock means wait for txn.token() and call
-/// again with the same arguments (the Txn remembers what was done). Between a WouldBlock and the
-/// next call the thread must be outside every slice.
+/// Threads: any thread may use a Store. A Txn and its Cursors belong to the thread that made the
+/// Txn. Calls never block: after WouldBlock, wait for txn.token() and call again with the same
+/// arguments (the Txn remembers what was done). Between a WouldBlock and the next call the thread
+/// must be outside every slice.
 #pragma once
 
 #include "freshet/base/bytes.h"
@@ -32,10 +32,10 @@ namespace freshet::engine {
 using TreeId = uint32_t;
 /// The catalog's own tree; exists from the start.
 inline constexpr TreeId kCatalogTree = 1;
-inline constexpr size_t kKeyBytesMax = 64 * 1024 - 1;  // its length, and a fence's, fits 16 bits
+inline constexpr size_t kKeyBytesMax = 64 * 1024 - 1;  // lengths of keys and fences fit 16 bits
 inline constexpr size_t kValueBytesMax = 17u << 20;
 
-/// When a commit may be acknowledged (source 001): appended, handed to the system, on stable
+/// When a commit may be acknowledged: appended to the journal, handed to the system, or on stable
 /// storage.
 enum class Durability : uint8_t { kNoSync, kWritten, kDurable };
 
@@ -52,45 +52,45 @@ struct StoreOptions {
     uint64_t journalSegmentBytesMax = 128u << 20;
     uint64_t journalRetainBytes = 0;  // journal kept beyond what recovery needs
     uint32_t journalRetainHours = 0;
-    /// A checkpoint is made after so much time or so much journal, whichever comes first.
+    /// A checkpoint is made after this time or this much journal, whichever comes first.
     uint64_t checkpointIntervalMs = 60'000;
     uint64_t checkpointJournalBytes = uint64_t{2} << 30;
-    /// A control for benchmarks (the third state off): a change is seen by others, and its key free
-    /// for the next writer, only when it is on stable storage.
+    /// A control for benchmarks, without the state between committed and durable: a change becomes
+    /// visible to others, and its key free for the next writer, only once it is on stable storage.
     bool holdCommitsUntilDurable = false;
-    /// open() refuses a directory that has no store and something else (kInvalid; the text says
-    /// what, and what to do). Logs, process ids, certificates and the like may be there.
+    /// open() refuses a directory that holds other files but no store (kInvalid; the text says
+    /// which, and what to do). Logs, process ids, certificates and the like are allowed.
     bool refuseForeignFiles = false;
-    /// For caches and benchmarks: commits are not logged, and nothing survives the store, be it
-    /// closed or cut off. open() refuses a directory that has data (kUnsupported), and every later
-    /// open() one that was used like this. A Txn's waitFor() then knows kNoSync only.
+    /// For caches and benchmarks: commits are not logged, and nothing survives the store, whether
+    /// it is closed or crashes. open() refuses a directory that has data (kUnsupported), and every
+    /// later open() refuses one that was used like this. Txn::waitFor() supports only kNoSync then.
     bool withoutJournal = false;
-    /// What pages in memory may take; 0: no ceiling.
+    /// The memory that pages may take; 0: no ceiling.
     uint64_t memoryBytes = 0;
-    /// It is the ceiling of the whole process: what that takes beside pages leaves less for them,
-    /// down to a half.
+    /// The ceiling applies to the whole process: memory used for other things leaves less for
+    /// pages, but never less than half.
     bool memoryIsProcess = false;
-    /// While memory is short, and nothing can be evicted since snapshots need it, those that are
-    /// older than this end: their transactions get kConflict (SnapshotTooOld). 0: never.
+    /// While memory is short and nothing can be evicted because snapshots need it, snapshots older
+    /// than this end: their transactions get kConflict (SnapshotTooOld). 0: never.
     uint64_t snapshotMillisMax = 60'000;
-    /// A transaction with OnConflict::kFail ends so long after its first write, so that nobody
-    /// keeps others from its keys for ever (kTransactionEnded). It may take half a second more,
-    /// or a part of a checkpoint, and not while a call of its own is under way. 0: never.
+    /// A transaction with OnConflict::kFail ends this long after its first write, so that none
+    /// keeps others from its keys for ever (kTransactionEnded). It may take half a second more, or
+    /// a part of a checkpoint, and does not happen during a call of that transaction. 0: never.
     uint64_t transactionMillisMax = 60'000;
-    /// The data file past the operating system's cache, which would keep what memoryBytes does not
-    /// allow, and its own copy of the rest.
+    /// The data file bypasses the operating system's cache, which would otherwise keep pages that
+    /// memoryBytes does not allow and second copies of the others.
     bool directIo = true;
-    /// Values of 16 KiB and more lie there, for a network adapter to send from. They outlive
-    /// everything of the store. Null: in the allocator's memory. memoryBytes counts them as it
-    /// counts other values; room in slabs that is free counts as memory that was freed.
+    /// Values of 16 KiB and more are allocated there, for a network adapter to send from. The slabs
+    /// outlive all objects of the store. Null: values use the normal allocator. memoryBytes counts
+    /// them like other values; free room in slabs counts as freed memory.
     platform::Slabs* slabs = nullptr;
-    /// How leaves are stored, of trees for which setCodec() was not called. Each page knows how it
-    /// was; large values and inner pages are as they are.
+    /// How leaves are stored in trees for which setCodec() was not called. Each page records its
+    /// own codec; large values and inner pages are stored as they are.
     Codec codec = Codec::kNone;
-    /// Open in spite of damage: see Store::losses(). Until finishRepair() the directory opens in no
-    /// other way.
+    /// Open in spite of damage: see Store::losses(). Until finishRepair() the directory can only be
+    /// opened with this option.
     bool repair = false;
-    /// Journal or data file have failed: as journal::Options::onFatal. Called once.
+    /// Called once when the journal or the data file has failed: as journal::Options::onFatal.
     std::function<void(const Status&)> onFatal;
 };
 
@@ -110,15 +110,15 @@ struct StoreStats {
     uint64_t lastCheckpointMillis = 0;  // how long it took
     int64_t lastCheckpointWallMs = 0;   // when it ended; 0 = never
     uint64_t pages = 0;
-    uint64_t dirtyPages = 0;       // that the next checkpoint has to write
-    uint64_t memoryBytes = 0;      // what pages take in memory; of all stores of the process
+    uint64_t dirtyPages = 0;       // pages that the next checkpoint has to write
+    uint64_t memoryBytes = 0;      // of pages, in all stores of the process
     uint64_t memoryBytesMax = 0;   // the ceiling; 0: none
-    uint64_t leavesRead = 0;       // that were not in memory when they were needed
-    uint64_t leavesReadAsync = 0;  // of those, by io_uring
+    uint64_t leavesRead = 0;       // leaves that were not in memory when needed
+    uint64_t leavesReadAsync = 0;  // of those, read by io_uring
     uint64_t leafBytesRead = 0;
     uint64_t leavesUnreadable = 0;
     uint64_t leavesEvicted = 0;
-    bool spaceShort = false;  // commits that add something are refused
+    bool spaceShort = false;  // commits that add data are refused
     block::Stats block;
 };
 
@@ -131,19 +131,18 @@ struct FilesReport {
 
 class Store {
 public:
-    /// Locks the directory, loads the newest checkpoint, replays the journal from there, ready for
-    /// use. kUnavailable: another process has it (the text names its id). kCorruption: acknowledged
-    /// data is damaged (the text names the place); not with StoreOptions::repair, as far as that
-    /// goes.
+    /// Locks the directory, loads the newest checkpoint and replays the journal from there.
+    /// kUnavailable: another process uses it (the text names its id). kCorruption: acknowledged
+    /// data is damaged (the text names the place); with StoreOptions::repair only for damage that
+    /// cannot be repaired.
     static StatusOr<std::unique_ptr<Store>> open(const StoreOptions& options);
     ~Store();
     /// REQUIRES: no Txn open, no ValueShare left. Makes everything durable, takes a checkpoint and
     /// closes the files.
     Status close();
-    /// Takes a checkpoint, beside whatever else goes on; while they are held, nothing, as what was
-    /// committed before is in the journal. Blocks: any thread but a reactor, outside every slice.
-    /// kNoSpace: given up, to be tried again at the next interval. Another error is final and has
-    /// gone to onFatal.
+    /// Takes a checkpoint while everything else goes on. Blocks: any thread but a reactor, outside
+    /// every slice. kNoSpace: the checkpoint was given up and is tried again at the next interval.
+    /// Any other error is final and was passed to onFatal.
     Status checkpointNow();
     /// Takes a checkpoint, then none until releaseCheckpoints(), so that the files may be copied:
     /// all that is written meanwhile goes to the journal. Counted. Blocks and fails as
@@ -152,45 +151,46 @@ public:
     void releaseCheckpoints();
     /// Evicts whatever can be evicted, as if memory were short. Blocks as checkpointNow().
     void evictAll();
-    /// The process is about to take much memory beside data: for a second it is looked at often,
-    /// so that pages make room in time. Any thread; does not block.
+    /// The process is about to use much memory for things other than data: its memory is checked
+    /// often for a second, so that pages are evicted in time. Any thread; does not block.
     void expectMemoryUse();
-    /// What StoreOptions::repair has cost: one line for each piece that is gone.
+    /// What StoreOptions::repair has lost: one line for each lost piece.
     const std::vector<std::string>& losses() const;
-    /// Whether pieces of the tree may be gone: by this repair, or by one before it that has not
-    /// come to its end.
+    /// Whether pieces of the tree may be lost, by this repair or by an earlier one that was not
+    /// finished.
     bool mayHaveLost(TreeId tree) const;
-    /// REQUIRES: StoreOptions::repair. What depends on the pieces that are gone has been mended:
-    /// takes a checkpoint, then the directory opens normally again. Blocks as checkpointNow().
+    /// REQUIRES: StoreOptions::repair. Whatever depends on the lost pieces has been mended. Takes a
+    /// checkpoint; the directory then opens normally again. Blocks as checkpointNow().
     Status finishRepair();
-    /// Reads and checks the data file, as of the newest checkpoint. Blocks as checkpointNow(), and
-    /// holds up checkpoints meanwhile.
+    /// Reads and checks the data file, as of the newest checkpoint. Blocks as checkpointNow(); no
+    /// checkpoint runs meanwhile.
     StatusOr<FilesReport> verifyFiles();
 
-    /// The tree of that id; an empty one when there is none. Whether a tree exists is the catalog's
-    /// knowledge: an empty tree costs nothing on disk.
+    /// The tree with that id; an empty one if there is none. The catalog knows which trees exist:
+    /// an empty tree costs nothing on disk.
     TreeRef tree(TreeId id);
     /// An id that no record of this data directory has ever named.
     TreeId newTreeId();
-    /// Ids seen in use elsewhere (the catalog's entries): newTreeId() will stay above them.
+    /// Ids in use elsewhere (in the catalog's entries): newTreeId() stays above them.
     void reserveTreeIds(TreeId upTo);
-    /// Forgets the tree. Holders of its TreeRef may go on reading; its memory goes with the last of
-    /// them.
+    /// Forgets the tree. Holders of its TreeRef may still read it; its memory is freed with the
+    /// last TreeRef.
     void dropTree(TreeId id);
-    /// How leaves of the tree are stored from now on, until the store is closed; at first as
-    /// StoreOptions::codec says.
+    /// How leaves of the tree are stored from now on, until the store is closed; the default is
+    /// StoreOptions::codec.
     void setCodec(TreeId id, Codec codec);
-    /// What the tree's pages take in the data file, in the images that the last checkpoint names.
+    /// The size of the tree's pages in the data file, counting the images that the last checkpoint
+    /// names.
     uint64_t storedBytes(TreeId id) const;
-    /// All trees that hold anything or were asked for, ascending.
+    /// All trees that hold anything or were requested, in ascending order.
     std::vector<TreeId> treeIds();
 
     sync::EpochDomain& epochs();
     /// REQUIRES: not StoreOptions::withoutJournal.
     journal::Journal& journal();
     StoreStats stats();
-    /// What the calling thread has added to the memory that data takes less what it has freed of
-    /// it, in all stores: of use as a difference.
+    /// The data memory that the calling thread has added minus what it has freed, in all stores:
+    /// useful only as a difference.
     static int64_t threadDataBytes();
     /// As it was opened.
     const StoreOptions& options() const;
@@ -209,17 +209,17 @@ enum class OnConflict : uint8_t {
     kFail   // multi-document transactions: kConflict at once
 };
 
-/// What a caller does with a WouldBlock.
+/// How a caller handles WouldBlock.
 enum class Waits : uint8_t {
-    kForToken,  // goes on with other work until token() is complete: reactors
+    kForToken,  // continues with other work until token() is complete: reactors
     kHere       // calls Txn::await() next: plain threads
 };
 
 /// A transaction: reads see the snapshot taken at begin() plus its own writes. The store outlives
-/// it. Every call that reads or writes, commit() as well, may find that the snapshot has been ended
+/// it. Every call that reads, writes or commits may find that the snapshot was ended
 /// (StoreOptions::snapshotMillisMax): kConflict with Reason::kSnapshotTooOld; abort and run again.
-/// So with kTransactionEnded for one that has written much and slept while memory was short of it,
-/// or was too old (StoreOptions::transactionMillisMax).
+/// The same holds for kTransactionEnded, if the transaction had written much and was idle while
+/// memory was short, or was too old (StoreOptions::transactionMillisMax).
 class Txn {
 public:
     explicit Txn(Store& store,
@@ -233,41 +233,42 @@ public:
     /// kNotFound when there is no visible value.
     Status get(Tree& tree, ByteView key, std::string* value);
     /// As get(), without a copy. REQUIRES: inside a slice of the store's epochs(); the bytes are
-    /// good as long as that is. A hint (of this tree) spares the way down if it is right.
+    /// valid until the slice ends. A correct hint (of this tree) saves the descent.
     Status getInPlace(Tree& tree, ByteView key, ByteView* value, LeafHint hint = {});
-    /// As getInPlace(), with a share of a value that is large enough.
+    /// As getInPlace(); gives a share of the value if it is large enough.
     Status getShared(Tree& tree, ByteView key, SharedRead* read, LeafHint hint = {});
-    /// Sets the key's value. kConflict: someone committed a change of the key after our snapshot;
-    /// abort and run again. WouldBlock: wait for token().
+    /// Sets the key's value. kConflict: another transaction committed a change of the key after our
+    /// snapshot; abort and run again. WouldBlock: wait for token().
     Status put(Tree& tree, ByteView key, ByteView value);
-    /// As put for a key that must not have a live value; kExists when it has one in the newest
-    /// committed state (or our own writes), whatever the snapshot says: uniqueness is not a matter
-    /// of snapshots.
+    /// As put(), for a key that must not have a live value: kExists if it has one in the newest
+    /// committed state (or in our own writes), whatever the snapshot shows, since uniqueness does
+    /// not depend on snapshots.
     Status insert(Tree& tree, ByteView key, ByteView value);
     /// kNotFound when there is no visible value. kConflict and WouldBlock as put.
     Status erase(Tree& tree, ByteView key);
 
     /// All or nothing, at one point in time. WouldBlock: the journal is full; call again. After ok
-    /// the change is visible to others, and durable when waitFor() says so. A Txn without writes
-    /// commits to nothing. Errors (kIo, kNoSpace, kUnavailable): nothing was committed. kNoSpace
-    /// comes from a full journal or, but for transactions that only delete or only change the
-    /// catalog, from a data file that cannot grow; it heals by itself when there is room again.
+    /// the change is visible to others; waitFor() says when it is durable. A Txn without writes
+    /// commits trivially. Errors (kIo, kNoSpace, kUnavailable): nothing was committed. kNoSpace
+    /// comes from a full journal, or from a data file that cannot grow, except for transactions
+    /// that only delete or only change the catalog; it goes away by itself when there is room
+    /// again.
     Status commit();
-    /// REQUIRES: committed. ok when the commit has reached the level; else WouldBlock.
-    /// kUnsupported: beyond kNoSync, of a store without a journal.
+    /// REQUIRES: committed. ok when the commit has reached that level; else WouldBlock.
+    /// kUnsupported: a level beyond kNoSync in a store without a journal.
     Status waitFor(Durability durability);
-    /// Undoes all writes. The Txn can then begin() again.
+    /// Undoes all writes. begin() may then be called again.
     void abort();
-    /// REQUIRES: committed, aborted, or nothing written yet. A new snapshot, a fresh start.
+    /// REQUIRES: committed, aborted, or nothing written yet. Takes a new snapshot and starts over.
     void begin();
 
     /// REQUIRES: the last call returned WouldBlock, Waits::kForToken.
     const sync::WaitToken& token() const;
-    /// Parks the calling plain thread until it is worth calling again; a page that is to be read is
-    /// read by this thread. REQUIRES: the last call returned WouldBlock, Waits::kHere, outside
-    /// every slice; the tree is still held.
+    /// Parks the calling plain thread until calling again is worthwhile; if a page must be read,
+    /// this thread reads it. REQUIRES: the last call returned WouldBlock, Waits::kHere, outside
+    /// every slice; the caller still holds the tree.
     void await();
-    /// The snapshot: commits with a timestamp up to this are visible.
+    /// The snapshot: commits with a timestamp up to and including this are visible.
     uint64_t readTs() const;
     bool hasWrites() const;
     /// REQUIRES: committed with writes, in a store with a journal.
@@ -280,16 +281,16 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// What a leaf has that cannot be read.
+/// The key range of a leaf that cannot be read.
 struct LostRange {
-    std::string low;       // keys from here on; empty: from the first one
-    std::string high;      // up to but not with this; empty: to the last one
-    uint64_t entries = 0;  // that the leaf has on disk
+    std::string low;       // first key; empty: from the start of the tree
+    std::string high;      // exclusive end; empty: to the end of the tree
+    uint64_t entries = 0;  // number of entries that the leaf has on disk
 };
 
-/// Walks a tree in key order, in both directions, through a Txn's eyes. Holds no page between calls
-/// (each call finds its place again by key unless the page is still the same), so it survives any
-/// number of suspensions, splits and new snapshots of its Txn.
+/// Walks a tree in key order, in both directions, with the view of a Txn. Holds no page between
+/// calls (each call searches its position again by key unless the page is unchanged), so it
+/// survives any number of suspensions, splits and new snapshots of its Txn.
 class Cursor {
 public:
     /// The Txn and the tree must outlive the cursor.
@@ -298,7 +299,7 @@ public:
     Cursor(const Cursor&) = delete;
     Cursor& operator=(const Cursor&) = delete;
 
-    /// To the first key >= `key`. After each of these valid() tells whether there was one.
+    /// To the first key >= `key`. After each of these, valid() says whether such a key was found.
     Status seek(ByteView key);
     /// To the last key <= `key`.
     Status seekBefore(ByteView key);
@@ -309,14 +310,14 @@ public:
     Status prev();
 
     bool valid() const;
-    /// After a call that returned an error because a leaf cannot be read: what that leaf has. A
-    /// walk upward can go on behind it, by seek(high). Else null.
+    /// After a call that failed because a leaf cannot be read: the range of that leaf. A walk
+    /// upward can continue behind it with seek(high). Else null.
     const LostRange* lost() const;
     /// REQUIRES valid(). Stable until the next call on this cursor (the cursor holds copies).
     ByteView key() const;
     ByteView value() const;
-    /// REQUIRES valid(). A share of the value if that has at least so many bytes, else an empty
-    /// one.
+    /// REQUIRES valid(). A share of the value if it has at least `bytesMin` bytes, else an empty
+    /// share.
     ValueShare share(size_t bytesMin) const;
 
 private:

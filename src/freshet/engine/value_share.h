@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-/// ValueShare: a large value that stays where it lies while somebody needs its bytes, without a
-/// copy of them.
+/// ValueShare: keeps a large value in place, without a copy, as long as its bytes are needed.
 ///
-/// Who frees it: the buffer is counted, and goes with its last holder, be that a version, a page's
-/// image, a cursor or a share. No epoch is needed for that, since whoever takes a share does so in
-/// a slice, through a holder that the slice keeps alive, and since the bytes never change. What
-/// becomes of the record meanwhile does not matter: an overwritten, erased or evicted value is
-/// without the other holders, and the share's bytes are what they were.
+/// Who frees it: the buffer is reference-counted and freed by its last holder: a version, a page's
+/// image, a cursor or a share. This needs no epoch: a share is taken inside a slice, through a
+/// holder that the slice keeps alive, and the bytes never change. It does not matter what happens
+/// to the record meanwhile: overwriting, erasing or evicting it only removes the other holders.
 ///
-/// Its page in the data file: when the last holder of a value that has one goes, the page goes to
-/// the next checkpoint that finds it in no image (FreedValues, which any thread may add to). A
-/// share can only put that off. When the leaf was evicted, the page is the leaf's and stays. When
-/// the tree was dropped, the checkpoint has freed the page with the tree, and freeing it again
-/// changes nothing, because a page's number has one owner for ever. A page that a crash leaves
-/// behind is freed by open().
+/// Its page in the data file: when the last holder of a value that has a page ends, the page is
+/// passed to the next checkpoint that finds it in no image (FreedValues, which any thread may add
+/// to). A share can only delay that. If the leaf was evicted, the page belongs to the leaf and
+/// stays. If the tree was dropped, the checkpoint has freed the page with the tree; freeing it
+/// again changes nothing, because a page's number is never reused. If a crash leaves the page
+/// behind, open() frees it.
 ///
-/// Its memory counts in StoreStats::memoryBytes until it goes, and eviction cannot take it: who
-/// holds shares bounds them.
+/// Its memory counts in StoreStats::memoryBytes until it is freed, and eviction cannot free it:
+/// code that holds shares must bound them.
 #pragma once
 
 #include "freshet/base/bytes.h"
@@ -30,8 +28,8 @@ class ValueBuffer;
 struct StoreCore;
 struct ValueRef;
 
-/// Move-only. May be used and may end on any thread, after the Txn and the Cursor that gave it, but
-/// before the Store: a store that ends earlier ends the process.
+/// Move-only. May be used and destroyed on any thread, also after the Txn and the Cursor that gave
+/// it, but before the Store: closing the store while a share exists ends the process.
 class ValueShare {
 public:
     ValueShare() = default;
@@ -49,28 +47,28 @@ public:
         }
     }
 
-    /// Of no value.
+    /// Whether it shares no value.
     bool isEmpty() const { return buffer_ == nullptr; }
-    /// REQUIRES: not empty. The whole value.
+    /// The whole value. REQUIRES: not empty.
     ByteView view() const;
-    /// One more of the same value, or of none.
+    /// Another share of the same value; empty if this one is.
     ValueShare another() const;
 
 private:
     friend class Txn;
     friend class Cursor;
-    /// REQUIRES: `value` has a buffer, which somebody holds.
+    /// REQUIRES: `value` has a buffer that is held by someone else during the call.
     ValueShare(const ValueRef& value, StoreCore* core);
     void drop();
 
     ValueBuffer* buffer_ = nullptr;
-    StoreCore* core_ = nullptr;  // counts the shares that there are
+    StoreCore* core_ = nullptr;  // counts the existing shares
 };
 
-/// What Txn::getShared() is asked for and gives.
+/// Argument and result of Txn::getShared().
 struct SharedRead {
     size_t shareBytesMin;  // smaller values are not shared
-    ByteView bytes{};      // good as long as the slice, or the share if there is one
+    ByteView bytes{};      // valid as long as the slice, or as the share if there is one
     ValueShare share{};
 };
 
