@@ -57,10 +57,10 @@ void CommitFloors::begin(uint16_t participant, OpenCommit* commit, uint64_t floo
     if (mutated(Mutant::kNoFloor)) {
         return;
     }
-    // The tail only rises, so the first one's floor is the lowest.
+    // The tail only rises, so the oldest commit has the lowest floor.
     if (cell.first == commit || mutated(Mutant::kFloorOfYoungest)) {
-        // [floor.set] release: before the append, whose own release carries it to whoever sees the
-        // append in the tail; pairs with [floor.read].
+        // [floor.set] release: before the append, whose own release carries it to any thread that
+        // sees the append in the tail; pairs with [floor.read].
         cell.floor.store(floor, kRelease);
     }
 }
@@ -69,8 +69,8 @@ void CommitFloors::end(uint16_t participant, OpenCommit* commit) {
     Cell& cell = cellOf(participant);
     (commit->earlier != nullptr ? commit->earlier->later : cell.first) = commit->later;
     (commit->later != nullptr ? commit->later->earlier : cell.last) = commit->earlier;
-    // [floor.withdraw] release: pairs with [floor.read]: whoever misses the floor sees the commit
-    // complete.
+    // [floor.withdraw] release: pairs with [floor.read]: a thread that misses the floor sees the
+    // commit complete.
     cell.floor.store(cell.first != nullptr ? cell.first->floor : kNone, kRelease);
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What commits under way still have before them: for each participant a floor, a lower bound on
-/// the LSNs of all commits that it has begun and not completed (DESIGN 6.4). With the journal's
-/// tail they give commitLow(), on which every mark and the redo position rest (DESIGN 7.2).
+/// the LSNs of all commits that it has begun and not completed. Together with the journal's tail
+/// the floors give commitLow(), on which every mark and the redo position rest
+/// (docs/design/engine.md, "Marks and the redo position").
 ///
 ///   INV-engine-12  a commit that is not complete when commitLow() is called has, or will have, an
-///                  LSN >= the result. If its append is among what the tail's load saw, that load
+///                  LSN >= the result. If the load of the tail saw its append, that load
 ///                  synchronized with the append, hence its floor is seen; else its LSN is >= the
-///                  tail. A floor that is seen to be withdrawn means that the commit is complete.
+///                  tail. If the floor is seen withdrawn, the commit is complete.
 #pragma once
 
 #include "freshet/engine/txn/mutant.h"
@@ -32,10 +33,10 @@ public:
     CommitFloors(const CommitFloors&) = delete;
     CommitFloors& operator=(const CommitFloors&) = delete;
 
-    /// REQUIRES of both: the caller is the participant of that index. `floor`: the journal's tail,
-    /// read just now, before the commit's append. `commit` stays where it is until end().
+    /// REQUIRES of both: the caller is the participant with that index. `floor`: the journal's
+    /// tail, read just now, before the commit's append. `commit` must not move or end before end().
     void begin(uint16_t participant, OpenCommit* commit, uint64_t floor);
-    /// The commit is complete, or will never be.
+    /// The commit is complete, or never will be.
     void end(uint16_t participant, OpenCommit* commit);
 
     /// `tail()` reads the journal's tail with acquire or stronger. Never 0.
@@ -52,7 +53,7 @@ public:
 private:
     static constexpr uint64_t kNone = UINT64_MAX;
 #ifdef FRESHET_EXPLORE
-    // Every atomic made costs the explorer time.
+    // Each atomic costs the explorer time.
     static constexpr uint32_t kCellsMax = 4;
     static constexpr uint32_t kCellsPerChunk = 2;
 #else
@@ -60,8 +61,9 @@ private:
     static constexpr uint32_t kCellsPerChunk = 64;
 #endif
 
-    /// A participant's floor: the lowest of its open commits', kNone when there is none. Written
-    /// by: its participant. Read by: whoever calls commitLow().
+    /// A participant's floor: the lowest floor of its open commits, kNone if it has none. Written
+    /// by:
+    /// its participant. Read by: callers of commitLow().
     ///   RECLAIM  cells live as long as the table; a participant's successor finds the lists empty
     struct alignas(sync::kLineBytes) Cell {
         sync::Atomic<uint64_t> floor{kNone};
@@ -76,9 +78,9 @@ private:
     Cell& cellOf(uint16_t participant);
     Chunk* makeChunk(uint32_t index);
 
-    /// Null, then a chunk once and for all.
+    /// Null, then set once to a chunk.
     std::array<sync::Atomic<Chunk*>, kCellsMax / kCellsPerChunk> chunks_{};
-    /// Chunks below this may be there. Only rises.
+    /// Only chunks below this may exist. Only rises.
     sync::Atomic<uint32_t> chunkCount_{0};
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The order of a commit around its append (DESIGN 6.4), in one place for the store and for the
-/// model checks.
+/// The order of a commit's steps around its append (docs/design/engine.md, "Commit"), shared by the
+/// store and the model checks.
 #pragma once
 
 #include "freshet/engine/txn/commit_floors.h"

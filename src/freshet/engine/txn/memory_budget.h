@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The memory ceiling: how much of it is used, who is told when that is much, and who has to wait
-/// when it is nearly all. Any thread.
+/// The memory ceiling: how much of it is used, when eviction is woken, and when writers have to
+/// wait. Any thread.
 #pragma once
 
 #include "freshet/engine/txn/memory_count.h"
@@ -18,15 +18,15 @@ namespace freshet::engine {
 
 class MemoryBudget {
 public:
-    /// 0: no ceiling. `isProcess`: what the process has beside pages counts as well. Before the
-    /// store is used.
+    /// 0: no ceiling. `isProcess`: what the process uses besides pages counts as well. Call before
+    /// the store is used.
     void setLimit(uint64_t bytes, bool isProcess) {
         limit_ = bytes;
         isProcess_ = isProcess;
         bound_.store(bytes, sync::kRelaxed);
     }
     uint64_t limit() const { return limit_; }
-    /// So much does the process have beside pages, for which half of the ceiling stays anyway.
+    /// What the process uses besides pages. Half of the ceiling is always left for pages.
     void setBeside(uint64_t bytes) {
         if (isProcess_) {
             bound_.store(limit_ - std::min(bytes, limit_ / 2), sync::kRelaxed);
@@ -42,25 +42,27 @@ public:
 
     /// From now on `wake` is called when there is work for eviction; it must not block.
     void start(std::function<void()> wake);
-    /// Nobody evicts any more: nobody waits for it.
+    /// Eviction has ended: no caller waits for it any more.
     void stop();
-    /// By whoever takes memory: calls for eviction when it is time.
+    /// Called by code that takes memory: wakes eviction when it is time.
     void note();
-    /// Whether a writer has to wait for `*token` before he takes memory. Once: then he takes it.
+    /// Whether a writer has to wait for `*token` before it takes memory. A writer waits once, then
+    /// goes on.
     bool mustWait(sync::WaitToken* token);
-    /// How a round went.
+    /// The result of a round.
     enum class Round : uint8_t {
         kFreed,
         kVain,
-        kHeldBack,  // in vain, but what was evicted is not free yet
+        kHeldBack,  // in vain so far: what was evicted is not freed yet
     };
-    /// Eviction has done what it could. Whoever waits goes on, but
-    /// for kRoundsMax rounds that freed something and not enough; who comes later waits for the
-    /// next. So rounds in vain hold everybody up for one of them, and those end whose snapshots
-    /// were in the way. After kVainRoundsMax in a row nobody is kept waiting until one frees
-    /// something. Those that were held back count when that has been so for kHeldNanosMax: on a
-    /// busy machine a thread waits so long for its core, and its epoch keeps what was evicted.
-    /// Returns whether another round should follow at once.
+    /// Called when eviction has done what it could. Waiting callers go on, except after each of up
+    /// to kRoundsMax rounds in a row that freed something but not enough; callers that come later
+    /// wait for the next round. So a round in vain delays each caller once, and then the snapshots
+    /// that were in the way are ended. After kVainRoundsMax rounds in vain in a row nothing waits
+    /// until a round frees something. Rounds that were held back count as in vain once that has
+    /// lasted kHeldNanosMax: on a busy machine a thread may wait that long for its core, and its
+    /// epoch keeps what was evicted from being freed. Returns whether another round should follow
+    /// at once.
     bool endRound(Round round, uint64_t nowNanos);
 
 private:
@@ -74,17 +76,17 @@ private:
 
     uint64_t limit_ = 0;
     bool isProcess_ = false;
-    /// [budget.bound] relaxed: what pages may take of it; a threshold, of which no more hangs on
-    /// its being new than on that of used(). Written by: who makes a checkpoint, or evicts.
+    /// [budget.bound] relaxed: the part of the ceiling that pages may take; a threshold, and used()
+    /// is no more exact. Written by: the thread that makes checkpoints or evicts.
     sync::Atomic<uint64_t> bound_{0};
-    /// Somebody has called, and no round has ended since. [budget.call] relaxed: a call too many or
-    /// one that the next writer makes is all that can come of it.
+    /// Eviction was called, and no round has ended since. [budget.call] relaxed: the worst result
+    /// is one call too many, or one that the next writer makes.
     sync::Atomic<uint32_t> called_{0};
-    std::mutex mutex_;                      // a leaf but for `wake`, which takes leaves
-    std::function<void()> wake_;            // guarded by mutex_; null: nobody evicts
-    int vainRounds_ = 0;                    // in a row; guarded by mutex_
-    uint64_t heldSinceNanos_ = 0;           // 0: it is not so; guarded by mutex_
-    int rounds_ = 0;                        // that writers wait already; guarded by mutex_
+    std::mutex mutex_;             // a leaf, except that `wake` takes leaf mutexes
+    std::function<void()> wake_;   // guarded by mutex_; null: no eviction
+    int vainRounds_ = 0;           // in a row; guarded by mutex_
+    uint64_t heldSinceNanos_ = 0;  // 0: not held back; guarded by mutex_
+    int rounds_ = 0;               // for which writers have waited already; guarded by mutex_
     std::vector<sync::WaitToken> waiting_;  // guarded by mutex_
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How many bytes the process holds in nodes, changes, versions and values, retired ones included
-/// until they are freed, and in what it knows of pages on disk. One sum for all stores of the
-/// process, since the memory is the process's. Any thread.
+/// Counts the bytes that the process holds in nodes, changes, versions and values, including
+/// retired ones until they are freed, and in what it knows of pages on disk. One sum for all stores
+/// of the process, since they share its memory. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@ namespace freshet::engine {
 
 class MemoryCount {
 public:
-    /// What the allocator needs for a piece beside its bytes, about.
+    /// What the allocator needs for a piece besides its bytes, approximately.
     static constexpr size_t kPieceBytes = 16;
-    /// There is one count, whoever tells it.
+    /// All objects stand for the same count.
     bool operator==(const MemoryCount&) const = default;
 
 #ifdef FRESHET_EXPLORE
-    // A model has its own idea of memory.
+    // Models do not count memory.
     static void add(size_t) {}
     static void subtract(size_t) {}
     static uint64_t bytes() { return 0; }
@@ -25,13 +25,13 @@ public:
 #else
     static void add(size_t bytes) { change(static_cast<int64_t>(bytes + kPieceBytes)); }
     static void subtract(size_t bytes) { change(-static_cast<int64_t>(bytes + kPieceBytes)); }
-    /// Up to 16 KiB per thread behind the truth.
+    /// At most 16 KiB per thread behind the true value.
     static uint64_t bytes();
-    /// What the calling thread has added less what it has subtracted: of use as a difference.
+    /// What the calling thread has added minus what it has subtracted: useful only as a difference.
     static int64_t threadBytes();
 
 private:
-    /// Each thread keeps small changes to itself: no line is shared by all who write.
+    /// Each thread keeps small changes to itself, so that writers share no cache line.
     static void change(int64_t bytes);
 #endif
 };

@@ -16,7 +16,7 @@ enum class Mutant : uint8_t {
     kRelaxedPush,          // a version is published without release
     kRelaxedInstall,       // a rebuilt node is published without release
     kChainUnsaid,          // a base key's first change leaves its bit unset
-    kCarriedUnsaid,        // so does a change that is carried into a rebuilt leaf
+    kCarriedUnsaid,        // the same for a change that is carried into a rebuilt leaf
     kFoldUnderCarried,     // fold moves the base below versions that are still in flight
     kFoldIgnoresReaders,   // fold takes any committed version, whatever minReadTs says
     kTrimTakesKeeper,      // trim also takes the version that the oldest reader stops at
@@ -27,16 +27,16 @@ enum class Mutant : uint8_t {
     kClaimBeforeComplete,  // a claimant leaves its timestamp to others to complete
     kRecycleBeforeStamps,  // an entry is reused before its stamps are final
     kRelaxedCommitting,    // ACTIVE -> COMMITTING is stored without release
-    kRelaxedLaying,        // a write set is laid down without release
-    kRelaxedLetGo,         // the snapshot of ended writes goes without release
+    kRelaxedLaying,        // a write set is suspended without release
+    kRelaxedLetGo,         // the snapshot kept for ended writes is given up without release
     kTakenAnyway,          // an owner goes on although its write set was ended
-    kEndsInHand,           // a write set is ended although its owner has it in hand
+    kEndsInHand,           // a write set is ended although its owner is using it
     kMarkOnlyBefore,       // a writer marks the page before it links its version, not again
     kMarkOnlyAfter,        // a writer marks the page only after it has linked its version
     kForgetOrigin,         // a new page's first image does not make its origin's image due
     kNoUnwrittenFirst,     // an image may name a page that has none
-    kOwedNotDue,           // a page that is written since another names it keeps no mark of its own
-    kSettleBeforeWritten,  // a page's mark goes before its image is written
+    kOwedNotDue,           // a page named before it had an image gets no mark of its own
+    kSettleBeforeWritten,  // a page's mark is cleared before its image is written
     kScanLowLate,          // the checkpoint reads commitLow() after its scan
     kNoInFlightMark,       // a scan that met an undecided version leaves no mark
     kTailAfterFloors,      // commitLow() reads the journal's tail last
@@ -47,20 +47,20 @@ enum class Mutant : uint8_t {
     kEvictMarked,          // eviction does not look at the page's mark
     kEvictUnfrozen,        // eviction does not freeze the leaf
     kEvictOrigin,          // eviction takes a leaf whose right half has no image
-    kHeirNotDue,           // a page that takes over another one's keys is not due
-    kLeavingUnfrozen,      // a leaf is copied to leave without being frozen
-    kGoneBeforeJoined,     // a leaf is gone before its heir has taken over
-    kHeirPosted,           // a page that takes over is posted meanwhile
+    kHeirNotDue,           // a page that takes over another one's keys is not marked due
+    kLeavingUnfrozen,      // a leaf is copied for removal without being frozen
+    kGoneBeforeJoined,     // a leaf is marked gone before its heir has taken over its keys
+    kHeirPosted,           // a page that is taking over keys is posted meanwhile
     kGonePosted,           // a page that is gone is posted again
-    kLeftNotRebuilt,       // a removed leaf's left neighbour goes on leading there
-    kGoneFreedAtOnce,      // what is left of pages that are gone is freed beside open slices
-    kHintOfFreed,          // a hint is good although pages have been freed since
-    kResidentLost,         // who takes the new residents in reads them and empties the list later
+    kLeftNotRebuilt,       // a removed leaf's left neighbour keeps its link to it
+    kGoneFreedAtOnce,      // entries of gone pages are freed while slices are open
+    kHintOfFreed,          // a hint is used although pages have been freed since
+    kResidentLost,         // the new residents are read first and their list emptied later
     kRelaxedResident,      // a page is added to the residents without release
-    kResidentLate,         // a page is added to the residents when its leaf is back
+    kResidentLate,         // a page is added to the residents only once its leaf is back
     kLiveEarly,            // a new page is live before it is added to the residents
     kRedoGoesBack,         // a redo position may be lower than the one before
-    kBringBackWhole,       // a leaf comes back with what its image has beyond its fences
+    kBringBackWhole,       // a leaf comes back with keys of its image beyond its fences
 };
 
 #ifdef FRESHET_EXPLORE

@@ -10,7 +10,8 @@
 namespace freshet::engine {
 namespace {
 
-/// Cores of today wait for ten to sixteen lines at a time; who asks for more waits himself.
+/// Current cores have ten to sixteen cache lines outstanding at a time; requesting more would
+/// stall.
 constexpr size_t kHalfBytesMax = 576;
 
 }  // namespace
@@ -26,7 +27,7 @@ void Probe::begin(PageTree& pages, ByteView key) {
     generation_ = pages.hintGeneration();
     PageEntry* root = &pages.root();
     ask(root);
-    // Everybody goes through the root: it is there.
+    // Every descent starts at the root: it is in the cache.
     while (at_ != At::kOver && entry_ == root && (node_ == nullptr || !node_->isLeaf())) {
         step();
     }

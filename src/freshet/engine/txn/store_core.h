@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a store's trees and transactions share; it lives until the last TreeRef or Txn is gone.
+/// What a store's trees and transactions share; lives until the last TreeRef or Txn is gone.
 #pragma once
 
 #include "freshet/engine/cache/page_loads.h"
@@ -20,7 +20,7 @@ struct StoreCore final : TreeEnv {
     explicit StoreCore(const TreeLimits& treeLimits = {}) : TreeEnv(&table, treeLimits) {}
 
     uint64_t minReadTs() override {
-        // The pins first: a snapshot may go from its pin to its owner's entry.
+        // The pins first: a snapshot may move from its pin to its owner's entry.
         const uint64_t low = epochs.minReadTs();
         return std::min(low, std::max(table.oldestKept(), epochs.passedTs()));
     }
@@ -35,8 +35,8 @@ struct StoreCore final : TreeEnv {
 #endif
 
     uint64_t commitLow() override {
-        // Replay, before the journal is open: nobody else is here. Or there is none: a mark then
-        // only says that the image lacks something.
+        // No journal during replay, before it is open, when no other thread is here. Or the store
+        // has none: a mark then only says that the image lacks something.
         return journal == nullptr ? replayLow
                                   : floors.commitLow([this] { return journal->tailLsn(); });
     }
@@ -48,8 +48,9 @@ struct StoreCore final : TreeEnv {
 
     TxnTable table;
     CommitFloors floors;
-    uint64_t replayLow = 1;                     // what pages that replay changes are marked with
-    sync::EpochDomain epochs{&table.clock()};   // ends before the table: frees what was retired
+    uint64_t replayLow = 1;                     // the mark of pages that replay changes
+    sync::EpochDomain epochs{&table.clock()};   // declared after the table, so destroyed first:
+                                                // frees what was retired
     std::unique_ptr<journal::Journal> journal;  // null: StoreOptions::withoutJournal
     std::unique_ptr<PageLoads> loads;
     MemoryBudget memory;
@@ -59,13 +60,13 @@ struct StoreCore final : TreeEnv {
     uint64_t transactionMillisMax = 0;
     Codec codec = Codec::kNone;
 
-    /// The data file has no room for what commits would add (DESIGN 7.5). Written by the thread
-    /// that makes checkpoints, read by commits. A hint: a commit that reads it a little late is
-    /// like one that came a little earlier.
+    /// The data file has no room for what commits would add. Written by the thread that makes
+    /// checkpoints, read by commits. A hint: a commit that reads it a little late is like one that
+    /// came a little earlier.
     sync::Atomic<bool> spaceShort{false};
 
-    /// How many ValueShares there are. Written by: whoever takes or drops one. Read by: the store's
-    /// end, when it must be none.
+    /// Number of existing ValueShares. Written by: threads that take or drop one. Read by: the
+    /// store's destructor, when it must be zero.
     sync::Atomic<uint64_t> shares{0};
 
     /// Statistics; relaxed sums.
@@ -74,17 +75,17 @@ struct StoreCore final : TreeEnv {
     sync::Atomic<uint64_t> conflictWaits{0};
 };
 
-/// [stats.add] relaxed: a statistic, read by nobody who decides anything.
+/// [stats.add] relaxed: a statistic; no decision depends on it.
 inline void count(sync::Atomic<uint64_t>& counter) {
     counter.fetch_add(1, sync::kRelaxed);
 }
 
-/// A tree and its number. The pages go, through the epochs, with the last TreeRef.
+/// A tree and its number. With the last TreeRef its pages are retired through the epochs.
 class Tree : public std::enable_shared_from_this<Tree> {
 public:
     Tree(TreeId treeId, std::shared_ptr<StoreCore> core)
         : id(treeId), core_(std::move(core)), pages_(new PageTree(core_.get(), treeId)) {
-        // [tree.codec] relaxed: nobody else knows the tree yet.
+        // [tree.codec] relaxed: no other thread knows the tree yet.
         pages_->codec.store(core_->codec, sync::kRelaxed);
     }
     ~Tree() {

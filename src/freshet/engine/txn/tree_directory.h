@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which trees there are. Any thread. The mutex is a leaf and never held while a page is touched.
+/// The directory of existing trees. Any thread. The mutex is a leaf and never held while a page is
+/// touched.
 #pragma once
 
 #include "freshet/engine/txn/store_core.h"
@@ -16,7 +17,7 @@ namespace freshet::engine {
 
 class TreeDirectory {
 public:
-    /// Somebody may still read in it.
+    /// A dropped tree may still be read.
     using Dropped = std::pair<TreeId, std::weak_ptr<Tree>>;
 
     explicit TreeDirectory(std::shared_ptr<StoreCore> core) : core_(std::move(core)) {}
@@ -31,7 +32,7 @@ public:
         return ref;
     }
     void drop(TreeId id) {
-        TreeRef dropped;  // its end comes after the mutex
+        TreeRef dropped;  // destroyed after the mutex is released
         std::lock_guard<sync::Mutex> guard(mutex_);
         if (auto it = trees_.find(id); it != trees_.end()) {
             dropped = std::move(it->second);
@@ -43,8 +44,8 @@ public:
         std::lock_guard<sync::Mutex> guard(mutex_);
         return allLocked();
     }
-    /// All trees, and those dropped since the last call, at one moment: should a dropped id be in
-    /// use again, the new tree has not been in an earlier answer.
+    /// All trees, and those dropped since the last call, as of one moment: if a dropped id is in
+    /// use again, the new tree was in no earlier answer.
     std::pair<std::vector<TreeRef>, std::vector<Dropped>> allAndDropped() {
         std::lock_guard<sync::Mutex> guard(mutex_);
         return {allLocked(), std::exchange(dropped_, {})};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The inside of a Txn, as the cursor sees it too.
+/// The implementation of Txn, shared with the cursor.
 #pragma once
 
 #include "freshet/engine/store.h"
@@ -19,63 +19,64 @@ struct Txn::Impl {
     Impl(const std::shared_ptr<StoreCore>& storeCore, OnConflict conflictRule, Waits waitRule)
         : core(storeCore), onConflict(conflictRule), waits(waitRule) {}
 
-    // A read by key begins and ends one: memory that its thread used before.
+    // A read by key creates and destroys one: use memory that its thread has used before.
     static void* operator new(size_t bytes) { return sync::allocateFrame(bytes); }
     static void operator delete(void* memory, size_t bytes) { sync::freeFrame(memory, bytes); }
 
     View view() const { return {pin.ts, writes.stamp()}; }
     Status read(Tree& tree, ByteView key, LeafHint hint, ValueRef* value);
     Status write(Tree& tree, WriteKind kind, ByteView key, ByteView value);
-    /// REQUIRES: the writes are in hand.
+    /// REQUIRES: the write set is not suspended.
     Status writeInHand(Tree& tree, WriteKind kind, ByteView key, ByteView value);
     Status conflictWith(const WriteResult& result);
-    /// REQUIRES: inside a slice, in which alone a no is good. Whether the snapshot must not be read
-    /// by any more.
+    /// Whether the snapshot must not be used for reading any more. REQUIRES: inside a slice; false
+    /// holds only until the slice ends.
     bool hasEnded() const { return core->epochs.hasEnded(pin.ts); }
-    /// The answer to a call then.
+    /// The answer to a call in that case.
     static Status snapshotTooOld();
-    /// To be asked after reading, in the same slice: whether another has ended the transaction, so
-    /// that what was read may lack its own writes.
+    /// Whether the transaction was ended from outside, so that what was read may lack its own
+    /// writes. To be asked after reading, in the same slice.
     bool wereWritesEnded() const { return writes.wereEnded(core->table); }
-    /// The answer to a call then.
+    /// The answer to a call in that case.
     static Status endedByAnother();
-    /// The answer to a call that met a fault. `generation`: the tree's hintGeneration() from before
-    /// it was met, if the next call may go on from there.
+    /// The answer to a call that met a fault. `generation`: the tree's hintGeneration(), read
+    /// before the fault was met, if the next call may continue from there.
     Status want(Tree& tree, const Fault& fault, std::optional<uint32_t> generation = {});
     void unpin();
-    /// At the end of a call that has written: others may end it from here on, and with it its
-    /// snapshot.
+    /// At the end of a call that has written: from here on another thread may end the writes, and
+    /// with them the snapshot.
     void layDown();
-    /// Ends what is open, without asking.
+    /// Ends what is open, unconditionally.
     void drop();
     void dropWrites();
 
-    /// The store's own: a count that all cores share would cost a read more than its search.
+    /// The store's own pointer: with a reference count that all cores share, counting would cost a
+    /// read more than its search.
     const std::shared_ptr<StoreCore>& core;
     const OnConflict onConflict;
     const Waits waits;
     State state = State::kAborted;
     sync::SnapshotPin pin;
-    sync::Participant* pinner = nullptr;  // whose pin it is while linked
+    sync::Participant* pinner = nullptr;  // the participant that holds the pin while it is linked
     OwnWrites writes;
     sync::WaitToken token;
-    bool hasWaitedForMemory = false;  // with the last call
-    /// Where the leaf begins that the last call missed, if await() is to read it: its page may go
-    /// until then.
+    bool hasWaitedForMemory = false;  // in the last call
+    /// Where the leaf begins that the last call missed, if await() is to read it. By key, because
+    /// its page may be freed before await().
     struct Missing {
         TreeRef tree;  // null: nothing
         std::string low;
     };
     Missing missing;
-    /// What the last read has missed, for the next one, which is likely to want it.
+    /// What the last read missed: the next call is likely to read it.
     struct Missed {
         std::weak_ptr<Tree> tree;
         LeafHint at;
     };
     Missed missed;
-    /// Not where it is called: a read that misses nothing is to stay small.
+    /// Not inlined: a read that misses nothing should stay small.
     [[gnu::noinline]] LeafHint takeMissed(const Tree& tree);
-    /// Changes with every write and begin(): what a cursor read ahead is then out of date.
+    /// Changes with every write and begin(): invalidates what a cursor has read ahead.
     uint64_t serial = 0;
 };
 

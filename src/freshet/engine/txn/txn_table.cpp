@@ -45,38 +45,37 @@ Outcome finalOutcome(uint64_t stamp) {
 
 }  // namespace
 
-/// Someone who waits for an entry's owner to end. Owned by the list it is in.
+/// A waiter for the end of an entry's owner. Owned by the list it is in.
 struct TxnTable::WaitNode {
     sync::WaitToken token;
     WaitNode* next = nullptr;
 };
 
 struct alignas(sync::kLineBytes) TxnTable::Entry {
-    /// The owner's state. Written by: the owner; whoever completes its claim; whoever ends it while
-    /// it is laid down. Read by: all.
+    /// The owner's state. Written by: the owner; threads that complete its claim; a thread that
+    /// ends it while it is suspended. Read by: all.
     ///   WORD     phase:3 | value:61 (the generation; for COMMITTED the timestamp)
     ///   STEPS    ACTIVE(g) -> COMMITTING(g) -> COMMITTED(ts) or ABORTED(g), or ACTIVE -> ABORTED,
-    ///            then ACTIVE(g + 1) for the next owner; before that ACTIVE -> LAID DOWN -> ACTIVE,
-    ///            any number of times, or LAID DOWN -> ABORTED
+    ///            then ACTIVE(g + 1) for the next owner; before that ACTIVE -> SUSPENDED -> ACTIVE,
+    ///            any number of times, or SUSPENDED -> ABORTED
     ///   ABA      generations never repeat, so a late helper's CAS fails, and so does that of an
-    ///            owner whose writes were ended. Who ends what was taken up and laid down again
-    ///            since he looked ends it as rightly as before
+    ///            owner whose writes were ended. Writes that were resumed and suspended again since
+    ///            the ending thread looked may be ended all the same
     sync::Atomic<uint64_t> word{makeWord(Phase::kActive, 1)};
     /// Stack of WaitNodes; the owner takes all of them at its end. A node that came too late is
     /// completed by its waiter and freed at the next owner's end.
     sync::Atomic<WaitNode*> waiters{nullptr};
-    /// Below this one in the free list.
+    /// The entry below this one in the free list.
     sync::Atomic<uint32_t> nextFree{0};
     uint64_t gen = 1;  // the owner's
-    /// As Laid's. Written by: the owner, before [entry.lay]. Read by: who seeks one to end; they
-    /// help to choose, and no more.
+    /// As in Suspended. Written by: the owner, before [entry.lay]. Read by: threads that look for
+    /// one to end; they only guide that choice.
     sync::Atomic<uint64_t> laidBytes{0};
     sync::Atomic<uint64_t> laidNanos{0};
     sync::Atomic<uint64_t> begunNanos{0};
-    LaidWrites* laid = nullptr;  // his who took the word
-    /// The snapshot that an owner reads by whose writes are for others to end; kNotKept: its pin
-    /// does that. Written by: the owner, once; whoever closes the entry. Read by: who asks for the
-    /// oldest.
+    LaidWrites* laid = nullptr;  // belongs to the thread that took the word
+    /// The snapshot of an owner whose writes others may end; kNotKept: its pin keeps it. Written
+    /// by: the owner, once; the thread that closes the entry. Read by: oldestKept().
     sync::Atomic<uint64_t> keptTs{kNotKept};
 };
 
@@ -105,7 +104,7 @@ TxnTable::TxnTable(const TxnLimits& limits)
     invariant(std::has_single_bit(limits.entriesPerChunk));
     invariant(limits.entriesMax <= kEntryMask);
     for (uint32_t i = 0; i < limits.ringCells; ++i) {
-        // [ring.init] relaxed: nobody else knows the table yet.
+        // [ring.init] relaxed: no other thread knows the table yet.
         ring_[i].store(0, kRelaxed);
     }
     for (uint32_t i = 0; i < chunkCount(); ++i) {
@@ -116,7 +115,7 @@ TxnTable::TxnTable(const TxnLimits& limits)
 
 TxnTable::~TxnTable() {
     for (uint32_t i = 0; i < chunkCount(); ++i) {
-        // [chunk.end] relaxed: nobody else uses the table.
+        // [chunk.end] relaxed: no other thread uses the table.
         EntryChunk* chunk = chunks_[i].load(kRelaxed);
         if (chunk == nullptr) {
             continue;
@@ -145,8 +144,8 @@ void TxnTable::setClock(uint64_t ts) {
     clock_.store(ts, kRelease);
     startedAt_ = ts;
     // The cell of ts must look claimed in ts's lap, as if a commit had made the step.
-    // [ring.set] relaxed: replay is alone; [clock.set] of the next record or the thread's start
-    // publishes it.
+    // [ring.set] relaxed: replay is single-threaded; the [clock.set] of the next record or the
+    // thread's start publishes it.
     ring_[ts & (limits_.ringCells - 1)].store(ts >> lapShift_ << kEntryBits, kRelaxed);
 }
 
@@ -163,10 +162,10 @@ TxnTable::Entry& TxnTable::at(uint32_t index) const {
 
 template <typename Visit>
 void TxnTable::forEachEntry(Visit visit) const {
-    // [fresh.read] relaxed: an entry that is taken now is not yet sought.
+    // [fresh.read] relaxed: an entry that is taken right now need not be found.
     const uint32_t end = std::min(freshNext_.load(kRelaxed), limits_.entriesMax + 1);
     for (uint32_t i = 1; i < end; ++i) {
-        // Null: its first owner is about to make it.
+        // Null: its first owner is about to make the chunk.
         if (const EntryChunk* chunk = chunkOf(i)) {
             visit(i, chunk->entries[i & (limits_.entriesPerChunk - 1)]);
         }
@@ -179,7 +178,7 @@ uint32_t TxnTable::popFree(FreeList& list) {
     //   PROGRESS lock-free: our failure is another thread's success.
     uint64_t head = list.head.load(kAcquire);
     while ((head & kEntryMask) != 0) {
-        // [free.next] relaxed: of no use unless the CAS succeeds, which proves it was current.
+        // [free.next] relaxed: used only if the CAS succeeds, which proves that it was current.
         uint64_t next = at(static_cast<uint32_t>(head & kEntryMask)).nextFree.load(kRelaxed);
         uint64_t wanted = ((head >> kEntryBits) + 1) << kEntryBits | next;
         if (list.head.compare_exchange_weak(head, wanted, kAcquire, kAcquire)) {
@@ -189,8 +188,8 @@ uint32_t TxnTable::popFree(FreeList& list) {
     return 0;
 }
 
-/// Of whichever list has one. One that is freed behind our back is missed: nobody is told more than
-/// that all were in use when he looked.
+/// Tries all lists. An entry that is freed behind the search is missed: the caller learns only that
+/// each list was empty when it was looked at.
 uint32_t TxnTable::popAnyFree() {
     for (uint32_t i = 0; i < limits_.freeLists; ++i) {
         if (const uint32_t index = popFree(free_[i]); index != 0) {
@@ -216,7 +215,7 @@ void TxnTable::pushFree(uint32_t index) {
 }
 
 uint32_t TxnTable::takeFresh() {
-    // [fresh.take] relaxed: a mere number; the chunk is published by [chunk.make].
+    // [fresh.take] relaxed: only a number; the chunk is published by [chunk.make].
     uint32_t index = freshNext_.load(kRelaxed);
     do {
         if (index > limits_.entriesMax) {
@@ -260,8 +259,8 @@ void TxnTable::layDown(uint64_t stamp, LaidWrites* writes, const Laid& laid) {
     entry.laidBytes.store(laid.bytes, kRelaxed);
     entry.laidNanos.store(laid.nanos, kRelaxed);
     entry.begunNanos.store(laid.begunNanos, kRelaxed);
-    // [entry.lay] release: pairs with [entry.end]: who ends it finds the writes whole; and with
-    // [entry.resolve], as [entry.committing].
+    // [entry.lay] release: pairs with [entry.end]: the ending thread finds the writes whole; and
+    // with [entry.resolve], as [entry.committing].
     entry.word.store(makeWord(Phase::kLaidDown, stampGen(stamp)),
                      mutated(Mutant::kRelaxedLaying) ? kRelaxed : kRelease);
 }
@@ -269,9 +268,9 @@ void TxnTable::layDown(uint64_t stamp, LaidWrites* writes, const Laid& laid) {
 bool TxnTable::takeUp(uint64_t stamp) {
     const uint64_t gen = stampGen(stamp);
     uint64_t expected = makeWord(Phase::kLaidDown, gen);
-    // [entry.take] CAS. ORDER: release pairs with [entry.resolve], as [entry.committing]; what the
-    //            owner finds is its own. Relaxed on failure: it has nothing any more.
-    //   LOST     another has ended it.  PROGRESS one attempt.
+    // [entry.take] CAS. ORDER: release pairs with [entry.resolve], as [entry.committing]; the owner
+    //            only reads what it wrote itself. Relaxed on failure: it no longer owns anything.
+    //   LOST     another thread has ended it.  PROGRESS one attempt.
     return at(stampEntry(stamp))
                .word.compare_exchange_strong(
                    expected, makeWord(Phase::kActive, gen), kRelease, kRelaxed) ||
@@ -279,49 +278,51 @@ bool TxnTable::takeUp(uint64_t stamp) {
 }
 
 bool TxnTable::isOpen(uint64_t stamp) const {
-    // [entry.still] relaxed: whoever saw a version of this generation as aborted, or not at all any
-    // more, did so by an acquire of what came after [entry.end], and so sees that here.
+    // [entry.still] relaxed: a thread that saw a version of this generation as aborted, or no
+    // longer found it, acquired what came after [entry.end], and so sees that here.
     return isUndecided(at(stampEntry(stamp)).word.load(kRelaxed), stampGen(stamp));
 }
 
 void TxnTable::keepSnapshot(uint64_t stamp, uint64_t ts) {
     Entry& entry = at(stampEntry(stamp));
-    // [kept.set] release: pairs with [kept.look], for what the entry's last owner kept. That it is
-    // seen in time is the pin's doing: who no longer finds that one has acquired what came before.
+    // [kept.set] release: pairs with [kept.look], for what the entry's last owner kept. The pin
+    // makes it visible in time: a thread that no longer finds the pin has acquired what came before
+    // its removal.
     entry.keptTs.store(ts, kRelease);
-    // [kept.more] relaxed: seen in time likewise.
+    // [kept.more] relaxed: visible in time for the same reason.
     keeping_.fetch_add(1, kRelaxed);
 }
 
 uint64_t TxnTable::oldestKept() const {
     uint64_t oldest = kNotKept;
-    // [kept.count] acquire: pairs with [kept.less]: who finds none knows how all of them ended.
+    // [kept.count] acquire: pairs with [kept.less]: at zero, the ends of all owners are visible.
     if (keeping_.load(kAcquire) == 0) {
         return oldest;
     }
     forEachEntry([&](uint32_t /*index*/, const Entry& entry) {
-        // [kept.look] acquire: pairs with [kept.go] and [kept.set]: who finds one gone knows how
-        // its owner ended.
+        // [kept.look] acquire: pairs with [kept.go] and [kept.set]: if a kept snapshot is gone, the
+        // end of its owner is visible.
         oldest = std::min(oldest, entry.keptTs.load(kAcquire));
     });
     return oldest;
 }
 
 void TxnTable::letSnapshotGo(Entry& entry) {
-    // [kept.own] relaxed: the owner's, or his who has its part, and so are the words before it.
+    // [kept.own] relaxed: written by the owner, or by the thread that took over its part, like the
+    // words before it.
     if (entry.keptTs.load(kRelaxed) == kNotKept) {
         return;
     }
     const auto order = mutated(Mutant::kRelaxedLetGo) ? kRelaxed : kRelease;
-    // [kept.go] release: pairs with [kept.look]: the end of the writes goes before.
+    // [kept.go] release: pairs with [kept.look]: the writes have ended before.
     entry.keptTs.store(kNotKept, order);
-    // [kept.less] release: pairs with [kept.count], likewise.
+    // [kept.less] release: pairs with [kept.count], for the same reason.
     keeping_.fetch_sub(1, order);
 }
 
-/// One that may be ended, by what was seen of it.
+/// A suspended write set, as it was seen.
 struct TxnTable::LaidDown {
-    uint32_t entry = 0;  // none
+    uint32_t entry = 0;  // 0: none
     uint64_t word = 0;
     uint64_t bytes = 0;
 };
@@ -329,8 +330,8 @@ struct TxnTable::LaidDown {
 template <typename Visit>
 void TxnTable::forEachLaidDown(const Visit& visit) const {
     forEachEntry([&](uint32_t index, const Entry& entry) {
-        // [laid.look] relaxed: a choice, which [entry.end] proves to be still there; so are the
-        // looks at what was laid down.
+        // [laid.look] relaxed: a choice, which [entry.end] proves to be still valid; the same holds
+        // for the other loads of a suspended set's data.
         const uint64_t word = entry.word.load(kRelaxed);
         if (phaseOf(word) == Phase::kLaidDown ||
             (mutated(Mutant::kEndsInHand) && phaseOf(word) == Phase::kActive)) {
@@ -372,10 +373,10 @@ TxnTable::Ended TxnTable::end(const LaidDown& found) {
     Entry& entry = at(found.entry);
     uint64_t expected = found.word;
     const uint64_t gen = valueOf(found.word);
-    // [entry.end] CAS; LINEARIZES the end of all that it has written.
+    // [entry.end] CAS; LINEARIZES the end of all that the owner has written.
     //   ORDER    acquire pairs with [entry.lay]: the writes are whole; release pairs with
     //            [entry.resolve]. Relaxed on failure: nothing was looked at.
-    //   LOST     its owner took it up. Nothing is ended, the caller comes again with the clock.
+    //   LOST     its owner resumed it. Nothing is ended; the caller tries again later.
     //   PROGRESS one attempt.
     if (!entry.word.compare_exchange_strong(
             expected, makeWord(Phase::kAborted, gen), kAcqRel, kRelaxed)) {
@@ -385,8 +386,8 @@ TxnTable::Ended TxnTable::end(const LaidDown& found) {
 }
 
 void TxnTable::setCommitting(uint64_t stamp) {
-    // [entry.committing] release: pairs with [entry.help] and [entry.resolve]: like
-    // [entry.recycle], whoever sees this generation sees how the one before it ended.
+    // [entry.committing] release: pairs with [entry.help] and [entry.resolve]: as with
+    // [entry.recycle], a thread that sees this generation sees how the one before it ended.
     at(stampEntry(stamp))
         .word.store(makeWord(Phase::kCommitting, stampGen(stamp)),
                     mutated(Mutant::kRelaxedCommitting) ? kRelaxed : kRelease);
@@ -395,8 +396,8 @@ void TxnTable::setCommitting(uint64_t stamp) {
 uint64_t TxnTable::claim(uint64_t stamp) {
     const uint32_t self = stampEntry(stamp);
     for (;;) {
-        // [clock.next] acquire: pairs with [clock.step]; the ring's cell of an earlier lap is then
-        // complete.
+        // [clock.next] acquire: pairs with [clock.step]; the claim in the ring's cell of an earlier
+        // lap is then complete.
         const uint64_t ts = clock_.load(kAcquire) + 1;
         const uint64_t lap = ts >> lapShift_;
         sync::Atomic<uint64_t>& cell = ring_[ts & (limits_.ringCells - 1)];
@@ -404,8 +405,9 @@ uint64_t TxnTable::claim(uint64_t stamp) {
         uint64_t seen = cell.load(kAcquire);
         // [ring.claim] CAS; LINEARIZES the order of commits.
         //   ORDER    release pairs with [ring.look]; acquire on failure likewise.
-        //   LOST     somebody claimed ts (or a later lap): help it, then take the next timestamp.
-        //   PROGRESS lock-free: a lost CAS is somebody's commit.
+        //   LOST     another owner claimed ts (or a later lap): help it, then take the next
+        //            timestamp.
+        //   PROGRESS lock-free: a lost CAS is another owner's commit.
         if (seen >> kEntryBits < lap &&
             cell.compare_exchange_strong(seen, lap << kEntryBits | self, kAcqRel, kAcquire)) {
             if (!mutated(Mutant::kClaimBeforeComplete)) {
@@ -421,8 +423,8 @@ uint64_t TxnTable::claim(uint64_t stamp) {
 
 void TxnTable::complete(uint64_t ts, uint32_t index) {
     Entry& entry = at(index);
-    // [entry.help] acquire: pairs with [entry.recycle]: should the entry belong to a later owner,
-    // the clock is seen to have passed ts. Hence this load comes first.
+    // [entry.help] acquire: pairs with [entry.recycle]: if the entry belongs to a later owner, the
+    // clock is seen beyond ts. Hence this load comes first.
     uint64_t word = entry.word.load(kAcquire);
     // [clock.check] acquire: pairs with [clock.step].
     if (!mutated(Mutant::kHelperSkipsClock) && clock_.load(kAcquire) >= ts) {
@@ -430,15 +432,15 @@ void TxnTable::complete(uint64_t ts, uint32_t index) {
     }
     if (phaseOf(word) == Phase::kCommitting) {
         // [entry.commit] CAS; LINEARIZES the commit: all its versions become committed at once.
-        //   ORDER    release: what the committer did is visible to whoever resolves; acquire on
-        //            failure, so that [clock.step] passes the other helper's work on.
-        //   LOST     somebody else completed it.  PROGRESS one attempt.
+        //   ORDER    release: what the committer did is visible to all that resolve; acquire on
+        //            failure, so that [clock.step] publishes the other helper's work.
+        //   LOST     another thread completed it.  PROGRESS one attempt.
         entry.word.compare_exchange_strong(
             word, makeWord(Phase::kCommitted, ts), kAcqRel, kAcquire);
     }
     uint64_t before = ts - 1;
     // [clock.step] CAS. ORDER: release pairs with [clock.read], [clock.next], [clock.check].
-    //   LOST     somebody else made the step.  PROGRESS one attempt.
+    //   LOST     another thread made the step.  PROGRESS one attempt.
     clock_.compare_exchange_strong(before, ts, kAcqRel, kAcquire);
 }
 
@@ -474,13 +476,13 @@ void TxnTable::close(uint64_t stamp) {
     const uint32_t index = stampEntry(stamp);
     Entry& entry = at(index);
     // [waiters.take] acq_rel: acquire pairs with [waiters.push] (the nodes' fields); release pairs
-    // with it too: a push that comes later sees that the owner has ended.
+    // with it too: a later push sees that the owner has ended.
     wakeAll(entry.waiters.exchange(nullptr, kAcqRel));
     letSnapshotGo(entry);
     invariant(entry.gen < kStampGenMax);
     ++entry.gen;
-    // [entry.recycle] release: pairs with [entry.resolve] and [entry.help]: whoever sees the new
-    // generation sees the final stamps of the old one and the clock beyond its timestamp.
+    // [entry.recycle] release: pairs with [entry.resolve] and [entry.help]: a thread that sees the
+    // new generation sees the final stamps of the old one and the clock beyond its timestamp.
     entry.word.store(makeWord(Phase::kActive, entry.gen), kRelease);
     pushFree(index);
 }
@@ -492,8 +494,8 @@ Outcome TxnTable::resolve(const sync::Atomic<uint64_t>& stamp) const {
         return finalOutcome(first);
     }
     // [entry.resolve] acquire: pairs with [entry.commit], [entry.abort], [entry.end], and as for
-    // the generation with [entry.recycle], [entry.committing], [entry.lay] and [entry.take]. If it
-    // saw a later owner, the second look at the stamp cannot miss its final value.
+    // the generation with [entry.recycle], [entry.committing], [entry.lay] and [entry.take]. If
+    // this load saw a later owner, the second load of the stamp cannot miss its final value.
     const uint64_t word = at(stampEntry(first)).word.load(kAcquire);
     // [stamp.again] acquire: as [stamp.read].
     const uint64_t second = mutated(Mutant::kResolveOnce) ? first : stamp.load(kAcquire);

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Who is writing, and the order of commits (DESIGN 6.1, 6.2, 6.4). A writer owns an entry from its
-/// first write to its end; the versions it makes name the entry, so that one CAS on the entry's
-/// word commits all of them at once. Timestamps are claimed in a ring whose every step can be
-/// finished by whoever meets it, so a preempted committer holds up nobody.
+/// The open writers and the order of commits (docs/design/engine.md, "Transactions"). A writer owns
+/// an entry from its first write to its end. The versions it makes name the entry, so one CAS on
+/// the entry's word commits all of them at once. Timestamps are claimed in a ring, and any thread
+/// that meets a claim can complete every step of it, so a preempted committer delays no other
+/// thread.
 ///
 ///   INV-engine-6 (C1)  clock == t: every commit with a timestamp <= t is COMMITTED; a timestamp is
 ///                      claimed only when its predecessor is complete, so there are no gaps.
 ///   INV-engine-7       an entry is reused only when every stamp of its last owner is final.
-///   INV-engine-21      a write set is its owner's while the entry's word is ACTIVE or COMMITTING.
-///                      While it is LAID DOWN it is nobody's, and becomes the one's whose CAS takes
-///                      the word: its owner's again, or for good another's, who ends it.
+///   INV-engine-21      a write set belongs to its owner while the entry's word is ACTIVE or
+///                      COMMITTING. While the word is SUSPENDED it belongs to no thread, and a CAS
+///                      on the word decides who gets it: its owner again, or for good another
+///                      thread, which ends it.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -31,13 +33,13 @@ struct TxnLimits {
     uint32_t freeLists = 16;         // of entries; for callers with different `near`
 };
 
-/// What a writer lays down. To the table nothing but its address.
+/// A suspended write set. The table uses nothing but its address.
 struct LaidWrites {};
 
 class TxnTable {
 public:
     explicit TxnTable(const TxnLimits& limits = {});
-    /// REQUIRES: nobody uses the table.
+    /// REQUIRES: no thread uses the table.
     ~TxnTable();
     TxnTable(const TxnTable&) = delete;
     TxnTable& operator=(const TxnTable&) = delete;
@@ -48,41 +50,42 @@ public:
     /// REQUIRES: no other thread uses the table (replay). Moves the clock to `ts`.
     void setClock(uint64_t ts);
 
-    /// How many claims were completed since the table was made, or its clock set. A statistic.
+    /// The number of claims completed since the table was made or its clock set. A statistic.
     uint64_t commits() const;
 
     /// A fresh entry: the stamp that its owner gives to its versions. kLimit when all are in use.
-    /// Callers with different `near` do not get in each other's way, mostly: a thread's number.
+    /// `near`: a number of the calling thread; callers with different ones rarely contend.
     StatusOr<uint64_t> open(uint32_t near = 0);
-    /// What others may know of writes that are laid down.
+    /// What other threads may know of a suspended write set.
     struct Laid {
         uint64_t bytes = 0;
-        uint64_t nanos = 0;       // when
-        uint64_t begunNanos = 0;  // and when it was begun, if it has to end in time; 0: not
+        uint64_t nanos = 0;       // when it was suspended
+        uint64_t begunNanos = 0;  // when it began, if it has a time limit; else 0
     };
-    /// The owner goes away and leaves what it has written where another may end it. REQUIRES: no
-    /// setCommitting. Until takeUp() the owner touches nothing of `writes`.
+    /// Leaves the owner's writes where another thread may end them. REQUIRES: no setCommitting.
+    /// Until resume() the owner does not touch `writes`.
     void layDown(uint64_t stamp, LaidWrites* writes, const Laid& laid);
-    /// The owner is back. False: another has ended it, and `writes` is that one's.
+    /// The owner continues. False: another thread has ended the writes, and `writes` belongs to it.
     bool takeUp(uint64_t stamp);
-    /// For the owner, which has laid its writes down: nobody has ended them by now. If a version of
-    /// its own was not seen as its own before this call, the answer is false.
+    /// For an owner that has suspended its writes: whether they have not been ended so far. If a
+    /// version of its own was not seen as its own before this call, the answer is false.
     bool isOpen(uint64_t stamp) const;
-    /// From here on the owner's entry keeps the snapshot it reads by, until it is closed, by
-    /// whomever; so what ends the writes ends the snapshot. Its own pin may go afterwards.
+    /// From here on the entry keeps the snapshot that its owner reads by, until the entry is closed
+    /// by any thread. So ending the writes ends the snapshot too. The owner may drop its own pin
+    /// afterwards.
     void keepSnapshot(uint64_t stamp, uint64_t ts);
-    /// Every snapshot that an entry keeps is >= the result; who reads by one that is not kept any
-    /// more finds by isOpen() that it was ended. To be asked after the pins.
+    /// Every snapshot that an entry keeps is >= the result; a reader whose snapshot is no longer
+    /// kept learns from isOpen() that it was ended. To be called after reading the pins.
     uint64_t oldestKept() const;
-    /// Ends the largest of those that have been laid down since before `laidBeforeNanos`, if all of
-    /// these together have `togetherMin` bytes: it is as after setAborted(), and the caller has the
-    /// owner's part from there on. Null: none, or its owner came back just now.
+    /// Ends the largest write set that has been suspended since before `suspendedBeforeNanos`, if
+    /// all of these together have `togetherMin` bytes. The result is as after setAborted(), and the
+    /// caller takes over the owner's part. Null: there was none, or its owner has just resumed it.
     struct Ended {
         LaidWrites* writes = nullptr;
         uint64_t stamp = 0;
     };
     Ended endLargest(uint64_t laidBeforeNanos, uint64_t togetherMin);
-    /// The same of one that was begun before that and has to end in time.
+    /// The same for one that has a time limit and began before `nanos`.
     Ended endBegunBefore(uint64_t nanos);
     /// From here on the owner will either claim() or setAborted().
     void setCommitting(uint64_t stamp);
@@ -94,11 +97,11 @@ public:
     /// REQUIRES: every version of this owner has its final stamp. Wakes waiters; the entry is free.
     void close(uint64_t stamp);
 
-    /// What has become of the version that carries `stamp`. Never waits.
+    /// The outcome of the version that carries `stamp`. Never waits.
     Outcome resolve(const sync::Atomic<uint64_t>& stamp) const;
-    /// Finishes claims until the clock is at least `ts`, which somebody has been given.
+    /// Completes claims until the clock is at least `ts`. REQUIRES: `ts` has been claimed.
     void completeUpTo(uint64_t ts);
-    /// Completed when the owner of `stamp` has ended, at once if it has already.
+    /// Completes when the owner of `stamp` has ended; at once if it already has.
     sync::WaitToken endOf(uint64_t stamp);
 
 private:
@@ -121,30 +124,31 @@ private:
     template <typename Visit>
     void forEachLaidDown(const Visit& visit) const;
     Ended end(const LaidDown& found);
-    /// Null: that chunk has not been made.
+    /// Null: that chunk does not exist yet.
     EntryChunk* chunkOf(uint32_t index) const;
     static void wakeAll(WaitNode* list);
 
     const TxnLimits limits_;
     const unsigned lapShift_;
 
-    /// The newest complete commit timestamp. Written by: whoever completes a claim. Read by: all.
+    /// The newest complete commit timestamp. Written by: threads that complete a claim. Read by:
+    /// all.
     ///   STEPS    t -> t + 1 only, by CAS, after the claimant of t + 1 is COMMITTED
     alignas(sync::kLineBytes) sync::Atomic<uint64_t> clock_;
-    /// Where it was when the first owner came. Constant from then on.
+    /// The clock when the table was made or last set. Constant once there are owners.
     alignas(sync::kLineBytes) uint64_t startedAt_;
-    /// Entries that are free; each belongs to one list for good, by its index.
+    /// Free entries; each entry belongs to one list for good, by its index.
     const std::unique_ptr<FreeList[]> free_;
-    /// Entries below this have been handed out at least once. Entry 0 stays unused.
+    /// Entries below this have been handed out at least once. Entry 0 is never used.
     sync::Atomic<uint32_t> freshNext_{1};
     /// The claims. Cell t % ringCells holds the claim of t while its lap is t / ringCells.
     ///   WORD     lap:48 | entry:16
     ///   STEPS    laps only rise, so a value never repeats and a late CAS fails
     std::unique_ptr<sync::Atomic<uint64_t>[]> ring_;
-    /// How many entries keep a snapshot. Written by: their owners, and whoever closes them. Read
-    /// by: oldestKept(), which mostly has no more to do.
+    /// How many entries keep a snapshot. Written by: their owners, and threads that close them.
+    /// Read by: oldestKept(), which usually finds zero and is done.
     sync::Atomic<uint64_t> keeping_{0};
-    /// Chunks of entries, made on first use, null before.
+    /// Chunks of entries, made on first use; null before.
     std::unique_ptr<sync::Atomic<EntryChunk*>[]> chunks_;
 };
 

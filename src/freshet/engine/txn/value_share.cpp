@@ -9,7 +9,8 @@ namespace freshet::engine {
 ValueShare::ValueShare(const ValueRef& value, StoreCore* core)
     : buffer_(value.shared), core_(core) {
     buffer_->hold();
-    // [share.take] relaxed: whoever ends the store has seen its users end, who took this before.
+    // [share.take] relaxed: the thread that closes the store has synchronized with the end of its
+    // users, which took this before.
     core_->shares.fetch_add(1, sync::kRelaxed);
 }
 

@@ -37,7 +37,7 @@ void WriteSet::add(Tree& tree, Version* version, ByteView key, ByteView value) {
     if (!held) {
         trees_.push_back(tree.shared_from_this());
     }
-    // Definitions are small, and dropping an index is a change of one.
+    // Catalog entries are small, and dropping an index is a change of one.
     grows_ |= !version->isDelete() && tree.id != kCatalogTree;
     if (core_->journal == nullptr) {
         unloggedBytes_ += key.size() + value.size();
@@ -79,7 +79,7 @@ Status WriteSet::commit(sync::WaitToken* token) {
         appended_ = true;
     }
     if (core_->holdCommitsUntilDurable) {
-        // A journal that has failed is told of by waitFor(), as it always is.
+        // A failed journal is reported by waitFor(), as always.
         if (Status durable = core_->journal->durable(append_->lsn(), token);
             durable.isWouldBlock()) {
             return durable;
@@ -109,7 +109,8 @@ void WriteSet::settleAborted() {
 }
 
 void WriteSet::layDown() {
-    // The versions count since they were made. Both grow by doubling: this is seldom new.
+    // The versions have counted since they were made. Both buffers grow by doubling, so this seldom
+    // changes.
     const size_t beside = record_.memoryBytes() + versions_.capacity() * sizeof(Version*);
     if (beside != besideBytes_) {
         MemoryCount::add(beside);
@@ -123,8 +124,8 @@ void WriteSet::layDown() {
 
 namespace {
 
-/// Null: nothing was ended. REQUIRES: the slice in which it was (INV-engine-9): others retire
-/// versions meanwhile.
+/// Null: nothing was ended. REQUIRES: the slice in which the writes were ended (INV-engine-9):
+/// others may retire the versions meanwhile.
 std::unique_ptr<WriteSet> settleEnded(const TxnTable::Ended& ended) {
     std::unique_ptr<WriteSet> writes(static_cast<WriteSet*>(ended.writes));
     if (writes != nullptr) {
@@ -148,7 +149,7 @@ bool endWritesBegunBefore(StoreCore& core, uint64_t nanos) {
 
 bool OwnWrites::takeUpAgain(TxnTable& table) {
     if (!table.takeUp(stamp_)) {
-        (void)set_.release();  // it is his who ended it
+        (void)set_.release();  // it belongs to the thread that ended it
         return false;
     }
     isLaidDown_ = false;
@@ -157,7 +158,7 @@ bool OwnWrites::takeUpAgain(TxnTable& table) {
 
 namespace {
 
-/// Calls commit() again on the reactor's thread each time the journal has room.
+/// Calls commit() again on the reactor's thread whenever the journal has room.
 struct Orphan : sync::Waiter, sync::WorkItem {
     std::unique_ptr<WriteSet> writes;
     sync::Executor* executor = nullptr;

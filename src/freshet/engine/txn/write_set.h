@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What one transaction has written: its versions in the trees, its commit record, its entry in the
 /// transaction table. It can outlive its Txn: once a part of the record is in the journal, the
-/// commit has to be carried to its end. A large one, or one that has to end in time, can end before
-/// its Txn does: between the calls of its owner it is laid down, and who is short of memory, or
-/// whose clock says so, may take it (INV-engine-21).
+/// commit has to be completed. A write set that is large, or whose transaction has a time limit,
+/// can also end before its Txn does: between its owner's calls it is suspended, and another thread
+/// may take and end it when memory is short or the time is over (INV-engine-21).
 #pragma once
 
 #include "freshet/base/assert.h"
@@ -20,18 +20,18 @@
 namespace freshet::engine {
 
 /// Makes the versions' stamps final and gives the entry back. REQUIRES: the outcome was decided in
-/// the present slice, which therefore protects a version that somebody else retires meanwhile.
+/// the present slice, which therefore protects versions that other threads retire meanwhile.
 void settle(TxnTable& table, uint64_t stamp, std::span<Version* const> versions, uint64_t final);
 
 class WriteSet : public LaidWrites {
 public:
-    /// A record may grow to this; a transaction beyond it gets kLimit.
+    /// Maximum size of a record; a larger transaction gets kLimit.
     static constexpr size_t kRecordBytesMax = 64u << 20;
-    /// From here on it is laid down between calls, as is one that has to end in time. Nobody else
-    /// pays for that.
+    /// From this size on it is suspended between calls, as is one with a time limit. Smaller
+    /// transactions do not pay for that.
     static constexpr size_t kLargeBytes = 256u << 10;
 
-    /// `begunNanos`: if it has to end in time, else 0.
+    /// `begunNanos`: when it began, if it has a time limit, else 0.
     WriteSet(std::shared_ptr<StoreCore> core, uint64_t stamp, uint64_t begunNanos)
         : core_(std::move(core)), stamp_(stamp), begunNanos_(begunNanos) {}
     ~WriteSet();
@@ -46,15 +46,15 @@ public:
     bool empty() const { return versions_.empty(); }
     void add(Tree& tree, Version* version, ByteView key, ByteView value);
 
-    /// As Txn::commit. After an error the set is aborted.
+    /// As Txn::commit(). After an error the set is aborted.
     Status commit(sync::WaitToken* token);
     /// REQUIRES: not mustFinish(), not committed.
     void abort();
-    /// REQUIRES: commit() was not called. Nothing of it is touched until TxnTable::takeUp().
+    /// REQUIRES: commit() was not called. Nothing of it is touched until TxnTable::resume().
     void layDown();
     /// REQUIRES: TxnTable::endLargest() or endBegunBefore() in the present slice.
     void settleAborted();
-    /// What goes with its end: versions, and what it has beside them.
+    /// What its end frees: versions, record and lists.
     size_t memoryBytes() const { return recordBytes() + besideBytes_; }
     /// A part of the record is in the journal.
     bool mustFinish() const { return append_ && append_->started() && !settled_; }
@@ -63,7 +63,7 @@ public:
     journal::Lsn lsn() const { return append_->lsn(); }
 
 private:
-    /// It is committed; the same slice as [entry.commit].
+    /// It is committed. Called in the same slice as [entry.commit].
     void settleAt(uint64_t ts);
 
     const std::shared_ptr<StoreCore> core_;
@@ -72,41 +72,41 @@ private:
     std::vector<Version*, ObjectAllocator<Version*>> versions_;
     std::vector<TreeRef, ObjectAllocator<TreeRef>> trees_;  // keep the versions' trees alive
     CommitRecordWriter record_;
-    size_t unloggedBytes_ = 0;  // of keys and values that no record has
+    size_t unloggedBytes_ = 0;  // of keys and values that are in no record
     size_t besideBytes_ = 0;    // of record and lists, as far as they count under the ceiling
     std::optional<CommitSteps> steps_;
     std::optional<journal::AppendOp> append_;
     bool appended_ = false;
-    bool grows_ = false;  // it asks for more room than it gives back
+    bool grows_ = false;  // it needs more room than it frees
     bool settled_ = false;
 };
 
-/// Ends the largest write set that its owner has laid down since before `laidBeforeNanos`, if all
-/// of these together have `togetherMin` bytes. Its versions are as never made from here on; the
-/// next folds of their leaves free them. Returns what it had; 0: none was ended. Any thread.
+/// Ends the largest write set that has been suspended since before `suspendedBeforeNanos`, if all
+/// of these together have `togetherMin` bytes. Its versions then count as never made; the next
+/// folds of their leaves free them. Returns the bytes it had; 0: none was ended. Any thread.
 uint64_t endLargestWrites(StoreCore& core, uint64_t laidBeforeNanos, uint64_t togetherMin);
-/// The same with one that was begun before that and has to end in time. False: none was ended.
+/// Ends one that has a time limit and began before `nanos`. False: none was ended.
 bool endWritesBegunBefore(StoreCore& core, uint64_t nanos);
 
 /// A Txn's hold on its write set.
 class OwnWrites {
 public:
     OwnWrites() = default;
-    /// REQUIRES: takeUp() was false, or the set is settled or handed on.
+    /// REQUIRES: resume() was false, or the set is settled or handed on.
     ~OwnWrites() { dcheck(!isLaidDown_ || !set_); }
     OwnWrites(const OwnWrites&) = delete;
     OwnWrites& operator=(const OwnWrites&) = delete;
 
-    /// What its versions carry, for who reads; 0: nothing was written. Stays after the end.
+    /// The stamp of its versions, for reads; 0: nothing was written. Remains after the end.
     uint64_t stamp() const { return stamp_; }
     bool isEmpty() const { return !isLaidDown_ && (!set_ || set_->empty()); }
     /// Nothing was written, or it is committed, aborted, handed on, or known to have been ended.
     bool areOver() const { return !set_ || (!isLaidDown_ && set_->settled()); }
-    /// To be asked after reading, in the same slice: what was read may lack own writes then.
+    /// To be asked after reading, in the same slice: if true, what was read may lack own writes.
     bool wereEnded(const TxnTable& table) const { return isLaidDown_ && !table.isOpen(stamp_); }
     /// Before each use of get(). False: they were ended, for good.
     bool takeUp(TxnTable& table) { return !isLaidDown_ || takeUpAgain(table); }
-    /// REQUIRES: in hand.
+    /// REQUIRES: not suspended.
     bool areForOthersToEnd() const { return set_ && set_->isForOthersToEnd(); }
     /// The Txn's call is over, and it is neither committing nor at its end. REQUIRES:
     /// areForOthersToEnd().
@@ -114,7 +114,7 @@ public:
         isLaidDown_ = true;
         set_->layDown();
     }
-    /// REQUIRES: in hand. Null: nothing was written.
+    /// REQUIRES: not suspended. Null: nothing was written.
     WriteSet* get() const {
         dcheck(!isLaidDown_);
         return set_.get();
@@ -124,7 +124,7 @@ public:
         stamp_ = stamp;
     }
     std::unique_ptr<WriteSet> handOn() { return std::move(set_); }
-    /// REQUIRES: as the destructor.
+    /// REQUIRES: as for the destructor.
     void reset() {
         if (stamp_ != 0) {
             set_.reset();
@@ -136,13 +136,13 @@ public:
 private:
     bool takeUpAgain(TxnTable& table);
 
-    std::unique_ptr<WriteSet> set_;  // nobody's while it is laid down
+    std::unique_ptr<WriteSet> set_;  // belongs to no thread while it is suspended
     uint64_t stamp_ = 0;
     bool isLaidDown_ = false;
 };
 
-/// Carries the commit of a Txn that has gone to its end: at once on a plain thread, on a reactor by
-/// and by.
+/// Completes the commit of a Txn that has ended: at once on a plain thread, step by step on a
+/// reactor.
 void finishOrphan(std::unique_ptr<WriteSet> writes);
 
 }  // namespace freshet::engine
