@@ -64,8 +64,9 @@ Status PageLoads::bringBack(PageTree& tree, PageEntry* entry) {
             case DiskLeaf::Join::kLater:
                 break;
         }
-        // Somebody has asked for it, or is about to. His reading may wait for room in memory, which
-        // may wait for us: it is done here, unless it has begun.
+        // Another caller has requested it, or is about to. That read may wait for room in memory,
+        // which may in turn wait for this thread: so the leaf is read here, unless the read has
+        // begun.
         while (!token.isDone()) {
             if (takeBack(fault.leaf)) {
                 return load(tree, fault, LoadedFor::kCheckpoint);
@@ -76,13 +77,13 @@ Status PageLoads::bringBack(PageTree& tree, PageEntry* entry) {
 }
 
 void PageLoads::await(PageTree& tree, ByteView key) {
-    // Before it begins: the checkpoint, which makes room, may need this leaf.
+    // Before the read begins: the checkpoint, which makes room, may need this leaf.
     awaitRoom();
     Fault fault;
     sync::WaitToken token;
     switch (begin([&] { return tree.faultAt(key); }, &fault, &token)) {
         case DiskLeaf::Join::kFirst:
-            // Whoever waits is told, and who comes later finds out.
+            // install() informs the waiters, and later callers find the failure in the leaf.
             (void)load(tree, fault, LoadedFor::kReader);
             break;
         case DiskLeaf::Join::kLater:
@@ -122,8 +123,8 @@ std::optional<PageLoads::Request> PageLoads::takeFirst() {
 }
 
 void PageLoads::awaitRoom() {
-    // Who needs what is in memory does not wait for this one. The request stays where bringBack()
-    // finds it.
+    // Callers that need only what is in memory do not wait for this. The request stays where
+    // bringBack() finds it.
     if (sync::WaitToken room; core_.memory.mustWait(&room)) {
         sync::blockOn(room);
     }
@@ -160,7 +161,7 @@ void PageLoads::runPlain() {
         lock.unlock();
         awaitRoom();
         if (std::optional<Request> request = takeFirst()) {
-            // Whoever waits is told.
+            // install() informs the waiters.
             (void)load(request->tree->pages(), request->fault, LoadedFor::kReader);
         }
         lock.lock();
@@ -187,7 +188,7 @@ PageLoads::Result PageLoads::read(PageTree& tree, const Fault& fault) {
     auto readImage = [&](PageId page, const block::PagePlace& place, block::PageBuffer* buffer) {
         bytes += place.extent.blocks * block::kBlockBytes;
         StatusOr<ByteView> image = file_.readPage(page, place, buffer);
-        // Once more: the device may have torn the reading, not the page.
+        // Once more: the device may have torn the read, not the page.
         return image.isOk() ? image : file_.readPage(page, place, buffer);
     };
     StatusOr<LeafNode*> leaf =

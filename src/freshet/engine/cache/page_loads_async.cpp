@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// One thread that has the reads of many leaves under way at once. It never waits for anything but
-/// reads, requests and room in memory, and for all of them in one place: the checkpoint may need a
-/// leaf that is under way, and room may need the checkpoint.
+/// One thread that has the reads of many leaves under way at once. It waits only for reads,
+/// requests and room in memory, and for all of them in one place: the checkpoint may need a leaf
+/// that is being read, and making room may need the checkpoint.
 #include "freshet/engine/cache/page_loads.h"
 #include "freshet/engine/page/leaf_from_image.h"
 #include "freshet/engine/txn/store_core.h"
@@ -17,14 +17,15 @@ namespace {
 
 using platform::AsyncReads;
 
-/// Devices get no faster with more, and each is a leaf more than the ceiling allows.
+/// Devices get no faster with more, and each leaf under way exceeds the ceiling a little more.
 constexpr size_t kLeavesMax = 64;
 constexpr uint64_t kBytesMax = 4u << 20;
-/// With a small ceiling less, but as many leaves as the threads without a ring would read.
+/// With a small ceiling fewer bytes, but at least as many leaves as the threads without io_uring
+/// would read.
 constexpr uint64_t kCeilingPart = 16;
 constexpr size_t kLeavesAlways = 4;
 
-/// Fires: as if the system had no io_uring.
+/// When it fires, the system seems to have no io_uring.
 telemetry::FailPoint noAsyncReads("engineNoAsyncReads");
 
 StatusOr<std::unique_ptr<AsyncReads>> openReads() {
@@ -44,7 +45,7 @@ uint64_t bytesOf(const Fault& fault) {
 
 }  // namespace
 
-/// What the thread waits for. Its own, but for what mutex_ guards.
+/// What the thread waits for. Its own, except for what mutex_ guards.
 class PageLoads::Ring {
 public:
     Ring(PageLoads& loads, std::unique_ptr<AsyncReads> asyncReads)
@@ -56,8 +57,8 @@ public:
         return leaves >= kLeavesAlways && (leaves >= kLeavesMax || bytes >= bytesMax);
     }
 
-    /// Tells the thread that a round of the eviction is over. Through mutex_: the thread must not
-    /// be gone before the one that told it has left this object.
+    /// Tells the thread that an eviction round is over. Through mutex_: the thread must not end
+    /// before the caller has left this object.
     struct RoomCame : sync::Waiter {
         explicit RoomCame(PageLoads& owner) : loads(owner) { wake = &tell; }
         static void tell(Waiter* self) {
@@ -73,13 +74,13 @@ public:
     const std::unique_ptr<AsyncReads> reads;
     size_t leaves = 0;  // under way
     uint64_t bytes = 0;
-    size_t granted = 0;  // leaves that need not ask for room, after a round that was waited for
+    size_t granted = 0;  // leaves that need not ask for room, after waiting for a round
     RoomCame roomCame;
     bool waitsForRoom = false;  // guarded by mutex_
-    bool isAsleep = false;      // or about to be; guarded by mutex_
+    bool isAsleep = false;      // or about to sleep; guarded by mutex_
 };
 
-/// A leaf whose pages are being read: its own, then those of its large values.
+/// A leaf whose pages are being read: its own page, then those of its large values.
 struct PageLoads::Arriving {
     struct Page {
         AsyncReads::Read read;
@@ -92,7 +93,7 @@ struct PageLoads::Arriving {
 
     Request request;
     const uint64_t bytes;
-    std::vector<Page> pages;  // as many as ever: reads are known by their place
+    std::vector<Page> pages;  // never resized: reads point into it
     size_t missing = 0;
 };
 
@@ -145,7 +146,7 @@ void PageLoads::runAsync(Ring& ring) {
 PageLoads::Next PageLoads::whatNow(Ring& ring) {
     std::unique_lock<std::mutex> lock(mutex_);
     if (ring.leaves == 0) {
-        // Not in the ring: whoever comes wakes this thread more cheaply so.
+        // Not in the ring: waking this thread is cheaper this way.
         changed_.wait(lock,
                       [&] { return !ring.waitsForRoom && (stopping_ || !requests_.empty()); });
         if (requests_.empty()) {
@@ -173,7 +174,7 @@ void PageLoads::startReads(Ring& ring) {
         if (!isThereRoom(ring)) {
             return;
         }
-        // It stays where bringBack() finds it until there is room.
+        // Until there is room, the request stays where bringBack() finds it.
         std::optional<Request> request = takeFirst();
         if (!request) {
             return;
@@ -219,7 +220,7 @@ void PageLoads::start(Ring& ring, Request request) {
     if (arriving->missing == 0) {
         finish(ring, std::move(arriving));
     } else {
-        arriving.release();  // its reads' owner
+        arriving.release();  // now owned by its reads
     }
 }
 
@@ -239,14 +240,14 @@ void PageLoads::finish(Ring& ring, std::unique_ptr<Arriving> arrived) {
         Arriving::Page& came = arrived->pages[next++];
         *buffer = std::move(came.buffer);
         StatusOr<ByteView> image = file_.openRead(page, place, came.read, buffer);
-        // Once more, and waiting for it, as for the pages of four threads: the device may have torn
-        // the reading, not the page.
+        // Once more, now waiting for it, as for pages read by the four threads: the device may have
+        // torn the read, not the page.
         return image.isOk() ? image : file_.readPage(page, place, buffer);
     };
     block::PageBuffer memory;
     StatusOr<LeafNode*> leaf =
         leafFromImage(core_, tree, *fault.entry, *fault.leaf, readImage, &memory);
-    // Whoever waits is told.
+    // install() informs the waiters.
     (void)install(tree, fault, LoadedFor::kReader, {std::move(leaf), arrived->bytes, true});
 }
 

@@ -13,30 +13,30 @@
 namespace freshet::engine {
 namespace {
 
-/// How often the thread looks whether a checkpoint is due.
+/// How often the thread checks whether a checkpoint is due.
 constexpr std::chrono::milliseconds kLookEvery{250};
-/// A small disk is full in a moment.
+/// A small disk fills up in a moment.
 constexpr std::chrono::milliseconds kLookAtDiskEvery{20};
-/// Requests take some gigabytes a second.
+/// Requests can take several gigabytes a second.
 constexpr std::chrono::milliseconds kLookAtMemoryEvery{ProcessMemory::kGlanceEveryMs};
 constexpr uint64_t kExpectsNanos = 1'000'000'000;
-/// A round in vain lets everybody go on, so that those end whose snapshots were in its way. They
-/// must not come far until the next one, nor may rounds take more than a part of the time.
+/// A round in vain lets all waiting callers go on, so that the snapshots in its way end. They must
+/// not get far before the next round, nor may rounds take more than a part of the time.
 constexpr std::chrono::milliseconds kRestMin{5};
 constexpr uint64_t kRestsOfRound = 2;
-/// How soon it is tried again while there is no room; or when there is more for it to join, and so
-/// few pages are due beside.
+/// The interval while there is no room, or while more sparse leaves can be merged and at most
+/// kIdlePagesMax pages are due otherwise.
 constexpr uint64_t kHurriedIntervalMs = 1000;
 constexpr uint64_t kIdlePagesMax = 64;
 constexpr uint64_t kNanosPerMilli = 1'000'000;
-/// A round that frees less than this part of the memory is in vain, and so would ending writers be
-/// that have less.
+/// A round that frees less than this part of the memory is in vain; writers that hold less are not
+/// worth ending.
 constexpr uint64_t kWorthwhilePart = 256;
-/// Who goes on by himself is back by then.
+/// A client that is still active has made its next call by then.
 constexpr uint64_t kIdleNanosMin = 1'000 * kNanosPerMilli;
-/// What a writer had needs a few rounds to be free: only then is the next one's turn.
+/// A writer's memory takes a few rounds to become free: only then may the next writer be ended.
 constexpr uint64_t kBetweenEndsNanos = 250 * kNanosPerMilli;
-/// How often somebody looks for writers that are too old.
+/// How often old writers are looked for.
 constexpr uint64_t kBetweenOldNanos = 200 * kNanosPerMilli;
 
 std::chrono::milliseconds restAfter(uint64_t roundNanos) {
@@ -62,7 +62,7 @@ CheckpointService::CheckpointService(Checkpointer& checkpointer,
 }
 
 void CheckpointService::start() {
-    platform::setHugePages(false);  // a store that opens grows
+    platform::setHugePages(false);  // an opening store grows
     core_.memory.start([this] {
         {
             std::lock_guard<std::mutex> guard(mutex_);
@@ -82,17 +82,17 @@ void CheckpointService::stop() {
     changed_.notify_all();
     if (thread_.joinable()) {
         thread_.join();
-        platform::setHugePages(true);  // as it was before
+        platform::setHugePages(true);  // as before start()
     }
     std::lock_guard<std::mutex> guard(mutex_);
     holds_ = 0;
 }
 
 uint64_t CheckpointService::intervalMs() const {
-    // [space.due] relaxed: what this thread, or one that held running_ before it, has stored.
+    // [space.due] relaxed: stored by this thread, or by an earlier holder of running_.
     const bool isFull = core_.spaceShort.load(sync::kRelaxed) ||
                         (core_.journal != nullptr && core_.journal->isOutOfSpace());
-    // [stats.read] relaxed: so much and more would be written sooner than need be.
+    // [stats.read] relaxed: the number of pages that would be written sooner than necessary.
     const bool isIdle = core_.dirtyPages.load(sync::kRelaxed) <= kIdlePagesMax;
     const bool isHurried = isFull || (hasMoreSparse_ && isIdle);
     return isHurried ? std::min(kHurriedIntervalMs, pace_.intervalMs) : pace_.intervalMs;
@@ -121,7 +121,7 @@ bool CheckpointService::isDue() {
 void CheckpointService::run() {
     std::unique_lock<std::mutex> lock(mutex_);
     while (!stopping_) {
-        // After a round in vain the next one comes with the clock, however loud the calls.
+        // After a round in vain the next one waits for the clock, however often it is called.
         const bool rests = core_.memory.isHigh() && !hasFreed_;
         changed_.wait_for(lock, rests ? rest_ : untilNextLook(), [&] {
             return stopping_ || (called_ && !rests);
@@ -165,7 +165,7 @@ MemoryBudget::Round CheckpointService::endWhoNeedsMemory(MemoryBudget::Round rou
     if (hasFreed_ || !core_.memory.isTight()) {
         return round;
     }
-    // What is about to be free may be enough.
+    // Memory that is about to become free may be enough.
     if (endOldSnapshots(now) || round != kVain) {
         return round;
     }
@@ -189,7 +189,8 @@ bool CheckpointService::endOldSnapshots(uint64_t nowNanos) {
 }
 
 bool CheckpointService::endLargestWriter(uint64_t nowNanos) {
-    // Who waits for memory waits until a round's end, and a round can last: not those.
+    // A writer that waits for memory waits until a round ends, and a round can be long: spare
+    // those.
     const uint64_t laidBefore = std::min(lastRoundBeganNanos_, nowNanos - kIdleNanosMin);
     const uint64_t bytes =
         endLargestWrites(core_, laidBefore, core_.memory.limit() / kWorthwhilePart);
@@ -259,7 +260,7 @@ void CheckpointService::lookAtProcess() {
     uint64_t freed = platform::freedMemoryBytes();
     const uint64_t resident = platform::residentBytes();
     const auto cost = [] {
-        platform::setHugePages(true);  // or there is none to be had
+        platform::setHugePages(true);  // else the cost below is unknown
         return platform::hugePageNanos();
     };
     platform::setHugePages(process_.wantsHugePages(resident, memory.limit(), cost));
@@ -268,7 +269,7 @@ void CheckpointService::lookAtProcess() {
         freed = platform::freedMemoryBytes();
     }
     if (core_.slabs != nullptr) {
-        freed += core_.slabs->bytesFree();  // used again as well
+        freed += core_.slabs->bytesFree();  // can be reused as well
     }
     memory.setBeside(process_.besidePages(platform::residentBytes(), memory.used(), freed));
 }
@@ -290,9 +291,9 @@ Status CheckpointService::relieveMemory() {
     const MemoryBudget& memory = core_.memory;
     const uint64_t before = lastEvictedBytes_;
     lastEvictedBytes_ = evictDownTo(memory.low());
-    // What is left is due, or has just been read, or is needed by snapshots, or not free yet. After
-    // a checkpoint that found no room pages are due that are not counted. [stats.add],
-    // [space.write] relaxed: what is missed now is there for the next round.
+    // What is left is due, was read recently, is needed by snapshots, or is not freed yet. After a
+    // checkpoint that found no room there are due pages that are not counted.
+    // [stats.add], [space.write] relaxed: what is missed now is seen by the next round.
     const bool isAnyDue =
         core_.dirtyPages.load(sync::kRelaxed) != 0 || core_.spaceShort.load(sync::kRelaxed);
     if (isAnyDue && hasAllFreed() && memory.used() > (memory.low() + memory.high()) / 2) {
@@ -314,8 +315,8 @@ void CheckpointService::relieveMeanwhile() {
     }
     const uint64_t before = evictedBytes_;
     evictHeld(memory.low());
-    // Whoever waits would otherwise do so until the checkpoint is made. If nothing could go, he may
-    // be the one whose snapshot is in the way.
+    // Waiting callers would otherwise wait until the checkpoint is made. If nothing could be
+    // evicted, the snapshot of one of them may be in the way.
     using enum MemoryBudget::Round;
     memory.endRound(evictedBytes_ == before ? kHeldBack : kFreed, platform::monotonicNanos());
 }

@@ -18,9 +18,9 @@ block::PageKind kindOf(const NewImage& image) {
     return static_cast<block::PageKind>(header.flags & kPageKindMask);
 }
 
-/// Of images that one checkpoint moves so that the file can be cut. Their leaves come into memory,
-/// where they are a few times as large, and none goes before it has its new image. And of leaves
-/// that it brings back to become fewer.
+/// Limits the images that one checkpoint moves so that the file can be cut. Their leaves come into
+/// memory, where they take a few times as much, and cannot be evicted before they have their new
+/// images. Also limits the leaves that it brings back to merge them.
 constexpr uint64_t kBackBytesMax = 64u << 20;
 constexpr uint64_t kBackPartOfMemory = 64;
 
@@ -29,22 +29,22 @@ uint64_t backBytesMax(uint64_t memoryLimit) {
                             : std::min(kBackBytesMax, memoryLimit / kBackPartOfMemory);
 }
 
-/// Pages looked at for those of the first kind. While memory is short checkpoints come one after
-/// the other, and nothing is evicted during these looks.
+/// Pages looked at for moving. While memory is short checkpoints follow each other without a pause,
+/// and nothing is evicted during these looks.
 constexpr size_t kMoveLooksMax = 64 * 1024;
 constexpr size_t kMoveLooksShort = 4 * 1024;
 
-/// Of the second kind. A look is at memory that nobody has looked at for long, and a reading waits
-/// for the disk.
+/// Leaves looked at for merging. A look touches memory that has not been used for long, and a read
+/// waits for the disk.
 constexpr size_t kHandLooksMax = 64 * 1024;
 constexpr size_t kHandLeavesMax = 1024;
 
-/// How much of the memory must have become clean for leaves to be evicted meanwhile: each time a
-/// part of all that are in memory is looked at (tree/resident_pages.h).
+/// The part of the memory that must have become clean before leaves are evicted during a
+/// checkpoint: each eviction looks at a part of all leaves in memory (tree/resident_pages.h).
 constexpr uint64_t kReliefPart = 64;
 
-/// Images that wait for their name keep the places of those that they replace, so the file grows by
-/// as much. And each has an entry in memory, so they are no more than that could hold.
+/// Images that are not named yet keep the places of those that they replace, so the file grows by
+/// as much. And each has an entry in memory, so their total is also bounded by the ceiling.
 constexpr uint64_t kUnnamedPartOfFile = 8;
 
 }  // namespace
@@ -88,7 +88,7 @@ Status Checkpointer::inTurns(const std::function<Status()>& work) {
 }
 
 Status Checkpointer::writeDue() {
-    // Without room the checkpoint goes on with what is free, and may make some.
+    // Without room the checkpoint goes on with what is free, and may free some.
     if (Status room = file_.makeRoom(); !room.isOk() && room.code() != Code::kNoSpace) {
         return room;
     }
@@ -103,8 +103,9 @@ Status Checkpointer::writeDue() {
 }
 
 bool Checkpointer::mustName() const {
-    // Without room a commit is what makes some, and only one that succeeds tells that it is back.
-    // [space.name] relaxed: whoever calls this is the one that writes it.
+    // Without room only a commit can make some, and only a successful one shows that there is room
+    // again.
+    // [space.name] relaxed: only the calling thread writes it.
     if (isSpaceShort() || core_->spaceShort.load(sync::kRelaxed)) {
         return true;
     }
@@ -138,14 +139,15 @@ Status Checkpointer::finish() {
     if (core_->journal == nullptr) {
         return done;
     }
-    // Also without room for the record: recycling is what makes some.
+    // Also if there was no room for the record: recycling is what makes room.
     Status recycled = core_->journal->recycle(file_.root().redoLsn);
     return !recycled.isOk() && recycled.code() != Code::kNoSpace ? recycled : done;
 }
 
 Status Checkpointer::writeTrees() {
-    // Values freed by now are in no node, so that every image of a living tree that names one is
-    // due. Those of a dropped tree: it is then among the dropped ones, whose list is taken later.
+    // Values freed by now are in no node, so every image of a living tree that names one is due.
+    // For values of a dropped tree: that tree is then in the list of dropped ones, which is taken
+    // later.
     const std::vector<PageId> freed = core_->freedValues.take();
     freedValues_.insert(freedValues_.end(), freed.begin(), freed.end());
     auto [trees, dropped] = trees_.allAndDropped();
@@ -154,10 +156,10 @@ Status Checkpointer::writeTrees() {
     hand_.begin(handShare());
     bool whole = true;
     for (const TreeRef& tree : trees) {
-        // [tree.codecRead] relaxed: pairs with [tree.codec], of which it sees any.
+        // [tree.codecRead] relaxed: pairs with [tree.codec]; any recent value will do.
         codec_ = tree->pages().codec.load(sync::kRelaxed);
         TreeWriter writer(*core_, tree->pages(), *this);
-        // What takes over is written before room is made: not while there is too little.
+        // Merging writes images before it frees any: not while there is too little room.
         if (!isSpaceShort()) {
             writer.removeSparse();
             hand_.pass(tree->pages(), *this);
@@ -166,7 +168,7 @@ Status Checkpointer::writeTrees() {
         writer.foldRested();
         whole &= writer.isWhole();
     }
-    // A page that was passed over keeps an older image from being rewritten.
+    // If a page was passed over, an older image that names a freed value may still be in use.
     for (; whole && !freedValues_.empty(); freedValues_.pop_back()) {
         freeValue(freedValues_.back());
     }
@@ -193,8 +195,8 @@ void Checkpointer::beginMoves() {
 }
 
 SparseHand::Share Checkpointer::handShare() const {
-    // While memory is short checkpoints come one after the other, and others wait for what they
-    // free.
+    // While memory is short checkpoints follow each other without a pause, and other threads wait
+    // for what they free.
     if (!looksForSparse_ || isSpaceShort() || core_->memory.isHigh()) {
         return {};
     }
@@ -208,8 +210,8 @@ void Checkpointer::freeDropped(std::vector<TreeDirectory::Dropped> dropped) {
         std::lock_guard<sync::Mutex> guard(sizesMutex_);
         blocksOf_.erase(id);
     }
-    // Nothing is evicted from a tree that is not in the directory: without leaves on disk it needs
-    // no file any more, whoever reads in it.
+    // Nothing is evicted from a tree that is not in the directory: once it has no leaves on disk,
+    // it does not need the file any more, even if it is still read.
     auto isNeeded = [this](const Leaving& leaving) {
         const TreeRef tree = leaving.tree.lock();
         bool needed = false;
@@ -223,7 +225,7 @@ void Checkpointer::freeDropped(std::vector<TreeDirectory::Dropped> dropped) {
             return false;
         }
         for (PageId page : leaving.pages) {
-            // The root of a tree that has the number of this one.
+            // The root of a new tree with the same number.
             const bool again = page == leaving.id && pagesOf_.contains(leaving.id);
             if (!again) {
                 change(page, {}, kNoTree);
@@ -246,7 +248,7 @@ Status Checkpointer::nameImages() {
         return pages;
     });
     trees.clear();
-    // The images hold what was committed; hence all of that must be in the journal for good.
+    // The images hold what was committed; hence all of that must be durable in the journal.
     FRESHET_RETURN_IF_ERROR(awaitDurable(core_->journalTail()));
     root.clockTs = core_->table.snapshot();
     root.timeBase = journalNow();
@@ -267,7 +269,8 @@ Status Checkpointer::nameImages() {
     FRESHET_RETURN_IF_ERROR(commit(root, changes));
     changes_.clear();
     unnamedBlocks_ = 0;
-    // Places change from here on; what could not be told is learned again by the next opening.
+    // Places change from here on; notes that were not written are learned again by the next
+    // opening.
     learned_.clear();
     learned_.shrink_to_fit();
     owesNotes_ = false;
@@ -277,7 +280,7 @@ Status Checkpointer::nameImages() {
 Status Checkpointer::nameDrops() {
     // Marks were taken for images that are not named here, so replay must begin where it did.
     block::Root root = file_.root();
-    // Before the log says for good that the trees are gone, a reopened store needs them.
+    // A reopened store needs the trees until the log durably says that they were dropped.
     FRESHET_RETURN_IF_ERROR(awaitDurable(core_->journalTail()));
     root.timeBase = journalNow();
     // [page.number] relaxed: as in nameImages().
@@ -302,7 +305,7 @@ Status Checkpointer::commit(const block::Root& root,
     };
     FRESHET_RETURN_IF_ERROR(
         file_.commit(root, changes, [&](PageId page, const block::Extent& before) {
-            // What a dropped tree had is not of the one that has its number.
+            // The pages of a dropped tree do not count for a new tree with its number.
             count(page, droppedPages_.contains(page) ? 0 : -int64_t{before.blocks});
         }));
     for (const block::BlockFile::Change& named : changes) {
@@ -358,7 +361,7 @@ void Checkpointer::inSlice(const std::function<void()>& work) {
 }
 
 void Checkpointer::giveWay() {
-    // With memory short the others wait for this thread.
+    // While memory is short the other threads wait for this one.
     if (!isMemoryShort()) {
         turns_->giveWay();
     }
@@ -409,7 +412,7 @@ void Checkpointer::countBlocks(TreeId tree, int64_t more) {
     if (more > 0) {
         blocksOf_[tree] += more;
     } else if (auto found = blocksOf_.find(tree); found != blocksOf_.end()) {
-        found->second += more;  // else it was dropped, with all it had
+        found->second += more;  // else it was dropped, with all its blocks
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A checkpoint from beginning to end (DESIGN 7.3; docs/decisions/0009): images of all pages that
-/// are due, then one commit of the block file that names them together with the position from which
-/// replay begins. Nobody is stopped. One call at a time, by a plain thread outside every slice.
+/// A checkpoint from beginning to end (docs/design/engine.md, "Checkpoint"; decision 0009): images
+/// of all due pages, then one commit of the block file that names them together with the redo
+/// position. No other thread stops. One call at a time, by a plain thread outside every slice.
 #pragma once
 
 #include "freshet/block/block_file.h"
@@ -29,38 +29,40 @@ public:
     Checkpointer(const Checkpointer&) = delete;
     Checkpointer& operator=(const Checkpointer&) = delete;
 
-    /// kNoSpace: nothing has changed, and the next call goes on where this one stopped. Any other
+    /// kNoSpace: nothing has changed, and the next call continues where this one stopped. Any other
     /// error is final.
     Status run();
-    /// Only what lets leaves be evicted: what is due has images afterwards, and the next run()
-    /// names them. If they have become many they are named at once, as by run(); errors as there.
+    /// Writes the images of due pages, so that their leaves can be evicted; the next run() names
+    /// these images. If there are many of them they are named at once, as by run(); errors as
+    /// there.
     Status writeBack();
-    /// The last run() has left too little room for the changes to come.
+    /// The last run() has left too little room for coming changes.
     bool isSpaceShort() const { return file_.stats().spaceShort; }
-    /// From now on leaves may be brought back to become fewer: not while the store is opened.
+    /// From now on leaves may be brought back in order to be merged: not while the store is being
+    /// opened.
     void lookForSparse() { looksForSparse_ = true; }
-    /// Before the first run(). Each calls `relieve` while it writes images, and once more before it
-    /// waits for them to be on the disk: leaves that have theirs may be evicted then.
+    /// Call before the first run(). Runs then call `relieve` while they write images, and once more
+    /// before they wait for the images to be on disk: leaves that have theirs may be evicted then.
     void relieveBy(std::function<void()> relieve) { relieve_ = std::move(relieve); }
-    /// The last run() has found more of them than it could bring back.
+    /// The last run() found more sparse leaves than it could bring back.
     bool hasMoreSparse() const { return hand_.hasMore(); }
     /// Checkpoints made. A run that finds nothing to do makes none.
     uint64_t made() const { return made_; }
     // After loading, before the first run():
     void addLoadedPage(TreeId tree, PageId page, const block::PagePlace& place);
     void addLoadedValue(TreeId tree, PageId page, const block::PagePlace& place);
-    /// A page that the last checkpoint names and no tree needs.
+    /// A page that the last checkpoint names but no tree needs.
     void addGarbage(PageId page) { change(page, {}, kNoTree); }
-    /// A page of the last checkpoint, which has been read, with a note that its place had not.
+    /// A page of the last checkpoint that was read, and a note that the page map lacked.
     void addLoadedNote(PageId page, const block::PagePlace& place) {
         learned_.push_back({page, place});
     }
-    /// Some of these notes are corrections: a checkpoint is made for them, if for nothing else.
+    /// Some of these notes are corrections: a checkpoint is made for them, even if for nothing
+    /// else.
     void oweNotes() { owesNotes_ = !learned_.empty(); }
-    /// What the images of a tree's pages take in the data file, as the last checkpoint names them.
-    /// Any thread.
+    /// The size of a tree's images in the data file, as the last checkpoint names them. Any thread.
     uint64_t storedBytes(TreeId tree) const;
-    /// All that the journal holds is in the last checkpoint.
+    /// The last checkpoint holds everything that is in the journal.
     void setCurrent() { doneTail_ = core_->journalTail(); }
 
 private:
@@ -78,33 +80,33 @@ private:
     void noteFirstImage(TreeId tree, PageId page) override { pagesOf_[tree].push_back(page); }
 
     Status inTurns(const std::function<Status()>& work);
-    /// The images of all that is due; drops are named for it if there is no room otherwise.
+    /// Writes the images of all due pages; names drops first if there is no room otherwise.
     Status writeDue();
     Status writeTrees();
-    /// Names the images that there are, if anything has changed.
+    /// Names the existing images, if anything has changed.
     Status nameChanges();
-    /// Instead of leaving that to the next run().
+    /// Whether images must be named now, instead of by the next run().
     bool mustName() const;
     SparseHand::Share handShare() const;
     void beginMoves();
     void freeDropped(std::vector<TreeDirectory::Dropped> dropped);
     Status nameImages();
-    /// While there is no room for images: a checkpoint of the last one's content, less the dropped
-    /// trees. It frees what they had.
+    /// While there is no room for images: a checkpoint with the last one's content minus the
+    /// dropped trees. It frees their pages.
     Status nameDrops();
     Status commit(const block::Root& root, const std::vector<block::BlockFile::Change>& changes);
-    /// What comes after a commit of the block file; again in the next run() if there was no room.
+    /// What follows a commit of the block file; repeated by the next run() if there was no room.
     Status finish();
     Status declareDone();
-    /// `tree`: whose image it is, or was; kNoTree: of one that is not counted any more.
+    /// `tree`: the tree whose image it is, or was; kNoTree: one that is no longer counted.
     void change(PageId page, const block::PagePlace& place, TreeId tree);
     void freeValue(PageId page);
-    /// The images of a living tree take so much more, or less.
+    /// The images of a living tree take that many blocks more (or fewer).
     void countBlocks(TreeId tree, int64_t more);
-    /// What the block file holds in memory counts as ours.
+    /// Counts the memory of the block file under the ceiling.
     void countFileMemory(uint64_t bytes);
     uint64_t journalNow() const;
-    /// Waits until everything in the journal below `lsn` is on the disk.
+    /// Waits until the journal reports `lsn` as durable.
     Status awaitDurable(journal::Lsn lsn);
 
     const std::shared_ptr<StoreCore> core_;
@@ -118,12 +120,12 @@ private:
     /// What the next commit of the block file will say; survives a checkpoint that was given up.
     CountedMap<PageId, Pending> changes_;
     uint64_t unnamedBlocks_ = 0;  // of the images in changes_
-    /// What the next commit may say beside, of images that stay where they are.
+    /// Notes that the next commit may add, for images that stay where they are.
     CountedVector<block::BlockFile::Change> learned_;
     bool owesNotes_ = false;
-    /// The pages of each tree that have an image. Those of large values are not among them.
+    /// The pages of each tree that have an image, without those of large values.
     std::unordered_map<TreeId, CountedVector<PageId>> pagesOf_;
-    /// Pages of a dropped tree of which leaves are on disk, while somebody may read there.
+    /// Pages of a dropped tree that has leaves on disk and may still be read.
     struct Leaving {
         TreeId id;
         std::weak_ptr<Tree> tree;
@@ -132,7 +134,7 @@ private:
     std::vector<Leaving> leaving_;
     std::set<PageId> droppedPages_;  // of trees dropped since the last commit of the block file
     std::vector<PageId> freedValues_;
-    /// Whose they are: a value that is freed does not know it. An entry for each large value.
+    /// The tree of each large value: a value that is freed does not know its tree.
     CountedHashMap<PageId, TreeId> treeOfValue_;
     Codec codec_ = Codec::kNone;  // of the tree that is being written
     MoveHand moves_;
@@ -140,7 +142,7 @@ private:
     bool looksForSparse_ = false;
     std::optional<ShortTurns> turns_;  // during run()
     std::function<void()> relieve_;
-    uint64_t writtenBytes_ = 0;  // of images, since it was called
+    uint64_t writtenBytes_ = 0;  // of images, since relieve_ was called
     mutable sync::Mutex sizesMutex_;
     std::unordered_map<TreeId, int64_t> blocksOf_;  // guarded by sizesMutex_
     uint64_t fileMemoryBytes_ = 0;                  // as counted

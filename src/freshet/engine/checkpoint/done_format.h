@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Body of a CKPT_DONE record in the journal: that checkpoint has become durable, so the places it
-/// replaced may be overwritten from here on. Little endian.
+/// Body of a CKPT_DONE record in the journal: that checkpoint is durable, so the places it replaced
+/// may be overwritten from here on. Little endian.
 ///
 ///   version u8 = 1 | reserved 7 bytes = 0 | checkpointNo u64 | redoLsn u64
 #pragma once

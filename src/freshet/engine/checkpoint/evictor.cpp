@@ -10,17 +10,18 @@ namespace {
 
 /// Pages looked at in one slice.
 constexpr int kPagesPerSlice = 16;
-/// How long a slice may hold up the freeing of what was evicted.
+/// How long another thread's slice may delay the freeing of what was evicted.
 constexpr int kMillisForFreeing = 30;
-/// Bytes evicted between two looks at what is used by then. At least this part of what is to stay:
-/// others bring leaves back meanwhile, and each look waits until all threads have gone on.
+/// Bytes evicted between two checks of the used memory, but at least this part of the target: other
+/// threads bring leaves back meanwhile, and each check waits until all threads have left their
+/// slices.
 constexpr uint64_t kPortionBytes = 8u << 20;
 constexpr uint64_t kPortionPart = 32;
 
 }  // namespace
 
 bool Evictor::awaitFreeing() {
-    // Its freeing tells: what was retired before it has been freed.
+    // A probe: when it is freed, everything retired before it has been freed.
     const auto freed = std::make_shared<bool>(false);
     {
         sync::Slice slice(core_->epochs);
@@ -52,7 +53,7 @@ uint64_t Evictor::passTree(PageTree& tree, uint64_t wanted) {
         left_ = left_ != 0 ? left_ : all;
     }
     uint64_t evicted = 0;
-    // Leaves that are rebuilt take more until what they were is free.
+    // Rebuilt leaves take more memory until the old ones are freed.
     const uint64_t most = MemoryBudget::used() + wanted;
     while (left_ != 0 && evicted < wanted && MemoryBudget::used() < most) {
         sync::Slice slice(core_->epochs);
@@ -70,7 +71,7 @@ uint64_t Evictor::evictDownTo(uint64_t bytes) {
     if (trees.empty()) {
         return 0;
     }
-    // Begin with the tree where the last round stopped, if it is there.
+    // Begin with the tree where the last round stopped, if it still exists.
     const auto first = std::find_if(
         trees.begin(), trees.end(), [&](const TreeRef& tree) { return tree->id >= handTree_; });
     std::rotate(trees.begin(), first == trees.end() ? trees.begin() : first, trees.end());
@@ -79,16 +80,17 @@ uint64_t Evictor::evictDownTo(uint64_t bytes) {
     }
     uint64_t evicted = 0;
     hasAllFreed_ = true;
-    // Twice around: the first time may find everything touched. And the tree where it began again,
-    // of whose pages it has not seen all.
-    // What somebody keeps from being free he keeps whatever else goes, and that takes more memory.
+    // Two passes: in the first one every leaf may have been touched. One step more for the tree
+    // where it began, some of whose pages it has not seen. While a slice keeps evicted memory from
+    // being freed, evicting more would not help, and takes more memory: stop then.
     for (size_t i = 0; i <= 2 * trees.size() && MemoryBudget::used() > bytes && hasAllFreed_;) {
         const TreeRef& tree = trees[i % trees.size()];
         handTree_ = tree->id;
         handOwner_ = tree;
         const uint64_t tooMuch = std::max(MemoryBudget::used() - bytes, bytes / kPortionPart);
         evicted += passTree(tree->pages(), std::min(kPortionBytes, tooMuch));
-        // Also if nothing went: leaves may have been rebuilt, which has made memory to be freed.
+        // Even if nothing was evicted: leaves may have been rebuilt, which leaves memory to be
+        // freed.
         hasAllFreed_ = awaitFreeing();
         i += left_ == 0 ? 1 : 0;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which leaves leave memory: those that nobody has touched since it last came by. One call at a
-/// time, and while a checkpoint is made only when it says so (CheckpointSink::onBatch).
+/// Decides which leaves are evicted: those not touched since the last pass. One call at a time, and
+/// during a checkpoint only when it says so (CheckpointSink::onBatch).
 #pragma once
 
 #include "freshet/engine/txn/tree_directory.h"
@@ -15,19 +15,18 @@ public:
     Evictor(std::shared_ptr<StoreCore> core, TreeDirectory& trees)
         : core_(std::move(core)), trees_(trees) {}
 
-    /// Evicts until memory is down to `bytes`, or until it has passed all leaves twice. Returns
-    /// what it evicted. Outside every slice.
+    /// Evicts until memory is down to `bytes`, or until all leaves have been passed twice. Returns
+    /// the evicted bytes. Outside every slice.
     uint64_t evictDownTo(uint64_t bytes);
-    /// Of the last call: what it evicted is free, or was nothing.
+    /// Whether all that the last call evicted is freed.
     bool hasAllFreed() const { return hasAllFreed_; }
     uint64_t leaves() const { return leaves_; }
 
 private:
-    /// Looks at what is left of the tree's leaves; returns the bytes of those it evicted. `wanted`:
-    /// stop there.
+    /// Looks at the tree's remaining leaves; returns the bytes that were evicted. Stops at
+    /// `wanted`.
     uint64_t passTree(PageTree& tree, uint64_t wanted);
-    /// Until what was evicted is free, as far as that does not take too long: somebody's slice may
-    /// last.
+    /// Waits until what was evicted is freed, within a limit: another thread's slice may last.
     bool awaitFreeing();
 
     const std::shared_ptr<StoreCore> core_;
@@ -35,7 +34,7 @@ private:
     /// Where the last round stopped.
     TreeId handTree_ = 0;
     std::weak_ptr<Tree> handOwner_;
-    size_t left_ = 0;      // leaves of handOwner_ that this time around has not looked at
+    size_t left_ = 0;      // leaves of handOwner_ that this pass has not looked at
     uint64_t leaves_ = 0;  // evicted so far
     bool hasAllFreed_ = true;
 };

@@ -83,7 +83,7 @@ private:
     std::optional<ValueRef> newest(const DeltaKey::Link& chain,
                                    const std::optional<ValueRef>& base) {
         // [version.read], [older.read] acquire: pair with [version.push]. The walk ends at a
-        // committed version, so it meets no link that was taken.
+        // committed version, so it never follows a link that was taken.
         for (auto* version = pointerOf<Version>(chain.load(kAcquire)); version != nullptr;
              version = version->older.load(kAcquire)) {
             const Outcome outcome = env_.txns.resolve(version->stamp);
@@ -118,11 +118,12 @@ private:
 }  // namespace
 
 PageScan scanPage(TreeEnv& env, PageTree& tree, PageEntry* entry, std::string memory) {
-    // Before the scan: a commit that is complete by now is in what the scan finds; every other has
-    // an LSN >= low.
+    // Before the scan: a commit that is complete by now is in what the scan finds; every other one
+    // has an LSN >= low.
     uint64_t low = mutated(Mutant::kScanLowLate) ? 0 : env.commitLow();
     tree.takeMark(entry);
-    // Dekker with writers: what is linked after the scan passed is marked anew (PageTree::write).
+    // Dekker with writers: a version linked after the scan has passed is marked anew
+    // (PageTree::write).
     sync::heavyFence();
     Scanner scanner(env, tree, entry, std::move(memory));
     scanner.scan(*nodeOf(*entry));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// ShortTurns: for a thread that computes for long while others wait for answers. The system lets
-/// whoever has the processor go on for some milliseconds before one who has just woken has it, and
-/// looks at its ticks only, which may be 4 ms apart. So the thread has the shortest turns there
-/// are, and ends them itself. Decision 0038.
+/// ShortTurns: for a thread that computes for long while others wait for answers. The system lets a
+/// running thread continue for some milliseconds before a woken one gets the processor, and checks
+/// only at its ticks, which may be 4 ms apart. So the thread asks for the shortest turns and ends
+/// them itself. Decision 0038.
 #pragma once
 
 #include "freshet/platform/clock.h"
@@ -12,7 +12,7 @@
 
 namespace freshet::engine {
 
-/// The turns of the thread that makes it, until it is destroyed there.
+/// The turns of the thread that makes this object, which must destroy it too.
 class ShortTurns {
 public:
     ShortTurns() { platform::setTurnNanos(kNanos); }
@@ -20,7 +20,8 @@ public:
     ShortTurns(const ShortTurns&) = delete;
     ShortTurns& operator=(const ShortTurns&) = delete;
 
-    /// Outside of slices, every few microseconds: if the turn is over, whoever waits runs now.
+    /// To be called outside of slices, every few microseconds: if the turn is over, waiting threads
+    /// run now.
     void giveWay() {
         if (++calls_ % kCallsPerLook != 0) {
             return;

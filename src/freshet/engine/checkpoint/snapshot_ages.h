@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which snapshots are older than a limit, without asking anybody: from time to time the clock is
-/// noted, and a snapshot below what the clock was then had been taken before. One thread's own.
+/// Finds out which snapshots are older than a limit without looking at them: from time to time it
+/// notes the clock; a snapshot below a noted clock was taken before that note. One thread's own.
 #pragma once
 
 #include <algorithm>
@@ -23,13 +23,13 @@ public:
         if (notes_.empty() || nowNanos - notes_.back().nanos >= step) {
             notes_.push_back({nowNanos, clock});
         }
-        // The newest note that is old enough is all that is needed of those.
+        // Of the notes that are old enough only the newest is needed.
         while (notes_.size() > 1 && nowNanos - notes_[1].nanos >= limitNanos_) {
             notes_.pop_front();
         }
     }
-    /// Snapshots below this are older than the limit. Others may be, too: by a note's distance, or
-    /// because nothing has been committed since, so that they hold nobody back.
+    /// Snapshots below this are older than the limit. Others may be too: by up to the distance of
+    /// two notes, or because nothing has been committed since, in which case they hold nothing up.
     uint64_t tooOldBelow(uint64_t nowNanos) const {
         const bool known = !notes_.empty() && nowNanos - notes_.front().nanos >= limitNanos_;
         return known ? notes_.front().clock : 0;

@@ -9,8 +9,8 @@
 namespace freshet::engine {
 namespace {
 
-/// Whether the leaf can be had in memory at the price of its own size: large values would come
-/// with it, and one that could not be read does not come.
+/// Whether the leaf can be brought into memory at the cost of its own size: large values would come
+/// with it, and a leaf that could not be read does not come back.
 bool canComeBack(const Node& leaf) {
     if (!leaf.isOnDisk) {
         return true;
@@ -19,7 +19,7 @@ bool canComeBack(const Node& leaf) {
     return away.largeValues().empty() && away.failure().isOk();
 }
 
-/// As PageTree::removeIfSparse() asks, as far as it can be told from here.
+/// The conditions of PageTree::removeIfSparse(), as far as they are known here.
 bool canGo(const PageEntry* left, const PageEntry& leaf, const PageEntry& heir) {
     if (left == nullptr) {
         return false;
@@ -35,7 +35,7 @@ bool canGo(const PageEntry* left, const PageEntry& leaf, const PageEntry& heir) 
 
 void SparseHand::begin(const Share& share) {
     goesOn_ = isSpent() && tree_ != 0;
-    if (!goesOn_) {  // it came to the end the last time
+    if (!goesOn_) {  // the last pass reached the end
         tree_ = 0;
         broughtAny_ = false;
     }
@@ -55,7 +55,7 @@ void SparseHand::pass(PageTree& tree, CheckpointSink& sink) {
         std::vector<PageEntry*> leaves;
         sink.inSlice([&] { leaves = search(tree); });
         for (PageEntry* leaf : leaves) {
-            // One that cannot be read stays where it is, and its neighbours as they are.
+            // A leaf that cannot be read stays where it is, and its neighbours as they are.
             (void)sink.bringBack(tree, leaf);
         }
         for (PageEntry* leaf : leaves) {
@@ -72,8 +72,8 @@ std::vector<PageEntry*> SparseHand::search(PageTree& tree) {
     const std::vector<PageEntry*>& leaves = siblings.leaves;
     key_ = siblings.end;
     std::vector<bool> wanted(leaves.size());
-    size_t left = 0;   // of the next one that goes
-    size_t going = 0;  // so far, as if nobody wrote meanwhile
+    size_t left = 0;   // left neighbour of the next leaf that can be removed
+    size_t going = 0;  // leaves to be removed so far, if no other thread writes meanwhile
     PageTree::LeafSize size;
     for (size_t i = 1; i + 1 < leaves.size(); ++i) {
         if (isSpent()) {

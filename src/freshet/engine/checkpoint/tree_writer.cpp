@@ -10,7 +10,7 @@
 namespace freshet::engine {
 namespace {
 
-/// So that few large images take no more memory than many small ones.
+/// Limits the memory of a batch when its images are large.
 constexpr size_t kImageBytesAtOnce = 256u << 10;
 
 }  // namespace
@@ -48,7 +48,7 @@ void TreeWriter::removeSparse() {
 
 void TreeWriter::foldRested() {
     if (sink_.isMemoryShort()) {
-        return;  // without a walk: checkpoints then come one after the other
+        return;  // without a walk: checkpoints follow each other without a pause then
     }
     tree_.forEachInMemory([&](PageEntry& entry) {
         // A page without an image may be one that was not installed.
@@ -88,7 +88,8 @@ void TreeWriter::noteIfDue(PageEntry* entry) {
 }
 
 Status TreeWriter::addIfStillDue(PageEntry* entry) {
-    // It may have been met twice. [page.state] acquire: pairs with [page.gone]: has left the tree.
+    // It may have been met twice.
+    // [page.state] acquire: pairs with [page.gone]: it has left the tree.
     const bool isOver = entry->isUnsettled || entry->effectiveLsn() == 0 ||
                         entry->state.load(sync::kAcquire) == PageState::kGone;
     return isOver ? Status::ok() : addPage(entry);
@@ -108,7 +109,7 @@ Status TreeWriter::moveSome() {
 }
 
 Status TreeWriter::move(PageEntry* entry) {
-    // One that cannot be read stays where it is: its readers are told, not all others.
+    // A page that cannot be read stays where it is: only its readers get the error.
     if (entry->effectiveLsn() == 0 && sink_.wantsMoved(entry->place) &&
         sink_.bringBack(tree_, entry).isOk()) {
         markMoved(entry);
@@ -118,7 +119,7 @@ Status TreeWriter::move(PageEntry* entry) {
 
 void TreeWriter::markMoved(PageEntry* entry) {
     sink_.noteMove(entry->place);
-    // As low as a writer's would be, for one may come at the same time and be content with it.
+    // As low as a writer's mark would be, since a writer may come at the same time and rely on it.
     sink_.inSlice([&] { tree_.lowerMark(entry, env_.commitLow()); });
 }
 
@@ -162,15 +163,16 @@ Status TreeWriter::writeOwed() {
 }
 
 Status TreeWriter::writeChain(PageEntry* first) {
-    // The last one is scanned at once. Were its turn to come when those before it are written, a
-    // page that splits all the time would keep us following its right halves at the disk's pace.
+    // All pages of the chain are collected at once. If each were looked for only after the one
+    // before was written, a page that keeps splitting would keep this thread writing right halves
+    // at the speed of the disk.
     std::vector<PageEntry*> chain;
     sink_.inSlice([&] {
         const uint64_t low = env_.commitLow();
         for (PageEntry* next = first; next != nullptr; next = unwrittenRightOf(*next)) {
             chain.push_back(next);
-            // Most have none: the mark of a page to the left, or above, was enough. From its image
-            // on it needs one of its own, for what it names (INV-engine-13).
+            // Most have no mark: that of a page to the left, or above, was enough. From its image
+            // on each needs one of its own, for the pages it names (INV-engine-13).
             if (!mutated(Mutant::kOwedNotDue)) {
                 tree_.lowerMark(next, low);
             }
@@ -207,8 +209,8 @@ struct HeldScan {
 }  // namespace
 
 Status TreeWriter::addPage(PageEntry* entry) {
-    // One may be due there: its writer has come too late, or a page that was split from it has its
-    // first image now. None that is due goes.
+    // A leaf on disk may be due: its writer came too late, or a page that was split from it has
+    // just got its first image. A due leaf is not evicted.
     FRESHET_RETURN_IF_ERROR(sink_.bringBack(tree_, entry));
     images_.resize(std::max(images_.size(), scanned_.size() + 1));
     NewImage& image = images_[scanned_.size()];
@@ -227,7 +229,7 @@ Status TreeWriter::addPage(PageEntry* entry) {
 
 Status TreeWriter::writeScanned() {
     if (scanned_.empty()) {
-        return Status::ok();  // of most trees nothing is due
+        return Status::ok();  // in most trees nothing is due
     }
     if (mutated(Mutant::kSettleBeforeWritten)) {
         for (const Scanned& scanned : scanned_) {
