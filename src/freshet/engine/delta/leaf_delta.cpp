@@ -16,7 +16,7 @@ using sync::kRelease;
 
 namespace {
 
-/// Tries to link a shortcut; it is only a shortcut.
+/// Attempts to link a shortcut; the list works without it.
 constexpr int kSkipAttempts = 3;
 
 }  // namespace
@@ -84,7 +84,8 @@ LeafDelta::LeafDelta(uint32_t baseKeys, uint32_t buckets, CellRange range)
 
 LeafDelta::~LeafDelta() {
     for (uint32_t i = 0; i < buckets_; ++i) {
-        // [delta.end] relaxed: nobody else can reach the node; the epoch ordered their last use.
+        // [delta.end] relaxed: no other thread can reach the node; the epoch ordered their last
+        // use.
         auto* key = pointerOf<DeltaKey>(heads()[i].load(kRelaxed));
         while (key != nullptr) {
             auto* next = pointerOf<DeltaKey>(key->next(0).load(kRelaxed));
@@ -101,7 +102,7 @@ unsigned LeafDelta::heightFor(uint32_t bucket, ByteView tail) const {
     if (bucket + 1 != buckets_) {
         return 1;
     }
-    // From the key's hash: one in four is a level taller than the rest.
+    // From the key's hash: each level has a quarter of the keys of the one below.
     uint64_t bits = std::hash<ByteView>{}(tail);
     unsigned height = 1;
     while (height < kHeightMax && (bits & 3) == 0) {
@@ -160,7 +161,7 @@ void LeafDelta::linkAbove(const Spot& spot, DeltaKey* key) {
             key->next(level).store(word, kRelaxed);
             // [skip.link] CAS. ORDER: release pairs with [skip.read]; relaxed on failure: read
             //            again above.
-            //   LOST     another shortcut came between: a few tries, then go without.
+            //   LOST     another shortcut was linked first: a few tries, then go without.
             //   PROGRESS bounded.
             linked = link->compare_exchange_strong(word, wordOf(key), kRelease, kRelaxed);
         }
@@ -183,7 +184,7 @@ uint32_t LeafDelta::firstCell(const PageKey& key) const {
         return 0;
     }
     const uint64_t at = std::min<uint64_t>(key.head - range_.first, range_.count);
-    // A longer key follows the one that it begins with.
+    // A key sorts before all longer keys that begin with it.
     const bool isBehind = at < range_.count && key.tail.size() > kRecordIdBytes;
     return static_cast<uint32_t>(at) + (isBehind ? 1 : 0);
 }

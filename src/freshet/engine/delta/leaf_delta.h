@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// LeafDelta: the changes of a leaf since its base was built, each a chain of versions. Two homes
-/// for them: short sorted lists of DeltaKeys, and, for record ids that are appended one after the
-/// other, an array of cells, in which a write neither searches nor allocates (DESIGN 3.5). All
+/// LeafDelta: the changes of a leaf since its base was built, each a chain of versions. They live
+/// in two structures: short sorted lists of DeltaKeys and, for record ids that are appended in
+/// order, an array of cells, in which a write neither searches nor allocates (decision 0022). All
 /// readers: inside a slice.
 #pragma once
 
@@ -45,7 +45,7 @@ public:
     Link& next(unsigned level) { return links()[level]; }
 
     const uint64_t keyHead;
-    const uint32_t basePos;  // where the key is in the base, or kNoBase
+    const uint32_t basePos;  // the key's index in the base, or kNoBase
     const uint32_t tailBytes;
     const uint32_t height;
     /// The chain's newest version.
@@ -64,25 +64,25 @@ private:
 
 inline constexpr size_t kRecordIdBytes = sizeof(uint64_t);
 
-/// Record ids, big-endian numbers, one after the other.
+/// A range of consecutive record ids, which are big-endian numbers.
 struct CellRange {
     uint64_t first = 0;
     uint32_t count = 0;
-    /// `more` behind `last`, as far as there are numbers.
+    /// `more` ids behind `last`, as far as numbers reach.
     static CellRange behind(uint64_t last, uint32_t more) {
         return {last + 1, static_cast<uint32_t>(std::min<uint64_t>(more, UINT64_MAX - last))};
     }
 };
 
-/// Whether `keys` keys, of which these are the first and the last, look like record ids that were
-/// appended: some are on their way or were given up.
+/// Whether `keys` keys, of which these are the first and the last, look like appended record ids:
+/// some ids in between may be on their way or were given up.
 inline bool areAppended(ByteView first, ByteView last, uint32_t keys) {
     constexpr uint32_t kSpreadMax = 16;
     return first.size() == kRecordIdBytes && last.size() == kRecordIdBytes &&
            keyHeadOf(last) - keyHeadOf(first) < uint64_t{kSpreadMax} * keys;
 }
 
-/// One change of a leaf, as whoever walks through it meets it.
+/// One change of a leaf, as a walk through the leaf sees it.
 struct LeafChange {
     ByteView tail;
     uint64_t head;                // keyHeadOf(tail)
@@ -90,9 +90,8 @@ struct LeafChange {
     const DeltaKey::Link* chain;  // as DeltaKey::ver
 };
 
-/// Lists, one for each stretch of base keys, and behind all base keys perhaps cells. The last list,
-/// where keys are appended that have no cell, also has skip levels. A key that has a cell is in no
-/// list.
+/// Lists, one for each stretch of base keys, and perhaps cells behind all base keys. The last list,
+/// for appended keys that have no cell, also has skip levels. A key that has a cell is in no list.
 class LeafDelta {
 public:
     using Link = DeltaKey::Link;
@@ -104,7 +103,7 @@ public:
     static void destroy(LeafDelta* delta);
 
     uint32_t buckets() const { return buckets_; }
-    /// The bucket of a key whose place in the base is `basePos`. Rises with basePos.
+    /// The bucket of a key whose index in the base is `basePos`. Rises with basePos.
     uint32_t bucketOf(uint32_t basePos) const {
         return static_cast<uint32_t>(uint64_t{basePos} * buckets_ / (baseKeys_ + 1));
     }
@@ -115,7 +114,7 @@ public:
     ///   WORD     Version* | frozen, as DeltaKey::ver
     ///   STEPS    0 -> a version -> a newer one -> ... -> marked; final then
     Link& cell(uint32_t i) { return cellLinks()[i]; }
-    /// Null: the key has none.
+    /// Null: the key has no cell.
     Link* cellOf(const PageKey& key) {
         const uint64_t at = key.head - range_.first;
         return at < range_.count && key.tail.size() == kRecordIdBytes
@@ -123,28 +122,28 @@ public:
                    : nullptr;
     }
 
-    /// Where a key is or would be: the link to change and, on every level, the one to begin from.
+    /// Where a key is or would be: the link to change and, on every level, the link to begin from.
     struct Spot {
         Link* link = nullptr;
-        uintptr_t word = 0;       // what `link` held: the first key >= the one sought
+        uintptr_t word = 0;       // the value of `link`: the first key >= the one sought
         DeltaKey* key = nullptr;  // that key if it is the one sought
         Link* above[kHeightMax] = {};
     };
     /// REQUIRES: the key has no cell.
     Spot find(uint32_t bucket, const PageKey& key);
-    /// The chain of a key whose place in the base is `basePos`; null: it has none.
+    /// The chain of a key whose index in the base is `basePos`; null: it has none.
     const Link* chainOf(uint32_t basePos, const PageKey& key);
-    /// How tall a new key of that bucket is to be.
+    /// The height of a new key of that bucket.
     unsigned heightFor(uint32_t bucket, ByteView tail) const;
-    /// After `key` was linked at level 0: its shortcuts, as far as that goes without effort.
+    /// After `key` was linked at level 0: links its shortcuts, with a few attempts each.
     void linkAbove(const Spot& spot, DeltaKey* key);
-    /// A chain of a key at `place` in the base, or before it. REQUIRES: the delta is not published
-    /// yet, and has none of that key.
+    /// Adds a chain of a key at `place` in the base, or before it. REQUIRES: the delta is not
+    /// published yet, and has no chain of that key.
     void insertPrivate(ByteView tail, KeyArray::Place place, Version* chain);
 
-    /// Calls visit(LeafChange) for those of a bucket in order, the cells among the last one's, from
-    /// `from` on (null: all) until it returns false. Returns false when it did. What is inserted
-    /// meanwhile may or may not come.
+    /// Calls visit(LeafChange) for the changes of a bucket in order, with the cells in the last
+    /// bucket, from `from` on (null: all) until it returns false. Returns false in that case.
+    /// Changes that are inserted meanwhile may or may not be visited.
     template <typename Visit>
     bool visitBucket(uint32_t bucket, const PageKey* from, Visit visit) {
         DeltaKey* key =
@@ -172,7 +171,7 @@ private:
     static size_t objectBytes(uint32_t buckets, uint32_t cells) {
         return sizeof(LeafDelta) + (buckets + cells) * sizeof(Link) + cells * kRecordIdBytes;
     }
-    // Behind the object itself: a look into a bucket is one miss of the cache less.
+    // Behind the object itself: saves one cache miss when looking into a bucket.
     Link* heads() { return reinterpret_cast<Link*>(this + 1); }
     Link* cellLinks() { return heads() + buckets_; }
     char* cellKeys() { return reinterpret_cast<char*>(cellLinks() + range_.count); }
@@ -190,7 +189,7 @@ private:
     template <typename Visit>
     bool visitCell(uint32_t i, Visit& visit) {
         Link& link = cell(i);
-        // [cell.look] relaxed: whoever takes the chain reads the link anew.
+        // [cell.look] relaxed: a visitor that uses the chain loads the link again.
         return pointerOf<Version>(link.load(sync::kRelaxed)) == nullptr ||
                visit(LeafChange{ByteView(cellKeys() + i * kRecordIdBytes, kRecordIdBytes),
                                 range_.first + i,

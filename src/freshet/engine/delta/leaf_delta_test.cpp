@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// LeafDelta by itself: which keys have cells, and the order in which lists and cells are met.
+/// LeafDelta by itself: which keys have cells, and the order in which lists and cells are visited.
 #include "freshet/engine/delta/leaf_delta.h"
 
 #include "freshet/testing/sim/seed.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// FenceKey: one of a page's fences. There are two for every page, in memory or not, and most are
-/// short: these lie in the object itself, which is half of what a std::string takes. Immutable.
+/// FenceKey: one of a page's fences. Every page, in memory or not, has two, and most are short:
+/// these are stored in the object itself, which is half the size of a std::string. Immutable.
 #pragma once
 
 #include "freshet/base/assert.h"
@@ -45,7 +45,7 @@ public:
     ByteView view() const { return *this; }
     std::string string() const { return std::string(view()); }
     bool empty() const { return shortBytes_ == 0; }
-    /// Beside the object.
+    /// Memory outside the object.
     size_t memoryBytes() const { return shortBytes_ == kLong ? asLong().size : 0; }
 
     friend bool operator==(const FenceKey& a, ByteView b) { return a.view() == b; }

@@ -20,7 +20,7 @@ namespace {
 
 #define FRESHET_AVX2 __attribute__((target("avx2")))
 
-/// The machine compares signed numbers only: with the top bit turned their order is the same.
+/// AVX2 compares signed numbers only: with the top bit flipped their order is the unsigned order.
 struct Sought {
     __m256i turn;
     __m256i turned;

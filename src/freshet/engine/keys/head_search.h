@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The last steps of a search among a page's key heads: all that are left are compared at once,
-/// instead of one after the other behind branches that nobody can guess.
+/// The last steps of a search among a page's key heads: all remaining ones are compared at once,
+/// instead of one after the other with unpredictable branches.
 #pragma once
 
 #include <cstdint>
 
 namespace freshet::engine {
 
-/// So many heads are compared at once: four lines, which the machine fetches together.
+/// Number of heads compared at once: four cache lines, which the machine fetches together.
 inline constexpr uint32_t kScannedMax = 32;
 
 /// How many of the ascending heads[0, n) are below `head`. With AVX2 where the machine has it.

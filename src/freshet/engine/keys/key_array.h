@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Sorted keys of one page, without the prefix that the page's fences share: the first eight bytes
-/// of each as a big-endian number (the head), so that a search compares numbers and looks at bytes
-/// only on ties. Immutable.
+/// Sorted keys of one page, without the prefix that the page's fences share. The first eight bytes
+/// of each are kept as a big-endian number (the head), so that a search compares numbers and looks
+/// at bytes only on ties. Immutable.
 #pragma once
 
 #include "freshet/base/bytes.h"
@@ -15,7 +15,7 @@
 
 namespace freshet::engine {
 
-/// The first eight bytes as a number whose order is the bytes' order; short keys are padded.
+/// The first eight bytes as a number with the same order; short keys are padded with zeros.
 inline uint64_t keyHeadOf(ByteView tail) {
     const char* bytes = tail.data();
     const size_t n = tail.size();
@@ -32,15 +32,15 @@ inline uint64_t keyHeadOf(ByteView tail) {
     return head;
 }
 
-/// A key within a page: what follows the page's prefix.
+/// A key within a page: without the page's prefix.
 struct PageKey {
     explicit PageKey(ByteView rest) : head(keyHeadOf(rest)), tail(rest) {}
     uint64_t head;
     ByteView tail;
 };
 
-/// Compares tails whose heads are the same. Up to eight bytes are all in the head: only the lengths
-/// are left.
+/// Compares tails whose heads are equal. Tails of up to eight bytes are entirely in the head: only
+/// the lengths can differ.
 inline int compareSameHead(ByteView a, ByteView b) {
     if (a.size() <= 8 && b.size() <= 8) {
         return static_cast<int>(a.size()) - static_cast<int>(b.size());
@@ -48,7 +48,7 @@ inline int compareSameHead(ByteView a, ByteView b) {
     return a.compare(b);
 }
 
-/// Negative, zero or positive as (head, tail) is below, equal to or above `key`.
+/// Negative, zero or positive if (head, tail) is below, equal to or above `key`.
 inline int comparePageKey(uint64_t head, ByteView tail, const PageKey& key) {
     if (head != key.head) {
         return head < key.head ? -1 : 1;
@@ -58,7 +58,7 @@ inline int comparePageKey(uint64_t head, ByteView tail, const PageKey& key) {
 
 /// Length of the longest common prefix.
 size_t commonPrefix(ByteView a, ByteView b);
-/// How many bytes all keys of a page with these fences begin with. No upper fence: none.
+/// The length of the prefix of all keys of a page with these fences. Without an upper fence: 0.
 inline size_t fencePrefix(ByteView low, ByteView high) {
     return high.empty() ? 0 : commonPrefix(low, high);
 }
@@ -66,14 +66,14 @@ inline size_t fencePrefix(ByteView low, ByteView high) {
 class KeyArray {
 public:
     struct Place {
-        uint32_t pos;  // of the first key >= the one sought
+        uint32_t pos;  // index of the first key >= the one sought
         bool exact;
     };
 
     KeyArray() = default;
-    /// Copies the keys, which are in ascending order.
+    /// Copies the keys, which must be in ascending order.
     explicit KeyArray(std::span<const ByteView> tails);
-    /// The same with `tail` as its `pos`-th key. REQUIRES: that is where it belongs.
+    /// The same array with `tail` inserted as its `pos`-th key. REQUIRES: it belongs there.
     KeyArray with(uint32_t pos, ByteView tail) const;
 
     uint32_t size() const { return size_; }
@@ -83,15 +83,16 @@ public:
                         : ByteView(bytes() + offsets()[i], offsets()[i + 1] - offsets()[i]);
     }
     Place lowerBound(const PageKey& key) const { return lowerBound(key, stretchOf(key.head)); }
-    /// The same; `stretch` is what prefetchStretch() said for the key's head.
+    /// The same; `stretch` is the result of prefetchStretch() for the key's head.
     Place lowerBound(const PageKey& key, uint32_t stretch) const;
-    /// Whether `key` is the i-th one; false if there is no such one.
+    /// Whether `key` is the i-th key; false if there is no i-th key.
     bool isAt(uint32_t i, const PageKey& key) const {
         return i < size_ && comparePageKey(head(i), tail(i), key) == 0;
     }
-    /// Asks for the heads that lowerBound() compares first.
+    /// Prefetches the heads that lowerBound() compares first.
     void prefetch() const { askFor(block_.get(), std::min<size_t>(memoryBytes_, kAskedBytesMax)); }
-    /// Once those are there: asks for what it looks at next, and says where that begins.
+    /// Once those are in the cache: prefetches what lowerBound() reads next, and returns where that
+    /// begins.
     uint32_t prefetchStretch(uint64_t head) const {
         const uint32_t from = stretchOf(head);
         askFor(heads() + from, std::min(kScannedMax, size_ - from) * sizeof(uint64_t));
@@ -100,14 +101,15 @@ public:
     size_t memoryBytes() const { return memoryBytes_; }
 
 private:
-    /// Four lines.
+    /// Four cache lines.
     static constexpr size_t kAskedBytesMax = 256;
     static constexpr uint32_t kUneven = UINT32_MAX;
 
     // One block: landmarks, heads[size], offsets[size + 1], bytes. A landmark is the last head of a
-    // stretch of kScannedMax that is followed by another one: a search looks at a few lines of
-    // landmarks and at one stretch, however many keys there are. Even keys, all of one length, have
-    // no offsets; if that is eight or less, the heads say all.
+    // stretch of kScannedMax heads that is followed by another stretch: a search reads a few lines
+    // of landmarks and one stretch, however many keys there are. If all keys have the same length
+    // ("even"), there are no offsets; if that is eight bytes or less, the heads hold the whole
+    // keys.
     bool isEven() const { return tailBytes_ != kUneven; }
     const uint64_t* landmarks() const { return reinterpret_cast<const uint64_t*>(block_.get()); }
     const uint64_t* heads() const { return landmarks() + landmarkCount_; }
@@ -120,15 +122,15 @@ private:
         return landmarkCount_ == 0 ? 0 : stretchByLandmarks(head);
     }
     uint32_t stretchByLandmarks(uint64_t head) const;
-    /// Index of the first head that is >= `head`; `stretch` is stretchOf(head).
+    /// Index of the first head >= `head`; `stretch` is stretchOf(head).
     uint32_t firstHead(uint64_t head, uint32_t stretch) const;
-    /// For so many keys of `tailBytes` each, or kUneven, and `allBytes` together.
+    /// For `size` keys with `tailBytes` bytes each, or kUneven, and `allBytes` in total.
     void allocate(uint32_t size, uint32_t tailBytes, size_t allBytes);
-    /// Once the heads are there.
+    /// Called when the heads are filled in.
     void setLandmarks();
-    /// lowerBound() when the key's head is there; `low` is the first key that has it.
+    /// lowerBound() if the key's head occurs; `low` is the first key with that head.
     Place amongHeads(uint32_t low, const PageKey& key) const;
-    /// The same when more than one key has it.
+    /// The same if more than one key has that head.
     Place amongTies(uint32_t low, const PageKey& key) const;
 
     std::unique_ptr<char[]> block_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Keys of a page: is the place that a search finds the one that comparing bytes would find?
+/// Keys of a page: a search finds the same place as a comparison of bytes.
 #include "freshet/engine/keys/key_array.h"
 
 #include "freshet/engine/keys/head_search.h"
@@ -124,7 +124,7 @@ TEST(KeyArray, WithOneMoreKeyIsAsIfItHadBeenThere) {
             EXPECT_EQ(place.pos, i);
         }
     }
-    // Even keys stay so, or not.
+    // Even keys stay even, or become uneven.
     const std::vector<ByteView> even = {"aa", "cc", "ee"};
     for (const char* added : {"bb", "b", "bbb"}) {
         const KeyArray keys = KeyArray(even).with(1, added);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Asking for memory before it is looked at, so that misses of the cache overlap.
+/// Prefetches memory before it is read, so that cache misses overlap.
 #pragma once
 
 #include <cstddef>
 
 namespace freshet::engine {
 
-/// A hint; touches nothing.
+/// A hint; reads and writes nothing.
 inline void askFor(const void* memory, size_t bytes) {
     constexpr size_t kFetchedBytes = 64;
     for (size_t i = 0; i < bytes; i += kFetchedBytes) {

@@ -24,7 +24,7 @@ void TailsBelow::takeWhole(const PageImage& image, ByteView high, size_t prefixL
     for (const PageCell& cell : image.cells) {
         bytes += prefix.size() + cell.tail.size();
     }
-    bytes_.reserve(bytes);  // the views stay good
+    bytes_.reserve(bytes);  // the views stay valid
     for (const PageCell& cell : image.cells) {
         const size_t begin = bytes_.size();
         bytes_.append(prefix).append(cell.tail);
@@ -51,7 +51,7 @@ void HeldValues::addLarge(ByteView value) {
 
 namespace {
 
-/// Adds the value, without its page yet: while it has one, its end would be the page's.
+/// Adds the value, without its page so far: if it had one, freeing the value would free the page.
 Status addLarge(const DiskLeaf::LargeValue& large,
                 const PageCell& cell,
                 const ReadImage& readImage,
@@ -66,7 +66,7 @@ Status addLarge(const DiskLeaf::LargeValue& large,
     return Status::ok();
 }
 
-/// Whether the memory of the page is little more than that of its values, all of which are taken.
+/// Whether the page's memory is little more than that of its values, all of which are used.
 bool isMostlyValues(const PageImage& image, size_t taken, size_t room) {
     constexpr size_t kWastedPart = 6;
     size_t bytes = 0;
@@ -84,7 +84,7 @@ StatusOr<LeafNode*> leafFromImage(TreeEnv& env,
                                   const DiskLeaf& away,
                                   const ReadImage& readImage,
                                   block::PageBuffer* buffer) {
-    // Enough for a leaf of documents: a reading then takes no memory but for the leaf.
+    // Enough for a leaf of documents: a read then allocates only the leaf.
     std::array<std::byte, 8192> room;
     std::pmr::monotonic_buffer_resource memory(room.data(), room.size());
     FRESHET_ASSIGN_OR_RETURN(const ByteView bytes, readImage(entry.id, entry.place, buffer));

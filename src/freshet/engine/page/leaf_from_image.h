@@ -15,12 +15,12 @@
 
 namespace freshet::engine {
 
-/// The image's keys below `high`, without their first `prefixLen` bytes. Views into the image when
-/// that is what the image has left out as well; else in one piece of memory.
+/// The image's keys below `high`, without their first `prefixLen` bytes. Views into the image if
+/// the image leaves out the same prefix; else into one buffer.
 class TailsBelow {
 public:
-    /// The views lie in the image's memory. REQUIRES: prefixLen <= the image's prefix, or all keys
-    /// below `high` share more than that.
+    /// The views lie in the image's memory. REQUIRES: prefixLen <= the length of the image's
+    /// prefix, or all keys below `high` share that many bytes.
     TailsBelow(const PageImage& image, ByteView high, size_t prefixLen);
     std::span<const ByteView> tails() const { return tails_; }
 
@@ -30,7 +30,7 @@ private:
     std::pmr::vector<ByteView> tails_;
 };
 
-/// Values with the references that keep the shared ones.
+/// Values with references that keep the shared ones.
 class HeldValues {
 public:
     /// `slabs` as of ValueBuffer::create(); `memory` is for the references.
@@ -40,8 +40,8 @@ public:
     ~HeldValues();
     HeldValues(const HeldValues&) = delete;
     HeldValues& operator=(const HeldValues&) = delete;
-    /// A value that is in the image, and will lie in the leaf: a buffer for each would cost more
-    /// than the reading, and most leaves are read for one of their values.
+    /// A value inside the image, which will lie in the leaf: a buffer for each value would cost
+    /// more than the read, and most leaves are read for one of their values.
     void add(ByteView value) { values.push_back({value, nullptr}); }
     /// A large value that was read from its page.
     void addLarge(ByteView value);
@@ -51,15 +51,15 @@ private:
     platform::Slabs* const slabs_;
 };
 
-/// Reads a page's image from its place; it is good until the buffer is used again.
+/// Reads a page's image from its place; the bytes are valid until the buffer is used again.
 using ReadImage =
     std::function<StatusOr<ByteView>(PageId, const block::PagePlace&, block::PageBuffer*)>;
 
-/// The leaf of a page that was evicted, from the image that it left; its right neighbour is left to
-/// PageTree::bringBack(). The image may reach beyond the leaf, being older than a split.
-/// `buffer` is for the image. Its memory becomes the leaf's if that has use for nearly all of it:
-/// then nothing is copied. `readImage` is asked for the leaf's own page first, then for those of
-/// its large values in their order. kCorruption: the image is not that page's.
+/// Makes the leaf of an evicted page from the image it left; PageTree::bringBack() sets its right
+/// neighbour. The image may be older than a split and reach beyond the leaf. `buffer` receives the
+/// image. Its memory becomes the leaf's if the leaf uses nearly all of it: then nothing is copied.
+/// `readImage` is called for the leaf's own page first, then for the pages of its large values in
+/// order. kCorruption: the image is not that page's.
 StatusOr<LeafNode*> leafFromImage(TreeEnv& env,
                                   PageTree& tree,
                                   const PageEntry& entry,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The base of a leaf: sorted keys with the value that every snapshot in use may see. Immutable;
-/// owned by its node. Small values are copied into it, or stay in the page that they were read
-/// with; large ones are shared.
+/// The base of a leaf: sorted keys, each with the value that every snapshot in use may see.
+/// Immutable; owned by its node. Small values are copied into it, or stay in the page they were
+/// read with; large ones are shared.
 #pragma once
 
 #include "freshet/block/page_buffer.h"
@@ -19,8 +19,8 @@ public:
     /// `values[i]` belongs to `tails[i]`; the image takes references to the shared ones.
     LeafImage(std::span<const ByteView> tails, std::span<const ValueRef> values)
         : LeafImage(tails, values, block::PageBuffer()) {}
-    /// If `page` has memory, the values lie in it, in their order, none is shared, and they stay
-    /// there: it costs no copy, and the memory of what else is in the page.
+    /// If `page` has memory, the values lie in it in order, none is shared, and they stay there: no
+    /// copy, but the rest of the page's memory is kept as well.
     LeafImage(std::span<const ByteView> tails,
               std::span<const ValueRef> values,
               block::PageBuffer page);
@@ -30,14 +30,14 @@ public:
 
     const KeyArray& keys() const { return keys_; }
     ValueRef value(uint32_t i) const;
-    /// Asks for what a search looks at first, so that the misses overlap.
+    /// Prefetches what a search reads first, so that the cache misses overlap.
     void prefetch() const {
         keys_.prefetch();
         if (blockBytes_ <= kAskedBytesMax) {
             askFor(block_.get(), blockBytes_);
         }
     }
-    /// Calls visit(ValueBuffer&) for each value that has a page of its own on disk, or will have.
+    /// Calls visit(ValueBuffer&) for each value that has or will have a page of its own on disk.
     template <typename Visit>
     void forEachLarge(const Visit& visit) const {
         for (uint32_t i = 0; hasLargeValues_ && i < keys_.size(); ++i) {
@@ -47,9 +47,9 @@ public:
         }
     }
     bool hasLargeValues() const { return hasLargeValues_; }
-    /// Of the values that it shares with others.
+    /// Bytes of the values that it shares with others.
     size_t sharedBytes() const { return sharedBytes_; }
-    /// The same in steps, each for what the next one looks at: the cell, if it has one, ...
+    /// Prefetches in steps, each for what the next one reads: the cell, if it has one, ...
     bool askForCell(uint32_t i) const {
         if (!isEven()) {
             __builtin_prefetch(cells() + i);
@@ -61,10 +61,10 @@ public:
         __builtin_prefetch(values_ + (isEven() ? size_t{i} * stride_ : size_t{cells()[i].offset}));
     }
     size_t memoryBytes() const { return keys_.memoryBytes() + blockBytes_ + page_.room(); }
-    /// What its entries count for in a page's size.
+    /// The size of its entries, as counted for the page's size.
     size_t pageBytes() const { return pageBytes_; }
 
-    /// What an entry counts for in a page's size.
+    /// The size of one entry, as counted for a page's size.
     static size_t entryBytes(size_t keyBytes, const ValueRef& value);
 
 private:
@@ -73,20 +73,20 @@ private:
         uint32_t bytes : 31;
         uint32_t shared : 1;
     };
-    /// Cells and pointers of a page of documents; a search needs two of these lines.
+    /// Cells and pointers of a page of documents; a search needs two of these cache lines.
     static constexpr size_t kAskedBytesMax = 512;
 
     static constexpr uint32_t kUneven = UINT32_MAX;
 
     // One block: cells[size], then the values, unless they are in the page: their bytes, or a
-    // ValueBuffer pointer. Even values, all of one length, none shared, and as far from each other,
-    // have no cells.
+    // ValueBuffer pointer. If all values have the same length and the same distance and none is
+    // shared ("even"), there are no cells.
     bool isEven() const { return valueBytes_ != kUneven; }
     uint32_t cellCount() const { return isEven() ? 0 : keys_.size(); }
     const Cell* cells() const { return reinterpret_cast<const Cell*>(block_.get()); }
     template <typename Visit>
     void forEachShared(const Visit& visit) const;
-    /// As the values lie in the page, or will in the block.
+    /// Determines this from where the values lie in the page, or will lie in the block.
     void setEven(std::span<const ValueRef> values, bool inPage);
 
     KeyArray keys_;
@@ -94,7 +94,7 @@ private:
     std::unique_ptr<char[]> block_;
     const char* values_ = nullptr;
     uint32_t valueBytes_ = kUneven;
-    uint32_t stride_ = 0;  // of even values: from one to the next
+    uint32_t stride_ = 0;  // of even values: the distance from one to the next
     size_t blockBytes_ = 0;
     size_t sharedBytes_ = 0;
     size_t pageBytes_ = 0;

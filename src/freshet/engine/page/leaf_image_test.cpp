@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Values of a page: each comes back as it was, whatever form the page chose for all of them.
+/// Values of a page: each is read back as it was, whatever layout the page chose for all of them.
 #include "freshet/engine/page/leaf_image.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace freshet::engine {
 namespace {
 
-/// An image of these values; "shared" before one makes it live in a buffer of its own.
+/// Builds an image of these values; a value that begins with "shared" lives in a buffer of its own.
 void expectKept(const std::vector<std::string>& wanted) {
     constexpr std::string_view kShared = "shared";
     std::vector<std::string> keys;
@@ -50,7 +50,7 @@ TEST(LeafImage, ValuesComeBackAsTheyWere) {
     expectKept({"shared1", "shared2"});
 }
 
-/// The same values, each behind so many bytes of something else, stay in the page they were in.
+/// Values of a page that lie behind so many other bytes each stay in that page.
 void expectLeftInPlace(const std::vector<std::string>& wanted, const std::vector<size_t>& gaps) {
     constexpr size_t kPageBytes = 8192;
     block::PageBuffer page;

@@ -2,8 +2,8 @@
 /// What the page map says of a leaf (block::PagePlace::note), so that opening a store need not read
 /// it: how many entries its image has, and whether it is the leaf that its parent means.
 ///   WORD   leaf:1 | largeValues:1 | entries:30 | fences:32   from the high bits down
-/// Of other pages, of leaves from before there were notes, and of leaves with too many entries
-/// there is none. docs/formats/page.md.
+/// Inner pages, leaves older than notes, and leaves with too many entries have none.
+/// docs/formats/page.md.
 #pragma once
 
 #include "freshet/base/bytes.h"
@@ -16,20 +16,20 @@ namespace freshet::engine {
 
 struct LeafNote {
     uint32_t entries = 0;
-    /// Some values lie on pages of their own: who they are only the image tells.
+    /// Some values lie on pages of their own: only the image says which.
     bool hasLargeValues = false;
-    /// A checksum of the tree's number and of both fences: tells whether the parent is of the same
-    /// age. That it agrees by chance would be found when the leaf is read.
+    /// A checksum of the tree's number and both fences: shows whether image and parent are of the
+    /// same age. A match by chance would be found when the leaf is read.
     uint32_t fences = 0;
 };
 
 inline constexpr uint64_t kNoNote = 0;
 
 uint32_t fencesOf(uint32_t tree, ByteView low, ByteView high);
-/// kNoNote: it cannot be told in a note.
+/// kNoNote: the leaf cannot be described by a note.
 uint64_t writeNote(const LeafNote& note);
 std::optional<LeafNote> readNote(uint64_t note);
-/// The note of the page whose image this is.
+/// The note for the page with this image.
 uint64_t noteOf(const PageImage& image);
 
 }  // namespace freshet::engine

@@ -140,7 +140,7 @@ StatusOr<PageHeader> readHeader(ByteView image) {
     return header;
 }
 
-/// Takes pieces off the front of a stretch of bytes; false when there is not enough.
+/// Takes pieces off the front of a byte range; false when there is not enough.
 class Taker {
 public:
     explicit Taker(ByteView bytes) : rest_(bytes) {}
@@ -202,8 +202,8 @@ bool readCell(ByteView bytes, bool isLeaf, PageCell* cell) {
            taker.rest().empty();
 }
 
-/// low <= prefix + tail of the first cell, and that of the last one < high. Between the two stands
-/// their order.
+/// low <= prefix + tail of the first cell, and that of the last one < high. Their order covers the
+/// cells in between.
 bool areWithinFences(const PageHead& head, const PageCell& first, const PageCell& last) {
     // All begin with the prefix, and so do the fences that could matter.
     const ByteView low = head.low.substr(head.prefix.size());
@@ -255,7 +255,7 @@ StatusOr<PageImage> readPageImage(ByteView image, std::pmr::memory_resource* mem
         !taker.take(n * kHeadBytes, &heads) || !taker.take(n * kCellOffsetBytes, &offsets)) {
         return damaged("the cells are cut off");
     }
-    // Cells lie one behind the other, so each ends where the next begins.
+    // Cells are adjacent, so each ends where the next begins.
     size_t at = image.size() - taker.rest().size();
     result.cells.resize(n);
     uint64_t headBefore = 0;
@@ -268,7 +268,7 @@ StatusOr<PageImage> readPageImage(ByteView image, std::pmr::memory_resource* mem
             !readCell(image.substr(at, end - at), result.head.level == 0, &cell)) {
             return damaged("a cell is not in order");
         }
-        // Most heads differ, and are then in the order of their keys.
+        // Most heads differ; then their order is the keys' order.
         const auto head = loadLe<uint64_t>(heads.data() + i * kHeadBytes);
         const bool follows =
             i == 0 || headBefore < head || (headBefore == head && (&cell - 1)->tail < cell.tail);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Page images: writing one from sorted cells, and reading one with every bound checked, so that no
-/// bytes whatever lead to more than kCorruption. The layout stands in page_image_format.h; block
-/// adds and checks what is its own in the header.
+/// Page images: writes one from sorted cells, and reads one with every bound checked, so that
+/// arbitrary bytes cause at most kCorruption. The layout is in page_image_format.h; `block` adds
+/// and checks its own part of the header.
 #pragma once
 
 #include "freshet/base/bytes.h"
@@ -16,7 +16,7 @@
 
 namespace freshet::engine {
 
-/// What an image says of its page as a whole.
+/// What an image says about its page as a whole.
 struct PageHead {
     block::PageKind kind = block::PageKind::kLeafBytes;
     PageId page = 0;
@@ -36,7 +36,7 @@ public:
     void addValue(ByteView tail, ByteView value);
     void addLargeValue(ByteView tail, PageId page, size_t bytes);
     void addChild(ByteView tail, PageId child);
-    /// The image, in `memory` if there is enough. The writer is done then.
+    /// The image, in `memory` if that is large enough. The writer must not be used afterwards.
     std::string take(std::string memory = {});
 
 private:
@@ -50,7 +50,7 @@ private:
     void appendCell(std::string& image, const Cell& cell) const;
 
     block::PageHeader header_;
-    std::string front_;  // header to pad
+    std::string front_;  // header up to the padding
     std::vector<Cell> cells_;
     size_t cellBytes_ = 0;
 };
@@ -63,7 +63,7 @@ struct PageCell {
     size_t valueBytes = 0;
 };
 
-/// Views into the image that was parsed.
+/// Views into the parsed image.
 struct PageImage {
     PageHead head;
     std::pmr::vector<PageCell> cells;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What follows block::PageHeader in a page image: the body, whose version stands in the high byte
-/// of PageHeader::flags. Offsets are from the image's beginning; little endian but for heads' order
-/// of bytes (a head is a number). All pages of a tree carry its id in PageHeader::treeId; the root
-/// of tree T is page T, all others have ids from 2^32 on.
+/// What follows block::PageHeader in a page image: the body, whose version is in the high byte of
+/// PageHeader::flags. Offsets are from the image's beginning; little endian, except that a head's
+/// value comes from big-endian bytes. All pages of a tree carry its id in PageHeader::treeId; the
+/// root of tree T is page T, all others have ids from 2^32 on.
 ///
 /// kLeafBytes and kInner (PageHeader: entries = n, level (0 = leaf), prefixLen, lowLen, highLen,
 /// rightId):
@@ -17,14 +17,14 @@
 ///   cells     leaf:  tailBytes varint | valueTag varint | tail | value
 ///             inner: tailBytes varint | child u64 | tail (a separator and the page it begins)
 ///
-/// valueTag = bytes * 2, followed by as many bytes of value; or bytes * 2 + 1, followed by the u64
-/// id of a kExtern page that holds the value. Keys ascend strictly, low <= key < high (for
+/// valueTag = bytes * 2, followed by that many bytes of value; or bytes * 2 + 1, followed by the
+/// u64 id of a kExtern page that holds the value. Keys ascend strictly, low <= key < high (for
 /// separators low < key). A varint has seven bits a byte, the lowest first, at most five bytes.
 ///
 /// kExtern (entries = 0): the value's bytes, to the end of the image.
 ///
-/// An image can be older than its neighbours' (docs/decisions/0009): one that reaches beyond the
-/// next page its parent names is cut off there; pages that no image leads to are garbage.
+/// An image can be older than its neighbours' (decision 0009): if it reaches beyond the next page
+/// that its parent names, it is cut off there; pages that no image leads to are garbage.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Fuzzer of the page image reader: any bytes give an image in order, or an error.
+/// Fuzzer of the page image reader: any bytes give a valid image or an error.
 #include "freshet/engine/page/page_image.h"
 
 #include <cstddef>

@@ -96,7 +96,8 @@ TEST(PageImage, ANewerOneIsNotTaken) {
     EXPECT_EQ(readPageImage(bytes).status().code(), Code::kUnsupported);
 }
 
-/// Whatever is changed, reading ends with an image in order or an error, never elsewhere (ASan).
+/// Whatever is changed, reading ends with a valid image or an error and touches no other memory
+/// (ASan).
 TEST(PageImage, DamageDoesNoHarm) {
     std::mt19937_64 random(testing::testSeed());
     size_t refused = 0;

@@ -13,7 +13,7 @@ StatusOr<bool> hasMark(platform::FileSystem& files,
 }
 
 Status setMark(platform::FileSystem& files, const std::string& directory, const char* mark) {
-    // The name is all it says.
+    // The file is empty: only its name matters.
     FRESHET_RETURN_IF_ERROR(
         files.open(directory + "/" + mark, platform::OpenMode::kCreate).status());
     return files.syncDirectory(directory);

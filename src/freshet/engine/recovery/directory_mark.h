@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Empty files in the data directory whose names say who may open it.
+/// Empty files in the data directory whose names restrict who may open it.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -9,16 +9,17 @@
 
 namespace freshet::engine {
 
-/// A repair has begun and not come to its end. The repair of the store heals pages for good before
-/// others (the catalog) have mended what depends on them; until then nobody but another repair may
-/// open the directory.
+/// A repair has begun and is not finished. The store's repair heals pages for good before other
+/// rooms (the catalog) have mended what depends on them; until then only another repair may open
+/// the directory.
 inline constexpr char kRepairMark[] = "repair.unfinished";
-/// It was used without a journal: its pages are of no one moment, so nobody may open it again.
+/// The directory was used without a journal: its pages are not of one moment, so it must never be
+/// opened again.
 inline constexpr char kNoJournalMark[] = "without.journal";
 
-/// Whether there is the mark.
+/// Whether the mark exists.
 StatusOr<bool> hasMark(platform::FileSystem& files, const std::string& directory, const char* mark);
-/// Durable when it returns.
+/// The mark is durable when this returns.
 Status setMark(platform::FileSystem& files, const std::string& directory, const char* mark);
 Status removeMark(platform::FileSystem& files, const std::string& directory, const char* mark);
 

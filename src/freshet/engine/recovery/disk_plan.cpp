@@ -10,10 +10,10 @@ namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr uint64_t kSegmentBytesLeast = 2 * kMiB;
-/// Larger disks keep enough free in the data file (block::Options::growBytesMin).
+/// Larger disks keep enough free within the data file (block::Options::growBytesMin).
 constexpr uint64_t kReserveBelow = 1024 * kMiB;
 
-/// `share`-th part of the disk, rounded to whole MiB, within these.
+/// The `share`-th part of the disk, rounded to whole MiB, between `least` and `most`.
 uint64_t partOf(uint64_t total, uint64_t share, uint64_t least, uint64_t most) {
     return std::max(std::min(most, least), std::min(total / share / kMiB * kMiB, most));
 }
@@ -37,8 +37,8 @@ DiskPlan planDisk(const StoreOptions& options, const platform::DiskSpace& disk, 
     plan.reserveBytes = plan.isSmall && total < kReserveBelow
                             ? 2 * plan.checkpointJournalBytes + 4 * plan.journalSegmentBytesMax
                             : 0;
-    // The ring with its marks, the segment in use and the one ahead, the data file with what is
-    // kept free in it; and then as much log as a checkpoint lets come.
+    // The ring with its marks, the segment in use and the next one, the data file with its free
+    // part; and then the log that may be written before a checkpoint.
     plan.leastBytes = least + least / 8 + 2 * std::min(plan.journalSegmentBytesMax, 2 * least) +
                       2 * plan.growBytesMin + plan.reserveBytes;
     plan.wantedBytes = plan.leastBytes + plan.checkpointJournalBytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How much of a disk a store lays hold of ahead of need. From 32 GiB on it is what the options
-/// say; below, shares of the disk, so that 64 MB are enough to begin.
+/// How much of the disk a store reserves ahead of need. On disks of 32 GiB and more it is what the
+/// options say; on smaller ones it is shares of the disk, so that 64 MB are enough to start.
 #pragma once
 
 #include "freshet/engine/store.h"
@@ -17,13 +17,14 @@ struct DiskPlan {
     uint64_t checkpointJournalBytes = 0;
     uint64_t growBytesMin = 0;  // of the data file
     uint64_t growBytesMax = 0;
-    /// What a new store takes to begin, and to write a little.
+    /// What a new store needs to start and to write a little.
     uint64_t wantedBytes = 0;
     uint64_t leastBytes = 0;  // with less it could not write at all
-    /// Less than that free: what adds to the data is refused. The log that comes until the next
-    /// checkpoint has room then, and so has that. 0: until the disk refuses by itself.
+    /// With less free than this, commits that add data are refused. Then there is room for the log
+    /// until the next checkpoint and for that checkpoint. 0: no reserve, only the disk itself
+    /// refuses.
     uint64_t reserveBytes = 0;
-    bool isSmall = false;  // less than the options say
+    bool isSmall = false;  // some values are less than the options say
 };
 
 /// `least`: the journal's smallest ring.

@@ -12,7 +12,7 @@
 namespace freshet::engine {
 namespace {
 
-/// A name, or how it begins or ends: "x", "x*", "*x".
+/// Patterns match a whole name, its beginning or its end: "x", "x*", "*x".
 bool fitsPattern(std::string_view name, std::string_view pattern) {
     if (pattern.ends_with('*')) {
         return name.starts_with(pattern.substr(0, pattern.size() - 1));
@@ -28,7 +28,7 @@ struct KnownProgram {
 
 constexpr std::string_view kDumpFirst = "Its own tools export the data";
 
-/// Of those whose files are easily told.
+/// Programs whose files are easy to recognize.
 const std::vector<KnownProgram>& knownPrograms() {
     static const std::vector<KnownProgram> known = {
         {"MongoDB",
@@ -46,7 +46,7 @@ const std::vector<KnownProgram>& knownPrograms() {
     return known;
 }
 
-/// What may lie beside a store, or has been left by one that had not been made yet.
+/// Files that may lie beside a store, or were left by a store whose creation was interrupted.
 bool isHarmless(std::string_view name) {
     static const std::vector<std::string_view> patterns = {
         ".*",     "lost+found", "freshetd*", "freshet.*", kRepairMark, kNoJournalMark,

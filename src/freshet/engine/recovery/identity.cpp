@@ -17,7 +17,8 @@ StatusOr<DbUuid> parse(const std::string& path, const std::string& bytes) {
         ByteView(bytes).substr(0, kIdentityMagicBytes) != kIdentityMagic) {
         return Status(Code::kCorruption, path + " is damaged or not ours");
     }
-    // First the checksum, whose place is the same in every version: damage is not a newer format.
+    // First the checksum, whose place is the same in every version: damage must not look like a
+    // newer format.
     if (crc32c(bytes.data(), kIdentityCrcOffset) !=
         loadLe<uint32_t>(bytes.data() + kIdentityCrcOffset)) {
         return Status(Code::kCorruption, path + " is damaged or not ours");
@@ -51,7 +52,7 @@ std::string parentOf(const std::string& directory) {
                                                                   : directory.substr(0, slash);
 }
 
-/// The name appears whole or not at all, and with it the directory itself.
+/// Writes the file whole or not at all, and makes the directory itself durable as well.
 Status write(platform::FileSystem& files,
              const std::string& directory,
              const std::string& path,
@@ -85,7 +86,7 @@ StatusOr<DbUuid> readOrMakeIdentity(platform::FileSystem& files, const std::stri
     if (file.status().code() != Code::kNotFound) {
         return std::move(file).status();
     }
-    // The name was durable before there was any data.
+    // The identity was durable before there was any data.
     auto data = files.open(directory + kDataFile, platform::OpenMode::kRead);
     if (data.isOk()) {
         return Status(Code::kCorruption, path + " is missing, and there is data");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The name of a data directory, which every journal segment repeats: files of another directory
-/// are not taken for ours.
+/// The identity of a data directory. Every journal segment repeats it, so that files of another
+/// directory are recognized.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -12,17 +12,18 @@
 
 namespace freshet::engine {
 
-/// In every data directory.
+/// Names within a data directory.
 inline constexpr char kDataFile[] = "/data.freshet";
 inline constexpr char kJournalFolder[] = "/journal";
 
 using DbUuid = std::array<char, 16>;
 
-/// Reads the directory's name; makes one, durably, when the directory is new. kCorruption when the
-/// file is damaged, or missing beside a data file, kUnsupported when it is of a newer version.
+/// Reads the directory's identity; if the directory is new, makes one durably. kCorruption: the
+/// file is damaged, or missing although there is a data file. kUnsupported: it is of a newer
+/// version.
 StatusOr<DbUuid> readOrMakeIdentity(platform::FileSystem& files, const std::string& directory);
-/// The same for a repair: what is damaged or missing is made again from the data file, and told in
-/// `losses`.
+/// The same for a repair: a damaged or missing file is made again from the data file, which is
+/// reported in `losses`.
 StatusOr<DbUuid> repairIdentity(platform::FileSystem& files,
                                 const std::string& directory,
                                 std::vector<std::string>* losses);

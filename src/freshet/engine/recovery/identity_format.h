@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The file `freshet.id` in a data directory: says that the directory is ours, of which format, and
-/// what its name is. Written once, when the directory is first opened. Little endian.
+/// The file `freshet.id` in a data directory: marks it as a data directory, with its format version
+/// and its identity. Written once, when the directory is first opened. Little endian.
 ///
 ///   magic 8 bytes "FRESHETD" | version u32 = 1 | flags u32 = 0 | uuid 16 | reserved 28
 ///   | crc32c u32 of all before

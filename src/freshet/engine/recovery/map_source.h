@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The pages of the newest checkpoint, for loading and for checking. One thread.
+/// The pages of the newest checkpoint, as the source for loading and for checking. One thread.
 #pragma once
 
 #include "freshet/block/block_file.h"
@@ -14,22 +14,23 @@ namespace freshet::engine {
 
 class MapSource final : public PageSource {
 public:
-    /// `losses`: damage is written down there and gone on without; null: it ends the loading.
+    /// `losses`: damage is reported there, and loading goes on without the damaged pieces; null:
+    /// damage ends the loading.
     MapSource(const block::BlockFile& file, Leaves leaves, std::vector<std::string>* losses)
         : file_(file), leaves_(leaves), losses_(losses) {}
 
     Status readMap();
-    /// Trees that have a root, ascending.
+    /// Trees that have a root, in ascending order.
     std::vector<TreeId> trees() const;
     PageId highestPage() const;
-    /// What loading has found no use for.
+    /// Pages that loading has not used.
     std::vector<PageId> unusedPages() const;
     /// Pages of trees, without those of large values.
     const std::vector<std::pair<TreeId, PageId>>& treePages() const { return treePages_; }
-    /// Those of large values.
+    /// Pages of large values.
     const std::vector<std::pair<TreeId, PageId>>& valuePages() const { return valuePages_; }
 
-    /// Pages of which there is something to be noted, with the note.
+    /// Pages whose note must be written; placeOf() has the note.
     const std::vector<PageId>& learned() const { return learned_; }
 
     Status readPage(PageId page, std::string* image) override;
@@ -43,14 +44,14 @@ public:
 
 private:
     static constexpr size_t kNowhere = SIZE_MAX;
-    /// Where in the lists the page is.
+    /// The page's index in the lists below.
     size_t indexOf(PageId page) const;
 
     const block::BlockFile& file_;
     const Leaves leaves_;
     std::vector<std::string>* const losses_;
-    // All pages in the order of their ids, each in all three lists: they take about half of what a
-    // hash table would, at the time when the most is held.
+    // All pages in the order of their ids, each in all three lists: at the time of the highest
+    // memory use they take about half of what a hash table would.
     std::vector<PageId> pages_;
     std::vector<block::PagePlace> places_;
     std::vector<bool> used_;

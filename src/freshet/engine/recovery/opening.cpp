@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Store::Impl: from files to a state that can be used.
+/// Store::Impl: from the files to a usable store.
 #include "freshet/engine/checkpoint/done_record.h"
 #include "freshet/engine/recovery/directory_mark.h"
 #include "freshet/engine/recovery/map_source.h"
@@ -103,7 +103,7 @@ Status Store::Impl::loadPages() {
     core->transactionMillisMax = options.transactionMillisMax;
     core->replayLow = std::max<uint64_t>(root.redoLsn, 1);
     core->table.setClock(std::max(root.clockTs, core->table.snapshot()));
-    // [page.number] relaxed: nobody else is here.
+    // [page.number] relaxed: no other thread uses the store yet.
     core->nextPageId.store(std::max({root.nextPageId, kFirstPageId, source.highestPage() + 1}),
                            sync::kRelaxed);
     for (TreeId id : source.trees()) {
@@ -141,9 +141,9 @@ Status Store::Impl::loadTree(TreeId id, PageSource& source) {
 
 namespace {
 
-/// While the disk flushes it writes nothing, and what is appended meanwhile has to wait in the
-/// ring; and a disk takes more in large writes, which are of whole slots (decision 0043). So eight
-/// times the least, where that is little of the memory.
+/// While the disk flushes it writes nothing, so appends must wait in the ring; and a disk is faster
+/// with large writes, which are of whole slots (decision 0043). So eight times the minimum, if that
+/// is a small part of the memory.
 uint32_t journalSlotBytes(const StoreOptions& options,
                           const DiskPlan& disk,
                           const journal::Options& least) {
@@ -217,7 +217,7 @@ Status Store::Impl::replayChange(const CommitChange& change, uint64_t ts) {
     for (;;) {
         WriteResult result;
         {
-            // A slice of its own: what the changes before left behind can be folded and freed.
+            // A slice of its own: what the changes before left behind can then be folded and freed.
             sync::Slice slice(core->epochs);
             result = pages.write({WriteKind::kReplay, op, change.key, change.value, ts, {}});
         }
@@ -233,8 +233,9 @@ Status Store::Impl::replayDone(const journal::RecordView& record) {
     if (done.checkpointNo <= file->root().checkpointNo) {
         return Status::ok();
     }
-    // It was damaged later or is read wrong today, and what the checkpoint before it names may have
-    // been overwritten since. Nothing has been written by now: the next open() may read better.
+    // That checkpoint was damaged later, or was read incorrectly now, and pages that the checkpoint
+    // before it names may have been overwritten since. So far nothing has been written: the next
+    // open() may read correctly.
     const std::string text = options.directory + kDataFile + ": checkpoint " +
                              std::to_string(done.checkpointNo) +
                              " was complete and is damaged or read wrong";
@@ -246,8 +247,8 @@ Status Store::Impl::replayDone(const journal::RecordView& record) {
 }
 
 Status Store::Impl::begin() {
-    // Until here the data file was only read, and so was all that the journal has of earlier starts
-    // until its scan was over (INV-engine-18).
+    // So far the data file was only read, and so was the journal of earlier starts until its scan
+    // was over (INV-engine-18).
     FRESHET_RETURN_IF_ERROR(file->start());
     trees.tree(kCatalogTree);
     CheckpointPace pace{
@@ -259,8 +260,8 @@ Status Store::Impl::begin() {
     }
     checkpoints = std::make_unique<CheckpointService>(
         *checkpointer, *evictor, *core, pace, [this](const Status& why) { fail(why); });
-    // [stats.read] relaxed: nobody else is here.
-    // A new store gets its first checkpoint at once: from then on a log that is gone is missed.
+    // [stats.read] relaxed: no other thread uses the store yet.
+    // A new store gets its first checkpoint at once: from then on a missing log is noticed.
     if (recordsReplayed == 0 && core->dirtyPages.load(sync::kRelaxed) == 0 &&
         file->root().checkpointNo != 0) {
         checkpointer->setCurrent();
@@ -281,7 +282,7 @@ Status Store::Impl::begin() {
 }
 
 void Store::Impl::fail(const Status& why) {
-    // [store.failed] relaxed: who comes first tells; what is told goes with the call.
+    // [store.failed] relaxed: only the first caller reports; the status is passed by the call.
     if (!failed.exchange(true, sync::kRelaxed) && options.onFatal) {
         options.onFatal(why);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Alone in its file, because the crash tests build it a second time with the pages' marks ignored
-/// and must notice.
+/// A file of its own, because the crash tests build it a second time with the pages' marks ignored,
+/// and must notice that.
 #include "freshet/engine/recovery/redo.h"
 
 #include <algorithm>
@@ -10,8 +10,8 @@ namespace freshet::engine {
 uint64_t redoLsn(TreeEnv& env,
                  uint64_t last,
                  const std::function<std::vector<PageTree*>()>& trees) {
-    // The low comes before the marks, and before the list of trees: whoever marks a page, or makes
-    // one, after we have passed there was not complete then.
+    // commitLow() comes before the marks, and before the list of trees: a commit that marks a page,
+    // or makes one, after this walk has passed was not complete at that time.
     uint64_t redo = mutated(Mutant::kRedoLowAfterMarks) ? UINT64_MAX : env.commitLow();
 #ifdef FRESHET_MUTANT_REDO_TOO_HIGH
     static_cast<void>(trees);
@@ -24,10 +24,10 @@ uint64_t redoLsn(TreeEnv& env,
     }
 #endif
     redo = mutated(Mutant::kRedoLowAfterMarks) ? std::min(redo, env.commitLow()) : redo;
-    // A leaf that is not in memory may have a mark of a writer who came too late (INV-engine-17).
-    // It is old when somebody brings the leaf back, and says nothing new: the image had all, and
-    // what is written from then on is behind every position that there was. The journal before the
-    // last one may be gone.
+    // A leaf that is not in memory may have a mark from a writer that came too late
+    // (INV-engine-17). If the leaf is brought back, that mark is old and carries no information:
+    // the image had everything, and what is written from then on lies behind every earlier
+    // position. The journal before the last position may be gone.
     return mutated(Mutant::kRedoGoesBack) ? redo : std::max(redo, last);
 }
 

@@ -9,10 +9,10 @@
 
 namespace freshet::engine {
 
-/// A commit with an LSN below the result is complete, and all of it is in images: in those that the
-/// last checkpoint names or in those that wait for the next. `trees()` is asked for all trees there
-/// are, once. `last`: the position of the last checkpoint, behind which the result never is.
-/// REQUIRES: no scan under way (the caller is the checkpoint).
+/// Every commit with an LSN below the result is complete, and all of it is in images: in those that
+/// the last checkpoint names or in those that wait for the next one. `trees()` returns all trees
+/// and is called once. `last`: the last checkpoint's position; the result is never lower. REQUIRES:
+/// no scan is under way (the caller is the checkpoint).
 uint64_t redoLsn(TreeEnv& env, uint64_t last, const std::function<std::vector<PageTree*>()>& trees);
 
 }  // namespace freshet::engine

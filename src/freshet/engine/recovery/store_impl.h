@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The inside of a Store, and the way from files to a state that can be used: the newest
+/// The implementation of Store, and how it gets from files to a usable state: the newest
 /// checkpoint's pages, then the journal from its redo position on.
 #pragma once
 
@@ -25,7 +25,7 @@ struct CommitChange;
 struct Store::Impl {
     explicit Impl(const StoreOptions& storeOptions);
 
-    // In this order; then the store is ready.
+    // Called in this order; then the store is ready.
     Status checkMarks();
     Status planForDisk();
     Status checkWithoutJournal();
@@ -34,7 +34,7 @@ struct Store::Impl {
     Status openJournal(const DbUuid& uuid);
     Status begin();
 
-    /// A whole record of the journal, in LSN order, before anybody else uses the store.
+    /// A whole record of the journal, in LSN order, before the store is used otherwise.
     Status replay(const journal::RecordView& record);
     Status replayCommit(const journal::RecordView& record);
     Status replayChange(const CommitChange& change, uint64_t ts);
@@ -55,7 +55,7 @@ struct Store::Impl {
     std::unique_ptr<Evictor> evictor;
     std::unique_ptr<CheckpointService> checkpoints;
     std::vector<std::string> losses;
-    std::set<TreeId> damagedTrees;  // that have lost something
+    std::set<TreeId> damagedTrees;  // trees that have lost something
     bool resumesRepair = false;
     uint64_t recordsReplayed = 0;
     sync::Atomic<bool> failed{false};

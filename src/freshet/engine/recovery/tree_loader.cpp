@@ -119,7 +119,7 @@ Status TreeLoader::checkNote(PageId page, const PageImage& image) {
         if (!source_.canLose()) {
             return wrong;
         }
-        // Nothing is lost: the image is whole, and the map is told.
+        // Nothing is lost: the image is whole, and the map's note is corrected.
         source_.lose(std::string(wrong.text()));
     }
     source_.learnNote(page, note);
@@ -279,8 +279,8 @@ StatusOr<Node*> TreeLoader::makeInnerAnew(const std::string& low, const std::str
         }
     }
     if (image.head.firstChild == 0) {
-        // It will be found missing, and be made anew likewise.
-        // [page.number] relaxed: nobody else is here.
+        // It will be found missing, and rebuilt in the same way.
+        // [page.number] relaxed: no other thread uses the store yet.
         image.head.firstChild = env_.nextPageId.fetch_add(1, sync::kRelaxed);
     }
     return makeInner(low, high, image);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Checks the files behind a running store: every page of the newest checkpoint, and that each tree
-/// can be built from its pages. One tree at a time is built a second time for that.
+/// can be built from its pages. For that, one tree at a time is built a second time.
 #include "freshet/engine/recovery/map_source.h"
 #include "freshet/engine/recovery/store_impl.h"
 #include "freshet/engine/tree/tree_check.h"
@@ -12,7 +12,8 @@ StatusOr<FilesReport> Store::Impl::verify() {
     FilesReport report{pages.pages, pages.bytes, pages.errors};
     MapSource source(*file, Leaves::kKept, &report.errors);
     if (Status read = source.readMap(); read.code() == Code::kCorruption) {
-        // Found above already, unless it came in between. No tree can be built without the map.
+        // Reported above already, unless it happened in between. No tree can be built without the
+        // map.
         report.errors.emplace_back(read.text());
         return report;
     } else if (!read.isOk()) {
@@ -20,7 +21,7 @@ StatusOr<FilesReport> Store::Impl::verify() {
     }
     for (TreeId id : source.trees()) {
         auto scratch = std::make_shared<StoreCore>();
-        // [page.number] relaxed: nobody else is here.
+        // [page.number] relaxed: no other thread uses the scratch store.
         scratch->nextPageId.store(source.highestPage() + 1, sync::kRelaxed);
         PageTree tree(scratch.get(), id);
         Status status = TreeLoader(*scratch, tree, source).buildTree();
