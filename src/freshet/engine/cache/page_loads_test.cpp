@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Faults, in every way in which leaves are read: by io_uring, by threads where the system has no
-/// io_uring, by threads since the file is none of the system's.
+/// Faults, with each way to read leaves: by io_uring, by threads where the system has no io_uring,
+/// and by threads because the file is not one of the system's.
 #include "freshet/engine/cache/page_loads.h"
 
 #include "freshet/engine/txn/store_test_support.h"
@@ -28,7 +28,7 @@ std::string keyOf(uint64_t n) {
     return key;
 }
 
-/// Nearly a leaf for eight keys; one in 90 is on a page of its own.
+/// So large that about eight keys fill a leaf; one value in 90 is on a page of its own.
 std::string valueFor(uint64_t n) {
     const size_t bytes = n % 90 == 7 ? 16'384 + n * 5 : 100 + n * 37 % 5'000;
     return std::to_string(n) + std::string(bytes, static_cast<char>('a' + n % 26));
@@ -67,7 +67,7 @@ protected:
         options.files = &files();
         options.directory = isInMemory() ? "/db" : folder_.path().string();
         options.memoryBytes = memoryBytes;
-        options.codec = Codec::kNone;  // so that it is known where a leaf lies
+        options.codec = Codec::kNone;  // so that the place of a leaf is known
         store_ = openStore(options);
         ASSERT_NE(store_, nullptr);
         tree_ = store_->tree(kTree);
@@ -82,7 +82,7 @@ protected:
         ASSERT_NO_FATAL_FAILURE(open(memoryBytes));
         ASSERT_GT(shapeOf(*store_, tree_).onDisk, 200u);
     }
-    /// All leaves that are read by whoever does not wait are read in this way.
+    /// All leaves that callers did not read themselves are read in this way.
     void expectTheWay() {
         const StoreStats stats = store_->stats();
         EXPECT_GT(stats.leavesRead, 0u);
@@ -115,7 +115,7 @@ public:
             reads_.push_back(std::make_unique<One>(store));
         }
     }
-    /// Begins them all; most of them wait then.
+    /// Begins all of them; most wait then.
     size_t begin(const std::function<uint64_t()>& next) {
         size_t waiting = 0;
         for (auto& read : reads_) {
@@ -154,7 +154,7 @@ private:
     std::vector<std::unique_ptr<One>> reads_;
 };
 
-/// How many keys' reads say what.
+/// For each status text, the number of keys whose read returned it.
 PageLoadsTest::Complaints PageLoadsTest::complaints() {
     Complaints all;
     ManyReads reads(*store_, *tree_, 100);
@@ -259,7 +259,7 @@ TEST_P(PageLoadsTest, TheCeilingHoldsWhileManyRead) {
     uint64_t most = 0;
     for (int round = 0; round < 30; ++round) {
         reads.begin([&] { return random() % kKeys; });
-        // What is read has to be written as well, so that checkpoints bring leaves back.
+        // What is read is also written, so that checkpoints bring leaves back.
         const uint64_t written = random() % kKeys;
         reads.finish([&](uint64_t n, const Status& status, const std::string& value) {
             ASSERT_TRUE(status.isOk()) << status.toString();
@@ -274,11 +274,11 @@ TEST_P(PageLoadsTest, TheCeilingHoldsWhileManyRead) {
 }
 
 TEST_P(PageLoadsTest, ShortOfRoomAllStillGetTheirLeavesBesideCheckpointsThatNeedThem) {
-    // There is hardly ever room, since a tree of a store that was closed is held, and counts. So
-    // many readings wait for a round of the eviction. The thread that makes rounds makes
-    // checkpoints as well, and these move leaves to where a dropped tree was: those that are on
-    // disk, and that others are reading, have to be brought back for that. A thread that waited for
-    // room while it has reads under way would hang here, in most runs.
+    // There is hardly ever room, since a tree of a closed store is held, and counts. So many reads
+    // wait for an eviction round. The thread that makes rounds also makes checkpoints, and these
+    // move leaves to where a dropped tree was: leaves that are on disk, and that others are
+    // reading, must be brought back for that. A thread that waited for room while it had reads
+    // under way would hang here, in most runs.
     constexpr uint64_t kCeiling = 2u << 20;
     ASSERT_NO_FATAL_FAILURE(open());
     const TreeRef held = store_->tree(kTree + 1);
@@ -328,7 +328,7 @@ TEST_P(PageLoadsTest, ClosingTellsAllWhoWait) {
             EXPECT_TRUE(status.isOk() ? value == valueFor(n) : status.code() == Code::kUnavailable)
                 << status.toString();
         });
-        // The last leaves have not been asked for: too late.
+        // The last leaves have not been requested: too late.
         ManyReads late(*store_, *tree_, 1);
         late.begin([] { return kKeys - 1; });
         late.finish([](uint64_t, const Status& status, const std::string&) {
@@ -343,7 +343,7 @@ TEST_P(PageLoadsTest, ClosingTellsAllWhoWait) {
 
 TEST_P(PageLoadsTest, DamageFailsItsReadersOnlyAndIsToldAsTheFileHasIt) {
     ASSERT_NO_FATAL_FAILURE(fillAndOpen());
-    // In the midst of all pages: some leaf, or a large value.
+    // In the middle of all pages: some leaf, or a large value.
     const uint64_t middle = store_->stats().block.fileBytes / 2 / block::kBlockBytes;
     for (uint64_t i = middle; i < middle + 9; ++i) {
         withDataFile([&](platform::File& file) {
@@ -360,7 +360,7 @@ TEST_P(PageLoadsTest, DamageFailsItsReadersOnlyAndIsToldAsTheFileHasIt) {
         }
     }
     EXPECT_GT(store_->stats().leavesUnreadable, 0u);
-    // By threads, the same words.
+    // By threads, with the same texts.
     refuse(true);
     ASSERT_NO_FATAL_FAILURE(open());
     EXPECT_EQ(complaints(), found);
@@ -371,7 +371,7 @@ TEST_P(PageLoadsTest, DamageFailsItsReadersOnlyAndIsToldAsTheFileHasIt) {
 TEST_P(PageLoadsTest, AFileThatWasCutIsNoticed) {
     ASSERT_NO_FATAL_FAILURE(fillAndOpen());
     const uint64_t left = store_->stats().block.fileBytes / 2 / block::kBlockBytes;
-    // Within a leaf, most probably.
+    // Most probably within a leaf.
     withDataFile([&](platform::File& file) { return file.truncate(left * block::kBlockBytes); });
     const Complaints found = complaints();
     EXPECT_GT(found.at(Status().toString()), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// COMMIT record bodies: round trip, layout, and every way to be damaged.
+/// COMMIT record bodies: round trip, layout, and all kinds of damage.
 #include "freshet/engine/txn/commit_record.h"
 
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ TEST(CommitRecord, UnknownVersionsAndOperationsAreRefused) {
     read(body, &status);
     EXPECT_EQ(status.code(), Code::kCorruption);
     body = sample();
-    body[kCommitHeaderBytes + 11] = '\xff';  // a key of gigabytes
+    body[kCommitHeaderBytes + 11] = '\xff';  // the length of a key: gigabytes
     read(body, &status);
     EXPECT_EQ(status.code(), Code::kCorruption);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Who waits for memory, and how long.
+/// Which callers wait for memory, and for how long.
 #include "freshet/engine/txn/memory_budget.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 class MemoryBudgetTest : public ::testing::Test {
 protected:
     MemoryBudgetTest() {
-        budget_.setLimit(1, true);  // what the process has by now is more
+        budget_.setLimit(1, true);  // the process already uses more
         budget_.start([this] { ++calls_; });
         MemoryCount::add(kPiece);
     }
@@ -52,7 +52,7 @@ TEST_F(MemoryBudgetTest, NobodyWaitsWhenRoundAfterRoundIsInVain) {
         ASSERT_LT(++rounds, 100);
     }
     EXPECT_GT(rounds, 1);
-    EXPECT_FALSE(budget_.endRound(Round::kFreed, kNow)) << "nobody waits: no further round";
+    EXPECT_FALSE(budget_.endRound(Round::kFreed, kNow)) << "no caller waits: no further round";
     EXPECT_TRUE(budget_.mustWait(&token)) << "one that frees something makes it worth waiting";
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Nobody waits for anybody on the page path: one thread is stopped for good before each of its
+/// No thread waits for another on the page path. One thread is stopped for good before each of its
 /// atomic operations in turn, in the middle of reading, writing, rebuilding, splitting, committing,
-/// scanning pages for a checkpoint, folding and reclaiming, and the others go on with all of these.
-/// Real threads; the `explore` variant's hook in sync::Atomic is what stops the one.
+/// scanning pages for a checkpoint, folding and reclaiming; the others must go on with all of
+/// these. Real threads; the `explore` variant's hook in sync::Atomic stops the one.
 ///
-/// No wait is allowed here. What a stopped thread does hold up, by design: memory retired meanwhile
-/// (it is in a slice), writers of the keys that it has written and not committed (kBusy: they are
-/// told and go away), threads that join or leave while it takes over the memory of ended ones
-/// (EpochDomain's mutex, which others only try), and, outside of the page path, the cut of a
-/// checkpoint (DESIGN 7.3) and a journal whose slots are all full (DESIGN 8.2).
+/// No wait is allowed here. By design a stopped thread does hold up: memory that is retired
+/// meanwhile (the thread is in a slice); writers of keys that it has written and not committed
+/// (they get kBusy and give up); threads that join or leave while it takes over the memory of ended
+/// ones (EpochDomain's mutex, which the page path only tries to lock); and, outside of the page
+/// path, a checkpoint, and a journal whose slots are all full.
 #include "freshet/engine/checkpoint/tree_writer.h"
 #include "freshet/engine/read_ahead.h"
 #include "freshet/engine/tree/tree_check.h"
@@ -39,14 +39,14 @@ constexpr TreeLimits kTinyPages{.deltaKeysMax = 6,
                                 .trimDepthMin = 2};
 constexpr uint64_t kNoJournalLsn = 1;
 constexpr int kOthers = 2;
-constexpr int kKeysInUse = 24;  // of each thread; they lie between each other's
+constexpr int kKeysInUse = 24;  // of each thread; the threads' keys alternate
 
-/// The journal's place is taken by nothing, the disk's by a sink: only the tree and the transaction
+/// There is no journal, and a sink takes the place of the disk: only the tree and the transaction
 /// table are left.
 class World : CheckpointSink {
 public:
     World() {
-        // In a thread that ends: in this variant there is room for four at a time.
+        // In a thread that ends: this variant has room for four at a time.
         platform::Thread filler("filler", [this] {
             for (int i = 0; i < kKeysInUse; ++i) {
                 for (int thread = 0; thread <= kOthers; ++thread) {
@@ -62,7 +62,8 @@ public:
         return text;
     }
 
-    /// A whole transaction; an empty value erases. False: somebody else's was in the way.
+    /// A whole transaction; an empty value erases. False: another transaction's write was in the
+    /// way.
     bool put(const std::vector<std::string>& keys, const std::string& value, bool commit = true) {
         sync::Slice slice(core_->epochs);
         const uint64_t stamp = *core_->table.open();
@@ -74,7 +75,7 @@ public:
             const WriteResult result =
                 pages().write({WriteKind::kPut, op, key, value, stamp, view});
             if (result.kind == WriteResult::Kind::kBusy) {
-                // As a single-document operation, but for the waiting.
+                // Like a single-document operation, but without the wait.
                 const sync::WaitToken token = core_->table.endOf(result.other);
             }
             if (result.kind != WriteResult::Kind::kDone) {
@@ -94,7 +95,8 @@ public:
         settle(core_->table, stamp, versions, final);
         return ok;
     }
-    /// Writes, lays that down, takes it up once more, and is ended by who needs its memory.
+    /// Writes, suspends the write set, resumes it once, suspends it, and has it ended as if memory
+    /// were short.
     void layDownAndEnd(const std::string& key) {
         sync::Slice slice(core_->epochs);
         TxnTable& table = core_->table;
@@ -131,7 +133,7 @@ public:
         const auto value = pages().get(key, {core_->table.snapshot(), 0}, nullptr, hint);
         return value ? std::string(value->bytes) : "";
     }
-    /// The keys of one thread that are there.
+    /// The existing keys of one thread.
     std::vector<std::string> scan(Direction direction, int thread) {
         std::vector<std::string> found;
         sync::Slice slice(core_->epochs);
@@ -149,7 +151,7 @@ public:
         }
         return found;
     }
-    /// More writers than there are entries yet.
+    /// Opens more writers than there have been entries so far.
     void openMany() {
         sync::Slice slice(core_->epochs);
         std::vector<uint64_t> stamps(TxnLimits().entriesPerChunk + 1);
@@ -161,7 +163,7 @@ public:
             core_->table.close(stamp);
         }
     }
-    /// A participant beyond those whose floors have their places.
+    /// A participant whose floor has no cell yet.
     void beginAsNewcomer() {
         constexpr uint16_t kUnused = 3;
         OpenCommit commit;
@@ -182,7 +184,7 @@ public:
         }
         core_->epochs.here().unpin(&pin);
     }
-    /// All of a checkpoint that touches pages in memory.
+    /// All parts of a checkpoint that touch pages in memory.
     void checkpoint() {
         EXPECT_EQ(core_->floors.commitLow([] { return kNoJournalLsn; }), kNoJournalLsn);
         TreeWriter writer(*core_, pages(), *this);
@@ -225,7 +227,7 @@ private:
 struct Action {
     const char* name;
     void (*run)(World&);
-    bool checkpoints = false;  // then the others do not: one thread at a time
+    bool checkpoints = false;  // then the others do not: only one thread may at a time
 };
 
 std::string mine(int number) {
@@ -238,7 +240,7 @@ const std::vector<Action> kActions = {
     {"insert", [](World& world) { EXPECT_TRUE(world.put({mine(5) + "x"}, "victim")); }},
     {"erase", [](World& world) { EXPECT_TRUE(world.put({mine(5)}, "")); }},
     {"abort", [](World& world) { EXPECT_FALSE(world.put({mine(5)}, "victim", false)); }},
-    {"laid down, and ended",
+    {"suspended, and ended",
      [](World& world) {
          world.layDownAndEnd(mine(5));
          EXPECT_EQ(world.get(mine(5)), "first");
@@ -270,7 +272,7 @@ const std::vector<Action> kActions = {
     {"new keys, with splits of leaves and inner nodes",
      [](World& world) {
          const uint64_t before = world.splits();
-         int inTheWay = 0;  // a helper can have been quicker with the one that it met
+         int inTheWay = 0;  // a helper may have been faster with the one that it met
          for (int i = 0; i < 30; ++i) {
              const std::string key = mine(5) + std::to_string(i) + "v";
              inTheWay += world.put({key}, std::string(60, 'v')) ? 0 : 1;
@@ -317,7 +319,7 @@ const std::vector<Action> kActions = {
 
 constexpr size_t kSplits = 12;  // of kActions
 
-/// One of those who must go on. Knows what its own keys hold.
+/// One of the threads that must go on. Knows what its own keys hold.
 class Other {
 public:
     Other(World& world, int self, bool checkpoints)
@@ -348,7 +350,7 @@ public:
         }
         scanBothWays();
     }
-    /// Once more, when the stopped one has gone on as well.
+    /// Once more, when the stopped thread has gone on as well.
     void lookAtAll() {
         for (const auto& [key, value] : held_) {
             EXPECT_EQ(world_.get(key), value) << key;
@@ -360,7 +362,7 @@ private:
     static constexpr int kRounds = 24;
 
     void change(const std::vector<std::string>& keys, const std::string& value) {
-        // Nobody else writes these keys, so nothing can be in the way.
+        // No other thread writes these keys, so nothing can be in the way.
         EXPECT_TRUE(world_.put(keys, value));
         for (const std::string& key : keys) {
             if (value.empty()) {
@@ -396,13 +398,13 @@ private:
     std::map<std::string, std::string> held_;
 };
 
-/// A thread that is stopped already, in the middle of something else.
+/// A thread that is already stopped, in the middle of another operation.
 struct Earlier {
     const Action* action;
     size_t at;
 };
 
-/// Threads that are stopped, and the others, who go on.
+/// Stopped threads, and the others, which go on.
 class Scene {
 public:
     explicit Scene(const std::optional<Earlier>& earlier) {
@@ -412,14 +414,14 @@ public:
         }
     }
 
-    /// Where the action comes by, in order.
+    /// The operations of the action, in order.
     std::vector<Place> placesOf(const Action& action) {
         Stoppable whole(Stoppable::kNever, joining(), doing(action));
         whole.waitUntilStopped();
         letEarlierGoOn();
         return whole.places();
     }
-    /// The first and the last time that the action comes by each of its places.
+    /// The first and the last time that the action reaches each of its places.
     std::vector<size_t> stopsOf(const Action& action) {
         const std::vector<Place> places = placesOf(action);
         std::map<Place, std::pair<size_t, size_t>> met;
@@ -433,7 +435,8 @@ public:
         return {stops.begin(), stops.end()};
     }
 
-    /// Stops the action before its `at`-th operation, lets the others do their work, lets it go on.
+    /// Stops the action before its `at`-th operation, lets the others do their work, and lets it go
+    /// on.
     void play(const Action& action, size_t at) {
         Stoppable victim(at, joining(), doing(action));
         victim.waitUntilStopped();
@@ -474,13 +477,13 @@ private:
     std::optional<Stoppable> earlier_;
 };
 
-/// Which of the places: every `each`-th from `first` on.
+/// Which of the places: from `first` on every `each`-th one.
 struct Some {
     size_t first = 0;
     size_t each = 1;
 };
 
-/// In turn. How many places there were.
+/// Stops at each of them in turn. Returns the number of places.
 size_t stopAt(const Some& some, const Action& action, const std::optional<Earlier>& earlier = {}) {
     const std::vector<size_t> stops = Scene(earlier).stopsOf(action);
     size_t places = 0;
@@ -506,7 +509,8 @@ TEST_P(Progress, OfTheOthersWhereverOneStops) {
 
 INSTANTIATE_TEST_SUITE_P(All, Progress, ::testing::Range(size_t{0}, kActions.size()));
 
-/// What meets pages that the first one has left in the middle of a change, and finishes it.
+/// Operations that meet pages which the first thread has left in the middle of a change, and finish
+/// it.
 const std::vector<Action> kHelpers = {
     {"get beside", [](World& world) { EXPECT_EQ(world.get(mine(6)), "first"); }},
     {"put beside", [](World& world) { EXPECT_TRUE(world.put({mine(6)}, "helper")); }},
@@ -517,7 +521,7 @@ const std::vector<Action> kHelpers = {
          }
      }},
     {"checkpoint beside", [](World& world) { world.checkpoint(); }, true},
-    // The first one's own keys: there, or not, or in its hands.
+    // The first thread's own keys: they exist, or not, or are being changed by it.
     {"put in the way",
      [](World& world) {
          for (const char* number : {"0", "9", "19", "29"}) {
@@ -542,7 +546,7 @@ TEST(ProgressOfTwo, OfTheOthersWhereverAHelperStops) {
     std::cout << "helpers: stopped in " << places << " places\n";
 }
 
-/// The page path, and what a commit adds to it.
+/// The sources of the page path and of what a commit adds to it.
 const std::vector<std::string> kPagePath = {
     "engine/tree/node.cpp",           "engine/tree/node.h",          "engine/tree/page_entry.cpp",
     "engine/tree/page_entry.h",       "engine/tree/page_tree.h",     "engine/tree/tree_env.h",
@@ -553,29 +557,29 @@ const std::vector<std::string> kPagePath = {
     "engine/txn/commit_floors.cpp",   "engine/txn/txn_table.cpp",    "engine/txn/write_set.cpp",
     "sync/reclaim/participant.cpp",   "sync/reclaim/epoch_table.cpp"};
 
-/// Labels at which nobody is stopped, and why not.
+/// Labels at which no thread is stopped, and the reasons.
 const std::map<std::string, std::string> kNotOnThePath = {
-    {"chunk.init", "a chunk of entries is made: nobody else has it"},
-    {"ring.init", "the table is made: nobody else has it"},
-    {"ring.set", "replay: nobody else is there"},
-    {"clock.set", "replay: nobody else is there"},
-    {"clock.count", "a statistic, read by whoever looks at the server"},
-    {"entry.first", "the tree is made: nobody else has it"},
-    {"page.first", "the tree is made: nobody else has it"},
-    {"page.loaded", "opening: nobody else is there"},
-    {"ended.own", "ending snapshots is for the checkpoint's thread, and nobody waits for it"},
-    {"ended.raise", "ending snapshots is for the checkpoint's thread, and nobody waits for it"},
-    {"ended.pass", "ending snapshots is for the checkpoint's thread, and nobody waits for it"},
-    {"epoch.id", "the domain is made: nobody else has it"},
+    {"chunk.init", "a chunk of entries is made: no other thread has it"},
+    {"ring.init", "the table is made: no other thread has it"},
+    {"ring.set", "replay is single-threaded"},
+    {"clock.set", "replay is single-threaded"},
+    {"clock.count", "a statistic"},
+    {"entry.first", "the tree is made: no other thread has it"},
+    {"page.first", "the tree is made: no other thread has it"},
+    {"page.loaded", "opening is single-threaded"},
+    {"ended.own", "only the checkpoint's thread ends snapshots, and no thread waits for that"},
+    {"ended.raise", "only the checkpoint's thread ends snapshots, and no thread waits for that"},
+    {"ended.pass", "only the checkpoint's thread ends snapshots, and no thread waits for that"},
+    {"epoch.id", "the domain is made: no other thread has it"},
     {"epoch.join", "joining is a control path with a mutex: once for each thread"},
     {"epoch.live", "joining and leaving are control paths with a mutex: once for each thread"},
-    {"chunk.end", "the end of the table: nobody else is there"},
-    {"floor.end", "the end of the table: nobody else is there"},
-    {"waiters.end", "the end of the table: nobody else is there"},
+    {"chunk.end", "the end of the table: no other thread uses it"},
+    {"floor.end", "the end of the table: no other thread uses it"},
+    {"waiters.end", "the end of the table: no other thread uses it"},
     {"epoch.count", "turns depend on the clock and are left out here; a relaxed load"},
     {"turns.add", "turns depend on the clock and are left out here; a relaxed sum"},
-    {"epoch.end", "the end of the domain: nobody else is there"},
-    {"tree.end", "the end of the tree: nobody else has it"},
+    {"epoch.end", "the end of the domain: no other thread uses it"},
+    {"tree.end", "the end of the tree: no other thread has it"},
     {"space.read", "a load in front of the journal's append, which is not made here"},
     {"entry.dead", "of a split that was not installed: needs a race that the models have"},
     {"page.dead", "of a split that was not installed: needs a race that the models have"},

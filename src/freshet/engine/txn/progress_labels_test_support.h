@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// For the progress test: the labels ([leaf.freeze] and the like) of the atomic operations by which
-/// threads came. Needs llvm-addr2line-16, the program's line tables, and the source text.
+/// For the progress test: the labels ([leaf.freeze] and the like) of the atomic operations that
+/// threads have executed. Needs llvm-addr2line-16, the program's line tables, and the source text.
 #pragma once
 
 #include "freshet/engine/txn/progress_test_support.h"
@@ -22,7 +22,7 @@ namespace freshet::engine {
 /// The labelled comments of some source files.
 class Labels {
 public:
-    /// Of the files named, relative to the folder src/freshet.
+    /// Of these files, given relative to the folder src/freshet.
     explicit Labels(const std::vector<std::string>& files) {
         for (const std::string& file : files) {
             read(file);
@@ -54,7 +54,7 @@ public:
 private:
     static constexpr size_t kReach = 15;  // lines between a label and the end of its operation
     struct Line {
-        std::string label;  // that begins here; mostly none
+        std::string label;  // the label that begins on this line; usually none
         bool isComment = false;
         bool endsFunction = false;
     };
@@ -99,7 +99,7 @@ private:
                 // Not those of libraries: their addresses mean something else in the program.
                 if (frame != nullptr && ::dladdr(frame, &info) != 0 &&
                     info.dli_fbase == program.dli_fbase) {
-                    std::ostringstream text;  // of the call, not of what follows it
+                    std::ostringstream text;  // the address of the call, not of what follows it
                     text << std::hex
                          << static_cast<char*>(frame) - static_cast<char*>(info.dli_fbase) - 1;
                     addresses.insert(text.str());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// For the progress test: a thread that stops for good before one of its atomic operations, until
-/// it is told to go on. It runs alone or is stopped, so nobody else is there when it goes on.
+/// For the progress test: a thread that stops before one of its atomic operations until the test
+/// lets it go on. While it runs, no other thread runs.
 #pragma once
 
 #include "freshet/base/assert.h"
@@ -52,8 +52,8 @@ class Stoppable : sync::AtomicObserver {
 public:
     static constexpr size_t kNever = SIZE_MAX;
 
-    /// A thread that does `prepare`, then `action`, and stops before the latter's `at`-th operation
-    /// (from 1).
+    /// A thread that runs `prepare`, then `action`, and stops before the `at`-th operation (from 1)
+    /// of the latter.
     Stoppable(size_t at, std::function<void()> prepare, std::function<void()> action)
         : at_(at), thread_("stopped", [this, prepare, action] {
               sync::setAtomicObserver(this);
@@ -69,12 +69,12 @@ public:
           }) {}
     ~Stoppable() override { goOn(); }
 
-    /// Or until it has ended without coming that far.
+    /// Waits until it has stopped, or has ended without getting that far.
     void waitUntilStopped() {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [this] { return state_ != State::kRunning; });
     }
-    /// To its end. REQUIRES: nobody else uses what it uses.
+    /// Lets it run to its end. REQUIRES: no other thread uses what it uses.
     void goOn() {
         {
             std::lock_guard lock(mutex_);
@@ -85,7 +85,7 @@ public:
             thread_.join();
         }
     }
-    /// Of the last operation before which it stood. REQUIRES: stopped or ended.
+    /// The place of the last operation before which it stopped. REQUIRES: stopped or ended.
     const Place& place() const { return places_.back(); }
     const std::vector<Place>& places() const { return places_; }
 
@@ -114,7 +114,7 @@ private:
         }
     }
 
-    // Nobody else is at work when this thread is: plain bytes will do.
+    // No other thread works while this one does: plain bytes will do.
     uint64_t perform(sync::ExploredPlace&, uint64_t& newest, sync::ExploredOp& op) override {
         arrive();
         const uint64_t old = newest;
@@ -135,8 +135,9 @@ private:
         return old;
     }
     void fence() override { arrive(); }
-    // A thread waits for a mutex when it joins or leaves only; nobody else is there then. Who gets
-    // one in passing is not stopped while it has it, as that does hold up those who join or leave.
+    // A thread waits for a mutex only when it joins or leaves, when no other thread runs. A thread
+    // that gets a mutex by trying is not stopped while it holds it, since that does hold up threads
+    // that join or leave.
     void lock(sync::ExploredPlace&) override {
         invariant(!isCounting_);
         isHolding_ = true;
@@ -171,8 +172,8 @@ private:
     platform::Thread thread_;  // last: it uses all the others
 };
 
-/// Ends the process, saying where the stopped thread stands, when this lives for a minute: others
-/// wait for it.
+/// Ends the process, with the place where the stopped thread stands, if the object lives for a
+/// minute: then other threads wait for the stopped one.
 class Watchdog {
 public:
     explicit Watchdog(std::string what)
@@ -180,7 +181,7 @@ public:
               std::unique_lock lock(mutex_);
               constexpr std::chrono::seconds kPatience{60};
               if (!ended_.wait_for(lock, kPatience, [this] { return isOver_; })) {
-                  std::fprintf(stderr, "The others do not go on. %s\n", what_.c_str());
+                  std::fprintf(stderr, "The other threads do not go on. %s\n", what_.c_str());
                   std::abort();
               }
           }) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Probes find what a page had when it was built, and stop where there is nothing to ask for.
+/// Probes find what a page had when it was built, and stop where there is nothing to prefetch.
 #include "freshet/engine/read_ahead.h"
 
 #include "freshet/engine/txn/store_test_support.h"
@@ -110,7 +110,7 @@ TEST_F(ReadAheadTest, AHintThatIsWrongDoesNoHarm) {
     }
     expectAllRight(tree, hints);
     for (uint64_t i = 0; i < kKeys; ++i) {
-        put(*store, *other, key(i), value(i));  // it was one leaf, and is many
+        put(*store, *other, key(i), value(i));  // it was one leaf, and is many now
     }
     expectAllRight(other, fromOneLeaf);
     ASSERT_TRUE(store->checkpointNow().isOk());
@@ -118,7 +118,7 @@ TEST_F(ReadAheadTest, AHintThatIsWrongDoesNoHarm) {
     expectAllRight(tree, hints);
 }
 
-/// What hints lead to is freed: leaves that nearly all keys have left have gone.
+/// The pages that the hints name are freed: nearly all keys of their leaves are deleted.
 TEST_F(ReadAheadTest, HintsToPagesThatHaveGoneDoNoHarm) {
     ASSERT_TRUE(store->checkpointNow().isOk());
     std::vector<LeafHint> hints;

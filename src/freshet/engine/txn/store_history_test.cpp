@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Concurrent transactions over several keys, written down and judged: no anomaly that snapshot
-/// isolation forbids, and every commit is seen by whoever begins after it. FRESHET_HISTORY_ROUNDS
-/// makes it longer. Clients that go around the engine's rules must be found out.
+/// Concurrent transactions over several keys are recorded and judged: no anomaly that snapshot
+/// isolation forbids, and every commit is seen by all transactions that begin after it.
+/// FRESHET_HISTORY_ROUNDS makes it longer. Clients that bypass the engine's rules must be found
+/// out.
 #include "freshet/engine/txn/store_test_support.h"
 #include "freshet/platform/thread.h"
 #include "freshet/sync/atomic.h"
@@ -27,7 +28,7 @@ enum class Client {
     kHonest,
     kReadsElsewhere,   // every read has a snapshot of its own
     kWritesElsewhere,  // reads in one transaction, writes in another: no conflict is noticed
-    kWritesAtOnce      // commits each write by itself, whatever becomes of the transaction
+    kWritesAtOnce      // commits each write by itself, whether or not the transaction commits
 };
 
 struct Step {
@@ -37,7 +38,7 @@ struct Step {
 };
 
 constexpr uint32_t kKeysAtATime = 6;
-constexpr uint32_t kTxnsOfKeys = 300;  // after which the next keys are used: lists stay short
+constexpr uint32_t kTxnsOfKeys = 300;  // then the next keys are used, so that lists stay short
 
 std::string keyOf(uint32_t key) {
     std::string out;
@@ -108,7 +109,7 @@ private:
                                    : Step::Kind::kScan;
             step.key = first + static_cast<uint32_t>(random() % kKeysAtATime);
         }
-        if (inOrder) {  // those who wait for each other must not do so in a circle
+        if (inOrder) {  // transactions that wait for each other must not form a circle
             std::sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
                 return a.key < b.key;
             });
@@ -214,7 +215,7 @@ private:
         return true;
     }
 
-    /// Every key, when all is over: what was lost shows here.
+    /// Reads every key at the end: lost changes show here.
     HistoryTxn lastLook() {
         HistoryTxn record;
         record.begin = now();
@@ -235,7 +236,7 @@ private:
     const std::unique_ptr<Store> store_ = openStore(disk_);
     const TreeRef tree_ = store_->tree(2);
     sync::Atomic<uint64_t> clock_{0};
-    /// Which keys are in use; relaxed: nothing depends on when a thread goes on to the next ones.
+    /// Which keys are in use; relaxed: it does not matter when a thread moves on to the next ones.
     sync::Atomic<uint32_t> begun_{0};
 };
 
@@ -258,7 +259,7 @@ TEST_P(StoreHistories, ShowSnapshotIsolation) {
 
 INSTANTIATE_TEST_SUITE_P(Threads, StoreHistories, ::testing::Values(2, 8, 64));
 
-/// Else the histories above would prove nothing: the threads did meet.
+/// Otherwise the histories above would prove nothing: the threads did meet.
 TEST(StoreHistory, HasTheOneAnomalyThatIsAllowed) {
     const uint64_t seed = testSeed();
     bool hasWriteSkew = false;
@@ -270,7 +271,7 @@ TEST(StoreHistory, HasTheOneAnomalyThatIsAllowed) {
     EXPECT_TRUE(hasWriteSkew);
 }
 
-/// The anomalies that such a client's histories show, of those that are looked for.
+/// Those of the wanted anomalies that such a client's histories show.
 std::vector<AnomalyKind> shown(Client client, const std::vector<AnomalyKind>& wanted) {
     std::vector<AnomalyKind> out;
     const uint64_t seed = testSeed();
@@ -298,7 +299,8 @@ TEST(DishonestClients, AreFoundOut) {
     }
 }
 
-/// The control of benchmarks that has no third state: what others see is on the disk.
+/// The benchmarks' control without a state between committed and durable: what others see is on
+/// disk.
 TEST(HeldCommits, AreDurableBeforeTheyAreSeen) {
     testing::MemoryFileSystem disk;
     StoreOptions options = storeOptions(disk);

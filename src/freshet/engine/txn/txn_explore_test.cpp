@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Model checks of the transaction table: late helpers, recycled entries, laps of the ring, waiters
-/// (INV-engine-6, INV-engine-7), writes that are laid down and ended by another (INV-engine-21).
-/// Each seeded mistake must be found.
+/// (INV-engine-6, INV-engine-7), write sets that are suspended and ended by another thread
+/// (INV-engine-21). Each seeded mistake must be found.
 #include "freshet/engine/tree/version.h"
 #include "freshet/engine/txn/mutant.h"
 #include "freshet/engine/txn/txn_table.h"
@@ -132,7 +132,7 @@ TEST(CommitRing, LateHelpersAndRecycledEntriesDoNoHarm) {
     EXPECT_TRUE(random.passed()) << random.report << " seed " << random.seed;
 }
 
-/// Two lists: the second commit of a thread finds its own empty, and no fresh entry.
+/// Two lists: for a thread's second commit its own list is empty, and no fresh entry is left.
 TEST(CommitRing, EntriesOfOtherListsDoNoHarm) {
     constexpr TxnLimits kLists{
         .ringCells = 2, .entriesMax = 3, .entriesPerChunk = 8, .freeLists = 2};
@@ -156,8 +156,8 @@ INSTANTIATE_TEST_SUITE_P(All,
                                            Mutant::kClaimBeforeComplete,
                                            Mutant::kRecycleBeforeStamps));
 
-/// One thread commits twice with one entry; a reader that meets the second owner must not take the
-/// first one's version for undecided.
+/// One thread commits twice with one entry; a reader that meets the second owner must not consider
+/// the first one's version undecided.
 ExploreResult twoOwners(Mutant mutant) {
     activeMutant = mutant;
     ExploreResult result = explore({.preemptions = 3, .staleLoads = 1}, [](Model& model) {
@@ -182,7 +182,7 @@ TEST(RecycledEntry, TellsHowItsLastOwnerEnded) {
     EXPECT_FALSE(broken.passed()) << broken.executions;
 }
 
-/// A waiter is told of the end of just the transaction it met, however late it comes.
+/// A waiter learns of the end of exactly the transaction that it met, however late it comes.
 TEST(TxnWaiters, AreAlwaysWoken) {
     const ExploreResult result = explore({.preemptions = 3}, [](Model& model) {
         auto table = std::make_shared<Table>();
@@ -204,7 +204,7 @@ TEST(TxnWaiters, AreAlwaysWoken) {
         }
         model.finally([table, tokens] {
             for (const sync::WaitToken& token : *tokens) {
-                check(!token.isSet() || token.isDone(), "nobody waits for ever");
+                check(!token.isSet() || token.isDone(), "no waiter waits for ever");
             }
         });
     });
@@ -212,7 +212,7 @@ TEST(TxnWaiters, AreAlwaysWoken) {
     EXPECT_TRUE(result.complete) << result.executions;
 }
 
-/// A large write set, as its owner and whoever ends it see it.
+/// A large write set, as its owner and the thread that ends it see it.
 struct LargeSet : LaidWrites {
     void add(Version* version) {
         sync::notePlainWrite(this);
@@ -226,10 +226,10 @@ struct LargeSet : LaidWrites {
     size_t size = 0;
 };
 
-/// For what a transaction is ended.
+/// Why a transaction is ended.
 enum class EndsFor : uint8_t { kMemory, kAge };
 
-/// An owner that lays its writes down after each, and somebody who ends what is laid down.
+/// An owner that suspends its writes after each one, and another thread that ends suspended writes.
 struct Large {
     explicit Large(EndsFor why = EndsFor::kMemory) : endsFor(why) {}
     void write(size_t i) {
@@ -266,7 +266,7 @@ struct Large {
         for (size_t i = 0; i < sights.size(); ++i) {
             table.judge(i, sights[i]);
             check(committed || sights[i].outcome.fate != Fate::kCommitted,
-                  "what was ended is nowhere seen");
+                  "writes that were ended are visible nowhere");
         }
     }
 
@@ -277,7 +277,8 @@ struct Large {
     bool ended = false;
 };
 
-/// Who ends it takes over the entry for a commit of its own, which the owner may then meet.
+/// The thread that ends the writes uses the entry for a commit of its own, which the owner may then
+/// meet.
 ExploreResult endedByAnother(Mutant mutant,
                              ExploreOptions options,
                              EndsFor why = EndsFor::kMemory) {
@@ -340,7 +341,7 @@ INSTANTIATE_TEST_SUITE_P(All,
 /// When an owner that reads asks whether it was ended.
 enum class Asks : uint8_t { kAfterReading, kBeforeReading };
 
-/// An owner does not take what it has written for never made, unless it is told that it was ended.
+/// An owner does not miss its own writes unless it learns that they were ended.
 ExploreResult ownerReads(Asks asks) {
     return explore({.preemptions = 3, .staleLoads = 1}, [asks](Model& model) {
         auto large = std::make_shared<Large>();
@@ -351,7 +352,7 @@ ExploreResult ownerReads(Asks asks) {
             const bool before = asks == Asks::kBeforeReading && txns.isOpen(large->stamp);
             const Outcome seen = txns.resolve(large->table.versions[0]->stamp);
             const bool open = before || (asks == Asks::kAfterReading && txns.isOpen(large->stamp));
-            check(!open || seen.fate == Fate::kInFlight, "own writes are seen until it is told");
+            check(!open || seen.fate == Fate::kInFlight, "own writes are seen until it learns");
             if (large->table.txns.takeUp(large->stamp)) {
                 large->table.txns.setAborted(large->stamp);
                 settle(large->table.txns, large->stamp, large->set.all(), kStampAborted);
@@ -375,8 +376,8 @@ TEST(LaidDownWrites, AreSeenByTheirOwnerUntilItIsTold) {
 /// When an owner's own pin goes.
 enum class Unpins : uint8_t { kWhenKept, kBeforeKept };
 
-/// An owner that reads by a snapshot, somebody who ends it, and a folder who takes away what no
-/// snapshot needs: the owner is told before it misses that.
+/// An owner that reads by a snapshot, a thread that ends it, and a thread that folds away what no
+/// snapshot needs: the owner learns of its end before it misses anything.
 ExploreResult keptSnapshot(Mutant mutant, Unpins unpins, ExploreOptions options) {
     struct Fold {
         sync::Atomic<uint64_t> pinLow{kTiny.ringCells};  // as a participant's
@@ -399,7 +400,7 @@ ExploreResult keptSnapshot(Mutant mutant, Unpins unpins, ExploreOptions options)
             }
             large->write(0);
             const bool misses = fold->done.load(sync::kAcquire);
-            check(!misses || !txns.isOpen(large->stamp), "what a snapshot needs is there");
+            check(!misses || !txns.isOpen(large->stamp), "what a snapshot needs exists");
             if (txns.takeUp(large->stamp)) {
                 txns.setAborted(large->stamp);
                 settle(txns, large->stamp, large->set.all(), kStampAborted);
@@ -439,7 +440,7 @@ TEST(KeptSnapshot, HoldsUntilItsOwnerCanKnow) {
               << relaxed.executions << " executions\n";
 }
 
-/// Whoever of the owner and the other ends it, those who wait for it are told.
+/// Whether the owner or the other thread ends it, waiters are completed.
 TEST(LaidDownWrites, WakeWhoWaitsForThem) {
     const ExploreResult result = explore({.preemptions = 3}, [](Model& model) {
         auto large = std::make_shared<Large>();
@@ -457,7 +458,7 @@ TEST(LaidDownWrites, WakeWhoWaitsForThem) {
             }
         });
         model.finally(
-            [token] { check(!token->isSet() || token->isDone(), "nobody waits for ever"); });
+            [token] { check(!token->isSet() || token->isDone(), "no waiter waits for ever"); });
     });
     EXPECT_TRUE(result.passed()) << result.report;
     EXPECT_TRUE(result.complete) << result.executions;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Large write sets that are ended by who needs their memory (INV-engine-21): what the owner is
-/// told, what others see, and what it brings back. On trees and the transaction table, with real
-/// threads; the models are in txn_explore_test.cpp.
+/// Large write sets that another thread ends because memory is short (INV-engine-21): what the
+/// owner learns, what others see, and how memory is freed. On trees and the transaction table, with
+/// real threads; the models are in txn_explore_test.cpp.
 #include "freshet/engine/txn/write_set.h"
 
 #include "freshet/platform/thread.h"
@@ -17,9 +17,9 @@
 namespace freshet::engine {
 namespace {
 
-constexpr uint64_t kWhenever = UINT64_MAX;  // it may have been laid down just now
+constexpr uint64_t kWhenever = UINT64_MAX;  // it may have been suspended just now
 constexpr size_t kValueBytes = 8 * 1024;
-/// With so many values of that size a write set is large.
+/// With that many values of that size a write set is large.
 constexpr int kMany = WriteSet::kLargeBytes / kValueBytes;
 
 struct World {
@@ -29,7 +29,7 @@ struct World {
     uint64_t endLargest(uint64_t togetherMin = 0) {
         return endLargestWrites(*core, kWhenever, togetherMin);
     }
-    /// As who comes by later sees it.
+    /// The value that a new snapshot sees.
     std::string get(const std::string& key) {
         sync::Slice slice(core->epochs);
         const auto value = tree->pages().get(key, {core->table.snapshot(), 0});
@@ -40,7 +40,7 @@ struct World {
 /// Uses its write set as a Txn does.
 class Writer {
 public:
-    /// `begunNanos`: it has to end in time.
+    /// `begunNanos`: it has a time limit and began then.
     explicit Writer(World& world, uint64_t begunNanos = 0)
         : world_(world), begunNanos_(begunNanos) {
         begin();
@@ -65,7 +65,7 @@ public:
         }
         return result;
     }
-    /// All with the same value, until one fails.
+    /// Puts `count` keys with the same value, until one fails.
     Result putAll(const std::string& prefix, char fill, int count = kMany) {
         Result result = Result::kDone;
         for (int i = 0; i < count && result == Result::kDone; ++i) {
@@ -97,7 +97,7 @@ public:
         }
         reset();
     }
-    /// Whoever wants it done waits for this.
+    /// Completes when the writes have ended.
     sync::WaitToken endOf() { return core().table.endOf(own_.stamp()); }
 
 private:
@@ -157,13 +157,13 @@ TEST(LargeWrites, EndWithoutTheirOwner) {
         ASSERT_TRUE(later.commit());
     }
     const uint64_t held = world.core->minReadTs();
-    EXPECT_LT(held, world.core->table.snapshot()) << "what it reads by stays";
+    EXPECT_LT(held, world.core->table.snapshot()) << "its snapshot stays";
     other.abort();
     EXPECT_EQ(world.core->minReadTs(), held);
 
     EXPECT_GE(world.endLargest(), WriteSet::kLargeBytes);
     EXPECT_TRUE(token.isDone());
-    EXPECT_EQ(world.core->minReadTs(), world.core->table.snapshot()) << "and goes with it";
+    EXPECT_EQ(world.core->minReadTs(), world.core->table.snapshot()) << "and ends with it";
     other.begin();
     EXPECT_EQ(world.get("a0"), "o");
     EXPECT_EQ(world.get("a1"), "");
@@ -171,7 +171,7 @@ TEST(LargeWrites, EndWithoutTheirOwner) {
     EXPECT_TRUE(other.commit());
     EXPECT_EQ(world.endLargest(), 0u) << "once is enough";
 
-    // Another has the entry by now.
+    // Another transaction has the entry by now.
     Writer third(world);
     ASSERT_EQ(third.put("b", 'z'), Result::kDone);
     EXPECT_FALSE(idle.get("a1"));
@@ -196,7 +196,7 @@ TEST(LargeWrites, TheLargestEndsFirstAndSmallOnesDoNot) {
     Writer larger(world);
     ASSERT_EQ(larger.putAll("m", 'm', 2 * kMany), Result::kDone);
     EXPECT_EQ(world.endLargest(100 * WriteSet::kLargeBytes), 0u) << "not worth it";
-    EXPECT_EQ(endLargestWrites(*world.core, 0, 0), 0u) << "nobody has been away so long";
+    EXPECT_EQ(endLargestWrites(*world.core, 0, 0), 0u) << "none has been suspended for so long";
 
     EXPECT_GT(world.endLargest(), 0u);
     EXPECT_EQ(large.get("l0"), "l");
@@ -222,7 +222,8 @@ TEST(LargeWrites, WhatTheyHadComesBackWithTheNextFolds) {
         for (int i = 0; i < 10; ++i) {
             world.core->epochs.tryAdvance();
         }
-        EXPECT_LT(MemoryCount::bytes(), before + WriteSet::kLargeBytes) << "its owner still sleeps";
+        EXPECT_LT(MemoryCount::bytes(), before + WriteSet::kLargeBytes)
+            << "its owner is still idle";
     }
 }
 
@@ -235,7 +236,7 @@ TEST(OldWrites, EndHoweverSmall) {
     Writer young(world, 200);
     ASSERT_EQ(young.put("young", 'y'), Result::kDone);
     Writer ageless(world);
-    ASSERT_EQ(ageless.putAll("ageless", 'a'), Result::kDone) << "laid down for its size";
+    ASSERT_EQ(ageless.putAll("ageless", 'a'), Result::kDone) << "suspended for its size";
     EXPECT_FALSE(endWritesBegunBefore(*world.core, 99));
     EXPECT_TRUE(endWritesBegunBefore(*world.core, 100));
     EXPECT_FALSE(endWritesBegunBefore(*world.core, 100));
@@ -253,7 +254,7 @@ TEST(OldWrites, EndHoweverSmall) {
               "ya");
 }
 
-/// Owners that write, read, commit and abort, while others end whatever is laid down.
+/// Owners that write, read, commit and abort, while other threads end suspended write sets.
 class Owner {
 public:
     Owner(World& world, int self, uint64_t seed)
