@@ -37,7 +37,7 @@ TEST_F(StoreAge, WhoWaitsForAnOldTransactionGoesOn) {
     {
         Txn writer(*store_);
         ASSERT_TRUE(put(writer, "other", "x").isOk());
-        // Would wait for ever: the sleeper never calls.
+        // Without the limit it would wait for ever: the sleeper never calls.
         const Status status = put(writer, "wanted", "writer");
         ASSERT_TRUE(status.isOk()) << status.toString();
         ASSERT_TRUE(commitAndWait(writer).isOk());
@@ -61,7 +61,7 @@ TEST_F(StoreAge, WhoHasNotWrittenOrIsWaitedForDoesNotEnd) {
     ASSERT_TRUE(put(operation, "operation", "x").isOk());
     Txn reader(*store_, OnConflict::kFail);
     EXPECT_EQ(valueOf(reader, *tree_, "operation"), "<NotFound>");
-    // When this one has ended, they could have.
+    // When this one has ended, they could have ended as well.
     Txn sleeper(*store_, OnConflict::kFail);
     ASSERT_TRUE(put(sleeper, "wanted", "sleeper").isOk());
     engine::put(*store_, *tree_, "wanted", "writer");

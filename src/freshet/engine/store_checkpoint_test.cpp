@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Checkpoints and what they promise: a store comes back from its newest checkpoint and the journal
-/// behind it, whatever was going on when the power failed.
+/// Checkpoints and what they promise: a store is restored from its newest checkpoint and the
+/// journal after it, whatever was going on when the power failed.
 #include "freshet/base/sanitizer.h"
 #include "freshet/block/block_file.h"
 #include "freshet/block/page_format.h"
@@ -47,15 +47,16 @@ protected:
         Txn txn(*store);
         return valueOf(txn, *tree, key);
     }
-    /// Every leaf is evicted as soon as it can be.
+    /// Every leaf is evicted as soon as possible.
     StoreOptions shortOfMemory() {
         StoreOptions options = storeOptions(disk);
         options.memoryBytes = 1;
         options.codec = Codec::kZstd;
         return options;
     }
-    /// Checkpoints until it is so. What is dropped goes when no thread can have it in hand, and one
-    /// that was preempted inside an epoch may for as long as the machine is busy.
+    /// Makes checkpoints until isSo(). Dropped objects are freed when no thread can hold them, and
+    /// a thread that was preempted inside an epoch may hold them for as long as the machine is
+    /// busy.
     bool checkpointUntil(const TreeRef& written, const std::function<bool()>& isSo) {
         const uint64_t deadline = platform::monotonicNanos() + 60'000'000'000;
         for (int i = 0; !isSo() && platform::monotonicNanos() < deadline; ++i) {
@@ -79,7 +80,7 @@ TEST_F(StoreCheckpoint, ReplayBeginsAtTheLastOne) {
         put(*store, *tree, numbered(i), std::string(100, 'a'));
     }
     EXPECT_EQ(store->stats().checkpoints, 1u) << "a new store has one";
-    // The next may split leaves while it folds them.
+    // The next one may split leaves while it folds them.
     for (uint64_t made = 2; made <= 3; ++made) {
         ASSERT_TRUE(store->checkpointNow().isOk());
         EXPECT_EQ(store->stats().checkpoints, made);
@@ -133,7 +134,7 @@ TEST_F(StoreCheckpoint, LeavesNoChangesBesideLeavesThatRest) {
     EXPECT_EQ(shapeOf(*store, tree).changed, 2u) << "a snapshot still needs what was there";
     EXPECT_EQ(valueOf(reader, *tree, numbered(4)), std::string(100, 'a'));
     reader.abort();
-    // The page is not due any more.
+    // The page is no longer due.
     ASSERT_TRUE(store->checkpointNow().isOk());
     EXPECT_EQ(shapeOf(*store, tree).changed, 0u);
     EXPECT_EQ(shapeOf(*store, tree).keys, 1999u);
@@ -222,7 +223,7 @@ TEST_F(StoreCheckpoint, LargeValuesHavePagesOfTheirOwnAndAreNotWrittenTwice) {
     EXPECT_EQ(get("large16384"), std::string(kLargeValueBytesMin, 'x'));
     EXPECT_EQ(get("large16383"), std::string(kLargeValueBytesMin - 1, 'x'));
     EXPECT_EQ(get("large262144"), std::string(size_t{1} << 18, 'x'));
-    // Their pages go when nobody needs them.
+    // Their pages are freed when they are not used any more.
     erase(*store, *tree, "large262144");
     put(*store, *tree, "large16384", "small now");
     EXPECT_TRUE(checkpointUntil(tree, mappedPagesAre(mapped)));
@@ -250,7 +251,7 @@ TEST_F(StoreCheckpoint, ADroppedTreeLeavesTheFile) {
 }
 
 TEST_F(StoreCheckpoint, AFullDiskPutsItOff) {
-    // The data file's disk alone: a block of the log that finds no room is another matter.
+    // Only the data file's disk: a log block without room is a different case.
     testing::FaultPlan plan(1);
     testing::FaultyFileSystem faulty(disk, plan);
     StoreOptions options = storeOptions(disk);
@@ -275,7 +276,7 @@ TEST_F(StoreCheckpoint, AFullDiskPutsItOff) {
     }
 }
 
-/// The data file can grow to `filled` and no further, the log goes on.
+/// The data file can grow to `filled` and no further; the log goes on.
 class DataFileFull : public StoreCheckpoint {
 protected:
     ~DataFileFull() override {
@@ -285,7 +286,7 @@ protected:
     void fill() {
         StoreOptions options = storeOptions(disk);
         options.files = &faulty;
-        options.checkpointIntervalMs = 50;  // by itself, as all that follows from it
+        options.checkpointIntervalMs = 50;  // by itself, like all that follows
         reopen(options);
         rule = plan.add({.path = "*/data.freshet",
                          .error = Status(Code::kNoSpace, "the disk is full"),
@@ -295,7 +296,8 @@ protected:
         do {
             acknowledged += 1;
             if (acknowledged % 100 == 0) {
-                static_cast<void>(store->checkpointNow().isOk());  // so that little is due at last
+                static_cast<void>(store->checkpointNow().isOk());  // so that little is due at the
+                                                                   // end
             }
         } while (tryPut(numbered(acknowledged)).isOk());
         EXPECT_TRUE(store->stats().spaceShort);
@@ -312,7 +314,7 @@ protected:
     }
     void awaitRoom() {
         while (!tryPut("after").isOk()) {
-            platform::sleepMillis(5);  // room is on its way, or the test never ends
+            platform::sleepMillis(5);  // until there is room, or the test never ends
         }
         EXPECT_FALSE(store->stats().spaceShort);
     }
@@ -321,7 +323,7 @@ protected:
     testing::FaultPlan plan{1};
     testing::FaultyFileSystem faulty{disk, plan};
     size_t rule = 0;
-    uint64_t acknowledged = 0;  // keys 1 to this one less one
+    uint64_t acknowledged = 0;  // keys below this one
 };
 
 TEST_F(DataFileFull, OnlyWhatAddsIsRefusedAndItHealsWhenSpaceReturns) {
@@ -364,7 +366,7 @@ TEST_F(DataFileFull, DroppingMakesRoom) {
     EXPECT_EQ(get("after"), kValue);
 }
 
-/// Much more waits to be written than there is room for.
+/// Much more is due than there is room for.
 class DataFileFullAndMuchDue : public DataFileFull {
 protected:
     void fill(uint64_t due) {
@@ -465,7 +467,7 @@ TEST_F(StoreCheckpoint, ComesByItselfAfterSoMuchJournal) {
         putDurably(*store, *tree, numbered(i), std::string(10'000, 'j'));
     }
     while (store->stats().checkpoints == before) {
-        platform::sleepMillis(5);  // it is on its way, or the test never ends
+        platform::sleepMillis(5);  // until it is made, or the test never ends
     }
     EXPECT_GT(store->stats().lastCheckpointWallMs, 0);
 }
@@ -501,7 +503,7 @@ TEST_F(StoreCheckpoint, ADroppedTreeCanBeReadUntilNobodyDoes) {
 }
 
 TEST_F(StoreCheckpoint, WhatIsNotUsedLeavesMemoryAndTheCeilingHolds) {
-    // The sanitizer's memory is slow to come and go.
+    // Under the sanitizer, memory is slow to be freed.
     constexpr uint64_t kLimit = (kIsAddressSanitized ? 4u : 16u) << 20;
     constexpr uint64_t kKeys = kLimit / 420;  // four times the limit
     StoreOptions options = storeOptions(disk);
@@ -553,8 +555,9 @@ TEST_F(StoreCheckpoint, CompressedLeavesComeAndGoAndTheirSizesAreKnown) {
     ASSERT_TRUE(store->checkpointNow().isOk());
     EXPECT_GT(store->storedBytes(7), 50'000u);  // a large value is stored as it is
     plain.reset();
-    // What was counted page by page is what a new start finds. The default may differ by then. The
-    // first start writes images anew that are of before a split, and reach too far.
+    // The sizes that were counted page by page equal those found by a new start. The default codec
+    // may differ by then. The first start rewrites images that are older than a split and reach too
+    // far.
     crash();
     const uint64_t stored = store->storedBytes(7);
     const uint64_t storedPlain = store->storedBytes(8);
@@ -591,7 +594,7 @@ TEST_F(StoreCheckpoint, LargeValuesComeAndGoWithTheirLeaves) {
         change(i, i % 3 == 0 ? 50 : 16'000 + i * 700);
     }
     away();
-    // None of which takes much to bring back.
+    // None of them takes much memory to be brought back.
     EXPECT_GT(shapeOf(*store, tree).onDisk, 9u);
     EXPECT_LT(store->stats().memoryBytes, 4u << 20);
     for (uint64_t i = 0; i < kKeys; i += 2) {
@@ -618,7 +621,7 @@ TEST_F(StoreCheckpoint, LargeValuesComeAndGoWithTheirLeaves) {
     reopen(shortOfMemory());
     ASSERT_NO_FATAL_FAILURE(expectAll());
     expectSound();
-    // What was written over has left the file, and the rest leaves it with the tree.
+    // Overwritten values have left the file, and the rest leaves it with the tree.
     away();
     const auto large = std::count_if(
         model.begin(), model.end(), [](const auto& one) { return one.second.size() > 16'384; });
@@ -661,7 +664,7 @@ protected:
             put(*store, *tree, numbered(i), std::string(100, 'd'));
         }
     }
-    /// Fills the tree, closes the store and spoils a page of that level.
+    /// Fills the tree, closes the store and damages a page of that level.
     void damage(int level) {
         fill();
         tree.reset();
@@ -775,13 +778,13 @@ TEST_F(Damage, OfALeafWithLargeValuesIsRefusedAndOfOneValueIsFoundWhenItIsRead) 
 }
 
 TEST_F(Damage, OfALeafThatIsNotInMemoryFailsItsReadersOnly) {
-    fill(Codec::kNone);  // so that it is known how many blocks a leaf has
+    fill(Codec::kNone);  // so that the number of a leaf's blocks is known
     ASSERT_TRUE(store->checkpointNow().isOk());
     store->evictAll();
     store->evictAll();
     const size_t away = shapeOf(*store, tree).onDisk;
     ASSERT_GT(away, 3u);
-    // In the midst of all pages.
+    // In the middle of all pages.
     const uint64_t middle = store->stats().block.mappedPages / 2 * 9;
     for (uint64_t block = middle; block < middle + 9; ++block) {
         disk.damage("/db/data.freshet", block * block::kBlockBytes + 110);
@@ -854,7 +857,7 @@ TEST_F(Damage, ARepairThatWasCutShortIsDoneAgain) {
     EXPECT_NE(refused.status().text().find("a repair"), std::string_view::npos);
     repair();
     EXPECT_TRUE(store->losses().empty()) << "the leaf was given up for good";
-    EXPECT_TRUE(store->mayHaveLost(kCatalogTree)) << "nobody knows any more what it was";
+    EXPECT_TRUE(store->mayHaveLost(kCatalogTree)) << "what was lost is no longer known";
     ASSERT_TRUE(store->finishRepair().isOk());
     reopen(storeOptions(disk));
     EXPECT_FALSE(store->mayHaveLost(7));
@@ -879,13 +882,13 @@ TEST_F(StoreCheckpoint, DamageIsFoundBesideARunningStore) {
     EXPECT_EQ(get("k"), std::string(10'000, 'v'));
 }
 
-/// Writers with keys of their own, checkpoints all the time, power cuts. What was acknowledged as
-/// durable is there afterwards, and nothing that was not written is.
+/// Writers with keys of their own, checkpoints all the time, power cuts. Everything acknowledged as
+/// durable exists afterwards, and nothing that was not written does.
 class PowerCuts : public StoreCheckpoint, public ::testing::WithParamInterface<int> {
 protected:
     static constexpr uint64_t kKeys = 400;
     struct Key {
-        std::string durable = "<NotFound>";  // the last that was acknowledged
+        std::string durable = "<NotFound>";  // the last one that was acknowledged
         std::vector<std::string> later;      // written since, in order
     };
     using Keys = std::map<std::string, Key>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The block file's page map is on the disk while the store runs. When a checkpoint finds a part of
-/// it damaged the store ends; what was acknowledged is in the journal.
+/// The block file's page map stays on disk while the store runs. When a checkpoint finds a damaged
+/// part of it, the store ends; everything acknowledged is in the journal.
 #include "freshet/engine/txn/store_test_support.h"
 
 #include <optional>
@@ -29,7 +29,7 @@ protected:
         tree_.reset();
         store_.reset();
     }
-    /// Another byte in the first entries of every run of the map, or the one that was there.
+    /// Changes a byte in the first entries of every run of the map, or changes it back.
     void damageRuns() {
         for (const uint64_t offset : runs_) {
             disk_.damage(kMapFile, offset + 40);
@@ -75,7 +75,7 @@ TEST_F(StoreMap, DamageOfItEndsTheStoreAndLosesNothing) {
     disk_.crash();
     close();
 
-    damageRuns();  // as it was, as if only reading had gone wrong
+    damageRuns();  // as it was, as if it had only been read incorrectly
     open();
     {
         Txn txn(*store_);
@@ -92,7 +92,7 @@ TEST_F(StoreMap, DamageOfItEndsTheStoreAndLosesNothing) {
     findRuns();
     damageRuns();
     auto refused = Store::open(storeOptions(disk_));
-    ASSERT_FALSE(refused.isOk()) << "what is damaged is not passed over";
+    ASSERT_FALSE(refused.isOk()) << "damage is not passed over";
     EXPECT_EQ(refused.status().code(), Code::kCorruption);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The memory ceiling under load: threads that read pages by themselves, and that write faster than
-/// pages can be written.
+/// The memory ceiling under load: threads that read pages themselves, and that write faster than
+/// pages can be written to disk.
 #include "freshet/engine/range_count.h"
 #include "freshet/engine/txn/store_test_support.h"
 #include "freshet/platform/clock.h"
@@ -23,7 +23,7 @@ std::string keyOf(uint64_t n) {
     return key;
 }
 
-/// As waiting(), by a plain thread that reads what is missing itself.
+/// As waiting(), for a plain thread that reads missing leaves itself.
 template <typename Call>
 Status here(Txn& txn, Call call) {
     Status status = call();
@@ -73,7 +73,7 @@ TEST_F(StoreMemory, CeilingHoldsWhileAllThreadsWrite) {
                     ASSERT_TRUE(
                         write(n, std::string(1024, static_cast<char>('a' + n % 26))).isOk());
                     const uint64_t used = store_->stats().memoryBytes;
-                    // A maximum of several threads; relaxed: nothing else hangs on it.
+                    // A maximum of several threads; relaxed: nothing else depends on it.
                     for (uint64_t seen = most.load(sync::kRelaxed);
                          used > seen &&
                          !most.compare_exchange_weak(seen, used, sync::kRelaxed, sync::kRelaxed);) {
@@ -92,8 +92,8 @@ TEST_F(StoreMemory, CeilingHoldsWhileAllThreadsWrite) {
     }
 }
 
-/// Rebuilt leaves need room beside what they were until that is free, and a thread that the system
-/// has stopped in a slice keeps it.
+/// Rebuilt leaves need memory beside the old ones until those are freed, and a thread that the
+/// system has stopped in a slice keeps the old ones.
 TEST_F(StoreMemory, CeilingHoldsWhileAStoppedThreadKeepsWhatWasRebuilt) {
     for (uint64_t n = 0; store_->stats().memoryBytes < kCeiling / 100 * 75; ++n) {
         ASSERT_TRUE(write(n, std::string(300, 'v')).isOk());
@@ -129,7 +129,7 @@ protected:
             ASSERT_TRUE(write(n, "old").isOk());
         }
     }
-    /// Overwrites all few keys: whoever has a snapshot needs what was there before.
+    /// Overwrites the few keys: older snapshots need the values from before.
     void overwriteAll(uint64_t round) {
         for (uint64_t n = 0; n < kFew; ++n) {
             ASSERT_TRUE(write(n, std::string(1024, static_cast<char>('a' + round % 26))).isOk());
@@ -170,9 +170,9 @@ TEST_F(StoreSnapshotAge, OldOnesEndWhenMemoryIsShortOfWhatTheyNeed) {
     expectEnded(here(old, [&] { return old.put(*tree_, keyOf(1), "x"); }));
     expectEnded(here(old, [&] { return cursor.first(); }));
     expectEnded(here(writer, [&] { return writer.commit(); }));
-    EXPECT_TRUE(write(kFew, "another's").isOk()) << "the writer is out of the way";
+    EXPECT_TRUE(write(kFew, "another's").isOk()) << "the writer no longer blocks the key";
 
-    // It goes on from a new snapshot, as others do; on a busy machine that may end as well.
+    // It goes on from a new snapshot, like others; on a busy machine that may be ended as well.
     for (status = get(old, *tree_, kFew, &value); !status.isOk();
          status = get(old, *tree_, kFew, &value)) {
         expectEnded(status);
@@ -199,7 +199,7 @@ TEST_F(StoreSnapshotAge, WithoutALimitOrWithRoomTheyStay) {
     }
 }
 
-/// Transactions that have written much and then sleep.
+/// Transactions that have written much and are idle then.
 class StoreLargeWriters : public StoreMemory {
 protected:
     StoreLargeWriters() {
@@ -223,7 +223,7 @@ protected:
         EXPECT_EQ(status.code(), Code::kConflict) << status.toString();
         EXPECT_EQ(status.reason(), Reason::kTransactionEnded) << status.toString();
     }
-    /// On a busy machine it may be taken for one that sleeps already.
+    /// On a busy machine it may count as idle already.
     void fallAsleep(size_t number, Sleeper* sleeper) {
         for (uint64_t n = 0; n < kKeysEach; ++n) {
             const Status status = here(sleeper->txn, [&] {
@@ -274,7 +274,7 @@ TEST_F(StoreLargeWriters, EndWhileTheySleepAndOthersGoOn) {
         sleepers.push_back(std::make_unique<Sleeper>(*store_));
         fallAsleep(i, sleepers.back().get());
     }
-    // Another goes on until there is room, and none of them does a thing.
+    // Another transaction writes until there is room; the idle ones make no call.
     const uint64_t began = platform::monotonicNanos();
     uint64_t writes = 0;
     for (bool isShort = true; isShort; ++writes) {
@@ -301,7 +301,7 @@ TEST_F(StoreLargeWriters, EndWhileTheySleepAndOthersGoOn) {
     ASSERT_TRUE(here(again, put).isOk());
     ASSERT_TRUE(here(again, [&] { return again.commit(); }).isOk());
     EXPECT_TRUE(get(0, 1).isOk());
-    // Who knows that he has ended needs no store for it.
+    // A transaction that knows of its end does not need the store for it.
     tree_.reset();
     ASSERT_TRUE(store_->close().isOk());
     store_.reset();
@@ -329,8 +329,8 @@ TEST_F(StoreMemory, ThreadsThatMissTheSamePageAllGoOn) {
     }
 }
 
-/// Large values have pages of their own, of which nothing is in memory when their leaf is not, but
-/// for what is known of the pages.
+/// Large values have pages of their own. Nothing of them is in memory when their leaf is not,
+/// except what is known of the pages.
 TEST(StoreMemoryOnDisk, PagesThatAreOnDiskCount) {
     constexpr uint64_t kValues = 4000;
     const uint64_t before = MemoryCount::bytes();
@@ -342,13 +342,13 @@ TEST(StoreMemoryOnDisk, PagesThatAreOnDiskCount) {
     for (uint64_t n = 0; n < kValues; ++n) {
         put(*store, *tree, keyOf(n), std::string(16u << 10, 'v'));
     }
-    // A leaf that was used lately goes in the second round, and what went is freed some time later.
+    // A leaf that was used lately is evicted in the second round, and freed some time later.
     for (int i = 0; i < 1000 && MemoryCount::bytes() > before + kValues * 1000; ++i) {
         ASSERT_TRUE(store->checkpointNow().isOk());
         store->evictAll();
         store->epochs().tryAdvance();
     }
-    // A place in the leaf's list, the value's tree. The block file's map is on the disk.
+    // A place in the leaf's list, and the value's tree. The block file's map stays on disk.
     const uint64_t each = (store->stats().memoryBytes - before) / kValues;
     EXPECT_GE(each, sizeof(block::PagePlace) + 56);
     EXPECT_LE(each, 400u);

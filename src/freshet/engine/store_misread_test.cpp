@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A disk that is right and is read wrong while a store is opened: whatever that makes the opening
-/// choose, nothing that was acknowledged is gone when it is read right again.
+/// A sound disk that is read incorrectly while a store is opened: whatever that makes open()
+/// choose, nothing that was acknowledged is lost when the disk is read correctly again.
 #include "freshet/engine/recovery/identity.h"
 #include "freshet/engine/txn/store_test_support.h"
 #include "freshet/testing/sim/misreading_file_system.h"
@@ -15,7 +15,7 @@ constexpr char kFile[] = "/db/data.freshet";
 constexpr uint64_t kEver = UINT64_MAX;
 constexpr uint64_t kRunNumberOffset = 8;  // of the checkpoint's number in a run of the page map
 
-/// What of the newest checkpoint is read wrong.
+/// Which part of the newest checkpoint is read incorrectly.
 enum class Spoiled { kMap, kSuperblock };
 
 class StoreMisread : public ::testing::TestWithParam<Spoiled> {
@@ -23,7 +23,7 @@ protected:
     StoreOptions options() {
         StoreOptions options = storeOptions(disk_);
         options.files = &files_;
-        options.journalSegmentBytesMax = 2u << 20;  // the smallest there is
+        options.journalSegmentBytesMax = 2u << 20;  // the smallest possible
         options.checkpointIntervalMs = 3'600'000;
         return options;
     }
@@ -32,7 +32,7 @@ protected:
         ASSERT_NE(store_, nullptr);
         tree_ = store_->tree(7);
     }
-    /// Keys of two checkpoints and behind them, then the power goes.
+    /// Writes keys before two checkpoints and after them, then the power fails.
     void fillAndCrash(size_t valueBytes = 100) {
         ASSERT_NO_FATAL_FAILURE(open(options()));
         for (uint64_t n = 0; n < 300; ++n) {
@@ -63,7 +63,7 @@ protected:
             files_.misread(kFile, offset + 40, times);
         }
     }
-    /// The newest checkpoint's number, and where the runs lie that it wrote.
+    /// The newest checkpoint's number, and the places of the runs that it wrote.
     std::pair<uint64_t, std::vector<uint64_t>> newestRuns() {
         const std::string bytes = bytesOf(kFile);
         uint64_t newest = 0;

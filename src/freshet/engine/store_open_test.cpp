@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What opening reads: inner pages, and of leaves those that the journal needs. Everything else is
-/// there all the same, and comes when it is asked for.
+/// What opening reads: inner pages, and those leaves that the journal needs. All other leaves exist
+/// all the same, and are read when they are needed.
 #include "freshet/block/block_file.h"
 #include "freshet/engine/range_count.h"
 #include "freshet/engine/recovery/identity.h"
@@ -15,7 +15,7 @@
 namespace freshet::engine {
 namespace {
 
-/// Counts what is read of the data file.
+/// Counts the reads of the data file.
 class CountingDisk final : public testing::PassingFileSystem {
 public:
     using PassingFileSystem::PassingFileSystem;
@@ -68,7 +68,7 @@ protected:
         readsAtOpen = counted.reads.load(sync::kRelaxed) - before;
         tree = store->tree(7);
     }
-    /// Keys of that number from `begin` up, with values of 500 bytes.
+    /// Puts the keys from `begin` up to `end`, with values of 500 bytes.
     void fill(uint64_t begin, uint64_t end) {
         for (uint64_t i = begin; i < end;) {
             Txn txn(*store);
@@ -123,7 +123,7 @@ TEST_F(StoreOpen, ReadsNoMoreWhenThereAreMoreLeaves) {
     open();
     const TreeShape shape = shapeOf(*store, tree);
     EXPECT_GT(shape.onDisk, leavesBefore + 300);
-    // But for inner pages, of which each leads to hundreds of leaves.
+    // Except for inner pages, each of which leads to hundreds of leaves.
     EXPECT_LE(readsAtOpen, few + shape.inners + 3);
     EXPECT_EQ(store->stats().leavesRead, 0u);
     expectKeys(30'000);
@@ -159,8 +159,8 @@ TEST_F(StoreOpen, ALongWalkWaitsForSomeOfItsLeavesOnly) {
     const auto go = [&](auto call) {
         Status status = call();
         for (; status.isWouldBlock(); status = call()) {
-            // One by one at first, then with four more. Until all are there, lest the walk comes
-            // before one that is on its way.
+            // One by one at first, then with four more. Waits until all are read, or the walk could
+            // arrive before one that is being read.
             const uint64_t wanted = ++waits <= 2 ? waits : std::min(leaves, 2 + 5 * (waits - 2));
             for (int left = 20'000; left > 0 && store->stats().leavesRead < wanted; --left) {
                 platform::sleepMillis(1);
@@ -250,7 +250,7 @@ TEST_F(StoreOpen, ATreeThatWasNeverReadLeavesTheFileWhenItIsDropped) {
     EXPECT_EQ(store->stats().block.mappedPages, 1u);
 }
 
-/// Makes other notes of all pages in the map of the closed store's file.
+/// Changes the notes of all pages in the map of the closed store's file.
 void changeNotes(testing::MemoryFileSystem& disk, const std::function<uint64_t(uint64_t)>& change) {
     auto uuid = readOrMakeIdentity(disk, "/db");
     ASSERT_TRUE(uuid.isOk());
@@ -277,7 +277,7 @@ TEST_F(StoreOpen, PagesWithoutNotesAreReadUntilACheckpointHasToldOfThem) {
     fill(0, 5'000);
     put(*store, *tree, keyOf(5'000), std::string(50'000, 'l'));
     close();
-    changeNotes(disk, [](uint64_t) { return 0; });  // as before there were notes
+    changeNotes(disk, [](uint64_t) { return 0; });  // as in files older than notes
     open();
     const size_t leaves = shapeOf(*store, tree).onDisk;
     EXPECT_GT(leaves, 50u);
@@ -298,7 +298,7 @@ TEST_F(StoreOpen, AMapThatSpeaksOfAnotherLeafIsNotBelieved) {
     fill(0, 2'000);
     close();
     changeNotes(disk, [](uint64_t note) {
-        return note == 0 ? 0 : note + (uint64_t{1} << 32);  // an entry more
+        return note == 0 ? 0 : note + (uint64_t{1} << 32);  // one entry more
     });
     open();
     Txn txn(*store);
@@ -306,7 +306,7 @@ TEST_F(StoreOpen, AMapThatSpeaksOfAnotherLeafIsNotBelieved) {
     EXPECT_EQ(waiting(txn, [&] { return txn.get(*tree, keyOf(5), &value); }).code(),
               Code::kCorruption);
     EXPECT_FALSE(store->verifyFiles()->errors.empty());
-    // The leaves themselves are whole.
+    // The leaves themselves are sound.
     txn.abort();
     close();
     StoreOptions repairing = options();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The store against std::map: random operations in one writer, with snapshots kept open, aborts,
-/// full scans both ways, and reopening. FRESHET_ORACLE_OPERATIONS asks for a long run.
+/// The store against std::map: random operations in one writer, with open snapshots, aborts, full
+/// scans both ways, and reopening. FRESHET_ORACLE_OPERATIONS asks for a long run.
 #include "freshet/base/sanitizer.h"
 #include "freshet/engine/range_count.h"
 #include "freshet/engine/txn/store_test_support.h"
@@ -28,7 +28,7 @@ public:
     OracleRun(uint64_t seed, Keys keys, bool evicts = false)
         : random_(seed), keys_(keys), evicts_(evicts) {}
 
-    /// Looking at everything, what costs more the more there is, `rarity` times less often.
+    /// `rarity`: divides the frequency of full comparisons, whose cost grows with the data.
     void run(int rounds, size_t rarity = 1) {
         rarity_ = rarity;
         for (int i = 0; i < rounds && !::testing::Test::HasFailure(); ++i) {
@@ -61,9 +61,9 @@ public:
 private:
     std::unique_ptr<Store> open() {
         StoreOptions options = storeOptions(disk_);
-        options.codec = static_cast<Codec>(pick(3));  // pages of all kinds side by side
+        options.codec = static_cast<Codec>(pick(3));  // several codecs side by side
         if (evicts_) {
-            options.memoryBytes = 1;  // what is read at the opening does not stay
+            options.memoryBytes = 1;  // leaves read by open() do not stay
         }
         return openStore(options);
     }
@@ -86,7 +86,7 @@ private:
         return family == 0 ? "common-prefix-of-many-keys/" + number + std::string(pick(3), '\0')
                            : std::string(1, static_cast<char>('a' + family)) + number;
     }
-    /// Mostly the next record id or one of the last; also what only looks like one.
+    /// Mostly the next record id or one of the last; also keys that only look like ids.
     std::string appendedKey() {
         const uint64_t id = pick(3) != 0 ? edge_++ : edge_ - pick(std::min<size_t>(edge_ + 1, 400));
         std::string key(8, '\0');
@@ -172,7 +172,8 @@ private:
         if (pick(3) != 0) {
             ASSERT_TRUE(store_->checkpointNow().isOk());
         }
-        for (int i = 0; i < 3; ++i) {  // what is touched goes the second time, what has changes too
+        for (int i = 0; i < 3; ++i) {  // recently used leaves are evicted the second time, changed
+                                       // ones too
             store_->evictAll();
         }
         evicted = std::max(evicted, shapeOf(*store_, tree_).onDisk);
@@ -218,7 +219,7 @@ private:
         }
     }
 
-    /// Seeks and steps to and fro.
+    /// Seeks and steps in both directions.
     void wander(Txn& txn, Cursor& cursor, const Oracle& state) {
         const std::string key = randomKey();
         auto it = state.lower_bound(key);
@@ -269,7 +270,7 @@ private:
 public:
     uint64_t operations = 0;
     uint64_t splits = 0;
-    size_t evicted = 0;  // leaves on disk at one time
+    size_t evicted = 0;  // largest number of leaves on disk at one time
 
 private:
     std::mt19937_64 random_;
@@ -278,7 +279,7 @@ private:
     testing::MemoryFileSystem disk_;
     std::unique_ptr<Store> store_ = open();
     TreeRef tree_ = store_->tree(7);
-    Oracle state_;  // as committed, or as the transaction that is open sees it
+    Oracle state_;  // as committed, or as the open transaction sees it
     std::vector<std::pair<std::string, std::optional<std::string>>> undo_;  // of that transaction
     std::vector<Snapshot> snapshots_;
     size_t rarity_ = 1;
@@ -316,7 +317,7 @@ TEST(StoreOracle, AgreesWithAMapOnAppendedRecords) {
     EXPECT_GT(evicting.evicted, 0u);
 }
 
-/// Store after store, of all kinds, until there were so many operations.
+/// Store after store, of all kinds, until that many operations were made.
 TEST(StoreOracle, AgreesWithAMapForAsLongAsAsked) {
     const char* text = std::getenv("FRESHET_ORACLE_OPERATIONS");
     const uint64_t wanted = text == nullptr ? 20'000 : std::strtoull(text, nullptr, 10);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A disk that has no room even for the checkpoint's superblock: the store refuses what adds to it,
-/// reads go on, and it goes on by itself when there is room. And one that had none for some page of
-/// a checkpoint: the next one has all of them.
+/// A disk without room even for the checkpoint's superblock: the store refuses additions, reads go
+/// on, and it recovers by itself when there is room. And a disk without room for some page of a
+/// checkpoint: the next checkpoint has all of them.
 #include "freshet/engine/txn/store_test_support.h"
 #include "freshet/platform/thread.h"
 #include "freshet/testing/sim/faulty_file_system.h"
@@ -27,9 +27,9 @@ protected:
         isOff_.store(false, sync::kRelaxed);  // [off.end] relaxed: before the next store's threads
         StoreOptions options = storeOptions(memory_);
         options.files = &files;
-        options.checkpointIntervalMs = 20;  // by itself, as all that follows from it
-        options.memoryBytes = 1;            // leaves are evicted as soon as they can be
-        // A cut of the power is kIo. Relaxed: see [off.set].
+        options.checkpointIntervalMs = 20;  // by itself, like all that follows
+        options.memoryBytes = 1;            // leaves are evicted as soon as possible
+        // A power cut is kIo. Relaxed: see [off.set].
         options.onFatal = [this](const Status& why) {
             EXPECT_TRUE(isOff_.load(sync::kRelaxed) || why.code() == Code::kIo) << why.toString();
         };
@@ -37,8 +37,8 @@ protected:
         ASSERT_NE(store_, nullptr);
         tree_ = store_->tree(7);
     }
-    /// The machine is about to crash: what the old store, which outlives that, still finds of its
-    /// files is nobody's business.
+    /// The machine is about to crash: what the old store, which outlives that, still finds in its
+    /// files does not matter.
     void turnOff() {
         isOff_.store(true, sync::kRelaxed);  // [off.set] relaxed: the crash orders it
     }
@@ -53,7 +53,7 @@ protected:
         Txn txn(*store_);
         return valueOf(txn, *tree_, key);
     }
-    /// The disk has no room any more. Puts until one is refused; returns how many were not.
+    /// Takes the disk's room away. Puts until one is refused; returns how many were not.
     int fill(const std::string& value) {
         EXPECT_TRUE(tryPut(numbered(0), value).isOk());
         EXPECT_TRUE(store_->checkpointNow().isOk());
@@ -68,7 +68,7 @@ protected:
                 EXPECT_EQ(status.code(), Code::kNoSpace) << status.toString();
                 return i;
             }
-            platform::sleepMillis(1);  // a refusal is on its way, or the test never ends
+            platform::sleepMillis(1);  // until a put is refused, or the test never ends
         }
     }
     void awaitRoom() {
@@ -96,7 +96,7 @@ protected:
     sync::Atomic<bool> isOff_{false};
 };
 
-/// What reaches the disk of a superblock that it refuses: nothing, a part, all.
+/// How much of a refused superblock reaches the disk: nothing, a part, all.
 INSTANTIATE_TEST_SUITE_P(Kinds,
                          StoreRefusal,
                          ::testing::Values(FaultKind::kError,
@@ -145,7 +145,7 @@ TEST_P(StoreRefusal, ACrashMeanwhileLosesNothing) {
     expectAll(written, value);
 }
 
-/// So long that a few keys fill a leaf, and a few separators an inner page.
+/// Long enough that a few keys fill a leaf, and a few separators an inner page.
 std::string longKey(int n) {
     constexpr int kOfOneKind = 50;
     const std::string kind = std::to_string(100 + n / kOfOneKind);
@@ -156,7 +156,7 @@ std::string longValue(int n) {
     return std::string(2000, 'v') + std::to_string(n);
 }
 
-/// A tree of some levels is written for the first time, and for the n-th page there is no room.
+/// A tree of some levels is written for the first time, and there is no room for the n-th page.
 TEST(StoreRefused, AnyPageIsInTheNextCheckpoint) {
     constexpr int kKeys = 300;
     uint64_t fired = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Large values in slabs: they lie there and nowhere else, whatever becomes of their pages, and
-/// leave nothing behind.
+/// Large values in slabs: they are allocated there and nowhere else, whatever happens to their
+/// pages, and leave nothing behind.
 #include "freshet/engine/txn/store_test_support.h"
 #include "freshet/platform/slabs.h"
 #include "freshet/platform/thread.h"
@@ -60,7 +60,7 @@ TEST_F(StoreSlabs, WhatIsReadFromDiskComesBackThere) {
         put(*store_, *tree_, keyOf(i), valueOf(i));
     }
     const size_t used = slabs_.bytesUsed();
-    // The second round finds what the first has written; memory goes when nobody can see it.
+    // The second round finds what the first has written; memory is freed when no thread can see it.
     for (int round = 0; round < 10 && slabs_.bytesUsed() > 0; ++round) {
         ASSERT_TRUE(store_->checkpointNow().isOk());
         store_->evictAll();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What deletes leave: sparse leaves go, the data file becomes shorter, and nothing that stays is
-/// lost, whoever writes beside and whenever the power fails.
+/// Space of deleted records: sparse leaves are merged, the data file becomes shorter, and nothing
+/// that stays is lost, whatever other threads write and whenever the power fails.
 #include "freshet/engine/read_ahead.h"
 #include "freshet/engine/txn/store_test_support.h"
 #include "freshet/platform/thread.h"
@@ -32,7 +32,7 @@ protected:
         erase(*store, *tree, keyAt(i));
         model.erase(keyAt(i));
     }
-    /// As often as the store needs to come to rest.
+    /// Makes as many checkpoints as the store needs to come to rest.
     void checkpoints(int count = 8) {
         for (int i = 0; i < count; ++i) {
             const Status status = store->checkpointNow();
@@ -53,7 +53,7 @@ protected:
         options.codec = codec;
         return options;
     }
-    /// Writers delete and insert again the first of the keys, each among keys of its own, while
+    /// Writers delete and reinsert the first of the keys, each among keys of its own, while
     /// checkpoints are made.
     void writeBeside(uint64_t keys, const std::function<void()>& between) {
         constexpr unsigned kWriters = 3;
@@ -68,7 +68,7 @@ protected:
             threads.emplace_back("writer", [&, writer] {
                 std::mt19937_64 random(seed + writer);
                 for (int round = 0; round < 12; ++round) {
-                    // A stretch that loses most of its keys, or gets them back.
+                    // A range that loses most of its keys, or gets them back.
                     const uint64_t begin = random() % keys;
                     for (uint64_t i = begin; i < std::min(begin + 900, keys); ++i) {
                         const std::string key = keyAt(i);
@@ -166,7 +166,7 @@ TEST_F(StoreSpace, LargeValuesDoNotKeepTheFile) {
     }
     checkpoints(12);
     EXPECT_LT(store->stats().block.fileBytes, file / 2);
-    // Nothing more is moved, or written.
+    // Nothing more is moved or written.
     const uint64_t written = store->stats().block.bytesWritten;
     checkpoints(2);
     EXPECT_EQ(store->stats().block.bytesWritten, written);
@@ -195,10 +195,10 @@ TEST_F(StoreSpace, EmptyLeavesGo) {
     expectModel();
 }
 
-/// What appending and splits leave behind is not taken together again.
+/// Leaves that appending and splits leave behind are not merged again.
 TEST_F(StoreSpace, LeavesThatFillStay) {
     constexpr uint64_t kKeys = 20'000;
-    constexpr uint64_t kOdd = 7919;  // goes through all of them in no order
+    constexpr uint64_t kOdd = 7919;  // visits all of them in no order
     for (const uint64_t step : {uint64_t{1}, kOdd}) {
         const std::string prefix = std::to_string(step) + "/";
         size_t joined = 0;
@@ -218,8 +218,8 @@ TEST_F(StoreSpace, LeavesThatFillStay) {
     expectModel();
 }
 
-/// A checkpoint that removes leaves stops at its writes in turn: for want of room, and others come,
-/// or for good.
+/// A checkpoint that removes leaves stops at each of its writes in turn: for want of room, with
+/// later ones that succeed, or for good.
 TEST_F(StoreSpace, NothingIsLostWhereverThatStops) {
     constexpr uint64_t kKeys = 1500;
     constexpr uint64_t kWritesMax = 12;
@@ -246,7 +246,7 @@ TEST_F(StoreSpace, NothingIsLostWhereverThatStops) {
             plan.cancel(rule);
             EXPECT_LT(shapeOf(*store, tree).leaves, leaves);
             stopped += status.isOk() ? 0 : 1;
-            // But for the superblock, which is there, a disk that is full is no end.
+            // Except for the superblock, whose place exists, a full disk is not final.
             for (uint64_t i = 0; i < nth % 3 && code == Code::kNoSpace; ++i) {
                 resumed += !status.isOk() && store->checkpointNow().isOk() ? 1 : 0;
             }
@@ -258,7 +258,7 @@ TEST_F(StoreSpace, NothingIsLostWhereverThatStops) {
     EXPECT_GT(resumed, kWritesMax / 3);
 }
 
-/// Keys come on the right and go on the left.
+/// Keys are added on the right and removed on the left.
 class StoreQueue : public StoreSpace {
 protected:
     void pass(uint64_t keys, uint64_t every = 1000) {
@@ -272,14 +272,14 @@ protected:
             }
         }
     }
-    /// With nothing left that could be evicted or freed. What is retired by now waits for its
-    /// threads to come by again, and is not much.
+    /// With nothing left that could be evicted or freed. Memory retired by now waits until its
+    /// threads run again, and is not much.
     uint64_t memoryAtRest() {
         checkpoints(4);
         store->evictAll();
         const StoreStats stats = store->stats();
         EXPECT_LT(stats.retiredBytes, 1u << 20);
-        // Each thread's part of the first may be some KiB behind.
+        // Each thread's part of memoryBytes may be some KiB behind.
         return stats.memoryBytes - std::min(stats.memoryBytes, stats.retiredBytes);
     }
 
@@ -306,7 +306,7 @@ TEST_F(StoreQueue, WhatHasPassedTakesNoMemory) {
     expectModel();
 }
 
-/// Readers come by hints, by cursors and for leaves on disk, while pages go and are freed.
+/// Readers use hints, cursors and leaves on disk, while pages are removed and freed.
 TEST_F(StoreQueue, ReadersMeetNothingThatIsFreed) {
     constexpr int kReaders = 3;
     const uint64_t seed = testSeed();
@@ -350,7 +350,7 @@ TEST_F(StoreQueue, ReadersMeetNothingThatIsFreed) {
         threads.emplace_back("reader", [&, reader] {
             std::mt19937_64 random(seed + static_cast<uint64_t>(reader));
             std::vector<std::pair<std::string, LeafHint>> hints;
-            // Relaxed: how far the writer is by now, and that it is over, are hints.
+            // Relaxed: the writer's progress and its end are hints.
             while (!isOver.load(sync::kRelaxed)) {
                 const std::string key = keyAt(newest.load(sync::kRelaxed) - 1 - random() % kLength);
                 {
@@ -379,8 +379,8 @@ TEST_F(StoreQueue, ReadersMeetNothingThatIsFreed) {
     EXPECT_GT(tree->pages().hintGeneration(), 0u);
 }
 
-/// Threads that read for themselves have found leaves on disk, and come to read them when their
-/// pages have gone.
+/// Plain threads have found leaves on disk, and come to read them when their pages have been
+/// removed.
 TEST_F(StoreSpace, WhoComesToReadALeafThatHasGoneLooksAnew) {
     constexpr uint64_t kKeys = 4000;
     fill(kKeys);
@@ -390,7 +390,7 @@ TEST_F(StoreSpace, WhoComesToReadALeafThatHasGoneLooksAnew) {
             remove(i);
         }
     }
-    checkpoints(1);  // which folds them, so that the next one could remove them
+    checkpoints(1);  // folds them, so that the next one could remove them
     store->evictAll();
     const TreeShape before = shapeOf(*store, tree);
     ASSERT_EQ(before.onDisk, before.leaves);
@@ -400,10 +400,10 @@ TEST_F(StoreSpace, WhoComesToReadALeafThatHasGoneLooksAnew) {
         std::string value;
         ASSERT_TRUE(readers.back()->get(*tree, key, &value).isWouldBlock());
     }
-    expectModel();  // others bring them back
+    expectModel();  // other readers bring them back
     checkpoints(4);
     ASSERT_LT(shapeOf(*store, tree).leaves, before.leaves / 2);
-    store->evictAll();  // and frees what has gone
+    store->evictAll();  // and frees the removed pages
     auto reader = readers.begin();
     for (const auto& [key, kept] : model) {
         std::string value;
@@ -418,7 +418,7 @@ TEST_F(StoreSpace, WhoComesToReadALeafThatHasGoneLooksAnew) {
     }
 }
 
-/// Writers delete and insert again, while checkpoints are made.
+/// Writers delete and reinsert, while checkpoints are made.
 TEST_F(StoreSpace, LeavesGoBesideWriters) {
     constexpr uint64_t kKeys = 4000;
     fill(kKeys);
@@ -430,17 +430,18 @@ TEST_F(StoreSpace, LeavesGoBesideWriters) {
     expectModel();
 }
 
-/// Leaves that nobody comes to any more are on disk, and so are their neighbours.
+/// Leaves that are no longer used are on disk, and so are their neighbours.
 class StoreSpaceAway : public StoreSpace {
 protected:
     static constexpr uint64_t kKeys = 80'000;
     static constexpr uint64_t kMemoryBytes = 4u << 20;
-    /// The most that a checkpoint may bring back: to move it, to join it, and two leaves too many.
+    /// The most that a checkpoint may bring back: to move images, to merge leaves, and two leaves
+    /// too many.
     static constexpr uint64_t kReadBytesMax = kMemoryBytes / 64 * 2 + 4 * (32u << 10);
 
     StoreSpaceAway() {
         memoryBytes = kMemoryBytes;
-        crash();  // and open with that
+        crash();  // and open with that limit
         fill(kKeys);
         settle();
     }
@@ -456,8 +457,7 @@ protected:
         const block::Stats stats = store->stats().block;
         return stats.fileBytes - stats.freeBytes - stats.pendingBytes;
     }
-    /// Checkpoints, with nothing in memory that could be on disk, until they neither write nor
-    /// read.
+    /// Makes checkpoints, with all possible leaves on disk, until they neither write nor read.
     void settle() {
         constexpr int kCheckpointsMax = 3000;
         constexpr int kStillFor = 4;
@@ -474,7 +474,7 @@ protected:
             still = isStill ? still + 1 : 0;
         }
     }
-    /// Of each leaf between these keys little is left, and that on disk.
+    /// Deletes most of each leaf between these keys; the rest is on disk.
     void makeSparse(uint64_t begin, uint64_t end) {
         for (uint64_t i = begin; i < end; ++i) {
             if (i % 30 != 0) {
@@ -517,10 +517,10 @@ TEST_F(StoreSpaceAway, WhatRandomDeletesLeaveGoes) {
     expectModel();
 }
 
-/// After an opening it is not known how much is in a leaf.
+/// After an opening it is unknown how much a leaf holds.
 TEST_F(StoreSpaceAway, AlsoWhatWasThereWhenTheStoreWasOpened) {
     const size_t before = leaves();
-    memoryBytes = 1;  // which is no time to read more than need be
+    memoryBytes = 1;  // so opening reads no more than needed
     crash();
     std::mt19937_64 random(testSeed());
     for (uint64_t i = 0; i < kKeys; ++i) {
@@ -559,7 +559,7 @@ TEST_F(StoreSpaceAway, EmptyLeavesGo) {
     expectModel();
 }
 
-/// Full leaves that are stored in one block each look sparse, once.
+/// Full leaves that take one block each look sparse, once.
 TEST_F(StoreSpaceAway, WhatWasGuessedWrongIsKnownThen) {
     codec = Codec::kZstd;
     crash();
@@ -574,7 +574,8 @@ TEST_F(StoreSpaceAway, WhatWasGuessedWrongIsKnownThen) {
     expectModel();
 }
 
-/// While there is more to join than one checkpoint may read, an idle store makes the next one soon.
+/// While there is more to merge than one checkpoint may read, an idle store makes the next one
+/// soon.
 TEST_F(StoreSpaceAway, TheNextCheckpointComesSoon) {
     makeSparse(0, kKeys);
     checkpoints(1);
@@ -582,9 +583,9 @@ TEST_F(StoreSpaceAway, TheNextCheckpointComesSoon) {
     EXPECT_TRUE(comesSoon([&] { return store->stats().checkpoints != before; }));
 }
 
-/// Also for what became sparse where the hand had been.
+/// Also for leaves that became sparse where the hand had passed.
 TEST_F(StoreSpaceAway, AndOneThatBeginsAnew) {
-    const uint64_t few = kKeys / 40;  // more than one checkpoint may read, not than two
+    const uint64_t few = kKeys / 40;  // more than one checkpoint may read, fewer than two
     const size_t before = leaves();
     makeSparse(kKeys - few, kKeys);
     checkpoints(1);

@@ -113,7 +113,7 @@ TEST_F(StoreTest, TheFirstUpdaterWins) {
     waiter.begin();
     EXPECT_TRUE(waiter.put(*tree, "k", "3").isOk());
     waiter.abort();
-    // An abort in the way leaves it free.
+    // An aborted version does not block the key.
     Txn next(*store);
     EXPECT_TRUE(next.put(*tree, "k", "4").isOk());
 }
@@ -153,7 +153,7 @@ TEST_F(StoreTest, OneCommitCoversAllTreesAndSurvivesReopening) {
     erase(*store, *tree, "a");
     other.reset();
     reopen();
-    EXPECT_EQ(store->stats().recordsReplayed, 0u) << "the last checkpoint has all";
+    EXPECT_EQ(store->stats().recordsReplayed, 0u) << "the last checkpoint has everything";
     Txn reader(*store);
     EXPECT_EQ(valueOf(reader, *tree, "a"), "<NotFound>");
     EXPECT_EQ(valueOf(reader, *store->tree(8), "a"), std::string(100'000, 'x'));
@@ -233,8 +233,8 @@ TEST_F(StoreTest, AFailedJournalCommitsNothing) {
     EXPECT_EQ(valueOf(txn, *tree, "k"), "before");
 }
 
-/// Holds the journal's threads in whatever they flush until released. They make no segments
-/// meanwhile, so a record larger than the room that is left has to wait in its middle.
+/// Holds the journal's threads in each flush until released. They make no segments meanwhile, so a
+/// record larger than the remaining room has to wait in its middle.
 class HeldJournal {
 public:
     HeldJournal(testing::MemoryFileSystem& disk, Store& store, Tree& tree) {

@@ -143,7 +143,7 @@ TEST_P(StoreThreads, TransfersBetweenAccountsKeepTheTotal) {
                 ASSERT_TRUE(txn.commit().isOk());
                 continue;
             }
-            // From one tree to the other; the smaller account first, so that waits cannot circle.
+            // From one tree to the other; the smaller account first, so that waits form no circle.
             const uint64_t account = random() % kAccounts;
             const auto amount = static_cast<int64_t>(random() % 10);
             const int64_t from = balance(txn, *tree, account);
@@ -201,7 +201,7 @@ TEST_P(StoreThreads, AUniqueKeyHasOneWinner) {
                 continue;
             }
             if (random() % 4 == 0) {
-                continue;  // abort: somebody else may win
+                continue;  // abort: another thread may win
             }
             ASSERT_TRUE(commitAndWait(txn).isOk());
             winners[static_cast<size_t>(i)].fetch_add(1, kRelaxed);
@@ -229,7 +229,7 @@ TEST_P(StoreThreads, LongReadersSeeOneStateAcrossSplitsAndRebuilds) {
     sync::Atomic<uint64_t> nextKey{0};
     inThreads(GetParam(), seed, [&](int self, std::mt19937_64& random) {
         if (self % 2 == 1) {
-            // Writers: new keys between, old ones updated or removed.
+            // Writers: new keys in between, old ones updated or removed.
             for (int i = 0; i < 4000 / GetParam(); ++i) {
                 Txn txn(*store);
                 const uint64_t fresh = nextKey.fetch_add(1, kRelaxed);

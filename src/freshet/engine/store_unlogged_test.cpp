@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A store without a journal: the same transactions, and a directory that nobody opens twice.
+/// A store without a journal: the same transactions, and a directory that cannot be opened again.
 #include "freshet/engine/txn/store_test_support.h"
 #include "freshet/platform/thread.h"
 
@@ -131,7 +131,7 @@ TEST(StoreUnloggedOpen, RefusesADirectoryWithData) {
         put(*store, *store->tree(7), "k", "v");
     }
     EXPECT_EQ(codeOfOpen(unlogged(disk)), Code::kUnsupported);
-    // Nor has it left anything: the owner of the data opens it as before.
+    // It has left nothing behind: the owner of the data opens it as before.
     auto store = openStore(disk);
     Txn txn(*store);
     EXPECT_EQ(valueOf(txn, *store->tree(7), "k"), "v");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// ValueShare: what becomes of the bytes, their page and their memory while a record changes below
-/// a share, and after it.
+/// ValueShare: what happens to the bytes, their page and their memory while a record changes below
+/// a share, and afterwards.
 #include "freshet/engine/value_share.h"
 
 #include "freshet/engine/txn/store_test_support.h"
@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kShareMin = 16 * 1024;
 constexpr size_t kLargeBytes = 1u << 20;
 constexpr TreeId kSharingTree = 2;
-/// Rounds that are enough for whatever an epoch still holds to go.
+/// Enough rounds for everything that an epoch still holds to be freed.
 constexpr int kRoundsMax = 1'000;
 
 class ValueShareTest : public ::testing::Test {
@@ -43,7 +43,7 @@ protected:
         EXPECT_TRUE(read.share.isEmpty() || read.share.view().data() == read.bytes.data());
         return std::move(read.share);
     }
-    /// Until the file has no more than `bytes` of the tree.
+    /// Makes checkpoints until the file has no more than `bytes` of the tree.
     bool comesDownTo(uint64_t bytes) {
         for (int i = 0; i < kRoundsMax && store_->storedBytes(kSharingTree) > bytes; ++i) {
             put(*store_, *tree_, "other", std::to_string(i));
@@ -70,7 +70,7 @@ TEST_F(ValueShareTest, OnlyOfValuesThatAreLargeEnough) {
     put(*store_, *tree_, "tiny", "t");
     EXPECT_TRUE(take("below").isEmpty());
     EXPECT_EQ(take("at").view(), std::string(kShareMin, 'a'));
-    EXPECT_TRUE(take("tiny", 1).isEmpty());  // has no memory of its own
+    EXPECT_TRUE(take("tiny", 1).isEmpty());  // has no buffer of its own
     EXPECT_TRUE(take("at").another().view() == std::string(kShareMin, 'a'));
     EXPECT_TRUE(ValueShare().another().isEmpty());
 
@@ -184,7 +184,7 @@ TEST_F(ValueShareTest, ItsMemoryCountsAsLongAsItLives) {
     EXPECT_LT(store_->stats().memoryBytes, before + kMany / 2);
 }
 
-/// Shares on their way from readers to the one who looks at them and lets them go.
+/// Passes shares from readers to the thread that checks and drops them.
 class Handover {
 public:
     void give(ValueShare share) {
@@ -206,7 +206,7 @@ bool isOneLetter(ByteView bytes) {
 }
 
 TEST_F(ValueShareTest, ReadersHandOverWhatAWriterChanges) {
-    constexpr int kWrites = 300;  // at least, and until there were ...
+    constexpr int kWrites = 300;  // at least, and until there were this many shares:
     constexpr int kSharesMin = 100;
     constexpr std::array<const char*, 3> kKeys{"a", "b", "c"};
     Handover handover;

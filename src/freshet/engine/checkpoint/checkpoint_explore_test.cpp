@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Model checks of the checkpoint: writers, committers, rebuilds and splits run beside it, then the
-/// power fails. What the images hold, and what the journal has from the redo position on, must give
-/// exactly what was committed (INV-engine-11 to 14). Every seeded mistake must be found.
+/// power fails. The images, and the journal from the redo position on, must give exactly what was
+/// committed (INV-engine-11 to 14). Every seeded mistake must be found.
 #include "freshet/engine/checkpoint/checkpoint_model_test_support.h"
 #include "freshet/engine/tree/leaf_merge.h"
 
@@ -18,8 +18,8 @@ using testing::ExploreResult;
 using testing::Model;
 using testing::Uninterrupted;
 
-/// A page that is due (or clean, with an image) is written while a key of it changes and, if
-/// wanted, its leaf is rebuilt.
+/// A page that is due (or clean, with an image) is written while one of its keys changes and, if
+/// `rebuilt`, its leaf is rebuilt.
 Setup writerAgainstScan(bool due, bool rebuilt, bool commits = true, bool moved = false) {
     return [due, rebuilt, commits, moved](Model& model) {
         auto world = std::make_shared<World>();
@@ -76,8 +76,8 @@ TEST(WriterAgainstScan, MistakesAreFound) {
     expectFound(Mutant::kNoFloor, writerAgainstScan(true, false));
 }
 
-/// A version and its page's mark, as one who decides by the mark alone sees them (issue 4's
-/// eviction): where a version is that no image has, there is a mark.
+/// A version and its page's mark, as seen by a thread that decides by the mark alone, like the
+/// eviction: a version that is in no image implies a mark.
 Setup versionAndMark() {
     return [](Model& model) {
         auto world = std::make_shared<World>();
@@ -109,7 +109,7 @@ TEST(Marks, AreThereBeforeTheVersion) {
     expectFound(Mutant::kMarkOnlyAfter, versionAndMark());
 }
 
-/// Two who commit to one page, each by its own way through the journal.
+/// Two threads commit to one page, each through the journal in its own way.
 Setup delayedCommitters() {
     return [](Model& model) {
         auto world = std::make_shared<World>();
@@ -126,7 +126,7 @@ Setup delayedCommitters() {
     };
 }
 
-/// One participant with two commits under way: its appends parked, and went on in either order.
+/// One participant with two commits under way: both appends were parked, and go on in either order.
 Setup twoOpenCommits(bool firstFirst) {
     return [firstFirst](Model& model) {
         auto world = std::make_shared<World>();
@@ -165,13 +165,14 @@ TEST(CommitLow, MistakesAreFound) {
 }
 
 /// A leaf splits, by a writer or when a checkpoint folds it, and one of its keys changes, while
-/// checkpoints are made. `deep`: it is not the root. `atOnce`: splitter and writer are two threads.
+/// checkpoints are made. `deep`: the leaf is not the root. `atOnce`: splitter and writer are two
+/// threads.
 Setup split(bool deep, int checkpoints, bool atOnce = false) {
     return [deep, checkpoints, atOnce](Model& model) {
         auto world = std::make_shared<World>(kTinyPages);
         {
             Uninterrupted whole;
-            // Two keys fill a page; the first checkpoint is not to split any.
+            // Two keys fill a page; the first checkpoint must not split any.
             world->put(0, "b", "1");
             world->put(0, "f", "1");
             if (deep) {
@@ -219,12 +220,12 @@ TEST(CheckpointSplits, MistakesAreFound) {
     expectFound(Mutant::kNoUnwrittenFirst, split(true, 1));
 }
 
-/// How a leaf begins that is as its image says: with nothing beside its base, with changes, or on
+/// The state of a leaf that matches its image: with nothing beside its base, with changes, or on
 /// disk.
 enum class Start : uint8_t { kFolded, kChanged, kGone };
 
-/// A leaf is evicted, beside checkpoints if wanted, while a key of it changes, is read, and the
-/// leaf is rebuilt.
+/// A leaf is evicted, beside checkpoints if wanted, while one of its keys changes and is read, and
+/// the leaf is rebuilt.
 Setup evictions(Start start, bool checkpoints, bool reads, bool rebuilds) {
     return [=](Model& model) {
         auto world = std::make_shared<World>();
@@ -263,7 +264,7 @@ Setup evictions(Start start, bool checkpoints, bool reads, bool rebuilds) {
         });
         if (reads) {
             model.thread([world] {
-                check(world->getAnywhere("f") == "stays", "what nobody changes is always there");
+                check(world->getAnywhere("f") == "stays", "an unchanged key is always found");
             });
         }
         model.finally([world] {
@@ -300,7 +301,8 @@ TEST(Evictions, MistakesAreFound) {
     expectFound(Mutant::kEvictUnfrozen, evictions(Start::kChanged, false, false, false));
 }
 
-/// One brings a leaf back, another one writes there, and a checkpoint looks at what is in memory.
+/// One thread brings a leaf back, another one writes to it, and a checkpoint looks at what is in
+/// memory.
 Setup writeToWhoIsBack() {
     return [](Model& model) {
         auto world = std::make_shared<World>(kTinyPages);
@@ -323,7 +325,7 @@ TEST(Evictions, WritesToWhoIsBackAreInTheRedoPosition) {
 }
 
 /// As split(true, ...), with evictions. `atOnce`: the page that splits is due; else it is clean and
-/// its image is of before the split.
+/// its image is older than the split.
 Setup evictedSplit(bool atOnce) {
     return [atOnce](Model& model) {
         auto world = std::make_shared<World>(kTinyPages);
@@ -335,7 +337,7 @@ Setup evictedSplit(bool atOnce) {
             world->rebuild("");
             world->put(0, "g", "1");
             world->checkpoint();
-            // An old reader keeps the checkpoint from folding, and hence splitting, what rests.
+            // An old reader keeps the checkpoint from folding, and hence splitting, resting leaves.
             const uint64_t old = world->table.snapshot();
             world->env.pin(old);
             world->put(0, "h", "1");
@@ -371,7 +373,7 @@ TEST(EvictedSplits, MistakesAreFound) {
     expectFound(Mutant::kBringBackWhole, evictedSplit(false));
 }
 
-/// The disk is full in the midst of a checkpoint; the next one succeeds.
+/// The disk becomes full in the middle of a checkpoint; the next one succeeds.
 TEST(FullDisk, LeavesEverythingDue) {
     for (uint64_t writes : {0, 1, 2}) {
         expectHolds(
@@ -397,8 +399,8 @@ TEST(FullDisk, LeavesEverythingDue) {
     }
 }
 
-/// A tree of some levels, of which no checkpoint has seen anything: most of its pages have no mark
-/// of their own. After so many images the disk is full; then it is not.
+/// A tree of some levels that no checkpoint has written yet: most of its pages have no mark of
+/// their own. After `writes` images the disk is full; then there is room again.
 Setup firstImages(uint64_t writes) {
     return [writes](Model& model) {
         auto world = std::make_shared<World>(kTinyPages);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// For model checks of the checkpoint: a store of one tree that is made of the real writers, scans,
-/// evictions and loads, and what is left of it when the power fails.
+/// For model checks of the checkpoint: a store of one tree, made of the real writers, scans,
+/// evictions and loads, and what remains of it when the power fails.
 #pragma once
 
 #include "freshet/engine/checkpoint/sparse_hand.h"
@@ -28,10 +28,10 @@ inline constexpr TreeId kTree = 1;
 inline constexpr TreeLimits kTinyPages{
     .leafBytesMax = 60, .joinedBytesMax = 0, .innerBytesMax = 60};
 
-/// Some pages are written alone, others not.
+/// Some pages are written alone, others in pairs.
 inline constexpr size_t kImagesAtOnce = 2;
 
-/// Records in order; the position is one word, as the journal's slot is.
+/// Records in order; the position is one word, like the journal's slot.
 struct ModelJournal {
     struct Record {
         std::string key;
@@ -60,7 +60,7 @@ public:
     }
     ModelJournal journal;
     CommitFloors floors;
-    /// What somebody does while the next one asks for the oldest snapshot.
+    /// Called when a thread next asks for the oldest snapshot.
     std::function<void()> whenAsked;
 };
 
@@ -107,7 +107,7 @@ private:
         *image = found->second.bytes;
         return Status::ok();
     }
-    /// The loading holds what was noted against the image.
+    /// The loader compares the note with the image.
     block::PagePlace placeOf(PageId page) const override {
         const auto found = images_.find(page);
         return found == images_.end() ? block::PagePlace{}
@@ -146,17 +146,17 @@ struct World : CheckpointSink {
         open.steps = std::make_unique<CommitSteps>(table, env.floors, participant);
         return open;
     }
-    /// Links the version, if its leaf is in memory. The participant's slice is open.
+    /// Links the version, if its leaf is in memory. REQUIRES: the participant's slice is open.
     Fault link(Open& open) {
         const VersionOp op = open.value.empty() ? VersionOp::kDelete : VersionOp::kPut;
         const WriteResult result = tree.write(
             {WriteKind::kPut, op, open.key, open.value, open.stamp, {UINT64_MAX >> 2, open.stamp}});
         testing::check(result.kind == WriteResult::Kind::kDone || result.fault.leaf != nullptr,
-                       "keys are written by one at a time");
+                       "each key is written by one thread at a time");
         open.version = result.version;
         return result.fault;
     }
-    /// Links a version. The participant's slice is open.
+    /// Links a version. REQUIRES: the participant's slice is open.
     Open write(uint16_t participant, const std::string& key, const std::string& value) {
         Open open = begun(participant, key, value);
         testing::check(link(open).leaf == nullptr, "the leaf is in memory");
@@ -182,7 +182,7 @@ struct World : CheckpointSink {
         append(open);
         complete(open);
     }
-    /// With tiny pages: "b" in the one, "d" and "f" in the other, each as its image says.
+    /// With tiny pages: "b" in one leaf, "d" and "f" in the other, each with an image.
     void beginWithTwoLeaves() {
         testing::Uninterrupted whole;
         for (const char* key : {"b", "d", "f"}) {
@@ -197,7 +197,7 @@ struct World : CheckpointSink {
         tree.rebuildForTest(key);
     }
 
-    /// Images of all that is due, which no checkpoint names yet.
+    /// Writes images of all due pages, which no checkpoint names yet.
     Status writeBack() {
         TreeWriter writer(env, tree, *this, kImagesAtOnce);
         looksLeft = looks;
@@ -228,7 +228,8 @@ struct World : CheckpointSink {
         }
         writesUntilFull -= wanted.size();
         for (NewImage& image : wanted) {
-            // What block fills in is not read back here, but for the lengths, which are there.
+            // `block` fills in and checks most of the header; here only the lengths are read back,
+            // which are set.
             staged[image.page] = {image.bytes, image.note};
             images.push_back(image.bytes);
             image.place = {{images.size(), 1}, 0, 0, image.note};
@@ -259,11 +260,11 @@ struct World : CheckpointSink {
             follow(fault, first);
         }
     }
-    /// In a slice: whether the caller is to load.
+    /// In a slice: whether the caller must load the leaf.
     bool joins(const Fault& fault) {
         testing::Uninterrupted whole;
         sync::WaitToken token;
-        // Readings begin in both ways: with somebody who waits, and with nobody.
+        // Reads begin in both ways: with a waiter, and without.
         const bool begun = ++joined % 2 == 0 && fault.leaf->begin();
         const DiskLeaf::Join join = begun ? DiskLeaf::Join::kFirst : fault.leaf->join(&token);
         testing::check(join != DiskLeaf::Join::kFailed, "images can be read");
@@ -272,7 +273,7 @@ struct World : CheckpointSink {
         }
         return join == DiskLeaf::Join::kFirst;
     }
-    /// Outside of it: loads, or waits for who does.
+    /// Outside of it: loads, or waits for the thread that does.
     void follow(const Fault& fault, bool first) {
         if (!first) {
             testing::waitUntil([this, fault] { return loading.count(fault.leaf) == 0; });
@@ -297,7 +298,7 @@ struct World : CheckpointSink {
         }
         DiskLeaf::wake(waiting);
     }
-    /// As put(), of a key whose leaf may be on disk.
+    /// As put(), for a key whose leaf may be on disk.
     void putAnywhere(uint16_t participant, const std::string& key, const std::string& value) {
         Open open = begun(participant, key, value);
         for (;;) {
@@ -333,7 +334,7 @@ struct World : CheckpointSink {
             follow(fault, first);
         }
     }
-    /// By the checkpoint's thread.
+    /// Called by the checkpoint's thread.
     void evict() {
         size_t left = 0;
         {
@@ -346,7 +347,7 @@ struct World : CheckpointSink {
             evicted += tree.evictNext() != 0 ? 1 : 0;
         }
     }
-    /// So that the eviction takes what it can.
+    /// So that the eviction takes all it can.
     void forgetTouches() {
         testing::Uninterrupted whole;
         tree.forEachPage([](const PageEntry& page) {
@@ -399,11 +400,11 @@ struct World : CheckpointSink {
     uint64_t redo = 1;
     uint64_t writesUntilFull = UINT64_MAX;
     bool moves = false;          // a checkpoint writes all pages anew
-    int looks = 0;               // at so many pages it looks, of which none is to be moved
-    int looksLeft = 0;           // of these
-    bool evictsBetween = false;  // two batches of images
+    int looks = 0;               // number of pages that it looks at, of which none is to be moved
+    int looksLeft = 0;           // of these, what is left
+    bool evictsBetween = false;  // evicts between two batches of images
     SparseHand hand;
-    SparseHand::Share share;  // none: only what is in memory goes
+    SparseHand::Share share;  // empty: only leaves in memory are removed
     std::map<std::string, std::string> committed;
     std::vector<std::string> aborted;
 };

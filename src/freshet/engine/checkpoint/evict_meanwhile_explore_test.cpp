@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Model checks of leaves that are evicted while a checkpoint is made, between two batches of its
-/// images (decision 0036) or between two rounds that no checkpoint names (0048), beside writers,
+/// Model checks of leaves that are evicted during a checkpoint, between two batches of its images
+/// (decision 0036), or between two rounds whose images no checkpoint names (0048), beside writers,
 /// readers and splits, with room on the disk and without.
 #include "freshet/engine/checkpoint/checkpoint_model_test_support.h"
 
@@ -16,8 +16,8 @@ using testing::ExploreOptions;
 using testing::Model;
 using testing::Uninterrupted;
 
-/// Two leaves are due. One more is changed, or read, while the checkpoint writes and evicts them.
-/// `moved`: all images are to lie elsewhere besides.
+/// Two leaves are due. Another one is changed, or read, while the checkpoint writes and evicts
+/// them. `moved`: all images are also moved.
 Setup changedMeanwhile(bool reads, bool moved) {
     return [=](Model& model) {
         auto world = std::make_shared<World>(kTinyPages);
@@ -58,7 +58,7 @@ TEST(EvictMeanwhile, LeavesGo) {
                 world->put(0, "d", "2");
                 world->evictsBetween = true;
                 world->checkpoint();
-                check(world->evicted == 2, "both leaves went");
+                check(world->evicted == 2, "both leaves were evicted");
                 world->expectRecovered();
                 world->expectAllThere();
             });
@@ -66,7 +66,7 @@ TEST(EvictMeanwhile, LeavesGo) {
         {.preemptions = 0});
 }
 
-/// A leaf splits while it is due and others go: its right half has no image yet.
+/// A leaf splits while it is due and others are evicted: its right half has no image yet.
 Setup splitsMeanwhile() {
     return [](Model& model) {
         auto world = std::make_shared<World>(kTinyPages);
@@ -94,8 +94,8 @@ TEST(EvictMeanwhile, LosesNothingOfWhatSplits) {
     expectHolds(splitsMeanwhile(), {.preemptions = 1});
 }
 
-/// After so many images the disk is full, and leaves with an image that no checkpoint names are
-/// gone from memory. Then there is room again.
+/// After `writes` images the disk is full, and leaves whose images no checkpoint names are evicted.
+/// Then there is room again.
 Setup fullMeanwhile(uint64_t writes) {
     return [writes](Model& model) {
         auto world = std::make_shared<World>(kTinyPages);
@@ -131,8 +131,8 @@ TEST(EvictMeanwhile, LosesNothingWithAFullDisk) {
     }
 }
 
-/// Two leaves are due, have images twice that no checkpoint names, and go each time, while one is
-/// changed. Then they are named, or the power fails before.
+/// Two leaves are due, get images twice that no checkpoint names, and are evicted each time, while
+/// one is changed. Then the images are named, or the power fails before.
 Setup writtenBack(bool named) {
     return [named](Model& model) {
         auto world = std::make_shared<World>(kTinyPages);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Memory becomes free while a checkpoint writes, not only when it is made: who waits for some goes
-/// on meanwhile (decision 0036).
+/// Memory becomes free while a checkpoint writes, not only when it is finished: callers that wait
+/// for memory go on meanwhile (decision 0036).
 #include "freshet/engine/txn/store_test_support.h"
 #include "freshet/testing/sim/passing_file_system.h"
 
@@ -14,15 +14,15 @@ namespace {
 constexpr uint64_t kCeiling = 8u << 20;
 constexpr uint64_t kKeys = 32'000;  // of 1 KiB: four times the ceiling
 
-/// Looks at the memory that is used each time an image has been written. While a checkpoint writes,
-/// nobody may take any.
+/// Looks at the memory in use each time an image has been written. While a checkpoint writes, no
+/// one else may allocate.
 class WatchedFileSystem final : public testing::PassingFileSystem {
 public:
     using PassingFileSystem::PassingFileSystem;
     StatusOr<std::unique_ptr<platform::File>> open(const std::string& path,
                                                    platform::OpenMode mode) override {
         FRESHET_ASSIGN_OR_RETURN(auto file, PassingFileSystem::open(path, mode));
-        if (!path.starts_with("/db/data.freshet")) {  // a new one has another name at first
+        if (!path.starts_with("/db/data.freshet")) {  // a new file has another name at first
             return file;
         }
         return std::unique_ptr<platform::File>(std::make_unique<Watched>(std::move(file), *this));
@@ -31,7 +31,7 @@ public:
         std::unique_lock<std::mutex> lock(mutex_);
         flushed_.wait(lock, [this] { return bytesAtFirst_ == 0; });
     }
-    /// By how much memory became less at most, from the first image to another before the flush.
+    /// The largest decrease of memory between the first image and a later one, before the flush.
     uint64_t freedBytesMax() {
         std::lock_guard<std::mutex> guard(mutex_);
         return freedBytesMax_;
@@ -85,7 +85,8 @@ TEST(EvictMeanwhileStore, MemoryIsFreedWhileACheckpointWrites) {
     options.journalSegmentBytesMax = 16u << 20;
     std::unique_ptr<Store> store = openStore(options);
     const TreeRef tree = store->tree(2);
-    // All leaves in memory are written to, so that nothing can go before a checkpoint has begun.
+    // All leaves in memory are written to, so that none can be evicted before a checkpoint has
+    // begun.
     constexpr uint64_t kWanted = kCeiling / 20;
     uint64_t writes = 0;
     for (; writes < 10 * kKeys && files.freedBytesMax() < kWanted; ++writes) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Model checks of marks that a checkpoint does not meet where it looks (INV-engine-17): of writers
-/// who are late, on leaves that were evicted meanwhile, or that have split. A checkpoint looks at
-/// what is in memory only, and yet no redo position may pass what is in no image.
+/// Model checks of marks that a checkpoint does not meet where it looks (INV-engine-17): marks of
+/// late writers, on leaves that were evicted meanwhile, or that have split. A checkpoint looks only
+/// at what is in memory, and yet no redo position may pass a change that is in no image.
 #include "freshet/engine/checkpoint/checkpoint_model_test_support.h"
 
 #include <memory>
@@ -15,12 +15,12 @@ using testing::Model;
 using testing::Uninterrupted;
 using testing::waitUntil;
 
-/// As kTinyPages; and a writer who is about to link a second version asks for the oldest snapshot.
+/// As kTinyPages; and a writer that is about to link a second version asks for the oldest snapshot.
 constexpr TreeLimits kAskingPages{
     .leafBytesMax = 60, .joinedBytesMax = 0, .innerBytesMax = 60, .trimDepthMin = 1};
 
-/// A tree of leaves that are all in images and have no marks, of which the last one holds so much
-/// that its next rebuild splits it, and "i" goes to the right.
+/// A tree whose leaves are all in images and have no marks. The last leaf holds so much that its
+/// next rebuild splits it, and "i" goes to the right half.
 struct AboutToSplit : World {
     AboutToSplit() : World(kAskingPages) {
         Uninterrupted whole;
@@ -30,7 +30,7 @@ struct AboutToSplit : World {
         rebuild("");
         put(0, "g", "1");
         checkpoint();
-        // It keeps the checkpoint from splitting what rests.
+        // It keeps the checkpoint from splitting resting leaves.
         old = table.snapshot();
         env.pin(old);
         put(0, "h", "1");
@@ -43,7 +43,7 @@ struct AboutToSplit : World {
         env.unpin(old);
         rebuild("i");
     }
-    /// Evictions and checkpoints take turns; in the store by a mutex.
+    /// Evictions and checkpoints alternate; in the store a mutex sees to that.
     void endTurn() {
         turns.fetch_add(1, sync::kRelease);
         isTurnOver = true;
@@ -52,7 +52,7 @@ struct AboutToSplit : World {
         waitUntil([this] { return isTurnOver; });
         static_cast<void>(turns.load(sync::kAcquire));
     }
-    /// Neither from memory nor by the next checkpoint.
+    /// Nothing is lost from memory, nor by the next checkpoint.
     void expectNothingLost() {
         expectAllThere();
         checkpoint();
@@ -63,16 +63,17 @@ struct AboutToSplit : World {
     bool isTurnOver = false;
 };
 
-/// A writer whose first mark a scan has taken, and missed his version, is stopped before the second
-/// one. The leaf is split by somebody who is stopped as well, before the parent knows, and what is
-/// left of it may go: the version is in the right half, which has no image and no mark, and a
-/// checkpoint that comes then has nothing but the writer's mark to go by.
+/// A scan has taken a writer's first mark and missed its version, and the writer is stopped before
+/// the second mark. Another thread splits the leaf and is stopped too, before the parent knows, and
+/// the left half may be evicted. Now the version is in the right half, which has no image and no
+/// mark, and a checkpoint has only the writer's mark to go by.
 Setup lateMark() {
     return [](Model& model) {
         auto world = std::make_shared<AboutToSplit>();
         auto isWritten = std::make_shared<bool>(false);
         model.thread([world, isWritten] {
-            // He asks between his mark and his version, lest that take two interruptions more.
+            // The writer asks between its mark and its version; stopping it there by the explorer
+            // would take two preemptions more.
             world->env.whenAsked = [world] {
                 world->checkpoint();
                 world->endTurn();
@@ -102,8 +103,9 @@ TEST(LateMarks, StandForTheRightHalf) {
     expectFound(Mutant::kEvictOrigin, lateMark());
 }
 
-/// Who splits a leaf is stopped before the new page is known for good; the checkpoint's thread
-/// writes it, and somebody changes it again. The power fails while he stands there.
+/// The thread that splits a leaf is stopped before the new page is known to be live; the
+/// checkpoint's thread writes the page, and another thread changes it again. The power fails while
+/// the first one stands there.
 Setup lateSplitter() {
     return [](Model& model) {
         auto world = std::make_shared<AboutToSplit>();
@@ -128,8 +130,8 @@ TEST(LateSplitters, LeaveNoPageOutOfSight) {
     expectFound(Mutant::kLiveEarly, lateSplitter(), {.preemptions = 1});
 }
 
-/// A writer marks a leaf that has been evicted, with what was the lowest LSN before. Others commit
-/// and make checkpoints until he brings it back.
+/// A writer marks a leaf that has been evicted, with the lowest LSN from before. Others commit and
+/// make checkpoints until the writer brings the leaf back.
 Setup oldMark() {
     return [](Model& model) {
         auto world = std::make_shared<World>(kTinyPages);

@@ -10,7 +10,8 @@ namespace {
 
 constexpr uint64_t kBlocks = 8;
 
-/// How many looks a checkpoint takes at each of the trees 1, 2 and 3, of three pages each.
+/// The number of looks that a checkpoint takes at each of the trees 1, 2 and 3, of three pages
+/// each.
 std::vector<int> looksOf(MoveHand* hand, uint64_t blocks, size_t looks) {
     hand->begin(blocks, looks);
     std::vector<int> taken;

@@ -42,7 +42,7 @@ TEST(FreedMemory, AboveTheCeilingAllGoesBack) {
 constexpr uint64_t kDearNanos = 5'000'000;
 constexpr uint64_t kCheapNanos = 300'000;
 
-/// What is said after `looks` of them have seen the same.
+/// The answer after `looks` looks have seen the same.
 bool wantsHugePages(ProcessMemory* memory, uint64_t resident, uint64_t limit, int looks = 40) {
     bool wants = false;
     for (int look = 0; look < looks; ++look) {
@@ -51,7 +51,7 @@ bool wantsHugePages(ProcessMemory* memory, uint64_t resident, uint64_t limit, in
     return wants;
 }
 
-/// A process that has `growth` more at each look, and asks what a huge page costs.
+/// A process that has grown by `growth` at each look, and asks what a huge page costs.
 class Growing {
 public:
     explicit Growing(uint64_t growth, uint64_t limit = 0) : growth_(growth), limit_(limit) {}

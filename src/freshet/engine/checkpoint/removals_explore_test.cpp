@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Model checks of removal: leaves go, and what is left of them is freed, beside writers, readers,
-/// splits, evictions and late separators (tree/tree_remove.cpp). What is freed too early the
-/// explorer finds by itself.
+/// Model checks of removal: leaves are merged, and their pages' memory is freed, beside writers,
+/// readers, splits, evictions and late separators (tree/tree_remove.cpp). The explorer itself finds
+/// memory that is freed too early.
 #include "freshet/engine/checkpoint/checkpoint_model_test_support.h"
 #include "freshet/engine/read_ahead.h"
 
@@ -17,7 +17,7 @@ using testing::ExploreOptions;
 using testing::Model;
 using testing::Uninterrupted;
 
-/// As a cursor goes, which keeps nothing but a key between two slices.
+/// As a cursor does, which keeps only a key between two slices.
 std::string keysByStepsIn(World& world) {
     std::string keys;
     WalkFrom from{Edge::kFirst, "", true};
@@ -43,9 +43,9 @@ std::string keysByStepsIn(World& world) {
     return keys;
 }
 
-/// What is left of four leaves of two keys goes into fewer, while keys of theirs are written, read
-/// and walked over. `all`: each has lost one key; else the second has lost both, and only that
-/// goes.
+/// The remains of four leaves of two keys are merged into fewer, while their keys are written, read
+/// and walked over. `all`: each leaf has lost one key; else the second has lost both, and only that
+/// leaf is removed.
 struct RemovalCase {
     bool all = false;
     std::vector<const char*> written = {"f"};  // while it happens
@@ -53,10 +53,11 @@ struct RemovalCase {
     bool steps = false;  // and once more upward, with a slice for each key
     bool rebuilds = false;
     bool evicts = false;
-    int looks = 0;                 // at pages that might have to be moved, by each checkpoint
-    SparseHand::Share share = {};  // if any: it begins with all leaves on disk
+    int looks = 0;                 // number of pages that each checkpoint looks at to move them
+    SparseHand::Share share = {};  // if any: all leaves begin on disk
     int checkpoints = 1;
     uint64_t writesUntilFull = UINT64_MAX;  // then a checkpoint is given up, and there is room
+                                            // again
     uint32_t innerBytesMax = 4096;
 };
 Setup removals(const RemovalCase& given) {
@@ -105,7 +106,7 @@ Setup removals(const RemovalCase& given) {
             model.thread([world] {
                 check(keysIn(world->tree, &world->env, Direction::kBackward) == "hgfeba",
                       "downward");
-                check(world->getAnywhere("e") == "1", "what nobody changes is there");
+                check(world->getAnywhere("e") == "1", "an unchanged key is found");
                 check(keysIn(world->tree, &world->env, Direction::kForward) == "abefgh", "upward");
             });
         }
@@ -139,7 +140,8 @@ TEST(Removals, LoseNothing) {
 
 TEST(Removals, NorBesideSplits) {
     const ExploreOptions one{.preemptions = 1};
-    // Of the heir, of the left neighbour, of the leaf that is to go, each with their parent.
+    // Splits of the heir, of the left neighbour, and of the leaf that is to be removed, each with
+    // its parent.
     for (const std::vector<const char*>& keys : std::vector<std::vector<const char*>>{
              {"ea", "eb", "ec"}, {"ba", "bb", "bc"}, {"ca", "cb", "cc"}}) {
         expectHolds(removals({.written = keys, .rebuilds = true, .innerBytesMax = 90}), one);
@@ -152,14 +154,14 @@ TEST(Removals, NorWhenLeavesAreEvicted) {
     expectHolds(removals({.written = {"c"}, .evicts = true, .checkpoints = 2}), one);
 }
 
-/// Whichever page the next look is for: it may go before that.
+/// Whichever page is looked at next: it may be removed before that.
 TEST(Removals, NorWhileImagesAreLookedAt) {
     for (int looks = 1; looks <= 6; ++looks) {
         expectHolds(removals({.all = true, .looks = looks, .checkpoints = 2}), {.preemptions = 1});
     }
 }
 
-/// What it needs the checkpoint brings back, beside others who come for it.
+/// The checkpoint brings back the leaves that it needs, beside other threads that read them.
 TEST(Removals, NorWhenAllIsOnDisk) {
     const ExploreOptions one{.preemptions = 1};
     const SparseHand::Share enough{100, 100, 1u << 20};
@@ -170,7 +172,7 @@ TEST(Removals, NorWhenAllIsOnDisk) {
     expectHolds(removals({.written = {"f"}, .steps = true, .share = enough}), one);
     expectHolds(removals({.written = {"f"}, .evicts = true, .share = enough, .checkpoints = 2}),
                 one);
-    // It goes on where it stopped.
+    // The hand goes on where it stopped.
     const SparseHand::Share little{100, 1, 1u << 20};
     expectHolds(
         removals(
@@ -197,8 +199,8 @@ TEST(Removals, NorWhenACheckpointIsGivenUp) {
     }
 }
 
-/// Who has split a leaf comes to post its right half when that is gone, and its heir has taken
-/// over the left half as well.
+/// A thread that has split a leaf posts its right half only when that is gone, and the right half's
+/// heir has taken over the left half as well.
 Setup latePost() {
     return [](Model& model) {
         constexpr TreeLimits kOnlyEmpty{
@@ -213,7 +215,7 @@ Setup latePost() {
                 world->rebuild(key);
             }
             world->checkpoint();
-            // Deletes that old readers keep from being folded need more room than what was there.
+            // Deletes that old readers keep from being folded need more room than the deleted keys.
             *beforeBoth = world->table.snapshot();
             world->env.pin(*beforeBoth);
             world->put(0, "d", "");
@@ -251,7 +253,7 @@ TEST(Removals, FreeNothingThatSomebodyMayMeet) {
     const ExploreOptions one{.preemptions = 1};
     expectHolds(removals({.written = {"f"}, .steps = true}), one);
     expectHolds(removals({.all = true, .written = {"f"}, .steps = true, .checkpoints = 2}), one);
-    // Readers who bring leaves back, whose pages go then.
+    // Readers bring leaves back, whose pages are removed then.
     expectHolds(removals({.all = true, .written = {"c"}, .evicts = true, .checkpoints = 3}), one);
     expectHolds(removals({.all = true, .written = {"f"}, .rebuilds = true, .checkpoints = 2}),
                 {.preemptions = 1, .staleLoads = 1});
@@ -260,8 +262,8 @@ TEST(Removals, FreeNothingThatSomebodyMayMeet) {
     expectFound(Mutant::kGoneFreedAtOnce, latePost(), one);
 }
 
-/// A hint is made in one slice and used in others, while pages go and are freed. `begunLate`: its
-/// number is only read when the leaf has been found.
+/// A hint is made in one slice and used in others, while pages are removed and freed. `begunLate`:
+/// its generation is only read when the leaf has been found.
 Setup hinted(int checkpoints, bool begunLate = false) {
     return [checkpoints, begunLate](Model& model) {
         constexpr TreeLimits kAll{.leafBytesMax = 60, .joinedBytesMax = 4096};
@@ -289,7 +291,7 @@ Setup hinted(int checkpoints, bool begunLate = false) {
             for (const char* key : {"c", "f"}) {
                 ModelEnv::Slice slice(&world->env);
                 const auto value = world->tree.get(key, {slice.snapshot, 0}, nullptr, hint);
-                check(value && value->bytes == "1", "it is there, whatever the hint says");
+                check(value && value->bytes == "1", "it is found, whatever the hint says");
             }
         });
         model.thread([world, checkpoints] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// While memory is short leaves get images so that they can go, and a checkpoint names those of
-/// several such rounds (decision 0048). A power cut in between loses nothing.
+/// While memory is short leaves get images so that they can be evicted, and one checkpoint names
+/// the images of several such rounds (decision 0048). A power cut in between loses nothing.
 #include "freshet/engine/txn/store_test_support.h"
 
 #include <vector>
@@ -75,7 +75,7 @@ TEST_F(WriteBack, SeveralRoundsHaveOneCheckpointAndPowerCutsLoseNothing) {
         putDurably(*store_, *tree_, "end", "and all before it");
         const StoreStats after = store_->stats();
         EXPECT_GT(after.leavesEvicted - before.leavesEvicted, kOverwrites / 4);
-        // Of one round there are images of half as many bytes. Some may have waited before.
+        // A round has images of half as many bytes. Some may have waited before.
         EXPECT_GE(after.block.bytesWritten - before.block.bytesWritten + kSmallMemory,
                   (after.checkpoints - before.checkpoints) * kSmallMemory);
         EXPECT_LT(after.block.fileBytes, before.block.fileBytes + 4 * kSmallMemory);

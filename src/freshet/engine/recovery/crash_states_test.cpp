@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The store in every kind of state that a crash could have left its files in: journal, checkpoints
-/// and recycled segments together. What is found is the state after some commit, and not an earlier
-/// one than the last that was acknowledged as durable. FRESHET_CRASH_STATES asks for more states.
+/// and recycled segments together. Opening must find the state after some commit, and none before
+/// the last that was acknowledged as durable. FRESHET_CRASH_STATES asks for more states.
 #include "freshet/testing/sim/crash_states.h"
 
 #include "freshet/engine/txn/store_test_support.h"
@@ -24,7 +24,7 @@ constexpr TreeId kTrees[] = {10, 11};
 constexpr int kKeys = 400;
 constexpr uint64_t kSuperblocksBytes = 8192;  // at the data file's begin
 
-/// What reaches the disk of a superblock that it refuses: nothing, a part, all.
+/// How much of a refused superblock reaches the disk: nothing, a part, all.
 constexpr FaultKind kRefusals[] = {
     FaultKind::kError, FaultKind::kShortWrite, FaultKind::kLateError};
 
@@ -37,14 +37,14 @@ testing::FaultRule refusal(FaultKind kind, double chance, uint64_t times) {
             .below = kSuperblocksBytes};
 }
 
-/// What both trees hold.
+/// The content of both trees.
 using Contents = std::map<std::string, std::string>;
 
 StoreOptions tinyOptions(platform::FileSystem& files) {
     StoreOptions options;
     options.files = &files;
     options.directory = "/db";
-    options.journalSegmentBytesMax = 2u << 20;  // the smallest there is
+    options.journalSegmentBytesMax = 2u << 20;  // the smallest possible
     options.checkpointIntervalMs = 3'600'000;
     options.memoryBytes = 1;  // leaves are evicted as soon as they can be
     options.onFatal = [](const Status&) {};
@@ -54,8 +54,8 @@ StoreOptions tinyOptions(platform::FileSystem& files) {
 /// What a run did, and what was promised at which position of its trace.
 class History {
 public:
-    /// Commits with a few checkpoints in between, each start ended by a close or as it stands.
-    /// With a plan superblocks are refused now and then, but not while the store is opened.
+    /// Commits with a few checkpoints in between; each start is ended by a close or just left. With
+    /// a plan, superblocks are refused now and then, but not while the store is being opened.
     void run(testing::TraceRecorder& disk, testing::FaultPlan* plan, std::mt19937_64& random) {
         testing::FaultPlan none(0);
         testing::FaultyFileSystem files(disk, plan != nullptr ? *plan : none);
@@ -86,7 +86,7 @@ public:
     }
     uint64_t refused() const { return refused_; }
 
-    /// Ok when `found` is the state after a commit that may be the last in `state`.
+    /// Ok if `found` is the state after a commit that may be the last in `state`.
     Status judge(const Contents& found, const CrashState& state) const {
         size_t least = 0;
         for (const Durable& durable : durable_) {
@@ -104,7 +104,7 @@ public:
                                   std::to_string(least) + " was durable");
             }
         }
-        return Status(Code::kCorruption, "WRONG: a state that has never been");
+        return Status(Code::kCorruption, "WRONG: a state that never existed");
     }
 
 private:
@@ -113,7 +113,7 @@ private:
         size_t commit;
     };
 
-    /// One that is refused is made again, after more commits.
+    /// A checkpoint that is refused is made again, after more commits.
     void checkpoint(Store& store, testing::TraceRecorder& disk, std::mt19937_64& random) {
         Status status = store.checkpointNow();
         for (; status.code() == Code::kNoSpace; status = store.checkpointNow()) {
@@ -132,7 +132,7 @@ private:
             std::string key = "key " + std::to_string(random() % kKeys);
             std::string name = std::to_string(tree) + "/" + key;
             TreeRef ref = store.tree(tree);
-            const bool isShort = store.stats().spaceShort;  // then what adds something is refused
+            const bool isShort = store.stats().spaceShort;  // then additions are refused
             if ((isShort || random() % 4 == 0) && after.contains(name)) {
                 ASSERT_TRUE(waiting(txn, [&] { return txn.erase(*ref, key); }).isOk());
                 after.erase(name);
@@ -144,7 +144,7 @@ private:
             }
         }
         if (!txn.hasWrites()) {
-            return;  // such a commit promises nothing of those before
+            return;  // such a commit promises nothing of earlier ones
         }
         const Status status = commitAndWait(txn);
         if (status.code() == Code::kNoSpace) {
@@ -179,7 +179,7 @@ Contents contentsOf(Store& store) {
     return found;
 }
 
-/// Opens, reads, and now and then goes on from there and crashes again.
+/// Opens and reads, and sometimes goes on from there and crashes again.
 Status checkState(const History& history, MemoryFileSystem& disk, const CrashState& state) {
     Contents found;
     {
@@ -203,7 +203,7 @@ Status checkState(const History& history, MemoryFileSystem& disk, const CrashSta
                : Status(Code::kCorruption, "WRONG: another state at the second start");
 }
 
-/// Runs, makes states of what was recorded, and checks each. Returns how much was refused.
+/// Runs, makes states of the recorded trace, and checks each. Returns the number of refusals.
 uint64_t runAndCheck(uint64_t seed, testing::FaultPlan* plan) {
     SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
     std::mt19937_64 random(seed);

@@ -28,7 +28,7 @@ TEST(ForeignFiles, WhatLiesBesideAStoreIsNobodyElses) {
     EXPECT_TRUE(checked({".snapshot", "server.pem", "server.log", "server.log.2026-11-28", "x.pid"})
                     .isOk());
     EXPECT_TRUE(checked({"freshetd.lock", "freshet.id.new"}).isOk());
-    // A store is there, or was: opening it says what is wrong with it.
+    // A store exists, or did: opening it says what is wrong with it.
     EXPECT_TRUE(checked({"freshet.id", "journal", "WiredTiger"}).isOk());
     EXPECT_TRUE(checked({"data.freshet", "holiday.jpg"}).isOk());
 }
@@ -66,7 +66,7 @@ TEST(ForeignFiles, AStoreAsksOnlyWhenItIsToldTo) {
     options.refuseForeignFiles = false;
     EXPECT_TRUE(Store::open(options).isOk());
     options.refuseForeignFiles = true;
-    EXPECT_TRUE(Store::open(options).isOk());  // it has begun there
+    EXPECT_TRUE(Store::open(options).isOk());  // a store exists there
 }
 
 }  // namespace
