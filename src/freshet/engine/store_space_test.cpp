@@ -246,7 +246,7 @@ TEST_F(StoreSpace, NothingIsLostWhereverThatStops) {
             plan.cancel(rule);
             EXPECT_LT(shapeOf(*store, tree).leaves, leaves);
             stopped += status.isOk() ? 0 : 1;
-            // Except for the superblock, whose place exists, a full disk is not final.
+            // A full disk is not final: a later checkpoint may succeed.
             for (uint64_t i = 0; i < nth % 3 && code == Code::kNoSpace; ++i) {
                 resumed += !status.isOk() && store->checkpointNow().isOk() ? 1 : 0;
             }

@@ -14,7 +14,7 @@ using sync::kRelease;
 
 CommitFloors::~CommitFloors() {
     for (sync::Atomic<Chunk*>& chunk : chunks_) {
-        // [floor.end] relaxed: nobody else uses the table.
+        // [floor.end] relaxed: no other thread uses the table.
         delete chunk.load(kRelaxed);
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The stamp word of a version: who wrote it and, once decided, when it became visible.
+/// The stamp word of a version: its writer and, once decided, when it became visible.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ enum class Fate : uint8_t { kCommitted, kAborted, kInFlight };
 struct Outcome {
     Fate fate = Fate::kInFlight;
     uint64_t ts = 0;     // kCommitted: the commit timestamp
-    uint64_t stamp = 0;  // kInFlight: whose write it is
+    uint64_t stamp = 0;  // kInFlight: identifies the writer
 };
 
 }  // namespace freshet::engine

@@ -174,7 +174,7 @@ void TxnTable::forEachEntry(Visit visit) const {
 
 uint32_t TxnTable::popFree(FreeList& list) {
     // [free.pop] CAS. ORDER: acquire pairs with [free.push]: the entry's fields are visible.
-    //   LOST     somebody pushed or popped; retry with the new head.
+    //   LOST     another thread pushed or popped; retry with the new head.
     //   PROGRESS lock-free: our failure is another thread's success.
     uint64_t head = list.head.load(kAcquire);
     while ((head & kEntryMask) != 0) {
@@ -210,7 +210,7 @@ void TxnTable::pushFree(uint32_t index) {
         entry.nextFree.store(static_cast<uint32_t>(head & kEntryMask), kRelaxed);
         wanted = ((head >> kEntryBits) + 1) << kEntryBits | index;
         // [free.push] CAS. ORDER: release pairs with [free.pop].
-        //   LOST     somebody pushed or popped; retry.  PROGRESS lock-free.
+        //   LOST     another thread pushed or popped; retry.  PROGRESS lock-free.
     } while (!top.compare_exchange_weak(head, wanted, kRelease, kRelaxed));
 }
 
@@ -221,7 +221,7 @@ uint32_t TxnTable::takeFresh() {
         if (index > limits_.entriesMax) {
             return 0;
         }
-        //   LOST somebody took that number; try the next.  PROGRESS lock-free.
+        //   LOST another thread took that number; try the next.  PROGRESS lock-free.
     } while (!freshNext_.compare_exchange_weak(index, index + 1, kRelaxed, kRelaxed));
     sync::Atomic<EntryChunk*>& slot = chunks_[index / limits_.entriesPerChunk];
     // [chunk.look] acquire: pairs with [chunk.make].
@@ -229,7 +229,7 @@ uint32_t TxnTable::takeFresh() {
         auto chunk = std::make_unique<EntryChunk>(limits_.entriesPerChunk);
         EntryChunk* expected = nullptr;
         // [chunk.make] CAS. ORDER: release pairs with [chunk.load]; acquire on failure likewise.
-        //   LOST somebody made it: ours is dropped.  PROGRESS one attempt.
+        //   LOST another thread made it: ours is dropped.  PROGRESS one attempt.
         if (slot.compare_exchange_strong(expected, chunk.get(), kAcqRel, kAcquire)) {
             chunk.release();
         }
