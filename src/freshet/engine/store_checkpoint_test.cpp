@@ -245,7 +245,8 @@ TEST_F(StoreCheckpoint, ADroppedTreeLeavesTheFile) {
     store->dropTree(8);
     ASSERT_TRUE(store->checkpointNow().isOk());
     crash();
-    EXPECT_EQ(store->stats().block.mappedPages, 1u) << "what no tree needs goes at the next open";
+    EXPECT_EQ(store->stats().block.mappedPages, 1u)
+        << "pages that no tree needs are freed by the next open";
     EXPECT_EQ(store->treeIds(), (std::vector<TreeId>{kCatalogTree, 7}));
     EXPECT_EQ(get("stays"), "1");
 }

@@ -113,7 +113,8 @@ void PageLoads::runFirst() {
             return;
         }
         telemetry::logInfo(
-            "engine", "pages are read by threads that wait for them: " + reads.status().toString());
+            "engine",
+            "pages are read by blocking threads, without io_uring: " + reads.status().toString());
     }
     runPlain();
 }

@@ -243,7 +243,7 @@ Setup evictions(Start start, bool checkpoints, bool reads, bool rebuilds) {
             }
             if (start == Start::kGone) {
                 world->evict();
-                check(world->evicted == 1, "it goes");
+                check(world->evicted == 1, "it is evicted");
             }
         }
         model.thread([world, rebuilds] {

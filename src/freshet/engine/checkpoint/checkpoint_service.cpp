@@ -182,8 +182,8 @@ bool CheckpointService::endOldSnapshots(uint64_t nowNanos) {
     }
     if (core_.epochs.endSnapshotsBelow(below)) {
         telemetry::logWarning("engine",
-                              "memory is short of what old snapshots need: those of more than " +
-                                  std::to_string(pace_.snapshotMillisMax) + " ms have ended");
+                              "memory is short because of old snapshots: those older than " +
+                                  std::to_string(pace_.snapshotMillisMax) + " ms were ended");
     }
     return true;
 }
@@ -200,7 +200,7 @@ bool CheckpointService::endLargestWriter(uint64_t nowNanos) {
     lastEndedNanos_ = nowNanos;
     telemetry::logWarning("engine",
                           "memory is short: an idle transaction that held " +
-                              std::to_string(bytes) + " bytes has ended");
+                              std::to_string(bytes) + " bytes was ended");
     return true;
 }
 
@@ -218,7 +218,7 @@ void CheckpointService::endOldWriters() {
     if (ended != 0) {
         telemetry::logWarning("engine",
                               std::to_string(ended) +
-                                  " transactions have ended that had been open for more than " +
+                                  " transactions were ended that had been open for more than " +
                                   std::to_string(core_.transactionMillisMax) + " ms");
     }
 }
@@ -394,11 +394,11 @@ void CheckpointService::noteSpace(const Status& status) {
         return;
     }
     if (isShort) {
-        telemetry::logError("engine",
-                            status.isOk()
-                                ? "the data file cannot grow: what adds to it is refused"
-                                : "checkpoint given up, what adds to the data file is refused: " +
-                                      status.toString());
+        telemetry::logError(
+            "engine",
+            status.isOk() ? "the data file cannot grow: writes that add to it are refused"
+                          : "checkpoint given up, writes that add to the data file are refused: " +
+                                status.toString());
     } else {
         telemetry::logInfo("engine", "the data file has room again: everything is accepted");
     }

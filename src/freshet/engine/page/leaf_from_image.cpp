@@ -60,7 +60,7 @@ Status addLarge(const DiskLeaf::LargeValue& large,
     FRESHET_ASSIGN_OR_RETURN(const ByteView bytes, readImage(large.page, large.place, &buffer));
     FRESHET_ASSIGN_OR_RETURN(const ByteView value, readLargeValue(bytes));
     if (cell.page != large.page || cell.valueBytes != value.size()) {
-        return Status(Code::kCorruption, "the large value is not this key's");
+        return Status(Code::kCorruption, "the large value belongs to another key");
     }
     held->addLarge(value);
     return Status::ok();
@@ -93,13 +93,13 @@ StatusOr<LeafNode*> leafFromImage(TreeEnv& env,
     const bool reaches = head.high.empty() || (!away.high.empty() && head.high >= away.high);
     if (head.page != entry.id || head.tree != tree.id() || head.level != 0 ||
         head.low != away.low || !reaches) {
-        return Status(Code::kCorruption, "the image is not of this leaf");
+        return Status(Code::kCorruption, "the image belongs to another leaf");
     }
     const ByteView end = mutated(Mutant::kBringBackWhole) ? ByteView() : away.high.view();
     const TailsBelow below(image, end, away.prefixLen);
     if (below.tails().size() != away.entries) {
         return Status(Code::kCorruption,
-                      "it should have " + std::to_string(away.entries) + " entries, and has " +
+                      "it should have " + std::to_string(away.entries) + " entries, but has " +
                           std::to_string(below.tails().size()));
     }
     HeldValues held(env.slabs, &memory);
@@ -112,7 +112,7 @@ StatusOr<LeafNode*> leafFromImage(TreeEnv& env,
             continue;
         }
         if (large.size() == away.largeValues().size()) {
-            return Status(Code::kCorruption, "a large value too many");
+            return Status(Code::kCorruption, "one large value too many");
         }
         FRESHET_RETURN_IF_ERROR(addLarge(away.largeValues()[large.size()], cell, readImage, &held));
         large.push_back(held.values.back().shared);

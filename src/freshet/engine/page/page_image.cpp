@@ -135,7 +135,7 @@ StatusOr<PageHeader> readHeader(ByteView image) {
         return Status(Code::kUnsupported, "compressed or encrypted page image");
     }
     if (header.storedLen != image.size() || header.rawLen != image.size()) {
-        return damaged("its length is not what the header says");
+        return damaged("its length differs from that in the header");
     }
     return header;
 }
@@ -225,7 +225,7 @@ Status readHead(const PageHeader& header, Taker* taker, PageHead* head) {
         return damaged("neither leaf nor inner page");
     }
     if (isLeaf != (head->level == 0)) {
-        return damaged("a leaf not on level 0, or an inner page there");
+        return damaged("a leaf not on level 0, or an inner page on level 0");
     }
     if (!taker->take(header.lowLen, &head->low) || !taker->take(header.highLen, &head->high) ||
         !taker->take(header.prefixLen, &head->prefix) ||
@@ -235,7 +235,7 @@ Status readHead(const PageHeader& header, Taker* taker, PageHead* head) {
     if (!head->low.starts_with(head->prefix) || (head->high.empty() && !head->prefix.empty()) ||
         (!head->high.empty() &&
          (head->low >= head->high || !head->high.starts_with(head->prefix)))) {
-        return damaged("the fences are not in order");
+        return damaged("the fences are out of order");
     }
     return Status::ok();
 }
@@ -266,7 +266,7 @@ StatusOr<PageImage> readPageImage(ByteView image, std::pmr::memory_resource* mem
         if (loadLe<uint32_t>(offsets.data() + i * kCellOffsetBytes) != at || end < at ||
             end > image.size() ||
             !readCell(image.substr(at, end - at), result.head.level == 0, &cell)) {
-            return damaged("a cell is not in order");
+            return damaged("a cell is malformed");
         }
         // Most heads differ; then their order is the keys' order.
         const auto head = loadLe<uint64_t>(heads.data() + i * kHeadBytes);
@@ -274,16 +274,16 @@ StatusOr<PageImage> readPageImage(ByteView image, std::pmr::memory_resource* mem
             i == 0 || headBefore < head || (headBefore == head && (&cell - 1)->tail < cell.tail);
         if (head != keyHeadOf(cell.tail) || !follows ||
             result.head.prefix.size() + cell.tail.size() > kKeyBytesMax) {
-            return damaged("a key is not in its place");
+            return damaged("a key is out of order");
         }
         headBefore = head;
         at = end;
     }
     if (n != 0 && !areWithinFences(result.head, result.cells.front(), result.cells.back())) {
-        return damaged("a key is not in its place");
+        return damaged("a key is out of order");
     }
     if (at != image.size()) {
-        return damaged("there is more than its cells");
+        return damaged("there are bytes after its cells");
     }
     return result;
 }

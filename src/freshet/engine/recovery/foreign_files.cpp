@@ -76,13 +76,14 @@ bool isOurs(std::string_view name) {
 }
 
 Status refuse(const std::string& directory, const std::string& name, const KnownProgram* known) {
-    std::string text = directory + " has no data of this server and something else: " + name;
+    std::string text = directory + " has no data of this server, but other files: " + name;
     if (known != nullptr) {
-        text += ", as " + std::string(known->program) + " makes it. " + std::string(known->advice);
+        text += ", which seems to be from " + std::string(known->program) + ". " +
+                std::string(known->advice);
     }
     return Status(Code::kInvalid,
                   text +
-                      ". Name an empty directory, or begin beside these files by "
+                      ". Choose an empty directory, or begin beside these files with "
                       "--allowForeignFiles");
 }
 

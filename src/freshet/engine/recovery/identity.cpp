@@ -15,13 +15,13 @@ namespace {
 StatusOr<DbUuid> parse(const std::string& path, const std::string& bytes) {
     if (bytes.size() != kIdentityBytes ||
         ByteView(bytes).substr(0, kIdentityMagicBytes) != kIdentityMagic) {
-        return Status(Code::kCorruption, path + " is damaged or not ours");
+        return Status(Code::kCorruption, path + " is damaged or was not made by this server");
     }
     // First the checksum, whose place is the same in every version: damage must not look like a
     // newer format.
     if (crc32c(bytes.data(), kIdentityCrcOffset) !=
         loadLe<uint32_t>(bytes.data() + kIdentityCrcOffset)) {
-        return Status(Code::kCorruption, path + " is damaged or not ours");
+        return Status(Code::kCorruption, path + " is damaged or was not made by this server");
     }
     const auto version = loadLe<uint32_t>(bytes.data() + kIdentityVersionOffset);
     if (version != kIdentityVersion) {
@@ -89,7 +89,7 @@ StatusOr<DbUuid> readOrMakeIdentity(platform::FileSystem& files, const std::stri
     // The identity was durable before there was any data.
     auto data = files.open(directory + kDataFile, platform::OpenMode::kRead);
     if (data.isOk()) {
-        return Status(Code::kCorruption, path + " is missing, and there is data");
+        return Status(Code::kCorruption, path + " is missing, although there is a data file");
     }
     if (data.status().code() != Code::kNotFound) {
         return std::move(data).status();
@@ -109,8 +109,7 @@ StatusOr<DbUuid> repairIdentity(platform::FileSystem& files,
     FRESHET_ASSIGN_OR_RETURN(const DbUuid uuid,
                              block::BlockFile::readUuid(files, directory + kDataFile));
     FRESHET_RETURN_IF_ERROR(write(files, directory, directory + "/" + kIdentityFile, uuid));
-    losses->push_back(std::string(known.status().text()) +
-                      "; it was made again from the data file");
+    losses->push_back(std::string(known.status().text()) + "; it was restored from the data file");
     return uuid;
 }
 

@@ -23,8 +23,9 @@ Status Store::Impl::checkWithoutJournal() {
     FRESHET_ASSIGN_OR_RETURN(const std::vector<std::string> names, files.list(options.directory));
     for (const std::string& name : names) {
         if ("/" + name == kDataFile || "/" + name == kJournalFolder) {
-            return Status(Code::kUnsupported,
-                          options.directory + " has data: a store without a journal begins empty");
+            return Status(
+                Code::kUnsupported,
+                options.directory + " has data: a store without a journal must begin empty");
         }
     }
     return setMark(files, options.directory, kNoJournalMark);
@@ -34,8 +35,9 @@ Status Store::Impl::checkMarks() {
     FRESHET_ASSIGN_OR_RETURN(const bool unlogged,
                              hasMark(files, options.directory, kNoJournalMark));
     if (unlogged) {
-        return Status(Code::kUnsupported,
-                      options.directory + " was used without a journal: nothing in it is whole");
+        return Status(
+            Code::kUnsupported,
+            options.directory + " was used without a journal: its data is not consistent");
     }
     if (options.withoutJournal) {
         return checkWithoutJournal();
@@ -46,7 +48,7 @@ Status Store::Impl::checkMarks() {
     }
     return resumesRepair
                ? Status(Code::kCorruption,
-                        options.directory + ": a repair has not come to its end; repair it again")
+                        options.directory + ": a repair was not finished; run the repair again")
                : Status::ok();
 }
 
@@ -60,19 +62,20 @@ Status Store::Impl::planForDisk() {
     constexpr uint64_t kMegabyte = 1'000'000;
     const auto inMegabytes = [](uint64_t bytes) { return std::to_string(bytes / kMegabyte); };
     const std::string room = "the disk of " + options.directory + " has " +
-                             inMegabytes(space.totalBytes) + " MB, of which " +
-                             inMegabytes(space.freeBytes) + " are free: a new store wants " +
-                             inMegabytes(disk.wantedBytes);
+                             inMegabytes(space.totalBytes) + " MB, " +
+                             inMegabytes(space.freeBytes) + " MB of them free: a new store wants " +
+                             inMegabytes(disk.wantedBytes) + " MB";
     telemetry::logInfo("engine",
-                       room + ", journal segments have up to " +
+                       room + "; journal segments have up to " +
                            inMegabytes(disk.journalSegmentBytesMax) +
-                           ", and checkpoints come after " +
-                           inMegabytes(disk.checkpointJournalBytes) + " of journal");
+                           " MB, and a checkpoint is made after " +
+                           inMegabytes(disk.checkpointJournalBytes) + " MB of journal");
     const auto data = files.open(options.directory + kDataFile, platform::OpenMode::kRead);
     const bool isNew = data.status().code() == Code::kNotFound;
     return isNew && space.freeBytes < disk.leastBytes
                ? Status(Code::kNoSpace,
-                        room + ", and cannot begin with less than " + inMegabytes(disk.leastBytes))
+                        room + ", and cannot begin with less than " + inMegabytes(disk.leastBytes) +
+                            " MB")
                : Status::ok();
 }
 
@@ -273,8 +276,8 @@ Status Store::Impl::begin() {
     if (options.directIo && !file->bypassCache()) {
         telemetry::logInfo("engine",
                            options.directory +
-                               ": the file system has no direct transfers; the data file goes "
-                               "through the operating system's cache");
+                               ": the file system does not support direct I/O; the data file "
+                               "goes through the operating system's cache");
     }
     checkpointer->lookForSparse();
     checkpoints->start();

@@ -93,16 +93,16 @@ StatusOr<PageImage> TreeLoader::read(PageId page, ByteView low, std::string* byt
     }
     const PageHead& head = image->head;
     if (head.page != page || head.tree != tree_.id()) {
-        return damaged(page, "is another page");
+        return damaged(page, "has the image of another page");
     }
     if (level_ >= 0 && head.level != level_) {
         return damaged(page, "is on another level");
     }
     if (head.low != low) {
-        return damaged(page, "begins elsewhere");
+        return damaged(page, "begins at another key");
     }
     if (head.high.empty() != (head.right == 0)) {
-        return damaged(page, "has a right neighbour and no end, or an end and no neighbour");
+        return damaged(page, "has a right neighbour but no upper fence, or the reverse");
     }
     FRESHET_RETURN_IF_ERROR(checkNote(page, *image));
     return image;
@@ -115,7 +115,7 @@ Status TreeLoader::checkNote(PageId page, const PageImage& image) {
         return Status::ok();
     }
     if (noted != kNoNote) {
-        const Status wrong = damaged(page, "is not what the map says of it");
+        const Status wrong = damaged(page, "does not match its note in the page map");
         if (!source_.canLose()) {
             return wrong;
         }
@@ -154,7 +154,7 @@ Status TreeLoader::losePage(const Range& range, PageId page, std::string low, co
                      " there");
         return add(page, std::move(low), range.high, PageImage{}, true);
     }
-    source_.lose(what + " had an inner page there, which was made anew");
+    source_.lose(what + " had an inner page there, which was rebuilt");
     FRESHET_ASSIGN_OR_RETURN(Node * node, makeInnerAnew(low, range.high));
     return add(page, node, true);
 }
@@ -255,7 +255,7 @@ Status TreeLoader::readLarge(const PageCell& cell, ValueRef* value) {
         return std::move(found).status().withContext("page " + std::to_string(cell.page));
     }
     if (found->size() != cell.valueBytes) {
-        return damaged(cell.page, "is not as long as its key says");
+        return damaged(cell.page, "does not have the length that its key says");
     }
     value->shared = ValueBuffer::create(*found, env_.slabs);
     value->bytes = value->shared->bytes();

@@ -301,7 +301,7 @@ const std::vector<Action> kActions = {
          }
      }},
     {"get by a hint", [](World& world) { EXPECT_EQ(world.getByHint(mine(5)), "first"); }},
-    {"removal of leaves, of which nothing is left",
+    {"removal of leaves, and freeing of their pages",
      [](World& world) {
          for (const char* value : {"a leaf for a few of these, which then goes", ""}) {
              for (int i = 10; i < 40; ++i) {

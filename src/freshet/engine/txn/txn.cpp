@@ -194,14 +194,14 @@ Status Txn::Impl::writeInHand(Tree& tree, WriteKind kind, ByteView key, ByteView
 Status Txn::Impl::snapshotTooOld() {
     return Status(Code::kConflict,
                   Reason::kSnapshotTooOld,
-                  "the snapshot has ended, since memory was short of what it needs");
+                  "the snapshot was ended: memory was short, and it needed old versions");
 }
 
 Status Txn::Impl::endedByAnother() {
     return Status(Code::kConflict,
                   Reason::kTransactionEnded,
-                  "the transaction has ended: it was too old, or memory was short of what it had "
-                  "written");
+                  "the transaction was ended: it was too old, or it had written much while "
+                  "memory was short");
 }
 
 Status Txn::Impl::want(Tree& tree, const Fault& met, std::optional<uint32_t> generation) {

@@ -53,8 +53,8 @@ Status WriteSet::commit(sync::WaitToken* token) {
         if (grows_ && core_->spaceShort.load(sync::kRelaxed)) {
             abort();
             return Status(Code::kNoSpace,
-                          "the data file is full and cannot grow; only reading, deleting and "
-                          "dropping go on");
+                          "the data file is full and cannot grow; only reads, deletes and drops "
+                          "are accepted");
         }
         if (core_->journal == nullptr) {
             core_->table.setCommitting(stamp_);
