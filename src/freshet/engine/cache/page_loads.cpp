@@ -196,11 +196,11 @@ PageLoads::Result PageLoads::read(PageTree& tree, const Fault& fault) {
     return {std::move(leaf), bytes};
 }
 
-Status PageLoads::load(PageTree& tree, const Fault& fault, LoadedFor whom) {
-    return install(tree, fault, whom, read(tree, fault));
+Status PageLoads::load(PageTree& tree, const Fault& fault, LoadedFor purpose) {
+    return install(tree, fault, purpose, read(tree, fault));
 }
 
-Status PageLoads::install(PageTree& tree, const Fault& fault, LoadedFor whom, Result result) {
+Status PageLoads::install(PageTree& tree, const Fault& fault, LoadedFor purpose, Result result) {
     Status status;
     if (!result.leaf.isOk()) {
         status = result.leaf.status().withContext("tree " + std::to_string(tree.id()) + ", page " +
@@ -218,7 +218,7 @@ Status PageLoads::install(PageTree& tree, const Fault& fault, LoadedFor whom, Re
         sync::Slice slice(core_.epochs);
         if (status.isOk()) {
             LeafNode* leaf = *result.leaf;
-            if (whom == LoadedFor::kReader) {
+            if (purpose == LoadedFor::kReader) {
                 leaf->keepUntilTouched();
             }
             tree.bringBack(fault, leaf);

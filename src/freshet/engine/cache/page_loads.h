@@ -87,10 +87,10 @@ private:
     std::optional<Request> takeFirst();
     void awaitRoom();
     /// REQUIRES: the caller is the one that reads the leaf; outside every slice.
-    Status load(PageTree& tree, const Fault& fault, LoadedFor whom);
+    Status load(PageTree& tree, const Fault& fault, LoadedFor purpose);
     Result read(PageTree& tree, const Fault& fault);
     /// The end of both ways to read: puts the leaf into the tree and completes the waiting tokens.
-    Status install(PageTree& tree, const Fault& fault, LoadedFor whom, Result result);
+    Status install(PageTree& tree, const Fault& fault, LoadedFor purpose, Result result);
 
     /// Run by four threads, which the first one starts.
     void runPlain();
@@ -102,9 +102,9 @@ private:
     void runFirst();
     void runAsync(Ring& ring);
     enum class Next : uint8_t { kGoOn, kSleep, kEnd };
-    Next whatNow(Ring& ring);
+    Next nextStep(Ring& ring);
     void startReads(Ring& ring);
-    bool isThereRoom(Ring& ring);
+    bool hasRoom(Ring& ring);
     void start(Ring& ring, Request request);
     void arrive(Ring& ring, Arriving* arriving);
     void finish(Ring& ring, std::unique_ptr<Arriving> arrived);

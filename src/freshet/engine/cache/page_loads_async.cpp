@@ -128,7 +128,7 @@ void PageLoads::runAsync(Ring& ring) {
         startReads(ring);
         AsyncReads::Read* read = ring.reads->poll();
         if (read == nullptr) {
-            switch (whatNow(ring)) {
+            switch (nextStep(ring)) {
                 case Next::kGoOn:
                     continue;
                 case Next::kSleep:
@@ -144,7 +144,7 @@ void PageLoads::runAsync(Ring& ring) {
     }
 }
 
-PageLoads::Next PageLoads::whatNow(Ring& ring) {
+PageLoads::Next PageLoads::nextStep(Ring& ring) {
     std::unique_lock<std::mutex> lock(mutex_);
     if (ring.leaves == 0) {
         // Not in the ring: waking this thread is cheaper this way.
@@ -172,7 +172,7 @@ void PageLoads::startReads(Ring& ring) {
                 return;
             }
         }
-        if (!isThereRoom(ring)) {
+        if (!hasRoom(ring)) {
             return;
         }
         // Until there is room, the request stays where bringBack() finds it.
@@ -184,7 +184,7 @@ void PageLoads::startReads(Ring& ring) {
     }
 }
 
-bool PageLoads::isThereRoom(Ring& ring) {
+bool PageLoads::hasRoom(Ring& ring) {
     if (ring.granted > 0) {
         --ring.granted;
         return true;

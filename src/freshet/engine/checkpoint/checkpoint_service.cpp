@@ -147,7 +147,7 @@ void CheckpointService::run() {
             if (status.isOk() && core_.memory.isHigh()) {
                 status = relieveMemory();
             }
-            round = endWhoNeedsMemory(howRoundWent(status));
+            round = endForMemory(resultOfRound(status));
         } while (core_.memory.endRound(round, platform::monotonicNanos()));
         rest_ = restAfter(platform::monotonicNanos() - roundBeganNanos_);
         if (!status.isOk() && status.code() != Code::kNoSpace) {
@@ -158,7 +158,7 @@ void CheckpointService::run() {
     }
 }
 
-MemoryBudget::Round CheckpointService::endWhoNeedsMemory(MemoryBudget::Round round) {
+MemoryBudget::Round CheckpointService::endForMemory(MemoryBudget::Round round) {
     using enum MemoryBudget::Round;
     const uint64_t now = platform::monotonicNanos();
     ages_.note(now, core_.table.snapshot());
@@ -191,9 +191,9 @@ bool CheckpointService::endOldSnapshots(uint64_t nowNanos) {
 bool CheckpointService::endLargestWriter(uint64_t nowNanos) {
     // A writer that waits for memory waits until a round ends, and a round can be long: spare
     // those.
-    const uint64_t laidBefore = std::min(lastRoundBeganNanos_, nowNanos - kIdleNanosMin);
+    const uint64_t suspendedBefore = std::min(lastRoundBeganNanos_, nowNanos - kIdleNanosMin);
     const uint64_t bytes =
-        endLargestWrites(core_, laidBefore, core_.memory.limit() / kWorthwhilePart);
+        endLargestWrites(core_, suspendedBefore, core_.memory.limit() / kWorthwhilePart);
     if (bytes == 0) {
         return false;
     }
@@ -223,7 +223,7 @@ void CheckpointService::endOldWriters() {
     }
 }
 
-MemoryBudget::Round CheckpointService::howRoundWent(const Status& status) {
+MemoryBudget::Round CheckpointService::resultOfRound(const Status& status) {
     if (!status.isOk()) {
         return MemoryBudget::Round::kVain;
     }

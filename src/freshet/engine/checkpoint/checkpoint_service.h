@@ -88,13 +88,13 @@ private:
     /// Ends what needs memory that cannot be freed otherwise: first old snapshots, then a large
     /// writer. Returns the round's result as it is then; the memory of a large writer becomes free
     /// in the next rounds.
-    MemoryBudget::Round endWhoNeedsMemory(MemoryBudget::Round round);
+    MemoryBudget::Round endForMemory(MemoryBudget::Round round);
     /// False: there are none.
     bool endOldSnapshots(uint64_t nowNanos);
     bool endLargestWriter(uint64_t nowNanos);
     /// Ends those that had to end by now (StoreOptions::transactionMillisMax). REQUIRES: running_.
     void endOldWriters();
-    MemoryBudget::Round howRoundWent(const Status& status);
+    MemoryBudget::Round resultOfRound(const Status& status);
     /// Whether all that was evicted last is freed. Takes running_.
     bool hasAllFreed();
     bool mustLookAtProcess(uint64_t now);

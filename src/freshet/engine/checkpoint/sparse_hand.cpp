@@ -20,15 +20,15 @@ bool canComeBack(const Node& leaf) {
 }
 
 /// The conditions of PageTree::removeIfSparse(), as far as they are known here.
-bool canGo(const PageEntry* left, const PageEntry& leaf, const PageEntry& heir) {
+bool canGo(const PageEntry* left, const PageEntry& leaf, const PageEntry& mergeTarget) {
     if (left == nullptr) {
         return false;
     }
     const Node& node = *nodeOf(leaf);
     const bool isUnchanged =
         node.isOnDisk || static_cast<const LeafNode&>(node).deltaForRead() == nullptr;
-    return isUnchanged && node.right == &heir && canComeBack(node) && canComeBack(*nodeOf(*left)) &&
-           canComeBack(*nodeOf(heir));
+    return isUnchanged && node.right == &mergeTarget && canComeBack(node) &&
+           canComeBack(*nodeOf(*left)) && canComeBack(*nodeOf(mergeTarget));
 }
 
 }  // namespace

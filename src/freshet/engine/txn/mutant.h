@@ -27,10 +27,10 @@ enum class Mutant : uint8_t {
     kClaimBeforeComplete,  // a claimant leaves its timestamp to others to complete
     kRecycleBeforeStamps,  // an entry is reused before its stamps are final
     kRelaxedCommitting,    // ACTIVE -> COMMITTING is stored without release
-    kRelaxedLaying,        // a write set is suspended without release
+    kRelaxedSuspend,       // a write set is suspended without release
     kRelaxedLetGo,         // the snapshot kept for ended writes is given up without release
-    kTakenAnyway,          // an owner goes on although its write set was ended
-    kEndsInHand,           // a write set is ended although its owner is using it
+    kResumedAnyway,        // an owner goes on although its write set was ended
+    kEndsActive,           // a write set is ended although its owner is using it
     kMarkOnlyBefore,       // a writer marks the page before it links its version, not again
     kMarkOnlyAfter,        // a writer marks the page only after it has linked its version
     kForgetOrigin,         // a new page's first image does not make its origin's image due

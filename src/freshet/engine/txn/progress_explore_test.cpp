@@ -97,18 +97,18 @@ public:
     }
     /// Writes, suspends the write set, resumes it once, suspends it, and has it ended as if memory
     /// were short.
-    void layDownAndEnd(const std::string& key) {
+    void suspendAndEnd(const std::string& key) {
         sync::Slice slice(core_->epochs);
         TxnTable& table = core_->table;
         const uint64_t stamp = *table.open();
         const WriteResult result = pages().write(
-            {WriteKind::kPut, VersionOp::kPut, key, "laid down", stamp, {table.snapshot(), stamp}});
-        LaidWrites writes;
+            {WriteKind::kPut, VersionOp::kPut, key, "suspended", stamp, {table.snapshot(), stamp}});
+        SuspendedWrites writes;
         table.keepSnapshot(stamp, table.snapshot());
         EXPECT_LE(core_->minReadTs(), table.snapshot());
-        table.layDown(stamp, &writes, {1, 0, 1});
-        EXPECT_TRUE(table.takeUp(stamp));
-        table.layDown(stamp, &writes, {1, 0, 1});
+        table.suspend(stamp, &writes, {1, 0, 1});
+        EXPECT_TRUE(table.resume(stamp));
+        table.suspend(stamp, &writes, {1, 0, 1});
         EXPECT_TRUE(table.isOpen(stamp));
         EXPECT_EQ(table.endBegunBefore(1).writes, nullptr);
         EXPECT_EQ(table.endLargest(1, 0).writes, &writes);
@@ -242,7 +242,7 @@ const std::vector<Action> kActions = {
     {"abort", [](World& world) { EXPECT_FALSE(world.put({mine(5)}, "victim", false)); }},
     {"suspended, and ended",
      [](World& world) {
-         world.layDownAndEnd(mine(5));
+         world.suspendAndEnd(mine(5));
          EXPECT_EQ(world.get(mine(5)), "first");
      }},
     {"several keys",
@@ -415,7 +415,7 @@ public:
     }
 
     /// The operations of the action, in order.
-    std::vector<Place> placesOf(const Action& action) {
+    std::vector<CodePlace> placesOf(const Action& action) {
         Stoppable whole(Stoppable::kNever, joining(), doing(action));
         whole.waitUntilStopped();
         letEarlierGoOn();
@@ -423,8 +423,8 @@ public:
     }
     /// The first and the last time that the action reaches each of its places.
     std::vector<size_t> stopsOf(const Action& action) {
-        const std::vector<Place> places = placesOf(action);
-        std::map<Place, std::pair<size_t, size_t>> met;
+        const std::vector<CodePlace> places = placesOf(action);
+        std::map<CodePlace, std::pair<size_t, size_t>> met;
         for (size_t i = 1; i <= places.size(); ++i) {
             met.try_emplace(places[i - 1], i, i).first->second.second = i;
         }
@@ -586,8 +586,8 @@ const std::map<std::string, std::string> kNotOnThePath = {
 };
 
 TEST(ProgressLabels, AreAllStoppedAt) {
-    std::set<Place> places;
-    const auto collect = [&](const std::vector<Place>& some) {
+    std::set<CodePlace> places;
+    const auto collect = [&](const std::vector<CodePlace>& some) {
         places.insert(some.begin(), some.end());
     };
     for (const Action& action : kActions) {

@@ -39,7 +39,7 @@ public:
         return out;
     }
     /// The labels of the operations at the places.
-    std::set<std::string> at(const std::set<Place>& places) const {
+    std::set<std::string> at(const std::set<CodePlace>& places) const {
         std::set<std::string> out;
         for (const auto& [file, line] : linesOf(places)) {
             const auto found = files_.find(file);
@@ -88,12 +88,12 @@ private:
     }
 
     /// File and line of each frame, inlined ones included.
-    static std::set<std::pair<std::string, size_t>> linesOf(const std::set<Place>& places) {
+    static std::set<std::pair<std::string, size_t>> linesOf(const std::set<CodePlace>& places) {
         Dl_info program;
         static const int here = 0;
         ::dladdr(&here, &program);
         std::set<std::string> addresses;
-        for (const Place& place : places) {
+        for (const CodePlace& place : places) {
             for (void* frame : place.frames) {
                 Dl_info info;
                 // Not those of libraries: their addresses mean something else in the program.

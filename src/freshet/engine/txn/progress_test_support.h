@@ -21,16 +21,16 @@
 namespace freshet::engine {
 
 /// Where in the code an atomic operation is: the innermost callers.
-struct Place {
+struct CodePlace {
     static constexpr int kFrames = 5;
     std::array<void*, kFrames> frames{};
-    auto operator<=>(const Place&) const = default;
+    auto operator<=>(const CodePlace&) const = default;
 
-    __attribute__((noinline)) static Place here() {
+    __attribute__((noinline)) static CodePlace here() {
         constexpr int kOwnFrames = 3;  // here(), arrive(), and the observer's function
         std::array<void*, kFrames + kOwnFrames> all{};
         const int count = ::backtrace(all.data(), static_cast<int>(all.size()));
-        Place place;
+        CodePlace place;
         for (int i = kOwnFrames; i < count; ++i) {
             place.frames[static_cast<size_t>(i - kOwnFrames)] = all[static_cast<size_t>(i)];
         }
@@ -86,8 +86,8 @@ public:
         }
     }
     /// The place of the last operation before which it stopped. REQUIRES: stopped or ended.
-    const Place& place() const { return places_.back(); }
-    const std::vector<Place>& places() const { return places_; }
+    const CodePlace& place() const { return places_.back(); }
+    const std::vector<CodePlace>& places() const { return places_; }
 
 private:
     enum class State { kRunning, kStopped, kEnded };
@@ -105,7 +105,7 @@ private:
         }
         ++count_;
         if (at_ == kNever || count_ == at_) {
-            places_.push_back(Place::here());
+            places_.push_back(CodePlace::here());
         }
         if (count_ == at_) {
             tell(State::kStopped);
@@ -166,7 +166,7 @@ private:
     bool isCounting_ = false;
     bool isHolding_ = false;
     size_t count_ = 0;
-    std::vector<Place> places_;
+    std::vector<CodePlace> places_;
     void* slot_ = nullptr;
     void (*endOfSlot_)(void*) = nullptr;
     platform::Thread thread_;  // last: it uses all the others

@@ -24,16 +24,16 @@ void Txn::Impl::unpin() {
     }
 }
 
-void Txn::Impl::layDown() {
+void Txn::Impl::suspend() {
     if (pin.linked) {
         core->table.keepSnapshot(writes.stamp(), pin.ts);
         unpin();
     }
-    writes.layDown();
+    writes.suspend();
 }
 
 void Txn::Impl::dropWrites() {
-    if (!writes.takeUp(core->table)) {
+    if (!writes.resume(core->table)) {
         return;
     }
     if (writes.get()->mustFinish()) {
@@ -148,17 +148,17 @@ Status Txn::Impl::write(Tree& tree, WriteKind kind, ByteView key, ByteView value
         return Status::wouldBlock();
     }
     hasWaitedForMemory = false;
-    if (!writes.takeUp(core->table)) {
+    if (!writes.resume(core->table)) {
         return endedByAnother();
     }
-    Status status = writeInHand(tree, kind, key, value);
+    Status status = writeActive(tree, kind, key, value);
     if (writes.areForOthersToEnd()) {
-        layDown();
+        suspend();
     }
     return status;
 }
 
-Status Txn::Impl::writeInHand(Tree& tree, WriteKind kind, ByteView key, ByteView value) {
+Status Txn::Impl::writeActive(Tree& tree, WriteKind kind, ByteView key, ByteView value) {
     sync::Slice slice(core->epochs);
     if (hasEnded()) {
         return snapshotTooOld();
@@ -246,7 +246,7 @@ Status Txn::Impl::conflictWith(const WriteResult& result) {
 Status Txn::commit() {
     Impl& self = *impl_;
     invariant(self.state == Impl::State::kOpen || self.state == Impl::State::kCommitting);
-    if (!self.writes.takeUp(self.core->table)) {
+    if (!self.writes.resume(self.core->table)) {
         abort();
         return Impl::endedByAnother();
     }

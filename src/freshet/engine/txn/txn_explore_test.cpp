@@ -213,7 +213,7 @@ TEST(TxnWaiters, AreAlwaysWoken) {
 }
 
 /// A large write set, as its owner and the thread that ends it see it.
-struct LargeSet : LaidWrites {
+struct LargeSet : SuspendedWrites {
     void add(Version* version) {
         sync::notePlainWrite(this);
         versions[size++] = version;
@@ -235,14 +235,14 @@ struct Large {
     void write(size_t i) {
         table.versions[i]->stamp.store(stamp, sync::kRelease);
         set.add(table.versions[i]);
-        table.txns.layDown(stamp, &set, {set.size, 0, 1});
+        table.txns.suspend(stamp, &set, {set.size, 0, 1});
     }
     /// Writes two versions and commits, unless it is ended in between.
     void own() {
         stamp = *table.txns.open();
         for (size_t i = 0; i < 2; ++i) {
             write(i);
-            if (!table.txns.takeUp(stamp)) {
+            if (!table.txns.resume(stamp)) {
                 return;
             }
         }
@@ -301,7 +301,7 @@ ExploreResult endedByAnother(Mutant mutant,
     return result;
 }
 
-TEST(LaidDownWrites, CommitOrAreEndedAndAreSeenSo) {
+TEST(SuspendedWriteSets, CommitOrAreEndedAndAreSeenSo) {
     const ExploreResult result = endedByAnother(Mutant::kNone, {.preemptions = 2});
     EXPECT_TRUE(result.passed()) << result.report;
     EXPECT_TRUE(result.complete) << result.executions;
@@ -314,28 +314,28 @@ TEST(LaidDownWrites, CommitOrAreEndedAndAreSeenSo) {
     EXPECT_TRUE(random.passed()) << random.report << " seed " << random.seed;
 }
 
-TEST(LaidDownWrites, EndForTheirAgeAsForTheirSize) {
+TEST(SuspendedWriteSets, EndForTheirAgeAsForTheirSize) {
     const ExploreResult result = endedByAnother(Mutant::kNone, {.preemptions = 2}, EndsFor::kAge);
     EXPECT_TRUE(result.passed()) << result.report;
     EXPECT_TRUE(result.complete) << result.executions;
-    for (const Mutant mutant : {Mutant::kRelaxedLaying, Mutant::kEndsInHand}) {
+    for (const Mutant mutant : {Mutant::kRelaxedSuspend, Mutant::kEndsActive}) {
         EXPECT_FALSE(endedByAnother(mutant, {.preemptions = 2}, EndsFor::kAge).passed());
     }
 }
 
-class LaidDownMutants : public ::testing::TestWithParam<Mutant> {};
+class SuspendedMutants : public ::testing::TestWithParam<Mutant> {};
 
-TEST_P(LaidDownMutants, IsFound) {
+TEST_P(SuspendedMutants, IsFound) {
     const ExploreResult result = endedByAnother(GetParam(), {.preemptions = 2});
     EXPECT_FALSE(result.passed()) << result.executions;
     std::cout << result.failure << " after " << result.executions << " executions\n";
 }
 
 INSTANTIATE_TEST_SUITE_P(All,
-                         LaidDownMutants,
-                         ::testing::Values(Mutant::kRelaxedLaying,
-                                           Mutant::kTakenAnyway,
-                                           Mutant::kEndsInHand,
+                         SuspendedMutants,
+                         ::testing::Values(Mutant::kRelaxedSuspend,
+                                           Mutant::kResumedAnyway,
+                                           Mutant::kEndsActive,
                                            Mutant::kRecycleBeforeStamps));
 
 /// When an owner that reads asks whether it was ended.
@@ -353,7 +353,7 @@ ExploreResult ownerReads(Asks asks) {
             const Outcome seen = txns.resolve(large->table.versions[0]->stamp);
             const bool open = before || (asks == Asks::kAfterReading && txns.isOpen(large->stamp));
             check(!open || seen.fate == Fate::kInFlight, "own writes are seen until it learns");
-            if (large->table.txns.takeUp(large->stamp)) {
+            if (large->table.txns.resume(large->stamp)) {
                 large->table.txns.setAborted(large->stamp);
                 settle(large->table.txns, large->stamp, large->set.all(), kStampAborted);
             }
@@ -365,7 +365,7 @@ ExploreResult ownerReads(Asks asks) {
     });
 }
 
-TEST(LaidDownWrites, AreSeenByTheirOwnerUntilItIsTold) {
+TEST(SuspendedWriteSets, AreSeenByTheirOwnerUntilItIsTold) {
     const ExploreResult result = ownerReads(Asks::kAfterReading);
     EXPECT_TRUE(result.passed()) << result.report;
     EXPECT_TRUE(result.complete) << result.executions;
@@ -401,7 +401,7 @@ ExploreResult keptSnapshot(Mutant mutant, Unpins unpins, ExploreOptions options)
             large->write(0);
             const bool misses = fold->done.load(sync::kAcquire);
             check(!misses || !txns.isOpen(large->stamp), "what a snapshot needs exists");
-            if (txns.takeUp(large->stamp)) {
+            if (txns.resume(large->stamp)) {
                 txns.setAborted(large->stamp);
                 settle(txns, large->stamp, large->set.all(), kStampAborted);
             }
@@ -441,7 +441,7 @@ TEST(KeptSnapshot, HoldsUntilItsOwnerCanKnow) {
 }
 
 /// Whether the owner or the other thread ends it, waiters are completed.
-TEST(LaidDownWrites, WakeWhoWaitsForThem) {
+TEST(SuspendedWriteSets, WakeWhoWaitsForThem) {
     const ExploreResult result = explore({.preemptions = 3}, [](Model& model) {
         auto large = std::make_shared<Large>();
         auto token = std::make_shared<sync::WaitToken>();

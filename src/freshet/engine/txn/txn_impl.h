@@ -27,7 +27,7 @@ struct Txn::Impl {
     Status read(Tree& tree, ByteView key, LeafHint hint, ValueRef* value);
     Status write(Tree& tree, WriteKind kind, ByteView key, ByteView value);
     /// REQUIRES: the write set is not suspended.
-    Status writeInHand(Tree& tree, WriteKind kind, ByteView key, ByteView value);
+    Status writeActive(Tree& tree, WriteKind kind, ByteView key, ByteView value);
     Status conflictWith(const WriteResult& result);
     /// Whether the snapshot must not be used for reading any more. REQUIRES: inside a slice; false
     /// holds only until the slice ends.
@@ -45,7 +45,7 @@ struct Txn::Impl {
     void unpin();
     /// At the end of a call that has written: from here on another thread may end the writes, and
     /// with them the snapshot.
-    void layDown();
+    void suspend();
     /// Ends what is open, unconditionally.
     void drop();
     void dropWrites();

@@ -15,7 +15,7 @@ using sync::kRelease;
 
 namespace {
 
-enum class Phase : uint8_t { kActive, kLaidDown, kCommitting, kCommitted, kAborted };
+enum class Phase : uint8_t { kActive, kSuspended, kCommitting, kCommitted, kAborted };
 
 constexpr uint64_t kPhaseShift = 61;
 constexpr uint64_t kValueMask = (uint64_t{1} << kPhaseShift) - 1;
@@ -70,10 +70,10 @@ struct alignas(sync::kLineBytes) TxnTable::Entry {
     uint64_t gen = 1;  // the owner's
     /// As in Suspended. Written by: the owner, before [entry.lay]. Read by: threads that look for
     /// one to end; they only guide that choice.
-    sync::Atomic<uint64_t> laidBytes{0};
-    sync::Atomic<uint64_t> laidNanos{0};
+    sync::Atomic<uint64_t> suspendedBytes{0};
+    sync::Atomic<uint64_t> suspendedNanos{0};
     sync::Atomic<uint64_t> begunNanos{0};
-    LaidWrites* laid = nullptr;  // belongs to the thread that took the word
+    SuspendedWrites* suspended = nullptr;  // belongs to the thread that took the word
     /// The snapshot of an owner whose writes others may end; kNotKept: its pin keeps it. Written
     /// by: the owner, once; the thread that closes the entry. Read by: oldestKept().
     sync::Atomic<uint64_t> keptTs{kNotKept};
@@ -252,29 +252,29 @@ StatusOr<uint64_t> TxnTable::open(uint32_t near) {
     return makeInFlight(index, at(index).gen);
 }
 
-void TxnTable::layDown(uint64_t stamp, LaidWrites* writes, const Laid& laid) {
+void TxnTable::suspend(uint64_t stamp, SuspendedWrites* writes, const Suspended& info) {
     Entry& entry = at(stampEntry(stamp));
-    entry.laid = writes;
-    // [laid.set] relaxed: see Entry::laidBytes.
-    entry.laidBytes.store(laid.bytes, kRelaxed);
-    entry.laidNanos.store(laid.nanos, kRelaxed);
-    entry.begunNanos.store(laid.begunNanos, kRelaxed);
+    entry.suspended = writes;
+    // [laid.set] relaxed: see Entry::suspendedBytes.
+    entry.suspendedBytes.store(info.bytes, kRelaxed);
+    entry.suspendedNanos.store(info.nanos, kRelaxed);
+    entry.begunNanos.store(info.begunNanos, kRelaxed);
     // [entry.lay] release: pairs with [entry.end]: the ending thread finds the writes whole; and
     // with [entry.resolve], as [entry.committing].
-    entry.word.store(makeWord(Phase::kLaidDown, stampGen(stamp)),
-                     mutated(Mutant::kRelaxedLaying) ? kRelaxed : kRelease);
+    entry.word.store(makeWord(Phase::kSuspended, stampGen(stamp)),
+                     mutated(Mutant::kRelaxedSuspend) ? kRelaxed : kRelease);
 }
 
-bool TxnTable::takeUp(uint64_t stamp) {
+bool TxnTable::resume(uint64_t stamp) {
     const uint64_t gen = stampGen(stamp);
-    uint64_t expected = makeWord(Phase::kLaidDown, gen);
+    uint64_t expected = makeWord(Phase::kSuspended, gen);
     // [entry.take] CAS. ORDER: release pairs with [entry.resolve], as [entry.committing]; the owner
     //            only reads what it wrote itself. Relaxed on failure: it no longer owns anything.
     //   LOST     another thread has ended it.  PROGRESS one attempt.
     return at(stampEntry(stamp))
                .word.compare_exchange_strong(
                    expected, makeWord(Phase::kActive, gen), kRelease, kRelaxed) ||
-           mutated(Mutant::kTakenAnyway);
+           mutated(Mutant::kResumedAnyway);
 }
 
 bool TxnTable::isOpen(uint64_t stamp) const {
@@ -321,52 +321,52 @@ void TxnTable::letSnapshotGo(Entry& entry) {
 }
 
 /// A suspended write set, as it was seen.
-struct TxnTable::LaidDown {
+struct TxnTable::SuspendedEntry {
     uint32_t entry = 0;  // 0: none
     uint64_t word = 0;
     uint64_t bytes = 0;
 };
 
 template <typename Visit>
-void TxnTable::forEachLaidDown(const Visit& visit) const {
+void TxnTable::forEachSuspended(const Visit& visit) const {
     forEachEntry([&](uint32_t index, const Entry& entry) {
         // [laid.look] relaxed: a choice, which [entry.end] proves to be still valid; the same holds
         // for the other loads of a suspended set's data.
         const uint64_t word = entry.word.load(kRelaxed);
-        if (phaseOf(word) == Phase::kLaidDown ||
-            (mutated(Mutant::kEndsInHand) && phaseOf(word) == Phase::kActive)) {
-            visit(entry, LaidDown{index, word, entry.laidBytes.load(kRelaxed)});
+        if (phaseOf(word) == Phase::kSuspended ||
+            (mutated(Mutant::kEndsActive) && phaseOf(word) == Phase::kActive)) {
+            visit(entry, SuspendedEntry{index, word, entry.suspendedBytes.load(kRelaxed)});
         }
     });
 }
 
-TxnTable::Ended TxnTable::endLargest(uint64_t laidBeforeNanos, uint64_t togetherMin) {
-    LaidDown largest;
+TxnTable::Ended TxnTable::endLargest(uint64_t suspendedBeforeNanos, uint64_t togetherMin) {
+    SuspendedEntry largest;
     uint64_t together = 0;
-    forEachLaidDown([&](const Entry& entry, const LaidDown& laid) {
-        if (entry.laidNanos.load(kRelaxed) >= laidBeforeNanos) {  // [laid.look]
+    forEachSuspended([&](const Entry& entry, const SuspendedEntry& candidate) {
+        if (entry.suspendedNanos.load(kRelaxed) >= suspendedBeforeNanos) {  // [laid.look]
             return;
         }
-        together += laid.bytes;
-        if (laid.bytes > largest.bytes) {
-            largest = laid;
+        together += candidate.bytes;
+        if (candidate.bytes > largest.bytes) {
+            largest = candidate;
         }
     });
     return together < togetherMin ? Ended{} : end(largest);
 }
 
 TxnTable::Ended TxnTable::endBegunBefore(uint64_t nanos) {
-    LaidDown found;
-    forEachLaidDown([&](const Entry& entry, const LaidDown& laid) {
+    SuspendedEntry found;
+    forEachSuspended([&](const Entry& entry, const SuspendedEntry& candidate) {
         const uint64_t begun = entry.begunNanos.load(kRelaxed);  // [laid.look]
         if (begun != 0 && begun < nanos) {
-            found = laid;
+            found = candidate;
         }
     });
     return end(found);
 }
 
-TxnTable::Ended TxnTable::end(const LaidDown& found) {
+TxnTable::Ended TxnTable::end(const SuspendedEntry& found) {
     if (found.entry == 0) {
         return {};
     }
@@ -382,7 +382,7 @@ TxnTable::Ended TxnTable::end(const LaidDown& found) {
             expected, makeWord(Phase::kAborted, gen), kAcqRel, kRelaxed)) {
         return {};
     }
-    return {entry.laid, makeInFlight(found.entry, gen)};
+    return {entry.suspended, makeInFlight(found.entry, gen)};
 }
 
 void TxnTable::setCommitting(uint64_t stamp) {
@@ -508,7 +508,7 @@ Outcome TxnTable::resolve(const sync::Atomic<uint64_t>& stamp) const {
         case Phase::kAborted:
             return {Fate::kAborted, 0, first};
         case Phase::kActive:
-        case Phase::kLaidDown:
+        case Phase::kSuspended:
         case Phase::kCommitting:
             break;
     }

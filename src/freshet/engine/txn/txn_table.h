@@ -34,7 +34,7 @@ struct TxnLimits {
 };
 
 /// A suspended write set. The table uses nothing but its address.
-struct LaidWrites {};
+struct SuspendedWrites {};
 
 class TxnTable {
 public:
@@ -57,16 +57,16 @@ public:
     /// `near`: a number of the calling thread; callers with different ones rarely contend.
     StatusOr<uint64_t> open(uint32_t near = 0);
     /// What other threads may know of a suspended write set.
-    struct Laid {
+    struct Suspended {
         uint64_t bytes = 0;
         uint64_t nanos = 0;       // when it was suspended
         uint64_t begunNanos = 0;  // when it began, if it has a time limit; else 0
     };
     /// Leaves the owner's writes where another thread may end them. REQUIRES: no setCommitting.
     /// Until resume() the owner does not touch `writes`.
-    void layDown(uint64_t stamp, LaidWrites* writes, const Laid& laid);
+    void suspend(uint64_t stamp, SuspendedWrites* writes, const Suspended& info);
     /// The owner continues. False: another thread has ended the writes, and `writes` belongs to it.
-    bool takeUp(uint64_t stamp);
+    bool resume(uint64_t stamp);
     /// For an owner that has suspended its writes: whether they have not been ended so far. If a
     /// version of its own was not seen as its own before this call, the answer is false.
     bool isOpen(uint64_t stamp) const;
@@ -81,10 +81,10 @@ public:
     /// all of these together have `togetherMin` bytes. The result is as after setAborted(), and the
     /// caller takes over the owner's part. Null: there was none, or its owner has just resumed it.
     struct Ended {
-        LaidWrites* writes = nullptr;
+        SuspendedWrites* writes = nullptr;
         uint64_t stamp = 0;
     };
-    Ended endLargest(uint64_t laidBeforeNanos, uint64_t togetherMin);
+    Ended endLargest(uint64_t suspendedBeforeNanos, uint64_t togetherMin);
     /// The same for one that has a time limit and began before `nanos`.
     Ended endBegunBefore(uint64_t nanos);
     /// From here on the owner will either claim() or setAborted().
@@ -120,10 +120,10 @@ private:
     void letSnapshotGo(Entry& entry);
     template <typename Visit>
     void forEachEntry(Visit visit) const;
-    struct LaidDown;
+    struct SuspendedEntry;
     template <typename Visit>
-    void forEachLaidDown(const Visit& visit) const;
-    Ended end(const LaidDown& found);
+    void forEachSuspended(const Visit& visit) const;
+    Ended end(const SuspendedEntry& found);
     /// Null: that chunk does not exist yet.
     EntryChunk* chunkOf(uint32_t index) const;
     static void wakeAll(WaitNode* list);

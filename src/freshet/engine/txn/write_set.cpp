@@ -108,7 +108,7 @@ void WriteSet::settleAborted() {
     }
 }
 
-void WriteSet::layDown() {
+void WriteSet::suspend() {
     // The versions have counted since they were made. Both buffers grow by doubling, so this seldom
     // changes.
     const size_t beside = record_.memoryBytes() + versions_.capacity() * sizeof(Version*);
@@ -119,7 +119,7 @@ void WriteSet::layDown() {
         }
         besideBytes_ = beside;
     }
-    core_->table.layDown(stamp_, this, {memoryBytes(), platform::coarseNanos(), begunNanos_});
+    core_->table.suspend(stamp_, this, {memoryBytes(), platform::coarseNanos(), begunNanos_});
 }
 
 namespace {
@@ -136,9 +136,9 @@ std::unique_ptr<WriteSet> settleEnded(const TxnTable::Ended& ended) {
 
 }  // namespace
 
-uint64_t endLargestWrites(StoreCore& core, uint64_t laidBeforeNanos, uint64_t togetherMin) {
+uint64_t endLargestWrites(StoreCore& core, uint64_t suspendedBeforeNanos, uint64_t togetherMin) {
     sync::Slice slice(core.epochs);
-    const auto ended = settleEnded(core.table.endLargest(laidBeforeNanos, togetherMin));
+    const auto ended = settleEnded(core.table.endLargest(suspendedBeforeNanos, togetherMin));
     return ended == nullptr ? 0 : ended->memoryBytes();
 }
 
@@ -147,12 +147,12 @@ bool endWritesBegunBefore(StoreCore& core, uint64_t nanos) {
     return settleEnded(core.table.endBegunBefore(nanos)) != nullptr;
 }
 
-bool OwnWrites::takeUpAgain(TxnTable& table) {
-    if (!table.takeUp(stamp_)) {
+bool OwnWrites::resumeSuspended(TxnTable& table) {
+    if (!table.resume(stamp_)) {
         (void)set_.release();  // it belongs to the thread that ended it
         return false;
     }
-    isLaidDown_ = false;
+    isSuspended_ = false;
     return true;
 }
 

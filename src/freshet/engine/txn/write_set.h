@@ -23,7 +23,7 @@ namespace freshet::engine {
 /// the present slice, which therefore protects versions that other threads retire meanwhile.
 void settle(TxnTable& table, uint64_t stamp, std::span<Version* const> versions, uint64_t final);
 
-class WriteSet : public LaidWrites {
+class WriteSet : public SuspendedWrites {
 public:
     /// Maximum size of a record; a larger transaction gets kLimit.
     static constexpr size_t kRecordBytesMax = 64u << 20;
@@ -51,7 +51,7 @@ public:
     /// REQUIRES: not mustFinish(), not committed.
     void abort();
     /// REQUIRES: commit() was not called. Nothing of it is touched until TxnTable::resume().
-    void layDown();
+    void suspend();
     /// REQUIRES: TxnTable::endLargest() or endBegunBefore() in the present slice.
     void settleAborted();
     /// What its end frees: versions, record and lists.
@@ -84,7 +84,7 @@ private:
 /// Ends the largest write set that has been suspended since before `suspendedBeforeNanos`, if all
 /// of these together have `togetherMin` bytes. Its versions then count as never made; the next
 /// folds of their leaves free them. Returns the bytes it had; 0: none was ended. Any thread.
-uint64_t endLargestWrites(StoreCore& core, uint64_t laidBeforeNanos, uint64_t togetherMin);
+uint64_t endLargestWrites(StoreCore& core, uint64_t suspendedBeforeNanos, uint64_t togetherMin);
 /// Ends one that has a time limit and began before `nanos`. False: none was ended.
 bool endWritesBegunBefore(StoreCore& core, uint64_t nanos);
 
@@ -93,30 +93,30 @@ class OwnWrites {
 public:
     OwnWrites() = default;
     /// REQUIRES: resume() was false, or the set is settled or handed on.
-    ~OwnWrites() { dcheck(!isLaidDown_ || !set_); }
+    ~OwnWrites() { dcheck(!isSuspended_ || !set_); }
     OwnWrites(const OwnWrites&) = delete;
     OwnWrites& operator=(const OwnWrites&) = delete;
 
     /// The stamp of its versions, for reads; 0: nothing was written. Remains after the end.
     uint64_t stamp() const { return stamp_; }
-    bool isEmpty() const { return !isLaidDown_ && (!set_ || set_->empty()); }
+    bool isEmpty() const { return !isSuspended_ && (!set_ || set_->empty()); }
     /// Nothing was written, or it is committed, aborted, handed on, or known to have been ended.
-    bool areOver() const { return !set_ || (!isLaidDown_ && set_->settled()); }
+    bool areOver() const { return !set_ || (!isSuspended_ && set_->settled()); }
     /// To be asked after reading, in the same slice: if true, what was read may lack own writes.
-    bool wereEnded(const TxnTable& table) const { return isLaidDown_ && !table.isOpen(stamp_); }
+    bool wereEnded(const TxnTable& table) const { return isSuspended_ && !table.isOpen(stamp_); }
     /// Before each use of get(). False: they were ended, for good.
-    bool takeUp(TxnTable& table) { return !isLaidDown_ || takeUpAgain(table); }
+    bool resume(TxnTable& table) { return !isSuspended_ || resumeSuspended(table); }
     /// REQUIRES: not suspended.
     bool areForOthersToEnd() const { return set_ && set_->isForOthersToEnd(); }
     /// The Txn's call is over, and it is neither committing nor at its end. REQUIRES:
     /// areForOthersToEnd().
-    void layDown() {
-        isLaidDown_ = true;
-        set_->layDown();
+    void suspend() {
+        isSuspended_ = true;
+        set_->suspend();
     }
     /// REQUIRES: not suspended. Null: nothing was written.
     WriteSet* get() const {
-        dcheck(!isLaidDown_);
+        dcheck(!isSuspended_);
         return set_.get();
     }
     void open(const std::shared_ptr<StoreCore>& core, uint64_t stamp, uint64_t begunNanos) {
@@ -129,16 +129,16 @@ public:
         if (stamp_ != 0) {
             set_.reset();
             stamp_ = 0;
-            isLaidDown_ = false;
+            isSuspended_ = false;
         }
     }
 
 private:
-    bool takeUpAgain(TxnTable& table);
+    bool resumeSuspended(TxnTable& table);
 
     std::unique_ptr<WriteSet> set_;  // belongs to no thread while it is suspended
     uint64_t stamp_ = 0;
-    bool isLaidDown_ = false;
+    bool isSuspended_ = false;
 };
 
 /// Completes the commit of a Txn that has ended: at once on a plain thread, step by step on a

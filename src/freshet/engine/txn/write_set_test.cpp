@@ -56,12 +56,12 @@ public:
     }
     enum class Result : uint8_t { kDone, kBusy, kEnded };
     Result put(const std::string& key, char fill) {
-        if (!own_.takeUp(core().table)) {
+        if (!own_.resume(core().table)) {
             return Result::kEnded;
         }
         const Result result = putInHand(key, std::string(kValueBytes, fill));
         if (own_.areForOthersToEnd()) {
-            layDown();
+            suspend();
         }
         return result;
     }
@@ -83,7 +83,7 @@ public:
         return value ? std::string(value->bytes.substr(0, 1)) : "";
     }
     bool commit() {
-        if (!own_.takeUp(core().table)) {
+        if (!own_.resume(core().table)) {
             return false;
         }
         sync::WaitToken token;
@@ -92,7 +92,7 @@ public:
         return true;
     }
     void abort() {
-        if (own_.takeUp(core().table) && own_.get() != nullptr) {
+        if (own_.resume(core().table) && own_.get() != nullptr) {
             own_.get()->abort();
         }
         reset();
@@ -115,12 +115,12 @@ private:
         own_.get()->add(*world_.tree, result.version, key, value);
         return Result::kDone;
     }
-    void layDown() {
+    void suspend() {
         if (pin_.linked) {
             core().table.keepSnapshot(own_.stamp(), pin_.ts);
             core().epochs.here().unpin(&pin_);
         }
-        own_.layDown();
+        own_.suspend();
     }
     void reset() {
         own_.reset();
