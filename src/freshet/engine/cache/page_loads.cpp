@@ -60,7 +60,7 @@ Status PageLoads::bringBack(PageTree& tree, PageEntry* entry) {
             case DiskLeaf::Join::kOver:
                 return Status::ok();
             case DiskLeaf::Join::kFailed:
-                return fault.leaf->failure();  // it stays as long as the tree
+                return fault.leaf->failure();  // the DiskLeaf lives as long as the tree
             case DiskLeaf::Join::kLater:
                 break;
         }

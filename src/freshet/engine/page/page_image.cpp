@@ -205,7 +205,7 @@ bool readCell(ByteView bytes, bool isLeaf, PageCell* cell) {
 /// low <= prefix + tail of the first cell, and that of the last one < high. Their order covers the
 /// cells in between.
 bool areWithinFences(const PageHead& head, const PageCell& first, const PageCell& last) {
-    // All begin with the prefix, and so do the fences that could matter.
+    // Keys and fences begin with the prefix: the rest is compared.
     const ByteView low = head.low.substr(head.prefix.size());
     const bool isLeaf = head.kind == PageKind::kLeafBytes;
     if (isLeaf ? first.tail < low : first.tail <= low) {

@@ -83,7 +83,8 @@ const std::vector<Survivor>& MapSource::survivors(TreeId tree) {
         }
         for (auto& [id, pages] : survivors_) {
             std::sort(pages.begin(), pages.end(), [](const Survivor& a, const Survivor& b) {
-                return std::tie(a.low, b.page) < std::tie(b.low, a.page);  // of equals the newest
+                return std::tie(a.low, b.page) <
+                       std::tie(b.low, a.page);  // of equal ones the newest first
             });
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What commits under way still have before them: for each participant a floor, a lower bound on
-/// the LSNs of all commits that it has begun and not completed. Together with the journal's tail
-/// the floors give commitLow(), on which every mark and the redo position rest
+/// Lower bounds on the LSNs of commits under way: for each participant a floor, which is a lower
+/// bound on the LSNs of all commits that it has begun and not completed. Together with the
+/// journal's tail the floors give commitLow(), on which every mark and the redo position rest
 /// (docs/design/engine.md, "Marks and the redo position").
 ///
 ///   INV-engine-12  a commit that is not complete when commitLow() is called has, or will have, an

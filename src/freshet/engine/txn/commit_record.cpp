@@ -11,7 +11,7 @@ CommitRecordWriter::CommitRecordWriter() {
 }
 
 void CommitRecordWriter::add(TreeId tree, CommitOp op, ByteView key, ByteView value) {
-    // At once, with what take() appends; grows by doubling when it is called again.
+    // Includes what take() appends; std::string doubles its capacity when more is needed.
     body_.reserve(body_.size() + kCommitOpBytes + key.size() + value.size() + kCommitEventBytes);
     appendLe(body_, tree);
     appendLe(body_, static_cast<uint32_t>(op));  // kind, then flags and reserved

@@ -7,7 +7,7 @@
 namespace freshet::engine {
 namespace {
 
-/// Then others get their turn, and the epoch can move.
+/// After so many leaves the count yields, so that others run and the epoch can advance.
 constexpr uint32_t kLeavesPerTurn = 256;
 
 }  // namespace
