@@ -80,9 +80,9 @@ uint64_t Evictor::evictDownTo(uint64_t bytes) {
     }
     uint64_t evicted = 0;
     hasAllFreed_ = true;
-    // Two passes: in the first one every leaf may have been touched. One step more for the tree
-    // where it began, some of whose pages it has not seen. While a slice keeps evicted memory from
-    // being freed, evicting more would not help, and takes more memory: stop then.
+    // Two passes, since in the first one every leaf may have been touched; and one step more for
+    // the tree where it began, some of whose pages it has not seen. If a slice keeps evicted memory
+    // from being freed it stops: evicting more would not help, and takes more memory.
     for (size_t i = 0; i <= 2 * trees.size() && MemoryBudget::used() > bytes && hasAllFreed_;) {
         const TreeRef& tree = trees[i % trees.size()];
         handTree_ = tree->id;

@@ -55,14 +55,13 @@ public:
         kVain,
         kHeldBack,  // in vain so far: what was evicted is not freed yet
     };
-    /// Called when eviction has done what it could. Waiting callers go on, except after each of up
-    /// to kRoundsMax rounds in a row that freed something but not enough; callers that come later
-    /// wait for the next round. So a round in vain delays each caller once, and then the snapshots
-    /// that were in the way are ended. After kVainRoundsMax rounds in vain in a row nothing waits
-    /// until a round frees something. Rounds that were held back count as in vain once that has
-    /// lasted kHeldNanosMax: on a busy machine a thread may wait that long for its core, and its
-    /// epoch keeps what was evicted from being freed. Returns whether another round should follow
-    /// at once.
+    /// Ends a round: completes the tokens of all waiting callers. But if the round freed something
+    /// and not enough, they wait for the next one, for at most kRoundsMax rounds. So a round in
+    /// vain delays each caller once, and then the snapshots that were in the way are ended. After
+    /// kVainRoundsMax rounds in vain in a row no caller waits until a round frees something. A
+    /// round that was held back counts as in vain once that state has lasted for kHeldNanosMax: on
+    /// a busy machine a thread may wait that long for its core, and its epoch keeps what was
+    /// evicted from being freed. Returns whether another round should follow at once.
     bool endRound(Round round, uint64_t nowNanos);
 
 private:
