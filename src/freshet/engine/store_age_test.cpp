@@ -30,7 +30,7 @@ protected:
     TreeRef tree_;
 };
 
-TEST_F(StoreAge, WhoWaitsForAnOldTransactionGoesOn) {
+TEST_F(StoreAge, WaitersForAnOldTransactionGoOn) {
     open(50);
     Txn sleeper(*store_, OnConflict::kFail);
     ASSERT_TRUE(put(sleeper, "wanted", "sleeper").isOk());
@@ -55,7 +55,7 @@ TEST_F(StoreAge, WhoWaitsForAnOldTransactionGoesOn) {
     EXPECT_EQ(committed("more"), "<NotFound>");
 }
 
-TEST_F(StoreAge, WhoHasNotWrittenOrIsWaitedForDoesNotEnd) {
+TEST_F(StoreAge, ReadersAndSingleOperationsDoNotEnd) {
     open(1);
     Txn operation(*store_, OnConflict::kWait);
     ASSERT_TRUE(put(operation, "operation", "x").isOk());

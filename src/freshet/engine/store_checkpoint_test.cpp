@@ -479,7 +479,7 @@ struct FilePage {
     block::PagePlace place;
 };
 
-TEST_F(StoreCheckpoint, ADroppedTreeCanBeReadUntilNobodyDoes) {
+TEST_F(StoreCheckpoint, ADroppedTreeStaysReadableWhileItIsHeld) {
     for (uint64_t i = 0; i < 2000; ++i) {
         put(*store, *tree, numbered(i), std::string(100, 'b'));
     }

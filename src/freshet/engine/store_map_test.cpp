@@ -96,7 +96,7 @@ TEST_F(StoreMap, DamageOfItEndsTheStoreAndLosesNothing) {
     EXPECT_EQ(refused.status().code(), Code::kCorruption);
 }
 
-TEST_F(StoreMap, VerifyTellsOfDamageInIt) {
+TEST_F(StoreMap, VerifyReportsDamageInIt) {
     open();
     put(*store_, *tree_, "key", "value");
     ASSERT_TRUE(store_->checkpointNow().isOk());

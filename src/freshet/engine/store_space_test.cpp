@@ -381,7 +381,7 @@ TEST_F(StoreQueue, ReadersMeetNothingThatIsFreed) {
 
 /// Plain threads have found leaves on disk, and come to read them when their pages have been
 /// removed.
-TEST_F(StoreSpace, WhoComesToReadALeafThatHasGoneLooksAnew) {
+TEST_F(StoreSpace, AReaderOfARemovedLeafSearchesAgain) {
     constexpr uint64_t kKeys = 4000;
     fill(kKeys);
     checkpoints();

@@ -35,7 +35,7 @@ TEST_F(StoreTest, ASnapshotDoesNotMove) {
     EXPECT_EQ(valueOf(reader, *tree, "new"), "x");
 }
 
-TEST_F(StoreTest, ATransactionSeesItsOwnWritesAndNobodyElseDoes) {
+TEST_F(StoreTest, ATransactionAloneSeesItsOwnWrites) {
     put(*store, *tree, "a", "old");
     Txn writer(*store);
     ASSERT_TRUE(writer.put(*tree, "a", "mine").isOk());

@@ -112,7 +112,7 @@ TEST_F(StoreUnlogged, ManyThreadsAddUpBesideCheckpoints) {
     EXPECT_EQ(valueOf(txn, *tree, "sum"), std::to_string(kThreads * kEach));
 }
 
-TEST_F(StoreUnlogged, NobodyOpensItsDirectoryAgain) {
+TEST_F(StoreUnlogged, ItsDirectoryCannotBeOpenedAgain) {
     put(*store, *tree, "k", "v");
     ASSERT_TRUE(store->checkpointNow().isOk());
     tree.reset();

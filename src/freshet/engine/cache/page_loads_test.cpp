@@ -191,7 +191,7 @@ PageLoadsTest::Complaints PageLoadsTest::complaintsOfPlain() {
     return all;
 }
 
-TEST_P(PageLoadsTest, ManyWhoWaitForManyLeavesFindWhatWasWritten) {
+TEST_P(PageLoadsTest, ManyCallersForManyLeavesFindWhatWasWritten) {
     ASSERT_NO_FATAL_FAILURE(fillAndOpen());
     const uint64_t seed = testSeed();
     for (uint64_t round = 0; round < 3; ++round) {
@@ -216,7 +216,7 @@ TEST_P(PageLoadsTest, ManyWhoWaitForManyLeavesFindWhatWasWritten) {
     expectTheWay();
 }
 
-TEST_P(PageLoadsTest, PlainThreadsAndOthersWhoWantTheSameLeavesReadEachOnce) {
+TEST_P(PageLoadsTest, PlainThreadsAndOtherCallersReadEachLeafOnce) {
     ASSERT_NO_FATAL_FAILURE(fillAndOpen());
     const uint64_t before = store_->stats().leavesRead;
     const uint64_t onDisk = shapeOf(*store_, tree_).onDisk;
@@ -315,7 +315,7 @@ TEST_P(PageLoadsTest, ShortOfRoomAllStillGetTheirLeavesBesideCheckpointsThatNeed
     EXPECT_EQ(store_->stats().leavesReadAsync > 0, GetParam() == Way::kAsync);
 }
 
-TEST_P(PageLoadsTest, ClosingTellsAllWhoWait) {
+TEST_P(PageLoadsTest, ClosingFailsAllWaitingReads) {
     ASSERT_NO_FATAL_FAILURE(fillAndOpen());
     uint64_t next = 0;
     {
@@ -341,7 +341,7 @@ TEST_P(PageLoadsTest, ClosingTellsAllWhoWait) {
     expectTheWay();
 }
 
-TEST_P(PageLoadsTest, DamageFailsItsReadersOnlyAndIsToldAsTheFileHasIt) {
+TEST_P(PageLoadsTest, DamageFailsOnlyItsReadersAndNamesItsPlace) {
     ASSERT_NO_FATAL_FAILURE(fillAndOpen());
     // In the middle of all pages: some leaf, or a large value.
     const uint64_t middle = store_->stats().block.fileBytes / 2 / block::kBlockBytes;

@@ -152,7 +152,7 @@ Setup twoOpenCommits(bool firstFirst) {
     };
 }
 
-TEST(CommitLow, CoversWhoeverIsLate) {
+TEST(CommitLow, CoversLateCommitters) {
     expectHolds(delayedCommitters(), {.preemptions = 2, .executionsMax = 400'000});
     expectHolds(twoOpenCommits(true));
     expectHolds(twoOpenCommits(false));
@@ -287,7 +287,7 @@ TEST(Evictions, LoseNothingThatIsWritten) {
     expectHolds(evictions(Start::kFolded, false, false, true), {.preemptions = 2, .staleLoads = 1});
 }
 
-TEST(Evictions, BringBackForAllWhoAsk) {
+TEST(Evictions, BringBackForAllCallers) {
     expectHolds(evictions(Start::kGone, false, true, false));
     expectHolds(evictions(Start::kFolded, false, true, false), {.preemptions = 1});
     expectHolds(evictions(Start::kChanged, false, true, false), {.preemptions = 1});
@@ -303,7 +303,7 @@ TEST(Evictions, MistakesAreFound) {
 
 /// One thread brings a leaf back, another one writes to it, and a checkpoint looks at what is in
 /// memory.
-Setup writeToWhoIsBack() {
+Setup writeAfterBringBack() {
     return [](Model& model) {
         auto world = std::make_shared<World>(kTinyPages);
         {
@@ -319,9 +319,9 @@ Setup writeToWhoIsBack() {
     };
 }
 
-TEST(Evictions, WritesToWhoIsBackAreInTheRedoPosition) {
-    expectHolds(writeToWhoIsBack(), {.preemptions = 1});
-    expectFound(Mutant::kResidentLate, writeToWhoIsBack(), {.preemptions = 1});
+TEST(Evictions, WritesAfterBringingBackAreInTheRedoPosition) {
+    expectHolds(writeAfterBringBack(), {.preemptions = 1});
+    expectFound(Mutant::kResidentLate, writeAfterBringBack(), {.preemptions = 1});
 }
 
 /// As split(true, ...), with evictions. `atOnce`: the page that splits is due; else it is clean and

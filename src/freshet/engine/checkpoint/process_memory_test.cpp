@@ -23,7 +23,7 @@ TEST(FreedMemory, MuchStaysAsLongAsItIsNeededAgainSoon) {
     }
 }
 
-TEST(FreedMemory, MuchThatNobodyNeedsGoesBack) {
+TEST(FreedMemory, MuchUnusedMemoryGoesBack) {
     ProcessMemory memory;
     int look = 0;
     while (!memory.givesBack(600 * kMib, 0, 100 * kMib, 400 * kMib)) {

@@ -249,7 +249,7 @@ TEST(Removals, HideNothingFromReaders) {
     expectHolds(removals({.all = true, .written = {"g"}, .reads = true}), {.preemptions = 1});
 }
 
-TEST(Removals, FreeNothingThatSomebodyMayMeet) {
+TEST(Removals, FreeNothingThatAReaderMayMeet) {
     const ExploreOptions one{.preemptions = 1};
     expectHolds(removals({.written = {"f"}, .steps = true}), one);
     expectHolds(removals({.all = true, .written = {"f"}, .steps = true, .checkpoints = 2}), one);

@@ -6,7 +6,7 @@
 namespace freshet::engine {
 namespace {
 
-TEST(SnapshotAges, TellWhatTheClockWasSoLongAgo) {
+TEST(SnapshotAges, KnowTheClockOfThatTime) {
     SnapshotAges ages(1'600);
     EXPECT_EQ(ages.tooOldBelow(0), 0u) << "nothing is known";
     for (uint64_t now = 10'000; now <= 20'000; now += 30) {

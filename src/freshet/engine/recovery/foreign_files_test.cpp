@@ -23,7 +23,7 @@ Status checked(const std::vector<std::string>& names) {
     return checkForeignFiles(withFiles(disk, names), "/db");
 }
 
-TEST(ForeignFiles, WhatLiesBesideAStoreIsNobodyElses) {
+TEST(ForeignFiles, FilesBesideAStoreAreHarmless) {
     EXPECT_TRUE(checked({}).isOk());
     EXPECT_TRUE(checked({".snapshot", "server.pem", "server.log", "server.log.2026-11-28", "x.pid"})
                     .isOk());
@@ -53,7 +53,7 @@ TEST(ForeignFiles, OthersAreRefusedByName) {
     }
 }
 
-TEST(ForeignFiles, AStoreAsksOnlyWhenItIsToldTo) {
+TEST(ForeignFiles, OpeningChecksOnlyOnRequest) {
     testing::MemoryFileSystem disk;
     StoreOptions options;
     options.files = &withFiles(disk, {"WiredTiger"});

@@ -26,7 +26,7 @@ protected:
     int calls_ = 0;
 };
 
-TEST_F(MemoryBudgetTest, WhoeverWaitsGoesOnAfterARoundInVain) {
+TEST_F(MemoryBudgetTest, WaitingCallersGoOnAfterARoundInVain) {
     sync::WaitToken token;
     ASSERT_TRUE(budget_.mustWait(&token));
     EXPECT_EQ(calls_, 1);
@@ -35,7 +35,7 @@ TEST_F(MemoryBudgetTest, WhoeverWaitsGoesOnAfterARoundInVain) {
     EXPECT_TRUE(token.isDone());
 }
 
-TEST_F(MemoryBudgetTest, WhoeverComesAfterARoundInVainWaitsForTheNext) {
+TEST_F(MemoryBudgetTest, CallersAfterARoundInVainWaitForTheNext) {
     sync::WaitToken token;
     budget_.endRound(Round::kVain, kNow);
     ASSERT_TRUE(budget_.mustWait(&token));
@@ -44,7 +44,7 @@ TEST_F(MemoryBudgetTest, WhoeverComesAfterARoundInVainWaitsForTheNext) {
     EXPECT_TRUE(token.isDone());
 }
 
-TEST_F(MemoryBudgetTest, NobodyWaitsWhenRoundAfterRoundIsInVain) {
+TEST_F(MemoryBudgetTest, NoCallerWaitsAfterManyRoundsInVain) {
     sync::WaitToken token;
     int rounds = 0;
     while (budget_.mustWait(&token)) {
@@ -56,7 +56,7 @@ TEST_F(MemoryBudgetTest, NobodyWaitsWhenRoundAfterRoundIsInVain) {
     EXPECT_TRUE(budget_.mustWait(&token)) << "one that frees something makes it worth waiting";
 }
 
-TEST_F(MemoryBudgetTest, EveryoneWaitsALittleForWhatIsHeldBack) {
+TEST_F(MemoryBudgetTest, CallersWaitBrieflyForMemoryThatIsHeldBack) {
     sync::WaitToken token;
     uint64_t now = kNow;
     for (; budget_.mustWait(&token); now += kMilli) {
@@ -80,7 +80,7 @@ TEST_F(MemoryBudgetTest, RoundsThatFreeTooLittleFollowAtOnce) {
     EXPECT_TRUE(token.isDone());
 }
 
-TEST_F(MemoryBudgetTest, NobodyWaitsWhenNobodyEvicts) {
+TEST_F(MemoryBudgetTest, NoCallerWaitsWithoutEviction) {
     sync::WaitToken token;
     ASSERT_TRUE(budget_.mustWait(&token));
     budget_.stop();
@@ -88,7 +88,7 @@ TEST_F(MemoryBudgetTest, NobodyWaitsWhenNobodyEvicts) {
     EXPECT_FALSE(budget_.mustWait(&token));
 }
 
-TEST_F(MemoryBudgetTest, WhatIsBesidePagesLeavesThemLessButAHalf) {
+TEST_F(MemoryBudgetTest, OtherMemoryLeavesPagesAtLeastHalf) {
     constexpr uint64_t kLimit = 1'000'000;
     budget_.setLimit(kLimit, true);
     EXPECT_EQ(budget_.high(), 800'000u);

@@ -174,7 +174,7 @@ ExploreResult twoOwners(Mutant mutant) {
     return result;
 }
 
-TEST(RecycledEntry, TellsHowItsLastOwnerEnded) {
+TEST(RecycledEntry, ShowsHowItsLastOwnerEnded) {
     const ExploreResult result = twoOwners(Mutant::kNone);
     EXPECT_TRUE(result.passed()) << result.report;
     EXPECT_TRUE(result.complete) << result.executions;
@@ -365,7 +365,7 @@ ExploreResult ownerReads(Asks asks) {
     });
 }
 
-TEST(SuspendedWriteSets, AreSeenByTheirOwnerUntilItIsTold) {
+TEST(SuspendedWriteSets, AreSeenByTheirOwnerUntilItLearnsOfTheEnd) {
     const ExploreResult result = ownerReads(Asks::kAfterReading);
     EXPECT_TRUE(result.passed()) << result.report;
     EXPECT_TRUE(result.complete) << result.executions;
@@ -441,7 +441,7 @@ TEST(KeptSnapshot, HoldsUntilItsOwnerCanKnow) {
 }
 
 /// Whether the owner or the other thread ends it, waiters are completed.
-TEST(SuspendedWriteSets, WakeWhoWaitsForThem) {
+TEST(SuspendedWriteSets, WakeTheirWaiters) {
     const ExploreResult result = explore({.preemptions = 3}, [](Model& model) {
         auto large = std::make_shared<Large>();
         auto token = std::make_shared<sync::WaitToken>();

@@ -207,7 +207,7 @@ TEST(LargeWrites, TheLargestEndsFirstAndSmallOnesDoNot) {
     EXPECT_EQ(world.get("s0") + world.get("l0") + world.get("m0"), "sl");
 }
 
-TEST(LargeWrites, WhatTheyHadComesBackWithTheNextFolds) {
+TEST(LargeWrites, TheirMemoryIsFreedByTheNextFolds) {
     World world;
     const uint64_t before = MemoryCount::bytes();
     {
@@ -308,7 +308,7 @@ private:
     int ends_ = 0;
 };
 
-TEST(LargeWrites, EitherCommitOrEndWhoeverComesFirst) {
+TEST(LargeWrites, EitherCommitOrEnd) {
     constexpr int kOwners = 3;
     const uint64_t seed = testing::testSeed();
     World world;
