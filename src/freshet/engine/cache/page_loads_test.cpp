@@ -38,7 +38,7 @@ class PageLoadsTest : public ::testing::TestWithParam<Way> {
 protected:
     void SetUp() override {
         if (GetParam() == Way::kAsync && !platform::AsyncReads::create(8).isOk()) {
-            GTEST_SKIP() << "this system has no io_uring for us";
+            GTEST_SKIP() << "io_uring is not available here";
         }
         refuse(GetParam() == Way::kRefused);
     }
@@ -289,7 +289,7 @@ TEST_P(PageLoadsTest, ShortOfRoomAllStillGetTheirLeavesBesideCheckpointsThatNeed
     ASSERT_NO_FATAL_FAILURE(fillAndOpen(kCeiling));
     store_->dropTree(kTree + 1);
     const uint64_t seed = testSeed();
-    // Relaxed: it only ends the reading.
+    // Relaxed: it only ends the reads.
     sync::Atomic<bool> isEnough{false};
     std::vector<platform::Thread> threads;
     for (uint64_t t = 0; t < 3; ++t) {

@@ -22,7 +22,7 @@ using testing::MemoryFileSystem;
 
 constexpr TreeId kTrees[] = {10, 11};
 constexpr int kKeys = 400;
-constexpr uint64_t kSuperblocksBytes = 8192;  // at the data file's begin
+constexpr uint64_t kSuperblocksBytes = 8192;  // at the beginning of the data file
 
 /// How much of a refused superblock reaches the disk: nothing, a part, all.
 constexpr FaultKind kRefusals[] = {
@@ -46,7 +46,7 @@ StoreOptions tinyOptions(platform::FileSystem& files) {
     options.directory = "/db";
     options.journalSegmentBytesMax = 2u << 20;  // the smallest possible
     options.checkpointIntervalMs = 3'600'000;
-    options.memoryBytes = 1;  // leaves are evicted as soon as they can be
+    options.memoryBytes = 1;  // leaves are evicted as soon as possible
     options.onFatal = [](const Status&) {};
     return options;
 }
