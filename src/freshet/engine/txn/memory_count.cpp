@@ -9,8 +9,8 @@ namespace {
 
 constexpr int64_t kKeptByThread = 16 * 1024;
 
-/// The threads' sums. Written by: each thread now and then. Read by: any. [memory.add],
-/// [memory.read] relaxed: only a threshold depends on it.
+/// The threads' sums. Written by: each thread now and then. Read by: any.
+/// [memory.add], [memory.read] relaxed: only a threshold depends on it.
 constinit sync::Atomic<int64_t> total{0};
 
 struct Kept {
