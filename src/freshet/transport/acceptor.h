@@ -14,9 +14,9 @@ namespace freshet::transport {
 
 class Acceptor {
 public:
-    /// Of `options`, what says where to listen; the sessions have neither TLS nor RDMA. They are
-    /// given to `onSession` on the acceptor's thread, which it must not block. Errors as of
-    /// ServerTransport::start().
+    /// Listens as `options` says (the parts about addresses and sockets); the sessions have neither
+    /// TLS nor RDMA. Each is passed to `onSession` on the acceptor's thread, which the callback
+    /// must not block. Errors as in ServerTransport::start().
     static StatusOr<std::unique_ptr<Acceptor>> start(
         const ServerTransportOptions& options,
         std::function<void(std::unique_ptr<Session>)> onSession);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Calls: connections that the RDMA connection manager makes, without TCP. A caller asks with a few
-/// bytes, whoever listens accepts or refuses with a few, and their queue pairs are connected. A
-/// call also tells when its other end has gone, which the queue pairs alone do not. Real ones stand
-/// behind it through librdmacm; tests put testing/net's SimVerbs there.
+/// Calls: connections that the RDMA connection manager makes, without TCP. The caller sends a
+/// request of a few bytes, the listener accepts or refuses with a few bytes, and the queue pairs of
+/// both are connected. A call also reports that its other end has gone, which the queue pairs alone
+/// do not. The implementation uses librdmacm; tests use testing/net's SimVerbs.
 #pragma once
 
 #include "freshet/transport/verbs.h"
@@ -13,21 +13,21 @@
 
 namespace freshet::transport::verbs {
 
-/// What can be said: with a request; with an answer or a refusal, which both have this much.
+/// The bytes that a request, an answer or a refusal can carry.
 inline constexpr size_t kRequestBytesMax = 56;
 inline constexpr size_t kAnswerBytesMax = 148;
 
 struct CallEvent {
     enum class Kind : uint8_t {
-        kAnswered,  // the queue pairs are connected; both ends are told
-        kRefused,   // only the caller is told
+        kAnswered,  // the queue pairs are connected; both ends get this event
+        kRefused,   // only the caller gets this event
         kEnded,     // the other end has gone, or was never reached
     };
     Kind kind = Kind::kEnded;
-    /// What the other end has said, to the caller; may have more bytes than it said, which are
-    /// zero. Empty with kRefused: nobody listens.
+    /// For the caller: the other end's answer, which may be padded with zero bytes. Empty with
+    /// kRefused: nothing listens there.
     std::string data;
-    std::string text;  // for people: why
+    std::string text;  // the reason, for people
 };
 
 /// One end of a call. One thread at a time.
@@ -37,20 +37,19 @@ public:
     virtual ~Call() = default;
     virtual const std::string& local() const = 0;  // "10.9.0.1:27020"
     virtual const std::string& remote() const = 0;
-    /// What the caller said; of calls that came in. May have more bytes, as above.
+    /// Of incoming calls: the caller's request. May be padded with zero bytes.
     virtual const std::string& request() const = 0;
-    /// Of a call that was dialled, once: the answer is an event. `pair`, which has its receives, is
-    /// connected by then and outlives that.
+    /// Of outgoing calls, once: the answer comes as an event. `pair`, whose receives are posted, is
+    /// connected by then and outlives the call.
     virtual Status ask(QueuePair& pair, const std::string& data) = 0;
-    /// Of a call that came in, either of both once. `pair` is connected when accept() returns.
+    /// Of incoming calls: accept() or refuse(), once. `pair` is connected when accept() returns.
     virtual Status accept(QueuePair& pair, const std::string& data) = 0;
     virtual Status refuse(const std::string& data) = 0;
-    /// The other end gets kEnded, and nothing else: its queue pair stays as it is. Any number of
-    /// times.
+    /// The other end gets kEnded; its queue pair stays as it is. May be called again.
     virtual void hangUp() = 0;
     /// Readable when there is an event.
     virtual int fd() const = 0;
-    /// kWouldBlock: none. Never sleeps.
+    /// kWouldBlock: no event. Never sleeps.
     virtual StatusOr<CallEvent> nextEvent() = 0;
 };
 
@@ -61,7 +60,7 @@ public:
     virtual const std::string& local() const = 0;
     /// Readable when there is a call.
     virtual int fd() const = 0;
-    /// kWouldBlock: none has come. Never sleeps.
+    /// kWouldBlock: no call. Never sleeps.
     virtual StatusOr<std::unique_ptr<Call>> next() = 0;
 };
 

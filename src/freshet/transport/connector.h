@@ -17,21 +17,21 @@ namespace freshet::transport {
 struct ConnectOptions {
     std::string host = "127.0.0.1";  // name, numeric address, or the path of a Unix socket
     uint16_t port = 27017;
-    /// For the connection, for TLS and for each step of the move to RDMA; 0: none.
+    /// For the connection, for TLS and for each step of the move to RDMA; 0: no limit.
     uint32_t timeoutMs = 10'000;
     std::shared_ptr<const security::TlsContext> tls;  // null: plain
-    /// With verbs: goes on over RDMA when the server can, else over TCP with a line in the log.
+    /// With verbs: moves to RDMA if the server supports it, else stays on TCP and logs why.
     RdmaOptions rdma;
-    /// Instead of all that: a call (calls.h) to the server's port for them, which `port` then is.
-    /// Without TCP, so there is nothing to stay on. Needs the verbs; excludes TLS.
+    /// Makes a call (calls.h) instead; `port` is then the server's port for calls. There is no TCP
+    /// connection to fall back to. Needs verbs; excludes TLS.
     bool byCall = false;
-    /// Is told why it stays on TCP, in place of the log. On the thread that connects.
+    /// Called with the reason for staying on TCP, instead of logging it. On the connecting thread.
     std::function<void(const std::string&)> onFallback;
 };
 
 /// Blocks until connected. The session serves the blocking pair of calls (sourceMessage,
-/// sinkMessage). kUnavailable when nobody listens there, kTimeout, kIo;
-/// kInvalid when TLS is refused: the text says why.
+/// sinkMessage). kUnavailable when nothing listens there, kTimeout, kIo; kInvalid with the reason
+/// when the TLS handshake fails.
 StatusOr<std::unique_ptr<Session>> connect(const ConnectOptions& options);
 
 }  // namespace freshet::transport

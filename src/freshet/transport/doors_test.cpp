@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Where the server listens and what it asks of those who come: addresses, Unix sockets, TLS and
-/// plain on one port, strangers' budgets, peers that leave, ends that take long.
+/// Where the server listens and what it requires of clients: addresses, Unix sockets, TLS and plain
+/// on one port, budgets before login, peers that leave, slow shutdowns.
 #include "freshet/platform/folder_for_test.h"
 #include "freshet/transport/session/first_bytes.h"
 #include "freshet/transport/session/tls_for_test.h"
@@ -287,7 +287,7 @@ TEST_F(Doors, StrangersShareABudget) {
     waitUntil([&] { return server->stats().current == 1; });
     tcp::socket socket = rawClient();
     asio::write(socket, asio::buffer(message));
-    EXPECT_EQ(readMessage(socket, message.size()), message) << "and the budget is whole again";
+    EXPECT_EQ(readMessage(socket, message.size()), message) << "and the budget is free again";
 }
 
 TEST_F(Doors, AHandlerIsToldWhenItsPeerLeaves) {
@@ -307,7 +307,7 @@ TEST_F(Doors, AHandlerIsToldWhenItsPeerLeaves) {
 TEST_F(Doors, AHandlerThatWasWatchedGoesOnServing) {
     auto session = dial("127.0.0.1");
     ASSERT_TRUE((*session)->sinkMessage(ReplyChain(messageForTest(1, "stuck"))).isOk());
-    // Long enough for the second look; a shorter time would only make the test weaker.
+    // Long enough for the second look; a shorter time would only weaken the test.
     platform::sleepMillis(1'300);
     seen.gate.complete();
     ASSERT_TRUE((*session)->sourceMessage().isOk());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What messages and replies may hold together, over real sockets: who waits, who is ended, and
-/// that everything is given back.
+/// What messages and replies may hold together, over real sockets: which sessions wait, which are
+/// ended, and that all memory is released.
 #include "freshet/transport/session/tls_for_test.h"
 #include "freshet/transport/tcp/echo_for_test.h"
 
@@ -78,7 +78,7 @@ TEST_F(ServerMemory, NobodyIsHurriedWhileNobodyWaits) {
     open(16 * kMiB, 20);
     tcp::socket slow = halfSent(6'000'000);
     auto other = client();
-    // Long enough for many looks; a shorter time would only make the test weaker.
+    // Long enough for many looks; a shorter time would only weaken the test.
     platform::sleepMillis(300);
     roundTrip(*other, "x");
     EXPECT_EQ(server->stats().current, 2u);
@@ -124,7 +124,7 @@ TEST_F(ServerMemory, CutMessagesAndUnreadRepliesHaveABoundTogether) {
         sockets.push_back(halfSent(60'000));
     }
     waitUntil([&] { return server->stats().bytesIn >= 24u * 30'000; });
-    // From then on they have stood still for long enough to go.
+    // From then on they have stood still long enough to be ended.
     platform::sleepMillis(1'100);
     tcp::socket slow = rawClient();
     const std::string message = messageForTest(1, std::string(50'000, 's'));
@@ -133,7 +133,7 @@ TEST_F(ServerMemory, CutMessagesAndUnreadRepliesHaveABoundTogether) {
     asio::write(
         slow,
         asio::buffer(message.data() + message.size() / 2, message.size() - message.size() / 2));
-    EXPECT_EQ(readMessage(slow, message.size()), message) << "who moves goes on";
+    EXPECT_EQ(readMessage(slow, message.size()), message) << "a peer that moves is not ended";
 }
 
 TEST_F(ServerMemory, WithTlsToo) {

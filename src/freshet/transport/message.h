@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Message and ReplyChain: what a Session takes in and gives out. Whole messages, never bytes of
-/// them.
+/// Message and ReplyChain: what a Session receives and sends. Always whole messages.
 #pragma once
 
 #include "freshet/base/assert.h"
@@ -14,9 +13,9 @@
 
 namespace freshet::transport {
 
-/// One whole message (header included), contiguous. Owns its bytes or the claim on them (a slice of
-/// a receive buffer or ring that is given back when the Message dies). Move-only; must die on the
-/// thread of its session.
+/// One whole message (header included), contiguous. Owns its bytes, or a claim on them (a slice of
+/// a receive buffer or ring, released when the Message dies). Move-only; must die on the thread of
+/// its session.
 class Message {
 public:
     Message() = default;
@@ -35,9 +34,9 @@ private:
     ByteView view_;
 };
 
-/// One outgoing message as up to kSegmentsMax pieces, sent in order. A piece is either owned or
-/// borrowed with a holder that keeps it alive until it has been sent (pinned page images, later).
-/// The usual chain of one piece allocates nothing of its own and is cheap to move.
+/// One outgoing message as up to kSegmentsMax pieces, sent in order. A piece is either owned, or
+/// borrowed with a holder that keeps it alive until it has been sent. The usual chain of one piece
+/// allocates nothing of its own and is cheap to move.
 class ReplyChain {
 public:
     static constexpr size_t kSegmentsMax = 32;
@@ -80,7 +79,7 @@ public:
         }
     }
     size_t segments() const { return count_; }
-    /// Good while the chain stays where it is.
+    /// Valid while the chain is not moved.
     ByteView segment(size_t i) const {
         if (i > 0) {
             return rest_[i - 1].view;

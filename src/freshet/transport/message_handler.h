@@ -24,21 +24,24 @@ struct HandlerResult {
 class MessageHandler {
 public:
     virtual ~MessageHandler() = default;
-    /// For messages whose answer waits for nothing, at less than the price of a coroutine. False:
-    /// nothing has happened, and handle() is to be called with the same message.
+    /// Answers messages that need not wait, without the cost of a coroutine. False: nothing has
+    /// happened, and handle() must be called with the same message.
     virtual bool handleAtOnce(const Message& /*message*/, HandlerResult* /*result*/) {
         return false;
     }
     virtual sync::Task<HandlerResult> handle(Message message) = 0;
-    /// The message that is handled next. True: it may wait until the other messages of this pass
-    /// have been looked at, so that ServerTransportOptions::readAhead gets what all of them need.
+    /// Shows the message that will be handled next. True: it may wait until the other messages of
+    /// this pass have been looked at, so that ServerTransportOptions::readAhead loads what all of
+    /// them need together.
     virtual bool lookAhead(const Message& /*message*/) { return false; }
     /// The next reply of an exhaust stream. Called only after a result with `exhaust`.
     virtual sync::Task<HandlerResult> handleExhaust() = 0;
-    /// How long the next message may be: less than the protocol's limit for strangers. Together
-    /// such sessions set aside ServerTransportOptions::limitedBytesMax for messages not yet whole.
+    /// The longest message accepted next: less than the protocol's limit until the client has
+    /// logged in. Sessions with a smaller limit share ServerTransportOptions::limitedBytesMax for
+    /// incomplete messages.
     virtual size_t messageBytesMax() const { return wire::kMessageBytesMax; }
-    /// While handle or handleExhaust is suspended: nobody waits for the answer any more, end early.
+    /// While handle or handleExhaust is suspended: the client no longer waits for the answer, so
+    /// end early.
     virtual void onPeerGone() {}
     /// The last reply could not be sent. The session is about to end.
     virtual void onReplyLost() {}

@@ -14,47 +14,49 @@
 namespace freshet::transport {
 
 struct RdmaOptions {
-    /// Null: none, everything stays on TCP.
+    /// Null: no RDMA, everything stays on TCP.
     std::shared_ptr<verbs::Verbs> verbs;
-    /// What a peer may have sent without our having read it; a multiple of 4 KiB, from 64 KiB to
-    /// 64 MiB. A session registers so much and half as much again.
+    /// How much a peer may send before we have read it; a multiple of 4 KiB, from 64 KiB to 64 MiB.
+    /// A session registers one and a half times as much.
     uint32_t ringBytes = 256 * 1024;
     uint32_t sessionsMax = 1'024;  // of a server; further ones stay on TCP
-    /// Document 003's layout in place of a ring, for comparison: one buffer of the largest message
-    /// on each side and one to send from, 96 MB a session, and one message at a time each way. Of a
-    /// client: wants that or TCP. Of a server: may grant it to whoever wants it.
+    /// One buffer of the largest message on each side and one to send from, 96 MB a session, and
+    /// one message at a time each way, in place of a ring. Only for comparison
+    /// (docs/formats/rdma.md). Of a client: it uses that layout or TCP. Of a server: it grants the
+    /// layout to clients that ask for it.
     bool oneSlot = false;
-    /// Requests of clients that have logged in are read where they lie, without a copy. Such a
-    /// client can change a request between its check and its use, so it must be trusted with the
-    /// server's memory.
+    /// Requests of clients that have logged in are read in place, without a copy. Such a client can
+    /// change a request between its check and its use, so it must be trusted with the server's
+    /// memory.
     bool readsInPlace = false;
-    /// Of a server: waits there for clients that come by the RDMA connection manager alone
-    /// (calls.h), at those of its addresses that belong to an adapter. 0: does not.
+    /// Of a server: the port for clients that connect by the RDMA connection manager alone
+    /// (calls.h), on those of its addresses that belong to an adapter. 0: none.
     uint16_t callPort = 0;
-    /// Of a server: large pieces of replies that lie there leave without a copy, where the device
-    /// has memory windows. They outlive the transport. Null: every reply is copied once.
+    /// Of a server: large pieces of replies that lie in these slabs are sent without a copy, where
+    /// the device has memory windows. The slabs outlive the transport. Null: every reply is copied
+    /// once.
     platform::Slabs* slabs = nullptr;
-    /// So long a client may take from its offer to its move, or from its call to the first sign of
-    /// it.
+    /// The longest time from a client's offer to its move, or from its call to its first
+    /// completion.
     uint32_t bootstrapMillisMax = 5'000;
-    /// Of a server: so often the adapters of those who came by a call are asked for a sign of life.
-    /// (Of a connection that has moved TCP tells.)
+    /// Of a server: how often it probes the adapters of peers that came by a call. (For a
+    /// connection that moved from TCP, the TCP connection shows whether the peer lives.)
     uint32_t signMillis = 10'000;
-    /// Of a client: for so long it waits for the first sign through the RDMA network before it
-    /// stays on TCP. Its server's bootstrapMillisMax goes on meanwhile.
+    /// Of a client: how long it waits for the first write through the RDMA network before it stays
+    /// on TCP. The server's bootstrapMillisMax runs meanwhile.
     uint32_t probeMillisMax = 1'000;
-    /// For so long a completion queue is looked at without finding anything, while traffic is
-    /// dense. 0: never.
+    /// How long a completion queue is polled without finding anything, while traffic is dense. 0:
+    /// never.
     uint32_t spinMicrosMax = 20;
 };
 
 /// Why a connection whose client asked for RDMA stays on TCP.
 enum class RdmaFallback : uint8_t {
     kVersion,    // the client speaks another version
-    kBadOffer,   // what it offers cannot be used
+    kBadOffer,   // the offer is not usable
     kNoDevice,   // the connection's address belongs to no device
     kTooMany,    // sessionsMax
-    kTls,        // what is encrypted stays encrypted
+    kTls,        // TLS connections do not move
     kDevice,     // the device, or the limit on locked memory, refused
     kNoProbe,    // nothing came through the RDMA network
     kAbandoned,  // the client did not go on with the move

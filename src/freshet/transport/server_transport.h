@@ -19,7 +19,7 @@
 
 namespace freshet::transport {
 
-/// What a listener does with a connection that begins with TLS, or does not.
+/// What a listener does with connections that begin with TLS, and with plain ones.
 enum class TlsMode : uint8_t {
     kDisabled,  // closes those that begin TLS
     kAllow,     // serves both (kPrefer differs only for connections that a server makes)
@@ -33,7 +33,7 @@ struct ServerTransportOptions {
     bool bindAll = false;   // all addresses of this machine, instead of bindAddresses
     bool ipv6 = false;      // host names and bindAll mean IPv6 too; numeric addresses always may
     uint16_t port = 27017;  // 0: the system chooses
-    /// Also listens on <prefix>/mongodb-<port>.sock. Empty: does not.
+    /// Also listens on <prefix>/mongodb-<port>.sock. Empty: it does not.
     std::string unixSocketPrefix;
     uint32_t unixSocketMode = 0700;
     unsigned reactors = 0;  // 0: one per core
@@ -47,16 +47,16 @@ struct ServerTransportOptions {
     /// Connections may move to RDMA when their clients ask for it.
     RdmaOptions rdma;
 
-    /// Messages and replies count in it; null: nothing is counted.
+    /// Messages and replies are counted in it; null: nothing is counted.
     std::shared_ptr<sync::MemoryPool> memory;
-    /// While the pool is short and somebody has waited for it for so long, who holds a part of it
-    /// and has not moved for as long is ended.
+    /// When the pool is short and a session has waited this long for memory, sessions that hold
+    /// memory of the pool and have not moved a byte for as long are ended.
     uint32_t memoryPatienceMillis = 5'000;
     /// See MessageHandler::messageBytesMax().
     size_t limitedBytesMax = 16 << 20;
 
-    /// shutdown() calls `shutdownOverdue` when handlers still run after so long, with their number,
-    /// and goes on waiting if that returns. Empty: just waits.
+    /// When handlers still run after this time, shutdown() calls `shutdownOverdue` with their
+    /// number, and goes on waiting if that returns. Empty: it just waits.
     uint32_t shutdownMillisMax = 15'000;
     std::function<void(uint64_t)> shutdownOverdue;
 
@@ -64,11 +64,11 @@ struct ServerTransportOptions {
     /// epoch slice there). May be empty.
     std::function<void()> passBegin;
     std::function<void()> passEnd;
-    /// In a pass, when MessageHandler::lookAhead() has said true of some messages, before they are
-    /// handled. May be empty.
+    /// In a pass in which MessageHandler::lookAhead() returned true for some messages, before these
+    /// are handled. May be empty.
     std::function<void()> readAhead;
-    /// Before the end of a pass that has taken 50 ms or more, on its thread: it has held up
-    /// whatever else the reactor serves. May be empty.
+    /// Before the end of a pass that has taken 50 ms or more, on its thread: the pass has delayed
+    /// every other session of the reactor. May be empty.
     std::function<void(uint64_t nanos)> longPass;
     /// On each reactor's thread, once, before it runs anything and after it has run everything.
     std::function<void()> threadBegin;
@@ -84,7 +84,7 @@ struct ServerTransportStats {
     uint64_t bytesOut = 0;
     uint64_t messagesIn = 0;
     uint64_t messagesOut = 0;
-    /// By State; what a session spends in one counts when it leaves it.
+    /// By State. The time in a state is added when a session leaves it.
     std::array<uint64_t, kStateCount> nanosIn{};
     uint64_t longPasses = 0;  // see ServerTransportOptions::longPass
     uint64_t longestPassMicros = 0;
@@ -103,9 +103,9 @@ public:
     /// Stops accepting, ends every session, waits for their completions, joins the reactors. Not
     /// from a reactor's thread.
     virtual void shutdown() = 0;
-    /// Connections that begin TLS from now on use this. Not from a reactor's thread.
+    /// Connections that begin TLS from now on use this context. Not from a reactor's thread.
     virtual void replaceTls(std::shared_ptr<const security::TlsContext> tls) = 0;
-    /// What is listened on, as in "127.0.0.1:27017" and "/tmp/mongodb-27017.sock".
+    /// The addresses it listens on, such as "127.0.0.1:27017" and "/tmp/mongodb-27017.sock".
     virtual std::vector<std::string> doors() const = 0;
     /// The port in use.
     virtual uint16_t port() const = 0;

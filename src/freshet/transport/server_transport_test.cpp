@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The server's side over real sockets, with an echo in the database's place: what a client, good,
-/// bad or gone, gets, and how it all ends.
+/// The server's side over real sockets, with an echo in place of the database: what well-behaved,
+/// broken and vanished clients get, and how sessions end.
 #include "freshet/transport/tcp/echo_for_test.h"
 
 #include <gtest/gtest.h>
@@ -86,7 +86,7 @@ TEST_F(Server, OneThousandIdleConnectionsCostNoPasses) {
         sessions.push_back(client());
     }
     waitUntil([&] { return server->stats().current == kCount; });
-    EXPECT_EQ(seen.handlers.load(sync::kRelaxed), 0u) << "they have not said a word";
+    EXPECT_EQ(seen.handlers.load(sync::kRelaxed), 0u) << "they have sent nothing";
     for (auto& session : sessions) {
         roundTrip(*session, "awake");
     }
@@ -94,7 +94,7 @@ TEST_F(Server, OneThousandIdleConnectionsCostNoPasses) {
         std::lock_guard<std::mutex> lock(seen.mutex);
         ASSERT_EQ(seen.sessionsOn.size(), 2u);
         for (const auto& [executor, count] : seen.sessionsOn) {
-            EXPECT_EQ(count, static_cast<int>(kCount / 2)) << "dealt out evenly";
+            EXPECT_EQ(count, static_cast<int>(kCount / 2)) << "distributed evenly";
         }
     }
     const uint64_t before = seen.passes.load(sync::kRelaxed);

@@ -24,7 +24,7 @@ constexpr std::array<uint8_t, kStateCount> kFollowers = {
     /* Ended */ 0,
 };
 
-/// Goes on in the second half of the pass.
+/// Continues in the second half of the pass.
 struct SecondHalf : sync::WorkItem {
     bool await_ready() const noexcept { return false; }
     void await_suspend(std::coroutine_handle<> waiting) {
@@ -63,7 +63,7 @@ Status ServiceState::advance(State to, uint64_t nanos) {
                       "A session cannot go from " + std::string(stateName(current_)) + " to " +
                           std::string(stateName(to)));
     }
-    if (transitions_ > 0) {  // the time before the first step is nobody's
+    if (transitions_ > 0) {  // the time before the first step is not counted
         nanosIn_[static_cast<size_t>(current_)] += nanos - since_;
         if (sums_ != nullptr && nanos != since_) {
             sums_->add(current_, nanos - since_);
@@ -133,7 +133,7 @@ sync::Task<Status> ServiceStateMachine::run() {
             co_await SecondHalf();
         }
         if (handler_->handleAtOnce(request, &result)) {
-            request = Message();  // its memory is free for the next one
+            request = Message();  // releases its memory before the next one
         } else {
             result = co_await handler_->handle(std::move(request));
         }
@@ -156,7 +156,7 @@ sync::Task<Status> ServiceStateMachine::run() {
             step(State::kSource);
         }
     }
-    // Nothing is in progress here: an operation that was begun above has shown its completion.
+    // Nothing is in progress here: every operation begun above has completed.
     step(State::kEndSession);
     session_->close();
     handler_.reset();

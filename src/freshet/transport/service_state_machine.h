@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The service state machine: the life of one session as the source document has it (003,
-/// section 2.2).
+/// The service state machine: the life of one session.
 ///
 ///   Created -> Source -> SourceWait -> Process -> SinkWait -> Source     request and reply
 ///              Process -> Source                                         fire and forget
@@ -39,9 +38,9 @@ std::string_view stateName(State state);
 /// The table above.
 bool isLegalTransition(State from, State to);
 
-/// What the sessions of one executor have spent in each state, in nanoseconds. Written by that
-/// executor's thread; read by any. Each session adds what a tick has shown to have passed, so that
-/// nothing is paid for it between ticks.
+/// The time that the sessions of one executor have spent in each state, in nanoseconds. Written by
+/// that executor's thread; read by any. Times are read from a clock that advances in ticks, so a
+/// transition between two ticks costs nothing.
 struct StateTimes {
     std::array<sync::Atomic<uint64_t>, kStateCount> nanosIn{};
 
@@ -56,8 +55,8 @@ struct StateTimes {
     }
 };
 
-/// The current state and the last 16 transitions with their times, which are a tick's: sums over
-/// many messages are right.
+/// The current state and the last 16 transitions. Their times come from a coarse clock: only sums
+/// over many messages are meaningful.
 class ServiceState {
 public:
     static constexpr size_t kHistory = 16;
@@ -68,9 +67,10 @@ public:
     /// `sums`, unless null, outlives this and gets the same times.
     explicit ServiceState(StateTimes* sums = nullptr) : sums_(sums) {}
     State current() const { return current_; }
-    /// kInvalid, naming both states, when the table does not have it; the state then stays.
+    /// kInvalid, naming both states, when the table does not allow it; the state then stays.
     Status advance(State to);
-    /// The same at the time of the last transition: a state that only passes needs no clock.
+    /// The same, with the time of the last transition: a state that is only passed through needs no
+    /// clock.
     Status advanceAtOnce(State to);
     /// i = 0 is the newest; fewer than kHistory may have happened.
     Transition history(size_t i) const;
@@ -89,8 +89,8 @@ private:
     uint64_t since_ = 0;
 };
 
-/// Who looks after a set of machines: told that one has got a message, so that it may be worth
-/// looking for handlers that run for long.
+/// Watches over a set of machines. It is called when one of them gets a message, so that it may be
+/// worth looking for handlers that run for long.
 class BusyListener {
 public:
     virtual void onSessionBusy() = 0;
@@ -101,8 +101,8 @@ protected:
 
 class ServiceStateMachine final : private PeerWatcher {
 public:
-    /// The handler is made by `handlers` when the first message has come, so that a connection that
-    /// never speaks costs none. All outlive this; `busy` and `times` may be null.
+    /// The handler is made by `handlers` when the first message has come, so that a silent
+    /// connection costs none. All outlive this; `busy` and `times` may be null.
     ServiceStateMachine(std::unique_ptr<Session> session,
                         MessageHandlerFactory& handlers,
                         BusyListener* busy,
@@ -111,14 +111,14 @@ public:
     ServiceStateMachine& operator=(const ServiceStateMachine&) = delete;
     ~ServiceStateMachine();
     /// Runs the session from Created to Ended. Once, on the session's executor; kInvalid when
-    /// called again. Ok when the peer or we ended it between messages, else why it ended.
+    /// called again. Ok when the peer or end() ended it between messages, else the reason.
     sync::Task<Status> run();
     /// Any thread: the session will go to EndSession. An error in Ended.
     Status end();
-    /// Session's executor, now and then: when the same message is handled as at the last call, has
-    /// the handler told if the peer leaves. True: call again.
+    /// On the session's executor, periodically: if the same message is still being handled as at
+    /// the last call, arranges that the handler hears when the peer leaves. True: call again.
     bool watchLongHandler();
-    /// Session's executor, after end(): a handler that runs is told that nobody waits for it.
+    /// On the session's executor, after end(): tells a running handler that no client waits for it.
     void hurryHandler() { onPeerGone(); }
     const ServiceState& state() const { return state_; }
     Session& session() { return *session_; }
@@ -133,8 +133,8 @@ private:
     void onPeerGone() override;
 
     ServiceState state_;
-    /// How end() talks to the executor. Written by: anyone (lives -> end asked), the executor (to
-    /// dead, final).
+    /// How end() talks to the executor. Written by: any thread (lives -> end asked), the executor
+    /// (to dead, final).
     sync::Atomic<uint32_t> life_{kLives};
     std::unique_ptr<Session> session_;
     MessageHandlerFactory& handlers_;

@@ -20,7 +20,7 @@ namespace {
 using enum State;
 constexpr State kAll[] = {kCreated, kSource, kSourceWait, kProcess, kSinkWait, kEndSession, kEnded};
 
-/// As the source document and the header's picture have it.
+/// As in the header's picture.
 const std::set<std::pair<State, State>> kLegal = {
     {kCreated, kSource},
     {kSource, kSourceWait},
@@ -37,7 +37,7 @@ const std::set<std::pair<State, State>> kLegal = {
     {kEndSession, kEnded},
 };
 
-/// Brings a new state object to `target` on a legal way.
+/// Brings a new state object to `target` by legal transitions.
 ServiceState stateAt(State target) {
     ServiceState state;
     const bool ending = target == kEndSession || target == kEnded;
@@ -165,7 +165,7 @@ private:
     PeerInfo peer_;
 };
 
-/// Answers as the message's text asks.
+/// Answers as the message's text says.
 class TextHandler final : public MessageHandler {
 public:
     explicit TextHandler(std::vector<std::string>* log) : log_(log) {}
@@ -406,7 +406,7 @@ TEST_F(Machine, ALongHandlerIsToldThatThePeerHasGone) {
     executor.runAll();
     EXPECT_EQ(now(), kSinkWait);
     session_->watcher->onPeerGone();
-    EXPECT_EQ(log.back(), "peer gone") << "once: no handler runs any more";
+    EXPECT_EQ(log.back(), "peer gone") << "once: no handler runs now";
     sent(Status(Code::kIo, "gone"));
     EXPECT_EQ(now(), kEnded);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Session: one connection that moves whole messages, the same for server and client, for TCP,
-/// loopback and RDMA. After the handshake it has no side. Nothing above transport knows which kind
-/// it is.
+/// Session: one connection that moves whole messages. Server and client use the same class for TCP,
+/// loopback and RDMA; after the handshake both sides are alike. Nothing above transport knows which
+/// kind it is.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -23,7 +23,7 @@ struct PeerInfo {
     bool isLocal = false;
     bool isTls = false;
     std::string certificateSubject;  // RFC 2253 name of the peer's certificate; empty without one
-    std::string serverName;          // by which the peer called us in its TLS handshake; or empty
+    std::string serverName;  // the name of us that the peer gave in its TLS handshake; or empty
 };
 
 struct SessionStats {
@@ -33,7 +33,7 @@ struct SessionStats {
     uint64_t bytesOut = 0;
 };
 
-/// Told when nobody is there any more to be answered.
+/// Called when the peer has gone.
 class PeerWatcher {
 public:
     virtual void onPeerGone() = 0;
@@ -42,32 +42,33 @@ protected:
     ~PeerWatcher() = default;
 };
 
-/// The async pair runs on the session's executor only; the blocking pair is for a client's own
-/// thread, one (only close() may come from others); without TLS another one may sink while one
-/// sources. A session uses one pair or the other. Errors:
-/// kCancelled when the peer or close() ended the connection between messages, kIo when the system
-/// failed or a message was cut, kInvalid (kProtocolError) for a length outside the limits, which is
+/// The async pair runs on the session's executor only. The blocking pair belongs to a client's own
+/// thread: only close() may come from others, and without TLS a second thread may sink while the
+/// first one sources. A session uses one pair or the other. Errors: kCancelled when the peer or
+/// close() ended the connection between messages, kIo when the system failed or a message was cut,
+/// kInvalid (kProtocolError) for a length outside the limits, which is checked before anything is
+/// allocated.
 /// checked before anything is allocated.
 class Session {
 public:
     virtual ~Session() = default;
-    /// Blocks until a whole message is there.
+    /// Blocks until a whole message has come.
     virtual StatusOr<Message> sourceMessage() = 0;
     /// Blocks until the message has been handed to the system.
     virtual Status sinkMessage(ReplyChain chain) = 0;
     virtual sync::Task<StatusOr<Message>> asyncSourceMessage() = 0;
     virtual sync::Task<Status> asyncSinkMessage(ReplyChain chain) = 0;
-    /// Any thread, any number of times: ends the connection; operations in progress come back with
+    /// Any thread, any number of times: ends the connection; operations in progress return
     /// kCancelled.
     virtual void close() = 0;
-    /// A longer message from the peer is a protocol error, found before anything is set aside for
-    /// it. From the next source on; wire::kMessageBytesMax at first.
+    /// A longer message from the peer is a protocol error, found before anything is allocated for
+    /// it. Applies from the next source on; initially wire::kMessageBytesMax.
     virtual void setMessageBytesMax(size_t bytes) = 0;
-    /// On the session's executor, while nothing is sourced or sunk: tells `watcher` once, from the
-    /// run queue, when the peer ends the connection. The watcher outlives the session. False: it
-    /// cannot be told (any more, for input is waiting): ask again later.
+    /// On the session's executor, while nothing is sourced or sunk: calls `watcher` once, from the
+    /// run queue, when the peer ends the connection. The watcher outlives the session. False: the
+    /// session cannot watch now (unread input hides the end): ask again later.
     virtual bool watchPeer(PeerWatcher* watcher) = 0;
-    /// Complete once a message has come: TLS is made by then.
+    /// Complete once a message has come: the TLS handshake is over by then.
     virtual const PeerInfo& peer() const = 0;
     virtual SessionStats stats() const = 0;
 };

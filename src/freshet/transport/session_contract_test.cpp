@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What every kind of Session must do, whoever made it. One end is served by a reactor (the async
-/// pair of calls), the other blocks on the test's thread.
+/// What every kind of Session must do. One end is served by a reactor (the async pair of calls),
+/// the other blocks on the test's thread.
 #include "freshet/testing/net/sim_verbs.h"
 #include "freshet/transport/connector.h"
 #include "freshet/transport/loopback/loopback.h"
@@ -31,7 +31,7 @@ struct Ends {
     std::unique_ptr<Session> blocking;
 };
 
-/// Of an RDMA device of this machine, or null. buildscripts/rdma_lab makes one.
+/// The address of an RDMA device of this machine, or null. buildscripts/rdma_lab makes one.
 const char* deviceAddress() {
     return std::getenv("FRESHET_RDMA_ADDRESS");
 }
@@ -114,7 +114,7 @@ protected:
             ends_.blocking = std::move(makeBlockingSession(other, nextConnectionId())).value();
             return;
         }
-        // The served end shakes hands when it is first asked for a message.
+        // The served end makes the TLS handshake when it is first asked for a message.
         auto echo = startEcho(1);
         auto blocking = makeBlockingSession(
             other, nextConnectionId(), CertificateForTest::get().client(), "localhost", 30'000);
@@ -178,7 +178,7 @@ protected:
         });
         ends_.blocking = std::move(calling.get()).value();
     }
-    /// Both ends go on over adapters in memory. The first message shows that they have.
+    /// Both ends move to RDMA over adapters in memory. The first message shows that they have.
     void moveToRdma(int socket) {
         ends_.blocking.reset();
         const RdmaOptions options = useHub();
@@ -301,8 +301,8 @@ TEST_P(SessionContract, SeveralMessagesAtOnceKeepTheirOrder) {
             EXPECT_TRUE(blocking().sinkMessage(ReplyChain(messageForTest(i, "pipelined"))).isOk());
         }
     };
-    // TLS ties the two directions together: a blocking session with it is for one thread. Loopback
-    // holds few messages, so that there the writer must have its own.
+    // TLS ties the two directions together, so a blocking session with TLS is for one thread. A
+    // loopback holds few messages, so its writer must have a thread of its own.
     std::future<void> writer =
         std::async(GetParam().isTls ? std::launch::deferred : std::launch::async, writeAll);
     if (GetParam().isTls) {
@@ -399,9 +399,9 @@ TEST_P(SessionContract, CloseWakesTheBlockedEnd) {
     EXPECT_EQ(blocking().sinkMessage(ReplyChain(messageForTest(1, "x"))).code(), Code::kCancelled);
 }
 
-/// The server may take its time: what was handed over before the end comes before it.
+/// The server may be slow: what was sent before the end arrives before the end.
 TEST_P(SessionContract, WhatWasSentBeforeTheEndArrives) {
-    const int kMessages = GetParam().isOneSlot ? 1 : 3;  // what needs no reader to be handed over
+    const int kMessages = GetParam().isOneSlot ? 1 : 3;  // so many need no reader to be sent
     const std::string payload(20'000, 'w');
     for (int i = 0; i < kMessages; ++i) {
         ASSERT_TRUE(blocking().sinkMessage(ReplyChain(messageForTest(i, payload))).isOk());

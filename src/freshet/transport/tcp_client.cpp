@@ -25,7 +25,7 @@ using boost::system::error_code;
 
 namespace {
 
-/// Sockets want a context, though nobody runs this one: all calls on them block.
+/// Sockets need a context, though nothing runs this one: all calls on them block.
 asio::io_context& clientContext() {
     static asio::io_context context;
     return context;
@@ -50,8 +50,8 @@ public:
     StatusOr<Message> sourceMessage() override;
     Status sinkMessage(ReplyChain chain) override;
     void close() override {
-        // The shutdown wakes a blocked call; the descriptor stays ours until the destructor, so
-        // nobody can be given its number.
+        // The shutdown wakes a blocked call; the descriptor stays ours until the destructor, so its
+        // number cannot be reused meanwhile.
         noteClosed();
         error_code ignored;
         socket_.shutdown(Socket::shutdown_both, ignored);
@@ -202,7 +202,7 @@ std::string whereText(const ConnectOptions& options) {
                                          : options.host + ":" + std::to_string(options.port);
 }
 
-/// Runs the context until `result` is set or the time is over.
+/// Runs the context until `result` is set or the timeout has passed.
 Status runConnect(asio::io_context* context,
                   const error_code& result,
                   const ConnectOptions& options) {
@@ -274,7 +274,7 @@ StatusOr<std::unique_ptr<Session>> connect(const ConnectOptions& options) {
                    ? rdma::callServer(options)
                    : Status(Code::kUnsupported, "A call over RDMA needs an RDMA device");
     }
-    asio::io_context context(1);  // its own, so that the timeout is a bound on running it
+    asio::io_context context(1);  // its own: running it is bounded by the timeout
     const bool isUnix = options.host.starts_with('/');
     FRESHET_ASSIGN_OR_RETURN(
         int socket, isUnix ? connectUnix(&context, options) : connectTcp(&context, options));

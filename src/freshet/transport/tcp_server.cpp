@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The server over TCP: reactors, one listener, and which sessions live where.
+/// The server over TCP: reactors, one listener, and the assignment of sessions to reactors.
 #include "freshet/sync/mutex.h"
 #include "freshet/telemetry/log.h"
 #include "freshet/transport/rdma/bootstrap.h"
@@ -23,15 +23,16 @@
 namespace freshet::transport {
 namespace {
 
-/// A reactor and its live sessions. All but `load` and `times` belongs to the reactor's thread.
+/// A reactor and its live sessions. Everything but `load` and `times` belongs to the reactor's
+/// thread.
 struct Lane {
-    /// How often handlers are looked for that take long, while messages come.
+    /// How often to look for handlers that run for long, while messages come.
     static constexpr uint64_t kLookMillis = 500;
 
     class Member;
 
-    /// Ends when no handler is left to look after, so that an idle reactor sleeps. Walks only those
-    /// who have got a message since they were last found waiting for one.
+    /// Ends when no handler is left to watch, so that an idle reactor sleeps. Walks only the
+    /// sessions that got a message since they were last found waiting for one.
     sync::Task<void> lookAfterHandlers();
 
     std::unique_ptr<Reactor> reactor;
@@ -43,11 +44,11 @@ struct Lane {
     bool isLooking = false;
     bool ending = false;
     /// Sessions given to this reactor and not ended. Written by: the accepting thread (+1), the
-    /// lane's own (-1).
+    /// reactor's own (-1).
     sync::Atomic<uint32_t> load{0};
 };
 
-/// A session's membership in its lane, for as long as it runs.
+/// A session's membership in its reactor's set, for as long as it runs.
 class Lane::Member final : public BusyListener {
 public:
     Member(Lane& lane, std::unique_ptr<Session> session, MessageHandlerFactory& handlers)
@@ -73,8 +74,8 @@ public:
             }
         }
     }
-    /// Whether it must be looked at again: its handler runs and is not watched yet, or will run on
-    /// without a message when the peer has taken this reply.
+    /// Whether it must be looked at again: its handler runs and is not watched yet, or it sends a
+    /// reply after which an exhaust handler may continue without a new message.
     bool look() {
         isBusy_ = machine_.watchLongHandler() || machine_.state().current() == State::kSinkWait;
         return isBusy_;
@@ -94,8 +95,8 @@ sync::Task<void> Lane::lookAfterHandlers() {
     isLooking = false;
 }
 
-/// One line for each session that did not end as sessions do. What a peer did wrong is worth an
-/// operator's attention; a line that was cut is not.
+/// One line for each session that ended with an error. An operator should see what a peer did
+/// wrong; a lost connection is logged at debug level only.
 void tellEnd(const PeerInfo& peer, const Status& why) {
     telemetry::log(
         why.code() == Code::kIo ? telemetry::Severity::kDebug : telemetry::Severity::kInfo,
@@ -123,7 +124,7 @@ public:
     std::vector<sync::Executor*> executors() override;
 
 private:
-    /// A connection that has come in, by one of both.
+    /// An incoming connection: either a socket or a call.
     struct Arrival {
         int socket = -1;
         std::unique_ptr<verbs::Call> call;
@@ -141,7 +142,7 @@ private:
     const uint32_t shutdownMillisMax_;
     const std::function<void(uint64_t)> shutdownOverdue_;
     const std::shared_ptr<MessageHandlerFactory> handlers_;
-    std::unique_ptr<Admission> admission_;  // null: nothing is counted
+    std::unique_ptr<Admission> admission_;  // null: memory is not counted
     std::vector<std::unique_ptr<Lane>> lanes_;
     std::unique_ptr<Listener> listener_;
     std::unique_ptr<rdma::CallDoor> calls_;  // null: there is none
@@ -212,7 +213,7 @@ Status TcpServer::open(const ServerTransportOptions& options) {
     return Status::ok();
 }
 
-/// Where TCP is listened on there is a door for calls too, if RDMA gets there.
+/// Listens for calls on every TCP address that RDMA reaches.
 Status TcpServer::openCalls(const ServerTransportOptions& options) {
     if (options.rdma.verbs == nullptr || options.rdma.callPort == 0) {
         return Status::ok();
@@ -259,7 +260,7 @@ void TcpServer::onArrival(Arrival arrival) {
     sync::spawn(*lane.reactor, serve(&lane, std::move(arrival)));
 }
 
-/// Equals take turns.
+/// Sessions with equal load go to the reactors in turn.
 Lane& TcpServer::leastLoaded() {
     size_t best = nextLane_ % lanes_.size();
     for (size_t i = 1; i < lanes_.size(); ++i) {
@@ -315,7 +316,8 @@ sync::Task<void> TcpServer::serveSession(Lane* lane, Arrival arrival) {
 void TcpServer::sessionEnded() {
     std::lock_guard<sync::Mutex> lock(mutex_);
     if (--current_ == 0) {
-        ended_.notify_all();  // under the lock: nobody frees us before we are through
+        ended_.notify_all();  // under the lock, so that this object is not freed before we have
+                              // returned
     }
 }
 
@@ -353,7 +355,8 @@ void TcpServer::shutdown() {
                 machine->hurryHandler();
             }
         });
-        // After that: a handler that was waiting for a timer finds its session ended already.
+        // After the sessions were ended: a handler that was waiting for a timer finds its session
+        // ended.
         lane->reactor->endTimers();
     }
     awaitSessions();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The part of RDMA verbs that Freshet uses: reliable connected queue pairs, writes with immediate
-/// data into a peer's registered memory, completion queues that can be slept on. Real adapters
-/// stand behind it through libibverbs; tests put testing/net's SimVerbs there.
+/// data into a peer's registered memory, completion queues with a descriptor to sleep on. The
+/// implementation uses libibverbs; tests use testing/net's SimVerbs.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -54,7 +54,7 @@ struct Completion {
     uint32_t immediate = 0;  // of a receive
 };
 
-/// One piece of what a write takes from here.
+/// One piece of the local memory that a write sends.
 struct Piece {
     const void* data = nullptr;
     uint32_t bytes = 0;
@@ -70,7 +70,7 @@ struct Write {
     uint32_t immediate = 0;
     bool isInline = false;     // the adapter copies the bytes now
     bool isSignalled = false;  // a completion also on success
-    bool isSilent = false;     // no immediate data: takes no receive, and the peer is not told
+    bool isSilent = false;  // no immediate data: takes no receive, and the peer gets no completion
 };
 
 /// Registered memory. Destroyed before its queue pair, or its domain; the adapter does not touch
@@ -88,33 +88,33 @@ public:
     virtual ~CompletionQueue() = default;
     /// Takes up to out.size() completions. kIo: the queue is lost (overrun, device gone).
     virtual StatusOr<size_t> poll(std::span<Completion> out) = 0;
-    /// The next completion makes fd() readable. Poll once more afterwards: what was there already
-    /// does not.
+    /// The next completion makes fd() readable. Poll once more afterwards: completions that were
+    /// there before do not.
     virtual Status arm() = 0;
     /// For epoll and poll.
     virtual int fd() const = 0;
-    /// Takes what made fd() readable.
+    /// Consumes the events that made fd() readable.
     virtual void clearEvents() = 0;
 };
 
-/// A protection domain that queue pairs share to send from the same memory. Outlives them, and what
-/// is registered here, which no peer can reach through any of them.
+/// A protection domain that queue pairs share to send from the same memory. Outlives them and the
+/// memory registered here, which no peer can reach through any of them.
 class Domain {
 public:
     virtual ~Domain() = default;
-    /// To send from.
+    /// Memory to send from.
     virtual StatusOr<std::unique_ptr<Region>> registerMemory(void* memory, size_t bytes) = 0;
 };
 
 /// A queue pair. Memory registered here can be reached by peers through this queue pair and no
-/// other: its protection domain is its own, or the remote key is that of a memory window, which is
-/// bound to the queue pair. Its completions go to the completion queue it was made with, which
-/// outlives it. After the destructor the adapter touches none of its memory, nor of its domain's on
-/// its behalf; completions that were not polled may still come.
+/// other: either it has a protection domain of its own, or the remote key is that of a memory
+/// window bound to the queue pair. Its completions go to the completion queue it was made with,
+/// which outlives it. After the destructor the adapter touches neither its memory nor, for this
+/// queue pair, its domain's; completions that were not polled may still come.
 class QueuePair {
 public:
     virtual ~QueuePair() = default;
-    /// Before connect(), from when on remote keys are good.
+    /// Before connect(); remote keys are valid from connect() on.
     virtual StatusOr<std::unique_ptr<Region>> registerMemory(void* memory,
                                                              size_t bytes,
                                                              bool peerMayWrite) = 0;
@@ -123,7 +123,7 @@ public:
     virtual Status connect(const Address& peer) = 0;
     virtual Status postReceive(uint64_t id) = 0;
     virtual Status postWrite(const Write& write) = 0;
-    /// To the error state: every request in progress comes back as kFlushed.
+    /// To the error state: every request in progress completes as kFlushed.
     virtual void fail() = 0;
     virtual uint32_t inlineBytesMax() const = 0;
 };
@@ -131,31 +131,31 @@ public:
 struct QueuePairLimits {
     uint32_t writes = 64;
     uint32_t receives = 32;
-    uint32_t inlineBytes = 220;  // what is asked for; see inlineBytesMax()
+    uint32_t inlineBytes = 220;  // the requested size; see inlineBytesMax()
 };
 
-/// What happens to a whole device.
+/// An event of a whole device.
 struct DeviceEvent {
     bool isFatal = false;  // all its queue pairs are lost: port down, device removed
     std::string text;
 };
 
-/// An opened port. Outlives what it made.
+/// An opened port. Outlives everything made from it.
 class Device {
 public:
     virtual ~Device() = default;
     virtual const PortInfo& info() const = 0;
     virtual StatusOr<std::unique_ptr<CompletionQueue>> makeCompletionQueue(uint32_t entries) = 0;
-    /// kUnsupported: it has no memory windows that are bound to one queue pair, so queue pairs that
-    /// share a domain would let peers in at each other's memory.
+    /// kUnsupported: the device has no memory windows bound to one queue pair, so queue pairs that
+    /// share a domain would let peers into each other's memory.
     virtual StatusOr<std::unique_ptr<Domain>> makeDomain() = 0;
-    /// `domain` is of this device; null: one of its own.
+    /// `domain` is of this device; null: the pair gets one of its own.
     virtual StatusOr<std::unique_ptr<QueuePair>> makeQueuePair(CompletionQueue& queue,
                                                                const QueuePairLimits& limits,
                                                                Domain* domain) = 0;
     /// Readable when there is an event.
     virtual int eventFd() const = 0;
-    /// kWouldBlock: none. Never sleeps.
+    /// kWouldBlock: no event. Never sleeps.
     virtual StatusOr<DeviceEvent> nextEvent() = 0;
 };
 
@@ -167,14 +167,16 @@ public:
     virtual ~Verbs() = default;
     virtual std::vector<PortInfo> ports() = 0;
     /// The port through which `localAddress` ("10.9.0.1") is reached. kNotFound when it belongs to
-    /// no adapter. Every call opens it anew, so that every opener learns of its events.
+    /// no adapter. Each call opens a context of its own, so that every user gets the device's
+    /// events.
     virtual StatusOr<std::shared_ptr<Device>> open(const std::string& localAddress) = 0;
-    /// Waits for calls to a numeric address of an adapter, or to all ("0.0.0.0", "::"). kNotFound
+    /// Listens for calls to a numeric address of an adapter, or to all ("0.0.0.0", "::"). kNotFound
     /// when it belongs to none, kUnavailable when the port is taken.
     virtual StatusOr<std::unique_ptr<CallListener>> listen(const std::string& address,
                                                            uint16_t port) = 0;
-    /// Finds the way to `host`, a name or an address; nothing is asked yet. Blocks. kNotFound when
-    /// no adapter reaches it, kTimeout (0: none), kUnavailable for a name that nothing resolves.
+    /// Resolves the route to `host`, a name or an address; no request is sent yet. Blocks.
+    /// kNotFound when no adapter reaches it, kTimeout (0: no limit), kUnavailable for a name that
+    /// does not resolve.
     virtual StatusOr<std::unique_ptr<Call>> dial(const std::string& host,
                                                  uint16_t port,
                                                  uint32_t timeoutMs) = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Each call has an event channel of its own, so it belongs to one thread from its first event on.
-/// Its queue pair is made apart from it: the manager finds the way, carries the private data and
-/// tells the ends of each other's end.
+/// Its queue pair is made independently: the manager resolves the route, carries the private data
+/// and reports the end of the other side.
 #include "freshet/transport/adapter/system_calls.h"
 
 #ifdef FRESHET_HAS_VERBS
@@ -61,7 +61,7 @@ std::string endpointText(const sockaddr* address) {
     return std::string(text) + ":" + std::to_string(ntohs(v4->sin_port));
 }
 
-/// An event of the manager's, taken and given back.
+/// An event of the manager, taken and acknowledged.
 struct Taken {
     rdma_cm_event_type type;
     int status;
@@ -70,7 +70,7 @@ struct Taken {
     const char* text() const { return rdma_event_str(type); }
 };
 
-/// kWouldBlock: none is there.
+/// kWouldBlock: no event.
 StatusOr<Taken> takeEvent(rdma_event_channel* channel) {
     rdma_cm_event* event = nullptr;
     if (rdma_get_cm_event(channel, &event) != 0) {
@@ -142,11 +142,11 @@ private:
     CallEvent answered(Taken event);
 
     const ChannelPtr channel_;
-    const IdPtr id_;  // goes before its channel
+    const IdPtr id_;  // destroyed before its channel
     const std::string local_;
     const std::string remote_;
     const std::string request_;
-    SystemPair* pair_ = nullptr;  // of the caller
+    SystemPair* pair_ = nullptr;  // the caller's
     bool isOpen_ = false;
 };
 
@@ -169,7 +169,7 @@ StatusOr<CallEvent> SystemCall::nextEvent() {
             case RDMA_CM_EVENT_DEVICE_REMOVAL:
                 return CallEvent{CallEvent::Kind::kEnded, {}, event.text()};
             default:
-                break;  // nothing that changes anything, such as the end of the time-wait state
+                break;  // events that change nothing, such as the end of the time-wait state
         }
     }
 }
@@ -179,7 +179,7 @@ CallEvent SystemCall::answered(Taken event) {
     if (connected.isOk() && rdma_establish(id_.get()) != 0) {
         connected = systemFailure("Cannot establish a call");
     }
-    isOpen_ = true;  // to the other end, whatever has become of ours
+    isOpen_ = true;  // as the other end sees it, whatever has become of ours
     return connected.isOk()
                ? CallEvent{CallEvent::Kind::kAnswered, std::move(event.data), event.text()}
                : CallEvent{CallEvent::Kind::kEnded, {}, connected.toString()};
@@ -199,7 +199,7 @@ public:
             if (event.type != RDMA_CM_EVENT_CONNECT_REQUEST) {
                 continue;
             }
-            // Whoever drops it refuses the call.
+            // Destroying it refuses the call.
             IdPtr id(event.id, rdma_destroy_id);
             FRESHET_ASSIGN_OR_RETURN(ChannelPtr channel, makeChannel());
             if (rdma_migrate_id(id.get(), channel.get()) != 0) {
@@ -216,7 +216,7 @@ private:
     const std::string local_;
 };
 
-/// The manager's next word, which must be `wanted`.
+/// Waits for the manager's next event, which must be `wanted`.
 Status awaitStep(rdma_event_channel* channel,
                  rdma_cm_event_type wanted,
                  uint64_t untilNanos,
@@ -237,7 +237,7 @@ Status awaitStep(rdma_event_channel* channel,
         pollfd what{channel->fd, POLLIN, 0};
         if (now >= untilNanos ||
             ::poll(&what, 1, static_cast<int>((untilNanos - now) / kNanosPerMs + 1)) == 0) {
-            return Status(Code::kTimeout, "No way over RDMA to " + where);
+            return Status(Code::kTimeout, "No route over RDMA to " + where);
         }
     }
 }
@@ -254,7 +254,7 @@ StatusOr<std::unique_ptr<Call>> dialAddress(sockaddr* address, uint32_t timeoutM
     }
     FRESHET_RETURN_IF_ERROR(awaitStep(channel.get(), RDMA_CM_EVENT_ADDR_RESOLVED, until, where));
     if (rdma_resolve_route(id.get(), millis) != 0) {
-        return Status(Code::kNotFound, "No RDMA device has a way to " + where);
+        return Status(Code::kNotFound, "No RDMA device has a route to " + where);
     }
     FRESHET_RETURN_IF_ERROR(awaitStep(channel.get(), RDMA_CM_EVENT_ROUTE_RESOLVED, until, where));
     return std::unique_ptr<Call>(
@@ -285,7 +285,7 @@ StatusOr<std::unique_ptr<CallListener>> listenForCalls(const std::string& addres
     FRESHET_ASSIGN_OR_RETURN(IdPtr id, makeId(channel.get()));
     auto* wanted = reinterpret_cast<sockaddr*>(&where);
     const std::string text = endpointText(wanted);
-    if (int only = 1; where.ss_family == AF_INET6) {  // beside one for IPv4 on the same port
+    if (int only = 1; where.ss_family == AF_INET6) {  // so that IPv4 can listen on the same port
         rdma_set_option(id.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &only, sizeof(only));
     }
     const bool isAll = address == "0.0.0.0" || address == "::";

@@ -11,7 +11,7 @@
 
 namespace freshet::transport::verbs {
 
-/// kNotFound when `text` is no numeric address.
+/// kNotFound when `text` is not a numeric address.
 StatusOr<sockaddr_storage> numericAddress(const std::string& text, uint16_t port);
 /// See Verbs.
 StatusOr<std::unique_ptr<CallListener>> listenForCalls(const std::string& address, uint16_t port);

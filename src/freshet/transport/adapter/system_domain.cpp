@@ -30,7 +30,7 @@ StatusOr<std::unique_ptr<SystemWindow>> SystemWindow::create(ibv_pd* domain,
     if (out->window_ == nullptr) {
         return systemFailure("Cannot make a memory window");
     }
-    out->key_ = ibv_inc_rkey(out->window_->rkey);  // whoever binds chooses its lowest byte
+    out->key_ = ibv_inc_rkey(out->window_->rkey);  // the binder chooses the lowest byte of the key
     return out;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Protection domains of libibverbs, and what is registered in them. For adapter/*.cpp only.
+/// Protection domains of libibverbs, and the memory registered in them. For adapter/*.cpp only.
 #pragma once
 
 #include "freshet/transport/verbs.h"
@@ -12,7 +12,7 @@
 
 namespace freshet::transport::verbs {
 
-/// Memory in `domain`, for these kinds of access (ibv_access_flags).
+/// Registers memory in `domain` for these kinds of access (ibv_access_flags).
 StatusOr<ibv_mr*> registerWith(ibv_pd* domain, void* memory, size_t bytes, int access);
 
 class SystemRegion final : public Region {
@@ -26,8 +26,8 @@ private:
     ibv_mr* const region_;
 };
 
-/// Memory that its own remote key opens to nobody, with a window of type 2, whose key does, once it
-/// is bound, and through one queue pair only.
+/// Memory whose own remote key gives no access, with a window of type 2 whose key does, once it is
+/// bound, and through one queue pair only.
 class SystemWindow final : public Region {
 public:
     static StatusOr<std::unique_ptr<SystemWindow>> create(ibv_pd* domain,
@@ -36,7 +36,7 @@ public:
     ~SystemWindow() override;
     uint32_t localKey() const override { return region_->lkey; }
     uint32_t remoteKey() const override { return key_; }
-    /// What binds it, for the queue pair that it is to be good on.
+    /// The request that binds it to a queue pair.
     ibv_send_wr binding(uint64_t id) const;
 
 private:
@@ -48,7 +48,7 @@ private:
 
 class SystemDomain final : public Domain {
 public:
-    /// kUnsupported: the device says that it has no such windows.
+    /// kUnsupported: the device reports no such windows.
     static StatusOr<std::unique_ptr<SystemDomain>> create(ibv_context* context);
     ~SystemDomain() override;
     ibv_pd* get() const { return domain_; }

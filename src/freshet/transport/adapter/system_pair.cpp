@@ -16,16 +16,16 @@
 namespace freshet::transport::verbs {
 namespace {
 
-/// 4.096 us << 17: 0.54 s. Soft-RoCE on a busy machine takes long to answer, and must not be asked
-/// again meanwhile; the TCP connection tells sooner of a peer that has died.
+/// 4.096 us << 17: 0.54 s. Soft-RoCE on a busy machine answers late, and a retry meanwhile would be
+/// lost work; a peer that has died is noticed sooner through the TCP connection.
 constexpr uint8_t kAckTimeout = 17;
 constexpr uint8_t kPairRetries = 7;     // then the peer is gone
-constexpr uint8_t kReceiveRetries = 7;  // without end; receives never run out anyway
+constexpr uint8_t kReceiveRetries = 7;  // means no limit; receives never run out anyway
 constexpr uint8_t kReceiveRetryTimer = 12;
 constexpr uint8_t kHopLimit = 64;
 constexpr uint32_t kNumberMask = 0xffffff;
 
-/// The largest that is not above `bytes`.
+/// The largest MTU that is not above `bytes`.
 ibv_mtu mtuOf(uint32_t bytes) {
     ibv_mtu out = IBV_MTU_256;
     for (ibv_mtu mtu : {IBV_MTU_512, IBV_MTU_1024, IBV_MTU_2048, IBV_MTU_4096}) {
@@ -104,7 +104,7 @@ Status SystemPair::makePair(const QueuePairLimits& limits) {
     wanted.cap = {limits.writes, limits.receives, 1, 1, limits.inlineBytes};
     pair_ = ibv_create_qp(domain_, &wanted);
     if (pair_ == nullptr) {
-        wanted.cap.max_inline_data = 0;  // more was asked for than the device has
+        wanted.cap.max_inline_data = 0;  // the request exceeded what the device has
         pair_ = ibv_create_qp(domain_, &wanted);
     }
     if (pair_ == nullptr) {
@@ -125,7 +125,7 @@ Status SystemPair::initialize() {
         return systemFailure("Cannot initialize a queue pair");
     }
     address_.queuePair = pair_->qp_num;
-    // Any will do; that of an earlier connection with the same number is unlikely.
+    // Any number will do; a collision with an earlier connection's is unlikely.
     address_.packetSequence = (pair_->qp_num * 2654435761u) & kNumberMask;
     address_.lid = port_.attributes.lid;
     address_.mtuBytes = static_cast<uint16_t>(mtuBytes(port_.attributes.active_mtu));
@@ -139,10 +139,10 @@ Status SystemPair::connect(const Address& peer) {
     return bindWindows();
 }
 
-/// Only a queue pair that can send binds windows; the peer was told their keys before. It writes
-/// when it has heard of us, which is after this.
+/// Only a queue pair that can send binds windows, so the peer got their keys before. It writes only
+/// after it has heard from us, which is after this.
 Status SystemPair::bindWindows() {
-    constexpr uint64_t kBinding = UINT64_MAX;  // no tag of a link's is so high
+    constexpr uint64_t kBinding = UINT64_MAX;  // tags of links are never so high
     for (const SystemWindow* window : std::exchange(unbound_, {})) {
         ibv_send_wr request = window->binding(kBinding);
         ibv_send_wr* bad = nullptr;
@@ -226,7 +226,7 @@ Status SystemPair::connectBy(rdma_cm_id* id) {
         if (rdma_init_qp_attr(id, &attributes, &mask) != 0) {
             return systemFailure("The connection manager does not know the way");
         }
-        // What does not depend on the way is as in connect().
+        // The rest is as in connect(): it does not depend on how the pair was connected.
         attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
         attributes.min_rnr_timer = kReceiveRetryTimer;
         attributes.timeout = kAckTimeout;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A queue pair of libibverbs, and what the rest of this closet shares with it. Includes
+/// A queue pair of libibverbs, and helpers that the rest of this closet shares. Includes
 /// libibverbs: for adapter/*.cpp only.
 #pragma once
 
@@ -20,11 +20,11 @@ struct rdma_cm_id;
 
 namespace freshet::transport::verbs {
 
-/// With what errno says.
+/// A status with the text of errno.
 Status systemFailure(const std::string& what);
 uint32_t mtuBytes(ibv_mtu mtu);
 
-/// A port, its context, and the entry of its GID table that peers are told.
+/// A port, its context, and the GID table entry that peers are given.
 struct PortHandle {
     ibv_context* context = nullptr;
     uint8_t port = 1;
@@ -65,8 +65,8 @@ private:
     const PortHandle port_;
     SystemQueue& queue_;
     const bool isSharing_;
-    ibv_pd* domain_;                            // ours, unless we share it
-    std::vector<const SystemWindow*> unbound_;  // until we are connected
+    ibv_pd* domain_;                            // owned, unless it is shared
+    std::vector<const SystemWindow*> unbound_;  // until the pair is connected
     ibv_qp* pair_ = nullptr;
     uint32_t inlineBytes_ = 0;
     Address address_;

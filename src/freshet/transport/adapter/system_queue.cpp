@@ -44,7 +44,8 @@ Completion completionOf(const ibv_wc& wc) {
         out.bytes = wc.byte_len;
         out.immediate = ntohl(wc.imm_data);
     } else if (wc.status == IBV_WC_SUCCESS && (wc.opcode & IBV_WC_RECV) != 0) {
-        out.status = CompletionStatus::kOther;  // a send: not of our protocol
+        out.status = CompletionStatus::kOther;  // the peer sent a SEND, which our protocol does not
+                                                // use
     }
     return out;
 }
@@ -79,8 +80,8 @@ SystemQueue::~SystemQueue() {
     }
 }
 
-/// Nothing of it goes over the network: microseconds, unless the adapter is a program that waits
-/// for a processor.
+/// Nothing goes over the network for this: it takes microseconds, unless the adapter is emulated by
+/// a program that waits for a processor.
 Status SystemQueue::await(uint64_t id) {
     constexpr uint64_t kNanosMax = 2'000'000'000;
     const uint64_t until = platform::monotonicNanos() + kNanosMax;
@@ -134,7 +135,7 @@ void SystemQueue::clearEvents() {
     while (ibv_get_cq_event(channel_, &which, &context) == 0) {
         ++unacknowledged_;
     }
-    if (unacknowledged_ >= kAcknowledgeEvery) {  // it takes a lock
+    if (unacknowledged_ >= kAcknowledgeEvery) {  // acknowledging takes a lock
         ibv_ack_cq_events(queue_, unacknowledged_);
         unacknowledged_ = 0;
     }

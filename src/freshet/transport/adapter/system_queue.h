@@ -18,8 +18,8 @@ public:
     static StatusOr<std::unique_ptr<SystemQueue>> create(ibv_context* context, uint32_t entries);
     ~SystemQueue() override;
     ibv_cq* get() const { return queue_; }
-    /// Waits for the completion of this request, which is at the adapter and asks nobody else.
-    /// Whatever comes before is kept for poll().
+    /// Waits for the completion of this request, which the adapter completes alone. Completions
+    /// that come before it are kept for poll().
     Status await(uint64_t id);
 
     StatusOr<size_t> poll(std::span<Completion> out) override;

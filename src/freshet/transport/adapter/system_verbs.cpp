@@ -45,7 +45,7 @@ public:
             ibv_close_device(port_.context);
         }
     }
-    /// A context of its own: a device's events are told once for each.
+    /// A context of its own: a device's events are delivered once to each context.
     Status open(const rdma_cm_id& bound, const sockaddr& address);
     const PortInfo& info() const override { return info_; }
     StatusOr<std::unique_ptr<CompletionQueue>> makeCompletionQueue(uint32_t entries) override {
@@ -90,7 +90,8 @@ Status SystemDevice::open(const rdma_cm_id& bound, const sockaddr& address) {
                : systemFailure("Cannot make a device's events non-blocking");
 }
 
-/// With RoCE, the entry that is the IP address itself, version 2. With InfiniBand, the port's own.
+/// With RoCE, the entry whose GID is the IP address itself, version 2. With InfiniBand, the port's
+/// own.
 Status SystemDevice::chooseGid(const sockaddr& address) {
     const bool isEthernet = port_.attributes.link_layer == IBV_LINK_LAYER_ETHERNET;
     ibv_gid wanted{};
@@ -117,8 +118,7 @@ Status SystemDevice::chooseGid(const sockaddr& address) {
     return Status(Code::kNotFound, "No RoCE v2 address on the RDMA port is that of the connection");
 }
 
-/// A device may say that it has windows and not mean it: a queue pair that is connected to itself
-/// tries one.
+/// A device may claim windows that do not work: a queue pair that is connected to itself tries one.
 StatusOr<std::unique_ptr<Domain>> SystemDevice::makeDomain() {
     FRESHET_ASSIGN_OR_RETURN(auto domain, SystemDomain::create(port_.context));
     FRESHET_ASSIGN_OR_RETURN(auto queue, SystemQueue::create(port_.context, 4));
@@ -217,7 +217,7 @@ StatusOr<std::shared_ptr<Verbs>> systemVerbs() {
 namespace freshet::transport::verbs {
 
 StatusOr<std::shared_ptr<Verbs>> systemVerbs() {
-    return Status(Code::kUnsupported, "This build knows no RDMA: it was made without libibverbs");
+    return Status(Code::kUnsupported, "This build has no RDMA: it was made without libibverbs");
 }
 
 }  // namespace freshet::transport::verbs

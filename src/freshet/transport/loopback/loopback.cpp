@@ -89,7 +89,7 @@ public:
         out_.wakeAll();
     }
     void setMessageBytesMax(size_t bytes) override { messageBytesMax_ = bytes; }
-    bool watchPeer(PeerWatcher*) override { return true; }  // never told: nothing here takes long
+    bool watchPeer(PeerWatcher*) override { return true; }  // never called: nothing here takes long
     const PeerInfo& peer() const override { return peer_; }
     SessionStats stats() const override { return stats_; }
 

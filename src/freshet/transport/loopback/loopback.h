@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Two sessions joined in memory: for tests of what stands on a Session, with no socket. Each end
-/// serves either pair of calls, the async one on whichever executor calls it.
+/// Two sessions joined in memory, for tests of code above a Session, without a socket. Each end
+/// serves either pair of calls; the async one runs on whichever executor calls it.
 #pragma once
 
 #include "freshet/transport/session.h"

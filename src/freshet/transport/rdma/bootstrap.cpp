@@ -15,7 +15,7 @@ constexpr size_t kBodyBytes = 80;
 constexpr size_t kCallBytes = 36;
 constexpr char kUserDefined = static_cast<char>(0x80);  // BSON's binary subtype
 
-/// Passes every field of what calls carry to `visit`, in its order on the wire.
+/// Passes every field of a call's data to `visit`, in the order on the wire.
 template <typename P, typename Visit>
 void forEachCallField(P& proposal, Visit visit) {
     visit(proposal.version);
@@ -28,7 +28,7 @@ void forEachCallField(P& proposal, Visit visit) {
     visit(proposal.end.layout);
 }
 
-/// The same of the body.
+/// The same for the body of the TCP messages.
 template <typename P, typename Visit>
 void forEachField(P& proposal, Visit visit) {
     visit(proposal.version);
@@ -48,7 +48,7 @@ void forEachField(P& proposal, Visit visit) {
     visit(end.layout);
 }
 
-/// For the visits above: takes each field from `at`.
+/// For the visits above: reads each field from `at`.
 auto takeFrom(const char* at) {
     return [at](auto& field) mutable {
         field = loadLe<std::remove_reference_t<decltype(field)>>(at);
@@ -56,7 +56,7 @@ auto takeFrom(const char* at) {
     };
 }
 
-/// All of the message's document before the body: a binary field with the command's name.
+/// The part of the message's document before the body: a binary field with the command's name.
 std::string beginning(size_t documentBytes) {
     std::string out;
     appendLe(out, static_cast<int32_t>(documentBytes));
@@ -67,7 +67,7 @@ std::string beginning(size_t documentBytes) {
     return out;
 }
 
-/// And all behind it: what a command, or a reply, ends with.
+/// The part after it: how a command, or a reply, ends.
 std::string ending(bool isReply) {
     std::string out;
     if (isReply) {

@@ -18,7 +18,7 @@ struct CallDoor::Listening {
     Listening(Reactor& reactor, std::unique_ptr<verbs::CallListener> listenerIn)
         : listener(std::move(listenerIn)), watch(reactor, listener->fd()) {}
     std::unique_ptr<verbs::CallListener> listener;
-    FdWatch watch;  // goes before the descriptor does
+    FdWatch watch;  // destroyed before the descriptor
 };
 
 CallDoor::CallDoor(Hub& hub, OnCall onCall) : hub_(hub), onCall_(std::move(onCall)) {}
@@ -41,7 +41,7 @@ StatusOr<std::unique_ptr<CallDoor>> CallDoor::open(Hub& hub,
     }
     if (door->listening_.empty()) {
         telemetry::logWarning("transport",
-                              "Nobody is waited for on RDMA port " + std::to_string(port) +
+                              "There is no listener on RDMA port " + std::to_string(port) +
                                   ": no address of this server belongs to an RDMA device");
     }
     return door;
@@ -79,7 +79,7 @@ sync::Task<void> CallDoor::answer(Listening* door) {
                 continue;
             }
         } else if (!call.status().isWouldBlock()) {
-            // Out of descriptors or memory: the next try would fail as well.
+            // Out of descriptors or memory: an immediate retry would fail as well.
             telemetry::logWarning("transport", "RDMA: " + call.status().toString());
             co_await sync::wait(hub_.reactor().after(kRetryMillis));
             continue;

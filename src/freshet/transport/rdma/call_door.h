@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// CallDoor: where clients without the TCP step come in.
+/// CallDoor: accepts clients that connect without TCP.
 #pragma once
 
 #include "freshet/sync/task.h"
@@ -25,11 +25,11 @@ public:
                                                     const std::vector<std::string>& addresses,
                                                     uint16_t port,
                                                     OnCall onCall);
-    /// REQUIRES: start() was not called, or the hub is emptied after stop().
+    /// REQUIRES: start() was not called, or the hub is empty after stop().
     ~CallDoor();
     std::vector<std::string> doors() const;
-    /// Reactor's thread, once each. After stop() onCall is not called any more; the hub counts what
-    /// still runs.
+    /// Reactor's thread, once each. onCall is not called after stop(); the hub counts the
+    /// coroutines that still run.
     void start();
     void stop();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What is left to be sent of a chain. The chain outlives it.
+/// The unsent rest of a chain. The chain outlives it.
 #pragma once
 
 #include "freshet/transport/message.h"
@@ -13,11 +13,11 @@ class ChainCursor {
 public:
     explicit ChainCursor(const ReplyChain& chain) : chain_(chain), left_(chain.bytes()) { skip(); }
     size_t left() const { return left_; }
-    /// The bytes that come next, as far as they are contiguous.
+    /// The next bytes, as far as they are contiguous.
     ByteView front() const {
         return left_ == 0 ? ByteView() : chain_.segment(segment_).substr(offset_);
     }
-    /// Whole segments, from the one on that front() is of, and what keeps them alive.
+    /// Whole segments, counted from the one that front() belongs to, and what keeps them alive.
     ByteView ahead(size_t by) const { return chain_.segment(segment_ + by); }
     const std::shared_ptr<const void>& holderAhead(size_t by) const {
         return chain_.holder(segment_ + by);

@@ -99,7 +99,7 @@ StatusOr<bool> ClientEnd::await(Lock& lock, uint64_t untilNanos) {
     return result;
 }
 
-/// With the lock: others would only wait as well.
+/// Spins with the lock held: other threads would only wait as well.
 StatusOr<bool> ClientEnd::spin() {
     constexpr uint64_t kNanosPerMicro = 1'000;
     const uint64_t end = platform::monotonicNanos() + options_.spinMicrosMax * kNanosPerMicro;
@@ -138,7 +138,7 @@ StatusOr<bool> ClientEnd::sleep(Lock& lock, uint64_t untilNanos) {
         queue_->clearEvents();
     }
     FRESHET_RETURN_IF_ERROR(look());
-    // After the last look at the queue: what the peer had said before is heard.
+    // Set after the last look at the queue, so that what the peer had sent before is received.
     peerGone_ = peerGone_ || (what[1].revents != 0 && sign_.isEnd());
     if (what[2].revents != 0) {
         eventfd_t ignored;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A client's end of a link, with a completion queue of its own, and how its threads wait for
-/// progress: one looks and sleeps for all.
+/// progress: one thread polls and sleeps for all.
 #pragma once
 
 #include "freshet/sync/mutex.h"
@@ -16,8 +16,8 @@
 
 namespace freshet::transport::rdma {
 
-/// What tells a client that its peer has gone: a duplicate of the TCP connection's descriptor, on
-/// which nothing is said any more, or the call that it came by.
+/// Reports that a client's peer has gone: a duplicate of the TCP connection's descriptor, on which
+/// nothing is sent any more, or the call that the client made.
 class PeerSign {
 public:
     explicit PeerSign(int socket) : socket_(socket) {}
@@ -27,7 +27,7 @@ public:
     ~PeerSign();
     int fd() const { return call_ != nullptr ? call_->fd() : socket_; }
     verbs::Call* call() { return call_.get(); }
-    /// The descriptor is readable: does that mean the end?
+    /// The descriptor is readable: does that mean that the peer has gone?
     bool isEnd();
 
 private:
@@ -47,18 +47,18 @@ public:
     using Lock = std::unique_lock<sync::Mutex>;
     Lock lock() { return Lock(mutex_); }
 
-    // Under the lock:
+    // With the lock held:
     Link& link() { return *link_; }
     LinkCounters& counters() { return counters_; }
     bool isPeerGone() const { return peerGone_; }
     verbs::Call& call() { return *sign_.call(); }
-    /// Takes what has come, without waiting.
+    /// Takes the completions that have come, without waiting.
     Status look();
-    /// Waits, without the lock, until something may have changed or the time is over (0: without
-    /// end). False: it is over.
+    /// Waits, with the lock released, until something may have changed or the time is over (0: no
+    /// limit). False: it is over.
     StatusOr<bool> await(Lock& lock, uint64_t untilNanos);
 
-    /// Any thread, without the lock: wakes whoever waits.
+    /// Any thread, without the lock: wakes all waiting threads.
     void wake();
 
 private:
@@ -67,13 +67,13 @@ private:
     Status open(const std::string& localAddress);
     bool isWorthSpinning() const { return gapNanos_ < kDenseNanos; }
     StatusOr<bool> spin();
-    /// Sleeps; takes the bell and the peer's end into account. False: the time is over.
+    /// Sleeps; reacts to the wake-up descriptor and the peer's end. False: the time is over.
     StatusOr<bool> sleep(Lock& lock, uint64_t untilNanos);
 
     static constexpr uint64_t kDenseNanos = 50'000;
 
     const RdmaOptions options_;
-    PeerSign sign_;  // a call's events are taken under the lock
+    PeerSign sign_;  // its call's events are taken under the lock
     int wakeFd_ = -1;
     sync::Mutex mutex_;
     std::condition_variable_any progress_;
@@ -85,7 +85,7 @@ private:
     std::unique_ptr<Link> link_;
     bool isSomebodyWaiting_ = false;
     bool peerGone_ = false;
-    bool found_ = false;  // by the last look
+    bool found_ = false;  // the last look() found something
     uint64_t gapNanos_ = kDenseNanos;
 };
 

@@ -31,8 +31,9 @@ public:
 
     StatusOr<Message> sourceMessage() override;
     Status sinkMessage(ReplyChain chain) override;
-    /// What was sent last still arrives, and by TCP the server would hear of the end first. So the
-    /// goodbye goes behind it, and the TCP session ends with us.
+    /// What was sent last must still arrive, but the server would hear of the end sooner through
+    /// TCP. So the goodbye follows it through the ring, and the TCP session ends when this object
+    /// is destroyed.
     void close() override {
         {
             auto lock = end_->lock();
@@ -52,10 +53,10 @@ public:
     }
 
 private:
-    /// Not ok: nothing more can come or go.
+    /// Not ok: nothing more can be sent or received.
     Status ended();
 
-    const std::unique_ptr<Session> tcp_;  // after the move it only tells that the peer lives
+    const std::unique_ptr<Session> tcp_;  // after the move it only shows that the peer lives
     const std::unique_ptr<ClientEnd> end_;
     PeerInfo peer_;
     SessionStats stats_;  // guarded by the end's lock
@@ -134,7 +135,7 @@ struct Bootstrap {
     StatusOr<Verdict> run(ClientEnd& end);
 };
 
-/// One question and its answer.
+/// Sends one question and returns its answer.
 StatusOr<Proposal> Bootstrap::ask(const Proposal& question, int32_t requestId) {
     FRESHET_RETURN_IF_ERROR(tcp.sinkMessage(ReplyChain(encodeProposal(question, requestId, 0))));
     pollfd answered{socket, POLLIN, 0};
@@ -171,7 +172,7 @@ Status exchangeProbes(ClientEnd& end, const EndInfo& peer, uint32_t millisMax) {
     }
 }
 
-/// kYes, or why not; an error when the TCP connection is of no use any more.
+/// kYes, or why not; an error when the TCP connection is no longer usable.
 StatusOr<Verdict> Bootstrap::run(ClientEnd& end) {
     Proposal offer;
     offer.end = end.link().here();
@@ -205,7 +206,7 @@ StatusOr<verbs::CallEvent> awaitAnswer(verbs::Call& call, uint32_t timeoutMs) {
     }
 }
 
-/// The call's one question and its answer.
+/// Sends the call's one request and returns its answer.
 Status ask(ClientEnd& end, uint32_t timeoutMs) {
     Proposal offer;
     offer.end = end.link().here();
@@ -223,7 +224,7 @@ Status ask(ClientEnd& end, uint32_t timeoutMs) {
     }
     if (event.kind != verbs::CallEvent::Kind::kAnswered) {
         return Status(Code::kUnavailable,
-                      "No way over RDMA to " + call.remote() + ": " + event.text);
+                      "No route over RDMA to " + call.remote() + ": " + event.text);
     }
     if (!answer.has_value() || answer->version != kVersion || !isUsable(answer->end) ||
         answer->end.layout != offer.end.layout) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A client's sessions over RDMA: those that move from TCP when both sides can, and those that come
-/// by a call.
+/// A client's sessions over RDMA: those that move from TCP when both sides support it, and those
+/// made by a call.
 #pragma once
 
 #include "freshet/transport/connector.h"
@@ -10,14 +10,14 @@
 
 namespace freshet::transport::rdma {
 
-/// Serves the blocking pair. `tcp` is a blocking session on which nothing was said yet; `socket` is
-/// a duplicate of its descriptor and passes to us. Answers `tcp` itself, and says why,
-/// when it cannot move. Fails only when the connection does.
+/// Serves the blocking pair. `tcp` is a blocking session on which nothing was sent yet; `socket` is
+/// a duplicate of its descriptor, which this call takes over. When the connection cannot move,
+/// returns `tcp` itself and reports why. Fails only when the connection does.
 StatusOr<std::unique_ptr<Session>> moveClientSession(std::unique_ptr<Session> tcp,
                                                      int socket,
                                                      const ConnectOptions& options);
 
-/// Serves the blocking pair. Errors as of connect(): there is no TCP to stay on.
+/// Serves the blocking pair. Errors as in connect(): there is no TCP to stay on.
 StatusOr<std::unique_ptr<Session>> callServer(const ConnectOptions& options);
 
 }  // namespace freshet::transport::rdma

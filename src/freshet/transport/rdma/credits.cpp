@@ -26,7 +26,7 @@ Status SendCredits::returned(const Immediate& immediate) {
 }
 
 Status ReceiveCredits::arrived(size_t bytes) {
-    // What the peer knows to be free, so that a byte still being read cannot have been allowed.
+    // What the peer knows to be free, so that a write never covers a byte that is still being read.
     const uint64_t free = ringBytes_ - (head_ - told_);
     const bool isTaken = layout_ == Layout::kOneSlot && bytes > 0 && free < ringBytes_;
     if (bytes > free || bytes > ringBytes_ - head_ % ringBytes_ || isTaken) {

@@ -27,7 +27,7 @@ FdWatch::FdWatch(Reactor& reactor, int fd) : state_(std::make_shared<State>(reac
 
 FdWatch::~FdWatch() {
     invariant(state_->completion.isIdle());
-    // The reactor forgets the descriptor before its owner closes it.
+    // The reactor must forget the descriptor before its owner closes it.
     if (state_->descriptor.is_open()) {
         state_->descriptor.release();
     }

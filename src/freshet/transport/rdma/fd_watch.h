@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// FdWatch: waits on a reactor until a descriptor that is somebody else's can be read.
+/// FdWatch: waits on a reactor until a descriptor that something else owns is readable.
 #pragma once
 
 #include "freshet/transport/session/completion.h"
@@ -14,18 +14,18 @@ class FdWatch {
 public:
     /// The descriptor outlives this.
     FdWatch(Reactor& reactor, int fd);
-    /// REQUIRES: nobody waits.
+    /// REQUIRES: no coroutine waits.
     ~FdWatch();
     FdWatch(const FdWatch&) = delete;
     FdWatch& operator=(const FdWatch&) = delete;
 
-    /// `co_await watch.readable()`: true once there is something to read, false after cancel(). By
-    /// way of the run queue.
+    /// `co_await watch.readable()`: true once there is something to read, false after cancel().
+    /// Resumes by way of the run queue.
     auto readable() {
         arm();
         return awaiting();
     }
-    /// Whoever waits, now or later, gets false.
+    /// Current and future waits return false.
     void cancel();
 
 private:

@@ -16,20 +16,21 @@ using boost::system::error_code;
 
 namespace {
 
-/// Completions come in bursts: closer together than this, it is cheaper to look than to sleep.
+/// Completions come in bursts: when the gaps are shorter than this, polling is cheaper than
+/// sleeping.
 constexpr uint64_t kDenseNanos = 15'000;
 constexpr size_t kBatch = 32;
 
 }  // namespace
 
-/// A device as one of its addresses, with the completion queue for it.
+/// A device as known by one of its addresses, with its completion queue.
 struct Hub::Port : sync::WorkItem {
     Port(Hub& hubIn, std::shared_ptr<verbs::Device> deviceIn, asio::io_context& io)
         : hub(hubIn), device(std::move(deviceIn)), bell(io), events(io) {}
     Port(const Port&) = delete;
     Port& operator=(const Port&) = delete;
     ~Port() {
-        // The descriptors are the device's, not ours to close.
+        // The device owns the descriptors; we must not close them.
         bell.release();
         events.release();
     }
@@ -43,13 +44,13 @@ struct Hub::Port : sync::WorkItem {
     asio::posix::stream_descriptor bell;
     asio::posix::stream_descriptor events;
     bool isQueued = false;   // on the run queue
-    bool isAwaited = false;  // the bell will put it there
-    bool hasRung = false;    // and has
-    bool hasEvents = false;  // of the device
+    bool isAwaited = false;  // the completion channel's event will queue it
+    bool hasRung = false;    // that event has come
+    bool hasEvents = false;  // of the device: there are some
     bool isLost = false;
     uint64_t foundAt = 0;
-    uint64_t gapNanos = kDenseNanos;  // between finds, on average
-    uint64_t patience = 0;            // how long to look without finding
+    uint64_t gapNanos = kDenseNanos;  // between completions, on average
+    uint64_t patience = 0;            // how long to poll without finding any
 };
 
 HubOptions hubOptions(const RdmaOptions& options, unsigned hubs) {
@@ -113,7 +114,7 @@ StatusOr<Hub::Port*> Hub::openPort(const std::string& localAddress) {
     }
     FRESHET_ASSIGN_OR_RETURN(auto device, verbs_->open(localAddress));
     auto port = std::make_unique<Port>(*this, std::move(device), reactor_.io());
-    // As many as the device's queues have room for: one that overruns is lost.
+    // As many as the device's queues have room for: a queue that overruns is lost.
     Status status;
     for (uint32_t links = options_.linksMax; links > 0 && port->queue == nullptr; links /= 2) {
         auto queue = port->device->makeCompletionQueue(links * Link::kCompletionsMax);
@@ -168,12 +169,12 @@ void Hub::lookNow() {
     for (const auto& [address, port] : ports_) {
         all.push_back(port.get());
     }
-    for (Port* port : all) {  // one that fails leaves the map
+    for (Port* port : all) {  // a port that fails leaves the map
         drain(*port);
     }
 }
 
-/// One look, which decides about the next: at once, or when the bell rings.
+/// Polls once, and decides when to poll next: at once, or when the channel becomes readable.
 void Hub::look(Port& port) {
     if (std::exchange(port.hasEvents, false)) {
         takeDeviceEvents(port);
@@ -196,7 +197,7 @@ void Hub::look(Port& port) {
     sleep(port);
 }
 
-/// Looks while it is worth it and nobody else has anything to do. True: something came.
+/// Polls while that is worth it and the reactor has nothing else to do. True: something came.
 bool Hub::spin(Port& port) {
     if (port.patience == 0) {
         return false;
@@ -209,7 +210,7 @@ bool Hub::spin(Port& port) {
     return false;
 }
 
-/// What came between the last look and the arming does not ring.
+/// Completions between the last poll and the arming raise no event, so poll once more.
 void Hub::sleep(Port& port) {
     if (Status armed = port.queue->arm(); !armed.isOk()) {
         failPort(port, armed);
@@ -249,7 +250,7 @@ size_t Hub::drain(Port& port) {
         const uint32_t tag = Link::tagOf(some[i].id);
         const auto found = links_.find(tag);
         if (found == links_.end()) {
-            continue;  // its link has gone
+            continue;  // its link no longer exists
         }
         found->second.link->onCompletion(some[i]);
         if (std::find(touched.begin(), touched.begin() + users, tag) == touched.begin() + users) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Hub: RDMA on one reactor: its completion queue (one for each device in use), who gets which
-/// completion, and when to look for them: again and again while traffic is dense, never while there
-/// is none.
+/// Hub: RDMA on one reactor. It has the completion queues (one for each device in use), hands
+/// completions to their links, and decides when to poll: continually while traffic is dense, never
+/// while there is none.
 #pragma once
 
 #include "freshet/transport/rdma.h"
@@ -17,7 +17,7 @@
 
 namespace freshet::transport::rdma {
 
-/// Whoever has a link. Called on the reactor, from its run queue: look at the link again.
+/// The owner of a link. Called on the reactor, from its run queue: look at the link again.
 class LinkUser {
 public:
     virtual void onLinkProgress() = 0;
@@ -36,27 +36,28 @@ struct HubOptions {
     uint64_t bootstrapMillisMax = 5'000;
     uint64_t signMillis = 10'000;
 };
-/// Of one of `hubs`.
+/// The options of each of `hubs` hubs.
 HubOptions hubOptions(const RdmaOptions& options, unsigned hubs);
 
-/// Everything on the reactor's thread, but the constructor and the destructor.
+/// Everything on the reactor's thread, except the constructor and the destructor.
 class Hub {
 public:
     Hub(Reactor& reactor, std::shared_ptr<verbs::Verbs> verbs, const HubOptions& options);
-    /// REQUIRES: the reactor does not run. No link is left.
+    /// REQUIRES: the reactor does not run, and no link is left.
     ~Hub();
     Hub(const Hub&) = delete;
     Hub& operator=(const Hub&) = delete;
 
-    /// A link whose completions are looked after until forget(). kNotFound: no device has that
-    /// address; kLimit: there are too many links; kUnsupported: the layout is not granted.
+    /// A link whose completions are handled until forget(). kNotFound: no device has that address;
+    /// kLimit: there are too many links; kUnsupported: the layout is not granted.
     struct Member {
         uint32_t tag;
         std::unique_ptr<Link> link;
     };
     StatusOr<Member> makeLink(const std::string& localAddress, Layout layout, LinkUser* user);
     void forget(Member member);
-    /// Looks for completions now: before a dead connection is believed to have said everything.
+    /// Polls now: before a connection that has ended is treated as such, so that everything sent
+    /// before the end is received.
     void lookNow();
 
     Reactor& reactor() { return reactor_; }
@@ -64,10 +65,10 @@ public:
     LinkCounters& counters() { return counters_; }
     /// Any thread.
     void addTo(RdmaStats* stats) const;
-    /// Those that must end before the reactor stops.
+    /// Counts the sessions that must end before the reactor stops.
     void sessionBegan() { ++sessions_; }
     void sessionEnded();
-    /// Complete when none of them is left, from now on.
+    /// Complete once no such session is left.
     sync::WaitToken emptied();
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The 32 bits that travel with every write: what it is, and the credit that it brings back.
+/// The 32 bits that travel with every write: its kind, and the credit that it returns.
 /// docs/formats/rdma.md. Pure.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace freshet::transport::rdma {
 enum class ImmediateKind : uint8_t {
     kData = 1,     // bytes of the message stream
     kCredit = 2,   // no bytes
-    kProbe = 3,    // the nonce, which proves that TCP peer and RDMA peer are one
+    kProbe = 3,    // the nonce, which proves that TCP peer and RDMA peer are the same
     kGoodbye = 4,  // no bytes: the sender sends nothing more
 };
 
@@ -23,11 +23,11 @@ struct Immediate {
 
     ImmediateKind kind = ImmediateKind::kData;
     uint32_t receives = 0;   // posted again since the last one; at most kReceivesMax
-    uint32_t ringUnits = 0;  // kUnitBytes each that were read out of the ring; at most kUnitsMax
+    uint32_t ringUnits = 0;  // of kUnitBytes, read out of the ring; at most kUnitsMax
 };
 
 uint32_t encodeImmediate(const Immediate& immediate);
-/// kInvalid (kProtocolError) for a kind that does not exist.
+/// kInvalid (kProtocolError) for an unknown kind.
 StatusOr<Immediate> decodeImmediate(uint32_t bits);
 
 }  // namespace freshet::transport::rdma

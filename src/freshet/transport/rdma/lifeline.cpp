@@ -5,7 +5,7 @@
 
 namespace freshet::transport::rdma {
 
-/// The peer says nothing on TCP any more: whatever comes is the end.
+/// The peer sends nothing more on TCP, so any event is the end.
 sync::Task<void> TcpLifeline::untilGone() {
     (void)co_await tcp_.asyncSourceMessage();
 }

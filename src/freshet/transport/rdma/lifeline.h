@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Lifeline: what tells a server that the peer of an RDMA session lives, beside its messages: the
-/// TCP connection that the session moved from, or the call that it came by.
+/// Lifeline: how a server learns, besides from messages, whether the peer of an RDMA session lives:
+/// the TCP connection that the session moved from, or the call that it was made by.
 #pragma once
 
 #include "freshet/transport/calls.h"
@@ -20,7 +20,7 @@ public:
     /// Ends the connection. Any number of times.
     virtual void close() = 0;
     virtual const PeerInfo& peer() const = 0;
-    /// The peer is known to be at the other end.
+    /// The peer is known to have completed the connection.
     virtual bool isUp() const = 0;
 };
 
@@ -50,7 +50,7 @@ private:
     bool takeEvents();
 
     const std::unique_ptr<verbs::Call> call_;
-    FdWatch watch_;  // goes before the descriptor does
+    FdWatch watch_;  // destroyed before the descriptor
     PeerInfo peer_;
     bool isUp_ = false;
     bool isOver_ = false;

@@ -104,7 +104,7 @@ void Link::onCompletion(const verbs::Completion& completion) {
     } else if (isReceive) {
         onReceive(completion);
     } else {
-        // Writes complete in their order, so this one speaks for those before it.
+        // Writes complete in order, so this completion covers those before it.
         const uint64_t sequence = completion.id & (kReceiveBit - 1);
         completed_ += ((sequence - completed_) & (kReceiveBit - 1)) + 1;
         stageTail_ = stageEnds_[(completed_ - 1) % kWrites];
@@ -130,7 +130,7 @@ Status Link::accept(const verbs::Completion& completion) {
     const bool mayHaveBytes =
         immediate.kind == ImmediateKind::kData || immediate.kind == ImmediateKind::kProbe;
     if ((completion.bytes > 0) != mayHaveBytes || peerDone_) {
-        return invalid(Reason::kProtocolError, "An RDMA write that is not as its kind wants it");
+        return invalid(Reason::kProtocolError, "An RDMA write that does not fit its kind");
     }
     FRESHET_RETURN_IF_ERROR(credits_.returned(immediate));
     FRESHET_RETURN_IF_ERROR(reader_.credits().arrived(completion.bytes));
@@ -184,8 +184,8 @@ StatusOr<bool> Link::send(ChainCursor& unsent) {
     return true;
 }
 
-/// A piece goes in place as a whole, or, if its slab was registered within it, from there on. Not
-/// into a slot, which takes a message in one write.
+/// A piece is sent in place as a whole; if its slab was registered while the piece was half sent,
+/// from there on. Never into a slot, which takes a message in one write.
 Link::Part Link::nextPart(const ChainCursor& unsent) {
     if (slabs_ == nullptr || sizes_.layout == Layout::kOneSlot) {
         return {unsent.left(), std::nullopt};
@@ -222,7 +222,7 @@ size_t Link::stagedChunkBytes(size_t part, size_t left) {
                                                 : std::min(staged, chunkBytesMax(stage_->bytes()));
 }
 
-/// Contiguous. A rest at the stage's end that is not worth a chunk is left out.
+/// Contiguous room. A rest at the stage's end that is too small for a chunk is skipped.
 size_t Link::stageRoom(size_t wanted) {
     const size_t toEnd = stage_->bytes() - stageHead_ % stage_->bytes();
     if (toEnd < std::min(wanted, kSmallRoom) && toEnd <= stageFree()) {
@@ -255,7 +255,8 @@ Status Link::sendStaged(ChainCursor& unsent, size_t bytes) {
     return post(ImmediateKind::kData, {to, size, stageRegion_->localKey()}, false, false);
 }
 
-/// The end of a piece is signalled, so that it is held no longer than the adapter needs it.
+/// The last write of a piece is signalled, so that the piece is held no longer than the adapter
+/// needs it.
 Status Link::sendInPlace(ChainCursor& unsent, size_t bytes, uint32_t key) {
     const ByteView piece = unsent.front();
     hold(unsent.holderAhead(0));
@@ -268,7 +269,7 @@ Status Link::sendInPlace(ChainCursor& unsent, size_t bytes, uint32_t key) {
     return Status::ok();
 }
 
-/// REQUIRES: the next write is the one.
+/// REQUIRES: the next write is the one that uses `holder`.
 void Link::hold(const std::shared_ptr<const void>& holder) {
     if (held_.empty() || held_.back().holder != holder) {
         held_.push_back({0, holder});
@@ -305,7 +306,7 @@ Status Link::postNext(verbs::Write write) {
 
 void Link::askForSign() {
     if (!failure_.isOk() || saidGoodbye_ || writesInProgress() + kWritesKept >= kWrites) {
-        return;  // what is in progress asks as well
+        return;  // writes in progress serve the same purpose
     }
     verbs::Write write;
     write.remoteAddress = peer_.ringAddress;
@@ -337,7 +338,7 @@ void Link::sayGoodbye() {
     }
     saidGoodbye_ = true;
     if (!credits_.maySendReturn()) {
-        fail(Status(Code::kCancelled, "The peer takes nothing more"));
+        fail(Status(Code::kCancelled, "The peer accepts nothing more"));
     } else if (Status said = post(ImmediateKind::kGoodbye, {}, true, true); !said.isOk()) {
         fail(std::move(said));
     }

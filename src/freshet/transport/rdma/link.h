@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Link: the data path of one RDMA session, between a queue pair and whole messages. It never
-/// waits: its user calls again when progress was reported. One thread at a time. The protocol is in
-/// docs/formats/rdma.md.
+/// waits: its user calls again after progress was reported. One thread at a time. The protocol is
+/// in docs/formats/rdma.md.
 #pragma once
 
 #include "freshet/transport/rdma/chain_cursor.h"
@@ -20,14 +20,14 @@ namespace freshet::transport::rdma {
 
 using Nonce = std::array<char, 16>;
 
-/// What each side tells the other of its end.
+/// What each side announces about its end.
 struct EndInfo {
     verbs::Address address;
     uint64_t ringAddress = 0;
     uint32_t ringKey = 0;
     uint32_t ringBytes = 0;
     uint32_t receives = 0;
-    Nonce nonce{};  // the other side sends it back through the ring
+    Nonce nonce{};  // the other side returns it through the ring
     Layout layout = Layout::kRing;
 };
 
@@ -35,7 +35,7 @@ struct LinkSizes {
     uint32_t ringBytes = 256 * 1024;  // a multiple of the page size
     uint32_t stageBytes = 128 * 1024;
     Layout layout = Layout::kRing;
-    /// Document 003's: a slot of the largest message on each side, and one to send from.
+    /// The one-slot layout: a slot of the largest message on each side, and one to send from.
     static LinkSizes oneSlot() {
         constexpr uint32_t kPageBytes = 4096;
         constexpr uint32_t kBytes = (wire::kMessageBytesMax / kPageBytes + 1) * kPageBytes;
@@ -43,7 +43,7 @@ struct LinkSizes {
     }
 };
 
-/// What links of one thread share. It outlives them.
+/// What the links of one thread share. It outlives them.
 struct LinkGround {
     verbs::Device& device;
     verbs::CompletionQueue& queue;
@@ -58,13 +58,13 @@ public:
     static constexpr uint32_t kWrites = 64;
     static constexpr uint32_t kRingBytesMin = 64 * 1024;
     static constexpr uint32_t kRingBytesMax = 64 * 1024 * 1024;
-    /// Pieces from here on leave from where they lie, if that is a slab.
+    /// Pieces of at least this size are sent from where they lie, if that is a slab.
     static constexpr size_t kInPlaceBytesMin = 16 * 1024;
-    /// At most so many completions can wait for one link.
+    /// The most completions that can be pending for one link.
     static constexpr uint32_t kCompletionsMax = kReceives + kWrites;
 
-    /// `tag` comes back in the upper half of every completion's id. Its receives are posted: the
-    /// peer may write once it knows here().
+    /// `tag` is in the upper half of every completion's id. The receives are posted: the peer may
+    /// write once it knows here().
     static StatusOr<std::unique_ptr<Link>> create(const LinkGround& ground,
                                                   uint32_t tag,
                                                   const LinkSizes& sizes);
@@ -73,9 +73,9 @@ public:
     Link& operator=(const Link&) = delete;
 
     const EndInfo& here() const { return here_; }
-    /// Once. The peer's own numbers, already checked by isUsable().
+    /// Once. `peer` has been checked by isUsable().
     Status connect(const EndInfo& peer);
-    /// The same where somebody else connects pair(). Before the peer hears of it.
+    /// The same where the connection manager connects pair(). Before the peer learns of it.
     void meet(const EndInfo& peer);
     verbs::QueuePair& pair() { return *pair_; }
     static uint32_t tagOf(uint64_t completionId) {
@@ -83,29 +83,32 @@ public:
     }
     void onCompletion(const verbs::Completion& completion);
 
-    /// Sends the peer's nonce back to it, and takes ours.
+    /// Sends the peer's nonce back to it; takeProbe() takes ours.
     Status sendProbe();
     /// kWouldBlock: it has not come. kInvalid: it is not ours.
     Status takeProbe();
 
-    /// See RingReader::next(). Fails with what has ended the link, after what had come before.
+    /// See RingReader::next(). Once all that came before has been handed out, fails with the link's
+    /// failure.
     StatusOr<bool> next(Message* out);
-    /// Sends as much as it can. True: all of it. What leaves in place is held here until the
-    /// adapter has done with it, or the link is destroyed; the chain may go before.
+    /// Sends as much as possible. True: all of it. The link holds what is sent in place until the
+    /// adapter has finished with it, or the link is destroyed; the chain may be destroyed earlier.
     StatusOr<bool> send(ChainCursor& unsent);
-    /// Gives credit back when it is worth a message of its own. Before waiting for anything.
+    /// Returns credit when enough is owed for a message of its own. Call it before waiting for
+    /// anything.
     void tellCredit();
-    /// A write of nothing, which the peer's adapter answers and the peer never sees: without an
-    /// answer the link fails.
+    /// Makes an empty write, which the peer's adapter acknowledges and the peer never sees: without
+    /// an acknowledgement the link fails.
     void askForSign();
-    /// Nothing is sent afterwards. isSettled() once the peer's adapter has everything, or never
-    /// will.
+    /// Nothing is sent afterwards. isSettled() is true once the peer's adapter has everything, or
+    /// never will.
     void sayGoodbye();
     bool isSettled() const { return !failure_.isOk() || (saidGoodbye_ && isAllDone()); }
-    /// Whatever befell the link from outside: the peer's process, the device. The first one counts.
+    /// Ends the link for a reason from outside: the peer's process, the device. The first one
+    /// counts.
     void fail(Status why);
 
-    /// Not ok: the link is of no use any more.
+    /// Not ok: the link is no longer usable.
     const Status& failure() const { return failure_; }
     bool isPeerDone() const { return peerDone_; }
     RingReader& reader() { return reader_; }
@@ -113,7 +116,8 @@ public:
 private:
     static constexpr uint64_t kReceiveBit = uint64_t{1} << 31;
     static constexpr uint32_t kSignalEvery = 16;
-    static constexpr uint32_t kWritesKept = 2;  // of the send queue, for credit and goodbye
+    static constexpr uint32_t kWritesKept = 2;  // of the send queue, reserved for credit and
+                                                // goodbye
     static constexpr size_t kInlineMax = 256;
     static constexpr size_t kSmallRoom = 4096;  // less than that is not worth a chunk
 
@@ -126,17 +130,20 @@ private:
     Status postReceive();
     void onReceive(const verbs::Completion& completion);
     Status accept(const verbs::Completion& completion);
-    /// Of `of` bytes, so that one chunk can be on its way while the next is made; of a slot all.
+    /// With `of` bytes of room: small enough that one chunk is on its way while the next is made;
+    /// with one slot, all of it.
     size_t chunkBytesMax(size_t of) const {
         return sizes_.layout == Layout::kOneSlot ? of : of / 4;
     }
-    /// Bytes that go the same way: a piece in place, or what is copied before the next such one.
+    /// Bytes that are sent the same way: one piece in place, or what is copied up to the next such
+    /// piece.
     struct Part {
         size_t bytes;
         std::optional<uint32_t> key;  // of the slab
     };
     Part nextPart(const ChainCursor& unsent);
-    /// How many of them now, of a message of which `left` are unsent. 0: wait.
+    /// How many bytes of the part to send now, when `left` bytes of the message are unsent. 0:
+    /// wait.
     size_t chunkBytes(size_t part, size_t left) const;
     size_t stagedChunkBytes(size_t part, size_t left);
     size_t stageRoom(size_t wanted);
@@ -158,13 +165,13 @@ private:
     std::shared_ptr<RingMemory> stage_;
     RingReader reader_;
     std::shared_ptr<RingMemory> ring_;
-    /// What writes in progress are sent from. Outlives the queue pair.
+    /// Memory that writes in progress are sent from. Outlives the queue pair.
     struct Held {
-        uint64_t until;  // so many writes are done
+        uint64_t until;  // released when so many writes are done
         std::shared_ptr<const void> holder;
     };
     std::deque<Held> held_;
-    std::unique_ptr<verbs::QueuePair> pair_;  // outlives what is registered with it
+    std::unique_ptr<verbs::QueuePair> pair_;  // outlives the memory registered with it
     std::unique_ptr<verbs::Region> ringRegion_;
     std::unique_ptr<verbs::Region> stageRegion_;
     EndInfo here_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What links count, for serverStatus and benchmarks. One writer: the thread of the links.
+/// The counters of links, for serverStatus and benchmarks. One writer: the links' thread.
 #pragma once
 
 #include "freshet/sync/atomic.h"
@@ -33,7 +33,7 @@ struct LinkCounters {
     Counter stagedBytes;       // copied once on their way out
     Counter sentInPlaceBytes;  // not copied at all
     Counter copiedInBytes;     // of requests, out of the ring
-    Counter inPlaceBytes;      // of requests, read where the peer has put them
+    Counter inPlaceBytes;      // of requests, read in the ring
     Counter creditStalls;      // a message had to wait for the peer
     Counter polls;             // looks at a completion queue that found something
     Counter emptyPolls;        // and those that did not

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Two links joined by SimVerbs, moved by hand: whatever is sent arrives, in any mixture of sizes,
-/// lateness and rings; and what a peer does wrong ends the link and nothing else.
+/// Two links joined by SimVerbs and driven by hand: everything sent arrives, for any mixture of
+/// sizes, delays and rings; and a peer's misbehaviour ends its link and nothing else.
 #include "freshet/transport/rdma/link.h"
 
 #include "freshet/testing/net/sim_verbs.h"
@@ -24,7 +24,7 @@ constexpr size_t kSmallSlab = 1 << 20;
 /// One side: its device, its queue, its link.
 class End {
 public:
-    /// With slabs it sends from there, if the device can.
+    /// With slabs it sends from them, if the device can.
     End(SimVerbs& verbs, const LinkSizes& sizes, platform::Slabs* slabs = nullptr)
         : device_(std::move(verbs.open("127.0.0.1")).value()),
           queue_(std::move(device_->makeCompletionQueue(1'000)).value()),
@@ -32,13 +32,13 @@ public:
           link_(makeLink(sizes, kTag)) {}
     Link& link() { return *link_; }
     void dropLink() { link_.reset(); }
-    /// A second one of the same reactor: they share a domain, where there is one.
+    /// A second link of the same reactor: they share a domain, where there is one.
     std::unique_ptr<Link> makeLink(const LinkSizes& sizes, uint32_t tag) {
         return std::move(
                    Link::create({*device_, *queue_, blocks_, counters, regions_.get()}, tag, sizes))
             .value();
     }
-    /// What a reactor does. True: something was there.
+    /// What a reactor does. True: there were completions.
     bool pollOnce() {
         std::array<verbs::Completion, 8> out;
         const size_t count = queue_->poll(out).value();
@@ -135,7 +135,8 @@ TEST(RdmaLink, SmallMessagesAreReadInPlaceAndSentInline) {
     EXPECT_EQ(pair.b.counters.inPlaceBytes.read(), message.size());
     EXPECT_EQ(pair.a.counters.stagedBytes.read(), 0u);
     EXPECT_EQ(pair.a.counters.inlineWrites.read(), 1u);
-    // Strangers' bytes may change after they were checked: they are copied.
+    // Messages of untrusted peers are copied because their bytes may change after they were
+    // checked.
     got = Message();
     pair.b.link().reader().setMessageBytesMax(1'000);
     ASSERT_TRUE(sendWhole(pair.a.link(), message).isOk());
@@ -155,7 +156,7 @@ TEST(RdmaLink, AMessageOutlivesItsLink) {
     EXPECT_EQ(payloadForTest(got), "late reader");
 }
 
-/// Traffic both ways with readers that dawdle: the heart of it.
+/// Traffic both ways with slow readers.
 class Traffic {
 public:
     Traffic(Pair& pair, uint64_t seed, size_t largest)
@@ -193,7 +194,7 @@ public:
 private:
     struct Side {
         Link* link;
-        std::deque<std::string> onTheWay;  // sent by it, not received
+        std::deque<std::string> onTheWay;  // sent by it, not received yet
         std::unique_ptr<ReplyChain> chain;
         std::unique_ptr<ChainCursor> unsent;
         int received;
@@ -224,7 +225,7 @@ private:
         }
         return moved;
     }
-    /// Into some pieces, of which some are borrowed, and of these some from slabs.
+    /// Into pieces, some of which are borrowed, some of these from slabs.
     ReplyChain cutUp(const std::string& whole) {
         ReplyChain out;
         for (size_t at = 0; at < whole.size();) {
@@ -273,7 +274,8 @@ TEST(RdmaLink, WhateverIsSentArrives) {
         options.inlineBytesMax = round % 3 == 0 ? 64 : 220;
         options.hasWindows = random() % 4 != 0;
         const LinkSizes sizes[] = {{64 * 1024, 64 * 1024}, {256 * 1024, 128 * 1024}};
-        // Slots that messages go through in parts, which those of the largest message are not.
+        // Slots smaller than the messages, so that these go through in parts; with the largest size
+        // no message does.
         const LinkSizes slot{64 * 1024, 64 * 1024, Layout::kOneSlot};
         const bool isOneSlot = random() % 3 == 0;
         Pair pair(options,
@@ -300,7 +302,7 @@ TEST(RdmaLink, LargePiecesLeaveFromWhereTheyLie) {
     ASSERT_TRUE(pair.a.link().send(unsent).value());
     EXPECT_EQ(pair.a.counters.sentInPlaceBytes.read(), 99'000u);
     EXPECT_EQ(pair.a.counters.stagedBytes.read(), message.size() - 50 - 99'000);
-    EXPECT_EQ(pair.a.counters.writes.read(), 4u) << "one before, two of it, one behind";
+    EXPECT_EQ(pair.a.counters.writes.read(), 4u) << "one before, two of it, one after";
     pair.pollBoth();
     Message got;
     ASSERT_TRUE(pair.b.link().next(&got).value());
@@ -318,7 +320,7 @@ TEST(RdmaLink, APieceIsHeldUntilTheAdapterHasDoneWithIt) {
     }
     EXPECT_GT(pair.slabs.bytesUsed(), 50'000u) << "the chain has gone, and the write not yet";
     pair.sim.setHoldingWrites(false);
-    EXPECT_GT(pair.slabs.bytesUsed(), 50'000u) << "nobody knows that it was done";
+    EXPECT_GT(pair.slabs.bytesUsed(), 50'000u) << "its completion has not come yet";
     pair.pollBoth();
     EXPECT_EQ(pair.slabs.bytesUsed(), 0u);
     EXPECT_EQ(pair.sim.counts().changedTooSoon, 0u);
@@ -378,7 +380,7 @@ TEST(RdmaLink, ASlotTakesOneMessageAtATime) {
             Message got;
             ASSERT_TRUE(pair.b.link().next(&got).value());
             EXPECT_EQ(payloadForTest(got), large);
-            EXPECT_FALSE(pair.a.link().send(unsent).value()) << "nobody has said that it was read";
+            EXPECT_FALSE(pair.a.link().send(unsent).value()) << "the reader has not returned the slot yet";
         }
         pair.b.link().tellCredit();
         pair.pollBoth();
@@ -438,7 +440,7 @@ TEST(RdmaLink, ADeadPeerIsFoundByTheNextWrite) {
     EXPECT_EQ(pair.a.link().failure().code(), Code::kIo);
 }
 
-/// A peer that has a queue pair and no manners.
+/// A peer that has a queue pair and breaks the protocol.
 class HostilePeer : public ::testing::Test {
 protected:
     explicit HostilePeer(const LinkSizes& sizes = {})
@@ -501,7 +503,7 @@ TEST_F(HostilePeer, CannotUseAnothersKey) {
     EXPECT_EQ(lastStatus(), verbs::CompletionStatus::kAccess);
 }
 
-/// Sessions of one reactor, of which one's client knows another's key and address.
+/// Two sessions of one reactor; the client of one knows the other's key and address.
 class HostileNeighbour : public ::testing::TestWithParam<bool> {
 protected:
     static SimVerbsOptions options() {
@@ -530,7 +532,7 @@ TEST_P(HostileNeighbour, CannotWriteToAnothersRing) {
     attacker.pollOnce();
     EXPECT_FALSE(attacker.link().failure().isOk());
     EXPECT_EQ(sim.counts().refusals, 1u);
-    // Whose ring it is notices nothing.
+    // The ring's owner notices nothing.
     ASSERT_TRUE(sendWhole(client.link(), messageForTest(1, "mine")).isOk());
     while (reactor.pollOnce()) {
     }
@@ -539,7 +541,7 @@ TEST_P(HostileNeighbour, CannotWriteToAnothersRing) {
     EXPECT_EQ(payloadForTest(got), "mine");
 }
 
-/// What is registered to send from is nobody's to write to.
+/// Peers cannot write to memory that is registered for sending.
 TEST_P(HostileNeighbour, CannotWriteToAValue) {
     End reactor(sim, {}, &slabs);
     End attacker(sim, {});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A server and its clients by calls over adapters in memory: without TCP, so that the call is all
-/// that tells of a peer's end.
+/// A server and its clients by calls over adapters in memory: without TCP, so that only the call
+/// shows the end of a peer.
 #include "freshet/testing/net/sim_verbs.h"
 #include "freshet/testing/sim/seed.h"
 #include "freshet/transport/rdma/bootstrap.h"
@@ -56,7 +56,7 @@ protected:
         });
     }
 
-    /// A client's end without a session: it does as the test says.
+    /// A client's end without a session, driven by the test.
     struct Raw {
         std::unique_ptr<verbs::Call> call;
         BlockPool blocks;
@@ -131,14 +131,14 @@ TEST_F(RdmaCall, ClientsWithoutTcpAreServed) {
         std::lock_guard<std::mutex> lock(seen.mutex);
         EXPECT_EQ(seen.lastPeer.kind, "rdma");
         EXPECT_EQ(seen.lastPeer.local, "127.0.0.1:4420");
-        EXPECT_FALSE(seen.lastPeer.isLocal) << "nobody may take it for a Unix socket";
+        EXPECT_FALSE(seen.lastPeer.isLocal) << "it must not look like a Unix socket";
     }
     expectNothingLeft();
     waitUntil([&] { return server->stats().current == 0; });
     EXPECT_EQ(server->doors().back(), "127.0.0.1:4420 (RDMA)");
 }
 
-/// The queue pair of the peer stays, no request of the server's fails: an adapter says no more than
+/// The peer's queue pair stays and no request of the server fails: an adapter reports no more than
 /// this of a peer's end.
 TEST_F(RdmaCall, AnEndThatIsOnlyAnEventEndsTheSession) {
     auto raw = answered();
@@ -160,7 +160,7 @@ TEST_F(RdmaCall, AnIdleSessionToo) {
     waitUntil([&] { return sim->counts().queuePairs == 1 && sim->counts().calls == 1; });
 }
 
-/// Of such a host there is not even an event.
+/// Such a host does not even cause an event.
 TEST_F(RdmaCall, AHostThatLosesItsPowerIsNoticedWhileNobodySpeaks) {
     ServerTransportOptions impatient = options();
     impatient.rdma.signMillis = 10;
@@ -249,7 +249,7 @@ TEST_F(RdmaCall, WhoTakesNoAnswerIsNotWaitedForLong) {
     ASSERT_TRUE(raw->call->ask(raw->link->pair(), rdma::encodeCallData(raw->offer())).isOk());
     waitUntil([&] { return server->stats().rdma.callsTaken == 1; });
     waitUntil([&] { return sim->counts().queuePairs == 1 && sim->counts().calls == 1; });
-    // One that hangs up before the answer came.
+    // A client that hangs up before the answer has come.
     auto other = dialled();
     ASSERT_TRUE(other->call->ask(other->link->pair(), rdma::encodeCallData(other->offer())).isOk());
     other.reset();

@@ -51,7 +51,7 @@ protected:
         waitUntil([this] { return server->stats().rdma.sessions == 0; });
     }
 
-    /// What is left of `connects` connections, one after the other: nothing.
+    /// After `connects` connections, one after the other, nothing is left.
     void expectNoLeak(int connects, bool byCall) {
         for (int i = 0; i < 10; ++i) {
             roundTrip(*clientOf(byCall), "warm up");
@@ -65,7 +65,7 @@ protected:
         // The last sockets are closed just after their sessions are counted out.
         waitUntil([&] { return openDescriptors() <= before; });
     }
-    /// An emulated guest needs half a second for one: FRESHET_RDMA_CONNECTS says how many.
+    /// An emulated guest needs half a second for one: FRESHET_RDMA_CONNECTS says how many to make.
     static int connectsWanted() {
         const char* wanted = std::getenv("FRESHET_RDMA_CONNECTS");
         return wanted == nullptr ? 1'000 : std::atoi(wanted);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// libFuzzer target: what a peer can send. As a message of the bootstrap, and as writes with any
-/// immediate data, any length and anywhere in the ring, to a link that is read and answers.
+/// libFuzzer target: what a peer can send. Once as a message of the bootstrap, and once as writes
+/// with any immediate data, any length and anywhere in the ring, to a link that is read and
+/// answers.
 #include "freshet/testing/net/sim_verbs.h"
 #include "freshet/transport/rdma/bootstrap.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 void feedBootstrap(ByteView bytes) {
     std::string message = encodeProposal({}, 1, 0);
-    // Bytes of the input replace those of a good message, from a place that it chooses.
+    // Bytes of the input replace those of a valid message, from an offset that the input chooses.
     const size_t at = bytes.empty() ? 0 : static_cast<uint8_t>(bytes[0]) % message.size();
     for (size_t i = 1; i < bytes.size() && at + i <= message.size(); ++i) {
         message[at + i - 1] = bytes[i];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A whole server and its clients over adapters in memory: how connections move to RDMA or do not,
-/// and what is left when things go wrong: nothing, and everybody else goes on.
+/// and that after any failure nothing is left behind and all others go on.
 #include "freshet/testing/net/sim_verbs.h"
 #include "freshet/testing/sim/seed.h"
 #include "freshet/transport/rdma/bootstrap.h"
@@ -58,7 +58,7 @@ protected:
         EXPECT_EQ(payloadForTest(reply), payload);
         return Status::ok();
     }
-    /// What a client of the wire protocol alone can do about the bootstrap.
+    /// What a client that knows only the wire protocol can send for the bootstrap.
     std::string ask(tcp::socket& socket, const rdma::Proposal& proposal) {
         const std::string question = rdma::encodeProposal(proposal, 5, 0);
         asio::write(socket, asio::buffer(question));
@@ -88,7 +88,7 @@ TEST_F(RdmaServer, ClientsMoveAndNothingAboveNotices) {
         roundTrip(*session, std::string(3'000'000, 'l'));
         EXPECT_EQ(server->stats().rdma.sessions, 1u);
         EXPECT_GT(server->stats().rdma.copiedBytes, 3'000'000u);
-        EXPECT_EQ(server->stats().rdma.inPlaceBytes, 0u) << "nobody was said to be trusted";
+        EXPECT_EQ(server->stats().rdma.inPlaceBytes, 0u) << "no client was declared trusted";
         EXPECT_LT(server->stats().rdma.writes, 3'000'000u / 8'192) << "in large pieces";
         EXPECT_EQ(server->stats().rdma.fallbacksInAll(), 0u);
         std::lock_guard<std::mutex> lock(seen.mutex);
@@ -154,7 +154,7 @@ TEST_F(RdmaServer, WhatCannotBeRegisteredIsCopied) {
         EXPECT_EQ(server->stats().rdma.sentInPlaceBytes, 0u);
         EXPECT_GE(server->stats().rdma.stagedBytes, 100'000u);
         sim->setOutOfMemory(false);
-        // That slab stays refused, another one is tried.
+        // The same slab stays refused; another one is tried.
         roundTrip(*session, std::string(2'000'000, 'v'));
         EXPECT_GT(server->stats().rdma.sentInPlaceBytes, 1'900'000u);
     }
@@ -270,7 +270,7 @@ TEST_F(RdmaServer, HalfOpenBootstrapsLeaveNothing) {
     EXPECT_EQ(readMessage(changedItsMind, message.size()), message);
     EXPECT_EQ(fallbacks(RdmaFallback::kAbandoned), 1u);
     expectNothingLeft();
-    // Says yes without having been seen.
+    // Confirms although it has seen no probe.
     tcp::socket liar = rawClient();
     ask(liar, goodOffer());
     rdma::Proposal confirm = goodOffer();
@@ -304,7 +304,7 @@ TEST_F(RdmaServer, WhatIsStillOnItsWayWhenAClientClosesArrives) {
     expectNothingLeft();
 }
 
-/// A server that listens and says nothing.
+/// A server that accepts connections and never answers.
 TEST_F(RdmaServer, AMoveThatIsNotAnsweredHasABound) {
     tcp::acceptor silent(context, {asio::ip::address_v4::loopback(), 0});
     ConnectOptions options;
@@ -382,7 +382,7 @@ TEST_F(RdmaServer, AnIdleSessionCostsNothing) {
         return before.emptyPolls == after.emptyPolls && before.sleeps == after.sleeps;
     };
     waitUntil(quiet);
-    // Other traffic of its reactors does not make it look.
+    // Other traffic of its reactors does not make them poll for it.
     auto one = client(), other = client();
     const RdmaStats before = server->stats().rdma;
     for (int i = 0; i < 50; ++i) {
@@ -419,8 +419,8 @@ TEST_F(RdmaServer, ManySessionsThatComeAndGo) {
     expectNothingLeft();
 }
 
-/// Clients that are other processes, each of which may die at any of its writes: within the move to
-/// RDMA, within a message, between them.
+/// Clients that are other processes, each of which may die at any of its writes: during the move to
+/// RDMA, within a message, or between messages.
 class KilledClients : public RdmaServer {
 protected:
     static constexpr int kConnects = 1'000;
@@ -453,7 +453,7 @@ protected:
         auto session = connect(options);
         return session.isOk() && (*session)->peer().kind == "rdma" ? std::move(*session) : nullptr;
     }
-    /// Some round trips, then the end; one that is not killed leaves as clients do.
+    /// Some round trips, then the end; a client that is not killed leaves normally.
     void liveOn(std::mt19937_64& random, testing::SimVerbs& process, Session& session) {
         for (uint64_t trips = random() % 5; trips > 0; --trips) {
             if (!call(session, std::string(random() % 150'000, 'p')).isOk()) {
@@ -528,7 +528,7 @@ TEST_F(KilledClients, NothingLeaksInAThousandConnects) {
     mayGoOn.count_down();
     clients.clear();
     expectNoSession();
-    // The last ring goes just after its session is counted out.
+    // The last ring is freed just after its session is counted out.
     waitUntil([&] { return openDescriptors() <= descriptors && mappedRings() == 0; });
     EXPECT_EQ(sim->counts().completionQueues, queues);
     EXPECT_EQ(sim->counts().calls, 0u);

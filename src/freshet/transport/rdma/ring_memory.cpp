@@ -14,7 +14,7 @@ Status systemFailure(const char* what) {
     return Status(Code::kIo, std::string("Cannot make a ring: ") + what + ": " + strerror(errno));
 }
 
-/// The same pages at `at` and behind it.
+/// Maps the same pages at `at` and directly after.
 bool mapTwice(char* at, size_t bytes, int memory) {
     for (char* half : {at, at + bytes}) {
         void* mapped =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Memory of a ring, mapped twice in a row, so that whatever lies in the ring is contiguous to its
+/// Memory of a ring, mapped twice in a row, so that every range in the ring is contiguous to its
 /// reader.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace freshet::transport::rdma {
 
 class RingMemory {
 public:
-    /// `bytes` is a multiple of the page size. kIo when the system has none.
+    /// `bytes` is a multiple of the page size. kIo when the system refuses.
     static StatusOr<std::shared_ptr<RingMemory>> create(size_t bytes);
     ~RingMemory();
     RingMemory(const RingMemory&) = delete;

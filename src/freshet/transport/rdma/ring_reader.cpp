@@ -18,7 +18,7 @@ struct RingReader::Slice {
     std::shared_ptr<State> state;
 };
 
-/// The ring is given back in its order.
+/// The ring is released in order.
 void RingReader::State::consume(size_t bytes) {
     if (held > 0) {
         behind += bytes;
@@ -49,8 +49,8 @@ ByteView RingReader::unread() const {
     return {memory.data() + tail_ % memory.bytes(), available()};
 }
 
-/// Not for strangers (see the file's head); not while a message is out, for then the ring cannot
-/// be given back.
+/// Not for untrusted peers (see the header); not while a message is handed out, because the ring
+/// cannot be released then.
 bool RingReader::isInPlace() const {
     return mayBeInPlace_ && messageBytesMax_ >= wire::kMessageBytesMax && state_->held == 0;
 }
@@ -92,9 +92,9 @@ StatusOr<bool> RingReader::next(Message* out) {
     }
 }
 
-/// One that does not fit beside what else may be in the ring is collected outside of it: the peer
-/// could not send its end before we give back its beginning. Of a slot, that is every one which is
-/// not whole.
+/// A message that does not fit beside other contents of the ring is collected outside of it: the
+/// peer could not send its end before we release its beginning. With one slot, that is every
+/// incomplete message.
 StatusOr<bool> RingReader::nextInPlace(Message* out) {
     const ByteView bytes = unread();
     if (bytes.size() < wire::kHeaderBytes) {
@@ -125,14 +125,15 @@ size_t RingReader::missing() const {
 }
 
 bool RingReader::feedCutter() {
-    constexpr size_t kOnceBytes = 64 * 1024;  // so that little is set aside before a length is seen
+    constexpr size_t kOnceBytes = 64 * 1024;  // so that little is allocated before a length is
+                                              // checked
     const ByteView bytes = unread();
     if (bytes.empty()) {
         return false;
     }
-    // What comes behind a collected message can be read in place again.
+    // What follows a collected message can be read in place again.
     const size_t wanted = mayBeInPlace_ && cutter_.isMidMessage() ? missing() : bytes.size();
-    // Bytes of the ring are the scratch of a cutter that has nothing yet; one target only, for the
+    // An empty cutter uses the ring itself as its scratch buffer. One target per call, because the
     // cutter must look at what has come before it makes more room.
     const std::span<char> room = cutter_.target({const_cast<char*>(bytes.data()), bytes.size()});
     const size_t now = std::min({room.size(), bytes.size(), wanted, kOnceBytes});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// RingReader: cuts what the peer has written into our ring into messages. Where it may, it hands
-/// out views of the ring itself. Who must not be trusted with that gets copies: the peer can write
-/// to its ring at any time, so also after a message was checked.
+/// RingReader: cuts what the peer has written into our ring into messages. Where allowed, it hands
+/// out views of the ring itself. Messages of untrusted peers are copied: a peer can write to its
+/// ring at any time, so also after a message was checked.
 #pragma once
 
 #include "freshet/transport/message.h"
@@ -22,17 +22,17 @@ public:
                BlockPool& blocks,
                LinkCounters& counters);
 
-    /// Longer messages are refused; less than the protocol's maximum means copies.
+    /// Longer messages are refused; a limit below the protocol's maximum means copies.
     void setMessageBytesMax(size_t bytes);
-    /// Views of the ring, for a caller that drops each message before it asks for the next: one
-    /// that keeps some holds up the ring.
+    /// Hands out views of the ring, for a caller that drops each message before it asks for the
+    /// next: a kept message would block the ring.
     void setInPlace(bool inPlace) { mayBeInPlace_ = inPlace; }
     /// Takes the next whole message. False: more bytes are needed. Errors as of MessageCutter.
     StatusOr<bool> next(Message* out);
     /// See MessageCutter.
     size_t wantsRoom() const { return cutter_.wantsRoom(); }
     void admit(sync::MemoryHold hold) { cutter_.admit(std::move(hold)); }
-    /// Bytes set aside beside the ring.
+    /// Bytes allocated in addition to the ring.
     size_t capacity() const { return cutter_.capacity(); }
     bool isCut() const { return cutter_.isMidMessage(); }
     uint64_t bytesRead() const { return tail_; }
@@ -42,14 +42,14 @@ public:
     ReceiveCredits& credits() { return state_->credits; }
 
 private:
-    /// What a message in the ring keeps alive, beyond the link if need be.
+    /// What a message in the ring keeps alive, if need be longer than the link.
     struct State {
         State(std::shared_ptr<RingMemory> memoryIn, Layout layout)
             : memory(std::move(memoryIn)), credits(memory->bytes(), layout) {}
         std::shared_ptr<RingMemory> memory;
         ReceiveCredits credits;
-        size_t held = 0;    // bytes of the message that is out; 0: none is
-        size_t behind = 0;  // read behind it: given back together with it
+        size_t held = 0;    // bytes of the message that was handed out; 0: none was
+        size_t behind = 0;  // read after it: released together with it
         void consume(size_t bytes);
         void release();
     };
@@ -60,9 +60,9 @@ private:
     bool isInPlace() const;
     /// `bytes` more were read.
     void advance(size_t bytes);
-    /// Moves bytes from the ring to the cutter. False: none were there.
+    /// Moves bytes from the ring to the cutter. False: there were none.
     bool feedCutter();
-    /// How many bytes the message that the cutter collects still needs.
+    /// How many bytes of the message being collected are missing.
     size_t missing() const;
     StatusOr<bool> nextInPlace(Message* out);
 

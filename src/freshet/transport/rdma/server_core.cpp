@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The control path of a server's RDMA session: how it comes to be and how it ends.
+/// The control path of a server's RDMA session: how it begins and how it ends.
 #include "freshet/transport/rdma/server_core.h"
 
 #include "freshet/telemetry/log.h"
@@ -71,7 +71,7 @@ Proposal ServerCore::consider(const Proposal& offer) {
         answer.verdict = Verdict::kTls;
     } else if (!isUsable(offer.end)) {
         answer.verdict = Verdict::kFailed;
-        status = invalid(Reason::kProtocolError, "its offer makes no sense");
+        status = invalid(Reason::kProtocolError, "its offer is not valid");
     } else {
         status = openLink(offer.end);
         answer.verdict = verdictOf(status);
@@ -121,7 +121,7 @@ Status ServerCore::answerCall(verbs::Call& call) {
         answer.verdict = Verdict::kVersion;
     } else if (request->step != Step::kOffer || !isUsable(request->end)) {
         answer.verdict = Verdict::kFailed;
-        status = invalid(Reason::kProtocolError, "its offer makes no sense");
+        status = invalid(Reason::kProtocolError, "its offer is not valid");
     } else {
         status = makeLink(request->end.layout);
         answer.verdict = verdictOf(status);
@@ -129,7 +129,7 @@ Status ServerCore::answerCall(verbs::Call& call) {
     if (answer.verdict == Verdict::kYes) {
         link().meet(request->end);
         answer.end = link().here();
-        sawProbe_ = true;  // the manager has joined the ends
+        sawProbe_ = true;  // the connection manager has connected the ends
         FRESHET_RETURN_IF_ERROR(call.accept(link().pair(), encodeCallData(answer)));
         move();
         sync::spawn(hub_.reactor(), limitBootstrap(&hub_, weak_from_this()));
@@ -158,7 +158,7 @@ Proposal ServerCore::settle(const Proposal& confirm) {
     return answer;
 }
 
-/// REQUIRES: nobody waits for its progress.
+/// REQUIRES: nothing waits for the link's progress.
 void ServerCore::giveUpLink() {
     if (member_.has_value()) {
         hub_.forget(std::move(*member_));
@@ -177,7 +177,7 @@ sync::Task<void> ServerCore::watchPeerLive(std::shared_ptr<ServerCore> self) {
     co_await self->lifeline_->untilGone();
     self->peerGone_ = true;
     if (self->member_.has_value()) {
-        self->hub_.lookNow();  // what it had said before
+        self->hub_.lookNow();  // receives what was sent before the end
     }
     self->tellWatcher();
     self->wakeAll();
@@ -185,34 +185,34 @@ sync::Task<void> ServerCore::watchPeerLive(std::shared_ptr<ServerCore> self) {
         self->giveUpLink();
     }
     Hub& hub = self->hub_;
-    self.reset();  // whoever waits for the last session finds nothing of it
+    self.reset();  // so that a wait for the last session's end finds nothing left of it
     hub.sessionEnded();
 }
 
-/// Keeps nothing alive while it waits.
+/// Holds no reference while it waits.
 sync::Task<void> ServerCore::limitBootstrap(Hub* hub, std::weak_ptr<ServerCore> core) {
     co_await sync::wait(hub->reactor().after(hub->options().bootstrapMillisMax));
     const auto self = core.lock();
     if (self != nullptr && !self->isMoved_) {
         self->giveUpLink();
     } else if (self != nullptr && !self->lifeline_->isUp() && !self->hasHeard()) {
-        self->lifeline_->close();  // it has called and not taken the answer
+        self->lifeline_->close();  // the caller has not taken the answer
     }
 }
 
-/// The caller's kernel hangs up for it, but not when its host has lost its power.
+/// The kernel of a caller that dies hangs up, but not when its host loses power.
 sync::Task<void> ServerCore::askForSigns(Hub* hub, std::weak_ptr<ServerCore> core) {
     while (true) {
         const sync::WaitToken due = hub->reactor().after(hub->options().signMillis);
         if (due.isDone()) {
-            co_return;  // no timer runs any more
+            co_return;  // timers have ended
         }
         co_await sync::wait(due);
         const auto self = core.lock();
         if (self == nullptr || self->isClosed_ || self->peerGone_) {
             co_return;
         }
-        if (self->lifeline_->isUp() || self->hasHeard()) {  // its adapter answers from then on
+        if (self->lifeline_->isUp() || self->hasHeard()) {  // from then on its adapter answers
             self->link().askForSign();
         }
         if (!self->link().failure().isOk()) {
@@ -221,7 +221,7 @@ sync::Task<void> ServerCore::askForSigns(Hub* hub, std::weak_ptr<ServerCore> cor
     }
 }
 
-/// Neither does this: the watch over the lifeline does, until that has ended.
+/// Holds no reference either: watchPeerLive() does, until the lifeline has ended.
 sync::Task<void> ServerCore::limitLinger(Reactor* reactor, std::weak_ptr<ServerCore> core) {
     co_await sync::wait(reactor->after(kLingerMillis));
     if (const auto self = core.lock()) {
@@ -332,7 +332,7 @@ void ServerCore::askClose() {
         closeNow();
         return;
     }
-    // [rdma.closeAsk] relaxed: only keeps the mail down; the post has its own edge.
+    // [rdma.closeAsk] relaxed: only avoids needless posts; the post has its own edge.
     if (closeAsked_.exchange(1, sync::kRelaxed) != 0) {
         return;
     }
@@ -345,7 +345,7 @@ void ServerCore::askClose() {
     hub_.reactor().post(close);
 }
 
-/// What was sent must still arrive: the peer is left only then, or after a while.
+/// What was sent must still arrive: the connection is closed when it has, or after a timeout.
 void ServerCore::closeNow() {
     if (std::exchange(isClosed_, true)) {
         return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The part of a server's RDMA session that outlives it while the system still refers to it: the
-/// lifeline, which tells whether the peer is alive, and the link, until what was sent has arrived.
+/// lifeline, which tells whether the peer is alive, and the link, until everything sent has
+/// arrived.
 #pragma once
 
 #include "freshet/transport/rdma/bootstrap.h"
@@ -24,23 +25,24 @@ public:
 
     // The control path.
 
-    /// Makes our end. What it answers is sent to the client, whatever it says.
+    /// Makes our end. The result is the answer to the client, whatever it says.
     Proposal consider(const Proposal& offer);
-    /// The client has seen our probe, or has not. Moves if we have seen its own.
+    /// The client has confirmed that it saw our probe, or not. Moves if we have seen the client's.
     Proposal settle(const Proposal& confirm);
-    /// The client has said something else instead.
+    /// The client has sent another message instead.
     void abandonMove();
     /// Watches the lifeline from now on.
     void move();
-    /// Instead of all that: accepts the lifeline's call, and has moved then, or refuses it and
-    /// says why.
+    /// For a call, instead of the three above: accepts it, after which the session has moved, or
+    /// refuses it and says why.
     Status answerCall(verbs::Call& call);
     bool isMoved() const { return isMoved_; }
 
-    // The data path. All on the reactor; `readable` and `writable` are for what co_awaits progress.
+    // The data path. All on the reactor; `readable` and `writable` are for a coroutine that waits
+    // for progress.
 
     Link& link() { return *member_->link; }
-    /// kCancelled, or why the session can go on no more; ok while it can.
+    /// kCancelled or another reason why the session has ended; ok while it goes on.
     Status ended();
     auto progressForReader() {
         readSeq_ = readable_.begin();
@@ -50,8 +52,8 @@ public:
         writeSeq_ = writable_.begin();
         return writable_.done();
     }
-    /// Complete when it is worth looking again whether there is room: the end of the session has
-    /// come. Until stopWaitingForRoom().
+    /// Complete when the session has ended, so that a wait for room can be given up. Until
+    /// stopWaitingForRoom().
     sync::WaitToken waitForRoom() { return room_ = sync::WaitToken::create(); }
     void stopWaitingForRoom() { room_ = {}; }
     auto turn() {
@@ -59,19 +61,19 @@ public:
         return readable_.done();
     }
     bool watch(PeerWatcher* watcher);
-    /// The session has gone: what is left ends by itself.
+    /// The session is destroyed: what is left ends by itself.
     void abandon();
     /// Any thread, any number of times.
     void askClose();
     void onLinkProgress() override;
-    /// Null: it came by a call.
+    /// Null: the session was made by a call.
     Session* tcp() { return tcp_.get(); }
     const PeerInfo& peer() const { return lifeline_->peer(); }
     Reactor& reactor() { return hub_.reactor(); }
     bool isIdle() const { return readable_.isIdle() && writable_.isIdle(); }
 
 private:
-    /// How long the peer's adapter may take with the last words.
+    /// How long to wait for the peer's adapter to acknowledge the last writes.
     static constexpr uint64_t kLingerMillis = 1'000;
 
     struct Close;
@@ -96,13 +98,13 @@ private:
     Completion readable_;
     Completion writable_;
     sync::WaitToken room_;  // set while the session waits for memory
-    uint64_t readSeq_ = 0;  // of whom progress is told; 0: nobody waits
+    uint64_t readSeq_ = 0;  // of the coroutine waiting for progress; 0: none
     uint64_t writeSeq_ = 0;
     PeerWatcher* watcher_ = nullptr;
     bool sawProbe_ = false;
     bool isMoved_ = false;
     bool isClosed_ = false;  // by us
-    bool isOrphan_ = false;  // its session has gone
+    bool isOrphan_ = false;  // its session was destroyed
     bool peerGone_ = false;  // the lifeline has ended
     sync::Atomic<uint32_t> closeAsked_{0};
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The data path of a server's RDMA session; how it begins and ends is in server_core.cpp.
+/// The data path of a server's RDMA session; its beginning and end are in server_core.cpp.
 #include "freshet/transport/rdma/server_session.h"
 
 #include "freshet/transport/rdma/server_core.h"
@@ -66,15 +66,15 @@ private:
     uint64_t bytesMoved() const override {
         return core_->link().reader().bytesRead() + stats_.bytesOut;
     }
-    void lookForPeer() override {}  // the core tells of its end
+    void lookForPeer() override {}  // the core reports the peer's end
     void endSlow() override {
         isTooSlow_ = true;
         core_->askClose();
     }
-    /// Before it waits for its peer with a message half read or a reply half sent.
+    /// Before the session waits for its peer with a message half read or a reply half sent.
     Status noteHeld(MemoryWatch::Phase phase, size_t replyBytes = 0);
     sync::Task<Status> awaitRoom();
-    /// core_->ended(), and why.
+    /// core_->ended(), or that the session was too slow.
     Status ended() const;
     sync::Task<StatusOr<Message>> negotiate();
     sync::Task<Status> answer(Proposal proposal, ByteView request);
@@ -89,12 +89,12 @@ private:
 
     const std::shared_ptr<ServerCore> core_;
     Stage stage_ = Stage::kFirst;
-    PeerInfo peer_;  // once moved
+    PeerInfo peer_;  // complete once moved
     SessionStats stats_;
     size_t messageBytesMax_ = wire::kMessageBytesMax;
     uint32_t messagesInTurn_ = 0;
     std::unique_ptr<HeldMemory> held_;  // null: nothing
-    bool isTooSlow_ = false;            // it was closed for that
+    bool isTooSlow_ = false;            // it was closed for being too slow
 };
 
 Status ServerSession::noteHeld(MemoryWatch::Phase phase, size_t replyBytes) {
@@ -133,8 +133,8 @@ sync::Task<Status> ServerSession::awaitRoom() {
     co_return status;
 }
 
-/// Only a connection's first message can be an offer, and only the one after our answer the end of
-/// the matter. Everything else is for whoever asked.
+/// Only a connection's first message can be an offer, and only the message after our answer can
+/// conclude it. Every other message goes to the caller.
 sync::Task<StatusOr<Message>> ServerSession::negotiate() {
     while (true) {
         StatusOr<Message> message = co_await core_->tcp()->asyncSourceMessage();

@@ -53,7 +53,8 @@ bool Admission::admitFirst(Queue& queue, uint64_t now) {
         return false;
     }
     if (!place.hold_.tryResize(place.bytes_)) {
-        // What fills the pool may stay there for as long as it likes: one at a time gets in then.
+        // The holders of the pool's memory may keep it indefinitely: one message at a time is
+        // admitted then.
         if (queue.bytes != 0 || now - place.since_ < patienceNanos_) {
             return false;
         }

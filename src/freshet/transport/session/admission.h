@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Admission: a long message gets memory for the whole of itself before it is read. Sessions whose
-/// messages find no room wait in the order in which they asked. Those up to 1 MiB have a queue and
-/// a budget of their own, so that they do not stand behind the largest. One for all reactors.
+/// messages find no room wait in the order in which they asked. Messages up to 1 MiB have a queue
+/// and a budget of their own, so that they do not wait behind the largest. One for all reactors.
 #pragma once
 
 #include "freshet/sync/memory_pool.h"
@@ -21,13 +21,13 @@ public:
     /// Messages up to here are read at once.
     static constexpr size_t kFreeBytesMax = sync::MemoryHold::kUnitBytes;
 
-    /// `patienceMillis`: when somebody has waited for so long, peers that hold memory have to move.
+    /// `patienceMillis`: when a message has waited this long, peers that hold memory have to move.
     Admission(std::shared_ptr<sync::MemoryPool> pool, uint64_t patienceMillis);
     Admission(const Admission&) = delete;
     Admission& operator=(const Admission&) = delete;
 
-    /// One message's place, from when its length is known until all of it has come. Belongs to its
-    /// session's thread.
+    /// The request for one message, from when its length is known until all of it has come. Belongs
+    /// to its session's thread.
     class Place {
     public:
         Place(Admission& admission, uint64_t bytes);
@@ -36,7 +36,7 @@ public:
         Place& operator=(const Place&) = delete;
 
         bool isAdmitted() const;
-        /// `token` is completed when it is admitted. False: it is so already.
+        /// `token` is completed when the message is admitted. False: it already is.
         bool wakeBy(sync::WaitToken token);
         /// REQUIRES: isAdmitted(), and only once. The message's memory.
         sync::MemoryHold takeHold();
@@ -51,9 +51,10 @@ public:
         sync::WaitToken wake_;
     };
 
-    /// Admits whoever there is room for. After memory was given back, and now and then.
+    /// Admits the waiting messages for which there is room. Called when memory was released, and
+    /// periodically.
     void admit();
-    /// Somebody has waited for long, or three quarters of the pool have been taken for as long.
+    /// A message has waited for long, or three quarters of the pool have been taken for as long.
     bool isPressed();
     uint64_t patienceNanos() const { return patienceNanos_; }
     sync::MemoryPool& pool() { return *pool_; }
@@ -75,8 +76,8 @@ private:
     const std::shared_ptr<sync::MemoryPool> pool_;
     const uint64_t patienceNanos_;
     mutable sync::Mutex mutex_;
-    std::array<Queue, 2> queues_;  // guarded by mutex_: the middle ones', the large ones'
-    uint64_t fullSince_ = 0;       // guarded by mutex_; 0: it is not
+    std::array<Queue, 2> queues_;  // guarded by mutex_: the middle messages', the large ones'
+    uint64_t fullSince_ = 0;       // guarded by mutex_; 0: it is not full
 };
 
 }  // namespace freshet::transport

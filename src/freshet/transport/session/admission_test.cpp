@@ -22,7 +22,7 @@ TEST_F(Admissions, LargeMessagesShareHalfThePoolInTheirOrder) {
     auto third = std::make_unique<Admission::Place>(admission, 2 * kMiB);
     EXPECT_TRUE(first->isAdmitted());
     EXPECT_FALSE(second->isAdmitted());
-    EXPECT_FALSE(third->isAdmitted()) << "else the largest would wait for ever";
+    EXPECT_FALSE(third->isAdmitted()) << "otherwise the largest would wait for ever";
     const sync::WaitToken woken = sync::WaitToken::create();
     EXPECT_TRUE(second->wakeBy(woken));
     first.reset();
@@ -48,7 +48,7 @@ TEST_F(Admissions, AWholeMessageNoLongerStandsInTheWay) {
         Admission::Place place(admission, 48 * kMiB);
         message = place.takeHold();
     }
-    EXPECT_EQ(pool->used(), 48 * kMiB) << "its handler has it";
+    EXPECT_EQ(pool->used(), 48 * kMiB) << "its handler holds it";
     const Admission::Place next(admission, 48 * kMiB);
     EXPECT_TRUE(next.isAdmitted());
     const Admission::Place another(admission, 16 * kMiB);

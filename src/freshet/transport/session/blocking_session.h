@@ -12,10 +12,10 @@ class BlockingSession : public Session {
 public:
     sync::Task<StatusOr<Message>> asyncSourceMessage() final { co_return wrongPair(); }
     sync::Task<Status> asyncSinkMessage(ReplyChain) final { co_return wrongPair(); }
-    bool watchPeer(PeerWatcher*) final { return false; }  // it has no run queue to tell from
+    bool watchPeer(PeerWatcher*) final { return false; }  // it has no run queue to call from
 
 protected:
-    /// What close() does first: whoever is woken by the rest of it sees why.
+    /// The first step of close(): a thread woken by the later steps sees why.
     void noteClosed() {
         // [client.close] release: pairs with [client.closed].
         closed_.store(1, sync::kRelease);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Completion: one awaited operation of a session, from its start to the completion that the
-/// system sends. Every start gets a new opSeq, and a completion must show it: one that comes late
-/// (its operation was given up) or twice is dropped. Everything here runs on the session's
-/// executor.
+/// Completion: one awaited operation of a session, from its start to the system's completion. Every
+/// start gets a new opSeq, and a completion must carry it: one that comes late (its operation was
+/// given up) or twice is dropped. Everything here runs on the session's executor.
 #pragma once
 
 #include "freshet/base/assert.h"
@@ -26,7 +25,7 @@ public:
         phase_ = Phase::kStarted;
         return ++opSeq_;
     }
-    /// The system's answer. False: stale or doubled, and dropped.
+    /// The system's completion. False: stale or duplicate, and dropped.
     bool finish(uint64_t opSeq, Status result) {
         if (opSeq != opSeq_ || (phase_ != Phase::kStarted && phase_ != Phase::kAwaited)) {
             return false;
@@ -42,7 +41,7 @@ public:
     bool isIdle() const { return phase_ == Phase::kIdle; }
 
     /// `co_await completion.done()`: the result, always by way of the executor's queue, so that
-    /// others get their turn even when the answer is there already.
+    /// others get their turn even when the result is ready.
     auto done() {
         struct Awaiter {
             Completion* self;

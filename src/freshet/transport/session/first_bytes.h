@@ -10,9 +10,9 @@ namespace freshet::transport {
 
 enum class FirstBytes : uint8_t { kTooFew, kPlain, kTls };
 
-/// A record of TLS begins with 0x16 0x03; so may a plain message of 790 bytes, or of others whose
-/// length ends in 0x0316. What decides is the rest of the first 16 bytes: a message has an op code
-/// there, a client's first record has its kind (1) and then random bytes.
+/// A TLS record begins with 0x16 0x03. So may a plain message of 790 bytes, or of any length that
+/// ends in 0x0316. The rest of the first 16 bytes decides: a message has an op code there; a
+/// client's first record has its kind (1) and then random bytes.
 FirstBytes judgeFirstBytes(ByteView bytes);
 
 }  // namespace freshet::transport

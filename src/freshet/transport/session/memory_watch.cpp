@@ -46,7 +46,7 @@ void MemoryWatch::end(Entry& entry) {
     entry.peer_.endSlow();
 }
 
-/// Only as many as must go.
+/// Ends only as many as necessary.
 void MemoryWatch::endStill(uint64_t now) {
     std::list<Entry*>& small = listOf(Phase::kSmall);
     while (bytes_ > bytesMax_ && !small.empty() && now - small.front()->movedAt_ >= kStillNanos) {
@@ -104,14 +104,14 @@ bool MemoryWatch::isTooSlow(Entry& entry, uint64_t now) const {
            (nanos >= kNanosPerSecond + patience && moved - entry.movedBefore_ < wanted);
 }
 
-/// Ends when there is nobody left to look after, so that an idle reactor sleeps.
+/// Ends when no session is left to watch, so that an idle reactor sleeps.
 sync::Task<void> MemoryWatch::look() {
     const uint64_t tickMillis =
         std::clamp<uint64_t>(admission_->patienceNanos() / kNanosPerMs / 8, 10, 500);
     while (!listOf(Phase::kCounted).empty() || !listOf(Phase::kWaiting).empty()) {
         const sync::WaitToken due = executor_.after(tickMillis);
         if (due.isDone()) {
-            break;  // no timer runs any more
+            break;  // timers have ended
         }
         if (!listOf(Phase::kWaiting).empty()) {
             admission_->pool().completeWhenGivenBack(due);
@@ -122,7 +122,7 @@ sync::Task<void> MemoryWatch::look() {
         for (Entry* entry : listOf(Phase::kWaiting)) {
             entry->peer_.lookForPeer();
         }
-        // Also to note since when it is so.
+        // Called also to note since when it is so.
         const bool isPressed = admission_->isPressed();
         std::list<Entry*>& counted = listOf(Phase::kCounted);
         for (auto at = counted.begin(); at != counted.end();) {

@@ -79,7 +79,7 @@ StatusOr<bool> MessageCutter::next(Message* out) {
     }
     *out = Message(bytes.substr(0, length), block_);
     begin_ += length;
-    if (std::exchange(isAdmitted_, false)) {  // it has the block to itself, and goes when it likes
+    if (std::exchange(isAdmitted_, false)) {  // the block is its own, and is freed with it
         setBlock(nullptr);
         begin_ = end_ = 0;
     }
@@ -109,7 +109,7 @@ void MessageCutter::admit(sync::MemoryHold hold) {
     isAdmitted_ = true;
 }
 
-/// What has arrived goes to the start of another block.
+/// Moves what has arrived to the start of another block.
 void MessageCutter::move(std::shared_ptr<Block> roomier) {
     const size_t have = end_ - begin_;
     std::memcpy(roomier->bytes.get(), block_->bytes.get() + begin_, have);
@@ -120,14 +120,14 @@ void MessageCutter::move(std::shared_ptr<Block> roomier) {
 }
 
 void MessageCutter::makeRoom() {
-    invariant(wantsRoom_ == 0);  // else admit() makes it
+    invariant(wantsRoom_ == 0);  // else admit() moves it
     if (begin_ == 0 && end_ < block_->capacity) {
         return;
     }
     const size_t have = end_ - begin_;
     size_t want = BlockPool::kSmallBytes;
     if (have >= wire::kHeaderBytes) {
-        // next() has found the length good and the message incomplete, so want > have.
+        // next() has checked the length and found the message incomplete, so want > have.
         const auto length = static_cast<size_t>(loadLe<int32_t>(block_->bytes.get() + begin_));
         want = std::min(length, std::max(want, kGrowth * have));
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// MessageCutter: cuts a byte stream into messages and decides where the next bytes go. While
-/// nothing is cut it owns no buffer. Memory follows what has arrived and not what was announced
-/// (INV-transport-4); where a pool counts it, a long message first gets room for the whole of
-/// itself. One thread.
+/// MessageCutter: cuts a byte stream into messages and decides where the next bytes are read to.
+/// While no message is cut it owns no buffer. Memory follows what has arrived and not what was
+/// announced (INV-transport-4); where a pool counts it, a long message first gets room for the
+/// whole of itself. One thread.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -34,12 +34,12 @@ public:
     static constexpr size_t kKeptMax = 64;
     /// A block of at least `bytes`.
     std::shared_ptr<Block> take(size_t bytes);
-    /// Keeps the block when it is small and nobody else has a claim on it.
+    /// Keeps the block when it is small and nothing else refers to it.
     void give(std::shared_ptr<Block> block);
 
     /// Longer messages wait for MessageCutter::admit().
     size_t freeBytesMax = SIZE_MAX;
-    /// What sessions under a smaller limit may together set aside for messages not yet whole.
+    /// What sessions with a smaller limit may together hold for incomplete messages.
     size_t limitedBytesMax = SIZE_MAX;
     size_t limitedBytes() const { return limitedBytes_; }
     void noteLimited(size_t was, size_t is) { limitedBytes_ += is - was; }
@@ -56,28 +56,28 @@ public:
     MessageCutter(const MessageCutter&) = delete;
     MessageCutter& operator=(const MessageCutter&) = delete;
 
-    /// Longer messages are refused from now on. Less than wire::kMessageBytesMax makes the session
-    /// one of those that share the pool's budget.
+    /// Longer messages are refused from now on. A limit below wire::kMessageBytesMax makes the
+    /// session one of those that share the pool's budget.
     void setMessageBytesMax(size_t bytes);
     /// Takes the next whole message. False: more bytes are needed. kInvalid (kProtocolError): a
-    /// length outside the limits; kLimit: the budget of limited sessions is used up. The stream is
-    /// of no use any more then.
+    /// length outside the limits; kLimit: the budget of limited sessions is used up. After an error
+    /// the stream is unusable.
     StatusOr<bool> next(Message* out);
-    /// After next() has said false: so many bytes, the whole of a message, have to be admitted
-    /// before anything else may come. 0: none.
+    /// After next() has returned false: so many bytes, the whole of a message, have to be admitted
+    /// before more is read. 0: none.
     size_t wantsRoom() const { return wantsRoom_; }
     /// REQUIRES: wantsRoom() > 0. `hold` lives as long as the message.
     void admit(sync::MemoryHold hold);
-    /// What has come and was not handed out. Good until the next call.
+    /// The bytes that have come and were not handed out. Valid until the next call.
     ByteView pending() const {
         return block_ == nullptr ? ByteView()
                                  : ByteView(block_->bytes.get() + begin_, end_ - begin_);
     }
-    /// Takes all of it out: it is no message.
+    /// Takes all of them: they are no message.
     std::string takePending();
     /// Where to read to: `scratch` when no message is cut, else room behind the cut one.
     std::span<char> target(std::span<char> scratch);
-    /// `bytes` bytes were read to the last target's start `at`.
+    /// `bytes` bytes were read to `at`, the start of the last target.
     void arrived(const char* at, size_t bytes);
     bool isMidMessage() const { return begin_ != end_; }
     bool ownsBuffer() const { return block_ != nullptr; }
@@ -98,7 +98,7 @@ private:
     size_t messageBytesMax_ = wire::kMessageBytesMax;
     size_t noted_ = 0;  // of the pool's limited bytes
     size_t wantsRoom_ = 0;
-    bool isAdmitted_ = false;  // block_ is of an admitted message
+    bool isAdmitted_ = false;  // block_ belongs to an admitted message
 };
 
 }  // namespace freshet::transport

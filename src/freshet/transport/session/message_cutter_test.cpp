@@ -103,7 +103,7 @@ TEST(MessageCutter, WhereItIsCountedALongMessageGetsTheWholeOfItsMemoryOnce) {
     const std::string big = messageForTest(2, std::string(5'000'000, 'b'));
     std::string_view left = big;
     rig.feed(small, small.size());
-    EXPECT_EQ(rig.drain().size(), 1u) << "up to the bound nobody is asked";
+    EXPECT_EQ(rig.drain().size(), 1u) << "up to the bound no admission is needed";
     EXPECT_EQ(rig.cutter.wantsRoom(), 0u);
     left.remove_prefix(rig.feed(left, 100));
     EXPECT_TRUE(rig.drain().empty());

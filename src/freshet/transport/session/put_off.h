@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// PutOff: work that a reactor's pass does after all other work of that pass. Messages whose
-/// handlers looked ahead wait here, so that what all of them need is got together.
+/// handlers looked ahead wait here, so that what all of them need is loaded together.
 #pragma once
 
 #include "freshet/sync/executor.h"
@@ -12,7 +12,7 @@ namespace freshet::transport {
 /// One thread's. Order of pushing.
 class PutOff {
 public:
-    /// The calling thread's, or null: it has no passes.
+    /// The calling thread's, or null: the thread has no passes.
     static PutOff* current() { return current_; }
     static void setCurrent(PutOff* mine) { current_ = mine; }
 
@@ -22,7 +22,7 @@ public:
         (tail_ != nullptr ? tail_->next : head_) = item;
         tail_ = item;
     }
-    /// A list in WorkItem::next.
+    /// A list linked by WorkItem::next.
     sync::WorkItem* takeAll() {
         tail_ = nullptr;
         return std::exchange(head_, nullptr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// An executor that a test moves by hand, and messages to feed to sessions.
+/// An executor that a test drives by hand, and messages to feed to sessions.
 #pragma once
 
 #include "freshet/sync/task.h"

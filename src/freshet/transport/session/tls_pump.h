@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Moves bytes between a TLS channel and the rest of a session: what both kinds of stream session
-/// do with one. One thread at a time.
+/// Moves bytes between a TLS channel and the rest of a session; both kinds of stream session use
+/// it. One thread at a time.
 #pragma once
 
 #include "freshet/security/tls.h"

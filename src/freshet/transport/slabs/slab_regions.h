@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// SlabRegions: which slabs (platform/slabs.h) a device may send from, and the protection domain
+/// SlabRegions: the slabs (platform/slabs.h) that a device may send from, and the protection domain
 /// that they share with the queue pairs of one reactor. A slab is registered when something in it
-/// is sent for the first time, so where no large value is read no memory is locked.
+/// is first sent, so no memory is locked where no large value is read.
 #pragma once
 
 #include "freshet/base/bytes.h"
@@ -27,10 +27,10 @@ public:
     SlabRegions& operator=(const SlabRegions&) = delete;
 
     verbs::Domain& domain() { return *domain_; }
-    /// The local key to send `bytes` with, which somebody keeps allocated. None: they are in no
-    /// slab, or in one that the device refuses, which the log says once.
+    /// The local key to send `bytes` with; the caller keeps the bytes allocated. None: they are in
+    /// no slab, or in one that the device refuses, which is logged once.
     std::optional<uint32_t> keyOf(ByteView bytes);
-    /// Any thread. Nothing is sent from there any more.
+    /// Any thread. Nothing is sent from that slab any more.
     void onSlabGoes(const platform::Slab& slab) override;
 
 private:
@@ -40,7 +40,8 @@ private:
 
     const std::unique_ptr<verbs::Domain> domain_;  // outlives the regions
     platform::Slabs& slabs_;
-    sync::Mutex mutex_;  // guards all below; taken when no mutex of the slabs is, but for users'
+    sync::Mutex mutex_;  // guards all below; taken while no mutex of the slabs is held, except
+                         // users'
     std::map<uint64_t, std::unique_ptr<verbs::Region>> regions_;  // by slab; null: was refused
     bool hasComplained_ = false;
 };

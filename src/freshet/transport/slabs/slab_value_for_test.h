@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Values in slabs, as an engine has them, for tests of who sends them.
+/// Values in slabs, as an engine has them, for tests of sessions that send them.
 #pragma once
 
 #include "freshet/base/bytes.h"
@@ -13,7 +13,7 @@
 
 namespace freshet::transport {
 
-/// Who drops it last gives the memory to others, who write there at once.
+/// When the last owner drops it, its memory is reused and overwritten at once.
 struct SlabValue {
     static SlabValue make(platform::Slabs& slabs, ByteView bytes) {
         const size_t size = bytes.size();
@@ -28,7 +28,7 @@ struct SlabValue {
     std::shared_ptr<const void> holder;
 };
 
-/// The message with its bytes from `begin` on, `size` of them, in a slab.
+/// The message; `size` bytes of it, from `begin` on, lie in a slab.
 inline ReplyChain chainWithValue(platform::Slabs& slabs,
                                  const std::string& message,
                                  size_t begin,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The part of a reactor's session that outlives it while the system, or a close() in the mail,
-/// still refers to it: the socket and the waits on it. Includes Asio: for tcp/*.cpp only.
+/// The part of a reactor's session that outlives it while the system or a posted close() still
+/// refers to it: the socket and the waits on it. Includes Asio: for tcp/*.cpp only.
 #pragma once
 
 #include "freshet/transport/session/completion.h"
@@ -18,7 +18,7 @@ struct Connection : sync::WorkItem, std::enable_shared_from_this<Connection> {
     explicit Connection(Reactor& reactorIn)
         : reactor(reactorIn), socket(reactorIn.io()), readable(reactorIn), writable(reactorIn) {}
 
-    /// Reactor's thread. Waits in progress are cancelled; their completions come through Asio.
+    /// Reactor's thread. Cancels the waits in progress; their completions come through Asio.
     void closeNow() {
         if (!std::exchange(closed, true)) {
             boost::system::error_code ignored;
@@ -29,7 +29,7 @@ struct Connection : sync::WorkItem, std::enable_shared_from_this<Connection> {
     }
 
     /// `co_await readReady()`: the system says that a read may succeed. The wait re-arms epoll,
-    /// which looks at the socket again, so there is no need for an attempt before it.
+    /// which checks the socket, so no read needs to be tried before it.
     auto readReady() {
         readSeq = readable.begin();
         armRead();
@@ -51,7 +51,7 @@ struct Connection : sync::WorkItem, std::enable_shared_from_this<Connection> {
             tellWatcher();
             return true;
         }
-        // Input that waits makes every wait complete at once: then only asking again helps.
+        // Unread input makes every wait complete at once: only asking again later helps.
         if (boost::system::error_code ignored; socket.available(ignored) > 0) {
             return false;
         }
@@ -59,7 +59,7 @@ struct Connection : sync::WorkItem, std::enable_shared_from_this<Connection> {
         return true;
     }
 
-    /// For whoever waits for room: look again.
+    /// Wakes a session that waits for room, so that it looks again.
     void stopWaiting() {
         if (room.isSet()) {
             room.complete();
@@ -72,16 +72,16 @@ struct Connection : sync::WorkItem, std::enable_shared_from_this<Connection> {
     Completion writable;
     bool closed = false;
     sync::WaitToken room;    // set while the session waits for memory
-    bool isOverdue = false;  // it was closed because its TLS handshake took too long
+    bool isOverdue = false;  // closed because its TLS handshake took too long
     /// 1 once another thread has posted the close. Guards `keep`.
     sync::Atomic<uint32_t> closeAsked{0};
     std::shared_ptr<Connection> keep;
-    /// Whoever is to be told that the peer has gone; null once told or no longer there.
+    /// To be called when the peer has gone; null once called, or when nothing watches.
     PeerWatcher* watcher = nullptr;
 
 private:
     /// One wait for input serves the reader and the watcher: it may outlast a handler, and the next
-    /// read then finds it in place.
+    /// read then uses it.
     void armRead() {
         if (!std::exchange(isReadArmed, true)) {
             socket.async_wait(Socket::wait_read,
@@ -114,7 +114,7 @@ private:
         reactor.post(tell);
     }
 
-    uint64_t readSeq = 0;  // of the reader that waits; 0: none does
+    uint64_t readSeq = 0;  // of the reader that waits; 0: none
     bool isReadArmed = false;
 };
 

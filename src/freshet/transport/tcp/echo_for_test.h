@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// An echo on real reactors and sockets, and clients for it: what tests of the server's side share.
+/// An echo on real reactors and sockets, and clients for it, shared by the tests of the server's
+/// side.
 #pragma once
 
 #include "freshet/platform/thread.h"
@@ -39,11 +40,11 @@ struct Seen {
     sync::Atomic<size_t> bytesMax{wire::kMessageBytesMax};
     PeerInfo lastPeer;                   // guarded by mutex
     sync::MemoryPool* memory = nullptr;  // what "big" answers with counts there
-    platform::Slabs* slabs = nullptr;    // replies have their values there; null: in no slab
+    platform::Slabs* slabs = nullptr;    // the values of replies lie there; null: in no slab
 };
 
-/// Echo; "big" answers with many bytes, "stuck" waits for the gate, "alone" until the peer has
-/// gone, "timer" for a timer, "hold" keeps the thread.
+/// Echoes; "big" answers with many bytes, "stuck" waits for the gate, "alone" until the peer has
+/// gone, "timer" for a timer, "hold" blocks the thread.
 class EchoHandler final : public MessageHandler {
 public:
     explicit EchoHandler(Seen* seen) : seen_(seen) { seen_->handlers.fetch_add(1, sync::kRelaxed); }
@@ -58,7 +59,7 @@ public:
         } else if (text == "alone") {
             co_await sync::wait(alone_);
         } else if (text == "hold") {
-            platform::sleepMillis(80);  // the whole reactor
+            platform::sleepMillis(80);  // blocks the whole reactor
         } else if (text == "timer") {
             co_await sync::wait(sync::Executor::current()->after(3'600'000));
         }
@@ -97,7 +98,7 @@ private:
         chain.append(view, std::move(big));
         return chain;
     }
-    static constexpr size_t kLittle = 50;  // before and behind the value
+    static constexpr size_t kLittle = 50;  // before and after the value
     Seen* seen_;
     sync::WaitToken alone_ = sync::WaitToken::create();
 };
@@ -153,7 +154,7 @@ protected:
         asio::read(socket, asio::buffer(out));
         return out;
     }
-    /// True when the server ends the connection without another byte.
+    /// True when the server ends the connection without sending another byte.
     static bool isEnded(tcp::socket& socket) {
         char byte;
         boost::system::error_code error;
@@ -166,7 +167,7 @@ protected:
         ASSERT_TRUE(reply.isOk()) << reply.status().toString();
         EXPECT_EQ(reply->view(), message);
     }
-    /// Until the server has noticed; bounded by the test runner.
+    /// Waits until the server has noticed; bounded by the test runner.
     template <typename F>
     static void waitUntil(F condition) {
         while (!condition()) {

@@ -31,7 +31,7 @@ constexpr auto kRetryAfter = std::chrono::milliseconds(100);
 
 using Acceptor = asio::basic_socket_acceptor<asio::generic::stream_protocol>;
 
-/// A connection is a descriptor, and the soft limit is often 1,024. Best effort.
+/// A connection needs a descriptor, and the soft limit is often 1,024. Best effort.
 void raiseFileLimit() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
@@ -83,7 +83,7 @@ private:
     asio::steady_timer retry_;
     const std::function<void(int)>& onSocket_;
     std::string text_;
-    std::string unixPath_;  // once the file is ours
+    std::string unixPath_;  // once we have created the file
     bool stopped_ = false;
 };
 
@@ -149,7 +149,8 @@ void Door::acceptSome() {
             continue;
         }
         if (error) {
-            // Out of descriptors or memory: the backlog keeps, and trying at once would spin.
+            // Out of descriptors or memory: connections stay in the backlog, and an immediate retry
+            // would spin.
             telemetry::logWarning("transport", "accept: " + error.message());
             retry_.expires_after(kRetryAfter);
             retry_.async_wait([this](error_code cancelled) {
@@ -159,7 +160,7 @@ void Door::acceptSome() {
             });
             return;
         }
-        // Its reactor may be another one: only the descriptor travels.
+        // Its reactor may be another one: only the descriptor is passed on.
         const int descriptor = socket.release(error);
         if (!error) {
             onSocket_(descriptor);
@@ -168,10 +169,10 @@ void Door::acceptSome() {
     start();
 }
 
-/// An address to listen on. The same one may come from several names.
+/// An address to listen on. Several names may resolve to the same one.
 struct Wanted {
     asio::ip::address address;
-    bool isOptional = false;  // came from a name: a machine without IPv6 may do without it
+    bool isOptional = false;  // from a name: a machine without IPv6 may skip it
     bool operator==(const Wanted& other) const { return address == other.address; }
 };
 
@@ -254,7 +255,7 @@ Status Listener::Impl::openTcp(asio::io_context& io, const ServerTransportOption
                        ? Status(Code::kIo, std::string(opened.text()))
                        : std::move(opened);
         }
-        port = door->port();  // chosen by the system for the first is everybody's
+        port = door->port();  // the system's choice for the first address counts for all
         doors.push_back(std::move(door));
     }
     return Status::ok();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Listener: accepts on one reactor for all of them. Not SO_REUSEPORT: the kernel then deals
-/// connections out by a hash of their addresses, so eight clients on two cores are often six and
-/// two for as long as they live; whoever accepts here can see how many sessions each reactor has.
+/// Listener: accepts on one reactor for all of them. Not SO_REUSEPORT: with it the kernel
+/// distributes connections by a hash of their addresses, so eight clients on two cores are often
+/// divided six to two for as long as they live. The accepting reactor sees how many sessions each
+/// reactor has.
 #pragma once
 
 #include "freshet/base/status.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// PostQueue: work items on their way to a reactor from other threads. Many posters, one taker;
-/// intrusive, so posting allocates nothing; it tells who must wake the taker, and only the poster
-/// that finds the queue empty must.
+/// PostQueue: work items on their way to a reactor from other threads. Many posters, one taker.
+/// Intrusive, so posting allocates nothing. Only the poster that finds the queue empty must wake
+/// the taker.
 #pragma once
 
 #include "freshet/sync/atomic.h"
@@ -9,7 +9,7 @@
 
 namespace freshet::transport {
 
-/// A stack that is taken as a whole and turned round.
+/// A stack that is taken as a whole and reversed.
 ///   WORD     the newest item, or null when empty. Written by: posters, the taker. Read by: both.
 ///   STEPS    empty -> items pushed on top -> taken as a whole (empty)
 ///   INV-1    between two takes exactly one push finds the queue empty: that poster wakes.

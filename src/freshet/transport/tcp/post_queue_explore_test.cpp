@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// PostQueue under every schedule: nothing is lost, nobody sleeps for ever, and the queue may be
-/// destroyed as soon as all that was posted has run.
+/// PostQueue under every schedule: nothing is lost, the taker never sleeps for ever, and the queue
+/// may be destroyed as soon as everything posted has run.
 #include "freshet/testing/sim/explorer.h"
 #include "freshet/transport/tcp/post_queue.h"
 

@@ -48,8 +48,8 @@ void postOnce(sync::Executor& executor, F body) {
 
 }  // namespace
 
-/// Touched by the reactor's thread only once it runs, which is why Asio's own locks are off; other
-/// threads reach it through posted_ and the eventfd.
+/// Once the reactor runs, only its thread touches this, which is why Asio's own locks are off;
+/// other threads reach it through posted_ and the eventfd.
 struct Reactor::Impl {
     explicit Impl(int eventFd)
         : io(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE), wake(io, eventFd), timer(io) {}
@@ -106,12 +106,14 @@ void Reactor::post(sync::WorkItem* item) {
         pushLocal(item);
         return;
     }
-    const int wakeFd = impl_->wake.native_handle();  // before the push: it may free us
+    const int wakeFd = impl_->wake.native_handle();  // read before the push, after which `this` may
+                                                     // be freed
     if (!posted_.push(item)) {
         return;
     }
     const uint64_t one = 1;
-    // Cannot block: the count is at most one (PostQueue's INV-1). After it we touch nothing.
+    // Cannot block: the count is at most one (PostQueue's INV-1). Nothing of ours is touched
+    // afterwards.
     [[maybe_unused]] ssize_t written = ::write(wakeFd, &one, sizeof(one));
 }
 
@@ -122,7 +124,8 @@ void Reactor::pushLocal(sync::WorkItem* first) {
     }
 }
 
-/// Takes what was posted only when its poster has woken us: PostQueue's RECLAIM depends on that.
+/// Takes posted items only when their poster has written the eventfd: PostQueue's RECLAIM depends
+/// on that.
 void Reactor::awaitPosts() {
     impl_->wake.async_read_some(asio::buffer(&impl_->wakeCount, sizeof(impl_->wakeCount)),
                                 [this](error_code error, size_t) {
@@ -145,8 +148,8 @@ void Reactor::runThread() {
         hooks_.threadBegin();
     }
     awaitPosts();
-    // All handlers that are ready, then one pass: an idle reactor blocks in run_one, a busy one
-    // looks for new input between two passes.
+    // First all handlers that are ready, then one pass: an idle reactor blocks in run_one, a busy
+    // one looks for new input between two passes.
     while (!stopping_ || head_ != nullptr) {
         if (head_ == nullptr) {
             impl_->io.run_one();
@@ -171,7 +174,8 @@ void Reactor::runAll(sync::WorkItem* item) {
     }
 }
 
-/// Runs what is queued now, then what that puts off; what both queue is the next pass's.
+/// Runs what is queued now, then what was put off meanwhile; what both queue belongs to the next
+/// pass.
 void Reactor::runPass() {
     const uint64_t began = platform::coarseNanos();
     sync::WorkItem* items = head_;

@@ -62,7 +62,7 @@ public:
 
     /// Starts the thread.
     void start();
-    /// Any thread. Timers are complete from now on, those that wait and those to come.
+    /// Any thread. All timers are complete from now on, waiting and future ones.
     void endTimers();
     /// Any thread, once. The thread ends when it has run everything that was posted before.
     void stop();
@@ -73,14 +73,14 @@ public:
 
     /// For sessions, on the reactor's thread (or before it starts).
     boost::asio::io_context& io();
-    /// Good until the next suspension: sessions share it.
+    /// Valid until the next suspension: all sessions of the reactor share it.
     std::span<char> scratch() { return {scratch_.get(), kScratchBytes}; }
     BlockPool& blocks() { return blocks_; }
     MemoryWatch& memory() { return memory_; }
     ReactorCounters& counters() { return counters_; }
-    /// Nobody waits for the next pass. Reactor's thread.
+    /// Nothing is queued for the next pass. Reactor's thread.
     bool isQueueEmpty() const { return head_ == nullptr; }
-    /// Sessions that have begun TLS and not come to its end. Reactor's thread.
+    /// Sessions whose TLS handshake has begun and not ended. Reactor's thread.
     uint32_t handshakes = 0;
 
 private:

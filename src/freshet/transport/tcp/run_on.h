@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Runs a piece of code on a reactor from outside of it.
+/// Runs a piece of code on a reactor from another thread.
 #pragma once
 
 #include "freshet/sync/task.h"

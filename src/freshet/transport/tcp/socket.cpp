@@ -23,7 +23,7 @@ using boost::system::error_code;
 
 namespace {
 
-/// What mongod calls the end of a Unix socket that has no name of its own.
+/// MongoDB's text for the end of a Unix socket that has no name of its own.
 constexpr std::string_view kUnnamed = "anonymous unix socket";
 
 bool isPeerGone(const error_code& error) {
@@ -86,7 +86,7 @@ Status adoptSocket(Socket* out, int socket, PeerInfo* peer) {
         ::close(socket);
         return Status(Code::kIo, "Cannot adopt a socket: " + error.message());
     }
-    // Best effort: a peer that is gone already is found by the first read.
+    // Best effort: if the peer has gone already, the first read finds out.
     if (family != AF_UNIX) {
         out->set_option(tcp::no_delay(true), error);
         out->set_option(asio::socket_base::keep_alive(true), error);
@@ -104,7 +104,8 @@ Status adoptSocket(Socket* out, int socket, PeerInfo* peer) {
 
 void watchClosely(int socket) {
     constexpr std::pair<int, int> kSettings[] = {
-        {TCP_KEEPIDLE, 10}, {TCP_KEEPINTVL, 10}, {TCP_KEEPCNT, 3}};  // seconds, and questions
+        {TCP_KEEPIDLE, 10}, {TCP_KEEPINTVL, 10}, {TCP_KEEPCNT, 3}};  // seconds, and number of
+                                                                     // probes
     for (const auto& [name, value] : kSettings) {
         ::setsockopt(socket, IPPROTO_TCP, name, &value, sizeof(value));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What all kinds of stream session share, TCP and Unix, served and dialled. Includes Asio: for
+/// What all kinds of stream session share: TCP and Unix, server and client. Includes Asio: for
 /// tcp/*.cpp only.
 #pragma once
 
@@ -28,12 +28,12 @@ std::string endpointText(const Endpoint& endpoint);
 Status readFailure(const boost::system::error_code& error, bool midMessage);
 Status writeFailure(const boost::system::error_code& error);
 Status closedHere();
-/// True when the peer has ended its side, whatever it has left to be read.
+/// True when the peer has ended its side, even if unread bytes are left.
 bool hasPeerLeft(Socket& socket);
-/// True when fewer than `bytes` are left to be read of such a peer.
+/// True when the peer has ended its side and fewer than `bytes` unread bytes are left.
 bool hasPeerLeftBefore(Socket& socket, size_t bytes);
 
-/// A chain's pieces that are not sent yet, as the system wants them.
+/// The pieces of a chain that are not sent yet, in the form that the system call takes.
 class Unsent {
 public:
     explicit Unsent(const ReplyChain& chain) : chain_(chain) {}
@@ -64,7 +64,7 @@ public:
 private:
     const ReplyChain& chain_;
     size_t first_ = 0;
-    size_t skip_ = 0;  // of the first
+    size_t skip_ = 0;  // bytes of the first piece that are sent
 };
 
 /// One attempt to send. A single piece, the usual case, takes the cheaper system call.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A reactor's session over a stream socket. The first bytes decide whether it is TLS; the plain
-/// way, by far the hottest, is one coroutine for each direction.
+/// case, by far the hottest, is one coroutine for each direction.
 #include "freshet/transport/tcp/tcp_session.h"
 
 #include "freshet/transport/session/first_bytes.h"
@@ -17,7 +17,7 @@ using boost::system::error_code;
 
 namespace {
 
-/// What a session has only until its TLS handshake is over.
+/// The state that a session has only until its TLS handshake is over.
 struct Handshake {
     explicit Handshake(Reactor& reactorIn) : reactor(reactorIn), overdue(reactorIn.io()) {
         ++reactor.handshakes;
@@ -57,7 +57,7 @@ public:
     SessionStats stats() const override { return stats_; }
 
 private:
-    /// A client that pipelines gets so many answers before others have their turn.
+    /// How many answers a pipelining client gets before others have their turn.
     static constexpr uint32_t kMessagesPerTurn = 16;
 
     static Status wrongPair() {
@@ -73,34 +73,36 @@ private:
         isTooSlow_ = true;
         connection_->closeNow();
     }
-    /// Before it waits for its peer with a message half read or a reply half sent.
+    /// Before the session waits for its peer with a message half read or a reply half sent.
     Status noteHeld(MemoryWatch::Phase phase, size_t replyBytes = 0);
     bool hasLeft();
-    /// For a long message: once there is room for it.
+    /// For a long message: returns when there is room for it.
     sync::Task<Status> awaitRoom();
-    /// Before it waits for input: a peer may not take for ever over a message that it has begun.
+    /// Before the session waits for input: limits how long a peer may take over a message it has
+    /// begun.
     Status noteCut() {
         return cutter_.isMidMessage() ? noteHeld(MemoryWatch::Phase::kSmall) : Status::ok();
     }
     Status whyEnded(Status otherwise) const;
     StatusOr<bool> nextMessage(Message* out);
     StatusOr<size_t> receive(std::span<char> room);
-    /// One attempt. True: bytes have come; false: none are there.
+    /// One attempt. True: bytes have come; false: there are none.
     StatusOr<bool> readOnce();
     void noteSent(size_t bytes);
     void noteMessageOut();
 
-    /// Until it is known what the connection speaks, and TLS is made if it is that.
+    /// Reads until it is known what the connection speaks, and makes the TLS handshake if it is
+    /// TLS.
     sync::Task<Status> open();
     Status refuse(const char* why);
     sync::Task<Status> shakeHands(std::string first);
     Status openTls();
-    /// One read, once it may succeed: cipher bytes from the peer to the channel, the channel's
+    /// Waits until a read may succeed, reads once, passes the cipher bytes to the channel and its
     /// answers to the peer.
     sync::Task<Status> pumpTls();
     sync::Task<StatusOr<Message>> sourceTls();
     sync::Task<Status> sinkTls(ReplyChain chain);
-    /// `replyBytes`: of the whole message that this is a part of.
+    /// `replyBytes`: the size of the whole message that this is a part of.
     sync::Task<Status> sendAll(std::string bytes, size_t replyBytes = 0);
     sync::Task<Status> awaitReader(size_t replyBytes);
     void sayGoodbye();
@@ -114,7 +116,7 @@ private:
     std::unique_ptr<security::TlsChannel> tls_;  // null: plain
     std::unique_ptr<Handshake> handshake_;       // while it lasts
     std::unique_ptr<HeldMemory> held_;           // null: nothing
-    bool isTooSlow_ = false;                     // it was closed for that
+    bool isTooSlow_ = false;                     // it was closed for being too slow
     bool isOpen_ = false;
     bool maybeMore_ = false;  // the last read filled its room: the system may hold more
     uint32_t messagesInTurn_ = 0;
@@ -138,8 +140,8 @@ Status ReactorSession::noteHeld(MemoryWatch::Phase phase, size_t replyBytes) {
     return held_->note(phase, cutter_.capacity(), replyBytes);
 }
 
-/// What the channel of TLS has already is not known here: such a peer is taken to be there while
-/// anything is left to be read.
+/// Input that the TLS channel already holds is not counted here, so a TLS peer is taken to be
+/// present while any input is unread.
 bool ReactorSession::hasLeft() {
     const size_t missing = cutter_.wantsRoom() - cutter_.pending().size();
     return hasPeerLeftBefore(connection_->socket, tls_ == nullptr ? missing : 1);
@@ -173,7 +175,7 @@ sync::Task<Status> ReactorSession::awaitRoom() {
     co_return noteHeld(MemoryWatch::Phase::kCounted);
 }
 
-/// 0: nothing is there.
+/// 0: there are no bytes.
 StatusOr<size_t> ReactorSession::receive(std::span<char> room) {
     error_code error;
     const size_t bytes =
@@ -382,7 +384,7 @@ sync::Task<Status> ReactorSession::pumpTls() {
         co_return std::move(bytes).status();
     }
     Status fed = tls_->feedCipher({reactor_.scratch().data(), *bytes});
-    // Also after a failure: the peer is told why.
+    // Also after a failure: the alert tells the peer why.
     if (std::string answer = tls_->drainCipher(); !answer.empty()) {
         Status sent = co_await sendAll(std::move(answer));
         fed = fed.isOk() ? std::move(sent) : std::move(fed);
@@ -415,7 +417,7 @@ sync::Task<StatusOr<Message>> ReactorSession::sourceTls() {
         if (tls_->isPeerClosed()) {
             co_return readFailure(asio::error::eof, cutter_.isMidMessage());
         }
-        // Here and not in pumpTls(): an idle session holds one coroutine less.
+        // Waits here and not in pumpTls(), so that an idle session holds one coroutine less.
         if (!maybeMore_) {
             messagesInTurn_ = 0;
             Status ready = noteCut();
@@ -475,7 +477,7 @@ sync::Task<Status> ReactorSession::sendAll(std::string bytes, size_t replyBytes)
     co_return Status::ok();
 }
 
-/// The closing alert, if it goes out at once: nobody waits for a peer that we leave.
+/// Sends the closing alert if that does not block; nothing waits for the peer.
 void ReactorSession::sayGoodbye() {
     if (tls_ == nullptr || handshake_ != nullptr || connection_->closed ||
         !connection_->writable.isIdle()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Makes sessions from connected sockets, TCP or Unix. The socket passes to the session, also on
+/// Makes sessions from connected sockets, TCP or Unix. The session takes the socket over, also on
 /// failure.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace freshet::transport {
 
-/// What a server's sessions must know of its TLS.
+/// What a server's sessions must know about TLS.
 struct DoorPolicy {
     TlsMode tlsMode = TlsMode::kDisabled;
     std::shared_ptr<const security::TlsContext> tls;
@@ -25,8 +25,8 @@ StatusOr<std::unique_ptr<Session>> makeReactorSession(Reactor& reactor,
                                                       int socket,
                                                       uint64_t connectionId,
                                                       const DoorPolicy& policy);
-/// Serves the blocking pair. With `tls`, makes the handshake, within `timeoutMs` unless 0;
-/// `peerName` is the host that was asked for.
+/// Serves the blocking pair. With `tls`, makes the handshake, within `timeoutMs` unless that is 0;
+/// `peerName` is the host name that the caller asked for.
 StatusOr<std::unique_ptr<Session>> makeBlockingSession(
     int socket,
     uint64_t connectionId,
@@ -34,8 +34,8 @@ StatusOr<std::unique_ptr<Session>> makeBlockingSession(
     const std::string& peerName = "",
     uint32_t timeoutMs = 0);
 
-/// For a TCP connection on which nothing is said and that tells whether its peer lives: one whose
-/// host has gone without a word ends within a minute. As far as the system can.
+/// Sets keepalive options on a TCP connection that is silent and only shows whether its peer lives:
+/// if the host vanishes, the connection ends within a minute. Best effort.
 void watchClosely(int socket);
 
 /// Unique in this process.

@@ -32,10 +32,10 @@ Status clearStaleSocket(const std::string& path) {
     }
     struct stat found {};
     if (::lstat(path.c_str(), &found) != 0) {
-        return Status::ok();  // whatever else is wrong, binding will tell
+        return Status::ok();  // binding reports whatever else is wrong
     }
     if (!S_ISSOCK(found.st_mode)) {
-        return Status(Code::kIo, path + " is there already and is no socket");
+        return Status(Code::kIo, path + " exists and is not a socket");
     }
     if (doesSomebodyListen(path)) {
         return Status(Code::kUnavailable, "Cannot listen on " + path + ": it is in use");
@@ -47,7 +47,7 @@ Status clearStaleSocket(const std::string& path) {
 }
 
 Status setSocketMode(int socket, uint32_t mode) {
-    // Before bind, which gives the file the socket's own mode less the process's mask.
+    // Before bind, which gives the file the socket's own mode less the process's umask.
     return ::fchmod(socket, static_cast<mode_t>(mode)) == 0
                ? Status::ok()
                : Status(Code::kIo, std::string("fchmod: ") + std::strerror(errno));

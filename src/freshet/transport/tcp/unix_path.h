@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The files behind Unix sockets: what a dead server left, and what ours leave.
+/// The files of Unix sockets: removing stale ones, and the mode of ours.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -8,10 +8,10 @@
 
 namespace freshet::transport {
 
-/// Removes a socket file that nobody listens on. kUnavailable when somebody does; kIo when the path
-/// is something else than a socket. Blocks; at start only.
+/// Removes a socket file that nothing listens on. kUnavailable when a server does; kIo when the
+/// path is not a socket. Blocks; at start only.
 Status clearStaleSocket(const std::string& path);
-/// A socket's file gets these rights from the moment it exists.
+/// Sets the mode that the socket's file has from its creation on.
 Status setSocketMode(int socket, uint32_t mode);
 void removeSocketFile(const std::string& path);
 
