@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Commands that are answered without a coroutine: who asks does not notice.
+/// Commands that are answered without a coroutine: the client does not notice the difference.
 #include "freshet/command/crud/find.h"
 #include "freshet/command/run/fixture_test.h"
 
@@ -20,7 +20,7 @@ protected:
                                                         : executor_.run(connection_->handle(bytes));
     }
 
-    /// As a reactor has it answered when it is one message of several.
+    /// As a reactor has it answered when it is one of several messages.
     Reply answerAhead(const std::string& bytes) {
         connection_->lookAhead(bytes);
         {
@@ -30,7 +30,7 @@ protected:
         return answer(bytes);
     }
 
-    /// Whether it is answered at once. Either way the answer is the one that handle() gives.
+    /// Whether it is answered at once. In either case the answer must equal that of handle().
     bool isAtOnce(std::string_view text, std::string_view db = "test") {
         const std::string bytes = message(request(text, db).view());
         const bson::OwnedDocument general = bodyOf(executor_.run(connection_->handle(bytes)));
@@ -61,7 +61,8 @@ TEST_F(AtOnceTest, PointReadsAreAndSayTheSame) {
 TEST_F(AtOnceTest, TheSameIsAskedAgainOfOtherDocuments) {
     run(R"({"insert": "c", "documents": [{"_id": 2, "a": "a longer one"}, {"_id": "q", "a": 4},
             {"_id": {"$oid": "507f1f77bcf86cd799439011"}}, {"_id": 2.5}, {"_id": true}]})");
-    // Each type twice over, so that the second is the first with another value; some are not there.
+    // Each type twice, so that the second differs from the first in its value only; some do not
+    // exist.
     for (const char* id : {"1",
                            "2",
                            "3",
@@ -78,7 +79,7 @@ TEST_F(AtOnceTest, TheSameIsAskedAgainOfOtherDocuments) {
                            "2"}) {
         EXPECT_TRUE(isAtOnce(R"({"find": "c", "filter": {"_id": )" + std::string(id) + "}}")) << id;
     }
-    // A bool's byte may not be any, so it is not taken over from another message.
+    // Only two values of a bool's byte are valid, so it is not taken over from another message.
     EXPECT_FALSE(isAtOnce(R"({"find": "c", "filter": {"_id": true}})"));
 }
 

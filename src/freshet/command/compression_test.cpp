@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// OP_COMPRESSED and checksums as a client sees them: what it may offer, what it gets back, what
+/// OP_COMPRESSED and checksums as a client sees them: what it may offer, what it receives, what
 /// ends the connection.
 #include "freshet/command/run/fixture_test.h"
 #include "freshet/wire/compress.h"

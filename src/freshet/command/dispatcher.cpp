@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// From a message's bytes to a reply's: parse, look the command up, check its arguments, run the
-/// handler, put the envelope around what it says.
+/// From a message's bytes to a reply's: parses it, looks the command up, checks its arguments, runs
+/// the handler, and adds the reply's envelope.
 #include "freshet/command/dispatcher.h"
 
 #include "freshet/bson/json.h"
@@ -34,7 +34,7 @@ constexpr uint32_t kApiVersionRequired = 498870;
 constexpr int64_t kSessionNoteEveryMs = 60'000;
 constexpr uint64_t kNanosPerMicro = 1'000;
 
-/// Makes an unsealed OP_MSG say what went wrong, whatever it said before.
+/// Turns an unsealed OP_MSG into an error reply, whatever it contained before.
 void setError(std::string* message, const Status& status, bson::Document info = {}) {
     const WireError error = wireErrorOf(status);
     message->resize(wire::kOpMsgBodyAt);
@@ -47,7 +47,7 @@ void setError(std::string* message, const Status& status, bson::Document info = 
     }
 }
 
-/// What mongod says of a document that is longer than one may be.
+/// MongoDB's error for a document that exceeds the size limit.
 Status replyTooLarge(size_t bytes) {
     return invalid(Reason::kBsonObjectTooLarge,
                    "BSONObj size: " + std::to_string(bytes) +
@@ -69,7 +69,7 @@ void unwrapQuery(wire::Request* request) {
     }
 }
 
-/// What connections of this thread will read in this pass.
+/// The reads that this thread's connections will make in this pass.
 thread_local query::ReadAhead lookedAhead;
 
 class ConnectionImpl final : public Connection {
@@ -81,7 +81,7 @@ public:
     ~ConnectionImpl() override {
         LongPasses::forget(*record_);
         if (!exhaustRequest_.empty()) {
-            onReplyLost();  // the next one of the stream
+            onReplyLost();  // of the stream's next reply
         }
         services_.operations.disconnect(client_.connectionId);
     }
@@ -108,7 +108,7 @@ public:
     }
 
 private:
-    /// What becomes of a message that cannot be parsed.
+    /// The reply to a message that cannot be parsed.
     Reply refuse(const Status& why, ByteView message);
     sync::Task<Reply> answer(const wire::Request& request, int32_t responseTo);
     void endExhaust() {
@@ -117,39 +117,39 @@ private:
             exhaustHold_.release();
         }
     }
-    /// Make prepared_ speak of `message`. False: it is for the general way.
+    /// Makes prepared_ describe `message`. False: it needs the general path.
     bool takePrepared(ByteView message, bool hasLookedAhead);
     bool prepare(ByteView message);
     /// As answer(), without a coroutine. False: nothing has happened.
     bool answerPrepared(Reply* reply);
-    /// Runs the command; its message has the reply's body then, whatever became of it.
+    /// Runs the command; afterwards its message has the reply's body, in any case.
     sync::Task<void> run(Invocation& call);
-    /// Lets currentOp know who is logged in.
+    /// Shows currentOp which user is logged in.
     void showUser();
-    /// Ends the reply's body. One that is larger than a document may be becomes an error.
+    /// Ends the reply's body. A body that exceeds the size limit of a document becomes an error.
     void finish(Invocation& call, Status* status);
-    /// What stands between a command and its handler, when some of it may take long, and ...
+    /// The steps between a command and its handler: those that may wait, and ...
     sync::Task<Status> admitAfterWaiting(Invocation& call, const FailCommand& fail);
-    /// ... the part that never does.
+    /// ... those that never do.
     Status admitAtOnce(Invocation& call);
     void useSession(const Invocation& call);
     void count(const Invocation& call, const OperationEnd& end);
     void countDocuments(const OperationStats& stats);
-    /// `*message` becomes the one inside, kept in `unpacked`, when it is compressed.
-    /// `hold` counts it; kExceededMemoryLimit when there is no room.
+    /// Decompresses the message if it is compressed: `*message` then becomes the inner one, kept in
+    /// `unpacked`. `hold` counts it; kExceededMemoryLimit when there is no room.
     StatusOr<wire::Request> parse(ByteView* message, std::string* unpacked, sync::MemoryHold* hold);
     StatusOr<const Command*> find(const wire::Request& request) const;
     StatusOr<GenericArguments> admit(const Command& command,
                                      const wire::Request& request,
                                      const BodyIndex& body) const;
-    /// The part of admit() that depends on the moment.
+    /// The part of admission that depends on the server's current state.
     Status admitNow(const Command& command, const GenericArguments& generic) const;
     /// Whether the reply is sent as it is made.
     bool mayBeInPieces(const wire::Request& request) const {
         return request.op == wire::OpCode::kMsg && !compressor_ &&
                (request.flags & wire::kFlagChecksumPresent) == 0;
     }
-    /// Makes the reply's message a whole one, in the form that the request asks for.
+    /// Makes the reply a complete message, in the form that the request asks for.
     void seal(const wire::Request& request, int32_t responseTo, Reply* reply);
 
     Services& services_;
@@ -158,14 +158,14 @@ private:
     std::string lastSession_;           // noted in the table of sessions
     int64_t lastSessionUseWallMs_ = 0;  // when
     LoginState login_;
-    UserRef shownUser_;  // who record_ says is logged in
+    UserRef shownUser_;  // the user that record_ shows
     int32_t lastReplyId_ = 0;
-    std::unique_ptr<PreparedFind> prepared_;      // null: there was none yet
-    bool hasLookedAhead_ = false;                 // at the message that is handled next
-    sync::BackgroundThreads::Stay stay_;          // of the message that is handled
-    std::string exhaustRequest_;                  // what next() answers again
-    sync::MemoryHold exhaustHold_;                // of it
-    int64_t lastCursor_ = 0;                      // that the last reply leaves open; 0: none
+    std::unique_ptr<PreparedFind> prepared_;      // null: none so far
+    bool hasLookedAhead_ = false;                 // at the message that will be handled next
+    sync::BackgroundThreads::Stay stay_;          // of the message being handled
+    std::string exhaustRequest_;                  // the request that next() answers again
+    sync::MemoryHold exhaustHold_;                // its memory
+    int64_t lastCursor_ = 0;                      // that the last reply left open; 0: none
     std::optional<wire::Compressor> compressor_;  // the current request's; its reply gets the same
 };
 
@@ -239,7 +239,7 @@ void ConnectionImpl::seal(const wire::Request& request, int32_t responseTo, Repl
     }
 }
 
-/// Notes that the session is in use. A connection that goes on with the same one tells the table
+/// Notes that the session is in use. A connection that keeps using the same one updates the table
 /// once a minute.
 void ConnectionImpl::useSession(const Invocation& call) {
     const std::string& session = call.generic.lsid;
@@ -373,14 +373,14 @@ void ConnectionImpl::finish(Invocation& call, Status* status) {
     }
 }
 
-/// The time that the command took, as far as it tells anything.
+/// The command's time, as far as it is meaningful.
 uint64_t microsOf(const Invocation& call) {
-    // An awaited hello takes as long as the client wishes.
+    // An awaited hello takes as long as the client asks for.
     return call.command.name == "hello" ? 0
                                         : (platform::monotonicNanos() - call.startNanos) / 1'000;
 }
 
-/// The limits go with whatever this coroutine calls and awaits.
+/// The limits apply to everything that this coroutine calls and awaits.
 struct Limited {
     explicit Limited(Invocation& call)
         : limits(call.services.memory, [&call] { return call.whyInterrupted(); }) {
@@ -534,7 +534,7 @@ bool ConnectionImpl::answerPrepared(Reply* reply) {
         return false;
     }
     call.startNanos = platform::monotonicNanos();
-    // Not shown to currentOp: it waits for nothing, and ends within microseconds.
+    // Not shown to currentOp: it never waits, and ends within microseconds.
     Status status = admitAtOnce(call);
     if (!status.isOk()) {
         finish(call, &status);
@@ -544,7 +544,7 @@ bool ConnectionImpl::answerPrepared(Reply* reply) {
     const OperationEnd end{status, microsOf(call), call.replyBytes()};
     count(call, end);
     if (mayBeReported(call, end) && isSlow(call, end)) {
-        logSlow(call, end);  // nobody profiles it
+        logSlow(call, end);  // it is not profiled
     }
     reply->message = std::move(call.message);
     reply->borrowed = std::move(call.borrowed);
@@ -557,7 +557,7 @@ bool ConnectionImpl::handleAtOnce(ByteView message, Reply* reply) {
     lastCursor_ = 0;
     compressor_.reset();
     const bool hasLookedAhead = std::exchange(hasLookedAhead_, false);
-    // Both may make it wait.
+    // Both may make the command wait.
     if (isFailCommandOn() || services_.profiler.isUsed()) {
         return false;
     }
@@ -568,7 +568,7 @@ bool ConnectionImpl::handleAtOnce(ByteView message, Reply* reply) {
     return isAnswered;
 }
 
-/// Parsing alone would hold up the connections of this thread.
+/// Parsing it would delay the other connections of this thread.
 bool isLarge(ByteView message) {
     size_t bytes = message.size();
     if (wire::isCompressed(message)) {
@@ -682,7 +682,7 @@ bool Dispatcher::needsLogin() const {
 }
 
 void Dispatcher::beginShutdown() {
-    // [shutdown.begin] ORDER relaxed: commands that see it late run to their end, as before it.
+    // [shutdown.begin] ORDER relaxed: commands that see it late complete, as commands before it do.
     impl_->services.isShuttingDown.store(true, sync::kRelaxed);
     impl_->services.cursors.killAll();
     impl_->services.operations.killIf(Reason::kInterruptedAtShutdown,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The command layer's front door: bytes of a request in, bytes of a reply out. It knows no
-/// transport: server joins it to one. A Dispatcher is shared by all connections; a Connection is
-/// one client's state.
+/// The command layer's front door: a request's bytes in, a reply's bytes out. It knows no
+/// transport; server joins the two. A Dispatcher is shared by all connections; a Connection is the
+/// state of one client.
 #pragma once
 
 #include "freshet/base/bytes.h"
@@ -21,11 +21,11 @@
 
 namespace freshet::command {
 
-/// What somebody who has not logged in may send, also once it is unpacked: every command of a login
-/// fits well.
+/// The longest message that a client may send before it has logged in, also after decompression:
+/// every command of a login fits easily.
 inline constexpr size_t kStrangerMessageBytesMax = 64 * 1024;
 
-/// What the server tells the commands about itself.
+/// Facts about the server that commands report or depend on.
 struct ServerFacts {
     std::string version =
         "7.0.0";  // the MongoDB version whose behaviour we serve (wire version 21)
@@ -37,21 +37,21 @@ struct ServerFacts {
     bool enableTestCommands = false;
     bool authEnabled = false;
     bool javaScriptEnabled = true;
-    std::string replicaSet;      // its name; empty: a standalone
+    std::string replicaSet;      // the set's name; empty: a standalone
     std::string replicaSetHost;  // "name:port" of its member; empty: as the client dialled it
     uint32_t journalCommitIntervalMs = 100;
     uint32_t slowOpThresholdMs = 100;
     double slowOpSampleRate = 1.0;
-    int32_t profileLevel = 0;  // of databases for which the profile command has set none
-    /// --setParameter: those that checkStartParameter() has passed.
+    int32_t profileLevel = 0;  // of databases for which the profile command has set no level
+    /// --setParameter: the values that checkStartParameter() has passed.
     std::vector<std::pair<std::string, std::string>> startParameters;
-    /// Of OP_COMPRESSED, the preferred one first; names as in hello.
+    /// For OP_COMPRESSED, the preferred one first; names as in hello.
     std::vector<std::string> compressors{"snappy", "zstd", "zlib"};
     /// Adds transport's numbers to serverStatus ({connections: ..., network: ...}).
     std::function<void(bson::Builder*)> transportStatus;
-    /// What requests may hold together; null: nothing is counted.
+    /// Bounds what all requests hold together; null: nothing is counted.
     std::shared_ptr<sync::MemoryPool> memory;
-    /// Asked for by the shutdown command; returns at once.
+    /// Called by the shutdown command; returns at once.
     std::function<void()> requestShutdown;
     /// The newest log lines for getLog, oldest first.
     std::function<std::vector<std::string>()> recentLog;
@@ -67,37 +67,39 @@ struct ClientFacts {
     bool isLocal = false;  // from this machine: the localhost exception may apply
     bool isTls = false;
     std::string certificateSubject = {};
-    std::string serverName = {};    // by which it called us in its TLS handshake; or empty
+    std::string serverName = {};    // the name of us that the client gave in its TLS handshake; or
+                                    // empty
     std::string transport = "tcp";  // "unix", "rdma"
 };
 
 struct Reply {
-    std::string message;  // a whole wire message, but for `borrowed`; empty: no reply is due
-    std::unique_ptr<query::BorrowedDocuments> borrowed{};  // what goes into it; null: nothing
-    bool closeAfter = false;  // protocol violation: send what there is, then close
+    std::string message;  // a whole wire message, without the bytes of `borrowed`; empty: no reply
+                          // is due
+    std::unique_ptr<query::BorrowedDocuments> borrowed{};  // documents that go into it; null: none
+    bool closeAfter = false;  // protocol violation: send this reply, then close
     bool moreToCome = false;  // exhaust: call next() for the following reply
 };
 
 class Connection {
 public:
     virtual ~Connection() = default;
-    /// One whole message that can be answered without waiting: true, and `*reply` is the answer.
-    /// False: nothing has happened, and handle() is to be called with the same message.
+    /// Answers one whole message if that needs no waiting: true, and `*reply` is the answer. False:
+    /// nothing has happened, and handle() must be called with the same message.
     virtual bool handleAtOnce(ByteView message, Reply* reply) = 0;
-    /// The message that is given to handleAtOnce() next: true if readAhead() will get what it
-    /// needs.
+    /// Looks at the message that will be given to handleAtOnce() next: true if readAhead() will
+    /// load what it needs.
     virtual bool lookAhead(ByteView message) = 0;
     /// One whole message. On the connection's executor; one at a time. Never fails: errors are
     /// replies.
     virtual sync::Task<Reply> handle(ByteView message) = 0;
     /// The next reply of an exhaust stream.
     virtual sync::Task<Reply> next() = 0;
-    /// Somebody is logged in, or nobody needs to be.
+    /// A user is logged in, or no login is required.
     virtual bool isAuthenticated() const = 0;
-    /// While handle() or next() is suspended: nobody waits for its reply any more. What can be
-    /// interrupted is.
+    /// While handle() or next() is suspended: the client no longer waits for the reply. Interrupts
+    /// what can be interrupted.
     virtual void onPeerGone() = 0;
-    /// The last reply has not reached its client, nor will it: a cursor that it speaks of ends.
+    /// The last reply did not and will not reach its client: the cursor that it announced ends.
     virtual void onReplyLost() = 0;
 };
 
@@ -106,11 +108,11 @@ public:
     Dispatcher(catalog::Catalog& catalog, ServerFacts facts);
     ~Dispatcher();
     std::unique_ptr<Connection> connect(ClientFacts client);
-    /// Gets into the caches what the messages need that this thread's connections looked ahead at.
-    /// REQUIRES: an open slice.
+    /// Loads into the caches what the messages need that this thread's connections have looked
+    /// ahead at. REQUIRES: an open slice.
     static void readAhead();
-    /// Around each pass of the calling thread over its run queue, and before the end of one that
-    /// took so long that others have waited.
+    /// Called at the start of each pass of the calling thread over its run queue, and before the
+    /// end of a pass that took so long that others had to wait.
     static void passBegan();
     static void passEnded();
     static void longPass(uint64_t nanos);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The envelope: what every command has in common, from bytes to bytes.
+/// The envelope: what all commands have in common, from bytes to bytes.
 #include "freshet/command/run/fixture_test.h"
 
 namespace freshet::command {
@@ -83,7 +83,7 @@ TEST_F(DispatcherTest, ChecksConcerns) {
         {R"({"insert": "c", "documents": [{}], "writeConcern": {"x": 1}})", R"({"code": 40415})"},
         {R"({"find": "c", "readConcern": {"level": "sometimes"}})", R"({"code": 2})"},
         {R"({"ping": 1, "readConcern": {"level": "majority"}})", R"({"code": 72})"},
-        {R"({"count": "c"})", R"({"n": 0})"},  // nothing was written on the way
+        {R"({"count": "c"})", R"({"n": 0})"},  // the steps before wrote nothing
         {R"({"insert": "c", "documents": [{}], "writeConcern": {"w": 0}})", R"({"n": 1})"},
         {R"({"insert": "c", "documents": [{}], "writeConcern": {"w": 1}})", R"({"n": 1})"},
         {R"({"insert": "c", "documents": [{}], "writeConcern": {"w": 1, "j": true}})",

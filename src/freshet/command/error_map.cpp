@@ -122,7 +122,7 @@ constexpr Row kRows[] = {
     {Reason::kProjectEmpty, {51272, "Location51272"}},
 };
 
-/// Errors that this server has no cause to give: only `failCommand` sends them.
+/// Errors that this server never gives by itself: only `failCommand` sends them.
 constexpr struct {
     int32_t code;
     std::string_view name;
@@ -186,7 +186,7 @@ constexpr bool hasEveryReason() {
 }
 static_assert(hasEveryReason(), "a reason has no number on the wire");
 
-/// For tests that choose numbers of errors which we never give ourselves.
+/// For tests that choose the numbers of errors which we never give by ourselves.
 WireError wireErrorOfNumber(int32_t number) {
     const auto* known = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& row) {
         return row.error.code == number;

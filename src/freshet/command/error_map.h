@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The wire's error codes: the one place that knows their numbers and spelling. Pure; any thread.
+/// The wire's error codes: the one place that knows their numbers and names. Pure; any thread.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -14,9 +14,9 @@ struct WireError {
     std::string name;  // "Location40415" for codes that have no name of their own
 };
 
-/// REQUIRES: reason is a real one (location() included), neither kNone nor kCount_.
+/// REQUIRES: a real reason (location() included), neither kNone nor kCount_.
 WireError wireErrorOf(Reason reason);
-/// REQUIRES: not ok. By the reason; by the code where there is none.
+/// REQUIRES: not ok. By the reason; by the code when there is no reason.
 WireError wireErrorOf(const Status& status);
 
 }  // namespace freshet::command

@@ -61,7 +61,7 @@ TEST(ErrorMap, FallsBackToTheCode) {
     for (auto [code, number] : expected) {
         EXPECT_EQ(number, wireErrorOf(Status(code, "x")).code) << codeName(code);
     }
-    // A reason says more than the code.
+    // A reason is more specific than the code.
     EXPECT_EQ(43, wireErrorOf(Status(Code::kNotFound, Reason::kCursorNotFound, "x")).code);
 }
 

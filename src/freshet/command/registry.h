@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The table of all commands: what a request may contain, who may send it, and the handler. Built
-/// once at start and immutable after that; any thread.
+/// The table of all commands: which fields a request may have, which rights it needs, and the
+/// handler. Built once at start and immutable after that; any thread.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -22,7 +22,7 @@ using Handler = sync::Task<Status> (*)(Invocation& call);
 /// Which opcounter of serverStatus a command counts in.
 enum class OpKind : uint8_t { kInsert, kQuery, kUpdate, kDelete, kGetMore, kCommand };
 
-/// What a role can allow, in the protocol's own terms.
+/// The actions that roles allow, in the protocol's own terms.
 enum class Action : uint8_t {
     kFind,
     kInsert,
@@ -110,15 +110,15 @@ enum class Action : uint8_t {
     kInvalidateUserCache,
     kAuthSchemaUpgrade,
     kUseUUID,
-    kTestCommand,  // behind enableTestCommands
+    kTestCommand,  // only with enableTestCommands
     kCount_,
 };
 
-/// As the protocol spells it: "find", "renameCollectionSameDB".
+/// In the protocol's spelling: "find", "renameCollectionSameDB".
 std::string_view actionName(Action action);
 
-/// What a command asks of whoever sends it. There is no default: a command that does not say does
-/// not compile.
+/// What a command requires of its sender. There is no default: a command without it does not
+/// compile.
 class Access {
 public:
     enum class Scope : uint8_t {
@@ -147,21 +147,21 @@ struct Command {
     std::string_view name;
     std::vector<std::string_view> aliases;
     std::string_view help;
-    /// What the body may have besides the command's own name and the generic arguments.
+    /// The fields that the body may have besides the command's own name and the generic arguments.
     std::vector<std::string_view> fields;
     Handler handler = nullptr;
     Access access;
     OpKind kind = OpKind::kCommand;
-    bool acceptsUnknownFields = false;  // handshakes: newer drivers send what we do not know
-    bool adminOnly = false;             // runs against the admin database alone
+    bool acceptsUnknownFields = false;  // handshakes: newer drivers send fields that we do not know
+    bool adminOnly = false;             // runs on the admin database only
     bool readOnly = false;
-    /// Of one that is readOnly otherwise: whether it writes with this body.
+    /// For a command that is otherwise read-only: whether it writes with this body.
     bool (*writesWith)(bson::Document body) = nullptr;
-    bool inApiVersion1 = false;  // may be sent with apiStrict
+    bool inApiVersion1 = false;  // allowed with apiStrict
     bool takesReadConcern = false;
-    bool isRetryable = false;  // its statements can be known by a transaction number
-    bool testOnly = false;     // exists when enableTestCommands is on
-    /// Whether it runs JavaScript, and must then do so on a thread for that.
+    bool isRetryable = false;  // its statements can be identified by a transaction number
+    bool testOnly = false;     // exists only when enableTestCommands is on
+    /// Whether it runs JavaScript, which must then happen on a script thread.
     enum class Scripts : uint8_t { kNever, kWhenMentioned, kAlways };
     Scripts scripts = Scripts::kNever;
 };
@@ -174,7 +174,7 @@ public:
     Registry(const Registry&) = delete;
     Registry& operator=(const Registry&) = delete;
 
-    /// By name or alias, exactly as spelled. Null when there is none.
+    /// By name or alias, with exact spelling. Null when there is none.
     const Command* find(std::string_view name) const;
     /// In the order of their names.
     const std::vector<Command>& commands() const;

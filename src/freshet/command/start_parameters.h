@@ -8,8 +8,8 @@
 
 namespace freshet::command {
 
-/// kInvalid with a text for the operator unless the parameter exists, may be given at start, and
-/// takes this value. Values that pass go into ServerFacts::startParameters.
+/// kInvalid, with a text for the operator, unless the parameter exists, may be set at start, and
+/// accepts this value. Values that pass go into ServerFacts::startParameters.
 Status checkStartParameter(std::string_view name, std::string_view text);
 
 }  // namespace freshet::command

@@ -40,7 +40,7 @@ query::WriteResult resultOf(bson::Document stored) {
     return result;
 }
 
-/// The first that begins behind the statement.
+/// The first range that begins after the statement.
 StatementRanges::const_iterator firstBehind(const StatementRanges& ranges, int32_t statement) {
     return std::upper_bound(
         ranges.begin(), ranges.end(), statement, [](int32_t wanted, const auto& range) {

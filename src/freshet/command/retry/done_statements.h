@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// DoneStatements: which statements of a session's newest transaction number have been done, and
-/// what they gave back, as documents of config.transactions hold it:
+/// their results, as stored in documents of config.transactions:
 ///   {_id: <session>, txnNum: i64, lastWriteDate: date, done: [first, last, ...],
 ///    results: [{stmtId: i32, n: i64, nModified: i64, upserted: <_id>, value: {...}}, ...],
 ///    parts: i32}
-/// A statement without a result of its own was done to one document. When there is more to tell
-/// than kResultBytesMax and kRangesMax, what there is so far moves to a document of its own,
+/// A statement without a result of its own was done to one document. When there is more than
+/// kResultBytesMax and kRangesMax, what has been collected moves to a document of its own,
 ///   {_id: {..., part: i32}, txnNum, lastWriteDate, done, results}
-/// so that a long batch does not write it all with each statement. Parts of an older number are
-/// written over. Dates are those of the minute's begin: an index is kept by them. Pure; one thread.
+/// so that a long batch does not rewrite it all with each statement. Parts of an older number are
+/// overwritten. Dates are rounded down to the minute: an index is kept on them. Pure; one thread.
 #pragma once
 
 #include "freshet/bson/builder.h"
@@ -23,18 +23,18 @@
 
 namespace freshet::command {
 
-/// First and last of statements; ascending, with gaps between.
+/// First and last of each run of statements; ascending, with gaps between.
 using StatementRanges = std::vector<std::pair<int32_t, int32_t>>;
 
-/// What a command's earlier sendings have left: what a session's documents say, put together.
+/// What earlier sendings of the command have done: a session's documents, combined.
 struct EarlierStatements {
     StatementRanges done;
-    /// What statements gave back that gave back more than "one document", by their numbers.
+    /// The results of statements whose result is not just "one document", by statement number.
     std::unordered_map<int32_t, query::WriteResult> results;
 
-    /// Adds a session's document or a part. What is not as described does not count.
+    /// Adds a session's document or a part. Anything in another form is ignored.
     void read(bson::Document stored);
-    /// What the statement gave back when it was done; null: it was not.
+    /// The statement's result from when it was done; null: it was not done.
     std::optional<query::WriteResult> find(int32_t statement) const;
 };
 
@@ -51,21 +51,21 @@ public:
     int32_t parts() const { return parts_; }
     /// Forgets what was done under another number.
     void startNumber(int64_t txnNumber);
-    /// Takes over what a session's document says. What is not as described above does not count.
+    /// Takes over a session's document. Anything not in the form above is ignored.
     void read(bson::Document stored);
 
-    /// One that is in none of the session's documents.
+    /// Adds a statement that is in none of the session's documents.
     void add(int32_t statement, const query::WriteResult& result);
 
     bson::OwnedDocument sessionId() const { return bson::OwnedDocument(session_); }
     bson::OwnedDocument partId(int32_t part) const;
-    /// What is to be stored now, the session's document last.
+    /// The documents to store now, the session's document last.
     std::vector<bson::OwnedDocument> write(int64_t wallMs);
 
 private:
     struct Told {
         StatementRanges done;
-        std::string results;  // documents as stored, one behind the other
+        std::string results;  // documents as stored, one after the other
     };
     /// {_id: id, txnNum: ..., lastWriteDate: ..., done: [...], results: [...]}
     void addFields(bson::Document id, const Told& told, int64_t wallMs, bson::Builder* out) const;
@@ -73,8 +73,8 @@ private:
     std::string session_;
     int64_t txnNumber_ = -1;
     int32_t parts_ = 0;
-    Told told_;                     // of no part yet
-    std::optional<Told> nextPart_;  // that write() writes
+    Told told_;                     // not in any part yet
+    std::optional<Told> nextPart_;  // the part that write() writes
 };
 
 }  // namespace freshet::command

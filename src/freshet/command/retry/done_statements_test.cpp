@@ -35,10 +35,10 @@ query::WriteResult upserted(int32_t id) {
     return result;
 }
 
-/// All that is stored for a session, by _id, as writes have left it.
+/// Everything that is stored for a session, by _id, after the writes.
 struct Stored {
     std::map<std::string, bson::OwnedDocument> documents;
-    size_t most = 0;  // bytes of one
+    size_t most = 0;  // bytes of the largest
 
     void write(DoneStatements* done) {
         for (const bson::OwnedDocument& document : done->write(61'000)) {
@@ -114,7 +114,7 @@ TEST(DoneStatements, MuchToTellMovesToPartsAndNothingIsLost) {
         stored.write(&done);
     }
     for (int32_t i = 0; i < kStatements; ++i) {
-        done.add(kStatements + 1 + 2 * i, oneChanged());  // of an unordered batch, each other one
+        done.add(kStatements + 1 + 2 * i, oneChanged());  // of an unordered batch, every other one
         stored.write(&done);
     }
     EXPECT_LT(stored.most, 3 * DoneStatements::kResultBytesMax);
@@ -126,7 +126,7 @@ TEST(DoneStatements, MuchToTellMovesToPartsAndNothingIsLost) {
         EXPECT_FALSE(earlier.find(kStatements + 2 * i).has_value());
         EXPECT_EQ(earlier.find(kStatements + 1 + 2 * i)->modified, 1);
     }
-    // The next number writes over them.
+    // The next number overwrites them.
     const bson::OwnedDocument first = done.partId(0);
     done.startNumber(2);
     EXPECT_EQ(done.parts(), 0);

@@ -13,10 +13,10 @@ namespace {
 
 constexpr int kDropRacesMax = 16;
 constexpr int64_t kStatementIdMax = INT32_MAX / 2;
-/// How long a write can be retried: thirty minutes, as sessions live, and what dates are short of.
+/// How long a write can be retried: the thirty minutes of a session, plus the rounding of dates.
 constexpr int32_t kExpireAfterSeconds = 31 * 60;
 
-/// config.transactions, with the index by which the old ones go.
+/// config.transactions, with the index that expires old entries.
 catalog::IndexRequest expiryIndex() {
     catalog::IndexRequest request;
     bson::Builder key;
@@ -40,7 +40,7 @@ Status tooOld(const Invocation& call, int64_t wanted, int64_t newest) {
                       " has already started on this session.");
 }
 
-/// One document, by its _id, as of now.
+/// Reads the current version of one document by its _id.
 class ReadById {
 public:
     ReadById(engine::Store& store, catalog::CollectionRef collection, const bson::OwnedDocument& id)
@@ -68,7 +68,7 @@ private:
     std::string document_;
 };
 
-/// For drivers' tests: the connection ends before the reply, the statement done or not.
+/// For drivers' tests: the connection ends before the reply, whether the statement is done or not.
 telemetry::FailPoint failPoint("onPrimaryTransactionalWrite");
 
 Status failIfToldTo(Invocation& call) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// RetryableWrite: a write command that carries a transaction number is done once, however often
-/// its driver sends it. Which statements are done is written to config.transactions in the
-/// transactions of the documents themselves: both are there after a crash, or neither. One command;
+/// its driver sends it. Which statements are done is written to config.transactions in the same
+/// transactions as the documents themselves: after a crash both exist, or neither. One command;
 /// belongs to its executor.
 #pragma once
 
@@ -22,22 +22,22 @@ inline constexpr const char* kSessionsCollection = "transactions";
 
 class RetryableWrite final : public query::Companion {
 public:
-    /// Whether the command is such a write. Those on kSessionsDb are done as often as they come: a
-    /// transaction there must not wait for the gate of another collection.
+    /// Whether the command is such a write. Writes to kSessionsDb are not: they are done as often
+    /// as they come, because a transaction there must not wait for the gate of another collection.
     static bool isMeant(const Invocation& call);
     explicit RetryableWrite(Invocation& call);
 
-    /// `statements`: how many the command has. Takes the session's turn and reads what is done.
+    /// `statements`: how many the command has. Takes the session's turn and reads which are done.
     /// kInvalid (kTransactionTooOld) when a newer number has been used.
     sync::Task<Status> begin(size_t statements);
-    /// What statement `i` of the command gave back when it was done before; null: it is to be done.
+    /// The result of statement `i` of the command if it was done before; null: it has to be done.
     std::optional<query::WriteResult> earlier(size_t i);
-    /// Statement `i` is going to be tried.
+    /// Statement `i` is about to be tried.
     sync::Task<Status> prepare(size_t i);
     Status write(engine::Txn& txn,
                  const query::WriteResult& result,
                  sync::WaitToken* token) override;
-    /// The try is over.
+    /// The try has ended.
     void ended(bool isCommitted);
     /// retriedStmtIds.
     void addTo(bson::Builder* reply) const;
@@ -47,7 +47,7 @@ private:
     sync::Task<Status> ensureCollection();
     sync::Task<Status> readDocument(const bson::OwnedDocument& id,
                                     std::optional<bson::OwnedDocument>* found);
-    /// Documents to write with statement_, into pending_.
+    /// Puts the documents that are written with statement_ into pending_.
     void compose(const query::WriteResult& result);
     int32_t idOf(size_t i) const {
         return ids_.empty() ? firstId_ + static_cast<int32_t>(i) : ids_[i];
@@ -56,16 +56,16 @@ private:
     Invocation& call_;
     const int64_t txnNumber_;
     SessionTurns::Held turn_;
-    int32_t firstId_ = 0;       // of the statements, which count from there unless ...
-    std::vector<int32_t> ids_;  // ... there is one for each
+    int32_t firstId_ = 0;       // of the statements, which are numbered from it unless ...
+    std::vector<int32_t> ids_;  // ... each has a number of its own
     DoneStatements done_;
-    EarlierStatements earlier_;  // with this number
+    EarlierStatements earlier_;  // under this number
     std::vector<int32_t> retried_;
     catalog::CollectionRef collection_;
 
-    // Of the try.
+    // For the current try.
     int32_t statement_ = 0;
-    std::optional<DoneStatements> next_;  // done_ with the statement, when that is committed
+    std::optional<DoneStatements> next_;  // done_ with the statement added, for when it commits
     std::vector<bson::OwnedDocument> pending_;
     size_t written_ = 0;  // of pending_
     catalog::GatePass pass_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A write that is sent twice is done once: over again, beside itself, and after a crash.
+/// A write that is sent twice is done once: repeated, concurrently with itself, and after a crash.
 #include "freshet/command/run/fixture_test.h"
 #include "freshet/platform/thread.h"
 
@@ -144,7 +144,7 @@ TEST_F(RetryableWriteTest, OneCommandAtATimeWhenItIsSentBesideItself) {
     for (platform::Thread& thread : threads) {
         thread.join();
     }
-    // Whoever was not too late got the same answer, whoever did it.
+    // All sendings that were not too late got the same answer, whichever of them did the write.
     for (const std::vector<int64_t>& answers : seen) {
         for (int number = 1; number <= kNumbers; ++number) {
             EXPECT_TRUE(answers[number - 1] == number || answers[number - 1] == -225)
@@ -239,7 +239,7 @@ TEST_F(RetryableWriteTest, TheirRecordsMayBeDroppedAndCannotBeRenamed) {
     expectReply(R"({"drop": "transactions"})", R"({"ok": 1})", "config");
     expectReply(numbered(R"({"insert": "c", "documents": [{"_id": 2}]})", 2), R"({"n": 1})");
     expectReply(numbered(insert, 1), R"({"code": 225})");
-    // Writes there are nobody's record.
+    // Writes there are not recorded.
     expectReply(numbered(R"({"delete": "transactions", "deletes": [{"q": {}, "limit": 1}]})", 1),
                 R"({"n": 1})",
                 "config");

@@ -11,7 +11,7 @@ SessionTurns::Held::~Held() {
     if (line_ == nullptr) {
         return;
     }
-    turn_ = Turns::Turn();  // the next one's
+    turn_ = Turns::Turn();  // passes it to the next one
     std::lock_guard<sync::Mutex> lock(all_->mutex_);
     if (--line_->second.holders == 0) {
         all_->lines_.erase(all_->lines_.find(line_->first));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// SessionTurns: of the commands that carry one session's transaction numbers one runs at a time. A
-/// driver that lost its connection sends a write again while the first one may still be at work.
+/// SessionTurns: of the commands that carry transaction numbers of one session, one runs at a time.
+/// A driver that lost its connection sends a write again while the first one may still be running.
 /// Any thread; one mutex that is a leaf.
 #pragma once
 
@@ -15,11 +15,11 @@ namespace freshet::command {
 class SessionTurns {
     struct Line {
         Turns turns;
-        size_t holders = 0;  // who has the turn and who waits for it; guarded by mutex_
+        size_t holders = 0;  // those that have or wait for the turn; guarded by mutex_
     };
 
 public:
-    /// A place in the session's line, and the turn when it has come.
+    /// A place in the session's queue, and the turn when it has come.
     class Held {
     public:
         Held() = default;
@@ -39,7 +39,7 @@ public:
         Turns::Turn turn_;
     };
 
-    /// Waits for the turn. An error when the command is not to go on.
+    /// Waits for the turn. An error when the command must end.
     sync::Task<StatusOr<Held>> take(Invocation& call, const std::string& session);
 
 private:

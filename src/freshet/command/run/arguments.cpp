@@ -35,7 +35,7 @@ public:
 private:
     struct Entry {
         std::string_view name;
-        uint8_t next = 0;  // of the same tag: its place + 1; 0: none
+        uint8_t next = 0;  // with the same tag: its index + 1; 0: none
     };
     Entry entries_[kMax];
     uint8_t first_[64] = {};  // by tag, in the same way
@@ -79,7 +79,7 @@ Status checkSequences(const Command& command, const wire::Request& request) {
 constexpr const char* kNeedsReplicaSet =
     "node needs to be a replica set member to use read concern";
 
-/// A standalone refuses what it cannot do before it begins, a member says so afterwards.
+/// A standalone refuses an unfulfillable concern before it begins, a member reports it afterwards.
 Status unmetConcern(Status of, bool isReplicaSet, GenericArguments* out) {
     if (!isReplicaSet) {
         return of;
@@ -131,7 +131,7 @@ Status parseWriteConcernNodes(const bson::Element& w,
     return Status::ok();
 }
 
-/// Without `w` the default counts, which is majority.
+/// Without `w` the default applies, which is majority.
 Status parseWriteConcern(bson::Document concern,
                          const Command& command,
                          bool isReplicaSet,
@@ -163,8 +163,8 @@ Status notServed(const char* what) {
     return invalid(Reason::kCommandNotSupported, std::string(what) + " is not served yet");
 }
 
-/// afterClusterTime needs no waiting: what this server acknowledged, it shows. What it was at an
-/// earlier time, it does not know.
+/// afterClusterTime needs no waiting: everything that this server acknowledged is visible. Reads at
+/// an earlier time are not supported.
 Status checkTimes(Fields* fields, bool isReplicaSet) {
     for (const char* name : {"afterClusterTime", "atClusterTime"}) {
         const bson::Element time = fields->element(name);
@@ -347,7 +347,7 @@ StatusOr<GenericArguments> parseArguments(const Command& command,
                                           const wire::Request& request,
                                           const BodyIndex& body,
                                           bool isReplicaSet) {
-    StatusOr<GenericArguments> parsed = GenericArguments();  // made in its place
+    StatusOr<GenericArguments> parsed = GenericArguments();  // constructed in place: it is large
     GenericArguments& out = *parsed;
     Fields fields(body, command.name);
     if (request.op == wire::OpCode::kQuery) {

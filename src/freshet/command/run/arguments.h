@@ -16,27 +16,28 @@ struct GenericArguments {
     std::string db;
     /// A write is acknowledged when it is on stable storage; false: when it is in the log buffer.
     bool waitsForDisk = true;
-    /// Not ok: what the write concern asks for cannot be had here; told beside the write's result.
+    /// Not ok: the write concern cannot be fulfilled by this server; reported with the write's
+    /// result.
     Status unmetConcern;
     /// Read concern majority and stronger: what was read must be durable before the reply.
     bool needsDurableRead = false;
     bool isLinearizable = false;  // the strongest of these
     uint64_t deadlineNanos = 0;   // on platform::monotonicNanos(); 0: none
     std::string lsid;             // the session's canonical name, see sessionName(); empty: none
-    std::optional<int64_t> txnNumber;  // of a write that may be sent again
+    std::optional<int64_t> txnNumber;  // of a retryable write
     bool hasApiVersion = false;
-    bool isApiStrict = false;  // nothing outside API Version 1 is to be used
-    bool asksForHelp = false;  // what the command is for, instead of running it
+    bool isApiStrict = false;  // nothing outside API Version 1 may be used
+    bool asksForHelp = false;  // reply with the command's help text instead of running it
 };
 
 bool isGenericArgument(std::string_view name);
 std::vector<std::string_view> genericArgumentNames();
 
-/// Errors when the body has a field that the command does not know.
+/// An error when the body has a field that the command does not know.
 Status checkKnownFields(const Command& command, const BodyIndex& body);
 
-/// Some mean something else to a member of a replica set than to a standalone.
-/// Checks the generic arguments, and that the body has no field the command does not know.
+/// Checks the generic arguments, and that the body has no unknown field. Some arguments mean
+/// something else to a member of a replica set than to a standalone.
 StatusOr<GenericArguments> parseArguments(const Command& command,
                                           const wire::Request& request,
                                           const BodyIndex& body,

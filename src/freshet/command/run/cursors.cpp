@@ -11,7 +11,7 @@
 namespace freshet::command {
 namespace {
 
-// In one turn with the mutex.
+// While the mutex is held.
 constexpr int kEndedAtOnce = 64;
 constexpr int kSeenAtOnce = 1'024;
 
@@ -20,7 +20,7 @@ Status notFound(int64_t id) {
         Code::kNotFound, Reason::kCursorNotFound, "cursor id " + std::to_string(id) + " not found");
 }
 
-/// A cursor goes on in the session that made it, and in no other.
+/// A cursor can be continued only in the session that created it.
 Status checkSession(const ClientCursor& cursor, std::string_view session) {
     if (cursor.lsid == session) {
         return Status::ok();
@@ -38,14 +38,15 @@ Status checkSession(const ClientCursor& cursor, std::string_view session) {
 
 }  // namespace
 
-// Dead cursors are moved out and destroyed after the mutex is free: they may hold much memory.
+// Ended cursors are moved out and destroyed after the mutex is released: they may hold much memory.
 
 StatusOr<int64_t> CursorRegistry::add(ClientCursor cursor) {
     const uint64_t bytes = cursor.cursor->heldBytes();
     int64_t id = 0;
     {
         std::lock_guard<sync::Mutex> lock(mutex_);
-        // Random, so that a client that confuses servers or restarts cannot meet another's cursor.
+        // Random, so that a client that confuses servers, or restarts, does not hit another
+        // client's cursor.
         while (id == 0 || entries_.contains(id)) {
             id = static_cast<int64_t>(platform::randomSeed() >> 1);
         }
@@ -188,7 +189,7 @@ void CursorRegistry::checkIn(ClientCursor cursor) {
         entry.cursor.cursor = std::move(cursor.cursor);
         becomeIdle(entry, bytes);
     }
-    // The batch that has been read is good, whether the cursor stays or not.
+    // The batch that was read is valid whether the cursor stays or not.
     static_cast<void>(makeRoom(id));
 }
 
@@ -311,7 +312,7 @@ CursorRegistry::Entries::iterator CursorRegistry::kill(Entries::iterator entry, 
         it.isKilled = true;
         return std::next(entry);
     }
-    // Not becomeBusy(): the memory is given back once for all that end together.
+    // Not becomeBusy(): the memory is released once for all that end together.
     shares_.remove(it.share);
     if (!it.cursor.neverTimesOut) {
         line_.erase(it.inLine);

@@ -13,7 +13,7 @@ telemetry::FailPoint failCommand("failCommand");
 
 constexpr uint64_t kBlockMsMax = 3'600'000;
 
-/// "isMaster" and "ismaster" are one command, "hello" is another.
+/// "isMaster" and "ismaster" are the same command, "hello" is another.
 bool equalsIgnoringCase(std::string_view a, std::string_view b) {
     auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) {
@@ -36,7 +36,7 @@ bool names(bson::Document data, std::string_view command) {
 
 bool isMeant(const Invocation& call, const std::string& bytes) {
     const bson::Document data(bytes.data());
-    // By the name that was sent: aliases are commands of their own to the tests.
+    // By the name that was sent: to the tests, aliases are separate commands.
     if (!names(data, call.body().begin()->name())) {
         return false;
     }
@@ -76,7 +76,7 @@ bool isFailCommandOn() {
 
 FailCommand findFailCommand(const Invocation& call) {
     if (call.command.name == "configureFailPoint") {
-        return {};  // else nobody could turn it off
+        return {};  // otherwise it could not be turned off
     }
     return {failCommand.fire([&](const std::string& data) { return isMeant(call, data); })};
 }

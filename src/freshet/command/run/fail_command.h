@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The fail point `failCommand`: tests of drivers make commands fail, stall or lose their
-/// connection with it. Behind enableTestCommands.
+/// The fail point `failCommand`: drivers' tests use it to make commands fail, stall or lose their
+/// connection. Only with enableTestCommands.
 #pragma once
 
 #include "freshet/command/run/invocation.h"
 
 namespace freshet::command {
 
-/// What failCommand has decided for one command.
+/// What failCommand does to one command.
 struct FailCommand {
     /// Not null: it fires, and this is its data.
     std::shared_ptr<const std::string> data;
@@ -18,12 +18,12 @@ struct FailCommand {
     void decorate(bson::Builder* reply) const;
 };
 
-/// It may fire for some command.
+/// Whether it may fire for some command.
 bool isFailCommandOn();
 /// Whether it fires for this command.
 FailCommand findFailCommand(const Invocation& call);
-/// Blocks as long as it says: the connection (blockTimeMS), or the whole thread, as a command does
-/// that never lets others run (holdThreadMS, ours). Then not ok: what the command is to answer
+/// Waits as long as it says: the connection (blockTimeMS), or the whole thread (holdThreadMS, our
+/// extension), like a command that never yields. Then not ok: the error that the command returns
 /// instead of running; call.errorInfo has the further fields of the reply.
 sync::Task<Status> applyFailCommand(Invocation& call, const FailCommand& fail);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/// FairShares: who has how much of what all clients share, and what goes first when there is no
-/// more room. Items belong to a creator (a connection) of a holder (a user, or an address). The
-/// holder that has most gives, and of its creators the one that has most: a client that has no
-/// more than its fair share loses nothing to another one's greed. Each call costs O(log n).
+/// FairShares: how much each client has of a shared, bounded resource, and which item is evicted
+/// when there is no more room. Items belong to a creator (a connection) of a holder (a user, or an
+/// address). The holder with the largest share loses an item, and of its creators the one with the
+/// largest share: a client that has no more than its fair share loses nothing to another client's
+/// greed. Each call costs O(log n).
 ///
 /// Guarded by its owner's mutex.
 #pragma once
@@ -24,14 +25,14 @@ class FairShares {
 public:
     enum class By : uint8_t { kCount, kBytes };
 
-    /// Where an item is; to be given back to remove().
+    /// Where an item is stored; remove() takes it.
     struct Place {
-        Creator* creator = nullptr;  // null: nowhere
+        Creator* creator = nullptr;  // null: not stored
         uint64_t turn = 0;
         uint64_t bytes = 0;
     };
 
-    /// `bytes` 0: it never goes for its size.
+    /// `bytes` 0: it is never evicted for its size.
     Place add(const std::string& holder, uint64_t creatorId, uint64_t bytes, Item item) {
         const uint64_t turn = ++turns_;
         const auto [owner, isNewOwner] = holders_.try_emplace(holder);
@@ -71,10 +72,10 @@ public:
         }
     }
 
-    /// The item that goes first, to have fewer items or fewer bytes: of the creator that has most
-    /// the oldest one, or of the largest ones the oldest. Never the one at `but`: when its creator
-    /// has nothing else, another one of the holder gives that has at least half as much. Null:
-    /// none.
+    /// The item to evict in order to have fewer items or fewer bytes: of the creator with the
+    /// largest share, the oldest item, or of its largest items the oldest. Never the one at `but`:
+    /// if its creator has nothing else, another creator of the same holder that has at least half
+    /// as much loses one. Null: none.
     const Item* next(By by, const Place& but = {}) const {
         const Holder* holder = ranks_.most(by);
         if (holder == nullptr) {
@@ -112,7 +113,7 @@ private:
         uint64_t bytes = 0;
         uint64_t of(By by) const { return by == By::kCount ? count : bytes; }
     };
-    /// The owners of a kind, in the order of what they have; of equal ones the newest first.
+    /// The owners of a kind, ordered by what they have; among equal ones the newest first.
     template <typename Owner>
     class Ranks {
     public:
@@ -146,10 +147,10 @@ private:
     struct Creator {
         Holder* holder = nullptr;
         uint64_t id = 0;
-        uint64_t since = 0;  // the turn of its first item
+        uint64_t since = 0;  // when its first item was added
         Load load;
-        std::map<uint64_t, Item> byAge;                  // by turns
-        std::set<std::pair<uint64_t, uint64_t>> bySize;  // classes and turns
+        std::map<uint64_t, Item> byAge;                  // by the time of adding
+        std::set<std::pair<uint64_t, uint64_t>> bySize;  // size classes and times
     };
     struct Creators : Ranks<Creator> {
         std::unordered_map<uint64_t, Creator> all;
@@ -161,7 +162,8 @@ private:
         Creators creators;
     };
 
-    /// Larger ones have smaller numbers. One of a class is less than twice as large as another.
+    /// Larger items have smaller numbers. Within a class, sizes differ by less than a factor of
+    /// two.
     static uint64_t sizeClass(uint64_t bytes) {
         return static_cast<uint64_t>(__builtin_clzll(bytes));
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Fields: typed reading of a command's fields with the protocol's error texts. The first error
-/// sticks and later reads give their fallbacks, so a command reads all its fields and asks once.
+/// Fields: typed reading of a command's fields with the protocol's error texts. The first error is
+/// kept and later reads return their fallbacks, so a command reads all its fields and checks once.
 /// Null counts as absent. Views point into the body.
 #pragma once
 
@@ -16,8 +16,8 @@
 
 namespace freshet::command {
 
-/// A number below 64 for a name. Two names may have the same one; the factor keeps those apart that
-/// come with most commands.
+/// A number below 64 for a name. Two names may have the same number; the factor is chosen so that
+/// the names which most commands have differ.
 constexpr uint8_t nameTag(std::string_view name) {
     const auto first = name.empty() ? 0u : static_cast<unsigned char>(name.front());
     return static_cast<uint8_t>((name.size() * 34 + first) % 64);
@@ -34,8 +34,8 @@ constexpr uint64_t nameBits(std::initializer_list<std::string_view> names) {
     return bits;
 }
 
-/// A document whose fields are looked for by name, many of which it does not have: a request's
-/// body. Views point into it.
+/// A document that is searched for many names, most of which it does not have: a request's body.
+/// Views point into it.
 class BodyIndex {
 public:
     BodyIndex(bson::Document body);  // NOLINT: implicit by design
@@ -47,7 +47,7 @@ public:
     bson::Element find(std::string_view name) const {
         return mayHave(name) ? findThere(name, nameTag(name)) : bson::Element();
     }
-    /// Calls isGood for each field until it says false; that field, or a missing one.
+    /// Calls isGood for each field until it returns false; returns that field, or a missing one.
     template <typename IsGood>
     bson::Element findFirstNot(IsGood isGood) const {
         if (count_ == kIndexed) {
@@ -80,10 +80,10 @@ private:
 
 class Fields {
 public:
-    /// `context` is what error texts put before a field's name: "find", "update.updates".
+    /// `context` precedes a field's name in error texts: "find", "update.updates".
     Fields(bson::Document body, std::string_view context)
         : own_(body), index_(*own_), context_(context) {}
-    /// Of a body that is indexed already, and stays.
+    /// For a body that has an index; the index outlives this.
     Fields(const BodyIndex& index, std::string_view context) : index_(index), context_(context) {}
     Fields(const Fields&) = delete;
     Fields& operator=(const Fields&) = delete;
@@ -99,7 +99,7 @@ public:
     bool boolean(std::string_view name, bool fallback) {
         return mayHave(name) ? booleanThere(name, fallback) : fallback;
     }
-    /// For a field without a fixed value of its own when it is not there.
+    /// For a field that has no fixed default.
     std::optional<bool> maybeBoolean(std::string_view name) {
         return has(name) ? std::optional<bool>(boolean(name, false)) : std::nullopt;
     }
@@ -114,27 +114,27 @@ public:
     bson::Document object(std::string_view name) {
         return mayHave(name) ? objectThere(name) : bson::Document();
     }
-    /// Into `*out`, which stays as it is when the field is absent.
+    /// Reads into `*out`, which is unchanged when the field is absent.
     void object(std::string_view name, bson::OwnedDocument* out) {
         if (mayHave(name)) {
             *out = bson::OwnedDocument(objectThere(name));
         }
     }
     bson::Document array(std::string_view name);
-    /// The value of the field as a string, an error when it is none or absent.
+    /// The field's value as a string; an error when it is absent or of another type.
     std::string_view requiredString(std::string_view name);
     bson::Element required(std::string_view name);
-    /// The objects of an array, an error when an element is no object.
+    /// The objects of an array; an error when an element is not an object.
     std::vector<bson::Document> objects(std::string_view name);
     /// {}, {$natural: 1}, a key pattern, or {"": "name"}: the form that query takes.
     bson::OwnedDocument hint();
 
-    /// Errors unless each present field is one of `allowed`.
+    /// An error unless each present field is one of `allowed`.
     void allowOnly(std::initializer_list<std::string_view> allowed);
-    /// Options that change results and are not served yet: an error when they are present and not
-    /// false, null or empty.
+    /// Options that would change results and are not supported: an error when they are present and
+    /// not false, null or empty.
     void refuse(std::initializer_list<std::string_view> names);
-    /// As refuse, but {locale: "simple"} is what we do.
+    /// As refuse(), except that {locale: "simple"} is supported.
     void refuseCollation();
 
 private:
@@ -151,7 +151,7 @@ private:
     Status status_;
 };
 
-/// Errors unless validationLevel and validationAction have values that create and collMod take.
+/// An error unless validationLevel and validationAction have values that create and collMod take.
 Status checkValidation(Fields* fields);
 
 /// "BSON field 'find.foo' is an unknown field."

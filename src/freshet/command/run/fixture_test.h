@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A whole server below the sockets, on a disk in memory: tests send bytes and look at the bytes
-/// that come back.
+/// A whole server below the sockets, on a disk in memory: tests send bytes and check the bytes of
+/// the reply.
 #pragma once
 
 #include "freshet/bson/compare.h"
@@ -19,8 +19,8 @@
 
 namespace freshet::command {
 
-/// Every field of `expected` is in `actual` with an equal value; objects inside likewise, arrays
-/// element by element. Returns the path of the first that is not, or "".
+/// Whether every field of `expected` is in `actual` with an equal value; objects inside likewise,
+/// arrays element by element. Returns the path of the first difference, or "".
 inline std::string missingFrom(bson::Document actual, bson::Document expected) {
     for (const bson::Element& want : expected) {
         const std::string name(want.name());
@@ -82,7 +82,7 @@ protected:
         store_.reset();
     }
 
-    /// As after a power cut.
+    /// Like a power cut.
     void crash() {
         disk_.crash();
         connection_.reset();
@@ -115,7 +115,7 @@ protected:
                                                         : executor_.run(connection_->handle(bytes));
     }
 
-    /// As a client gets it.
+    /// As a client receives it.
     static std::string wholeOf(const Reply& reply) {
         return reply.borrowed == nullptr ? reply.message
                                          : reply.borrowed->putIntoForTest(reply.message);
@@ -172,7 +172,7 @@ protected:
     std::unique_ptr<Dispatcher> dispatcher_;
     std::unique_ptr<Connection> connection_;
     bool wasAskedToEnd_ = false;
-    bool isAuthEnabled_ = false;  // counts at the next open(), as does ...
+    bool isAuthEnabled_ = false;  // takes effect at the next open(), as does ...
     std::string replicaSet_;
 };
 

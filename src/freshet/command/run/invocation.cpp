@@ -18,8 +18,8 @@ Status Invocation::checkInterrupt() const {
 }
 
 Status Invocation::whyInterrupted() const {
-    // [shutdown.seen] ORDER relaxed: only the flag itself counts; who misses it now sees it at the
-    // next wait.
+    // [shutdown.seen] ORDER relaxed: only the flag itself counts; a command that misses it now sees
+    // it at the next wait.
     if (services.isShuttingDown.load(sync::kRelaxed)) {
         return Status(Code::kCancelled, Reason::kInterruptedAtShutdown, "interrupted at shutdown");
     }
@@ -37,7 +37,7 @@ bool isForBackground(size_t messageBytes, bool insertsDocuments) {
 }
 
 bool mayTakeLong(const Invocation& call) {
-    // Those that may have scripts are those that may have expressions.
+    // The commands that may have scripts are those that may have expressions.
     return call.command.scripts != Command::Scripts::kNever &&
            anyDocument(call, query::mayTakeLong);
 }
@@ -90,8 +90,8 @@ sync::Task<Status> waitForDurability(Invocation& call, journal::Lsn lsn) {
         co_return Status::ok();
     }
     journal::Journal& journal = call.services.store.journal();
-    // Nothing written: the answer ("matched, nothing to change", "exists already") still rests on
-    // what others have committed, and must not be undone by a crash either.
+    // Nothing was written: the answer ("matched, nothing to change", "exists already") still
+    // depends on what others have committed, and a crash must not undo that either.
     co_return co_await waitUntilDurable(journal, lsn != 0 ? lsn : journal.tailLsn());
 }
 

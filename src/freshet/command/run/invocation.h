@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Invocation: one command from its request to its reply, and the helpers that every handler is
-/// made of: driving an operation that may have to wait, and waiting for durability. Belongs to the
+/// Invocation: one command from its request to its reply, and the helpers that handlers are built
+/// from: driving an operation that may have to wait, and waiting for durability. Belongs to the
 /// connection's executor.
 #pragma once
 
@@ -24,7 +24,7 @@ namespace freshet::command {
 /// What a command did, for the slow query log, the profiler and the counters.
 struct OperationStats {
     query::WorkDone work{};  // of all its statements
-    int64_t nReturned = -1;  // -1: does not apply
+    int64_t nReturned = -1;  // -1: not applicable
     int64_t cursorId = 0;
     uint32_t yields = 0;  // how often it waited or let others run
 };
@@ -41,28 +41,28 @@ struct Invocation {
     std::string message = wire::openOpMsg();  // the reply's; its body is `reply`
     bson::Builder reply{&message};
     bson::OwnedDocument errorInfo{};  // further fields of an error reply: {keyPattern, keyValue}
-    /// Documents that are not in `message`, but go into it; null: none.
+    /// Documents that go into `message` but are not stored there; null: none.
     std::unique_ptr<query::BorrowedDocuments> borrowed{};
     OperationStats stats{};
-    query::OperationLimits* limits = nullptr;  // null: of a command that ends within microseconds
+    query::OperationLimits* limits = nullptr;  // null: for commands that end within microseconds
     sync::BackgroundThreads::Stay* stay = nullptr;  // null: it cannot leave its executor
     uint64_t startNanos = 0;                        // on platform::monotonicNanos()
-    bool hasOpenCursor = false;   // the reply names a cursor that can be asked for more
+    bool hasOpenCursor = false;                     // the reply names a cursor that has more
     bool isExhaust = false;       // this reply announces another one without a request
     bool endsSession = false;     // close the connection instead of replying
     bool hasAskedAccess = false;  // see access/authorize.h
     bool runsScripts = false;     // runs on a thread for JavaScript
     bool mayTakeLong = false;     // for a single document; runs on a background thread
-    bool changesUsers = false;    // what is cached of users may be wrong afterwards
+    bool changesUsers = false;    // cached users may be outdated afterwards
     bool mayBorrow = false;       // the reply need not be in one piece
 
     bson::Document body() const { return index.body(); }
     size_t borrowedBytes() const { return borrowed == nullptr ? 0 : borrowed->bytes(); }
-    /// Of the reply's body.
+    /// The size of the reply's body.
     size_t replyBytes() const { return message.size() - wire::kOpMsgBodyAt + borrowedBytes(); }
-    /// kTimeout or kCancelled when the command should not go on, kLimit when it holds too much.
+    /// kTimeout or kCancelled when the command must end, kLimit when it holds too much.
     Status checkInterrupt() const;
-    /// The same but for memory.
+    /// The same without the check of memory.
     Status whyInterrupted() const;
     /// `db.collection`, from the command's first field. An error unless it names a collection.
     StatusOr<std::string> collectionName() const;
@@ -73,22 +73,23 @@ struct Invocation {
     StatusOr<std::vector<bson::Document>> documents(std::string_view field) const;
 };
 
-/// Whether a message of that many bytes is for a background thread from its first byte on. A write
-/// of documents is parsed at the speed of memory and does one document after another.
+/// Whether a message of that many bytes is handled on a background thread from its first byte on.
+/// Documents to insert are parsed at memory speed and inserted one by one, so their limit is
+/// higher.
 bool isForBackground(size_t messageBytes, bool insertsDocuments);
 /// Whether the command may take long for a single document, as query::mayTakeLong() says.
 bool mayTakeLong(const Invocation& call);
 /// From here on the command runs on a background thread, if it can.
 sync::Task<void> goToBackground(Invocation& call);
 
-/// Returns when `token` is complete, or with the status that says why the command is not to go on.
-/// In the latter case the token's waiter has been taken back: whoever completes it later finds
-/// nobody.
+/// Returns when `token` is complete, or with the status that says why the command must end. In the
+/// latter case the token's waiter has been withdrawn: a later completion wakes nothing.
 sync::Task<Status> waitOrStop(Invocation& call, sync::WaitToken token);
-/// Waits for `ms` milliseconds, or until the command is not to go on.
+/// Waits for `ms` milliseconds, or until the command must end.
 sync::Task<Status> sleepOrStop(Invocation& call, uint64_t ms);
 
-/// The command is going to wait, or lets others run: counts it, and lets currentOp see the plan.
+/// Called when the command is going to wait or lets others run: counts it, and shows currentOp the
+/// plan.
 void noteYield(Invocation& call, const query::PlanName& plan);
 template <typename Op>
 void noteYieldOf(Invocation& call, const Op& op) {
@@ -114,7 +115,7 @@ sync::Task<Status> drive(Invocation& call, Op& op) {
     }
 }
 
-/// The same, whatever happens to the command meanwhile.
+/// The same, but ignores interrupts.
 template <typename Op>
 sync::Task<Status> driveToEnd(Op& op) {
     Status status = op.run();
@@ -125,22 +126,23 @@ sync::Task<Status> driveToEnd(Op& op) {
     co_return status;
 }
 
-/// Drives a definition change to its end, whatever the deadline says: a half-made one helps nobody.
-/// Then waits as the write concern demands.
+/// Drives a definition change to its end, whatever the deadline: a half-done change must not
+/// remain. Then waits as the write concern requires.
 sync::Task<Status> driveChange(Invocation& call, catalog::Change& change);
 
 /// Waits until everything up to `lsn` is on stable storage.
 sync::Task<Status> waitUntilDurable(journal::Journal& journal, journal::Lsn lsn);
 
-/// Waits until the commit at `lsn` may be acknowledged. 0: nothing was written; then everything
-/// that the answer may rest on.
+/// Waits until the commit at `lsn` may be acknowledged. 0: nothing was written; then waits for
+/// everything that the answer may depend on.
 sync::Task<Status> waitForDurability(Invocation& call, journal::Lsn lsn);
 
-/// Lets other sessions run when a command has had the thread for long.
+/// Lets other sessions run when a command has used the thread for long.
 class Pacer {
 public:
     Pacer();
-    /// True when it is time for `co_await sync::wait(sync::WaitToken::completed())`. Starts anew.
+    /// True when it is time for `co_await sync::wait(sync::WaitToken::completed())`. Restarts the
+    /// time.
     bool isDue();
 
 private:

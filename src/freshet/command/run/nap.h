@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Nap: how a background thread sleeps until its time has come or it is woken. One sleeper; any
-/// thread wakes.
+/// Nap: lets a background thread sleep until a time, or until it is woken. One sleeper; any thread
+/// wakes.
 #pragma once
 
 #include "freshet/sync/alarms.h"
@@ -15,8 +15,8 @@ class Nap {
 public:
     explicit Nap(sync::Alarms& alarms) : alarms_(alarms) {}
 
-    /// Until `dueNanos` (platform::monotonicNanos()), or wake(). Returns at once after a wake()
-    /// that no sleep has answered yet.
+    /// Sleeps until `dueNanos` (platform::monotonicNanos()), or wake(). Returns at once after a
+    /// wake() that has not ended a sleep yet.
     void sleepUntil(uint64_t dueNanos) {
         const sync::WaitToken token = sync::WaitToken::create();
         {

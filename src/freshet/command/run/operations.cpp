@@ -17,7 +17,7 @@
 namespace freshet::command {
 namespace {
 
-constexpr int32_t kClientMetadataId = 51800;  // scripts look for it
+constexpr int32_t kClientMetadataId = 51800;  // scripts search for it
 
 constexpr uint64_t kIdsPerBlock = 1'024;
 constexpr size_t kValueBytesShown = 1'024;
@@ -138,8 +138,8 @@ void ConnectionRecord::end() {
 }
 
 Reason ConnectionRecord::interrupted() const {
-    // [operation.interrupted] ORDER relaxed: only the value itself counts; who misses it now sees
-    // it at the next step, and a wait is woken.
+    // [operation.interrupted] ORDER relaxed: only the value itself counts; an operation that misses
+    // it now sees it at the next step, and a wait is woken.
     return static_cast<Reason>(interrupt_.load(sync::kRelaxed));
 }
 
@@ -282,7 +282,7 @@ bool ConnectionRecord::hasWriter() const {
 void ConnectionRecord::addClient(bson::Builder* out) const {
     out->add("desc", "conn" + std::to_string(connectionId_));
     out->add("connectionId", static_cast<int64_t>(connectionId_)).add("client", remote_);
-    out->add("transport", transport_);  // not mongod's: it has but one
+    out->add("transport", transport_);  // our extension: mongod has only one transport
     if (!appName_.empty()) {
         out->add("appName", appName_);
     }
@@ -317,7 +317,7 @@ void ConnectionRecord::addOperation(bson::Builder* out) const {
     if (interrupted() != Reason::kNone) {
         out->add("killPending", true);
     }
-    // What mongod calls waiting for a lock: for another transaction, the disk, or a timer.
+    // mongod's term for waiting for a lock: for another transaction, the disk, or a timer.
     out->add("waitingForLock", isWaiting_);
 }
 

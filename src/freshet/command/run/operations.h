@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What runs: each connection has a record of its client and of the operation it is serving, which
-/// currentOp shows and killOp ends. An operation touches its own connection's record only; the list
-/// of all is touched when connections come and go, and by those who look.
+/// The running operations: each connection has a record of its client and of the operation it is
+/// serving, which currentOp shows and killOp ends. An operation touches the record of its own
+/// connection only; the list of all records is used when connections come and go, and by commands
+/// that inspect it.
 #pragma once
 
 #include "freshet/bson/builder.h"
@@ -24,35 +25,35 @@ namespace freshet::command {
 
 struct ClientFacts;
 
-/// An operation in progress. What it points to lives as long as it runs.
+/// An operation in progress. The objects that it points to live as long as it runs.
 struct RunningOperation {
     int32_t id = 0;
     uint64_t startNanos = 0;
     const Command* command = nullptr;
     bson::Document body;
     const GenericArguments* generic = nullptr;
-    // As the operation has told of itself when it let others run.
+    // As last reported when the operation let others run.
     uint32_t yields = 0;
     std::string planSummary = {};
 };
 
-/// What a line of the log says of an operation.
+/// How a log line names an operation.
 struct OperationNames {
     std::string command;
     std::string ns;
     uint64_t connectionId = 0;
 };
 
-/// How much of the operations to show.
+/// Which operations to show, and in how much detail.
 struct ShowOperations {
     bool idleConnections = false;
-    bool active = true;                // those that run
+    bool active = true;                // running operations
     std::optional<std::string> owner;  // "user@db": only that user's
     bool isOf(std::string_view user) const { return !owner.has_value() || *owner == user; }
 };
 
-/// One connection. begin(), end() and the waiting belong to its executor; the rest is for any
-/// thread.
+/// One connection. begin(), end() and the waiting belong to its executor; the rest may be called
+/// from any thread.
 class ConnectionRecord {
 public:
     /// `client` must outlive the record's use by its connection; a copy of its facts is kept.
@@ -60,34 +61,34 @@ public:
 
     void begin(RunningOperation operation);
     void end();
-    /// Why the operation should not go on; kNone when it should.
+    /// Why the operation must end; kNone when it may go on.
     Reason interrupted() const;
 
-    /// What hello told of the client. Once; kInvalid when it comes again or is too large.
+    /// What the client's hello said. Once; kInvalid when it comes again or is too large.
     Status setMetadata(bson::Document metadata);
     std::string appName() const;
-    /// Who is logged in from now on; two empty strings: nobody.
+    /// The user that is logged in from now on; two empty strings: none.
     void setUser(std::string_view name, std::string_view db);
-    /// "user@db"; empty: nobody.
+    /// "user@db"; empty: none.
     std::string user() const;
-    /// What the running operation has come to.
+    /// The running operation's progress.
     void showProgress(uint32_t yields, const query::PlanName& plan);
 
-    /// Completed when the operation is interrupted: at once when it is so already.
+    /// `token` is completed when the operation is interrupted: at once when it already is.
     void setWake(sync::WaitToken token);
     void clearWake();
-    /// Interrupted with the operation, at once when that is so already; null: there is none any
-    /// more. On the thread that runs the operation.
+    /// Interrupted together with the operation, at once when it already is; null: none any more. On
+    /// the thread that runs the operation.
     void setScript(query::JavaScript* script);
 
     /// False when the operation is another one or none.
     bool interrupt(int32_t operationId, Reason why);
-    /// Interrupts what runs when `isMeant` says so.
+    /// Interrupts the running operation when `isMeant` returns true.
     bool interruptIf(Reason why, const std::function<bool(const RunningOperation&)>& isMeant);
-    /// As currentOp shows it; empty when it is idle and idle ones are not asked for.
+    /// In currentOp's form; empty when it is idle and idle ones are not asked for.
     bson::OwnedDocument describe(const ShowOperations& show, std::string_view host) const;
     bool isActive() const;
-    /// No command: nothing runs.
+    /// Without a command: nothing runs.
     OperationNames running() const;
     /// The operation waits for fsyncUnlock: it counts as not begun.
     void setHeldUp(bool isHeldUp);
@@ -134,9 +135,9 @@ public:
     std::vector<std::shared_ptr<ConnectionRecord>> all() const;
 
     bool hasWriters() const;
-    /// With an owner ("user@db") only that user's operation. False: no such operation.
+    /// With an owner ("user@db") only if the operation is that user's. False: no such operation.
     bool kill(int32_t operationId, const std::optional<std::string>& owner);
-    /// Ends operations; the number of those that were meant.
+    /// Ends the matching operations; returns how many.
     size_t killIf(Reason why, const std::function<bool(const RunningOperation&)>& isMeant);
 
 private:
@@ -149,14 +150,14 @@ private:
 
 /// "query", "insert", "update", "remove", "getmore" or "command".
 std::string_view operationKindName(OpKind kind);
-/// Adds {user, db} for "user@db", and nothing for nobody.
+/// Adds {user, db} for "user@db", and nothing for an empty name.
 void addUser(std::string_view user, bson::Builder* array);
 
 /// The collection that a command names, or "$cmd".
 std::string_view collectionOf(const Command& command, bson::Document body);
 /// The namespace that a command names, or `db.$cmd`.
 std::string namespaceOf(const Command& command, bson::Document body, std::string_view db);
-/// The command as it may be shown to others: secrets left out, long values cut.
+/// The command in a form that others may see: without secrets, long values cut.
 bson::OwnedDocument presentable(const Command& command, bson::Document body);
 
 }  // namespace freshet::command

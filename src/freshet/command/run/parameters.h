@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The server's parameters: what getParameter shows and setParameter changes, with their types and
-/// bounds. Values are read where they have an effect, each time, so a change counts at once. Any
-/// thread.
+/// bounds. Values are read at each use, so a change takes effect at once. Any thread.
 #pragma once
 
 #include "freshet/bson/builder.h"
@@ -14,8 +13,8 @@
 
 namespace freshet::command {
 
-/// The values that can change while the server runs. Written by: start, setParameter. Read by:
-/// those whom they concern.
+/// The values that can change while the server runs. Written by: start, setParameter. Read by: the
+/// code that they control.
 ///   ORDER    relaxed everywhere: each stands for itself
 struct ParameterValues {
     sync::Atomic<int64_t> cursorTimeoutMillis{600'000};
@@ -53,7 +52,7 @@ struct ParameterValues {
     }
 };
 
-/// Where a parameter may be given a value.
+/// When a parameter may be set.
 enum class Settable : uint8_t { kNowhere, kAtStartup, kAtRuntime, kBoth };
 
 struct Parameter {
@@ -66,14 +65,14 @@ struct Parameter {
     int64_t most;
 };
 
-/// In the order of their names. Those that are no number are with getParameter.
+/// Ordered by name. Parameters that are not numbers are in diag/parameters.cpp.
 const std::vector<Parameter>& parameters();
 const Parameter* findParameter(std::string_view name);
 void addParameterValue(const Parameter& parameter,
                        const ParameterValues& values,
                        std::string_view name,
                        bson::Builder* out);
-/// kInvalid when the value is of a wrong type or out of bounds; it may be text, as on the command
+/// kInvalid when the value has a wrong type or is out of bounds; it may be text, as on the command
 /// line.
 Status setParameterValue(const Parameter& parameter,
                          const bson::Element& value,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Profiler: which databases have their operations recorded in <db>.system.profile, and how much is
 /// kept there. Any thread. One mutex, a leaf; operations take it while some database is profiled or
-/// has a filter, and else look at one word.
+/// has a filter, and otherwise read one word.
 #pragma once
 
 #include "freshet/query/match.h"
@@ -21,19 +21,19 @@ inline constexpr std::string_view kProfileCollection = "system.profile";
 
 /// What the `profile` command sets for a database.
 struct ProfileSettings {
-    int32_t level = 0;  // 0: nothing is recorded; 1: what is slow; 2: everything
-    /// Decides instead of time and sample rate, for the log as well; null: none.
+    int32_t level = 0;  // 0: record nothing; 1: slow operations; 2: all
+    /// Decides instead of time and sample rate, for the log as well; null: no filter.
     std::shared_ptr<const query::Matcher> filter;
 };
 
 class Profiler {
 public:
-    /// `defaultLevel`: of databases for which nothing is set.
+    /// `defaultLevel`: for databases that have no settings.
     explicit Profiler(int32_t defaultLevel);
-    /// Some database may be profiled, or has a filter.
+    /// Some database may be profiled, or have a filter.
     bool isUsed() const {
         // [profiler.look] ORDER relaxed: the settings are read under the mutex; an operation that
-        // ends beside the change may be recorded or not.
+        // ends during the change may be recorded or not.
         return used_.load(sync::kRelaxed) != 0;
     }
     ProfileSettings of(std::string_view db) const;
@@ -42,8 +42,8 @@ public:
     /// The database has been dropped.
     void forget(std::string_view db);
 
-    /// The bytes of documents in the collection of that uuid, `by` added; nullopt when nobody has
-    /// called setBytes() for it.
+    /// Adds `by` to the bytes of documents in the collection of that uuid and returns them; nullopt
+    /// when setBytes() was not called for it.
     std::optional<int64_t> addBytes(std::string_view db, std::string_view uuid, int64_t by);
     void setBytes(std::string_view db, std::string_view uuid, int64_t bytes);
 

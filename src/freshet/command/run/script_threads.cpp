@@ -16,10 +16,10 @@ namespace freshet::command {
 namespace {
 
 constexpr uint64_t kNanosPerMilli = 1'000'000;
-/// The engine itself takes some megabytes of a heap.
+/// The script engine itself takes some megabytes of a heap.
 constexpr uint64_t kHeapBytesMin = 16u << 20;
 
-/// While it lives, what interrupts the command ends its script too.
+/// While it lives, whatever interrupts the command ends its script too.
 class Interruption {
 public:
     Interruption(ConnectionRecord& record, query::JavaScript& javaScript) : record_(record) {
@@ -187,8 +187,8 @@ void ScriptThreads::work(Thread& thread,
                          sync::Task<Status> work,
                          Status* status) {
     if (thread.javaScript == nullptr) {
-        platform::standBack();  // a script that computes must not be felt by who only reads
-        platform::returnFreedMemorySoon();  // an array that grows leaves a trail of freed ones
+        platform::standBack();              // a script must not slow down clients that only read
+        platform::returnFreedMemorySoon();  // a growing array leaves many freed ones behind
         thread.javaScript = std::make_unique<query::JavaScript>();
     }
     thread.javaScript->begin(rulesOf(call));
@@ -210,11 +210,11 @@ sync::Task<Status> ScriptThreads::run(Invocation& call, sync::Task<Status> part)
     Status status;
     const auto job = [this, thread, done, &call, &part, &status] {
         work(*thread, call, std::move(part), &status);
-        done.complete();  // from here on the command is gone
+        done.complete();  // after this the command may be destroyed
         thread->javaScript->end();
         giveBack(thread);
     };
-    // The limits are the other thread's while it runs the command.
+    // The limits belong to the other thread while it runs the command.
     sync::TaskLocal* const limits = sync::TaskLocal::takeOff();
     if (const auto begun = thread->worker.run(job); !begun.isOk()) {
         sync::TaskLocal::putBack(limits);
@@ -224,7 +224,7 @@ sync::Task<Status> ScriptThreads::run(Invocation& call, sync::Task<Status> part)
     co_await sync::wait(done);
     sync::TaskLocal::putBack(limits);
     if (status.code() == Code::kCancelled || status.code() == Code::kTimeout) {
-        // A script knows that it was interrupted, and the command by what.
+        // The script only knows that it was interrupted; the command knows why.
         const Status why = call.checkInterrupt();
         co_return why.isOk() ? status : why;
     }

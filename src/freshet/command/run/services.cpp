@@ -10,7 +10,7 @@ namespace freshet::command {
 
 namespace {
 
-/// What spills does so well before its operation has more than one may have.
+/// An operation that can spill does so well before it holds more than one operation may.
 query::MemoryLimits memoryLimits(const ParameterValues& values, const sync::MemoryPool* pool) {
     const uint64_t most = pool == nullptr ? UINT64_MAX : pool->shareMax() / 4;
     const auto bytes = [most](const sync::Atomic<int64_t>& value) {

@@ -28,7 +28,7 @@ namespace freshet::command {
 /// Limits that hello announces.
 inline constexpr size_t kWriteBatchMax = 100'000;
 
-/// opcounters of serverStatus, kept in stripes so that reactors do not share a line.
+/// opcounters of serverStatus, kept in stripes so that reactors do not share a cache line.
 class OpCounters {
 public:
     void add(OpKind kind, uint64_t count = 1);
@@ -37,7 +37,7 @@ public:
 
 private:
     static constexpr size_t kKinds = 6;
-    /// Operations counted, as StripePlace::bump() does it.
+    /// The counts of operations, added to by StripePlace::bump().
     struct alignas(sync::kLineBytes) Stripe {
         std::array<sync::Atomic<uint64_t>, kKinds> cells{};
     };
@@ -68,22 +68,23 @@ struct Services {
     OpCounters counters;
     Statistics statistics{registry.commands().size()};
     sync::Alarms alarms;
-    Nap housekeeping{alarms};       // of the housekeeper's thread
+    Nap housekeeping{alarms};       // the housekeeper's thread sleeps here
     sync::Worker worker{"worker"};  // hashes passwords
-    /// Names this run of the server in topologyVersion: a client that sees it change knows of the
-    /// restart.
+    /// Identifies this run of the server in topologyVersion: a client that sees it change knows
+    /// that the server was restarted.
     const bson::ObjectId processId = bson::ObjectId::generate();
 
     int32_t sessionTimeoutMinutes() const {
         return static_cast<int32_t>(ParameterValues::get(parameters.sessionTimeoutMinutes));
     }
-    /// As $currentOp and currentOp show them.
+    /// In the form that $currentOp and currentOp show.
     std::vector<bson::OwnedDocument> currentOperations(const ShowOperations& show) const;
-    /// Forgets sessions past their time, and ends their cursors.
+    /// Forgets expired sessions and ends their cursors.
     void expireSessions();
-    /// To be called after values of parameters have changed: wakes those that sleep by them.
+    /// Call it after values of parameters have changed: wakes the threads whose sleep depends on
+    /// them.
     void parametersChanged();
-    /// A command's place in the registry's list.
+    /// A command's index in the registry's list.
     size_t indexOf(const Command& command) const {
         return static_cast<size_t>(&command - registry.commands().data());
     }

@@ -14,7 +14,8 @@ constexpr size_t kUuidBytes = 16;
 constexpr size_t kDigestBytes = 32;
 
 constexpr int64_t kOrderMs = 60'000;
-constexpr uint64_t kPartOfMemory = 16;  // what all sessions may take of what requests may hold
+constexpr uint64_t kPartOfMemory = 16;  // the part of the requests' memory that all sessions may
+                                        // use
 constexpr uint64_t kEntryBytes = 512;
 constexpr size_t kAlways = 10'000;
 
@@ -68,7 +69,7 @@ void LogicalSessions::use(const std::string& name, const std::string& holder, in
     std::lock_guard<sync::Mutex> lock(shard.mutex);
     const auto [found, isNew] = shard.entries.try_emplace(name);
     Entry& entry = found->second;
-    // Their order need not be exact, and keeping it is the dearer part.
+    // The order need not be exact, and keeping it exact is the expensive part.
     const bool mustMove = !isNew && wallMs - entry.lastUseWallMs > kOrderMs;
     entry.lastUseWallMs = wallMs;
     if (mustMove) {

@@ -67,7 +67,7 @@ constexpr int32_t kLongPass = telemetry::kOwnIds + 120;
 constexpr uint64_t kTellEveryNanos = 1'000'000'000;
 constexpr uint64_t kNanosPerMs = 1'000'000;
 
-/// Of this thread.
+/// One for each thread.
 struct Told {
     OperationNames longest;  // of this pass; no command: none was long
     uint64_t nanos = 0;

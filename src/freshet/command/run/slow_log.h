@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The slow query log: one line (id 51803) for each operation that took longer than the threshold
-/// of the `profile` command, and one for passes over a reactor's run queue that took long.
+/// of the `profile` command, and one for each pass over a reactor's run queue that took long.
 #pragma once
 
 #include "freshet/command/run/invocation.h"
@@ -16,26 +16,26 @@ struct OperationEnd {
     int64_t millis() const { return static_cast<int64_t>(micros / 1'000); }
 };
 
-/// It took as long as a slow one, and the sample rate lets it through.
+/// It took longer than the threshold, and the sample rate selects it.
 bool isSlow(const Invocation& call, const OperationEnd& end);
 void logSlow(const Invocation& call, const OperationEnd& end);
 
-/// What logs and profiles show of the command: of an update or delete with one statement that
-/// statement.
+/// The command in the form that logs and profiles show: for an update or delete with one statement,
+/// that statement.
 bson::OwnedDocument presentedCommand(const Invocation& call);
 
-/// Which command had a reactor's thread when a pass over its run queue took long. A thread has its
-/// own; nothing of it is shared.
+/// Which command used a reactor's thread when a pass over its run queue took long. Each thread has
+/// its own; nothing is shared.
 class LongPasses {
 public:
-    /// Around each pass, on its thread. Elsewhere the rest does nothing.
+    /// At the start of each pass, on its thread. On other threads the rest does nothing.
     static void passBegan() { inPass_ = true; }
     static void passEnded() {
         inPass_ = false;
         running_ = nullptr;
     }
 
-    /// From now on the thread is this connection's, whose operation has begun or goes on.
+    /// From now on the thread works for this connection, whose operation has begun or continues.
     static void enter(const ConnectionRecord& record, uint64_t nowNanos) {
         if (inPass_) {
             if (running_ != nullptr && elapsed(nowNanos) >= kWorthNanos) {
@@ -60,8 +60,8 @@ public:
             running_ = nullptr;
         }
     }
-    /// The pass that ends now has taken so long: a line in the log, at most one a second for each
-    /// thread, with the command that had most of it, as far as is known.
+    /// The pass that ends now has taken `nanos`: writes a line to the log, at most one a second for
+    /// each thread, with the command that used most of the time, if known.
     static void tell(uint64_t nanos);
 
 private:

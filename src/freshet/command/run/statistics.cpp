@@ -8,7 +8,7 @@
 namespace freshet::command {
 namespace {
 
-/// As many indexes as a collection may have, and as many that are gone.
+/// As many indexes as a collection may have, and as many dropped ones.
 constexpr size_t kIndexesCounted = 128;
 
 }  // namespace
@@ -52,7 +52,7 @@ void Top::addIndexUse(uint32_t tree, uint64_t count) {
         }
     }
     if (indexes.size() == kIndexesCounted) {
-        // The oldest tree is the one that is most likely gone.
+        // The oldest tree is most likely the one that was dropped.
         indexes.erase(std::min_element(
             indexes.begin(), indexes.end(), [](const IndexUse& a, const IndexUse& b) {
                 return a.tree < b.tree;
@@ -87,7 +87,7 @@ void Statistics::ended(size_t command, LatencyClass kind, uint64_t micros, bool 
     place.bump(stripe.latencies[2 * static_cast<size_t>(kind) + 1], micros);
 }
 
-/// Mostly it is the one before it again.
+/// Usually the same one as last time.
 Top* Statistics::Stripe::lookUp(std::string_view db, std::string_view collection) {
     const std::string_view known = ns;
     if (last != nullptr && known.size() == db.size() + 1 + collection.size() &&

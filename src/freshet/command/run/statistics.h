@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Statistics of commands: how many, how long, on which collections. Kept in stripes, one for each
-/// of the first threads, so that reactors neither share a line nor lock one. Any thread.
+/// of the first threads, so that reactors share neither a cache line nor a lock. Any thread.
 #pragma once
 
 #include "freshet/command/registry.h"
@@ -17,7 +17,7 @@
 
 namespace freshet::command {
 
-/// How opLatencies and top sort operations.
+/// How opLatencies and top classify operations.
 enum class LatencyClass : uint8_t { kReads, kWrites, kCommands };
 LatencyClass latencyClassOf(const Command& command);
 
@@ -35,14 +35,14 @@ struct Effort {
     }
 };
 
-/// What top says of a collection.
+/// What top shows of a collection.
 struct Top {
     Effort total;
     std::array<Effort, 3> classes;  // by LatencyClass
     std::array<Effort, 6> kinds;    // by OpKind
     const Effort& of(LatencyClass kind) const { return classes[static_cast<size_t>(kind)]; }
     struct IndexUse {
-        uint32_t tree = 0;  // the index's, which is no other one's ever
+        uint32_t tree = 0;  // the index's; no other index ever has the same
         uint64_t count = 0;
     };
     std::vector<IndexUse> indexes;
@@ -51,7 +51,7 @@ struct Top {
     uint64_t usesOf(uint32_t tree) const;
 };
 
-/// Numbers of serverStatus beyond those by command.
+/// Counters of serverStatus besides those by command.
 enum class Counter : uint8_t {
     kDocumentsInserted,
     kDocumentsReturned,
@@ -72,7 +72,7 @@ class Statistics {
 public:
     explicit Statistics(size_t commandCount);
 
-    /// An operation has ended. `command`: its place in the registry.
+    /// An operation has ended. `command`: its index in the registry.
     void ended(size_t command, LatencyClass kind, uint64_t micros, bool hasFailed);
     /// It was on that collection. `usedTree`: of the index by which it found its documents; 0:
     /// none.
@@ -92,15 +92,15 @@ public:
     Effort latency(LatencyClass kind) const;
     uint64_t total(Counter counter) const;
     std::map<std::string, Top> top() const;
-    /// That collection's; nothing when it was not used.
+    /// That collection's numbers; empty when it was not used.
     Top topOf(const std::string& ns) const;
 
 private:
-    /// Of one stripe. One more, and the half that was used least is forgotten.
+    /// For one stripe. Beyond it, the half that was used least is forgotten.
     static constexpr size_t kCollectionsMax = 10'000;
-    static constexpr size_t kNamespaceBytesMax = 512;  // longer ones are no collections'
+    static constexpr size_t kNamespaceBytesMax = 512;  // longer names are not of collections
 
-    /// Cells are as StripePlace::bump() has them.
+    /// Cells are written by StripePlace::bump().
     struct alignas(sync::kLineBytes) Stripe {
         std::vector<sync::Atomic<uint64_t>> commands;  // total and failed of each
         std::array<sync::Atomic<uint64_t>, 6> latencies{};
@@ -108,9 +108,9 @@ private:
         mutable sync::Mutex mutex;
         // All three guarded by mutex:
         std::unordered_map<std::string, Top> top;
-        std::string ns;       // the one looked up last
-        Top* last = nullptr;  // its
-        /// Null: it is no collection's name.
+        std::string ns;       // the namespace looked up last
+        Top* last = nullptr;  // its entry
+        /// Null: it is not a collection's name.
         Top* lookUp(std::string_view db, std::string_view collection);
         void forgetHalf();
     };

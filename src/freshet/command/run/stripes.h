@@ -10,7 +10,7 @@
 
 namespace freshet::command {
 
-/// Of an array of kCount stripes.
+/// A place in an array of kCount stripes.
 struct StripePlace {
     static constexpr size_t kCount = 64;
     static constexpr size_t kOwned = 56;
@@ -18,7 +18,7 @@ struct StripePlace {
     size_t at;
     bool isShared;
 
-    /// The calling thread's, the same always.
+    /// The calling thread's; it never changes.
     static StripePlace mine();
 
     /// A number for people. Written by: the threads of the stripe. Read by: reports.
@@ -26,10 +26,10 @@ struct StripePlace {
     ///   INV-2    a stripe that is not shared is written by one thread
     void bump(sync::Atomic<uint64_t>& cell, uint64_t by) const {
         if (isShared) {
-            // [stripe.add] ORDER relaxed: nothing is read because of it, and sums may lag.
+            // [stripe.add] ORDER relaxed: nothing is inferred from it, and sums may lag.
             cell.fetch_add(by, sync::kRelaxed);
         } else {
-            // [stripe.set] ORDER relaxed: as above. INV-2: nobody writes in between.
+            // [stripe.set] ORDER relaxed: as above. INV-2: no other thread writes in between.
             cell.store(cell.load(sync::kRelaxed) + by, sync::kRelaxed);
         }
     }

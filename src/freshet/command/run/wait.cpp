@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Waiting as a command does: for what it waits for, or for whatever ends the command first: its
-/// time limit, killOp, the end of its session, shutdown.
+/// How a command waits: for a token, or for whatever ends the command first: its time limit,
+/// killOp, the end of its session, shutdown.
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/slow_log.h"
 #include "freshet/platform/clock.h"
@@ -9,7 +9,7 @@ namespace freshet::command {
 namespace {
 
 /// Passes the completion of one token on to another. Shared by the waiting command and the token it
-/// is armed at; whoever lets go last frees it.
+/// is armed at; the last one to release it frees it.
 class Relay : private sync::Waiter {
 public:
     /// False when `from` is complete already.
@@ -48,7 +48,7 @@ private:
     const sync::WaitToken to_;
     /// The command and the token's completer. Written by: both, once each.
     ///   STEPS    2 -> 1 -> 0
-    ///   RECLAIM  who makes it 0 frees the relay
+    ///   RECLAIM  the one that makes it 0 frees the relay
     sync::Atomic<uint32_t> holders_{2};
 };
 

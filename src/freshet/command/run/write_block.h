@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// WriteBlock: fsync{lock: true} holds up writers until fsyncUnlock. Counted. A command that writes
-/// looks at one word before it begins; it is visible as running before that look, so whoever has
-/// set the word and then sees no writer running knows that none will start.
+/// WriteBlock: fsync{lock: true} blocks writers until fsyncUnlock. Locks are counted. A command
+/// that writes reads one word before it begins; it is visible as running before that read, so a
+/// thread that has set the word and then sees no writer running knows that none will start.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -23,9 +23,9 @@ bool isWriter(const Command& command, bson::Document body);
 
 class WriteBlock {
 public:
-    /// Whether writers are to wait. Any thread.
+    /// Whether writers must wait. Any thread.
     bool isLocked() const {
-        // [writeBlock.look] ORDER relaxed: the looker has made itself visible under its record's
+        // [writeBlock.look] ORDER relaxed: the writer has made itself visible under its record's
         // mutex before; drain() takes that mutex after [writeBlock.set].
         return locks_.load(sync::kRelaxed) != 0;
     }
@@ -33,15 +33,11 @@ public:
 
     /// Writers wait from now on. To be followed by confirm() or cancel().
     void lock();
-    /// The lock is in force, and unlock() may end it.
-    void confirm();
-    /// Takes lock() back.
-    void cancel();
-    /// False when no lock is in force. The last one lets the writers go on.
+    /// False when it was not locked. Removing the last lock lets the writers continue.
     bool unlock();
     /// Returns when no command that writes is running.
     sync::Task<Status> drain(Invocation& call);
-    /// For a command that writes: returns when nothing holds it up.
+    /// For a command that writes: returns when it is not blocked.
     sync::Task<Status> pass(Invocation& call);
 
 private:
@@ -52,8 +48,7 @@ private:
     ///   STEPS    rises and falls by one
     sync::Atomic<uint32_t> locks_{0};
     sync::Mutex mutex_;
-    uint32_t inForce_ = 0;                  // guarded by mutex_
-    std::vector<sync::WaitToken> waiting_;  // guarded by mutex_; one for each writer held up
+    std::vector<sync::WaitToken> waiting_;  // guarded by mutex_; one for each blocked writer
 };
 
 }  // namespace freshet::command
