@@ -38,7 +38,8 @@ struct ServerFacts {
     bool authEnabled = false;
     bool javaScriptEnabled = true;
     std::string replicaSet;      // the set's name; empty: a standalone
-    std::string replicaSetHost;  // "name:port" of its member; empty: as the client dialled it
+    std::string replicaSetHost;  // "name:port" of its member; empty: the address that the client
+                                 // used
     uint32_t journalCommitIntervalMs = 100;
     uint32_t slowOpThresholdMs = 100;
     double slowOpSampleRate = 1.0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Who may do what where: every command of the registry and every stage, on collections of one's
-/// own database, of another one, of the server's own and on system collections, by a user of each
-/// built-in role. What is expected follows from documented_roles_test.h; a command or a stage
+/// Every command of the registry and every stage, tried by a user of each built-in role, on
+/// collections of the user's own database, of another one, of the server's own databases and on
+/// system collections. The expectations follow from documented_roles_test.h; a command or a stage
 /// without a row here fails the test.
 #include "freshet/command/access/auth_fixture_test.h"
 #include "freshet/command/access/documented_roles_test.h"
@@ -13,13 +13,13 @@
 namespace freshet::command {
 namespace {
 
-/// What a command asks for: "action@place" with blanks between, all of which are needed; "|"
-/// between ways any of which will do. Places: "C" the target, "D" its database, "X" another
-/// collection there, "*" the server, "any" any normal database, else a namespace. "nobody" needs no
-/// login, "user" one without roles.
+/// What a command needs: "action@place" separated by blanks, all of which are needed; "|" between
+/// alternatives. Places: "C" the target, "D" its database, "X" another collection there, "*" the
+/// server, "any" any normal database, else a namespace. "nobody" needs no login, "user" a user
+/// without roles.
 ///
-/// In bodies $C is the target's collection, $D its database, $N both with a dot; a row that has
-/// none of them is tried once. Each is such that it harms nothing when it is allowed.
+/// In bodies $C is the target's collection, $D its database, $N both with a dot; a row with none of
+/// them is tried once. No body does harm when it is allowed.
 struct Row {
     std::string_view name;
     std::string_view needs;
@@ -238,11 +238,11 @@ const std::vector<Row>& commandRows() {
     return kRows;
 }
 
-/// Of pipelines on test.c, but for those that tell of what they are run on: `db` is where.
+/// For pipelines on test.c; stages that report on what they run on have `db`.
 struct StageRow {
     std::string_view name;
     std::string_view needs;
-    std::string_view stages;  // all of the pipeline
+    std::string_view stages;  // the whole pipeline
     std::string_view on = "test.c";
 };
 
@@ -428,7 +428,7 @@ protected:
     AccessMatrixTest() {
         makeRoot();
         for (const Subject& who : kSubjects) {
-            // All of a database that no row is about.
+            // All privileges on a database that no row is about.
             const std::string role = R"([{"role": ")" + std::string(who.role) + R"(", "db": ")" +
                                      std::string(who.db) + R"("}])";
             if (who.role != "nobody") {
@@ -456,7 +456,7 @@ protected:
         }
     }
 
-    /// System collections are not renamed, by nobody: that is told first.
+    /// System collections can never be renamed: that error comes first.
     static bool isRenameOfSystem(const Row& row, const Place& target) {
         return row.name == "renameCollection" && target.collection.starts_with("system.");
     }
@@ -531,7 +531,7 @@ TEST_F(AccessMatrixTest, EveryStageIsForWhomTheManualSays) {
     EXPECT_TRUE(named.empty()) << *named.begin() << " is no stage";
 }
 
-/// Two fields of one name must not mean one thing to the access check and another to the stage.
+/// If two fields have the same name, the access check and the stage must not use different ones.
 TEST_F(AccessMatrixTest, NamesThatStandTwiceAreRefused) {
     for (const char* stage :
          {R"({"$lookup": {"from": "c", "from": "system.users", "pipeline": [], "as": "x"}})",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A server with --auth, and logins over its own wire.
+/// A server with --auth, and logins over its own protocol.
 #pragma once
 
 #include "freshet/command/run/fixture_test.h"
@@ -15,7 +15,7 @@ class AuthTest : public CommandTest {
 protected:
     AuthTest() { restart(true); }
 
-    /// The same data under a new server.
+    /// Starts a new server on the same data.
     void restart(bool isAuthEnabled) {
         clients_.clear();
         close();
@@ -39,10 +39,10 @@ protected:
         const std::string bytes = message(body);
         const Reply reply = executor_.run(connection.handle(bytes));
         return reply.message.empty() ? bson::OwnedDocument()
-                                     : bodyOf(reply);  // shutdown says nothing
+                                     : bodyOf(reply);  // shutdown sends no reply
     }
 
-    /// The code of an error, 0 when all is well.
+    /// The code of an error, 0 for success.
     int64_t codeOn(Connection& connection, std::string_view text, std::string_view db = "test") {
         return runOn(connection, text, db).view().find("code").toInt64();
     }
@@ -72,7 +72,7 @@ protected:
         return sendOn(connection, body.view());
     }
 
-    /// Ok, or the error that the server replied.
+    /// "", or the error that the server replied.
     std::string logIn(Connection& connection,
                       const std::string& db,
                       const std::string& user,

@@ -16,7 +16,7 @@ bool isAuthOn(const Invocation& call) {
     return call.services.facts.authEnabled;
 }
 
-/// Before there is any user, somebody on this machine may make the first one.
+/// Before there is any user, a client on this machine may create the first one.
 bool isAllowedBeforeUsers(const Invocation& call, Action action, std::string_view db) {
     if (!call.login.hasLocalhostException) {
         return false;
@@ -46,7 +46,7 @@ Status notAuthorized(const Invocation& call) {
                    "not authorized on " + call.generic.db + " to execute command " + text);
 }
 
-/// Not asked for what it wants to do, but whether it is anybody at all.
+/// Requires only that a user is logged in.
 Status requireLogin(const Invocation& call) {
     if (call.login.user == nullptr && !call.login.hasLocalhostException) {
         return invalid(Reason::kUnauthorized,
@@ -55,7 +55,7 @@ Status requireLogin(const Invocation& call) {
     return Status::ok();
 }
 
-/// What a cursor still has to give was asked for when it was opened.
+/// The right to read a cursor's documents was checked when it was opened.
 void endCursorsOf(Invocation& call, const User& user) {
     const std::string owner = user.user + "@" + user.db;
     call.services.cursors.killIf(
@@ -68,14 +68,16 @@ bool hasLostARole(const User& before, const User& now) {
     });
 }
 
-/// A user whose document changed, or went, is looked up again. With a role go the user's cursors.
+/// A user whose document was changed or removed is looked up again. If roles were lost, the user's
+/// cursors end.
 sync::Task<Status> refreshUser(Invocation& call) {
     const uint64_t generation = call.services.users.generation();
     StatusOr<UserRef> user = co_await fetchUser(call, call.login.user->id());
     if (!user.isOk() && user.status().reason() != Reason::kUserNotFound) {
         co_return user.status();
     }
-    // A user who was dropped and made anew is another one, whom this connection never proved to be.
+    // A user who was dropped and created again is another one, whose password this connection has
+    // not proved.
     const bool isSame = user.isOk() && (*user)->identity == call.login.user->identity;
     if (!isSame || hasLostARole(*call.login.user, **user)) {
         endCursorsOf(call, *call.login.user);
@@ -85,7 +87,7 @@ sync::Task<Status> refreshUser(Invocation& call) {
     co_return Status::ok();
 }
 
-/// What a collection's command is about: its first field's text, if it is one.
+/// The collection that a command is about: its first field's text, if it is a string.
 std::string_view collectionOf(const Invocation& call) {
     const bson::Element first = *call.body().begin();
     return first.isString() ? first.stringValue() : std::string_view();
@@ -256,7 +258,7 @@ sync::Task<Status> refreshCaller(Invocation& call) {
 
 Status admitCaller(Invocation& call) {
     if (call.login.user != nullptr) {
-        call.login.hasLocalhostException = false;  // it was for who could not log in
+        call.login.hasLocalhostException = false;  // it was for clients without a login
     }
     if (isAuthOn(call) && call.command.access.scope == Access::Scope::kByHandler) {
         FRESHET_RETURN_IF_ERROR(requireLogin(call));
@@ -301,8 +303,8 @@ Status ownSession(const Services& services, const LoginState& login, std::string
 }
 
 void noteChangesOfUsers(Invocation& call) {
-    // Whatever was written to the admin database, even by a command that failed half way. What
-    // writes by its body may write anywhere.
+    // Anything may have been written to the admin database, even by a command that failed halfway.
+    // A command that writes depending on its body may have written anywhere.
     const bool mayHaveWrittenThere = call.command.writesWith != nullptr
                                          ? call.command.writesWith(call.body())
                                          : !call.command.readOnly && call.generic.db == kUsersDb;

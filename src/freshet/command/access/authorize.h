@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Access checks. The dispatcher asks for every command what its table entry declares, before the
-/// handler runs. A command whose access is kByHandler must ask by itself, whatever its arguments:
-/// one that replies without having asked is refused by the dispatcher. Without --auth everything is
-/// allowed, but asking is due all the same.
+/// Access checks. For every command the dispatcher checks what its table entry declares, before the
+/// handler runs. A command whose access is kByHandler must do the check itself, whatever its
+/// arguments: the dispatcher refuses the reply of one that has not. Without --auth everything is
+/// allowed, but the check is required all the same.
 ///
 /// Each call belongs to its Invocation's thread. kInvalid (kUnauthorized) when it is not allowed,
-/// with a text that has the command with its secrets blotted out.
+/// with a text that shows the command without its secrets.
 #pragma once
 
 #include "freshet/command/run/invocation.h"
@@ -14,58 +14,59 @@
 
 namespace freshet::command {
 
-/// `access` on the server, on database `db`, or on `db.collection`. An empty collection means the
-/// database as a whole.
+/// Requires `access` on the server, on database `db`, or on `db.collection`. An empty collection
+/// means the database as a whole.
 Status authorize(Invocation& call,
                  const Access& access,
                  std::string_view db,
                  std::string_view collection);
-/// `action` on a collection, or on the database when `collection` is empty.
+/// Requires `action` on a collection, or on the database when `collection` is empty.
 Status authorize(Invocation& call,
                  Action action,
                  std::string_view db,
                  std::string_view collection = {});
 Status authorizeCluster(Invocation& call, Action action);
-/// Any user will do.
+/// Requires a login, whatever the user's roles.
 Status authorizeLoggedIn(Invocation& call);
 
-/// What running this command with these arguments would ask for; of an aggregate all that its
-/// pipeline reads and writes.
+/// Requires what running this command with these arguments would require; for an aggregate
+/// everything that its pipeline reads and writes.
 Status authorizeExplained(Invocation& call, const Command& command, bson::Document explained);
 
-/// Does the same look-up without an error, for lists that show what one may see. Counts as asking.
+/// The same look-up without an error, for lists that show only what the user may see. Counts as a
+/// check.
 bool mayDo(Invocation& call, Action action, std::string_view db, std::string_view collection = {});
 bool mayDoOnCluster(Invocation& call, Action action);
-/// May learn from a list that the database, or collection, exists.
+/// Whether the user may learn from a list that the database, or collection, exists.
 bool maySee(Invocation& call, std::string_view db, std::string_view collection = {});
 
-/// "user@db" of who is logged in; empty: nobody. What owns cursors and sessions.
+/// "user@db" of the logged-in user; empty: none. It identifies the owner of cursors and sessions.
 std::string ownerOf(const Invocation& call);
-/// Whose share of what is bounded for each client: a user's, or that of the address that nobody is
-/// logged in from.
+/// The holder whose share bounded resources count in: the user, or the client's address when no
+/// user is logged in.
 std::string holderOf(const Invocation& call);
-/// What `owner` made is the caller's own, or auth is off.
+/// `owner` is the caller, or auth is off.
 bool isOwn(const Invocation& call, std::string_view owner);
 
 /// The command with its secrets (passwords, login payloads) replaced, for logs, currentOp and error
 /// texts.
 bson::OwnedDocument withoutSecrets(bson::Document command);
 
-/// For the dispatcher: what is known of who is at the other end may be out of date.
+/// For the dispatcher: the cached user of this connection may be outdated.
 bool mustRefreshCaller(const Invocation& call);
-/// Brings it up to date.
+/// Reads the user again.
 sync::Task<Status> refreshCaller(Invocation& call);
-/// Then: asks for what the command's table entry declares.
+/// Then: requires what the command's table entry declares.
 Status admitCaller(Invocation& call);
-/// For the dispatcher, after the handler: an error when the command should have asked who may run
-/// it and did not.
+/// For the dispatcher, after the handler: an error when the command should have checked access and
+/// did not.
 Status checkThatItAsked(const Invocation& call);
-/// The canonical name of a session says that it is of who is logged in.
+/// Whether the canonical name of a session belongs to the logged-in user.
 bool isOwnSession(const LoginState& login, const std::string& lsid);
-/// Sessions belong to their user. `*lsid`, a canonical name, gets the user's digest; kInvalid
-/// (kUnauthorized) when it has another one's, or any from who has not logged in.
+/// Sessions belong to their user. Adds the user's digest to `*lsid`, a canonical name; kInvalid
+/// (kUnauthorized) when it has another user's, or has any although no user is logged in.
 Status ownSession(const Services& services, const LoginState& login, std::string* lsid);
-/// For the dispatcher, after the handler: makes changes to users count.
+/// For the dispatcher, after the handler: makes changes of users take effect.
 void noteChangesOfUsers(Invocation& call);
 
 }  // namespace freshet::command

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a pipeline asks for: its own collection, those that its stages read, and those they write;
-/// and, from who keeps to API Version 1, the stages themselves. Looks at names only; whether the
-/// stages are well formed is for query to say.
+/// What a pipeline requires: rights on its own collection, on those that its stages read, and on
+/// those they write; and, with API Version 1 strict, that the stages belong to it. Looks at names
+/// only; query checks whether the stages are well formed.
 #include "freshet/command/access/authorize.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ Status notInApi(const std::string& text) {
     return invalid(Reason::kApiStrictError, text);
 }
 
-/// REQUIRES: the caller keeps to API Version 1.
+/// REQUIRES: the caller demands API Version 1.
 Status checkApi(const bson::Element& stage) {
     constexpr std::string_view kOutside[] = {
         "$currentOp", "$indexStats", "$listLocalSessions", "$listSessions", "$planCacheStats"};
@@ -40,8 +40,8 @@ Status checkApi(const bson::Element& stage) {
     return Status::ok();
 }
 
-/// A field that says what is read or written stands once: what is asked for here must be what query
-/// does, whichever of two it would take.
+/// A field that says what is read or written may occur only once: the access check must see the
+/// same one as query.
 Status refuseRepeated(std::string_view stage, bson::Document options) {
     constexpr std::string_view kTelling[] = {
         "from", "coll", "db", "into", "pipeline", "whenMatched", "whenNotMatched"};
@@ -92,7 +92,7 @@ Target targetOf(const bson::Element& element, std::string_view db) {
 
 class PipelineAccess {
 public:
-    /// `bypassesValidation`: of what $out and $merge write.
+    /// `bypassesValidation`: for what $out and $merge write.
     PipelineAccess(Invocation& call, std::string_view db, bool bypassesValidation)
         : call_(call), db_(db), bypassesValidation_(bypassesValidation) {}
 
@@ -102,7 +102,7 @@ public:
     }
 
 private:
-    /// The first stage says what is read: documents, or something about them.
+    /// The first stage determines what is read: documents, or facts about them.
     Status checkSource(std::string_view collection, bson::Document pipeline) {
         const bson::Element first = pipeline.isEmpty() ? bson::Element() : *pipeline.begin();
         const bson::Element stage = first.isObject() && !first.document().isEmpty()
@@ -163,7 +163,7 @@ private:
         return Status::ok();
     }
 
-    /// Of a stage that names another collection.
+    /// For a stage that names another collection.
     Status checkNamed(const bson::Element& stage) {
         const std::string_view name = stage.name();
         if (name == "$lookup" || name == "$graphLookup") {
@@ -185,8 +185,8 @@ private:
         return checkMerge(stage);
     }
 
-    /// Another collection that is read, by a pipeline perhaps. Its stages are looked at also where
-    /// no collection is named ($documents).
+    /// Another collection that is read, possibly by a pipeline. Its stages are checked even when no
+    /// collection is named ($documents).
     Status checkOther(const bson::Element& from, const bson::Element& pipeline) {
         const Target other = targetOf(from, db_);
         if (!other.collection.empty()) {

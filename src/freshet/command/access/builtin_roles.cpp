@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The built-in roles as tables of actions by kind of resource, after the public manual.
+/// The built-in roles as tables of actions by kind of resource, following the public manual.
 #include "freshet/command/access/grants.h"
 
 #include <algorithm>

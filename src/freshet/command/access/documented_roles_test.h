@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// MongoDB's built-in roles as its manual describes them, as data, and what follows from them. It
-/// knows nothing of how the server does it: two tables that say the same are the test.
+/// is independent of the server's own tables: the test is that the two agree.
 #pragma once
 
 #include <algorithm>
@@ -11,15 +11,15 @@
 
 namespace freshet::command {
 
-/// What a privilege is on.
+/// The kind of resource of a privilege.
 enum class On { kDatabase, kAnyNormal, kNamed, kExact, kCluster, kAny };
 
 struct DocumentedPrivilege {
     std::string_view role;
     On on;
-    std::string_view db;          // of kDatabase and kExact; "$": where the role is given
-    std::string_view collection;  // of kNamed and kExact
-    std::string_view actions;     // with blanks between; "@name": those of kActionSets
+    std::string_view db;          // for kDatabase and kExact; "$": the database of the role
+    std::string_view collection;  // for kNamed and kExact
+    std::string_view actions;     // separated by blanks; "@name": those of kActionSets
 };
 
 inline constexpr std::pair<std::string_view, std::string_view> kActionSets[] = {
@@ -139,7 +139,7 @@ inline const std::vector<DocumentedPrivilege>& documentedPrivileges() {
     return kAll;
 }
 
-/// Roles that are others together.
+/// Roles that are combinations of others.
 inline std::vector<std::string_view> partsOf(std::string_view role) {
     if (role == "dbOwner") {
         return {"readWrite", "dbAdmin", "userAdmin"};
@@ -180,7 +180,7 @@ inline bool namesAction(std::string_view list, std::string_view word) {
     return false;
 }
 
-/// What an action is asked for on.
+/// The resource of an action.
 struct Place {
     std::string db;          // empty: the server
     std::string collection;  // empty: the database
@@ -209,7 +209,7 @@ inline bool covers(const DocumentedPrivilege& privilege,
     return false;
 }
 
-/// By the manual, may who has `role`, given on database `givenOn`, do this there?
+/// Whether, by the manual, a user with `role` on database `givenOn` may do this there.
 inline bool isDocumented(std::string_view role,
                          std::string_view givenOn,
                          std::string_view action,

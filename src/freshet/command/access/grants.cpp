@@ -99,7 +99,7 @@ bool isSystem(std::string_view collection) {
     return collection.substr(0, 7) == "system.";
 }
 
-/// Databases that "any database" leaves out.
+/// Databases that "any database" excludes.
 bool isInternal(std::string_view db) {
     return db == "local" || db == "config";
 }

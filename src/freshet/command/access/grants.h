@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Grants: what someone may do, as the sum of roles. A resource is the whole server, or collections
+/// Grants: what a user may do, as the sum of roles. A resource is the whole server, or collections
 /// named by database and collection, where an empty name stands for any. Immutable once made; any
 /// thread.
 #pragma once
@@ -31,18 +31,18 @@ inline constexpr char kAnyDb[] = "";
 class Grants {
 public:
     void addCluster(const Actions& actions) { cluster_ |= actions; }
-    /// On whatever there is, the server and system collections included.
+    /// On every resource, the server and system collections included.
     void addAny(const Actions& actions) { any_ |= actions; }
-    /// `db` or `collection` empty: any. Any collection does not mean those named `system.`, and any
-    /// database does not mean `local` and `config`.
+    /// `db` or `collection` empty: any. "Any collection" excludes those named `system.`, and "any
+    /// database" excludes `local` and `config`.
     void add(const std::string& db, const std::string& collection, const Actions& actions);
 
     bool allowsCluster(Action action) const;
     /// `collection` empty: the database itself.
     bool allows(Action action, std::string_view db, std::string_view collection) const;
-    /// Something on this collection.
+    /// Whether any action is allowed on this collection.
     bool touches(std::string_view db, std::string_view collection) const;
-    /// In some way has to do with this database, so that a list of databases may name it.
+    /// Whether a grant concerns this database, so that a list of databases may name it.
     bool touchesDatabase(std::string_view db) const;
 
     /// As elements of an array: {resource: {...}, actions: [...]}.
@@ -62,13 +62,13 @@ private:
 
     Actions any_;
     Actions cluster_;
-    Actions anyNormal_;  // any collection of any database
+    Actions anyNormal_;  // on any collection of any database
     std::map<Key, Actions, Less> named_;
 };
 
 /// Adds what the built-in role allows. False when there is no such role.
 bool addRole(const RoleName& role, Grants* out);
-/// The built-in roles that can be given on this database, sorted by name.
+/// The built-in roles that can be granted on this database, sorted by name.
 std::vector<std::string_view> rolesOf(std::string_view db);
 
 }  // namespace freshet::command

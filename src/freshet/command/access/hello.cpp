@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// hello and its legacy spellings: what a driver learns first, and the stream its monitor listens
-/// to. The topology never changes (one server), so an awaited hello answers at its time limit.
+/// hello and its legacy spellings: what a driver learns first, and the stream that its monitor
+/// reads. The topology never changes (one server), so an awaited hello answers at its time limit.
 #include "freshet/command/access/persona.h"
 #include "freshet/command/access/sasl.h"
 #include "freshet/command/run/invocation.h"
@@ -39,7 +39,7 @@ StatusOr<int64_t> awaitTime(const Invocation& call) {
     return isCurrent ? std::min(ms, kMaxAwaitMs) : int64_t{0};
 }
 
-/// Answers the client's list of compressors with those that we have too.
+/// Replies with those of the client's compressors that we support.
 Status addCompression(Invocation& call) {
     const bson::Element offered = call.body().find("compression");
     if (!offered.isArray()) {

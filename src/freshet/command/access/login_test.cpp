@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Logins over the wire: both mechanisms, what a stranger may do, and hostile messages.
+/// Logins over the wire: both mechanisms, what a client may do before login, and hostile messages.
 #include "freshet/command/access/auth_fixture_test.h"
 
 namespace freshet::command {
@@ -66,7 +66,7 @@ TEST_F(AuthTest, AUserOfOneMechanismHasNoOther) {
     EXPECT_EQ("", logIn(*client, "test", "old", "pw", ScramMechanism::kSha1));
 }
 
-/// "s=...,i=..." of the answer to a first message, as an attacker sees it.
+/// Compares "s=...,i=..." in the answers to first messages, as an attacker would.
 class PretenceTest : public AuthTest {
 protected:
     PretenceTest() {
@@ -108,7 +108,7 @@ TEST_F(PretenceTest, AnOlderDirectoryGetsItsSecretWithTheFirstUnknownUser) {
     expectReply(R"({"delete": "system.version", "deletes": [{"q": {"_id": "loginPretence"},
                     "limit": 1}]})",
                 R"({"code": 13})",
-                "admin");  // nobody but a server without --auth
+                "admin");  // only a server without --auth
     restart(false);
     expectReply(R"({"delete": "system.version", "deletes": [{"q": {"_id": "loginPretence"},
                     "limit": 1}]})",
@@ -149,7 +149,7 @@ TEST_F(PretenceTest, ANameSplitElsewhereIsAnotherUser) {
     expectReply(R"({"createUser": "x.y", "pwd": "pw", "roles": []})", R"({"ok": 1})");
     std::unique_ptr<Connection> client = connectFrom(false);
     EXPECT_EQ("", logIn(*client, "test", "x.y", "pw"));
-    // The database comes from inside a speculation, where nothing else looks at it.
+    // The database is inside a speculative login, where no other check sees it.
     security::ScramClient scram(ScramMechanism::kSha256, "y", "pw");
     bson::Builder body;
     body.add("hello", int32_t{1});
@@ -246,7 +246,7 @@ TEST_F(AuthTest, HostileLoginMessagesAreRefusedAndHarmNobody) {
               codeOn(*client,
                      R"({"authenticate": 1, "mechanism": "MONGODB-X509", "user": "CN=root"})",
                      "$external"));
-    // A begun login is over once a message of it was wrong.
+    // A login in progress ends after one wrong message.
     for (const char* next : {R"({"saslContinue": 1, "conversationId": 99, "payload": ""})",
                              R"({"saslContinue": 1, "conversationId": ID, "payload": 5})",
                              R"({"saslContinue": 1, "conversationId": ID, "payload": "AAAA"})"}) {

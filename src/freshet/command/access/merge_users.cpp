@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// _mergeAuthzCollections: what mongorestore calls after it has loaded a dump's users into a
-/// collection of the admin database. They become users beside those that are there, or, with
-/// `drop`, instead of them. At no time is there nobody: who is in both is replaced, and who is not
-/// in the dump goes last.
+/// collection of the admin database. They are added to the existing users, or, with `drop`, replace
+/// them. The database is never without users: those in both are replaced, and those not in the dump
+/// are removed last.
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/access/user_store.h"
 #include "freshet/command/error_map.h"
@@ -20,7 +20,7 @@ constexpr size_t kUsersReplacedMax = 100'000;
 struct Merge {
     std::string users;  // collections of the admin database; empty: none
     std::string roles;
-    std::string db;  // whose users; empty: all
+    std::string db;  // the database of the users; empty: all
     bool drops = false;
 };
 
@@ -59,8 +59,8 @@ StatusOr<Merge> parseMerge(const Invocation& call) {
     return merge;
 }
 
-/// The documents bring roles of any database, whichever users are asked for: who merges them must
-/// be allowed to give any role to anybody.
+/// The documents contain roles of any database, whichever users are asked for: the caller must be
+/// allowed to grant any role to any user.
 Status authorizeMerge(Invocation& call, const Merge& merge) {
     for (Action action : {Action::kCreateUser,
                           Action::kCreateRole,
@@ -81,7 +81,7 @@ Status authorizeMerge(Invocation& call, const Merge& merge) {
     return Status::ok();
 }
 
-/// Of the users, or roles, that the merge is about.
+/// Selects the users, or roles, that the merge is about.
 bson::OwnedDocument filterOf(const Merge& merge) {
     bson::Builder filter;
     if (!merge.db.empty()) {
@@ -90,7 +90,7 @@ bson::OwnedDocument filterOf(const Merge& merge) {
     return bson::OwnedDocument(filter.finish());
 }
 
-/// Who is there now.
+/// The ids of the existing users.
 sync::Task<Status> collectIds(Invocation& call, const Merge& merge, std::set<std::string>* ids) {
     StatusOr<std::unique_ptr<query::QueryCursor>> cursor =
         openCursor(call, kUsersCollection, filterOf(merge), kUsersReplacedMax + 1);
@@ -109,8 +109,8 @@ sync::Task<Status> collectIds(Invocation& call, const Merge& merge, std::set<std
         : Status::ok();
 }
 
-/// Adds one user, or puts him in the place of the one who is in `old`, and takes him out there.
-/// One who is there already and not to be replaced stays as he is.
+/// Adds one user, or replaces the existing one, whose id is then removed from `old`. An existing
+/// user that is not to be replaced stays unchanged.
 sync::Task<Status> mergeUser(Invocation& call,
                              bson::OwnedDocument document,
                              std::set<std::string>* old) {
@@ -166,7 +166,7 @@ sync::Task<Status> mergeUsers(Invocation& call, const Merge& merge) {
     co_return Status::ok();
 }
 
-/// There are built-in roles only.
+/// Only built-in roles exist, so a dump's roles cannot be merged.
 sync::Task<Status> refuseRoles(Invocation& call, const Merge& merge) {
     std::vector<bson::OwnedDocument> roles;
     Status status = co_await findDocuments(call, merge.roles, filterOf(merge), 1, &roles);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Users do not go by the way, whatever the role; what is stored as a user is one; and what is none
-/// all the same harms nobody else.
+/// Users cannot be removed by general commands, whatever the role; only valid users can be stored
+/// as users; and an invalid one that exists all the same does no harm to others.
 #include "freshet/command/admin/own_names.h"
 
 #include "freshet/command/access/auth_fixture_test.h"
@@ -14,7 +14,7 @@ constexpr std::string_view kKeys =
     R"("salt": "QUFBQUFBQUFBQUFBQUFBQQ==", "storedKey": "QUFBQUFBQUFBQUFBQUFBQUFBQUE=",
        "serverKey": "QUFBQUFBQUFBQUFBQUFBQUFBQUE=")";
 
-/// A user's document with `change` in the place of the field of that name.
+/// A user's document, with `change` in place of the field of that name.
 std::string userText(std::string_view field = {}, std::string_view change = {}) {
     const std::pair<std::string_view, std::string> kFields[] = {
         {"_id", R"("_id": "test.eve")"},
@@ -39,7 +39,7 @@ protected:
         makeUser("ann", R"(["read"])");
     }
 
-    /// Past all checks, as an older server or another program may have left it.
+    /// Bypasses all checks, as an older server or another program could have.
     void store(bson::Document document) {
         auto op = query::makeInsert(*store_, catalog_->find("admin", "system.users"), document);
         ASSERT_TRUE(op.isOk());
@@ -146,8 +146,8 @@ TEST_F(OwnNamesTest, WhoMayWriteToAdminMayNotWriteUsers) {
     }
 }
 
-/// As mongod: once a user has been seen the exception is over until the next start, and a server
-/// that starts without any has it again.
+/// As in mongod: once a user has been seen the exception has ended until the next start, and a
+/// server that starts without users has it again.
 TEST_F(OwnNamesTest, TheExceptionComesBackWithARestartWithoutUsersOnly) {
     const std::string_view make = R"({"createUser": "b", "pwd": "x", "roles": ["root"]})";
     makeUser("keeper", R"(["restore"])", "admin");
@@ -257,7 +257,7 @@ TEST_F(OwnNamesTest, DamagedDocumentsHarmNobodyElse) {
          std::vector<std::string>{R"({"_id": 1})",
                                   R"({"_id": "test.none"})",
                                   R"({"_id": "test.types", "user": 7, "db": ["test"]})",
-                                  // Whoever knew eve's password would be root.
+                                  // Anyone with eve's password would be root.
                                   userText("user", R"("user": "root")"),
                                   odd}) {
         store(text);

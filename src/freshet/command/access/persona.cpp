@@ -12,8 +12,8 @@ constexpr int64_t kTerm = 1;
 constexpr int32_t kConfigVersion = 1;
 constexpr size_t kDigestBytes = 20;
 
-/// A client takes a primary whose id is lower than one it has seen for a stale one: always the
-/// same, as the term.
+/// A client considers a primary stale if its id is lower than one it has seen; so the id is always
+/// the same, like the term.
 bson::ObjectId electionId() {
     bson::ObjectId id{};
     id.bytes[0] = 0x7f;
@@ -22,8 +22,8 @@ bson::ObjectId electionId() {
     return id;
 }
 
-/// Seconds of now as a point in the log. A member alone is always up to date with itself: whatever
-/// was acknowledged before is visible to what is asked later, so no time needs to be waited for.
+/// The current second as a point in the log. A single member is always up to date with itself:
+/// whatever was acknowledged before is visible to later requests, so no time has to be waited for.
 bson::Timestamp clusterTime() {
     return {static_cast<uint64_t>(platform::wallMillis() / 1000) << 32 | 1};
 }
@@ -38,7 +38,7 @@ std::string memberAddress(const Invocation& call) {
     if (call.client.transport != "tcp") {
         return facts.host;
     }
-    // Certificates are of names: by its address the client would not take ours.
+    // Certificates contain names: a client would not accept ours for the address.
     const std::string& local = call.client.local;
     const std::string& name = call.client.serverName;
     return name.empty() ? local : name + local.substr(std::min(local.rfind(':'), local.size()));

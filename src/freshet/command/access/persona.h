@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What this server says it is: a standalone, or with ServerFacts::replicaSet the primary of a
-/// replica set of which it is the only member, for drivers that do some things only there. Nothing
-/// is replicated either way.
+/// What this server reports to be: a standalone, or, with ServerFacts::replicaSet, the primary of a
+/// replica set whose only member it is, for drivers that use some features only there. Nothing is
+/// replicated in either case.
 #pragma once
 
 #include "freshet/command/run/invocation.h"
@@ -15,15 +15,15 @@ inline bool isReplicaSet(const Services& services) {
 }
 
 /// The member's address: the configured one, else the one at which the client reached us (with TLS
-/// the name it called), so that it reaches us there again.
+/// the name it asked for), so that the client can reach us there again.
 std::string memberAddress(const Invocation& call);
 
-/// Of hello, and of serverStatus.repl: hosts, setName, primary, me, ...
+/// For hello, and for serverStatus.repl: hosts, setName, primary, me, ...
 void addMember(const Invocation& call, bson::Builder* out);
 
 /// {ts, t}: now as a point in the log.
 void addOpTime(std::string_view name, bson::Builder* out);
-/// $clusterTime and operationTime, which close a member's replies.
+/// $clusterTime and operationTime, the last fields of a member's replies.
 void addClusterTime(bson::Builder* reply);
 
 }  // namespace freshet::command

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Where roles end: at their database, at system collections, at others' cursors and sessions.
-/// Which command is for whom is in access_matrix_test.cpp.
+/// The limits of roles: their database, system collections, other users' cursors and sessions.
+/// Which role allows which command is tested in access_matrix_test.cpp.
 #include "freshet/command/access/auth_fixture_test.h"
 
 namespace freshet::command {
@@ -143,7 +143,8 @@ TEST_F(RolesTest, ListsShowWhatOneMaySee) {
 }
 
 TEST_F(RolesTest, MergingUsersIsForWhoMayGiveAnyRole) {
-    // Who may make users of one database and write to "admin" could bring a root in a dump.
+    // A user who may create users of one database and write to "admin" could smuggle in a root by
+    // restoring a dump.
     expectReply(R"({"createUser": "keeper", "pwd": "pw", "roles": [
                     "userAdmin", {"role": "readWrite", "db": "admin"}]})",
                 R"({"ok": 1})");
@@ -161,7 +162,7 @@ TEST_F(RolesTest, MergingUsersIsForWhoMayGiveAnyRole) {
 }
 
 TEST_F(RolesTest, ANewNameDoesNotOpenWhatOneMayNotRead) {
-    // dbAdmin renames, and reads the profile alone.
+    // dbAdmin may rename; of all collections it may read only the profile.
     EXPECT_EQ(13, codeOn(as("dbAdmin"), R"({"find": "c"})"));
     EXPECT_EQ(20,
               codeOn(*connection_,

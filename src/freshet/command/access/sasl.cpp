@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// saslStart, saslContinue, authenticate, logout: who a connection is. One login at a time; a login
-/// that fails leaves the connection as it was.
+/// saslStart, saslContinue, authenticate, logout. One login at a time; a login that fails leaves
+/// the connection as it was.
 #include "freshet/command/access/sasl.h"
 
 #include "freshet/command/access/user_store.h"
@@ -19,7 +19,7 @@ struct LoginState::Conversation {
     std::string name;
     bool isSpeculative = false;
     bool skipsEmptyExchange = false;
-    UserRef user;  // whom it would log in; null: there is none of that name
+    UserRef user;  // the user to log in; null: no such user exists
     uint64_t generation = 0;
     std::unique_ptr<security::ScramServer> server;
 };
@@ -69,7 +69,7 @@ void logAttempt(const Invocation& call, const Attempt& attempt, const Status& ou
     }
 }
 
-/// A connection serves one user. Proving again to be the same one does no harm.
+/// A connection serves one user. Logging in again as the same user is allowed.
 Status adopt(Invocation& call, UserRef user, uint64_t generation) {
     const UserRef& before = call.login.user;
     if (before != nullptr && before->id() != user->id()) {
@@ -115,7 +115,7 @@ void addReply(const LoginState::Conversation& conversation,
     reply->add("payload", bson::Binary{0, payload});
 }
 
-/// One message in, one out. What goes wrong is for the log; the client is told one text only.
+/// One message in, one out. The cause of a failure is logged; the client always gets the same text.
 Status step(Invocation& call, const std::string& payload, bson::Builder* reply) {
     LoginState& login = call.login;
     LoginState::Conversation& conversation = *login.conversation;
@@ -153,7 +153,7 @@ Status step(Invocation& call, const std::string& payload, bson::Builder* reply) 
     return Status::ok();
 }
 
-/// The user's credentials for this mechanism, or what makes the login fail as it should.
+/// The user's credentials for this mechanism, or ones that make the login fail in the proper way.
 std::unique_ptr<security::ScramServer> makeServer(ScramMechanism mechanism,
                                                   const UserRef& user,
                                                   security::Pretence pretence) {
@@ -276,7 +276,7 @@ sync::Task<Status> startLogin(Invocation& call,
     if (userName.isOk()) {
         conversation->name = *userName;
         StatusOr<UserRef> user = co_await fetchStranger(call, db + "." + *userName);
-        if (user.isOk() && (*user)->db == db) {  // the id "a.b.c" says it of two databases
+        if (user.isOk() && (*user)->db == db) {  // the id "a.b.c" could be of two databases
             conversation->user = *user;
         } else if (user.isOk()) {
             conversation->user = nullptr;
@@ -286,8 +286,8 @@ sync::Task<Status> startLogin(Invocation& call,
     }
     const UserRef& user = conversation->user;
     if (isSpeculative && user != nullptr && !user->credentials(*mechanism)) {
-        // A driver that guessed wrong is to begin anew with one of saslSupportedMechs, which tell
-        // of the user already. A pretence here would be the end of the login.
+        // A driver that guessed wrong should start again with one of saslSupportedMechs, which
+        // reveal that the user exists anyway. Pretended credentials here would end the login.
         co_return authenticationFailed();
     }
     std::string secret = co_await pretenceSecret(call);
@@ -300,7 +300,7 @@ sync::Task<Status> addLoginFields(Invocation& call) {
     const bson::Element asked = call.body().find("saslSupportedMechs");
     if (asked.isString()) {
         StatusOr<UserRef> user = co_await fetchUser(call, std::string(asked.stringValue()));
-        if (user.isOk()) {  // an unknown one has none
+        if (user.isOk()) {  // an unknown user has none
             auto list = call.reply.array("saslSupportedMechs");
             for (ScramMechanism mechanism : kMechanisms) {
                 if ((*user)->credentials(mechanism)) {
@@ -323,7 +323,7 @@ sync::Task<Status> addLoginFields(Invocation& call) {
     if (!db.isString()) {
         co_return Status::ok();
     }
-    // Only a login that goes well shows: the driver begins anew otherwise.
+    // Only success is shown: otherwise the driver starts again.
     bson::Builder answer;
     const Status begun = co_await startLogin(
         call, std::string(db.stringValue()), speculative.document(), true, &answer);

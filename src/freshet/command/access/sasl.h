@@ -9,7 +9,7 @@
 namespace freshet::command {
 
 /// Begins a login with the fields of a saslStart. Adds {conversationId, done, payload} to `reply`.
-/// An error ends the login; its text is the client's.
+/// An error ends the login; its text is sent to the client.
 sync::Task<Status> startLogin(Invocation& call,
                               std::string db,
                               bson::Document request,

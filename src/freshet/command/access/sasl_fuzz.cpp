@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// libFuzzer target: any bytes as what a stranger says to log in: saslStart, saslContinue,
-/// authenticate and hello with its speculation, to a whole server with users, below the sockets.
-/// Nobody gets in without a password, and the server goes on answering.
+/// libFuzzer target: any bytes as what a client sends to log in: saslStart, saslContinue,
+/// authenticate and hello with its speculative login, to a whole server with users, below the
+/// sockets. No login succeeds without a password, and the server goes on answering.
 #include "freshet/command/dispatcher.h"
 #include "freshet/query/predicate.h"
 #include "freshet/security/scram.h"
@@ -46,7 +46,7 @@ public:
     }
 
 private:
-    /// By the localhost exception, which the first one ends; so root makes the others.
+    /// By the localhost exception, which the first user ends; so root creates the others.
     void makeUsers() {
         std::unique_ptr<Connection> near = connect(true);
         const std::string password = security::toBase64(security::secureRandom(20));
@@ -76,7 +76,7 @@ ByteView takeLine(ByteView* bytes) {
 constexpr const char* kMechanisms[] = {"SCRAM-SHA-1", "SCRAM-SHA-256", "MONGODB-X509", "PLAIN"};
 constexpr const char* kDatabases[] = {"admin", "$external", "test", "a.b"};
 
-/// How a message is made of the fuzzer's bytes.
+/// How a message is made from the fuzzer's bytes.
 struct Plan {
     explicit Plan(uint8_t bits)
         : isSpeculative((bits & 1) != 0),
@@ -121,7 +121,7 @@ bson::OwnedDocument startOf(const Plan& plan, ByteView payload) {
     return bson::OwnedDocument(out.finish());
 }
 
-/// A payload that begins with '!' goes on from the server's nonce, which no fuzzer guesses.
+/// A payload that begins with '!' continues from the server's nonce, which a fuzzer cannot guess.
 std::string withNonce(ByteView payload, ByteView answer) {
     if (payload.substr(0, 1) != "!" || answer.substr(0, 2) != "r=") {
         return std::string(payload);
@@ -151,7 +151,7 @@ void converse(FuzzedServer& server, const Plan& plan, ByteView bytes) {
     invariant(!stranger->isAuthenticated());
 }
 
-/// Fields of any names and types behind the command's own.
+/// Adds fields of any names and types after the command's own.
 void sendRaw(FuzzedServer& server, const Plan& plan, ByteView bytes) {
     const auto fields = bson::Document::parsePrefix(bytes);
     if (!fields.isOk()) {

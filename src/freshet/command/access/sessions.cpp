@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Logical sessions. Until transactions come, a session is a name that cursors and operations
-/// carry: ending it ends its cursors, killing it ends its operations too.
+/// Logical sessions. Without transactions a session is a name that cursors and operations carry:
+/// ending it ends its cursors, killing it ends its operations too.
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
@@ -12,7 +12,7 @@
 namespace freshet::command {
 namespace {
 
-constexpr size_t kSessionsMax = 10'000;  // in one command, as drivers send them
+constexpr size_t kSessionsMax = 10'000;  // in one command, the number that drivers send
 
 std::string randomUuid() {
     std::string bytes;
@@ -35,7 +35,7 @@ StatusOr<std::vector<bson::Document>> listed(const Invocation& call) {
     return documents;
 }
 
-/// Everybody's own; another one's session only for who may end any.
+/// Reads the sessions; those of other users only if the caller may end any.
 StatusOr<Names> sessionsOf(Invocation& call) {
     FRESHET_ASSIGN_OR_RETURN(const std::vector<bson::Document> documents, listed(call));
     Names names;
@@ -53,7 +53,7 @@ StatusOr<Names> sessionsOf(Invocation& call) {
     return names;
 }
 
-/// Ends the operations and cursors of the sessions that are meant, but for the caller's operation.
+/// Ends the operations and cursors of the selected sessions, except the caller's operation.
 void killThose(Invocation& call, const std::function<bool(const std::string&)>& isMeant) {
     const GenericArguments* own = &call.generic;
     call.services.operations.killIf(Reason::kInterrupted, [&](const RunningOperation& operation) {
@@ -85,7 +85,7 @@ sync::Task<Status> runEndSessions(Invocation& call) {
     co_return Status::ok();
 }
 
-/// {killSessions: []} means all that the caller may end.
+/// {killSessions: []} means all sessions that the caller may end.
 sync::Task<Status> runKillSessions(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(authorizeLoggedIn(call));
     const bool mayEndAny = mayDoOnCluster(call, Action::kKillAnySession);
@@ -136,8 +136,8 @@ sync::Task<Status> runRefreshSessions(Invocation& call) {
     co_return Status::ok();
 }
 
-/// reapLogicalSessionCacheNow: forgets sessions past their time. refreshLogicalSessionCacheNow has
-/// nothing to write anywhere.
+/// reapLogicalSessionCacheNow: forgets expired sessions. refreshLogicalSessionCacheNow has nothing
+/// to write.
 sync::Task<Status> runReap(Invocation& call) {
     call.services.expireSessions();
     co_return Status::ok();

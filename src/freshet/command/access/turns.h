@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Turns: one command at a time has the turn, in the order in which they asked; whoever waits for
-/// it holds up no thread. For work that reads, waits and writes back what it read.
+/// Turns: commands get the turn one at a time, in the order in which they asked; waiting blocks no
+/// thread. For work that reads, waits and writes back what it read.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -17,7 +17,7 @@ struct Invocation;
 
 class Turns {
 public:
-    /// The turn itself: over when this goes. Any thread.
+    /// The turn itself: it ends when this is destroyed. Any thread.
     class Turn {
     public:
         Turn() = default;
@@ -37,7 +37,7 @@ public:
         Turns* turns_ = nullptr;
     };
 
-    /// Waits for the turn. An error when the command is not to go on.
+    /// Waits for the turn. An error when the command must end.
     sync::Task<StatusOr<Turn>> take(Invocation& call);
 
 private:
@@ -46,9 +46,9 @@ private:
         sync::WaitToken token;
     };
 
-    /// Hands the turn to the next one.
+    /// Passes the turn to the next command in the queue.
     void pass();
-    /// The one with this ticket waits no longer; if it has been given the turn, that passes on.
+    /// The command with this ticket waits no longer; if it has been given the turn, that passes on.
     void giveUp(uint64_t ticket);
 
     sync::Mutex mutex_;

@@ -71,7 +71,7 @@ void addCredentials(ScramMechanism mechanism,
     entry.add("serverKey", security::toBase64(made.serverKey));
 }
 
-/// What it takes to hash a password, with nothing of the command's.
+/// The input for hashing a password, independent of the command's objects.
 struct PasswordWork {
     std::string user;
     std::string password;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Changes of users beside each other and from backups: none is lost, and the hashing of passwords
-/// holds up nobody.
+/// Concurrent changes of users, also from backups: none is lost, and hashing passwords delays no
+/// other command.
 #include "freshet/command/access/auth_fixture_test.h"
 #include "freshet/platform/thread.h"
 #include "freshet/sync/worker.h"
@@ -12,7 +12,7 @@ namespace {
 
 class UserChangesTest : public AuthTest {
 protected:
-    /// {ok: 1} of each command, all sent at once, each from a thread of its own.
+    /// Expects {ok: 1} from each command, all sent at once, each from a thread of its own.
     void runAtOnce(const std::vector<std::string>& commands, const std::string& user = "root") {
         std::vector<std::unique_ptr<Connection>> connections;
         std::vector<std::string> replies(commands.size());
@@ -68,7 +68,7 @@ protected:
         return out;
     }
 
-    /// What mongorestore does first: the users of a dump in a collection of their own.
+    /// What mongorestore does first: it loads a dump's users into a collection of their own.
     void load(const std::vector<bson::OwnedDocument>& users) {
         run(R"({"drop": "tempusers"})", "admin");
         for (const bson::OwnedDocument& user : users) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// createUser, updateUser, dropUser, dropAllUsersFromDatabase, grantRolesToUser,
-/// revokeRolesFromUser. A user is a document of admin.system.users in the shape that backup tools
-/// know. Changes of a user read, change and write back; one command at a time does so (takeTurn).
+/// revokeRolesFromUser. A user is a document of admin.system.users in the form that backup tools
+/// know. Changes read the document, change it and write it back; one command at a time does so
+/// (takeTurn).
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/access/grants.h"
 #include "freshet/command/access/user_arguments.h"
@@ -27,7 +28,7 @@ Status refuseRestrictions(const Invocation& call) {
     return fields.status();
 }
 
-/// Who gives roles must be allowed to on each one's database.
+/// Granting or revoking roles needs the right to on each role's database.
 Status authorizeRoles(Invocation& call, Action action, const std::vector<RoleName>& roles) {
     for (const RoleName& role : roles) {
         FRESHET_RETURN_IF_ERROR(authorize(call, action, role.db));
@@ -35,8 +36,8 @@ Status authorizeRoles(Invocation& call, Action action, const std::vector<RoleNam
     return Status::ok();
 }
 
-/// The user's document with the named fields replaced by those of `changes`; an empty one of them
-/// goes.
+/// The user's document with the named fields replaced by those of `changes`; an empty one removes
+/// the field.
 bson::OwnedDocument changed(bson::Document stored, bson::Document changes) {
     bson::Builder out;
     for (const bson::Element& field : stored) {
@@ -70,7 +71,7 @@ Status checkNewUser(const Invocation& call, const UserName& name) {
     return refuseRestrictions(call);
 }
 
-/// `credentials`: null for a user who proves himself elsewhere.
+/// `credentials`: null for a user who is authenticated by another system.
 bson::OwnedDocument makeUser(const Invocation& call,
                              const UserName& name,
                              const std::vector<RoleName>& roles,
@@ -123,7 +124,7 @@ sync::Task<Status> runCreateUser(Invocation& call) {
     co_return status;
 }
 
-/// One's own password and data may be changed with less.
+/// Users may change their own password and data with fewer rights.
 Status authorizeUpdate(Invocation& call, const UserName& name) {
     const bson::Document body = call.body();
     const bool isSelf = isOwn(call, name.user + "@" + name.db);
@@ -157,7 +158,7 @@ Status checkUpdate(const Invocation& call, const UserName& name) {
     return fields.status();
 }
 
-/// Without a new password the mechanisms can only become fewer: there is nothing to hash.
+/// Without a new password, mechanisms can only be removed: there is nothing to hash.
 StatusOr<bson::OwnedDocument> fewerCredentials(const Invocation& call, const User& user) {
     const bson::Document kept = user.stored.view().find("credentials").document();
     Fields fields(call.body(), "updateUser");

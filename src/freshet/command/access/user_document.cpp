@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Users' documents: reading whatever is stored, and checking what others than the commands about
-/// users want to store.
+/// Users' documents: parsing whatever is stored, and checking documents that general commands want
+/// to store.
 #include "freshet/catalog/catalog.h"
 #include "freshet/command/access/users.h"
 #include "freshet/command/admin/own_names.h"
@@ -16,7 +16,7 @@ Status damaged(const std::string& what) {
     return Status(Code::kCorruption, "A user's document is damaged: " + what);
 }
 
-/// False when the field is no base64 of that many bytes; 0: of any number but none.
+/// False when the field is not base64 of that many bytes; 0: of any number except none.
 bool readBytes(bson::Document document, std::string_view name, size_t bytes, std::string* out) {
     const bson::Element field = document.find(name);
     StatusOr<std::string> read = security::fromBase64(
@@ -129,7 +129,7 @@ Status checkCredentials(const bson::Element& credentials, bool isExternal) {
                          "User documents for users defined on '$external' must have 'credentials' "
                          "field set to {external: true}");
     }
-    bool hasAny = isNameOfText(all.find("MONGODB-CR"));  // of old backups: nobody logs in by it
+    bool hasAny = isNameOfText(all.find("MONGODB-CR"));  // in old backups: it allows no login
     for (ScramMechanism mechanism : kScramMechanisms) {
         const bson::Element found = all.find(security::mechanismName(mechanism));
         FRESHET_RETURN_IF_ERROR(checkScram(found, mechanism));

@@ -61,7 +61,7 @@ StatusOr<std::vector<RoleName>> namesOf(const bson::Element& what,
 struct UsersQuestion {
     bool isByName = false;
     bool forAllDbs = false;
-    std::vector<RoleName> names;  // the role's part is the user's name
+    std::vector<RoleName> names;  // here `role` is the user's name
     bool showsCredentials = false;
     bool showsPrivileges = false;
     bool showsCustomData = true;
@@ -90,7 +90,7 @@ StatusOr<UsersQuestion> parseUsersInfo(const Invocation& call) {
     return out;
 }
 
-/// Everybody may look at himself.
+/// Users may see their own entry.
 Status authorizeUsersInfo(Invocation& call, const UsersQuestion& question) {
     FRESHET_RETURN_IF_ERROR(authorizeLoggedIn(call));
     if (question.forAllDbs) {
@@ -171,7 +171,7 @@ sync::Task<Status> runUsersInfo(Invocation& call) {
         for (const bson::OwnedDocument& stored : batch) {
             StatusOr<UserRef> user = parseUser(stored.view());
             if (!user.isOk()) {
-                continue;  // nobody's: it must not hide the others
+                continue;  // not a valid user's: it must not hide the others
             }
             const bson::OwnedDocument shown = describeUser(**user, *question);
             if (!(*matcher)->matches(shown.view())) {

@@ -38,7 +38,7 @@ sync::Task<StatusOr<catalog::CollectionRef>> ensure(Invocation& call, std::strin
 }
 
 /// Runs the operation to its end and waits for the disk, whatever the write concern says: a user
-/// that is gone after a crash, or is there again, is a hole.
+/// that vanishes or reappears after a crash would be a security hole.
 sync::Task<Status> write(Invocation& call, query::WriteOp& op) {
     Status status = co_await driveToEnd(op);
     if (status.isOk()) {
@@ -61,7 +61,7 @@ sync::Task<Status> insertInto(Invocation& call,
     co_return co_await write(call, **op);
 }
 
-/// The document of this _id in an admin collection; an empty one when there is none.
+/// The document with this _id in an admin collection; an empty one when there is none.
 sync::Task<StatusOr<bson::OwnedDocument>> findById(Invocation& call,
                                                    std::string collection,
                                                    std::string id) {
@@ -74,7 +74,7 @@ sync::Task<StatusOr<bson::OwnedDocument>> findById(Invocation& call,
     co_return found.empty() ? bson::OwnedDocument() : std::move(found.front());
 }
 
-/// Adds what is to be there once, unless it is.
+/// Inserts a document that must exist once, unless it exists.
 sync::Task<Status> ensureVersionDocument(Invocation& call, bson::OwnedDocument document) {
     std::string id(document.view().find("_id").stringValue());
     StatusOr<bson::OwnedDocument> found = co_await findById(call, kVersionCollection, id);
@@ -86,7 +86,7 @@ sync::Task<Status> ensureVersionDocument(Invocation& call, bson::OwnedDocument d
     co_return status.code() == Code::kExists ? Status::ok() : status;
 }
 
-/// What tells backup tools in which shape users are stored.
+/// The document that tells backup tools the form in which users are stored.
 sync::Task<Status> ensureSchemaVersion(Invocation& call) {
     bson::Builder version;
     version.add("_id", "authSchema").add("currentVersion", kAuthSchemaVersion);
@@ -113,7 +113,7 @@ sync::Task<StatusOr<std::string>> readPretenceSecret(Invocation& call) {
     co_return std::string(secret.binaryValue().bytes);
 }
 
-/// Somebody else's, or a damaged one: it is for an administrator to see to.
+/// The document is invalid or damaged: an administrator has to look at it.
 void warnOfDocument(const std::string& id, const Status& why) {
     telemetry::log(telemetry::Severity::kWarning,
                    telemetry::Component::kAccess,
@@ -277,11 +277,11 @@ sync::Task<std::string> pretenceSecret(Invocation& call) {
     }
     StatusOr<std::string> secret = co_await readPretenceSecret(call);
     if (secret.isOk() && secret->empty()) {
-        // A data directory from before there was one, unless nobody is to be told from anybody.
+        // A data directory that is older than the secret; without users none is needed.
         StatusOr<bool> withoutUsers = co_await isWithoutUsers(call);
         if (withoutUsers.isOk() && !*withoutUsers && !call.services.writeBlock.isLocked()) {
             const Status status = co_await ensurePretenceSecret(call);
-            static_cast<void>(status);  // what is there now counts
+            static_cast<void>(status);  // what is stored now counts
             secret = co_await readPretenceSecret(call);
         }
     }

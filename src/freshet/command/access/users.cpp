@@ -8,8 +8,8 @@ namespace freshet::command {
 void Users::changed() {
     std::lock_guard<sync::Mutex> lock(mutex_);
     cached_.clear();
-    // [users.changed] ORDER release: pairs with [users.generation]; who sees the new number reads
-    // users from a snapshot that has the change, because its commit came before this.
+    // [users.changed] ORDER release: pairs with [users.generation]; a thread that sees the new
+    // number reads users from a snapshot that has the change, because its commit came before this.
     generation_.store(generation_.load(sync::kRelaxed) + 1, sync::kRelease);
 }
 
@@ -49,7 +49,8 @@ void Users::setPretenceSecret(std::string secret) {
 }
 
 bool Users::haveBeenSeen() const {
-    // [users.seen] ORDER relaxed: only the flag itself counts; who misses it looks for itself.
+    // [users.seen] ORDER relaxed: only the flag itself counts; a thread that misses it reads the
+    // store.
     return seen_.load(sync::kRelaxed);
 }
 

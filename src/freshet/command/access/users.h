@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Users as they are stored in admin.system.users, and the cache of those that were read. A cached
-/// user is immutable; whatever changes users raises the generation, and what was read before that
-/// counts no more.
+/// Users as stored in admin.system.users, and the cache of those that were read. A cached user is
+/// immutable; every change of users raises the generation, which invalidates everything read before
+/// it.
 #pragma once
 
 #include "freshet/command/access/grants.h"
@@ -20,8 +20,8 @@ namespace freshet::command {
 
 inline constexpr char kUsersDb[] = "admin";
 inline constexpr char kUsersCollection[] = "system.users";
-inline constexpr int32_t kAuthSchemaVersion = 5;    // of MongoDB since SCRAM came
-inline constexpr char kExternalDb[] = "$external";  // users that prove themselves elsewhere
+inline constexpr int32_t kAuthSchemaVersion = 5;    // MongoDB's, since SCRAM was introduced
+inline constexpr char kExternalDb[] = "$external";  // users who are authenticated by other systems
 
 struct User {
     std::string user;
@@ -31,8 +31,8 @@ struct User {
     std::optional<security::ScramCredentials> sha256;
     std::vector<RoleName> roles;
     Grants grants;
-    std::string digest;    // SHA-256 of user@db: what owns logical sessions
-    std::string identity;  // tells a user from a later one of the same name
+    std::string digest;    // SHA-256 of user@db: identifies the owner of logical sessions
+    std::string identity;  // distinguishes a user from a later one with the same name
 
     std::string id() const { return db + "." + user; }
     const std::optional<security::ScramCredentials>& credentials(
@@ -42,42 +42,43 @@ struct User {
 };
 using UserRef = std::shared_ptr<const User>;
 
-inline constexpr size_t kRolesMax = 1'000;  // of one user
+inline constexpr size_t kRolesMax = 1'000;  // for one user
 
-/// What is stored, which need not have been stored by us. kCorruption when it is nobody's document.
-/// Credentials that are damaged count as none, and roles that are unknown grant nothing.
+/// Parses a stored document, which another program may have written. kCorruption when it is not a
+/// valid user's. Damaged credentials count as absent, and unknown roles grant nothing.
 StatusOr<UserRef> parseUser(bson::Document stored);
 
-/// What other commands than those about users, restoring tools' above all, may store among them:
-/// the whole document of a user, whose _id is <db>.<user>. kInvalid (kBadValue), with mongod's
-/// text.
+/// Checks a document that a general command (a restoring tool's above all) wants to store among the
+/// users: it must be the whole document of a user, whose _id is <db>.<user>. kInvalid (kBadValue),
+/// with mongod's text.
 Status checkUserDocument(bson::Document document);
 /// checkUserDocument for the collection of users, null for others.
 Status (*checkOfCollection(std::string_view db, std::string_view collection))(bson::Document);
 
-/// Users may be of it. Not of one with '@' in its name: "a@x" of "db" and "a" of "x@db" would be
-/// one text where user@db says whose something is.
+/// Whether users may belong to that database. Not one with '@' in its name: "a@x" of "db" and "a"
+/// of "x@db" would have the same text wherever user@db identifies an owner.
 bool isUsersDatabase(std::string_view db);
 
 class Users {
 public:
-    /// Something about users may have changed: cached ones count no more. After the commit.
+    /// Some user may have changed: invalidates the cache. After the commit.
     void changed();
     uint64_t generation() const;
-    /// By id. Null when it is not there.
+    /// By id. Null when it is not cached.
     UserRef cached(const std::string& id) const;
-    /// `generation`: from before the user was read. Kept without its document.
+    /// `generation`: from before the user was read. Cached without its document.
     void remember(UserRef user, uint64_t generation);
 
-    /// Once a user has been seen, the localhost exception is over until the next start.
+    /// Once a user has been seen, the localhost exception has ended until the next start.
     bool haveBeenSeen() const;
     void noteSeen();
 
-    /// What pretended credentials follow from; empty before setPretenceSecret().
+    /// The secret that pretended credentials are derived from; empty before setPretenceSecret().
     std::string pretenceSecret() const;
     void setPretenceSecret(std::string secret);
 
-    /// Who changes users has the turn from before it reads them until its change is written.
+    /// A command that changes users has the turn from before it reads them until its change is
+    /// written.
     Turns& turns() { return turns_; }
 
 private:
@@ -89,26 +90,27 @@ private:
     std::string pretenceSecret_;                       // guarded by mutex_
 
     /// How often users may have changed. Written by: changed(), under mutex_. Read by: each command
-    /// of a connection that is logged in, to see whether its user is still as it was.
-    ///   INV-1    only rises
+    /// of a connection that is logged in, to see whether its user is still current.
+    /// INV-1    only rises
     sync::Atomic<uint64_t> generation_{1};
-    /// Written by: whoever finds a user. Read by: commands of local connections before login.
-    ///   STEPS    false -> true, once
+    /// Written by: any thread that finds a user. Read by: commands of local connections before
+    /// login.
+    /// STEPS    false -> true, once
     sync::Atomic<bool> seen_{false};
 };
 
-/// Who a connection is. Belongs to the connection.
+/// The user of a connection. Belongs to the connection.
 struct LoginState {
     struct Conversation;  // a login in progress; see sasl.cpp
     struct ConversationFreer {
         void operator()(Conversation* conversation) const;
     };
 
-    UserRef user;             // null: nobody
+    UserRef user;             // null: none
     uint64_t generation = 0;  // of Users, when `user` was read
     std::unique_ptr<Conversation, ConversationFreer> conversation;
     int32_t conversations = 0;           // begun so far
-    bool hasLocalhostException = false;  // of the command in progress
+    bool hasLocalhostException = false;  // for the command in progress
 };
 
 }  // namespace freshet::command

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The commands about users: what they store and show, what they refuse, and that changes count at
-/// once for those who are logged in.
+/// The commands about users: what they store and show, what they refuse, and that changes take
+/// effect at once for users who are logged in.
 #include "freshet/command/access/auth_fixture_test.h"
 
 namespace freshet::command {
@@ -12,7 +12,7 @@ TEST_F(AuthTest, AUserIsStoredInTheShapeThatToolsKnow) {
         R"({"createUser": "ann", "pwd": "pw", "customData": {"x": 1},
             "roles": ["read", {"role": "dbAdmin", "db": "other"}]})",
         R"({"ok": 1})");
-    // root reads system.users; salts and keys are there, the password is not.
+    // root reads system.users: it has salts and keys, but not the password.
     const bson::OwnedDocument found =
         run(R"({"find": "system.users", "filter": {"_id": "test.ann"}})", "admin");
     const bson::Document user = found.view().findPath("cursor.firstBatch.0").document();
@@ -112,7 +112,7 @@ TEST_F(AuthTest, UsersInfoShowsWhatIsAskedFor) {
         {R"({"usersInfo": {"user": "ann"}})", R"({"code": 40414})"},
     });
     EXPECT_FALSE(run(R"({"usersInfo": "ann"})").view().findPath("users.0.credentials"));
-    // Everybody may look at himself, and at nobody else.
+    // A user may see the user's own entry, and no other.
     EXPECT_EQ(0, codeOn(as("ann"), R"({"usersInfo": "ann"})"));
     EXPECT_EQ(13, codeOn(as("ann"), R"({"usersInfo": 1})"));
     EXPECT_EQ(13, codeOn(as("ann"), R"({"usersInfo": {"user": "root", "db": "admin"}})"));

@@ -22,7 +22,7 @@ struct IndexWish {
 
 struct Wish {
     std::optional<IndexWish> index;
-    bson::OwnedDocument options;  // those of the collection that are to have other values
+    bson::OwnedDocument options;  // the collection's options that get other values
 };
 
 Status badOption(std::string text) {
@@ -85,7 +85,7 @@ StatusOr<Wish> parseWish(bson::Document body) {
     return wish;
 }
 
-/// `before` with the fields of `changes` in place of its own.
+/// `before`, with the fields of `changes` replacing its own.
 bson::OwnedDocument merged(bson::Document before, bson::Document changes) {
     bson::Builder out;
     for (const bson::Element& element : before) {

@@ -15,8 +15,7 @@
 namespace freshet::command {
 namespace {
 
-/// Options that describe the collection and are shown by listCollections, without an effect of
-/// their own here.
+/// Options that describe the collection and are shown by listCollections, but have no effect here.
 constexpr std::string_view kKeptOptions[] = {"storageEngine", "indexOptionDefaults"};
 
 Status checkIdIndex(bson::Document spec) {
@@ -87,7 +86,7 @@ sync::Task<Status> runDrop(Invocation& call) {
         call.services.catalog.dropCollection(call.generic.db, *collection);
     Status status = co_await driveChange(call, *change);
     if (status.reason() == Reason::kNamespaceNotFound) {
-        co_return Status::ok();  // since 7.0 what is not there counts as dropped
+        co_return Status::ok();  // since 7.0 a missing collection counts as dropped
     }
     FRESHET_CO_RETURN_IF_ERROR(std::move(status));
     if (before != nullptr) {

@@ -10,7 +10,7 @@ using DefinitionsTest = CommandTest;
 TEST_F(DefinitionsTest, CollectionsComeAndGo) {
     expectReplies({
         {R"({"create": "c"})", R"({"ok": 1.0})"},
-        {R"({"create": "c"})", R"({"ok": 1.0})"},  // the same again, as since 7.0
+        {R"({"create": "c"})", R"({"ok": 1.0})"},  // creating it again, as since 7.0
         {R"({"create": "c", "validationLevel": "off"})",
          R"({"ok": 0.0, "code": 48, "codeName": "NamespaceExists"})"},
         {R"({"listCollections": 1})",

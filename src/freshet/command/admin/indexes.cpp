@@ -13,13 +13,13 @@
 namespace freshet::command {
 namespace {
 
-/// How an option's value is checked. kUnserved: known to the protocol and not served; an index
-/// without it would be a different index.
+/// How an option's value is checked. kUnserved: part of the protocol but not supported; without it
+/// the index would be a different one.
 enum class OptionKind : uint8_t { kAny, kBool, kNumber, kString, kObject, kUnserved };
 struct IndexOption {
     std::string_view name;
     OptionKind kind;
-    bool isForId = false;  // the _id index may have it
+    bool isForId = false;  // allowed for the _id index
 };
 constexpr IndexOption kOptions[] = {
     {"v", OptionKind::kNumber, true},

@@ -35,7 +35,8 @@ sync::Task<Status> runListCollections(Invocation& call) {
     StatusOr<std::unique_ptr<query::Matcher>> matcher = query::Matcher::compile(filter);
     FRESHET_CO_RETURN_IF_ERROR(matcher.status());
 
-    // Who may not list may still ask for the names of what he may use.
+    // A user who may not list collections may still ask for the names of those the user has rights
+    // on.
     const bool seesAll = mayDo(call, Action::kListCollections, call.generic.db);
     FRESHET_CO_RETURN_IF_ERROR(onlyAuthorized
                                    ? authorizeLoggedIn(call)
@@ -60,7 +61,7 @@ sync::Task<Status> runListCollections(Invocation& call) {
     co_return co_await replyWithFirstBatch(call, std::move(cursor), std::move(how));
 }
 
-/// No database has a file of its own: what it has of the one that all share.
+/// Databases have no files of their own: this is the database's part of the shared file.
 int64_t bytesOf(const Invocation& call, const std::string& db) {
     int64_t sum = 0;
     for (const catalog::CollectionRef& collection : call.services.catalog.collections(db)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Names that no collection may have, wherever a name enters; and documents with two _id fields.
-/// What is refused leaves nothing behind.
+/// Invalid collection names, in every command that takes a name; and documents with two _id fields.
+/// A refused command leaves nothing behind.
 #include "freshet/command/run/fixture_test.h"
 #include "freshet/testing/sim/growth.h"
 
@@ -13,11 +13,12 @@ namespace {
 
 class NamesTest : public CommandTest {
 protected:
-    /// The reply to `text` with "%" for a byte that is no UTF-8, of the name or of the database.
+    /// The reply to `text` with "%" replaced by a byte that is not UTF-8, in the name or the
+    /// database.
     bson::OwnedDocument runWith(std::string text, std::string db = "test") {
         bson::OwnedDocument body = request(text, db);
         std::string bytes(body.view().bytes());
-        for (const char* name : {"a%", "d%"}) {  // elsewhere it may be a length
+        for (const char* name : {"a%", "d%"}) {  // in other texts it could be a length
             for (size_t at = bytes.find(name); at != std::string::npos; at = bytes.find(name)) {
                 bytes[at + 1] = '\xff';
             }

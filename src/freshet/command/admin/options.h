@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What create and collMod take alike, told once.
+/// Options that create and collMod share.
 #pragma once
 
 #include "freshet/bson/builder.h"
@@ -16,7 +16,7 @@ namespace freshet::command {
 inline constexpr std::array<std::string_view, 3> kValidationOptions{
     "validator", "validationLevel", "validationAction"};
 
-/// Of collections that are not served yet: views and time series.
+/// Of kinds of collections that are not supported: views and time series.
 inline constexpr std::array<std::string_view, 4> kOtherKindsOptions{
     "viewOn", "pipeline", "timeseries", "expireAfterSeconds"};
 
@@ -27,7 +27,7 @@ inline std::vector<std::string_view> withSharedOptions(std::vector<std::string_v
     return own;
 }
 
-/// Errors for what both take in the wrong form or do not serve.
+/// Adds errors for shared options that are malformed or not supported.
 inline void checkSharedOptions(Fields* fields) {
     for (std::string_view name : kOtherKindsOptions) {
         fields->refuse({name});
@@ -38,7 +38,7 @@ inline void checkSharedOptions(Fields* fields) {
     }
 }
 
-/// Those of the named options that are there.
+/// Copies those of the named options that are present.
 inline void keepOptions(const Fields& fields,
                         std::span<const std::string_view> names,
                         bson::Builder* out) {

@@ -41,8 +41,8 @@ StatusOr<catalog::RenameRequest> parseRename(const Invocation& call) {
     request.dropTarget = dropTarget.isTruthy();  // or the uuid of the one to drop
     FRESHET_RETURN_IF_ERROR(checkEnd("source", request.db, request.collection));
     FRESHET_RETURN_IF_ERROR(checkEnd("target", request.toDb, request.toCollection));
-    // Writes of other collections wait for its gate while they are inside their own: it must not be
-    // closed together with another one.
+    // Writes to other collections wait for the gate of this one while they hold their own, so it
+    // must not be closed together with another one.
     const auto isSessions = [](const std::string& db, const std::string& name) {
         return db == kSessionsDb && name == kSessionsCollection;
     };
@@ -55,9 +55,9 @@ StatusOr<catalog::RenameRequest> parseRename(const Invocation& call) {
     return request;
 }
 
-/// Within a database it is an action of its own, unless the new name would be readable by a user
-/// who may not read the old one. Otherwise it is reading and dropping here, writing and indexing
-/// there.
+/// Within a database, renaming is an action of its own, unless the new name could be read by a user
+/// who may not read the old one. Otherwise it requires reading and dropping at the old name, and
+/// writing and indexing at the new one.
 Status authorizeRename(Invocation& call, const catalog::RenameRequest& request) {
     const auto mayDoHere = [&](Action action) {
         return mayDo(call, action, request.db, request.collection);

@@ -32,7 +32,7 @@ void Housekeeper::run() {
     }
 }
 
-/// Cursors live at most a quarter longer than they may.
+/// Cursors may live up to a quarter longer than their limit.
 uint64_t Housekeeper::sweepCursors(uint64_t now) {
     const auto timeoutMs =
         static_cast<uint64_t>(ParameterValues::get(services_.parameters.cursorTimeoutMillis));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Housekeeper: the thread that does what nobody asks for: it deletes expired documents, ends idle
-/// cursors and forgets idle sessions. Asleep in between.
+/// Housekeeper: the thread for work without a client: it deletes expired documents, ends idle
+/// cursors and forgets idle sessions. It sleeps in between.
 #pragma once
 
 #include "freshet/command/background/ttl.h"
@@ -26,8 +26,8 @@ private:
 
     Services& services_;
     TtlMonitor ttl_;
-    uint64_t cursorsDue_ = 0;   // the thread's own
-    uint64_t sessionsDue_ = 0;  // the thread's own
+    uint64_t cursorsDue_ = 0;   // used by the thread only
+    uint64_t sessionsDue_ = 0;  // used by the thread only
     platform::Thread thread_;
 };
 

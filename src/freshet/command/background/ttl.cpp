@@ -8,7 +8,7 @@
 namespace freshet::command {
 namespace {
 
-/// Pauses of a long deletion, after which the parameters and shutdown are looked at.
+/// A long deletion pauses after so many runs and checks the parameters and shutdown.
 constexpr int kRunsPerLook = 8;
 
 }  // namespace
@@ -18,7 +18,7 @@ bson::OwnedDocument expiredFilter(const catalog::Index& index, int64_t wallMs) {
     if (index.fields.size() != 1 || index.isId() || seconds < 0 || seconds > INT32_MAX) {
         return {};
     }
-    // Compared with a date, only dates match: other values never expire.
+    // Dates compare only with dates, so other values never expire.
     bson::Builder filter;
     filter.object(index.fields.front().path).add("$lt", bson::Date{wallMs - seconds * 1'000});
     const bson::Element partial = index.spec.view().find("partialFilterExpression");
@@ -69,7 +69,7 @@ void TtlMonitor::expire(const catalog::CollectionRef& collection, const catalog:
     if (request.filter.view().isEmpty()) {
         return;
     }
-    if (!index.hidden) {  // no plan uses a hidden one: then the collection is scanned
+    if (!index.hidden) {  // no plan uses a hidden index: the collection is scanned then
         bson::Builder hint;
         hint.add("", index.name);
         request.hint = bson::OwnedDocument(hint.finish());
@@ -86,7 +86,7 @@ void TtlMonitor::expire(const catalog::CollectionRef& collection, const catalog:
         services_.statistics.add(Counter::kTtlDeleted,
                                  static_cast<uint64_t>((*deletion)->result().matched));
     }
-    // A collection that was dropped meanwhile has nothing left to delete.
+    // A collection dropped meanwhile has nothing left to delete.
     if (!status.isOk() && !status.isWouldBlock() && status.code() != Code::kCancelled) {
         telemetry::logWarning("command",
                               "Deleting expired documents of " + collection->ns() + " by index " +

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// TtlMonitor: deletes documents whose time has come by an index with expireAfterSeconds. Belongs
-/// to the housekeeper's thread. Each document goes in a transaction of its own; what is left over
-/// when the monitor is told to stop goes in the next pass.
+/// TtlMonitor: deletes documents that have expired by an index with expireAfterSeconds. Belongs to
+/// the housekeeper's thread. Each document is deleted in a transaction of its own; what is left
+/// when the monitor is stopped is deleted in the next pass.
 #pragma once
 
 #include "freshet/command/run/services.h"
@@ -14,8 +14,7 @@ class TtlMonitor {
 public:
     explicit TtlMonitor(Services& services) : services_(services) {}
 
-    /// Makes a pass over all collections when it is time for one. When to call again, at the
-    /// latest.
+    /// Makes a pass over all collections when one is due. Returns the latest time of the next call.
     uint64_t run(uint64_t now);
 
 private:
@@ -27,7 +26,8 @@ private:
     uint64_t lastPass_ = 0;
 };
 
-/// The documents that an index lets expire at `wallMs`. Empty: none, whatever they contain.
+/// The filter for documents that an index lets expire at `wallMs`. Empty: none, whatever they
+/// contain.
 bson::OwnedDocument expiredFilter(const catalog::Index& index, int64_t wallMs);
 
 }  // namespace freshet::command

@@ -15,7 +15,7 @@ namespace {
 struct AggregateCommand {
     bson::Document pipeline;
     bool explains = false;
-    bool bypassesValidation = false;  // of what $out and $merge write
+    bool bypassesValidation = false;  // for what $out and $merge write
     query::AggregateRequest request;
 };
 
@@ -41,7 +41,7 @@ StatusOr<AggregateCommand> parseAggregate(const Invocation& call, bson::Document
     return command;
 }
 
-/// Checks the name, or that no collection is needed; the name is empty then.
+/// Checks the name, or that no collection is needed; then the name is empty.
 StatusOr<std::string> parseCollection(const Invocation& call,
                                       const bson::Element& first,
                                       bson::Document pipeline) {
@@ -65,7 +65,7 @@ StatusOr<std::string> parseCollection(const Invocation& call,
     return name;
 }
 
-/// What explain adds to the reply for this cursor.
+/// Adds to the reply what explain shows of this cursor.
 void addExplanation(Invocation& call, const query::QueryCursor& cursor, bson::Document command) {
     const bson::OwnedDocument plan = cursor.describePlan();
     call.reply.add("explainVersion", "1");
@@ -87,7 +87,7 @@ bson::Document lastStage(bson::Document pipeline) {
     return last.document();
 }
 
-/// Writes the result where the last stage says; the reply has an empty batch.
+/// Writes the result to where the last stage says; the reply has an empty batch.
 sync::Task<Status> runWithOutput(Invocation& call,
                                  AggregateCommand command,
                                  std::string collection) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// $out writes a collection of its own and gives it the target's name at the end; $merge writes
-/// into the target, document by document.
+/// $out writes a temporary collection and renames it to the target at the end; $merge writes into
+/// the target, document by document.
 #include "freshet/command/crud/aggregate_output.h"
 
 #include "freshet/bson/json.h"
@@ -22,7 +22,8 @@ using bson::OwnedDocument;
 constexpr size_t kPortionDocuments = 1000;
 constexpr size_t kPortionBytes = 4u << 20;
 
-/// The next documents, as the bytes of an array; the snapshot is let go before they are written.
+/// Reads the next documents as the bytes of an array; the snapshot is released before they are
+/// written.
 sync::Task<Status> readPortion(Invocation& call, query::QueryCursor& cursor, std::string* array) {
     query::Batch batch(kPortionDocuments, kPortionBytes);
     const Status status = co_await readOnce(call, cursor, &batch);
@@ -58,7 +59,7 @@ sync::Task<Status> makeLike(Invocation& call,
     co_return co_await driveToEnd(*build);
 }
 
-/// One document's write, to its end. Durability is for later.
+/// Runs one document's write to its end, without waiting for durability.
 sync::Task<Status> runWrite(Invocation& call, query::WriteOp& op) {
     Status status = co_await drive(call, op);
     if (!status.isOk()) {
@@ -81,7 +82,7 @@ sync::Task<Status> insertAll(Invocation& call,
                 FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());
                 co_await sync::wait(sync::WaitToken::completed());
             }
-            // What stages make may nest deeper than what is stored.
+            // Stages may produce documents that nest deeper than stored ones may.
             FRESHET_CO_RETURN_IF_ERROR(bson::checkNesting(element.document()));
             auto op =
                 query::makeInsert(call.services.store, target, element.document(), output.options);
@@ -107,18 +108,18 @@ sync::Task<Status> replaceCollection(Invocation& call,
     if (status.isOk()) {
         catalog::RenameRequest request{output.db, name, output.db, output.collection, true};
         auto rename = catalog.renameCollection(std::move(request));
-        // Waits as the write concern says: for the documents too, whose commits are older.
+        // Waits as the write concern says: also for the documents, whose commits are older.
         co_return co_await driveChange(call, *rename);
     }
     if (catalog.find(output.db, name) != nullptr) {
         auto drop = catalog.dropCollection(output.db, name);
         Status dropped = co_await driveToEnd(*drop);
-        static_cast<void>(dropped);  // the first error is the one to tell
+        static_cast<void>(dropped);  // the first error is the one to report
     }
     co_return status;
 }
 
-/// {on: value, ...} of a document; its values may be no arrays and none may be missing.
+/// {on: value, ...} of a document; its values may not be arrays, and none may be missing.
 StatusOr<OwnedDocument> keyOf(const AggregateOutput& output, Document document) {
     bson::Builder builder;
     for (const std::string& path : output.on) {
@@ -163,7 +164,7 @@ OwnedDocument mergePipeline() {
     return replaceWith(builder.finish());
 }
 
-/// What an update's pipeline sees: $$new and the values of `let` for this document.
+/// The variables of an update's pipeline: $$new and the values of `let` for this document.
 StatusOr<OwnedDocument> mergeVariables(const AggregateOutput& output, Document document) {
     FRESHET_ASSIGN_OR_RETURN(const OwnedDocument now, query::evaluateLet(Document()));
     bson::Builder builder;
@@ -183,7 +184,7 @@ StatusOr<OwnedDocument> mergeVariables(const AggregateOutput& output, Document d
     return OwnedDocument(builder.finish());
 }
 
-/// What is done with a document of the target that has the same key.
+/// Sets what is done with a document of the target that has the same key.
 Status setUpdate(const AggregateOutput& output, Document document, query::UpdateRequest* request) {
     using WhenMatched = AggregateOutput::WhenMatched;
     if (output.whenMatched == WhenMatched::kReplace) {
@@ -192,7 +193,7 @@ Status setUpdate(const AggregateOutput& output, Document document, query::Update
     }
     request->isPipeline = true;
     if (output.whenMatched == WhenMatched::kKeep) {
-        return Status::ok();  // no stages: nothing happens to it
+        return Status::ok();  // no stages: it stays as it is
     }
     request->update =
         output.whenMatched == WhenMatched::kPipeline ? output.pipeline : mergePipeline();
@@ -218,7 +219,7 @@ StatusOr<std::unique_ptr<query::WriteOp>> makeMergeOp(Invocation& call,
     return query::makeUpdate(call.services.store, target, std::move(request));
 }
 
-/// The join fields must be those of a unique index, or two documents may be meant by one key.
+/// The join fields must be those of a unique index, or one key could mean two documents.
 Status checkUniqueness(const AggregateOutput& output, const catalog::Collection* target) {
     std::vector<std::string> wanted = output.on;
     std::sort(wanted.begin(), wanted.end());

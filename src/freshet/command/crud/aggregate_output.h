@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Where the documents of an aggregate go that ends in $out or $merge.
+/// Writing the documents of an aggregate that ends in $out or $merge.
 #pragma once
 
 #include "freshet/command/run/invocation.h"
@@ -22,17 +22,17 @@ struct AggregateOutput {
     bool replacesCollection = false;  // $out
     std::vector<std::string> on;
     WhenMatched whenMatched = WhenMatched::kMerge;
-    bson::OwnedDocument pipeline;  // an array's bytes; what kPipeline does to what is there
-    bson::OwnedDocument let;       // what it sees as $$name, beside $$new; expressions
+    bson::OwnedDocument pipeline;  // an array's bytes; what kPipeline does to the existing document
+    bson::OwnedDocument let;       // expressions of the variables it sees as $$name, besides $$new
     WhenNotMatched whenNotMatched = WhenNotMatched::kInsert;
-    query::WriteOptions options;  // of every write; the command's part
+    query::WriteOptions options;  // of every write; the part that the command sets
 };
 
 /// `stage`: the pipeline's last one. kInvalid with MongoDB's code and text.
 StatusOr<AggregateOutput> parseOutput(const Invocation& call, bson::Document stage);
 
-/// Reads the cursor to its end and writes what it gives. With $out the collection is replaced as a
-/// whole, or not at all. Waits for durability. After a duplicate key call.errorInfo says which.
+/// Reads the cursor to its end and writes its documents. With $out the collection is replaced as a
+/// whole, or not at all. Waits for durability. After a duplicate key, call.errorInfo names the key.
 sync::Task<Status> writeOutput(Invocation& call,
                                query::QueryCursor& cursor,
                                const AggregateOutput& output);

@@ -16,7 +16,7 @@ protected:
             {"_id": 12, "left": 9}, {"_id": 13, "sku": "gear", "left": 0}]})");
     }
 
-    /// The first batch of a pipeline, as a shell would show it.
+    /// The first batch of a pipeline, as a shell shows it.
     std::string result(const std::string& pipeline,
                        const std::string& collection = R"("orders")",
                        const std::string& more = "") {
@@ -48,7 +48,8 @@ constexpr const char* kEqualityResult =
 TEST_F(AggregateTest, LookupByEquality) {
     EXPECT_EQ(result(kEquality), kEqualityResult);
     run(R"({"createIndexes": "stock", "indexes": [{"key": {"sku": -1}, "name": "sku_1"}]})");
-    EXPECT_EQ(result(kEquality), kEqualityResult);  // the index's order is that of the records here
+    EXPECT_EQ(result(kEquality), kEqualityResult);  // the index's order equals that of the records
+                                                    // here
 }
 
 TEST_F(AggregateTest, LookupByPipeline) {
@@ -120,7 +121,7 @@ TEST_F(AggregateTest, VariablesOfTheCommand) {
                      R"("orders")",
                      R"(, "let": {"n": {"$add": [2, 3]}})"),
               "[ { _id: 2, x: 6 } ]");
-    // Whatever needs no document may be one.
+    // Operands that need no document may be constants.
     EXPECT_EQ(result(R"([{"$limit": 1}, {"$project": {"_id": 0, "r": {"$type": "$$r"}, "m": "$$m",
                     "now": {"$eq": ["$$NOW", "$$t"]}}}])",
                      R"("orders")",
@@ -154,7 +155,7 @@ TEST_F(AggregateTest, OutReplacesAWholeCollection) {
                 R"({"cursor": {"firstBatch": [{"name": "_id_"}, {"name": "n_1"}]}})");
     EXPECT_EQ(result(R"([{"$limit": 1}, {"$out": {"db": "other", "coll": "made"}}])"), "[]");
     expectReply(R"({"find": "made"})", R"({"cursor": {"firstBatch": [{"_id": 1}]}})", "other");
-    // A failure leaves the target as it was, and nothing behind.
+    // A failure leaves the target as it was, and no temporary collection.
     expectError(R"([{"$project": {"_id": {"$literal": 7}}}, {"$out": "stock"}])", 11000);
     expectReply(R"({"count": "stock"})", R"({"n": 3})");
     expectReply(

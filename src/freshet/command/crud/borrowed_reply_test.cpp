@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Replies whose large documents are left out of the message: with them they are, to the byte, the
-/// replies of who asks for one piece.
+/// Replies whose large documents are left out of the message: together with them they are, byte for
+/// byte, the replies that a client which asks for one piece gets.
 #include "freshet/command/run/fixture_test.h"
 #include "freshet/wire/compress.h"
 
@@ -10,7 +10,7 @@ namespace freshet::command {
 namespace {
 
 constexpr size_t kLargeBytes = 17 * 1024;
-/// What a reply has for a document that it leaves out, and in all around its batch.
+/// The bytes that a reply has for a document that is left out, and around its batch.
 constexpr size_t kNameBytes = 4;
 constexpr size_t kEnvelopeBytes = 256;
 
@@ -33,7 +33,7 @@ protected:
 
     Reply handled(const std::string& bytes) { return executor_.run(connection_->handle(bytes)); }
 
-    /// As a driver gets it that wants a checksum.
+    /// As a driver that wants a checksum gets it.
     std::string bodyInOnePiece(const bson::OwnedDocument& asked) {
         const Reply reply = handled(message(asked.view(), wire::kFlagChecksumPresent));
         EXPECT_EQ(reply.borrowed, nullptr);

@@ -72,8 +72,8 @@ TEST_F(CrudTest, ChecksBatches) {
         {R"({"update": "c", "updates": [{"q": {}, "u": {}, "sort": {"a": 1}}]})",
          R"({"code": 40415,
              "errmsg": "BSON field 'update.updates.sort' is an unknown field."})"},
-        // An unknown stage is the whole command's error; a known one at a wrong place, or with
-        // wrong contents, is its statement's.
+        // An unknown stage is an error of the whole command; a known stage at a wrong place, or
+        // with wrong contents, is an error of its statement.
         {R"({"update": "c", "updates": [{"q": {}, "u": {"$set": {"a": 1}}},
                                         {"q": {}, "u": [{"$nope": 1}]}]})",
          R"({"ok": 0.0, "code": 40324, "errmsg": "Unrecognized pipeline stage name: '$nope'"})"},
@@ -152,7 +152,7 @@ TEST_F(CrudTest, EndsAtTheTimeLimit) {
         text += (i == 0 ? "" : ",") + std::string("{}");
     }
     expectReply(text + R"(], "writeConcern": {"w": 1}})", R"({"n": 2000})");
-    // Far more work than a millisecond's, and looked at every 128 documents.
+    // Far more work than a millisecond's; the deadline is checked every 128 documents.
     std::string filter;
     for (int i = 0; i < 500; ++i) {
         filter += (i == 0 ? "" : ",") + std::string(R"({"x": {"$regex": "a.*b"}})");
@@ -177,7 +177,7 @@ TEST_F(CrudTest, LongBatchesAreWholeAndDurable) {
     const std::string bytes =
         message(request(R"({"insert": "c"})").view(), 0, {{"documents", documents}});
     EXPECT_EQ(3000, bodyOf(exchange(bytes)).view().find("n").toInt64());
-    // What was acknowledged survives a power cut.
+    // Acknowledged writes survive a power cut.
     crash();
     expectReply(R"({"count": "c"})", R"({"n": 3000})");
 }

@@ -9,9 +9,9 @@
 namespace freshet::command {
 namespace {
 
-/// Documents of one batch; names and the envelope have the reply's headroom. A client takes what it
-/// gets and asks for more, so batches become smaller when replies and other requests have taken
-/// much of what they may have together.
+/// The size of one batch's documents; names and the envelope use the reply's headroom. A client
+/// takes what it gets and asks for more, so batches become smaller when replies and other requests
+/// have used much of the shared memory.
 size_t batchBytesMax(const Invocation& call, bool isLast) {
     constexpr uint64_t kLeast = 256 * 1024;
     constexpr uint64_t kPart = 16;  // of what is left
@@ -50,8 +50,8 @@ private:
     size_t next_ = 0;
 };
 
-/// Fills the rest of the batch from an attached cursor that has to wait, or lets others run. `id`:
-/// the registered cursor's, 0 for a new one.
+/// Fills the rest of the batch from an attached cursor that has to wait, or yields. `id`: the
+/// registered cursor's, 0 for a new one.
 sync::Task<Status> goOn(Invocation& call,
                         query::QueryCursor& cursor,
                         int64_t id,
@@ -72,7 +72,7 @@ sync::Task<Status> goOn(Invocation& call,
 /// {cursor: {firstBatch: [...], id: ..., ns: ...}}, written as it is read.
 class CursorReply {
 public:
-    /// `borrowed`: as of query::Batch.
+    /// `borrowed`: as in query::Batch.
     CursorReply(bson::Builder* reply,
                 std::string_view field,
                 size_t documentsMax,
@@ -83,7 +83,7 @@ public:
           batch_(&array_, documentsMax, bytesMax, borrowed) {}
 
     query::Batch* batch() { return &batch_; }
-    /// `bytesBorrowed`: of all documents that the batch has left out.
+    /// `bytesBorrowed`: of all documents that were left out of the batch.
     void finish(int64_t id, const std::string& ns, size_t bytesBorrowed = 0) {
         array_.close(bytesBorrowed);
         cursor_.add("id", id).add("ns", ns);
@@ -103,7 +103,7 @@ struct Plan {
     bool isLast = false;  // the cursor is not kept
 };
 
-/// Where the cursor stays until its client asks for more: a new one is registered.
+/// Keeps the cursor until its client asks for more; a new one is registered.
 StatusOr<int64_t> keep(Invocation& call, ClientCursor cursor) {
     const int64_t id = cursor.id;
     if (id != 0) {
@@ -117,24 +117,24 @@ StatusOr<int64_t> keep(Invocation& call, ClientCursor cursor) {
     return call.services.cursors.add(std::move(cursor));
 }
 
-/// A cursor is not kept for a client that has left before its batch was ready.
+/// A cursor is not kept when its client has left before the batch was ready.
 Status checkThatAnybodyListens(const Invocation& call) {
     const Reason why = call.connection.interrupted();
     return why == Reason::kNone ? Status::ok()
                                 : Status(Code::kCancelled, why, "operation was interrupted");
 }
 
-/// Keeps what is left of the cursor, if anything is, and ends the reply.
+/// Keeps the rest of the cursor, if there is any, and ends the reply.
 Status conclude(
     Invocation& call, ClientCursor cursor, const Plan& plan, Status status, CursorReply* reply) {
-    // Nobody will learn the id of a new one when no reply is wanted.
+    // When no reply is wanted, no client will learn a new cursor's id.
     const bool isOver = plan.isLast || cursor.cursor->isExhausted() ||
                         (cursor.id == 0 && call.request.moreToCome());
     if (status.isOk() && !isOver) {
         status = checkThatAnybodyListens(call);
     }
     if (cursor.id != 0 && (isOver || !status.isOk())) {
-        // After an error too: documents of the lost batch would be missing.
+        // After an error too: documents of the lost batch would be missing from the next one.
         call.services.cursors.forget(cursor.id);
     }
     FRESHET_RETURN_IF_ERROR(std::move(status));

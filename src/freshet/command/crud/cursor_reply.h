@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// From a QueryCursor to the cursor part of a reply: the first batch, and the registration of what
-/// is left; the list cursor behind listCollections and its kin.
+/// From a QueryCursor to the cursor part of a reply: the first batch, and the registration of the
+/// rest; the list cursor behind listCollections and similar commands.
 #pragma once
 
 #include "freshet/command/run/invocation.h"
@@ -17,7 +17,7 @@ inline constexpr int64_t kFirstBatchDocuments = 101;
 struct FirstBatch {
     std::string ns;
     int64_t batchSize = kFirstBatchDocuments;
-    bool isSingle = false;  // the cursor ends with it
+    bool isSingle = false;  // the cursor ends after this batch
     bool neverTimesOut = false;
 };
 
@@ -32,16 +32,16 @@ std::string emptyFirstBatch(const std::string& ns);
 /// Adds {cursor: {nextBatch, id, ns}}. `batchSize` 0: as many as fit.
 sync::Task<Status> replyWithNextBatch(Invocation& call, ClientCursor cursor, int64_t batchSize);
 
-/// Adds documents of an attached cursor until the batch is full or there are no more, and lets
-/// others run meanwhile. `id`: the registered cursor's, 0 for another one.
+/// Adds documents of an attached cursor until the batch is full or there are no more, and yields
+/// meanwhile. `id`: the registered cursor's, 0 for another one.
 sync::Task<Status> fillBatch(Invocation& call,
                              query::QueryCursor& cursor,
                              query::Batch* batch,
                              int64_t id = 0);
-/// The same through a snapshot of its own, for reads that the command does not count as its work.
+/// The same with a snapshot of its own, for reads that do not count as the command's work.
 sync::Task<Status> readOnce(Invocation& call, query::QueryCursor& cursor, query::Batch* batch);
 
-/// The batchSize in `cursor: {batchSize: n}`; kFirstBatchDocuments when there is none.
+/// The batchSize in `cursor: {batchSize: n}`; kFirstBatchDocuments when it is absent.
 StatusOr<int64_t> batchSizeOf(const Invocation& call);
 
 /// A cursor over documents made beforehand.

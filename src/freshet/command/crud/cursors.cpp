@@ -7,14 +7,15 @@
 namespace freshet::command {
 namespace {
 
-/// Namespaces of list cursors are no legal collection names, so only their emptiness is checked.
+/// Namespaces of list cursors are not legal collection names, so only their emptiness is checked.
 Status checkCursorNamespace(std::string_view collection) {
     return collection.empty()
                ? invalid(Reason::kInvalidNamespace, "Collection names cannot be empty")
                : Status::ok();
 }
 
-/// Only who made a cursor may read on. Nobody learns whether another one's cursor is there.
+/// Only the creator of a cursor may read on. An error does not reveal whether another user's cursor
+/// exists.
 Status authorizeGetMore(Invocation& call, int64_t id) {
     FRESHET_RETURN_IF_ERROR(authorizeLoggedIn(call));
     StatusOr<std::string> owner = call.services.cursors.ownerOf(id);
@@ -25,7 +26,7 @@ Status authorizeGetMore(Invocation& call, int64_t id) {
                                              " was not created by the authenticated user");
 }
 
-/// One's own cursors, or those of a collection where one may.
+/// A user may kill the user's own cursors, or those of a collection where a role allows it.
 Status authorizeKill(Invocation& call, int64_t id, std::string_view collection) {
     FRESHET_RETURN_IF_ERROR(authorizeLoggedIn(call));
     const StatusOr<std::string> owner = call.services.cursors.ownerOf(id);
@@ -36,7 +37,7 @@ Status authorizeKill(Invocation& call, int64_t id, std::string_view collection) 
     return authorizeCluster(call, Action::kKillAnyCursor);
 }
 
-/// An int that was meant to be a long has lost its upper half already.
+/// An int that was meant to be a long has already lost its upper half.
 Status checkIdType(const bson::Element& id) {
     return id.type() == bson::Type::kInt64
                ? Status::ok()
@@ -66,7 +67,7 @@ sync::Task<Status> runGetMore(Invocation& call) {
     if (hasScripts) {
         status = co_await call.services.scripts.run(call, std::move(reply));
         if (!status.isOk()) {
-            call.services.cursors.forget(id);  // it may not even have come to its turn
+            call.services.cursors.forget(id);  // the operation may not even have had its turn
         }
     } else {
         status = co_await std::move(reply);
@@ -75,8 +76,7 @@ sync::Task<Status> runGetMore(Invocation& call) {
     co_return status;
 }
 
-/// A batch that is being made sees by itself that its cursor is gone, but for one that runs a
-/// script.
+/// A batch in progress notices by itself that its cursor is gone, unless it runs a script.
 void endGetMore(Invocation& call, int64_t cursor) {
     call.services.operations.killIf(Reason::kInterrupted,
                                     [cursor](const RunningOperation& running) {

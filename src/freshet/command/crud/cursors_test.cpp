@@ -155,7 +155,7 @@ TEST(FairShares, TheOldestOfTheHeaviestGoes) {
     EXPECT_EQ(4, *shares.next(Shares::By::kCount, first));
     shares.remove(first);
     EXPECT_EQ(950u, shares.bytes());
-    EXPECT_EQ(4, *shares.next(Shares::By::kCount));  // each has one, and its creator came first
+    EXPECT_EQ(4, *shares.next(Shares::By::kCount));  // each has one, and its creator was the first
     EXPECT_EQ(1, *shares.next(Shares::By::kBytes));
 }
 
@@ -179,7 +179,7 @@ TEST(FairShares, WhatHasNoSizeDoesNotGoForIt) {
     EXPECT_EQ(nullptr, shares.next(Shares::By::kCount));
 }
 
-/// What the shares hold, kept the plain way.
+/// The contents of the shares, kept in a simple way.
 struct Model {
     struct Held {
         int item;
@@ -206,7 +206,8 @@ struct Model {
             return held.holder == one.holder && held.creator == one.creator;
         });
     }
-    /// Nobody has more than the holder and the creator of what goes, and of theirs it is next.
+    /// No holder and no creator has more than those of the item to be evicted, and of theirs it is
+    /// the next one.
     void check(const Shares& shares, Shares::By by) const {
         const int* next = shares.next(by);
         ASSERT_EQ(all.empty(), next == nullptr);
@@ -339,7 +340,7 @@ TEST_F(CursorRoomTest, MemoryIsBounded) {
     EXPECT_EQ(Reason::kExceededMemoryLimit,
               registry.add(cursor("a", 1, 9 * kMib)).status().reason());
     EXPECT_TRUE(isThere(registry, small));
-    // Somebody else has taken what is left of the pool.
+    // Another client has taken the rest of the pool.
     pool.take(pool.bytesMax() - pool.used());
     const int64_t another = *registry.add(cursor("b", 2, 2 * kMib));
     EXPECT_TRUE(isThere(registry, another));
@@ -402,7 +403,7 @@ TEST_F(UndeliveredTest, ALostReplyEndsItsCursor) {
     EXPECT_NE(0, idOf(run(R"({"find": "c", "batchSize": 2})")));
     connection_->onReplyLost();
     EXPECT_EQ(1, openCursors());
-    connection_->onReplyLost();  // of the serverStatus
+    connection_->onReplyLost();  // of the serverStatus reply
     EXPECT_EQ(1, openCursors());
     EXPECT_EQ(8, sizeOf(getMore(kept), "nextBatch"));
 }

@@ -66,7 +66,8 @@ StatusOr<std::vector<query::DeleteRequest>> parseStatements(const Invocation& ca
     requests.reserve(statements.size());
     for (bson::Document statement : statements) {
         FRESHET_RETURN_IF_ERROR(query::mayGoOn());
-        FRESHET_RETURN_IF_ERROR(query::mayTake(variables.bytes().size()));  // each has a copy
+        FRESHET_RETURN_IF_ERROR(query::mayTake(variables.bytes().size()));  // each statement has a
+                                                                            // copy
         FRESHET_ASSIGN_OR_RETURN(query::DeleteRequest request,
                                  parseDeleteStatement(statement, variables));
         requests.push_back(std::move(request));

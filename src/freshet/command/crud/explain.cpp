@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// explain of find, count, distinct, aggregate, update, delete and findAndModify. All but aggregate
-/// are shown as the find that they begin with; from verbosity executionStats on it is run to its
-/// end. Nothing is ever written.
+/// are shown as the find that they begin with; from verbosity executionStats on that find is
+/// executed. Nothing is ever written.
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/crud/find.h"
 #include "freshet/command/crud/statements.h"
@@ -21,9 +21,9 @@ namespace {
 
 constexpr std::string_view kVerbosities[] = {"queryPlanner", "executionStats", "allPlansExecution"};
 constexpr size_t kExplainBatchDocuments = 1'000;
-constexpr size_t kExplainRoom = 10 * 1'024;  // for what comes behind the command
+constexpr size_t kExplainRoom = 10 * 1'024;  // for what follows the command
 
-/// What is explained.
+/// The explained command.
 struct Subject {
     const Command* command = nullptr;
     bson::Document body;
@@ -35,13 +35,13 @@ struct Subject {
     std::string wrapper;  // the stage above the find: COUNT, UPDATE, DELETE; empty: none
 };
 
-/// What the stage above has seen while the find ran.
+/// What the stage above has counted while the find ran.
 struct Seen {
     int64_t matched = 0;
     int64_t modified = 0;
 };
 
-/// The explained command may repeat the database, not name another one.
+/// The explained command may repeat the database, but not name another one.
 Status checkInnerDatabase(const Invocation& call, const bson::Element& db) {
     if (db.isMissing()) {
         return Status::ok();
@@ -99,7 +99,7 @@ StatusOr<bson::Document> onlyStatement(bson::Document body, std::string_view fie
     return statements[0];
 }
 
-/// How an update's or a delete's documents are found.
+/// Reads how an update or a delete finds its documents.
 template <typename Write>
 query::FindRequest findOf(const Write& write, bool justOne) {
     query::FindRequest find;
@@ -202,7 +202,7 @@ void addParsed(bson::Document filter, bson::Builder* out) {
     }
 }
 
-/// Would the update change the documents of this batch?
+/// Counts the documents of this batch that the update would change.
 Status countChanges(const query::UpdateRequest& update, bson::Document documents, Seen* seen) {
     StatusOr<std::unique_ptr<query::UpdateProgram>> program =
         update.isPipeline
@@ -244,7 +244,7 @@ sync::Task<Status> exhaust(Invocation& call,
     co_return Status::ok();
 }
 
-/// What the stage above adds to its own description; counts only when it was run.
+/// What the stage above adds to its own description; counts are added only after a run.
 void addWrapper(const Subject& subject, const Seen* seen, bson::Builder* out) {
     out->add("stage", subject.wrapper);
     if (seen == nullptr) {

@@ -12,7 +12,7 @@ namespace freshet::command {
 
 StatusOr<FindCommand> parseFind(const BodyIndex& body) {
     Fields fields(body, "find");
-    StatusOr<FindCommand> parsed = FindCommand();  // made in its place: it is large
+    StatusOr<FindCommand> parsed = FindCommand();  // constructed in place: it is large
     FindCommand& find = *parsed;
     fields.object("filter", &find.request.filter);
     fields.object("projection", &find.request.projection);
@@ -50,7 +50,7 @@ StatusOr<query::FindRequest> parseCount(bson::Document body) {
     request.hint = fields.hint();
     request.skip = fields.integer("skip", 0, 0);
     const int64_t limit = fields.integer("limit", 0, std::numeric_limits<int64_t>::min() + 1);
-    request.limit = limit < 0 ? -limit : limit;  // as old drivers asked for a single batch
+    request.limit = limit < 0 ? -limit : limit;  // old drivers asked for a single batch this way
     request.needsDocuments = false;
     fields.refuseCollation();
     FRESHET_RETURN_IF_ERROR(fields.status());
@@ -90,8 +90,8 @@ sync::Task<Status> runFind(Invocation& call) {
     co_return co_await replyWithFirstBatch(call, std::move(*cursor), std::move(how));
 }
 
-/// Drives an operation to its end; then, if the read concern asks for it, waits until what it may
-/// have seen is durable.
+/// Drives an operation to its end; then, if the read concern requires it, waits until everything
+/// that it may have seen is durable.
 template <typename Op>
 sync::Task<Status> driveRead(Invocation& call, Op& op) {
     Status status = co_await drive(call, op);

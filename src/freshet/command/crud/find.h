@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What find, count, distinct and explain have in common: reading their commands.
+/// What find, count, distinct and explain share: parsing their commands.
 #pragma once
 
 #include "freshet/command/crud/cursor_reply.h"
@@ -21,7 +21,7 @@ StatusOr<FindCommand> parseFind(const BodyIndex& body);
 StatusOr<query::FindRequest> parseCount(bson::Document body);
 StatusOr<DistinctCommand> parseDistinct(bson::Document body);
 
-/// Adds what every explanation ends with: the server, and the command when there is room for it.
+/// Adds the end of every explanation: the server, and the command if there is room for it.
 void addExplained(Invocation& call, bson::Document command);
 
 }  // namespace freshet::command

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// findAndModify: an update or delete of one document that gives it back. Query does it as one
-/// operation: found, changed and shown in one transaction.
+/// findAndModify: an update or delete of one document that returns it. Query does it as one
+/// operation: it finds, changes and returns the document in one transaction.
 #include "freshet/catalog/writable_names.h"
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/crud/statements.h"

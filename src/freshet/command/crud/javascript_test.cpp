@@ -22,7 +22,7 @@ protected:
         const std::unique_ptr<Connection> other = dispatcher_->connect(clientFacts(8));
         return bodyOf(executor.run(other->handle(message(request(text, "admin").view()))));
     }
-    /// The id of the find that runs; 0: there is none.
+    /// The id of the running find; 0: there is none.
     int64_t runningOperation() {
         const bson::OwnedDocument reply = ask(R"({"currentOp": 1, "op": "query"})");
         for (const bson::Element& one : reply.view().find("inprog").document()) {
@@ -191,7 +191,7 @@ protected:
             const std::unique_ptr<Connection> connection = dispatcher_->connect(client);
             executor.run(connection->handle(message(request(text).view())));
             if (isAnswered != nullptr) {
-                isAnswered->store(true, sync::kRelaxed);  // only that it is so counts
+                isAnswered->store(true, sync::kRelaxed);  // only the flag itself counts
             }
         });
     }
@@ -248,7 +248,7 @@ TEST_F(JavaScriptCommandTest, KillOpAndShutdownEndAnEndlessScript) {
     for (const bool byShutdown : {false, true}) {
         platform::Thread killer("killer", [this, byShutdown] {
             if (byShutdown) {
-                // Once it runs: begun before the shutdown, ended by it.
+                // Shut down once it runs: begun before the shutdown, ended by it.
                 while (runningOperation() == 0) {
                     platform::yieldThread();
                 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// mapReduce, as the pipeline that it is: documents are mapped to what they emit, that is grouped
-/// by its key and reduced, then finalized; the result is the reply's, or written as $out and $merge
+/// mapReduce, as the equivalent pipeline: documents are mapped to what they emit, that is grouped
+/// by its key and reduced, then finalized; the result is returned, or written as $out and $merge
 /// do.
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/crud/aggregate_output.h"
@@ -22,7 +22,7 @@ using bson::OwnedDocument;
 
 enum class OutputKind : uint8_t { kInline, kReplace, kMerge, kReduce };
 
-/// Where the result goes.
+/// Where the result is written.
 struct Target {
     OutputKind kind = OutputKind::kInline;
     std::string db;  // empty: the request's
@@ -173,7 +173,7 @@ void addGroup(const std::string& reduce, Builder* stages) {
     spec.add("data", "$emits").add("eval", reduce);
 }
 
-/// Without the stage that writes.
+/// All stages except the one that writes.
 OwnedDocument pipelineOf(const MapReduce& command) {
     Builder stages;
     if (!command.query.isEmpty()) {
@@ -230,7 +230,7 @@ OwnedDocument outputOf(const MapReduce& command) {
     return OwnedDocument(stage.finish());
 }
 
-/// Asks for what an aggregate with that pipeline would need.
+/// Checks the access that an aggregate with that pipeline would need.
 Status authorizePipeline(Invocation& call,
                          const std::string& collection,
                          const MapReduce& command,

@@ -8,19 +8,19 @@
 namespace freshet::command {
 namespace {
 
-/// Finds of one document are short. Others are not worth a copy.
+/// Finds of one document are short. Longer messages are not worth a copy.
 constexpr size_t kMessageBytesMax = 1024;
-/// Where the id is in a header.
+/// The offset of the request id in a header.
 constexpr size_t kRequestIdAt = 4;
-/// Where sessionName() puts the session's id.
+/// The offset of the session's id in the result of sessionName().
 constexpr size_t kIdInSessionName = 13;
-/// A document's name and type in an array that has no other.
+/// The name and type of the only document in an array.
 constexpr std::string_view kFirstInArray(
     "\3"
     "0\0",
     3);
 
-/// The first thing in an OP_MSG's body, as far as a glance can tell.
+/// Whether an OP_MSG's body begins like a find, at a quick look.
 bool looksLikeFind(ByteView message) {
     constexpr std::string_view kStart("\2find\0", 6);
     return message.size() <= kMessageBytesMax &&
@@ -28,7 +28,7 @@ bool looksLikeFind(ByteView message) {
            message.substr(wire::kOpMsgBodyAt + 4, kStart.size()) == kStart;
 }
 
-/// {find, filter: {_id: value}, ...} without anything that changes what is read or how.
+/// {filter: {_id: value}, ...} without any option that changes what is read or how.
 bool isPointRead(const BodyIndex& body) {
     constexpr uint64_t kOthers = nameBits({"sort",
                                            "projection",
@@ -68,7 +68,8 @@ bool isPointRead(const BodyIndex& body) {
            id.whole().size() + bson::Document().size() == filter.document().size();
 }
 
-/// The bytes of a value that may be any others of that number; none: not any.
+/// The bytes of a value that may be replaced by any others of that length; none: the value is not
+/// of such a type.
 ByteView freeBytesOf(const bson::Element& id) {
     constexpr uint8_t kOldBinary = 2;  // has a length inside
     switch (id.type()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Reading the statements of update, delete and findAndModify: for the commands themselves and for
+/// Parsing the statements of update, delete and findAndModify: for the commands themselves and for
 /// explain.
 #pragma once
 
@@ -17,7 +17,7 @@ StatusOr<query::UpdateRequest> parseUpdateStatement(bson::Document statement,
 StatusOr<query::DeleteRequest> parseDeleteStatement(bson::Document statement,
                                                     const bson::OwnedDocument& variables);
 
-/// One of the two is what findAndModify does.
+/// What findAndModify does: one of the two.
 struct FindAndModify {
     bool removes = false;
     query::UpdateRequest update;

@@ -25,7 +25,7 @@ Status parseChange(const bson::Element& change, query::UpdateRequest* request) {
 
 namespace {
 
-/// Constants of a pipeline, which it sees beside the command's variables.
+/// Constants of a pipeline, which are visible to it besides the command's variables.
 Status addConstants(bson::Document constants, query::UpdateRequest* request) {
     if (!request->isPipeline) {
         return invalid(Reason::kFailedToParse,
@@ -146,7 +146,8 @@ StatusOr<std::vector<query::UpdateRequest>> parseStatements(const Invocation& ca
     requests.reserve(statements.size());
     for (bson::Document statement : statements) {
         FRESHET_RETURN_IF_ERROR(query::mayGoOn());
-        FRESHET_RETURN_IF_ERROR(query::mayTake(variables.bytes().size()));  // each has a copy
+        FRESHET_RETURN_IF_ERROR(query::mayTake(variables.bytes().size()));  // each statement has a
+                                                                            // copy
         FRESHET_ASSIGN_OR_RETURN(query::UpdateRequest request,
                                  parseUpdateStatement(statement, variables, options));
         requests.push_back(std::move(request));
@@ -154,7 +155,7 @@ StatusOr<std::vector<query::UpdateRequest>> parseStatements(const Invocation& ca
     return requests;
 }
 
-/// An upsert may insert, and is asked for it.
+/// An upsert may insert, and needs the right to.
 Status authorizeUpdates(Invocation& call,
                         const std::string& collection,
                         const std::vector<query::UpdateRequest>& requests) {

@@ -12,9 +12,9 @@
 namespace freshet::command {
 namespace {
 
-/// A collection that is dropped again and again under a writer makes the write fail after these.
+/// If a collection is dropped this often while a write runs, the write fails.
 constexpr int kDropRacesMax = 16;
-// What errors tell is left out behind this much, so that those of a full batch fit in a reply.
+// Details of errors beyond this are omitted, so that those of a full batch fit in a reply.
 constexpr size_t kErrorTextBytesMax = 1u << 20;
 constexpr size_t kErrorInfoBytesMax = 8u << 20;
 
@@ -96,7 +96,7 @@ sync::Task<Outcome> runStatement(Invocation& call,
             co_return outcome;
         }
     }
-    Turns::Turn turn;  // who changes users directly does it between their commands' turns
+    Turns::Turn turn;  // a direct change of users runs between the turns of their commands
     if (collection == kUsersCollection && call.generic.db == kUsersDb) {
         StatusOr<Turns::Turn> taken = co_await call.services.users.turns().take(call);
         if (!taken.isOk()) {
@@ -108,7 +108,7 @@ sync::Task<Outcome> runStatement(Invocation& call,
     for (int attempt = 0; attempt < kDropRacesMax; ++attempt) {
         catalog::CollectionRef found = call.services.catalog.find(call.generic.db, collection);
         if (found == nullptr && statements.createsCollection(i)) {
-            // What is refused anyway makes no collection.
+            // A statement that will be refused anyway does not create the collection.
             outcome.status = statements.make(i, nullptr).status();
             if (outcome.status.isOk()) {
                 outcome.status = co_await ensureCollection(call, collection);
@@ -208,7 +208,7 @@ sync::Task<Status> ensureCollection(Invocation& call, const std::string& collect
         call.services.catalog.createCollection(call.generic.db, collection, {}, true);
     // No wait for the disk: the write that follows has a later LSN and waits for both.
     const Status status = co_await driveToEnd(*change);
-    // Someone else's create with options of its own was first: it is there, all the same.
+    // A concurrent create with options of its own was first: the collection exists, that is enough.
     co_return status.reason() == Reason::kNamespaceExists ? Status::ok() : status;
 }
 

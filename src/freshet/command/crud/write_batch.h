@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What insert, update and delete have in common: a list of statements run in order, each an
-/// operation of query's, errors gathered by index, one wait for durability at the end.
+/// What insert, update and delete share: a list of statements run in order, each an operation of
+/// query's, errors collected by index, one wait for durability at the end.
 #pragma once
 
 #include "freshet/command/retry/retryable_write.h"
@@ -19,20 +19,20 @@ public:
     virtual size_t count() const = 0;
     /// True when statement `i` may add a document, so that the collection must exist.
     virtual bool createsCollection(size_t i) const = 0;
-    /// Null when there is nothing to do: `collection` is null then, and the statement was checked.
+    /// Null when there is nothing to do: `collection` was null, and the statement was only checked.
     virtual StatusOr<std::unique_ptr<query::WriteOp>> make(size_t i,
                                                            catalog::CollectionRef collection) = 0;
     virtual void succeeded(size_t i, const query::WriteResult& result) = 0;
 };
 
-/// How one statement ended.
+/// The result of one statement.
 struct Outcome {
     Status status;
     journal::Lsn lsn = 0;           // of its newest commit; 0: none
     bson::OwnedDocument errorInfo;  // {keyPattern, keyValue} and kin
 };
 
-/// Runs one statement, making the collection when it is needed. Does not wait for durability.
+/// Runs one statement, creating the collection when that is needed. Does not wait for durability.
 /// `retry`: null when the command has no transaction number.
 sync::Task<Outcome> runStatement(Invocation& call,
                                  const std::string& collection,
@@ -40,7 +40,7 @@ sync::Task<Outcome> runStatement(Invocation& call,
                                  Statements& statements,
                                  RetryableWrite* retry);
 
-/// The variables of a command's `let`; {} when there is none. Errors go to `fields`.
+/// The variables of a command's `let`; {} when it is absent. Errors go to `fields`.
 bson::OwnedDocument letOf(Fields* fields);
 
 /// bypassDocumentValidation and bypassEmptyTsReplacement.
@@ -49,14 +49,14 @@ query::WriteOptions writeOptionsOf(Fields* fields);
 /// InvalidLength unless 1 <= count <= kWriteBatchMax.
 Status checkBatchSize(size_t count);
 
-/// Runs the statements and adds writeErrors to the reply when there are any. A status that is not
-/// ok is the whole command's: what was written stays, unacknowledged.
+/// Runs the statements and adds writeErrors to the reply if there are any. A status that is not ok
+/// is an error of the whole command: what was written stays, unacknowledged.
 sync::Task<Status> runStatements(Invocation& call,
                                  const std::string& collection,
                                  bool isOrdered,
                                  Statements& statements);
 
-/// Creates the collection unless it is there.
+/// Creates the collection unless it exists.
 sync::Task<Status> ensureCollection(Invocation& call, const std::string& collection);
 
 }  // namespace freshet::command

@@ -152,7 +152,7 @@ TEST_F(DiagTest, DatabasesAreListedWithTheirSizes) {
 TEST_F(DiagTest, DatabasesOfTheSameDocumentsHaveTheSameHash) {
     run(R"({"insert": "c", "documents": [{"_id": 1}, {"_id": 2, "a": "x"}]})");
     run(R"({"insert": "c", "documents": [{"_id": 2, "a": "x"}, {"_id": 1}]})", "other");
-    // As other programs compute it of the two documents' bytes, and of the 32 digits.
+    // As computed by other programs from the two documents' bytes, and from the 32 digits.
     expectReply(
         R"({"dbHash": 1})",
         R"({"collections": {"c": "54bb97d109f0d62a3602fafde96d4a80"}, "capped": [], "md5": "3da4c95061f56206e97e5ce4a30f048a"})");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Commands of tests, behind enableTestCommands: configureFailPoint and sleep.
+/// Commands for tests, with enableTestCommands only: configureFailPoint and sleep.
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/telemetry/fail_point.h"
@@ -86,7 +86,7 @@ sync::Task<Status> runConfigureFailPoint(Invocation& call) {
     co_return Status::ok();
 }
 
-/// {sleep: 1, millis: n} or {secs: n}: an operation that takes its time and can be killed.
+/// {sleep: 1, millis: n} or {secs: n}: an operation that takes long and can be killed.
 sync::Task<Status> runSleep(Invocation& call) {
     Fields fields(call.body(), "sleep");
     int64_t millis = fields.integer("millis", 0, 0);
@@ -97,13 +97,13 @@ sync::Task<Status> runSleep(Invocation& call) {
     co_return co_await sleepOrStop(call, static_cast<uint64_t>(std::min(millis, kSleepMsMax)));
 }
 
-/// The command as it came.
+/// Returns the command as it was received.
 sync::Task<Status> runEcho(Invocation& call) {
     call.reply.add("echo", call.body());
     co_return Status::ok();
 }
 
-/// Nothing: drivers' tests want a command that exists and is outside API Version 1.
+/// Does nothing: drivers' tests need a command that exists and is outside API Version 1.
 sync::Task<Status> runTestVersion2(Invocation&) {
     co_return Status::ok();
 }

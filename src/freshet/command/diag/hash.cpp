@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// dbHash: digests of what a database holds, to compare two servers by. Those of mongod: MD5 over a
-/// collection's documents in the order of _id, and over the collections' digests.
+/// dbHash: digests of what a database holds, for comparing two servers. Same as mongod's: MD5 over
+/// a collection's documents in the order of _id, and over the collections' digests.
 #include "freshet/command/crud/cursor_reply.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/profiler.h"
@@ -66,7 +66,7 @@ sync::Task<StatusOr<std::string>> digestOf(Invocation& call, catalog::Collection
     co_return md5.finish();
 }
 
-/// Not what each server has of its own.
+/// Excludes what each server has of its own.
 bool isHashed(const catalog::Collection& collection, const Names& wanted) {
     return collection.name != kProfileCollection &&
            (wanted.empty() ||

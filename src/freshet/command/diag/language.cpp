@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// listLanguage, behind enableTestCommands: every command with its fields and every word of the
-/// query language, from the tables that parse them. Generated tests walk the answer, so that a new
-/// word is attacked without anybody naming it there.
+/// listLanguage, with enableTestCommands only: every command with its fields and every word of the
+/// query language, from the tables that parse them. Generated tests use the answer, so a new word
+/// is tested without being added there.
 #include "freshet/query/language.h"
 
 #include "freshet/command/run/arguments.h"

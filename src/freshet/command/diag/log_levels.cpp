@@ -16,8 +16,8 @@ using telemetry::Component;
 
 constexpr int64_t kLevelMax = 5;
 
-/// Parts of mongod that have no equal here: scripts may set their levels, and nothing is logged
-/// there.
+/// Components of mongod without a counterpart here: scripts may set their levels, but nothing is
+/// logged there.
 constexpr std::string_view kForeign[] = {"assert",
                                          "executor",
                                          "ftdc",
@@ -45,7 +45,7 @@ bool isForeign(std::string_view path) {
 
 using Levels = std::vector<std::pair<Component, int>>;
 
-/// What `tree`, of the component at `path`, asks for; added to `*levels`.
+/// Adds the levels that `tree`, for the component at `path`, sets to `*levels`.
 Status readLevels(bson::Document tree, const std::string& path, Levels* levels) {
     const StatusOr<Component> component = telemetry::componentByName(path);
     if (!component.isOk() && !isForeign(path)) {
@@ -89,7 +89,7 @@ void addLogLevels(std::string_view name, bson::Builder* out) {
     for (size_t i = 1; i < telemetry::kComponents; ++i) {
         const std::string_view whole = telemetry::componentName(static_cast<Component>(i));
         if (whole.find('.') != whole.npos) {
-            continue;  // it is below another one
+            continue;  // it is inside another one
         }
         auto entry = tree.object(whole);
         addLevel(static_cast<Component>(i), &entry);

@@ -10,9 +10,9 @@ namespace freshet::command {
 
 void addLogLevels(std::string_view name, bson::Builder* out);
 
-/// All is checked before anything is set; parts that are not named stay as they are. The level of
-/// the whole goes into `values`, too; what was goes into `reply`, which may be null. kInvalid
-/// (kBadValue, kTypeMismatch) with MongoDB's text.
+/// Everything is checked before anything is set; components that are not named stay as they are.
+/// The top level also goes into `values`; the previous levels go into `reply`, which may be null.
+/// kInvalid (kBadValue, kTypeMismatch) with MongoDB's text.
 Status setLogLevels(const bson::Element& levels, ParameterValues* values, bson::Builder* reply);
 
 }  // namespace freshet::command

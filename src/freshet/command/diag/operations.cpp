@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What runs and how to end it: currentOp, killOp.
+/// Inspecting and ending running operations: currentOp, killOp.
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
@@ -46,7 +46,7 @@ sync::Task<Status> runCurrentOp(Invocation& call) {
     for (const bson::OwnedDocument& one : call.services.currentOperations(show)) {
         bytes += one.bytes().size();
         if (bytes > bson::kDocumentBytesMax / 2) {
-            break;  // more does not fit into a reply
+            break;  // the rest does not fit into a reply
         }
         if ((*matcher)->matches(one.view())) {
             list.push(one.view());
@@ -69,8 +69,8 @@ sync::Task<Status> runKillOp(Invocation& call) {
     if (!op.toExactInt64(&id) || id < INT32_MIN || id > INT32_MAX) {
         co_return badValue("Expected \"op\" to be a 32-bit integer");
     }
-    // One's own need no privilege. An operation that has ended meanwhile is no error, but to who
-    // may not know whether it is there.
+    // Users need no privilege to kill their own operations. An operation that has ended meanwhile
+    // is no error, except for a caller that may not know whether it exists.
     const bool mayKillAny = mayDoOnCluster(call, Action::kKillOp);
     FRESHET_CO_RETURN_IF_ERROR(authorizeLoggedIn(call));
     const bool found = call.services.operations.kill(

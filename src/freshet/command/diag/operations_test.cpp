@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What runs is seen, killed, timed out and made to fail; parameters; the slow query log's bounds.
+/// Running operations are shown, killed, timed out and made to fail; parameters; the slow query
+/// log's limits.
 #include "freshet/command/run/fixture_test.h"
 #include "freshet/platform/clock.h"
 #include "freshet/platform/thread.h"
@@ -13,7 +14,7 @@ protected:
         run(R"({"configureFailPoint": "failCommand", "mode": "off"})", "admin");
     }
 
-    /// Runs `text` on a connection of its own, on a thread of its own.
+    /// Runs `text` on a connection and a thread of its own.
     class Elsewhere {
     public:
         Elsewhere(OperationsTest& test, uint64_t id, std::string_view text)
@@ -34,7 +35,7 @@ protected:
         platform::Thread thread_;
     };
 
-    /// The operation that currentOp shows for the filter, when it is there.
+    /// The operation that currentOp shows for the filter, once it exists.
     bson::OwnedDocument waitForOp(std::string_view filter) {
         while (true) {
             const bson::OwnedDocument reply =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// getParameter and setParameter. Most parameters are numbers in a table (run/parameters.h); here
-/// are those of another form.
+/// are the others.
 #include "freshet/command/run/parameters.h"
 
 #include "freshet/command/diag/log_levels.h"
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kFailPointPrefix = "failpoint.";
 
-/// A parameter that is no number.
+/// A parameter that is not a number.
 struct Shown {
     std::string_view name;
     void (*add)(const Services& services, std::string_view name, bson::Builder* out);
@@ -122,7 +122,7 @@ sync::Task<Status> runGetParameter(Invocation& call) {
                                 : invalid(Reason::kInvalidOptions, "no option found to get");
 }
 
-/// What a change has to tell others at once.
+/// Tells other parts of the server about a change at once.
 void announce(Services& services, std::string_view name) {
     if (name == "logLevel") {
         telemetry::setVerbosity(
@@ -176,7 +176,7 @@ sync::Task<Status> runSetParameter(Invocation& call) {
         : invalid(Reason::kInvalidOptions, "no option found to set, use help:true to see options ");
 }
 
-/// setFeatureCompatibilityVersion: there is one, which it may name.
+/// setFeatureCompatibilityVersion: accepts the only version that exists.
 sync::Task<Status> runSetFeatureCompatibility(Invocation& call) {
     Fields fields(call.body(), call.command.name);
     const std::string_view version = fields.requiredString(call.command.name);

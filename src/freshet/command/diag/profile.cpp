@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The `profile` command and the documents of <db>.system.profile. The collection is an ordinary
-/// one that is kept below kProfileBytesMax by deleting its oldest documents, one writer's work
-/// after each document that it adds.
+/// one that is kept below kProfileBytesMax by deleting its oldest documents: each writer does that
+/// after the document that it adds.
 #include "freshet/command/diag/profile.h"
 
 #include "freshet/bson/json.h"
@@ -21,7 +21,7 @@ namespace {
 constexpr int64_t kProfileBytesMax = 1 << 20;
 constexpr int64_t kIdBytes = 17;  // of the _id that a document gets when it is inserted
 constexpr double kMillion = 1e6;
-constexpr size_t kFilterBytesMax = 64 * 1024;  // it stays, for each database
+constexpr size_t kFilterBytesMax = 64 * 1024;  // one is kept in memory for each database
 
 void addIfKnown(std::string_view name, int64_t value, bson::Builder* out) {
     if (value >= 0) {
@@ -58,7 +58,7 @@ void addWork(const Invocation& call, bson::Builder* out) {
     addIfKnown("nreturned", stats.nReturned, out);
 }
 
-/// The document as it will be in the profile.
+/// The document to be stored in the profile.
 bson::OwnedDocument describe(const Invocation& call, const OperationEnd& end) {
     bson::Builder out;
     out.add("op", operationKindName(call.command.kind));
@@ -91,7 +91,7 @@ bson::OwnedDocument describe(const Invocation& call, const OperationEnd& end) {
     return bson::OwnedDocument(out.finish());
 }
 
-/// Deletes the oldest document; *bytes: how long it was, 0 when there is none.
+/// Deletes the oldest document; *bytes is its size, 0 when there is none.
 sync::Task<Status> deleteOldest(engine::Store& store,
                                 catalog::CollectionRef collection,
                                 int64_t* bytes) {
@@ -104,7 +104,7 @@ sync::Task<Status> deleteOldest(engine::Store& store,
     StatusOr<std::unique_ptr<query::WriteOp>> op =
         query::makeDelete(store, std::move(collection), std::move(request));
     FRESHET_CO_RETURN_IF_ERROR(op.status());
-    // Not interrupted with the operation that is reported, which has ended.
+    // Not interrupted together with the reported operation, which has ended.
     Status status = co_await driveToEnd(**op);
     FRESHET_CO_RETURN_IF_ERROR(std::move(status));
     const auto& gone = (*op)->result().value;
@@ -112,7 +112,7 @@ sync::Task<Status> deleteOldest(engine::Store& store,
     co_return Status::ok();
 }
 
-/// `added` bytes have come: the oldest documents go until the rest is within bounds.
+/// After `added` bytes were added: deletes the oldest documents until the rest is within bounds.
 sync::Task<Status> keepWithinBounds(Invocation& call,
                                     catalog::CollectionRef collection,
                                     int64_t added) {
@@ -150,8 +150,8 @@ bool isDatabase(const Services& services, const std::string& name) {
     return std::binary_search(databases.begin(), databases.end(), name);
 }
 
-/// Adds the document to the profile, for which there is a collection from the first one on.
-/// Operations on databases that do not exist are not recorded: they would come to exist.
+/// Adds the document to the profile collection, which is created with the first one. Operations on
+/// databases that do not exist are not recorded: that would create them.
 sync::Task<Status> record(Invocation& call, const bson::OwnedDocument& document) {
     Services& services = call.services;
     if (services.writeBlock.isLocked()) {
@@ -175,7 +175,7 @@ sync::Task<Status> record(Invocation& call, const bson::OwnedDocument& document)
     co_return co_await keepWithinBounds(call, std::move(collection), bytes);
 }
 
-/// null: the field says nothing; "unset" takes the filter away.
+/// null: no change; "unset" removes the filter.
 Status readFilter(const bson::Element& filter, ProfileSettings* settings) {
     if (filter.isMissing()) {
         return Status::ok();
@@ -208,7 +208,7 @@ void addSettings(const Services& services, const ProfileSettings& settings, bson
     }
 }
 
-/// Who may read the profile may ask for its settings.
+/// A user who may read the profile may ask for its settings.
 Status authorizeProfile(Invocation& call, bool onlyAsks) {
     const std::string& db = call.generic.db;
     return onlyAsks && mayDo(call, Action::kFind, db, kProfileCollection)
@@ -216,7 +216,7 @@ Status authorizeProfile(Invocation& call, bool onlyAsks) {
                : authorize(call, Action::kEnableProfiler, db);
 }
 
-/// A level that is none asks for the settings, and changes what else is named.
+/// An invalid level only asks for the level, and changes the other settings that are named.
 sync::Task<Status> runProfile(Invocation& call) {
     Fields fields(call.body(), "profile");
     const int64_t level = fields.integer("profile", -1);
@@ -255,7 +255,7 @@ sync::Task<Status> runProfile(Invocation& call) {
     co_return Status::ok();
 }
 
-/// Whether it is an operation on data: connections say hello and ping all the time.
+/// Whether it is an operation on data: hello and ping come all the time.
 bool isProfiled(const Command& command) {
     return command.kind != OpKind::kCommand || command.access.scope == Access::Scope::kCollection ||
            command.access.scope == Access::Scope::kDatabase ||
@@ -265,7 +265,7 @@ bool isProfiled(const Command& command) {
 }  // namespace
 
 sync::Task<void> report(Invocation& call, const OperationEnd& end) {
-    const bool isAwaited = call.command.name == "hello";  // as long as the client wishes
+    const bool isAwaited = call.command.name == "hello";  // as long as the client asks for
     const ProfileSettings settings = call.services.profiler.of(call.generic.db);
     bson::OwnedDocument document;
     if (settings.level > 0 || settings.filter != nullptr) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What becomes known of operations that have ended: the profile, the slow query line, the
-/// counters; and of operations that run: whose they are.
+/// Reports of operations that have ended: the profile, the slow query line, the counters; and the
+/// owners of running operations.
 #include "freshet/command/access/auth_fixture_test.h"
 #include "freshet/platform/clock.h"
 #include "freshet/platform/thread.h"
@@ -151,10 +151,10 @@ TEST_F(ProfileTest, CountersSayWhatWasExaminedAndChanged) {
                 "admin");
 }
 
-/// Operations and who may see and kill them.
+/// Who may see and kill which operations.
 class OwnOperationsTest : public AuthTest {
 protected:
-    /// The id of ann's operation that waits, once it does.
+    /// The id of ann's operation, once it waits.
     std::string waitForSleep() {
         while (true) {
             const bson::OwnedDocument reply =
@@ -177,7 +177,7 @@ TEST_F(OwnOperationsTest, MayBeKilledWithoutAPrivilege) {
     Connection& bob = as("bob", "admin");
     std::unique_ptr<Connection> second = connectFrom(false);
     ASSERT_EQ("", logIn(*second, "admin", "ann", "pw"));
-    // The second half of the test is without the role, which killOp would go by.
+    // For the second half of the test her role is revoked, which would allow killOp.
     int64_t code = 0;
     const std::string bytes = message(request(R"({"sleep": 1, "millis": 600000})", "admin").view());
     platform::Thread thread("sleeper", [&] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The replSet commands, of a set that has this member alone. It is there from the start: to
-/// initiate it with a configuration that means the same is done at once.
+/// The replSet commands, for a set with only this member. The set exists from the start: initiating
+/// it with an equivalent configuration succeeds at once.
 #include "freshet/command/access/persona.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/platform/clock.h"
@@ -75,7 +75,7 @@ sync::Task<Status> runGetConfig(Invocation& call) {
     co_return Status::ok();
 }
 
-/// ok when the configuration is that of this set, or says nothing.
+/// Ok when the configuration is that of this set, or is empty.
 Status checkConfig(const Invocation& call) {
     Fields fields(call.body(), call.command.name);
     const bson::Element config = fields.element(call.command.name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Small facts about the server, and its end: ping, buildInfo, getCmdLineOpts, hostInfo,
+/// Small facts about the server, and its shutdown: ping, buildInfo, getCmdLineOpts, hostInfo,
 /// whatsmyuri, listCommands, shutdown.
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// serverStatus and getDiagnosticData: numbers about the running server, by sections that a client
-/// may switch on and off by name.
+/// may include and exclude by name.
 #include "freshet/command/access/persona.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
@@ -13,7 +13,7 @@
 namespace freshet::command {
 namespace {
 
-/// The cache has no bound of its own yet; percentages of it want one.
+/// The cache has no limit of its own yet, but dashboards compute percentages of one.
 constexpr uint64_t kCacheBytesShown = uint64_t{1} << 30;
 
 int64_t number(uint64_t value) {
@@ -37,7 +37,7 @@ void addExtraInfo(const Services&, bson::Builder* out) {
         .add("user_time_us", number(platform::processCpuMicros()));
 }
 
-/// mongod's shape: a queue is what waits, an active client what runs.
+/// mongod's form: what waits counts as queued, what runs as an active client.
 void addGlobalLock(const Services& services, bson::Builder* out) {
     int32_t clients = 0;
     int32_t writers = 0;
@@ -95,7 +95,7 @@ void addMetrics(const Services& services, bson::Builder* out) {
             .add("noTimeout", number(counts.noTimeout))
             .add("pinned", number(counts.pinned))
             .add("total", number(counts.open));
-        // Not mongod's: what idle ones hold, and those that ended to make room for others.
+        // Our extension: what idle cursors hold, and how many ended to make room for others.
         cursor.add("idleBytes", number(counts.idleBytes));
         cursor.object("endedForRoom")
             .add("memory", number(counts.endedForMemory))
@@ -184,7 +184,7 @@ void addRdma(const Services& services, bson::Builder* out) {
     addTransport(services, "rdma", out);
 }
 
-/// Nothing of it exists yet, and dashboards ask.
+/// There are no transactions yet, but dashboards ask for their numbers.
 void addTransactions(const Services&, bson::Builder* out) {
     auto section = out->object("transactions");
     for (const char* name : {"currentActive",
@@ -197,7 +197,7 @@ void addTransactions(const Services&, bson::Builder* out) {
     }
 }
 
-/// What mongostat and dashboards read of the cache, from our own pages.
+/// What mongostat and dashboards read about the cache, from our own page counts.
 void addWiredTigerShape(const Services& services, bson::Builder* out) {
     const engine::StoreStats stats = services.store.stats();
     const bool limited = stats.memoryBytesMax != 0;
@@ -292,7 +292,7 @@ constexpr Section kSections[] = {
     {"freshet", addFreshet},
 };
 
-/// {section: 0} leaves it out, {none: 1, section: 1} shows it alone.
+/// {section: 0} omits it, {none: 1, section: 1} shows only it.
 bool isWished(bson::Document wishes, std::string_view section) {
     const bson::Element wish = wishes.find(section);
     return wish.isMissing() ? !wishes.find("none").isTruthy() : wish.isTruthy();
@@ -353,7 +353,7 @@ CommandTable serverStatusCommands() {
             .fields = {},
             .handler = runServerStatus,
             .access = Access::onCluster(Action::kServerStatus),
-            .acceptsUnknownFields = true,  // sections are switched on and off by name
+            .acceptsUnknownFields = true,  // sections are selected by name
             .readOnly = true,
         },
         {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// dbStats, collStats, dataSize and top: how much there is, and what it is used for.
+/// dbStats, collStats, dataSize and top: sizes and usage.
 #include "freshet/command/diag/sizes.h"
 
 #include "freshet/command/access/authorize.h"
@@ -51,8 +51,8 @@ private:
     bool hasBegun_ = false;
 };
 
-/// What a tree takes in the data file. One that has not been written yet counts a block, as an
-/// empty collection's file does at mongod's.
+/// A tree's size in the data file. A tree that has not been written yet counts one block, like an
+/// empty collection's file in mongod.
 int64_t storedBytes(const engine::Store& store, engine::TreeId tree) {
     constexpr uint64_t kLeast = 4'096;
     return static_cast<int64_t>(std::max(store.storedBytes(tree), kLeast));

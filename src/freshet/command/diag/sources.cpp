@@ -17,7 +17,7 @@ constexpr size_t kSessionsListed = 100'000;
 
 // ---- $currentOp
 
-/// A flag of $currentOp, whose texts are of its own.
+/// A flag of $currentOp, which has error texts of its own.
 StatusOr<bool> currentOpFlag(bson::Document options, std::string_view name, bool fallback) {
     const bson::Element option = options.find(name);
     if (option.isMissing()) {
@@ -103,7 +103,7 @@ StatusOr<Documents> tellOfOperations(const Invocation& call, const bson::Element
 
 // ---- $listLocalSessions
 
-/// Of whom sessions are asked for: digests as sessions' names have them; nullopt: of everybody.
+/// Whose sessions are wanted: digests as in sessions' names; nullopt: every user's.
 StatusOr<std::optional<std::string>> sessionsOfWhom(const Invocation& call,
                                                     const bson::Element& stage) {
     if (!stage.isObject()) {

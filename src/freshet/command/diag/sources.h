@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Stages that tell of the server instead of reading documents: $currentOp, $collStats,
+/// Stages that report on the server instead of reading documents: $currentOp, $collStats,
 /// $indexStats, $listLocalSessions.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace freshet::command {
 
-/// What query::callersStage() gives. `collection` is empty in {aggregate: 1}. kInvalid with
-/// MongoDB's code and text. Who may see it has been asked.
+/// The documents of a stage that query::callersStage() returns. `collection` is empty in
+/// {aggregate: 1}. kInvalid with MongoDB's code and text. Access was checked before.
 sync::Task<StatusOr<std::vector<bson::OwnedDocument>>> tellOfServer(Invocation& call,
                                                                     bson::Element stage,
                                                                     std::string collection);

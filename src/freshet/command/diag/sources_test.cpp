@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Pipelines over what the server tells of itself, and who may run them.
+/// Pipelines over the server's reports on itself, and which users may run them.
 #include "freshet/command/access/auth_fixture_test.h"
 
 namespace freshet::command {
@@ -76,7 +76,7 @@ TEST_F(SourcesTest, CollStatsTellsSizesCountsAndTimes) {
     expectBatch(R"("c")",
                 R"([{"$collStats": {"latencyStats": {}}}])",
                 R"([{"latencyStats": {"writes": {"ops": 3}, "commands": {"ops": 1}}}])");
-    // How drivers count without a filter.
+    // How drivers count documents without a filter.
     expectBatch(
         R"("c")",
         R"([{"$collStats": {"count": {}}}, {"$group": {"_id": 1, "n": {"$sum": "$count"}}}])",
@@ -106,7 +106,7 @@ TEST_F(SourcesTest, IndexStatsCountsUses) {
                 R"([{"name": "_id_", "key": {"_id": 1}, "accesses": {"ops": 1}},
                     {"name": "a_1", "key": {"a": 1}, "accesses": {"ops": 2},
                      "spec": {"v": 2, "name": "a_1"}}])");
-    // A new index of the old name begins anew.
+    // A new index with the old name starts from zero.
     run(R"({"dropIndexes": "c", "index": "a_1"})");
     run(R"({"createIndexes": "c", "indexes": [{"key": {"a": 1}, "name": "a_1"}]})");
     expectBatch(R"("c")",

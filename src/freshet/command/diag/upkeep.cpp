@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Upkeep of files and logs, and commands that a standalone server has only to answer for: fsync,
+/// Upkeep of files and logs, and commands for which a standalone server has little to do: fsync,
 /// fsyncUnlock, logRotate, compact, logApplicationMessage, features, connPoolStats.
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
@@ -9,8 +9,8 @@
 namespace freshet::command {
 namespace {
 
-/// A checkpoint is taken by a thread of its own: it blocks. `holds`: no other one follows for now.
-sync::Task<Status> checkpoint(Invocation& call, bool holds) {
+/// A thread of its own makes the checkpoint, because it blocks.
+sync::Task<Status> checkpoint(Invocation& call) {
     Status status;
     const sync::WaitToken done = sync::WaitToken::create();
     platform::Thread worker("fsync", [&] {
@@ -75,7 +75,7 @@ sync::Task<Status> runLogRotate(Invocation& call) {
     co_return call.services.facts.rotateLog ? call.services.facts.rotateLog() : Status::ok();
 }
 
-/// Space of deleted documents is reused by later pages, so there is nothing to give back.
+/// Later pages reuse the space of deleted documents, so there is nothing to do.
 sync::Task<Status> runCompact(Invocation& call) {
     StatusOr<std::string> name = call.collectionName();
     FRESHET_CO_RETURN_IF_ERROR(name.status());

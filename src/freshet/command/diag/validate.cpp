@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// validate: does every index hold exactly what the documents ask for?
+/// validate: checks that every index has exactly the entries that the documents require.
 #include "freshet/catalog/verify.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
@@ -39,7 +39,7 @@ sync::Task<Status> runValidate(Invocation& call) {
     StatusOr<std::string> name = call.collectionName();
     FRESHET_CO_RETURN_IF_ERROR(name.status());
     Fields fields(call.body(), "validate");
-    // All of them ask for more or less of the same; there is one kind of check, the full one.
+    // These options select how thorough the check is; it is always the full one.
     fields.boolean("full", false);
     fields.boolean("background", false);
     fields.boolean("checkBSONConformance", false);

@@ -36,7 +36,7 @@ struct ClientCursor {
     int64_t id = 0;
     std::string ns;
     std::string lsid;           // the session that created it; empty: none
-    std::string owner;          // "user@db" of who made it; empty: nobody was logged in
+    std::string owner;          // "user@db" of its creator; empty: not logged in
     std::string holder;         // the user or address whose share it counts in
     uint64_t connectionId = 0;  // of its creator
     bool neverTimesOut = false;
