@@ -43,8 +43,7 @@ std::unique_ptr<verbs::Region> SlabRegions::registered(const platform::Slab& sla
     if (!std::exchange(hasComplained_, true)) {
         telemetry::logWarning(
             "transport",
-            "Some RDMA replies are copied, not sent in place: " +
-                region.status().toString());
+            "Some RDMA replies are copied, not sent in place: " + region.status().toString());
     }
     return nullptr;
 }
