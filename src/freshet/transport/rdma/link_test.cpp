@@ -380,7 +380,8 @@ TEST(RdmaLink, ASlotTakesOneMessageAtATime) {
             Message got;
             ASSERT_TRUE(pair.b.link().next(&got).value());
             EXPECT_EQ(payloadForTest(got), large);
-            EXPECT_FALSE(pair.a.link().send(unsent).value()) << "the reader has not returned the slot yet";
+            EXPECT_FALSE(pair.a.link().send(unsent).value())
+                << "the reader has not returned the slot yet";
         }
         pair.b.link().tellCredit();
         pair.pollBoth();
