@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Large documents on their way to a client that takes its time: nothing that becomes of them
-/// meanwhile, the server's end included, does any harm.
+/// Large documents on their way to a slow client: changing or deleting them meanwhile, and even the
+/// server's shutdown, does no harm.
 #include "freshet/bson/builder.h"
 #include "freshet/platform/signals.h"
 #include "freshet/server/run_server.h"
@@ -18,13 +18,13 @@ namespace freshet::server {
 namespace {
 
 constexpr int kDocuments = 15;
-constexpr size_t kDocumentBytes = 1'000'000;  // together more than two sockets take
+constexpr size_t kDocumentBytes = 1'000'000;  // together more than two sockets buffer
 
 std::string padOf(int id) {
     return std::string(kDocumentBytes, static_cast<char>('a' + id));
 }
 
-/// One connection, used by hand.
+/// One connection, driven by hand.
 class Client {
 public:
     explicit Client(uint16_t port) {
@@ -106,7 +106,7 @@ protected:
             ASSERT_EQ(reply.view().find("n").toInt64(), 1);
         }
     }
-    /// How many finds have come to their end.
+    /// How many finds have ended.
     static int64_t findsOf(Client& client) {
         const bson::OwnedDocument status = client.run(command("serverStatus", ""));
         return status.view().findPath("metrics.commands.find.total").toInt64();
@@ -136,7 +136,7 @@ TEST_F(BorrowedReplyTest, ASlowReaderGetsWhatTheCommandHasRead) {
         Client other(port);
         fill(other);
         slow.send(command("find", "c"));
-        while (findsOf(other) == 0) {  // until it has read; its reply waits for the reader
+        while (findsOf(other) == 0) {  // until it has read; its reply waits for the client
         }
         other.run(command("drop", "c"));
         for (int i = 0; i < kDocuments; ++i) {

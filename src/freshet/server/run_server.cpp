@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The composition root: makes the parts in order, lets them run, ends them in the reverse order.
+/// The composition root: makes the parts in order, runs them, ends them in the reverse order.
 #include "freshet/server/run_server.h"
 
 #include "freshet/catalog/catalog.h"
@@ -36,7 +36,7 @@ using telemetry::Component;
 using telemetry::LogAttributes;
 using telemetry::Severity;
 
-// Ids that scripts look for.
+// Ids that scripts search for.
 constexpr int32_t kListeningOn = 23015;
 constexpr int32_t kWaitingForConnections = 23016;
 constexpr int32_t kReceivedSignal = 23377;
@@ -61,11 +61,11 @@ void logControl(Severity severity,
     telemetry::log(severity, Component::kControl, id, message, attributes);
 }
 
-/// The slice of a reactor's current pass: what runs in it may touch nodes, and the reactor sleeps
-/// outside it.
+/// The slice of a reactor's current pass: code in the pass may touch tree nodes, and the reactor
+/// sleeps outside of it.
 thread_local std::optional<sync::Slice> passSlice;
 
-/// A checkpoint interval that does not come to its end.
+/// A checkpoint interval that never ends.
 constexpr uint64_t kNeverMs = uint64_t{1} << 40;
 
 [[noreturn]] void dieOfJournalFailure(const Status& why) {
@@ -99,7 +99,7 @@ public:
 
 private:
     int openData();
-    /// Says so if the server before has not closed its data.
+    /// Logs a line if the previous server did not close its data.
     void announceData(uint64_t begunNanos);
     int repair();
     int openDoors();
@@ -115,9 +115,9 @@ private:
     const Settings settings_;
     const std::vector<std::string> argv_;
     const Surroundings& surroundings_;
-    // Made in this order, ended in the reverse one.
+    // Created in this order, destroyed in the reverse one.
     std::shared_ptr<sync::MemoryPool> memory_;
-    platform::Slabs slabs_;  // for --rdma: large values lie there, and leave from there
+    platform::Slabs slabs_;  // for --rdma: large values lie there and are sent from there
     std::unique_ptr<engine::Store> store_;
     std::unique_ptr<catalog::Catalog> catalog_;
     std::unique_ptr<command::Dispatcher> dispatcher_;
@@ -145,7 +145,8 @@ int refuseData(const Status& why, const std::string& text) {
     return exitCodeOf(why);
 }
 
-/// What pages may take. Without an option as mongod: half of what the machine has beyond a GiB.
+/// The memory for pages. Without an option, like mongod: half of the machine's memory beyond one
+/// GiB.
 uint64_t memoryCeiling(double limitGB) {
     constexpr uint64_t kLeast = uint64_t{256} << 20;
     constexpr uint64_t kGiB = uint64_t{1} << 30;
@@ -156,8 +157,8 @@ uint64_t memoryCeiling(double limitGB) {
     return machine > kGiB ? std::max(kLeast, (machine - kGiB) / 2) : kLeast;
 }
 
-/// What requests may hold together: half of the ceiling, and what a few of the largest messages
-/// need.
+/// What all requests may hold together: half of the ceiling, at least enough for a few of the
+/// largest messages.
 uint64_t requestMemory(uint64_t ceiling) {
     constexpr uint64_t kLeast = uint64_t{128} << 20;
     return std::max(kLeast, ceiling / 2);
@@ -285,7 +286,7 @@ Status Server::makeTls(transport::ServerTransportOptions* doors) {
     return Status::ok();
 }
 
-/// Without a device the server serves over TCP as ever; one may still come.
+/// Without a device the server still serves TCP; a device may be added later.
 void Server::useRdma(transport::ServerTransportOptions* doors) {
     constexpr uint32_t kBytesPerKB = 1024;
     StatusOr<std::shared_ptr<transport::verbs::Verbs>> verbs =
@@ -358,7 +359,7 @@ int Server::openDoors() {
         return kExitNetError;
     }
     transport_ = std::move(*started);
-    // [running.set] ORDER release: pairs with [running.get], so that the object is whole for it.
+    // [running.set] ORDER release: pairs with [running.get], so that readers see the whole object.
     running_.store(transport_.get(), sync::kRelease);
     announceDoors();
     return kExitClean;
@@ -381,8 +382,8 @@ void Server::announceDoors() {
                    {{"port", transport_->port()}, {"ssl", isTls ? "on" : "off"}});
 }
 
-/// Commands that do not come to an end must not hold up the process. What they have committed is
-/// made durable; the next start recovers as after a crash.
+/// Commands that do not end must not block the end of the process. What they have committed is made
+/// durable; the next start recovers as after a crash.
 void Server::endDespite(uint64_t sessions) {
     logControl(Severity::kWarning,
                kSessionsLeft,
@@ -398,7 +399,7 @@ void Server::endDespite(uint64_t sessions) {
     std::_Exit(status.isOk() ? kExitClean : kExitJournalFailed);
 }
 
-/// Returns when one says to end.
+/// Returns when a signal says to end.
 void Server::actOnSignals() {
     for (;;) {
         const platform::Signal signal = platform::waitForSignal();
@@ -411,13 +412,14 @@ void Server::actOnSignals() {
             return;
         }
         if (signal.kind == platform::Signal::Kind::kRotateLog) {
-            // A failure is in the log; the server goes on with the file it has.
+            // A failure was logged; the server continues with the current file.
             static_cast<void>(rotateLogNow().isOk());
         }
     }
 }
 
-/// How long sessions have been in what document 003 calls stages.
+/// The time that sessions have spent waiting for requests (source), handling them (process),
+/// sending replies (sink) and otherwise; docs/design/transport.md, "Service state machine".
 void addStages(const transport::ServerTransportStats& stats, bson::Builder* out) {
     using transport::State;
     const auto micros = [&stats](State state) {
@@ -496,8 +498,8 @@ int Server::end(int exitCode) {
     return exitCode;
 }
 
-/// To the background, if that is wanted: what the process that stays has to end with, or nothing in
-/// the one that serves.
+/// Goes to the background, if that is wanted: returns the exit code in the process that the user
+/// started, and nothing in the one that serves.
 std::optional<int> split(const Settings& settings) {
     if (!settings.fork) {
         return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Start, end, and the exit codes that scripts look at.
+/// Starts, shutdowns, and the exit codes that scripts check.
 #include "freshet/server/run_server.h"
 
 #include "freshet/engine/store.h"
@@ -41,7 +41,7 @@ protected:
         return runServer(static_cast<int>(argv.size()), argv.data(), surroundings);
     }
 
-    /// The end is asked for before the start: the signal waits until the server looks for it.
+    /// The end is requested before the start: the signal waits until the server looks for it.
     int startAndEnd(std::vector<std::string> words) {
         platform::holdSignals();
         platform::requestEnd();

@@ -7,7 +7,7 @@
 namespace freshet::server {
 namespace {
 
-// Ids that scripts look for.
+// Ids that scripts search for.
 constexpr int32_t kConnectionAccepted = 22943;
 constexpr int32_t kConnectionEnded = 22944;
 
@@ -44,7 +44,7 @@ private:
     }
 
     const bool isOn_;
-    /// Connections there are. Any thread; nothing else hangs on it.
+    /// The number of connections. Any thread; nothing else depends on it.
     sync::Atomic<uint64_t> count_{0};
 };
 
@@ -52,7 +52,7 @@ static_assert(2 * query::BorrowedDocuments::kDocumentsMax + 1 <=
                   transport::ReplyChain::kSegmentsMax,
               "a document and what is before it are two pieces");
 
-/// A long reply, counted for as long as it is there.
+/// A long reply, counted in the pool for as long as it exists.
 struct HeldReply {
     HeldReply(std::string bytesIn, size_t replyBytes, sync::MemoryPool* pool)
         : bytes(std::move(bytesIn)), hold(pool) {
@@ -62,7 +62,8 @@ struct HeldReply {
     sync::MemoryHold hold;
 };
 
-/// The message in pieces, with what it borrows between them, which stays until it has been sent.
+/// The message in pieces, with the borrowed documents between them; they are held until it has been
+/// sent.
 transport::ReplyChain piecesOf(command::Reply reply, sync::MemoryPool* memory) {
     transport::ReplyChain chain;
     const size_t replyBytes = reply.message.size() + reply.borrowed->bytes();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Joins transport to command: each session gets a command::Connection. Used by run_server alone.
+/// Joins transport to command: each session gets a command::Connection. Only run_server uses it.
 #pragma once
 
 #include "freshet/command/dispatcher.h"
@@ -9,8 +9,8 @@
 
 namespace freshet::server {
 
-/// `dispatcher` must outlive the factory and every handler made by it. `logsConnections`: a line
-/// for each that comes and goes. Replies count in `memory` until they have been sent.
+/// `dispatcher` must outlive the factory and every handler it makes. `logsConnections`: log a line
+/// for each connection at its begin and end. Replies count in `memory` until they have been sent.
 std::shared_ptr<transport::MessageHandlerFactory> makeHandlerFactory(
     command::Dispatcher& dispatcher,
     bool logsConnections,

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/// freshetd-sim: the server on a disk whose unsynced bytes and names die with the process, so that
-/// kill -9 is a power cut. For crash tests; never installed. Told from outside:
+/// freshetd-sim: the server on a disk whose unsynced bytes and names are lost with the process, so
+/// that kill -9 is a power cut. For crash tests; never installed. Controlled by:
 ///
-///   FRESHET_SEED      for all that is drawn (default 1)
-///   FRESHET_SIM_LEAK  chance with which an unsynced sector or name reaches the disk nevertheless
-///   standard input    one fault a line (testing/sim/fault_text.h), taken as it comes, so that the
-///                     faults can wait until the server is up; "cancel" ends all so far
+///   FRESHET_SEED      for everything random (default 1)
+///   FRESHET_SIM_LEAK  probability that an unsynced sector or name reaches the disk all the same
+///   standard input    one fault a line (testing/sim/fault_text.h), read at any time, so that
+///                     faults can wait until the server runs; "cancel" cancels all so far
 ///
 /// Each fault that fires is printed on standard error.
 ///
-/// One option is its own. --simRdma is freshetd's --rdma on adapters in memory, whose completions
-/// are late at times. Nobody outside the process reaches those, so it also has a door for drivers
-/// that know no RDMA, on a port that the log names: freshet-rdma-proxy's, in this process.
+/// It has one option of its own: --simRdma is freshetd's --rdma with adapters in memory, whose
+/// completions are sometimes late. Other processes cannot reach these adapters, so this process
+/// also runs freshet-rdma-proxy's listener for drivers without RDMA, on a port that the log names.
 #include "freshet/platform/signals.h"
 #include "freshet/platform/thread.h"
 #include "freshet/proxy/proxy.h"
@@ -56,7 +56,7 @@ const char* setting(const char* name, const char* otherwise) {
     return given != nullptr ? given : otherwise;
 }
 
-/// True when --simRdma was given, which then is freshetd's own option.
+/// True when --simRdma was given, which is then replaced by freshetd's own option.
 bool takeRdmaOption(int argc, char** argv) {
     static char ofServer[] = "--rdma";
     char** const end = argv + argc;
@@ -75,7 +75,7 @@ std::shared_ptr<freshet::transport::verbs::Verbs> makeAdapters(uint64_t seed) {
     return std::make_shared<freshet::testing::SimVerbs>(options);
 }
 
-/// Everything that comes in there goes to the server over RDMA, or nowhere.
+/// Everything that arrives there goes to the server over RDMA, or fails.
 std::unique_ptr<freshet::proxy::Proxy> openDoor(
     std::shared_ptr<freshet::transport::verbs::Verbs> adapters, uint16_t serverPort) {
     freshet::proxy::ProxyOptions options;
@@ -99,7 +99,8 @@ std::unique_ptr<freshet::proxy::Proxy> openDoor(
 }  // namespace
 
 int main(int argc, char** argv) {
-    freshet::platform::holdSignals();  // before there is another thread that they could come to
+    freshet::platform::holdSignals();  // before another thread exists that they could be delivered
+                                       // to
     const uint64_t seed = std::strtoull(setting("FRESHET_SEED", "1"), nullptr, 10);
     freshet::testing::SimFileSystem disk(freshet::platform::FileSystem::posix());
     disk.leak(std::strtod(setting("FRESHET_SIM_LEAK", "0"), nullptr), seed);
@@ -114,6 +115,6 @@ int main(int argc, char** argv) {
         surroundings.onOpen = [&](uint16_t port) { door = openDoor(surroundings.adapters, port); };
     }
     const int code = freshet::server::runServer(argc, argv, surroundings);
-    // The listener cannot be woken from its reading.
+    // The thread that reads faults cannot be woken.
     std::_Exit(code);
 }

@@ -185,7 +185,8 @@ Status applyRdmaPort(const std::string& value, Settings* out) {
 Status applyRdmaRing(const std::string& value, Settings* out) {
     constexpr uint32_t kPageKB = 4;
     FRESHET_RETURN_IF_ERROR(setNumber(value, 64, 64 * 1024, &out->net.rdmaRingKB));
-    out->net.rdmaRingKB -= out->net.rdmaRingKB % (2 * kPageKB);  // half of it is pages as well
+    out->net.rdmaRingKB -= out->net.rdmaRingKB % (2 * kPageKB);  // half of it must be whole pages
+                                                                 // too
     return Status::ok();
 }
 Status applyRdmaSessions(const std::string& value, Settings* out) {
@@ -260,7 +261,7 @@ Status applyJournalInterval(const std::string& value, Settings* out) {
 Status applySyncDelay(const std::string& value, Settings* out) {
     double seconds = 0;
     FRESHET_RETURN_IF_ERROR(setReal(value, 0, 3'600, &seconds));
-    // 0 alone means never by time.
+    // 0 disables only checkpoints by time.
     out->storage.checkpointMs =
         seconds == 0 ? 0 : std::max(1u, static_cast<uint32_t>(seconds * 1'000));
     return Status::ok();

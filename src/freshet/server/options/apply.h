@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What each served option does to the settings; the rows of the option table point here. The value
-/// has the form of the option's kind; kInvalid says what would be right.
+/// What each supported option does to the settings; the rows of the option table point here. The
+/// value has the form of the option's kind; the text of kInvalid says what would be valid.
 #pragma once
 
 #include "freshet/base/status.h"

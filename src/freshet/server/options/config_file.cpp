@@ -11,7 +11,7 @@ namespace {
 constexpr uint64_t kFileBytesMax = 1 << 20;
 constexpr int kDepthMax = 16;
 
-/// YAML's other spellings of a truth, for options that take one.
+/// YAML's other spellings of booleans, for options that take one.
 std::string plainTruth(const Option& option, const std::string& value) {
     bool truth = false;
     const bool isTruth =
@@ -61,7 +61,7 @@ private:
         return Status::ok();
     }
 
-    /// A mapping of names to values; below it names are joined by dots.
+    /// Reads a mapping of names to values; nested names are joined by dots.
     Status readPairs(const YAML::Node& value,
                      const Option& option,
                      const std::string& path,

@@ -16,7 +16,7 @@ struct Value {
     ValueKind kind;
     std::string text;
 };
-/// By path, each ending in a dot, so that a section's options stand together.
+/// By path with a dot at the end, so that the options of a section are adjacent.
 using Values = std::map<std::string, Value>;
 
 void addValue(std::string_view name, const Value& value, bson::Builder* out) {
@@ -34,7 +34,7 @@ void addValue(std::string_view name, const Value& value, bson::Builder* out) {
     }
 }
 
-/// The values below `prefix`, which begin at `at`.
+/// Adds the values below `prefix`, starting at `at`.
 void addSection(Values::const_iterator* at,
                 Values::const_iterator end,
                 const std::string& prefix,

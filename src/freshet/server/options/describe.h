@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Options as given, for people and for getCmdLineOpts.
+/// The given options, for people and for getCmdLineOpts.
 #pragma once
 
 #include "freshet/bson/builder.h"
@@ -9,8 +9,8 @@
 
 namespace freshet::server {
 
-/// In the shape of a configuration file, sorted by name; of two that say the same the later counts.
-/// Passwords are not shown.
+/// In the form of a configuration file, sorted by name; if an option is given twice the later one
+/// counts. Passwords are not shown.
 bson::OwnedDocument describe(const std::vector<Given>& given);
 
 }  // namespace freshet::server

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Every option the server knows, one row each: its flag, its place in a configuration file, what
-/// it does. Names are mongod's where it has the option, so that its configuration files load.
+/// Every option the server knows, one row each: its flag, its path in a configuration file, what it
+/// does. Names are mongod's where it has the option, so that its configuration files can be used.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -18,38 +18,38 @@ enum class ValueKind : uint8_t {
     kInt,    //
     kReal,   //
     kText,   //
-    kPairs,  // name=value, may be given again; in a file a mapping
+    kPairs,  // name=value, may be repeated; in a file a mapping
 };
 
 enum class Effect : uint8_t {
     kServed,
-    kIgnored,  // mongod knows it, we do not need it: noted at the start. Covers what lies below.
-    kRefused,  // mongod knows it, and to go on without it would deceive
+    kIgnored,  // mongod has it, we do not need it: noted at the start. Covers the options below it.
+    kRefused,  // mongod has it; ignoring it would mislead the operator
 };
 
 struct Option {
-    std::string_view flag;  // without dashes; empty: in files only
-    std::string_view path;  // in files; empty: on the command line only
+    std::string_view flag;  // without dashes; empty: only in files
+    std::string_view path;  // in files; empty: only on the command line
     ValueKind kind;
     Effect effect;
-    /// What the flag alone means; empty: it takes a value.
+    /// The value when the flag is given without one; empty: it needs a value.
     std::string_view implied;
-    std::string_view help;  // for --help; of ignored and refused ones the reason
-    /// Puts the value, which has the form of `kind`, into the settings. The text of a refusal says
-    /// what would be right.
+    std::string_view help;  // for --help; for ignored and refused options the reason
+    /// Puts the value, which has the form of `kind`, into the settings. An error's text says what
+    /// would be valid.
     Status (*apply)(const std::string& value, Settings* out) = nullptr;
-    /// From the flag's form of the value to the file's. Null: the same.
+    /// Converts the flag's form of the value to the file's. Null: they are the same.
     std::string (*translate)(const std::string& value) = nullptr;
 
     bool takesValue() const { return implied.empty(); }
 };
 
 const std::vector<Option>& optionTable();
-/// Null: there is none.
+/// Null: no such flag.
 const Option* findFlag(std::string_view flag);
-/// The option at a path of a file, or the ignored or refused one that covers it.
+/// The option at a path in a file, or the ignored or refused one that covers it.
 const Option* findPath(std::string_view path);
-/// Whether there are options below it.
+/// Whether there are options below this path.
 bool isSection(std::string_view path);
 
 /// An option as given.

@@ -9,7 +9,7 @@
 namespace freshet::server {
 namespace {
 
-/// Saying no to what is not served is no reason to refuse.
+/// Switching an unsupported feature off is accepted.
 bool asksForNothing(const std::string& value) {
     return value == "false" || value == "disabled" || value == "none" || value.empty();
 }
@@ -19,7 +19,7 @@ Status applyOne(const Given& given, Settings* settings) {
     switch (option.effect) {
         case Effect::kServed: {
             const Status applied = option.apply(given.value, settings);
-            // Parameters have their own words, which clients know.
+            // Parameters have error texts of their own, which clients know.
             const bool keepsText = option.flag == "setParameter";
             return applied.isOk() || keepsText
                        ? applied
@@ -76,7 +76,7 @@ Status checkTogether(const Settings& settings) {
     return checkDoors(settings);
 }
 
-/// The file's options, if there is one, then the command line's.
+/// The options of the configuration file, if there is one, then those of the command line.
 StatusOr<std::vector<Given>> gather(const std::vector<std::string>& arguments,
                                     platform::FileSystem& files) {
     FRESHET_ASSIGN_OR_RETURN(std::vector<Given> flags, readCommandLine(arguments));
@@ -86,7 +86,8 @@ StatusOr<std::vector<Given>> gather(const std::vector<std::string>& arguments,
         return flags;
     }
     FRESHET_ASSIGN_OR_RETURN(std::vector<Given> all, readConfigFile(files, config->value));
-    // A flag that is a list, or that the file says otherwise, replaces what the file says.
+    // A flag replaces the file's value for the same option, except for options that may be
+    // repeated.
     std::erase_if(all, [&](const Given& inFile) {
         return inFile.option->kind != ValueKind::kPairs &&
                std::any_of(flags.begin(), flags.end(), [&](const Given& flag) {

@@ -140,7 +140,7 @@ sharding:
     EXPECT_TRUE(settings.parameterIsOn("enableTestCommands"));
     EXPECT_THAT(settings.log.componentVerbosity,
                 ElementsAre(std::pair("storage", 1), std::pair("storage.journal", 2)));
-    // What has no effect is said, by its name in the file.
+    // Options without effect are reported, by their name in the file.
     std::string notes;
     for (const std::string& note : settings.notes) {
         notes += note + "\n";

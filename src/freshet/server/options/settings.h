@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the operator has asked for, checked and in one place: from the configuration file and the
-/// command line, else defaults. Filled by parseOptions(); constant afterwards.
+/// The operator's settings, checked and in one place: from the configuration file and the command
+/// line, else defaults. Filled by parseOptions(); constant afterwards.
 #pragma once
 
 #include "freshet/bson/builder.h"
@@ -21,13 +21,13 @@ enum class ProfilingMode : uint8_t { kOff, kSlowOp, kAll };  // by the profile c
 
 struct LogSettings {
     std::string path;     // empty: standard output
-    bool toFile = false;  // systemLog.destination says so; a path must be there then
+    bool toFile = false;  // systemLog.destination; a path is then required
     bool append = false;
     LogRotate rotate = LogRotate::kRename;
     TimeStampFormat timeStampFormat = TimeStampFormat::kIso8601Local;
     int verbosity = 0;  // 0 to 5
     bool quiet = false;
-    /// Component as in a configuration file ("storage.journal"), 0 to 5 or -1: like its parent.
+    /// Component as in a configuration file ("storage.journal"), 0 to 5, or -1: as its parent.
     std::vector<std::pair<std::string, int>> componentVerbosity;
 };
 
@@ -40,14 +40,14 @@ struct NetSettings {
     bool unixSocket = true;
     std::string unixSocketPrefix = "/tmp";
     uint32_t unixSocketMode = 0700;
-    /// Of OP_COMPRESSED, the preferred one first; empty: none.
+    /// For OP_COMPRESSED, the preferred one first; empty: none.
     std::vector<std::string> compressors{"snappy", "zstd", "zlib"};
     transport::TlsMode tlsMode = transport::TlsMode::kDisabled;
     security::TlsOptions tls;
     bool unsafeListenWithoutAuth = false;
     unsigned reactors = 0;  // 0: one per core
     bool rdma = false;      // connections may move to RDMA
-    uint16_t rdmaPort = 0;  // for clients without TCP; 0: none
+    uint16_t rdmaPort = 0;  // for clients that connect without TCP; 0: none
     uint32_t rdmaRingKB = 256;
     uint32_t rdmaSessionsMax = 1'024;
     bool rdmaReadsInPlace = false;
@@ -58,11 +58,11 @@ struct StorageSettings {
     std::string dbPath = "/data/db";
     uint32_t journalCommitIntervalMs = 100;
     uint32_t checkpointMs = 60'000;  // 0: only by the amount of journal
-    bool allowForeignFiles = false;  // begin beside files of others
-    bool repair = false;             // mend what can be mended, then end
+    bool allowForeignFiles = false;  // start in a directory that has other programs' files
+    bool repair = false;             // repair what can be repaired, then end
     engine::Codec codec = engine::Codec::kZstd;
     double memoryLimitGB = 0;  // 0: the server's own choice
-    uint64_t oplogBytes = 0;   // journal kept for readers of events; 0: none
+    uint64_t oplogBytes = 0;   // how much journal to keep for readers of events; 0: none
     double oplogRetentionHours = 0;
 };
 
@@ -88,14 +88,14 @@ struct Settings {
     bool javaScript = true;
     bool fork = false;
     std::string pidFile;  // empty: none
-    /// --setParameter in the order given; each has passed command's checkStartParameter().
+    /// --setParameter, in the order given; each has passed command's checkStartParameter().
     std::vector<std::pair<std::string, std::string>> parameters;
     bool showHelp = false;
     bool showVersion = false;
     bool shutdownOther = false;  // end the server that runs on dbPath instead of starting one
-    /// To be logged at the start: what was accepted and has no effect.
+    /// To be logged at the start: options that were accepted and have no effect.
     std::vector<std::string> notes;
-    /// What was given, in the shape of a configuration file, for getCmdLineOpts.
+    /// The given options, in the form of a configuration file, for getCmdLineOpts.
     bson::OwnedDocument parsed;
 
     bool parameterIsOn(std::string_view name) const;

@@ -12,16 +12,16 @@
 
 namespace freshet::server {
 
-/// What a source that is wrong is refused with.
+/// The error for an invalid source of options.
 inline Status bad(std::string text) {
     return Status(Code::kInvalid, std::move(text));
 }
 
 /// `--name value`, `--name=value`, a bare `--name`, `-f file`, `-v` to `-vvvvv`, in the order
-/// given. kInvalid with mongod's words.
+/// given. kInvalid with mongod's text.
 StatusOr<std::vector<Given>> readCommandLine(const std::vector<std::string>& arguments);
 
-/// What a file's text says. kInvalid: no YAML, or "Unrecognized option: x".
+/// The options in a file's text. kInvalid: not YAML, or "Unrecognized option: x".
 StatusOr<std::vector<Given>> readConfigText(const std::string& text);
 /// The same for a file.
 StatusOr<std::vector<Given>> readConfigFile(platform::FileSystem& files, const std::string& path);

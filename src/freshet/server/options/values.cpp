@@ -12,7 +12,7 @@ Status wrong(const std::string& text, const std::string& wanted) {
     return Status(Code::kInvalid, "'" + text + "' is not " + wanted);
 }
 
-/// `value` without the zeros behind it.
+/// `value` without trailing zeros.
 std::string shortNumber(double value) {
     std::string text = std::to_string(value);
     text.erase(text.find_last_not_of('0') + 1);

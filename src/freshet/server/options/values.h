@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Values of options: from text, with texts for the operator when they are wrong.
+/// Parsing the values of options, with error texts for the operator.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -10,17 +10,17 @@
 
 namespace freshet::server {
 
-/// A whole number within bounds; "0700" is octal where `octal` says so.
+/// A whole number within bounds; "0700" is octal where `octal` is set.
 StatusOr<uint64_t> wholeNumber(const std::string& text,
                                uint64_t least,
                                uint64_t most,
                                bool octal = false);
 StatusOr<double> realNumber(const std::string& text, double least, double most);
-/// "true" and "false", nothing else.
+/// Only "true" and "false".
 StatusOr<bool> truth(const std::string& text);
-/// "a,b" to its parts; empty ones are refused.
+/// The parts of "a,b"; empty ones are refused.
 StatusOr<std::vector<std::string>> list(const std::string& text);
-/// The position of `text` among the choices.
+/// The index of `text` among the choices.
 StatusOr<size_t> choice(const std::string& text, const std::vector<std::string>& choices);
 /// "name=value".
 StatusOr<std::pair<std::string, std::string>> pair(const std::string& text);

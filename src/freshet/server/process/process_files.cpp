@@ -27,7 +27,7 @@ int64_t lockHolder(const std::string& dbPath, platform::FileSystem& files) {
     return id;
 }
 
-/// Nobody holds the lock: a stale file names a process that has nothing to do with us any more.
+/// The lock is free: the id in a stale file may belong to an unrelated process by now.
 bool isUnlocked(const std::string& dbPath, platform::FileSystem& files) {
     return files.lock(dbPath + "/" + kLockFile).isOk();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Files that say which process serves a directory, for scripts and for --shutdown.
+/// Files that name the process which serves a directory, for scripts and for --shutdown.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -9,7 +9,7 @@
 
 namespace freshet::server {
 
-/// A file with our process id, there as long as this is.
+/// A file with our process id, removed with this object.
 class PidFile {
 public:
     PidFile() = default;
@@ -23,8 +23,8 @@ private:
     std::string path_;
 };
 
-/// Asks the server that holds the lock of `dbPath` to end and waits until it has. The process's
-/// exit code; says on standard output and error what happened.
+/// Asks the server that holds the lock of `dbPath` to end and waits until it has. Returns the
+/// process's exit code; reports on standard output and error.
 int shutdownOther(const std::string& dbPath, platform::FileSystem& files);
 
 }  // namespace freshet::server

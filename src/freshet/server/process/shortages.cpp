@@ -19,7 +19,7 @@ using telemetry::Component;
 using telemetry::Severity;
 
 constexpr int32_t kShortage = telemetry::kOwnIds + 115;
-/// Data file, journal, directories, doors and a few connections.
+/// Data file, journal, directories, listeners and a few connections.
 constexpr uint64_t kFilesLeast = 48;
 constexpr uint64_t kFilesOfReactor = 4;
 
@@ -50,7 +50,7 @@ void nameAndEnd() {
         endFor(std::string(error.what()) +
                "; see ulimit -n (open files), ulimit -u (threads), ulimit -v (memory)");
     } catch (...) {
-        // Not the system's: a core is worth more than a word.
+        // Not a shortage: a core dump is more useful than a message.
     }
     std::abort();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the system does not let a server have: said in words, not by an abort.
+/// Shortages of system resources, reported in words instead of by an abort.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -8,12 +8,12 @@
 
 namespace freshet::server {
 
-/// From now on, where a thread cannot be made, a descriptor not be opened in a library, or memory
-/// not be had, the process says so, to the log and to standard error, and ends with `exitCode`.
-/// Whatever else is thrown and not caught aborts as ever.
+/// From now on, when a thread cannot be created, a library cannot open a descriptor, or memory runs
+/// out, the process reports it in the log and on standard error and ends with `exitCode`. Other
+/// uncaught exceptions abort as usual.
 void nameShortages(int exitCode);
-/// Raises the limit of open files as far as it goes. kUnavailable: it is too low to serve anybody.
-/// `reactors`: how many the server will have.
+/// Raises the limit of open files as far as possible. kUnavailable: it is too low to serve any
+/// client. `reactors`: how many the server will have.
 Status checkOpenFiles(uint32_t reactors);
 
 }  // namespace freshet::server

@@ -49,7 +49,7 @@ Status openLog(const LogSettings& settings) {
 }
 
 void logStart(const Settings& settings, const Versions& versions) {
-    // mongod's words: scripts wait for them.
+    // mongod's text: scripts wait for it.
     telemetry::log(Severity::kInfo,
                    Component::kControl,
                    kStarting,

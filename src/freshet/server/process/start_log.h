@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The log as the settings want it, and what it says first.
+/// Opens the log as the settings say, and writes its first lines.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -14,14 +14,14 @@ Status openLog(const LogSettings& settings);
 
 struct Versions {
     std::string own;     // of this program
-    std::string served;  // of MongoDB's, whose behaviour is served
+    std::string served;  // of MongoDB, the version whose behaviour is served
 };
-/// Who starts with what, and what of it has no effect.
+/// Logs the program, its versions and options, and which options have no effect.
 void logStart(const Settings& settings, const Versions& versions);
 /// What an operator should know before relying on the server; shells show it on connecting.
 void logStartupWarnings(const Settings& settings);
 
-/// Puts a new log file in the place of the old, as settings say. kIo: see rotateLog().
+/// Starts a new log file as the settings say. kIo: see rotateLog().
 Status rotateLogNow();
 
 }  // namespace freshet::server
