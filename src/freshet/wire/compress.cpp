@@ -12,12 +12,12 @@
 namespace freshet::wire {
 namespace {
 
-/// What follows the header: the op code inside, the size inside, the compressor.
+/// What follows the header: the inner op code, the inner size, the compressor.
 constexpr size_t kPrefixBytes = 4 + 4 + 1;
 constexpr size_t kOuterBytes = kHeaderBytes + kPrefixBytes;
 constexpr std::array<std::string_view, 4> kNames = {"noop", "snappy", "zlib", "zstd"};
 
-/// Contexts are some hundred KiB and take longer to make than a small message to compress.
+/// A context takes some hundred KiB, and longer to create than to compress a small message.
 ZSTD_CCtx* zstdPacker() {
     thread_local std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context(ZSTD_createCCtx(),
                                                                             ZSTD_freeCCtx);
@@ -29,14 +29,14 @@ ZSTD_DCtx* zstdUnpacker() {
     return context.get();
 }
 
-/// More than the format can make of `bytes` bytes is a lie, found before memory is set aside for
-/// it. zstd has no such bound worth the name.
+/// A claim of more than the format can make of `bytes` bytes is a lie, found before memory is
+/// allocated for it. zstd has no useful bound.
 bool isPlausible(Compressor compressor, size_t packedBytes, size_t claim) {
     constexpr size_t kSlack = 64;
     switch (compressor) {
         case Compressor::kNoop:
             return claim == packedBytes;
-        case Compressor::kSnappy:  // a copy of 64 bytes takes 3
+        case Compressor::kSnappy:  // 3 bytes can encode a copy of 64
             return claim <= packedBytes * 22 + kSlack;
         case Compressor::kZlib:
             return claim <= packedBytes * 1032 + kSlack;
@@ -89,7 +89,8 @@ size_t packedBytesMax(Compressor compressor, size_t bytes) {
     return bytes;
 }
 
-/// How many of the packedBytesMax bytes at `out` were used. Never fails with that much room.
+/// Returns how many of the `room` bytes at `out` were used. Never fails with packedBytesMax() of
+/// room.
 size_t packTo(Compressor compressor, ByteView plain, char* out, size_t room) {
     constexpr int kZstdLevel = 3;
     switch (compressor) {
@@ -121,9 +122,9 @@ size_t packTo(Compressor compressor, ByteView plain, char* out, size_t room) {
     return 0;
 }
 
-/// A compressed message's parts, its claim checked and its data not.
+/// A compressed message's parts: its claim is checked, its data is not.
 struct Packed {
-    Header header;  // of the message inside, but for its length
+    Header header;  // of the inner message, except its length
     Compressor compressor;
     size_t claim;
     ByteView bytes;

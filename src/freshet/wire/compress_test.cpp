@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Packing and unpacking, and what a sender that lies gets.
+/// Packing and unpacking, and what senders of false claims get.
 #include "freshet/wire/compress.h"
 
 #include "freshet/testing/sim/seed.h"
@@ -27,7 +27,7 @@ std::string packed(std::string_view payload, Compressor compressor) {
     return *out;
 }
 
-/// With the outer length put right.
+/// With the outer length corrected.
 std::string resized(std::string message, size_t bytes) {
     message.resize(bytes, 'x');
     storeLe(message.data(), static_cast<int32_t>(bytes));
@@ -130,8 +130,8 @@ TEST(CompressFrame, NestedAndUnknownAreRefused) {
 }
 
 TEST(CompressFrame, ABombIsMeasuredByItsClaim) {
-    // 47 MB of one letter are some KiB of zstd: allowed, it fits into a message; a byte more is
-    // not.
+    // 47 MB of one letter are some KiB of zstd: allowed because it fits into a message; one byte
+    // more does not.
     const std::string most(kMessageBytesMax - kHeaderBytes, 'b');
     const std::string message = packed(most, Compressor::kZstd);
     EXPECT_LT(message.size(), 100'000u);

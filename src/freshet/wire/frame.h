@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The 16-byte header that starts every message: what a transport needs to cut a stream into
+/// The 16-byte header that starts every message: all that a transport needs to cut a stream into
 /// messages. Pure bytes and types.
 #pragma once
 

@@ -13,7 +13,8 @@ constexpr uint32_t kFlagsRequired = 0xffff;  // an unknown one of these must not
 constexpr size_t kChecksumBytes = 4;
 constexpr size_t kReplyFixedBytes = 20;  // flags, cursor id, starting from, number returned
 
-/// Takes pieces off the front of a message. INV-wire-2: whatever it hands out lies in the message.
+/// Takes pieces off the front of a message. INV-wire-2: everything it hands out lies in the
+/// message.
 class Reader {
 public:
     explicit Reader(ByteView bytes) : left_(bytes) {}
@@ -132,7 +133,7 @@ Status parseSections(Reader* reader, int nestingMax, Request* out) {
     return Status::ok();
 }
 
-/// Takes the checksum off the message's end once it has proved right.
+/// Verifies the checksum and takes it off the message's end.
 Status checkChecksum(ByteView message, Reader* reader) {
     if (reader->left().size() < kChecksumBytes) {
         return malformed("The message ends in its checksum");
@@ -166,7 +167,7 @@ Status parseOpQuery(ByteView message, Request* out) {
     FRESHET_RETURN_IF_ERROR(reader.number<int32_t>("skip").status());
     FRESHET_RETURN_IF_ERROR(reader.number<int32_t>("number to return").status());
     FRESHET_ASSIGN_OR_RETURN(out->body, reader.body(bson::kRequestNestingMax));
-    if (!reader.isEmpty()) {  // a projection, which no command has a use for
+    if (!reader.isEmpty()) {  // a projection, which no command uses
         FRESHET_RETURN_IF_ERROR(reader.document().status());
     }
     return reader.isEmpty() ? Status::ok() : malformed("Bytes follow the query");
@@ -185,7 +186,7 @@ Status parseOpReply(ByteView message, Request* out) {
     return reader.isEmpty() ? Status::ok() : malformed("Bytes follow the reply");
 }
 
-/// OP_MSG, or the one legacy form that belongs to the direction.
+/// OP_MSG, or the one legacy form that is valid in this direction.
 StatusOr<Request> parseMessage(ByteView message,
                                OpCode legacy,
                                Status (*parseLegacy)(ByteView, Request*)) {

@@ -17,7 +17,7 @@ inline constexpr uint32_t kFlagChecksumPresent = 1u << 0;
 inline constexpr uint32_t kFlagMoreToCome = 1u << 1;
 inline constexpr uint32_t kFlagExhaustAllowed = 1u << 16;
 
-/// More document sequences than any command has are refused, so that looking for duplicate names
+/// More document sequences than any command has are refused, so that the check for duplicate names
 /// stays cheap.
 inline constexpr size_t kSequencesMax = 16;
 
@@ -26,7 +26,7 @@ struct Sequence {
     std::vector<bson::Document> documents;
 };
 
-/// A command on its way in (or, on the client's side, a reply).
+/// An incoming command (or, on the client's side, a reply).
 struct Request {
     Header header;
     OpCode op = OpCode::kMsg;  // kMsg, or kQuery for the legacy hello
@@ -57,11 +57,11 @@ void appendOpMsg(std::string* out,
                  uint32_t flags,
                  bson::Document body,
                  const std::vector<Sequence>& sequences);
-/// An OP_MSG that is made where it stands: first room for what precedes the body, ...
+/// An OP_MSG that is built in place: first room for what precedes the body, ...
 inline constexpr size_t kOpMsgBodyAt = kHeaderBytes + 5;
 std::string openOpMsg();
-/// ... then, with the body behind it, the rest. `bytesLeftOut`: so much of the body is sent from
-/// elsewhere, and has no checksum. REQUIRES: one document at kOpMsgBodyAt.
+/// ... then, after the body was added, the rest. `bytesLeftOut`: how much of the body is sent from
+/// elsewhere; then there is no checksum. REQUIRES: one document at kOpMsgBodyAt.
 void sealOpMsg(std::string* message,
                int32_t requestId,
                int32_t responseTo,

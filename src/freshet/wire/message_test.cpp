@@ -234,7 +234,8 @@ TEST(OpCodes, OthersAreUnsupportedInEachDirection) {
     EXPECT_EQ(parseReply(message).status().code(), Code::kUnsupported);
 }
 
-/// Touches everything that a parsed message hands out; the sanitizers say whether it was ours.
+/// Touches everything that a parsed message hands out; the sanitizers detect bytes outside the
+/// message.
 size_t walk(const StatusOr<Request>& parsed) {
     if (!parsed.isOk()) {
         return 0;
@@ -273,7 +274,7 @@ TEST(Damage, NoMutationCrashesTheParsers) {
         if (bytes.size() >= 4 && random() % 4 != 0) {
             storeLe(bytes.data(), static_cast<int32_t>(bytes.size()));
         }
-        // A heap block of the exact size, so that a read past the end is seen.
+        // A heap block of the exact size, so that a read past the end is detected.
         std::vector<char> exact(bytes.begin(), bytes.end());
         ByteView damaged(exact.data(), exact.size());
         accepted += (walk(parseRequest(damaged)) > 0) + (walk(parseReply(damaged)) > 0);

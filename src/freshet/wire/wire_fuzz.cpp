@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/// libFuzzer target: any bytes through both parsers and the unpacker; what they accept is walked
-/// through, and what was unpacked is parsed in turn.
+/// libFuzzer target: any bytes through both parsers and the unpacker; accepted messages are read in
+/// full, and unpacked ones are parsed again.
 #include "freshet/wire/compress.h"
 #include "freshet/wire/message.h"
 
 namespace {
 
-/// Small, so that bombs do not slow the search down; the limit itself has a test of its own.
+/// Small, so that decompression bombs do not slow the search down; the limit itself has its own
+/// test.
 constexpr size_t kUnpackedBytesMax = 1 << 20;
 
 void walk(const freshet::StatusOr<freshet::wire::Request>& parsed) {
