@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Certificates for tests, made on the spot: an authority and what it signs. For tests of any room;
-/// nothing in the server uses it. One thread at a time.
+/// Certificates for tests, created at run time: an authority and certificates that it signs. For
+/// tests of any room; the server does not use it. One thread at a time.
 #pragma once
 
 #include "freshet/base/assert.h"
@@ -92,9 +92,10 @@ public:
 
     /// PEM of the authority's own certificate.
     std::string certificate() const;
-    /// PEM of a certificate and its private key, as certificateKeyFile wants them.
+    /// PEM of a certificate and its private key, in the form of a certificateKeyFile.
     std::string issue(const CertificateForTest& what);
-    /// PEM of a list that revokes what issue() made as number `serials` (1, 2, ...).
+    /// PEM of a list that revokes the certificates that issue() made as numbers `serials` (1, 2,
+    /// ...).
     std::string revoke(const std::vector<int>& serials) const;
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// MD5, for comparing data with what mongod makes of it. It protects nothing.
+/// MD5, for comparing data with mongod's digests. It protects nothing.
 #pragma once
 
 #include "freshet/base/bytes.h"

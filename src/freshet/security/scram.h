@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// SCRAM-SHA-1 and SCRAM-SHA-256 (RFC 5802, RFC 7677), both sides, as MongoDB uses them: the SHA-1
-/// password is md5(user:mongo:password) in hex, the SHA-256 one is prepared by SASLprep. Knows no
-/// storage: the caller brings credentials. One conversation belongs to one thread at a time.
+/// password is md5(user:mongo:password) in hex, the SHA-256 one is prepared by SASLprep. Stores
+/// nothing: the caller provides the credentials. One conversation belongs to one thread at a time.
 #pragma once
 
 #include "freshet/base/bytes.h"
@@ -18,10 +18,10 @@ enum class ScramMechanism : uint8_t { kSha1, kSha256 };
 
 /// "SCRAM-SHA-1", "SCRAM-SHA-256".
 std::string_view mechanismName(ScramMechanism mechanism);
-/// How often passwords are hashed, as MongoDB does it: 10,000 and 15,000 times.
+/// How often passwords are hashed, as in MongoDB: 10,000 and 15,000 times.
 uint32_t defaultIterations(ScramMechanism mechanism);
 
-/// What a server keeps of a password. Binary strings, not base64.
+/// What a server stores about a password. Binary strings, not base64.
 struct ScramCredentials {
     uint32_t iterations = 0;
     std::string salt;
@@ -36,14 +36,15 @@ StatusOr<ScramCredentials> makeCredentials(ScramMechanism mechanism,
                                            const std::string& password,
                                            uint32_t iterations);
 
-/// For SHA-1, from what clients of old send instead of a password: md5(user:mongo:password) in hex.
+/// For SHA-1, from what old clients send instead of a password: md5(user:mongo:password) in hex.
 StatusOr<ScramCredentials> makeCredentialsOfDigest(const std::string& digest, uint32_t iterations);
 
 /// The user that a client's first message names. kInvalid when it is malformed.
 StatusOr<std::string> userOfFirstMessage(ByteView clientMessage);
 
-/// What unknown users' salts follow from, beside the name and the mechanism: asking twice does not
-/// tell that nobody has the name, nor does asking again after a restart when `secret` is the same.
+/// What an unknown user's salt is derived from, besides the name and the mechanism. Repeated
+/// attempts get the same salt, also after a restart if `secret` is the same, so they do not reveal
+/// that the user does not exist.
 struct Pretence {
     std::string secret;  // empty: one of this process
     std::string db;      // of the user
@@ -64,12 +65,12 @@ public:
                 std::string nonce = makeNonce());
     ~ScramServer();
 
-    /// The client's next message in, ours out. kInvalid: malformed; kUnavailable never; a wrong
-    /// proof or unknown user: kInvalid with Reason::kAuthenticationFailed and "Authentication
+    /// Takes the client's next message, returns ours. kInvalid: malformed; never kUnavailable; a
+    /// wrong proof or unknown user: kInvalid with Reason::kAuthenticationFailed and "Authentication
     /// failed.".
     StatusOr<std::string> step(ByteView clientMessage);
-    bool isDone() const;              // the proof was right and our signature has been handed out
-    const std::string& user() const;  // of the first message; empty before it
+    bool isDone() const;              // the proof was right and our signature has been returned
+    const std::string& user() const;  // from the first message; empty before it
 
 private:
     struct Impl;
@@ -87,8 +88,8 @@ public:
     ~ScramClient();
     /// The message to send first.
     std::string first();
-    /// The server's message in, our next one out; empty when we are done. An error when the server
-    /// cannot prove that it knows us.
+    /// Takes the server's message, returns our next one; empty when we are done. An error when the
+    /// server cannot prove that it knows us.
     StatusOr<std::string> step(ByteView serverMessage);
     bool isDone() const;
 
@@ -101,7 +102,7 @@ std::string toBase64(ByteView bytes);
 /// kInvalid unless it is base64 with its padding.
 StatusOr<std::string> fromBase64(ByteView text);
 
-/// Compares without telling by its duration where the difference is.
+/// Compares in a time that does not depend on where the difference is.
 bool equalInConstantTime(ByteView a, ByteView b);
 /// `bytes` bytes from the system's cryptographic source.
 std::string secureRandom(size_t bytes);

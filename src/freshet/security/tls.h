@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// TLS as a machine without a socket: cipher bytes from the peer go in, cipher bytes for the peer
-/// come out, and so do plain bytes in both directions. Transport moves the bytes and never sees the
+/// TLS as a machine without a socket: cipher bytes from the peer go in and cipher bytes for the
+/// peer come out, and plain bytes in both directions. Transport moves the bytes and never sees the
 /// library. TLS 1.2 and 1.3 only.
 #pragma once
 
@@ -31,15 +31,15 @@ enum class TlsSide : uint8_t { kServer, kClient };
 /// Keys and settings, shared by all channels made from it. Immutable; any thread.
 class TlsContext {
 public:
-    /// Reads and checks the files. kInvalid names the file and what is wrong with it.
+    /// Reads and checks the files. kInvalid names the file and its fault.
     static StatusOr<std::shared_ptr<const TlsContext>> make(TlsSide side,
                                                             const TlsOptions& options);
     virtual ~TlsContext() = default;
 };
 
 /// One connection's TLS state. One thread at a time. After an error only drainCipher() (the alert
-/// for the peer) may be called. Memory: bounded by one record each way beside what the caller
-/// leaves undrained.
+/// for the peer) may be called. Memory: at most one record each way, plus what the caller leaves
+/// undrained.
 class TlsChannel {
 public:
     /// `peerName`: the host name that a client connects to (SNI and certificate check); else empty.
@@ -47,8 +47,8 @@ public:
                                                       const std::string& peerName);
     virtual ~TlsChannel() = default;
 
-    /// Takes bytes that came from the peer and moves the handshake on. kInvalid (kProtocolError)
-    /// when they are no TLS, or the certificate is refused: the text says which.
+    /// Takes bytes from the peer and continues the handshake. kInvalid (kProtocolError) when they
+    /// are not TLS, or the certificate is refused: the text says which.
     virtual Status feedCipher(ByteView bytes) = 0;
     /// Bytes that must be sent to the peer now; empty when there are none.
     virtual std::string drainCipher() = 0;
@@ -57,7 +57,7 @@ public:
     virtual Status writePlain(ByteView bytes) = 0;
     /// Appends up to `bytes` decrypted bytes to `out`; returns how many. 0: feed more.
     virtual StatusOr<size_t> readPlain(std::string* out, size_t bytes) = 0;
-    /// The peer has ended its side in order.
+    /// The peer has closed its side properly.
     virtual bool isPeerClosed() const = 0;
     /// Queues our closing alert for drainCipher().
     virtual void close() = 0;

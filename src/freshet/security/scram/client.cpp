@@ -6,7 +6,7 @@
 namespace freshet::security {
 namespace {
 
-constexpr uint32_t kIterationsMin = 4096;        // fewer would give a false server an easy guess
+constexpr uint32_t kIterationsMin = 4096;  // fewer would make guessing easy for a false server
 constexpr uint32_t kIterationsMax = 10'000'000;  // more would keep us busy for minutes
 
 Status distrust(const std::string& why) {
@@ -83,7 +83,7 @@ std::string ScramClient::first() {
 
 StatusOr<std::string> ScramClient::step(ByteView serverMessage) {
     const Impl::Stage stage = impl_->stage;
-    impl_->stage = Impl::Stage::kFailed;  // until this step has gone well
+    impl_->stage = Impl::Stage::kFailed;  // until this step has succeeded
     switch (stage) {
         case Impl::Stage::kFirst:
             return impl_->prove(serverMessage);

@@ -143,7 +143,7 @@ StatusOr<std::string> fromBase64(ByteView text) {
     if (text.size() % 4 != 0) {
         return Status(Code::kInvalid, "not base64");
     }
-    // The library skips white space and takes '=' anywhere near the end; we do not.
+    // The library skips white space and accepts '=' anywhere near the end; we do not.
     const size_t padding =
         text.empty() || text.back() != '=' ? 0 : (text[text.size() - 2] == '=' ? 2 : 1);
     const ByteView digits = text.substr(0, text.size() - padding);
@@ -159,7 +159,7 @@ StatusOr<std::string> fromBase64(ByteView text) {
         return Status(Code::kInvalid, "not base64");
     }
     out.resize(static_cast<size_t>(size) - padding);
-    if (toBase64(out) != text) {  // bits behind the last byte: two texts would mean the same
+    if (toBase64(out) != text) {  // stray bits after the last byte: two texts would mean the same
         return Status(Code::kInvalid, "not base64");
     }
     return out;
@@ -190,7 +190,7 @@ bool equalInConstantTime(ByteView a, ByteView b) {
 
 std::string secureRandom(size_t bytes) {
     std::string out(bytes, '\0');
-    // Without randomness no login is safe: better no server than that.
+    // Without random bytes no login is safe: rather no server.
     invariant(RAND_bytes(reinterpret_cast<unsigned char*>(out.data()), static_cast<int>(bytes)) ==
               1);
     return out;

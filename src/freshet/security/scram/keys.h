@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The arithmetic of SCRAM: from a prepared password to keys, from keys to proofs. Pure; any
+/// The calculations of SCRAM: from a prepared password to keys, from keys to proofs. Pure; any
 /// thread.
 #pragma once
 
@@ -9,11 +9,11 @@
 
 namespace freshet::security {
 
-/// What is hashed: SASLprep for SHA-256, md5(user:mongo:password) in hex for SHA-1.
+/// The text that is hashed: SASLprep for SHA-256, md5(user:mongo:password) in hex for SHA-1.
 StatusOr<std::string> preparePassword(ScramMechanism mechanism,
                                       const std::string& user,
                                       const std::string& password);
-/// RFC 4013. kInvalid for characters that it prohibits and for bytes that are no UTF-8.
+/// RFC 4013. kInvalid for characters that it prohibits and for bytes that are not UTF-8.
 StatusOr<std::string> saslPrepare(const std::string& text);
 
 std::string hmac(ScramMechanism mechanism, ByteView key, ByteView text);
@@ -29,7 +29,7 @@ std::string serverKeyOf(ScramMechanism mechanism, ByteView salted);
 /// REQUIRES: equal sizes.
 std::string exclusiveOr(ByteView a, ByteView b);
 
-/// Overwrites what was secret.
+/// Overwrites a secret.
 void forget(std::string* secret);
 
 }  // namespace freshet::security

@@ -16,7 +16,7 @@ Status malformed(std::string_view what) {
                   "Malformed SCRAM message: " + std::string(what));
 }
 
-/// Takes "x=value" and the comma behind it off the front of `rest`.
+/// Takes "x=value" and the comma after it off the front of `rest`.
 StatusOr<ByteView> takeAttribute(ByteView* rest, char key) {
     if (rest->size() < 2 || (*rest)[0] != key || (*rest)[1] != '=') {
         return malformed(std::string("attribute '") + key + "' is missing");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The four messages of a login, read and written. Views point into what was read. Pure.
+/// The four messages of a login: parsing and building. Views point into the parsed message. Pure.
 #pragma once
 
 #include "freshet/base/bytes.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// RFC 4013 by ICU's string preparation profile.
+/// RFC 4013, using ICU's string preparation profile.
 #include "freshet/security/scram/keys.h"
 
 #include <unicode/usprep.h>
@@ -49,7 +49,8 @@ StatusOr<std::string> saslPrepare(const std::string& text) {
     if (U_FAILURE(error)) {
         return badValue("The password is not valid UTF-8");
     }
-    // Compatibility forms grow by up to 18 (one ligature); the profile tells when it is not enough.
+    // Compatibility forms grow by a factor of up to 18 (one ligature); the profile reports when
+    // that is not enough.
     std::u16string prepared(static_cast<size_t>(wideSize) * 18 + 1, u'\0');
     UParseError place;
     const int32_t size = usprep_prepare(const_cast<UStringPrepProfile*>(profile),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// libFuzzer target: any bytes as a login's messages, to the server and to the client. Without the
-/// password no login ends well.
+/// libFuzzer target: any bytes as a login's messages, to the server and to the client. No login
+/// succeeds without the password.
 #include "freshet/security/scram.h"
 
 #include "freshet/security/scram/messages.h"
@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         invariant(!server.isDone());
     }
     ScramClient client(mechanism, "user", "password", "client");
-    // A count that a fuzzer may choose freely would only heat the room.
+    // A freely chosen iteration count would only waste time.
     StatusOr<ServerFirst> parsed = parseServerFirst(first);
     if (!parsed.isOk() || parsed->iterations < 5000) {
         if (client.step(first).isOk()) {

@@ -204,7 +204,7 @@ TEST(Scram, PretendedSaltsFollowFromTheSecretAlone) {
     EXPECT_NE(sha1, saltOf(ScramMechanism::kSha1, "bob", {"secret", "other"}));
     EXPECT_NE(sha1, saltOf(ScramMechanism::kSha1, "bob", {"another", "test"}));
     EXPECT_NE(sha1, saltOf(ScramMechanism::kSha1, "bobby", {"secret", "test"}));
-    // Without a secret it is the process' own.
+    // Without a secret, the process's own is used.
     EXPECT_EQ(saltOf(ScramMechanism::kSha1, "bob", {}), saltOf(ScramMechanism::kSha1, "bob", {}));
 }
 
@@ -320,7 +320,7 @@ TEST(Scram, TheClientDistrustsAFalseServer) {
 }
 
 TEST(SaslPrep, DoesWhatTheRfcShows) {
-    EXPECT_EQ(*saslPrepare("I\xc2\xadX"), "IX");  // soft hyphen is nothing
+    EXPECT_EQ(*saslPrepare("I\xc2\xadX"), "IX");  // a soft hyphen is removed
     EXPECT_EQ(*saslPrepare("user"), "user");
     EXPECT_EQ(*saslPrepare("USER"), "USER");
     EXPECT_EQ(*saslPrepare("\xc2\xaa"), "a");                          // feminine ordinal
@@ -332,7 +332,7 @@ TEST(SaslPrep, DoesWhatTheRfcShows) {
     EXPECT_FALSE(saslPrepare("\xd8\xa7"
                              "1")
                      .isOk());                     // right to left, but not at both ends
-    EXPECT_FALSE(saslPrepare("\xff\xfe").isOk());  // no UTF-8
+    EXPECT_FALSE(saslPrepare("\xff\xfe").isOk());  // not UTF-8
     EXPECT_FALSE(saslPrepare(std::string(100'000, 'a')).isOk());
 }
 

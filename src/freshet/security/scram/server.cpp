@@ -6,8 +6,8 @@
 namespace freshet::security {
 namespace {
 
-/// An unknown user is answered from these; nobody knows a password that fits. The mechanisms' salts
-/// have nothing to do with each other, as those of a user do not.
+/// Credentials for an unknown user, for which no password is known. The salts of the two mechanisms
+/// are unrelated, like those of a real user.
 ScramCredentials pretend(ScramMechanism mechanism,
                          const Pretence& pretence,
                          const std::string& user) {
@@ -45,7 +45,7 @@ struct ScramServer::Impl {
     std::string gs2Header;
     std::string ownNonce;
     std::string nonce;  // the client's and ours
-    std::string soFar;  // the messages that are signed
+    std::string soFar;  // the messages so far, which will be signed
 };
 
 StatusOr<std::string> ScramServer::Impl::first(ByteView message) {
@@ -96,7 +96,7 @@ ScramServer::~ScramServer() = default;
 
 StatusOr<std::string> ScramServer::step(ByteView clientMessage) {
     const Impl::Stage stage = impl_->stage;
-    impl_->stage = Impl::Stage::kFailed;  // until this step has gone well
+    impl_->stage = Impl::Stage::kFailed;  // until this step has succeeded
     switch (stage) {
         case Impl::Stage::kFirst:
             return impl_->first(clientMessage);

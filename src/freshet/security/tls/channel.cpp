@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// TlsChannel: the library's state machine between two buffers. The library reads and writes
-/// through a BIO of ours, which gives memory back as soon as a buffer is empty; the library's own
-/// memory BIO would keep its largest size for the life of an idle connection.
+/// through a BIO of ours, which frees memory as soon as a buffer is empty; the library's own memory
+/// BIO would keep its largest size for the life of an idle connection.
 #include "freshet/security/tls/context.h"
 
 #include <openssl/err.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kRecordBytesMax = 16 * 1024;
 
-/// Cipher bytes on their way. The channel owns it, its BIO points at it.
+/// Cipher bytes in transit. The channel owns it, its BIO points to it.
 struct Pipe {
     std::string in;  // from the peer; the library has read the first `inRead` bytes
     size_t inRead = 0;
@@ -50,7 +50,7 @@ int writeToPipe(BIO* bio, const char* from, size_t bytes, size_t* written) {
     return 1;
 }
 
-/// The library asks for a flush after each flight; everything else is no concern of ours.
+/// The library asks for a flush after each flight; other commands do not concern us.
 long controlPipe(BIO*, int command, long, void*) {  // NOLINT: the library's types
     return command == BIO_CTRL_FLUSH ? 1 : 0;
 }
@@ -193,7 +193,7 @@ Status TlsChannelImpl::writePlain(ByteView bytes) {
         failure_ = Status(Code::kInvalid, Reason::kProtocolError, "TLS: the peer is mid-handshake");
         return failure_;
     }
-    invariant(written == bytes.size());  // without partial writes, our pipe takes everything
+    invariant(written == bytes.size());  // without partial writes, our pipe accepts everything
     return Status::ok();
 }
 
@@ -213,7 +213,7 @@ StatusOr<size_t> TlsChannelImpl::readPlain(std::string* out, size_t bytes) {
             isPeerClosed_ = SSL_get_error(ssl_.get(), result) == SSL_ERROR_ZERO_RETURN;
             const Status status = isPeerClosed_ ? Status::ok() : failed(result);
             if (!status.isOk() && total == 0) {
-                return status;  // else the next call says it
+                return status;  // otherwise the next call returns it
             }
             break;
         }
@@ -231,7 +231,7 @@ void TlsChannelImpl::close() {
 
 std::string TlsChannelImpl::peerSubject() const {
     const Owned<X509> peer(SSL_get1_peer_certificate(ssl_.get()));
-    // A certificate that was let through unchecked proves nothing about its bearer.
+    // A certificate that was accepted without verification proves nothing about its sender.
     if (peer == nullptr || !isHandshakeDone_ || SSL_get_verify_result(ssl_.get()) != X509_V_OK) {
         return "";
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Reads keys, certificates and lists of revoked ones into a TLS context, with a text for the
-/// operator about whatever is wrong with a file.
+/// Reads keys, certificates and revocation lists into a TLS context, with a text for the operator
+/// about any fault in a file.
 #include "freshet/security/tls/context.h"
 
 #include <openssl/err.h>
@@ -11,20 +11,20 @@
 namespace freshet::security {
 namespace {
 
-/// Forward secrecy only; TLS 1.3 has its own list, which is fine as it comes.
+/// Forward secrecy only; TLS 1.3 has its own list, whose default is fine.
 constexpr char kCiphers[] = "ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE+AES:!aNULL:!eNULL:!MD5:!DSS:!3DES";
 
 Status badFile(const std::string& file, const std::string& what) {
     return Status(Code::kInvalid, Reason::kInvalidOptions, file + ": " + what);
 }
 
-/// The password of a private key, and whether the library wanted one.
+/// The password of a private key, and whether the library asked for one.
 struct KeyPassword {
     const std::string& text;
     bool wasAsked = false;
 };
 
-/// Never asks a terminal: a server has none.
+/// Never prompts on a terminal: a server has none.
 int givePassword(char* buffer, int size, int, void* given) {
     auto* password = static_cast<KeyPassword*>(given);
     password->wasAsked = true;
@@ -55,8 +55,8 @@ Status loadKey(SSL_CTX* ctx, const TlsOptions& options) {
     KeyPassword password{options.certificateKeyPassword};
     Owned<EVP_PKEY> key(PEM_read_bio_PrivateKey(bio.get(), nullptr, givePassword, &password));
     if (key == nullptr) {
-        // The library's errors do not tell: a wrong password makes garbage of the key, which now
-        // and then has a right padding and fails only as a key of no known kind.
+        // The library's errors are ambiguous: a wrong password yields garbage, which sometimes has
+        // valid padding and then fails only as a key of unknown kind.
         if (password.wasAsked) {
             ERR_clear_error();
             return badFile(file,
@@ -145,7 +145,7 @@ Status setProtocols(SSL_CTX* ctx, const TlsOptions& options) {
             flags |= SSL_OP_NO_TLSv1_2;
         } else if (name == "TLS1_3") {
             flags |= SSL_OP_NO_TLSv1_3;
-        } else if (name != "TLS1_0" && name != "TLS1_1") {  // those are never spoken
+        } else if (name != "TLS1_0" && name != "TLS1_1") {  // those versions are never used
             return Status(Code::kInvalid,
                           Reason::kInvalidOptions,
                           "Unrecognized disabledProtocols '" + name + "'");
@@ -190,7 +190,7 @@ std::string takeLibraryError() {
     } else if (const char* reason = ERR_reason_error_string(error); reason != nullptr) {
         text = reason;
     }
-    // A missing file leaves two errors: the system's is the one that helps.
+    // A missing file leaves two errors: the system's is the useful one.
     const unsigned long first = ERR_peek_error();  // NOLINT: as above
     if (ERR_SYSTEM_ERROR(first)) {
         text = std::strerror(ERR_GET_REASON(first));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a channel needs of its context, and the smart pointers around the library's objects.
+/// What a channel needs from its context, and smart pointers for the library's objects.
 #pragma once
 
 #include "freshet/security/tls.h"
@@ -40,7 +40,7 @@ private:
     const Owned<SSL_CTX> ctx_;
 };
 
-/// What the library's newest error says; empties its queue. "unknown error" when there is none.
+/// The text of the library's newest error; empties its queue. "unknown error" when there is none.
 std::string takeLibraryError();
 
 }  // namespace freshet::security

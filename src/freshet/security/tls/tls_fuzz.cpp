@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// libFuzzer target: any bytes as what a peer sends, to a fresh server and to a server behind a
-/// good handshake. No plain byte may come out of either.
+/// libFuzzer target: any bytes as what a peer sends, to a fresh server and to a server after a
+/// successful handshake. No plain byte may come out of either.
 #include "freshet/security/tls.h"
 
 #include "freshet/security/certificates_for_test.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Two channels joined mouth to mouth, with certificates made here: what goes in on one side comes
-/// out on the other, and nothing else does, whatever is cut, damaged, expired or foreign.
+/// Two directly connected channels, with certificates made here: what goes in on one side comes out
+/// on the other, and nothing else does, whatever is cut, damaged, expired or foreign.
 #include "freshet/security/tls.h"
 
 #include "freshet/platform/folder_for_test.h"
@@ -44,7 +44,7 @@ protected:
         right_ = open(TlsSide::kServer, server_);
     }
 
-    /// Carries bytes both ways until nothing moves. The first error of each side is kept.
+    /// Moves bytes both ways until there are no more. The first error of each side is kept.
     void pump() {
         for (bool moved = true; moved;) {
             moved = false;
@@ -61,7 +61,8 @@ protected:
         }
     }
 
-    /// One read of the client shows what the server said to its certificate (TLS 1.3 tells late).
+    /// A read by the client shows the server's verdict on its certificate (TLS 1.3 reports it
+    /// late).
     Status clientVerdict() {
         std::string plain;
         return clientError_.isOk() ? left_->readPlain(&plain, 1).status() : clientError_;
@@ -160,8 +161,8 @@ TEST_F(TlsTest, GarbageInsteadOfTheClientsHelloIsAnError) {
     right_->close();
 }
 
-/// Flips one byte of each message of the handshake in turn: no side may take it for a good one, and
-/// no plain byte comes through.
+/// Flips one byte of each message of the handshake in turn: neither side may accept it, and no
+/// plain byte comes through.
 TEST_F(TlsTest, ADamagedHandshakeNeverEndsWell) {
     for (size_t at = 0;; at += 7) {
         join();
@@ -334,7 +335,7 @@ TEST_F(TlsTest, WhatIsWrongWithAFileIsSaid) {
     };
     const std::string good = authority_.issue({});
     const std::string other = authority_.issue({});
-    // Not at the same place in both: signatures are not all of one length.
+    // Not at the same place in both: signatures differ in length.
     const size_t keyAt = good.find("-----BEGIN PRIVATE KEY");
     const size_t otherKeyAt = other.find("-----BEGIN PRIVATE KEY");
     ASSERT_NE(keyAt, std::string::npos);
@@ -358,7 +359,7 @@ TEST_F(TlsTest, WhatIsWrongWithAFileIsSaid) {
                 "expired or not yet valid");
     const std::string locked = authority_.issue({.password = "open sesame"});
     expectWords(withKeyFile(locked), "no password is given");
-    // One wrong password in a few hundred leaves what looks decrypted.
+    // With one wrong password in a few hundred, the result looks like decrypted data.
     for (int attempt = 0; attempt < 20; ++attempt) {
         expectWords(withKeyFile(locked, "wrong" + std::to_string(attempt)),
                     "password of the private key is wrong");
