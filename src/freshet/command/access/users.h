@@ -91,11 +91,11 @@ private:
 
     /// How often users may have changed. Written by: changed(), under mutex_. Read by: each command
     /// of a connection that is logged in, to see whether its user is still current.
-    /// INV-1    only rises
+    ///   INV-1    only rises
     sync::Atomic<uint64_t> generation_{1};
     /// Written by: any thread that finds a user. Read by: commands of local connections before
     /// login.
-    /// STEPS    false -> true, once
+    ///   STEPS    false -> true, once
     sync::Atomic<bool> seen_{false};
 };
 
