@@ -20,49 +20,50 @@ namespace freshet::client {
 
 struct Surroundings;
 
-/// The login by the certificate that TLS has shown; the user is its subject.
+/// Login with the client's TLS certificate; the user is its subject.
 inline constexpr const char* kX509 = "MONGODB-X509";
 
 /// mongodb://user:password@host:port,host:port/db?appName=x&... or
-/// mongodb+srv://user:password@domain/db?... Options that would make a connection other than was
-/// asked for are refused, those that only tune are ignored.
+/// mongodb+srv://user:password@domain/db?... Options that would lead to another kind of connection
+/// than asked for are refused; options that only tune it are ignored.
 struct ConnectionString {
     struct Place {
         std::string host =
-            "127.0.0.1";  // or the path of a Unix socket, as %2Ftmp%2F... in a string
+            "127.0.0.1";  // or the path of a Unix socket, written %2Ftmp%2F... in a string
         uint16_t port = 27017;
     };
     std::string host = Place().host;
     uint16_t port = Place().port;
-    /// Further members of the same set. open() takes the first that may be written to, or else the
+    /// Further members of the same set. open() takes the first that accepts writes, or else the
     /// first that answers.
     std::vector<Place> others;
-    /// Of mongodb+srv://: whom DNS is asked for the places, which the above are not then.
+    /// Of mongodb+srv://: the name for which DNS has the hosts. The hosts above are not used then.
     struct Service {
-        std::string domain;  // empty: this is no such string
+        std::string domain;  // empty: the string is not of this kind
         std::string name = "mongodb";
-        uint32_t placesMax = 0;  // 0: all that DNS has
-        std::string database;    // authSource, if neither the string nor DNS has that
+        uint32_t placesMax = 0;  // 0: all hosts in DNS
+        std::string database;    // authSource, if neither the string nor DNS sets it
     };
     Service service;
-    std::string replicaSet;         // empty: any. A server that belongs to none may have any name
-    bool directConnection = false;  // excludes several places
-    std::optional<bool> loadBalanced;  // the place is a load balancer, and knows that it is one
+    std::string replicaSet;  // empty: any. A server that is in no set is accepted under any name
+    bool directConnection = false;     // excludes several hosts
+    std::optional<bool> loadBalanced;  // the host is a load balancer, and knows that it is one
     std::string database = "test";
     std::string appName;
     uint32_t connectTimeoutMs = 10'000;
-    /// For whoever runs commands, as ofCommands: a write is numbered, where the server knows what
-    /// that means, and sent once more when the connection breaks.
+    /// For code that runs commands, like ofCommands: number writes, if the server supports that,
+    /// and send a write once more when the connection breaks.
     bool retryWrites = true;
-    /// As retryWrites: what commands carry of the Stable API. No string has it, only options.
-    std::string apiVersion;  // empty: nothing
+    /// Like retryWrites: the fields of the Stable API to add to commands. Set by options only, not
+    /// in a string.
+    std::string apiVersion;  // empty: none
     bool apiStrict = false;
     bool apiDeprecationErrors = false;
 
-    std::string username;  // empty: no login but by kX509
+    std::string username;  // empty: no login, except by kX509
     std::string password;
     std::string authSource;     // empty: "admin"
-    std::string authMechanism;  // empty: the best that the server has for the user
+    std::string authMechanism;  // empty: the best that the server supports for the user
     std::vector<std::string> compressors;
 
     bool tls = false;
@@ -74,41 +75,41 @@ struct ConnectionString {
     bool tlsAllowInvalidCertificates = false;
     bool tlsAllowInvalidHostnames = false;
 
-    /// Moves to RDMA when the server can, too; stays on TCP otherwise. Excludes TLS and Unix
-    /// sockets.
+    /// Moves to RDMA if the server supports it, else stays on TCP. Excludes TLS and Unix sockets.
     bool rdma = false;
-    /// Beside that, rdma=cm: comes by RDMA alone, by a call of its connection manager to the
-    /// server's port for such, which `port` then is. There is no TCP to stay on.
+    /// In addition, rdma=cm: connects over RDMA only, by a call of its connection manager to the
+    /// server's port for calls, which `port` then is. There is no TCP to stay on.
     bool rdmaByCall = false;
 
-    /// What is for whoever runs commands: readPreference, readConcernLevel, w and their like, by
-    /// their names in small letters.
+    /// Options for code that runs commands: readPreference, readConcernLevel, w and so on, by their
+    /// names in lower case.
     std::map<std::string, std::string> ofCommands;
 
-    /// "mongodb://...", "mongodb+srv://...", "host", "host:port", "host:port/db" or "db". Asks
-    /// nobody. kInvalid (kFailedToParse).
+    /// Parses "mongodb://...", "mongodb+srv://...", "host", "host:port", "host:port/db" or "db".
+    /// Uses no network. kInvalid (kFailedToParse).
     static StatusOr<ConnectionString> parse(std::string_view text);
-    /// kInvalid (kFailedToParse) when parts exclude each other. parse() and open() ask.
+    /// kInvalid (kFailedToParse) when parts exclude each other. parse() and open() call it.
     Status check() const;
-    /// Of mongodb+srv://: asks DNS, and gives the same string with places in it; any other: itself.
-    /// Blocks for connectTimeoutMs at most (10 s if that is 0). Who opens several connections does
-    /// this once, lest they lead to different places. kUnavailable, kTimeout, kInvalid, kCancelled.
+    /// For mongodb+srv://: asks DNS and returns the same string with the hosts; for any other,
+    /// itself. Blocks for at most connectTimeoutMs (10 s if that is 0). A program that opens
+    /// several connections calls this once, so that they lead to the same hosts. kUnavailable,
+    /// kTimeout, kInvalid, kCancelled.
     StatusOr<ConnectionString> lookedUp(const Surroundings& around) const;
     StatusOr<ConnectionString> lookedUp() const;
     /// For people: without the password.
     std::string whereText() const;
-    /// The same for each of its places: a string with that one only.
+    /// One string for each of its hosts.
     std::vector<ConnectionString> each() const;
 };
 
-/// What a connection finds around it, beyond what its string can say.
+/// What a connection depends on besides its string.
 struct Surroundings {
-    /// Whose adapters RDMA goes over; null: this machine's.
+    /// The adapters for RDMA; null: this machine's.
     std::shared_ptr<transport::verbs::Verbs> verbs;
-    /// Is told what the user should know, such as that the connection stays on TCP; none: the log
-    /// is.
+    /// Called with what the user should know, such as that the connection stays on TCP; none: it is
+    /// logged.
     std::function<void(const std::string&)> notice;
-    /// Who is asked about mongodb+srv://: "address[:port],..."; empty: the variable
+    /// The DNS servers for mongodb+srv://: "address[:port],..."; empty: the environment variable
     /// FRESHET_DNS_SERVERS, or else the system's servers (/etc/resolv.conf).
     std::string dnsServers{};
     /// See transport::RdmaOptions::oneSlot. For measuring.
@@ -118,8 +119,8 @@ struct Surroundings {
 /// One connection. Own thread only; blocks.
 class Connection {
 public:
-    /// Looks up, connects, makes TLS, says hello and logs in, as far as asked for. Also kInvalid
-    /// with the server's text when it does not let us in.
+    /// Looks up, connects, makes the TLS handshake, says hello and logs in, as asked for. Also
+    /// kInvalid with the server's text when the server refuses us.
     static StatusOr<std::unique_ptr<Connection>> open(const ConnectionString& where,
                                                       const Surroundings& around = {});
     virtual ~Connection() = default;
@@ -127,7 +128,7 @@ public:
     /// reply with ok: 0 is a reply.
     virtual StatusOr<bson::OwnedDocument> run(std::string_view database,
                                               bson::Document command) = 0;
-    /// The same, but {ok: 0} becomes kInvalid with the server's text.
+    /// The same, except that {ok: 0} becomes kInvalid with the server's text.
     StatusOr<bson::OwnedDocument> runChecked(std::string_view database, bson::Document command);
     /// The server's hello reply.
     virtual bson::Document hello() const = 0;
@@ -135,8 +136,8 @@ public:
     virtual std::string_view transportKind() const = 0;
 };
 
-/// Calls `each` for every document of a find or aggregate, fetching batches as needed. `each`
-/// returns false to stop (the cursor is then killed).
+/// Calls `each` for every document of a find or aggregate, fetching batches as needed. If `each`
+/// returns false, it stops and kills the cursor.
 Status forEach(Connection& connection,
                std::string_view database,
                bson::Document command,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A connection over one blocking session: a request goes out, its reply comes in.
+/// A connection over one blocking session: it sends a request and receives its reply.
 #include "freshet/bson/json.h"
 #include "freshet/client/client.h"
 #include "freshet/client/deadline/deadline.h"
@@ -27,7 +27,7 @@ public:
     bson::Document hello() const override { return hello_.view(); }
     std::string_view transportKind() const override { return session_->peer().kind; }
 
-    /// kTimeout when no answer comes in time.
+    /// kTimeout when no reply comes in time.
     Status sayHello(const ConnectionString& where);
 
 private:
@@ -38,7 +38,7 @@ private:
     std::unique_ptr<transport::Session> session_;
     bson::OwnedDocument hello_;
     int32_t lastRequestId_ = 0;
-    std::optional<wire::Compressor> compressor_;  // the first that both sides have
+    std::optional<wire::Compressor> compressor_;  // the first one that both sides support
 };
 
 std::string helloCommand(const ConnectionString& where) {
@@ -67,7 +67,7 @@ std::string helloCommand(const ConnectionString& where) {
     return command.finish();
 }
 
-/// Of a write: what it writes, when that may stand beside the command.
+/// For a write: the documents to write, if they can be a sequence beside the command.
 std::optional<wire::Sequence> sequenceOf(const bson::Element& field) {
     wire::Sequence sequence{field.name(), {}};
     if (!field.isArray() || (sequence.name != "documents" && sequence.name != "updates" &&
@@ -83,8 +83,8 @@ std::optional<wire::Sequence> sequenceOf(const bson::Element& field) {
     return sequence;
 }
 
-/// A command is a document, and may be no larger than one. A message may be: in a large one, what
-/// is written stands beside the command.
+/// A command is a document, and may be no larger than one. A message may be larger: then the
+/// documents to write are sequences beside the command.
 std::string requestMessage(int32_t requestId, std::string_view database, bson::Document command) {
     const bool isLarge = command.size() > bson::kDocumentBytesMax;
     std::vector<wire::Sequence> sequences;
@@ -143,7 +143,7 @@ StatusOr<bson::OwnedDocument> SessionConnection::readReply(int32_t requestId) {
     if (reply.isOk() && reply->header.responseTo == requestId) {
         return bson::OwnedDocument(reply->body);
     }
-    session_->close();  // what follows on this connection cannot be understood
+    session_->close();  // the rest of this connection's stream cannot be understood
     return reply.isOk() ? invalid(Reason::kProtocolError, "the reply belongs to another request")
                         : std::move(reply).status();
 }
@@ -178,7 +178,7 @@ Status SessionConnection::introduce(const ConnectionString& where) {
     return logsIn ? logIn(*this, where, hello_.view()) : Status::ok();
 }
 
-/// Of those that a client may leave out: older ones never count here.
+/// The TLS versions that a client may exclude: older ones are never used here.
 StatusOr<std::vector<std::string>> protocolsOf(std::string_view list) {
     std::vector<std::string> protocols;
     while (!list.empty()) {
@@ -192,7 +192,7 @@ StatusOr<std::vector<std::string>> protocolsOf(std::string_view list) {
     return protocols;
 }
 
-/// Null when TLS is not asked for.
+/// Null when TLS was not asked for.
 StatusOr<std::shared_ptr<const security::TlsContext>> tlsContextFor(const ConnectionString& where) {
     if (!where.tls) {
         return std::shared_ptr<const security::TlsContext>();
@@ -216,7 +216,7 @@ void tell(const Surroundings& around, const std::string& text) {
     }
 }
 
-/// Null, with a notice, when this program knows no RDMA.
+/// Null, with a notice, when this program is built without RDMA.
 std::shared_ptr<transport::verbs::Verbs> verbsFor(const ConnectionString& where,
                                                   const Surroundings& around) {
     if (!where.rdma || around.verbs != nullptr) {
@@ -224,7 +224,7 @@ std::shared_ptr<transport::verbs::Verbs> verbsFor(const ConnectionString& where,
     }
     StatusOr<std::shared_ptr<transport::verbs::Verbs>> found = transport::verbs::systemVerbs();
     if (!found.isOk() && where.rdmaByCall) {
-        return nullptr;  // connect() says why that is an error
+        return nullptr;  // connect() reports why that is an error
     }
     if (!found.isOk()) {
         tell(around,
@@ -235,7 +235,7 @@ std::shared_ptr<transport::verbs::Verbs> verbsFor(const ConnectionString& where,
     return std::move(*found);
 }
 
-/// To its first place.
+/// Connects to the first host of `where`.
 StatusOr<std::unique_ptr<Connection>> openOne(const ConnectionString& where,
                                               const Surroundings& around) {
     transport::ConnectOptions options;
@@ -278,7 +278,7 @@ StatusOr<std::unique_ptr<Connection>> Connection::open(const ConnectionString& w
     for (const ConnectionString& one : found.each()) {
         StatusOr<std::unique_ptr<Connection>> opened = openOne(one, around);
         if (!opened.isOk() && opened.status().code() == Code::kInvalid) {
-            return opened;  // a server has said no
+            return opened;  // a server has refused
         }
         if (!opened.isOk()) {
             failure = failure.isOk() ? opened.status() : failure;

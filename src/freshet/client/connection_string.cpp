@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Parsing of connection strings. What would make a connection other than the user asked for
-/// (a kind of login or of compression that we do not have) is refused rather than ignored.
+/// Parsing of connection strings. Options that would lead to another kind of connection than the
+/// user asked for (a login mechanism or a compressor that we do not have) are refused rather than
+/// ignored.
 #include "freshet/client/client.h"
 #include "freshet/client/srv/text.h"
 #include "freshet/wire/compress.h"
@@ -75,7 +76,7 @@ Status parseHost(std::string_view text, ConnectionString::Place* out) {
     return Status::ok();
 }
 
-/// One or more, with commas between them.
+/// One or more hosts, separated by commas.
 Status parseHosts(std::string_view text, ConnectionString* out) {
     constexpr size_t kPlacesMax = 50;
     ConnectionString::Place first;
@@ -92,7 +93,7 @@ Status parseHosts(std::string_view text, ConnectionString* out) {
     return isList ? fail("there are too many hosts") : Status::ok();
 }
 
-/// What mongodb+srv:// has in the hosts' place.
+/// The domain that mongodb+srv:// has in place of the hosts.
 Status parseDomain(std::string_view text, ConnectionString* out) {
     in_addr address{};
     FRESHET_ASSIGN_OR_RETURN(std::string& domain = out->service.domain, decode(text));
@@ -105,7 +106,7 @@ Status parseDomain(std::string_view text, ConnectionString* out) {
     return Status::ok();
 }
 
-/// As RFC 6335 has them, but for the length: letters, digits, and '-' between such.
+/// A service name by RFC 6335, of any length: letters and digits, with '-' between them.
 bool isServiceName(std::string_view name) {
     constexpr size_t kBytesMax = 62;
     bool hasLetter = false;
@@ -163,7 +164,7 @@ Status parseMechanism(const std::string& value, ConnectionString* out) {
     return Status::ok();
 }
 
-/// Names are the same in any case.
+/// Names of options are not case-sensitive.
 struct TextOption {
     std::string_view name;
     std::string ConnectionString::*member;
@@ -204,7 +205,7 @@ Status parseLoadBalanced(const std::string& value, ConnectionString* out) {
                                                : fail("loadBalanced must be true or false");
 }
 
-/// Those with rules of their own.
+/// Options with rules of their own.
 struct SpecialOption {
     std::string_view name;
     Status (*parse)(const std::string& value, ConnectionString* out);
@@ -249,7 +250,7 @@ Status parseOption(std::string_view option, ConnectionString* out) {
     return Status::ok();
 }
 
-/// "user[:password]@" in front of the host.
+/// "user[:password]@" before the host.
 Status parseUser(std::string_view* text, ConnectionString* out) {
     const size_t hostEnd = std::min(text->find_first_of("/?"), text->size());
     const size_t at = text->substr(0, hostEnd).rfind('@');
@@ -270,7 +271,7 @@ Status parseUser(std::string_view* text, ConnectionString* out) {
                                                     : fail("':' in a password must be written %3A");
 }
 
-/// "host[:port][/database][?options]", or with a domain for the host.
+/// "host[:port][/database][?options]", or with a domain instead of the host.
 Status parseRest(std::string_view text, bool isService, ConnectionString* out) {
     size_t question = text.find('?');
     std::string_view options =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// libFuzzer target: any text as a connection string. What is read keeps to the rules that open()
-/// relies on, and what people are shown has no password in it.
+/// libFuzzer target: any text as a connection string. What is parsed keeps the rules that open()
+/// relies on, and the text for people contains no password.
 #include "freshet/client/client.h"
 
 #include <tuple>

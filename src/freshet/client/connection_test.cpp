@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A connection against a server with made-up replies, over real sockets.
+/// A connection against a server with scripted replies, over real sockets.
 #include "freshet/bson/json.h"
 #include "freshet/client/scripted_server.h"
 #include "freshet/security/scram.h"
@@ -25,7 +25,7 @@ std::unique_ptr<Connection> connectTo(const ScriptedServer& server) {
     return opened.isOk() ? std::move(*opened) : nullptr;
 }
 
-/// What the server was asked, as relaxed JSON.
+/// The server's requests, as relaxed JSON.
 class Requests {
 public:
     void add(const wire::Request& request) {
@@ -129,7 +129,7 @@ TEST(Connection, FailsWhenTheServerHangsUp) {
     }
 }
 
-/// Plays the server's side of SCRAM for ann, whose password is "pencil".
+/// The server's side of SCRAM for ann, whose password is "pencil".
 class LoginScript {
 public:
     explicit LoginScript(security::ScramMechanism mechanism)
@@ -271,7 +271,7 @@ TEST(Rdma, CommandsGoByCallsWithoutTcp) {
         ASSERT_TRUE(opened.isOk()) << opened.status().toString();
         EXPECT_EQ((*opened)->transportKind(), "rdma");
         EXPECT_TRUE((*opened)->run("shop", bson::Document(kPing)).isOk());
-        // Nobody is there, and nobody falls back to anything.
+        // Nothing listens there, and nothing else is tried instead.
         where.port = 4'421;
         EXPECT_EQ(Connection::open(where, {sim, {}}).status().code(), Code::kUnavailable);
     }
@@ -294,7 +294,7 @@ TEST(Rdma, StaysOnTcpWithANoticeWhereAServerHasNone) {
     EXPECT_NE(notices[0].find("stays on TCP"), std::string::npos) << notices[0];
 }
 
-/// Loopback belongs to no device, so that this is the same with and without adapters.
+/// Loopback belongs to no device, so the result is the same with and without adapters.
 TEST(Rdma, StaysOnTcpWithANoticeWithoutADevice) {
     ScriptedServer server(mirror);
     ConnectionString where = server.where();

@@ -31,7 +31,7 @@ StatusOr<Batch> batchOf(bson::Document reply, std::string_view batchName) {
     return batch;
 }
 
-/// Returns false when `each` wanted no more.
+/// Returns false when `each` wants no more.
 bool visit(bson::Document batch, const std::function<bool(bson::Document)>& each) {
     for (const bson::Element& element : batch) {
         if (element.isObject() && !each(element.document())) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Large binaries as GridFS keeps them: a document in <bucket>.files, and chunks in
-/// <bucket>.chunks. What is written here every driver's GridFS reads, and the other way round. A
-/// few MiB are in memory at a time, never the whole binary.
+/// Large binaries in GridFS: a document in <bucket>.files, and chunks in <bucket>.chunks.
+/// Compatible in both directions with the GridFS of all drivers. A few MiB are in memory at a time,
+/// never the whole binary.
 #pragma once
 
 #include "freshet/client/client.h"
@@ -17,26 +17,26 @@ namespace freshet::client {
 struct GridFsBucket {
     std::string database = "test";
     std::string name = "fs";
-    /// Of files that are written; readers go by what the file says. 1 to 16,000,000.
+    /// For writing; readers use the size in the file's document. 1 to 16,000,000.
     uint32_t chunkBytes = 255 * 1024;
     /// close() returns when the file is on stable storage.
     bool durable = false;
 };
 
-/// Writes one file. Own thread, whose connection it uses and which outlives it. After an error,
-/// call abort(); without close() no reader sees the file, but its chunks are there.
+/// Writes one file. Own thread; the connection outlives it. After an error, call abort(); without
+/// close() no reader sees the file, but its chunks exist.
 class GridFsWriter {
 public:
-    /// Makes the bucket's two indexes when it has no files yet. kInvalid for a chunk size out of
+    /// Creates the bucket's two indexes when it has no files yet. kInvalid for a chunk size out of
     /// range.
     static StatusOr<std::unique_ptr<GridFsWriter>> open(Connection& connection,
                                                         GridFsBucket bucket,
                                                         std::string filename);
     /// Appends. Sends when enough chunks are full.
     Status write(ByteView bytes);
-    /// Sends what is left and the file's document, by which it is there. Nothing may follow.
+    /// Sends the rest and the file's document, which makes the file visible. No calls may follow.
     Status close(bson::Document metadata = {});
-    /// Takes back the chunks that were sent. Instead of close().
+    /// Deletes the chunks that were sent. Instead of close().
     Status abort();
     bson::ObjectId id() const { return id_; }
 
@@ -54,23 +54,21 @@ private:
     uint64_t bytesSent_ = 0;
 };
 
-/// Reads one file, a chunk after the other. Own thread, whose connection it uses and which outlives
-/// it.
+/// Reads one file, chunk by chunk. Own thread; the connection outlives it.
 class GridFsReader {
 public:
-    /// The file uploaded last under that name. kNotFound; kCorruption when its document makes no
-    /// sense.
+    /// The newest file with that name. kNotFound; kCorruption when its document is invalid.
     static StatusOr<std::unique_ptr<GridFsReader>> openNewest(Connection& connection,
                                                               const GridFsBucket& bucket,
                                                               std::string_view filename);
     static StatusOr<std::unique_ptr<GridFsReader>> open(Connection& connection,
                                                         const GridFsBucket& bucket,
                                                         bson::ObjectId id);
-    /// The next chunk's bytes, good until the next call; empty at the end of the file. kCorruption,
-    /// naming file and chunk, when one is missing, too short or too long, or when there are more
-    /// than the file's length needs.
+    /// The next chunk's bytes, valid until the next call; empty at the end of the file.
+    /// kCorruption, naming file and chunk, when one is missing, too short or too long, or when
+    /// there are more than the file's length needs.
     StatusOr<ByteView> next();
-    /// The file's document: _id, length, chunkSize, uploadDate, filename and what else it has.
+    /// The file's document: _id, length, chunkSize, uploadDate, filename and any other fields.
     bson::Document file() const { return file_.view(); }
     uint64_t length() const { return length_; }
     uint64_t chunkBytes() const { return chunkBytes_; }
@@ -84,7 +82,7 @@ private:
     Status takeFileFields();
     bool hasFetched() const { return chunks_ && !(chunks_->first == chunks_->second); }
     Status fetch();
-    /// The bytes of the chunk that is expected now.
+    /// Checks the next chunk and returns its bytes.
     StatusOr<ByteView> check(bson::Document chunk) const;
     Status corrupt(const std::string& what) const;
     uint64_t chunkCount() const { return (length_ + chunkBytes_ - 1) / chunkBytes_; }
@@ -95,13 +93,14 @@ private:
     uint64_t length_ = 0;
     uint64_t chunkBytes_ = 1;
     uint64_t nextChunk_ = 0;
-    bson::OwnedDocument reply_;                        // what chunks_ is in
+    bson::OwnedDocument reply_;                        // contains the chunks of chunks_
     std::optional<std::pair<bson::Document::Iterator,  // of reply_'s chunks: the next one
                             bson::Document::Iterator>>
         chunks_;  // and the end
 };
 
-/// Removes a file and its chunks. kNotFound when there is no such file; chunks go anyway.
+/// Removes a file and its chunks. kNotFound when there is no such file; its chunks are removed
+/// anyway.
 Status removeFromGridFs(Connection& connection, const GridFsBucket& bucket, bson::ObjectId id);
 
 }  // namespace freshet::client

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// GridFS against a server that keeps chunks in a list and knows no more than GridFS asks of it.
+/// GridFS against a server that keeps chunks in a list and supports only what GridFS uses.
 #include "freshet/client/gridfs.h"
 
 #include "freshet/bson/json.h"
@@ -132,7 +132,7 @@ protected:
         bucket_.chunkBytes = 1'000;
         connection_ = std::move(Connection::open(server_.where())).value();
     }
-    /// Writes in pieces that are no multiple of a chunk.
+    /// Writes in pieces that are not a multiple of a chunk.
     bson::ObjectId put(const std::string& name, const std::string& bytes) {
         auto writer = std::move(GridFsWriter::open(*connection_, bucket_, name)).value();
         for (size_t at = 0; at < bytes.size(); at += 777) {
@@ -219,12 +219,12 @@ TEST_F(GridFs, AnyLengthComesBack) {
 
 TEST_F(GridFs, ALargeFileTravelsInParts) {
     bucket_.chunkBytes = 255 * 1024;
-    const std::string bytes = patternOf(9'000'000);  // more than two batches, and an odd end
+    const std::string bytes = patternOf(9'000'000);  // more than two batches, and an odd rest
     auto writer = std::move(GridFsWriter::open(*connection_, bucket_, "large")).value();
     store_.takeCommands();
     ASSERT_TRUE(writer->write(bytes).isOk());
-    EXPECT_EQ(store_.takeCommands().size(), 2u);  // what is full has gone
-    EXPECT_TRUE(store_.all("fs.files").empty());  // and nobody sees it yet
+    EXPECT_EQ(store_.takeCommands().size(), 2u);  // full batches have been sent
+    EXPECT_TRUE(store_.all("fs.files").empty());  // and no reader sees the file yet
     const std::string metadata = bson::Builder().add("model", "vgg16").finish();
     ASSERT_TRUE(writer->close(bson::Document(metadata)).isOk());
     EXPECT_EQ(store_.takeCommands().size(), 2u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A pool of connections to one server: threads take one each, and give it back.
+/// A pool of connections to one server: each thread takes one and gives it back.
 ///
 ///   Pool pool({.where = *ConnectionString::parse("mongodb://10.9.0.1/shop?rdma=true")});
 ///   {
@@ -18,29 +18,29 @@ namespace freshet::client {
 
 struct PoolOptions {
     ConnectionString where;
-    Surroundings around;  // its notice may be called by any thread that checks out
+    Surroundings around;  // its notice may be called on any thread that checks out
     size_t connectionsMax = 100;
-    /// So long checkOut() waits for a connection that others have; 0: not at all. Connecting has
-    /// its own bound, connectTimeoutMs.
+    /// How long checkOut() waits for a connection that is in use; 0: it does not wait. Connecting
+    /// has its own limit, connectTimeoutMs.
     uint32_t checkOutMillisMax = 30'000;
 };
 
 struct PoolStats {
-    size_t open = 0;     // those being made included
-    size_t idle = 0;     // of these, with nobody
+    size_t open = 0;     // including those being made
+    size_t idle = 0;     // of these, not in use
     size_t waiting = 0;  // threads in checkOut() that found none
     uint64_t made = 0;
     uint64_t broken = 0;  // dropped because an exchange failed
 };
 
-/// Any thread. Outlives its leases. A connection is open when somebody needed it, and stays until
-/// it breaks; when one does, the idle ones go with it, since what ended one has ended most. A
-/// command that fails is not repeated: only the caller knows whether it may be.
+/// Any thread. Outlives its leases. Connections are opened on demand, and stay open until they
+/// break; when one breaks, the idle ones are dropped too, since the cause has probably ended them
+/// as well. A failed command is not repeated: only the caller knows whether it may be.
 class Pool {
 public:
     class State;
 
-    /// A connection that nobody else has. One thread at a time; may be moved to another.
+    /// A connection for exclusive use. One thread at a time; may be moved to another.
     class Lease {
     public:
         Lease(Lease&&) noexcept;
@@ -67,8 +67,8 @@ public:
     ~Pool();
 
     /// An idle connection, or a new one while there are fewer than connectionsMax, or the next that
-    /// comes back, in no promised order of those that wait. kTimeout when none did in time; what
-    /// Connection::open() says when a new one cannot be made.
+    /// is given back, to waiting threads in any order. kTimeout when there was none in time; the
+    /// error of Connection::open() when a new one cannot be made.
     StatusOr<Lease> checkOut();
     PoolStats stats() const;
 

@@ -15,7 +15,7 @@ namespace {
 const std::string kDie = bson::Builder().add("die", 1).finish();
 const std::string kFail = bson::Builder().add("fail", 1).finish();
 
-/// Hangs up at {die: 1}, answers ok: 0 to {fail: 1}.
+/// Hangs up on {die: 1}, answers ok: 0 to {fail: 1}.
 std::string answer(const wire::Request& request) {
     return request.body.has("die")
                ? std::string()
@@ -138,7 +138,7 @@ TEST(Pool, ALeaseMayMove) {
     Pool::Lease one = std::move(pool.checkOut()).value();
     {
         Pool::Lease other = std::move(pool.checkOut()).value();
-        one = std::move(other);  // gives back what it had
+        one = std::move(other);  // gives back the one it had
         EXPECT_EQ(pool.stats().idle, 1u);
     }
     EXPECT_EQ(pool.stats().idle, 1u);
@@ -157,7 +157,7 @@ TEST(Pool, ManyThreadsShareFewConnections) {
             threads.emplace_back("sharer", [&, i] {
                 for (int round = 0; round < kRounds; ++round) {
                     auto lease = pool.checkOut();
-                    const bool dies = round % 10 == i;  // some break theirs
+                    const bool dies = round % 10 == i;  // some break their connection
                     if (lease.isOk() && dies) {
                         (void)(*lease)->run("shop", bson::Document(kDie));
                     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A server for tests of what stands on a client: real sockets, and replies that the test makes up.
+/// A server for tests of code above a client: real sockets, and replies that the test provides.
 #pragma once
 
 #include "freshet/bson/builder.h"
@@ -20,15 +20,15 @@ inline const std::string kPing = bson::Builder().add("ping", 1).finish();
 
 class ScriptedServer {
 public:
-    /// Answers one request with a document's bytes; with nothing, the server hangs up. Called on
-    /// the server's one thread.
+    /// Answers one request with a document's bytes; without any, the server hangs up. Called on the
+    /// server's one thread.
     using Script = std::function<std::string(const wire::Request&)>;
 
-    /// Sees each message as it came.
+    /// Sees each message as received.
     using Onlooker = std::function<void(ByteView)>;
 
-    /// hello is answered without asking the script, agreeing to `compressors`. Packed requests get
-    /// packed replies.
+    /// hello is answered without the script, agreeing to `compressors`. Packed requests get packed
+    /// replies.
     explicit ScriptedServer(Script script,
                             uint16_t port = 0,
                             std::vector<std::string> compressors = {},

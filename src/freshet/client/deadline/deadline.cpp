@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The session's blocking calls know no time-out, but may be ended by close() from any thread: so a
+/// The session's blocking calls have no time-out, but close() from any thread ends them: so a
 /// thread of our own waits and closes.
 #include "freshet/client/deadline/deadline.h"
 

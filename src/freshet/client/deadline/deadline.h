@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A bound on blocking calls of a session: unless it is destroyed first, it closes the session when
-/// the time is over, and the calls come back. Own thread.
+/// A time limit for blocking calls of a session: unless it is destroyed first, it closes the
+/// session when the time is over, and the calls return. Own thread.
 #pragma once
 
 #include "freshet/platform/thread.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A server that takes connections and says nothing must not hold a client for ever.
+/// A server that accepts connections and never answers must not block a client for ever.
 #include "freshet/client/scripted_server.h"
 
 #include <gtest/gtest.h>

@@ -43,7 +43,7 @@ Status deleteChunks(Connection& connection, const GridFsBucket& bucket, bson::Ob
 }
 
 Status removeFromGridFs(Connection& connection, const GridFsBucket& bucket, bson::ObjectId id) {
-    // The file's document first: a reader then finds either the whole file or none.
+    // The file's document first: so a reader finds either the whole file or none.
     FRESHET_ASSIGN_OR_RETURN(
         bson::OwnedDocument reply,
         runWrite(connection, bucket.database, deleteCommand(filesOf(bucket), "_id", id, 1)));

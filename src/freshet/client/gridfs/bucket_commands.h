@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What GridFS asks of a server: the names of a bucket's collections, and writes that count as
-/// done only when nothing of them failed.
+/// What GridFS needs from a server: the names of a bucket's collections, and writes that succeed
+/// only if no part of them failed.
 #pragma once
 
 #include "freshet/client/gridfs.h"
@@ -9,7 +9,7 @@
 
 namespace freshet::client {
 
-/// At most so many bytes of chunks travel and are in memory together, unless one chunk is larger.
+/// At most this many bytes of chunks are sent or in memory at once, unless one chunk is larger.
 inline constexpr size_t kGridFsBatchBytes = 4u << 20;
 
 inline std::string filesOf(const GridFsBucket& bucket) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Chunks are fetched in ranges of their numbers, by a query for each, so that nothing is held open
-/// on the server between calls.
+/// Chunks are fetched by ranges of their numbers, with one query for each range, so that nothing
+/// stays open on the server between calls.
 #include "freshet/bson/json.h"
 #include "freshet/client/gridfs.h"
 #include "freshet/client/gridfs/bucket_commands.h"
@@ -66,7 +66,7 @@ Status GridFsReader::takeFileFields() {
 }
 
 StatusOr<ByteView> GridFsReader::next() {
-    // A file without bytes has no chunks, or an empty one of an old driver: neither is looked at.
+    // A file without bytes has no chunks, or, from an old driver, an empty one: neither is read.
     if (nextChunk_ == chunkCount() && !hasFetched()) {
         return ByteView();
     }
@@ -88,7 +88,7 @@ StatusOr<ByteView> GridFsReader::next() {
     return bytes;
 }
 
-/// The next chunks; with the last ones, one more than there should be.
+/// Fetches the next chunks; with the last ones, one more than there should be.
 Status GridFsReader::fetch() {
     const uint64_t left = chunkCount() - nextChunk_;
     const uint64_t atATime = std::max<uint64_t>(1, kGridFsBatchBytes / chunkBytes_);

@@ -8,7 +8,8 @@
 namespace freshet::client {
 namespace {
 
-constexpr uint32_t kChunkBytesMax = 16'000'000;  // with its other fields still a document
+constexpr uint32_t kChunkBytesMax = 16'000'000;  // with its other fields it still fits into a
+                                                 // document
 
 std::string createIndexCommand(const std::string& collection,
                                std::string_view first,
@@ -122,7 +123,7 @@ Status GridFsWriter::close(bson::Document metadata) {
         }
     }
     if (bucket_.durable) {
-        // The journal is one sequence: with this document, all that came before it is durable.
+        // The journal is one sequence: when this document is durable, so is everything before it.
         command.object("writeConcern").add("w", int32_t{1}).add("j", true);
     }
     return runWrite(connection_, bucket_.database, command.finish()).status();

@@ -9,7 +9,7 @@ namespace {
 /// More steps than any server needs.
 constexpr int kStepsMax = 8;
 
-/// The best of what the server has for the user; SCRAM-SHA-1 when it does not tell.
+/// The best mechanism that the server supports for the user; SCRAM-SHA-1 when it does not say.
 StatusOr<security::ScramMechanism> mechanismFor(const ConnectionString& where,
                                                 bson::Document hello) {
     const std::string_view best = security::mechanismName(security::ScramMechanism::kSha256);

@@ -8,8 +8,8 @@
 
 namespace freshet::client {
 
-/// Passes commands on and notes when the connection has become useless: after any error but that
-/// of a command that was too large to be sent.
+/// Passes commands on and notes when the connection has become unusable: after any error except
+/// that of a command that was too large to be sent.
 class Pool::Lease::Watched final : public Connection {
 public:
     explicit Watched(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {}
@@ -135,7 +135,7 @@ void Pool::State::giveBack(std::unique_ptr<Connection> connection, bool isBroken
         }
     }
     if (isBroken) {
-        changed_.notify_all();  // there may be room for many
+        changed_.notify_all();  // there may be room for several
     } else {
         changed_.notify_one();
     }

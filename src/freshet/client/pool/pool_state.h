@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What threads share in a pool: idle connections and counts, under one lock that is never held
-/// while the network is waited for.
+/// What the threads of a pool share: idle connections and counts, under one lock that is never held
+/// while waiting for the network.
 #pragma once
 
 #include "freshet/client/pool.h"
@@ -24,15 +24,15 @@ public:
 private:
     /// An idle connection, or null: the caller may make one. kTimeout.
     StatusOr<std::unique_ptr<Connection>> takeIdleOrTurn();
-    /// A new connection, to where the first one went.
+    /// A new connection, to the same host as the first one.
     StatusOr<std::unique_ptr<Connection>> make();
     StatusOr<ConnectionString> place();
 
     const PoolOptions options_;
     mutable sync::Mutex mutex_;
     ConnectionString where_;                         // guarded by mutex_; looked up once
-    std::condition_variable_any changed_;            // one more is idle, or may be made
-    std::vector<std::unique_ptr<Connection>> idle_;  // guarded by mutex_, as all that follows
+    std::condition_variable_any changed_;            // a connection became idle, or one may be made
+    std::vector<std::unique_ptr<Connection>> idle_;  // guarded by mutex_, as all below
     size_t open_ = 0;
     size_t waiting_ = 0;
     uint64_t made_ = 0;

@@ -41,7 +41,7 @@ StatusOr<Parsed<Record>> parse(int (*parser)(const unsigned char*, int, Record**
     return owner;
 }
 
-/// One question and what came of it.
+/// One query and its result.
 struct Asked {
     bool isDone = false;
     int status = ARES_SUCCESS;
@@ -57,7 +57,7 @@ struct Asked {
     }
 };
 
-/// A conversation with the servers, which ends with this.
+/// A conversation with the servers, ended by the destructor.
 class Channel {
 public:
     Channel() = default;
@@ -73,7 +73,7 @@ public:
     void ask(const std::string& name, int type, Asked* asked) {
         ares_query(channel_, name.c_str(), ns_c_in, type, &Asked::onReply, asked);
     }
-    /// Waits for one turn of the conversation, but no longer than that.
+    /// Waits for one step of the conversation, at most that long.
     Status turn(uint64_t nanosMax);
 
 private:
@@ -82,7 +82,7 @@ private:
 };
 
 Status Channel::open(const DnsQuestion& question) {
-    // A question is repeated after t, 2t and 4t, as far as the deadline lets it.
+    // A query is repeated after t, 2t and 4t, as far as the deadline allows.
     constexpr int kTries = 3;
     constexpr int kUnits = 7;
     static const int initialised = ares_library_init(ARES_LIB_INIT_ALL);
@@ -135,11 +135,11 @@ Status Channel::turn(uint64_t nanosMax) {
                 channel_, reads ? one.fd : ARES_SOCKET_BAD, writes ? one.fd : ARES_SOCKET_BAD);
         }
     }
-    ares_process_fd(channel_, ARES_SOCKET_BAD, ARES_SOCKET_BAD);  // what nobody has answered
+    ares_process_fd(channel_, ARES_SOCKET_BAD, ARES_SOCKET_BAD);  // ends the unanswered queries
     return Status::ok();
 }
 
-/// No such name and no such records are an answer, and an empty one.
+/// No such name and no such records are valid, empty answers.
 Status judge(const Asked& asked, const std::string& name) {
     switch (asked.status) {
         case ARES_SUCCESS:
@@ -160,7 +160,7 @@ Status judge(const Asked& asked, const std::string& name) {
 
 StatusOr<DnsRecords> askDns(const DnsQuestion& question) {
     const uint64_t end = platform::monotonicNanos() + question.timeoutMs * kNanosPerMilli;
-    Asked services, texts;  // outlive the channel, which ends what is under way
+    Asked services, texts;  // outlive the channel, which ends the queries in progress
     Channel channel;
     FRESHET_RETURN_IF_ERROR(channel.open(question));
     channel.ask(question.service, ns_t_srv, &services);

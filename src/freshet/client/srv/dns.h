@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The two questions that mongodb+srv:// asks of DNS, over c-ares, which does the protocol: servers
-/// of resolv.conf, repeating, TCP for what is too long for UDP. What answers say is believed to no
-/// more than its form.
+/// The two DNS queries for mongodb+srv://, using c-ares, which implements the protocol: servers
+/// from resolv.conf, retries, TCP for replies too long for UDP. Only the form of replies is checked
+/// here.
 #pragma once
 
 #include "freshet/base/bytes.h"
@@ -14,23 +14,24 @@ namespace freshet::client {
 
 /// In the order of the answers.
 struct DnsRecords {
-    std::vector<ConnectionString::Place> places;  // of SRV: only characters of host names in them
-    std::vector<std::string> texts;               // of TXT, one for each record; of any bytes
+    std::vector<ConnectionString::Place> places;  // of SRV records: with characters of host names
+                                                  // only
+    std::vector<std::string> texts;               // of TXT records, one string for each; any bytes
 };
 
 struct DnsQuestion {
-    std::string service;    // whose SRV records
-    std::string domain;     // whose TXT records
+    std::string service;    // the name of the SRV records
+    std::string domain;     // the name of the TXT records
     std::string servers;    // "address[:port],..."; empty: those of resolv.conf
-    uint32_t timeoutMs{1};  // for both together
+    uint32_t timeoutMs{1};  // for both queries together
 };
 
-/// Asks both at once. Own thread; blocks no longer than the time given. No records of a kind are no
-/// error. kTimeout; kUnavailable: nobody could be asked, or nobody knew; kInvalid: not a name, not
-/// servers, or an answer that cannot be understood; kCancelled: a signal came, such as Ctrl-C.
+/// Sends both queries at once. Own thread; blocks no longer than the given time. No records of a
+/// kind is not an error. kTimeout; kUnavailable: no server could be asked, or none knew; kInvalid:
+/// not a name, not servers, or an unintelligible answer; kCancelled: a signal came, such as Ctrl-C.
 StatusOr<DnsRecords> askDns(const DnsQuestion& question);
 
-/// The records of a whole reply; others than those asked for are left out. kInvalid.
+/// The records in a whole reply; records of other names are left out. kInvalid.
 StatusOr<std::vector<ConnectionString::Place>> readServices(ByteView reply);
 StatusOr<std::vector<std::string>> readTexts(ByteView reply);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The whole way from a mongodb+srv:// string to a connection, against DNS and database servers on
-/// loopback. The names end in 0.1, because "127.0.0.1" is then a host of that domain which needs no
-/// DNS to be found.
+/// From a mongodb+srv:// string to a connection, with DNS and database servers on loopback. The
+/// names end in 0.1, because "127.0.0.1" is then a host in that domain which needs no DNS to be
+/// found.
 #include "freshet/client/srv/dns.h"
 
 #include "freshet/client/pool.h"
@@ -78,7 +78,7 @@ TEST(Dns, APoolAsksOnce) {
     sync::Atomic<uint32_t> asked{0};
     const DnsZone zone = zoneOf({{"127.0.0.1", server.where().port}});
     ScriptedDns dns([&](const DnsQuery& query) {
-        // relaxed: read when the answer, and with it the connection, has come.
+        // relaxed: read after the answer, and with it the connection, has come.
         asked.fetch_add(query.type == kDnsSrv ? 1 : 0, sync::kRelaxed);
         return query.reply(zone.records(query.name, query.type));
     });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A DNS server for tests, on loopback, over UDP and TCP: answers from a zone, or with what the
-/// test makes up.
+/// test provides.
 #pragma once
 
 #include "freshet/base/assert.h"
@@ -22,7 +22,7 @@
 
 namespace freshet::client {
 
-/// 16 bits as they travel.
+/// 16 bits in network byte order.
 inline std::string dnsNumber(size_t value) {
     return {static_cast<char>(value >> 8), static_cast<char>(value & 0xff)};
 }
@@ -39,7 +39,7 @@ inline std::string dnsName(std::string_view name) {
     return out + '\0';
 }
 
-/// One record of a reply, of the name that was asked for.
+/// One record of a reply, for the name in the query.
 inline std::string dnsRecord(size_t type, const std::string& data) {
     return "\xc0\x0c" + dnsNumber(type) + dnsNumber(1) + std::string(4, '\0') +
            dnsNumber(data.size()) + data;
@@ -50,7 +50,7 @@ inline constexpr size_t kDnsSrv = 33;
 
 struct DnsZone {
     std::map<std::string, std::vector<ConnectionString::Place>> services;
-    /// Of each name the records, of each record the strings.
+    /// For each name its records, for each record its strings.
     std::map<std::string, std::vector<std::vector<std::string>>> texts;
 
     std::vector<std::string> records(const std::string& name, size_t type) const {
@@ -74,11 +74,11 @@ struct DnsZone {
     }
 };
 
-/// What a query asks for.
+/// The content of a query.
 struct DnsQuery {
     ByteView bytes;
     bool isTcp = false;
-    std::string name;  // in small letters as it came
+    std::string name;  // in lower case as received
     size_t type = 0;
 
     static DnsQuery of(ByteView bytes, bool isTcp) {
@@ -94,8 +94,8 @@ struct DnsQuery {
         return query;
     }
 
-    /// A reply with these records; `flags` 0x8180: all is well, 0x0200 more: cut short, 3 more: no
-    /// such name.
+    /// A reply with these records; `flags` 0x8180: success, plus 0x0200: truncated, plus 3: no such
+    /// name.
     std::string reply(const std::vector<std::string>& records, size_t flags = 0x8180) const {
         std::string out = std::string(bytes.substr(0, 2)) + dnsNumber(flags) + dnsNumber(1) +
                           dnsNumber(records.size()) + std::string(4, '\0') +
@@ -109,7 +109,7 @@ struct DnsQuery {
 
 class ScriptedDns {
 public:
-    /// The reply's bytes; with nothing, there is none. Called on the server's one thread.
+    /// The reply's bytes; empty: no reply. Called on the server's one thread.
     using Script = std::function<std::string(const DnsQuery&)>;
 
     explicit ScriptedDns(Script script) : script_(std::move(script)) {
@@ -118,7 +118,7 @@ public:
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         socklen_t size = sizeof address;
         auto* plain = reinterpret_cast<sockaddr*>(&address);
-        // The port that UDP was given may be taken over TCP: then another.
+        // The port that UDP was given may be in use for TCP: then try another.
         do {
             closeAll();
             address.sin_port = 0;
@@ -131,7 +131,7 @@ public:
         port_ = ntohs(address.sin_port);
         thread_ = platform::Thread("dns", [this] { serve(); });
     }
-    /// Answers as the zone has it; over UDP a long answer is cut short.
+    /// Answers from the zone; over UDP a long answer is truncated.
     explicit ScriptedDns(DnsZone zone)
         : ScriptedDns([zone = std::move(zone)](const DnsQuery& query) {
               const std::string whole = query.reply(zone.records(query.name, query.type));

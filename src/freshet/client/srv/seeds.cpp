@@ -18,19 +18,20 @@ Status fail(std::string text) {
     return invalid(Reason::kFailedToParse, std::move(text));
 }
 
-/// In small letters, without a dot at the end.
+/// In lower case, without a dot at the end.
 std::string plain(std::string_view name) {
     return lowered(name.ends_with('.') ? name.substr(0, name.size() - 1) : name);
 }
 
-/// Where the servers must be: beside a name of three or more parts, below one of fewer.
+/// The domain in which the servers must be: the name's parent if the name has three or more parts,
+/// else the name itself.
 std::string domainOf(const std::string& name) {
     const size_t dot = name.find('.');
     const bool hasThree = dot != std::string::npos && name.find('.', dot + 1) != std::string::npos;
     return hasThree ? name.substr(dot + 1) : name;
 }
 
-/// Who answers for a name must not lead, with the user's password, into another's domain.
+/// A DNS server must not direct us, with the user's password, to another domain.
 Status checkPlaces(const std::vector<ConnectionString::Place>& places, std::string_view name) {
     if (places.empty()) {
         return Status(Code::kUnavailable, "DNS has no servers for it (no SRV records)");
@@ -45,7 +46,7 @@ Status checkPlaces(const std::vector<ConnectionString::Place>& places, std::stri
     return Status::ok();
 }
 
-/// A default is for whoever did not say otherwise.
+/// DNS gives defaults: options in the string win.
 Status applyText(const std::string& text, ConnectionString* out) {
     if (std::any_of(text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; })) {
         return fail("its TXT record has characters that are not for connection strings");
@@ -79,7 +80,7 @@ void choose(std::vector<ConnectionString::Place>* places, uint32_t most, uint64_
     }
 }
 
-/// Whom to ask, unless the caller says it.
+/// The DNS servers to ask, unless the caller names them.
 std::string serversOfEnvironment() {
     const char* servers = std::getenv("FRESHET_DNS_SERVERS");
     return servers == nullptr ? "" : servers;
@@ -128,7 +129,7 @@ StatusOr<ConnectionString> withSeeds(const ConnectionString& where,
     result.host = std::move(found.places.front().host);
     result.port = found.places.front().port;
     result.others.assign(found.places.begin() + 1, found.places.end());
-    FRESHET_RETURN_IF_ERROR(result.check());  // still as a string that DNS was asked for
+    FRESHET_RETURN_IF_ERROR(result.check());  // still as a string that needs DNS
     result.service = {};
     return result;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The driver specification's examples: its zone, its strings, and what it expects of each.
+/// The examples of the driver specification: its zone, its strings, and the expected results.
 #include "freshet/client/srv/seeds.h"
 
 #include "freshet/client/srv/scripted_dns.h"
@@ -15,7 +15,7 @@ namespace {
 
 const std::string kDomain = "test.build.10gen.cc";
 
-/// What the specification asks testers to put into their DNS.
+/// The zone that the specification asks testers to set up.
 DnsZone specifiedZone() {
     struct Service {
         const char* name;
@@ -73,7 +73,7 @@ DnsZone specifiedZone() {
     return zone;
 }
 
-/// As DNS would find it.
+/// The records that DNS would return.
 DnsRecords found(const DnsZone& zone, const ConnectionString& where) {
     const std::string domain = lowered(where.service.domain);
     DnsRecords records;
@@ -98,7 +98,7 @@ StatusOr<ConnectionString> seedsOf(const std::string& uri, uint64_t seed = 1) {
     return withSeeds(where, found(zone, where), seed);
 }
 
-/// Host names without the domain that they share, then what options there are.
+/// Host names without their common domain, then the options.
 std::string summary(const std::string& uri) {
     const StatusOr<ConnectionString> where = seedsOf(uri);
     if (!where.isOk()) {
@@ -203,10 +203,10 @@ TEST(Seeds, OfMoreThanAreWantedSomeAreTakenByChance) {
         EXPECT_EQ(where->each().size(), 1u);
         taken.insert(where->whereText());
     }
-    EXPECT_EQ(taken.size(), 2u);  // 64 times the same: no chance
+    EXPECT_EQ(taken.size(), 2u);  // 64 times the same would be no chance
 }
 
-/// The server that DNS names, of the name that was asked for.
+/// A DNS answer that names this server for this domain.
 Status named(const std::string& domain, const std::string& server) {
     const ConnectionString where = *ConnectionString::parse("mongodb+srv://" + domain);
     return withSeeds(where, {{{server, 27017}}, {}}, 1).status();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// libFuzzer target: any bytes as a mongodb+srv:// string, as DNS' reply about its servers and as
-/// that about its options. Whatever they are, the connection does not leave the domain.
+/// libFuzzer target: any bytes as a mongodb+srv:// string, as a DNS reply about its servers and as
+/// one about its options. Whatever they are, the connection does not leave the domain.
 #include "freshet/client/srv/seeds.h"
 #include "freshet/client/srv/text.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Pieces of text that connection strings and the options that DNS gives are read with.
+/// Helpers for parsing connection strings and the options in DNS.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace freshet::client {
 
-/// Takes the text up to `separator` off the front; all of it when there is none.
+/// Takes the text before `separator` off the front; all of it when there is none.
 inline std::string_view takeUntil(std::string_view* text, char separator) {
     const size_t at = text->find(separator);
     const std::string_view front = text->substr(0, at);
@@ -24,8 +24,8 @@ inline std::string lowered(std::string_view text) {
     return out;
 }
 
-/// Letters, digits, '-' and '_' in labels with dots between them: what ends in messages for people
-/// and in certificates' names is nothing else.
+/// Letters, digits, '-' and '_' in labels separated by dots: messages for people and the check of
+/// certificates see no other names.
 inline bool isHostName(std::string_view name) {
     const auto isOrdinary = [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
