@@ -6,7 +6,7 @@
 namespace freshet::proxy {
 namespace {
 
-/// "HOST[:PORT]" and nothing else of a connection string.
+/// "HOST[:PORT]" and no other parts of a connection string.
 Status parseAddress(const std::string& text, std::string* host, uint16_t* port) {
     auto parsed = client::ConnectionString::parse("mongodb://" + text);
     if (!parsed.isOk() || text.find_first_of("/?@%") != std::string::npos) {
@@ -21,7 +21,8 @@ bool isLoopback(const std::string& host) {
     return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
 
-/// Whoever reaches the proxy reaches the server, without encryption: so only this machine does.
+/// A program that can reach the proxy can reach the server, without encryption: so only this
+/// machine may.
 Status parseListen(const std::string& text, ProxyOptions* out) {
     if (text.starts_with('/')) {
         out->listenHost = text;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// One thread of the proxy makes pairs and buries them; the acceptor's only hands over.
+/// One thread of the proxy creates and destroys pairs; the acceptor's thread only passes
+/// connections on.
 #include "freshet/proxy/proxy.h"
 
 #include "freshet/proxy/pair/pair.h"
@@ -31,9 +32,9 @@ public:
 private:
     void onDriver(std::unique_ptr<Session> driver);
     void managePairs();
-    /// A connection to the server, over RDMA if that can be. Any thread.
+    /// A connection to the server, over RDMA if possible. Any thread.
     StatusOr<std::unique_ptr<Session>> dial();
-    /// One line each time that it goes otherwise than before: drivers come again and again.
+    /// Logs a line when the outcome differs from the previous one: drivers connect again and again.
     void sayHowItGoes(const std::string& text);
     Status refuse(const std::string& why);
 
@@ -42,14 +43,14 @@ private:
     std::condition_variable_any changed_;
     // Guarded by mutex_:
     std::vector<std::unique_ptr<Session>> arrived_;
-    bool hasOver_ = false;  // some pair is
+    bool hasOver_ = false;  // some pair is over
     bool isEnding_ = false;
     ProxyStats stats_;
     std::string lastSaid_;
 
-    std::list<Pair> pairs_;  // the manager's thread
+    std::list<Pair> pairs_;  // used by the manager's thread only
     platform::Thread manager_;
-    std::unique_ptr<transport::Acceptor> acceptor_;  // calls onDriver() until it is gone
+    std::unique_ptr<transport::Acceptor> acceptor_;  // calls onDriver() until it is destroyed
 };
 
 Status PairProxy::open() {
@@ -59,7 +60,7 @@ Status PairProxy::open() {
     FRESHET_ASSIGN_OR_RETURN(acceptor_, transport::Acceptor::start(door, [this](auto driver) {
                                  onDriver(std::move(driver));
                              }));
-    // Not on the acceptor's thread, whose core its children would share.
+    // Not on the acceptor's thread: the threads that it creates would share its core.
     manager_ = platform::Thread("proxy", [this] { managePairs(); });
     return Status::ok();
 }

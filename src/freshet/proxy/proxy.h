@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Proxy: carries the messages of drivers that know no RDMA over RDMA to a server.
+/// Proxy: carries the messages of drivers without RDMA over RDMA to a server.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -17,25 +17,25 @@ struct ProxyOptions {
     uint16_t listenPort = 27018;           // 0: the system chooses
     std::string serverHost;
     uint16_t serverPort = 27017;
-    bool requireRdma = false;  // else what cannot move stays on TCP
-    /// Drivers' connections at one time; each has two threads here.
+    bool requireRdma = false;  // else a connection that cannot move stays on TCP
+    /// Connections of drivers at one time; each has two threads here.
     uint32_t connectionsMax = 1'000;
     uint32_t connectMillis = 5'000;   // for the connection to the server, and to move it
-    uint32_t probeMillisMax = 1'000;  // as transport::RdmaOptions has it
-    /// Null: all stays on TCP.
+    uint32_t probeMillisMax = 1'000;  // as in transport::RdmaOptions
+    /// Null: everything stays on TCP.
     std::shared_ptr<transport::verbs::Verbs> verbs;
 };
 
 struct ProxyStats {
     uint64_t current = 0;   // live connections of drivers
-    uint64_t overRdma = 0;  // carried so, ever
+    uint64_t overRdma = 0;  // carried over RDMA, in all
     uint64_t overTcp = 0;
     uint64_t refused = 0;  // too many, no server, or no RDMA where it is required
 };
 
 class Proxy {
 public:
-    /// Listens. Errors as of transport::Acceptor.
+    /// Starts listening. Errors as in transport::Acceptor.
     static StatusOr<std::unique_ptr<Proxy>> start(const ProxyOptions& options);
     /// Ends all connections; waits for those that are being made.
     virtual ~Proxy() = default;

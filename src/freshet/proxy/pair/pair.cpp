@@ -57,7 +57,8 @@ void Pair::run(const Dial& dial) {
     onOver_();
 }
 
-/// What an RDMA session still has on its way may take it a while to leave: without the mutex.
+/// Closing an RDMA session may take a while, until everything sent has arrived: done without the
+/// mutex.
 void Pair::leaveBoth() {
     std::unique_lock lock(mutex_);
     std::unique_ptr<Session> driver = std::move(driver_), server = std::move(server_);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Pair: a driver's connection and the one to the server that was made for it. What comes from one
-/// goes to the other, each way on a thread of its own, so that no message waits for another: a
-/// driver may send several at once, and a server may answer one request many times or not at all.
+/// Pair: a driver's connection and the connection to the server that was made for it. Messages from
+/// one go to the other. Each direction has a thread of its own, so that no message waits for
+/// another: a driver may send several at once, and a server may answer one request many times or
+/// not at all.
 #pragma once
 
 #include "freshet/platform/thread.h"
@@ -17,10 +18,10 @@ class Pair {
 public:
     using Dial = std::function<StatusOr<std::unique_ptr<transport::Session>>()>;
 
-    /// Dials on a thread of its own. `onOver` is told, on that thread, when both connections have
-    /// been closed.
+    /// Connects on a thread of its own. `onOver` is called on that thread when both connections
+    /// have been closed.
     Pair(std::unique_ptr<transport::Session> driver, Dial dial, std::function<void()> onOver);
-    /// end(), and waits.
+    /// end(), then waits.
     ~Pair();
     Pair(const Pair&) = delete;
     Pair& operator=(const Pair&) = delete;
@@ -34,9 +35,9 @@ private:
     /// False: it was ended meanwhile.
     bool adopt(std::unique_ptr<transport::Session> server);
     void leaveBoth();
-    /// True for the first one.
+    /// True for the first call.
     bool endOnce();
-    /// Until one of the two ends; then both do.
+    /// Carries messages until one of the two ends; then both end.
     void carry(transport::Session& from, transport::Session& to, const char* fromName);
 
     const std::function<void()> onOver_;
