@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Reading what scripts hand to host functions.
+/// Reading the arguments that scripts pass to host functions.
 #pragma once
 
 #include "freshet/bson/view.h"
@@ -8,7 +8,7 @@
 
 namespace freshet::shell {
 
-/// Missing when there are fewer.
+/// A missing element when there are fewer.
 inline bson::Element argumentAt(bson::Document arguments, int index) {
     for (const bson::Element& element : arguments) {
         if (index-- == 0) {
@@ -17,7 +17,7 @@ inline bson::Element argumentAt(bson::Document arguments, int index) {
     }
     return {};
 }
-/// Empty when it is no text.
+/// Empty when it is not a string.
 inline std::string textAt(bson::Document arguments, int index) {
     const bson::Element element = argumentAt(arguments, index);
     return element.isString() ? std::string(element.stringValue()) : std::string();

@@ -24,7 +24,7 @@ Status failedWith(const std::string& what) {
     return Status(Code::kIo, what + ": " + std::strerror(errno));
 }
 
-/// A file that only its owner may read, gone with this object.
+/// A file that only its owner may read, removed with this object.
 class PrivateFile {
 public:
     explicit PrivateFile(const std::string& text) {
@@ -51,7 +51,7 @@ private:
     bool isWritten_ = false;
 };
 
-/// The editor may have arguments of its own, as in "code --wait": a shell reads it.
+/// The editor may have arguments, as in "code --wait": a system shell parses it.
 Status runEditor(const std::string& editor, std::string& path) {
     std::string shell = "sh", flag = "-c", script = editor + " \"$1\"", name = "edit";
     char* words[] = {shell.data(), flag.data(), script.data(), name.data(), path.data(), nullptr};
@@ -71,7 +71,7 @@ Status runEditor(const std::string& editor, std::string& path) {
                : Status(Code::kIo, editor + " ended with an error; nothing is run");
 }
 
-/// edit(editor, text): the text as the editor left it.
+/// edit(editor, text): the edited text.
 StatusOr<Value> edit(bson::Document arguments) {
     PrivateFile file(textAt(arguments, 1));
     if (!file.isWritten()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The shell's JavaScript, started when it is first needed.
+/// The shell's JavaScript engine, started on demand.
 #pragma once
 
 #include "freshet/shell/host/host.h"
@@ -10,11 +10,11 @@
 
 namespace freshet::shell {
 
-/// How an input is evaluated and what of it is shown.
+/// How an input is evaluated and which results are shown.
 struct InputMode {
     bool show = true;          // print the value
     bool interactive = false;  // typed by a person
-    bool redeclares = false;   // `let` may declare again what an earlier input did
+    bool redeclares = false;   // `let` may declare a name again that an earlier input declared
     bool colours = false;
     std::string json;  // "", "relaxed" or "canonical"
     std::string fileName = "shell";
@@ -28,24 +28,24 @@ public:
         : link_(link), host_(link, hasSessions, out, err), err_(err) {}
     ~Engine();
 
-    /// Runs one input. What went wrong has been told.
+    /// Runs one input. Errors have been shown.
     Result run(const std::string& text, const InputMode& mode);
     /// Runs a script file.
     Result runFile(const std::string& path, const InputMode& mode);
     /// False when more lines have to follow.
     bool isComplete(const std::string& text);
     std::string prompt();
-    /// What the server warned of when it started; empty when that was nothing.
+    /// The warnings of the server's start; empty when there were none.
     std::string startupWarnings();
     std::vector<std::string> complete(const std::string& line);
-    /// What the user's settings want of the history when this line is added to it.
+    /// What to put into the history for this line, by the user's settings.
     struct HistoryWish {
         std::string text;  // of the line
         int linesMax;
         bool keepsSecrets;
     };
     HistoryWish historyOf(const std::string& line);
-    /// Where commands go that are no JavaScript.
+    /// The database for commands that are not JavaScript.
     std::string database();
     void use(const std::string& database);
     int exitCode() const { return host_.exitCode().value_or(0); }
@@ -60,7 +60,7 @@ private:
     Host host_;
     std::ostream& err_;
     std::unique_ptr<script::Context> context_;
-    std::string database_;  // as long as JavaScript has not started
+    std::string database_;  // used until JavaScript has started
 };
 
 }  // namespace freshet::shell

@@ -64,7 +64,7 @@ StatusOr<Value> list(bson::Document arguments) {
     return Value(bson::OwnedDocument(holder.finish()));
 }
 
-/// Whether it was not there before.
+/// Returns whether the folder is new.
 StatusOr<Value> makeFolder(bson::Document arguments) {
     const std::string path = textAt(arguments, 0);
     std::error_code error;

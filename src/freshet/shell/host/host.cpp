@@ -137,7 +137,7 @@ StatusOr<Value> Host::printError(bson::Document arguments) {
     return Value();
 }
 
-/// The script ends here: it cannot catch this.
+/// Ends the script, which cannot catch this.
 StatusOr<Value> Host::quit(bson::Document arguments) {
     constexpr int kCodeMask = 0xff;
     exitCode_ = static_cast<int>(argumentAt(arguments, 0).toInt64()) & kCodeMask;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the shell's JavaScript can do outside itself: connections, output, files, processes, time.
+/// What the shell's JavaScript can use outside itself: connections, output, files, processes, time.
 #pragma once
 
 #include "freshet/script/context.h"
@@ -20,7 +20,7 @@ public:
         : first_(first), hasSessions_(hasSessions), out_(out), err_(err) {}
 
     Status define(script::Context& context);
-    /// Set once a script has asked to leave.
+    /// Set once a script has called quit().
     std::optional<int> exitCode() const { return exitCode_; }
 
 private:
@@ -53,7 +53,7 @@ private:
     std::optional<int> exitCode_;
 };
 
-/// {handle, uri, database}: what JavaScript is told of a connection.
+/// {handle, uri, database}: a connection as JavaScript sees it.
 std::string describeLink(const Link& link, int32_t handle);
 
 }  // namespace freshet::shell

@@ -44,7 +44,7 @@ bool allAre(bson::Document command, std::string_view list, bool (*isGood)(bson::
     return true;
 }
 
-/// A write of single documents that is waited for.
+/// Whether it is an acknowledged write of single documents.
 bool mayBeSentAgain(bson::Document command) {
     const std::string_view name = command.begin()->name();
     const bson::Element concern = command.find("writeConcern");
@@ -65,13 +65,13 @@ bool mayBeSentAgain(bson::Document command) {
     return name == "insert" || name == "findAndModify" || name == "findandmodify";
 }
 
-/// The connection is; what the server answers is not about it, nor is kInvalid or kLimit.
+/// The connection is lost; a reply of the server is not such an error, nor are kInvalid and kLimit.
 bool isLost(const StatusOr<bson::OwnedDocument>& reply) {
     return !reply.isOk() && reply.status().code() != Code::kInvalid &&
            reply.status().code() != Code::kLimit;
 }
 
-/// What a script prints is left alone.
+/// Writes to the user without disturbing the output of scripts.
 void tellUser(const std::string& text) {
     std::cerr << "freshet: " << text << "\n";
 }
@@ -99,7 +99,7 @@ Status Link::open() {
     if (connection_ != nullptr) {
         return Status::ok();
     }
-    // Once, so that killLeftWork() goes to the server whose work it is.
+    // Once, so that killLeftWork() goes to the server that does the work.
     FRESHET_ASSIGN_OR_RETURN(where_, where_.lookedUp());
     StatusOr<std::unique_ptr<client::Connection>> opened =
         client::Connection::open(where_, {nullptr, tellUser});

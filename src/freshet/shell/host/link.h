@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A connection of the shell: made when it is first needed, made anew by the next command after it
-/// was lost, and left by Ctrl-C in such a way that the server drops the work too.
+/// A connection of the shell: opened on demand, reopened by the next command after it was lost, and
+/// closed by Ctrl-C in such a way that the server ends the work too.
 #pragma once
 
 #include "freshet/client/client.h"
@@ -12,19 +12,19 @@ namespace freshet::shell {
 
 class Link {
 public:
-    /// `hasSession`: commands carry a session's id, by which Ctrl-C ends them on the server. Writes
-    /// that may be sent again do in any case.
+    /// `hasSession`: commands carry a session id, by which Ctrl-C ends them on the server.
+    /// Retryable writes carry one in any case.
     Link(client::ConnectionString where, bool hasSession);
     ~Link();
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
 
-    /// Connects unless it is connected. The status tells where to it could not.
+    /// Connects unless it is connected. The status names the server on failure.
     Status open();
-    /// Sends the command and waits. Errors are those of the connection, which is then lost, but for
+    /// Sends the command and waits. Errors are those of the connection, which is then lost, except
     /// kInvalid and kLimit, which are about the command. kCancelled after Ctrl-C.
     StatusOr<bson::OwnedDocument> run(std::string_view database, bson::Document command);
-    /// Closes, and will open as that user.
+    /// Closes; the next open logs in as that user.
     Status logIn(const client::ConnectionString& where);
     /// Ends the session, and with it its cursors on the server.
     void close();
@@ -37,14 +37,14 @@ public:
 
 private:
     bool canCarrySession(bson::Document command) const;
-    /// The command with what it carries besides: the session, the number of a write that may be
-    /// sent again, the API's version.
+    /// The command with its additional fields: the session, the number of a retryable write, the
+    /// API version.
     std::string stamped(bson::Document command, bool isRetryable, bool carriesSession);
-    /// Sends the command, and once more if it is retryable and the connection breaks.
+    /// Sends the command; once more if it is retryable and the connection breaks.
     StatusOr<bson::OwnedDocument> exchange(std::string_view database,
                                            bson::Document command,
                                            bool isRetryable);
-    /// Ends on the server what Ctrl-C has left there.
+    /// Ends on the server what Ctrl-C left running there.
     void killLeftWork();
 
     client::ConnectionString where_;

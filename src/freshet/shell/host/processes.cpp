@@ -27,7 +27,8 @@ Status failedWith(const std::string& what, int error) {
 }
 
 /// startProcess([program, arguments...], logPath, inputPath): the process id. Its output goes to
-/// the file, or where the shell's own goes when that is empty; it reads the other file, or nothing.
+/// the file, or to the shell's output when the path is empty; its input is the other file, or
+/// empty.
 StatusOr<Value> startProcess(bson::Document arguments) {
     const bson::Element list = argumentAt(arguments, 0);
     std::vector<std::string> words;
@@ -88,7 +89,7 @@ StatusOr<Value> signalProcess(bson::Document arguments) {
     return Value::of(::kill(id, number) == 0);
 }
 
-/// A port that nobody listens at, a moment ago.
+/// A port on which nothing listens at this moment.
 StatusOr<Value> freePort(bson::Document) {
     const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Other programs, started by scripts: servers under test and parallel shells.
+/// Programs started by scripts: servers under test and parallel shells.
 #pragma once
 
 #include "freshet/script/context.h"

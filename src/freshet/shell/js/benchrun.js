@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// benchRun(), as the older shell had it: operations that several connections run over and over.
+// benchRun(), as in the older shell: operations that several connections repeat.
 'use strict';
 
 const kOperations = {
@@ -25,7 +25,8 @@ const operationOf = (given) => {
     return {kind, database, reads: kind === 'find', command: library.defined(kOperations[given.op](rest.join('.'), given))};
 };
 
-// {ops: [{op, ns, ...}], parallel, seconds, host, totals}: counts and rates of each kind of operation, the mean time of one, errors.
+// {ops: [{op, ns, ...}], parallel, seconds, host, totals}: counts and rates of each kind of
+// operation, its mean time, errors.
 const benchRun = ({ops, parallel = 1, seconds = 1, host: place, totals = false} = {}) => {
     const mongo = place === undefined ? db.getMongo() : new library.Mongo('mongodb://' + place);
     const operations = (ops || []).map(operationOf);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many writes at once: bulkWrite and the builders. Neighbours of one kind share a command when the
-// order matters, all of one kind otherwise.
+// Many writes at once: bulkWrite and the builders. If the order matters, adjacent operations of the
+// same kind share a command, otherwise all operations of one kind.
 'use strict';
 
 const kBatchMax = 100000;
 const kBatchBytesMax = 40000000;
 
-// Each: {kind, entry, index}. `entry` is what stands in the command's array.
+// Each is {kind, entry, index}; `entry` goes into the command's array.
 const readOperation = (operation, index) => {
     const [name] = Object.keys(operation);
     const body = operation[name];
@@ -33,7 +33,7 @@ const readOperation = (operation, index) => {
 
 const kArrays = {insert: 'documents', update: 'updates', delete: 'deletes'};
 
-// Cuts operations into commands.
+// Divides operations into commands.
 function* batches(operations, isOrdered) {
     const groups = isOrdered ? [operations] : ['insert', 'update', 'delete'].map(
         (kind) => operations.filter((operation) => operation.kind === kind));
@@ -61,7 +61,7 @@ const emptyResult = () => ({acknowledged: true, insertedCount: 0, insertedIds: {
 
 const addReply = (result, batch, reply, errors, isOrdered) => {
     const failed = new Set((reply.writeErrors || []).map((error) => error.index));
-    const end = isOrdered ? Math.min(batch.length, ...failed) : batch.length;  // what comes after was not tried
+    const end = isOrdered ? Math.min(batch.length, ...failed) : batch.length;  // the later ones were not tried
     for (const error of reply.writeErrors || []) {
         const operation = batch[error.index];
         errors.push({...error, index: operation.index, op: operation.entry, err: error});

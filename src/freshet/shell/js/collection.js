@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collection's methods. `db.a.b` is the collection "a.b" unless it names one of them.
+// A collection's methods. `db.a.b` is the collection "a.b" unless it is the name of a method.
 'use strict';
 
 const defined = (object) => library.defined(object);
@@ -7,7 +7,7 @@ const isPlainUpdate = (update) => Array.isArray(update) || Object.keys(update)[0
 const kWriteOptions = ['writeConcern', 'bypassDocumentValidation', 'comment', 'let', 'maxTimeMS'];
 const pick = (options, names) => Object.fromEntries(
     names.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]));
-// Every document gets an _id, and it comes first.
+// Every document gets an _id as its first field.
 const withId = (document) => {
     if (document === null || typeof document !== 'object' || Array.isArray(document)) {
         throw new library.MongoInvalidArgumentError('a document must be an object');
@@ -15,7 +15,7 @@ const withId = (document) => {
     return Object.hasOwn(document, '_id') ? document : {_id: ObjectId(), ...document};
 };
 library.withId = withId;
-// {a: 1, b: "text"} is called a_1_b_text.
+// The name of the index {a: 1, b: "text"} is a_1_b_text.
 const nameOfIndex = (keys) => (Array.isArray(keys) ? keys : Object.entries(keys)).map((part) => [part].flat().join('_')).join('_');
 
 class Collection {
@@ -30,13 +30,13 @@ class Collection {
     toString() { return this.getFullName(); }
     [library.kInspect]() { return this.getFullName(); }
 
-    // The reply of a command on this collection, checked.
+    // The reply of a command on this collection, checked for errors.
     run(command) { return library.checkReply(this.mongo.run(this.database.getName(), defined(command))); }
     runCommand(name, options = {}) {
         const command = typeof name === 'string' ? {[name]: this.collectionName, ...options} : name;
         return this.database.runCommand(command);
     }
-    // The same, of a write: its errors become exceptions.
+    // The same for a write: its errors become exceptions.
     write(command) {
         if (command.writeConcern === undefined && this.mongo.writeConcern !== undefined) {
             command.writeConcern = this.mongo.writeConcern;
@@ -88,7 +88,7 @@ class Collection {
         if (size.batchSize !== undefined) {
             made.getMoreOptions.batchSize = size.batchSize;
         }
-        made.open();  // errors are told here, and writing stages have run
+        made.open();  // errors appear here, and writing stages have run
         return made;
     }
     aggregateTarget() { return this.collectionName; }
@@ -176,7 +176,7 @@ class Collection {
     }
     findOneAndDelete(filter, options = {}) { return this.findAndChange(filter, {remove: true}, options); }
 
-    // The methods before insertOne, updateOne and their like
+    // The methods that came before insertOne, updateOne and so on
 
     insert(documents, options = {}) {
         const {insertedIds} = this.insertMany(Array.isArray(documents) ? documents : [documents], options);
@@ -273,7 +273,8 @@ class Collection {
     }
     getPlanCache() { return new library.PlanCache(this); }
     getSearchIndexes(name) { return this.aggregate([{$listSearchIndexes: defined({name})}]).toArray(); }
-    // createSearchIndex({name, type, definition}), or (name, type, definition) without the first, the second or both.
+    // createSearchIndex({name, type, definition}), or (name, type, definition) without the first,
+    // the second or both.
     createSearchIndex(...given) {
         const [first] = given;
         const whole = first !== null && typeof first === 'object' && first.definition !== undefined;
@@ -299,7 +300,7 @@ class Collection {
 }
 library.Collection = Collection;
 
-// An id, or code for $where, may stand for a filter.
+// A filter may be given as an id, or as code for $where.
 library.filterOf = (filter) => filter === undefined || filter === null ? {} : filter instanceof ObjectId ? {_id: filter}
     : typeof filter === 'function' || typeof filter === 'string' ? {$where: filter} : filter;
 
@@ -321,10 +322,10 @@ class PlanCache {
 }
 library.PlanCache = PlanCache;
 
-// Of a value that stands for another one, which is shown in its place: the function that makes it.
+// For a value that represents another one and is shown in its place: the function that makes it.
 library.kSettle = Symbol('settle');
 
-// collection.explain(): its methods give plans instead of results.
+// collection.explain(): its methods return plans instead of results.
 class Explainable {
     constructor(collection, verbosity) { library.put(this, {collection, verbosity: library.verbosity(verbosity)}); }
     run(command) { return this.collection.run({explain: library.defined(command), verbosity: this.verbosity}); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Tab offers: commands, databases, collections, methods, operators, and the fields of a few
-// documents of the collection that the line is about.
+// Tab completion: commands, databases, collections, methods, operators, and the fields of a few
+// documents of the collection on the line.
 'use strict';
 
 const kOperators = `$eq $ne $gt $gte $lt $lte $in $nin $and $or $nor $not $exists $type $regex $options $expr $jsonSchema $mod $where $comment $all
@@ -65,7 +65,7 @@ const fieldsOf = (collection) => {
     return [...names];
 };
 
-// The object that "db.people" or "Math" names, without calling anything.
+// The object that "db.people" or "Math" names, found without calling anything.
 const objectAt = (path) => {
     let at = globalThis;
     for (const name of path.split('.')) {
@@ -77,7 +77,7 @@ const objectAt = (path) => {
     return at;
 };
 
-// What the call that the text ends with gives, by the name of the method.
+// The result type of the call at the end of the text, by the method's name.
 const resultOf = (text) => {
     let depth = 0;
     let at = text.lastIndexOf(')');

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cursors: of find, which are built up until the first document is asked for, and of commands that
-// answer with one.
+// Cursors: those of find, which can be modified until the first document is read, and those of
+// commands that return one.
 'use strict';
 
 class CommandCursor {
-    // `command`: a function that gives the first command, called when the first document is wanted.
+    // `command`: a function that returns the first command, called when the first document is read.
     constructor(mongo, database, command) {
         library.put(this, {mongo, database, command, id: undefined, batch: [], at: 0, collection: '', closed: false,
                            transform: undefined, getMoreOptions: {}, batchBytes: 0});
@@ -33,7 +33,7 @@ class CommandCursor {
             throw error;
         }
     }
-    // Whether a document is there; a tailing cursor asks the server once.
+    // Whether there is a document; a tailing cursor asks the server once.
     fill(tries) {
         if (this.closed) {
             return false;
@@ -47,7 +47,7 @@ class CommandCursor {
     hasNext() { return this.fill(Infinity); }
     take1() {
         const document = this.batch[this.at];
-        this.batch[this.at++] = undefined;  // it may be large
+        this.batch[this.at++] = undefined;  // frees it: it may be large
         return this.transform === undefined ? document : this.transform(document);
     }
     next() { return this.hasNext() ? this.take1() : null; }
@@ -199,7 +199,7 @@ class FindCursor extends CommandCursor {
     modifiers() { return this.parts; }
     getQueryPlan() { return this.explain(); }
     hasNext() { return this.parts.tailable ? this.fill(1) : super.hasNext(); }
-    // Of all that match; limit and skip do not count, as they never did.
+    // The number of all matching documents; limit and skip do not count, as always.
     count() {
         const {hint, collation, maxTimeMS} = this.parts;
         return library.checkReply(this.mongo.run(this.database, library.defined(
@@ -220,7 +220,7 @@ library.FindCursor = FindCursor;
 
 library.verbosity = (value) => value === undefined || value === false ? 'queryPlanner'
     : value === true ? 'allPlansExecution' : value;
-// Without the fields that are undefined.
+// A copy without the fields that are undefined.
 library.defined = (object) => Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
 library.defaultSettings = {displayBatchSize: 20, inspectDepth: 6, inspectCompact: 3, enableTelemetry: false, historyLength: 1000,
                     showStackTraces: false, redactHistory: 'remove', editor: null, maxTimeMS: null,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A database's methods. `db.name` is the collection unless it names one of them.
+// A database's methods. `db.name` is the collection unless it is the name of a method.
 'use strict';
 
 class Database {
@@ -31,7 +31,7 @@ class Database {
         const whole = typeof command === 'string' ? {[command]: 1, ...extra} : command;
         return library.checkReply(this.mongo.run(this.databaseName, whole));
     }
-    // The reply even when it says that the command failed; null when there is no reply to speak of.
+    // The reply even when the command failed; null when there was none.
     tryCommand(command) { return this.mongo.run(this.databaseName, typeof command === 'string' ? {[command]: 1} : command); }
     adminCommand(command) {
         return library.checkReply(this.mongo.run('admin', typeof command === 'string' ? {[command]: 1} : command));
@@ -98,7 +98,7 @@ class Database {
             if (error.name !== 'MongoNetworkError') {
                 throw error;
             }
-            return {ok: 1};  // it is gone
+            return {ok: 1};  // the server is gone
         }
     }
     setProfilingLevel(level, options = {}) {

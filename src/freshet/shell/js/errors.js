@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The errors that scripts catch, under the names that drivers gave them.
+// The errors that scripts catch, with the names that drivers use.
 'use strict';
 
 const kind = (name, parent = Error) => {
@@ -27,7 +27,7 @@ kind('MongoshRuntimeError');
 kind('MongoshUnimplementedError');
 
 library.invalid = (text) => new library.MongoshInvalidInputError(text);
-// What a reply with ok: 0, a write error or a write concern error becomes.
+// The exception for a reply with ok: 0, a write error or a write concern error.
 library.serverError = (reply) => {
     const {errmsg, message, ok, ...fields} = reply;
     const error = new library.MongoServerError(errmsg || message || EJSON.stringify(reply), fields);

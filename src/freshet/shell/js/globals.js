@@ -18,7 +18,7 @@ library.runFile = (path) => {
     }
     return true;
 };
-// A script from the command line: its errors are told, its value is not shown.
+// Runs a script of the command line: its errors are shown, its value is not.
 library.runScript = (path, mode) => {
     library.mode = mode;
     try {
@@ -165,7 +165,7 @@ library.put(globalThis, {
     },
     log: {info: () => undefined, warn: () => undefined, error: () => undefined, fatal: () => undefined, debug: () => undefined, getPath: () => ''},
 
-    // Files and the machine, as the older shell had them
+    // Files and the machine, as in the older shell
     cat: (path) => host.readFile(path),
     pwd: () => host.currentFolder(),
     cd: (path) => host.changeFolder(path),
@@ -213,7 +213,7 @@ library.put(Object, {
 library.put(Number.prototype, {toNumber() { return Number(this); }, zeroPad(width) { return String(this).padStart(width, '0'); }});
 library.baseName = baseName;
 
-// Replica sets, and clusters, of which there are none
+// Replica sets, and sharded clusters, which do not exist here
 
 const admin = (command) => db.adminCommand(command);
 const configure = (change) => {

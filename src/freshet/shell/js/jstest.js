@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What test scripts expect: assert, jsTestLog, startParallelShell, and FreshetRunner to start, kill
-// and restart servers.
+// Functions for test scripts: assert, jsTestLog, startParallelShell, and FreshetRunner to start,
+// kill and restart servers.
 'use strict';
 
 const text = (value) => typeof value === 'string' ? value : library.tojson(value, '', true);
@@ -110,7 +110,7 @@ Object.assign(assert, {
     },
     writeOK: (result, message) => assert.commandWorked(result, message),
     writeError: (result, message) => assert.commandFailed(result, message),
-    // Asks again and again until it is so.
+    // Repeats the check until it is true.
     soon(condition, message, timeoutMs = 30000, intervalMs = 20) {
         const due = Date.now() + timeoutMs;
         for (;;) {
@@ -170,7 +170,8 @@ const awaitEnd = (id) => {
         host.sleep(5);
     }
 };
-// Runs code, or a function with arguments, in a shell of its own. Gives a function that waits for it.
+// Runs code, or a function with arguments, in a separate shell. Returns a function that waits for
+// it.
 const startParallelShell = (code, port, noConnect = false, ...args) => {
     const source = typeof code === 'function' ? `(${code})(${args.map((arg) => EJSON.stringify(arg, {relaxed: false}))
         .map((json) => `EJSON.parse(${JSON.stringify(json)})`).join(', ')})` : code;
@@ -186,7 +187,7 @@ const startParallelShell = (code, port, noConnect = false, ...args) => {
     };
 };
 
-// A server of the test's own.
+// A server for one test.
 class Server {
     constructor(options = {}) {
         library.put(this, {port: options.port || host.freePort(), options, id: undefined});
@@ -205,7 +206,7 @@ class Server {
             ? Object.entries(value).flatMap(([key, each]) => ['--setParameter', `${key}=${each}`])
             : value === '' || value === true ? ['--' + name] : ['--' + name, String(value)]);
     }
-    // Of freshetd-sim: a file with the suite's faults and the test's own.
+    // For freshetd-sim: a file with the suite's faults and the test's own.
     input() {
         const common = host.environment('FRESHET_SERVER_INPUT') || '';
         if (this.options.faults === undefined) {
@@ -239,12 +240,12 @@ class Server {
     getDB(name) { return this.connection.getDB(name); }
     adminCommand(command) { return this.connection.adminCommand(command); }
     getURI() { return this.uri; }
-    // Ends it with a signal and gives its exit code, or minus the signal that it died of.
+    // Ends it with a signal and returns its exit code, or minus the signal that killed it.
     stop(signal = 15) {
         host.signalProcess(this.id, signal);
         return this.awaitEnd();
     }
-    // Of a server that ends by itself.
+    // For a server that ends by itself.
     awaitEnd() {
         const code = awaitEnd(this.id);
         kServers.delete(this);
@@ -271,7 +272,7 @@ const FreshetRunner = {
         }
         return code;
     },
-    // What a test has left running. Called by the shell when it leaves.
+    // Ends what a test has left running. Called by the shell when it exits.
     stopAll() {
         for (const server of [...kServers]) {
             server.kill();
@@ -281,7 +282,7 @@ const FreshetRunner = {
     EXIT_CLEAN: 0,
 };
 library.stopServers = () => FreshetRunner.stopAll();
-// The names under which the older harness knew them.
+// The names that they had in the older harness.
 const MongoRunner = {
     runMongod: FreshetRunner.runServer,
     stopMongod: FreshetRunner.stopServer,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The shell's own JavaScript: the files beside this one.
+/// The shell's own JavaScript: the files in this folder.
 #pragma once
 
 #include "freshet/script/source.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mongo: a connection. All commands of a shell leave through Mongo.run().
+// Mongo: a connection. All commands of a shell are sent through Mongo.run().
 'use strict';
 
 const kNetwork = ['Unavailable', 'Io', 'Timeout', 'Cancelled'];
@@ -18,7 +18,7 @@ const guarded = library.guarded = (call) => {
     }
 };
 
-// The commands that config.set('maxTimeMS') holds for.
+// The commands to which config.set('maxTimeMS') applies.
 const kBounded = new Set(['aggregate', 'count', 'distinct', 'find', 'findAndModify', 'insert', 'update', 'delete', 'createIndexes', 'mapReduce']);
 
 const kGreetings = new Set(['hello', 'isMaster', 'ismaster']);
@@ -30,7 +30,7 @@ class Mongo {
         library.put(this, {databases: new Map(), readPreference: undefined, writeConcern: undefined, readConcern: undefined});
         this.takeOptions(this.options || {});
     }
-    // Those of the connection string that are for commands.
+    // The connection string's options for commands.
     takeOptions({readpreference, readpreferencetags, readconcernlevel, w, wtimeoutms, journal}) {
         if (readpreference !== undefined && readpreference !== 'primary') {
             const tags = readpreferencetags === undefined ? undefined
@@ -45,7 +45,7 @@ class Mongo {
                                                  wtimeout: wtimeoutms === undefined ? undefined : Number(wtimeoutms)});
         }
     }
-    // The reply, whatever it says.
+    // The reply, also when the command failed.
     run(database, command) {
         if (this.handle === 0 && !library.isConnected) {
             throw library.invalid('[SHAPI-10004] No connected database');
@@ -54,7 +54,8 @@ class Mongo {
         this.follow(Object.keys(command)[0], reply);
         return reply;
     }
-    // What the prompt tells of a set is what the server said last, or says after a change.
+    // The prompt shows the set's state from the server's last reply, or from its reply after a
+    // change.
     follow(name, reply) {
         if (reply.ok && kGreetings.has(name)) {
             this.member = reply;
@@ -62,7 +63,7 @@ class Mongo {
             this.member = guarded(() => host.run(this.handle, 'admin', {hello: 1}));
         }
     }
-    // "rs0 [direct: primary]", or "" of a server that belongs to no set.
+    // "rs0 [direct: primary]", or "" for a server that is not in a set.
     standing() {
         const {setName, isWritablePrimary, ismaster, secondary, arbiterOnly, msg} = this.member || {};
         if (setName === undefined && msg !== 'isdbgrid') {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One input of the user: a command like `use shop`, or JavaScript, evaluated, waited for and shown.
+// One input of the user: a command like `use shop`, or JavaScript that is evaluated, awaited and
+// shown.
 'use strict';
 
-// Promises: calls of the shell are synchronous, but `await` and promises of scripts work.
+// Promises: calls of the shell are synchronous, but `await` and promises in scripts work.
 
 const timers = [];
 let timerCount = 0;
@@ -22,7 +23,7 @@ library.runTimers = (isOver = () => false) => {
         native.runJobs();
     }
 };
-// What `for await` walks, one after the other.
+// The values of `for await`, one after the other.
 const walked = function* (values) {
     if (typeof values[Symbol.asyncIterator] !== 'function') {
         for (const value of values) {
@@ -67,8 +68,8 @@ library.put(globalThis, {
     __freshetWalk: walked,
 });
 
-// Rewriting: `await x` outside functions becomes a call, and what a line declares can be declared
-// again by a later one.
+// Rewriting: `await x` outside functions becomes a call, and names that one line declares may be
+// declared again by a later one.
 
 let parser;
 const parse = (text) => {
@@ -145,7 +146,7 @@ const prepared = (text, redeclares) => {
     try {
         return rewritten(text, redeclares);
     } catch (error) {
-        return text;  // its own error is the one to tell
+        return text;  // its own error is the one to show
     }
 };
 library.evaluate = (text, fileName, redeclares) => {
@@ -154,7 +155,7 @@ library.evaluate = (text, fileName, redeclares) => {
     return value;
 };
 
-// False when more lines are to come. Called for what has been typed so far.
+// False when more lines are needed. Called with the text typed so far.
 library.isComplete = (text) => {
     if (library.commandOf(text) !== undefined) {
         return true;
@@ -202,7 +203,7 @@ library.tellError = (error, mode) => {
     }
 };
 
-// `_` is the last value at a terminal, until the user gives it another meaning.
+// At a terminal, `_` is the last value, unless the user gives it another meaning.
 const last = {value: undefined};
 library.keepLast = (value) => {
     const own = Object.getOwnPropertyDescriptor(globalThis, '_');
@@ -214,7 +215,8 @@ library.keepLast = (value) => {
 last.get = () => last.value;
 last.set = (value) => Object.defineProperty(globalThis, '_', {value, writable: true, configurable: true, enumerable: true});
 
-// What the history is to keep of a line, of how many, and whether lines that may hold a password are kept too.
+// What the history keeps of a line, how many lines, and whether lines that may contain a password
+// are kept too.
 const kRedactions = [
     [/mongodb(\+srv)?:\/\/[^\s'"`]+/gi, '<mongodb uri>'],
     [/\b(https?|ftp):\/\/[^\s'"`]+/gi, '<url>'],
@@ -229,7 +231,7 @@ library.historyOf = (line) => {
     return {text, lines: Math.min(historyLength, 2 ** 31 - 1), keepsSecrets: redactHistory === 'keep'};
 };
 
-// `mode`: {show, interactive, redeclares, json, fileName}. Whether all went well.
+// `mode`: {show, interactive, redeclares, json, fileName}. Returns whether it succeeded.
 library.runInput = (text, mode) => {
     library.mode = mode;
     library.isColourful = mode.colours === true;
@@ -249,7 +251,7 @@ library.runInput = (text, mode) => {
     }
 };
 
-// Where the user is
+// The current database
 
 const defineDb = (database) => {
     Object.defineProperty(globalThis, 'db', {value: database, writable: true, configurable: true, enumerable: true});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions and transactions. A session's databases send its id, and in a transaction its number.
+// Sessions and transactions. A session's databases add its id to commands, and in a transaction its
+// number.
 'use strict';
 
 class Session {
@@ -8,7 +9,7 @@ class Session {
                            databases: new Map(), ended: false, clusterTime: undefined, operationTime: undefined});
         mongo.run('admin', {startSession: 1});
     }
-    // A connection whose commands carry the session.
+    // A connection whose commands carry the session's id.
     get link() {
         const session = this;
         return Object.create(this.mongo, {
@@ -53,7 +54,7 @@ class Session {
         const begun = this.state === 'in';
         this.state = 'none';
         if (!begun) {
-            return {ok: 1};  // the server knows nothing of it
+            return {ok: 1};  // the server has not seen it
         }
         const command = {[name]: 1, lsid: this.id, txnNumber: Long(this.txnNumber), autocommit: false};
         if (this.transaction.writeConcern !== undefined) {
@@ -77,7 +78,7 @@ class Session {
                     try {
                         this.abortTransaction();
                     } catch (ignored) {
-                        // the first error is the one to tell
+                        // the first error is the one to show
                     }
                 }
                 const transient = (error.errorLabels || []).includes('TransientTransactionError');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands that are no JavaScript: use, show, it, help, exit and cls.
+// The commands that are not JavaScript: use, show, it, help, exit and cls.
 'use strict';
 
 const bytesText = (bytes) => {
@@ -18,7 +18,7 @@ library.columns = (rows, aligns) => {
         : String(cell).padEnd(widths[at])).join('  ').trimEnd()).join('\n');
 };
 
-// A line of the server's log, of which few want the rest.
+// A line of the server's log, without the parts that few users want.
 const warningOf = (line) => {
     try {
         const {t, msg} = JSON.parse(line);
@@ -27,7 +27,7 @@ const warningOf = (line) => {
         return line;
     }
 };
-// Told when a session at a terminal begins. Who may not read the log is not told that.
+// Shown when a session at a terminal begins. No message when the user may not read the log.
 library.greet = () => {
     try {
         return show.startupWarnings();
@@ -107,8 +107,8 @@ const kWords = {
 };
 library.commandWords = Object.keys(kWords);
 
-// Opens an editor: with what was edited last, with the source of a name, which gets what comes of it, or
-// with the text itself. What the editor leaves is shown and run.
+// Opens an editor with the text edited last, with the source of a name, which then gets the result,
+// or with the given text. The edited text is shown and run.
 let lastEdited = '';
 const sourceOf = (value) => typeof value === 'function' ? value.toString() : library.tojson(value);
 library.edit = (what) => {
@@ -130,7 +130,7 @@ library.edit = (what) => {
     return library.evaluate(isName ? `${what} = (${text.replace(/;$/, '')}\n)` : text, 'edit', library.mode.redeclares);
 };
 
-// A function that does what the text says, when the text is such a command.
+// The function for the command in the text, if it is such a command.
 library.commandOf = (text) => {
     const words = /^\s*(\.?[a-z]+)\b\s*([^\n]*?)\s*;?\s*$/.exec(text);
     if (words === null || !Object.hasOwn(kWords, words[1]) || /^[=(.[+,]/.test(words[2])) {
@@ -144,8 +144,7 @@ library.commandOf = (text) => {
 
 const lines = (rows) => library.columns(rows.map((row) => ['  ' + row[0], row[1]]), ['l', 'l']);
 const methodsOf = (type, title) => library.helpOf(type.prototype, title);
-// The names of what it can do, its own and those of its classes.
-// Methods that are for the shell's own use: neither help nor Tab names them.
+// Methods for the shell's own use: neither help nor Tab lists them.
 const kInternal = Symbol('internal');
 for (const [type, names] of [
     [library.Collection, 'acknowledged aggregateTarget changeIndex delete1 findAndChange operators run update1 write'],
@@ -156,7 +155,8 @@ for (const [type, names] of [
 }
 library.publicNames = (object) => Object.getOwnPropertyNames(object).filter(
     (name) => name !== 'constructor' && !(Object.hasOwn(object, kInternal) && object[kInternal].has(name)));
-library.helpOf = (object, title) => {
+{ => // Help on an object's methods, its own and those of its classes.
+library.helpOf = (object, title) => { => {
     const names = new Set();
     for (let at = object; at !== Object.prototype; at = Object.getPrototypeOf(at)) {
         library.publicNames(at).filter((name) => name !== 'help' && /^[a-z]/.test(name))

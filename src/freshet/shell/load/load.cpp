@@ -58,7 +58,7 @@ StatusOr<std::vector<Operation>> readOperations(bson::Document config) {
                : operations;
 }
 
-/// One connection and its thread. What it counts is read once the thread has ended.
+/// One connection and its thread. Its counts are read after the thread has ended.
 class Worker {
 public:
     Worker(const std::vector<Operation>& operations,
@@ -77,7 +77,8 @@ public:
     const std::string& error() const { return error_; }
 
 private:
-    /// The first round is run whole, so that a disk that stalls does not leave an operation out.
+    /// The first round is completed in any case, so that a slow disk does not leave out an
+    /// operation.
     void run(uint64_t due) {
         for (uint64_t round = 0; !isLost_; ++round) {
             for (size_t at = 0; at < operations_.size() && !isLost_; ++at) {

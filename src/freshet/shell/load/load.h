@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What benchRun() stands on: several connections, each on a thread of its own, that run the same
-/// commands over and over for some time.
+/// The engine of benchRun(): several connections, each on a thread of its own, that repeat the same
+/// commands for some time.
 #pragma once
 
 #include "freshet/client/client.h"
@@ -8,11 +8,11 @@
 namespace freshet::shell {
 
 /// `config`: {parallel: 1 to 256, seconds: above 0, operations: [{kind: "insert", database: "test",
-/// command: {...}, reads: true when the command gives a cursor, which is then read to its end}]}.
-/// Commands may hold the places of template.h. Gives {elapsedMicros, error: the first error's text
-/// or "", operations: [{kind, count, errors, micros}]}, each with the sums of all threads. Each
-/// connection runs each operation at least once, however short the time. One that is lost ends its
-/// thread; Ctrl-C ends all of them after their present command.
+/// command: {...}, reads: true when the command returns a cursor, which is then read to its end}]}.
+/// Commands may contain the placeholders of template.h. Returns {elapsedMicros, error: the first
+/// error's text or "", operations: [{kind, count, errors, micros}]}, with the sums over all
+/// threads. Each connection runs each operation at least once, however short the time. A lost
+/// connection ends its thread; Ctrl-C ends all threads after their current command.
 StatusOr<bson::OwnedDocument> runLoad(const client::ConnectionString& where, bson::Document config);
 
 }  // namespace freshet::shell

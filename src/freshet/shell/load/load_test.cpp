@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Templates, and a load on a server with made-up replies.
+/// Templates, and a load on a server with scripted replies.
 #include "freshet/shell/load/load.h"
 
 #include "freshet/bson/json.h"

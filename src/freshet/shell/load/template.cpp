@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kStringBytesMax = 1 << 20;
 
-/// {"#NAME": ...} with nothing beside it; missing when it is no place.
+/// {"#NAME": ...} with no other field; missing when it is not a placeholder.
 bson::Element placeOf(const bson::Element& element) {
     if (!element.isObject() || element.document().isEmpty()) {
         return {};
@@ -18,7 +18,7 @@ bson::Element placeOf(const bson::Element& element) {
     return first.name().starts_with('#') ? first : bson::Element();
 }
 
-/// The index-th number of a list; missing when it is none.
+/// The index-th number of a list; missing when there is none.
 bson::Element numberAt(const bson::Element& list, int index) {
     if (!list.isArray()) {
         return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Commands with places that are filled anew each time: {"#RAND_INT": [low, high]} (below high),
-/// {"#SEQ_INT": {start, step, mod}}, {"#RAND_STRING": [length]}, {"#OID": 1}.
+/// Commands with placeholders that get new values each time: {"#RAND_INT": [low, high]} (below
+/// high), {"#SEQ_INT": {start, step, mod}}, {"#RAND_STRING": [length]}, {"#OID": 1}.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -11,16 +11,17 @@
 
 namespace freshet::shell {
 
-/// What one thread draws from. Threads differ by their numbers, and repeat themselves.
+/// One thread's source of values. Threads with different numbers get different values; each is
+/// reproducible.
 class Draw {
 public:
     /// REQUIRES: number < count.
     Draw(uint32_t number, uint32_t count);
-    /// At least low, below high; low when there is nothing between.
+    /// At least low, below high; low when the range is empty.
     int64_t between(int64_t low, int64_t high);
-    /// 0, 1, 2 ... of all threads together, each once.
+    /// 0, 1, 2 ... over all threads together, each once.
     int64_t sequence() const { return sequence_; }
-    /// One command further.
+    /// Advances to the next command.
     void goOn() { sequence_ += count_; }
 
 private:
@@ -29,7 +30,7 @@ private:
     int64_t count_;
 };
 
-/// kInvalid when the document has a place that is none of the four or lacks its numbers.
+/// kInvalid when the document has an unknown placeholder, or one with invalid numbers.
 Status checkTemplate(bson::Document document);
 /// REQUIRES: checkTemplate(document).isOk().
 std::string fillTemplate(bson::Document document, Draw& draw);

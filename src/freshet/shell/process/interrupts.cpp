@@ -12,15 +12,15 @@ namespace freshet::shell {
 
 namespace {
 
-/// Set by the signal's handler, cleared by the main thread, on which the handler runs; benchRun's
-/// threads read it.
+/// Set by the signal handler, cleared by the main thread, on which the handler runs; read by
+/// benchRun's threads.
 sync::Atomic<uint32_t> interrupted{0};
-/// The engine. Written by the main thread; read by the handler, on the same thread.
+/// The script engine. Written by the main thread; read by the handler, on the same thread.
 sync::Atomic<script::Context*> interruptible{nullptr};
 pthread_t mainThread;
 
-/// Repeats the interruption of a call that waits, in case the signal came just before the call: it
-/// would wait for its answer then, with the flag set.
+/// Interrupts a waiting call again, in case the signal came just before the call: otherwise it
+/// would wait for its reply with the flag set.
 constexpr int kAgain = SIGALRM;
 constexpr time_t kAgainEveryNanos = 50'000'000;
 timer_t again;
@@ -34,8 +34,8 @@ void repeat(bool wanted) {
     }
 }
 
-/// A signal that has a handler interrupts the call that waits for a reply, but only on the thread
-/// that the signal was given to. True: that was another one.
+/// A signal with a handler interrupts a call that waits for a reply only if it is delivered to the
+/// calling thread. True: this is another thread, and the signal was passed on.
 bool passOn(int signal) {
     if (pthread_equal(pthread_self(), mainThread) != 0) {
         return false;
@@ -44,7 +44,7 @@ bool passOn(int signal) {
     return true;
 }
 
-/// Does nothing more; that is enough to end a call.
+/// Does nothing: the interruption itself ends a call.
 void onAgain(int signal) {
     passOn(signal);
 }
@@ -85,7 +85,7 @@ bool wasInterrupted() {
     // relaxed: only the flag itself counts; a thread that misses it sees it at its next command.
     const bool was = interrupted.load(sync::kRelaxed) != 0;
     if (was) {
-        repeat(false);  // who asks knows, and may have something to tell the server
+        repeat(false);  // the caller knows now, and may have to send something to the server
     }
     return was;
 }

@@ -17,7 +17,7 @@ Status fail(std::string text) {
     return invalid(Reason::kFailedToParse, std::move(text));
 }
 
-/// Walks the arguments. Options may be written "--name value" or "--name=value".
+/// Parses the arguments. Options may be written "--name value" or "--name=value".
 class Parser {
 public:
     explicit Parser(const std::vector<std::string>& arguments) : arguments_(arguments) {}
@@ -29,7 +29,7 @@ public:
         if (hasAddress_ && !options_.where.service.domain.empty()) {
             return fail("--host and --port exclude mongodb+srv, which has its servers from DNS");
         }
-        // These win over the connection string wherever they stand.
+        // These override the connection string, wherever they are.
         for (const auto& change : changes_) {
             change(&options_.where);
         }
@@ -104,7 +104,7 @@ private:
         return Status::ok();
     }
 
-    /// What the option turns round; null when it is no such option.
+    /// The flag that the option sets; null when it is not such an option.
     bool* flagOf(std::string_view name) {
         return name == "--quiet"                 ? &options_.quiet
                : name == "--nodb"                ? &options_.connects
@@ -114,7 +114,7 @@ private:
                                                  : nullptr;
     }
 
-    /// Its value is a server: HOST[:PORT], or a connection string.
+    /// The option's value is a server: HOST[:PORT], or a connection string.
     Status rdmaCheck(std::string_view name) {
         FRESHET_ASSIGN_OR_RETURN(const std::string text, value(name));
         const bool isAddress = text.find("://") == std::string::npos;
@@ -130,7 +130,7 @@ private:
                    : fail("--json is relaxed or canonical");
     }
 
-    /// Options of mongosh that change nothing here, so that what calls it can call us.
+    /// Options of mongosh that have no effect here, accepted so that its callers can call us.
     bool isIgnored(std::string_view name) {
         constexpr std::string_view kFlags[] = {"--verbose",
                                                "--disableJavaScriptJIT",
@@ -163,7 +163,7 @@ private:
         return Status::ok();
     }
 
-    /// Those that are a field of the connection string.
+    /// Options that set a field of the connection string.
     Status ofConnection(std::string_view name) {
         using client::ConnectionString;
         if (name == "--retryWrites") {
@@ -223,7 +223,7 @@ private:
         return isIgnored(name) ? Status::ok() : fail("unknown option " + std::string(name));
     }
 
-    /// Without a value it is asked for at the terminal.
+    /// Without a value, the password is read from the terminal.
     Status password(std::string_view name) {
         if (!value_.has_value() && (at_ == arguments_.size() || arguments_[at_].starts_with('-'))) {
             return Status::ok();
@@ -256,7 +256,7 @@ private:
         return Status::ok();
     }
 
-    /// A name or address, one with its port, several of a set ("rs0/a:1,b"), a Unix socket, or a
+    /// A name or address, possibly with a port, several of a set ("rs0/a:1,b"), a Unix socket, or a
     /// whole connection string.
     Status host(std::string_view name) {
         FRESHET_ASSIGN_OR_RETURN(std::string given, value(name));
@@ -297,7 +297,7 @@ private:
         return Status::ok();
     }
 
-    /// The option's value: behind '=' or the next argument.
+    /// The option's value: after '=', or the next argument.
     StatusOr<std::string> value(std::string_view name) {
         if (value_.has_value()) {
             std::string result(*value_);

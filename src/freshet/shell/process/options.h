@@ -23,7 +23,7 @@ struct Options {
     bool readsRcFiles = true;   // not --norc
     bool staysForMore = false;  // --shell
     bool tellsWarnings = true;  // not --skipStartupWarnings
-    bool asksPassword = false;  // a user is given and no password: ask at the terminal
+    bool asksPassword = false;  // a user is given without a password: ask at the terminal
 };
 
 /// `arguments` without the program's name. kInvalid with a text for the user.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Asking for a password at the terminal.
+/// Reading a password from the terminal.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace freshet::shell {
 
-/// Shows `prompt` and reads a line that is not shown, at the terminal that controls the process,
-/// whatever standard input is. Nothing when there is no terminal.
+/// Shows `prompt` and reads a line without echo from the controlling terminal, whatever standard
+/// input is. Nothing when there is no terminal.
 std::optional<std::string> askPassword(const std::string& prompt);
 
 }  // namespace freshet::shell

@@ -17,7 +17,7 @@ using transport::verbs::PortInfo;
 
 constexpr uint32_t kSmallMtu = 1024;
 
-/// What the reasons mean for whoever runs the machines. The first whose words are in the reason.
+/// What the reasons mean for an administrator. The first entry whose text is in the reason applies.
 struct Remedy {
     std::string_view words;
     std::string_view text;
@@ -65,7 +65,7 @@ public:
         const bool hasDevices = checkDevices();
         const bool hasMemory = hasDevices && checkMemory();
         out_ << "The server " << where_.whereText() << "\n";
-        // What the server lets through over TCP is worth knowing in any case.
+        // Whether the server accepts TCP connections is worth knowing in any case.
         const bool isReached = lookUp() && (where_.rdmaByCall || checkTcp());
         const bool works = isReached && hasDevices && checkRdma();
         out_ << (works ? "RDMA works" : "RDMA does not work") << " between here and "
@@ -166,7 +166,7 @@ bool RdmaCheck::checkMemory() {
     return true;
 }
 
-/// The way to the server, which decides about the adapter.
+/// Finds the route to the server, which decides about the adapter.
 bool RdmaCheck::checkTcp() {
     transport::ConnectOptions plain;
     plain.host = where_.host;

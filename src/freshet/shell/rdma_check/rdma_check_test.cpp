@@ -23,7 +23,7 @@ std::string agree(const wire::Request&) {
 
 class RdmaCheckTest : public ::testing::Test {
 protected:
-    /// What is said about `server`, or about a port where nobody is.
+    /// The report on `server`, or on a port where nothing listens.
     std::string said(const client::ScriptedServer* server, bool byCall = false) {
         RdmaCheckOptions options;
         if (server != nullptr) {
@@ -85,7 +85,7 @@ TEST_F(RdmaCheckTest, KnowsThatTheWayIsAnother) {
     EXPECT_THAT(text, HasSubstr("To mend it: Connect to an address in the network"));
 }
 
-/// Each reason of the server's, with what to do about it.
+/// Each of the server's reasons, with its remedy.
 TEST_F(RdmaCheckTest, KnowsWhatTheServerLacks) {
     {
         const client::ScriptedServer server(agree);
@@ -105,7 +105,7 @@ TEST_F(RdmaCheckTest, KnowsWhatTheServerLacks) {
         EXPECT_FALSE(works_);
     }
     {
-        // Adapters that are there, and not for each other.
+        // Adapters that exist but cannot reach each other.
         const client::ScriptedServer server(agree, 0, {}, {}, adapterWith({"127.0.0.1"}));
         EXPECT_THAT(said(&server), HasSubstr("let UDP port 4791 through"));
         EXPECT_FALSE(works_);

@@ -68,7 +68,7 @@ void BraceFinder::escapable(std::string_view text) {
 
 void BraceFinder::quoted(char here, std::string_view text) {
     if (here == within_ || (here == '\n' && within_ != '`')) {
-        within_ = 0;  // a string that its line does not end is an error, and told as one
+        within_ = 0;  // a string that is not closed on its line is an error, and is reported as one
     } else if (within_ == '`' && here == '$' && at_ < text.size() && text[at_] == '{') {
         ++at_;
         within_ = 0;
@@ -81,10 +81,10 @@ bool BraceFinder::comment(std::string_view text) {
     const std::string_view closing = within_ == '/' ? "\n" : "*/";
     const size_t end = text.find(closing, at_);
     if (end == std::string_view::npos) {
-        at_ = text.size() - 1;  // its last byte may be the first of the closing two
+        at_ = text.size() - 1;  // the last byte may be the first of the closing two
         return false;
     }
-    at_ = within_ == '/' ? end : end + closing.size();  // the line's end stays
+    at_ = within_ == '/' ? end : end + closing.size();  // the line's end is kept
     comments_.emplace_back(commentAt_, at_);
     within_ = 0;
     return true;
@@ -99,7 +99,7 @@ void BraceFinder::pattern(char here) {
     }
 }
 
-/// A slash divides when it stands behind a value, and begins a regular expression otherwise.
+/// A slash after a value is a division, otherwise it begins a regular expression.
 bool BraceFinder::beginsPattern() const {
     constexpr std::string_view kBefore = "(,=:[!&|?{};+-*%<>~^";
     return kBefore.find(last_) != std::string_view::npos;

@@ -40,7 +40,7 @@ public:
         el_set(edit_, EL_PROMPT, &TerminalReader::promptOf);
         el_set(edit_, EL_EDITOR, "emacs");
         el_set(edit_, EL_HIST, history, history_);
-        // While a line is edited Ctrl-C is a key like others, not a signal.
+        // While a line is edited, Ctrl-C is an ordinary key, not a signal.
         el_set(edit_, EL_ADDFN, "freshet-interrupt", "drop the command", &TerminalReader::onCtrlC);
         el_set(edit_, EL_BIND, "^C", "freshet-interrupt", nullptr);
         el_set(edit_, EL_SETTY, "-d", "-isig", nullptr);
@@ -69,8 +69,8 @@ public:
         prompt_ = prompt;
         interrupted_ = false;
         int bytes = 0;
-        // Before the prompt: libedit shows it first, and a key pressed in between is the
-        // terminal's.
+        // Before the prompt is shown: libedit shows it first, and a key pressed between the two
+        // would be handled by the terminal.
         el_set(edit_, EL_PREP_TERM, 1);
         const char* text = el_gets(edit_, &bytes);
         if (interrupted_) {
@@ -97,13 +97,13 @@ private:
         history(history_, &event, H_SETSIZE, linesMax);
         history(history_, &event, H_ENTER, text.c_str());
         if (!options_.historyPath.empty()) {
-            const mode_t before = umask(S_IRWXG | S_IRWXO);  // nobody else reads it
+            const mode_t before = umask(S_IRWXG | S_IRWXO);  // readable by the owner only
             history(history_, &event, H_SAVE, options_.historyPath.c_str());
             umask(before);
         }
     }
 
-    /// Inserts what all candidates have in common, or shows them.
+    /// Inserts the common prefix of all candidates, or lists them.
     unsigned char complete() {
         const LineInfo* info = el_line(edit_);
         const std::string before(info->buffer, info->cursor);

@@ -16,7 +16,7 @@ Runner::Runner(const client::ConnectionString& where,
 bool Runner::connect() {
     Status status = link_.open();
     if (!status.isOk()) {
-        const bool isWrong = status.reason() == Reason::kFailedToParse;  // the string, or DNS of it
+        const bool isWrong = status.reason() == Reason::kFailedToParse;  // in the string, or in DNS
         const bool isRefused = status.code() == Code::kInvalid;  // by the server, or by its login
         err_ << (isWrong     ? "MongoParseError: "
                  : isRefused ? "MongoServerError: "

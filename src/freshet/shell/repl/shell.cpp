@@ -27,8 +27,8 @@ int exitCodeOf(Outcome outcome, const Runner& runner) {
                                        : kExitFailed;
 }
 
-/// --eval and script files, up to the first that fails or leaves. Of JavaScript only the last value
-/// is shown, as mongosh does it; a server command always shows its reply.
+/// --eval and script files, up to the first one that fails or quits. Of JavaScript only the last
+/// value is shown, as in mongosh; a server command always shows its reply.
 Outcome runScripts(const Options& options, Runner& runner) {
     InputMode mode;
     mode.json = options.json;
@@ -48,7 +48,7 @@ Outcome runScripts(const Options& options, Runner& runner) {
     return Outcome::kDone;
 }
 
-/// Reads and runs inputs until there are no more or one says so. Gives the exit code.
+/// Reads and runs inputs until there are no more or one quits. Returns the exit code.
 class Loop {
 public:
     Loop(LineReader& reader, Runner& runner, InputMode mode, std::ostream& out, std::ostream& err)
@@ -81,7 +81,7 @@ private:
         return splitter_.isOpen() ? "... " : runner_.prompt();
     }
 
-    /// What is left unfinished is an error, which the engine tells best.
+    /// An unfinished input is an error; the engine's message explains it best.
     int end() {
         if (splitter_.isOpen()) {
             runOne(splitter_.takeRest());
@@ -89,7 +89,7 @@ private:
         return ok_ || mode_.interactive ? kExitDone : kExitFailed;
     }
 
-    /// Lines up to Ctrl-D, which are one input; Ctrl-C drops them.
+    /// Lines up to Ctrl-D, which form one input; Ctrl-C drops them.
     std::string edited() {
         constexpr size_t kTextBytesMax = Splitter::kPendingBytesMax;
         out_ << "// Ctrl-D runs what you write, Ctrl-C drops it" << std::endl;
@@ -109,7 +109,7 @@ private:
         return {};
     }
 
-    /// What is for the terminal's user alone. False: it is none of that.
+    /// Commands for the user of a terminal only. False: the line is none of them.
     bool runKey(const std::string& line, bool* goesOn) {
         const std::string word = line.substr(0, line.find_last_not_of(" \t") + 1);
         if (!mode_.interactive || (word != ".editor" && word != ".break" && word != ".clear")) {
@@ -121,7 +121,7 @@ private:
         return true;
     }
 
-    /// False when the user wants to leave.
+    /// False when the user wants to quit.
     bool runLine(const std::string& line) {
         bool goesOn = true;
         if (runKey(line, &goesOn)) {
@@ -159,7 +159,7 @@ std::string homePath(const char* name) {
     return home == nullptr || *home == '\0' ? std::string() : std::string(home) + "/" + name;
 }
 
-/// The scripts that shells run when they start: ours, and those of the two others.
+/// The scripts that shells run at their start: ours, and those of mongosh and of the older shell.
 void runRcFiles(Runner& runner, const InputMode& mode) {
     constexpr std::array<const char*, 3> kNames = {".freshetrc.js", ".mongoshrc.js", ".mongorc.js"};
     for (const char* name : kNames) {

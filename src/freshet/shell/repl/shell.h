@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The shell from arguments to exit code.
+/// The shell, from its arguments to its exit code.
 #pragma once
 
 #include <iosfwd>
@@ -12,8 +12,8 @@ inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
 
-/// `arguments` without the program's name. `isTerminal`: commands are typed by a person, on
-/// standard input itself; then failed commands do not show in the exit code.
+/// `arguments` without the program's name. `isTerminal`: a person types commands on standard input;
+/// then failed commands do not affect the exit code.
 int runShell(const std::vector<std::string>& arguments,
              bool isTerminal,
              std::istream& in,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The shell from its arguments to its exit code, against a server with made-up replies.
+/// The shell from its arguments to its exit code, against a server with scripted replies.
 #include "freshet/shell/repl/shell.h"
 
 #include "freshet/bson/json.h"

@@ -7,7 +7,7 @@ namespace freshet::shell {
 
 namespace {
 
-/// What may stand between commands; semicolons by habit from other shells.
+/// Characters allowed between commands; semicolons because of habits from other shells.
 constexpr std::string_view kBetween = " \t\r\n;";
 
 std::string_view trimmed(std::string_view text) {
@@ -53,7 +53,7 @@ std::optional<std::string> Splitter::next() {
 void Splitter::append(std::string_view text) {
     if (pending_.empty()) {
         text = trimmed(text);
-        while (text.starts_with("//")) {  // a remark before a command
+        while (text.starts_with("//")) {  // a comment before a command
             const size_t end = text.find('\n');
             text = end == std::string_view::npos ? std::string_view() : trimmed(text.substr(end));
         }
