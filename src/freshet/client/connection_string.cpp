@@ -98,7 +98,7 @@ Status parseDomain(std::string_view text, ConnectionString* out) {
     in_addr address{};
     FRESHET_ASSIGN_OR_RETURN(std::string& domain = out->service.domain, decode(text));
     if (text.find(',') != std::string_view::npos || text.find(':') != std::string_view::npos) {
-        return fail("mongodb+srv takes one name without a port, which DNS has the servers of");
+        return fail("mongodb+srv takes one domain name, without a port");
     }
     if (!isHostName(domain) || ::inet_pton(AF_INET, domain.c_str(), &address) == 1) {
         return fail("mongodb+srv needs the name of a domain");
@@ -338,7 +338,7 @@ Status ConnectionString::check() const {
         return fail("srvMaxHosts excludes replicaSet and loadBalanced=true");
     }
     if (rdma && host.starts_with('/')) {
-        return fail("rdma needs the address of a network and not a Unix socket");
+        return fail("rdma needs a network address, not a Unix socket");
     }
     return Status::ok();
 }

@@ -64,7 +64,7 @@ StatusOr<CommandLine> parseCommandLine(const std::vector<std::string>& arguments
         } else if (i + 1 < arguments.size()) {
             FRESHET_RETURN_IF_ERROR(setOption(name, arguments[++i], &out.proxy));
         } else {
-            return badValue("'" + name + "' is no option, or misses its value; see --help");
+            return badValue("'" + name + "' is not an option, or its value is missing; see --help");
         }
     }
     if (out.proxy.serverHost.empty()) {

@@ -132,11 +132,11 @@ struct Packed {
 
 StatusOr<Packed> parsePacked(ByteView message, size_t messageBytesMax) {
     if (message.size() < kOuterBytes || !isCompressed(message)) {
-        return malformed("The message is no whole compressed message");
+        return malformed("The message is not a whole compressed message");
     }
     FRESHET_ASSIGN_OR_RETURN(Header header, parseHeader(message));
     if (static_cast<size_t>(header.messageBytes) != message.size()) {
-        return malformed("The message's length is not the one that its header tells");
+        return malformed("The message's length is not the one in its header");
     }
     header.opCode = loadLe<int32_t>(message.data() + kHeaderBytes);
     const auto claimed = loadLe<int32_t>(message.data() + kHeaderBytes + 4);

@@ -83,7 +83,7 @@ TEST_P(Compress, TruncatedAndExtendedDataIsRefused) {
 
 TEST_P(Compress, TheLimitIsOnWhatComesOut) {
     const std::string message = packed(std::string(1000, 'z'), GetParam());
-    EXPECT_EQ(*unpackedBytes(message), 1016u) << "told by the header alone";
+    EXPECT_EQ(*unpackedBytes(message), 1016u) << "known from the header alone";
     EXPECT_EQ(unpackedBytes(message, 1015).status().reason(), Reason::kProtocolError);
     EXPECT_TRUE(unpackMessage(message, 1016).isOk());
     EXPECT_EQ(unpackMessage(message, 1015).status().reason(), Reason::kProtocolError);

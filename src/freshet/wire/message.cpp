@@ -75,7 +75,7 @@ StatusOr<Header> parseWholeHeader(ByteView message) {
     }
     FRESHET_ASSIGN_OR_RETURN(Header header, parseHeader(message));
     if (static_cast<size_t>(header.messageBytes) != message.size()) {
-        return malformed("The message's length is not the one that its header tells");
+        return malformed("The message's length is not the one in its header");
     }
     return header;
 }

@@ -58,7 +58,7 @@ Status GridFsReader::takeFileFields() {
                             file().find("chunkSize").toExactInt64(&chunkBytes);
     if (!areNumbers || !file().has("_id") || length < 0 || chunkBytes <= 0 ||
         length / chunkBytes >= INT32_MAX) {
-        return corrupt("its document makes no sense");
+        return corrupt("its document is invalid");
     }
     length_ = static_cast<uint64_t>(length);
     chunkBytes_ = static_cast<uint64_t>(chunkBytes);

@@ -91,7 +91,7 @@ Status logIn(Connection& connection, const ConnectionString& where, bson::Docume
         }
         command = continueCommand(conversation, next);
     }
-    return invalid(Reason::kAuthenticationFailed, "the login comes to no end");
+    return invalid(Reason::kAuthenticationFailed, "the login does not end");
 }
 
 }  // namespace freshet::client

@@ -36,7 +36,7 @@ StatusOr<Parsed<Record>> parse(int (*parser)(const unsigned char*, int, Record**
     Parsed<Record> owner(first);
     if (error != ARES_SUCCESS && error != ARES_ENODATA) {
         return invalid(Reason::kFailedToParse,
-                       std::string("the answer of DNS cannot be read: ") + ares_strerror(error));
+                       std::string("the DNS answer cannot be read: ") + ares_strerror(error));
     }
     return owner;
 }
@@ -124,7 +124,7 @@ Status Channel::turn(uint64_t nanosMax) {
     const timeval* wait = ares_timeout(channel_, &bound, &room);
     const auto millis = static_cast<int>(wait->tv_sec * 1000 + (wait->tv_usec + 999) / 1000);
     if (::poll(polled.data(), polled.size(), millis) < 0) {
-        return errno == EINTR ? Status(Code::kCancelled, "the question to DNS was interrupted")
+        return errno == EINTR ? Status(Code::kCancelled, "the DNS query was interrupted")
                               : Status(Code::kIo, "cannot wait for DNS");
     }
     for (const pollfd& one : polled) {

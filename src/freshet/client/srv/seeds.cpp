@@ -49,7 +49,7 @@ Status checkPlaces(const std::vector<ConnectionString::Place>& places, std::stri
 /// DNS gives defaults: options in the string win.
 Status applyText(const std::string& text, ConnectionString* out) {
     if (std::any_of(text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; })) {
-        return fail("its TXT record has characters that are not for connection strings");
+        return fail("its TXT record has characters that a connection string cannot have");
     }
     for (std::string_view rest = text; !rest.empty();) {
         std::string_view value = takeUntil(&rest, '&');

@@ -59,7 +59,7 @@ StatusOr<ClientFirst> parseClientFirst(ByteView message) {
     ClientFirst out;
     out.gs2Header = message.substr(0, 3);
     if (out.gs2Header != "n,," && out.gs2Header != "y,,") {
-        return malformed("only logins in one's own name, without channel binding, are served");
+        return malformed("an authorization name or channel binding is not supported");
     }
     out.bare = message.substr(3);
     ByteView rest = out.bare;  // a mandatory extension "m=" in front is an error, as RFC 5802 asks
@@ -84,7 +84,7 @@ StatusOr<ServerFirst> parseServerFirst(ByteView message) {
     }
     for (char digit : count) {
         if (digit < '0' || digit > '9') {
-            return malformed("the iteration count is no number");
+            return malformed("the iteration count is not a number");
         }
         out.iterations = out.iterations * 10 + static_cast<uint32_t>(digit - '0');
     }

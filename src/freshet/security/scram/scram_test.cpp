@@ -259,7 +259,7 @@ TEST(Scram, MalformedFirstMessagesAreRefused) {
              "n,,n=" + std::string(5000, 'a') + ",r=abc",
          }) {
         ScramServer server(ScramMechanism::kSha256, [](const std::string&) {
-            ADD_FAILURE() << "nobody may be looked up";
+            ADD_FAILURE() << "no user may be looked up";
             return StatusOr<ScramCredentials>(Status(Code::kNotFound, ""));
         });
         const Status status = server.step(message).status();

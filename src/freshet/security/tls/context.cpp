@@ -152,9 +152,8 @@ Status setProtocols(SSL_CTX* ctx, const TlsOptions& options) {
         }
     }
     if ((flags & SSL_OP_NO_TLSv1_2) != 0 && (flags & SSL_OP_NO_TLSv1_3) != 0) {
-        return Status(Code::kInvalid,
-                      Reason::kInvalidOptions,
-                      "disabledProtocols leaves no TLS protocol to speak");
+        return Status(
+            Code::kInvalid, Reason::kInvalidOptions, "disabledProtocols leaves no TLS protocol");
     }
     SSL_CTX_set_options(ctx, flags);
     SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);

@@ -258,7 +258,7 @@ TEST_F(TlsTest, AddressesAreCheckedToo) {
     join("127.0.0.1");
     pump();
     EXPECT_TRUE(left_->isHandshakeDone()) << clientError_.toString();
-    EXPECT_EQ(right_->serverNameIndication(), "") << "an address is no name to indicate";
+    EXPECT_EQ(right_->serverNameIndication(), "") << "an address is not sent as a server name";
     join("127.0.0.2");
     pump();
     EXPECT_NE(clientError_.text().find("IP address mismatch"), std::string::npos);
