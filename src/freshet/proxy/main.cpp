@@ -52,8 +52,8 @@ int runProxy(const std::vector<std::string>& arguments) {
     if (!proxy.isOk()) {
         return fail(proxy.status(), kExitFailure);
     }
-    for (const std::string& door : (*proxy)->doors()) {
-        telemetry::logInfo("proxy", "Waiting for drivers on " + door);
+    for (const std::string& address : (*proxy)->addresses()) {
+        telemetry::logInfo("proxy", "Waiting for drivers on " + address);
     }
     platform::Signal signal;
     do {

@@ -25,7 +25,7 @@ public:
     ~PairProxy() override;
 
     Status open();
-    std::vector<std::string> doors() const override { return acceptor_->doors(); }
+    std::vector<std::string> addresses() const override { return acceptor_->addresses(); }
     uint16_t port() const override { return acceptor_->port(); }
     ProxyStats stats() const override;
 
@@ -54,10 +54,10 @@ private:
 };
 
 Status PairProxy::open() {
-    transport::ServerTransportOptions door;
-    door.bindAddresses = {options_.listenHost};
-    door.port = options_.listenPort;
-    FRESHET_ASSIGN_OR_RETURN(acceptor_, transport::Acceptor::start(door, [this](auto driver) {
+    transport::ServerTransportOptions options;
+    options.bindAddresses = {options_.listenHost};
+    options.port = options_.listenPort;
+    FRESHET_ASSIGN_OR_RETURN(acceptor_, transport::Acceptor::start(options, [this](auto driver) {
                                  onDriver(std::move(driver));
                              }));
     // Not on the acceptor's thread: the threads that it creates would share its core.

@@ -39,7 +39,7 @@ public:
     static StatusOr<std::unique_ptr<Proxy>> start(const ProxyOptions& options);
     /// Ends all connections; waits for those that are being made.
     virtual ~Proxy() = default;
-    virtual std::vector<std::string> doors() const = 0;
+    virtual std::vector<std::string> addresses() const = 0;
     virtual uint16_t port() const = 0;
     virtual ProxyStats stats() const = 0;
 };

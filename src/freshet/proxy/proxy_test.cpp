@@ -210,7 +210,7 @@ TEST_F(ProxyTest, UnixSocketsAreDoorsToo) {
     ProxyOptions options = optionsFor(sim_);
     options.listenHost = path;
     start(options);
-    EXPECT_EQ(proxy_->doors(), std::vector<std::string>{path});
+    EXPECT_EQ(proxy_->addresses(), std::vector<std::string>{path});
     ConnectionString where;
     where.host = path;
     auto opened = Connection::open(where);

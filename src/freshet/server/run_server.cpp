@@ -85,7 +85,7 @@ public:
             return end(repair());
         }
         if (exitCode == kExitClean) {
-            exitCode = openDoors();
+            exitCode = openListeners();
         }
         if (exitCode == kExitClean) {
             platform::reportReady();
@@ -102,10 +102,10 @@ private:
     /// Logs a line if the previous server did not close its data.
     void announceData(uint64_t begunNanos);
     int repair();
-    int openDoors();
-    Status makeTls(transport::ServerTransportOptions* doors);
-    void useRdma(transport::ServerTransportOptions* doors);
-    void announceDoors();
+    int openListeners();
+    Status makeTls(transport::ServerTransportOptions* options);
+    void useRdma(transport::ServerTransportOptions* options);
+    void announceListeners();
     static void actOnSignals();
     [[noreturn]] void endDespite(uint64_t sessions);
     int end(int exitCode);
@@ -276,18 +276,18 @@ command::ServerFacts Server::facts() {
     return facts;
 }
 
-Status Server::makeTls(transport::ServerTransportOptions* doors) {
-    doors->tlsMode = settings_.net.tlsMode;
-    if (doors->tlsMode == transport::TlsMode::kDisabled) {
+Status Server::makeTls(transport::ServerTransportOptions* options) {
+    options->tlsMode = settings_.net.tlsMode;
+    if (options->tlsMode == transport::TlsMode::kDisabled) {
         return Status::ok();
     }
     FRESHET_ASSIGN_OR_RETURN(
-        doors->tls, security::TlsContext::make(security::TlsSide::kServer, settings_.net.tls));
+        options->tls, security::TlsContext::make(security::TlsSide::kServer, settings_.net.tls));
     return Status::ok();
 }
 
 /// Without a device the server still serves TCP; a device may be added later.
-void Server::useRdma(transport::ServerTransportOptions* doors) {
+void Server::useRdma(transport::ServerTransportOptions* options) {
     constexpr uint32_t kBytesPerKB = 1024;
     StatusOr<std::shared_ptr<transport::verbs::Verbs>> verbs =
         surroundings_.adapters != nullptr ? surroundings_.adapters
@@ -296,14 +296,14 @@ void Server::useRdma(transport::ServerTransportOptions* doors) {
         telemetry::logWarning("transport", "No RDMA: " + verbs.status().toString());
         return;
     }
-    doors->rdma.verbs = std::move(*verbs);
-    doors->rdma.slabs = &slabs_;
-    doors->rdma.callPort = settings_.net.rdmaPort;
-    doors->rdma.ringBytes = settings_.net.rdmaRingKB * kBytesPerKB;
-    doors->rdma.sessionsMax = settings_.net.rdmaSessionsMax;
-    doors->rdma.readsInPlace = settings_.net.rdmaReadsInPlace;
-    doors->rdma.oneSlot = settings_.net.rdmaOneSlot;
-    const std::vector<transport::verbs::PortInfo> ports = doors->rdma.verbs->ports();
+    options->rdma.verbs = std::move(*verbs);
+    options->rdma.slabs = &slabs_;
+    options->rdma.callPort = settings_.net.rdmaPort;
+    options->rdma.ringBytes = settings_.net.rdmaRingKB * kBytesPerKB;
+    options->rdma.sessionsMax = settings_.net.rdmaSessionsMax;
+    options->rdma.readsInPlace = settings_.net.rdmaReadsInPlace;
+    options->rdma.oneSlot = settings_.net.rdmaOneSlot;
+    const std::vector<transport::verbs::PortInfo> ports = options->rdma.verbs->ports();
     for (const transport::verbs::PortInfo& port : ports) {
         telemetry::log(Severity::kInfo,
                        "transport",
@@ -316,41 +316,41 @@ void Server::useRdma(transport::ServerTransportOptions* doors) {
     }
 }
 
-int Server::openDoors() {
+int Server::openListeners() {
     dispatcher_ = std::make_unique<command::Dispatcher>(*catalog_, facts());
     const NetSettings& net = settings_.net;
-    transport::ServerTransportOptions doors;
-    doors.bindAddresses = net.bindAddresses;
-    doors.bindAll = net.bindAll;
-    doors.ipv6 = net.ipv6;
-    doors.port = net.port;
-    doors.unixSocketPrefix = net.unixSocket ? net.unixSocketPrefix : "";
-    doors.unixSocketMode = net.unixSocketMode;
-    doors.reactors = net.reactors;
-    doors.connectionsMax = net.connectionsMax;
-    doors.memory = memory_;
-    doors.shutdownOverdue = [this](uint64_t sessions) { endDespite(sessions); };
+    transport::ServerTransportOptions options;
+    options.bindAddresses = net.bindAddresses;
+    options.bindAll = net.bindAll;
+    options.ipv6 = net.ipv6;
+    options.port = net.port;
+    options.unixSocketPrefix = net.unixSocket ? net.unixSocketPrefix : "";
+    options.unixSocketMode = net.unixSocketMode;
+    options.reactors = net.reactors;
+    options.connectionsMax = net.connectionsMax;
+    options.memory = memory_;
+    options.shutdownOverdue = [this](uint64_t sessions) { endDespite(sessions); };
     sync::EpochDomain& epochs = store_->epochs();
-    doors.passBegin = [&epochs] {
+    options.passBegin = [&epochs] {
         passSlice.emplace(epochs);
         command::Dispatcher::passBegan();
     };
-    doors.passEnd = [] {
+    options.passEnd = [] {
         command::Dispatcher::passEnded();
         passSlice.reset();
     };
-    doors.longPass = [](uint64_t nanos) { command::Dispatcher::longPass(nanos); };
-    doors.readAhead = [] { command::Dispatcher::readAhead(); };
+    options.longPass = [](uint64_t nanos) { command::Dispatcher::longPass(nanos); };
+    options.readAhead = [] { command::Dispatcher::readAhead(); };
     if (net.rdma) {
-        useRdma(&doors);
+        useRdma(&options);
     }
-    if (const Status tls = makeTls(&doors); !tls.isOk()) {
+    if (const Status tls = makeTls(&options); !tls.isOk()) {
         logControl(Severity::kError, kTlsFailed, "Cannot set up TLS", {{"error", tls}});
         return kExitFailure;
     }
     StatusOr<std::unique_ptr<transport::ServerTransport>> started =
         transport::ServerTransport::start(
-            doors, makeHandlerFactory(*dispatcher_, !settings_.log.quiet, memory_));
+            options, makeHandlerFactory(*dispatcher_, !settings_.log.quiet, memory_));
     if (!started.isOk()) {
         logControl(Severity::kError,
                    kListenerFailed,
@@ -361,18 +361,18 @@ int Server::openDoors() {
     transport_ = std::move(*started);
     // [running.set] ORDER release: pairs with [running.get], so that readers see the whole object.
     running_.store(transport_.get(), sync::kRelease);
-    announceDoors();
+    announceListeners();
     return kExitClean;
 }
 
-void Server::announceDoors() {
+void Server::announceListeners() {
     const telemetry::LogContext context("listener");
-    for (const std::string& door : transport_->doors()) {
+    for (const std::string& address : transport_->addresses()) {
         telemetry::log(Severity::kInfo,
                        Component::kNetwork,
                        kListeningOn,
                        "Listening on",
-                       {{"address", door}});
+                       {{"address", address}});
     }
     const bool isTls = settings_.net.tlsMode != transport::TlsMode::kDisabled;
     telemetry::log(Severity::kInfo,

@@ -76,7 +76,7 @@ std::shared_ptr<freshet::transport::verbs::Verbs> makeAdapters(uint64_t seed) {
 }
 
 /// Everything that arrives there goes to the server over RDMA, or fails.
-std::unique_ptr<freshet::proxy::Proxy> openDoor(
+std::unique_ptr<freshet::proxy::Proxy> openProxy(
     std::shared_ptr<freshet::transport::verbs::Verbs> adapters, uint16_t serverPort) {
     freshet::proxy::ProxyOptions options;
     options.listenPort = 0;
@@ -90,8 +90,8 @@ std::unique_ptr<freshet::proxy::Proxy> openDoor(
         std::fprintf(stderr, "%s\n", opened.status().toString().c_str());
         std::_Exit(freshet::server::kExitNetError);
     }
-    for (const std::string& door : (*opened)->doors()) {
-        freshet::telemetry::logInfo("proxy", "Waiting for drivers on " + door);
+    for (const std::string& address : (*opened)->addresses()) {
+        freshet::telemetry::logInfo("proxy", "Waiting for drivers on " + address);
     }
     return std::move(*opened);
 }
@@ -109,10 +109,12 @@ int main(int argc, char** argv) {
     freshet::testing::FaultyFileSystem files(disk, plan);
     freshet::platform::Thread listener("faults", [&plan] { takeFaults(plan); });
     freshet::server::Surroundings surroundings{files};
-    std::unique_ptr<freshet::proxy::Proxy> door;
+    std::unique_ptr<freshet::proxy::Proxy> proxy;
     if (takeRdmaOption(argc, argv)) {
         surroundings.adapters = makeAdapters(seed);
-        surroundings.onOpen = [&](uint16_t port) { door = openDoor(surroundings.adapters, port); };
+        surroundings.onOpen = [&](uint16_t port) {
+            proxy = openProxy(surroundings.adapters, port);
+        };
     }
     const int code = freshet::server::runServer(argc, argv, surroundings);
     // The thread that reads faults cannot be woken.

@@ -22,7 +22,7 @@ public:
         std::function<void(std::unique_ptr<Session>)> onSession);
     /// Stops accepting: onSession is not called afterwards.
     virtual ~Acceptor() = default;
-    virtual std::vector<std::string> doors() const = 0;
+    virtual std::vector<std::string> addresses() const = 0;
     /// The port in use; 0 without one.
     virtual uint16_t port() const = 0;
 };

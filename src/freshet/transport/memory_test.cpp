@@ -153,15 +153,15 @@ TEST_F(ServerMemory, WithTlsToo) {
 }
 
 TEST_F(ServerMemory, ALongPassIsCountedAndTold) {
-    sync::Atomic<uint64_t> told{0};
+    sync::Atomic<uint64_t> reported{0};
     ServerTransportOptions options;
-    options.longPass = [&](uint64_t nanos) { told.fetch_add(nanos, sync::kRelaxed); };
+    options.longPass = [&](uint64_t nanos) { reported.fetch_add(nanos, sync::kRelaxed); };
     open(16 * kMiB, kNever, options);
     auto session = client();
     roundTrip(*session, "hold");
     waitUntil([&] { return server->stats().longPasses >= 1; });
     EXPECT_GE(server->stats().longestPassMicros, 50'000u);
-    EXPECT_GE(told.load(sync::kRelaxed), 50'000'000u);
+    EXPECT_GE(reported.load(sync::kRelaxed), 50'000'000u);
     server.reset();
 }
 

@@ -106,7 +106,7 @@ public:
     /// Connections that begin TLS from now on use this context. Not from a reactor's thread.
     virtual void replaceTls(std::shared_ptr<const security::TlsContext> tls) = 0;
     /// The addresses it listens on, such as "127.0.0.1:27017" and "/tmp/mongodb-27017.sock".
-    virtual std::vector<std::string> doors() const = 0;
+    virtual std::vector<std::string> addresses() const = 0;
     /// The port in use.
     virtual uint16_t port() const = 0;
     virtual ServerTransportStats stats() const = 0;

@@ -76,8 +76,8 @@ struct Kind {
     bool isOneSlot = false;                              // in place of a ring
 };
 
-const DoorPolicy& policy() {
-    static const DoorPolicy kBoth{TlsMode::kAllow, CertificateForTest::get().server(), 30'000, 8};
+const TlsPolicy& policy() {
+    static const TlsPolicy kBoth{TlsMode::kAllow, CertificateForTest::get().server(), 30'000, 8};
     return kBoth;
 }
 

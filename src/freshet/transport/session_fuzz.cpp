@@ -51,7 +51,7 @@ Reactor& reactor() {
 }
 
 sync::Task<void> serve(int socket, Echoes* handlers, sync::WaitToken ended) {
-    static const DoorPolicy kPlain;
+    static const TlsPolicy kPlain;
     auto session = makeReactorSession(reactor(), socket, nextConnectionId(), kPlain);
     invariant(session.isOk());
     {

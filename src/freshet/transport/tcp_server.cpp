@@ -3,7 +3,7 @@
 #include "freshet/sync/mutex.h"
 #include "freshet/telemetry/log.h"
 #include "freshet/transport/rdma/bootstrap.h"
-#include "freshet/transport/rdma/call_door.h"
+#include "freshet/transport/rdma/call_acceptor.h"
 #include "freshet/transport/rdma/server_session.h"
 #include "freshet/transport/server_transport.h"
 #include "freshet/transport/service_state_machine.h"
@@ -25,7 +25,7 @@ namespace {
 
 /// A reactor and its live sessions. Everything but `load` and `times` belongs to the reactor's
 /// thread.
-struct Lane {
+struct ReactorWorker {
     /// How often to look for handlers that run for long, while messages come.
     static constexpr uint64_t kLookMillis = 500;
 
@@ -39,7 +39,7 @@ struct Lane {
     std::unique_ptr<rdma::Hub> hub;  // null: there is no RDMA
     std::set<ServiceStateMachine*> machines;
     std::vector<Member*> busy;
-    DoorPolicy policy;
+    TlsPolicy policy;
     StateTimes times;
     bool isLooking = false;
     bool ending = false;
@@ -49,18 +49,18 @@ struct Lane {
 };
 
 /// A session's membership in its reactor's set, for as long as it runs.
-class Lane::Member final : public BusyListener {
+class ReactorWorker::Member final : public BusyListener {
 public:
-    Member(Lane& lane, std::unique_ptr<Session> session, MessageHandlerFactory& handlers)
-        : lane_(lane), machine_(std::move(session), handlers, this, &lane.times) {
-        lane_.machines.insert(&machine_);
+    Member(ReactorWorker& worker, std::unique_ptr<Session> session, MessageHandlerFactory& handlers)
+        : worker_(worker), machine_(std::move(session), handlers, this, &worker.times) {
+        worker_.machines.insert(&machine_);
     }
     Member(const Member&) = delete;
     Member& operator=(const Member&) = delete;
     ~Member() {
-        lane_.machines.erase(&machine_);
+        worker_.machines.erase(&machine_);
         if (isBusy_) {
-            std::erase(lane_.busy, this);
+            std::erase(worker_.busy, this);
         }
     }
 
@@ -68,9 +68,9 @@ public:
 
     void onSessionBusy() override {
         if (!std::exchange(isBusy_, true)) {
-            lane_.busy.push_back(this);
-            if (!std::exchange(lane_.isLooking, true)) {
-                sync::spawn(*lane_.reactor, lane_.lookAfterHandlers());
+            worker_.busy.push_back(this);
+            if (!std::exchange(worker_.isLooking, true)) {
+                sync::spawn(*worker_.reactor, worker_.lookAfterHandlers());
             }
         }
     }
@@ -82,12 +82,12 @@ public:
     }
 
 private:
-    Lane& lane_;
+    ReactorWorker& worker_;
     ServiceStateMachine machine_;
-    bool isBusy_ = false;  // it is in lane_.busy
+    bool isBusy_ = false;  // it is in worker_.busy
 };
 
-sync::Task<void> Lane::lookAfterHandlers() {
+sync::Task<void> ReactorWorker::lookAfterHandlers() {
     while (!busy.empty() && !ending) {
         co_await sync::wait(reactor->after(kLookMillis));
         std::erase_if(busy, [](Member* member) { return !member->look(); });
@@ -118,7 +118,7 @@ public:
     Status open(const ServerTransportOptions& options);
     void shutdown() override;
     void replaceTls(std::shared_ptr<const security::TlsContext> tls) override;
-    std::vector<std::string> doors() const override { return doors_; }
+    std::vector<std::string> addresses() const override { return addresses_; }
     uint16_t port() const override { return port_; }
     ServerTransportStats stats() const override;
     std::vector<sync::Executor*> executors() override;
@@ -131,10 +131,10 @@ private:
     };
     Status openCalls(const ServerTransportOptions& options);
     void onArrival(Arrival arrival);
-    Lane& leastLoaded();
-    sync::Task<void> serve(Lane* lane, Arrival arrival);
-    sync::Task<void> serveSession(Lane* lane, Arrival arrival);
-    static StatusOr<std::unique_ptr<Session>> makeSession(Lane& lane, Arrival arrival);
+    ReactorWorker& leastLoaded();
+    sync::Task<void> serve(ReactorWorker* worker, Arrival arrival);
+    sync::Task<void> serveSession(ReactorWorker* worker, Arrival arrival);
+    static StatusOr<std::unique_ptr<Session>> makeSession(ReactorWorker& worker, Arrival arrival);
     void sessionEnded();
     void awaitSessions();
 
@@ -143,12 +143,12 @@ private:
     const std::function<void(uint64_t)> shutdownOverdue_;
     const std::shared_ptr<MessageHandlerFactory> handlers_;
     std::unique_ptr<Admission> admission_;  // null: memory is not counted
-    std::vector<std::unique_ptr<Lane>> lanes_;
+    std::vector<std::unique_ptr<ReactorWorker>> workers_;
     std::unique_ptr<Listener> listener_;
-    std::unique_ptr<rdma::CallDoor> calls_;  // null: there is none
-    std::vector<std::string> doors_;
+    std::unique_ptr<rdma::CallAcceptor> calls_;  // null: there is none
+    std::vector<std::string> addresses_;
     uint16_t port_ = 0;
-    size_t nextLane_ = 0;  // the accepting reactor's
+    size_t nextWorker_ = 0;  // the accepting reactor's
 
     mutable sync::Mutex mutex_;
     uint64_t current_ = 0;  // guarded by mutex_, as all below
@@ -167,8 +167,8 @@ Status TcpServer::open(const ServerTransportOptions& options) {
     }
     const unsigned count = options.reactors != 0 ? options.reactors : platform::coreCount();
     for (unsigned i = 0; i < count; ++i) {
-        auto lane = std::make_unique<Lane>();
-        FRESHET_ASSIGN_OR_RETURN(lane->reactor,
+        auto worker = std::make_unique<ReactorWorker>();
+        FRESHET_ASSIGN_OR_RETURN(worker->reactor,
                                  Reactor::create(i,
                                                  {options.passBegin,
                                                   options.readAhead,
@@ -176,35 +176,35 @@ Status TcpServer::open(const ServerTransportOptions& options) {
                                                   options.threadBegin,
                                                   options.threadEnd,
                                                   options.longPass}));
-        lane->reactor->blocks().limitedBytesMax = options.limitedBytesMax / count;
+        worker->reactor->blocks().limitedBytesMax = options.limitedBytesMax / count;
         if (admission_ != nullptr) {
-            lane->reactor->blocks().freeBytesMax = Admission::kFreeBytesMax;
-            lane->reactor->memory().use(admission_.get(), count);
+            worker->reactor->blocks().freeBytesMax = Admission::kFreeBytesMax;
+            worker->reactor->memory().use(admission_.get(), count);
         }
-        lane->policy = {options.tlsMode,
-                        options.tls,
-                        options.tlsHandshakeMillisMax,
-                        std::max(1u, options.tlsHandshakesMax / count)};
+        worker->policy = {options.tlsMode,
+                          options.tls,
+                          options.tlsHandshakeMillisMax,
+                          std::max(1u, options.tlsHandshakesMax / count)};
         if (options.rdma.verbs != nullptr) {
-            lane->hub = std::make_unique<rdma::Hub>(
-                *lane->reactor, options.rdma.verbs, rdma::hubOptions(options.rdma, count));
+            worker->hub = std::make_unique<rdma::Hub>(
+                *worker->reactor, options.rdma.verbs, rdma::hubOptions(options.rdma, count));
         }
-        lanes_.push_back(std::move(lane));
+        workers_.push_back(std::move(worker));
     }
-    FRESHET_ASSIGN_OR_RETURN(listener_,
-                             Listener::open(*lanes_.front()->reactor, options, [this](int socket) {
-                                 onArrival({socket, nullptr});
-                             }));
+    FRESHET_ASSIGN_OR_RETURN(
+        listener_, Listener::open(*workers_.front()->reactor, options, [this](int socket) {
+            onArrival({socket, nullptr});
+        }));
     port_ = listener_->port();
-    doors_ = listener_->doors();
+    addresses_ = listener_->addresses();
     if (Status opened = openCalls(options); !opened.isOk()) {
         listener_.reset();  // nothing runs yet that shutdown() could stop
         return opened;
     }
-    for (auto& lane : lanes_) {
-        lane->reactor->start();
+    for (auto& worker : workers_) {
+        worker->reactor->start();
     }
-    runOn(*lanes_.front()->reactor, [this] {
+    runOn(*workers_.front()->reactor, [this] {
         listener_->start();
         if (calls_ != nullptr) {
             calls_->start();
@@ -222,21 +222,21 @@ Status TcpServer::openCalls(const ServerTransportOptions& options) {
         return badValue("TLS is required, and calls over RDMA are not encrypted");
     }
     std::vector<std::string> addresses;
-    for (const std::string& door : doors_) {
-        if (!door.starts_with('/')) {
-            addresses.push_back(rdma::hostOf(door));
+    for (const std::string& address : addresses_) {
+        if (!address.starts_with('/')) {
+            addresses.push_back(rdma::hostOf(address));
         }
     }
     FRESHET_ASSIGN_OR_RETURN(calls_,
-                             rdma::CallDoor::open(*lanes_.front()->hub,
-                                                  *options.rdma.verbs,
-                                                  addresses,
-                                                  options.rdma.callPort,
-                                                  [this](std::unique_ptr<verbs::Call> call) {
-                                                      onArrival({-1, std::move(call)});
-                                                  }));
-    for (const std::string& door : calls_->doors()) {
-        doors_.push_back(door);
+                             rdma::CallAcceptor::open(*workers_.front()->hub,
+                                                      *options.rdma.verbs,
+                                                      addresses,
+                                                      options.rdma.callPort,
+                                                      [this](std::unique_ptr<verbs::Call> call) {
+                                                          onArrival({-1, std::move(call)});
+                                                      }));
+    for (const std::string& address : calls_->addresses()) {
+        addresses_.push_back(address);
     }
     return Status::ok();
 }
@@ -254,59 +254,60 @@ void TcpServer::onArrival(Arrival arrival) {
         ++current_;
         ++totalCreated_;
     }
-    Lane& lane = leastLoaded();
+    ReactorWorker& worker = leastLoaded();
     // [lane.load] relaxed, here and below: a hint for balance.
-    lane.load.fetch_add(1, sync::kRelaxed);
-    sync::spawn(*lane.reactor, serve(&lane, std::move(arrival)));
+    worker.load.fetch_add(1, sync::kRelaxed);
+    sync::spawn(*worker.reactor, serve(&worker, std::move(arrival)));
 }
 
 /// Sessions with equal load go to the reactors in turn.
-Lane& TcpServer::leastLoaded() {
-    size_t best = nextLane_ % lanes_.size();
-    for (size_t i = 1; i < lanes_.size(); ++i) {
-        const size_t other = (nextLane_ + i) % lanes_.size();
+ReactorWorker& TcpServer::leastLoaded() {
+    size_t best = nextWorker_ % workers_.size();
+    for (size_t i = 1; i < workers_.size(); ++i) {
+        const size_t other = (nextWorker_ + i) % workers_.size();
         // [lane.load]
-        if (lanes_[other]->load.load(sync::kRelaxed) < lanes_[best]->load.load(sync::kRelaxed)) {
+        if (workers_[other]->load.load(sync::kRelaxed) <
+            workers_[best]->load.load(sync::kRelaxed)) {
             best = other;
         }
     }
-    nextLane_ = best + 1;
-    return *lanes_[best];
+    nextWorker_ = best + 1;
+    return *workers_[best];
 }
 
-sync::Task<void> TcpServer::serve(Lane* lane, Arrival arrival) {
-    co_await serveSession(lane, std::move(arrival));
+sync::Task<void> TcpServer::serve(ReactorWorker* worker, Arrival arrival) {
+    co_await serveSession(worker, std::move(arrival));
     // [lane.load]
-    lane->load.fetch_sub(1, sync::kRelaxed);
+    worker->load.fetch_sub(1, sync::kRelaxed);
     sessionEnded();
 }
 
-StatusOr<std::unique_ptr<Session>> TcpServer::makeSession(Lane& lane, Arrival arrival) {
+StatusOr<std::unique_ptr<Session>> TcpServer::makeSession(ReactorWorker& worker, Arrival arrival) {
     if (arrival.call != nullptr) {
         const std::string who = arrival.call->remote();
-        auto session = rdma::takeCall(*lane.hub, std::move(arrival.call), nextConnectionId());
+        auto session = rdma::takeCall(*worker.hub, std::move(arrival.call), nextConnectionId());
         return session.isOk() ? std::move(session)
                               : session.status().withContext("RDMA call of " + who);
     }
-    if (lane.hub != nullptr) {
+    if (worker.hub != nullptr) {
         watchClosely(arrival.socket);  // before its session may close it
     }
     FRESHET_ASSIGN_OR_RETURN(
         std::unique_ptr<Session> session,
-        makeReactorSession(*lane.reactor, arrival.socket, nextConnectionId(), lane.policy));
-    return lane.hub != nullptr ? rdma::makeServerSession(*lane.hub, std::move(session))
-                               : std::move(session);
+        makeReactorSession(*worker.reactor, arrival.socket, nextConnectionId(), worker.policy));
+    return worker.hub != nullptr ? rdma::makeServerSession(*worker.hub, std::move(session))
+                                 : std::move(session);
 }
 
-sync::Task<void> TcpServer::serveSession(Lane* lane, Arrival arrival) {
-    auto session = makeSession(*lane, std::move(arrival));
+sync::Task<void> TcpServer::serveSession(ReactorWorker* worker, Arrival arrival) {
+    auto session = makeSession(*worker, std::move(arrival));
     if (!session.isOk()) {
         telemetry::logWarning("transport", session.status().toString());
         co_return;
     }
-    Lane::Member member(*lane, std::move(session).value(), *handlers_);
+    ReactorWorker::Member member(*worker, std::move(session).value(), *handlers_);
     ServiceStateMachine& machine = member.machine();
-    Status why = lane->ending ? machine.end() : Status::ok();
+    Status why = worker->ending ? machine.end() : Status::ok();
     why = co_await machine.run();
     if (!why.isOk()) {
         tellEnd(machine.session().peer(), why);
@@ -341,45 +342,45 @@ void TcpServer::shutdown() {
             return;
         }
     }
-    runOn(*lanes_.front()->reactor, [this] {
+    runOn(*workers_.front()->reactor, [this] {
         listener_->stop();
         if (calls_ != nullptr) {
             calls_->stop();
         }
     });
-    for (auto& lane : lanes_) {
-        runOn(*lane->reactor, [&lane] {
-            lane->ending = true;
-            for (ServiceStateMachine* machine : lane->machines) {
+    for (auto& worker : workers_) {
+        runOn(*worker->reactor, [&worker] {
+            worker->ending = true;
+            for (ServiceStateMachine* machine : worker->machines) {
                 (void)machine->end();
                 machine->hurryHandler();
             }
         });
         // After the sessions were ended: a handler that was waiting for a timer finds its session
         // ended.
-        lane->reactor->endTimers();
+        worker->reactor->endTimers();
     }
     awaitSessions();
-    for (auto& lane : lanes_) {
-        if (lane->hub != nullptr) {
+    for (auto& worker : workers_) {
+        if (worker->hub != nullptr) {
             sync::WaitToken emptied;
-            runOn(*lane->reactor, [&] { emptied = lane->hub->emptied(); });
+            runOn(*worker->reactor, [&] { emptied = worker->hub->emptied(); });
             sync::blockOn(emptied);
         }
     }
-    for (auto& lane : lanes_) {
-        lane->reactor->stop();
+    for (auto& worker : workers_) {
+        worker->reactor->stop();
     }
-    for (auto& lane : lanes_) {
-        lane->reactor->join();
+    for (auto& worker : workers_) {
+        worker->reactor->join();
     }
     listener_.reset();
     calls_.reset();
 }
 
 void TcpServer::replaceTls(std::shared_ptr<const security::TlsContext> tls) {
-    for (auto& lane : lanes_) {
-        runOn(*lane->reactor, [&lane, &tls] { lane->policy.tls = tls; });
+    for (auto& worker : workers_) {
+        runOn(*worker->reactor, [&worker, &tls] { worker->policy.tls = tls; });
     }
 }
 
@@ -392,8 +393,8 @@ ServerTransportStats TcpServer::stats() const {
         out.rejected = rejected_;
     }
     out.available = connectionsMax_ - out.current;
-    for (const auto& lane : lanes_) {
-        const ReactorCounters& counters = lane->reactor->counters();
+    for (const auto& worker : workers_) {
+        const ReactorCounters& counters = worker->reactor->counters();
         out.bytesIn += ReactorCounters::read(counters.bytesIn);
         out.bytesOut += ReactorCounters::read(counters.bytesOut);
         out.messagesIn += ReactorCounters::read(counters.messagesIn);
@@ -402,10 +403,10 @@ ServerTransportStats TcpServer::stats() const {
         out.longestPassMicros = std::max(out.longestPassMicros,
                                          ReactorCounters::read(counters.longestPassNanos) / 1'000);
         for (size_t state = 0; state < kStateCount; ++state) {
-            out.nanosIn[state] += lane->times.read(state);
+            out.nanosIn[state] += worker->times.read(state);
         }
-        if (lane->hub != nullptr) {
-            lane->hub->addTo(&out.rdma);
+        if (worker->hub != nullptr) {
+            worker->hub->addTo(&out.rdma);
         }
     }
     return out;
@@ -413,8 +414,8 @@ ServerTransportStats TcpServer::stats() const {
 
 std::vector<sync::Executor*> TcpServer::executors() {
     std::vector<sync::Executor*> out;
-    for (auto& lane : lanes_) {
-        out.push_back(lane->reactor.get());
+    for (auto& worker : workers_) {
+        out.push_back(worker->reactor.get());
     }
     return out;
 }

@@ -27,7 +27,7 @@ Status SendCredits::returned(const Immediate& immediate) {
 
 Status ReceiveCredits::arrived(size_t bytes) {
     // What the peer knows to be free, so that a write never covers a byte that is still being read.
-    const uint64_t free = ringBytes_ - (head_ - told_);
+    const uint64_t free = ringBytes_ - (head_ - reported_);
     const bool isTaken = layout_ == Layout::kOneSlot && bytes > 0 && free < ringBytes_;
     if (bytes > free || bytes > ringBytes_ - head_ % ringBytes_ || isTaken) {
         return invalid(Reason::kProtocolError,
@@ -50,9 +50,9 @@ Immediate ReceiveCredits::take(ImmediateKind kind) {
     out.kind = kind;
     out.receives = std::min(receivesOwed_, Immediate::kReceivesMax);
     receivesOwed_ -= out.receives;
-    const uint64_t units = (consumed_ - told_) / Immediate::kUnitBytes;
+    const uint64_t units = (consumed_ - reported_) / Immediate::kUnitBytes;
     out.ringUnits = static_cast<uint32_t>(std::min<uint64_t>(units, Immediate::kUnitsMax));
-    told_ += uint64_t{out.ringUnits} * Immediate::kUnitBytes;
+    reported_ += uint64_t{out.ringUnits} * Immediate::kUnitBytes;
     return out;
 }
 

@@ -78,7 +78,7 @@ public:
     bool owesReceives() const { return receivesOwed_ > 0; }
     /// Is enough owed to justify a message with nothing else in it?
     bool isDue() const {
-        return receivesOwed_ >= kReceivesDue || consumed_ - told_ >= ringBytes_ / 4;
+        return receivesOwed_ >= kReceivesDue || consumed_ - reported_ >= ringBytes_ / 4;
     }
     /// Everything owed, for a message of this kind; it counts as sent.
     Immediate take(ImmediateKind kind);
@@ -88,7 +88,7 @@ private:
     const Layout layout_;
     uint64_t head_ = 0;      // bytes that the peer has written in all
     uint64_t consumed_ = 0;  // of these, released by the reader
-    uint64_t told_ = 0;      // of these, reported to the peer: whole units
+    uint64_t reported_ = 0;  // of these, reported to the peer: whole units
     uint32_t receivesOwed_ = 0;
 };
 

@@ -26,12 +26,12 @@ constexpr size_t kBatch = 32;
 /// A device as known by one of its addresses, with its completion queue.
 struct Hub::Port : sync::WorkItem {
     Port(Hub& hubIn, std::shared_ptr<verbs::Device> deviceIn, asio::io_context& io)
-        : hub(hubIn), device(std::move(deviceIn)), bell(io), events(io) {}
+        : hub(hubIn), device(std::move(deviceIn)), wakeup(io), events(io) {}
     Port(const Port&) = delete;
     Port& operator=(const Port&) = delete;
     ~Port() {
         // The device owns the descriptors; we must not close them.
-        bell.release();
+        wakeup.release();
         events.release();
     }
 
@@ -41,12 +41,12 @@ struct Hub::Port : sync::WorkItem {
     std::unique_ptr<SlabRegions> slabs;  // null: replies are copied
     uint32_t linksMax = 0;
     uint32_t links = 0;
-    asio::posix::stream_descriptor bell;
+    asio::posix::stream_descriptor wakeup;
     asio::posix::stream_descriptor events;
-    bool isQueued = false;   // on the run queue
-    bool isAwaited = false;  // the completion channel's event will queue it
-    bool hasRung = false;    // that event has come
-    bool hasEvents = false;  // of the device: there are some
+    bool isQueued = false;    // on the run queue
+    bool isAwaited = false;   // the completion channel's event will queue it
+    bool isReadable = false;  // that event has come
+    bool hasEvents = false;   // of the device: there are some
     bool isLost = false;
     uint64_t foundAt = 0;
     uint64_t gapNanos = kDenseNanos;  // between completions, on average
@@ -126,7 +126,7 @@ StatusOr<Hub::Port*> Hub::openPort(const std::string& localAddress) {
     }
     FRESHET_RETURN_IF_ERROR(status);
     error_code error;
-    port->bell.assign(port->queue->fd(), error);
+    port->wakeup.assign(port->queue->fd(), error);
     if (!error) {
         port->events.assign(port->device->eventFd(), error);
     }
@@ -182,7 +182,7 @@ void Hub::look(Port& port) {
     if (port.isLost) {
         return;
     }
-    if (std::exchange(port.hasRung, false)) {
+    if (std::exchange(port.isReadable, false)) {
         port.queue->clearEvents();
     }
     if (drain(port) > 0 || spin(port)) {
@@ -225,14 +225,14 @@ void Hub::sleep(Port& port) {
     }
     counters_.sleeps.add(1);
     if (!std::exchange(port.isAwaited, true)) {
-        port.bell.async_wait(asio::posix::stream_descriptor::wait_read,
-                             [this, &port](error_code error) {
-                                 if (!error) {
-                                     port.isAwaited = false;
-                                     port.hasRung = true;
-                                     enqueue(port);
-                                 }
-                             });
+        port.wakeup.async_wait(asio::posix::stream_descriptor::wait_read,
+                               [this, &port](error_code error) {
+                                   if (!error) {
+                                       port.isAwaited = false;
+                                       port.isReadable = true;
+                                       enqueue(port);
+                                   }
+                               });
     }
 }
 

@@ -327,8 +327,8 @@ void Link::tellCredit() {
         return;
     }
     counters_.creditWrites.add(1);
-    if (Status told = post(ImmediateKind::kCredit, {}, true, false); !told.isOk()) {
-        fail(std::move(told));
+    if (Status sent = post(ImmediateKind::kCredit, {}, true, false); !sent.isOk()) {
+        fail(std::move(sent));
     }
 }
 

@@ -135,7 +135,7 @@ TEST_F(RdmaCall, ClientsWithoutTcpAreServed) {
     }
     expectNothingLeft();
     waitUntil([&] { return server->stats().current == 0; });
-    EXPECT_EQ(server->doors().back(), "127.0.0.1:4420 (RDMA)");
+    EXPECT_EQ(server->addresses().back(), "127.0.0.1:4420 (RDMA)");
 }
 
 /// The peer's queue pair stays and no request of the server fails: an adapter reports no more than
@@ -276,7 +276,7 @@ TEST_F(RdmaCall, WithoutADeviceThereIsOnlyNoDoor) {
     ServerTransportOptions none = options();
     none.rdma.verbs = std::make_shared<testing::SimVerbs>(elsewhere);
     startWith(none);
-    EXPECT_EQ(server->doors().size(), 1u);
+    EXPECT_EQ(server->addresses().size(), 1u);
     roundTrip(*client(), "over TCP");
 }
 

@@ -116,18 +116,18 @@ sync::Task<Status> ServerSession::awaitRoom() {
     if (!status.isOk()) {
         co_return status;
     }
-    Admission::Place& place =
-        held_->place.emplace(*core_->reactor().memory().admission(), reader.wantsRoom());
-    while (status.isOk() && !place.isAdmitted()) {
+    Admission::Ticket& ticket =
+        held_->ticket.emplace(*core_->reactor().memory().admission(), reader.wantsRoom());
+    while (status.isOk() && !ticket.isAdmitted()) {
         const sync::WaitToken token = core_->waitForRoom();
-        if (place.wakeBy(token)) {
+        if (ticket.wakeBy(token)) {
             co_await sync::wait(token);
         }
         core_->stopWaitingForRoom();
         status = ended();
     }
     if (status.isOk()) {
-        reader.admit(place.takeHold());
+        reader.admit(ticket.takeHold());
         status = noteHeld(MemoryWatch::Phase::kCounted);
     }
     co_return status;

@@ -38,30 +38,31 @@ void Admission::admitLocked(Tokens* woken) {
     const uint64_t now = platform::coarseNanos();
     for (Queue& queue : queues_) {
         while (!queue.waiting.empty() && admitFirst(queue, now)) {
-            Place& place = *queue.waiting.front();
+            Ticket& ticket = *queue.waiting.front();
             queue.waiting.pop_front();
-            if (place.wake_.isSet()) {
-                woken->push_back(std::move(place.wake_));
+            if (ticket.wake_.isSet()) {
+                woken->push_back(std::move(ticket.wake_));
             }
         }
     }
 }
 
 bool Admission::admitFirst(Queue& queue, uint64_t now) {
-    Place& place = *queue.waiting.front();
-    if (queue.bytes != 0 && place.bytes_ > queue.bytesMax - std::min(queue.bytes, queue.bytesMax)) {
+    Ticket& ticket = *queue.waiting.front();
+    if (queue.bytes != 0 &&
+        ticket.bytes_ > queue.bytesMax - std::min(queue.bytes, queue.bytesMax)) {
         return false;
     }
-    if (!place.hold_.tryResize(place.bytes_)) {
+    if (!ticket.hold_.tryResize(ticket.bytes_)) {
         // The holders of the pool's memory may keep it indefinitely: one message at a time is
         // admitted then.
-        if (queue.bytes != 0 || now - place.since_ < patienceNanos_) {
+        if (queue.bytes != 0 || now - ticket.since_ < patienceNanos_) {
             return false;
         }
-        place.hold_.resize(place.bytes_);
+        ticket.hold_.resize(ticket.bytes_);
     }
-    queue.bytes += place.bytes_;
-    place.isAdmitted_ = true;
+    queue.bytes += ticket.bytes_;
+    ticket.isAdmitted_ = true;
     return true;
 }
 
@@ -78,15 +79,15 @@ bool Admission::isPressed() {
            });
 }
 
-void Admission::leave(Place& place) {
+void Admission::leave(Ticket& ticket) {
     Tokens woken;
     {
         std::lock_guard<sync::Mutex> lock(mutex_);
-        Queue& queue = queueOf(place.bytes_);
-        if (place.isAdmitted_) {
-            queue.bytes -= place.bytes_;
+        Queue& queue = queueOf(ticket.bytes_);
+        if (ticket.isAdmitted_) {
+            queue.bytes -= ticket.bytes_;
         } else {
-            queue.waiting.remove(&place);
+            queue.waiting.remove(&ticket);
         }
         admitLocked(&woken);
     }
@@ -99,7 +100,7 @@ void Admission::wakeAll(const Tokens& tokens) {
     }
 }
 
-Admission::Place::Place(Admission& admission, uint64_t bytes)
+Admission::Ticket::Ticket(Admission& admission, uint64_t bytes)
     : admission_(admission),
       bytes_(bytes),
       since_(platform::coarseNanos()),
@@ -113,22 +114,22 @@ Admission::Place::Place(Admission& admission, uint64_t bytes)
     wakeAll(woken);
 }
 
-Admission::Place::~Place() {
+Admission::Ticket::~Ticket() {
     admission_.leave(*this);
 }
 
-bool Admission::Place::isAdmitted() const {
+bool Admission::Ticket::isAdmitted() const {
     std::lock_guard<sync::Mutex> lock(admission_.mutex_);
     return isAdmitted_;
 }
 
-bool Admission::Place::wakeBy(sync::WaitToken token) {
+bool Admission::Ticket::wakeBy(sync::WaitToken token) {
     std::lock_guard<sync::Mutex> lock(admission_.mutex_);
     wake_ = std::move(token);
     return !isAdmitted_;
 }
 
-sync::MemoryHold Admission::Place::takeHold() {
+sync::MemoryHold Admission::Ticket::takeHold() {
     std::lock_guard<sync::Mutex> lock(admission_.mutex_);
     invariant(isAdmitted_);
     return std::move(hold_);

@@ -28,12 +28,12 @@ public:
 
     /// The request for one message, from when its length is known until all of it has come. Belongs
     /// to its session's thread.
-    class Place {
+    class Ticket {
     public:
-        Place(Admission& admission, uint64_t bytes);
-        ~Place();
-        Place(const Place&) = delete;
-        Place& operator=(const Place&) = delete;
+        Ticket(Admission& admission, uint64_t bytes);
+        ~Ticket();
+        Ticket(const Ticket&) = delete;
+        Ticket& operator=(const Ticket&) = delete;
 
         bool isAdmitted() const;
         /// `token` is completed when the message is admitted. False: it already is.
@@ -63,14 +63,14 @@ private:
     struct Queue {
         uint64_t bytesMax = UINT64_MAX;  // of messages that have been admitted and are not whole
         uint64_t bytes = 0;
-        std::list<Place*> waiting;
+        std::list<Ticket*> waiting;
     };
     using Tokens = std::vector<sync::WaitToken>;
 
     Queue& queueOf(uint64_t bytes);
     void admitLocked(Tokens* woken);
     bool admitFirst(Queue& queue, uint64_t now);
-    void leave(Place& place);
+    void leave(Ticket& ticket);
     static void wakeAll(const Tokens& tokens);
 
     const std::shared_ptr<sync::MemoryPool> pool_;

@@ -17,9 +17,9 @@ protected:
 };
 
 TEST_F(Admissions, LargeMessagesShareHalfThePoolInTheirOrder) {
-    auto first = std::make_unique<Admission::Place>(admission, 48 * kMiB);
-    auto second = std::make_unique<Admission::Place>(admission, 48 * kMiB);
-    auto third = std::make_unique<Admission::Place>(admission, 2 * kMiB);
+    auto first = std::make_unique<Admission::Ticket>(admission, 48 * kMiB);
+    auto second = std::make_unique<Admission::Ticket>(admission, 48 * kMiB);
+    auto third = std::make_unique<Admission::Ticket>(admission, 2 * kMiB);
     EXPECT_TRUE(first->isAdmitted());
     EXPECT_FALSE(second->isAdmitted());
     EXPECT_FALSE(third->isAdmitted()) << "otherwise the largest would wait for ever";
@@ -36,32 +36,32 @@ TEST_F(Admissions, LargeMessagesShareHalfThePoolInTheirOrder) {
 }
 
 TEST_F(Admissions, MiddleOnesDoNotWaitForLargeOnes) {
-    const Admission::Place first(admission, 48 * kMiB), second(admission, 48 * kMiB);
+    const Admission::Ticket first(admission, 48 * kMiB), second(admission, 48 * kMiB);
     EXPECT_FALSE(second.isAdmitted());
-    const Admission::Place middle(admission, kMiB);
+    const Admission::Ticket middle(admission, kMiB);
     EXPECT_TRUE(middle.isAdmitted());
 }
 
 TEST_F(Admissions, AWholeMessageNoLongerStandsInTheWay) {
     sync::MemoryHold message;
     {
-        Admission::Place place(admission, 48 * kMiB);
-        message = place.takeHold();
+        Admission::Ticket ticket(admission, 48 * kMiB);
+        message = ticket.takeHold();
     }
     EXPECT_EQ(pool->used(), 48 * kMiB) << "its handler holds it";
-    const Admission::Place next(admission, 48 * kMiB);
+    const Admission::Ticket next(admission, 48 * kMiB);
     EXPECT_TRUE(next.isAdmitted());
-    const Admission::Place another(admission, 16 * kMiB);
+    const Admission::Ticket another(admission, 16 * kMiB);
     EXPECT_TRUE(another.isAdmitted());
-    const Admission::Place full(admission, 40 * kMiB);
+    const Admission::Ticket full(admission, 40 * kMiB);
     EXPECT_FALSE(full.isAdmitted());
 }
 
 TEST_F(Admissions, WhoLeavesTheQueueIsPassedOver) {
     sync::MemoryHold others(pool.get());
     others.resize(100 * kMiB);
-    auto first = std::make_unique<Admission::Place>(admission, 40 * kMiB);
-    const Admission::Place second(admission, 20 * kMiB);
+    auto first = std::make_unique<Admission::Ticket>(admission, 40 * kMiB);
+    const Admission::Ticket second(admission, 20 * kMiB);
     EXPECT_FALSE(first->isAdmitted());
     EXPECT_FALSE(second.isAdmitted());
     first.reset();
@@ -71,11 +71,11 @@ TEST_F(Admissions, WhoLeavesTheQueueIsPassedOver) {
 TEST_F(Admissions, WhatIsGivenBackIsNoticedWhenAsked) {
     sync::MemoryHold others(pool.get());
     others.resize(128 * kMiB);
-    const Admission::Place place(admission, 2 * kMiB);
-    EXPECT_FALSE(place.isAdmitted());
+    const Admission::Ticket ticket(admission, 2 * kMiB);
+    EXPECT_FALSE(ticket.isAdmitted());
     others.release();
     admission.admit();
-    EXPECT_TRUE(place.isAdmitted());
+    EXPECT_TRUE(ticket.isAdmitted());
     EXPECT_FALSE(admission.isPressed());
 }
 
@@ -84,9 +84,9 @@ TEST(Admission, OneAtATimeGetsInAfterAWhileWhateverFillsThePool) {
     Admission admission(pool, 0);
     sync::MemoryHold others(pool.get());
     others.resize(8 * kMiB);
-    auto first = std::make_unique<Admission::Place>(admission, 2 * kMiB);
+    auto first = std::make_unique<Admission::Ticket>(admission, 2 * kMiB);
     EXPECT_TRUE(first->isAdmitted());
-    const Admission::Place second(admission, 2 * kMiB);
+    const Admission::Ticket second(admission, 2 * kMiB);
     EXPECT_FALSE(second.isAdmitted());
     EXPECT_TRUE(admission.isPressed());
     first.reset();
@@ -95,7 +95,7 @@ TEST(Admission, OneAtATimeGetsInAfterAWhileWhateverFillsThePool) {
 
 TEST(Admission, WithoutABoundNobodyWaits) {
     Admission admission(std::make_shared<sync::MemoryPool>(), 0);
-    const Admission::Place first(admission, 48 * kMiB), second(admission, 48 * kMiB);
+    const Admission::Ticket first(admission, 48 * kMiB), second(admission, 48 * kMiB);
     EXPECT_TRUE(first.isAdmitted() && second.isAdmitted());
     EXPECT_FALSE(admission.isPressed());
 }

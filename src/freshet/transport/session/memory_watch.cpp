@@ -136,7 +136,7 @@ sync::Task<void> MemoryWatch::look() {
 }
 
 Status HeldMemory::note(MemoryWatch::Phase phase, size_t cutBytes, size_t replyBytes) {
-    const bool isMessageCounted = place.has_value() && place->isAdmitted();
+    const bool isMessageCounted = ticket.has_value() && ticket->isAdmitted();
     const bool isReplyCounted = replyBytes > Admission::kFreeBytesMax;
     return entry.note(isMessageCounted || isReplyCounted ? MemoryWatch::Phase::kCounted : phase,
                       (isMessageCounted ? 0 : cutBytes) + (isReplyCounted ? 0 : replyBytes));

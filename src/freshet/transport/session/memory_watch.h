@@ -110,7 +110,7 @@ struct HeldMemory {
     Status note(MemoryWatch::Phase phase, size_t cutBytes, size_t replyBytes);
 
     MemoryWatch::Entry entry;
-    std::optional<Admission::Place> place;  // of a long message
+    std::optional<Admission::Ticket> ticket;  // of a long message
 };
 
 /// The status with which a session ends that was too slow.

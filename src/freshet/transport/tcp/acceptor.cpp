@@ -17,7 +17,7 @@ public:
     ~ReactorAcceptor() override;
 
     Status open(const ServerTransportOptions& options);
-    std::vector<std::string> doors() const override { return listener_->doors(); }
+    std::vector<std::string> addresses() const override { return listener_->addresses(); }
     uint16_t port() const override { return listener_->port(); }
 
 private:

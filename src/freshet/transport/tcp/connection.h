@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The part of a reactor's session that outlives it while the system or a posted close() still
-/// refers to it: the socket and the waits on it. Includes Asio: for tcp/*.cpp only.
+/// refers to it: the socket and the waits on it. Includes Asio: for tcp/*.cpp and tcp_client.cpp
+/// only.
 #pragma once
 
 #include "freshet/transport/session/completion.h"

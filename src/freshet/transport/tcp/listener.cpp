@@ -41,11 +41,11 @@ void raiseFileLimit() {
 }
 
 /// One listening socket.
-class Door {
+class ListeningSocket {
 public:
-    Door(asio::io_context& io, const std::function<void(int)>& onSocket)
+    ListeningSocket(asio::io_context& io, const std::function<void(int)>& onSocket)
         : acceptor_(io), retry_(io), onSocket_(onSocket) {}
-    ~Door() {
+    ~ListeningSocket() {
         if (!unixPath_.empty()) {
             removeSocketFile(unixPath_);
         }
@@ -87,7 +87,7 @@ private:
     bool stopped_ = false;
 };
 
-Status Door::openTcp(const tcp::endpoint& endpoint) {
+Status ListeningSocket::openTcp(const tcp::endpoint& endpoint) {
     error_code error;
     acceptor_.open(endpoint.protocol(), error);
     if (!error && endpoint.address().is_v6()) {
@@ -99,7 +99,7 @@ Status Door::openTcp(const tcp::endpoint& endpoint) {
     return listen(endpoint, error);
 }
 
-Status Door::openUnix(const std::string& path, uint32_t mode) {
+Status ListeningSocket::openUnix(const std::string& path, uint32_t mode) {
     FRESHET_RETURN_IF_ERROR(clearStaleSocket(path));
     const asio::local::stream_protocol::endpoint endpoint(path);
     error_code error;
@@ -112,7 +112,7 @@ Status Door::openUnix(const std::string& path, uint32_t mode) {
     return Status::ok();
 }
 
-Status Door::listen(const Endpoint& endpoint, error_code error) {
+Status ListeningSocket::listen(const Endpoint& endpoint, error_code error) {
     text_ = endpointText(endpoint);
     if (!error) {
         acceptor_.bind(endpoint, error);
@@ -137,7 +137,7 @@ Status Door::listen(const Endpoint& endpoint, error_code error) {
     return Status::ok();
 }
 
-void Door::acceptSome() {
+void ListeningSocket::acceptSome() {
     for (int i = 0; i < kAcceptsPerTurn; ++i) {
         error_code error;
         Socket socket(acceptor_.get_executor());
@@ -236,7 +236,7 @@ struct Listener::Impl {
     Status openUnix(asio::io_context& io, const ServerTransportOptions& options);
 
     std::function<void(int)> onSocket;
-    std::vector<std::unique_ptr<Door>> doors;
+    std::vector<std::unique_ptr<ListeningSocket>> sockets;
     uint16_t port = 0;
 };
 
@@ -244,8 +244,8 @@ Status Listener::Impl::openTcp(asio::io_context& io, const ServerTransportOption
     FRESHET_ASSIGN_OR_RETURN(std::vector<Wanted> wanted, wantedAddresses(io, options));
     port = options.port;
     for (const Wanted& each : wanted) {
-        auto door = std::make_unique<Door>(io, onSocket);
-        Status opened = door->openTcp({each.address, port});
+        auto listening = std::make_unique<ListeningSocket>(io, onSocket);
+        Status opened = listening->openTcp({each.address, port});
         if (opened.code() == Code::kUnsupported && each.isOptional) {
             telemetry::logWarning("transport", std::string(opened.text()));
             continue;
@@ -255,8 +255,8 @@ Status Listener::Impl::openTcp(asio::io_context& io, const ServerTransportOption
                        ? Status(Code::kIo, std::string(opened.text()))
                        : std::move(opened);
         }
-        port = door->port();  // the system's choice for the first address counts for all
-        doors.push_back(std::move(door));
+        port = listening->port();  // the system's choice for the first address counts for all
+        sockets.push_back(std::move(listening));
     }
     return Status::ok();
 }
@@ -272,9 +272,9 @@ Status Listener::Impl::openUnix(asio::io_context& io, const ServerTransportOptio
         }
     }
     for (const std::string& path : paths) {
-        auto door = std::make_unique<Door>(io, onSocket);
-        FRESHET_RETURN_IF_ERROR(door->openUnix(path, options.unixSocketMode));
-        doors.push_back(std::move(door));
+        auto listening = std::make_unique<ListeningSocket>(io, onSocket);
+        FRESHET_RETURN_IF_ERROR(listening->openUnix(path, options.unixSocketMode));
+        sockets.push_back(std::move(listening));
     }
     return Status::ok();
 }
@@ -290,7 +290,7 @@ StatusOr<std::unique_ptr<Listener>> Listener::open(Reactor& reactor,
     impl->onSocket = std::move(onSocket);
     FRESHET_RETURN_IF_ERROR(impl->openTcp(reactor.io(), options));
     FRESHET_RETURN_IF_ERROR(impl->openUnix(reactor.io(), options));
-    if (impl->doors.empty()) {
+    if (impl->sockets.empty()) {
         return badValue("There is no address to listen on");
     }
     return std::unique_ptr<Listener>(new Listener(std::move(impl)));
@@ -300,23 +300,23 @@ uint16_t Listener::port() const {
     return impl_->port;
 }
 
-std::vector<std::string> Listener::doors() const {
+std::vector<std::string> Listener::addresses() const {
     std::vector<std::string> out;
-    for (const auto& door : impl_->doors) {
-        out.push_back(door->text());
+    for (const auto& listening : impl_->sockets) {
+        out.push_back(listening->text());
     }
     return out;
 }
 
 void Listener::start() {
-    for (auto& door : impl_->doors) {
-        door->start();
+    for (auto& listening : impl_->sockets) {
+        listening->start();
     }
 }
 
 void Listener::stop() {
-    for (auto& door : impl_->doors) {
-        door->stop();
+    for (auto& listening : impl_->sockets) {
+        listening->stop();
     }
 }
 

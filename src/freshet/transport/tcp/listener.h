@@ -27,7 +27,7 @@ public:
     /// REQUIRES: the reactor is not running, or stop() was called. Removes its Unix sockets.
     ~Listener();
     uint16_t port() const;
-    std::vector<std::string> doors() const;
+    std::vector<std::string> addresses() const;
     /// Reactor's thread, once.
     void start();
     /// Reactor's thread. onSocket is not called afterwards.

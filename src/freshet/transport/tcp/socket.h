@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What all kinds of stream session share: TCP and Unix, server and client. Includes Asio: for
-/// tcp/*.cpp only.
+/// tcp/*.cpp and tcp_client.cpp only.
 #pragma once
 
 #include "freshet/transport/message.h"

@@ -33,7 +33,7 @@ public:
     ReactorSession(Reactor& reactor,
                    std::shared_ptr<Connection> connection,
                    PeerInfo peer,
-                   const DoorPolicy& policy)
+                   const TlsPolicy& policy)
         : reactor_(reactor),
           connection_(std::move(connection)),
           policy_(policy),
@@ -109,7 +109,7 @@ private:
 
     Reactor& reactor_;
     std::shared_ptr<Connection> connection_;
-    const DoorPolicy& policy_;
+    const TlsPolicy& policy_;
     PeerInfo peer_;
     MessageCutter cutter_;
     SessionStats stats_;
@@ -157,8 +157,8 @@ sync::Task<Status> ReactorSession::awaitRoom() {
     if (!status.isOk()) {
         co_return status;
     }
-    Admission::Place& place = held_->place.emplace(*admission, cutter_.wantsRoom());
-    while (!place.isAdmitted()) {
+    Admission::Ticket& ticket = held_->ticket.emplace(*admission, cutter_.wantsRoom());
+    while (!ticket.isAdmitted()) {
         if (connection_->closed) {
             co_return whyEnded(closedHere());
         }
@@ -166,12 +166,12 @@ sync::Task<Status> ReactorSession::awaitRoom() {
             co_return readFailure(asio::error::eof, true);
         }
         connection_->room = sync::WaitToken::create();
-        if (place.wakeBy(connection_->room)) {
+        if (ticket.wakeBy(connection_->room)) {
             co_await sync::wait(connection_->room);
         }
         connection_->room = {};
     }
-    cutter_.admit(place.takeHold());
+    cutter_.admit(ticket.takeHold());
     co_return noteHeld(MemoryWatch::Phase::kCounted);
 }
 
@@ -513,7 +513,7 @@ void ReactorSession::close() {
 StatusOr<std::unique_ptr<Session>> makeReactorSession(Reactor& reactor,
                                                       int socket,
                                                       uint64_t connectionId,
-                                                      const DoorPolicy& policy) {
+                                                      const TlsPolicy& policy) {
     auto connection = std::make_shared<Connection>(reactor);
     PeerInfo peer;
     peer.connectionId = connectionId;

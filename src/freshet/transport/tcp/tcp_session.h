@@ -12,7 +12,7 @@
 namespace freshet::transport {
 
 /// What a server's sessions must know about TLS.
-struct DoorPolicy {
+struct TlsPolicy {
     TlsMode tlsMode = TlsMode::kDisabled;
     std::shared_ptr<const security::TlsContext> tls;
     uint32_t handshakeMillisMax = 30'000;
@@ -24,7 +24,7 @@ struct DoorPolicy {
 StatusOr<std::unique_ptr<Session>> makeReactorSession(Reactor& reactor,
                                                       int socket,
                                                       uint64_t connectionId,
-                                                      const DoorPolicy& policy);
+                                                      const TlsPolicy& policy);
 /// Serves the blocking pair. With `tls`, makes the handshake, within `timeoutMs` unless that is 0;
 /// `peerName` is the host name that the caller asked for.
 StatusOr<std::unique_ptr<Session>> makeBlockingSession(

@@ -65,7 +65,7 @@ TEST_F(Doors, UnixSocket) {
     ASSERT_EQ(::lstat(path.c_str(), &found), 0);
     EXPECT_TRUE(S_ISSOCK(found.st_mode));
     EXPECT_EQ(found.st_mode & 0777, 0700u);
-    EXPECT_EQ(server->doors().back(), path);
+    EXPECT_EQ(server->addresses().back(), path);
     auto session = dial(path);
     ASSERT_TRUE(session.isOk()) << session.status().toString();
     roundTrip(**session, "by file");
@@ -116,7 +116,7 @@ TEST_F(Doors, NamesAreResolvedAndTheSameAddressIsTakenOnce) {
     ServerTransportOptions options;
     options.bindAddresses = {"localhost", "127.0.0.1"};
     start(options);
-    EXPECT_EQ(server->doors(),
+    EXPECT_EQ(server->addresses(),
               std::vector<std::string>{"127.0.0.1:" + std::to_string(server->port())});
     auto session = dial("127.0.0.1");
     ASSERT_TRUE(session.isOk());

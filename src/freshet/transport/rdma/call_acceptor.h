@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// CallDoor: accepts clients that connect without TCP.
+/// CallAcceptor: accepts clients that connect without TCP.
 #pragma once
 
 #include "freshet/sync/task.h"
@@ -13,21 +13,21 @@
 
 namespace freshet::transport::rdma {
 
-class CallDoor {
+class CallAcceptor {
 public:
     using OnCall = std::function<void(std::unique_ptr<verbs::Call>)>;
 
     /// Listens at those of `addresses` that belong to an adapter; a warning when none does. Before
     /// the hub's reactor has started. `onCall` is called on its thread. kUnavailable: the port is
     /// taken.
-    static StatusOr<std::unique_ptr<CallDoor>> open(Hub& hub,
-                                                    verbs::Verbs& verbs,
-                                                    const std::vector<std::string>& addresses,
-                                                    uint16_t port,
-                                                    OnCall onCall);
+    static StatusOr<std::unique_ptr<CallAcceptor>> open(Hub& hub,
+                                                        verbs::Verbs& verbs,
+                                                        const std::vector<std::string>& addresses,
+                                                        uint16_t port,
+                                                        OnCall onCall);
     /// REQUIRES: start() was not called, or the hub is empty after stop().
-    ~CallDoor();
-    std::vector<std::string> doors() const;
+    ~CallAcceptor();
+    std::vector<std::string> addresses() const;
     /// Reactor's thread, once each. onCall is not called after stop(); the hub counts the
     /// coroutines that still run.
     void start();
@@ -36,8 +36,8 @@ public:
 private:
     struct Listening;
 
-    CallDoor(Hub& hub, OnCall onCall);
-    sync::Task<void> answer(Listening* door);
+    CallAcceptor(Hub& hub, OnCall onCall);
+    sync::Task<void> answer(Listening* listening);
 
     Hub& hub_;
     const OnCall onCall_;
