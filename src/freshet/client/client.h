@@ -27,22 +27,22 @@ inline constexpr const char* kX509 = "MONGODB-X509";
 /// mongodb+srv://user:password@domain/db?... Options that would lead to another kind of connection
 /// than asked for are refused; options that only tune it are ignored.
 struct ConnectionString {
-    struct Place {
+    struct HostAndPort {
         std::string host =
             "127.0.0.1";  // or the path of a Unix socket, written %2Ftmp%2F... in a string
         uint16_t port = 27017;
     };
-    std::string host = Place().host;
-    uint16_t port = Place().port;
+    std::string host = HostAndPort().host;
+    uint16_t port = HostAndPort().port;
     /// Further members of the same set. open() takes the first that accepts writes, or else the
     /// first that answers.
-    std::vector<Place> others;
+    std::vector<HostAndPort> others;
     /// Of mongodb+srv://: the name for which DNS has the hosts. The hosts above are not used then.
     struct Service {
         std::string domain;  // empty: the string is not of this kind
         std::string name = "mongodb";
-        uint32_t placesMax = 0;  // 0: all hosts in DNS
-        std::string database;    // authSource, if neither the string nor DNS sets it
+        uint32_t hostsMax = 0;  // 0: all hosts in DNS
+        std::string database;   // authSource, if neither the string nor DNS sets it
     };
     Service service;
     std::string replicaSet;  // empty: any. A server that is in no set is accepted under any name

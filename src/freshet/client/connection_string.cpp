@@ -54,7 +54,7 @@ StatusOr<std::string> decode(std::string_view text) {
 }
 
 /// "host", "host:port", "[::1]", "[::1]:port".
-Status parseHost(std::string_view text, ConnectionString::Place* out) {
+Status parseHost(std::string_view text, ConnectionString::HostAndPort* out) {
     std::string_view host = text;
     if (!text.empty() && text[0] == '[') {
         text.remove_prefix(1);
@@ -78,13 +78,13 @@ Status parseHost(std::string_view text, ConnectionString::Place* out) {
 
 /// One or more hosts, separated by commas.
 Status parseHosts(std::string_view text, ConnectionString* out) {
-    constexpr size_t kPlacesMax = 50;
-    ConnectionString::Place first;
+    constexpr size_t kHostsMax = 50;
+    ConnectionString::HostAndPort first;
     const bool isList = text.find(',') != std::string_view::npos;
     FRESHET_RETURN_IF_ERROR(parseHost(takeUntil(&text, ','), &first));
     out->host = std::move(first.host);
     out->port = first.port;
-    while (isList && out->others.size() < kPlacesMax) {
+    while (isList && out->others.size() < kHostsMax) {
         FRESHET_RETURN_IF_ERROR(parseHost(takeUntil(&text, ','), &out->others.emplace_back()));
         if (text.empty()) {
             return Status::ok();
@@ -128,8 +128,8 @@ Status parseOfService(const std::string& name, const std::string& value, Connect
         return fail(name + " is for mongodb+srv only");
     }
     if (name == "srvmaxhosts") {
-        return parseNumber(value, &out->service.placesMax) ? Status::ok()
-                                                           : fail("srvMaxHosts must be a number");
+        return parseNumber(value, &out->service.hostsMax) ? Status::ok()
+                                                          : fail("srvMaxHosts must be a number");
     }
     out->service.name = value;
     return isServiceName(value) ? Status::ok() : fail("'" + value + "' is not a service's name");
@@ -334,7 +334,7 @@ Status ConnectionString::check() const {
         return fail(
             "loadBalanced=true excludes several hosts, replicaSet and directConnection=true");
     }
-    if (service.placesMax > 0 && (isBalanced || !replicaSet.empty())) {
+    if (service.hostsMax > 0 && (isBalanced || !replicaSet.empty())) {
         return fail("srvMaxHosts excludes replicaSet and loadBalanced=true");
     }
     if (rdma && host.starts_with('/')) {
@@ -355,7 +355,7 @@ std::string ConnectionString::whereText() const {
         return service.domain;
     }
     std::string text = textOf(host, port);
-    for (const Place& other : others) {
+    for (const HostAndPort& other : others) {
         text += "," + textOf(other.host, other.port);
     }
     return text;
@@ -364,7 +364,7 @@ std::string ConnectionString::whereText() const {
 std::vector<ConnectionString> ConnectionString::each() const {
     std::vector<ConnectionString> all = {*this};
     all.front().others.clear();
-    for (const Place& other : others) {
+    for (const HostAndPort& other : others) {
         ConnectionString one = all.front();
         one.host = other.host;
         one.port = other.port;

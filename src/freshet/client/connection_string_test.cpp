@@ -104,7 +104,7 @@ TEST(ConnectionString, TakesTheNameOfAServiceInDns) {
         parsed("mongodb+srv://ann:pw@cluster.example.org/shop?srvServiceName=my-db&srvMaxHosts=2");
     EXPECT_EQ(where.service.domain, "cluster.example.org");
     EXPECT_EQ(where.service.name, "my-db");
-    EXPECT_EQ(where.service.placesMax, 2u);
+    EXPECT_EQ(where.service.hostsMax, 2u);
     EXPECT_EQ(where.service.database, "shop");
     EXPECT_EQ(where.database, "shop");
     EXPECT_EQ(where.authSource, "");

@@ -104,11 +104,11 @@ StatusOr<std::unique_ptr<Connection>> Pool::State::take() {
 }
 
 StatusOr<std::unique_ptr<Connection>> Pool::State::make() {
-    FRESHET_ASSIGN_OR_RETURN(const ConnectionString where, place());
+    FRESHET_ASSIGN_OR_RETURN(const ConnectionString where, target());
     return Connection::open(where, options_.around);
 }
 
-StatusOr<ConnectionString> Pool::State::place() {
+StatusOr<ConnectionString> Pool::State::target() {
     std::unique_lock lock(mutex_);
     if (!where_.service.domain.empty()) {
         lock.unlock();

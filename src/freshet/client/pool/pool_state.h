@@ -26,7 +26,7 @@ private:
     StatusOr<std::unique_ptr<Connection>> takeIdleOrTurn();
     /// A new connection, to the same host as the first one.
     StatusOr<std::unique_ptr<Connection>> make();
-    StatusOr<ConnectionString> place();
+    StatusOr<ConnectionString> target();
 
     const PoolOptions options_;
     mutable sync::Mutex mutex_;

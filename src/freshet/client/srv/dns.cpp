@@ -178,7 +178,7 @@ StatusOr<DnsRecords> askDns(const DnsQuestion& question) {
     FRESHET_RETURN_IF_ERROR(judge(texts, question.domain));
     DnsRecords records;
     if (!services.reply.empty()) {
-        FRESHET_ASSIGN_OR_RETURN(records.places, readServices(services.reply));
+        FRESHET_ASSIGN_OR_RETURN(records.hosts, readServices(services.reply));
     }
     if (!texts.reply.empty()) {
         FRESHET_ASSIGN_OR_RETURN(records.texts, readTexts(texts.reply));
@@ -186,10 +186,10 @@ StatusOr<DnsRecords> askDns(const DnsQuestion& question) {
     return records;
 }
 
-StatusOr<std::vector<ConnectionString::Place>> readServices(ByteView reply) {
+StatusOr<std::vector<ConnectionString::HostAndPort>> readServices(ByteView reply) {
     FRESHET_ASSIGN_OR_RETURN(const Parsed<ares_srv_reply> first,
                              parse(ares_parse_srv_reply, reply));
-    std::vector<ConnectionString::Place> places;
+    std::vector<ConnectionString::HostAndPort> hosts;
     for (const ares_srv_reply* one = first.get(); one != nullptr; one = one->next) {
         std::string host = one->host;
         if (host.ends_with('.')) {
@@ -199,9 +199,9 @@ StatusOr<std::vector<ConnectionString::Place>> readServices(ByteView reply) {
             return invalid(Reason::kFailedToParse,
                            "DNS names a server that is not a host with a port");
         }
-        places.push_back({std::move(host), one->port});
+        hosts.push_back({std::move(host), one->port});
     }
-    return places;
+    return hosts;
 }
 
 StatusOr<std::vector<std::string>> readTexts(ByteView reply) {

@@ -14,9 +14,9 @@ namespace freshet::client {
 
 /// In the order of the answers.
 struct DnsRecords {
-    std::vector<ConnectionString::Place> places;  // of SRV records: with characters of host names
-                                                  // only
-    std::vector<std::string> texts;               // of TXT records, one string for each; any bytes
+    std::vector<ConnectionString::HostAndPort> hosts;  // of SRV records: with characters of host
+                                                       // names only
+    std::vector<std::string> texts;  // of TXT records, one string for each; any bytes
 };
 
 struct DnsQuestion {
@@ -32,7 +32,7 @@ struct DnsQuestion {
 StatusOr<DnsRecords> askDns(const DnsQuestion& question);
 
 /// The records in a whole reply; records of other names are left out. kInvalid.
-StatusOr<std::vector<ConnectionString::Place>> readServices(ByteView reply);
+StatusOr<std::vector<ConnectionString::HostAndPort>> readServices(ByteView reply);
 StatusOr<std::vector<std::string>> readTexts(ByteView reply);
 
 }  // namespace freshet::client

@@ -17,9 +17,9 @@ namespace {
 const std::string kService = "_mongodb._tcp.db.0.1";
 const std::string kUri = "mongodb+srv://db.0.1/?tls=false&connectTimeoutMS=20000";
 
-DnsZone zoneOf(std::vector<ConnectionString::Place> places) {
+DnsZone zoneOf(std::vector<ConnectionString::HostAndPort> hosts) {
     DnsZone zone;
-    zone.services[kService] = std::move(places);
+    zone.services[kService] = std::move(hosts);
     return zone;
 }
 
@@ -62,11 +62,11 @@ TEST(Dns, AsksTheServersOfTheEnvironment) {
 }
 
 TEST(Dns, AnAnswerTooLongForUdpComesByTcp) {
-    std::vector<ConnectionString::Place> places;
+    std::vector<ConnectionString::HostAndPort> hosts;
     for (uint16_t port = 1; port <= 40; ++port) {
-        places.push_back({"server" + std::to_string(port) + ".0.1", port});
+        hosts.push_back({"server" + std::to_string(port) + ".0.1", port});
     }
-    ScriptedDns dns(zoneOf(places));
+    ScriptedDns dns(zoneOf(hosts));
     auto where = lookedUp(kUri, dns);
     ASSERT_TRUE(where.isOk()) << where.status().toString();
     ASSERT_EQ(where->each().size(), 40u);

@@ -49,16 +49,16 @@ inline constexpr size_t kDnsTxt = 16;
 inline constexpr size_t kDnsSrv = 33;
 
 struct DnsZone {
-    std::map<std::string, std::vector<ConnectionString::Place>> services;
+    std::map<std::string, std::vector<ConnectionString::HostAndPort>> services;
     /// For each name its records, for each record its strings.
     std::map<std::string, std::vector<std::vector<std::string>>> texts;
 
     std::vector<std::string> records(const std::string& name, size_t type) const {
         std::vector<std::string> out;
         if (auto found = services.find(name); type == kDnsSrv && found != services.end()) {
-            for (const ConnectionString::Place& place : found->second) {
+            for (const ConnectionString::HostAndPort& server : found->second) {
                 out.push_back(dnsRecord(
-                    kDnsSrv, std::string(4, '\0') + dnsNumber(place.port) + dnsName(place.host)));
+                    kDnsSrv, std::string(4, '\0') + dnsNumber(server.port) + dnsName(server.host)));
             }
         }
         if (auto found = texts.find(name); type == kDnsTxt && found != texts.end()) {

@@ -12,7 +12,7 @@ namespace freshet::client {
 
 namespace {
 
-constexpr size_t kPlacesMax = 50;
+constexpr size_t kHostsMax = 50;
 
 Status fail(std::string text) {
     return invalid(Reason::kFailedToParse, std::move(text));
@@ -32,14 +32,14 @@ std::string domainOf(const std::string& name) {
 }
 
 /// A DNS server must not direct us, with the user's password, to another domain.
-Status checkPlaces(const std::vector<ConnectionString::Place>& places, std::string_view name) {
-    if (places.empty()) {
+Status checkHosts(const std::vector<ConnectionString::HostAndPort>& hosts, std::string_view name) {
+    if (hosts.empty()) {
         return Status(Code::kUnavailable, "DNS has no servers for it (no SRV records)");
     }
     const std::string domain = domainOf(plain(name));
-    for (const ConnectionString::Place& place : places) {
-        if (!plain(place.host).ends_with("." + domain)) {
-            return fail("DNS names the server " + place.host + ", which is not in the domain " +
+    for (const ConnectionString::HostAndPort& server : hosts) {
+        if (!plain(server.host).ends_with("." + domain)) {
+            return fail("DNS names the server " + server.host + ", which is not in the domain " +
                         domain);
         }
     }
@@ -72,11 +72,11 @@ Status applyText(const std::string& text, ConnectionString* out) {
     return Status::ok();
 }
 
-void choose(std::vector<ConnectionString::Place>* places, uint32_t most, uint64_t seed) {
-    if (most != 0 && most < places->size()) {
+void choose(std::vector<ConnectionString::HostAndPort>* hosts, uint32_t most, uint64_t seed) {
+    if (most != 0 && most < hosts->size()) {
         std::mt19937_64 chance(seed);
-        std::shuffle(places->begin(), places->end(), chance);
-        places->resize(most);
+        std::shuffle(hosts->begin(), hosts->end(), chance);
+        hosts->resize(most);
     }
 }
 
@@ -110,7 +110,7 @@ StatusOr<ConnectionString> ConnectionString::lookedUp(const Surroundings& around
 StatusOr<ConnectionString> withSeeds(const ConnectionString& where,
                                      DnsRecords found,
                                      uint64_t seed) {
-    FRESHET_RETURN_IF_ERROR(checkPlaces(found.places, where.service.domain));
+    FRESHET_RETURN_IF_ERROR(checkHosts(found.hosts, where.service.domain));
     if (found.texts.size() > 1) {
         return fail("it has more than one TXT record");
     }
@@ -121,14 +121,14 @@ StatusOr<ConnectionString> withSeeds(const ConnectionString& where,
     if (result.authSource.empty()) {
         result.authSource = where.service.database;
     }
-    choose(&found.places, where.service.placesMax, seed);
-    if (found.places.size() > kPlacesMax) {
-        return fail("DNS has more than " + std::to_string(kPlacesMax) +
+    choose(&found.hosts, where.service.hostsMax, seed);
+    if (found.hosts.size() > kHostsMax) {
+        return fail("DNS has more than " + std::to_string(kHostsMax) +
                     " servers for it; srvMaxHosts takes some of them");
     }
-    result.host = std::move(found.places.front().host);
-    result.port = found.places.front().port;
-    result.others.assign(found.places.begin() + 1, found.places.end());
+    result.host = std::move(found.hosts.front().host);
+    result.port = found.hosts.front().port;
+    result.others.assign(found.hosts.begin() + 1, found.hosts.end());
     FRESHET_RETURN_IF_ERROR(result.check());  // still as a string that needs DNS
     result.service = {};
     return result;

@@ -79,7 +79,7 @@ DnsRecords found(const DnsZone& zone, const ConnectionString& where) {
     DnsRecords records;
     const auto services = zone.services.find("_" + where.service.name + "._tcp." + domain);
     if (services != zone.services.end()) {
-        records.places = services->second;
+        records.hosts = services->second;
     }
     if (const auto texts = zone.texts.find(domain); texts != zone.texts.end()) {
         for (const std::vector<std::string>& parts : texts->second) {
@@ -258,7 +258,7 @@ TEST(Seeds, TextsOfDnsAreHeldToTheirForm) {
 TEST(Seeds, TooManyAreRefusedUnlessSomeAreWanted) {
     DnsRecords many;
     for (uint16_t port = 1; port <= 51; ++port) {
-        many.places.push_back({"s.b.c", port});
+        many.hosts.push_back({"s.b.c", port});
     }
     EXPECT_FALSE(withSeeds(*ConnectionString::parse("mongodb+srv://a.b.c"), many, 1).isOk());
     const auto some =

@@ -19,9 +19,9 @@ void lookUp(const std::string& uri, const DnsRecords& found, std::string_view do
         return;
     }
     invariant(seeds->check().isOk() && seeds->service.domain.empty());
-    for (const ConnectionString& place : seeds->each()) {
-        invariant(isHostName(place.host) && place.port != 0);
-        invariant(lowered(place.host).ends_with(domain));
+    for (const ConnectionString& one : seeds->each()) {
+        invariant(isHostName(one.host) && one.port != 0);
+        invariant(lowered(one.host).ends_with(domain));
     }
 }
 
@@ -39,8 +39,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto services = readServices(take());
     const auto texts = readTexts(take());
     const std::string text(take());
-    const DnsRecords found{services.isOk() ? *services : std::vector<ConnectionString::Place>(),
-                           texts.isOk() ? *texts : std::vector<std::string>()};
+    const DnsRecords found{
+        services.isOk() ? *services : std::vector<ConnectionString::HostAndPort>(),
+        texts.isOk() ? *texts : std::vector<std::string>()};
     const DnsRecords readable{{{"server.example.org", 27017}}, {text}};
     lookUp(own, found, "");
     lookUp(own, readable, "");
