@@ -5,7 +5,7 @@
 
 #include "freshet/bson/json.h"
 #include "freshet/command/access/authorize.h"
-#include "freshet/command/access/persona.h"
+#include "freshet/command/access/replica_set_member.h"
 #include "freshet/command/background/housekeeper.h"
 #include "freshet/command/crud/prepared_find.h"
 #include "freshet/command/diag/profile.h"

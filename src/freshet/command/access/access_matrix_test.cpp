@@ -330,17 +330,17 @@ const std::vector<StageRow>& stageRows() {
     return kRows;
 }
 
-const std::vector<Place>& targets() {
-    static const std::vector<Place> kTargets = {{"test", "c"},
-                                                {"other", "c"},
-                                                {"admin", "c"},
-                                                {"config", "c"},
-                                                {"local", "c"},
-                                                {"test", "system.js"},
-                                                {"other", "system.js"},
-                                                {"test", "system.profile"},
-                                                {"admin", "system.users"},
-                                                {"admin", "system.version"}};
+const std::vector<Resource>& targets() {
+    static const std::vector<Resource> kTargets = {{"test", "c"},
+                                                   {"other", "c"},
+                                                   {"admin", "c"},
+                                                   {"config", "c"},
+                                                   {"local", "c"},
+                                                   {"test", "system.js"},
+                                                   {"other", "system.js"},
+                                                   {"test", "system.profile"},
+                                                   {"admin", "system.users"},
+                                                   {"admin", "system.version"}};
     return kTargets;
 }
 
@@ -349,7 +349,7 @@ struct Subject {
     std::string_view db;
 };
 
-std::string replaced(std::string_view text, const Place& target) {
+std::string replaced(std::string_view text, const Resource& target) {
     std::string out;
     while (!text.empty()) {
         const size_t at = std::min(text.find('$'), text.size());
@@ -374,7 +374,7 @@ bool hasPlaceholder(std::string_view text) {
            text.find("$D.") != text.npos || text.find("$N") != text.npos || text == "$D";
 }
 
-Place placeOf(std::string_view name, const Place& target) {
+Resource resourceOf(std::string_view name, const Resource& target) {
     if (name == "*") {
         return {};
     }
@@ -392,11 +392,11 @@ Place placeOf(std::string_view name, const Place& target) {
     }
     const size_t dot = name.find('.');
     return name.starts_with("system.")
-               ? Place{target.db, std::string(name)}
-               : Place{std::string(name.substr(0, dot)), std::string(name.substr(dot + 1))};
+               ? Resource{target.db, std::string(name)}
+               : Resource{std::string(name.substr(0, dot)), std::string(name.substr(dot + 1))};
 }
 
-bool hasAll(const Subject& who, std::string_view needs, const Place& target) {
+bool hasAll(const Subject& who, std::string_view needs, const Resource& target) {
     while (!needs.empty()) {
         const size_t end = std::min(needs.find(' '), needs.size());
         const std::string_view one = needs.substr(0, end);
@@ -404,14 +404,14 @@ bool hasAll(const Subject& who, std::string_view needs, const Place& target) {
         const size_t at = one.find('@');
         if (!one.empty() &&
             !isDocumented(
-                who.role, who.db, one.substr(0, at), placeOf(one.substr(at + 1), target))) {
+                who.role, who.db, one.substr(0, at), resourceOf(one.substr(at + 1), target))) {
             return false;
         }
     }
     return true;
 }
 
-bool isExpected(const Subject& who, std::string_view needs, const Place& target) {
+bool isExpected(const Subject& who, std::string_view needs, const Resource& target) {
     if (needs == "nobody") {
         return true;
     }
@@ -448,7 +448,7 @@ protected:
     void expectVerdicts(std::string_view needs,
                         const std::string& body,
                         const std::string& db,
-                        const Place& target) {
+                        const Resource& target) {
         for (const Subject& who : kSubjects) {
             const bool isAllowed = codeOn(connectionOf(who), body, db) != 13;
             EXPECT_EQ(isExpected(who, needs, target), isAllowed)
@@ -457,7 +457,7 @@ protected:
     }
 
     /// System collections can never be renamed: that error comes first.
-    static bool isRenameOfSystem(const Row& row, const Place& target) {
+    static bool isRenameOfSystem(const Row& row, const Resource& target) {
         return row.name == "renameCollection" && target.collection.starts_with("system.");
     }
 
@@ -487,7 +487,7 @@ TEST_F(AccessMatrixTest, EveryCommandIsForWhomTheManualSays) {
     for (const Row& row : commandRows()) {
         named.insert(row.name);
         const bool hasTarget = hasPlaceholder(row.body) || hasPlaceholder(row.db);
-        for (const Place& target : targets()) {
+        for (const Resource& target : targets()) {
             if (isRenameOfSystem(row, target)) {
                 continue;
             }
@@ -510,7 +510,7 @@ TEST_F(AccessMatrixTest, EveryStageIsForWhomTheManualSays) {
     for (const StageRow& row : stageRows()) {
         named.insert(row.name);
         const bool hasTarget = hasPlaceholder(row.stages) || hasPlaceholder(row.on);
-        for (const Place& target : targets()) {
+        for (const Resource& target : targets()) {
             const std::string on = replaced(row.on, target);
             const size_t dot = on.find('.');
             const std::string collection = dot == on.npos ? "1" : "\"" + on.substr(dot + 1) + "\"";

@@ -181,30 +181,30 @@ inline bool namesAction(std::string_view list, std::string_view word) {
 }
 
 /// The resource of an action.
-struct Place {
+struct Resource {
     std::string db;          // empty: the server
     std::string collection;  // empty: the database
 };
 
 inline bool covers(const DocumentedPrivilege& privilege,
                    std::string_view givenOn,
-                   const Place& place) {
-    const bool isSystem = place.collection.starts_with("system.");
-    const bool isInternal = place.db == "local" || place.db == "config";
+                   const Resource& resource) {
+    const bool isSystem = resource.collection.starts_with("system.");
+    const bool isInternal = resource.db == "local" || resource.db == "config";
     const std::string_view db = privilege.db == "$" ? givenOn : privilege.db;
     switch (privilege.on) {
         case On::kAny:
             return true;
         case On::kCluster:
-            return place.db.empty();
+            return resource.db.empty();
         case On::kDatabase:
-            return place.db == db && !isSystem;
+            return resource.db == db && !isSystem;
         case On::kAnyNormal:
-            return !place.db.empty() && !isInternal && !isSystem;
+            return !resource.db.empty() && !isInternal && !isSystem;
         case On::kNamed:
-            return !place.db.empty() && place.collection == privilege.collection;
+            return !resource.db.empty() && resource.collection == privilege.collection;
         case On::kExact:
-            return place.db == db && place.collection == privilege.collection;
+            return resource.db == db && resource.collection == privilege.collection;
     }
     return false;
 }
@@ -213,12 +213,12 @@ inline bool covers(const DocumentedPrivilege& privilege,
 inline bool isDocumented(std::string_view role,
                          std::string_view givenOn,
                          std::string_view action,
-                         const Place& place) {
+                         const Resource& resource) {
     const std::vector<std::string_view> parts = partsOf(role);
     const auto& all = documentedPrivileges();
     return std::any_of(all.begin(), all.end(), [&](const DocumentedPrivilege& privilege) {
         return std::find(parts.begin(), parts.end(), privilege.role) != parts.end() &&
-               covers(privilege, givenOn, place) && namesAction(privilege.actions, action);
+               covers(privilege, givenOn, resource) && namesAction(privilege.actions, action);
     });
 }
 

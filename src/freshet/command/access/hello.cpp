@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// hello and its legacy spellings: what a driver learns first, and the stream that its monitor
 /// reads. The topology never changes (one server), so an awaited hello answers at its time limit.
-#include "freshet/command/access/persona.h"
+#include "freshet/command/access/replica_set_member.h"
 #include "freshet/command/access/sasl.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"

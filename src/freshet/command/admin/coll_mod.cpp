@@ -13,15 +13,15 @@ namespace freshet::command {
 namespace {
 
 /// {index: {...}} as it was sent.
-struct IndexWish {
+struct IndexChange {
     std::string name;
     bson::OwnedDocument key;
     std::optional<int64_t> expireAfterSeconds;
     std::optional<bool> hidden;
 };
 
-struct Wish {
-    std::optional<IndexWish> index;
+struct RequestedChanges {
+    std::optional<IndexChange> index;
     bson::OwnedDocument options;  // the collection's options that get other values
 };
 
@@ -29,13 +29,13 @@ Status badOption(std::string text) {
     return invalid(Reason::kInvalidOptions, std::move(text));
 }
 
-StatusOr<IndexWish> parseIndex(bson::Document body) {
+StatusOr<IndexChange> parseIndex(bson::Document body) {
     Fields fields(body, "collMod.index");
     fields.allowOnly(
         {"keyPattern", "name", "expireAfterSeconds", "hidden", "unique", "prepareUnique"});
-    IndexWish wish;
-    wish.name = std::string(fields.string("name"));
-    wish.key = bson::OwnedDocument(fields.object("keyPattern"));
+    IndexChange requested;
+    requested.name = std::string(fields.string("name"));
+    requested.key = bson::OwnedDocument(fields.object("keyPattern"));
     fields.refuse({"unique", "prepareUnique"});
     const int64_t seconds = fields.integer("expireAfterSeconds", 0);
     const bool isHidden = fields.boolean("hidden", false);
@@ -53,23 +53,23 @@ StatusOr<IndexWish> parseIndex(bson::Document body) {
                 "range, try a different number than " +
                 std::to_string(seconds));
         }
-        wish.expireAfterSeconds = seconds;
+        requested.expireAfterSeconds = seconds;
     }
     if (fields.has("hidden")) {
-        wish.hidden = isHidden;
+        requested.hidden = isHidden;
     }
-    if (!wish.expireAfterSeconds.has_value() && !wish.hidden.has_value()) {
+    if (!requested.expireAfterSeconds.has_value() && !requested.hidden.has_value()) {
         return badOption("no expireAfterSeconds, hidden, unique, or prepareUnique field");
     }
-    return wish;
+    return requested;
 }
 
-StatusOr<Wish> parseWish(bson::Document body) {
+StatusOr<RequestedChanges> parseChanges(bson::Document body) {
     Fields fields(body, "collMod");
     checkSharedOptions(&fields);
     fields.refuse({"cappedSize", "cappedMax", "changeStreamPreAndPostImages", "dryRun"});
     FRESHET_RETURN_IF_ERROR(fields.status());
-    Wish wish;
+    RequestedChanges requested;
     if (const bson::Element index = fields.element("index")) {
         if (!index.isObject()) {
             return invalid(Reason::kTypeMismatch,
@@ -77,12 +77,12 @@ StatusOr<Wish> parseWish(bson::Document body) {
                                std::string(bson::typeName(index.type())) +
                                "', expected type 'object'");
         }
-        FRESHET_ASSIGN_OR_RETURN(wish.index, parseIndex(index.document()));
+        FRESHET_ASSIGN_OR_RETURN(requested.index, parseIndex(index.document()));
     }
     bson::Builder options;
     keepOptions(fields, kValidationOptions, &options);
-    wish.options = bson::OwnedDocument(options.finish());
-    return wish;
+    requested.options = bson::OwnedDocument(options.finish());
+    return requested;
 }
 
 /// `before`, with the fields of `changes` replacing its own.
@@ -102,13 +102,14 @@ bson::OwnedDocument merged(bson::Document before, bson::Document changes) {
     return bson::OwnedDocument(out.finish());
 }
 
-const catalog::Index* findIndex(const catalog::Collection& collection, const IndexWish& wish) {
-    if (!wish.name.empty()) {
-        return collection.findIndex(wish.name);
+const catalog::Index* findIndex(const catalog::Collection& collection,
+                                const IndexChange& requested) {
+    if (!requested.name.empty()) {
+        return collection.findIndex(requested.name);
     }
     for (const auto& index : collection.indexes) {
         const bson::Document key = index->spec.view().find("key").document();
-        if (bson::compareDocuments(key, wish.key.view()) == 0) {
+        if (bson::compareDocuments(key, requested.key.view()) == 0) {
             return index.get();
         }
     }
@@ -116,19 +117,20 @@ const catalog::Index* findIndex(const catalog::Collection& collection, const Ind
 }
 
 Status editIndex(const catalog::Collection& collection,
-                 const IndexWish& wish,
+                 const IndexChange& requested,
                  catalog::CollectionEdit* edit,
                  bson::Builder* reply) {
-    const catalog::Index* index = findIndex(collection, wish);
+    const catalog::Index* index = findIndex(collection, requested);
     if (index == nullptr) {
         return Status(Code::kNotFound,
                       Reason::kIndexNotFound,
                       "cannot find index " +
-                          (wish.name.empty() ? bson::toShellText(wish.key.view()) : wish.name) +
+                          (requested.name.empty() ? bson::toShellText(requested.key.view())
+                                                  : requested.name) +
                           " for ns " + collection.ns());
     }
     bson::Builder changes;
-    if (wish.expireAfterSeconds.has_value()) {
+    if (requested.expireAfterSeconds.has_value()) {
         if (index->isId()) {
             return badOption("the _id field does not support TTL indexes");
         }
@@ -139,15 +141,15 @@ Status editIndex(const catalog::Collection& collection,
         if (index->expireAfterSeconds.has_value()) {
             reply->add("expireAfterSeconds_old", *index->expireAfterSeconds);
         }
-        reply->add("expireAfterSeconds_new", *wish.expireAfterSeconds);
-        changes.add("expireAfterSeconds", static_cast<int32_t>(*wish.expireAfterSeconds));
+        reply->add("expireAfterSeconds_new", *requested.expireAfterSeconds);
+        changes.add("expireAfterSeconds", static_cast<int32_t>(*requested.expireAfterSeconds));
     }
-    if (wish.hidden.has_value()) {
+    if (requested.hidden.has_value()) {
         if (index->isId()) {
             return badValue("can't hide _id index");
         }
-        reply->add("hidden_old", index->hidden).add("hidden_new", *wish.hidden);
-        changes.add("hidden", *wish.hidden);
+        reply->add("hidden_old", index->hidden).add("hidden_new", *requested.hidden);
+        changes.add("hidden", *requested.hidden);
     }
     const bson::OwnedDocument changed(changes.finish());
     bson::OwnedDocument spec = merged(index->spec.view(), changed.view());
@@ -158,11 +160,11 @@ Status editIndex(const catalog::Collection& collection,
 sync::Task<Status> runCollMod(Invocation& call) {
     StatusOr<std::string> collection = call.collectionName();
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
-    StatusOr<Wish> wish = parseWish(call.body());
-    FRESHET_CO_RETURN_IF_ERROR(wish.status());
-    FRESHET_CO_RETURN_IF_ERROR(
-        checkValidatorPlace(call.generic.db, *collection, wish->options.view().find("validator")));
-    if (wish->index.has_value() && wish->index->expireAfterSeconds.has_value()) {
+    StatusOr<RequestedChanges> requested = parseChanges(call.body());
+    FRESHET_CO_RETURN_IF_ERROR(requested.status());
+    FRESHET_CO_RETURN_IF_ERROR(checkValidatorPlace(
+        call.generic.db, *collection, requested->options.view().find("validator")));
+    if (requested->index.has_value() && requested->index->expireAfterSeconds.has_value()) {
         FRESHET_CO_RETURN_IF_ERROR(checkExpiryPlace(call.generic.db, *collection));
     }
     bson::Builder was;
@@ -170,11 +172,11 @@ sync::Task<Status> runCollMod(Invocation& call) {
         call.generic.db,
         *collection,
         [&](const catalog::Collection& current, catalog::CollectionEdit* edit) {
-            if (!wish->options.view().isEmpty()) {
-                edit->options = merged(current.options.view(), wish->options.view());
+            if (!requested->options.view().isEmpty()) {
+                edit->options = merged(current.options.view(), requested->options.view());
             }
-            return wish->index.has_value() ? editIndex(current, *wish->index, edit, &was)
-                                           : Status::ok();
+            return requested->index.has_value() ? editIndex(current, *requested->index, edit, &was)
+                                                : Status::ok();
         });
     Status status = co_await driveChange(call, *change);
     FRESHET_CO_RETURN_IF_ERROR(std::move(status));

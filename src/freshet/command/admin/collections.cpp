@@ -3,7 +3,7 @@
 #include "freshet/bson/json.h"
 #include "freshet/catalog/storage_engine.h"
 #include "freshet/catalog/writable_names.h"
-#include "freshet/command/access/persona.h"
+#include "freshet/command/access/replica_set_member.h"
 #include "freshet/command/admin/options.h"
 #include "freshet/command/admin/own_names.h"
 #include "freshet/command/run/invocation.h"

@@ -132,12 +132,12 @@ sync::Task<Status> runAggregate(Invocation& call) {
     if (!collection->empty()) {
         command->request.collection = call.services.catalog.find(call.generic.db, *collection);
     }
-    const bson::Element told = query::callersStage(command->pipeline);
-    if (told && command->explains) {
+    const bson::Element serverStage = query::callersStage(command->pipeline);
+    if (serverStage && command->explains) {
         command->request.source.emplace();
-    } else if (told) {
+    } else if (serverStage) {
         StatusOr<std::vector<bson::OwnedDocument>> documents =
-            co_await tellOfServer(call, told, *collection);
+            co_await reportOnServer(call, serverStage, *collection);
         FRESHET_CO_RETURN_IF_ERROR(documents.status());
         command->request.source = std::move(*documents);
     }

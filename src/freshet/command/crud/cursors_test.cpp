@@ -147,7 +147,7 @@ TEST(FairShares, TheOldestOfTheHeaviestGoes) {
     Shares shares;
     EXPECT_EQ(nullptr, shares.next(Shares::By::kCount));
     shares.add("few", 1, 900, 1);
-    const Shares::Place first = shares.add("many", 2, 10, 2);
+    const Shares::Handle first = shares.add("many", 2, 10, 2);
     shares.add("many", 3, 20, 3);
     shares.add("many", 2, 30, 4);
     EXPECT_EQ(2, *shares.next(Shares::By::kCount));
@@ -162,7 +162,7 @@ TEST(FairShares, TheOldestOfTheHeaviestGoes) {
 TEST(FairShares, AnotherCreatorGivesForOneThatHasNothingElse) {
     Shares shares;
     shares.add("a", 1, 40, 1);
-    const Shares::Place large = shares.add("a", 2, 100, 2);
+    const Shares::Handle large = shares.add("a", 2, 100, 2);
     EXPECT_EQ(nullptr, shares.next(Shares::By::kBytes, large));
     EXPECT_EQ(1, *shares.next(Shares::By::kCount, large));
     shares.add("a", 1, 10, 3);
@@ -171,7 +171,7 @@ TEST(FairShares, AnotherCreatorGivesForOneThatHasNothingElse) {
 
 TEST(FairShares, WhatHasNoSizeDoesNotGoForIt) {
     Shares shares;
-    const Shares::Place only = shares.add("a", 1, 0, 7);
+    const Shares::Handle only = shares.add("a", 1, 0, 7);
     EXPECT_EQ(nullptr, shares.next(Shares::By::kBytes));
     EXPECT_EQ(7, *shares.next(Shares::By::kCount));
     EXPECT_EQ(nullptr, shares.next(Shares::By::kCount, only));
@@ -186,7 +186,7 @@ struct Model {
         int holder;
         uint64_t creator;
         uint64_t bytes;
-        Shares::Place place;
+        Shares::Handle handle;
     };
     std::vector<Held> all;
 
@@ -240,13 +240,13 @@ TEST(FairShares, AgreesWithAPlainModel) {
         if (model.all.empty() || chance() % 5 < 3) {
             Model::Held held{
                 step, static_cast<int>(chance() % 4), chance() % 3, 1 + chance() % 100'000, {}};
-            held.place =
+            held.handle =
                 shares.add(std::to_string(held.holder), held.creator, held.bytes, held.item);
             bytes += held.bytes;
             model.all.push_back(held);
         } else {
             const size_t at = chance() % model.all.size();
-            shares.remove(model.all[at].place);
+            shares.remove(model.all[at].handle);
             bytes -= model.all[at].bytes;
             model.all.erase(model.all.begin() + static_cast<ptrdiff_t>(at));
         }

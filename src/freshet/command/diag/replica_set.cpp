@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The replSet commands, for a set with only this member. The set exists from the start: initiating
 /// it with an equivalent configuration succeeds at once.
-#include "freshet/command/access/persona.h"
+#include "freshet/command/access/replica_set_member.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/platform/clock.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// serverStatus and getDiagnosticData: numbers about the running server, by sections that a client
 /// may include and exclude by name.
-#include "freshet/command/access/persona.h"
+#include "freshet/command/access/replica_set_member.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/platform/clock.h"

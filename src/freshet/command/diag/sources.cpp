@@ -268,9 +268,9 @@ sync::Task<StatusOr<Documents>> tellOfCollection(Invocation& call,
 
 }  // namespace
 
-sync::Task<StatusOr<Documents>> tellOfServer(Invocation& call,
-                                             bson::Element stage,
-                                             std::string collection) {
+sync::Task<StatusOr<Documents>> reportOnServer(Invocation& call,
+                                               bson::Element stage,
+                                               std::string collection) {
     if (stage.name() == "$currentOp") {
         const Status status = checkCurrentOp(call, stage, !collection.empty());
         co_return status.isOk() ? tellOfOperations(call, stage) : StatusOr<Documents>(status);

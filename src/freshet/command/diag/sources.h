@@ -12,8 +12,8 @@ namespace freshet::command {
 
 /// The documents of a stage that query::callersStage() returns. `collection` is empty in
 /// {aggregate: 1}. kInvalid with MongoDB's code and text. Access was checked before.
-sync::Task<StatusOr<std::vector<bson::OwnedDocument>>> tellOfServer(Invocation& call,
-                                                                    bson::Element stage,
-                                                                    std::string collection);
+sync::Task<StatusOr<std::vector<bson::OwnedDocument>>> reportOnServer(Invocation& call,
+                                                                      bson::Element stage,
+                                                                      std::string collection);
 
 }  // namespace freshet::command

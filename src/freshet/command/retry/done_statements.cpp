@@ -117,7 +117,7 @@ std::optional<query::WriteResult> EarlierStatements::find(int32_t statement) con
 void DoneStatements::startNumber(int64_t txnNumber) {
     txnNumber_ = txnNumber;
     parts_ = 0;
-    told_ = {};
+    recorded_ = {};
     nextPart_.reset();
 }
 
@@ -127,21 +127,21 @@ void DoneStatements::read(bson::Document stored) {
     }
     startNumber(stored.find("txnNum").toInt64());
     parts_ = static_cast<int32_t>(stored.find("parts").toInt64());
-    told_.done = rangesOf(stored);
+    recorded_.done = rangesOf(stored);
     if (const bson::Element results = stored.find("results"); results.isArray()) {
         for (const bson::Element& result : results.document()) {
-            told_.results += result.isObject() ? result.document().bytes() : ByteView();
+            recorded_.results += result.isObject() ? result.document().bytes() : ByteView();
         }
     }
 }
 
 void DoneStatements::add(int32_t statement, const query::WriteResult& result) {
-    if (told_.results.size() > kResultBytesMax || told_.done.size() >= kRangesMax) {
-        nextPart_ = std::exchange(told_, {});
+    if (recorded_.results.size() > kResultBytesMax || recorded_.done.size() >= kRangesMax) {
+        nextPart_ = std::exchange(recorded_, {});
     }
-    addTo(&told_.done, statement);
+    addTo(&recorded_.done, statement);
     if (!isOrdinary(result)) {
-        told_.results += resultDocument(statement, result).bytes();
+        recorded_.results += resultDocument(statement, result).bytes();
     }
 }
 
@@ -152,20 +152,20 @@ bson::OwnedDocument DoneStatements::partId(int32_t part) const {
 }
 
 void DoneStatements::addFields(bson::Document id,
-                               const Told& told,
+                               const Recorded& recorded,
                                int64_t wallMs,
                                bson::Builder* out) const {
     out->add("_id", id).add("txnNum", txnNumber_);
     out->add("lastWriteDate", bson::Date{wallMs - wallMs % kDateStepMs});
     {
         auto done = out->array("done");
-        for (const auto& [first, last] : told.done) {
+        for (const auto& [first, last] : recorded.done) {
             done.push(first).push(last);
         }
     }
     auto list = out->array("results");
-    for (size_t at = 0; at < told.results.size();) {
-        const bson::Document result(told.results.data() + at);
+    for (size_t at = 0; at < recorded.results.size();) {
+        const bson::Document result(recorded.results.data() + at);
         list.push(result);
         at += result.size();
     }
@@ -180,7 +180,7 @@ std::vector<bson::OwnedDocument> DoneStatements::write(int64_t wallMs) {
         nextPart_.reset();
     }
     bson::Builder out;
-    addFields(bson::Document(session_.data()), told_, wallMs, &out);
+    addFields(bson::Document(session_.data()), recorded_, wallMs, &out);
     out.add("parts", parts_);
     documents.emplace_back(out.finish());
     return documents;

@@ -63,18 +63,21 @@ public:
     std::vector<bson::OwnedDocument> write(int64_t wallMs);
 
 private:
-    struct Told {
+    struct Recorded {
         StatementRanges done;
         std::string results;  // documents as stored, one after the other
     };
     /// {_id: id, txnNum: ..., lastWriteDate: ..., done: [...], results: [...]}
-    void addFields(bson::Document id, const Told& told, int64_t wallMs, bson::Builder* out) const;
+    void addFields(bson::Document id,
+                   const Recorded& recorded,
+                   int64_t wallMs,
+                   bson::Builder* out) const;
 
     std::string session_;
     int64_t txnNumber_ = -1;
     int32_t parts_ = 0;
-    Told told_;                     // not in any part yet
-    std::optional<Told> nextPart_;  // the part that write() writes
+    Recorded recorded_;                 // not in any part yet
+    std::optional<Recorded> nextPart_;  // the part that write() writes
 };
 
 }  // namespace freshet::command

@@ -113,7 +113,7 @@ private:
         uint64_t idleSinceNanos = 0;
         bool isCheckedOut = false;
         bool isKilled = false;
-        Shares::Place share{};                  // while it is idle
+        Shares::Handle share{};                 // while it is idle
         std::list<int64_t>::iterator inLine{};  // while it is idle and may time out
     };
     using Entries = std::map<int64_t, Entry>;

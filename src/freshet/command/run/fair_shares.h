@@ -26,14 +26,14 @@ public:
     enum class By : uint8_t { kCount, kBytes };
 
     /// Where an item is stored; remove() takes it.
-    struct Place {
+    struct Handle {
         Creator* creator = nullptr;  // null: not stored
         uint64_t turn = 0;
         uint64_t bytes = 0;
     };
 
     /// `bytes` 0: it is never evicted for its size.
-    Place add(const std::string& holder, uint64_t creatorId, uint64_t bytes, Item item) {
+    Handle add(const std::string& holder, uint64_t creatorId, uint64_t bytes, Item item) {
         const uint64_t turn = ++turns_;
         const auto [owner, isNewOwner] = holders_.try_emplace(holder);
         if (isNewOwner) {
@@ -47,23 +47,23 @@ public:
             creator.id = creatorId;
             creator.since = turn;
         }
-        const Place place{&creator, turn, bytes};
-        creator.byAge.emplace(place.turn, std::move(item));
+        const Handle handle{&creator, turn, bytes};
+        creator.byAge.emplace(handle.turn, std::move(item));
         if (bytes != 0) {
-            creator.bySize.emplace(sizeClass(bytes), place.turn);
+            creator.bySize.emplace(sizeClass(bytes), handle.turn);
         }
         count(creator, 1, static_cast<int64_t>(bytes));
-        return place;
+        return handle;
     }
 
-    void remove(const Place& place) {
-        Creator& creator = *place.creator;
+    void remove(const Handle& handle) {
+        Creator& creator = *handle.creator;
         Holder& holder = *creator.holder;
-        creator.byAge.erase(place.turn);
-        if (place.bytes != 0) {
-            creator.bySize.erase({sizeClass(place.bytes), place.turn});
+        creator.byAge.erase(handle.turn);
+        if (handle.bytes != 0) {
+            creator.bySize.erase({sizeClass(handle.bytes), handle.turn});
         }
-        count(creator, -1, -static_cast<int64_t>(place.bytes));
+        count(creator, -1, -static_cast<int64_t>(handle.bytes));
         if (creator.byAge.empty()) {
             holder.creators.all.erase(creator.id);
         }
@@ -76,7 +76,7 @@ public:
     /// largest share, the oldest item, or of its largest items the oldest. Never the one at `but`:
     /// if its creator has nothing else, another creator of the same holder that has at least half
     /// as much loses one. Null: none.
-    const Item* next(By by, const Place& but = {}) const {
+    const Item* next(By by, const Handle& but = {}) const {
         const Holder* holder = ranks_.most(by);
         if (holder == nullptr) {
             return nullptr;

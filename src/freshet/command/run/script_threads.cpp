@@ -171,14 +171,14 @@ std::deque<std::shared_ptr<ScriptThreads::Waiting>>::iterator ScriptThreads::nex
 }
 
 void ScriptThreads::giveUp(const std::shared_ptr<Waiting>& place) {
-    Thread* handedOver = nullptr;
+    Thread* assigned = nullptr;
     {
         std::lock_guard<sync::Mutex> lock(mutex_);
-        handedOver = place->thread;
+        assigned = place->thread;
         std::erase(waiting_, place);
     }
-    if (handedOver != nullptr) {
-        giveBack(handedOver);
+    if (assigned != nullptr) {
+        giveBack(assigned);
     }
 }
 

@@ -7,13 +7,13 @@
 #include "freshet/command/registry.h"
 #include "freshet/command/retry/session_turns.h"
 #include "freshet/command/run/cursors.h"
-#include "freshet/command/run/nap.h"
 #include "freshet/command/run/operations.h"
 #include "freshet/command/run/parameters.h"
 #include "freshet/command/run/profiler.h"
 #include "freshet/command/run/script_threads.h"
 #include "freshet/command/run/sessions.h"
 #include "freshet/command/run/statistics.h"
+#include "freshet/command/run/wakeable_sleep.h"
 #include "freshet/command/run/write_block.h"
 #include "freshet/query/spill.h"
 #include "freshet/sync/alarms.h"
@@ -68,8 +68,8 @@ struct Services {
     OpCounters counters;
     Statistics statistics{registry.commands().size()};
     sync::Alarms alarms;
-    Nap housekeeping{alarms};       // the housekeeper's thread sleeps here
-    sync::Worker worker{"worker"};  // hashes passwords
+    WakeableSleep housekeeping{alarms};  // the housekeeper's thread sleeps here
+    sync::Worker worker{"worker"};       // hashes passwords
     /// Identifies this run of the server in topologyVersion: a client that sees it change knows
     /// that the server was restarted.
     const bson::ObjectId processId = bson::ObjectId::generate();

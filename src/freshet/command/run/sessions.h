@@ -51,7 +51,7 @@ private:
     using Shares = FairShares<const std::string*>;  // names, in the order of their use
     struct Entry {
         int64_t lastUseWallMs = 0;
-        Shares::Place share{};
+        Shares::Handle share{};
     };
     using Entries = std::unordered_map<std::string, Entry>;
     struct Shard {

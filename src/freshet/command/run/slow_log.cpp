@@ -64,17 +64,17 @@ void addWork(const OperationStats& stats, telemetry::LogAttributes* out) {
 }
 
 constexpr int32_t kLongPass = telemetry::kOwnIds + 120;
-constexpr uint64_t kTellEveryNanos = 1'000'000'000;
+constexpr uint64_t kReportEveryNanos = 1'000'000'000;
 constexpr uint64_t kNanosPerMs = 1'000'000;
 
 /// One for each thread.
-struct Told {
+struct PassReport {
     OperationNames longest;  // of this pass; no command: none was long
     uint64_t nanos = 0;
-    uint64_t toldAt = 0;
-    uint64_t untold = 0;  // passes since then
+    uint64_t reportedAt = 0;
+    uint64_t unreported = 0;  // passes since then
 };
-thread_local Told told;
+thread_local PassReport report;
 
 }  // namespace
 
@@ -134,9 +134,9 @@ OperationNames LongPasses::namesOf(const Invocation& call) {
 }
 
 void LongPasses::keep(OperationNames names, uint64_t nowNanos) {
-    if (elapsed(nowNanos) > told.nanos) {
-        told.nanos = elapsed(nowNanos);
-        told.longest = std::move(names);
+    if (elapsed(nowNanos) > report.nanos) {
+        report.nanos = elapsed(nowNanos);
+        report.longest = std::move(names);
     }
 }
 
@@ -145,13 +145,13 @@ void LongPasses::tell(uint64_t nanos) {
     if (running_ != nullptr) {
         keep(running_->running(), now);
     }
-    const OperationNames longest = std::exchange(told.longest, {});
-    told.nanos = 0;
-    if (told.toldAt != 0 && now - told.toldAt < kTellEveryNanos) {
-        ++told.untold;
+    const OperationNames longest = std::exchange(report.longest, {});
+    report.nanos = 0;
+    if (report.reportedAt != 0 && now - report.reportedAt < kReportEveryNanos) {
+        ++report.unreported;
         return;
     }
-    told.toldAt = now;
+    report.reportedAt = now;
     telemetry::log(telemetry::Severity::kWarning,
                    telemetry::Component::kCommand,
                    kLongPass,
@@ -160,7 +160,7 @@ void LongPasses::tell(uint64_t nanos) {
                     {"command", longest.command},
                     {"ns", longest.ns},
                     {"connectionId", longest.connectionId},
-                    {"untoldPasses", std::exchange(told.untold, 0)}});
+                    {"untoldPasses", std::exchange(report.unreported, 0)}});
 }
 
 }  // namespace freshet::command

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/command/access/persona.h"
+#include "freshet/command/access/replica_set_member.h"
 
 #include "freshet/platform/clock.h"
 

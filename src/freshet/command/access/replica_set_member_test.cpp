@@ -5,16 +5,16 @@
 namespace freshet::command {
 namespace {
 
-class PersonaTest : public CommandTest {
+class ReplicaSetMemberTest : public CommandTest {
 protected:
-    PersonaTest() {
+    ReplicaSetMemberTest() {
         close();
         replicaSet_ = "rs0";
         open();
     }
 };
 
-TEST_F(PersonaTest, HelloNamesTheAddressThatTheClientDialled) {
+TEST_F(ReplicaSetMemberTest, HelloNamesTheAddressThatTheClientDialled) {
     expectReply(
         R"({"hello": 1})",
         R"({"isWritablePrimary": true, "secondary": false, "setName": "rs0", "setVersion": 1,
@@ -28,7 +28,7 @@ TEST_F(PersonaTest, HelloNamesTheAddressThatTheClientDialled) {
     EXPECT_EQ(reply.view().find("operationTime").type(), bson::Type::kTimestamp);
 }
 
-TEST_F(PersonaTest, HelloNamesTheNameThatATlsClientCalled) {
+TEST_F(ReplicaSetMemberTest, HelloNamesTheNameThatATlsClientCalled) {
     ClientFacts client = clientFacts(8);
     client.isTls = true;
     client.serverName = "db.example.org";
@@ -42,7 +42,7 @@ TEST_F(PersonaTest, HelloNamesTheNameThatATlsClientCalled) {
     expectReply(R"({"hello": 1})", R"({"me": "freshet.test:27017"})", "admin");
 }
 
-TEST_F(PersonaTest, SetUpScriptsFindTheirSetReady) {
+TEST_F(ReplicaSetMemberTest, SetUpScriptsFindTheirSetReady) {
     expectReplies(
         {
             {R"({"replSetGetStatus": 1})",
@@ -66,7 +66,7 @@ TEST_F(PersonaTest, SetUpScriptsFindTheirSetReady) {
     EXPECT_FALSE(run(R"({"serverStatus": 1, "repl": 0})", "admin").view().has("repl"));
 }
 
-TEST_F(PersonaTest, AConcernForMoreMembersIsToldBesideTheResult) {
+TEST_F(ReplicaSetMemberTest, AConcernForMoreMembersIsToldBesideTheResult) {
     expectReplies({
         {R"({"insert": "c", "documents": [{"_id": 1}], "writeConcern": {"w": 2}})",
          R"({"n": 1, "writeConcernError": {"code": 100, "codeName": "UnsatisfiableWriteConcern"},
@@ -82,7 +82,7 @@ TEST_F(PersonaTest, AConcernForMoreMembersIsToldBesideTheResult) {
                      .has("writeConcernError"));
 }
 
-TEST_F(PersonaTest, ReadsOfACausalSessionSeeWhatItWrote) {
+TEST_F(ReplicaSetMemberTest, ReadsOfACausalSessionSeeWhatItWrote) {
     run(R"({"insert": "c", "documents": [{"_id": 1}]})");
     const char* found = R"({"cursor": {"firstBatch": [{"_id": 1}]}})";
     expectReplies({

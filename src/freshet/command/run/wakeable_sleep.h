@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Nap: lets a background thread sleep until a time, or until it is woken. One sleeper; any thread
-/// wakes.
+/// WakeableSleep: lets a background thread sleep until a time, or until it is woken. One sleeper;
+/// any thread wakes.
 #pragma once
 
 #include "freshet/sync/alarms.h"
@@ -11,9 +11,9 @@
 
 namespace freshet::command {
 
-class Nap {
+class WakeableSleep {
 public:
-    explicit Nap(sync::Alarms& alarms) : alarms_(alarms) {}
+    explicit WakeableSleep(sync::Alarms& alarms) : alarms_(alarms) {}
 
     /// Sleeps until `dueNanos` (platform::monotonicNanos()), or wake(). Returns at once after a
     /// wake() that has not ended a sleep yet.
