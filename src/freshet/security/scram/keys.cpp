@@ -20,14 +20,14 @@ const unsigned char* unsignedOf(ByteView bytes) {
     return reinterpret_cast<const unsigned char*>(bytes.data());
 }
 
-std::string hash(const EVP_MD* how, ByteView bytes) {
+std::string hash(const EVP_MD* digest, ByteView bytes) {
     std::string out(EVP_MAX_MD_SIZE, '\0');
     unsigned int size = 0;
     invariant(EVP_Digest(bytes.data(),
                          bytes.size(),
                          reinterpret_cast<unsigned char*>(out.data()),
                          &size,
-                         how,
+                         digest,
                          nullptr) == 1);
     out.resize(size);
     return out;

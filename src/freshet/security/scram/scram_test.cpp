@@ -274,11 +274,11 @@ TEST(Scram, ADamagedProofNeverOpens) {
     const ScramCredentials same = *lookUp("ann");
     std::string proof;
     for (size_t at = 0; at == 0 || at < proof.size(); ++at) {
-        for (int how = 0; how < 2; ++how) {
+        for (int variant = 0; variant < 2; ++variant) {
             ScramServer server(ScramMechanism::kSha1, [&](const std::string&) { return same; });
             ScramClient client(ScramMechanism::kSha1, "ann", "secret");
             proof = *client.step(*server.step(client.first()));
-            if (how == 0) {
+            if (variant == 0) {
                 proof.resize(at);
             } else {
                 proof[at] = static_cast<char>(proof[at] ^ 1);

@@ -123,15 +123,15 @@ std::vector<std::string> Engine::complete(const std::string& line) {
     return words;
 }
 
-Engine::HistoryWish Engine::historyOf(const std::string& line) {
+Engine::HistoryRule Engine::historyOf(const std::string& line) {
     StatusOr<script::Value> answer = ask("historyOf", line);
     if (!answer.isOk() || !answer->element().isObject()) {
         return {"", kHistoryLines, false};
     }
-    const bson::Document wish = answer->element().document();
-    return {std::string(wish.find("text").stringValue()),
-            static_cast<int>(wish.find("lines").toInt64()),
-            wish.find("keepsSecrets").isTruthy()};
+    const bson::Document rule = answer->element().document();
+    return {std::string(rule.find("text").stringValue()),
+            static_cast<int>(rule.find("lines").toInt64()),
+            rule.find("keepsSecrets").isTruthy()};
 }
 
 std::string Engine::database() {

@@ -39,12 +39,12 @@ public:
     std::string startupWarnings();
     std::vector<std::string> complete(const std::string& line);
     /// What to put into the history for this line, by the user's settings.
-    struct HistoryWish {
+    struct HistoryRule {
         std::string text;  // of the line
         int linesMax;
         bool keepsSecrets;
     };
-    HistoryWish historyOf(const std::string& line);
+    HistoryRule historyOf(const std::string& line);
     /// The database for commands that are not JavaScript.
     std::string database();
     void use(const std::string& database);

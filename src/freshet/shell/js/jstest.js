@@ -4,7 +4,7 @@
 'use strict';
 
 const text = (value) => typeof value === 'string' ? value : library.tojson(value, '', true);
-const told = (message) => message === undefined ? '' : ' : ' + (typeof message === 'function' ? message() : text(message));
+const suffix = (message) => message === undefined ? '' : ' : ' + (typeof message === 'function' ? message() : text(message));
 const doassert = (message, fields) => {
     const error = new Error(message);
     throw Object.assign(error, fields);
@@ -20,7 +20,7 @@ const same = (a, b) => {
 };
 const check = (isOk, words, message, fields) => {
     if (!isOk) {
-        doassert((typeof words === 'function' ? words() : words) + told(message), fields);
+        doassert((typeof words === 'function' ? words() : words) + suffix(message), fields);
     }
 };
 
@@ -135,7 +135,7 @@ Object.assign(assert, {
             }
             host.sleep(intervalMs);
         }
-        doassert(`was not so in ${attempts} attempts` + told(message));
+        doassert(`was not so in ${attempts} attempts` + suffix(message));
     },
 });
 assert.commandWorkedOrFailedWithCode = (result, codes, message) =>

@@ -39,7 +39,7 @@ public:
     std::string startupWarnings() { return engine_.startupWarnings(); }
     std::string prompt() { return engine_.prompt(); }
     std::vector<std::string> complete(const std::string& line) { return engine_.complete(line); }
-    Engine::HistoryWish historyOf(const std::string& line) { return engine_.historyOf(line); }
+    Engine::HistoryRule historyOf(const std::string& line) { return engine_.historyOf(line); }
     /// The argument of quit().
     int exitCode() const { return engine_.exitCode(); }
 

@@ -195,8 +195,8 @@ int runTerminal(const Options& options, Runner& runner, std::ostream& out, std::
     TerminalOptions terminal;
     terminal.historyPath = homePath(".freshet_history");
     terminal.remembered = [&runner](const std::string& line) -> Remembered {
-        const Engine::HistoryWish wish = runner.historyOf(line);
-        return {!wish.keepsSecrets && holdsSecret(line) ? "" : wish.text, wish.linesMax};
+        const Engine::HistoryRule rule = runner.historyOf(line);
+        return {!rule.keepsSecrets && holdsSecret(line) ? "" : rule.text, rule.linesMax};
     };
     terminal.complete = [&runner](const std::string& text) { return runner.complete(text); };
     std::unique_ptr<LineReader> reader = makeTerminalReader(std::move(terminal));
