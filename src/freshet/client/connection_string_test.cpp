@@ -20,7 +20,7 @@ std::string summary(std::string_view text) {
 
 }  // namespace
 
-TEST(ConnectionString, TakesTheFormsOfShells) {
+TEST(ConnectionString, AcceptsTheShellsForms) {
     EXPECT_EQ(summary("mongodb://h"), "h 27017 test");
     EXPECT_EQ(summary("mongodb://h:1234"), "h 1234 test");
     EXPECT_EQ(summary("mongodb://h:1234/"), "h 1234 test");
@@ -38,7 +38,7 @@ TEST(ConnectionString, TakesTheFormsOfShells) {
     EXPECT_EQ(summary("mongodb://h/a%20b"), "h 27017 a b");
 }
 
-TEST(ConnectionString, TakesOptions) {
+TEST(ConnectionString, ParsesOptions) {
     ConnectionString where =
         parsed("mongodb://h/?connectTimeoutMS=250&appName=my%20app&retryWrites=true&tls=false&x");
     EXPECT_EQ(where.connectTimeoutMs, 250u);
@@ -47,7 +47,7 @@ TEST(ConnectionString, TakesOptions) {
     EXPECT_FALSE(parsed("mongodb://h/?retryWrites=false").retryWrites);
 }
 
-TEST(ConnectionString, TakesSeveralHostsAndTheirSet) {
+TEST(ConnectionString, ParsesSeveralHostsAndTheirSet) {
     ConnectionString where = parsed("mongodb://u:p@a:1,[::1]:2,c/shop?replicaSet=rs0");
     EXPECT_EQ(where.whereText(), "a:1,::1:2,c:27017");
     EXPECT_EQ(where.database, "shop");
@@ -58,14 +58,14 @@ TEST(ConnectionString, TakesSeveralHostsAndTheirSet) {
     EXPECT_EQ(parsed("mongodb://a").each().size(), 1u);
 }
 
-TEST(ConnectionString, KeepsWhatIsForCommands) {
+TEST(ConnectionString, KeepsOptionsForCommands) {
     ConnectionString where = parsed("mongodb://a/?readPreference=nearest&W=majority&maxPoolSize=3");
     EXPECT_EQ(
         where.ofCommands,
         (std::map<std::string, std::string>{{"readpreference", "nearest"}, {"w", "majority"}}));
 }
 
-TEST(ConnectionString, TakesUsersAndTheirSource) {
+TEST(ConnectionString, ParsesUsersAndTheirSource) {
     ConnectionString where = parsed("mongodb://ann:p%40ss%3Aword@h:5/shop");
     EXPECT_EQ(where.username, "ann");
     EXPECT_EQ(where.password, "p@ss:word");
@@ -77,7 +77,7 @@ TEST(ConnectionString, TakesUsersAndTheirSource) {
     EXPECT_EQ(parsed("mongodb://a:secret@h").whereText().find("secret"), std::string::npos);
 }
 
-TEST(ConnectionString, TakesTlsCompressionAndUnixSockets) {
+TEST(ConnectionString, ParsesTlsCompressionAndUnixSockets) {
     ConnectionString where = parsed(
         "mongodb://h/?tls=true&tlsCAFile=%2Fca.pem&tlsCertificateKeyFile=k.pem&"
         "tlsCertificateKeyFilePassword=x&tlsAllowInvalidHostnames=true&compressors=zstd,snappy");
@@ -99,7 +99,7 @@ TEST(ConnectionString, TakesTlsCompressionAndUnixSockets) {
     EXPECT_FALSE(parsed("mongodb://h/?rdma=false&tls=true").rdma);
 }
 
-TEST(ConnectionString, TakesTheNameOfAServiceInDns) {
+TEST(ConnectionString, ParsesMongodbSrvStrings) {
     ConnectionString where =
         parsed("mongodb+srv://ann:pw@cluster.example.org/shop?srvServiceName=my-db&srvMaxHosts=2");
     EXPECT_EQ(where.service.domain, "cluster.example.org");
@@ -117,7 +117,7 @@ TEST(ConnectionString, TakesTheNameOfAServiceInDns) {
     EXPECT_TRUE(parsed("mongodb://h").service.domain.empty());
 }
 
-TEST(ConnectionString, RefusesWhatItCannotDo) {
+TEST(ConnectionString, RefusesUnsupportedOptions) {
     for (const char* text : {"",
                              "mongodb://",
                              "mongodb://:1",

@@ -72,7 +72,7 @@ TEST(Connection, KeepsTheCommandsOwnDatabase) {
     EXPECT_EQ(requests.texts()[0], R"({ "ping" : 1, "$db" : "other" })");
 }
 
-TEST(Connection, WhatALargeWriteWritesStandsBesideTheCommand) {
+TEST(Connection, ALargeWriteSendsItsDocumentsAsASequence) {
     std::vector<size_t> beside;
     std::string body;
     ScriptedServer server([&](const wire::Request& request) {
@@ -115,7 +115,7 @@ TEST(Connection, AReplyWithOkZeroIsAReplyUnlessChecked) {
     EXPECT_EQ(checked.text(), "no such command: 'x'");
 }
 
-TEST(Connection, TellsWhenNobodyListens) {
+TEST(Connection, ReportsThatNothingListens) {
     ConnectionString where;
     where.port = 1;
     EXPECT_EQ(Connection::open(where).status().code(), Code::kUnavailable);
@@ -178,7 +178,7 @@ TEST(Login, BothMechanisms) {
     }
 }
 
-TEST(Login, TellsTheServersWordForAWrongPassword) {
+TEST(Login, ReportsTheServersTextForAWrongPassword) {
     auto script = std::make_shared<LoginScript>(security::ScramMechanism::kSha1);
     ScriptedServer server([script](const wire::Request& request) { return (*script)(request); });
     ConnectionString where = server.where();
@@ -189,7 +189,7 @@ TEST(Login, TellsTheServersWordForAWrongPassword) {
     EXPECT_NE(status.text().find("Authentication failed."), std::string_view::npos);
 }
 
-TEST(Login, AServerThatDoesNotKnowThePasswordIsNotBelieved) {
+TEST(Login, AServerThatDoesNotKnowThePasswordIsRefused) {
     ScriptedServer server([](const wire::Request&) {
         return bson::Builder()
             .add("conversationId", 1)
@@ -220,7 +220,7 @@ TEST(Compression, IsUsedOnceTheServerHasAgreed) {
     EXPECT_EQ(packed, (std::vector<bool>{false, true, false})) << "hello, ping, saslStart";
 }
 
-TEST(Tls, AServerThatSpeaksNoneIsToldApart) {
+TEST(Tls, AServerWithoutTlsGivesAClearError) {
     ScriptedServer server([](const wire::Request&) { return json(R"({"ok": 1})"); });
     ConnectionString where = server.where();
     where.tls = true;
@@ -236,7 +236,7 @@ std::string mirror(const wire::Request& request) {
     return bson::Builder().add("ok", 1).add("got", request.body).finish();
 }
 
-TEST(Rdma, CommandsGoOverItWhenBothSidesCan) {
+TEST(Rdma, CommandsUseItWhenBothSidesCan) {
     const auto sim = std::make_shared<testing::SimVerbs>();
     {
         ScriptedServer server(mirror, 0, {"snappy"}, {}, sim);
@@ -260,7 +260,7 @@ TEST(Rdma, CommandsGoOverItWhenBothSidesCan) {
     EXPECT_EQ(sim->counts().queuePairs, 0u);
 }
 
-TEST(Rdma, CommandsGoByCallsWithoutTcp) {
+TEST(Rdma, CommandsUseCallsWithoutTcp) {
     const auto sim = std::make_shared<testing::SimVerbs>();
     {
         ScriptedServer server(mirror, 0, {}, {}, sim, 4'420);

@@ -172,7 +172,7 @@ protected:
     std::unique_ptr<Connection> connection_;
 };
 
-TEST_F(GridFs, WhatIsWrittenIsAsTheSpecificationHasIt) {
+TEST_F(GridFs, WritesTheFormOfTheSpecification) {
     const bson::ObjectId id = put("a", patternOf(2'500));
     const auto files = store_.all("fs.files");
     ASSERT_EQ(files.size(), 1u);
@@ -199,7 +199,7 @@ TEST_F(GridFs, WhatIsWrittenIsAsTheSpecificationHasIt) {
     }
 }
 
-TEST_F(GridFs, IndexesAreMadeForTheFirstFileOnly) {
+TEST_F(GridFs, IndexesAreCreatedForTheFirstFileOnly) {
     put("a", "1");
     EXPECT_EQ(
         store_.takeCommands(),
@@ -208,7 +208,7 @@ TEST_F(GridFs, IndexesAreMadeForTheFirstFileOnly) {
     EXPECT_EQ(store_.takeCommands(), (std::vector<std::string>{"find", "insert", "insert"}));
 }
 
-TEST_F(GridFs, AnyLengthComesBack) {
+TEST_F(GridFs, FilesOfAnyLengthAreReadBack) {
     for (size_t bytes : {0u, 1u, 999u, 1'000u, 1'001u, 2'000u, 123'456u}) {
         put("a", patternOf(bytes));
         const StatusOr<std::string> read = get("a");
@@ -217,7 +217,7 @@ TEST_F(GridFs, AnyLengthComesBack) {
     }
 }
 
-TEST_F(GridFs, ALargeFileTravelsInParts) {
+TEST_F(GridFs, ALargeFileIsSentInBatches) {
     bucket_.chunkBytes = 255 * 1024;
     const std::string bytes = patternOf(9'000'000);  // more than two batches, and an odd rest
     auto writer = std::move(GridFsWriter::open(*connection_, bucket_, "large")).value();
@@ -240,14 +240,14 @@ TEST_F(GridFs, ALargeFileTravelsInParts) {
     EXPECT_EQ(store_.takeCommands().size(), 4u);  // the file and three batches
 }
 
-TEST_F(GridFs, TheNewestOfANameIsRead) {
+TEST_F(GridFs, TheNewestFileOfANameIsRead) {
     put("a", "old");
     put("a", "new");
     EXPECT_EQ(*get("a"), "new");
     EXPECT_EQ(get("b").status().code(), Code::kNotFound);
 }
 
-TEST_F(GridFs, WhatIsMissingIsNamed) {
+TEST_F(GridFs, MissingChunksAreNamed) {
     put("a", patternOf(4'500));
     const auto whole = store_.all("fs.chunks");
     auto less = whole;
@@ -261,7 +261,7 @@ TEST_F(GridFs, WhatIsMissingIsNamed) {
     EXPECT_NE(failureOf("a").find("chunk 0 of 5 is missing"), std::string::npos);
 }
 
-TEST_F(GridFs, WrongLengthsExtraChunksAndDoublesAreFound) {
+TEST_F(GridFs, WrongLengthsExtraAndDuplicateChunksAreFound) {
     put("a", patternOf(2'500));
     const auto whole = store_.all("fs.chunks");
     const auto with = [&](size_t place, bson::OwnedDocument chunk) {
@@ -288,7 +288,7 @@ TEST_F(GridFs, WrongLengthsExtraChunksAndDoublesAreFound) {
               std::string::npos);
 }
 
-TEST_F(GridFs, AFileThatMakesNoSenseIsNotRead) {
+TEST_F(GridFs, AnInvalidFileDocumentIsNotRead) {
     for (const char* wrong : {R"({"_id": 1, "filename": "a", "length": -1, "chunkSize": 10})",
                               R"({"_id": 1, "filename": "a", "length": 10, "chunkSize": 0})",
                               R"({"_id": 1, "filename": "a", "length": 1.5, "chunkSize": 10})",
@@ -298,7 +298,7 @@ TEST_F(GridFs, AFileThatMakesNoSenseIsNotRead) {
     }
 }
 
-TEST_F(GridFs, AnotherDriversIdsAndNumbersAreTaken) {
+TEST_F(GridFs, OtherDriversIdsAndNumbersAreAccepted) {
     store_.replace(
         "fs.files",
         {*bson::fromJson(R"({"_id": "own", "filename": "a", "length": 3, "chunkSize": 2.0})")});
@@ -310,7 +310,7 @@ TEST_F(GridFs, AnotherDriversIdsAndNumbersAreTaken) {
     EXPECT_EQ(*get("a"), "abc");
 }
 
-TEST_F(GridFs, AWriteThatFailsIsToldAndCanBeTakenBack) {
+TEST_F(GridFs, AFailedWriteIsReportedAndCanBeAborted) {
     auto writer = std::move(GridFsWriter::open(*connection_, bucket_, "a")).value();
     store_.refuse("insert");
     const Status failed = writer->write(patternOf(5'000'000));
@@ -326,7 +326,7 @@ TEST_F(GridFs, AWriteThatFailsIsToldAndCanBeTakenBack) {
     EXPECT_EQ(store_.all("fs.chunks").size(), 1u);
 }
 
-TEST_F(GridFs, RemovingTakesChunksToo) {
+TEST_F(GridFs, RemovingDeletesChunksToo) {
     const bson::ObjectId id = put("a", patternOf(2'500));
     put("b", "b");
     EXPECT_TRUE(removeFromGridFs(*connection_, bucket_, id).isOk());
@@ -335,7 +335,7 @@ TEST_F(GridFs, RemovingTakesChunksToo) {
     EXPECT_EQ(removeFromGridFs(*connection_, bucket_, id).code(), Code::kNotFound);
 }
 
-TEST_F(GridFs, AChunkHasASize) {
+TEST_F(GridFs, ChunkSizesAreChecked) {
     for (uint32_t wrong : {0u, 16'000'001u}) {
         bucket_.chunkBytes = wrong;
         EXPECT_FALSE(GridFsWriter::open(*connection_, bucket_, "a").isOk());

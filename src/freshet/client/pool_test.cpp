@@ -36,7 +36,7 @@ void untilOneWaits(const Pool& pool) {
     }
 }
 
-TEST(Pool, ReusesWhatCameBack) {
+TEST(Pool, ReusesReturnedConnections) {
     ScriptedServer server(answer);
     Pool pool(optionsFor(server, 2, 0));
     for (int i = 0; i < 3; ++i) {
@@ -53,7 +53,7 @@ TEST(Pool, ReusesWhatCameBack) {
     EXPECT_EQ(stats.idle, 1u);
 }
 
-TEST(Pool, OverItsSizeTheWaitHasAnEnd) {
+TEST(Pool, AWaitForAConnectionTimesOut) {
     ScriptedServer server(answer);
     Pool pool(optionsFor(server, 2, 1));
     auto first = pool.checkOut();
@@ -65,7 +65,7 @@ TEST(Pool, OverItsSizeTheWaitHasAnEnd) {
     EXPECT_EQ(pool.stats().open, 2u);
 }
 
-TEST(Pool, AWaitingThreadGetsTheNextThatComesBack) {
+TEST(Pool, AWaitingThreadGetsTheNextReturnedConnection) {
     ScriptedServer server(answer);
     Pool pool(optionsFor(server, 1, 3'600'000));
     std::optional<Pool::Lease> first = std::move(pool.checkOut()).value();
@@ -82,7 +82,7 @@ TEST(Pool, AWaitingThreadGetsTheNextThatComesBack) {
     EXPECT_EQ(pool.stats().made, 1u);
 }
 
-TEST(Pool, ABrokenConnectionMakesRoomForAWaiterAndTakesTheIdleOnesWithIt) {
+TEST(Pool, ABrokenConnectionMakesRoomForAWaiterAndDropsTheIdleOnes) {
     ScriptedServer server(answer);
     Pool pool(optionsFor(server, 2, 3'600'000));
     std::optional<Pool::Lease> first = std::move(pool.checkOut()).value();
@@ -108,7 +108,7 @@ TEST(Pool, ABrokenConnectionMakesRoomForAWaiterAndTakesTheIdleOnesWithIt) {
     EXPECT_EQ(stats.broken, 2u);
 }
 
-TEST(Pool, ACommandThatTheServerRefusesBreaksNothing) {
+TEST(Pool, ARefusedCommandBreaksNothing) {
     ScriptedServer server(answer);
     Pool pool(optionsFor(server, 1, 0));
     {
@@ -120,7 +120,7 @@ TEST(Pool, ACommandThatTheServerRefusesBreaksNothing) {
     EXPECT_EQ(pool.stats().broken, 0u);
 }
 
-TEST(Pool, AConnectionThatCannotBeMadeTakesNoPlace) {
+TEST(Pool, AFailedConnectionDoesNotCount) {
     PoolOptions options;
     options.where.port = 1;
     options.connectionsMax = 1;
@@ -132,7 +132,7 @@ TEST(Pool, AConnectionThatCannotBeMadeTakesNoPlace) {
     EXPECT_EQ(pool.stats().made, 0u);
 }
 
-TEST(Pool, ALeaseMayMove) {
+TEST(Pool, ALeaseMayMoveBetweenThreads) {
     ScriptedServer server(answer);
     Pool pool(optionsFor(server, 2, 0));
     Pool::Lease one = std::move(pool.checkOut()).value();

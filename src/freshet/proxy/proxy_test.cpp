@@ -94,7 +94,7 @@ protected:
     std::unique_ptr<Proxy> proxy_;
 };
 
-TEST_F(ProxyTest, DriversThatKnowNoRdmaGoOverIt) {
+TEST_F(ProxyTest, DriversWithoutRdmaAreCarriedOverIt) {
     startBoth();
     auto one = driver(), other = driver();
     for (const size_t bytes : {1u, 5'000u, 1'000'000u, 16'000'000u}) {
@@ -109,7 +109,7 @@ TEST_F(ProxyTest, DriversThatKnowNoRdmaGoOverIt) {
     expectNothingLeft();
 }
 
-TEST_F(ProxyTest, CompressionIsAgreedUponAcrossIt) {
+TEST_F(ProxyTest, CompressionIsNegotiatedThroughIt) {
     serve(sim_, {"zstd"});
     start(optionsFor(sim_));
     ConnectionString packed = where();
@@ -139,7 +139,7 @@ TEST_F(ProxyTest, MessagesDoNotWaitForEachOther) {
     }
 }
 
-TEST_F(ProxyTest, WhatCannotMoveStaysOnTcp) {
+TEST_F(ProxyTest, ConnectionsThatCannotMoveStayOnTcp) {
     serve(nullptr);  // a server without RDMA
     start(optionsFor(sim_));
     EXPECT_TRUE(say(*driver(), "over TCP").isOk());
@@ -150,7 +150,7 @@ TEST_F(ProxyTest, WhatCannotMoveStaysOnTcp) {
     EXPECT_EQ(proxy_->stats().overTcp, 1u);
 }
 
-TEST_F(ProxyTest, WhatMustMoveIsRefusedWhenItCannot) {
+TEST_F(ProxyTest, RequiredRdmaRefusesConnectionsThatCannotMove) {
     serve(nullptr);
     ProxyOptions options = optionsFor(sim_);
     options.requireRdma = true;
@@ -161,7 +161,7 @@ TEST_F(ProxyTest, WhatMustMoveIsRefusedWhenItCannot) {
     expectNothingLeft();
 }
 
-TEST_F(ProxyTest, WithoutAServerDriversAreTurnedAway) {
+TEST_F(ProxyTest, WithoutAServerDriversAreRefused) {
     serve(sim_);
     const ProxyOptions options = optionsFor(sim_);
     server_.reset();
@@ -184,7 +184,7 @@ TEST_F(ProxyTest, NoMoreConnectionsThanAllowed) {
     EXPECT_TRUE(say(*driver(), "there is room again").isOk());
 }
 
-TEST_F(ProxyTest, EitherEndTakesTheOtherWithIt) {
+TEST_F(ProxyTest, EitherEndClosesTheOther) {
     startBoth();
     auto one = driver(), other = driver();
     EXPECT_FALSE(hangUp(*one).isOk());
@@ -203,7 +203,7 @@ TEST_F(ProxyTest, ALinkThatBreaksEndsItsPairAndNoOther) {
     EXPECT_TRUE(say(*driver(), "a new one").isOk());
 }
 
-TEST_F(ProxyTest, UnixSocketsAreDoorsToo) {
+TEST_F(ProxyTest, ListensOnUnixSockets) {
     serve(sim_);
     const std::string path =
         "/tmp/freshet-proxy-test-" + std::to_string(platform::processId()) + ".sock";
@@ -219,7 +219,7 @@ TEST_F(ProxyTest, UnixSocketsAreDoorsToo) {
     EXPECT_EQ(proxy_->stats().overRdma, 1u);
 }
 
-TEST_F(ProxyTest, ItsEndEndsEveryConnection) {
+TEST_F(ProxyTest, DestroyingItEndsEveryConnection) {
     startBoth();
     auto one = driver(), other = driver();
     proxy_.reset();
@@ -254,7 +254,7 @@ TEST_F(ProxyTest, NothingLeaksWhenDriversComeAndGo) {
     EXPECT_EQ(sim_->counts().regions, 0u);
 }
 
-TEST(ProxyOptionsTest, AreRead) {
+TEST(ProxyOptionsTest, AreParsed) {
     auto given = parseCommandLine({"--server", "10.9.0.1:5", "--listen=/tmp/p.sock"});
     ASSERT_TRUE(given.isOk()) << given.status().toString();
     EXPECT_EQ(given->proxy.serverHost, "10.9.0.1");
@@ -273,7 +273,7 @@ TEST(ProxyOptionsTest, AreRead) {
     }
 }
 
-TEST(ProxyOptionsTest, MistakesAreTold) {
+TEST(ProxyOptionsTest, MistakesAreReported) {
     for (const std::vector<std::string>& wrong :
          std::vector<std::vector<std::string>>{{},
                                                {"--listen", "127.0.0.1:1"},

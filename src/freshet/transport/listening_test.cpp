@@ -20,9 +20,9 @@
 namespace freshet::transport {
 namespace {
 
-class Doors : public Server {
+class Listening : public Server {
 protected:
-    ~Doors() override { server.reset(); }
+    ~Listening() override { server.reset(); }
     std::string socketPath() const {
         return folder_.path("mongodb-" + std::to_string(server->port()) + ".sock");
     }
@@ -56,7 +56,7 @@ bool hasIpv6() {
     return !error;
 }
 
-TEST_F(Doors, UnixSocket) {
+TEST_F(Listening, UnixSocket) {
     ServerTransportOptions options;
     options.unixSocketPrefix = folder_.path();
     start(options);
@@ -77,7 +77,7 @@ TEST_F(Doors, UnixSocket) {
     EXPECT_NE(::lstat(path.c_str(), &found), 0) << "removed at the end";
 }
 
-TEST_F(Doors, AStaleSocketFileIsReplacedALiveOneIsNot) {
+TEST_F(Listening, AStaleSocketFileIsReplacedALiveOneIsNot) {
     const std::string path = folder_.path("given.sock");
     const int dead = ::socket(AF_UNIX, SOCK_STREAM, 0);
     sockaddr_un address{};
@@ -98,7 +98,7 @@ TEST_F(Doors, AStaleSocketFileIsReplacedALiveOneIsNot) {
     roundTrip(**session, "still alive");
 }
 
-TEST_F(Doors, SomethingElseAtTheSocketsPlaceIsLeftAlone) {
+TEST_F(Listening, AnotherFileAtTheSocketsPathIsKept) {
     const std::string path = folder_.path("precious");
     std::ofstream(path) << "data";
     ServerTransportOptions options;
@@ -112,7 +112,7 @@ TEST_F(Doors, SomethingElseAtTheSocketsPlaceIsLeftAlone) {
     EXPECT_EQ(ServerTransport::start(options, nullptr).status().reason(), Reason::kBadValue);
 }
 
-TEST_F(Doors, NamesAreResolvedAndTheSameAddressIsTakenOnce) {
+TEST_F(Listening, NamesAreResolvedAndTheSameAddressIsTakenOnce) {
     ServerTransportOptions options;
     options.bindAddresses = {"localhost", "127.0.0.1"};
     start(options);
@@ -123,7 +123,7 @@ TEST_F(Doors, NamesAreResolvedAndTheSameAddressIsTakenOnce) {
     roundTrip(**session, "by name");
 }
 
-TEST_F(Doors, Ipv6) {
+TEST_F(Listening, Ipv6) {
     if (!hasIpv6()) {
         GTEST_SKIP() << "this machine has no IPv6";
     }
@@ -146,13 +146,13 @@ TEST_F(Doors, Ipv6) {
     }
 }
 
-TEST_F(Doors, FilesMayBeAsManyAsTheHardLimitSays) {
+TEST_F(Listening, TheFileLimitIsRaisedToTheHardLimit) {
     rlimit limit{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
     EXPECT_EQ(limit.rlim_cur, limit.rlim_max);
 }
 
-TEST_F(Doors, TlsAndPlainOnOnePort) {
+TEST_F(Listening, TlsAndPlainOnOnePort) {
     for (TlsMode mode : {TlsMode::kAllow, TlsMode::kPrefer}) {
         start(tlsOptions(mode));
         auto plain = dial("127.0.0.1"), tls = dial("127.0.0.1", true);
@@ -165,7 +165,7 @@ TEST_F(Doors, TlsAndPlainOnOnePort) {
     }
 }
 
-TEST_F(Doors, RequiredTlsEndsPlainConnections) {
+TEST_F(Listening, RequiredTlsEndsPlainConnections) {
     start(tlsOptions(TlsMode::kRequire));
     tcp::socket plain = rawClient();
     asio::write(plain, asio::buffer(messageForTest(1, "hello")));
@@ -176,14 +176,14 @@ TEST_F(Doors, RequiredTlsEndsPlainConnections) {
     EXPECT_EQ(seen.handlers.load(sync::kRelaxed), 1u) << "the plain one never had a handler";
 }
 
-TEST_F(Doors, DisabledTlsEndsThoseWhoBeginIt) {
+TEST_F(Listening, DisabledTlsEndsConnectionsThatBeginIt) {
     auto tls = dial("127.0.0.1", true);
     EXPECT_FALSE(tls.isOk());
     auto plain = dial("127.0.0.1");
     roundTrip(**plain, "others go on");
 }
 
-TEST_F(Doors, AMessageThatLooksLikeTlsAtFirstIsAMessage) {
+TEST_F(Listening, AMessageThatLooksLikeTlsAtFirstIsAMessage) {
     start(tlsOptions(TlsMode::kAllow));
     tcp::socket socket = rawClient();
     const std::string message = messageForTest(0x0116, std::string(0x0316 - 16, 'x'));
@@ -195,7 +195,7 @@ TEST_F(Doors, AMessageThatLooksLikeTlsAtFirstIsAMessage) {
     EXPECT_EQ(readMessage(socket, message.size()), message);
 }
 
-TEST_F(Doors, BrokenTlsEndsTheConnectionOnly) {
+TEST_F(Listening, BrokenTlsEndsTheConnectionOnly) {
     start(tlsOptions(TlsMode::kAllow));
     auto good = dial("127.0.0.1", true);
     ASSERT_TRUE(good.isOk());
@@ -214,7 +214,7 @@ TEST_F(Doors, BrokenTlsEndsTheConnectionOnly) {
     }
 }
 
-TEST_F(Doors, HalfOpenHandshakesAreLimitedInTimeAndNumber) {
+TEST_F(Listening, HalfOpenHandshakesAreLimitedInTimeAndNumber) {
     ServerTransportOptions options = tlsOptions(TlsMode::kAllow);
     options.reactors = 1;
     options.tlsHandshakesMax = 2;
@@ -234,7 +234,7 @@ TEST_F(Doors, HalfOpenHandshakesAreLimitedInTimeAndNumber) {
     roundTrip(**later, "x");
 }
 
-TEST_F(Doors, TlsIsReplacedForNewConnections) {
+TEST_F(Listening, TlsIsReplacedForNewConnections) {
     start(tlsOptions(TlsMode::kAllow));
     auto before = dial("127.0.0.1", true);
     ASSERT_TRUE(before.isOk());
@@ -250,7 +250,7 @@ TEST_F(Doors, TlsIsReplacedForNewConnections) {
     roundTrip(**after, "new");
 }
 
-TEST_F(Doors, StrangersMaySayLittle) {
+TEST_F(Listening, MessagesBeforeLoginAreShort) {
     seen.bytesMax.store(4'096, sync::kRelaxed);
     start({});
     auto session = dial("127.0.0.1");
@@ -266,7 +266,7 @@ TEST_F(Doors, StrangersMaySayLittle) {
     roundTrip(**session, std::string(100'000, 'b'));
 }
 
-TEST_F(Doors, StrangersShareABudget) {
+TEST_F(Listening, ConnectionsBeforeLoginShareABudget) {
     seen.bytesMax.store(64 * 1024, sync::kRelaxed);
     ServerTransportOptions options;
     options.reactors = 1;
@@ -290,7 +290,7 @@ TEST_F(Doors, StrangersShareABudget) {
     EXPECT_EQ(readMessage(socket, message.size()), message) << "and the budget is free again";
 }
 
-TEST_F(Doors, AHandlerIsToldWhenItsPeerLeaves) {
+TEST_F(Listening, AHandlerHearsThatItsPeerHasLeft) {
     for (const std::string more : {"", "pipelined"}) {
         const uint32_t before = seen.peersGone.load(sync::kRelaxed);
         auto session = dial("127.0.0.1");
@@ -304,7 +304,7 @@ TEST_F(Doors, AHandlerIsToldWhenItsPeerLeaves) {
     }
 }
 
-TEST_F(Doors, AHandlerThatWasWatchedGoesOnServing) {
+TEST_F(Listening, AWatchedHandlerGoesOnServing) {
     auto session = dial("127.0.0.1");
     ASSERT_TRUE((*session)->sinkMessage(ReplyChain(messageForTest(1, "stuck"))).isOk());
     // Long enough for the second look; a shorter time would only weaken the test.
@@ -320,7 +320,7 @@ TEST_F(Doors, AHandlerThatWasWatchedGoesOnServing) {
     waitUntil([&] { return seen.peersGone.load(sync::kRelaxed) == 1; });
 }
 
-TEST_F(Doors, ShutdownHurriesHandlers) {
+TEST_F(Listening, ShutdownHurriesHandlers) {
     auto session = dial("127.0.0.1");
     ASSERT_TRUE((*session)->sinkMessage(ReplyChain(messageForTest(1, "alone"))).isOk());
     waitUntil([&] { return seen.handling.load(sync::kAcquire) == 1; });
@@ -328,7 +328,7 @@ TEST_F(Doors, ShutdownHurriesHandlers) {
     EXPECT_EQ(seen.peersGone.load(sync::kRelaxed), 1u);
 }
 
-TEST_F(Doors, ShutdownTellsWhenHandlersTakeTooLong) {
+TEST_F(Listening, ShutdownReportsHandlersThatTakeTooLong) {
     ServerTransportOptions options;
     options.shutdownMillisMax = 10;
     sync::Atomic<uint64_t> overdue{0};
@@ -344,7 +344,7 @@ TEST_F(Doors, ShutdownTellsWhenHandlersTakeTooLong) {
     EXPECT_EQ(overdue.load(sync::kRelaxed), 1u);
 }
 
-TEST(FirstBytes, AreJudgedByTheFewestThatSuffice) {
+TEST(FirstBytes, AreJudgedByAsFewAsPossible) {
     const std::string record("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 random", 18);
     EXPECT_EQ(judgeFirstBytes(""), FirstBytes::kTooFew);
     EXPECT_EQ(judgeFirstBytes("\x17"), FirstBytes::kPlain);

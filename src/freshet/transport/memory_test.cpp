@@ -41,7 +41,7 @@ protected:
     std::shared_ptr<sync::MemoryPool> pool = std::make_shared<sync::MemoryPool>();
 };
 
-TEST_F(ServerMemory, LongMessagesTakeTheirTurns) {
+TEST_F(ServerMemory, LongMessagesWaitForEachOther) {
     open(16 * kMiB, kNever);
     constexpr int kClients = 12;
     std::vector<std::future<void>> clients;
@@ -62,7 +62,7 @@ TEST_F(ServerMemory, LongMessagesTakeTheirTurns) {
     }
 }
 
-TEST_F(ServerMemory, ASilentPeerDoesNotKeepItsRoomWhileOthersWait) {
+TEST_F(ServerMemory, ASilentPeerIsEndedWhileOthersWait) {
     open(16 * kMiB, 50);
     std::vector<tcp::socket> silent;
     for (int i = 0; i < 4; ++i) {
@@ -74,7 +74,7 @@ TEST_F(ServerMemory, ASilentPeerDoesNotKeepItsRoomWhileOthersWait) {
     waitUntil([&] { return server->stats().current < 5; });
 }
 
-TEST_F(ServerMemory, NobodyIsHurriedWhileNobodyWaits) {
+TEST_F(ServerMemory, NoPeerIsEndedWhileNoneWaits) {
     open(16 * kMiB, 20);
     tcp::socket slow = halfSent(6'000'000);
     auto other = client();
@@ -95,7 +95,7 @@ TEST_F(ServerMemory, APeerThatLeavesWhileItWaitsIsNoticed) {
     all.release();
 }
 
-TEST_F(ServerMemory, ShutdownEndsThoseWhoWait) {
+TEST_F(ServerMemory, ShutdownEndsWaitingSessions) {
     open(16 * kMiB, kNever);
     tcp::socket holds = halfSent(6'000'000), waits = halfSent(6'000'000);
     waitUntil([&] { return pool->used() >= 5 * kMiB; });
@@ -104,7 +104,7 @@ TEST_F(ServerMemory, ShutdownEndsThoseWhoWait) {
     EXPECT_TRUE(isEnded(waits));
 }
 
-TEST_F(ServerMemory, AReplyThatIsNotReadIsEndedWhileThePoolIsFull) {
+TEST_F(ServerMemory, AnUnreadReplyEndsItsSessionWhileThePoolIsFull) {
     open(8 * kMiB, 50);
     tcp::socket deaf = rawClient();
     asio::write(deaf, asio::buffer(messageForTest(1, "big")));
@@ -115,7 +115,7 @@ TEST_F(ServerMemory, AReplyThatIsNotReadIsEndedWhileThePoolIsFull) {
     roundTrip(*other, "it was the other one");
 }
 
-TEST_F(ServerMemory, CutMessagesAndUnreadRepliesHaveABoundTogether) {
+TEST_F(ServerMemory, CutMessagesAndUnreadRepliesShareABound) {
     ServerTransportOptions options;
     options.reactors = 1;
     open(4 * kMiB, kNever, options);  // so 512 KiB of cut messages
@@ -152,7 +152,7 @@ TEST_F(ServerMemory, WithTlsToo) {
     roundTrip(**session, "small");
 }
 
-TEST_F(ServerMemory, ALongPassIsCountedAndTold) {
+TEST_F(ServerMemory, ALongPassIsCountedAndReported) {
     sync::Atomic<uint64_t> reported{0};
     ServerTransportOptions options;
     options.longPass = [&](uint64_t nanos) { reported.fetch_add(nanos, sync::kRelaxed); };

@@ -41,7 +41,7 @@ TEST_F(Server, PipelinedRequestsAreAnsweredInOrder) {
     writer.wait();
 }
 
-TEST_F(Server, LengthLiesEndTheConnectionOnly) {
+TEST_F(Server, FalseLengthsEndTheConnectionOnly) {
     auto good = client();
     for (int32_t lie : {0, 15, -1, INT32_MIN, 48'000'001, INT32_MAX}) {
         tcp::socket socket = rawClient();
@@ -172,7 +172,7 @@ TEST_F(Server, AnAddressInUseIsUnavailableAndNamed) {
               std::string_view::npos);
 }
 
-TEST_F(Server, ExecutorsRunWhatOthersPost) {
+TEST_F(Server, ExecutorsRunPostedWork) {
     constexpr int kPosters = 4, kEach = 2'000;
     struct Item : sync::WorkItem {
         int poster = 0, number = 0;
@@ -224,7 +224,7 @@ TEST_F(Server, TimersComeInTheirOrder) {
     EXPECT_EQ(order, (std::vector<int>{1, 2, 3, 4}));
 }
 
-TEST(Connect, SaysWhyItCannot) {
+TEST(Connect, ReportsTheReasonOfAFailure) {
     ConnectOptions nobody;
     nobody.port = 1;
     EXPECT_EQ(connect(nobody).status().code(), Code::kUnavailable);

@@ -75,7 +75,7 @@ TEST(ServiceState, AllFortyNinePairs) {
     EXPECT_EQ(legal, 13);
 }
 
-TEST(ServiceState, NamesAreTheSourceDocuments) {
+TEST(ServiceState, HaveStableNames) {
     std::set<std::string_view> names;
     for (State state : kAll) {
         names.insert(stateName(state));
@@ -105,7 +105,7 @@ TEST(ServiceState, HistoryKeepsTheNewestSixteen) {
     EXPECT_GE(total, state.history(0).nanos - state.history(15).nanos);
 }
 
-TEST(ServiceState, SumsOfManyGetTheTimesOfEach) {
+TEST(ServiceState, SumsIncludeTheTimesOfEach) {
     StateTimes sums;
     ServiceState one(&sums), other(&sums);
     for (ServiceState* state : {&one, &other}) {
@@ -301,7 +301,7 @@ TEST_F(Machine, FireAndForgetGoesStraightBack) {
     finishSource(Status(Code::kCancelled, ""));
 }
 
-TEST_F(Machine, AMessageThatWasLookedAtWaitsForTheSecondHalfOfThePass) {
+TEST_F(Machine, APutOffMessageWaitsForTheSecondHalfOfThePass) {
     PutOff putOff;
     PutOff::setCurrent(&putOff);
     start();
@@ -347,7 +347,7 @@ TEST_F(Machine, HandlerEndsTheSessionAfterItsReply) {
     EXPECT_TRUE(result->isOk());
 }
 
-TEST_F(Machine, ErrorsEndItAndAreTold) {
+TEST_F(Machine, ErrorsEndItAndAreReported) {
     start();
     receive("hello");
     sent(Status(Code::kIo, "broken"));
@@ -380,7 +380,7 @@ TEST_F(Machine, EndDuringProcessLetsTheHandlerFinish) {
     EXPECT_EQ(now(), kEnded);
 }
 
-TEST_F(Machine, StrangersMaySayLess) {
+TEST_F(Machine, MessagesBeforeLoginAreLimited) {
     start();
     EXPECT_EQ(session_->bytesMax, std::vector<size_t>{1'000}) << "no handler yet";
     receive("hello");
@@ -390,7 +390,7 @@ TEST_F(Machine, StrangersMaySayLess) {
     finishSource(Status(Code::kCancelled, ""));
 }
 
-TEST_F(Machine, ALongHandlerIsToldThatThePeerHasGone) {
+TEST_F(Machine, ALongHandlerHearsThatThePeerHasGone) {
     start();
     EXPECT_FALSE(machine->watchLongHandler()) << "nothing runs";
     receive("wait");
@@ -439,7 +439,7 @@ sync::Task<void> await(Completion* completion, std::vector<Code>* out) {
     out->push_back(status.code());
 }
 
-TEST(Completion, StaleAndDoubledOnesAreDropped) {
+TEST(Completion, StaleAndDuplicateOnesAreDropped) {
     StepExecutorForTest executor;
     Completion completion(executor);
     std::vector<Code> results;

@@ -443,7 +443,7 @@ TEST_P(SessionContract, OneThreadMaySourceWhileAnotherSinks) {
     echo.wait();
 }
 
-TEST_P(SessionContract, TellsWhoItIsAndWhatItDid) {
+TEST_P(SessionContract, ReportsItsPeerAndStats) {
     const SessionStats before = blocking().stats();
     auto echo = startEcho(2);
     for (int i = 0; i < 2; ++i) {
@@ -468,7 +468,7 @@ TEST_P(SessionContract, TellsWhoItIsAndWhatItDid) {
     EXPECT_EQ(async().peer().remote, blocking().peer().local);
 }
 
-TEST_P(SessionContract, LongerMessagesThanAllowedAreRefused) {
+TEST_P(SessionContract, MessagesOverTheLimitAreRefused) {
     run([this]() -> sync::Task<void> {
         async().setMessageBytesMax(1'000);
         co_return;

@@ -61,7 +61,7 @@ TEST_P(Compress, RoundTrip) {
     }
 }
 
-TEST_P(Compress, AClaimThatIsNotTheProductIsRefused) {
+TEST_P(Compress, AFalseClaimIsRefused) {
     const std::string payload = "what was really sent, and not a byte of anybody's memory more";
     const std::string good = packed(payload, GetParam());
     const auto real = static_cast<int32_t>(payload.size());
@@ -81,7 +81,7 @@ TEST_P(Compress, TruncatedAndExtendedDataIsRefused) {
     expectRefused(good + "x");
 }
 
-TEST_P(Compress, TheLimitIsOnWhatComesOut) {
+TEST_P(Compress, TheLimitAppliesToTheResult) {
     const std::string message = packed(std::string(1000, 'z'), GetParam());
     EXPECT_EQ(*unpackedBytes(message), 1016u) << "known from the header alone";
     EXPECT_EQ(unpackedBytes(message, 1015).status().reason(), Reason::kProtocolError);
@@ -129,7 +129,7 @@ TEST(CompressFrame, NestedAndUnknownAreRefused) {
     expectRefused(messageOf("not compressed at all"));
 }
 
-TEST(CompressFrame, ABombIsMeasuredByItsClaim) {
+TEST(CompressFrame, ABombIsRefusedByItsClaim) {
     // 47 MB of one letter are some KiB of zstd: allowed because it fits into a message; one byte
     // more does not.
     const std::string most(kMessageBytesMax - kHeaderBytes, 'b');

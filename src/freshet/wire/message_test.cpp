@@ -118,7 +118,7 @@ TEST(OpMsg, ChecksumIsComputedAndVerified) {
     }
 }
 
-TEST(OpMsg, MadeWhereItStandsIsTheSame) {
+TEST(OpMsg, BuildingInPlaceGivesTheSameMessage) {
     for (uint32_t flags : {0u, kFlagMoreToCome, kFlagChecksumPresent}) {
         std::string appended;
         appendOpMsg(&appended, 7, 5, flags, view(document("ping", 1)));

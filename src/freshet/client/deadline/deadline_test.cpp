@@ -27,7 +27,7 @@ public:
 
 }  // namespace
 
-TEST(Deadline, EndsAHelloThatNobodyAnswers) {
+TEST(Deadline, EndsAHelloThatIsNotAnswered) {
     transport::ServerTransportOptions options;
     options.port = 0;
     options.reactors = 1;

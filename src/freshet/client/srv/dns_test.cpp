@@ -52,7 +52,7 @@ TEST(Dns, LeadsToAConnection) {
     EXPECT_EQ(where->authSource, "shop");
 }
 
-TEST(Dns, AsksTheServersOfTheEnvironment) {
+TEST(Dns, UsesTheServersOfTheEnvironment) {
     ScriptedDns dns(zoneOf({{"127.0.0.1", 5}}));
     ::setenv("FRESHET_DNS_SERVERS", dns.address().c_str(), 1);
     auto where = ConnectionString::parse(kUri)->lookedUp();
@@ -61,7 +61,7 @@ TEST(Dns, AsksTheServersOfTheEnvironment) {
     EXPECT_EQ(where->whereText(), "127.0.0.1:5");
 }
 
-TEST(Dns, AnAnswerTooLongForUdpComesByTcp) {
+TEST(Dns, LongAnswersComeByTcp) {
     std::vector<ConnectionString::HostAndPort> hosts;
     for (uint16_t port = 1; port <= 40; ++port) {
         hosts.push_back({"server" + std::to_string(port) + ".0.1", port});
@@ -108,7 +108,7 @@ TEST(Dns, APoolWhoseNameIsNotFoundHasRoomAgain) {
     }
 }
 
-TEST(Dns, NoSuchNameIsToldAsThat) {
+TEST(Dns, AnUnknownNameIsReportedAsSuch) {
     for (size_t flags : {size_t{0x8180}, size_t{0x8183}}) {  // no such records; no such name
         ScriptedDns dns([flags](const DnsQuery& query) { return query.reply({}, flags); });
         const Status status = lookedUp(kUri, dns).status();
@@ -118,12 +118,12 @@ TEST(Dns, NoSuchNameIsToldAsThat) {
     }
 }
 
-TEST(Dns, AServerThatRefusesIsNoAnswer) {
+TEST(Dns, ARefusalIsNotAnAnswer) {
     ScriptedDns dns([](const DnsQuery& query) { return query.reply({}, 0x8185); });
     EXPECT_EQ(lookedUp(kUri, dns).status().code(), Code::kUnavailable);
 }
 
-TEST(Dns, TheTextMustBeAnsweredToo) {
+TEST(Dns, TheTxtQueryMustBeAnsweredToo) {
     const DnsZone zone = zoneOf({{"127.0.0.1", 5}});
     ScriptedDns dns([&zone](const DnsQuery& query) {
         return query.type == kDnsSrv ? query.reply(zone.records(query.name, query.type))
@@ -132,14 +132,14 @@ TEST(Dns, TheTextMustBeAnsweredToo) {
     EXPECT_EQ(lookedUp(kUri, dns).status().code(), Code::kUnavailable);
 }
 
-TEST(Dns, SilenceHasAnEnd) {
+TEST(Dns, SilenceTimesOut) {
     ScriptedDns dns([](const DnsQuery&) { return std::string(); });
     const Status status =
         lookedUp("mongodb+srv://db.0.1/?tls=false&connectTimeoutMS=100", dns).status();
     EXPECT_EQ(status.code(), Code::kTimeout) << status.toString();
 }
 
-TEST(Dns, WrongAnswersAreNotBelieved) {
+TEST(Dns, WrongAnswersAreIgnored) {
     const auto first = [](const DnsQuery& query) {
         return query.reply(
             {dnsRecord(kDnsSrv, std::string(4, '\0') + dnsNumber(5) + dnsName("127.0.0.1"))});
@@ -177,13 +177,13 @@ TEST(Dns, BrokenAnswersAreErrors) {
     }
 }
 
-TEST(Dns, RefusesWhatAreNoServers) {
+TEST(Dns, RefusesInvalidServers) {
     Surroundings around;
     around.dnsServers = "here";
     EXPECT_EQ(ConnectionString::parse(kUri)->lookedUp(around).status().code(), Code::kInvalid);
 }
 
-TEST(Dns, OtherStringsAskNobody) {
+TEST(Dns, OtherStringsSendNoQueries) {
     auto where = ConnectionString::parse("mongodb://h:5/shop")->lookedUp();
     ASSERT_TRUE(where.isOk());
     EXPECT_EQ(where->whereText(), "h:5");

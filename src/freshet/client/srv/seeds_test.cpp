@@ -121,7 +121,7 @@ std::string ofHost(const std::string& host, const std::string& rest = "/") {
     return "mongodb+srv://" + host + "." + kDomain + rest;
 }
 
-TEST(Seeds, AreThoseOfTheSpecification) {
+TEST(Seeds, MatchTheSpecificationsExamples) {
     const std::string one = "localhost:27017 ";
     const std::string both = one + "localhost:27018 ";
     const std::pair<std::string, std::string> cases[] = {
@@ -195,7 +195,7 @@ TEST(Seeds, KeepTheUser) {
     EXPECT_EQ(where->authSource, "mydb?");
 }
 
-TEST(Seeds, OfMoreThanAreWantedSomeAreTakenByChance) {
+TEST(Seeds, ARandomSubsetIsTakenOfTooMany) {
     std::set<std::string> taken;
     for (uint64_t seed = 0; seed < 64; ++seed) {
         const auto where = seedsOf(ofHost("test1", "/?srvMaxHosts=1"), seed);
@@ -236,7 +236,7 @@ TEST(Seeds, AreInTheDomain) {
     }
 }
 
-TEST(Seeds, TextsOfDnsAreHeldToTheirForm) {
+TEST(Seeds, TxtRecordsAreChecked) {
     const ConnectionString where = *ConnectionString::parse("mongodb+srv://a.b.c/");
     const auto with = [&where](std::string text) {
         return withSeeds(where, {{{"s.b.c", 1}}, {std::move(text)}}, 1).status();
@@ -255,7 +255,7 @@ TEST(Seeds, TextsOfDnsAreHeldToTheirForm) {
     }
 }
 
-TEST(Seeds, TooManyAreRefusedUnlessSomeAreWanted) {
+TEST(Seeds, TooManyAreRefusedUnlessASubsetIsWanted) {
     DnsRecords many;
     for (uint16_t port = 1; port <= 51; ++port) {
         many.hosts.push_back({"s.b.c", port});

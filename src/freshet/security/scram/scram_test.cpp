@@ -63,7 +63,7 @@ const Vector kVectors[] = {
      "UMWeI25JD1yNYZRMpZ4VHvhZ9e0="},
 };
 
-TEST(ScramVectors, TheServerSpeaksAsPublished) {
+TEST(ScramVectors, TheServerMatchesThePublishedMessages) {
     for (const Vector& v : kVectors) {
         const auto lookUp = [&v](const std::string& user) {
             EXPECT_EQ(user, "user");
@@ -82,7 +82,7 @@ TEST(ScramVectors, TheServerSpeaksAsPublished) {
     }
 }
 
-TEST(ScramVectors, TheClientSpeaksAsPublished) {
+TEST(ScramVectors, TheClientMatchesThePublishedMessages) {
     for (const Vector& v : kVectors) {
         if (v.mechanism == ScramMechanism::kSha1 && v.prepared == "pencil") {
             continue;  // MongoDB's clients never hash the password itself
@@ -143,7 +143,7 @@ std::function<StatusOr<ScramCredentials>(const std::string&)> knows(ScramMechani
     };
 }
 
-TEST(Scram, TheRightPasswordOpens) {
+TEST(Scram, TheRightPasswordIsAccepted) {
     for (ScramMechanism mechanism : kBoth) {
         for (const char* user : {"a", "sales,west=1", "Zoë", "=2C"}) {
             ScramServer server(mechanism, knows(mechanism, user, "p\xc3\xa4ss w,ord="));
@@ -194,7 +194,7 @@ std::string saltOf(ScramMechanism mechanism, const std::string& user, Pretence p
     return *fromBase64(answer.substr(at, answer.find(",i=") - at));
 }
 
-TEST(Scram, PretendedSaltsFollowFromTheSecretAlone) {
+TEST(Scram, PretendedSaltsDependOnTheSecretOnly) {
     const std::string sha1 = saltOf(ScramMechanism::kSha1, "bob", {"secret", "test"});
     const std::string sha256 = saltOf(ScramMechanism::kSha256, "bob", {"secret", "test"});
     EXPECT_EQ(sha1.size(), makeCredentials(ScramMechanism::kSha1, "a", "b", 5000)->salt.size());
@@ -208,7 +208,7 @@ TEST(Scram, PretendedSaltsFollowFromTheSecretAlone) {
     EXPECT_EQ(saltOf(ScramMechanism::kSha1, "bob", {}), saltOf(ScramMechanism::kSha1, "bob", {}));
 }
 
-TEST(Scram, OneMechanismsCredentialsDoNotOpenTheOther) {
+TEST(Scram, CredentialsOfOneMechanismDoNotFitTheOther) {
     ScramServer server(ScramMechanism::kSha256, knows(ScramMechanism::kSha1, "ann", "secret"));
     ScramClient client(ScramMechanism::kSha256, "ann", "secret");
     EXPECT_FALSE(logIn(server, client).isDone);
@@ -269,7 +269,7 @@ TEST(Scram, MalformedFirstMessagesAreRefused) {
     EXPECT_EQ(*userOfFirstMessage("y,,n=a=2Cb=3D,r=abc,x=ext"), "a,b=");
 }
 
-TEST(Scram, ADamagedProofNeverOpens) {
+TEST(Scram, ADamagedProofIsNeverAccepted) {
     auto lookUp = knows(ScramMechanism::kSha1, "ann", "secret");
     const ScramCredentials same = *lookUp("ann");
     std::string proof;
@@ -319,7 +319,7 @@ TEST(Scram, TheClientDistrustsAFalseServer) {
     }
 }
 
-TEST(SaslPrep, DoesWhatTheRfcShows) {
+TEST(SaslPrep, MatchesTheRfcsExamples) {
     EXPECT_EQ(*saslPrepare("I\xc2\xadX"), "IX");  // a soft hyphen is removed
     EXPECT_EQ(*saslPrepare("user"), "user");
     EXPECT_EQ(*saslPrepare("USER"), "USER");
@@ -356,7 +356,7 @@ TEST(Credentials, AreSaltedAndOfTheirSizes) {
     }
 }
 
-TEST(Crypto, HelpersKnowTheirVectors) {
+TEST(Crypto, HelpersMatchTheirVectors) {
     EXPECT_EQ(toBase64(sha256("abc")), "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
     EXPECT_TRUE(equalInConstantTime("", ""));
     EXPECT_TRUE(equalInConstantTime("abc", "abc"));

@@ -139,7 +139,7 @@ TEST_F(TlsTest, WorksWhenBytesComeOneByOne) {
     EXPECT_EQ(got, "hello");
 }
 
-TEST_F(TlsTest, PlainBytesAreHandedOutAsAsked) {
+TEST_F(TlsTest, PlainBytesAreReturnedInTheRequestedSizes) {
     join();
     pump();
     ASSERT_TRUE(left_->writePlain("abcdef").isOk());
@@ -163,7 +163,7 @@ TEST_F(TlsTest, GarbageInsteadOfTheClientsHelloIsAnError) {
 
 /// Flips one byte of each message of the handshake in turn: neither side may accept it, and no
 /// plain byte comes through.
-TEST_F(TlsTest, ADamagedHandshakeNeverEndsWell) {
+TEST_F(TlsTest, ADamagedHandshakeNeverSucceeds) {
     for (size_t at = 0;; at += 7) {
         join();
         clientError_ = serverError_ = Status::ok();
@@ -191,7 +191,7 @@ TEST_F(TlsTest, ADamagedHandshakeNeverEndsWell) {
     }
 }
 
-TEST_F(TlsTest, ACutHandshakeJustWaits) {
+TEST_F(TlsTest, AnIncompleteHandshakeWaits) {
     join();
     const std::string hello = left_->drainCipher();
     for (size_t size = 0; size < hello.size(); ++size) {
@@ -218,7 +218,7 @@ TEST_F(TlsTest, ADamagedRecordIsAnErrorAndNoData) {
     EXPECT_NE(right_->drainCipher(), "") << "the alert";
 }
 
-TEST_F(TlsTest, RandomBytesNeverHurt) {
+TEST_F(TlsTest, RandomBytesAreHarmless) {
     const char* given = std::getenv("FRESHET_SEED");
     const uint64_t seed =
         given != nullptr ? std::strtoull(given, nullptr, 10) : platform::randomSeed();
@@ -299,7 +299,7 @@ TEST_F(TlsTest, AServerWithAuthoritiesAsksForACertificate) {
     expectCarries(left_.get(), right_.get(), "hello");
 }
 
-TEST_F(TlsTest, AForeignClientCertificateIsRefusedOrCountsForNothing) {
+TEST_F(TlsTest, AForeignClientCertificateIsRefusedOrIgnored) {
     AuthorityForTest other("somebody else");
     server_.caFile = client_.caFile;
     client_.certificateKeyFile = file("client.pem", other.issue({.commonName = "root"}));
@@ -325,7 +325,7 @@ TEST_F(TlsTest, ARevokedCertificateIsRefused) {
     expectRefused("certificate revoked");
 }
 
-TEST_F(TlsTest, WhatIsWrongWithAFileIsSaid) {
+TEST_F(TlsTest, FaultsInFilesAreReported) {
     const auto expectWords = [this](const TlsOptions& options, const std::string& words) {
         const Status status = TlsContext::make(TlsSide::kServer, options).status();
         EXPECT_EQ(status.code(), Code::kInvalid);
@@ -379,7 +379,7 @@ TEST_F(TlsTest, WhatIsWrongWithAFileIsSaid) {
     expectWords(badList, "needs a file of authorities");
 }
 
-TEST_F(TlsTest, OptionsWithoutSenseAreRefused) {
+TEST_F(TlsTest, InvalidOptionsAreRefused) {
     EXPECT_FALSE(TlsContext::make(TlsSide::kServer, {}).isOk()) << "a server needs a certificate";
     server_.disabledProtocols = {"TLS1_2", "TLS1_3"};
     EXPECT_FALSE(TlsContext::make(TlsSide::kServer, server_).isOk());

@@ -100,7 +100,7 @@ Status sendWhole(Link& link, const std::string& bytes) {
     return sent.isOk() ? Status::ok() : sent.status();
 }
 
-TEST(RdmaLink, ProbesProveWhoIsThere) {
+TEST(RdmaLink, ProbesIdentifyThePeer) {
     Pair pair;
     EXPECT_TRUE(pair.b.link().takeProbe().isWouldBlock());
     ASSERT_TRUE(pair.a.link().sendProbe().isOk());
@@ -294,7 +294,7 @@ TEST(RdmaLink, WhateverIsSentArrives) {
     }
 }
 
-TEST(RdmaLink, LargePiecesLeaveFromWhereTheyLie) {
+TEST(RdmaLink, LargePiecesAreSentInPlace) {
     Pair pair;
     const std::string message = messageForTest(1, std::string(100'000, 'v') + "tail");
     const ReplyChain chain = chainWithValue(pair.slabs, message, 50, 99'000);
@@ -309,7 +309,7 @@ TEST(RdmaLink, LargePiecesLeaveFromWhereTheyLie) {
     EXPECT_TRUE(got.view() == message);
 }
 
-TEST(RdmaLink, APieceIsHeldUntilTheAdapterHasDoneWithIt) {
+TEST(RdmaLink, APieceIsHeldUntilTheAdapterHasFinished) {
     Pair pair;
     const std::string message = messageForTest(1, std::string(50'000, 'v'));
     pair.sim.setHoldingWrites(true);
@@ -345,7 +345,7 @@ TEST(RdmaLink, APieceIsHeldByALinkThatFailed) {
     EXPECT_EQ(pair.slabs.bytesUsed(), 0u);
 }
 
-TEST(RdmaLink, ASlabThatGoesIsForgotten) {
+TEST(RdmaLink, AFreedSlabIsForgotten) {
     Pair pair;
     const std::string message = messageForTest(1, std::string(2 * kSmallSlab, 'v'));
     for (int i = 0; i < 3; ++i) {
@@ -582,7 +582,7 @@ TEST_F(HostilePeerWithASlot, CannotWriteThereBeforeItWasRead) {
     EXPECT_EQ(victim.link().failure().reason(), Reason::kProtocolError);
 }
 
-TEST_F(HostilePeerWithASlot, CannotGoOnBeforeItIsTold) {
+TEST_F(HostilePeerWithASlot, CannotContinueBeforeItHasCredit) {
     write(0, messageForTest(1, "first"), data());
     Message got;
     ASSERT_TRUE(victim.link().next(&got).value());
@@ -590,12 +590,12 @@ TEST_F(HostilePeerWithASlot, CannotGoOnBeforeItIsTold) {
     EXPECT_EQ(victim.link().failure().reason(), Reason::kProtocolError);
 }
 
-TEST_F(HostilePeer, CannotGiveBackWhatWasNotUsed) {
+TEST_F(HostilePeer, CannotReturnUnusedCredit) {
     write(0, "x", encodeImmediate({ImmediateKind::kData, 1, 0}));
     EXPECT_EQ(victim.link().failure().reason(), Reason::kProtocolError);
 }
 
-TEST_F(HostilePeer, CannotGiveBackBytesThatWereNotSent) {
+TEST_F(HostilePeer, CannotReturnBytesThatWereNotSent) {
     write(0, "x", encodeImmediate({ImmediateKind::kData, 0, 1}));
     EXPECT_EQ(victim.link().failure().reason(), Reason::kProtocolError);
 }
@@ -610,7 +610,7 @@ TEST_F(HostilePeer, CreditBringsNoBytes) {
     EXPECT_EQ(victim.link().failure().reason(), Reason::kProtocolError);
 }
 
-TEST_F(HostilePeer, ALyingLengthIsFoundBeforeAnythingIsSetAside) {
+TEST_F(HostilePeer, AFalseLengthIsFoundBeforeAllocation) {
     std::string message = messageForTest(1, "x");
     storeLe(message.data(), int32_t{48'000'001});
     write(0, message, data());
@@ -639,7 +639,7 @@ TEST(RdmaLink, NothingIsLeftBehind) {
     EXPECT_EQ(sim.counts().completionQueues, 0u);
 }
 
-TEST(RdmaImmediate, ComesBackAsItWas) {
+TEST(RdmaImmediate, RoundTrips) {
     for (uint32_t kind = 1; kind <= 4; ++kind) {
         for (uint32_t receives : {0u, 1u, Immediate::kReceivesMax}) {
             for (uint32_t units : {0u, 1u, Immediate::kUnitsMax}) {

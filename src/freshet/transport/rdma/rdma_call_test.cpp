@@ -161,7 +161,7 @@ TEST_F(RdmaCall, AnIdleSessionToo) {
 }
 
 /// Such a host does not even cause an event.
-TEST_F(RdmaCall, AHostThatLosesItsPowerIsNoticedWhileNobodySpeaks) {
+TEST_F(RdmaCall, AHostWithoutPowerIsNoticedOnAnIdleSession) {
     ServerTransportOptions impatient = options();
     impatient.rdma.signMillis = 10;
     startWith(impatient);
@@ -181,7 +181,7 @@ TEST_F(RdmaCall, AHostThatLosesItsPowerIsNoticedWhileNobodySpeaks) {
     roundTrip(*other, "others go on");
 }
 
-TEST_F(RdmaCall, WhatWasSaidBeforeTheEndIsHeard) {
+TEST_F(RdmaCall, MessagesSentBeforeTheEndAreReceived) {
     auto session = caller();
     roundTrip(*session, "before");
     const uint32_t handled = seen.handling.load(sync::kAcquire);
@@ -203,7 +203,7 @@ TEST_F(RdmaCall, AServerThatEndsTellsItsCallers) {
     EXPECT_EQ(connect(clientOptions()).status().code(), Code::kUnavailable);
 }
 
-TEST_F(RdmaCall, StrangeRequestsAreRefused) {
+TEST_F(RdmaCall, InvalidRequestsAreRefused) {
     rdma::Proposal offer = dialled()->offer();
     offer.version = 99;
     EXPECT_EQ(verdictOn(rdma::encodeCallData(offer)), rdma::Verdict::kVersion);
@@ -217,7 +217,7 @@ TEST_F(RdmaCall, StrangeRequestsAreRefused) {
     expectNothingLeft();
 }
 
-TEST_F(RdmaCall, TooManyAreRefusedAndSaidSo) {
+TEST_F(RdmaCall, TooManyAreRefusedWithTheReason) {
     ServerTransportOptions few = options();
     few.rdma.sessionsMax = 1;
     few.reactors = 1;
@@ -233,7 +233,7 @@ TEST_F(RdmaCall, TooManyAreRefusedAndSaidSo) {
     roundTrip(*caller(), "and there is room again");
 }
 
-TEST_F(RdmaCall, OneSlotIsForWhomAServerGrantsIt) {
+TEST_F(RdmaCall, OneSlotNeedsTheServersConsent) {
     ConnectOptions wanting = clientOptions();
     wanting.rdma.oneSlot = true;
     const Status refused = connect(wanting).status();
@@ -241,7 +241,7 @@ TEST_F(RdmaCall, OneSlotIsForWhomAServerGrantsIt) {
     EXPECT_NE(refused.toString().find("one slot"), std::string::npos) << refused.toString();
 }
 
-TEST_F(RdmaCall, WhoTakesNoAnswerIsNotWaitedForLong) {
+TEST_F(RdmaCall, ACallerThatTakesNoAnswerTimesOut) {
     ServerTransportOptions hasty = options();
     hasty.rdma.bootstrapMillisMax = 10;
     startWith(hasty);
@@ -256,7 +256,7 @@ TEST_F(RdmaCall, WhoTakesNoAnswerIsNotWaitedForLong) {
     waitUntil([&] { return sim->counts().queuePairs == 1 && sim->counts().calls == 1; });
 }
 
-TEST_F(RdmaCall, CallsThatNobodyAnswersHaveABound) {
+TEST_F(RdmaCall, UnansweredCallsTimeOut) {
     sim->setLosingRequests(true);
     ConnectOptions options = clientOptions();
     options.timeoutMs = 20;
@@ -270,7 +270,7 @@ TEST_F(RdmaCall, CallsThatNobodyAnswersHaveABound) {
     EXPECT_EQ(connect(options).status().code(), Code::kUnsupported);
 }
 
-TEST_F(RdmaCall, WithoutADeviceThereIsOnlyNoDoor) {
+TEST_F(RdmaCall, WithoutADeviceTheServerStillStarts) {
     testing::SimVerbsOptions elsewhere;
     elsewhere.addresses = {"10.1.2.3"};
     ServerTransportOptions none = options();
@@ -280,7 +280,7 @@ TEST_F(RdmaCall, WithoutADeviceThereIsOnlyNoDoor) {
     roundTrip(*client(), "over TCP");
 }
 
-TEST_F(RdmaCall, APortThatIsTakenIsAnError) {
+TEST_F(RdmaCall, APortInUseIsAnError) {
     ServerTransportOptions same = options();
     same.port = 0;
     same.reactors = 1;
@@ -307,7 +307,7 @@ TEST_F(RdmaCall, ADeviceThatFailsEndsItsSessionsAndNoOther) {
     roundTrip(*caller(), "a new one");
 }
 
-TEST_F(RdmaCall, ManyThatComeAndGo) {
+TEST_F(RdmaCall, ManyCallsComeAndGo) {
     std::mt19937_64 random(testing::testSeed());
     std::vector<std::unique_ptr<Session>> sessions(32);
     for (int i = 0; i < 300; ++i) {

@@ -108,7 +108,7 @@ TEST_F(RdmaServer, TrustedRequestsAreReadInPlace) {
     expectNothingLeft();
 }
 
-TEST_F(RdmaServer, LargeValuesLeaveFromWhereTheyLie) {
+TEST_F(RdmaServer, LargeValuesAreSentInPlace) {
     {
         auto session = rdmaClient();
         roundTrip(*session, std::string(17'000, 'v'));
@@ -146,7 +146,7 @@ TEST_F(RdmaServer, WithoutMemoryWindowsRepliesAreCopied) {
     expectNothingLeft();
 }
 
-TEST_F(RdmaServer, WhatCannotBeRegisteredIsCopied) {
+TEST_F(RdmaServer, UnregistrableSlabsAreCopied) {
     {
         auto session = rdmaClient();
         sim->setOutOfMemory(true);
@@ -190,7 +190,7 @@ TEST_F(RdmaServer, WithoutADeviceBothStayOnTcp) {
     EXPECT_EQ(fallbacks(RdmaFallback::kNoDevice), 1u);
 }
 
-TEST_F(RdmaServer, WhatDoesNotArriveOverRdmaIsNotTrusted) {
+TEST_F(RdmaServer, AMoveNeedsAProbeOverRdma) {
     sim->setHoldingWrites(true);
     probeMillisMax = 20;
     auto session = rdmaClient();
@@ -201,7 +201,7 @@ TEST_F(RdmaServer, WhatDoesNotArriveOverRdmaIsNotTrusted) {
     expectNothingLeft();
 }
 
-TEST_F(RdmaServer, OneSlotIsForWhomAServerGrantsIt) {
+TEST_F(RdmaServer, OneSlotNeedsTheServersConsent) {
     wantsOneSlot = true;
     auto refused = rdmaClient();
     EXPECT_EQ(refused->peer().kind, "tcp");
@@ -234,7 +234,7 @@ TEST_F(RdmaServer, OutOfMemoryMeansTcp) {
     EXPECT_EQ(rdmaClient()->peer().kind, "rdma");
 }
 
-TEST_F(RdmaServer, UnknownVersionsAndSillyEndsAreRefused) {
+TEST_F(RdmaServer, UnknownVersionsAndInvalidEndsAreRefused) {
     rdma::Proposal strange = goodOffer();
     strange.version = 99;
     rdma::Proposal silly = goodOffer();
@@ -291,7 +291,7 @@ TEST_F(RdmaServer, OnlyTheFirstMessageIsAnOffer) {
     EXPECT_EQ(sim->counts().queuePairs, 0u);
 }
 
-TEST_F(RdmaServer, WhatIsStillOnItsWayWhenAClientClosesArrives) {
+TEST_F(RdmaServer, MessagesInTransitArriveAfterAClientCloses) {
     auto session = rdmaClient();
     roundTrip(*session, "before");
     const uint32_t handled = seen.handling.load(sync::kAcquire);
@@ -305,7 +305,7 @@ TEST_F(RdmaServer, WhatIsStillOnItsWayWhenAClientClosesArrives) {
 }
 
 /// A server that accepts connections and never answers.
-TEST_F(RdmaServer, AMoveThatIsNotAnsweredHasABound) {
+TEST_F(RdmaServer, AnUnansweredMoveTimesOut) {
     tcp::acceptor silent(context, {asio::ip::address_v4::loopback(), 0});
     ConnectOptions options;
     options.port = silent.local_endpoint().port();
@@ -314,7 +314,7 @@ TEST_F(RdmaServer, AMoveThatIsNotAnsweredHasABound) {
     EXPECT_EQ(connect(options).status().code(), Code::kTimeout);
 }
 
-TEST_F(RdmaServer, WhoStaysOnTcpIsToldWhy) {
+TEST_F(RdmaServer, TheReasonForStayingOnTcpIsReported) {
     startWith(nullptr);
     std::string why;
     ConnectOptions options;
@@ -326,7 +326,7 @@ TEST_F(RdmaServer, WhoStaysOnTcpIsToldWhy) {
     roundTrip(*session, "and goes on");
 }
 
-TEST_F(RdmaServer, OneThatFailsDoesNotTouchTheOthers) {
+TEST_F(RdmaServer, AFailedSessionDoesNotAffectOthers) {
     auto good = rdmaClient();
     roundTrip(*good, "before");
     auto bad = rdmaClient();
@@ -393,7 +393,7 @@ TEST_F(RdmaServer, AnIdleSessionCostsNothing) {
     roundTrip(*session, "and is there again");
 }
 
-TEST_F(RdmaServer, ManySessionsThatComeAndGo) {
+TEST_F(RdmaServer, ManySessionsComeAndGo) {
     std::mt19937_64 random(testing::testSeed());
     std::vector<std::unique_ptr<Session>> sessions(64);
     for (int i = 0; i < 600; ++i) {

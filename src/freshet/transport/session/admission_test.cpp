@@ -42,7 +42,7 @@ TEST_F(Admissions, MiddleOnesDoNotWaitForLargeOnes) {
     EXPECT_TRUE(middle.isAdmitted());
 }
 
-TEST_F(Admissions, AWholeMessageNoLongerStandsInTheWay) {
+TEST_F(Admissions, AWholeMessageNoLongerBlocksOthers) {
     sync::MemoryHold message;
     {
         Admission::Ticket ticket(admission, 48 * kMiB);
@@ -57,7 +57,7 @@ TEST_F(Admissions, AWholeMessageNoLongerStandsInTheWay) {
     EXPECT_FALSE(full.isAdmitted());
 }
 
-TEST_F(Admissions, WhoLeavesTheQueueIsPassedOver) {
+TEST_F(Admissions, ADestroyedTicketIsSkipped) {
     sync::MemoryHold others(pool.get());
     others.resize(100 * kMiB);
     auto first = std::make_unique<Admission::Ticket>(admission, 40 * kMiB);
@@ -68,7 +68,7 @@ TEST_F(Admissions, WhoLeavesTheQueueIsPassedOver) {
     EXPECT_TRUE(second.isAdmitted());
 }
 
-TEST_F(Admissions, WhatIsGivenBackIsNoticedWhenAsked) {
+TEST_F(Admissions, ReleasedMemoryIsNoticed) {
     sync::MemoryHold others(pool.get());
     others.resize(128 * kMiB);
     const Admission::Ticket ticket(admission, 2 * kMiB);
@@ -79,7 +79,7 @@ TEST_F(Admissions, WhatIsGivenBackIsNoticedWhenAsked) {
     EXPECT_FALSE(admission.isPressed());
 }
 
-TEST(Admission, OneAtATimeGetsInAfterAWhileWhateverFillsThePool) {
+TEST(Admission, OneAtATimeIsAdmittedWhileThePoolStaysFull) {
     auto pool = std::make_shared<sync::MemoryPool>(8 * kMiB);
     Admission admission(pool, 0);
     sync::MemoryHold others(pool.get());
@@ -93,7 +93,7 @@ TEST(Admission, OneAtATimeGetsInAfterAWhileWhateverFillsThePool) {
     EXPECT_TRUE(second.isAdmitted());
 }
 
-TEST(Admission, WithoutABoundNobodyWaits) {
+TEST(Admission, WithoutABoundNoMessageWaits) {
     Admission admission(std::make_shared<sync::MemoryPool>(), 0);
     const Admission::Ticket first(admission, 48 * kMiB), second(admission, 48 * kMiB);
     EXPECT_TRUE(first.isAdmitted() && second.isAdmitted());

@@ -63,7 +63,7 @@ TEST(MessageCutter, SplitAtEveryByte) {
     }
 }
 
-TEST(MessageCutter, LengthLiesAreRefusedBeforeAnythingIsAllocated) {
+TEST(MessageCutter, FalseLengthsAreRefusedBeforeAllocation) {
     for (int32_t lie : {0, 15, -1, INT32_MIN, 48'000'001, INT32_MAX}) {
         Rig rig;
         std::string bytes = messageForTest(1, "x");
@@ -95,7 +95,7 @@ TEST(MessageCutter, MemoryFollowsWhatArrived) {
     EXPECT_FALSE(rig.cutter.ownsBuffer());
 }
 
-TEST(MessageCutter, WhereItIsCountedALongMessageGetsTheWholeOfItsMemoryOnce) {
+TEST(MessageCutter, AnAdmittedMessageGetsAllItsMemoryAtOnce) {
     Rig rig;
     rig.pool.freeBytesMax = kScratch;
     sync::MemoryPool memory(uint64_t{64} << 20);
