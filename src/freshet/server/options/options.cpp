@@ -40,7 +40,7 @@ bool isLocal(const std::string& address) {
            address.starts_with("/");
 }
 
-Status checkDoors(const Settings& settings) {
+Status checkAddresses(const Settings& settings) {
     if (settings.auth || settings.net.unsafeListenWithoutAuth) {
         return Status::ok();
     }
@@ -73,7 +73,7 @@ Status checkTogether(const Settings& settings) {
     if (settings.net.rdmaPort != 0 && !settings.net.rdma) {
         return bad("--rdmaPort has to be used with --rdma");
     }
-    return checkDoors(settings);
+    return checkAddresses(settings);
 }
 
 /// The options of the configuration file, if there is one, then those of the command line.
