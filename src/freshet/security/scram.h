@@ -56,7 +56,7 @@ std::string makeNonce();
 /// The server's side of one login.
 class ScramServer {
 public:
-    /// `nonce` is our part of the exchange's; tests of published exchanges pass theirs.
+    /// `nonce`: our part of the nonce; tests of published exchanges pass a fixed one.
     /// `lookUp(user)` is called once, with the name from the first message; an error makes the
     /// login fail after the same number of steps and with the same text as a wrong password.
     ScramServer(ScramMechanism mechanism,
