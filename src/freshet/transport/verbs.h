@@ -20,9 +20,9 @@ namespace freshet::transport::verbs {
 struct PortInfo {
     std::string device;  // "mlx5_0", "rxe0"
     uint32_t port = 1;
-    std::string gid;        // the one that is used, as in "::ffff:10.9.0.1"
+    std::string gid;        // the one in use, such as "::ffff:10.9.0.1"
     uint32_t mtuBytes = 0;  // active
-    std::string state;      // "active", or what it is instead
+    std::string state;      // "active", or another state
     std::string linkLayer;  // "Ethernet" (RoCE), "InfiniBand"
 };
 

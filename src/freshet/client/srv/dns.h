@@ -22,7 +22,7 @@ struct DnsRecords {
 struct DnsQuestion {
     std::string service;    // the name of the SRV records
     std::string domain;     // the name of the TXT records
-    std::string servers;    // "address[:port],..."; empty: those of resolv.conf
+    std::string servers;    // "address[:port],..."; empty: resolv.conf's
     uint32_t timeoutMs{1};  // for both queries together
 };
 

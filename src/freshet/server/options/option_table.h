@@ -56,7 +56,7 @@ bool isSection(std::string_view path);
 struct Given {
     const Option* option = nullptr;
     std::string value;
-    std::string label;  // "--port" or "net.port", for texts
+    std::string label;  // "--port" or "net.port", for error texts
 };
 
 }  // namespace freshet::server

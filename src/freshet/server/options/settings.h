@@ -68,7 +68,7 @@ struct StorageSettings {
 
 struct ReplicaSetSettings {
     std::string name;  // empty: a standalone
-    std::string host;  // "name:port" of its member; empty: as clients dial it
+    std::string host;  // "name:port" of its member; empty: the address that each client used
 };
 
 struct ProfilingSettings {

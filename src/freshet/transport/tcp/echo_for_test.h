@@ -39,7 +39,7 @@ struct Seen {
     sync::Atomic<uint32_t> peersGone{0};
     sync::Atomic<size_t> bytesMax{wire::kMessageBytesMax};
     PeerInfo lastPeer;                   // guarded by mutex
-    sync::MemoryPool* memory = nullptr;  // what "big" answers with counts there
+    sync::MemoryPool* memory = nullptr;  // counts the answers to "big"
     platform::Slabs* slabs = nullptr;    // the values of replies lie there; null: in no slab
 };
 
