@@ -140,12 +140,12 @@ public:
     /// REQUIRES: no Txn open, no ValueShare left. Makes everything durable, takes a checkpoint and
     /// closes the files.
     Status close();
-    /// Takes a checkpoint while everything else goes on. Blocks: any thread but a reactor, outside
-    /// every slice. kNoSpace: the checkpoint was given up and is tried again at the next interval.
-    /// Any other error is final and was passed to onFatal.
+    /// Takes a checkpoint while everything else goes on; none while checkpoints are held. Blocks:
+    /// any thread but a reactor, outside every slice. kNoSpace: the checkpoint was given up and is
+    /// tried again at the next interval. Any other error is final and was passed to onFatal.
     Status checkpointNow();
-    /// Takes a checkpoint, then none until releaseCheckpoints(), so that the files may be copied:
-    /// all that is written meanwhile goes to the journal. Counted. Blocks and fails as
+    /// Takes a checkpoint, then none until releaseCheckpoints(), so that the files can be copied:
+    /// everything written meanwhile goes to the journal. Counted. Blocks and fails as
     /// checkpointNow(); after an error nothing is held. close() releases.
     Status holdCheckpoints();
     void releaseCheckpoints();

@@ -9,8 +9,9 @@
 namespace freshet::command {
 namespace {
 
-/// A thread of its own makes the checkpoint, because it blocks.
-sync::Task<Status> checkpoint(Invocation& call) {
+/// A thread of its own makes the checkpoint, because it blocks. `holds`: no other one follows until
+/// it is released.
+sync::Task<Status> checkpoint(Invocation& call, bool holds) {
     Status status;
     const sync::WaitToken done = sync::WaitToken::create();
     platform::Thread worker("fsync", [&] {

@@ -33,7 +33,11 @@ public:
 
     /// Writers wait from now on. To be followed by confirm() or cancel().
     void lock();
-    /// False when it was not locked. Removing the last lock lets the writers continue.
+    /// The lock is in force, and unlock() may remove it.
+    void confirm();
+    /// Takes lock() back.
+    void cancel();
+    /// False when no lock is in force. Removing the last lock lets the writers continue.
     bool unlock();
     /// Returns when no command that writes is running.
     sync::Task<Status> drain(Invocation& call);
@@ -48,6 +52,7 @@ private:
     ///   STEPS    rises and falls by one
     sync::Atomic<uint32_t> locks_{0};
     sync::Mutex mutex_;
+    uint32_t inForce_ = 0;                  // guarded by mutex_
     std::vector<sync::WaitToken> waiting_;  // guarded by mutex_; one for each blocked writer
 };
 

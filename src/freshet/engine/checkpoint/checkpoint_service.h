@@ -54,6 +54,9 @@ public:
     /// Makes a checkpoint. kNoSpace: it was given up and will be tried again. Any other error is
     /// final and repeated by every later call. Blocks: plain threads only, outside every slice.
     Status now();
+    /// As Store::holdCheckpoints() and releaseCheckpoints(), which does not block; stop() releases.
+    Status hold();
+    void release();
     /// Calls `work` while no checkpoint is being made.
     void between(const std::function<void()>& work);
     CheckpointStats stats();
@@ -65,6 +68,9 @@ public:
 
 private:
     void run();
+    bool isHeld();
+    /// now(), held or not. REQUIRES: running_.
+    Status makeOne();
     /// How long the thread waits for a call. REQUIRES: mutex_.
     std::chrono::milliseconds untilNextLook() const;
     /// Writes the due pages, which may make a checkpoint; errors as of now().
