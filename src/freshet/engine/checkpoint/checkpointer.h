@@ -9,7 +9,7 @@
 #include "freshet/engine/checkpoint/short_turns.h"
 #include "freshet/engine/checkpoint/sparse_hand.h"
 #include "freshet/engine/checkpoint/tree_writer.h"
-#include "freshet/engine/txn/counted.h"
+#include "freshet/engine/memory/counted.h"
 #include "freshet/engine/txn/tree_directory.h"
 
 #include <functional>

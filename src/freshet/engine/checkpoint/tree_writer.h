@@ -13,7 +13,7 @@
 
 #include "freshet/base/status.h"
 #include "freshet/engine/checkpoint/page_scan.h"
-#include "freshet/engine/txn/counted.h"
+#include "freshet/engine/memory/counted.h"
 
 #include <deque>
 #include <functional>

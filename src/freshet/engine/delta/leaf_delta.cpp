@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/delta/leaf_delta.h"
 
-#include "freshet/engine/tree/object_memory.h"
-#include "freshet/engine/txn/memory_count.h"
+#include "freshet/engine/memory/memory_count.h"
+#include "freshet/engine/memory/object_memory.h"
 
 #include <algorithm>
 #include <functional>

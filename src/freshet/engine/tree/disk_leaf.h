@@ -6,8 +6,8 @@
 
 #include "freshet/base/status.h"
 #include "freshet/block/block_file.h"
+#include "freshet/engine/memory/memory_count.h"
 #include "freshet/engine/tree/node.h"
-#include "freshet/engine/txn/memory_count.h"
 #include "freshet/sync/wait_token.h"
 
 #include <memory>

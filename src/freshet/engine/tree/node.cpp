@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/tree/node.h"
 
+#include "freshet/engine/memory/memory_count.h"
 #include "freshet/engine/tree/disk_leaf.h"
 #include "freshet/engine/tree/tree_env.h"
-#include "freshet/engine/txn/memory_count.h"
 
 namespace freshet::engine {
 

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "freshet/block/block_file.h"
-#include "freshet/engine/txn/memory_count.h"
+#include "freshet/engine/memory/memory_count.h"
 #include "freshet/sync/atomic.h"
 
 #include <cstdint>

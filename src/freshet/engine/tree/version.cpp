@@ -2,9 +2,9 @@
 #include "freshet/engine/tree/version.h"
 
 #include "freshet/base/assert.h"
+#include "freshet/engine/memory/memory_count.h"
+#include "freshet/engine/memory/object_memory.h"
 #include "freshet/engine/tree/freed_values.h"
-#include "freshet/engine/tree/object_memory.h"
-#include "freshet/engine/txn/memory_count.h"
 
 #include <new>
 

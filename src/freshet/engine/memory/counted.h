@@ -3,7 +3,7 @@
 #pragma once
 
 #include "freshet/base/counted_allocator.h"
-#include "freshet/engine/txn/memory_count.h"
+#include "freshet/engine/memory/memory_count.h"
 
 #include <functional>
 #include <map>

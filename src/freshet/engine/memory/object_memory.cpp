@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/engine/tree/object_memory.h"
+#include "freshet/engine/memory/object_memory.h"
 
 #include "freshet/base/sanitizer.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/engine/txn/memory_count.h"
+#include "freshet/engine/memory/memory_count.h"
 
 #include "freshet/sync/atomic.h"
 

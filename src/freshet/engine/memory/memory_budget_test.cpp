@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which callers wait for memory, and for how long.
-#include "freshet/engine/txn/memory_budget.h"
+/// Who waits for memory, and how long.
+#include "freshet/engine/memory/memory_budget.h"
 
 #include <gtest/gtest.h>
 

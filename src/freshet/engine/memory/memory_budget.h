@@ -3,7 +3,7 @@
 /// wait. Any thread.
 #pragma once
 
-#include "freshet/engine/txn/memory_count.h"
+#include "freshet/engine/memory/memory_count.h"
 #include "freshet/sync/atomic.h"
 #include "freshet/sync/wait_token.h"
 
