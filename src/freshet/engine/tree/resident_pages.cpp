@@ -2,7 +2,7 @@
 #include "freshet/engine/tree/resident_pages.h"
 
 #include "freshet/engine/keys/prefetch.h"
-#include "freshet/engine/txn/mutant.h"
+#include "freshet/engine/variants/mutant.h"
 
 #include <algorithm>
 #include <utility>

@@ -10,7 +10,7 @@
 ///                  tail. If the floor is seen withdrawn, the commit is complete.
 #pragma once
 
-#include "freshet/engine/txn/mutant.h"
+#include "freshet/engine/variants/mutant.h"
 #include "freshet/sync/atomic.h"
 
 #include <algorithm>

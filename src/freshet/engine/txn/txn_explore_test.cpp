@@ -3,9 +3,9 @@
 /// (INV-engine-6, INV-engine-7), write sets that are suspended and ended by another thread
 /// (INV-engine-21). Each seeded mistake must be found.
 #include "freshet/engine/tree/version.h"
-#include "freshet/engine/txn/mutant.h"
 #include "freshet/engine/txn/txn_table.h"
 #include "freshet/engine/txn/write_set.h"
+#include "freshet/engine/variants/mutant.h"
 #include "freshet/testing/sim/explorer.h"
 
 #include <gtest/gtest.h>

@@ -15,8 +15,8 @@
 #pragma once
 
 #include "freshet/base/status.h"
-#include "freshet/engine/txn/mutant.h"
 #include "freshet/engine/txn/stamp.h"
+#include "freshet/engine/variants/mutant.h"
 #include "freshet/sync/atomic.h"
 #include "freshet/sync/wait_token.h"
 
