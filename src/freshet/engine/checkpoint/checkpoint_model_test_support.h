@@ -5,12 +5,12 @@
 
 #include "freshet/engine/checkpoint/sparse_hand.h"
 #include "freshet/engine/checkpoint/tree_writer.h"
+#include "freshet/engine/commits/commit_steps.h"
 #include "freshet/engine/page/leaf_from_image.h"
 #include "freshet/engine/recovery/redo.h"
 #include "freshet/engine/recovery/tree_loader.h"
 #include "freshet/engine/tree/tree_check.h"
 #include "freshet/engine/tree/tree_model_test_support.h"
-#include "freshet/engine/txn/commit_steps.h"
 #include "freshet/engine/txn/write_set.h"
 
 #include <gtest/gtest.h>

@@ -3,8 +3,8 @@
 /// reclaimer of its own.
 #pragma once
 
+#include "freshet/engine/commits/txn_table.h"
 #include "freshet/engine/tree/freed_values.h"
-#include "freshet/engine/txn/txn_table.h"
 #include "freshet/platform/slabs.h"
 
 #include <cstddef>

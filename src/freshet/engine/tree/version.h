@@ -6,7 +6,7 @@
 
 #include "freshet/base/bytes.h"
 #include "freshet/block/block_file.h"
-#include "freshet/engine/txn/stamp.h"
+#include "freshet/engine/commits/stamp.h"
 #include "freshet/platform/slabs.h"
 #include "freshet/sync/atomic.h"
 

@@ -10,9 +10,9 @@
 /// ones (EpochDomain's mutex, which the page path only tries to lock); and, outside of the page
 /// path, a checkpoint, and a journal whose slots are all full.
 #include "freshet/engine/checkpoint/tree_writer.h"
+#include "freshet/engine/commits/commit_steps.h"
 #include "freshet/engine/read_ahead.h"
 #include "freshet/engine/tree/tree_check.h"
-#include "freshet/engine/txn/commit_steps.h"
 #include "freshet/engine/txn/progress_labels_test_support.h"
 #include "freshet/engine/txn/progress_test_support.h"
 #include "freshet/engine/txn/store_core.h"
@@ -546,16 +546,30 @@ TEST(ProgressOfTwo, OfTheOthersWhereverAHelperStops) {
     std::cout << "helpers: stopped in " << places << " places\n";
 }
 
-/// The sources of the page path and of what a commit adds to it.
-const std::vector<std::string> kPagePath = {
-    "engine/tree/node.cpp",           "engine/tree/node.h",          "engine/tree/page_entry.cpp",
-    "engine/tree/page_entry.h",       "engine/tree/page_tree.h",     "engine/tree/tree_env.h",
-    "engine/tree/resident_pages.cpp", "engine/tree/tree_pages.cpp",  "engine/tree/tree_read.cpp",
-    "engine/tree/tree_rebuild.cpp",   "engine/tree/tree_remove.cpp", "engine/tree/tree_split.cpp",
-    "engine/tree/tree_walk.cpp",      "engine/tree/tree_write.cpp",  "engine/tree/version.cpp",
-    "engine/tree/version.h",          "engine/tree/freed_values.h",  "engine/tree/leaf_merge.h",
-    "engine/txn/commit_floors.cpp",   "engine/txn/txn_table.cpp",    "engine/txn/write_set.cpp",
-    "sync/reclaim/participant.cpp",   "sync/reclaim/epoch_table.cpp"};
+/// The page path, and what a commit adds to it.
+const std::vector<std::string> kPagePath = {"engine/tree/node.cpp",
+                                            "engine/tree/node.h",
+                                            "engine/tree/page_entry.cpp",
+                                            "engine/tree/page_entry.h",
+                                            "engine/tree/page_tree.h",
+                                            "engine/tree/tree_env.h",
+                                            "engine/tree/resident_pages.cpp",
+                                            "engine/tree/tree_pages.cpp",
+                                            "engine/tree/tree_read.cpp",
+                                            "engine/tree/tree_rebuild.cpp",
+                                            "engine/tree/tree_remove.cpp",
+                                            "engine/tree/tree_split.cpp",
+                                            "engine/tree/tree_walk.cpp",
+                                            "engine/tree/tree_write.cpp",
+                                            "engine/tree/version.cpp",
+                                            "engine/tree/version.h",
+                                            "engine/tree/freed_values.h",
+                                            "engine/tree/leaf_merge.h",
+                                            "engine/commits/commit_floors.cpp",
+                                            "engine/commits/txn_table.cpp",
+                                            "engine/txn/write_set.cpp",
+                                            "sync/reclaim/participant.cpp",
+                                            "sync/reclaim/epoch_table.cpp"};
 
 /// Labels at which no thread is stopped, and the reasons.
 const std::map<std::string, std::string> kNotOnThePath = {

@@ -3,11 +3,11 @@
 #pragma once
 
 #include "freshet/engine/cache/page_loads.h"
+#include "freshet/engine/commits/commit_floors.h"
+#include "freshet/engine/commits/txn_table.h"
 #include "freshet/engine/memory/memory_budget.h"
 #include "freshet/engine/store.h"
 #include "freshet/engine/tree/page_tree.h"
-#include "freshet/engine/txn/commit_floors.h"
-#include "freshet/engine/txn/txn_table.h"
 #include "freshet/journal/journal.h"
 #include "freshet/sync/epoch.h"
 

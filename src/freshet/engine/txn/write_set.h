@@ -7,9 +7,9 @@
 #pragma once
 
 #include "freshet/base/assert.h"
+#include "freshet/engine/commits/commit_steps.h"
 #include "freshet/engine/memory/object_memory.h"
 #include "freshet/engine/txn/commit_record.h"
-#include "freshet/engine/txn/commit_steps.h"
 #include "freshet/engine/txn/store_core.h"
 
 #include <memory>

@@ -3,8 +3,8 @@
 /// store and the model checks.
 #pragma once
 
-#include "freshet/engine/txn/commit_floors.h"
-#include "freshet/engine/txn/txn_table.h"
+#include "freshet/engine/commits/commit_floors.h"
+#include "freshet/engine/commits/txn_table.h"
 
 namespace freshet::engine {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/engine/txn/commit_floors.h"
+#include "freshet/engine/commits/commit_floors.h"
 
 #include "freshet/base/assert.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/engine/txn/txn_table.h"
+#include "freshet/engine/commits/txn_table.h"
 
 #include "freshet/base/assert.h"
 
@@ -126,11 +126,6 @@ TxnTable::~TxnTable() {
         }
         delete chunk;
     }
-}
-
-uint64_t TxnTable::snapshot() const {
-    // [clock.read] acquire: pairs with [clock.step]; the words of all commits up to it are visible.
-    return clock_.load(kAcquire);
 }
 
 uint64_t TxnTable::commits() const {

@@ -15,7 +15,7 @@
 #pragma once
 
 #include "freshet/base/status.h"
-#include "freshet/engine/txn/stamp.h"
+#include "freshet/engine/commits/stamp.h"
 #include "freshet/engine/variants/mutant.h"
 #include "freshet/sync/atomic.h"
 #include "freshet/sync/wait_token.h"
@@ -46,7 +46,11 @@ public:
 
     /// The newest complete commit timestamp; a snapshot is one acquire load of it.
     const sync::Atomic<uint64_t>& clock() const { return clock_; }
-    uint64_t snapshot() const;
+    uint64_t snapshot() const {
+        // [clock.read] acquire: pairs with [clock.step]; the words of all commits up to it are
+        // visible.
+        return clock_.load(sync::kAcquire);
+    }
     /// REQUIRES: no other thread uses the table (replay). Moves the clock to `ts`.
     void setClock(uint64_t ts);
 
