@@ -6,7 +6,7 @@
 #pragma once
 
 #include "freshet/engine/keys/key_array.h"
-#include "freshet/engine/tree/version.h"
+#include "freshet/engine/value/version.h"
 #include "freshet/sync/atomic.h"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 
 #include "freshet/block/page_buffer.h"
 #include "freshet/engine/keys/key_array.h"
-#include "freshet/engine/tree/version.h"
+#include "freshet/engine/value/version.h"
 
 #include <memory>
 #include <span>

@@ -7,7 +7,7 @@
 #include "freshet/base/bytes.h"
 #include "freshet/base/status.h"
 #include "freshet/block/page_format.h"
-#include "freshet/engine/tree/page_entry.h"
+#include "freshet/engine/page/page_id.h"
 
 #include <cstdint>
 #include <memory_resource>

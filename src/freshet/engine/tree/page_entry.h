@@ -10,6 +10,7 @@
 
 #include "freshet/block/block_file.h"
 #include "freshet/engine/memory/memory_count.h"
+#include "freshet/engine/page/page_id.h"
 #include "freshet/sync/atomic.h"
 
 #include <cstdint>
@@ -20,10 +21,6 @@
 namespace freshet::engine {
 
 struct Node;
-
-/// As block::PageId. The root of tree T is page T; all other pages have ids from kFirstPageId on.
-using PageId = uint64_t;
-inline constexpr PageId kFirstPageId = uint64_t{1} << 32;
 
 /// Whether the CAS that makes a page reachable has happened.
 /// And whether another page has taken over what was there (tree_remove.cpp).

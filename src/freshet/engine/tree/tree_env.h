@@ -4,7 +4,7 @@
 #pragma once
 
 #include "freshet/engine/commits/txn_table.h"
-#include "freshet/engine/tree/freed_values.h"
+#include "freshet/engine/value/freed_values.h"
 #include "freshet/platform/slabs.h"
 
 #include <cstddef>

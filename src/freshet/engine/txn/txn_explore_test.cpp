@@ -3,8 +3,8 @@
 /// (INV-engine-6, INV-engine-7), writes that are laid down and ended by another (INV-engine-21).
 /// Each seeded mistake must be found.
 #include "freshet/engine/commits/txn_table.h"
-#include "freshet/engine/tree/version.h"
 #include "freshet/engine/txn/write_set.h"
+#include "freshet/engine/value/version.h"
 #include "freshet/engine/variants/mutant.h"
 #include "freshet/testing/sim/explorer.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/engine/tree/version.h"
+#include "freshet/engine/value/version.h"
 
 #include "freshet/base/assert.h"
 #include "freshet/engine/memory/memory_count.h"
 #include "freshet/engine/memory/object_memory.h"
-#include "freshet/engine/tree/freed_values.h"
+#include "freshet/engine/value/freed_values.h"
 
 #include <new>
 
@@ -20,11 +20,6 @@ ValueBuffer* ValueBuffer::create(ByteView bytes, platform::Slabs* slabs) {
     MemoryCount::add(sizeof(ValueBuffer) + bytes.size());
     bytes.copy(const_cast<char*>(buffer->data()), bytes.size());
     return buffer;
-}
-
-void ValueBuffer::hold() {
-    // [value.hold] relaxed: made from a live reference, so the count cannot reach zero here.
-    refs_.fetch_add(1, sync::kRelaxed);
 }
 
 void ValueBuffer::drop() {
@@ -80,23 +75,6 @@ void Version::destroy(Version* version) {
     MemoryCount::subtract(bytes);
     version->~Version();
     giveObjectMemory(version, bytes);
-}
-
-ValueRef Version::value() const {
-    sync::notePlainRead(tail());
-    if (shared_) {
-        auto* buffer = loadLe<ValueBuffer*>(tail());
-        return {buffer->bytes(bytes_), buffer};
-    }
-    return {{tail(), bytes_}, nullptr};
-}
-
-size_t Version::weight() const {
-    return sizeof(Version) + bytes_;
-}
-
-size_t Version::pageBytes() const {
-    return sizeof(Version) + ValueBuffer::pageBytesOf(bytes_);
 }
 
 }  // namespace freshet::engine

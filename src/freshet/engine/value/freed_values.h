@@ -3,7 +3,7 @@
 /// thread adds, the checkpoint takes all.
 #pragma once
 
-#include "freshet/engine/tree/page_entry.h"
+#include "freshet/block/block_file.h"
 #include "freshet/sync/atomic.h"
 
 #include <memory>
@@ -18,7 +18,7 @@ public:
     FreedValues(const FreedValues&) = delete;
     FreedValues& operator=(const FreedValues&) = delete;
 
-    void add(PageId page) {
+    void add(block::PageId page) {
         auto* node = new Freed{page, nullptr};
         // [freed.look] relaxed: only fed to the CAS.
         node->next = head_.load(sync::kRelaxed);
@@ -27,8 +27,8 @@ public:
         while (!head_.compare_exchange_weak(node->next, node, sync::kRelease, sync::kRelaxed)) {
         }
     }
-    std::vector<PageId> take() {
-        std::vector<PageId> pages;
+    std::vector<block::PageId> take() {
+        std::vector<block::PageId> pages;
         // [freed.take] acquire: pairs with [freed.add].
         for (Freed* node = head_.exchange(nullptr, sync::kAcquire); node != nullptr;) {
             const std::unique_ptr<Freed> holder(node);
@@ -40,7 +40,7 @@ public:
 
 private:
     struct Freed {
-        PageId page;
+        block::PageId page;
         Freed* next;
     };
     ///   RECLAIM  nodes belong to whoever takes the list; ABA: it is only taken whole

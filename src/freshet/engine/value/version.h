@@ -26,7 +26,10 @@ public:
     /// The caller owns one reference. Large values lie in `slabs`, which outlive them; null: as all
     /// others do.
     static ValueBuffer* create(ByteView bytes, platform::Slabs* slabs);
-    void hold();
+    void hold() {
+        // [value.hold] relaxed: made from a live reference, so the count cannot reach zero here.
+        refs_.fetch_add(1, sync::kRelaxed);
+    }
     void drop();
     /// Asks for what hold() and drop() change: of many buffers first, so that the misses overlap,
     /// which those two, one after the other, do not.
@@ -88,14 +91,21 @@ public:
     /// For Participant::retire.
     static void destroyErased(void* version) { destroy(static_cast<Version*>(version)); }
 
-    ValueRef value() const;
+    ValueRef value() const {
+        sync::notePlainRead(tail());
+        if (shared_) {
+            auto* buffer = loadLe<ValueBuffer*>(tail());
+            return {buffer->bytes(bytes_), buffer};
+        }
+        return {{tail(), bytes_}, nullptr};
+    }
     bool isDelete() const { return op_ == VersionOp::kDelete; }
     /// Memory that goes with the version.
-    size_t weight() const;
+    size_t weight() const { return sizeof(Version) + bytes_; }
     /// What it counts for in a page's size.
-    size_t pageBytes() const;
+    size_t pageBytes() const { return sizeof(Version) + ValueBuffer::pageBytesOf(bytes_); }
 
-    /// Who wrote it, or when it was committed (stamp.h). Written by: the owner, once, when its
+    /// Who wrote it, or when it was committed (commits/stamp.h). Written by: the owner, once, when its
     /// outcome is decided [stamp.final]. Read by: all, through TxnTable::resolve.
     sync::Atomic<uint64_t> stamp;
     /// The next older one. Written by: the owner before publication; then only exchanged with null
