@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/cache/page_loads.h"
 
-#include "freshet/engine/page/leaf_from_image.h"
+#include "freshet/engine/cache/leaf_from_image.h"
 #include "freshet/engine/txn/store_core.h"
 #include "freshet/telemetry/log.h"
 

@@ -3,10 +3,10 @@
 /// evictions and loads, and what remains of it when the power fails.
 #pragma once
 
+#include "freshet/engine/cache/leaf_from_image.h"
 #include "freshet/engine/checkpoint/sparse_hand.h"
 #include "freshet/engine/checkpoint/tree_writer.h"
 #include "freshet/engine/commits/commit_steps.h"
-#include "freshet/engine/page/leaf_from_image.h"
 #include "freshet/engine/recovery/redo.h"
 #include "freshet/engine/recovery/tree_loader.h"
 #include "freshet/engine/tree/tree_check.h"

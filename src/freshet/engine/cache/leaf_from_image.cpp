@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/engine/page/leaf_from_image.h"
+#include "freshet/engine/cache/leaf_from_image.h"
 
 #include <array>
 #include <cstddef>
