@@ -2,7 +2,6 @@
 #include "freshet/engine/cache/page_loads.h"
 
 #include "freshet/engine/cache/leaf_from_image.h"
-#include "freshet/engine/txn/store_core.h"
 #include "freshet/telemetry/log.h"
 
 #include <algorithm>
@@ -42,7 +41,7 @@ Status PageLoads::wantHere(const Fault& fault) {
 
 template <typename Find>
 DiskLeaf::Join PageLoads::begin(const Find& find, Fault* fault, sync::WaitToken* token) {
-    sync::Slice slice(core_.epochs);
+    sync::Slice slice(epochs_);
     *fault = find();
     if (fault->leaf == nullptr) {
         return DiskLeaf::Join::kOver;
@@ -123,9 +122,9 @@ std::optional<PageLoads::Request> PageLoads::takeFirst() {
 }
 
 void PageLoads::awaitRoom() {
-    // Callers that need only what is in memory do not wait for this. The request stays where
-    // bringBack() finds it.
-    if (sync::WaitToken room; core_.memory.mustWait(&room)) {
+    // Who needs what is in memory does not wait for this one. The request stays where bringBack()
+    // finds it.
+    if (sync::WaitToken room; memory_.mustWait(&room)) {
         sync::blockOn(room);
     }
 }
@@ -192,7 +191,7 @@ PageLoads::Result PageLoads::read(PageTree& tree, const Fault& fault) {
         return image.isOk() ? image : file_.readPage(page, place, buffer);
     };
     StatusOr<LeafNode*> leaf =
-        leafFromImage(core_, tree, *fault.entry, *fault.leaf, readImage, &memory);
+        leafFromImage(env_, tree, *fault.entry, *fault.leaf, readImage, &memory);
     return {std::move(leaf), bytes};
 }
 
@@ -215,7 +214,7 @@ Status PageLoads::install(PageTree& tree, const Fault& fault, LoadedFor purpose,
     }
     DiskLeaf::Waiting* waiting = nullptr;
     {
-        sync::Slice slice(core_.epochs);
+        sync::Slice slice(epochs_);
         if (status.isOk()) {
             LeafNode* leaf = *result.leaf;
             if (purpose == LoadedFor::kReader) {
@@ -226,7 +225,7 @@ Status PageLoads::install(PageTree& tree, const Fault& fault, LoadedFor purpose,
         waiting = fault.leaf->close(status);
     }
     DiskLeaf::wake(waiting);
-    core_.memory.note();
+    memory_.note();
     return status;
 }
 

@@ -8,10 +8,11 @@
 #pragma once
 
 #include "freshet/block/block_file.h"
-#include "freshet/engine/store.h"
+#include "freshet/engine/memory/memory_budget.h"
 #include "freshet/engine/tree/disk_leaf.h"
-#include "freshet/engine/tree/page_tree.h"
+#include "freshet/engine/tree/tree.h"
 #include "freshet/platform/thread.h"
+#include "freshet/sync/epoch.h"
 
 #include <condition_variable>
 #include <cstdint>
@@ -23,8 +24,6 @@
 
 namespace freshet::engine {
 
-struct StoreCore;
-
 struct LoadStats {
     uint64_t leaves = 0;
     uint64_t leavesAsync = 0;  // of those, read by io_uring
@@ -34,8 +33,12 @@ struct LoadStats {
 
 class PageLoads {
 public:
-    /// `file` must live until stop().
-    PageLoads(StoreCore& core, const block::BlockFile& file) : core_(core), file_(file) {}
+    /// `file` must be there until stop(), the others as long as this.
+    PageLoads(TreeEnv& env,
+              sync::EpochDomain& epochs,
+              MemoryBudget& memory,
+              const block::BlockFile& file)
+        : env_(env), epochs_(epochs), memory_(memory), file_(file) {}
     ~PageLoads() { stop(); }
     PageLoads(const PageLoads&) = delete;
     PageLoads& operator=(const PageLoads&) = delete;
@@ -59,7 +62,7 @@ private:
     /// The fault's page cannot be removed before its leaf is back (tree_remove.cpp); nothing else
     /// keeps it.
     struct Request {
-        TreeRef tree;
+        std::shared_ptr<Tree> tree;
         Fault fault;
     };
     enum class LoadedFor : uint8_t {
@@ -112,7 +115,9 @@ private:
     /// mutex_.
     void wakeRing();
 
-    StoreCore& core_;
+    TreeEnv& env_;
+    sync::EpochDomain& epochs_;
+    MemoryBudget& memory_;
     const block::BlockFile& file_;
 
     std::mutex mutex_;  // a leaf

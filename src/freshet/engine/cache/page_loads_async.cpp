@@ -4,7 +4,6 @@
 /// leaf that is under way, and room may need the checkpoint.
 #include "freshet/engine/cache/leaf_from_image.h"
 #include "freshet/engine/cache/page_loads.h"
-#include "freshet/engine/txn/store_core.h"
 #include "freshet/platform/async_reads.h"
 #include "freshet/telemetry/fail_point.h"
 #include "freshet/telemetry/log.h"
@@ -156,7 +155,7 @@ PageLoads::Next PageLoads::nextStep(Ring& ring) {
         }
         return Next::kGoOn;
     }
-    if (!requests_.empty() && !ring.waitsForRoom && !ring.isFull(core_.memory.limit())) {
+    if (!requests_.empty() && !ring.waitsForRoom && !ring.isFull(memory_.limit())) {
         return Next::kGoOn;
     }
     ring.isAsleep = true;
@@ -164,7 +163,7 @@ PageLoads::Next PageLoads::nextStep(Ring& ring) {
 }
 
 void PageLoads::startReads(Ring& ring) {
-    while (!ring.isFull(core_.memory.limit())) {
+    while (!ring.isFull(memory_.limit())) {
         {
             std::lock_guard<std::mutex> guard(mutex_);
             ring.isAsleep = false;
@@ -190,7 +189,7 @@ bool PageLoads::hasRoom(Ring& ring) {
         return true;
     }
     sync::WaitToken room;
-    if (!core_.memory.mustWait(&room)) {
+    if (!memory_.mustWait(&room)) {
         return true;
     }
     ring.granted = kThreads;
@@ -247,8 +246,8 @@ void PageLoads::finish(Ring& ring, std::unique_ptr<Arriving> arrived) {
     };
     block::PageBuffer memory;
     StatusOr<LeafNode*> leaf =
-        leafFromImage(core_, tree, *fault.entry, *fault.leaf, readImage, &memory);
-    // install() informs the waiters.
+        leafFromImage(env_, tree, *fault.entry, *fault.leaf, readImage, &memory);
+    // Whoever waits is told.
     (void)install(tree, fault, LoadedFor::kReader, {std::move(leaf), arrived->bytes, true});
 }
 

@@ -90,7 +90,7 @@ Status Store::Impl::openBlockFile(const DbUuid& uuid) {
     FRESHET_ASSIGN_OR_RETURN(file, block::BlockFile::open(blockOptions));
     checkpointer = std::make_unique<Checkpointer>(core, trees, *file);
     evictor = std::make_unique<Evictor>(core, trees);
-    core->loads = std::make_unique<PageLoads>(*core, *file);
+    core->loads = std::make_unique<PageLoads>(*core, core->epochs, core->memory, *file);
     core->memory.setLimit(options.memoryBytes, options.memoryIsProcess);
     return Status::ok();
 }

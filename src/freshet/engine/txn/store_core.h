@@ -7,7 +7,7 @@
 #include "freshet/engine/commits/txn_table.h"
 #include "freshet/engine/memory/memory_budget.h"
 #include "freshet/engine/store.h"
-#include "freshet/engine/tree/page_tree.h"
+#include "freshet/engine/tree/tree.h"
 #include "freshet/journal/journal.h"
 #include "freshet/sync/epoch.h"
 
@@ -79,28 +79,5 @@ struct StoreCore final : TreeEnv {
 inline void count(sync::Atomic<uint64_t>& counter) {
     counter.fetch_add(1, sync::kRelaxed);
 }
-
-/// A tree and its number. With the last TreeRef its pages are retired through the epochs.
-class Tree : public std::enable_shared_from_this<Tree> {
-public:
-    Tree(TreeId treeId, std::shared_ptr<StoreCore> core)
-        : id(treeId), core_(std::move(core)), pages_(new PageTree(core_.get(), treeId)) {
-        // [tree.codec] relaxed: no other thread knows the tree yet.
-        pages_->codec.store(core_->codec, sync::kRelaxed);
-    }
-    ~Tree() {
-        sync::Slice slice(core_->epochs);
-        slice.participant().retire(pages_);
-    }
-    Tree(const Tree&) = delete;
-    Tree& operator=(const Tree&) = delete;
-
-    PageTree& pages() const { return *pages_; }
-    const TreeId id;
-
-private:
-    const std::shared_ptr<StoreCore> core_;
-    PageTree* const pages_;
-};
 
 }  // namespace freshet::engine

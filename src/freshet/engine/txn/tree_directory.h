@@ -26,7 +26,7 @@ public:
         std::lock_guard<sync::Mutex> guard(mutex_);
         TreeRef& ref = trees_[id];
         if (!ref) {
-            ref = std::make_shared<Tree>(id, core_);
+            ref = std::make_shared<Tree>(id, core_, core_->epochs, core_->codec);
             nextId_ = std::max(nextId_, id + 1);
         }
         return ref;
