@@ -9,7 +9,7 @@
 
 namespace freshet::engine {
 
-Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)), core_(impl_->core) {}
 
 Store::~Store() {
     if (Status status = close(); !status.isOk()) {

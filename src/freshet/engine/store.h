@@ -42,7 +42,8 @@ enum class Durability : uint8_t { kNoSync, kWritten, kDurable };
 /// How pages are stored in the data file.
 using Codec = block::Codec;
 
-class Tree;  // opaque; use through Txn and Cursor
+struct StoreCore;  // opaque
+class Tree;        // opaque; use through Txn and Cursor
 using TreeRef = std::shared_ptr<Tree>;
 
 struct StoreOptions {
@@ -201,6 +202,7 @@ private:
     struct Impl;
     explicit Store(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
+    const std::shared_ptr<StoreCore>& core_;  // the Impl's
 };
 
 /// What a writer does when another transaction's uncommitted change is in its way.

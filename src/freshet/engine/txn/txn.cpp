@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/base/assert.h"
-#include "freshet/engine/recovery/store_impl.h"
 #include "freshet/engine/txn/txn_impl.h"
 #include "freshet/platform/clock.h"
 
@@ -9,7 +8,7 @@
 namespace freshet::engine {
 
 Txn::Txn(Store& store, OnConflict onConflict, Waits waits)
-    : impl_(std::make_unique<Impl>(store.impl_->core, onConflict, waits)) {
+    : impl_(std::make_unique<Impl>(store.core_, onConflict, waits)) {
     begin();
 }
 
