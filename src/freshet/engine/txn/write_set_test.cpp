@@ -24,7 +24,7 @@ constexpr int kMany = WriteSet::kLargeBytes / kValueBytes;
 
 struct World {
     std::shared_ptr<StoreCore> core = std::make_shared<StoreCore>();
-    std::shared_ptr<Tree> tree = std::make_shared<Tree>(2, core);
+    std::shared_ptr<Tree> tree = std::make_shared<Tree>(2, core, core->epochs, core->codec);
 
     uint64_t endLargest(uint64_t togetherMin = 0) {
         return endLargestWrites(*core, kWhenever, togetherMin);

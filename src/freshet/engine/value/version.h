@@ -6,7 +6,6 @@
 
 #include "freshet/base/bytes.h"
 #include "freshet/block/block_file.h"
-#include "freshet/engine/commits/stamp.h"
 #include "freshet/platform/slabs.h"
 #include "freshet/sync/atomic.h"
 
@@ -105,8 +104,8 @@ public:
     /// What it counts for in a page's size.
     size_t pageBytes() const { return sizeof(Version) + ValueBuffer::pageBytesOf(bytes_); }
 
-    /// Who wrote it, or when it was committed (commits/stamp.h). Written by: the owner, once, when its
-    /// outcome is decided [stamp.final]. Read by: all, through TxnTable::resolve.
+    /// Who wrote it, or when it was committed (commits/stamp.h). Written by: the owner, once, when
+    /// its outcome is decided [stamp.final]. Read by: all, through TxnTable::resolve.
     sync::Atomic<uint64_t> stamp;
     /// The next older one. Written by: the owner before publication; then only exchanged with null
     /// by trim() and the folding installer, each link once [older.take].

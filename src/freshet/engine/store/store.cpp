@@ -4,7 +4,7 @@
 #include "freshet/base/assert.h"
 #include "freshet/engine/recovery/directory_mark.h"
 #include "freshet/engine/recovery/foreign_files.h"
-#include "freshet/engine/recovery/store_impl.h"
+#include "freshet/engine/store/store_impl.h"
 #include "freshet/telemetry/log.h"
 
 namespace freshet::engine {

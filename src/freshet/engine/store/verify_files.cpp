@@ -2,7 +2,7 @@
 /// Checks the files behind a running store: every page of the newest checkpoint, and that each tree
 /// can be built from its pages. For that, one tree at a time is built a second time.
 #include "freshet/engine/recovery/map_source.h"
-#include "freshet/engine/recovery/store_impl.h"
+#include "freshet/engine/store/store_impl.h"
 #include "freshet/engine/tree/tree_check.h"
 
 namespace freshet::engine {

@@ -3,7 +3,7 @@
 #include "freshet/engine/checkpoint/done_record.h"
 #include "freshet/engine/recovery/directory_mark.h"
 #include "freshet/engine/recovery/map_source.h"
-#include "freshet/engine/recovery/store_impl.h"
+#include "freshet/engine/store/store_impl.h"
 #include "freshet/engine/txn/commit_record.h"
 #include "freshet/telemetry/log.h"
 
