@@ -167,7 +167,7 @@ class PageTreeThreads : public ::testing::TestWithParam<std::tuple<int, bool>> {
 TEST_P(PageTreeThreads, EveryReadSeesItsSnapshot) {
     const uint64_t seed = testSeed();
     auto core = std::make_shared<StoreCore>(kTinyPages);
-    Tree tree(1, core);
+    Tree tree(1, core, core->epochs, core->codec);
     const auto [threadCount, appends] = GetParam();
     const auto count = static_cast<size_t>(threadCount);
     sync::Atomic<uint64_t> nextId{1000};

@@ -220,7 +220,7 @@ private:
     void noteFirstImage(uint32_t, PageId) override {}
 
     const std::shared_ptr<StoreCore> core_ = std::make_shared<StoreCore>(kTinyPages);
-    Tree tree_{1, core_};
+    Tree tree_{1, core_, core_->epochs, core_->codec};
 };
 
 /// What the stopped thread was doing.
@@ -567,6 +567,7 @@ const std::vector<std::string> kPagePath = {"engine/tree/node.cpp",
                                             "engine/tree/leaf_merge.h",
                                             "engine/commits/commit_floors.cpp",
                                             "engine/commits/txn_table.cpp",
+                                            "engine/commits/txn_table.h",
                                             "engine/txn/write_set.cpp",
                                             "sync/reclaim/participant.cpp",
                                             "sync/reclaim/epoch_table.cpp"};
