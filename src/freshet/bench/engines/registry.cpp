@@ -44,8 +44,7 @@ std::string_view refusalOfVariant(Workload workload) {
                         workload == Workload::kMixed;
     return logged ? std::string_view() : "this variant differs in the journal only";
 }
-/// Operations other than descents, such as eviction, take no latches and hold every page
-/// (tree/page_hold.h).
+/// What is not a descent, such as the eviction, has no latches and holds all (tree/page_node.h).
 std::string_view refusalOfAccess(Workload workload) {
     const bool evicts = workload == Workload::kSpill || workload == Workload::kJitter ||
                         workload == Workload::kBeside;

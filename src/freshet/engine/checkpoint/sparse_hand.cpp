@@ -2,7 +2,7 @@
 #include "freshet/engine/checkpoint/sparse_hand.h"
 
 #include "freshet/engine/tree/disk_leaf.h"
-#include "freshet/engine/tree/page_hold.h"
+#include "freshet/engine/tree/page_node.h"
 
 #include <algorithm>
 

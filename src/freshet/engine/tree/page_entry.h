@@ -11,12 +11,10 @@
 #include "freshet/block/block_file.h"
 #include "freshet/engine/memory/memory_count.h"
 #include "freshet/engine/page/page_id.h"
+#include "freshet/engine/variants/page_hold.h"
 #include "freshet/sync/atomic.h"
 
 #include <cstdint>
-#ifdef FRESHET_LATCHES
-#include <shared_mutex>
-#endif
 
 namespace freshet::engine {
 
@@ -43,9 +41,7 @@ struct PageEntry {
     PageEntry& operator=(const PageEntry&) = delete;
 
     sync::Atomic<Node*> word{nullptr};
-#ifdef FRESHET_LATCHES
-    mutable std::shared_mutex latch;  // page_hold.h
-#endif
+    [[no_unique_address]] PageLatch latch;  // empty in the product: variants/page_hold.h
     /// Lowest LSN that may be missing from the newest image, and from the one being made; 0: none.
     /// Written by: writers (0 -> commitLow()), the checkpoint. Read by: both, and splitters.
     sync::Atomic<uint64_t> recLsn{0};

@@ -12,7 +12,7 @@
 
 #include "freshet/engine/leaf_hint.h"
 #include "freshet/engine/tree/node.h"
-#include "freshet/engine/tree/page_hold.h"
+#include "freshet/engine/tree/page_node.h"
 #include "freshet/engine/tree/resident_pages.h"
 #include "freshet/engine/tree/tree_env.h"
 
@@ -275,31 +275,16 @@ private:
         PageEntry* entry = nullptr;
         Node* node = nullptr;
         Node* unposted = nullptr;  // this node's right neighbour was not known to the parent
-#ifdef FRESHET_LATCHES
-        mutable PageHold latch = {};
-        PageHold& hold() const { return latch; }
-#else
-        static PageHold hold() { return {}; }
-#endif
+        [[no_unique_address]] mutable PageHold hold = {};
     };
     /// A key, and whether the place just before it is meant.
     struct Target {
         ByteView key;
         bool before = false;  // the last page that begins below `key`
         bool last = false;    // the last page of all
-#ifdef FRESHET_LATCHES
-        PageUse use = PageUse::kRead;
-#else
-        static constexpr PageUse use{};
-#endif
+        [[no_unique_address]] PageUse use = kToRead;
     };
-    static Target toChange(const ByteView& key) {
-#ifdef FRESHET_LATCHES
-        return {.key = key, .use = PageUse::kChange};
-#else
-        return {.key = key};
-#endif
-    }
+    static Target toChange(const ByteView& key) { return {.key = key, .use = kToChange}; }
     struct Plan;
     struct Judgement;
     class NewValue;

@@ -40,12 +40,10 @@ public:
     virtual uint64_t minReadTs() = 0;
     /// REQUIRES: the caller is inside a slice. As sync::Participant::retire.
     virtual void retire(void* object, void (*free)(void*), size_t bytes) = 0;
-#ifdef FRESHET_HAZARDS
-    /// The same for what is held by hazard pointers (page_hold.h).
-    virtual void retireHeld(void* object, void (*free)(void*), size_t bytes) {
-        retire(object, free, bytes);
+    /// The same for a page's node (variants/page_hold.h).
+    virtual void retireNode(void* node, void (*free)(void*), size_t bytes) {
+        retire(node, free, bytes);
     }
-#endif
     /// Every commit that is not complete when this is called has, or will have, an LSN >= the
     /// result. Never 0.
     virtual uint64_t commitLow() = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// PageTree: the list of its pages, from its beginning or its loading to its end.
 #include "freshet/base/assert.h"
-#include "freshet/engine/page_access.h"
 #include "freshet/engine/tree/disk_leaf.h"
 #include "freshet/engine/tree/leaf_merge.h"
 #include "freshet/engine/tree/page_tree.h"
@@ -221,16 +220,6 @@ void PageTree::setLoadedNode(PageEntry* entry, Node* node) {
     if (node->isLeaf() && entry != &root_) {
         residents_.add(entry);
     }
-}
-
-PageAccess pageAccess() {
-#if defined(FRESHET_HAZARDS)
-    return PageAccess::kHazards;
-#elif defined(FRESHET_LATCHES)
-    return PageAccess::kLatches;
-#else
-    return PageAccess::kEpochs;
-#endif
 }
 
 }  // namespace freshet::engine

@@ -14,7 +14,7 @@ PageTree::Descent PageTree::descend(const Target& target, uint8_t level) {
     Descent descent;
     descent.entry = &root_;
     for (;;) {
-        Node* node = descent.hold().on(*descent.entry, target.use, level);
+        Node* node = descent.hold.on(*descent.entry, target.use, level);
         sync::notePlainRead(node);
         const bool beyond = target.last     ? node->right != nullptr
                             : target.before ? !node->high.empty() && node->high < target.key
@@ -24,7 +24,7 @@ PageTree::Descent PageTree::descend(const Target& target, uint8_t level) {
             descent.unposted = first == nullptr ? node : first;
             descent.entry = node->right;
             if (first != nullptr) {
-                descent.hold().off(node);
+                descent.hold.off(node);
             }
             continue;
         }
@@ -36,12 +36,12 @@ PageTree::Descent PageTree::descend(const Target& target, uint8_t level) {
         auto* inner = static_cast<InnerNode*>(node);
         if (target.last) {
             descent.entry = inner->child.back();
-            descent.hold().off(node);
+            descent.hold.off(node);
             continue;
         }
         const KeyArray::Place place = inner->separators.lowerBound(node->pageKey(target.key));
         descent.entry = inner->child[place.pos + (place.exact && !target.before ? 1 : 0)];
-        descent.hold().off(node);
+        descent.hold.off(node);
     }
 }
 
@@ -106,14 +106,14 @@ bool PageTree::isGood(const LeafHint& hint) const {
 PageTree::Descent PageTree::descendFrom(const LeafHint& hint, ByteView key) {
     if (isGood(hint)) {
         Descent at{hint.entry, nullptr, nullptr};
-        Node* node = at.hold().on(*hint.entry, Target{}.use, 0);
+        Node* node = at.hold.on(*hint.entry, kToRead, 0);
         const uint64_t head = keyHeadOf(key);
         if (node->isLeaf() && node->beginsAtOrBefore(head, key) && !node->isLeftOf(head, key)) {
             sync::notePlainRead(node);
             at.node = node;
             return at;
         }
-        at.hold().off(node);
+        at.hold.off(node);
     }
     return descend({.key = key});
 }
@@ -141,7 +141,7 @@ std::optional<ValueRef> PageTree::get(ByteView key, const View& view, Fault* fau
             value = visible(pointerOf<Version>(chain->load(kAcquire)), view, value);
         }
     }
-    descent.hold().end();
+    descent.hold.end();
     repair(descent);
     return value;
 }

@@ -189,7 +189,7 @@ PageTree::Siblings PageTree::siblingsAt(ByteView key) {
         return found;
     }
     const Descent descent = descend({.key = key}, 1);
-    descent.hold().end();
+    descent.hold.end();
     const auto& parent = *static_cast<const InnerNode*>(descent.node);
     const size_t first = childOf(parent, key);
     found.end = parent.high.string();
@@ -210,7 +210,7 @@ PageTree::Siblings PageTree::siblingsAt(ByteView key) {
 void PageTree::removeLeaf(PageEntry* entry, LeafNode* leaf) {
     PageEntry* heir = leaf->right;
     const Descent before = descend({.key = leaf->low, .before = true});
-    before.hold().end();
+    before.hold.end();
     if (!before.node->isLeaf() || before.node->right != entry || !isWritable(*heir) ||
         !isWritable(*before.entry) || !forgetHeir(*leaf, entry, heir)) {
         return;

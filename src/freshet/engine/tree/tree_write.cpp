@@ -77,7 +77,7 @@ WriteResult PageTree::write(const WriteRequest& request) {
                 rebuild(descent.entry, leaf);
             }
         }
-        descent.hold().end();
+        descent.hold.end();
         repair(descent);
         return result;
     }

@@ -8,6 +8,7 @@
 #include "freshet/engine/memory/memory_budget.h"
 #include "freshet/engine/store.h"
 #include "freshet/engine/tree/tree.h"
+#include "freshet/engine/variants/page_hold.h"
 #include "freshet/journal/journal.h"
 #include "freshet/sync/epoch.h"
 
@@ -28,12 +29,9 @@ struct StoreCore final : TreeEnv {
         epochs.here().retire(object, free, bytes);
     }
 
-#ifdef FRESHET_HAZARDS
-    void retireHeld(void* object, void (*free)(void*), size_t bytes) override {
-        epochs.here().retireHeld(object, free, bytes);
+    void retireNode(void* node, void (*free)(void*), size_t bytes) override {
+        retirePage(epochs.here(), node, free, bytes);
     }
-#endif
-
     uint64_t commitLow() override {
         // No journal during replay, before it is open, when no other thread is here. Or the store
         // has none: a mark then only says that the image lacks something.
