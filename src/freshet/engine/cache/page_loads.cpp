@@ -53,7 +53,7 @@ Status PageLoads::bringBack(PageTree& tree, PageEntry* entry) {
     for (;;) {
         Fault fault;
         sync::WaitToken token;
-        switch (begin([&] { return PageTree::faultAt(entry); }, &fault, &token)) {
+        switch (begin([&] { return LeafEviction::faultAt(entry); }, &fault, &token)) {
             case DiskLeaf::Join::kFirst:
                 return load(tree, fault, LoadedFor::kCheckpoint);
             case DiskLeaf::Join::kOver:
@@ -220,7 +220,7 @@ Status PageLoads::install(PageTree& tree, const Fault& fault, LoadedFor purpose,
             if (purpose == LoadedFor::kReader) {
                 leaf->keepUntilTouched();
             }
-            tree.bringBack(fault, leaf);
+            tree.eviction().bringBack(fault, leaf);
         }
         waiting = fault.leaf->close(status);
     }

@@ -9,7 +9,7 @@
 
 #include "freshet/block/block_file.h"
 #include "freshet/engine/memory/memory_budget.h"
-#include "freshet/engine/tree/disk_leaf.h"
+#include "freshet/engine/node/disk_leaf.h"
 #include "freshet/engine/tree/tree.h"
 #include "freshet/platform/thread.h"
 #include "freshet/sync/epoch.h"

@@ -3,7 +3,7 @@
 /// power fails. The images, and the journal from the redo position on, must give exactly what was
 /// committed (INV-engine-11 to 14). Every seeded mistake must be found.
 #include "freshet/engine/checkpoint/checkpoint_model_test_support.h"
-#include "freshet/engine/tree/leaf_merge.h"
+#include "freshet/engine/node/leaf_merge.h"
 
 #include <memory>
 #include <string>

@@ -292,7 +292,7 @@ struct World : CheckpointSink {
         DiskLeaf::Waiting* waiting = nullptr;
         {
             ModelEnv::Slice slice(&env);
-            tree.bringBack(fault, *leaf);
+            tree.eviction().bringBack(fault, *leaf);
             waiting = fault.leaf->close(Status::ok());
             loading.erase(fault.leaf);
         }
@@ -339,18 +339,18 @@ struct World : CheckpointSink {
         size_t left = 0;
         {
             ModelEnv::Slice slice(&env);
-            left = tree.residents();
+            left = tree.eviction().residents();
         }
         for (; left != 0; --left) {
             ModelEnv::Slice slice(&env);
             forgetTouches();
-            evicted += tree.evictNext() != 0 ? 1 : 0;
+            evicted += tree.eviction().evictNext() != 0 ? 1 : 0;
         }
     }
     /// So that the eviction takes all it can.
     void forgetTouches() {
         testing::Uninterrupted whole;
-        tree.forEachPage([](const PageEntry& page) {
+        tree.allPages().forEach([](const PageEntry& page) {
             if (page.state.load(sync::kAcquire) != PageState::kLive) {
                 return;
             }

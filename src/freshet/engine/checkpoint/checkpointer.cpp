@@ -156,8 +156,8 @@ Status Checkpointer::writeTrees() {
     hand_.begin(handShare());
     bool whole = true;
     for (const TreeRef& tree : trees) {
-        // [tree.codecRead] relaxed: pairs with [tree.codec]; any recent value will do.
-        codec_ = tree->pages().codec.load(sync::kRelaxed);
+        // [tree.codecRead] relaxed: pairs with [tree.codec], of which it sees any.
+        codec_ = tree->pages().codec().load(sync::kRelaxed);
         TreeWriter writer(*core_, tree->pages(), *this);
         // Merging writes images before it frees any: not while there is too little room.
         if (!isSpaceShort()) {
@@ -216,7 +216,7 @@ void Checkpointer::freeDropped(std::vector<TreeDirectory::Dropped> dropped) {
         const TreeRef tree = leaving.tree.lock();
         bool needed = false;
         if (tree != nullptr) {
-            inSlice([&] { needed = tree->pages().hasLeavesOnDisk(); });
+            inSlice([&] { needed = tree->pages().eviction().hasLeavesOnDisk(); });
         }
         return needed;
     };

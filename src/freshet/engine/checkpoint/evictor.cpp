@@ -49,7 +49,7 @@ bool Evictor::awaitFreeing() {
 uint64_t Evictor::passTree(PageTree& tree, uint64_t wanted) {
     {
         sync::Slice slice(core_->epochs);
-        const size_t all = tree.residents();
+        const size_t all = tree.eviction().residents();
         left_ = left_ != 0 ? left_ : all;
     }
     uint64_t evicted = 0;
@@ -58,7 +58,7 @@ uint64_t Evictor::passTree(PageTree& tree, uint64_t wanted) {
     while (left_ != 0 && evicted < wanted && MemoryBudget::used() < most) {
         sync::Slice slice(core_->epochs);
         for (int i = 0; i < kPagesPerSlice && left_ != 0 && evicted < wanted; ++i, --left_) {
-            const size_t bytes = tree.evictNext();
+            const size_t bytes = tree.eviction().evictNext();
             evicted += bytes;
             leaves_ += bytes != 0 ? 1 : 0;
         }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/checkpoint/page_scan.h"
 
+#include "freshet/engine/node/leaf_merge.h"
 #include "freshet/engine/page/leaf_note.h"
 #include "freshet/engine/page/page_image.h"
-#include "freshet/engine/tree/leaf_merge.h"
 
 #include <utility>
 
@@ -121,9 +121,8 @@ PageScan scanPage(TreeEnv& env, PageTree& tree, PageEntry* entry, std::string me
     // Before the scan: a commit that is complete by now is in what the scan finds; every other one
     // has an LSN >= low.
     uint64_t low = mutated(Mutant::kScanLowLate) ? 0 : env.commitLow();
-    tree.takeMark(entry);
-    // Dekker with writers: a version linked after the scan has passed is marked anew
-    // (PageTree::write).
+    tree.images().takeMark(entry);
+    // Dekker with writers: what is linked after the scan passed is marked anew (TreeCore::write).
     sync::heavyFence();
     Scanner scanner(env, tree, entry, std::move(memory));
     scanner.scan(*nodeOf(*entry));
@@ -131,7 +130,7 @@ PageScan scanPage(TreeEnv& env, PageTree& tree, PageEntry* entry, std::string me
         low = env.commitLow();
     }
     if (scanner.metUndecided && !mutated(Mutant::kNoInFlightMark)) {
-        tree.lowerMark(entry, low);
+        tree.images().lowerMark(entry, low);
     }
     return std::move(scanner.result);
 }

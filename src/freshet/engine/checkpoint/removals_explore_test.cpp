@@ -317,11 +317,11 @@ TEST(Hints, LeadToNothingThatIsFreed) {
 }
 
 TEST(Removals, MistakesAreFound) {
-    expectFound(Mutant::kHeirNotDue, removals({.all = true, .written = {"f"}}));
+    expectFound(Mutant::kTargetNotDue, removals({.all = true, .written = {"f"}}));
     expectFound(Mutant::kLeavingUnfrozen, removals({.written = {"c"}}));
-    expectFound(Mutant::kGoneBeforeJoined, removals({.written = {"f"}, .reads = true}));
+    expectFound(Mutant::kGoneBeforeMerged, removals({.written = {"f"}, .reads = true}));
     expectFound(Mutant::kLeftNotRebuilt, removals({}));
-    expectFound(Mutant::kHeirPosted, removals({.written = {"f"}}));
+    expectFound(Mutant::kTargetPosted, removals({.written = {"f"}}));
     expectFound(Mutant::kGonePosted, latePost(), {.preemptions = 1});
 }
 

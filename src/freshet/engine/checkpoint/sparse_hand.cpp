@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/checkpoint/sparse_hand.h"
 
-#include "freshet/engine/tree/disk_leaf.h"
+#include "freshet/engine/node/disk_leaf.h"
 #include "freshet/engine/tree/page_node.h"
 
 #include <algorithm>
@@ -19,8 +19,8 @@ bool canComeBack(const Node& leaf) {
     return away.largeValues().empty() && away.failure().isOk();
 }
 
-/// The conditions of PageTree::removeIfSparse(), as far as they are known here.
-bool canGo(const PageEntry* left, const PageEntry& leaf, const PageEntry& mergeTarget) {
+/// As LeafRemoval::removeIfSparse() asks, as far as it can be told from here.
+bool canGo(const PageEntry* left, const PageEntry& leaf, const PageEntry& heir) {
     if (left == nullptr) {
         return false;
     }
@@ -59,7 +59,7 @@ void SparseHand::pass(PageTree& tree, CheckpointSink& sink) {
             (void)sink.bringBack(tree, leaf);
         }
         for (PageEntry* leaf : leaves) {
-            sink.inSlice([&] { tree.removeIfSparse(leaf); });
+            sink.inSlice([&] { tree.removal().removeIfSparse(leaf); });
         }
     } while (!key_.empty() && !isSpent());
     if (key_.empty()) {
@@ -68,22 +68,23 @@ void SparseHand::pass(PageTree& tree, CheckpointSink& sink) {
 }
 
 std::vector<PageEntry*> SparseHand::search(PageTree& tree) {
-    const PageTree::Siblings siblings = tree.siblingsAt(key_);
+    const LeafRemoval::Siblings siblings = tree.removal().siblingsAt(key_);
     const std::vector<PageEntry*>& leaves = siblings.leaves;
     key_ = siblings.end;
     std::vector<bool> wanted(leaves.size());
-    size_t left = 0;   // left neighbour of the next leaf that can be removed
-    size_t going = 0;  // leaves to be removed so far, if no other thread writes meanwhile
-    PageTree::LeafSize size;
+    size_t left = 0;   // of the next one that goes
+    size_t going = 0;  // so far, as if nobody wrote meanwhile
+    LeafRemoval::LeafSize size;
     for (size_t i = 1; i + 1 < leaves.size(); ++i) {
         if (isSpent()) {
             key_ = nodeOf(*leaves[i])->low.string();
             break;
         }
         --left_.looks;
-        const PageTree::LeafSize own = tree.sizeOf(*leaves[i]);
+        const LeafRemoval::LeafSize own = tree.removal().sizeOf(*leaves[i]);
         size = {size.entries + own.entries, size.bytes + own.bytes};
-        if (going == siblings.spare || !tree.isSparse(size, tree.sizeOf(*leaves[i + 1])) ||
+        if (going == siblings.spare ||
+            !tree.removal().isSparse(size, tree.removal().sizeOf(*leaves[i + 1])) ||
             !canGo(leaves[left], *leaves[i], *leaves[i + 1])) {
             left = i;
             size = {};
@@ -110,7 +111,8 @@ void SparseHand::payFor(const PageTree& tree, const PageEntry& leaf) {
     if (!nodeOf(leaf)->isOnDisk) {
         return;
     }
-    const uint64_t bytes = std::max<uint64_t>(tree.sizeOf(leaf).bytes, block::kBlockBytes);
+    const uint64_t bytes =
+        std::max<uint64_t>(tree.removal().sizeOf(leaf).bytes, block::kBlockBytes);
     left_.leaves -= std::min<size_t>(left_.leaves, 1);
     left_.bytes -= std::min(left_.bytes, bytes);
     broughtAny_ = true;

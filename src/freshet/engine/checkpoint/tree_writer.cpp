@@ -22,7 +22,7 @@ TreeWriter::~TreeWriter() {
     for (PageEntry* entry : unsettled_) {
         entry->isUnsettled = false;
     }
-    tree_.endWaitForImages();
+    tree_.eviction().endWaitForImages();
 }
 
 Status TreeWriter::writeDuePages() {
@@ -33,24 +33,24 @@ Status TreeWriter::writeDuePages() {
         entry->isUnsettled = false;
     }
     unsettled_.clear();
-    if (const std::vector<PageId> gone = tree_.takeGone(); !gone.empty()) {
+    if (const std::vector<PageId> gone = tree_.removal().takeGone(); !gone.empty()) {
         sink_.notePagesGone(tree_.id(), gone);
     }
-    tree_.sortNewPages();
-    sink_.inSlice([this] { tree_.freeGone(); });
+    tree_.images().sortNewPages();
+    sink_.inSlice([this] { tree_.removal().freeGone(); });
     return Status::ok();
 }
 
 void TreeWriter::removeSparse() {
-    tree_.forEachInMemory(
-        [&](PageEntry& entry) { sink_.inSlice([&] { tree_.removeIfSparse(&entry); }); });
+    tree_.images().forEachInMemory(
+        [&](PageEntry& entry) { sink_.inSlice([&] { tree_.removal().removeIfSparse(&entry); }); });
 }
 
 void TreeWriter::foldRested() {
     if (sink_.isMemoryShort()) {
         return;  // without a walk: checkpoints follow each other without a pause then
     }
-    tree_.forEachInMemory([&](PageEntry& entry) {
+    tree_.images().forEachInMemory([&](PageEntry& entry) {
         // A page without an image may be one that was not installed.
         if (entry.imaged && entry.effectiveLsn() == 0 && !sink_.isMemoryShort()) {
             sink_.inSlice([&] { tree_.foldRested(&entry); });
@@ -61,7 +61,7 @@ void TreeWriter::foldRested() {
 
 Status TreeWriter::writeWalked() {
     FRESHET_RETURN_IF_ERROR(moveSome());
-    tree_.forEachInMemory([&](PageEntry& entry) {
+    tree_.images().forEachInMemory([&](PageEntry& entry) {
         noteIfDue(&entry);
         sink_.giveWay();
     });
@@ -82,7 +82,7 @@ void TreeWriter::noteIfDue(PageEntry* entry) {
         return;
     }
     if (entry->origin() != nullptr && !mutated(Mutant::kForgetOrigin)) {
-        sink_.inSlice([&] { tree_.lowerMarkAway(PageTree::standIn(entry->origin()), mark); });
+        sink_.inSlice([&] { tree_.images().lowerMarkAway(standInOf(entry->origin()), mark); });
     }
     due_.push_back(entry);
 }
@@ -97,7 +97,7 @@ Status TreeWriter::addIfStillDue(PageEntry* entry) {
 
 Status TreeWriter::moveSome() {
     Status status;
-    tree_.goOnOverImages([&](PageEntry& entry) {
+    tree_.images().goOnOverImages([&](PageEntry& entry) {
         if (!status.isOk() || !sink_.takeLookToMove(tree_.id())) {
             return false;
         }
@@ -119,19 +119,19 @@ Status TreeWriter::move(PageEntry* entry) {
 
 void TreeWriter::markMoved(PageEntry* entry) {
     sink_.noteMove(entry->place);
-    // As low as a writer's mark would be, since a writer may come at the same time and rely on it.
-    sink_.inSlice([&] { tree_.lowerMark(entry, env_.commitLow()); });
+    // As low as a writer's would be, for one may come at the same time and be content with it.
+    sink_.inSlice([&] { tree_.images().lowerMark(entry, env_.commitLow()); });
 }
 
 Status TreeWriter::moveLargeValues(PageEntry* entry) {
     const auto wanted = [this](const block::PagePlace& place) { return sink_.wantsMoved(place); };
     bool isAway = false;
-    sink_.inSlice([&] { isAway = PageTree::hasLargeValueAway(*entry, wanted); });
+    sink_.inSlice([&] { isAway = LeafEviction::hasLargeValueAway(*entry, wanted); });
     if (isAway && !sink_.bringBack(tree_, entry).isOk()) {
         return Status::ok();
     }
     std::vector<ValueBuffer*> held;
-    sink_.inSlice([&] { held = PageTree::holdLargeValues(*entry, wanted); });
+    sink_.inSlice([&] { held = LeafEviction::holdLargeValues(*entry, wanted); });
     Status status;
     for (ValueBuffer* value : held) {
         if (status.isOk() && sink_.wantsMoved(value->place())) {
@@ -174,7 +174,7 @@ Status TreeWriter::writeChain(PageEntry* first) {
             // Most have no mark: that of a page to the left, or above, was enough. From its image
             // on each needs one of its own, for the pages it names (INV-engine-13).
             if (!mutated(Mutant::kOwedNotDue)) {
-                tree_.lowerMark(next, low);
+                tree_.images().lowerMark(next, low);
             }
         }
     });

@@ -17,7 +17,7 @@ uint64_t redoLsn(TreeEnv& env,
     static_cast<void>(trees);
 #else
     for (PageTree* tree : trees()) {
-        tree->forEachInMemory([&](const PageEntry& entry) {
+        tree->images().forEachInMemory([&](const PageEntry& entry) {
             const uint64_t mark = entry.effectiveLsn();
             redo = mark == 0 ? redo : std::min(redo, mark);
         });

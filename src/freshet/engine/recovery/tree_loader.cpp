@@ -17,7 +17,8 @@ Status TreeLoader::damaged(PageId page, const std::string& what) const {
 PageEntry* TreeLoader::entryOf(PageId page) {
     PageEntry*& entry = entries_[page];
     if (entry == nullptr) {
-        entry = page == tree_.id() ? tree_.loadedRoot() : tree_.addLoadedPage(page);
+        entry =
+            page == tree_.id() ? tree_.allPages().loadedRoot() : tree_.allPages().addLoaded(page);
     }
     return entry;
 }
@@ -199,11 +200,11 @@ Node* TreeLoader::putAside(Node* node) {
 Status TreeLoader::add(PageId page, Node* node, bool healed) {
     PageEntry* entry = entryOf(page);
     entry->place = source_.placeOf(page);
-    tree_.setLoadedNode(entry, node);
+    tree_.allPages().setLoadedNode(entry, node);
     loaded_.push_back({entry, node});
     source_.noteUsed(tree_.id(), page, false);
     if (healed) {
-        tree_.lowerMarkAway(entry, env_.commitLow());
+        tree_.images().lowerMarkAway(entry, env_.commitLow());
     }
     return Status::ok();
 }

@@ -77,8 +77,8 @@ void Store::dropTree(TreeId id) {
 }
 
 void Store::setCodec(TreeId id, Codec codec) {
-    // [tree.codec] relaxed: applies to later images; any recent value will do.
-    impl_->trees.tree(id)->pages().codec.store(codec, sync::kRelaxed);
+    // [tree.codec] relaxed: a wish, for the images to come.
+    impl_->trees.tree(id)->pages().codec().store(codec, sync::kRelaxed);
 }
 
 uint64_t Store::storedBytes(TreeId id) const {

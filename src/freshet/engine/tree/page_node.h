@@ -2,7 +2,7 @@
 /// Looking at pages, and what becomes of the nodes that are replaced.
 #pragma once
 
-#include "freshet/engine/tree/node.h"
+#include "freshet/engine/node/node.h"
 #include "freshet/engine/tree/tree_env.h"
 #include "freshet/engine/variants/page_hold.h"
 

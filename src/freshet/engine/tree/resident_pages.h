@@ -4,7 +4,7 @@
 /// larger than memory.
 #pragma once
 
-#include "freshet/engine/tree/page_entry.h"
+#include "freshet/engine/node/page_entry.h"
 #include "freshet/sync/atomic.h"
 
 #include <cstddef>

@@ -24,7 +24,7 @@ public:
           epochs_(epochs),
           pages_(new PageTree(env_.get(), treeId)) {
         // [tree.codec] relaxed: nobody else knows the tree yet.
-        pages_->codec.store(codec, sync::kRelaxed);
+        pages_->codec().store(codec, sync::kRelaxed);
     }
     ~Tree() {
         sync::Slice slice(epochs_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/tree/tree_check.h"
 
-#include "freshet/engine/tree/leaf_merge.h"
+#include "freshet/engine/node/leaf_merge.h"
 #include "freshet/engine/tree/page_tree.h"
 
 #include <map>

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/// PageTree: counting the entries of a range of keys, a leaf at a time.
-#include "freshet/engine/tree/disk_leaf.h"
-#include "freshet/engine/tree/leaf_merge.h"
-#include "freshet/engine/tree/page_tree.h"
+/// Counting the entries of a range of keys, a leaf at a time.
+#include "freshet/engine/node/disk_leaf.h"
+#include "freshet/engine/node/leaf_merge.h"
+#include "freshet/engine/tree/tree_core.h"
+#include "freshet/engine/tree/tree_walk.h"
 
 namespace freshet::engine {
 
-/// What a range leaves of a page: null where it goes beyond.
-struct PageTree::PageRange {
+namespace {
+
+/// The part of a range that is in one page; null: the range goes on beyond the page.
+struct PageRange {
     const PageKey* low;
     const PageKey* end;
 
@@ -22,8 +25,11 @@ struct PageTree::PageRange {
     }
 };
 
-/// How many more the range has than the image says.
-int64_t PageTree::changesIn(const LeafNode& leaf, const PageRange& range, const View& view) {
+/// How many more entries the range has than the image says.
+int64_t changesIn(const TxnTable& txns,
+                  const LeafNode& leaf,
+                  const PageRange& range,
+                  const View& view) {
     LeafDelta* delta = leaf.deltaForRead();
     int64_t more = 0;
     auto visit = [&](const LeafChange& change) {
@@ -31,7 +37,7 @@ int64_t PageTree::changesIn(const LeafNode& leaf, const PageRange& range, const 
             const std::optional<ValueRef> base = baseAt(leaf, change.basePos);
             // [version.read] acquire: pairs with [version.push].
             const auto* chain = pointerOf<Version>(change.chain->load(sync::kAcquire));
-            more += static_cast<int>(visible(chain, view, base).has_value()) -
+            more += static_cast<int>(visible(txns, chain, view, base).has_value()) -
                     static_cast<int>(base.has_value());
         }
         return true;
@@ -42,15 +48,17 @@ int64_t PageTree::changesIn(const LeafNode& leaf, const PageRange& range, const 
     return more;
 }
 
-LeafCount PageTree::countLeaf(ByteView low, ByteView end, const View& view) {
-    const Descent descent = descend({.key = low});
+}  // namespace
+
+LeafCount countLeaf(TreeCore& core, ByteView low, ByteView end, const View& view) {
+    const Descent descent = core.descend({.key = low});
     const Node& node = *descent.node;
     const bool endsHere = !end.empty() && (node.high.empty() || node.high > end);
     const bool beginsHere = node.low < low;
     LeafCount result{0, endsHere ? std::string() : node.high.string(), {}};
     if (node.isOnDisk) {
         if (beginsHere || endsHere) {
-            result.fault = faultOf(descent);
+            result.fault = TreeCore::faultOf(descent);
         } else {
             result.entries = static_cast<const DiskLeaf&>(node).entries;
         }
@@ -61,10 +69,11 @@ LeafCount PageTree::countLeaf(ByteView low, ByteView end, const View& view) {
     const PageKey first(beginsHere ? leaf.pageKey(low) : PageKey(ByteView()));
     const PageKey last(endsHere ? leaf.pageKey(end) : PageKey(ByteView()));
     const PageRange range{beginsHere ? &first : nullptr, endsHere ? &last : nullptr};
-    // Key by key the image and its changes, so the sum is not negative.
-    result.entries =
-        static_cast<uint64_t>(range.countOf(leaf.image.keys()) + changesIn(leaf, range, view));
-    repair(descent);
+    // Each key is counted in the image and then corrected by its changes, so the sum is never
+    // negative.
+    result.entries = static_cast<uint64_t>(range.countOf(leaf.image.keys()) +
+                                           changesIn(core.env().txns, leaf, range, view));
+    core.repair(descent);
     return result;
 }
 

@@ -1,18 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-/// PageTree: the way down to a page, and what a snapshot sees of a key.
+/// TreeCore: the way down to a page, and reading a key.
 #include "freshet/base/assert.h"
-#include "freshet/engine/tree/disk_leaf.h"
-#include "freshet/engine/tree/leaf_merge.h"
-#include "freshet/engine/tree/page_tree.h"
+#include "freshet/engine/node/disk_leaf.h"
+#include "freshet/engine/node/leaf_merge.h"
+#include "freshet/engine/tree/tree_core.h"
+#include "freshet/engine/variants/mutant.h"
 
 namespace freshet::engine {
 
 using sync::kAcquire;
+using sync::kRelaxed;
+using sync::kRelease;
 
-PageTree::Descent PageTree::descend(const Target& target, uint8_t level) {
+PageEntry* standInOf(PageEntry* page) {
+    while (page != nullptr) {
+        const PageGlance node(*page);
+        if (!node->isGone()) {
+            break;
+        }
+        page = node->right;
+    }
+    return page;
+}
+
+TreeCore::TreeCore(TreeEnv* env, uint32_t rootPage, ResidentPages* residents)
+    : env_(*env), pages_(env, rootPage, residents), leaves_(env) {
+    pages_.begin(leaves_.newLeaf("", "", {}, {}));
+}
+
+Descent TreeCore::descend(const Target& target, uint8_t level) {
     const uint64_t head = keyHeadOf(target.key);
     Descent descent;
-    descent.entry = &root_;
+    descent.entry = &root();
     for (;;) {
         Node* node = descent.hold.on(*descent.entry, target.use, level);
         sync::notePlainRead(node);
@@ -45,65 +64,26 @@ PageTree::Descent PageTree::descend(const Target& target, uint8_t level) {
     }
 }
 
-void PageTree::repair(const Descent& descent) {
+void TreeCore::repair(const Descent& descent) {
     if (const Node* left = descent.unposted) {
         postSeparator(static_cast<uint8_t>(left->level + 1), left->high, left->right);
     }
 }
 
-PageTree::Newest PageTree::newestOf(Version* chain) {
-    // [older.read] acquire: pairs with [version.push].
-    for (Version* v = chain; v != nullptr; v = v->older.load(kAcquire)) {
-        const Outcome outcome = env_.txns.resolve(v->stamp);
-        if (outcome.fate != Fate::kAborted) {
-            return {v, outcome};
-        }
-    }
-    return {nullptr, {}};
-}
-
-std::optional<ValueRef> PageTree::visible(const Version* chain,
-                                          const View& view,
-                                          const std::optional<ValueRef>& base) {
-    // [older.read] acquire: pairs with [version.push]. A link that trim() took lies below a version
-    // at which every snapshot stops, or above it below an aborted one that keeps its link.
-    for (const Version* v = chain; v != nullptr; v = v->older.load(kAcquire)) {
-        const Outcome outcome = env_.txns.resolve(v->stamp);
-        const bool mine = outcome.fate == Fate::kInFlight && outcome.stamp == view.ownStamp;
-        if (mine || (outcome.fate == Fate::kCommitted && outcome.ts <= view.readTs)) {
-            if (v->isDelete()) {
-                return std::nullopt;
-            }
-            return v->value();
-        }
-    }
-    // Anything newer than minReadTs keeps its chain, so the base is visible to every snapshot.
-    return base;
-}
-
-Fault PageTree::faultOf(const Descent& descent) {
+Fault TreeCore::faultOf(const Descent& descent) {
     dcheck(descent.node->isOnDisk);
     return {descent.entry, static_cast<DiskLeaf*>(descent.node)};
 }
 
-Fault PageTree::faultAt(ByteView key) {
-    const Descent descent = descend({.key = key});
-    return descent.node->isOnDisk ? faultOf(descent) : Fault{};
-}
-
-Fault PageTree::faultAt(PageEntry* entry) {
-    Node* node = nodeOf(*entry);
-    return node->isOnDisk ? Fault{entry, static_cast<DiskLeaf*>(node)} : Fault{};
-}
-
-bool PageTree::isGood(const LeafHint& hint) const {
-    // [hint.look] relaxed: the epochs stand between, as they do for any word that leads to what is
-    // retired next. A slice that is not waited for begins after somebody has seen the retirer's
-    // leave, and knows of the [hint.end] before it; any other is waited for, whatever it sees.
+bool TreeCore::isGood(const LeafHint& hint) const {
+    // [hint.look] relaxed: the epochs order it, as they do any word that leads to what is retired
+    // next. A slice that the retirer does not wait for begins after some thread has seen the
+    // retirer leave its own slice, so it sees the [hint.end] before that; any other slice is waited
+    // for, whatever it sees.
     return hint.generation == hintGeneration_.load(sync::kRelaxed) || mutated(Mutant::kHintOfFreed);
 }
 
-PageTree::Descent PageTree::descendFrom(const LeafHint& hint, ByteView key) {
+Descent TreeCore::descendFrom(const LeafHint& hint, ByteView key) {
     if (isGood(hint)) {
         Descent at{hint.entry, nullptr, nullptr};
         Node* node = at.hold.on(*hint.entry, kToRead, 0);
@@ -118,7 +98,13 @@ PageTree::Descent PageTree::descendFrom(const LeafHint& hint, ByteView key) {
     return descend({.key = key});
 }
 
-std::optional<ValueRef> PageTree::get(ByteView key, const View& view, Fault* fault, LeafHint hint) {
+void TreeCore::endHints() {
+    // [hint.end] relaxed load: our own store. Release: pairs with [hint.begin], and before the
+    // pages are retired.
+    hintGeneration_.store(hintGeneration_.load(kRelaxed) + 1, kRelease);
+}
+
+std::optional<ValueRef> TreeCore::get(ByteView key, const View& view, Fault* fault, LeafHint hint) {
     const Descent descent = hint.entry == nullptr ? descend({.key = key}) : descendFrom(hint, key);
     if (descent.node->isOnDisk) {
         *fault = faultOf(descent);
@@ -138,7 +124,7 @@ std::optional<ValueRef> PageTree::get(ByteView key, const View& view, Fault* fau
     if (delta != nullptr) {
         if (const DeltaKey::Link* chain = delta->chainOf(at.pos, place)) {
             // [version.read] acquire: pairs with [version.push].
-            value = visible(pointerOf<Version>(chain->load(kAcquire)), view, value);
+            value = visible(env_.txns, pointerOf<Version>(chain->load(kAcquire)), view, value);
         }
     }
     descent.hold.end();

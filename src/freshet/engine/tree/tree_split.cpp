@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// PageTree: installing nodes. A split is one CAS too: the left half replaces the page, and its
-/// `right` leads to the new page. The parent learns of it afterwards, from whoever notices.
+/// TreeCore: installing nodes. A split is one CAS too: the left half replaces the page, and its
+/// `right` leads to the new page. The parent gets its separator afterwards, from any thread that
+/// finds it missing.
 #include "freshet/base/assert.h"
-#include "freshet/engine/tree/page_tree.h"
-#include "freshet/engine/tree/tree_plan.h"
+#include "freshet/engine/tree/tree_core.h"
+#include "freshet/engine/variants/mutant.h"
 
 namespace freshet::engine {
 
@@ -12,13 +13,10 @@ using sync::kRelease;
 
 namespace {
 
-/// Parts out of eight that stay on the left when the rightmost page of a level splits: keys that
-/// rise will not fill the left half again.
-constexpr size_t kRightEdgeParts = 7;
-constexpr size_t kHalf = 4;
-/// So much of a full page is enough for a leaf of its own when keys were appended: what is in it
-/// has then been copied once, and is not again.
-constexpr size_t kAppendedParts = 3;
+/// Parts out of eight that stay on the left when the rightmost inner page of a level splits: keys
+/// that rise will not fill the left half again.
+constexpr size_t kRightEdgeInnerParts = 7;
+constexpr size_t kHalfInner = 4;
 
 /// The shortest key above `left` that is not above `right`.
 ByteView shortestBetween(ByteView left, ByteView right) {
@@ -41,22 +39,11 @@ std::vector<std::string> separatorsOf(const InnerNode& node) {
 
 }  // namespace
 
-bool PageTree::isAppended(const Plan& plan) {
-    const KeyArray& base = plan.leaf->image.keys();
-    const auto& entries = plan.entries;
-    // What is carried is the youngest.
-    if (entries.back().chain == nullptr || entries.size() <= base.size()) {
-        return false;
-    }
-    const uint32_t count = base.size();
-    return count == 0 || entries[count - 1].tail == base.tail(count - 1);
-}
-
-bool PageTree::install(PageEntry* entry, Node* old, Node* fresh) {
+bool TreeCore::install(PageEntry* entry, Node* old, Node* fresh) {
     Node* expected = old;
     // [entry.install] CAS; LINEARIZES a rebuild, a split, a new separator.
-    //   ORDER    release pairs with [entry.read]: the node is complete. Relaxed on failure: what is
-    //            there is read again.
+    //   ORDER    release pairs with [entry.read]: the node is complete. Relaxed on failure: the
+    //            word is read again.
     //   LOST     another thread installed an equivalent, or (inner nodes) a different change: the
     //            caller drops its own, and looks again.
     //   PROGRESS lock-free: our failure is another thread's success.
@@ -68,9 +55,9 @@ bool PageTree::install(PageEntry* entry, Node* old, Node* fresh) {
     return true;
 }
 
-bool PageTree::growRoot(Node* old, Node* left, Node* right) {
-    PageEntry* leftPage = newPage(left, &root_);
-    PageEntry* rightPage = newPage(right, &root_);
+bool TreeCore::growRoot(Node* old, Node* left, Node* right) {
+    PageEntry* leftPage = pages_.add(left, &root());
+    PageEntry* rightPage = pages_.add(right, &root());
     left->right = rightPage;
     const std::string separator = left->high.string();
     auto* top = new InnerNode(static_cast<uint8_t>(old->level + 1),
@@ -79,29 +66,29 @@ bool PageTree::growRoot(Node* old, Node* left, Node* right) {
                               nullptr,
                               std::span<const std::string>(&separator, 1),
                               {leftPage, rightPage});
-    if (install(&root_, old, top)) {
-        setLive(leftPage);
-        setLive(rightPage);
+    if (install(&root(), old, top)) {
+        pages_.setLive(leftPage);
+        pages_.setLive(rightPage);
         return true;
     }
     destroyNode(top);
-    setDead(leftPage);
-    setDead(rightPage);
+    pages_.setDead(leftPage);
+    pages_.setDead(rightPage);
     return false;
 }
 
-bool PageTree::installHalves(PageEntry* entry, Node* old, Node* left, Node* right) {
-    right->right = standIn(old->right);
+bool TreeCore::installHalves(PageEntry* entry, Node* old, Node* left, Node* right) {
+    right->right = standInOf(old->right);
     const std::string separator = left->high.string();
     bool installed = false;
     PageEntry* rightPage = nullptr;
-    if (entry == &root_) {
+    if (entry == &root()) {
         installed = growRoot(old, left, right);
     } else {
-        rightPage = newPage(right, entry);
+        rightPage = pages_.add(right, entry);
         left->right = rightPage;
         installed = install(entry, old, left);
-        installed ? setLive(rightPage) : setDead(rightPage);
+        installed ? pages_.setLive(rightPage) : pages_.setDead(rightPage);
     }
     if (!installed) {
         destroyNode(left);
@@ -116,55 +103,19 @@ bool PageTree::installHalves(PageEntry* entry, Node* old, Node* left, Node* righ
     return true;
 }
 
-uint32_t PageTree::ofLeaves(uint32_t limit) const {
-    // [tree.codecRead] relaxed: see there.
-    if (codec.load(kRelaxed) == block::Codec::kNone) {
-        return limit;
-    }
-    const uint64_t packed = uint64_t{limit} * env_.limits.packedLeafBytesMax;
-    return static_cast<uint32_t>(packed / env_.limits.leafBytesMax);
-}
-
-size_t PageTree::cutOf(const Plan& plan) const {
-    const auto& entries = plan.entries;
-    if (entries.size() < 2) {
-        return 0;
-    }
-    const bool isRightEdge = plan.leaf->high.empty();
-    if (isRightEdge && isAppended(plan)) {
-        size_t end = entries.size() - 1;
-        size_t bytes = plan.bytes - entries[end].bytes;
-        for (; end > 1 && entries[end - 1].chain != nullptr; --end) {
-            bytes -= entries[end - 1].bytes;
-        }
-        if (bytes >= ofLeaves(env_.limits.leafBytesMax) * kAppendedParts / 8) {
-            return end;
-        }
-    }
-    if (plan.bytes <= ofLeaves(env_.limits.leafBytesMax)) {
-        return 0;
-    }
-    const size_t wanted = plan.bytes * (isRightEdge ? kRightEdgeParts : kHalf) / 8;
-    size_t cut = 0;
-    for (size_t bytes = 0; cut < entries.size() && bytes < wanted; ++cut) {
-        bytes += entries[cut].bytes;
-    }
-    return std::min(std::max<size_t>(cut, 1), entries.size() - 1);
-}
-
-bool PageTree::splitLeaf(PageEntry* entry, LeafNode* leaf, const Plan& plan, size_t cut) {
+bool TreeCore::splitLeaf(PageEntry* entry, LeafNode* leaf, const FoldPlan& plan, size_t cut) {
     const std::string separator =
         std::string(leaf->prefix())
             .append(shortestBetween(plan.entries[cut - 1].tail, plan.entries[cut].tail));
-    LeafNode* left = build(plan, 0, cut, leaf->low, separator);
-    LeafNode* right = build(plan, cut, plan.entries.size(), separator, leaf->high);
+    LeafNode* left = leaves_.build(plan, 0, cut, leaf->low, separator);
+    LeafNode* right = leaves_.build(plan, cut, plan.entries.size(), separator, leaf->high);
     return installHalves(entry, leaf, left, right);
 }
 
-bool PageTree::splitInner(PageEntry* entry, InnerNode* old, const InnerNode& whole) {
+bool TreeCore::splitInner(PageEntry* entry, InnerNode* old, const InnerNode& whole) {
     const std::vector<std::string> all = separatorsOf(whole);
     const std::span<const std::string> keys = all;
-    const size_t wanted = keys.size() * (old->high.empty() ? kRightEdgeParts : kHalf) / 8;
+    const size_t wanted = keys.size() * (old->high.empty() ? kRightEdgeInnerParts : kHalfInner) / 8;
     const size_t cut = std::min(std::max<size_t>(wanted, 1), keys.size() - 2);
     const auto middle = whole.child.begin() + static_cast<std::ptrdiff_t>(cut) + 1;
     auto* left = new InnerNode(old->level,
@@ -182,31 +133,31 @@ bool PageTree::splitInner(PageEntry* entry, InnerNode* old, const InnerNode& who
     return installHalves(entry, old, left, right);
 }
 
-bool PageTree::isToBePosted(const PageEntry& page, ByteView low) {
-    // [heir.look] acquire: pairs with [heir.end]. Who has found a parent without the heir finds it
-    // marked as one, by that parent's [entry.read], or no longer, and then with another low fence.
-    // With an older parent the CAS on it fails.
-    if (page.isHeir.load(sync::kAcquire) && !mutated(Mutant::kHeirPosted)) {
+bool TreeCore::isToBePosted(const PageEntry& page, ByteView low) {
+    // [merge.look] acquire: pairs with [merge.end]. A thread that has found a parent without the
+    // merge target finds the flag set, by that parent's [entry.read], or set no longer, and then
+    // the page has another low fence. With an older parent the CAS on it fails.
+    if (page.isMergeTarget.load(sync::kAcquire) && !mutated(Mutant::kTargetPosted)) {
         return false;
     }
-    // A page that is gone was posted before; that its separator may be gone as well is no reason to
-    // lead there again.
+    // A page that is gone was posted before. Its separator may be missing because the page is gone,
+    // so it must not be posted again.
     const PageGlance node(page);
     return node->low == low && (!node->isGone() || mutated(Mutant::kGonePosted));
 }
 
-void PageTree::postSeparator(uint8_t level, ByteView separator, PageEntry* right) {
+void TreeCore::postSeparator(uint8_t level, ByteView separator, PageEntry* right) {
     for (;;) {
         const Descent descent = descend(toChange(separator), level);
         auto* old = static_cast<InnerNode*>(descent.node);
-        // What follows is read after the parent: see [heir.begin], and tree_remove.cpp.
+        // What follows is read after the parent: see [merge.begin], and leaf_removal.h.
         if (!isToBePosted(*right, separator)) {
             return;
         }
         const PageKey key = old->pageKey(separator);
         const KeyArray::Place place = old->separators.lowerBound(key);
         if (place.exact || old->low == separator) {
-            return;  // somebody has posted it; as a fence it leads to child[0]
+            return;  // it is posted already; as a low fence it leads to child[0]
         }
         std::vector<PageEntry*> children;
         children.reserve(old->child.size() + 1);
@@ -228,8 +179,8 @@ void PageTree::postSeparator(uint8_t level, ByteView separator, PageEntry* right
         }
         if (install(descent.entry, old, fresh.get())) {
             fresh.release();
-            // Nothing would be lost without: the page's image leads to `right` all the same, if by
-            // a detour.
+            // Nothing would be lost without this: the page's old image also leads to `right`, by a
+            // detour.
             setDirty(descent.entry);
             return;
         }

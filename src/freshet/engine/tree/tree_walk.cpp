@@ -1,34 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-/// PageTree: a bounded walk in key order. There are no left links: downward, the page before is
-/// found from the root, as the last one that begins below the fence.
-#include "freshet/engine/tree/leaf_merge.h"
-#include "freshet/engine/tree/page_tree.h"
+#include "freshet/engine/tree/tree_walk.h"
+
+#include "freshet/engine/node/leaf_merge.h"
+#include "freshet/engine/tree/tree_core.h"
+
+#include <optional>
+#include <string>
+#include <utility>
 
 namespace freshet::engine {
 
-struct PageTree::WalkState {
+namespace {
+
+struct WalkState {
+    const TxnTable& txns;
     const WalkBudget& budget;
     const View& view;
     const WalkSink& sink;
-    std::string key = {};  // the last one met
+    std::string key = {};  // the last one visited
     uint32_t entries = 0;
     uint32_t skips = 0;
     size_t bytes = 0;
 
-    bool spent() const {
+    bool isSpent() const {
         return entries >= budget.entries || skips >= budget.skips || bytes >= budget.bytes;
     }
 };
 
-bool PageTree::walkOne(ByteView prefix,
-                       ByteView tail,
-                       const std::optional<ValueRef>& base,
-                       const DeltaKey::Link* chain,
-                       WalkState* state) {
+bool walkOne(ByteView prefix,
+             ByteView tail,
+             const std::optional<ValueRef>& base,
+             const DeltaKey::Link* chain,
+             WalkState* state) {
     std::optional<ValueRef> value = base;
     if (chain != nullptr) {
         // [version.read] acquire: pairs with [version.push].
-        value = visible(pointerOf<Version>(chain->load(sync::kAcquire)), state->view, base);
+        value = visible(
+            state->txns, pointerOf<Version>(chain->load(sync::kAcquire)), state->view, base);
     }
     state->key.assign(prefix).append(tail);
     if (value) {
@@ -38,13 +46,10 @@ bool PageTree::walkOne(ByteView prefix,
     } else {
         ++state->skips;
     }
-    return !state->spent();
+    return !state->isSpent();
 }
 
-bool PageTree::walkLeaf(LeafNode* leaf,
-                        Direction direction,
-                        const WalkFrom& from,
-                        WalkState* state) {
+bool walkLeaf(LeafNode* leaf, Direction direction, const WalkFrom& from, WalkState* state) {
     std::optional<MergeBound> bound;
     if (from.edge == Edge::kNone) {
         bound = MergeBound{leaf->pageKey(from.key), from.inclusive};
@@ -58,25 +63,29 @@ bool PageTree::walkLeaf(LeafNode* leaf,
                                             : mergeDown(*leaf, at, visit);
 }
 
-WalkResult PageTree::walk(Direction direction,
-                          const WalkFrom& from,
-                          const WalkBudget& budget,
-                          const View& view,
-                          const WalkSink& sink) {
-    WalkState state{budget, view, sink};
+}  // namespace
+
+WalkResult walkTree(TreeCore& core,
+                    Direction direction,
+                    const WalkFrom& from,
+                    const WalkBudget& budget,
+                    const View& view,
+                    const WalkSink& sink) {
+    WalkState state{core.env().txns, budget, view, sink};
     WalkFrom at = from;
     const bool up = direction == Direction::kForward;
     for (;;) {
-        const Descent descent = descend({.key = at.key,
-                                         .before = !up && at.edge == Edge::kNone && !at.inclusive,
-                                         .last = at.edge == Edge::kLast});
+        const Descent descent =
+            core.descend({.key = at.key,
+                          .before = !up && at.edge == Edge::kNone && !at.inclusive,
+                          .last = at.edge == Edge::kLast});
         if (descent.node->isOnDisk) {
-            return {false, std::move(at), faultOf(descent)};
+            return {false, std::move(at), TreeCore::faultOf(descent)};
         }
         auto* leaf = static_cast<LeafNode*>(descent.node);
         leaf->passThrough();
         const bool through = walkLeaf(leaf, direction, at, &state);
-        repair(descent);
+        core.repair(descent);
         if (!through) {
             return {false, {Edge::kNone, std::move(state.key), false}, {}};
         }
@@ -85,7 +94,7 @@ WalkResult PageTree::walk(Direction direction,
         }
         at = {Edge::kNone, (up ? leaf->high : leaf->low).string(), up};
         ++state.skips;
-        if (state.spent()) {
+        if (state.isSpent()) {
             return {false, std::move(at), {}};
         }
     }

@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-/// PageTree: linking a version. What is in the way is judged on the chain's head; the head's CAS
-/// proves that the judgement still holds.
+/// TreeCore: linking a version. Whether a write is allowed is judged on the chain's head; the
+/// head's CAS proves that the judgement still holds.
 #include "freshet/base/assert.h"
-#include "freshet/engine/tree/leaf_merge.h"
-#include "freshet/engine/tree/page_tree.h"
-
-#include <bit>
+#include "freshet/engine/node/leaf_merge.h"
+#include "freshet/engine/tree/tree_core.h"
+#include "freshet/engine/variants/mutant.h"
 
 namespace freshet::engine {
 
-using sync::kAcqRel;
 using sync::kAcquire;
 using sync::kRelaxed;
 using sync::kRelease;
 
-struct PageTree::Judgement {
+struct TreeCore::Judgement {
     WriteResult::Kind kind = WriteResult::Kind::kDone;
     uint64_t other = 0;
     Version* newest = nullptr;  // the newest version that is not aborted
 };
 
-/// A large value's buffer, made before the way down begins: its memory may take a mutex. So is no
-/// value copied twice when an attempt is lost.
-class PageTree::NewValue {
+/// A large value's buffer, made before the descent begins, because its allocation may take a mutex.
+/// So no value is copied a second time when an attempt is lost.
+class TreeCore::NewValue {
 public:
     NewValue(const WriteRequest& request, platform::Slabs* slabs) : value_{request.value} {
         if (value_.bytes.size() >= kLargeValueBytesMin) {
@@ -43,7 +41,7 @@ private:
 };
 
 /// Where a key's change goes: to the front of a chain, or, if it has none, into a list.
-struct PageTree::Home {
+struct TreeCore::Home {
     DeltaKey::Link* chain = nullptr;
     uintptr_t seen = 0;  // in `chain`, else in spot.link
     uint32_t basePos = DeltaKey::kNoBase;
@@ -53,7 +51,7 @@ struct PageTree::Home {
     Version* versions() const { return chain == nullptr ? nullptr : pointerOf<Version>(seen); }
 };
 
-WriteResult PageTree::write(const WriteRequest& request) {
+WriteResult TreeCore::write(const WriteRequest& request) {
     using enum Attempt;
     const NewValue value(request, env_.slabs);
     for (;;) {
@@ -83,7 +81,7 @@ WriteResult PageTree::write(const WriteRequest& request) {
     }
 }
 
-PageTree::Home PageTree::homeOf(const LeafNode& leaf, LeafDelta* delta, const PageKey& key) {
+TreeCore::Home TreeCore::homeOf(const LeafNode& leaf, LeafDelta* delta, const PageKey& key) {
     Home home;
     home.chain = delta->cellOf(key);
     if (home.chain == nullptr) {
@@ -98,7 +96,7 @@ PageTree::Home PageTree::homeOf(const LeafNode& leaf, LeafDelta* delta, const Pa
     return home;
 }
 
-PageTree::Attempt PageTree::tryWrite(PageEntry* entry,
+TreeCore::Attempt TreeCore::tryWrite(PageEntry* entry,
                                      LeafNode* leaf,
                                      const WriteRequest& request,
                                      const NewValue& value,
@@ -129,7 +127,7 @@ PageTree::Attempt PageTree::tryWrite(PageEntry* entry,
     }
     bool linked = false;
     if (home.chain != nullptr) {
-        linked = push(home.chain, home.seen, fresh, judgement.newest);
+        linked = pushVersion(env_, home.chain, home.seen, fresh, judgement.newest);
     } else {
         if (home.basePos != DeltaKey::kNoBase && !mutated(Mutant::kChainUnsaid)) {
             leaf->noteChain(home.basePos);
@@ -145,8 +143,9 @@ PageTree::Attempt PageTree::tryWrite(PageEntry* entry,
         return Attempt::kLost;
     }
     if (!mutated(Mutant::kMarkOnlyBefore)) {
-        // Again: a scan that took the first mark may have missed the version. Dekker with the
-        // checkpoint: it takes the mark, has a fence, scans; we link, have a fence, look.
+        // Again: a scan that took the first mark may have missed the version. This is Dekker's
+        // scheme with the checkpoint: it takes the mark, has a fence, scans; we link, have a fence,
+        // look.
         sync::heavyFence();
         setDirty(entry);
     }
@@ -154,25 +153,25 @@ PageTree::Attempt PageTree::tryWrite(PageEntry* entry,
     return Attempt::kDone;
 }
 
-void PageTree::setDirty(PageEntry* entry) {
-    // [mark.peek] relaxed: as [mark.look]; saves the walk over all participants.
+void TreeCore::setDirty(PageEntry* entry) {
+    // [mark.peek] relaxed: as [mark.look]; saves commitLow(), which walks over all participants.
     if (entry->recLsn.load(kRelaxed) == 0 && entry->markIfClean(env_.commitLow())) {
         // [stats.add] relaxed: a statistic.
         env_.dirtyPages.fetch_add(1, kRelaxed);
     }
 }
 
-PageTree::Judgement PageTree::judge(const WriteRequest& request,
+TreeCore::Judgement TreeCore::judge(const WriteRequest& request,
                                     Version* chain,
-                                    const std::optional<ValueRef>& base) {
+                                    const std::optional<ValueRef>& base) const {
     using Kind = WriteResult::Kind;
     Judgement result;
-    const auto [newest, outcome] = newestOf(chain);
+    const auto [newest, outcome] = newestOf(env_.txns, chain);
     result.newest = newest;
     if (request.kind == WriteKind::kReplay) {
         return result;
     }
-    if (request.kind == WriteKind::kErase && !visible(chain, request.view, base)) {
+    if (request.kind == WriteKind::kErase && !visible(env_.txns, chain, request.view, base)) {
         result.kind = Kind::kNotFound;
         return result;
     }
@@ -194,38 +193,7 @@ PageTree::Judgement PageTree::judge(const WriteRequest& request,
     return result;
 }
 
-bool PageTree::push(DeltaKey::Link* chain, uintptr_t seen, Version* fresh, Version* newest) {
-    uint32_t depth = newest == nullptr ? 0 : newest->depth + 1;
-    if (depth >= env_.limits.trimDepthMin && std::has_single_bit(depth)) {
-        depth = trim(newest) + 1;
-    }
-    fresh->depth = depth;
-    // [older.set] relaxed: published by [version.push].
-    fresh->older.store(newest, kRelaxed);
-    uintptr_t expected = seen;
-    // [version.push] CAS; LINEARIZES an update, and the first change of a record id with a cell.
-    //   ORDER    release pairs with [version.read], [version.mark], [older.read]: the version is
-    //            complete. Relaxed on failure: everything is read again.
-    //   LOST     another writer pushed, or the leaf is frozen: look again.
-    //   PROGRESS lock-free: our failure is another's success, or a rebuild that we then finish.
-    if (!chain->compare_exchange_strong(expected,
-                                        wordOf(fresh),
-                                        mutated(Mutant::kRelaxedPush) ? kRelaxed : kRelease,
-                                        kRelaxed)) {
-        return false;
-    }
-    // The aborted versions passed over are ours to retire; their links stay, since a reader may
-    // stand on them.
-    for (auto* aborted = pointerOf<Version>(seen); aborted != newest;) {
-        // [older.read] acquire: pairs with [version.push].
-        Version* below = aborted->older.load(kAcquire);
-        retireVersion(aborted);
-        aborted = below;
-    }
-    return true;
-}
-
-bool PageTree::insertKey(LeafDelta* delta,
+bool TreeCore::insertKey(LeafDelta* delta,
                          uint32_t bucket,
                          const LeafDelta::Spot& spot,
                          DeltaKey* key) {
@@ -248,26 +216,7 @@ bool PageTree::insertKey(LeafDelta* delta,
     return true;
 }
 
-uint32_t PageTree::trim(Version* newest) {
-    const uint64_t minReadTs = env_.minReadTs();
-    uint32_t above = 0;
-    // [older.read] acquire: pairs with [version.push].
-    for (Version* v = newest; v != nullptr; v = v->older.load(kAcquire), ++above) {
-        const Outcome outcome = env_.txns.resolve(v->stamp);
-        if (outcome.fate == Fate::kCommitted && outcome.ts <= minReadTs) {
-            // [older.take] acq_rel: acquire pairs with [version.push]; whoever exchanges a link
-            // owns what it led to, so nothing is retired twice.
-            retireFrom(v->older.exchange(nullptr, kAcqRel));
-            if (mutated(Mutant::kTrimTakesKeeper)) {
-                retireVersion(v);
-            }
-            return above;
-        }
-    }
-    return above;
-}
-
-bool PageTree::account(LeafNode* leaf, size_t bytes) {
+bool TreeCore::account(LeafNode* leaf, size_t bytes) {
     // [leaf.count] relaxed: a threshold; two writers may both find it passed, or one late.
     const auto added = static_cast<uint32_t>(bytes);
     const uint32_t total = leaf->deltaBytes.fetch_add(added, kRelaxed) + added;

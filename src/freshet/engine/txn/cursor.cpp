@@ -146,7 +146,7 @@ Status Cursor::Impl::askFor(const Fault& fault) {
         lost = {fault.leaf->low.string(), fault.leaf->high.string(), fault.leaf->entries};
     }
     if (++faults > kFaultsAlone && direction == Direction::kForward) {
-        for (const Fault& next : PageTree::faultsBehind(fault, kLeavesAhead)) {
+        for (const Fault& next : LeafEviction::faultsBehind(fault, kLeavesAhead)) {
             // Nobody waits for it yet: who comes and cannot have it is told then.
             sync::WaitToken nobody;
             (void)txn->core->loads->want(*tree, next, &nobody);

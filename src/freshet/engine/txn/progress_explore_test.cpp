@@ -192,7 +192,7 @@ public:
         EXPECT_TRUE(writer.writeDuePages().isOk());
         writer.foldRested();
         sync::Slice slice(core_->epochs);
-        pages().sortNewPages();
+        pages().images().sortNewPages();
         (void)core_->freedValues.take();
     }
     void reclaim() { core_->epochs.tryAdvance(); }
@@ -547,20 +547,37 @@ TEST(ProgressOfTwo, OfTheOthersWhereverAHelperStops) {
 }
 
 /// The page path, and what a commit adds to it.
-const std::vector<std::string> kPagePath = {
-    "engine/tree/node.cpp",           "engine/tree/node.h",
-    "engine/tree/page_entry.cpp",     "engine/tree/page_entry.h",
-    "engine/tree/page_tree.h",        "engine/tree/tree_env.h",
-    "engine/tree/resident_pages.cpp", "engine/tree/tree_pages.cpp",
-    "engine/tree/tree_read.cpp",      "engine/tree/tree_rebuild.cpp",
-    "engine/tree/tree_remove.cpp",    "engine/tree/tree_split.cpp",
-    "engine/tree/tree_walk.cpp",      "engine/tree/tree_write.cpp",
-    "engine/variants/epoch_hold.h",   "engine/value/version.cpp",
-    "engine/value/version.h",         "engine/value/freed_values.h",
-    "engine/tree/leaf_merge.h",       "engine/commits/commit_floors.cpp",
-    "engine/commits/txn_table.cpp",   "engine/commits/txn_table.h",
-    "engine/txn/write_set.cpp",       "sync/reclaim/participant.cpp",
-    "sync/reclaim/epoch_table.cpp"};
+const std::vector<std::string> kPagePath = {"engine/commits/commit_floors.cpp",
+                                            "engine/commits/txn_table.cpp",
+                                            "engine/commits/txn_table.h",
+                                            "engine/node/leaf_merge.h",
+                                            "engine/node/node.cpp",
+                                            "engine/node/node.h",
+                                            "engine/node/page_entry.cpp",
+                                            "engine/node/page_entry.h",
+                                            "engine/tree/leaf_folder.cpp",
+                                            "engine/tree/leaf_removal.cpp",
+                                            "engine/tree/page_list.cpp",
+                                            "engine/tree/page_list.h",
+                                            "engine/tree/resident_pages.cpp",
+                                            "engine/tree/tree_core.h",
+                                            "engine/tree/tree_env.h",
+                                            "engine/tree/tree_images.cpp",
+                                            "engine/tree/tree_images.h",
+                                            "engine/tree/tree_merge.cpp",
+                                            "engine/tree/tree_read.cpp",
+                                            "engine/tree/tree_rebuild.cpp",
+                                            "engine/tree/tree_split.cpp",
+                                            "engine/tree/tree_walk.cpp",
+                                            "engine/tree/tree_write.cpp",
+                                            "engine/tree/version_chain.cpp",
+                                            "engine/txn/write_set.cpp",
+                                            "engine/value/freed_values.h",
+                                            "engine/value/version.cpp",
+                                            "engine/value/version.h",
+                                            "engine/variants/epoch_hold.h",
+                                            "sync/reclaim/epoch_table.cpp",
+                                            "sync/reclaim/participant.cpp"};
 
 /// Labels at which no thread is stopped, and the reasons.
 const std::map<std::string, std::string> kNotOnThePath = {

@@ -2,7 +2,7 @@
 #include "freshet/engine/read_ahead.h"
 
 #include "freshet/engine/keys/prefetch.h"
-#include "freshet/engine/tree/node.h"
+#include "freshet/engine/node/node.h"
 #include "freshet/engine/txn/store_core.h"
 
 #include <algorithm>

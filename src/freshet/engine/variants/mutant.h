@@ -47,10 +47,10 @@ enum class Mutant : uint8_t {
     kEvictMarked,          // eviction does not look at the page's mark
     kEvictUnfrozen,        // eviction does not freeze the leaf
     kEvictOrigin,          // eviction takes a leaf whose right half has no image
-    kHeirNotDue,           // a page that takes over another one's keys is not marked due
-    kLeavingUnfrozen,      // a leaf is copied for removal without being frozen
-    kGoneBeforeJoined,     // a leaf is marked gone before its heir has taken over its keys
-    kHeirPosted,           // a page that is taking over keys is posted meanwhile
+    kTargetNotDue,         // a page that takes over another one's keys is not due
+    kLeavingUnfrozen,      // a leaf is copied to leave without being frozen
+    kGoneBeforeMerged,     // a leaf is gone before it is merged into its right neighbour
+    kTargetPosted,         // a page that takes over is posted meanwhile
     kGonePosted,           // a page that is gone is posted again
     kLeftNotRebuilt,       // a removed leaf's left neighbour keeps its link to it
     kGoneFreedAtOnce,      // entries of gone pages are freed while slices are open

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/engine/tree/node.h"
+#include "freshet/engine/node/node.h"
 
 #include "freshet/engine/memory/memory_count.h"
-#include "freshet/engine/tree/disk_leaf.h"
-#include "freshet/engine/tree/tree_env.h"
+#include "freshet/engine/node/disk_leaf.h"
+#include "freshet/engine/variants/mutant.h"
 
 namespace freshet::engine {
 
@@ -20,6 +20,13 @@ std::vector<ByteView> withoutPrefix(std::span<const std::string> keys, size_t pr
         tails.push_back(ByteView(key).substr(prefixLen));
     }
     return tails;
+}
+
+/// Marks a link and returns what it leads to, for good.
+uintptr_t freezeLink(DeltaKey::Link& link, bool mark) {
+    // [version.mark] acq_rel: acquire pairs with [version.push]; release: later pushes fail.
+    // [delta.mark] acq_rel: acquire pairs with [delta.insert]; release: later inserts fail.
+    return mark ? link.fetch_or(kMark, kAcqRel) : link.load(kAcquire);
 }
 
 }  // namespace
@@ -81,7 +88,7 @@ size_t LeafNode::ownBytes() const {
 
 LeafNode::~LeafNode() {
     MemoryCount::subtract(ownBytes());
-    // [leaf.end] relaxed: nobody else can reach the node.
+    // [leaf.end] relaxed: no other thread can reach the node.
     LeafDelta::destroy(pointerOf<LeafDelta>(delta.load(kRelaxed)));
 }
 
@@ -93,7 +100,7 @@ LeafDelta* LeafNode::deltaForWrite(const TreeLimits& limits) {
         LeafDelta::create(image.keys().size(), limits.bucketsMax, rangeBehindBase(limits));
     uintptr_t expected = 0;
     // [leaf.delta] CAS. ORDER: release pairs with [leaf.look]; acquire on failure likewise.
-    //   LOST     another writer made it, or the leaf is frozen: ours is dropped.
+    //   LOST     another writer made one, or the leaf is frozen: ours is dropped.
     //   PROGRESS one attempt.
     if (delta.compare_exchange_strong(expected, wordOf(fresh), kAcqRel, kAcquire)) {
         return fresh;
@@ -122,9 +129,48 @@ CellRange LeafNode::rangeBehindBase(const TreeLimits& limits) const {
     return CellRange::behind(keys.head(last), limits.deltaKeysMax);
 }
 
-LeafDelta* LeafNode::deltaForRead() const {
-    // [leaf.look] acquire: pairs with [leaf.delta].
-    return pointerOf<LeafDelta>(delta.load(kAcquire));
+void LeafNode::freeze() {
+    // [leaf.freeze] relaxed: see [leaf.frozen].
+    ctl.store(kFrozen, kRelaxed);
+    auto* frozen = pointerOf<LeafDelta>(freezeLink(delta, true));
+    for (uint32_t b = 0; frozen != nullptr && b < frozen->buckets(); ++b) {
+        // Each link is marked before the key behind it is visited: nothing is inserted behind us.
+        auto* key =
+            pointerOf<DeltaKey>(freezeLink(frozen->head(b), !mutated(Mutant::kNoBucketMark)));
+        while (key != nullptr) {
+            auto* next =
+                pointerOf<DeltaKey>(freezeLink(key->next(0), !mutated(Mutant::kNoNextMark)));
+            freezeLink(key->ver, !mutated(Mutant::kNoVersionMark));
+            key = next;
+        }
+    }
+    for (uint32_t i = 0; frozen != nullptr && i < frozen->cells(); ++i) {
+        freezeLink(frozen->cell(i), !mutated(Mutant::kNoCellMark));
+    }
+}
+
+bool LeafNode::freezeUnchanged() {
+    uintptr_t expected = 0;
+    // [leaf.close] CAS. ORDER: acq_rel pairs with [leaf.delta] and [leaf.look]: a writer that comes
+    //            later finds the mark. Relaxed on failure: nothing is done.
+    //   LOST     the leaf has changes, or is frozen.
+    //   PROGRESS one attempt.
+    if (!delta.compare_exchange_strong(expected, kMark, kAcqRel, kRelaxed)) {
+        return false;
+    }
+    // [leaf.freeze] relaxed: see [leaf.frozen].
+    ctl.store(kFrozen, kRelaxed);
+    return true;
+}
+
+bool LeafNode::isOnDiskWhole() const {
+    bool whole = true;
+    image.forEachLarge([&](const ValueBuffer& buffer) { whole &= buffer.page() != 0; });
+    return whole;
+}
+
+void LeafNode::leaveLargeValues() const {
+    image.forEachLarge([](ValueBuffer& buffer) { buffer.leavePage(); });
 }
 
 void destroyNode(Node* node) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A leaf's keys in order, base and delta as one sequence. Each key comes once, with what the base
-/// has for it and its chain of versions, if any. Keys inserted meanwhile may or may not come; they
-/// are too young for every snapshot that was taken before.
+/// Visits a leaf's keys in order, base and delta as one sequence. Each key is visited once, with
+/// its value in the base and its chain of versions, if any. Keys inserted meanwhile may or may not
+/// be visited; they are too young for every snapshot that was taken before.
 #pragma once
 
-#include "freshet/engine/tree/node.h"
+#include "freshet/engine/node/node.h"
 
 #include <optional>
 #include <utility>
@@ -38,7 +38,7 @@ bool mergeUp(const LeafNode& leaf, const MergeBound* from, Visit visit) {
         place = keys.lowerBound(from->key);
     }
     uint32_t i = place.pos + (place.exact && !from->inclusive ? 1 : 0);
-    bool isBoundNext = from != nullptr && !from->inclusive;  // which is not wanted
+    bool isBoundNext = from != nullptr && !from->inclusive;  // the bound itself is not wanted
     auto visitChange = [&](const LeafChange& change) {
         const PageKey at(change.tail);
         if (std::exchange(isBoundNext, false) && comparePageKey(at.head, at.tail, from->key) == 0) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A leaf that is not in memory: its fences and its neighbour, so that the tree's structure is
-/// whole without it, where its large values lie, and who waits until it has been read. Most leaves
-/// are such ones, so each byte counts.
+/// A leaf that is not in memory: its fences and its right neighbour, so that the tree's structure
+/// is complete without it, the places of its large values, and the threads that wait until it has
+/// been read. Most leaves are on disk, so each byte counts.
 #pragma once
 
 #include "freshet/base/status.h"
 #include "freshet/block/block_file.h"
 #include "freshet/engine/memory/memory_count.h"
-#include "freshet/engine/tree/node.h"
+#include "freshet/engine/node/node.h"
 #include "freshet/sync/wait_token.h"
 
 #include <memory>
@@ -17,8 +17,8 @@
 namespace freshet::engine {
 
 /// Stands in a page's word from the CAS that evicts the leaf to the one that brings it back
-/// [entry.install]; as with any node, its installer's slice and the epochs guard it. An image that
-/// cannot be read stays given up until the store is opened again.
+/// [entry.install]; as with any node, the slice of the thread that installed it and the epochs
+/// guard it. If its image cannot be read the leaf is given up until the store is opened again.
 class DiskLeaf final : public Node {
 public:
     struct LargeValue {
@@ -26,8 +26,8 @@ public:
         block::PagePlace place;
     };
 
-    /// For `leaf`, whose image has so many entries within the leaf's fences, which count for so
-    /// much in a page's size.
+    /// For `leaf`, whose image has `entryCount` entries within the leaf's fences. They count for
+    /// `entryBytes` in a page's size.
     /// REQUIRES: leaf.isOnDiskWhole(), or neither its base nor the image has large values.
     DiskLeaf(const LeafNode& leaf, size_t entryCount, size_t entryBytes);
     /// For a leaf that has not been read yet; its right neighbour is set before it can be reached.
@@ -39,23 +39,24 @@ public:
     DiskLeaf(const DiskLeaf&) = delete;
     DiskLeaf& operator=(const DiskLeaf&) = delete;
 
-    /// Somebody who waits, in a list.
+    /// A waiting thread, in a list.
     struct Waiting {
         sync::WaitToken token;
         Waiting* next = nullptr;
     };
     enum class Join : uint8_t {
-        kFirst,   // the caller has to see to the reading
-        kLater,   // somebody reads already
-        kOver,    // the leaf is back, or was
+        kFirst,   // the caller has to read the leaf, or have it read
+        kLater,   // another thread reads it already
+        kOver,    // the leaf is in memory again, or was
         kFailed,  // see failure()
     };
     /// REQUIRES: an open slice. kFirst, kLater: `*token` is completed when reading has ended.
     Join join(sync::WaitToken* token);
-    /// For who reads by himself. True: he is first, and nobody waits yet; else he may join().
-    /// REQUIRES: an open slice.
+    /// For a thread that reads the leaf itself. True: it is the first, and no thread waits yet;
+    /// else it may join(). REQUIRES: an open slice.
     bool begin();
-    /// For the one who was first: no more waiters. Returns those there are, for wake(), or null.
+    /// For the thread that was first: accepts no more waiters. Returns the list of those that wait,
+    /// for wake(); null: none.
     Waiting* close(Status outcome);
     /// Outside every slice.
     static void wake(Waiting* waiting);
@@ -63,7 +64,7 @@ public:
     Status failure() const;
 
     const uint32_t entries;
-    const uint32_t bytes;  // what they count for; 0 if there are any: not known yet
+    const uint32_t bytes;  // what they count for; 0 although there are entries: not known yet
     /// In the order of their keys.
     std::span<const LargeValue> largeValues() const {
         return largeValues_ == nullptr ? std::span<const LargeValue>() : *largeValues_;
@@ -79,7 +80,7 @@ private:
     static constexpr uintptr_t kOpen = 0;
     static constexpr uintptr_t kLoaded = 1;
     static constexpr uintptr_t kGivenUp = 2;
-    static constexpr uintptr_t kBegun = 3;  // somebody reads, and nobody waits
+    static constexpr uintptr_t kBegun = 3;  // a thread reads it, and none waits
 
     /// REQUIRES: the word is not that of a leaf that is closed.
     static Waiting* listOf(uintptr_t word);
@@ -87,8 +88,8 @@ private:
     ///   WORD     kOpen, kBegun, Waiting*, kLoaded or kGivenUp
     ///   STEPS    kOpen -> kBegun [load.begin] or not -> a list that grows in front [load.join]
     ///            or not -> closed, for good [load.close]
-    ///   RECLAIM  the nodes belong to whoever closes the list
-    ///   ABA      a list is only taken whole
+    ///   RECLAIM  the nodes belong to the thread that closes the list
+    ///   ABA      a list is only taken as a whole
     sync::Atomic<uintptr_t> waiting_{kOpen};
     Status failure_;  // set before [load.close]
 };

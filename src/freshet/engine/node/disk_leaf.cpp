@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/engine/tree/disk_leaf.h"
+#include "freshet/engine/node/disk_leaf.h"
 
 #include "freshet/base/assert.h"
 
@@ -66,7 +66,7 @@ DiskLeaf::Join DiskLeaf::join(sync::WaitToken* token) {
     auto fresh = std::make_unique<Waiting>();
     fresh->token = sync::WaitToken::create();
     *token = fresh->token;
-    // [load.look] acquire: pairs with [load.close]: failure_ is whole.
+    // [load.look] acquire: pairs with [load.close]: failure_ is complete.
     uintptr_t seen = waiting_.load(kAcquire);
     for (;;) {
         if (seen == kLoaded) {
@@ -77,7 +77,7 @@ DiskLeaf::Join DiskLeaf::join(sync::WaitToken* token) {
             return Join::kFailed;
         }
         fresh->next = listOf(seen);
-        // [load.join] CAS. ORDER: release pairs with [load.close]: the node is whole. Acquire on
+        // [load.join] CAS. ORDER: release pairs with [load.close]: the node is complete. Acquire on
         //            failure: as [load.look].
         //   LOST     another waiter came, or the list was closed: look again.
         //   PROGRESS lock-free: our failure is another's success.
@@ -91,23 +91,23 @@ DiskLeaf::Join DiskLeaf::join(sync::WaitToken* token) {
 
 bool DiskLeaf::begin() {
     uintptr_t expected = kOpen;
-    // [load.begin] CAS. ORDER: relaxed: it hands nothing on, and what there is to read is in the
-    //            leaf since before it could be reached.
-    //   LOST     somebody was first: the caller joins those who wait for him.
+    // [load.begin] CAS. ORDER: relaxed: it publishes nothing, and what the reading thread needs is
+    //            in the leaf since before it could be reached.
+    //   LOST     another thread was first: the caller joins those that wait for it.
     //   PROGRESS one attempt.
     return waiting_.compare_exchange_strong(expected, kBegun, kRelaxed, kRelaxed);
 }
 
 Status DiskLeaf::failure() const {
-    // [load.look] acquire: pairs with [load.close]: failure_ is whole.
+    // [load.look] acquire: pairs with [load.close]: failure_ is complete.
     return waiting_.load(kAcquire) == kGivenUp ? failure_ : Status::ok();
 }
 
 DiskLeaf::Waiting* DiskLeaf::close(Status outcome) {
     failure_ = std::move(outcome);
     const uintptr_t last = failure_.isOk() ? kLoaded : kGivenUp;
-    // [load.close] acq_rel: acquire pairs with [load.join], all nodes are whole; release pairs with
-    // [load.look].
+    // [load.close] acq_rel: acquire pairs with [load.join], all nodes are complete; release pairs
+    // with [load.look].
     const uintptr_t list = waiting_.exchange(last, kAcqRel);
     dcheck(list != kLoaded && list != kGivenUp);
     return listOf(list);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A page's fixed place and its marks: what the page's image on disk may lack (DESIGN 7.2). Marks
+/// A page's fixed entry and its marks, which say what the page's image on disk may lack. Marks
 /// belong to the page, not to a node, so that a rebuild between a scan and the writing of its image
 /// loses nothing.
 ///
@@ -20,16 +20,17 @@ namespace freshet::engine {
 
 struct Node;
 
-/// Whether the CAS that makes a page reachable has happened.
-/// And whether another page has taken over what was there (tree_remove.cpp).
+/// Whether the CAS that makes a page reachable has happened, and whether the page was merged into
+/// another one later (tree/leaf_removal.cpp).
 enum class PageState : uint8_t { kNew, kLive, kDead, kGone };
 
 /// The word is null (never reachable) or a node, which for a leaf on disk is a DiskLeaf.
 ///   WORD     Node*
 ///   STEPS    node -> its replacement, by CAS [entry.install]; never back. A leaf that has
 ///            no changes -> its DiskLeaf -> a new leaf
-///   RECLAIM  the entry goes with its tree; by the checkpoint earlier: a kDead one, and through
-///            epochs a kGone one, with its node. A replaced node through epochs, by the installer
+///   RECLAIM  the entry is freed with its tree. The checkpoint frees a kDead one earlier, and a
+///            kGone one with its node, through epochs. A replaced node is freed by its replacer,
+///            through epochs
 ///   ABA      a node's memory is not reused while a slice that saw it is open
 struct PageEntry {
     explicit PageEntry(PageId pageId, PageEntry* splitFrom = nullptr)
@@ -50,30 +51,44 @@ struct PageEntry {
     ///   STEPS    kNew -> kLive when its split was installed, or -> kDead when it was not; kLive,
     ///            with an image, -> kGone
     sync::Atomic<PageState> state{PageState::kNew};
-    /// It takes over its left neighbour, so that its low fence is going to change: not to be
-    /// posted. Written by: the checkpoint. Read by: whoever posts separators. [heir.begin]
-    sync::Atomic<bool> isHeir{false};
-    /// It has an image on disk, or one that the next checkpoint will name. The checkpoint's own.
+    /// Its left neighbour is being merged into it, so that its low fence is going to change: it
+    /// must not be posted. Written by: the checkpoint. Read by: threads that post separators.
+    /// [merge.begin]
+    sync::Atomic<bool> isMergeTarget{false};
+    /// It has an image on disk, or one that the next checkpoint will name. Only the checkpoint's
+    /// thread uses this.
     bool imaged = false;
-    /// Its nodes are inner ones, always. Not said of the root, which may have been a leaf. Set
-    /// before the page can be reached.
+    /// Its nodes are always inner ones. False for the root, which may have been a leaf. Set before
+    /// the page can be reached.
     bool isInner = false;
-    // The checkpoint's own, as the next.
-    bool isDecided = false;    // PageTree::decided_ or an older one
-    bool isLowered = false;    // in PageTree::lowered_
+    // Only the checkpoint's thread uses these and `place`.
+    bool isDecided = false;    // TreeImages::decided_ or an older page
+    bool isLowered = false;    // in TreeImages::lowered_
     bool isUnsettled = false;  // in TreeWriter::unsettled_
-    /// Where the newest image lies, if it is imaged. While the leaf is on disk it stays as it is,
-    /// and is for the one who reads the leaf: he and the checkpoint, which also evicts, take turns
-    /// by the CAS that evicts the leaf and by the one that brings it back [entry.install].
+    /// Where the newest image is on disk, if the page is imaged. While the leaf is on disk this
+    /// does not change, and the thread that reads the leaf uses it: that thread and the checkpoint,
+    /// which also evicts, take turns by the CAS that evicts the leaf and by the one that brings it
+    /// back [entry.install].
     block::PagePlace place;
 
     const PageId id;
     PageEntry* older = nullptr;  // the tree's list of pages, the newest first
-    /// ResidentPages' link. Of who adds the page, then of the eviction, until that takes it out.
+    /// ResidentPages' link. It belongs to the thread that adds the page, then to the eviction until
+    /// that takes the page out.
     PageEntry* nextResident = nullptr;
 
     /// Marks the page when it has no mark. True: it had none.
-    bool markIfClean(uint64_t lsn);
+    bool markIfClean(uint64_t lsn) {
+        // [mark.look] relaxed: a mark that exists already is low enough: it was made before this
+        // writer's own append. One that has just been taken is found by the look after linking.
+        uint64_t seen = recLsn.load(sync::kRelaxed);
+        // [mark.set] CAS. ORDER: release pairs with [mark.effective], whose reader then sees what
+        //            made the writer mark; relaxed on failure: nothing is done.
+        //   LOST     another writer has marked the page.
+        //   PROGRESS one attempt.
+        return seen == 0 &&
+               recLsn.compare_exchange_strong(seen, lsn, sync::kRelease, sync::kRelaxed);
+    }
     /// The mark is at most `lsn` afterwards. True: it had none.
     bool lowerMark(uint64_t lsn);
     /// For the checkpoint, before it scans the page: the mark becomes pending. True: there was one.
@@ -83,10 +98,10 @@ struct PageEntry {
     /// The lower of both marks; 0: the newest image has everything.
     uint64_t effectiveLsn() const;
 
-    // The checkpoint's own. Nobody asks for the origin of a page that has an image.
+    // For the checkpoint's thread only, which never asks for the origin of a page with an image.
     /// The page it was split from, older than this one; null: none, or it has an image.
     PageEntry* origin() const { return imaged ? nullptr : beside_; }
-    /// The one in front of it in the tree's list; null: not decided, or that one is not.
+    /// The page in front of it in the tree's list; null: it is not decided, or that page is not.
     PageEntry* newer() const { return isDecided ? beside_ : nullptr; }
     void setDecided(PageEntry* newerPage) {
         isDecided = true;
@@ -94,7 +109,7 @@ struct PageEntry {
     }
 
 private:
-    /// One word for both, since there are as many entries as pages.
+    /// One word for both, to save memory: there are as many entries as pages.
     PageEntry* beside_;
 };
 
