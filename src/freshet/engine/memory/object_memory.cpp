@@ -9,7 +9,7 @@ namespace freshet::engine {
 namespace {
 
 #ifdef FRESHET_EXPLORE
-// The explorer's threads are one thread to the system.
+// To the operating system all of the explorer's threads are one thread.
 constexpr bool kKeeps = false;
 #else
 constexpr bool kKeeps = !kIsAddressSanitized;
@@ -21,15 +21,15 @@ struct Spare {
     Spare* next;
 };
 
-/// Without constructor or destructor of their own, so that reaching them costs nothing.
+/// Without a constructor or destructor, so that access costs nothing.
 struct Spares {
     Spare* free[kClasses];
     size_t bytes;
-    bool isWatched;  // somebody empties them when the thread ends
+    bool isWatched;  // a Watch empties them when the thread ends
 };
 constinit thread_local Spares spares{};
 
-/// Empties them.
+/// Empties the thread's spares.
 struct Watch {
     ~Watch() {
         for (Spare*& first : spares.free) {
@@ -38,7 +38,7 @@ struct Watch {
                 ::operator delete(spare);
             }
         }
-        spares.bytes = kSpareObjectBytesMax;  // what is given after this is not kept
+        spares.bytes = kSpareObjectBytesMax;  // what is given back after this is not kept
     }
 };
 

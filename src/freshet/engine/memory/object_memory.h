@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Memory for what every write makes: versions, changed keys, write sets. They go by the hundred
-/// when a leaf is folded, and the allocator's way of taking in so many and giving them out again
-/// costs a quarter of a write: each thread keeps some of its own for the next ones. Any thread; an
-/// object may go on another thread than it was made on. With AddressSanitizer, and in model checks,
-/// nothing is kept.
+/// Memory for the objects that every write makes: versions, changed keys, write sets. They are
+/// freed by the hundred when a leaf is folded, and giving so many back to the allocator and taking
+/// them again costs a quarter of a write. So each thread keeps some memory for its next objects.
+/// Any thread; an object may be freed on another thread than made it. With AddressSanitizer, and in
+/// model checks, nothing is kept.
 #pragma once
 
 #include <cstddef>
 
 namespace freshet::engine {
 
-/// The most that a thread keeps. For who adds up memory: it is in nobody's weight.
+/// The most that a thread keeps. No weight and no count of memory includes it.
 inline constexpr size_t kSpareObjectBytesMax = 256 * 1024;
 
 void* takeObjectMemory(size_t bytes);
-/// REQUIRES: `bytes` as it was asked for.
+/// REQUIRES: `bytes` as passed to takeObjectMemory().
 void giveObjectMemory(void* memory, size_t bytes) noexcept;
 
 /// For containers in such objects.

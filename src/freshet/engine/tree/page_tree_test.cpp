@@ -41,7 +41,7 @@ struct Log {
 
 class Worker {
 public:
-    /// `nextId`: the next record id, if keys are such; else null.
+    /// `nextId`: the next record id, if the keys are record ids; else null.
     Worker(StoreCore* core, PageTree* tree, uint64_t seed, Log* log, sync::Atomic<uint64_t>* nextId)
         : core_(*core), tree_(*tree), random_(seed), log_(*log), nextId_(nextId) {}
 

@@ -10,8 +10,8 @@
 namespace freshet::engine {
 namespace {
 
-/// Of those that are set aside takeBack() asks so many of, the others the next times. It is called
-/// some sixty times while as much is written as memory holds.
+/// How many of the pages that are set aside one takeBack() asks about: this part, or at least so
+/// many. It is called some sixty times while as much is written as memory holds.
 constexpr size_t kAskedMin = 16;
 constexpr size_t kAskedPart = 4;
 
@@ -26,7 +26,7 @@ void ResidentPages::add(PageEntry* page) {
     PageEntry* seen = added_.load(kRelaxed);
     // [resident.add] CAS. ORDER: release pairs with [resident.take]: the link. Relaxed on failure:
     // tried again.
-    //   LOST     another page was added, or the eviction took what there was.
+    //   LOST     another page was added, or the eviction took the list.
     //   PROGRESS lock-free: our failure is another's success.
     do {
         page->nextResident = seen;
@@ -36,8 +36,8 @@ void ResidentPages::add(PageEntry* page) {
 }
 
 PageEntry* ResidentPages::takeAdded() {
-    // [resident.take] acquire: pairs with [resident.add] of all that are in the list. Its own store
-    // is of nothing that anybody follows.
+    // [resident.take] acquire: pairs with [resident.add] of all that are in the list. It stores
+    // null, which no thread follows, and so need not release.
     if (mutated(Mutant::kResidentLost)) {
         PageEntry* page = added_.load(kAcquire);
         added_.store(nullptr, kRelaxed);

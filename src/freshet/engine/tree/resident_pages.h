@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The pages of a tree whose leaves are in memory, one behind the other, for the eviction and the
-/// checkpoint: they have nothing to do with the others, which are most of them when the data is
-/// larger than memory.
+/// A list of the pages of a tree whose leaves are in memory, for the eviction and the checkpoint.
+/// These never look at other pages, which are the majority when the data is larger than memory.
 #pragma once
 
 #include "freshet/engine/node/page_entry.h"
@@ -12,15 +11,15 @@
 
 namespace freshet::engine {
 
-/// Pages one behind the other, linked through PageEntry::nextResident.
+/// A queue of pages, linked through PageEntry::nextResident.
 class PageQueue {
 public:
     const PageEntry* first() const { return first_; }
     size_t count() const { return count_; }
-    /// Null: there is none. Asks the cache for what the next call needs.
+    /// Null: the queue is empty. Prefetches what the next call needs.
     PageEntry* takeFirst();
     void putLast(PageEntry* page);
-    /// All of `others` go in front.
+    /// Puts all of `others` in front.
     void putFirst(PageQueue others);
     template <typename Visit>
     void forEach(const Visit& visit) const {
@@ -35,22 +34,24 @@ private:
     size_t count_ = 0;
 };
 
-/// The link is in the pages, so it takes no memory of its own. It names pages of its tree only, and
-/// none that is kDead: they stay as long as the tree, or until removeIf().
+/// The link is in the pages, so the list takes no memory of its own. It has pages of its tree only,
+/// and none that is kDead: they exist as long as the tree, or until removeIf().
 ///
-/// While more is written than memory holds most leaves wait for their images. Those are set aside:
-/// the eviction would otherwise look at all of them, time and again, for the few that may go.
+/// While more is written than memory holds, most leaves wait for their images. Such pages are set
+/// aside: the eviction would otherwise look at all of them, time and again, to find the few that
+/// can be evicted.
 class ResidentPages {
 public:
     ResidentPages() = default;
     ResidentPages(const ResidentPages&) = delete;
     ResidentPages& operator=(const ResidentPages&) = delete;
 
-    /// Any thread. REQUIRES: the page is not in the list: its leaf comes into memory.
+    /// Any thread. REQUIRES: the page is not in the list, because its leaf is only now coming into
+    /// memory.
     void add(PageEntry* page);
 
-    // The eviction's own, which is the checkpoint's.
-    /// Calls visit(PageEntry*) for each page, those that are set aside first and in their order.
+    // For the eviction, which is the checkpoint's thread.
+    /// Calls visit(PageEntry*) for each page, first for those that are set aside, in their order.
     template <typename Visit>
     void forEach(const Visit& visit) const {
         aside_.forEach(visit);
@@ -66,35 +67,38 @@ public:
             page = page->nextResident;
         }
     }
-    /// Those leave the list, for good: REQUIRES that nobody adds them any more.
+    /// Takes the pages for which `isOut` is true out of the list for good. REQUIRES: no thread adds
+    /// them any more.
     void removeIf(const std::function<bool(PageEntry*)>& isOut);
-    /// What was added meanwhile goes behind the others, after `visit` has seen it. Returns how many
-    /// takeFirst() can return.
+    /// Calls `visit` for each page that was added meanwhile and puts it behind the others. Returns
+    /// how many pages takeFirst() can return.
     size_t takeIn(const std::function<void(PageEntry*)>& visit);
-    /// The page that was here longest leaves the list; null: there is none but those set aside, or
-    /// takeIn() has not been called.
+    /// Takes out the page that has been in the list longest; null: all that are left are set aside,
+    /// or takeIn() has not seen them.
     PageEntry* takeFirst() { return queue_.takeFirst(); }
-    /// Whom it will return next time.
+    /// What it will return next time.
     const PageEntry* first() const { return queue_.first(); }
     void putLast(PageEntry* page) { queue_.putLast(page); }
     void setAside(PageEntry* page) { aside_.putLast(page); }
-    /// Asks of a part of those that were set aside, the next time of the next part. Those for which
-    /// `waits` says no come first again.
+    /// Calls `waits` for a part of the pages that are set aside, the next time for the next part.
+    /// Those for which it returns false come first again.
     void takeBack(const std::function<bool(PageEntry*)>& waits);
-    /// All of them.
+    /// All pages that are set aside come first again.
     void takeAllBack();
 
 private:
-    /// All that was added since the last time, the newest first.
+    /// What was added since the last time, the newest first.
     PageEntry* takeAdded();
 
-    /// What takeAdded() has not seen, the newest first.
+    /// What takeAdded() has not returned yet, the newest first.
     ///   STEPS    null -> a list that grows in front [resident.add] -> null [resident.take]
-    ///   RECLAIM  who adds a page has it in his slice; whoever frees one has taken it out before
-    ///   ABA      a list is only taken whole
+    ///   RECLAIM  a thread that adds a page has it in its slice; pages are taken out before they
+    ///   are
+    ///            freed
+    ///   ABA      a list is only taken as a whole
     sync::Atomic<PageEntry*> added_{nullptr};
-    // The eviction's own.
-    PageEntry* arrived_ = nullptr;  // taken from added_ by removeIf(), and takeIn() has not seen it
+    // For the eviction's thread.
+    PageEntry* arrived_ = nullptr;  // taken from added_ by removeIf(), and not seen by takeIn() yet
     PageQueue queue_;
     PageQueue aside_;
 };

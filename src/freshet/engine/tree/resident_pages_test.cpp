@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The order in which the eviction looks at leaves, and that those which wait for an image are not
-/// in its way, nor lost. Beside other threads: tree_explore_test.cpp.
+/// The order in which the eviction looks at leaves; leaves that wait for an image neither hold it
+/// up nor get lost. With other threads: tree_explore_test.cpp.
 #include "freshet/engine/tree/resident_pages.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ protected:
             pages_.takeIn([](PageEntry*) {});
         }
     }
-    /// The eviction comes by `count` pages, of which those in waiting_ have no image yet.
+    /// The eviction looks at `count` pages, of which those in waiting_ have no image yet.
     std::vector<PageId> look(size_t count) {
         std::vector<PageId> seen;
         for (size_t i = 0; i < count; ++i) {

@@ -23,7 +23,7 @@ public:
           env_(std::move(env)),
           epochs_(epochs),
           pages_(new PageTree(env_.get(), treeId)) {
-        // [tree.codec] relaxed: nobody else knows the tree yet.
+        // [tree.codec] relaxed: no other thread knows the tree yet.
         pages_->codec().store(codec, sync::kRelaxed);
     }
     ~Tree() {

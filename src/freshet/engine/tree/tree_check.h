@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Walks a whole tree and says what is wrong with its structure (INV-engine-1, 2, 5).
+/// Walks through a whole tree and checks its structure (INV-engine-1, 2, 5).
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@ struct TreeShape {
     size_t leaves = 0;
     size_t inners = 0;
     size_t levels = 0;
-    size_t keys = 0;      // of leaves, deleted ones that still have a chain included
-    size_t changed = 0;   // those of them that have versions beside the base
-    size_t onDisk = 0;    // leaves whose keys are not among those
+    size_t keys = 0;      // of leaves in memory, with deleted keys that still have a chain
+    size_t changed = 0;   // those of the keys that have versions beside the base
+    size_t onDisk = 0;    // leaves on disk
     size_t unposted = 0;  // pages whose separator the parent lacks
 };
 

@@ -123,8 +123,8 @@ std::string idKey(uint64_t id) {
     return key;
 }
 
-/// Two append a record each, `first` the one that another thread looks for, while the leaf is
-/// rebuilt; ids 1 and 2 are in the base, 3 has a cell.
+/// Two threads append a record each while the leaf is rebuilt, and another thread looks for
+/// `first`, which is one of the two. Ids 1 and 2 are in the base, 3 has a cell.
 Setup appendAgainstRebuild(uint64_t first, bool isThere) {
     return [first, isThere](Model& model) {
         auto world = std::make_shared<World>(TreeLimits{.deltaKeysMax = 4, .denseKeysMin = 2});
@@ -293,20 +293,20 @@ TEST(CarriedChains, FoldingUnderThemIsFound) {
     expectFound(Mutant::kFoldUnderCarried, carriedChain(true));
 }
 
-/// Who knows that a key of the base has been changed reads the change, and no other key's bit is in
-/// the way; the leaf is rebuilt meanwhile.
+/// A thread that knows that a key of the base has been changed reads the change, whatever bits
+/// other keys have set; the leaf is rebuilt meanwhile.
 Setup readAfterChange(bool isRebuilt) {
     return [isRebuilt](Model& model) {
-        struct Told : World {
+        struct Signalled : World {
             sync::Atomic<bool> done{false};
         };
-        auto world = std::make_shared<Told>();
+        auto world = std::make_shared<Signalled>();
         world->put("b", "base");
         world->put("e", "base");
         world->rebuild("");
         model.thread([world] {
             check(world->put("b", "new"), "no conflict");
-            // [test.told] release: pairs with the load below.
+            // [test.done] release: pairs with the load below.
             world->done.store(true, sync::kRelease);
         });
         model.thread([world, isRebuilt] {
@@ -317,7 +317,7 @@ Setup readAfterChange(bool isRebuilt) {
             }
         });
         model.thread([world] {
-            const bool isDone = world->done.load(sync::kAcquire);  // [test.told]
+            const bool isDone = world->done.load(sync::kAcquire);  // [test.done]
             const std::string value = world->get("b");
             check(value == "new" || (!isDone && value == "base"), "what was changed");
         });
@@ -414,7 +414,7 @@ TEST(Walks, SeeOneStateDuringSplits) {
     });
 }
 
-/// Leaves come into memory while the eviction looks at those that are there.
+/// Leaves come into memory while the eviction looks at those that are in memory already.
 Setup residents() {
     return [](Model& model) {
         struct Shelf {

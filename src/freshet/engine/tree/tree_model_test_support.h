@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// For model checks of page trees: an environment whose reclaimer is plain bookkeeping, and what is
-/// expected of a model.
+/// For model checks of page trees: an environment whose reclaimer is plain bookkeeping, and
+/// functions that run a model and check the outcome.
 #pragma once
 
 #include "freshet/engine/tree/page_tree.h"
@@ -23,7 +23,8 @@ inline constexpr TxnLimits kTinyTable{
 
 /// Stands in for the epochs, whose own promises are checked in sync: what is retired is freed as
 /// soon as every slice that was open then has been left. Plain bookkeeping, since one model step
-/// never interrupts it; the word makes the edges that entering and leaving give in truth.
+/// never interrupts it; the atomic word makes the happens-before edges that entering and leaving a
+/// slice make in the real epochs.
 class ModelEnv : public TreeEnv {
 public:
     ModelEnv(TxnTable* table, const TreeLimits& limits) : TreeEnv(table, inFewBuckets(limits)) {}
@@ -41,8 +42,7 @@ public:
             env_->edges_.fetch_add(1, sync::kAcqRel);
             snapshot = pinned != 0 ? pinned : env_->txns.snapshot();
             env_->open_.insert(id_);
-            // Nobody has told it of what was retired in a slice that is open; a stale load finds
-            // it.
+            // A stale load may still lead this slice to what was retired in a slice that is open.
             for (Retired& object : env_->retired_) {
                 object.seenBy.insert(id_);
             }
@@ -81,7 +81,7 @@ public:
     }
 
 private:
-    /// So that the few keys of a model meet in the same lists of changes.
+    /// With few buckets the few keys of a model share lists of changes.
     static TreeLimits inFewBuckets(TreeLimits limits) {
         limits.bucketsMax = std::min(limits.bucketsMax, 2u);
         return limits;
@@ -113,7 +113,7 @@ private:
     sync::Atomic<uint64_t> edges_{0};
 };
 
-/// One after the other, as a walk through leaves in memory meets them.
+/// The keys in the order in which a walk through leaves in memory visits them.
 inline std::string keysIn(PageTree& tree, ModelEnv* env, Direction direction) {
     ModelEnv::Slice slice(env);
     std::string keys;
@@ -125,7 +125,7 @@ inline std::string keysIn(PageTree& tree, ModelEnv* env, Direction direction) {
     return keys;
 }
 
-#ifdef FRESHET_EXPLORE  // else nobody makes mistakes on purpose
+#ifdef FRESHET_EXPLORE  // no other variant has planted mistakes
 
 using Setup = std::function<void(testing::Model&)>;
 

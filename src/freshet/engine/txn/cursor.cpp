@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Cursor: reads ahead in small, then larger portions, so that most steps touch no page. What was
-/// read ahead is thrown away when the Txn has written or begun again since.
+/// Cursor: reads ahead in small, then larger portions, so that most steps touch no page. A portion
+/// is dropped if the Txn has written or begun again since it was read.
 #include "freshet/base/assert.h"
 #include "freshet/engine/txn/txn_impl.h"
 
@@ -11,12 +11,12 @@ namespace freshet::engine {
 
 namespace {
 
-constexpr uint32_t kFirstPortion = 2;  // a look-up of one key and its end
+constexpr uint32_t kFirstPortion = 2;  // one key, and the entry that shows that it was the only one
 constexpr uint32_t kPortionMax = 128;
 constexpr uint32_t kPortionGrowth = 4;
-/// Leaves that a walk waits for by themselves: few need more.
+/// For so many faults a walk asks for the missing leaf only: few walks meet more.
 constexpr uint32_t kFaultsAlone = 2;
-/// As many as are read at a time.
+/// How many leaves it then asks for in advance; as many as are read at a time.
 constexpr size_t kLeavesAhead = 4;
 
 /// Copies of consecutive entries. Shared values are held, not copied.
@@ -81,8 +81,8 @@ struct Cursor::Impl {
     Status start(Op op, Direction towards, WalkFrom where);
     Status step(Op op, Direction towards);
     Status fill(Direction towards);
-    /// Asks for the leaf that stopped the walk and, when it is a long one upward, for the next ones
-    /// as well.
+    /// Asks for the leaf that stopped the walk and, in a long walk forward, for the next ones as
+    /// well.
     Status askFor(const Fault& fault);
 
     Txn::Impl* const txn;
@@ -95,7 +95,7 @@ struct Cursor::Impl {
     uint64_t serial = 0;            // the Txn's, when the portion was read
     uint32_t faults = 0;            // that the walk has met
     std::optional<LostRange> lost;  // where the last call failed
-    // An operation that returned WouldBlock.
+    // The operation that returned WouldBlock last.
     Op pending = Op::kNone;
     std::string pendingKey;
 };
@@ -147,9 +147,9 @@ Status Cursor::Impl::askFor(const Fault& fault) {
     }
     if (++faults > kFaultsAlone && direction == Direction::kForward) {
         for (const Fault& next : LeafEviction::faultsBehind(fault, kLeavesAhead)) {
-            // Nobody waits for it yet: who comes and cannot have it is told then.
-            sync::WaitToken nobody;
-            (void)txn->core->loads->want(*tree, next, &nobody);
+            // No thread waits for it yet; an error is reported to the call that needs the leaf.
+            sync::WaitToken unused;
+            (void)txn->core->loads->want(*tree, next, &unused);
         }
     }
     return asked;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Pages of large values whose last reference has gone: the checkpoint takes them off the map. Any
+/// Pages of large values whose last reference is gone: the checkpoint takes them off the map. Any
 /// thread adds, the checkpoint takes all.
 #pragma once
 
@@ -43,7 +43,7 @@ private:
         block::PageId page;
         Freed* next;
     };
-    ///   RECLAIM  nodes belong to whoever takes the list; ABA: it is only taken whole
+    ///   RECLAIM  nodes belong to the thread that takes the list; ABA: it is only taken as a whole
     sync::Atomic<Freed*> head_{nullptr};
 };
 

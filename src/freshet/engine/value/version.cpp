@@ -23,7 +23,7 @@ ValueBuffer* ValueBuffer::create(ByteView bytes, platform::Slabs* slabs) {
 }
 
 void ValueBuffer::drop() {
-    // [value.drop] acq_rel: pairs with itself; the last one sees all uses through the others.
+    // [value.drop] acq_rel: pairs with itself; the last holder sees all uses by the others.
     if (refs_.fetch_sub(1, sync::kAcqRel) == 1) {
         if (page_ != 0) {
             freed_->add(page_);
