@@ -3,6 +3,8 @@
 /// and must notice that.
 #include "freshet/engine/recovery/redo.h"
 
+#include "freshet/engine/variants/mutant.h"
+
 #include <algorithm>
 
 namespace freshet::engine {
@@ -13,16 +15,12 @@ uint64_t redoLsn(TreeEnv& env,
     // commitLow() comes before the marks, and before the list of trees: a commit that marks a page,
     // or makes one, after this walk has passed was not complete at that time.
     uint64_t redo = mutated(Mutant::kRedoLowAfterMarks) ? UINT64_MAX : env.commitLow();
-#ifdef FRESHET_MUTANT_REDO_TOO_HIGH
-    static_cast<void>(trees);
-#else
     for (PageTree* tree : trees()) {
         tree->images().forEachInMemory([&](const PageEntry& entry) {
-            const uint64_t mark = entry.effectiveLsn();
+            const uint64_t mark = mutated(Mutant::kRedoTooHigh) ? 0 : entry.effectiveLsn();
             redo = mark == 0 ? redo : std::min(redo, mark);
         });
     }
-#endif
     redo = mutated(Mutant::kRedoLowAfterMarks) ? std::min(redo, env.commitLow()) : redo;
     // A leaf that is not in memory may have a mark from a writer that came too late
     // (INV-engine-17). If the leaf is brought back, that mark is old and carries no information:

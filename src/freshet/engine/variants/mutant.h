@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Seeded mistakes for the model checks: in the `explore` variant a test switches one on and the
-/// checker must find it. In every other variant mutated() is a constant false.
+/// Seeded mistakes that tests must find. In the `explore` variant a model check switches one on. A
+/// program that LAYERS calls a mutant has one source in which the mistake of its define is built
+/// in. Everywhere else mutated() is a constant false.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +61,8 @@ enum class Mutant : uint8_t {
     kResidentLate,         // a page is added to the residents only once its leaf is back
     kLiveEarly,            // a new page is live before it is added to the residents
     kRedoGoesBack,         // a redo position may be lower than the one before
-    kBringBackWhole,       // a leaf comes back with keys of its image beyond its fences
+    kBringBackWhole,       // a leaf comes back with what its image has beyond its fences
+    kRedoTooHigh,          // the redo position ignores the pages' marks
 };
 
 #ifdef FRESHET_EXPLORE
@@ -70,8 +72,14 @@ inline bool mutated(Mutant mutant) {
     return activeMutant == mutant;
 }
 #else
-constexpr bool mutated(Mutant) {
-    return false;
+#ifdef FRESHET_MUTANT_REDO_TOO_HIGH
+constexpr Mutant kBuiltIn = Mutant::kRedoTooHigh;
+#else
+constexpr Mutant kBuiltIn = Mutant::kNone;
+#endif
+// Leaves no function behind, which would be another one in the source with the mistake.
+consteval bool mutated(Mutant mutant) {
+    return kBuiltIn == mutant && kBuiltIn != Mutant::kNone;
 }
 #endif
 
