@@ -140,7 +140,7 @@ TEST(Removals, LoseNothing) {
 
 TEST(Removals, NorBesideSplits) {
     const ExploreOptions one{.preemptions = 1};
-    // Splits of the heir, of the left neighbour, and of the leaf that is to be removed, each with
+    // Splits of the merge target, of the left neighbour, and of the leaf that is to be removed, each with
     // its parent.
     for (const std::vector<const char*>& keys : std::vector<std::vector<const char*>>{
              {"ea", "eb", "ec"}, {"ba", "bb", "bc"}, {"ca", "cb", "cc"}}) {
@@ -200,7 +200,7 @@ TEST(Removals, NorWhenACheckpointIsGivenUp) {
 }
 
 /// A thread that has split a leaf posts its right half only when that is gone, and the right half's
-/// heir has taken over the left half as well.
+/// merge target has taken over the left half as well.
 Setup latePost() {
     return [](Model& model) {
         constexpr TreeLimits kOnlyEmpty{

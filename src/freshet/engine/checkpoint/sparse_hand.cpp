@@ -20,7 +20,7 @@ bool canComeBack(const Node& leaf) {
 }
 
 /// As LeafRemoval::removeIfSparse() asks, as far as it can be told from here.
-bool canGo(const PageEntry* left, const PageEntry& leaf, const PageEntry& heir) {
+bool canGo(const PageEntry* left, const PageEntry& leaf, const PageEntry& mergeTarget) {
     if (left == nullptr) {
         return false;
     }
