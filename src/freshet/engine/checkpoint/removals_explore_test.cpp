@@ -140,8 +140,8 @@ TEST(Removals, LoseNothing) {
 
 TEST(Removals, NorBesideSplits) {
     const ExploreOptions one{.preemptions = 1};
-    // Splits of the merge target, of the left neighbour, and of the leaf that is to be removed, each with
-    // its parent.
+    // Splits of the merge target, of the left neighbour, and of the leaf that is to be removed,
+    // each with its parent.
     for (const std::vector<const char*>& keys : std::vector<std::vector<const char*>>{
              {"ea", "eb", "ec"}, {"ba", "bb", "bc"}, {"ca", "cb", "cc"}}) {
         expectHolds(removals({.written = keys, .rebuilds = true, .innerBytesMax = 90}), one);
