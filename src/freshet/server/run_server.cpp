@@ -39,6 +39,7 @@ using telemetry::Severity;
 // Ids that scripts search for.
 constexpr int32_t kListeningOn = 23015;
 constexpr int32_t kWaitingForConnections = 23016;
+constexpr int32_t kPrimaryNow = 21331;
 constexpr int32_t kReceivedSignal = 23377;
 constexpr int32_t kShuttingDown = 23138;
 constexpr int32_t kNowExiting = 20565;
@@ -380,6 +381,14 @@ void Server::announceListeners() {
                    kWaitingForConnections,
                    "Waiting for connections",
                    {{"port", transport_->port()}, {"ssl", isTls ? "on" : "off"}});
+    if (!settings_.replicaSet.name.empty()) {
+        // mongod's words: test harnesses wait for them before they connect.
+        telemetry::log(Severity::kInfo,
+                       Component::kReplication,
+                       kPrimaryNow,
+                       "Transition to primary complete; database writes are now permitted",
+                       {{"term", 1}});
+    }
 }
 
 /// Commands that do not end must not block the end of the process. What they have committed is made
@@ -557,6 +566,12 @@ int serve(Settings settings,
     return Server(std::move(settings), words, surroundings).run();
 }
 
+/// The first line is as mongod's, because test harnesses parse it.
+std::string versionText(const Versions& versions) {
+    return "db version v" + versions.served + "\nfreshetd version v" + versions.own +
+           " (serves the MongoDB protocol of version " + versions.served + ")\n";
+}
+
 }  // namespace
 
 int runServer(int argc, char** argv, const Surroundings& surroundings) {
@@ -572,11 +587,7 @@ int runServer(int argc, char** argv, const Surroundings& surroundings) {
     const command::ServerFacts facts;
     const Versions versions{facts.freshetVersion, facts.version};
     if (settings->showHelp || settings->showVersion) {
-        const std::string text = settings->showHelp
-                                     ? helpText()
-                                     : "freshetd version v" + versions.own +
-                                           " (serves the MongoDB protocol of version " +
-                                           versions.served + ")\n";
+        const std::string text = settings->showHelp ? helpText() : versionText(versions);
         std::fputs(text.c_str(), stdout);
         return kExitClean;
     }

@@ -84,7 +84,20 @@ TEST_F(RunServerTest, ServesOverTheAdaptersItIsGiven) {
 
 TEST_F(RunServerTest, SaysWhatItIs) {
     EXPECT_EQ(kExitClean, run({"--help"}));
+    ::testing::internal::CaptureStdout();
     EXPECT_EQ(kExitClean, run({"--version"}));
+    const std::string version = ::testing::internal::GetCapturedStdout();
+    EXPECT_TRUE(version.starts_with("db version v7.0.0\nfreshetd version v")) << version;
+}
+
+TEST_F(RunServerTest, SaysThatASetsMemberIsPrimary) {
+    constexpr std::string_view kPrimary =
+        "\"id\":21331,   \"ctx\":\"listener\",\"msg\":\"Transition to primary complete; database "
+        "writes are now permitted\"";
+    EXPECT_EQ(kExitClean, startAndEnd({"--dbpath", "/db", "--port", "0"}));
+    EXPECT_FALSE(hasLogged(kPrimary));
+    EXPECT_EQ(kExitClean, startAndEnd({"--dbpath", "/db", "--port", "0", "--replSet", "rs0"}));
+    EXPECT_TRUE(hasLogged(kPrimary));
 }
 
 TEST_F(RunServerTest, RefusesBadOptions) {
