@@ -119,6 +119,45 @@ class AdminTest(unittest.TestCase):
         self.assertEqual(self.admin.command('top')['totals'][self.c.full_name]['insert']['count'], 1)
         self.assertTrue(self.db.validate_collection('c')['valid'])
 
+    def test_the_host_and_the_build_are_told_truly(self):
+        system = self.admin.command('hostInfo')['system']
+        self.assertEqual(system['numCores'], len(os.sched_getaffinity(0)))
+        self.assertEqual(system['memSizeMB'], os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') >> 20)
+        build = self.admin.command('buildInfo')
+        self.assertEqual((build['allocator'], build['javascriptEngine']), ('jemalloc', 'mozjs'))
+        self.assertEqual(self.admin.command('getParameter', 1, authenticationMechanisms=1)['authenticationMechanisms'],
+                         ['SCRAM-SHA-1', 'SCRAM-SHA-256'])
+        memory = self.admin.command('serverStatus')['mem']
+        self.assertGreater(memory['virtual'], memory['resident'])
+
+    def test_counts_are_int32_where_they_fit(self):
+        """As mongod's: a shell shows an int64 as Long('2')."""
+        import bson
+        self.c.insert_one({'_id': 1})
+        status = self.admin.command('serverStatus')
+        plan = self.db.command('explain', {'find': 'c', 'filter': {'_id': {'$gte': 1}}}, verbosity='executionStats')['executionStats']
+        sizes, checked = self.db.command('collStats', 'c'), self.db.command('validate', 'c')
+        for count in (status['connections']['current'], status['connections']['totalCreated'], status['asserts']['user'],
+                      status['wiredTiger']['transaction']['transaction checkpoints'], plan['nReturned'], plan['executionTimeMillis'],
+                      plan['executionStages']['works'], sizes['count'], sizes['size'], sizes['indexSizes']['_id_'], checked['nrecords'],
+                      checked['keysPerIndex']['_id_'], self.db.command('count', 'c')['n']):
+            self.assertIs(type(count), int)
+        for count in (status['opcounters']['insert'], status['network']['bytesIn'], status['metrics']['commands']['insert']['total'],
+                      self.db.command('dbStats')['objects']):
+            self.assertIs(type(count), bson.Int64)
+
+    def test_mongostat_finds_what_it_reads(self):
+        status = self.admin.command('serverStatus')
+        self.assertEqual(status['wiredTiger']['concurrentTransactions'], {'write': {'out': 0}, 'read': {'out': 0}})
+        self.assertEqual(status['globalLock']['activeClients']['readers'], 0)
+        for column in ('tracked dirty bytes in the cache', 'bytes currently in the cache', 'maximum bytes configured'):
+            self.assertIn(column, status['wiredTiger']['cache'])
+        self.assertTrue(status['mem']['supported'])
+
+    def test_an_old_name_is_listed(self):
+        commands = self.admin.command('listCommands')['commands']
+        self.assertEqual((commands['hello']['aliases'], commands['isMaster']['aliases']), ([], ['ismaster']))
+
     def test_writers_wait_while_the_server_is_locked(self):
         self.admin.command('fsync', lock=True)
         try:

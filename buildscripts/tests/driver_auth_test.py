@@ -213,6 +213,7 @@ class TlsTest(AuthTest):
         client.db.c.find_one()
         self.refused(13, 'not authorized', lambda: client.db.c.insert_one({}))
         self.refused(18, 'Authentication failed.', lambda: self.client(authMechanism='MONGODB-X509').db.c.find_one())
+        self.assertIn('MONGODB-X509', root.admin.command('getParameter', 1, authenticationMechanisms=1)['authenticationMechanisms'])
 
     def shell(self, *options):
         """What db.runCommand('connectionStatus') tells of the user, or the shell's error."""

@@ -37,9 +37,9 @@ struct ServerFacts {
     bool enableTestCommands = false;
     bool authEnabled = false;
     bool javaScriptEnabled = true;
-    std::string replicaSet;      // the set's name; empty: a standalone
-    std::string replicaSetHost;  // "name:port" of its member; empty: the address that the client
-                                 // used
+    bool verifiesCertificates = false;  // of clients, which may log in by them
+    std::string replicaSet;             // its name; empty: a standalone
+    std::string replicaSetHost;  // "name:port" of its member; empty: as the client dialled it
     uint32_t journalCommitIntervalMs = 100;
     uint32_t slowOpThresholdMs = 100;
     double slowOpSampleRate = 1.0;

@@ -2,6 +2,7 @@
 #include "freshet/platform/clock.h"
 #include "freshet/platform/file.h"
 #include "freshet/platform/folder_for_test.h"
+#include "freshet/platform/limits.h"
 #include "freshet/platform/thread.h"
 
 #include <gtest/gtest.h>
@@ -207,11 +208,18 @@ TEST(Threads, RunAndAreJoinedByTheirDestructor) {
     EXPECT_FALSE(moved.joinable());
 }
 
-TEST(Process, TheSystemReportsAboutThisProcess) {
-    EXPECT_GE(coreCount(), 1u);
+TEST(Process, TheSystemTellsAboutUs) {
+    const unsigned cores = coreCount();
+    EXPECT_GE(cores, 1u);
+    Thread pinned("pinned", [cores] {
+        pinToCore(0);
+        EXPECT_EQ(cores, coreCount());
+    });
+    pinned.join();
     EXPECT_GT(processId(), 0);
     EXPECT_FALSE(hostName().empty());
     EXPECT_GT(residentBytes(), 0u);
+    EXPECT_GT(virtualBytes(), residentBytes());
     EXPECT_GT(machineMemoryBytes(), residentBytes());
     EXPECT_NE(randomSeed(), randomSeed());
 }

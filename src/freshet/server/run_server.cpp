@@ -2,6 +2,7 @@
 /// The composition root: makes the parts in order, runs them, ends them in the reverse order.
 #include "freshet/server/run_server.h"
 
+#include "freshet/bson/count.h"
 #include "freshet/catalog/catalog.h"
 #include "freshet/catalog/repair.h"
 #include "freshet/command/dispatcher.h"
@@ -263,6 +264,8 @@ command::ServerFacts Server::facts() {
     facts.replicaSet = settings_.replicaSet.name;
     facts.replicaSetHost = settings_.replicaSet.host;
     facts.journalCommitIntervalMs = settings_.storage.journalCommitIntervalMs;
+    facts.verifiesCertificates =
+        settings_.net.tlsMode != transport::TlsMode::kDisabled && !settings_.net.tls.caFile.empty();
     facts.slowOpThresholdMs = settings_.profiling.slowMs;
     facts.slowOpSampleRate = settings_.profiling.sampleRate;
     facts.profileLevel = static_cast<int32_t>(settings_.profiling.mode);
@@ -451,10 +454,10 @@ void Server::addTransportStatus(bson::Builder* out) {
     const transport::ServerTransportStats stats = running->stats();
     {
         auto connections = out->object("connections");
-        connections.add("current", static_cast<int64_t>(stats.current));
-        connections.add("available", static_cast<int64_t>(stats.available));
-        connections.add("totalCreated", static_cast<int64_t>(stats.totalCreated));
-        connections.add("rejected", static_cast<int64_t>(stats.rejected));
+        bson::addCount(&connections, "current", static_cast<int64_t>(stats.current));
+        bson::addCount(&connections, "available", static_cast<int64_t>(stats.available));
+        bson::addCount(&connections, "totalCreated", static_cast<int64_t>(stats.totalCreated));
+        bson::addCount(&connections, "rejected", static_cast<int64_t>(stats.rejected));
     }
     {
         auto network = out->object("network");

@@ -60,7 +60,7 @@ TEST_F(ReplicaSetMemberTest, SetUpScriptsFindTheirSetReady) {
             {R"({"replSetStepDown": 60})", R"({"code": 262, "codeName": "ExceededTimeLimit"})"},
             {R"({"replSetFreeze": 60})", R"({"code": 95, "codeName": "NotSecondary"})"},
             {R"({"serverStatus": 1})",
-             R"({"repl": {"setName": "rs0", "isWritablePrimary": true}})"},
+             R"({"repl": {"setName": "rs0", "isWritablePrimary": true, "ismaster": true}})"},
         },
         "admin");
     EXPECT_FALSE(run(R"({"serverStatus": 1, "repl": 0})", "admin").view().has("repl"));

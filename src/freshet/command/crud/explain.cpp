@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// explain of find, count, distinct, aggregate, update, delete and findAndModify. All but aggregate
-/// are shown as the find that they begin with; from verbosity executionStats on that find is
-/// executed. Nothing is ever written.
+/// are shown as the find that they begin with; from verbosity executionStats on it is run to its
+/// end. Nothing is ever written.
+#include "freshet/bson/count.h"
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/crud/find.h"
 #include "freshet/command/crud/statements.h"
@@ -250,17 +251,17 @@ void addWrapper(const Subject& subject, const Seen* seen, bson::Builder* out) {
     if (seen == nullptr) {
         return;
     }
-    out->add("nReturned", int64_t{0}).add("executionTimeMillisEstimate", int64_t{0});
+    out->add("nReturned", int32_t{0}).add("executionTimeMillisEstimate", int32_t{0});
     if (subject.wrapper == "COUNT") {
-        out->add("nCounted", seen->matched);
-        out->add("nSkipped", subject.body.find("skip").toInt64());
+        bson::addCount(out, "nCounted", seen->matched);
+        bson::addCount(out, "nSkipped", subject.body.find("skip").toInt64());
     } else if (subject.wrapper == "DELETE") {
-        out->add("nWouldDelete", seen->matched);
+        bson::addCount(out, "nWouldDelete", seen->matched);
     } else {
-        out->add("nMatched", seen->matched);
-        out->add("nWouldModify", seen->modified);
+        bson::addCount(out, "nMatched", seen->matched);
+        bson::addCount(out, "nWouldModify", seen->modified);
         const bool inserts = subject.update->upsert && seen->matched == 0;
-        out->add("nWouldUpsert", int64_t{inserts ? 1 : 0});
+        out->add("nWouldUpsert", int32_t{inserts ? 1 : 0});
     }
 }
 
@@ -304,7 +305,7 @@ void addExecution(const Subject& subject,
         if (field.name() == "executionStages" && field.isObject()) {
             addStage("executionStages", subject, &seen, field.document(), &stats);
         } else if (field.name() == "nReturned" && !subject.wrapper.empty()) {
-            stats.add("nReturned", int64_t{0});
+            stats.add("nReturned", int32_t{0});
         } else {
             stats.add(field);
         }
@@ -319,8 +320,9 @@ bson::OwnedDocument plainExecution(const Seen& seen,
                                    const query::WorkDone& work,
                                    uint64_t elapsedMillis) {
     bson::Builder builder;
-    builder.add("executionSuccess", true).add("nReturned", seen.matched);
-    builder.add("executionTimeMillis", static_cast<int64_t>(elapsedMillis));
+    builder.add("executionSuccess", true);
+    bson::addCount(&builder, "nReturned", seen.matched);
+    bson::addCount(&builder, "executionTimeMillis", static_cast<int64_t>(elapsedMillis));
     builder.add("usedDisk", work.spills > 0).add("spills", work.spills);
     builder.add("spilledBytes", work.spilledBytes);
     return bson::OwnedDocument(builder.finish());

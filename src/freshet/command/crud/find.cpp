@@ -2,6 +2,7 @@
 /// find, count and distinct: queries on one collection.
 #include "freshet/command/crud/find.h"
 
+#include "freshet/bson/count.h"
 #include "freshet/bson/path.h"
 #include "freshet/command/crud/write_batch.h"
 #include "freshet/command/run/tables.h"
@@ -115,12 +116,7 @@ sync::Task<Status> runCount(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(op.status());
     Status status = co_await driveRead(call, **op);
     FRESHET_CO_RETURN_IF_ERROR(std::move(status));
-    const int64_t count = (*op)->count();
-    if (count <= std::numeric_limits<int32_t>::max()) {
-        call.reply.add("n", static_cast<int32_t>(count));
-    } else {
-        call.reply.add("n", count);
-    }
+    bson::addCount(&call.reply, "n", (*op)->count());
     co_return Status::ok();
 }
 

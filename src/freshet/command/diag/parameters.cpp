@@ -28,8 +28,12 @@ constexpr Shown kShown[] = {
          out->add(name, int32_t{5});
      }},
     {"authenticationMechanisms",
-     [](const Services&, std::string_view name, bson::Builder* out) {
-         out->array(name).push("SCRAM-SHA-1").push("SCRAM-SHA-256");
+     [](const Services& services, std::string_view name, bson::Builder* out) {
+         auto list = out->array(name);
+         if (services.facts.verifiesCertificates) {
+             list.push("MONGODB-X509");
+         }
+         list.push("SCRAM-SHA-1").push("SCRAM-SHA-256");
      }},
     {"featureCompatibilityVersion",
      [](const Services&, std::string_view name, bson::Builder* out) {

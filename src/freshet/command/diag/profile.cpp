@@ -4,6 +4,7 @@
 /// after the document that it adds.
 #include "freshet/command/diag/profile.h"
 
+#include "freshet/bson/count.h"
 #include "freshet/bson/json.h"
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/diag/sizes.h"
@@ -25,7 +26,7 @@ constexpr size_t kFilterBytesMax = 64 * 1024;  // one is kept in memory for each
 
 void addIfKnown(std::string_view name, int64_t value, bson::Builder* out) {
     if (value >= 0) {
-        out->add(name, value);
+        bson::addCount(out, name, value);
     }
 }
 
@@ -36,7 +37,8 @@ void addWork(const Invocation& call, bson::Builder* out) {
         out->add("cursorid", stats.cursorId);
     }
     if (!work.plan.kind.empty()) {
-        out->add("keysExamined", work.keysExamined).add("docsExamined", work.docsExamined);
+        bson::addCount(out, "keysExamined", work.keysExamined);
+        bson::addCount(out, "docsExamined", work.docsExamined);
     }
     if (work.sortsInMemory) {
         out->add("hasSortStage", true);

@@ -4,6 +4,7 @@
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/platform/clock.h"
+#include "freshet/platform/limits.h"
 #include "freshet/platform/thread.h"
 
 namespace freshet::command {
@@ -35,7 +36,8 @@ sync::Task<Status> runBuildInfo(Invocation& call) {
     reply.add("freshetVersion", facts.freshetVersion);
     reply.array("modules");
     addVersionArray(facts.version, &reply);
-    reply.add("allocator", "system").add("javascriptEngine", "none");
+    reply.add("allocator", platform::allocatorName());
+    reply.add("javascriptEngine", facts.javaScriptEnabled ? "mozjs" : "none");
     reply.add("bits", int32_t{64});
 #ifdef FRESHET_DEBUG
     reply.add("debug", true);
@@ -63,7 +65,10 @@ sync::Task<Status> runHostInfo(Invocation& call) {
         auto system = call.reply.object("system");
         system.add("currentTime", bson::Date{platform::wallMillis()});
         system.add("hostname", platform::hostName()).add("cpuAddrSize", int32_t{64});
-        system.add("numCores", static_cast<int32_t>(platform::coreCount()));
+        const auto memoryMiB = static_cast<int64_t>(platform::machineMemoryBytes() >> 20);
+        system.add("memSizeMB", memoryMiB).add("memLimitMB", memoryMiB);
+        const auto cores = static_cast<int32_t>(platform::coreCount());
+        system.add("numCores", cores).add("numCoresAvailableToProcess", cores);
     }
     call.reply.object("os").add("type", "Linux");
     call.reply.object("extra");

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// serverStatus and getDiagnosticData: numbers about the running server, by sections that a client
-/// may include and exclude by name.
-#include "freshet/command/access/replica_set_member.h"
+/// may switch on and off by name.
+#include "freshet/bson/count.h"
+#include "freshet/command/access/persona.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/platform/clock.h"
+#include "freshet/platform/limits.h"
 #include "freshet/platform/thread.h"
 
 #include <algorithm>
@@ -27,7 +29,7 @@ int64_t total(const Services& services, Counter counter) {
 void addAsserts(const Services& services, bson::Builder* out) {
     auto asserts = out->object("asserts");
     asserts.add("regular", int32_t{0}).add("warning", int32_t{0}).add("msg", int32_t{0});
-    asserts.add("user", total(services, Counter::kUserErrors));
+    bson::addCount(&asserts, "user", total(services, Counter::kUserErrors));
     asserts.add("tripwire", int32_t{0}).add("rollovers", int32_t{0});
 }
 
@@ -37,16 +39,27 @@ void addExtraInfo(const Services&, bson::Builder* out) {
         .add("user_time_us", number(platform::processCpuMicros()));
 }
 
-/// mongod's form: what waits counts as queued, what runs as an active client.
-void addGlobalLock(const Services& services, bson::Builder* out) {
+struct ClientCounts {
     int32_t clients = 0;
+    int32_t readers = 0;  // active, without the one that asks
     int32_t writers = 0;
+};
+
+ClientCounts countClients(const Services& services) {
+    ClientCounts counts;
     int32_t active = 0;
     for (const auto& connection : services.operations.all()) {
-        ++clients;
+        ++counts.clients;
         active += connection->isActive() ? 1 : 0;
-        writers += connection->hasWriter() ? 1 : 0;
+        counts.writers += connection->hasWriter() ? 1 : 0;
     }
+    counts.readers = std::max(0, active - counts.writers - 1);
+    return counts;
+}
+
+/// mongod's shape: a queue is what waits, an active client what runs.
+void addGlobalLock(const Services& services, bson::Builder* out) {
+    const ClientCounts counts = countClients(services);
     const int64_t uptimeMs = platform::wallMillis() - services.facts.startedWallMs;
     auto section = out->object("globalLock");
     section.add("totalTime", uptimeMs * 1'000);
@@ -55,9 +68,9 @@ void addGlobalLock(const Services& services, bson::Builder* out) {
         .add("readers", int32_t{0})
         .add("writers", int32_t{0});
     section.object("activeClients")
-        .add("total", clients)
-        .add("readers", active - writers)
-        .add("writers", writers);
+        .add("total", counts.clients)
+        .add("readers", counts.readers)
+        .add("writers", counts.writers);
 }
 
 void addSessions(const Services& services, bson::Builder* out) {
@@ -66,11 +79,10 @@ void addSessions(const Services& services, bson::Builder* out) {
 }
 
 void addMemory(const Services&, bson::Builder* out) {
-    const auto residentMib = static_cast<int32_t>(platform::residentBytes() >> 20);
     out->object("mem")
         .add("bits", int32_t{64})
-        .add("resident", residentMib)
-        .add("virtual", residentMib)
+        .add("resident", static_cast<int32_t>(platform::residentBytes() >> 20))
+        .add("virtual", static_cast<int32_t>(platform::virtualBytes() >> 20))
         .add("supported", true);
 }
 
@@ -176,6 +188,14 @@ void addConnections(const Services& services, bson::Builder* out) {
     addTransport(services, "connections", out);
 }
 
+/// mongod's tickets for operations, of which mongostat shows how many are out.
+void addTickets(const Services& services, bson::Builder* section) {
+    const ClientCounts counts = countClients(services);
+    auto tickets = section->object("concurrentTransactions");
+    tickets.object("write").add("out", counts.writers);
+    tickets.object("read").add("out", counts.readers);
+}
+
 void addNetwork(const Services& services, bson::Builder* out) {
     addTransport(services, "network", out);
 }
@@ -206,16 +226,23 @@ void addWiredTigerShape(const Services& services, bson::Builder* out) {
         stats.pages == 0 ? 0.0
                          : static_cast<double>(stats.dirtyPages) / static_cast<double>(stats.pages);
     auto section = out->object("wiredTiger");
-    section.object("cache")
-        .add("bytes currently in the cache", number(bytes))
-        .add("maximum bytes configured",
-             number(limited ? stats.memoryBytesMax : std::max(bytes, kCacheBytesShown)))
-        .add("bytes read into cache", number(stats.leafBytesRead))
-        .add("pages read into cache", number(stats.leavesRead))
-        .add("unmodified pages evicted", number(stats.leavesEvicted))
-        .add("tracked dirty bytes in the cache",
-             static_cast<int64_t>(static_cast<double>(bytes) * dirtyShare));
-    section.object("transaction").add("transaction checkpoints", number(stats.checkpoints));
+    {
+        auto cache = section.object("cache");
+        const auto add = [&cache](std::string_view name, uint64_t n) {
+            bson::addCount(&cache, name, number(n));
+        };
+        add("bytes currently in the cache", bytes);
+        add("maximum bytes configured",
+            limited ? stats.memoryBytesMax : std::max(bytes, kCacheBytesShown));
+        add("bytes read into cache", stats.leafBytesRead);
+        add("pages read into cache", stats.leavesRead);
+        add("unmodified pages evicted", stats.leavesEvicted);
+        add("tracked dirty bytes in the cache",
+            static_cast<uint64_t>(static_cast<double>(bytes) * dirtyShare));
+    }
+    addTickets(services, &section);
+    auto transaction = section.object("transaction");
+    bson::addCount(&transaction, "transaction checkpoints", number(stats.checkpoints));
 }
 
 void addFreshet(const Services& services, bson::Builder* out) {
@@ -315,7 +342,8 @@ void addStatus(const Services& services, bson::Document wishes, bson::Builder* r
 void addReplication(const Invocation& call, bson::Builder* reply) {
     if (isReplicaSet(call.services) && isWished(call.body(), "repl")) {
         auto section = reply->object("repl");
-        section.add("isWritablePrimary", true);
+        // The older name is what mongostat looks for.
+        section.add("isWritablePrimary", true).add("ismaster", true);
         addMember(call, &section);
         section.add("rbid", int32_t{1});
     }

@@ -2,6 +2,7 @@
 /// dbStats, collStats, dataSize and top: sizes and usage.
 #include "freshet/command/diag/sizes.h"
 
+#include "freshet/bson/count.h"
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/sync/epoch.h"
@@ -61,11 +62,11 @@ int64_t storedBytes(const engine::Store& store, engine::TreeId tree) {
 void addIndexSizes(const CollectionSizes& sizes, int64_t scale, bson::Builder* reply) {
     reply->add("nindexes", static_cast<int32_t>(sizes.indexes.size()));
     reply->array("indexBuilds");
-    reply->add("totalIndexSize", sizes.indexBytes() / scale);
-    reply->add("totalSize", (sizes.storedBytes + sizes.indexBytes()) / scale);
+    bson::addCount(reply, "totalIndexSize", sizes.indexBytes() / scale);
+    bson::addCount(reply, "totalSize", (sizes.storedBytes + sizes.indexBytes()) / scale);
     auto list = reply->object("indexSizes");
     for (const CollectionSizes::OfIndex& index : sizes.indexes) {
-        list.add(index.name, index.bytes / scale);
+        bson::addCount(&list, index.name, index.bytes / scale);
     }
 }
 
@@ -192,14 +193,16 @@ StatusOr<int64_t> scaleOf(Fields* fields) {
 }
 
 void addStorageStats(const CollectionSizes& sizes, int64_t scale, bson::Builder* out) {
-    out->add("size", sizes.bytes / scale).add("count", sizes.count);
+    bson::addCount(out, "size", sizes.bytes / scale);
+    bson::addCount(out, "count", sizes.count);
     if (sizes.count > 0) {
-        out->add("avgObjSize", sizes.bytes / sizes.count);
+        bson::addCount(out, "avgObjSize", sizes.bytes / sizes.count);
     }
-    out->add("numOrphanDocs", int64_t{0}).add("storageSize", sizes.storedBytes / scale);
-    out->add("freeStorageSize", int64_t{0}).add("capped", false);
+    out->add("numOrphanDocs", int32_t{0});
+    bson::addCount(out, "storageSize", sizes.storedBytes / scale);
+    out->add("freeStorageSize", int32_t{0}).add("capped", false);
     addIndexSizes(sizes, scale, out);
-    out->add("scaleFactor", scale);
+    bson::addCount(out, "scaleFactor", scale);
 }
 
 int64_t CollectionSizes::indexBytes() const {

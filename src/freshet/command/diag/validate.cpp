@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// validate: checks that every index has exactly the entries that the documents require.
+/// validate: does every index hold exactly what the documents ask for?
+#include "freshet/bson/count.h"
 #include "freshet/catalog/verify.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
@@ -11,12 +12,12 @@ void addReport(const catalog::Collection& collection,
                const catalog::VerifyReport& report,
                bson::Builder* reply) {
     reply->add("ns", collection.ns()).add("uuid", bson::Binary{4, collection.uuid});
-    reply->add("nrecords", static_cast<int64_t>(report.documents));
+    bson::addCount(reply, "nrecords", static_cast<int64_t>(report.documents));
     reply->add("nIndexes", static_cast<int32_t>(collection.indexes.size()));
     {
         auto keys = reply->object("keysPerIndex");
         for (const auto& index : report.indexes) {
-            keys.add(index.name, static_cast<int64_t>(index.entries));
+            bson::addCount(&keys, index.name, static_cast<int64_t>(index.entries));
         }
     }
     {

@@ -2,6 +2,7 @@
 #include "freshet/command/run/operations.h"
 
 #include "freshet/base/cut_text.h"
+#include "freshet/bson/count.h"
 #include "freshet/bson/json.h"
 #include "freshet/command/dispatcher.h"
 #include "freshet/command/run/write_block.h"
@@ -266,7 +267,7 @@ OperationNames ConnectionRecord::running() const {
 
 bool ConnectionRecord::isActive() const {
     std::lock_guard<sync::Mutex> lock(mutex_);
-    return running_.id != 0;
+    return running_.id != 0 && running_.command->name != "hello";
 }
 
 void ConnectionRecord::setHeldUp(bool isHeldUp) {
@@ -281,8 +282,8 @@ bool ConnectionRecord::hasWriter() const {
 
 void ConnectionRecord::addClient(bson::Builder* out) const {
     out->add("desc", "conn" + std::to_string(connectionId_));
-    out->add("connectionId", static_cast<int64_t>(connectionId_)).add("client", remote_);
-    out->add("transport", transport_);  // our extension: mongod has only one transport
+    bson::addCount(out, "connectionId", static_cast<int64_t>(connectionId_)).add("client", remote_);
+    out->add("transport", transport_);  // not mongod's: it has but one
     if (!appName_.empty()) {
         out->add("appName", appName_);
     }

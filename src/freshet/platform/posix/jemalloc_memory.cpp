@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/platform/clock.h"
+#include "freshet/platform/limits.h"
 #include "freshet/platform/memory.h"
 #include "freshet/platform/page_memory.h"
 #include "freshet/platform/posix/huge_pages.h"
@@ -61,6 +62,10 @@ struct ThreadCounters {
 };
 
 }  // namespace
+
+std::string_view allocatorName() {
+    return mallctl != nullptr ? "jemalloc" : "system";
+}
 
 int64_t threadMemoryBytes() {
     static thread_local const ThreadCounters counters;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/platform/clock.h"
+#include "freshet/platform/limits.h"
 #include "freshet/platform/thread.h"
 
 #include <fcntl.h>
@@ -116,7 +117,8 @@ void Thread::join() {
 unsigned coreCount() {
     cpu_set_t set;
     CPU_ZERO(&set);
-    if (::sched_getaffinity(0, sizeof(set), &set) != 0) {
+    // Of the main thread, which is never pinned: the caller may be.
+    if (::sched_getaffinity(::getpid(), sizeof(set), &set) != 0) {
         return 1;
     }
     int count = CPU_COUNT(&set);
@@ -237,17 +239,34 @@ uint64_t machineMemoryBytes() {
     return pages > 0 && bytes > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(bytes) : 0;
 }
 
-uint64_t residentBytes() {
+namespace {
+
+/// In pages; zeros when the system does not tell.
+struct MemoryPages {
     uint64_t total = 0;
     uint64_t resident = 0;
+};
+
+MemoryPages memoryPages() {
+    MemoryPages pages;
     if (FILE* file = std::fopen("/proc/self/statm", "r")) {
-        int read = std::fscanf(file, "%lu %lu", &total, &resident);
+        const int read = std::fscanf(file, "%lu %lu", &pages.total, &pages.resident);
         std::fclose(file);
         if (read != 2) {
-            resident = 0;
+            return {};
         }
     }
-    return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+    return pages;
+}
+
+}  // namespace
+
+uint64_t residentBytes() {
+    return memoryPages().resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+uint64_t virtualBytes() {
+    return memoryPages().total * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace freshet::platform

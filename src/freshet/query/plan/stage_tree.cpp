@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/query/plan/stage_tree.h"
 
+#include "freshet/bson/count.h"
+
 #include <algorithm>
 
 namespace freshet::query {
@@ -9,18 +11,24 @@ namespace {
 using catalog::Index;
 
 void addCounts(const StageNode& node, bson::Builder* out) {
-    const auto count = [](uint64_t n) { return static_cast<int64_t>(n); };
+    const auto add = [out](std::string_view name, uint64_t n) {
+        bson::addCount(out, name, static_cast<int64_t>(n));
+    };
     const uint64_t works = std::max({node.nReturned, node.keysExamined, node.docsExamined}) + 1;
-    out->add("nReturned", count(node.nReturned));
-    out->add("executionTimeMillisEstimate", int64_t{0});
-    out->add("works", count(works)).add("advanced", count(node.nReturned));
-    out->add("needTime", count(works - 1 - node.nReturned)).add("needYield", int64_t{0});
-    out->add("saveState", int64_t{0}).add("restoreState", int64_t{0}).add("isEOF", int32_t{1});
+    add("nReturned", node.nReturned);
+    add("executionTimeMillisEstimate", 0);
+    add("works", works);
+    add("advanced", node.nReturned);
+    add("needTime", works - 1 - node.nReturned);
+    add("needYield", 0);
+    add("saveState", 0);
+    add("restoreState", 0);
+    add("isEOF", 1);
     if (node.name == "IXSCAN" || node.name == "COUNT_SCAN") {
-        out->add("keysExamined", count(node.keysExamined));
+        add("keysExamined", node.keysExamined);
     }
     if (node.name == "FETCH" || node.name == "COLLSCAN") {
-        out->add("docsExamined", count(node.docsExamined));
+        add("docsExamined", node.docsExamined);
     }
 }
 
@@ -148,10 +156,10 @@ bson::OwnedDocument describeRun(const StageNode& root, uint64_t elapsedMillis) {
     sum(root, &totals);
     bson::Builder builder;
     builder.add("executionSuccess", true);
-    builder.add("nReturned", static_cast<int64_t>(root.nReturned));
-    builder.add("executionTimeMillis", static_cast<int64_t>(elapsedMillis));
-    builder.add("totalKeysExamined", static_cast<int64_t>(totals.keys));
-    builder.add("totalDocsExamined", static_cast<int64_t>(totals.documents));
+    bson::addCount(&builder, "nReturned", static_cast<int64_t>(root.nReturned));
+    bson::addCount(&builder, "executionTimeMillis", static_cast<int64_t>(elapsedMillis));
+    bson::addCount(&builder, "totalKeysExamined", static_cast<int64_t>(totals.keys));
+    bson::addCount(&builder, "totalDocsExamined", static_cast<int64_t>(totals.documents));
     {
         auto stages = builder.object("executionStages");
         addNode(root, true, &stages);
