@@ -80,13 +80,16 @@ sync::Task<Status> runWhatsMyUri(Invocation& call) {
     co_return Status::ok();
 }
 
-void describe(const Command& command, bson::Builder* out) {
-    auto entry = out->object(command.name);
+void describe(const Command& command,
+              std::string_view name,
+              const std::vector<std::string_view>& aliases,
+              bson::Builder* out) {
+    auto entry = out->object(name);
     entry.add("help", command.help);
     {
-        auto aliases = entry.array("aliases");
-        for (std::string_view alias : command.aliases) {
-            aliases.push(alias);
+        auto list = entry.array("aliases");
+        for (std::string_view alias : aliases) {
+            list.push(alias);
         }
     }
     {
@@ -103,7 +106,12 @@ void describe(const Command& command, bson::Builder* out) {
 sync::Task<Status> runListCommands(Invocation& call) {
     auto list = call.reply.object("commands");
     for (const Command& command : call.services.registry.commands()) {
-        describe(command, &list);
+        if (command.name == "hello") {  // mongod lists its old name as a command
+            describe(command, command.name, {}, &list);
+            describe(command, "isMaster", {"ismaster"}, &list);
+        } else {
+            describe(command, command.name, command.aliases, &list);
+        }
     }
     co_return Status::ok();
 }
