@@ -50,6 +50,17 @@ constexpr std::string_view kSources[] = {"$documents",
                                          "$changeStream",
                                          "$planCacheStats"};
 constexpr std::string_view kSinks[] = {"$out", "$merge"};
+/// MongoDB's that do not exist here: whoever reads the error must not look for a typing error.
+constexpr std::string_view kNotYet[] = {"$changeStreamSplitLargeEvent",
+                                        "$densify",
+                                        "$fill",
+                                        "$listSampledQueries",
+                                        "$listSearchIndexes",
+                                        "$search",
+                                        "$searchMeta",
+                                        "$setWindowFields",
+                                        "$shardedDataDistribution",
+                                        "$vectorSearch"};
 
 bool isSource(std::string_view name) {
     return std::find(std::begin(kSources), std::end(kSources), name) != std::end(kSources);
@@ -220,8 +231,11 @@ Words stageWords() {
 }
 
 Status unknownStage(std::string_view name) {
+    const bool isKnown =
+        std::find(std::begin(kNotYet), std::end(kNotYet), name) != std::end(kNotYet);
     return invalid(Reason::kUnknownStage,
-                   "Unrecognized pipeline stage name: '" + std::string(name) + "'");
+                   isKnown ? "The " + std::string(name) + " stage is not supported yet by Freshet"
+                           : "Unrecognized pipeline stage name: '" + std::string(name) + "'");
 }
 
 Status checkStageNames(Document pipeline) {

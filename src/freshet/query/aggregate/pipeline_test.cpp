@@ -318,6 +318,9 @@ TEST(Pipeline, Refuses) {
     };
     const ErrorCase cases[] = {
         {R"([{"$foo":1}])", Reason::kUnknownStage, "Unrecognized pipeline stage name: '$foo'"},
+        {R"([{"$densify":{}}])",
+         Reason::kUnknownStage,
+         "The $densify stage is not supported yet by Freshet"},
         {R"([{"$match":{},"$limit":1}])",
          Reason::kStageNotSingleField,
          "A pipeline stage specification object must contain exactly one field."},
