@@ -562,7 +562,8 @@ int serve(Settings settings,
     logStartupWarnings(settings);
     const unsigned reactors =
         settings.net.reactors != 0 ? settings.net.reactors : platform::coreCount();
-    if (const Status enough = checkOpenFiles(reactors); !enough.isOk()) {
+    if (const Status enough = checkOpenFiles(reactors, settings.net.connectionsMax);
+        !enough.isOk()) {
         logControl(Severity::kError, kShortage, "Cannot start", {{"error", enough.text()}});
         return fail(kExitFailure, enough);
     }

@@ -19,7 +19,8 @@ using telemetry::Component;
 using telemetry::Severity;
 
 constexpr int32_t kShortage = telemetry::kOwnIds + 115;
-/// Data file, journal, directories, listeners and a few connections.
+constexpr int32_t kFewFiles = 22184;  // mongod's, of its warning of too few
+/// Data file, journal, directories, doors and a few connections.
 constexpr uint64_t kFilesLeast = 48;
 constexpr uint64_t kFilesOfReactor = 4;
 
@@ -62,10 +63,20 @@ void nameShortages(int exitCode) {
     std::set_terminate(nameAndEnd);
 }
 
-Status checkOpenFiles(uint32_t reactors) {
+Status checkOpenFiles(uint32_t reactors, uint32_t connectionsMax) {
     const uint64_t least = kFilesLeast + kFilesOfReactor * reactors;
     const uint64_t limit = platform::raiseOpenFilesLimit();
     if (limit >= least) {
+        if (limit < least + connectionsMax) {
+            telemetry::logStartupWarning(
+                Component::kControl,
+                kFewFiles,
+                "The limit of open files (ulimit -n) is lower than what --maxConns connections "
+                "need: clients may be turned away before there are so many",
+                {{"currentValue", limit},
+                 {"recommendedMinimum", least + connectionsMax},
+                 {"maxConns", connectionsMax}});
+        }
         return Status::ok();
     }
     return Status(Code::kUnavailable,

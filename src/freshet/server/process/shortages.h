@@ -12,8 +12,8 @@ namespace freshet::server {
 /// out, the process reports it in the log and on standard error and ends with `exitCode`. Other
 /// uncaught exceptions abort as usual.
 void nameShortages(int exitCode);
-/// Raises the limit of open files as far as possible. kUnavailable: it is too low to serve any
-/// client. `reactors`: how many the server will have.
-Status checkOpenFiles(uint32_t reactors);
+/// Raises the limit of open files as far as it goes. kUnavailable: it is too low to serve anybody.
+/// `reactors`: how many the server will have. Warns when it is too low for `connectionsMax`.
+Status checkOpenFiles(uint32_t reactors, uint32_t connectionsMax);
 
 }  // namespace freshet::server
