@@ -12,6 +12,7 @@ using telemetry::Component;
 using telemetry::JsonText;
 using telemetry::Severity;
 
+constexpr int32_t kFreshet = telemetry::kOwnIds + 104;
 constexpr int32_t kStarting = 4615611;
 constexpr int32_t kBuildInfo = 23403;
 constexpr int32_t kOptions = 21951;
@@ -49,7 +50,12 @@ Status openLog(const LogSettings& settings) {
 }
 
 void logStart(const Settings& settings, const Versions& versions) {
-    // mongod's text: scripts wait for it.
+    telemetry::log(Severity::kInfo,
+                   Component::kControl,
+                   kFreshet,
+                   "Freshet starting",
+                   {{"version", versions.own}, {"servesProtocolOfVersion", versions.served}});
+    // mongod's words: scripts wait for them.
     telemetry::log(Severity::kInfo,
                    Component::kControl,
                    kStarting,
