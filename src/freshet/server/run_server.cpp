@@ -585,7 +585,7 @@ int runServer(int argc, char** argv, const Surroundings& surroundings) {
     if (!settings.isOk()) {
         return fail(kExitBadOptions,
                     Status(Code::kInvalid,
-                           "Error parsing command line: " + std::string(settings.status().text()) +
+                           std::string(settings.status().text()) +
                                "\ntry 'freshetd --help' for more information"));
     }
     const command::ServerFacts facts;

@@ -98,31 +98,30 @@ StatusOr<std::vector<Given>> readConfigText(const std::string& text) {
             return reader.found;
         }
         if (!root.IsMap()) {
-            return bad("Error parsing YAML config: the file does not consist of sections");
+            return bad("this is no YAML that consists of sections");
         }
         FRESHET_RETURN_IF_ERROR(reader.readMapping(root, "", 0));
         return std::move(reader.found);
     } catch (const YAML::Exception& error) {
-        return bad(std::string("Error parsing YAML config: ") + error.what());
+        return bad(std::string("this is no YAML: ") + error.what());
     }
 }
 
 StatusOr<std::vector<Given>> readConfigFile(platform::FileSystem& files, const std::string& path) {
     auto file = files.open(path, platform::OpenMode::kRead);
     if (!file.isOk()) {
-        return bad("Error opening config file: " + std::string(file.status().text()));
+        return file.status();
     }
     std::string text(kFileBytesMax + 1, '\0');
     auto got = (*file)->pread(text.data(), text.size(), 0);
     if (!got.isOk()) {
-        return bad("Error reading config file: " + std::string(got.status().text()));
+        return got.status();
     }
     if (*got > kFileBytesMax) {
-        return bad("Error reading config file: " + path + " is larger than 1 MiB");
+        return bad("it is larger than 1 MiB");
     }
     text.resize(*got);
-    auto found = readConfigText(text);
-    return found.isOk() ? found : StatusOr<std::vector<Given>>(found.status().withContext(path));
+    return readConfigText(text);
 }
 
 }  // namespace freshet::server

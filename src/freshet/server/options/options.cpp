@@ -14,6 +14,15 @@ bool asksForNothing(const std::string& value) {
     return value == "false" || value == "disabled" || value == "none" || value.empty();
 }
 
+/// Whoever reads it wants to know whether to look at the command line or into the file.
+Status inCommandLine(const Status& why) {
+    return why.withContext("Error parsing command line");
+}
+
+Status inFile(const Status& why, const std::string& path) {
+    return why.withContext("Error in the configuration file " + path);
+}
+
 Status applyOne(const Given& given, Settings* settings) {
     const Option& option = *given.option;
     switch (option.effect) {
@@ -76,18 +85,25 @@ Status checkTogether(const Settings& settings) {
     return checkAddresses(settings);
 }
 
-/// The options of the configuration file, if there is one, then those of the command line.
-StatusOr<std::vector<Given>> gather(const std::vector<std::string>& arguments,
-                                    platform::FileSystem& files) {
-    FRESHET_ASSIGN_OR_RETURN(std::vector<Given> flags, readCommandLine(arguments));
+std::string configPathOf(const std::vector<Given>& flags) {
     auto config = std::find_if(
         flags.begin(), flags.end(), [](const Given& one) { return one.option->flag == "config"; });
-    if (config == flags.end()) {
+    return config == flags.end() ? "" : config->value;
+}
+
+/// The file's options, if there is one, then the command line's.
+StatusOr<std::vector<Given>> gather(std::vector<Given> flags,
+                                    const std::string& configPath,
+                                    platform::FileSystem& files) {
+    if (configPath.empty()) {
         return flags;
     }
-    FRESHET_ASSIGN_OR_RETURN(std::vector<Given> all, readConfigFile(files, config->value));
-    // A flag replaces the file's value for the same option, except for options that may be
-    // repeated.
+    auto read = readConfigFile(files, configPath);
+    if (!read.isOk()) {
+        return inFile(read.status(), configPath);
+    }
+    std::vector<Given> all = std::move(*read);
+    // A flag that is a list, or that the file says otherwise, replaces what the file says.
     std::erase_if(all, [&](const Given& inFile) {
         return inFile.option->kind != ValueKind::kPairs &&
                std::any_of(flags.begin(), flags.end(), [&](const Given& flag) {
@@ -112,10 +128,19 @@ bool Settings::parameterIsOn(std::string_view name) const {
 
 StatusOr<Settings> parseOptions(const std::vector<std::string>& arguments,
                                 platform::FileSystem& files) {
-    FRESHET_ASSIGN_OR_RETURN(const std::vector<Given> given, gather(arguments, files));
+    auto flags = readCommandLine(arguments);
+    if (!flags.isOk()) {
+        return inCommandLine(flags.status());
+    }
+    const std::string configPath = configPathOf(*flags);
+    FRESHET_ASSIGN_OR_RETURN(const std::vector<Given> given,
+                             gather(std::move(*flags), configPath, files));
     Settings settings;
     for (const Given& one : given) {
-        FRESHET_RETURN_IF_ERROR(applyOne(one, &settings));
+        if (const Status applied = applyOne(one, &settings); !applied.isOk()) {
+            const bool isFlag = one.label.starts_with("--");
+            return isFlag ? inCommandLine(applied) : inFile(applied, configPath);
+        }
     }
     if (!settings.showHelp && !settings.showVersion) {
         FRESHET_RETURN_IF_ERROR(checkTogether(settings));

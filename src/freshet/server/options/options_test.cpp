@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using Words = std::vector<std::string>;
 
 constexpr char kPath[] = "/etc/mongod.conf";
@@ -176,12 +177,16 @@ TEST_F(OptionsTest, FileIsRefusedWithItsPlace) {
     EXPECT_THAT(refusalOfFile("net: {port: [1]}\n"), HasSubstr("net.port must be a single value"));
     EXPECT_THAT(refusalOfFile("net: 5\n"), HasSubstr("net must be a mapping"));
     EXPECT_THAT(refusalOfFile("net: {port: 70000}\n"), HasSubstr("Bad value for net.port"));
-    EXPECT_THAT(refusalOfFile("net: {port: x"), HasSubstr("Error parsing YAML config"));
-    EXPECT_THAT(refusalOfFile("- a\n"), HasSubstr("Error parsing YAML config"));
+    EXPECT_THAT(refusalOfFile("net: {port: x"), HasSubstr("this is no YAML"));
+    EXPECT_THAT(refusalOfFile("- a\n"), HasSubstr("this is no YAML"));
     EXPECT_THAT(refusalOfFile("systemLog: {destination: syslog}"), HasSubstr("syslog"));
     EXPECT_THAT(refusalOfFile("systemLog: {destination: file}"), HasSubstr("systemLog.path"));
     EXPECT_THAT(refusalOfFile("sharding: {clusterRole: shardsvr}"), HasSubstr("clusterRole"));
-    EXPECT_THAT(refusal({"--config", "/none"}), HasSubstr("/none"));
+    EXPECT_THAT(refusal({"--config", "/none"}), HasSubstr("the configuration file /none: "));
+    EXPECT_THAT(refusalOfFile("net: {port: 70000}\n"),
+                StartsWith("Error in the configuration file "));
+    EXPECT_THAT(refusalOfFile("net:\n  bogus: 1\n"),
+                StartsWith("Error in the configuration file "));
 }
 
 TEST_F(OptionsTest, HostileFilesAreRefusedOrRead) {
@@ -198,12 +203,14 @@ TEST_F(OptionsTest, HostileFilesAreRefusedOrRead) {
 }
 
 TEST_F(OptionsTest, FlagsAreRefusedInMongodsWords) {
-    EXPECT_EQ("unrecognised option '--bogus'", refusal({"--bogus"}));
-    EXPECT_EQ("unrecognised option '--bogus'", refusal({"--bogus=1"}));
-    EXPECT_EQ("unrecognised option '-x'", refusal({"-x"}));
-    EXPECT_EQ("unrecognised option '-vvvvvv'", refusal({"-vvvvvv"}));
-    EXPECT_EQ("the required argument for option '--port' is missing", refusal({"--port"}));
-    EXPECT_EQ("option '--help' does not take any arguments", refusal({"--help=1"}));
+    EXPECT_EQ("Error parsing command line: unrecognised option '--bogus'", refusal({"--bogus"}));
+    EXPECT_EQ("Error parsing command line: unrecognised option '--bogus'", refusal({"--bogus=1"}));
+    EXPECT_EQ("Error parsing command line: unrecognised option '-x'", refusal({"-x"}));
+    EXPECT_EQ("Error parsing command line: unrecognised option '-vvvvvv'", refusal({"-vvvvvv"}));
+    EXPECT_EQ("Error parsing command line: the required argument for option '--port' is missing",
+              refusal({"--port"}));
+    EXPECT_EQ("Error parsing command line: option '--help' does not take any arguments",
+              refusal({"--help=1"}));
     EXPECT_THAT(refusal({"something"}), HasSubstr("too many positional options"));
     for (const Words& words : {Words{"--port", "70000"},
                                Words{"--port", "12x"},
@@ -222,8 +229,11 @@ TEST_F(OptionsTest, FlagsAreRefusedInMongodsWords) {
                                Words{"--logRotate", "never"}}) {
         EXPECT_THAT(refusal(words), HasSubstr("Bad value for " + words[0])) << words[1];
     }
+    EXPECT_THAT(refusal({"--filePermissions", "999"}),
+                HasSubstr("'999' is not an octal number from 0 to 0777"));
     EXPECT_NE("", refusal({"--dbpath", ""}));
-    EXPECT_EQ("Illegal --setParameter parameter: \"x\"", refusal({"--setParameter", "x=1"}));
+    EXPECT_EQ("Error parsing command line: Illegal --setParameter parameter: \"x\"",
+              refusal({"--setParameter", "x=1"}));
     EXPECT_NE("", refusal({"--setParameter", "enableTestCommands"}));
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 
 namespace freshet::server {
 namespace {
@@ -19,6 +20,13 @@ std::string shortNumber(double value) {
     return text.ends_with('.') ? text.substr(0, text.size() - 1) : text;
 }
 
+/// As people write permissions: with a zero before it.
+std::string octalText(uint64_t value) {
+    char digits[24] = "0";
+    char* const first = value == 0 ? digits : digits + 1;
+    return {digits, std::to_chars(first, std::end(digits), value, 8).ptr};
+}
+
 }  // namespace
 
 StatusOr<uint64_t> wholeNumber(const std::string& text, uint64_t least, uint64_t most, bool octal) {
@@ -27,8 +35,10 @@ StatusOr<uint64_t> wholeNumber(const std::string& text, uint64_t least, uint64_t
     const char* const textEnd = text.data() + text.size();
     auto [end, error] = std::from_chars(text.data(), textEnd, value, base);
     if (error != std::errc() || end != textEnd || value < least || value > most) {
-        return wrong(text,
-                     "a number from " + std::to_string(least) + " to " + std::to_string(most));
+        return wrong(
+            text,
+            octal ? "an octal number from " + octalText(least) + " to " + octalText(most)
+                  : "a number from " + std::to_string(least) + " to " + std::to_string(most));
     }
     return value;
 }
