@@ -103,6 +103,36 @@ class OperationTest(unittest.TestCase):
             self.assertLess(order.index(earlier), order.index(later))
         self.assertEqual(by_id[23138]['attr']['exitCode'], 0)
 
+    def test_the_log_names_freshet_and_its_checkpoints(self):
+        process = self.start('--config', self.config(), '-v')
+        client = self.client()
+        client.test.c.insert_one({'a': 1})
+        client.admin.command('fsync')
+        client.close()
+        process.terminate()
+        self.assertEqual(process.wait(60), 0)
+        with open(self.log, encoding='utf-8') as log:
+            lines = [json.loads(line) for line in log]
+        self.assertEqual(lines[0]['msg'], 'Freshet starting')
+        self.assertEqual(lines[1]['msg'], 'MongoDB starting')  # scripts wait for it
+        made = [line for line in lines if line['msg'] == 'Checkpoint made']
+        self.assertTrue(made)
+        self.assertEqual({line['s'] for line in made}, {'D1'})
+        self.assertIn('durationMillis', made[0]['attr'])
+
+    def test_a_low_limit_of_open_files_is_warned_of(self):
+        for connections, warned in ((20, False), (5000, True)):
+            process = subprocess.Popen(['sh', '-c', 'ulimit -n 1000 && exec "$@"', 'sh', harness.program('freshetd'), '--config',
+                                        self.config(), '--maxConns', str(connections)], stdin=subprocess.DEVNULL)
+            self.addCleanup(lambda process=process: process.poll() is None and (process.kill(), process.wait()))
+            wait_for(lambda: 23016 in ids_of(self.log) or process.poll() is not None, 'the start')
+            with self.client() as client:
+                lines = [json.loads(line) for line in client.admin.command('getLog', 'startupWarnings')['log']]
+            self.assertEqual(22184 in [line['id'] for line in lines], warned, lines)
+            process.terminate()
+            self.assertEqual(process.wait(60), 0)
+            os.remove(self.log)
+
     def test_rotation_renames(self):
         process = self.start('--config', self.config())
         process.send_signal(signal.SIGUSR1)
