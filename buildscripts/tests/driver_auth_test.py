@@ -62,6 +62,12 @@ class AuthTest(unittest.TestCase):
             for user, password in (('root', 'wrong'), ('nobody', 'secret')):
                 self.refused(18, 'Authentication failed.', lambda: self.client(user, password, **options).db.c.find_one())
 
+    def test_the_shell_says_that_a_login_failed_and_no_more(self):
+        self.make_root()
+        told = subprocess.run([harness.program('freshet'), '--port', str(self.server.port), '-u', 'root', '-p', 'wrong', '--eval', '1'],
+                              capture_output=True, text=True)
+        self.assertEqual((told.returncode, told.stderr), (1, 'MongoServerError: Authentication failed.\n'))
+
     def test_a_user_of_sha_1_alone_logs_in_by_the_default_negotiation(self):
         root = self.make_root()
         for mechanisms in (['SCRAM-SHA-1'], ['SCRAM-SHA-256']):

@@ -175,7 +175,10 @@ Status SessionConnection::introduce(const ConnectionString& where) {
         }
     }
     const bool logsIn = !where.username.empty() || where.authMechanism == kX509;
-    return logsIn ? logIn(*this, where, hello_.view()) : Status::ok();
+    const Status in = logsIn ? logIn(*this, where, hello_.view()) : Status::ok();
+    return in.code() == Code::kInvalid
+               ? invalid(Reason::kAuthenticationFailed, std::string(in.text()))
+               : in;
 }
 
 /// The TLS versions that a client may exclude: older ones are never used here.
@@ -235,7 +238,14 @@ std::shared_ptr<transport::verbs::Verbs> verbsFor(const ConnectionString& where,
     return std::move(*found);
 }
 
-/// Connects to the first host of `where`.
+/// What may be the reason when a server hangs up without a word.
+Status hinted(const Status& status, std::string_view hint) {
+    const bool isCut = status.code() == Code::kCancelled || status.code() == Code::kIo;
+    return isCut ? Status(status.code(), std::string(status.text()) + ". " + std::string(hint))
+                 : status;
+}
+
+/// To its first place.
 StatusOr<std::unique_ptr<Connection>> openOne(const ConnectionString& where,
                                               const Surroundings& around) {
     transport::ConnectOptions options;
@@ -247,11 +257,17 @@ StatusOr<std::unique_ptr<Connection>> openOne(const ConnectionString& where,
     options.rdma.oneSlot = around.rdmaOneSlot;
     options.byCall = where.rdmaByCall;
     options.onFallback = [&around](const std::string& text) { tell(around, text); };
-    FRESHET_ASSIGN_OR_RETURN(std::unique_ptr<transport::Session> session,
-                             transport::connect(options));
-    auto connection = std::make_unique<SessionConnection>(std::move(session));
+    StatusOr<std::unique_ptr<transport::Session>> session = transport::connect(options);
+    if (!session.isOk()) {
+        return where.tls ? hinted(session.status(), "Does the server speak TLS?")
+                         : session.status();
+    }
+    auto connection = std::make_unique<SessionConnection>(std::move(*session));
     if (Status status = connection->sayHello(where); !status.isOk()) {
-        return status.withContext("hello to " + where.whereText());
+        return where.tls ? status
+                         : hinted(status,
+                                  "A server that wants TLS does so: try --tls, or tls=true in the "
+                                  "connection string");
     }
     const bson::Element set = connection->hello().find("setName");
     if (!where.replicaSet.empty() && set.isString() && set.stringValue() != where.replicaSet) {

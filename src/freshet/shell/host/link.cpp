@@ -104,7 +104,13 @@ Status Link::open() {
     StatusOr<std::unique_ptr<client::Connection>> opened =
         client::Connection::open(where_, {nullptr, tellUser});
     if (!opened.isOk()) {
-        return opened.status().withContext("cannot connect to " + where_.whereText());
+        const Status& why = opened.status();
+        // That needs no more words, nor does what names the server.
+        const bool isAnswer = why.reason() == Reason::kAuthenticationFailed;
+        const bool isNamed = why.text().find(where_.whereText()) != std::string_view::npos ||
+                             why.text().find("host " + where_.host) != std::string_view::npos;
+        return isAnswer || isNamed ? why
+                                   : why.withContext("cannot connect to " + where_.whereText());
     }
     connection_ = std::move(*opened);
     wasOpened_ = true;

@@ -16,8 +16,8 @@ Runner::Runner(const client::ConnectionString& where,
 bool Runner::connect() {
     Status status = link_.open();
     if (!status.isOk()) {
-        const bool isWrong = status.reason() == Reason::kFailedToParse;  // in the string, or in DNS
-        const bool isRefused = status.code() == Code::kInvalid;  // by the server, or by its login
+        const bool isWrong = status.reason() == Reason::kFailedToParse;  // the string, or DNS of it
+        const bool isRefused = status.reason() == Reason::kAuthenticationFailed;  // by the server
         err_ << (isWrong     ? "MongoParseError: "
                  : isRefused ? "MongoServerError: "
                              : "MongoNetworkError: ")
