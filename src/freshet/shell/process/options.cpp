@@ -123,7 +123,7 @@ private:
     }
 
     Status json() {
-        options_.json = value_.value_or("relaxed");
+        options_.json = value_.value_or("canonical");
         value_.reset();
         return options_.json == "relaxed" || options_.json == "canonical"
                    ? Status::ok()
@@ -351,7 +351,7 @@ std::string usage() {
            "leave;\n"
            "                      may be repeated. Of JavaScript the last value is shown\n"
            "  -f, --file FILE     run a script and leave; may be repeated\n"
-           "  --json[=canonical]  show values as Extended JSON\n"
+           "  --json[=relaxed]    show values as Extended JSON, canonical if not told otherwise\n"
            "  --shell             stay for more input after scripts\n"
            "  --nodb              do not connect at the start\n"
            "  --norc              do not run ~/.freshetrc.js, ~/.mongoshrc.js or ~/.mongorc.js\n"

@@ -111,7 +111,7 @@ TEST(Options, ScriptsAndTheirOptions) {
                                               "b",
                                               "--eval",
                                               "1",
-                                              "--json=canonical",
+                                              "--json",
                                               "--nodb",
                                               "--norc",
                                               "--shell"});
@@ -122,7 +122,8 @@ TEST(Options, ScriptsAndTheirOptions) {
     EXPECT_FALSE(options->connects);
     EXPECT_FALSE(options->readsRcFiles);
     EXPECT_TRUE(options->staysForMore);
-    EXPECT_EQ(parseOptions({"--json"})->json, "relaxed");
+    EXPECT_EQ(parseOptions({"--json"})->json, "canonical");
+    EXPECT_EQ(parseOptions({"--json=relaxed"})->json, "relaxed");
     EXPECT_FALSE(parseOptions({"--json=other"}).isOk());
     EXPECT_TRUE(parseOptions({"--apiVersion", "1", "--retryWrites=false", "--verbose"}).isOk());
     EXPECT_FALSE(parseOptions({"--retryWrites=no"}).isOk());

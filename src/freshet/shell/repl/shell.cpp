@@ -249,7 +249,7 @@ int runShell(const std::vector<std::string>& arguments,
              std::ostream& err) {
     StatusOr<Options> options = parseOptions(arguments);
     if (!options.isOk()) {
-        err << options.status().text() << "\n\n" << usage() << std::flush;
+        err << "freshet: " << options.status().text() << "\nsee freshet --help" << std::endl;
         return kExitUsage;
     }
     if (options->mode == Mode::kHelp || options->mode == Mode::kVersion) {
