@@ -12,6 +12,9 @@
 #include "freshet/shell/process/options.h"
 #include "freshet/shell/process/password.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <ostream>
@@ -58,6 +61,8 @@ Status Host::define(script::Context& context) {
         {"hostName", &Host::hostName},
         {"memory", &Host::memory},
         {"version", &Host::version},
+        {"commandLine", &Host::commandLine},
+        {"terminalColumns", &Host::terminalColumns},
         {"askPassword", &Host::askForPassword},
         {"runLoad", &Host::runOperations},
     };
@@ -181,6 +186,31 @@ StatusOr<Value> Host::memory(bson::Document) {
 }
 
 StatusOr<Value> Host::version(bson::Document) {
+/// As process.argv: the program twice, since Node names a script second.
+StatusOr<Value> Host::commandLine(bson::Document) {
+    std::ifstream in("/proc/self/cmdline", std::ios::binary);
+    bson::Builder holder;
+    {
+        bson::Builder all = holder.array("");
+        bool isFirst = true;
+        for (std::string word; std::getline(in, word, '\0'); isFirst = false) {
+            all.push(word);
+            if (isFirst) {
+                all.push(word);
+            }
+        }
+    }
+    return Value(bson::OwnedDocument(holder.finish()));
+}
+
+/// 0: output goes to no terminal.
+StatusOr<Value> Host::terminalColumns(bson::Document) {
+    winsize size{};
+    const bool isKnown =
+        ::isatty(STDOUT_FILENO) != 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+    return Value::of(isKnown ? static_cast<int32_t>(size.ws_col) : int32_t{0});
+}
+
     return Value::of(versionNumber());
 }
 

@@ -37,6 +37,8 @@ private:
     StatusOr<script::Value> environment(bson::Document arguments);
     StatusOr<script::Value> hostName(bson::Document arguments);
     StatusOr<script::Value> memory(bson::Document arguments);
+    StatusOr<script::Value> commandLine(bson::Document arguments);
+    StatusOr<script::Value> terminalColumns(bson::Document arguments);
     StatusOr<script::Value> version(bson::Document arguments);
     StatusOr<script::Value> askForPassword(bson::Document arguments);
     StatusOr<script::Value> runOperations(bson::Document arguments);

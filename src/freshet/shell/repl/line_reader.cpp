@@ -2,7 +2,9 @@
 #include "freshet/shell/repl/line_reader.h"
 
 #include <histedit.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -12,6 +14,8 @@
 namespace freshet::shell {
 
 namespace {
+
+constexpr size_t kColumns = 80;  // of a terminal that does not tell
 
 class StreamReader final : public LineReader {
 public:
@@ -123,10 +127,11 @@ private:
             el_insertstr(edit_, common.c_str() + typed);
             return CC_REFRESH;
         }
-        std::fputc('\n', stdout);
-        for (size_t at = 1; at < words.size(); ++at) {
-            std::fprintf(stdout, "%s%s", words[at].c_str(), at + 1 < words.size() ? "  " : "\n");
-        }
+        winsize size{};
+        const bool isKnown = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+        const std::string text =
+            inColumns({words.begin() + 1, words.end()}, isKnown ? size.ws_col : kColumns);
+        std::fprintf(stdout, "\n%s", text.c_str());
         return CC_REDISPLAY;
     }
 
@@ -158,6 +163,23 @@ std::unique_ptr<LineReader> makeStreamReader(std::istream& in) {
 std::unique_ptr<LineReader> makeTerminalReader(TerminalOptions options) {
     auto reader = std::make_unique<TerminalReader>(std::move(options));
     return reader->isReady() ? std::move(reader) : nullptr;
+}
+
+std::string inColumns(const std::vector<std::string>& words, size_t room) {
+    size_t width = 0;
+    for (const std::string& word : words) {
+        width = std::max(width, word.size() + 2);
+    }
+    const size_t columns = std::max<size_t>(1, (room + 2) / std::max<size_t>(1, width));
+    const size_t rows = (words.size() + columns - 1) / columns;
+    std::string text;
+    for (size_t row = 0; row < rows; ++row) {
+        for (size_t at = row; at < words.size(); at += rows) {
+            const bool isLast = at + rows >= words.size();
+            text += words[at] + (isLast ? "\n" : std::string(width - words[at].size(), ' '));
+        }
+    }
+    return text;
 }
 
 bool holdsSecret(const std::string& line) {

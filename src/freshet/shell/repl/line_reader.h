@@ -40,8 +40,10 @@ struct TerminalOptions {
 /// returns kInterrupted.
 std::unique_ptr<LineReader> makeTerminalReader(TerminalOptions options);
 
-/// Whether a line may contain a password and is therefore not put into the history unless the user
-/// wants that.
+/// Words below each other, in as many columns as fit into lines of `room` letters.
+std::string inColumns(const std::vector<std::string>& words, size_t room);
+
+/// Whether a line may hold a password and so is not remembered unless the user wants it.
 bool holdsSecret(const std::string& line);
 
 }  // namespace freshet::shell
