@@ -81,10 +81,10 @@ class Collection {
         const size = batchSize === undefined ? cursor || {} : {batchSize};
         const command = defined({aggregate: this.aggregateTarget(), pipeline, cursor: size, readConcern, ...options});
         if (explain !== undefined && explain !== false) {
-            return this.run({explain: command, verbosity: library.verbosity(explain)});
+            return library.wholly(this.run({explain: command, verbosity: library.verbosity(explain)}));
         }
         const made = new library.CommandCursor(this.mongo, this.database.getName(), () => command);
-        made.explain = (verbosity) => this.run({explain: command, verbosity: library.verbosity(verbosity)});
+        made.explain = (verbosity) => library.wholly(this.run({explain: command, verbosity: library.verbosity(verbosity)}));
         if (size.batchSize !== undefined) {
             made.getMoreOptions.batchSize = size.batchSize;
         }
@@ -328,7 +328,7 @@ library.kSettle = Symbol('settle');
 // collection.explain(): its methods return plans instead of results.
 class Explainable {
     constructor(collection, verbosity) { library.put(this, {collection, verbosity: library.verbosity(verbosity)}); }
-    run(command) { return this.collection.run({explain: library.defined(command), verbosity: this.verbosity}); }
+    run(command) { return library.wholly(this.collection.run({explain: library.defined(command), verbosity: this.verbosity})); }
     find(filter, projection, options) {
         const cursor = this.collection.find(filter, projection, options);
         const {verbosity} = this;

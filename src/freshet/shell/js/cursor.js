@@ -212,8 +212,8 @@ class FindCursor extends CommandCursor {
     }
     length() { return this.toArray().length; }
     explain(verbosity) {
-        return library.checkReply(this.mongo.run(this.database, {
-            explain: this.findCommand(), verbosity: library.verbosity(verbosity)}));
+        return library.wholly(library.checkReply(this.mongo.run(this.database, {
+            explain: this.findCommand(), verbosity: library.verbosity(verbosity)})));
     }
 }
 library.FindCursor = FindCursor;

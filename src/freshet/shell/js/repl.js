@@ -149,8 +149,39 @@ const prepared = (text, redeclares) => {
         return text;  // its own error is the one to show
     }
 };
+// Where a text is wrong: the lines around the place, with a mark under it. Lines and columns as mongosh counts them.
+const kLinesBefore = 2;
+const kLinesAfter = 3;
+const frameOf = (text, {lineNumber, columnNumber}) => {
+    const lines = text.split('\n');
+    const first = Math.max(1, lineNumber - kLinesBefore);
+    const last = Math.min(lines.length, lineNumber + kLinesAfter);
+    const width = String(last).length;
+    const rows = [];
+    for (let at = first; at <= last; ++at) {
+        const number = String(at).padStart(width);
+        rows.push(`${at === lineNumber ? '>' : ' '} ${number} | ${lines[at - 1]}`.trimEnd());
+        if (at === lineNumber) {
+            rows.push(`  ${' '.repeat(width)} | ${lines[at - 1].slice(0, columnNumber).replace(/[^\t]/g, ' ')}^`);
+        }
+    }
+    return rows.join('\n');
+};
+const kFrame = Symbol('frame');
+const run = (text, fileName) => {
+    try {
+        return native.evaluate(text, fileName);
+    } catch (error) {
+        if (error instanceof SyntaxError && error.lineNumber > 0 && !canParse(text)) {
+            const place = ` (${error.lineNumber}:${error.columnNumber})`;
+            const file = /[/.]/.test(fileName) ? fileName + ': ' : '';
+            Object.defineProperty(error, kFrame, {value: {file, rest: `${place}\n\n${frameOf(text, error)}`}});
+        }
+        throw error;
+    }
+};
 library.evaluate = (text, fileName, redeclares) => {
-    const value = library.await(native.evaluate(prepared(text, redeclares), fileName));
+    const value = library.await(run(prepared(text, redeclares), fileName));
     library.runTimers();
     return value;
 };
@@ -165,6 +196,9 @@ library.isComplete = (text) => {
 
 // Showing
 
+// A value that is shown to its last level, as plans are.
+const kWhole = Symbol('whole');
+library.wholly = (value) => Object.defineProperty(value, kWhole, {value: true});
 library.print = (text) => host.print(text + '\n');
 library.isColourful = false;
 library.inspectOptions = () => ({depth: library.settings.inspectDepth, compact: library.settings.inspectCompact, colors: library.isColourful});
@@ -177,7 +211,8 @@ const shown = (raw) => {
         const text = documents.length === 0 ? '' : library.display(documents, library.inspectOptions());
         return text + (library.currentCursor === value ? '\nType "it" for more' : '');
     }
-    return library.display(value, library.inspectOptions());
+    const isWhole = value !== null && typeof value === 'object' && value[kWhole] === true;
+    return library.display(value, isWhole ? {...library.inspectOptions(), depth: null} : library.inspectOptions());
 };
 const shownAsJson = (raw, style) => {
     const value = settled(raw);
@@ -198,8 +233,11 @@ library.tellError = (error, mode) => {
         const stack = library.stackOf(error);
         const tells = library.settings.showStackTraces || (mode.fileName === 'file' && !error.name.startsWith('Mongo'));
         const where = tells && stack !== '' ? '\n' + stack : '';
-        const text = mode.interactive ? library.errorText(error) : `${error.name}: ${error.message}`;
-        host.printError(`${mode.interactive ? 'Uncaught ' : ''}${text}${where}${result}\n`);
+        const frame = error[kFrame];
+        // Scripts know our own errors under mongosh's names; people would look for mongosh.
+        const text = frame !== undefined ? `${error.name}: ${frame.file}${error.message}${frame.rest}`
+            : (mode.interactive ? library.errorText(error) : `${error.name}: ${error.message}`).replace(/^Mongosh/, '');
+        host.printError(`${mode.interactive ? 'Uncaught ' : ''}${text}${frame === undefined ? where : ''}${result}\n`);
     }
 };
 

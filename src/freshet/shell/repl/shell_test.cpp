@@ -4,6 +4,7 @@
 
 #include "freshet/bson/json.h"
 #include "freshet/client/scripted_server.h"
+#include "freshet/shell/repl/line_reader.h"
 
 #include <gtest/gtest.h>
 
@@ -76,7 +77,7 @@ protected:
 TEST(Shell, WrongUsageIsTwo) {
     Ran ran = runWith({"--nosuch"});
     EXPECT_EQ(ran.exitCode, kExitUsage);
-    EXPECT_NE(ran.err.find("--nosuch"), std::string::npos);
+    EXPECT_EQ(ran.err, "freshet: unknown option --nosuch\nsee freshet --help\n");
     EXPECT_EQ(ran.out, "");
 }
 
@@ -137,6 +138,22 @@ TEST_F(ShellTest, ErrorsOfJavaScriptShowInTheExitCode) {
     EXPECT_EQ(run({"--eval", "(function f() { f(); })()"}).exitCode, kExitFailed);
 }
 
+TEST_F(ShellTest, SyntaxErrorsAreShownWithTheirPlace) {
+    EXPECT_EQ(run({"--eval", "const x = 1;\nvar y = ;"}).err,
+              "SyntaxError: expected expression, got ';' (2:8)\n\n"
+              "  1 | const x = 1;\n> 2 | var y = ;\n    |         ^\n");
+    EXPECT_EQ(run({"--eval", "JSON.parse('{')"}).err.find('>'), std::string::npos);
+    const Ran ran = run({"--eval", "db.getSiblingDB('a.b')"});
+    EXPECT_EQ(ran.err, "InvalidInputError: [COMMON-10001] Invalid database name: a.b\n");
+}
+
+TEST(LineReader, ShowsWordsInColumns) {
+    EXPECT_EQ(inColumns({"a", "bb", "ccc", "d", "e"}, 13), "a    ccc  e\nbb   d\n");
+    EXPECT_EQ(inColumns({"a", "bb", "ccc"}, 13), "a    bb   ccc\n");
+    EXPECT_EQ(inColumns({"a", "bb"}, 1), "a\nbb\n");
+    EXPECT_EQ(inColumns({}, 80), "");
+}
+
 TEST_F(ShellTest, AwaitIsAcceptedEverywhere) {
     Ran ran =
         run({"--eval",
@@ -150,9 +167,9 @@ TEST_F(ShellTest, AwaitIsAcceptedEverywhere) {
 }
 
 TEST_F(ShellTest, ValuesAsExtendedJson) {
-    EXPECT_EQ(run({"--json", "--eval", "({a: 1, b: Long(2)})"}).out,
+    EXPECT_EQ(run({"--json=relaxed", "--eval", "({a: 1, b: Long(2)})"}).out,
               "{\n  \"a\": 1,\n  \"b\": 2\n}\n");
-    EXPECT_EQ(run({"--json=canonical", "--eval", "({a: 1})"}).out,
+    EXPECT_EQ(run({"--json", "--eval", "({a: 1})"}).out,
               "{\n  \"a\": {\n    \"$numberInt\": \"1\"\n  }\n}\n");
     EXPECT_NE(run({"--json", "--eval", "throw new Error('x')"}).out.find("\"message\": \"x\""),
               std::string::npos);
