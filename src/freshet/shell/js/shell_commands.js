@@ -51,10 +51,13 @@ const show = {
     users() { return db.getUsers().users; },
     roles() { return db.getRoles({showBuiltinRoles: true}).roles; },
     profile() {
-        const entries = db.getCollection('system.profile').find({millis: {$gt: 0}}).sort({$natural: -1}).limit(5).toArray();
+        const profile = db.getCollection('system.profile');
+        const entries = profile.find({millis: {$gt: 0}}).sort({$natural: -1}).limit(5).toArray();
         if (entries.length === 0) {
-            return 'db.system.profile is empty.\nUse db.setProfilingLevel(2) will enable profiling.\n' +
-                'Use db.getCollection("system.profile").find() to show raw profile entries.';
+            const all = profile.countDocuments({});
+            const raw = 'Use db.getCollection("system.profile").find() to show raw profile entries.';
+            return all === 0 ? `db.system.profile is empty.\nUse db.setProfilingLevel(2) to enable profiling.\n${raw}`
+                : `Of the ${all} operations in db.system.profile none took a millisecond.\n${raw}`;
         }
         return entries.map((entry) => `${entry.op}\t${entry.ns} ${entry.millis}ms ${entry.ts.toString()}\n` +
             library.display(entry)).join('\n\n');
