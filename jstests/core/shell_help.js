@@ -17,3 +17,11 @@ for (const own of ['update1', 'aggregateTarget', 'findAndChange']) {
 }
 assert.throws(() => show('nothing'));
 tells(show('logs'), 'global');
+
+// Each method has a sentence of its own.
+for (const text of [db.help(), db.c.help()]) {
+    const bare = text.split('\n').slice(2).filter((line) => !/^  \w+  +\S/.test(line));
+    assert.eq(bare, []);
+}
+assert.includes(db.c.help(), 'deleteMany');
+assert(/^  createIndex +create an index$/m.test(db.c.help()), db.c.help());

@@ -166,6 +166,10 @@ library.helpOf = (object, title) => { => {
             .forEach((name) => names.add(name));
     }
     const sorted = [...names].sort();
+    const sentences = object.constructor === undefined ? undefined : library.methodHelp[object.constructor.name];
+    if (sentences !== undefined) {
+        return `${title}\n\n${lines(sorted.map((name) => [name, sentences[name] || '']))}`;
+    }
     const rows = [];
     for (let at = 0; at < sorted.length; at += 4) {
         rows.push([0, 1, 2, 3].map((column) => sorted[at + column] || ''));
