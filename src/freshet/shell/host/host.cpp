@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <ostream>
 
 namespace freshet::shell {
@@ -60,9 +61,9 @@ Status Host::define(script::Context& context) {
         {"environment", &Host::environment},
         {"hostName", &Host::hostName},
         {"memory", &Host::memory},
-        {"version", &Host::version},
         {"commandLine", &Host::commandLine},
         {"terminalColumns", &Host::terminalColumns},
+        {"version", &Host::version},
         {"askPassword", &Host::askForPassword},
         {"runLoad", &Host::runOperations},
     };
@@ -185,7 +186,6 @@ StatusOr<Value> Host::memory(bson::Document) {
     return Value(bson::OwnedDocument(holder.finish()));
 }
 
-StatusOr<Value> Host::version(bson::Document) {
 /// As process.argv: the program twice, since Node names a script second.
 StatusOr<Value> Host::commandLine(bson::Document) {
     std::ifstream in("/proc/self/cmdline", std::ios::binary);
@@ -211,6 +211,7 @@ StatusOr<Value> Host::terminalColumns(bson::Document) {
     return Value::of(isKnown ? static_cast<int32_t>(size.ws_col) : int32_t{0});
 }
 
+StatusOr<Value> Host::version(bson::Document) {
     return Value::of(versionNumber());
 }
 

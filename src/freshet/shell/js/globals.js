@@ -10,7 +10,8 @@ const baseName = (path) => path.replace(/^.*\//, '');
 library.runFile = (path) => {
     const text = host.readFile(path).replace(/^#!.*/, '');
     const before = [globalThis.__filename, globalThis.__dirname];
-    library.put(globalThis, {__filename: path, __dirname: path.includes('/') ? path.replace(/\/[^/]*$/, '') || '/' : '.'});
+    const whole = library.absolute(path);
+    library.put(globalThis, {__filename: whole, __dirname: whole.replace(/\/[^/]*$/, '') || '/'});
     try {
         library.evaluate(text, path, false);
     } finally {
@@ -183,7 +184,8 @@ library.put(globalThis, {
     getEnv: (name) => host.environment(name),
     process: {env: new Proxy({}, {get: (_, name) => host.environment(String(name))}), pid: host.processId(),
               platform: 'linux', exit: (code) => host.quit(code === undefined ? 0 : Number(code)), cwd: () => host.currentFolder(),
-              memoryUsage: () => host.memory(), uptime: () => 0, argv: []},
+              memoryUsage: () => host.memory(), uptime: () => 0,
+              get argv() { return host.commandLine(); }},
     Random: {
         state: 1,
         setRandomSeed(seed) { Random.state = (seed === undefined ? Date.now() : seed) >>> 0; },
