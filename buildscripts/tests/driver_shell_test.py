@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The shell as people and containers use it: a terminal with completion, history and Ctrl-C, one-liners, scripts
 that would never end, and what a start costs."""
+import fcntl
 import json
 import os
 import pty
@@ -10,6 +11,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 import unittest
@@ -217,6 +219,69 @@ class ShellTest(unittest.TestCase):
         shell.type('()\n')
         shell.until(b'> ')
         self.assertEqual(shell.leave(), 0)
+
+    def test_tables_and_completions_fit_the_terminal(self):
+        shell = self.terminal()
+        fcntl.ioctl(shell.terminal, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 40, 0, 0))
+        shell.ask("db.fits.insertOne({_id: 1, a: 'x'.repeat(50), b: 'y'.repeat(50)})", 'acknowledged')
+        shell.type('db.fits.find().table()\n')
+        shell.until(b'table()')
+        table = shell.until(b'shelltest> ').decode().replace('\r', '').strip().splitlines()
+        self.assertEqual([len(line) for line in table if len(line) > 40], [], table)
+        self.assertRegex(table[2], '^  1  x+\u2026  y+\u2026$')
+        shell.ask('db.fits.updateOne({}, {$set: {c: 1, d: 2, e: 3}})', 'acknowledged')
+        shell.type('db.fits.find().table()\n')
+        shell.until(b'table()')
+        rows = shell.until(b'shelltest> ').decode().replace('\r', '').strip().splitlines()
+        self.assertEqual((rows[0], rows[1]), ('-- 1 --', '_id  1'))
+        self.assertEqual(len(rows), 7)
+        shell.type('db.fits.find\t')
+        shell.until(b'db.fits.find')
+        names = shell.until(b'shelltest> ').decode().replace('\r', '').strip().splitlines()
+        self.assertEqual([len(line) for line in names if len(line) > 40], [], names)
+        self.assertIn('find', names[0].split())
+        self.assertGreater(len(names), 2)
+        shell.type(b'\x03')
+        shell.until(b'shelltest> ')
+        self.assertEqual(shell.leave(), 0)
+
+    def test_a_plan_is_shown_to_its_depth(self):
+        stages = "[{$match: {a: {$gt: 1}}}, {$group: {_id: '$a', n: {$sum: 1}}}]"
+        self.run_shell('--eval', 'db.deep.createIndex({a: 1})')
+        for text in ('db.deep.explain().aggregate(%s)' % stages, 'db.deep.aggregate(%s).explain()' % stages,
+                     "db.deep.find({a: {$in: [{b: {c: {d: {e: 1}}}}]}}).explain('executionStats')"):
+            shown = self.run_shell('--eval', text).stdout
+            self.assertIn('IXSCAN', shown)
+            self.assertNotIn('[Object]', shown)
+
+    def test_a_wrong_script_is_shown_where_it_is_wrong(self):
+        path = os.path.join(self.home, 'wrong.js')
+        with open(path, 'w', encoding='utf-8') as out:
+            out.write('var a = 1;\nfunction f() {\n  return (1 + ;\n}\n')
+        self.assertEqual(self.run_shell(path, code=1).stderr,
+                         "SyntaxError: %s: expected expression, got ';' (3:14)\n\n  1 | var a = 1;\n  2 | function f() {\n"
+                         '> 3 |   return (1 + ;\n    |               ^\n  4 | }\n  5 |\n' % path)
+
+    def test_a_server_that_hangs_up_may_want_tls(self):
+        class HangUp(socketserver.BaseRequestHandler):
+            def handle(self):
+                self.request.recv(16)
+
+        with socketserver.TCPServer(('127.0.0.1', 0), HangUp) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            for arguments, hint in (((), 'try --tls'), (('--tls', '--tlsAllowInvalidCertificates'), 'Does the server speak TLS?')):
+                told = subprocess.run([harness.program('freshet'), '--port', str(server.server_address[1]), '--eval', '1', *arguments],
+                                      capture_output=True, text=True, timeout=SECONDS)
+                self.assertEqual(told.returncode, 1)
+                self.assertIn(hint, told.stderr)
+                self.assertEqual(told.stderr.count('127.0.0.1'), 1, told.stderr)
+            server.shutdown()
+
+    def test_what_the_profile_shows(self):
+        self.assertIn('is empty', self.run_shell('--eval', "show('profile')").stdout)
+        self.run_shell('--eval', 'db.setProfilingLevel(2); for (let i = 0; i < 5; ++i) db.c.findOne(); db.setProfilingLevel(0)')
+        shown = self.run_shell('--eval', "show('profile')").stdout
+        self.assertNotIn('is empty', shown)
 
     def test_the_editor_of_the_terminal(self):
         shell = self.terminal()
