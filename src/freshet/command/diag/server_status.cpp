@@ -2,7 +2,7 @@
 /// serverStatus and getDiagnosticData: numbers about the running server, by sections that a client
 /// may switch on and off by name.
 #include "freshet/bson/count.h"
-#include "freshet/command/access/persona.h"
+#include "freshet/command/access/replica_set_member.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/platform/clock.h"
