@@ -34,11 +34,12 @@ def call(command, folder, seconds=300):
 def once(name, make):
     """A work folder whose tools and libraries `make` has fetched, once."""
     folder = os.path.join(WORK, name)
-    if not os.path.exists(os.path.join(folder, 'ready')):
-        shutil.rmtree(folder, ignore_errors=True)
-        os.makedirs(folder)
-        make(folder)
-        open(os.path.join(folder, 'ready'), 'w', encoding='utf-8').close()
+    with harness.alone('drivers-' + name):
+        if not os.path.exists(os.path.join(folder, 'ready')):
+            shutil.rmtree(folder, ignore_errors=True)
+            os.makedirs(folder)
+            make(folder)
+            open(os.path.join(folder, 'ready'), 'w', encoding='utf-8').close()
     return folder
 
 
@@ -52,14 +53,18 @@ def with_authority(uri, authority):
     return uri + '&tlsCAFile=' + urllib.parse.quote(authority, safe='') if authority else uri
 
 
-def node(uri, authority=None):
+def install_node():
     need('node', 'npm')
-    folder = once('node', lambda f: call(['npm', 'install', '--prefix', f, '--no-audit', '--no-fund', '--silent', 'mongodb'], f))
+    return once('node', lambda f: call(['npm', 'install', '--prefix', f, '--no-audit', '--no-fund', '--silent', 'mongodb'], f))
+
+
+def node(uri, authority=None):
+    folder = install_node()
     shutil.copy(os.path.join(SOURCES, 'scenario.mjs'), folder)
     return call(['node', 'scenario.mjs', with_authority(uri, authority)], folder)
 
 
-def go(uri, authority=None):
+def install_go():
     need('go')
 
     def make(folder):
@@ -67,13 +72,17 @@ def go(uri, authority=None):
         call(['go', 'mod', 'init', 'scenario'], folder)
         call(['go', 'get', 'go.mongodb.org/mongo-driver/v2@latest'], folder)
         call(['go', 'mod', 'tidy'], folder)
-    folder = once('go', make)
+    return once('go', make)
+
+
+def go(uri, authority=None):
+    folder = install_go()
     shutil.copy(os.path.join(SOURCES, 'scenario.go'), folder)
     call(['go', 'build', '-o', 'scenario', '.'], folder)
     return call(['./scenario', with_authority(uri, authority)], folder)
 
 
-def java(uri, authority=None):
+def install_java():
     need('java', 'javac', 'mvn')
 
     def make(folder):
@@ -83,7 +92,11 @@ def java(uri, authority=None):
         with open(os.path.join(folder, 'pom.xml'), 'w', encoding='utf-8') as out:
             out.write(pom)
         call(['mvn', '-q', '-B', 'dependency:copy-dependencies', '-DoutputDirectory=lib', '-DincludeScope=runtime'], folder, 600)
-    folder = once('java', make)
+    return once('java', make)
+
+
+def java(uri, authority=None):
+    folder = install_java()
     trust = []
     if authority:  # this driver knows no tlsCAFile
         need('keytool')

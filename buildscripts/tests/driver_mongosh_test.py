@@ -15,12 +15,13 @@ MONGOSH = os.path.join(FOLDER, 'node_modules', '.bin', 'mongosh')
 
 
 def install():
-    if not os.path.exists(MONGOSH):
-        os.makedirs(FOLDER, exist_ok=True)
-        done = subprocess.run(['npm', 'install', '--prefix', FOLDER, '--no-audit', '--no-fund', '--silent', 'mongosh'],
-                              capture_output=True, text=True)
-        if done.returncode != 0:
-            raise AssertionError('npm could not install mongosh: ' + done.stderr[-2000:])
+    with harness.alone('mongosh'):
+        if not os.path.exists(MONGOSH):
+            os.makedirs(FOLDER, exist_ok=True)
+            done = subprocess.run(['npm', 'install', '--prefix', FOLDER, '--no-audit', '--no-fund', '--silent', 'mongosh'],
+                                  capture_output=True, text=True)
+            if done.returncode != 0:
+                raise AssertionError('npm could not install mongosh: ' + done.stderr[-2000:])
 
 
 class MongoshTest(unittest.TestCase):

@@ -20,14 +20,15 @@ BUILT = os.path.join(harness.ROOT, 'build', 'tools')
 def tool(name):
     """The tool's path; built from the clone when needed."""
     path = os.path.join(BUILT, name)
-    if not os.path.exists(path):
-        source = clones.work_tree('mongodb/mongo-tools')
-        if source is None:
-            raise unittest.SkipTest('no clone of mongodb/mongo-tools beside the checkout')
-        if not shutil.which('go'):
-            raise unittest.SkipTest('go is not here')
-        os.makedirs(BUILT, exist_ok=True)
-        subprocess.run(['go', 'build', '-o', path, './%s/main' % name], cwd=source, check=True, timeout=500)
+    with harness.alone('tools'):
+        if not os.path.exists(path):
+            source = clones.work_tree('mongodb/mongo-tools')
+            if source is None:
+                raise unittest.SkipTest('no clone of mongodb/mongo-tools beside the checkout')
+            if not shutil.which('go'):
+                raise unittest.SkipTest('go is not here')
+            os.makedirs(BUILT, exist_ok=True)
+            subprocess.run(['go', 'build', '-o', path, './%s/main' % name], cwd=source, check=True, timeout=500)
     return path
 
 

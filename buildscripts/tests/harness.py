@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the driver tests share: pymongo in a virtual environment, a server on a directory of its own, the
 seed."""
+import contextlib
+import fcntl
 import glob
 import os
 import random
@@ -25,6 +27,15 @@ def need(name):
     """Skips the calling test where a program is not built that only `buildscripts/test --full` builds."""
     if not os.path.exists(program(name)):
         raise unittest.SkipTest('%s is not built; the full command builds it' % name)
+
+
+@contextlib.contextmanager
+def alone(name):
+    """One process of this checkout at a time: test files run beside each other, and some fetch the same things."""
+    os.makedirs(os.path.join(ROOT, 'build'), exist_ok=True)
+    with open(os.path.join(ROOT, 'build', name + '.lock'), 'w', encoding='utf-8') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def import_pymongo():
