@@ -55,7 +55,9 @@ def with_authority(uri, authority):
 
 def install_node():
     need('node', 'npm')
-    return once('node', lambda f: call(['npm', 'install', '--prefix', f, '--no-audit', '--no-fund', '--silent', 'mongodb'], f))
+    # The second one is for docs/app/embedding.md.
+    packages = ['mongodb', 'mongodb-memory-server-core']
+    return once('node', lambda f: call(['npm', 'install', '--prefix', f, '--no-audit', '--no-fund', '--silent', *packages], f))
 
 
 def node(uri, authority=None):

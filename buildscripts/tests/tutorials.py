@@ -196,7 +196,9 @@ class Runner:
                 out.write(WRAPPER.format(program=os.path.abspath(path), port=self.ports['27017']))
             os.chmod(wrapper, 0o755)
         paths = [wrappers, harness.RELEASE, *self.paths, os.path.join(harness.ROOT, 'build', 'venv', 'bin'), os.environ['PATH']]
-        return dict(os.environ, **{'PATH': ':'.join(map(os.path.abspath, paths[:-1])) + ':' + paths[-1], 'HOME': self.folder,
+        home = os.path.expanduser('~')  # where Go keeps what it has fetched and built
+        return dict(os.environ, **{'GOPATH': os.environ.get('GOPATH') or os.path.join(home, 'go'),
+                                   'GOCACHE': os.environ.get('GOCACHE') or os.path.join(home, '.cache', 'go-build'), 'PATH': ':'.join(map(os.path.abspath, paths[:-1])) + ':' + paths[-1], 'HOME': self.folder,
                                    MARK: self.folder, 'TERM': 'dumb', 'LC_ALL': 'C.UTF-8'})
 
     def judge(self, blocks, code):
