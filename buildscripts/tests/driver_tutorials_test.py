@@ -30,6 +30,8 @@ def missing(tool):
             languages.need('npm')
             mongosh.install()
         elif tool in DRIVERS:
+            if not os.environ.get('FRESHET_FULL') and not os.path.exists(os.path.join(languages.WORK, tool, 'ready')):
+                return 'the driver for %s is not here; the full command fetches it, and so does FRESHET_FULL=1' % tool
             DRIVERS[tool]()
         else:
             languages.need(tool)
