@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every room has a README with the eight headings that names each of its public headers; every source
 starts with its licence line; local links in Markdown lead somewhere; the README opens with the two
-commands."""
+commands; the figure of the architecture is what draw_architecture draws."""
 import os
 import re
 
+import architecture
 import lint_common as common
 
 HEADINGS = ['Purpose', 'Neighbours', 'Front doors', 'Words', 'Invariants', 'Threads', 'Failure', 'Tests']
@@ -52,6 +53,13 @@ def check_links(root):
     return problems
 
 
+def check_figure(root):
+    path = os.path.join(root, architecture.SVG)
+    if os.path.exists(path) and '\n'.join(common.read_lines(root, architecture.SVG)) != architecture.svg(root):
+        return ['%s:1: is stale: run buildscripts/draw_architecture' % architecture.SVG]
+    return []
+
+
 def check(root):
     problems = []
     for folder, headers in sorted(rooms(root).items()):
@@ -63,7 +71,7 @@ def check(root):
     for command in ('buildscripts/run', 'buildscripts/test'):
         if command not in readme:
             problems.append('README.md:1: does not open with %s' % command)
-    return problems + check_links(root)
+    return problems + check_links(root) + check_figure(root)
 
 
 if __name__ == '__main__':

@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import architecture  # noqa: E402
 import lint_atomics  # noqa: E402
 import lint_coroutines  # noqa: E402
 import lint_docs  # noqa: E402
@@ -133,6 +134,10 @@ class LintTest(unittest.TestCase):
 
     def test_docs_follows_links(self):
         self.assert_caught(lint_docs, 'docs/x.md', 'see [y](y.md)\n', 'y.md is not there')
+
+    def test_docs_sees_a_stale_figure(self):
+        self.write(architecture.SVG, architecture.svg(self.root))
+        self.assert_caught(lint_docs, 'src/freshet/LAYERS', LAYERS + 'room higher 2 uses high\n', 'is stale')
 
     def test_headers_compiles_each_alone(self):
         self.assert_caught(lint_headers, 'src/freshet/low/a.h', '#pragma once\nstd::string x();\n', 'does not compile alone')
