@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every room has a README with the eight headings that names each of its public headers; every source
 starts with its licence line; local links in Markdown lead somewhere; the README opens with the two
-commands; the figure of the architecture is what draw_architecture draws."""
+commands; the figure of the architecture is what draw_architecture draws; the sources and functions that docs/ARCHITECTURE.md
+names exist."""
 import os
 import re
 
@@ -10,6 +11,8 @@ import lint_common as common
 
 HEADINGS = ['Purpose', 'Neighbours', 'Front doors', 'Words', 'Invariants', 'Threads', 'Failure', 'Tests']
 README_LINES = 120
+SOURCE_NAME = re.compile(r'`(\w+/[\w/]+\.(?:cpp|h))`')
+SOURCE_ROW = re.compile(r'^\| `([\w/]+\.(?:cpp|h))` \| `(\w+)` \|')
 LINK = re.compile(r'\]\(([^)#]+)(?:#[^)]*)?\)')
 
 
@@ -60,6 +63,23 @@ def check_figure(root):
     return []
 
 
+def check_sources(root):
+    """`room/file.cpp` in ARCHITECTURE, and a function in the same row of a table."""
+    path = 'docs/ARCHITECTURE.md'
+    if not os.path.exists(os.path.join(root, path)):
+        return []
+    problems, known = [], {folder.split('/')[2] for folder in rooms(root)}
+    for number, line in enumerate(common.read_lines(root, path), 1):
+        for source in SOURCE_NAME.findall(line):
+            if source.split('/')[0] in known and not os.path.exists(os.path.join(root, common.SOURCE, source)):
+                problems.append('%s:%d: %s is not there' % (path, number, source))
+        row = SOURCE_ROW.match(line)
+        if row and os.path.exists(os.path.join(root, common.SOURCE, row[1])):
+            if not re.search(r'\b%s\(' % row[2], '\n'.join(common.read_lines(root, '%s/%s' % (common.SOURCE, row[1])))):
+                problems.append('%s:%d: %s has no %s()' % (path, number, row[1], row[2]))
+    return problems
+
+
 def check(root):
     problems = []
     for folder, headers in sorted(rooms(root).items()):
@@ -71,7 +91,7 @@ def check(root):
     for command in ('buildscripts/run', 'buildscripts/test'):
         if command not in readme:
             problems.append('README.md:1: does not open with %s' % command)
-    return problems + check_links(root) + check_figure(root)
+    return problems + check_links(root) + check_figure(root) + check_sources(root)
 
 
 if __name__ == '__main__':

@@ -139,6 +139,13 @@ class LintTest(unittest.TestCase):
         self.write(architecture.SVG, architecture.svg(self.root))
         self.assert_caught(lint_docs, 'src/freshet/LAYERS', LAYERS + 'room higher 2 uses high\n', 'is stale')
 
+    def test_docs_looks_for_the_sources_of_the_architecture(self):
+        row = '| `low/a.cpp` | `go` | goes |\n'
+        self.write('docs/ARCHITECTURE.md', 'In `low/a.cpp`:\n' + row)
+        self.assertEqual(len(lint_docs.check(self.root)), 2)
+        self.write('src/freshet/low/a.cpp', LICENCE + 'void go() {}\n')
+        self.assert_caught(lint_docs, 'docs/ARCHITECTURE.md', row.replace('go`', 'come`'), 'low/a.cpp has no come()')
+
     def test_headers_compiles_each_alone(self):
         self.assert_caught(lint_headers, 'src/freshet/low/a.h', '#pragma once\nstd::string x();\n', 'does not compile alone')
 
