@@ -24,11 +24,16 @@ ROUNDS = int(os.environ.get('FRESHET_REPAIR_ROUNDS') or 24)
 BLOCK = 4096
 SUPERBLOCKS = 2
 EXIT_DAMAGED = 3
+EXIT_REPAIRED_WITH_LOSS = 4
 PLACE = re.compile(r'data\.freshet|freshet\.id|journal/j\.[0-9a-f]{8} at offset \d+|records from \d+ are missing|page \d+')
 UNREADABLE = re.compile(r'a page cannot be read: .*(data\.freshet|page \d+)')
 INDEXES = {'n_1': [('n', 1)], 'tags_1': [('tags', 1)]}
 COLLECTIONS = ('first', 'second')
 RECORD_TREES = {'first': 2, 'second': 6}  # ids are given one by one, to the records and to each index
+# What an administrator is told of damage there.
+TREE_WORDS = {2: r'repair\.first: documents were on a damaged page, of records from',
+              6: r'repair\.second: documents were on a damaged page, of records from',
+              4: r'repair\.first: index n_1, .*keys.*, was on a damaged page'}
 DOCUMENTS = 1500
 
 
@@ -230,13 +235,16 @@ class RepairTest(unittest.TestCase):
                 return
             outcomes['refused when read'] = outcomes.get('refused when read', 0) + 1
         repaired = subprocess.run(server.command() + ['--repair'], capture_output=True, text=True, errors='replace')
-        if repaired.returncode != 0:
+        if repaired.returncode not in (0, EXIT_REPAIRED_WITH_LOSS):
             self.assertEqual(repaired.returncode, EXIT_DAMAGED, repaired.stdout)
             self.assertRegex(repaired.stdout, PLACE)
             outcomes['beyond repair'] = outcomes.get('beyond repair', 0) + 1
             print('beyond repair: %s: %s' % (line, repaired.stdout[-400:]))
             return
         told = Told(repaired.stdout, history)
+        self.assertEqual(repaired.returncode, EXIT_REPAIRED_WITH_LOSS if told.lines else 0, repaired.stdout)
+        for tree in set(re.findall(r'tree (\d+) had the keys from', '\n'.join(told.lines))):
+            self.assertRegex('\n'.join(told.lines), TREE_WORDS.get(int(tree), ''))
         server.start()
         self.verify(server, told)
         outcomes['repaired'] = outcomes.get('repaired', 0) + 1

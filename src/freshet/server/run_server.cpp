@@ -245,11 +245,14 @@ int Server::repair() {
     if (const Status status = store_->finishRepair(); !status.isOk()) {
         return refuseData(status, "Cannot end the repair: " + status.toString());
     }
-    logControl(Severity::kInfo,
+    const size_t losses = store_->losses().size() + lost->size();
+    logControl(losses == 0 ? Severity::kInfo : Severity::kWarning,
                kRepaired,
-               "Finished repairing the data directory",
-               {{"losses", store_->losses().size() + lost->size()}});
-    return kExitClean;
+               losses == 0 ? "Finished repairing the data directory, nothing was lost"
+                           : "Finished repairing the data directory. Something was lost: see the "
+                             "lines before",
+               {{"lines", losses}});
+    return losses == 0 ? kExitClean : kExitRepairedWithLoss;
 }
 
 command::ServerFacts Server::facts() {
@@ -261,11 +264,11 @@ command::ServerFacts Server::facts() {
     facts.enableTestCommands = settings_.parameterIsOn("enableTestCommands");
     facts.authEnabled = settings_.auth;
     facts.javaScriptEnabled = settings_.javaScript;
+    facts.verifiesCertificates =
+        settings_.net.tlsMode != transport::TlsMode::kDisabled && !settings_.net.tls.caFile.empty();
     facts.replicaSet = settings_.replicaSet.name;
     facts.replicaSetHost = settings_.replicaSet.host;
     facts.journalCommitIntervalMs = settings_.storage.journalCommitIntervalMs;
-    facts.verifiesCertificates =
-        settings_.net.tlsMode != transport::TlsMode::kDisabled && !settings_.net.tls.caFile.empty();
     facts.slowOpThresholdMs = settings_.profiling.slowMs;
     facts.slowOpSampleRate = settings_.profiling.sampleRate;
     facts.profileLevel = static_cast<int32_t>(settings_.profiling.mode);

@@ -17,9 +17,10 @@ enum ExitCode : int {
     kExitClean = 0,
     kExitFailure = 1,  // before any data was opened: log file, process id file, another process
     kExitBadOptions = 2,
-    kExitDamagedData = 3,     // acknowledged data is damaged
-    kExitJournalFailed = 14,  // nothing can be acknowledged any more
-    kExitNetError = 48,       // an address is in use or cannot be bound
+    kExitDamagedData = 3,       // acknowledged data is not what was written
+    kExitRepairedWithLoss = 4,  // --repair is done, and has given something up
+    kExitJournalFailed = 14,    // nothing can be acknowledged any more
+    kExitNetError = 48,         // an address is in use or cannot be bound
     kExitForkFailed = 50,
     kExitNewerFormat = 62,  // the data files are of a newer version
     kExitDbPath = 100,      // the data directory is missing, unusable or in use

@@ -13,8 +13,10 @@
 #include "freshet/catalog/names/record.h"
 #include "freshet/catalog/state/state.h"
 #include "freshet/catalog/verify.h"
+#include "freshet/engine/loss.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 namespace freshet::catalog {
@@ -24,6 +26,69 @@ namespace {
 constexpr size_t kNamedDocumentsMax = 10'000;  // per collection
 constexpr char kOrphansDatabase[] = "local";
 
+std::string between(const std::string& low, const std::string& high) {
+    return (low.empty() ? "from the first" : "from " + low) +
+           (high.empty() ? " to the last" : " to below " + high);
+}
+
+/// Which collections a damaged page of the catalog may have named.
+std::string damagedNames(const engine::TreeLoss& loss) {
+    const auto nameOf = [](const std::string& key) {
+        std::string db;
+        std::string name;
+        return !key.empty() && splitCatalogKey(key, &db, &name) ? db + "." + name : "";
+    };
+    return "names, options and indexes of collections, " +
+           between(nameOf(loss.low), nameOf(loss.high)) + ", were on a damaged page";
+}
+
+std::string damagedDocuments(const Collection& collection, const engine::TreeLoss& loss) {
+    const auto idOf = [](const std::string& key) {
+        return key.empty()
+                   ? std::string()
+                   : std::to_string(recordIdOf(
+                         (key + std::string(sizeof(RecordId), '\0')).substr(0, sizeof(RecordId))));
+    };
+    return collection.ns() +
+           (loss.isOneKey ? ": the document of record " + idOf(loss.low) + " was on a damaged page"
+                          : ": documents were on a damaged page, of records " +
+                                between(idOf(loss.low), idOf(loss.high)));
+}
+
+std::string damagedKeys(const Collection& collection,
+                        const Index& index,
+                        const engine::TreeLoss& loss) {
+    // Where pages meet the keys are as short as they can be: some are no values any more.
+    const auto valuesOf = [&index](const std::string& key) {
+        const auto values = bson::restoreKeyForm(key, {}, index.descending());
+        std::string text;
+        for (const bson::Element& value : values.isOk() ? values->view() : bson::Document()) {
+            text += (text.empty() ? "" : ", ") + bson::toShellText(value);
+        }
+        return text;
+    };
+    const std::string low = valuesOf(loss.low);
+    const std::string high = valuesOf(loss.high);
+    const bool isShown =
+        !loss.isCut && low.empty() == loss.low.empty() && high.empty() == loss.high.empty();
+    return collection.ns() + ": index " + index.name + ", " +
+           (isShown ? "keys " + between(low, high) : std::string("some of its keys")) +
+           ", was on a damaged page; it is made anew from the documents";
+}
+
+/// Empty when the damage is in none of its trees.
+std::string damagedPartOf(const Collection& collection, const engine::TreeLoss& loss) {
+    if (collection.treeId == loss.tree) {
+        return damagedDocuments(collection, loss);
+    }
+    for (const auto& index : collection.indexes) {
+        if (index->treeId == loss.tree) {
+            return damagedKeys(collection, *index, loss);
+        }
+    }
+    return {};
+}
+
 class Repair {
 public:
     Repair(engine::Store& store, PredicateCompiler compiler) : core_(store, std::move(compiler)) {}
@@ -31,6 +96,7 @@ public:
     Status run() {
         FRESHET_RETURN_IF_ERROR(nameOrphans());
         FRESHET_RETURN_IF_ERROR(core_.readAll());
+        tellDamage();
         Status status;
         core_.names()->forEach([&](const CollectionRef& collection) {
             if (status.isOk()) {
@@ -47,6 +113,7 @@ private:
     StatusOr<bool> holdsDocuments(engine::TreeId id);
     Status nameOrphan(engine::TreeId id);
 
+    void tellDamage();
     Status mend(const CollectionRef& collection);
     Status reportLostDocuments(const Collection& collection);
     Status cleanRecords(const Collection& collection, bool onlyOneOfEachId);
@@ -141,6 +208,22 @@ Status Repair::putRecord(const std::string& db,
     FRESHET_RETURN_IF_ERROR(
         untilDone(txn, [&] { return txn.put(*catalog, catalogKey(db, name), record.encode()); }));
     return commit(txn);
+}
+
+/// What the engine gave up, for people who know collections and not trees.
+void Repair::tellDamage() {
+    for (const std::string& line : core_.store.losses()) {
+        const std::optional<engine::TreeLoss> loss = engine::treeLossIn(line);
+        if (!loss.has_value()) {
+            continue;
+        }
+        std::string text = loss->tree == engine::kCatalogTree ? damagedNames(*loss) : "";
+        core_.names()->forEach([&](const CollectionRef& collection) {
+            text = text.empty() ? damagedPartOf(*collection, *loss) : std::move(text);
+        });
+        report_.push_back(!text.empty() ? std::move(text)
+                                        : "of a dropped collection or index: nothing that counts");
+    }
 }
 
 Status Repair::mend(const CollectionRef& collection) {

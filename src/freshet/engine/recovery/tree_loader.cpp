@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/recovery/tree_loader.h"
 
-#include "freshet/engine/cache/leaf_from_image.h"
+#include "freshet/engine/loss.h"
+#include "freshet/engine/page/leaf_from_image.h"
 #include "freshet/engine/page/leaf_note.h"
 
 #include <algorithm>
@@ -127,15 +128,6 @@ Status TreeLoader::checkNote(PageId page, const PageImage& image) {
     return Status::ok();
 }
 
-namespace {
-
-std::string hexOf(ByteView key) {
-    constexpr size_t kBytesShown = 64;
-    return "x'" + toHex(key.substr(0, kBytesShown)) + "'";
-}
-
-}  // namespace
-
 Status TreeLoader::losePage(const Range& range, PageId page, std::string low, const Status& why) {
     if (why.code() != Code::kCorruption) {
         return why;
@@ -149,13 +141,13 @@ Status TreeLoader::losePage(const Range& range, PageId page, std::string low, co
         }
         ++level_;
     }
-    const std::string what = std::string(why.text()) + "; tree " + std::to_string(tree_.id());
+    const std::string what = std::string(why.text()) + "; ";
     if (level_ == 0) {
-        source_.lose(what + " had the keys from " + hexOf(low) + " to " + hexOf(range.high) +
-                     " there");
+        source_.lose(what + textOf(TreeLoss{tree_.id(), low, range.high}));
         return add(page, std::move(low), range.high, PageImage{}, true);
     }
-    source_.lose(what + " had an inner page there, which was rebuilt");
+    source_.lose(what + "tree " + std::to_string(tree_.id()) +
+                 " had an inner page there, which was made anew");
     FRESHET_ASSIGN_OR_RETURN(Node * node, makeInnerAnew(low, range.high));
     return add(page, node, true);
 }
@@ -225,9 +217,10 @@ StatusOr<Node*> TreeLoader::makeLeaf(std::string low,
             ValueRef value;
             Status status = readLarge(cell, &value);
             if (status.code() == Code::kCorruption && source_.canLose()) {
-                source_.lose(std::string(status.text()) + "; tree " + std::to_string(tree_.id()) +
-                             " had the value of key " +
-                             hexOf(low.substr(0, prefixLen).append(below.tails()[i])) + " there");
+                source_.lose(
+                    std::string(status.text()) + "; " +
+                    textOf(TreeLoss{
+                        tree_.id(), low.substr(0, prefixLen).append(below.tails()[i]), "", true}));
                 *healed = true;
                 continue;
             }
