@@ -76,6 +76,20 @@ class WitnessTest(unittest.TestCase):
         self.expect(found + 1)
         return found
 
+    def test_damage_that_a_checkpoint_covers_is_no_loss(self):
+        with harness.Server(directory=self.directory) as server:
+            with server.client(serverSelectionTimeoutMS=3000) as client:
+                client.admin.command('fsync')
+                client.test.docs.insert_many([{'_id': 'late %d' % i} for i in range(10)])
+                server.kill()
+        size = log_end(self.segment)
+        with open(self.segment, 'r+b') as data:
+            data.seek(size // 3)
+            before = data.read(16)
+            data.seek(size // 3)
+            data.write(bytes(byte ^ 0xff for byte in before))
+        self.assertIn('the newest checkpoint has all that was in it', self.expect(DOCUMENTS + 10))
+
     def test_a_kill_alone_loses_nothing(self):
         self.assertIn('Unclean end detected', self.expect(DOCUMENTS))
         first = self.expect(DOCUMENTS)

@@ -9,6 +9,7 @@
 #include "freshet/telemetry/log.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace freshet::journal {
 namespace {
@@ -172,7 +173,11 @@ private:
                 forgetAroundEnd();
                 FRESHET_ASSIGN_OR_RETURN(next, findNext());
                 if (!next) {
-                    return Status::ok();
+                    FRESHET_ASSIGN_OR_RETURN(next, skipTo(options_.redoLsn));
+                    if (!next) {
+                        return Status::ok();
+                    }
+                    continue;
                 }
                 telemetry::logWarning("journal",
                                       placeOf(end_.segments[end_.last], end_.offset) +
@@ -211,7 +216,68 @@ private:
         return next;
     }
 
-    /// Drops what findNext() has read from the system's cache. No block is larger.
+    /// Where a block of the log lies.
+    struct Place {
+        size_t segment = 0;
+        uint64_t offset = 0;
+        BlockHeader header{};
+    };
+
+    /// What is damaged below `redo` is not missed: all of it is in the checkpoint. True: end_ is
+    /// now in front of the last block whose predecessors end at or below `redo`. What follows it is
+    /// held against the same rules as ever, and the log still has to reach `redo`.
+    StatusOr<bool> skipTo(Lsn redo) {
+        if (slotStart(end_.slotNo + 1) >= redo) {
+            return false;
+        }
+        FRESHET_ASSIGN_OR_RETURN(const std::optional<Place> found, lastBlockFrom(redo));
+        if (!found.has_value()) {
+            return false;
+        }
+        FRESHET_ASSIGN_OR_RETURN(const std::string damaged, placeOfEnd());
+        telemetry::logWarning("journal",
+                              damaged +
+                                  ": a block is damaged, and the newest checkpoint has "
+                                  "all that was in it; reading goes on at " +
+                                  placeOf(end_.segments[found->segment], found->offset));
+        for (; end_.last < found->segment; ++end_.last) {
+            end_.segments[end_.last].end = slotStart(found->header.prevSlotNo + 1);
+            end_.segments[end_.last].timestamp = found->header.timeBase;
+        }
+        end_.offset = found->offset;
+        end_.slotNo = found->header.prevSlotNo;
+        end_.blockCrc = found->header.prevBlockCrc;
+        joiner_.forget();
+        return true;
+    }
+
+    /// The whole block behind end_ with the highest number among those whose predecessors end at or
+    /// below `redo`. Blocks of earlier eras that a crash left behind have lower ones.
+    StatusOr<std::optional<Place>> lastBlockFrom(Lsn redo) {
+        std::optional<Place> found;
+        std::string chunk(kSurveyChunk, '\0');
+        for (size_t i = end_.last; i < end_.segments.size(); ++i) {
+            uint64_t from = i == end_.last ? end_.offset / kBlockAlign * kBlockAlign : 0;
+            for (; from < end_.segments[i].bytes; from += kSurveyChunk) {
+                FRESHET_ASSIGN_OR_RETURN(
+                    const size_t got,
+                    end_.segments[i].file->pread(chunk.data(), kSurveyChunk, from));
+                BlockHeader header;
+                for (size_t at = 0; at + sizeof(header) <= got; at += kUnitBytes) {
+                    const bool isOurs = readHeader(chunk.data() + at, &header) &&
+                                        header.dbUuidLow == uuidLow_ && header.era >= end_.eraMax &&
+                                        header.prevSlotNo > end_.slotNo &&
+                                        slotStart(header.prevSlotNo + 1) <= redo;
+                    if (isOurs && (!found || header.slotNo > found->header.slotNo)) {
+                        found = Place{i, from + at, header};
+                    }
+                }
+            }
+        }
+        return found;
+    }
+
+    /// The system keeps nothing of what findNext() has read. No block is larger.
     void forgetAroundEnd() {
         const uint64_t page = end_.offset / kBlockAlign * kBlockAlign;
         end_.segments[end_.last].file->forget(page, kFillMax);

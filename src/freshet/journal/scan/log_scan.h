@@ -3,9 +3,10 @@
 /// finds where the log ends and whether anything is missing there. Threads: one, before the journal
 /// runs.
 ///
-/// It begins at the last segment whose first block says that everything before it is below redoLsn:
-/// earlier segments need not be read, nor exist. First blocks are never stale (INV-journal-10), and
-/// recycling leaves at least one such segment.
+/// It begins at the last segment whose first block says that what lies before is below redoLsn:
+/// earlier segments need not be read, nor be there. First blocks are never stale (INV-journal-10),
+/// and recycling leaves one such segment at least. Damage below redoLsn is skipped: the checkpoint
+/// has what was there.
 ///
 /// A block belongs to the log if its header and records are whole, it names the block before it by
 /// number and checksum, and its era does not fall. The first position where that fails twice is the

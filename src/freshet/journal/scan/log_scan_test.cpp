@@ -196,6 +196,39 @@ TEST(LogScan, DamageBeforeTheDurableEndIsRefusedWithItsPlace) {
     }
 }
 
+TEST(LogScan, DamageThatACheckpointCoversIsSkipped) {
+    uint64_t seed = testSeed();
+    SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const Files files = makeLog(10, Put::kDurable);
+    const auto blocks = blocksOf(files.at("j.00000000"));
+    ASSERT_GE(blocks.size(), 11u);
+    for (size_t redo = 3; redo < blocks.size(); ++redo) {
+        for (size_t b = 1; b < blocks.size(); ++b) {
+            SCOPED_TRACE("redo at block " + std::to_string(redo) + ", damage in " +
+                         std::to_string(b));
+            MemoryFileSystem disk;
+            Files damaged = files;
+            const uint64_t at = blocks[b].first + random() % (sizeof(BlockHeader) + 32);
+            damaged["j.00000000"][at] ^= 0x10;
+            writeAll(disk, damaged);
+            Options options = smallOptions(disk);
+            options.redoLsn = slotStart(blocks[redo].second.slotNo);
+            const Opened log = openLog(options);
+            if (b >= redo) {
+                ASSERT_EQ(log.status.code(), Code::kCorruption) << log.status.toString();
+                continue;
+            }
+            // The first block is the era's own; each of the others has a record.
+            ASSERT_TRUE(log.status.isOk()) << log.status.toString();
+            const std::vector<std::string> all = firstBodies(10);
+            EXPECT_EQ(bodiesOf(log.records),
+                      std::vector<std::string>(all.begin() + static_cast<ptrdiff_t>(redo) - 1,
+                                               all.end()));
+        }
+    }
+}
+
 TEST(LogScan, DamageInWhatWasNeverFlushedIsCutOff) {
     uint64_t seed = testSeed();
     SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));

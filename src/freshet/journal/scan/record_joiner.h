@@ -17,6 +17,8 @@ public:
 
     /// Takes the records of the next block of the log. REQUIRES recordsAreWhole(block, header).
     Status take(ByteView block, const BlockHeader& header);
+    /// Blocks are left out before the next one: what began in front of them has no end.
+    void forget() { begun_.clear(); }
 
 private:
     Status takeOne(const RecordView& at, const RecordHeader& record);
