@@ -158,8 +158,8 @@ for (const [type, names] of [
 }
 library.publicNames = (object) => Object.getOwnPropertyNames(object).filter(
     (name) => name !== 'constructor' && !(Object.hasOwn(object, kInternal) && object[kInternal].has(name)));
-{ => // Help on an object's methods, its own and those of its classes.
-library.helpOf = (object, title) => { => {
+// Help on an object's methods, its own and those of its classes.
+library.helpOf = (object, title) => {
     const names = new Set();
     for (let at = object; at !== Object.prototype; at = Object.getPrototypeOf(at)) {
         library.publicNames(at).filter((name) => name !== 'help' && /^[a-z]/.test(name))
