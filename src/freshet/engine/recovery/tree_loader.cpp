@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/recovery/tree_loader.h"
 
+#include "freshet/engine/cache/leaf_from_image.h"
 #include "freshet/engine/loss.h"
-#include "freshet/engine/page/leaf_from_image.h"
 #include "freshet/engine/page/leaf_note.h"
 
 #include <algorithm>
