@@ -2,6 +2,7 @@
 #include "freshet/platform/clock.h"
 #include "freshet/transport/connector.h"
 #include "freshet/transport/rdma/client_session.h"
+#include "freshet/transport/rdma_question.h"
 #include "freshet/transport/session/blocking_session.h"
 #include "freshet/transport/session/tls_pump.h"
 #include "freshet/transport/tcp/socket.h"
@@ -290,6 +291,20 @@ StatusOr<std::unique_ptr<Session>> connect(const ConnectOptions& options) {
         return session;
     }
     return rdma::moveClientSession(std::move(*session), duplicate, options);
+}
+
+Status askForRdma(const ConnectOptions& options) {
+    asio::io_context context(1);
+    FRESHET_ASSIGN_OR_RETURN(const int socket, connectTcp(&context, options));
+    const int duplicate = ::fcntl(socket, F_DUPFD_CLOEXEC, 0);
+    const auto session =
+        makeBlockingSession(socket, nextConnectionId(), nullptr, "", options.timeoutMs);
+    if (!session.isOk() || duplicate < 0) {
+        ::close(duplicate);
+        return session.isOk() ? Status(Code::kIo, "Cannot duplicate a descriptor")
+                              : session.status();
+    }
+    return rdma::askWithoutDevice(**session, duplicate, options.timeoutMs);
 }
 
 }  // namespace freshet::transport

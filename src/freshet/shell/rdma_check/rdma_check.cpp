@@ -3,6 +3,7 @@
 
 #include "freshet/platform/clock.h"
 #include "freshet/transport/connector.h"
+#include "freshet/transport/rdma_question.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -98,6 +99,7 @@ private:
     bool checkMemory();
     bool lookUp();
     bool checkTcp();
+    bool askServer(const transport::ConnectOptions& plain);
     bool checkRdma();
     bool ping(client::Connection& connection);
 
@@ -179,7 +181,7 @@ bool RdmaCheck::checkTcp() {
     const std::string local = (*session)->peer().local;
     good("It listens for TCP; the way there begins at " + local);
     if (verbs_ == nullptr || verbs_->ports().empty()) {
-        return true;
+        return askServer(plain);
     }
     const auto address = client::ConnectionString::parse("mongodb://" + local);
     if (!address.isOk()) {
@@ -192,6 +194,16 @@ bool RdmaCheck::checkTcp() {
     const PortInfo& port = (*device)->info();
     good("That address belongs to device " + port.device + " port " + std::to_string(port.port) +
          ", GID " + port.gid);
+    return true;
+}
+
+/// Without a device here nothing more can be tried.
+bool RdmaCheck::askServer(const transport::ConnectOptions& plain) {
+    const Status offered = transport::askForRdma(plain);
+    if (!offered.isOk()) {
+        return bad(std::string(offered.text()));
+    }
+    good("It offers RDMA; whether a connection can move cannot be tried without a device here");
     return true;
 }
 

@@ -73,7 +73,14 @@ TEST_F(RdmaCheckTest, KnowsNoDevice) {
     EXPECT_FALSE(works_);
     EXPECT_THAT(text, HasSubstr("There is no RDMA device\n        To mend it: Install rdma-core"));
     EXPECT_THAT(text, HasSubstr("It listens for TCP"));
+    EXPECT_THAT(text, HasSubstr("It offers RDMA"));
     EXPECT_THAT(text, HasSubstr("RDMA does not work between here and"));
+    {
+        const client::ScriptedServer without(agree);
+        EXPECT_THAT(said(&without), HasSubstr("Start freshetd with --rdma."));
+    }
+    const client::ScriptedServer elsewhere(agree, 0, {}, {}, adapterWith({"10.1.2.3"}));
+    EXPECT_THAT(said(&elsewhere), HasSubstr("On the server's machine, connect to the address"));
 }
 
 TEST_F(RdmaCheckTest, KnowsThatTheWayIsAnother) {

@@ -245,6 +245,21 @@ void tellFallback(const ConnectOptions& options, const Session& tcp, const std::
 
 }  // namespace
 
+Status askWithoutDevice(Session& tcp, int socket, uint32_t timeoutMs) {
+    // An end like any other, but for its address, at which there is nobody.
+    Proposal offer;
+    offer.end.ringBytes = Link::kRingBytesMin;
+    offer.end.receives = Immediate::kReceivesMax;
+    const StatusOr<Proposal> answer = Bootstrap{tcp, socket, timeoutMs, 0}.ask(offer, 1);
+    ::close(socket);
+    FRESHET_RETURN_IF_ERROR(answer.status());
+    // kFailed: a device has refused that address, so there is one.
+    const Verdict verdict = answer->verdict;
+    return verdict == Verdict::kYes || verdict == Verdict::kFailed
+               ? Status::ok()
+               : Status(Code::kUnsupported, name(verdict));
+}
+
 StatusOr<std::unique_ptr<Session>> moveClientSession(std::unique_ptr<Session> tcp,
                                                      int socket,
                                                      const ConnectOptions& options) {

@@ -17,7 +17,10 @@ StatusOr<std::unique_ptr<Session>> moveClientSession(std::unique_ptr<Session> tc
                                                      int socket,
                                                      const ConnectOptions& options);
 
-/// Serves the blocking pair. Errors as in connect(): there is no TCP to stay on.
+/// What a server says to an offer, for clients without a device. The rest as above.
+Status askWithoutDevice(Session& tcp, int socket, uint32_t timeoutMs);
+
+/// Serves the blocking pair. Errors as of connect(): there is no TCP to stay on.
 StatusOr<std::unique_ptr<Session>> callServer(const ConnectOptions& options);
 
 }  // namespace freshet::transport::rdma
