@@ -154,7 +154,7 @@ def svg(root):
     read = layers.Layers(os.path.join(root, 'src', 'freshet', 'LAYERS'))
     programs = {}
     for program in read.programs.values():
-        if not program.also and not program.rebuilt_define and not program.mutant_define:
+        if not program.also and not program.rebuilt_define and not program.mutant:
             programs.setdefault(program.main.split('/')[0], program.name)
     drawing = Drawing(read.rooms)
     width = max(drawing.x[node] + drawing.width(node) // 2 for node in drawing.x) + MARGIN

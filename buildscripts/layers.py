@@ -55,7 +55,7 @@ class Program:
     name: str
     main: str
     also: list
-    mutant_define: str = ''
+    mutant: str = ''
     mutant_source: str = ''
     rebuilt_define: str = ''
     rebuilt_rooms: list = dataclasses.field(default_factory=list)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Epochs under the explorer. Two promises: E1, no snapshot in use is older than any computed
 /// minReadTs(); E2, nothing retired is freed while a slice may see it. For each there is a model
-/// that the code must pass, and a list of deliberate mistakes (epoch_mutant.h) that the same model
+/// that the code must pass, and a list of deliberate mistakes (mutant.h) that the same model
 /// must catch: a checker that passes a mutant checks nothing.
 #include "freshet/sync/epoch.h"
-#include "freshet/sync/reclaim/epoch_mutant.h"
+#include "freshet/sync/mutant.h"
 #include "freshet/testing/sim/explorer.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 namespace freshet::sync {
 
-void PrintTo(EpochMutant mutant, std::ostream* out) {
+void PrintTo(Mutant mutant, std::ostream* out) {
     *out << "mutant " << static_cast<int>(mutant);
 }
 
@@ -29,12 +29,12 @@ using testing::Model;
 using testing::Uninterrupted;
 using testing::waitUntil;
 
-ExploreResult exploreMutant(EpochMutant mutant,
+ExploreResult exploreMutant(Mutant mutant,
                             const ExploreOptions& options,
                             const std::function<void(Model&)>& setup) {
-    epochMutant = mutant;
+    activeMutant<Mutant> = mutant;
     ExploreResult result = explore(options, setup);
-    epochMutant = EpochMutant::kNone;
+    activeMutant<Mutant> = Mutant::kNone;
     return result;
 }
 
@@ -124,17 +124,17 @@ TEST(EpochExplore, NoSnapshotIsOlderThanMinReadTsWithStaleLoads) {
 }
 
 TEST(EpochExplore, MutantsOfMinReadTsAreKilled) {
-    for (EpochMutant mutant : {EpochMutant::kClockAfterReadLow, EpochMutant::kPinLowFirst}) {
+    for (Mutant mutant : {Mutant::kClockAfterReadLow, Mutant::kPinLowFirst}) {
         auto result = exploreMutant(mutant, {.preemptions = 3}, oldestReaderModel);
         EXPECT_EQ(result.failure, "check failed: E1: snapshot below minReadTs")
             << ::testing::PrintToString(mutant) << "\n"
             << result.report;
     }
     auto unpublished = exploreMutant(
-        EpochMutant::kEnterReadLowRelaxed, {.preemptions = 2, .staleLoads = 1}, oldestReaderModel);
+        Mutant::kEnterReadLowRelaxed, {.preemptions = 2, .staleLoads = 1}, oldestReaderModel);
     EXPECT_EQ(unpublished.failure, "check failed: E1: snapshot below minReadTs")
         << unpublished.report;
-    for (EpochMutant mutant : {EpochMutant::kNoEnterFence, EpochMutant::kNoFoldFence}) {
+    for (Mutant mutant : {Mutant::kNoEnterFence, Mutant::kNoFoldFence}) {
         auto result = exploreMutant(mutant, {.preemptions = 3, .staleLoads = 2}, shortReaderModel);
         EXPECT_EQ(result.failure, "check failed: E1: snapshot below minReadTs")
             << ::testing::PrintToString(mutant) << "\n"
@@ -194,8 +194,7 @@ TEST(EpochExplore, NoThreadReadsByASnapshotThatWasPassed) {
 }
 
 TEST(EpochExplore, MutantsOfEndingSnapshotsAreKilled) {
-    for (EpochMutant mutant :
-         {EpochMutant::kPassAtOnce, EpochMutant::kPassOneEarly, EpochMutant::kNoEndFence}) {
+    for (Mutant mutant : {Mutant::kPassAtOnce, Mutant::kPassOneEarly, Mutant::kNoEndFence}) {
         auto result =
             exploreMutant(mutant, {.preemptions = 3, .staleLoads = 1}, endedSnapshotModel);
         EXPECT_EQ(result.failure, "check failed: E1: snapshot below minReadTs")
@@ -272,7 +271,7 @@ TEST(EpochExplore, NothingIsFreedWhileVisibleWithStaleLoads) {
     EXPECT_TRUE(result.passed()) << result.report;
 }
 
-class ReclamationMutant : public ::testing::TestWithParam<EpochMutant> {};
+class ReclamationMutant : public ::testing::TestWithParam<Mutant> {};
 
 TEST_P(ReclamationMutant, IsKilled) {
     auto options = randomly(3);
@@ -285,11 +284,11 @@ TEST_P(ReclamationMutant, IsKilled) {
 
 INSTANTIATE_TEST_SUITE_P(EpochExplore,
                          ReclamationMutant,
-                         ::testing::Values(EpochMutant::kFreeOneEarly,
-                                           EpochMutant::kFreeTwoEarly,
-                                           EpochMutant::kNoEnterFence,
-                                           EpochMutant::kNoAdvanceFence,
-                                           EpochMutant::kLeaveRelaxed));
+                         ::testing::Values(Mutant::kFreeOneEarly,
+                                           Mutant::kFreeTwoEarly,
+                                           Mutant::kNoEnterFence,
+                                           Mutant::kNoAdvanceFence,
+                                           Mutant::kLeaveRelaxed));
 
 /// The writer enters a second slice right after the first: a thread that sees the second one's
 /// epoch must know what the first one unlinked, or a reader that enters later may still find it.
@@ -340,7 +339,7 @@ TEST(EpochExplore, ASecondSliceCarriesWhatTheFirstUnlinked) {
     ExploreOptions options{.preemptions = 1, .staleLoads = 1};
     auto result = explore(options, reenteringModel);
     EXPECT_TRUE(result.passed() && result.complete) << result.report;
-    auto mutant = exploreMutant(EpochMutant::kEnterEpochRelaxed, options, reenteringModel);
+    auto mutant = exploreMutant(Mutant::kEnterEpochRelaxed, options, reenteringModel);
     EXPECT_TRUE(freedTooEarly(mutant)) << mutant.report;
 }
 
@@ -378,7 +377,7 @@ void dyingThreadModel(Model& model) {
 TEST(EpochExplore, ADeadThreadsRetiredObjectsAreFreedByOthers) {
     auto result = explore({.preemptions = 2}, dyingThreadModel);
     EXPECT_TRUE(result.passed() && result.complete) << result.report;
-    auto mutant = exploreMutant(EpochMutant::kFreeTwoEarly, {.preemptions = 2}, dyingThreadModel);
+    auto mutant = exploreMutant(Mutant::kFreeTwoEarly, {.preemptions = 2}, dyingThreadModel);
     EXPECT_TRUE(freedTooEarly(mutant)) << mutant.report;
 }
 

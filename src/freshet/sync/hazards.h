@@ -16,31 +16,13 @@
 #pragma once
 
 #include "freshet/sync/atomic.h"
+#include "freshet/sync/mutant.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace freshet::sync {
-
-/// Deliberate mistakes, for the explore variant only; see epoch_mutant.h.
-enum class HazardMutant : uint8_t {
-    kNone,
-    kNoHoldFence,  // holding has no store-load fence
-    kNoScanFence,  // nor has the scan of what others hold
-    kDropRelaxed,  // dropping does not publish that the object is no longer used
-};
-
-#ifdef FRESHET_EXPLORE
-inline HazardMutant hazardMutant = HazardMutant::kNone;
-inline bool mutated(HazardMutant mutant) {
-    return hazardMutant == mutant;
-}
-#else
-constexpr bool mutated(HazardMutant) {
-    return false;
-}
-#endif
 
 struct RetiredObject;
 
@@ -112,14 +94,14 @@ private:
         // no longer used. The fence orders it before the second look, against that of
         // [hazard.scan].
         held_[place].store(object, kRelease);
-        if (!mutated(HazardMutant::kNoHoldFence)) {
+        if (!mutated(Mutant::kNoHoldFence)) {
             heavyFence();
         }
     }
     void dropPlace(unsigned place) {
         mine_[place] = nullptr;
         // [hazard.drop] release: pairs with [hazard.scan]: all use of it came before.
-        held_[place].store(nullptr, mutated(HazardMutant::kDropRelaxed) ? kRelaxed : kRelease);
+        held_[place].store(nullptr, mutated(Mutant::kDropRelaxed) ? kRelaxed : kRelease);
     }
     void dropAll();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Hazard pointers under the explorer: what is held is not freed, and what is freed is no longer
-/// used. Each deliberate mistake of HazardMutant must be caught.
+/// used. Each of its mutants must be caught.
 #include "freshet/sync/hazards.h"
 #include "freshet/sync/reclaim/retired.h"
 #include "freshet/testing/sim/explorer.h"
@@ -108,12 +108,11 @@ TEST(HazardExplore, WhatIsHeldIsNotFreed) {
 }
 
 TEST(HazardExplore, EveryMistakeIsFound) {
-    for (const HazardMutant mutant :
-         {HazardMutant::kNoHoldFence, HazardMutant::kNoScanFence, HazardMutant::kDropRelaxed}) {
-        hazardMutant = mutant;
+    for (const Mutant mutant : {Mutant::kNoHoldFence, Mutant::kNoScanFence, Mutant::kDropRelaxed}) {
+        activeMutant<Mutant> = mutant;
         const ExploreResult result =
             explore({.preemptions = 3, .staleLoads = 2}, readerAndWriterModel);
-        hazardMutant = HazardMutant::kNone;
+        activeMutant<Mutant> = Mutant::kNone;
         EXPECT_FALSE(result.passed()) << static_cast<int>(mutant);
     }
 }

@@ -132,9 +132,9 @@ using Setup = std::function<void(testing::Model&)>;
 inline testing::ExploreResult run(Mutant mutant,
                                   const Setup& setup,
                                   const testing::ExploreOptions& options) {
-    activeMutant = mutant;
+    activeMutant<Mutant> = mutant;
     testing::ExploreResult result = testing::explore(options, setup);
-    activeMutant = Mutant::kNone;
+    activeMutant<Mutant> = Mutant::kNone;
     return result;
 }
 

@@ -94,7 +94,7 @@ struct Table {
 
 /// T1 commits twice with one entry, T2 commits once, T3 looks at both of T1's.
 ExploreResult ring(Mutant mutant, ExploreOptions options, const TxnLimits& limits = kTiny) {
-    activeMutant = mutant;
+    activeMutant<Mutant> = mutant;
     ExploreResult result = explore(options, [&limits](Model& model) {
         auto table = std::make_shared<Table>(limits);
         auto sights = std::make_shared<std::array<Table::Sight, 2>>();
@@ -115,7 +115,7 @@ ExploreResult ring(Mutant mutant, ExploreOptions options, const TxnLimits& limit
             check(table->ts[2] != table->ts[0] && table->ts[2] != table->ts[1], "all differ");
         });
     });
-    activeMutant = Mutant::kNone;
+    activeMutant<Mutant> = Mutant::kNone;
     return result;
 }
 
@@ -159,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(All,
 /// One thread commits twice with one entry; a reader that meets the second owner must not consider
 /// the first one's version undecided.
 ExploreResult twoOwners(Mutant mutant) {
-    activeMutant = mutant;
+    activeMutant<Mutant> = mutant;
     ExploreResult result = explore({.preemptions = 3, .staleLoads = 1}, [](Model& model) {
         auto table = std::make_shared<Table>();
         auto sight = std::make_shared<Table::Sight>();
@@ -170,7 +170,7 @@ ExploreResult twoOwners(Mutant mutant) {
         model.thread([table, sight] { table->look(0, sight.get()); });
         model.finally([table, sight] { table->judge(0, *sight); });
     });
-    activeMutant = Mutant::kNone;
+    activeMutant<Mutant> = Mutant::kNone;
     return result;
 }
 
@@ -282,7 +282,7 @@ struct Large {
 ExploreResult endedByAnother(Mutant mutant,
                              ExploreOptions options,
                              EndsFor why = EndsFor::kMemory) {
-    activeMutant = mutant;
+    activeMutant<Mutant> = mutant;
     ExploreResult result = explore(options, [why](Model& model) {
         auto large = std::make_shared<Large>(why);
         auto sights = std::make_shared<std::array<Table::Sight, 2>>();
@@ -297,7 +297,7 @@ ExploreResult endedByAnother(Mutant mutant,
         });
         model.finally([large, sights] { large->judge(*sights); });
     });
-    activeMutant = Mutant::kNone;
+    activeMutant<Mutant> = Mutant::kNone;
     return result;
 }
 
@@ -383,7 +383,7 @@ ExploreResult keptSnapshot(Mutant mutant, Unpins unpins, ExploreOptions options)
         sync::Atomic<uint64_t> pinLow{kTiny.ringCells};  // as a participant's
         sync::Atomic<bool> done{false};
     };
-    activeMutant = mutant;
+    activeMutant<Mutant> = mutant;
     ExploreResult result = explore(options, [unpins](Model& model) {
         auto large = std::make_shared<Large>();
         auto fold = std::make_shared<Fold>();
@@ -420,7 +420,7 @@ ExploreResult keptSnapshot(Mutant mutant, Unpins unpins, ExploreOptions options)
             }
         });
     });
-    activeMutant = Mutant::kNone;
+    activeMutant<Mutant> = Mutant::kNone;
     return result;
 }
 

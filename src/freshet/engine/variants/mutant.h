@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Seeded mistakes that tests must find. In the `explore` variant a model check switches one on. A
-/// program that LAYERS calls a mutant has one source in which the mistake of its define is built
-/// in. Everywhere else mutated() is a constant false.
+/// The planted bugs of this room; see base/mutant.h.
 #pragma once
+
+#include "freshet/base/mutant.h"
 
 #include <cstdint>
 
@@ -64,23 +64,5 @@ enum class Mutant : uint8_t {
     kBringBackWhole,       // a leaf comes back with what its image has beyond its fences
     kRedoTooHigh,          // the redo position ignores the pages' marks
 };
-
-#ifdef FRESHET_EXPLORE
-/// Set by a test before the explored threads start.
-inline Mutant activeMutant = Mutant::kNone;
-inline bool mutated(Mutant mutant) {
-    return activeMutant == mutant;
-}
-#else
-#ifdef FRESHET_MUTANT_REDO_TOO_HIGH
-constexpr Mutant kBuiltIn = Mutant::kRedoTooHigh;
-#else
-constexpr Mutant kBuiltIn = Mutant::kNone;
-#endif
-// Leaves no function behind, which would be another one in the source with the mistake.
-consteval bool mutated(Mutant mutant) {
-    return kBuiltIn == mutant && kBuiltIn != Mutant::kNone;
-}
-#endif
 
 }  // namespace freshet::engine

@@ -3,15 +3,12 @@
 /// notice that.
 #include "freshet/journal/file/flush.h"
 
+#include "freshet/journal/file/mutant.h"
+
 namespace freshet::journal {
 
 Status flushSegment(platform::File& file) {
-#ifdef FRESHET_MUTANT_OMIT_FLUSH
-    static_cast<void>(file);
-    return Status::ok();
-#else
-    return file.sync();
-#endif
+    return mutated(Mutant::kOmitFlush) ? Status::ok() : file.sync();
 }
 
 }  // namespace freshet::journal

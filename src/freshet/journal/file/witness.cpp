@@ -3,6 +3,7 @@
 
 #include "freshet/base/checksum.h"
 #include "freshet/journal/file/framing.h"
+#include "freshet/journal/file/mutant.h"
 #include "freshet/telemetry/log.h"
 
 #include <algorithm>
@@ -110,9 +111,9 @@ void Witness::noteDurable(Lsn lsn) {
 }
 
 void Witness::noteWritten(Lsn lsn) {
-#ifdef FRESHET_MUTANT_EARLY_WITNESS
-    noteDurable(lsn);
-#endif
+    if (mutated(Mutant::kEarlyWitness)) {
+        noteDurable(lsn);
+    }
     if (written_ != nullptr) {
         // [witness.written] release: pairs with [witness.read]; it stays after the write.
         written_->store(wordOf(header_, lsn), sync::kRelease);

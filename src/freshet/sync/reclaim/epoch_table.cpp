@@ -2,7 +2,7 @@
 /// The shared half of the epochs: the table of participants, advancing, the oldest reader.
 #include "freshet/base/assert.h"
 #include "freshet/platform/thread.h"
-#include "freshet/sync/reclaim/epoch_mutant.h"
+#include "freshet/sync/mutant.h"
 #include "freshet/sync/reclaim/epoch_state.h"
 
 #include <algorithm>
@@ -13,9 +13,9 @@ namespace freshet::sync {
 namespace {
 
 uint64_t graceEpochs() {
-    return mutated(EpochMutant::kFreeOneEarly)   ? kGraceEpochs - 1
-           : mutated(EpochMutant::kFreeTwoEarly) ? kGraceEpochs - 2
-                                                 : kGraceEpochs;
+    return mutated(Mutant::kFreeOneEarly)   ? kGraceEpochs - 1
+           : mutated(Mutant::kFreeTwoEarly) ? kGraceEpochs - 2
+                                            : kGraceEpochs;
 }
 
 void freeAll(std::vector<RetiredObject>* objects) {
@@ -25,9 +25,9 @@ void freeAll(std::vector<RetiredObject>* objects) {
 }
 
 uint64_t endedEpochs() {
-    return mutated(EpochMutant::kPassAtOnce)     ? kEndedEpochs - 2
-           : mutated(EpochMutant::kPassOneEarly) ? kEndedEpochs - 1
-                                                 : kEndedEpochs;
+    return mutated(Mutant::kPassAtOnce)     ? kEndedEpochs - 2
+           : mutated(Mutant::kPassOneEarly) ? kEndedEpochs - 1
+                                            : kEndedEpochs;
 }
 
 uint64_t nextDomainId() {
@@ -167,24 +167,24 @@ uint64_t EpochDomain::minReadTs() const {
     // from a clock that has at least this value; one whose fence came before shows its readLow.
     // acquire: pairs with the thread that raises the clock, and with [epoch.leave] and
     // [epoch.unpin] below.
-    if (!mutated(EpochMutant::kClockAfterReadLow)) {
+    if (!mutated(Mutant::kClockAfterReadLow)) {
         low = state.clock->load(kAcquire);
     }
-    if (!mutated(EpochMutant::kNoFoldFence)) {
+    if (!mutated(Mutant::kNoFoldFence)) {
         heavyFence();
     }
     const uint64_t passed = passedTs();
     state.forEachCell([&](const EpochCell& cell) {
         // readLow THEN pinLow: a snapshot moves from the first to the second, so read in this order
         // it is seen at least once.
-        uint64_t pinLow = mutated(EpochMutant::kPinLowFirst) ? cell.pinLow.load(kAcquire) : kNoTs;
+        uint64_t pinLow = mutated(Mutant::kPinLowFirst) ? cell.pinLow.load(kAcquire) : kNoTs;
         uint64_t readLow = cell.readLow.load(kAcquire);
-        if (!mutated(EpochMutant::kPinLowFirst)) {
+        if (!mutated(Mutant::kPinLowFirst)) {
             pinLow = cell.pinLow.load(kAcquire);
         }
         low = std::min({low, readLow, std::max(pinLow, passed)});
     });
-    if (mutated(EpochMutant::kClockAfterReadLow)) {
+    if (mutated(Mutant::kClockAfterReadLow)) {
         low = std::min(low, state.clock->load(kAcquire));
     }
     return low;
@@ -201,7 +201,7 @@ bool EpochDomain::endSnapshotsBelow(uint64_t ts) {
         // fence came first has a newer epoch, nor has any advance that was decided before such a
         // slice was visible. acquire: the value decides what is passed.
         ended_.store(ts, kRelaxed);
-        if (!mutated(EpochMutant::kNoEndFence)) {
+        if (!mutated(Mutant::kNoEndFence)) {
             heavyFence();
         }
         state.endedIn = state.epoch.load(kAcquire);
@@ -225,7 +225,7 @@ void EpochDomain::tryAdvance() {
     // [epoch.scan] acquire on E: pairs with [epoch.advance]. The fence pairs with that of
     // [epoch.enter]: a slice that we do not see began after it and sees everything unlinked before.
     uint64_t now = state.epoch.load(kAcquire);
-    if (!mutated(EpochMutant::kNoAdvanceFence)) {
+    if (!mutated(Mutant::kNoAdvanceFence)) {
         heavyFence();
     }
     bool all = true;

@@ -68,7 +68,7 @@ void Hazards::part(HazardCell* cell) {
 }
 
 size_t Hazards::freeUnheld(std::vector<RetiredObject>* retired) const {
-    if (!mutated(HazardMutant::kNoScanFence)) {
+    if (!mutated(Mutant::kNoScanFence)) {
         heavyFence();
     }
     std::vector<const void*> held;

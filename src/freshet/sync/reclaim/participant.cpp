@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The own-thread half of the epochs: slices, pins, retiring.
 #include "freshet/base/assert.h"
-#include "freshet/sync/reclaim/epoch_mutant.h"
+#include "freshet/sync/mutant.h"
 #include "freshet/sync/reclaim/epoch_state.h"
 
 namespace freshet::sync {
@@ -16,8 +16,8 @@ void Participant::Impl::enter() {
     if constexpr (kUsesHazards) {
         Hazards::here().beginSlice();
     }
-    const auto epochOrder = mutated(EpochMutant::kEnterEpochRelaxed) ? kRelaxed : kRelease;
-    const auto readLowOrder = mutated(EpochMutant::kEnterReadLowRelaxed) ? kRelaxed : kRelease;
+    const auto epochOrder = mutated(Mutant::kEnterEpochRelaxed) ? kRelaxed : kRelease;
+    const auto readLowOrder = mutated(Mutant::kEnterReadLowRelaxed) ? kRelaxed : kRelease;
     // [epoch.enter] E and clock: acquire, pairs with [epoch.advance] and with the thread that
     // raises the clock. The stores are release although the fence comes after them: a thread that
     // reads them must see the effects of our earlier slices (pinLow for [epoch.fold], unlinking for
@@ -27,7 +27,7 @@ void Participant::Impl::enter() {
     // them.
     cell->epoch.store(state->epoch.load(kAcquire), epochOrder);
     cell->readLow.store(state->clock->load(kAcquire), readLowOrder);
-    if (!mutated(EpochMutant::kNoEnterFence)) {
+    if (!mutated(Mutant::kNoEnterFence)) {
         heavyFence();
     }
 }
@@ -37,7 +37,7 @@ void Participant::Impl::leave() {
     if (--depth != 0) {
         return;
     }
-    const auto order = mutated(EpochMutant::kLeaveRelaxed) ? kRelaxed : kRelease;
+    const auto order = mutated(Mutant::kLeaveRelaxed) ? kRelaxed : kRelease;
     // [epoch.leave] release: pairs with [epoch.fold], which having read kNoTs here sees the pinLow
     // that pin() stored before, and with [epoch.scan], which having read 0 sees all our unlinking.
     cell->readLow.store(kNoTs, order);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Deliberate mistakes in the epoch code, for the explore variant only: epoch_explore_test.cpp
-/// switches each on and expects the explorer to find a schedule that breaks a promise. In every
-/// other variant mutated() is a constant false and leaves no code behind.
+/// The planted bugs of epochs and of hazard pointers; see base/mutant.h.
 #pragma once
+
+#include "freshet/base/mutant.h"
 
 #include <cstdint>
 
 namespace freshet::sync {
 
-enum class EpochMutant : uint8_t {
+enum class Mutant : uint8_t {
     kNone,
     kClockAfterReadLow,    // minReadTs() reads the clock last instead of first
     kPinLowFirst,          // minReadTs() reads pinLow before readLow
@@ -23,17 +23,9 @@ enum class EpochMutant : uint8_t {
     kPassAtOnce,           // ended pins are passed while slices may not know of it
     kPassOneEarly,         // one epoch later instead of two
     kNoEndFence,           // ending snapshots has no store-load fence
+    kNoHoldFence,          // holding an object has no store-load fence
+    kNoScanFence,          // nor has the scan of what others hold
+    kDropRelaxed,          // dropping an object does not publish that it is no longer used
 };
-
-#ifdef FRESHET_EXPLORE
-inline EpochMutant epochMutant = EpochMutant::kNone;
-inline bool mutated(EpochMutant mutant) {
-    return epochMutant == mutant;
-}
-#else
-constexpr bool mutated(EpochMutant) {
-    return false;
-}
-#endif
 
 }  // namespace freshet::sync
