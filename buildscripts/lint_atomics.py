@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Atomics as STYLE 4.2 wants them: no raw std::atomic or volatile outside sync, every operation names its
+"""Atomics are argued: no raw std::atomic or volatile outside sync, every operation names its
 order, every compare-and-swap says what losing means and why there is progress, every tag that a comment
 names as partner exists in the same room."""
 import re

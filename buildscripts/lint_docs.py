@@ -2,12 +2,13 @@
 """Every room has a README with the eight headings that names each of its public headers; every source
 starts with its licence line; local links in Markdown lead somewhere; the README opens with the two
 commands; the figure of the architecture is what draw_architecture draws; the sources and functions that docs/ARCHITECTURE.md
-names exist."""
+names exist; comments and pages are without the turns of plain_words."""
 import os
 import re
 
 import architecture
 import lint_common as common
+import plain_words
 
 HEADINGS = ['Purpose', 'Neighbours', 'Front doors', 'Words', 'Invariants', 'Threads', 'Failure', 'Tests']
 README_LINES = 120
@@ -43,17 +44,11 @@ def check_room(root, folder, headers):
 
 
 def check_links(root):
-    problems = []
-    for folder, names, files in os.walk(root):
-        names[:] = [n for n in names if n not in ('.git', 'build', 'data', 'node_modules')]
-        for name in files:
-            if name.endswith('.md'):
-                path = os.path.relpath(os.path.join(folder, name), root)
-                for number, line in enumerate(common.read_lines(root, path), 1):
-                    for target in LINK.findall(line):
-                        if '://' not in target and not os.path.exists(os.path.join(folder, target)):
-                            problems.append('%s:%d: %s is not there' % (path, number, target))
-    return problems
+    return ['%s:%d: %s is not there' % (path, number, target)
+            for path in plain_words.markdown_files(root)
+            for number, line in enumerate(common.read_lines(root, path), 1)
+            for target in LINK.findall(line)
+            if '://' not in target and not os.path.exists(os.path.join(root, os.path.dirname(path), target))]
 
 
 def check_figure(root):
@@ -91,7 +86,7 @@ def check(root):
     for command in ('buildscripts/run', 'buildscripts/test'):
         if command not in readme:
             problems.append('README.md:1: does not open with %s' % command)
-    return problems + check_links(root) + check_figure(root) + check_sources(root)
+    return problems + check_links(root) + check_figure(root) + check_sources(root) + plain_words.check(root)
 
 
 if __name__ == '__main__':

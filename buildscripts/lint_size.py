@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The size limits of STYLE 4.4: files, functions, folders."""
+"""Size limits: files, functions, folders."""
 import collections
 import os
 import re

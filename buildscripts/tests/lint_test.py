@@ -121,6 +121,19 @@ class LintTest(unittest.TestCase):
     def test_size_refuses_a_long_function(self):
         self.assert_caught(lint_size, 'src/freshet/low/a.cpp', 'void f() {\n' + '    g();\n' * 70 + '}\n', 'a function of 72 lines')
 
+    def test_docs_refuses_a_thread_that_is_he(self):
+        self.assert_caught(lint_docs, 'src/freshet/low/a.cpp', '// It is freed by the one who ended his slice.\n', 'a thread, a page, a client is "it"')
+
+    def test_docs_refuses_a_sentence_that_begins_with_who(self):
+        self.assert_caught(lint_docs, 'docs/a.md', 'First. Who waits longest is next.\n', 'begin with the subject')
+
+    def test_docs_refuses_a_citation_that_leads_nowhere(self):
+        self.assert_caught(lint_docs, 'src/freshet/low/a.cpp', 'int a;  // see DESIGN 3.5\n', 'cite a page of docs/design')
+
+    def test_docs_lets_code_be(self):
+        self.write('docs/a.md', 'A question: who is it? `his` is a word.\n```\nhe = 1\n```\n')
+        self.assertEqual(lint_docs.check(self.root), [])
+
     def test_docs_wants_the_headings(self):
         self.assert_caught(lint_docs, 'src/freshet/low/README.md', '## Purpose\na.h\n', 'headings are')
 

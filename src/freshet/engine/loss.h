@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a line of Store::losses() says of a tree. Whoever knows what the trees are for can say it
-/// in other words.
+/// The parts of a line of Store::losses() about a tree, for callers that know what the tree is for
+/// and can say so.
 #pragma once
 
 #include "freshet/base/bytes.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// ValueShare: keeps a large value in place, without a copy, as long as its bytes are needed.
 ///
-/// Who frees it: the buffer is reference-counted and freed by its last holder: a version, a page's
+/// Freeing: the buffer is reference-counted and freed by its last holder: a version, a page's
 /// image, a cursor or a share. This needs no epoch: a share is taken inside a slice, through a
 /// holder that the slice keeps alive, and the bytes never change. It does not matter what happens
 /// to the record meanwhile: overwriting, erasing or evicting it only removes the other holders.

@@ -151,7 +151,7 @@ TEST_F(ProfileTest, CountersSayWhatWasExaminedAndChanged) {
                 "admin");
 }
 
-/// Who may see and kill which operations.
+/// Which users may see and kill which operations.
 class OwnOperationsTest : public AuthTest {
 protected:
     /// The id of ann's operation, once it waits.

@@ -122,8 +122,8 @@ std::optional<PageLoads::Request> PageLoads::takeFirst() {
 }
 
 void PageLoads::awaitRoom() {
-    // Who needs what is in memory does not wait for this one. The request stays where bringBack()
-    // finds it.
+    // A caller that needs a leaf in memory does not wait for this request, which stays where
+    // bringBack() finds it.
     if (sync::WaitToken room; memory_.mustWait(&room)) {
         sync::blockOn(room);
     }

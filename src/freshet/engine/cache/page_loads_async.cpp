@@ -247,7 +247,7 @@ void PageLoads::finish(Ring& ring, std::unique_ptr<Arriving> arrived) {
     block::PageBuffer memory;
     StatusOr<LeafNode*> leaf =
         leafFromImage(env_, tree, *fault.entry, *fault.leaf, readImage, &memory);
-    // Whoever waits is told.
+    // On an error too: install() passes it to the waiting callers.
     (void)install(tree, fault, LoadedFor::kReader, {std::move(leaf), arrived->bytes, true});
 }
 

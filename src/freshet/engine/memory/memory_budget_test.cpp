@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Who waits for memory, and how long.
+/// Which threads wait for memory, and for how long.
 #include "freshet/engine/memory/memory_budget.h"
 
 #include <gtest/gtest.h>

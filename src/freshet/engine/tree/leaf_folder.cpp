@@ -237,7 +237,8 @@ LeafNode* LeafFolder::build(
     // [leaf.count] relaxed: published with the node by [entry.install].
     leaf->deltaBytes.store(static_cast<uint32_t>(carriedBytes), kRelaxed);
     leaf->deltaCount.store(carriedCount, kRelaxed);
-    // Twice what had to be carried, lest a long transaction cause a rebuild at every write.
+    // Twice what had to be carried, so that a long transaction does not cause a rebuild at every
+    // write.
     leaf->rebuildAtBytes =
         std::max(env_.limits.deltaBytesMax, static_cast<uint32_t>(2 * carriedBytes));
     leaf->rebuildAtCount = std::max(env_.limits.deltaKeysMax, 2 * carriedCount);

@@ -105,8 +105,9 @@ public:
     /// What it counts for in a page's size.
     size_t pageBytes() const { return sizeof(Version) + ValueBuffer::pageBytesOf(bytes_); }
 
-    /// Who wrote it, or when it was committed (commits/stamp.h). Written by: the owner, once, when
-    /// its outcome is decided [stamp.final]. Read by: all, through TxnTable::resolve.
+    /// The transaction that wrote it, or when it was committed (commits/stamp.h). Written by: the
+    /// owner, once, when its outcome is decided [stamp.final]. Read by: all, through
+    /// TxnTable::resolve.
     sync::Atomic<uint64_t> stamp;
     /// The next older one. Written by: the owner before publication; then only exchanged with null
     /// by trim() and by the thread that has installed a fold, each link once [older.take].

@@ -14,7 +14,7 @@ bool asksForNothing(const std::string& value) {
     return value == "false" || value == "disabled" || value == "none" || value.empty();
 }
 
-/// Whoever reads it wants to know whether to look at the command line or into the file.
+/// The user wants to know whether to look at the command line or into the file.
 Status inCommandLine(const Status& why) {
     return why.withContext("Error parsing command line");
 }
