@@ -309,11 +309,11 @@ sync::Task<Status> runListIndexes(Invocation& call) {
     for (const auto& index : found->indexes) {
         specs.push_back(index->spec);
     }
-    FirstBatch how;
-    how.ns = call.ns(*collection);
-    how.batchSize = *batchSize;
+    FirstBatch first;
+    first.ns = call.ns(*collection);
+    first.batchSize = *batchSize;
     std::unique_ptr<query::QueryCursor> cursor = makeListCursor(std::move(specs));
-    co_return co_await replyWithFirstBatch(call, std::move(cursor), std::move(how));
+    co_return co_await replyWithFirstBatch(call, std::move(cursor), std::move(first));
 }
 
 }  // namespace

@@ -54,11 +54,11 @@ sync::Task<Status> runListCollections(Invocation& call) {
             found.push_back(describe(*collection, nameOnly));
         }
     }
-    FirstBatch how;
-    how.ns = call.ns("$cmd.listCollections");
-    how.batchSize = *batchSize;
+    FirstBatch first;
+    first.ns = call.ns("$cmd.listCollections");
+    first.batchSize = *batchSize;
     std::unique_ptr<query::QueryCursor> cursor = makeListCursor(std::move(found));
-    co_return co_await replyWithFirstBatch(call, std::move(cursor), std::move(how));
+    co_return co_await replyWithFirstBatch(call, std::move(cursor), std::move(first));
 }
 
 /// Databases have no files of their own: this is the database's part of the shared file.

@@ -104,10 +104,10 @@ sync::Task<Status> runWithOutput(Invocation& call,
     }
     Status status = co_await writeOutput(call, **cursor, *output);
     FRESHET_CO_RETURN_IF_ERROR(std::move(status));
-    FirstBatch how;
-    how.ns = call.ns(collection);
-    how.isSingle = true;
-    co_return co_await replyWithFirstBatch(call, makeListCursor({}), std::move(how));
+    FirstBatch first;
+    first.ns = call.ns(collection);
+    first.isSingle = true;
+    co_return co_await replyWithFirstBatch(call, makeListCursor({}), std::move(first));
 }
 
 bool writesWith(bson::Document body) {
@@ -158,10 +158,10 @@ sync::Task<Status> runAggregate(Invocation& call) {
         addExplanation(call, **cursor, call.body());
         co_return Status::ok();
     }
-    FirstBatch how;
-    how.ns = ns;
-    how.batchSize = *batchSize;
-    co_return co_await replyWithFirstBatch(call, std::move(*cursor), std::move(how));
+    FirstBatch first;
+    first.ns = ns;
+    first.batchSize = *batchSize;
+    co_return co_await replyWithFirstBatch(call, std::move(*cursor), std::move(first));
 }
 
 }  // namespace

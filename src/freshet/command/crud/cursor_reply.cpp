@@ -187,16 +187,17 @@ sync::Task<Status> replyWithBatch(Invocation& call, ClientCursor cursor, Plan pl
 
 sync::Task<Status> replyWithFirstBatch(Invocation& call,
                                        std::unique_ptr<query::QueryCursor> cursor,
-                                       FirstBatch how) {
+                                       FirstBatch first) {
     ClientCursor made;
-    made.ns = std::move(how.ns);
-    made.neverTimesOut = how.neverTimesOut;
+    made.ns = std::move(first.ns);
+    made.neverTimesOut = first.neverTimesOut;
     made.cursor = std::move(cursor);
     made.needsDurableRead = call.generic.needsDurableRead;
     made.hasScripts = call.runsScripts;
     made.mayTakeLong = call.mayTakeLong;
-    return replyWithBatch(
-        call, std::move(made), {"firstBatch", static_cast<size_t>(how.batchSize), how.isSingle});
+    return replyWithBatch(call,
+                          std::move(made),
+                          {"firstBatch", static_cast<size_t>(first.batchSize), first.isSingle});
 }
 
 std::string emptyFirstBatch(const std::string& ns) {

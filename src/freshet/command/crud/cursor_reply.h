@@ -24,7 +24,7 @@ struct FirstBatch {
 /// Adds {cursor: {firstBatch, id, ns}} to the reply.
 sync::Task<Status> replyWithFirstBatch(Invocation& call,
                                        std::unique_ptr<query::QueryCursor> cursor,
-                                       FirstBatch how);
+                                       FirstBatch first);
 
 /// A whole body, {cursor: {firstBatch: [], id: 0, ns}, ok: 1}.
 std::string emptyFirstBatch(const std::string& ns);

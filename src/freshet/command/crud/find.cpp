@@ -77,18 +77,18 @@ sync::Task<Status> runFind(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
     StatusOr<FindCommand> find = parseFind(call.index);
     FRESHET_CO_RETURN_IF_ERROR(find.status());
-    FirstBatch how = std::move(find->firstBatch);
-    how.ns = call.ns(*collection);
+    FirstBatch first = std::move(find->firstBatch);
+    first.ns = call.ns(*collection);
     catalog::CollectionRef found = call.services.catalog.find(call.generic.db, *collection);
     find->request.spill = &call.services.spill;
     if (find->isTailable && found != nullptr) {
-        co_return badValue("error processing query: ns=" + how.ns +
+        co_return badValue("error processing query: ns=" + first.ns +
                            ": tailable cursor requested on non capped collection");
     }
     StatusOr<std::unique_ptr<query::QueryCursor>> cursor =
         query::makeFind(call.services.store, std::move(found), std::move(find->request));
     FRESHET_CO_RETURN_IF_ERROR(cursor.status());
-    co_return co_await replyWithFirstBatch(call, std::move(*cursor), std::move(how));
+    co_return co_await replyWithFirstBatch(call, std::move(*cursor), std::move(first));
 }
 
 /// Drives an operation to its end; then, if the read concern requires it, waits until everything

@@ -320,12 +320,12 @@ constexpr Section kSections[] = {
 };
 
 /// {section: 0} omits it, {none: 1, section: 1} shows only it.
-bool isWished(bson::Document wishes, std::string_view section) {
-    const bson::Element wish = wishes.find(section);
-    return wish.isMissing() ? !wishes.find("none").isTruthy() : wish.isTruthy();
+bool isWanted(bson::Document sections, std::string_view section) {
+    const bson::Element wanted = sections.find(section);
+    return wanted.isMissing() ? !sections.find("none").isTruthy() : wanted.isTruthy();
 }
 
-void addStatus(const Services& services, bson::Document wishes, bson::Builder* reply) {
+void addStatus(const Services& services, bson::Document sections, bson::Builder* reply) {
     const int64_t now = platform::wallMillis();
     const int64_t uptimeMs = now - services.facts.startedWallMs;
     reply->add("host", services.facts.host).add("version", services.facts.version);
@@ -333,14 +333,14 @@ void addStatus(const Services& services, bson::Document wishes, bson::Builder* r
     reply->add("uptime", static_cast<double>(uptimeMs / 1'000)).add("uptimeMillis", uptimeMs);
     reply->add("uptimeEstimate", uptimeMs / 1'000).add("localTime", bson::Date{now});
     for (const Section& section : kSections) {
-        if (isWished(wishes, section.name)) {
+        if (isWanted(sections, section.name)) {
             section.add(services, reply);
         }
     }
 }
 
 void addReplication(const Invocation& call, bson::Builder* reply) {
-    if (isReplicaSet(call.services) && isWished(call.body(), "repl")) {
+    if (isReplicaSet(call.services) && isWanted(call.body(), "repl")) {
         auto section = reply->object("repl");
         // The older name is what mongostat looks for.
         section.add("isWritablePrimary", true).add("ismaster", true);

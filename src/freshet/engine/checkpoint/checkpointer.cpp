@@ -153,7 +153,7 @@ Status Checkpointer::writeTrees() {
     auto [trees, dropped] = trees_.allAndDropped();
     freeDropped(std::move(dropped));
     beginMoves();
-    hand_.begin(handShare());
+    sparseHand_.begin(handShare());
     bool whole = true;
     for (const TreeRef& tree : trees) {
         // [tree.codecRead] relaxed: pairs with [tree.codec], of which it sees any.
@@ -162,7 +162,7 @@ Status Checkpointer::writeTrees() {
         // Merging writes images before it frees any: not while there is too little room.
         if (!isSpaceShort()) {
             writer.removeSparse();
-            hand_.pass(tree->pages(), *this);
+            sparseHand_.pass(tree->pages(), *this);
         }
         FRESHET_RETURN_IF_ERROR(writer.writeDuePages());
         writer.foldRested();

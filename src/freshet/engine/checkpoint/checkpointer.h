@@ -45,7 +45,7 @@ public:
     /// before they wait for the images to be on disk: leaves that have theirs may be evicted then.
     void relieveBy(std::function<void()> relieve) { relieve_ = std::move(relieve); }
     /// The last run() found more sparse leaves than it could bring back.
-    bool hasMoreSparse() const { return hand_.hasMore(); }
+    bool hasMoreSparse() const { return sparseHand_.hasMore(); }
     /// Checkpoints made. A run that finds nothing to do makes none.
     uint64_t made() const { return made_; }
     // After loading, before the first run():
@@ -138,7 +138,7 @@ private:
     CountedHashMap<PageId, TreeId> treeOfValue_;
     Codec codec_ = Codec::kNone;  // of the tree that is being written
     MoveHand moves_;
-    SparseHand hand_;
+    SparseHand sparseHand_;
     bool looksForSparse_ = false;
     std::optional<ShortTurns> turns_;  // during run()
     std::function<void()> relieve_;

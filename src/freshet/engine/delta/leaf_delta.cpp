@@ -189,7 +189,7 @@ uint32_t LeafDelta::firstCell(const PageKey& key) const {
     return static_cast<uint32_t>(at) + (isBehind ? 1 : 0);
 }
 
-void LeafDelta::insertPrivate(ByteView tail, KeyArray::Place place, Version* chain) {
+void LeafDelta::insertPrivate(ByteView tail, KeyArray::Position place, Version* chain) {
     const PageKey page(tail);
     // [delta.build] relaxed: published with the node by [entry.install].
     if (Link* link = cellOf(page)) {

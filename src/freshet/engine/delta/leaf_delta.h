@@ -139,7 +139,7 @@ public:
     void linkAbove(const Spot& spot, DeltaKey* key);
     /// Adds a chain of a key at `place` in the base, or before it. REQUIRES: the delta is not
     /// published yet, and has no chain of that key.
-    void insertPrivate(ByteView tail, KeyArray::Place place, Version* chain);
+    void insertPrivate(ByteView tail, KeyArray::Position place, Version* chain);
 
     /// Calls visit(LeafChange) for the changes of a bucket in order, with the cells in the last
     /// bucket, from `from` on (null: all) until it returns false. Returns false in that case.

@@ -113,7 +113,7 @@ uint32_t KeyArray::firstHead(uint64_t head, uint32_t stretch) const {
     return stretch + countBelow(heads() + stretch, std::min(kScannedMax, size_ - stretch), head);
 }
 
-KeyArray::Place KeyArray::lowerBound(const PageKey& key, uint32_t stretch) const {
+KeyArray::Position KeyArray::lowerBound(const PageKey& key, uint32_t stretch) const {
     const uint32_t low = firstHead(key.head, stretch);
     if (low == size_ || heads()[low] != key.head) {
         return {low, false};
@@ -121,7 +121,7 @@ KeyArray::Place KeyArray::lowerBound(const PageKey& key, uint32_t stretch) const
     return amongHeads(low, key);
 }
 
-KeyArray::Place KeyArray::amongHeads(uint32_t low, const PageKey& key) const {
+KeyArray::Position KeyArray::amongHeads(uint32_t low, const PageKey& key) const {
     if (low + 1 != size_ && heads()[low + 1] == key.head) {
         return amongTies(low, key);
     }
@@ -129,7 +129,7 @@ KeyArray::Place KeyArray::amongHeads(uint32_t low, const PageKey& key) const {
     return {low + (order < 0 ? 1 : 0), order == 0};
 }
 
-KeyArray::Place KeyArray::amongTies(uint32_t low, const PageKey& key) const {
+KeyArray::Position KeyArray::amongTies(uint32_t low, const PageKey& key) const {
     const uint64_t next = key.head + 1;
     uint32_t high = next == 0 ? size_ : firstHead(next, stretchOf(next));
     while (low < high) {

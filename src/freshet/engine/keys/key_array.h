@@ -65,7 +65,7 @@ inline size_t fencePrefix(ByteView low, ByteView high) {
 
 class KeyArray {
 public:
-    struct Place {
+    struct Position {
         uint32_t pos;  // index of the first key >= the one sought
         bool exact;
     };
@@ -82,9 +82,9 @@ public:
         return isEven() ? ByteView(bytes() + size_t{i} * tailBytes_, tailBytes_)
                         : ByteView(bytes() + offsets()[i], offsets()[i + 1] - offsets()[i]);
     }
-    Place lowerBound(const PageKey& key) const { return lowerBound(key, stretchOf(key.head)); }
+    Position lowerBound(const PageKey& key) const { return lowerBound(key, stretchOf(key.head)); }
     /// The same; `stretch` is the result of prefetchStretch() for the key's head.
-    Place lowerBound(const PageKey& key, uint32_t stretch) const;
+    Position lowerBound(const PageKey& key, uint32_t stretch) const;
     /// Whether `key` is the i-th key; false if there is no i-th key.
     bool isAt(uint32_t i, const PageKey& key) const {
         return i < size_ && comparePageKey(head(i), tail(i), key) == 0;
@@ -129,9 +129,9 @@ private:
     /// Called when the heads are filled in.
     void setLandmarks();
     /// lowerBound() if the key's head occurs; `low` is the first key with that head.
-    Place amongHeads(uint32_t low, const PageKey& key) const;
+    Position amongHeads(uint32_t low, const PageKey& key) const;
     /// The same if more than one key has that head.
-    Place amongTies(uint32_t low, const PageKey& key) const;
+    Position amongTies(uint32_t low, const PageKey& key) const;
 
     std::unique_ptr<char[]> block_;
     uint32_t size_ = 0;

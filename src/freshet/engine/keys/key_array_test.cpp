@@ -72,7 +72,7 @@ TEST(KeyArray, FindsThePlaceOfAnyKey) {
         for (int i = 0; i < 2'000; ++i) {
             const std::string sought = anyKey(random);
             const auto expected = std::lower_bound(sorted.begin(), sorted.end(), sought);
-            const KeyArray::Place place = array.lowerBound(PageKey(sought));
+            const KeyArray::Position place = array.lowerBound(PageKey(sought));
             ASSERT_EQ(place.pos, expected - sorted.begin());
             ASSERT_EQ(place.exact, expected != sorted.end() && *expected == sought);
             const auto anywhere = static_cast<uint32_t>(random() % (size + 1));
@@ -100,7 +100,7 @@ TEST(KeyArray, KeysOfOneLengthAreFoundToo) {
         for (int i = 0; i < 1'000; ++i) {
             const std::string sought = anyKey(random);  // of any length
             const auto expected = std::lower_bound(sorted.begin(), sorted.end(), sought);
-            const KeyArray::Place place = array.lowerBound(PageKey(sought));
+            const KeyArray::Position place = array.lowerBound(PageKey(sought));
             ASSERT_EQ(place.pos, expected - sorted.begin());
             ASSERT_EQ(place.exact, expected != sorted.end() && *expected == sought);
         }
@@ -119,7 +119,7 @@ TEST(KeyArray, WithOneMoreKeyIsAsIfItHadBeenThere) {
         ASSERT_EQ(keys.size(), all.size());
         for (uint32_t i = 0; i < keys.size(); ++i) {
             EXPECT_EQ(keys.tail(i), all[i]);
-            const KeyArray::Place place = keys.lowerBound(PageKey(all[i]));
+            const KeyArray::Position place = keys.lowerBound(PageKey(all[i]));
             EXPECT_TRUE(place.exact);
             EXPECT_EQ(place.pos, i);
         }

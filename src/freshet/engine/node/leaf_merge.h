@@ -33,7 +33,7 @@ template <typename Visit>
 bool mergeUp(const LeafNode& leaf, const MergeBound* from, Visit visit) {
     const KeyArray& keys = leaf.image.keys();
     LeafDelta* delta = leaf.deltaForRead();
-    KeyArray::Place place{0, false};
+    KeyArray::Position place{0, false};
     if (from != nullptr) {
         place = keys.lowerBound(from->key);
     }
@@ -72,7 +72,7 @@ template <typename Visit>
 bool mergeDown(const LeafNode& leaf, const MergeBound* from, Visit visit) {
     const KeyArray& keys = leaf.image.keys();
     LeafDelta* delta = leaf.deltaForRead();
-    KeyArray::Place place{keys.size(), false};
+    KeyArray::Position place{keys.size(), false};
     if (from != nullptr) {
         place = keys.lowerBound(from->key);
     }

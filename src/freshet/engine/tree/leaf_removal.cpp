@@ -35,7 +35,7 @@ bool isWritable(const PageEntry& entry) {
 
 /// Which child an inner node leads to for a key that is its low fence or a separator.
 size_t childOf(const InnerNode& node, ByteView low) {
-    const KeyArray::Place place = node.separators.lowerBound(node.pageKey(low));
+    const KeyArray::Position place = node.separators.lowerBound(node.pageKey(low));
     return place.pos + (place.exact ? 1 : 0);
 }
 

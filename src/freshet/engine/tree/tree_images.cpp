@@ -84,7 +84,7 @@ void TreeImages::takeOut(const std::vector<PageEntry*>& gone) {
     residents_.removeIf(isGone);
     std::erase_if(lowered_, isGone);
     for (PageEntry* entry : gone) {
-        dcheck(entry != hand_);  // goOnOverImages() has passed over what is gone
+        dcheck(entry != resumeAt_);  // goOnOverImages() has passed over what is gone
         PageEntry* newer = entry->newer();
         newer->older = entry->older;
         entry->older->setDecided(newer);

@@ -50,7 +50,7 @@ public:
     /// any page has gone since the last call, whatever `visit` returns.
     template <typename Visit>
     void goOnOverImages(const Visit& visit) {
-        PageEntry* entry = hand_ != nullptr ? hand_ : decided_;
+        PageEntry* entry = resumeAt_ != nullptr ? resumeAt_ : decided_;
         for (; entry != nullptr; entry = entry->older) {
             // [page.state] acquire: pairs with [page.live].
             if (entry->state.load(sync::kAcquire) != PageState::kGone && !visit(*entry)) {
@@ -58,7 +58,7 @@ public:
             }
         }
         // If the first page has stopped it, nothing was visited: pages to come are in front of it.
-        hand_ = entry == decided_ ? nullptr : entry;
+        resumeAt_ = entry == decided_ ? nullptr : entry;
     }
     /// Of the pages that were made since the last call: frees the entries of splits that were not
     /// installed, and records where forEachInMemory() finds the others.
@@ -83,7 +83,7 @@ private:
     ResidentPages& residents_;
     /// This page and all older ones are live, or gone, and have images.
     PageEntry* decided_ = nullptr;
-    PageEntry* hand_ = nullptr;        // where goOnOverImages() goes on; null: at decided_
+    PageEntry* resumeAt_ = nullptr;    // where goOnOverImages() goes on; null: at decided_
     std::vector<PageEntry*> inner_;    // the inner ones among the decided pages, without the root
     std::vector<PageEntry*> lowered_;  // by lowerMarkAway(), and not settled
 };

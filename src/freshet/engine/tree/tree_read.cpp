@@ -58,7 +58,7 @@ Descent TreeCore::descend(const Target& target, uint8_t level) {
             descent.hold.off(node);
             continue;
         }
-        const KeyArray::Place place = inner->separators.lowerBound(node->pageKey(target.key));
+        const KeyArray::Position place = inner->separators.lowerBound(node->pageKey(target.key));
         descent.entry = inner->child[place.pos + (place.exact && !target.before ? 1 : 0)];
         descent.hold.off(node);
     }
@@ -114,7 +114,7 @@ std::optional<ValueRef> TreeCore::get(ByteView key, const View& view, Fault* fau
     leaf->touch();
     const PageKey place = leaf->pageKey(key);
     const KeyArray& keys = leaf->image.keys();
-    KeyArray::Place at{hint.pos, true};
+    KeyArray::Position at{hint.pos, true};
     if (descent.entry != hint.entry || !keys.isAt(hint.pos, place)) {
         leaf->prefetch();
         at = keys.lowerBound(place);

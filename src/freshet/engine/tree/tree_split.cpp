@@ -155,7 +155,7 @@ void TreeCore::postSeparator(uint8_t level, ByteView separator, PageEntry* right
             return;
         }
         const PageKey key = old->pageKey(separator);
-        const KeyArray::Place place = old->separators.lowerBound(key);
+        const KeyArray::Position place = old->separators.lowerBound(key);
         if (place.exact || old->low == separator) {
             return;  // it is posted already; as a low fence it leads to child[0]
         }

@@ -85,7 +85,7 @@ TreeCore::Home TreeCore::homeOf(const LeafNode& leaf, LeafDelta* delta, const Pa
     Home home;
     home.chain = delta->cellOf(key);
     if (home.chain == nullptr) {
-        const KeyArray::Place at = leaf.image.keys().lowerBound(key);
+        const KeyArray::Position at = leaf.image.keys().lowerBound(key);
         home.basePos = at.exact ? at.pos : DeltaKey::kNoBase;
         home.bucket = delta->bucketOf(at.pos);
         home.spot = delta->find(home.bucket, key);

@@ -93,14 +93,14 @@ const KeyArray& Probe::keys() const {
 
 Probe::At Probe::goDown() {
     const auto* inner = static_cast<const InnerNode*>(node_);
-    const KeyArray::Place place = inner->separators.lowerBound(node_->pageKey(key_), pos_);
+    const KeyArray::Position place = inner->separators.lowerBound(node_->pageKey(key_), pos_);
     ask(inner->child[place.pos + (place.exact ? 1 : 0)]);
     return At::kEntry;
 }
 
 Probe::At Probe::findCell() {
     const auto* leaf = static_cast<const LeafNode*>(node_);
-    const KeyArray::Place place = leaf->image.keys().lowerBound(leaf->pageKey(key_), pos_);
+    const KeyArray::Position place = leaf->image.keys().lowerBound(leaf->pageKey(key_), pos_);
     pos_ = place.pos;
     if (!place.exact) {
         return At::kOver;

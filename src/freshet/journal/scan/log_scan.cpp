@@ -217,7 +217,7 @@ private:
     }
 
     /// Where a block of the log lies.
-    struct Place {
+    struct BlockPosition {
         size_t segment = 0;
         uint64_t offset = 0;
         BlockHeader header{};
@@ -230,7 +230,7 @@ private:
         if (slotStart(end_.slotNo + 1) >= redo) {
             return false;
         }
-        FRESHET_ASSIGN_OR_RETURN(const std::optional<Place> found, lastBlockFrom(redo));
+        FRESHET_ASSIGN_OR_RETURN(const std::optional<BlockPosition> found, lastBlockFrom(redo));
         if (!found.has_value()) {
             return false;
         }
@@ -253,8 +253,8 @@ private:
 
     /// The whole block behind end_ with the highest number among those whose predecessors end at or
     /// below `redo`. Blocks of earlier eras that a crash left behind have lower ones.
-    StatusOr<std::optional<Place>> lastBlockFrom(Lsn redo) {
-        std::optional<Place> found;
+    StatusOr<std::optional<BlockPosition>> lastBlockFrom(Lsn redo) {
+        std::optional<BlockPosition> found;
         std::string chunk(kSurveyChunk, '\0');
         for (size_t i = end_.last; i < end_.segments.size(); ++i) {
             uint64_t from = i == end_.last ? end_.offset / kBlockAlign * kBlockAlign : 0;
@@ -269,7 +269,7 @@ private:
                                         header.prevSlotNo > end_.slotNo &&
                                         slotStart(header.prevSlotNo + 1) <= redo;
                     if (isOurs && (!found || header.slotNo > found->header.slotNo)) {
-                        found = Place{i, from + at, header};
+                        found = BlockPosition{i, from + at, header};
                     }
                 }
             }
