@@ -318,6 +318,9 @@ TEST(Pipeline, Refuses) {
     };
     const ErrorCase cases[] = {
         {R"([{"$foo":1}])", Reason::kUnknownStage, "Unrecognized pipeline stage name: '$foo'"},
+        {R"([{"$listSearchIndexes":{}}])",
+         Reason::kUnknownStage,
+         "Unrecognized pipeline stage name: '$listSearchIndexes'"},
         {R"([{"$densify":{}}])",
          Reason::kUnknownStage,
          "The $densify stage is not supported yet by Freshet"},

@@ -50,10 +50,7 @@ StageOr makeSource(const PipelineMaker& maker, const Element& spec) {
         return makeListStage({});
     }
     if (name == "$changeStream") {
-        return invalid(
-            location(40573),
-            "The $changeStream stage is only supported on replica sets, and not yet by this "
-            "version");
+        return invalid(location(40573), "Change streams are not supported yet by Freshet");
     }
     return Status(Code::kUnsupported, name + " is not supported by this server");
 }
