@@ -309,6 +309,7 @@ StatusOr<ConnectionString> ConnectionString::parse(std::string_view text) {
             return fail("it is empty");
         }
         result.database = text;
+        result.authSource = text;
         return result;
     }
     if (text.starts_with('/') && !isService) {

@@ -73,6 +73,8 @@ TEST(ConnectionString, ParsesUsersAndTheirSource) {
     EXPECT_EQ(where.host, "h");
     EXPECT_EQ(parsed("mongodb://ann:x@h/shop?authSource=admin").authSource, "admin");
     EXPECT_EQ(parsed("mongodb://ann@h/").authSource, "");
+    EXPECT_EQ(parsed("shop").authSource, "shop") << "the user may be given by options";
+    EXPECT_EQ(parsed("h:5/shop").authSource, "shop");
     EXPECT_EQ(parsed("mongodb://a:b@h/?authMechanism=SCRAM-SHA-1").authMechanism, "SCRAM-SHA-1");
     EXPECT_EQ(parsed("mongodb://a:secret@h").whereText().find("secret"), std::string::npos);
 }

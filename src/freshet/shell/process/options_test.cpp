@@ -69,6 +69,15 @@ TEST(Options, LoginAndTls) {
     EXPECT_FALSE(options->asksPassword);
 }
 
+TEST(Options, UsersAreLookedUpInTheDatabaseThatIsGiven) {
+    for (const std::string& place : {"shop", "h:5/shop", "mongodb://h/shop"}) {
+        EXPECT_EQ(parseOptions({"-u", "ann", "-p", "x", place})->where.authSource, "shop") << place;
+    }
+    EXPECT_EQ(parseOptions({"-u", "ann", "-p", "x"})->where.authSource, "") << "it is admin";
+    EXPECT_EQ(parseOptions({"--authenticationDatabase", "admin", "shop"})->where.authSource,
+              "admin");
+}
+
 TEST(Options, APasswordThatIsNotGivenIsAskedFor) {
     EXPECT_TRUE(parseOptions({"--username", "ann"})->asksPassword);
     EXPECT_TRUE(parseOptions({"-u", "ann", "-p", "--quiet"})->asksPassword);
