@@ -31,7 +31,7 @@ import smoke  # noqa: E402
 from layers import Layers  # noqa: E402
 from test_report import Report  # noqa: E402
 
-LINTS = ('format', 'layers', 'atomics', 'coroutines', 'size', 'docs', 'headers')
+LINTS = ('format', 'layers', 'atomics', 'coroutines', 'size', 'docs', 'log_ids', 'headers')
 OUTPUT_MAX = 20_000  # of what failed, on the terminal
 
 # The full command has all of it; docs/HACKING.md says what the other leaves out.

@@ -14,6 +14,7 @@ import lint_docs  # noqa: E402
 import lint_format  # noqa: E402
 import lint_headers  # noqa: E402
 import lint_layers  # noqa: E402
+import lint_log_ids  # noqa: E402
 import lint_size  # noqa: E402
 
 LICENCE = '// SPDX-License-Identifier: Apache-2.0\n'
@@ -158,6 +159,31 @@ class LintTest(unittest.TestCase):
         self.assertEqual(len(lint_docs.check(self.root)), 2)
         self.write('src/freshet/low/a.cpp', LICENCE + 'void go() {}\n')
         self.assert_caught(lint_docs, 'docs/ARCHITECTURE.md', row.replace('go`', 'come`'), 'low/a.cpp has no come()')
+
+    def write_log_ids(self):
+        """A table, a source that logs its ids, and a page that lists them."""
+        self.write(lint_log_ids.TABLE, LICENCE + 'enum class LogId {\n    kOne = 1,  // one\n    kTwo = 2,  // two\n};\n')
+        self.write('src/freshet/low/a.cpp', LICENCE + 'log(LogId::kOne);\nlog(LogId::kTwo);\n')
+        self.write(lint_log_ids.PAGE, lint_log_ids.HEADING + '\n\n| id | event |\n|--:|---|\n| 1, 2 | 3 things |\n')
+
+    def test_log_ids_wants_each_number_once(self):
+        self.write_log_ids()
+        self.assert_caught(lint_log_ids, lint_log_ids.TABLE,
+                           'enum class LogId {\n    kOne = 1,  // one\n    kTwo = 1,  // two\n};\n', 'kTwo has the number of kOne')
+
+    def test_log_ids_wants_each_logged(self):
+        self.write_log_ids()
+        self.write('src/freshet/low/a_test.cpp', LICENCE + 'log(LogId::kTwo);\n')
+        self.assert_caught(lint_log_ids, 'src/freshet/low/a.cpp', 'log(LogId::kOne);\n', 'nothing logs kTwo')
+
+    def test_log_ids_compares_with_the_page(self):
+        self.write_log_ids()
+        self.assert_caught(lint_log_ids, lint_log_ids.PAGE, lint_log_ids.HEADING + '\n\n| 1, 3 | things |\n', 'does not list 2')
+        self.assertIn('%s:3: 3 is not in %s' % (lint_log_ids.PAGE, lint_log_ids.TABLE), lint_log_ids.check(self.root))
+
+    def test_log_ids_wants_a_text_for_each(self):
+        self.write_log_ids()
+        self.assert_caught(lint_log_ids, lint_log_ids.TABLE, 'enum class LogId {\n    kOne = 1,\n};\n', 'what it says')
 
     def test_headers_compiles_each_alone(self):
         self.assert_caught(lint_headers, 'src/freshet/low/a.h', '#pragma once\nstd::string x();\n', 'does not compile alone')

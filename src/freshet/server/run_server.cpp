@@ -35,29 +35,11 @@ namespace {
 
 using telemetry::Component;
 using telemetry::LogAttributes;
+using telemetry::LogId;
 using telemetry::Severity;
 
-// Ids that scripts search for.
-constexpr int32_t kListeningOn = 23015;
-constexpr int32_t kWaitingForConnections = 23016;
-constexpr int32_t kPrimaryNow = 21331;
-constexpr int32_t kReceivedSignal = 23377;
-constexpr int32_t kShuttingDown = 23138;
-constexpr int32_t kNowExiting = 20565;
-constexpr int32_t kStartFailed = 20557;
-constexpr int32_t kListenerFailed = 20568;
-constexpr int32_t kTlsFailed = telemetry::kOwnIds + 110;
-constexpr int32_t kWriteFailed = telemetry::kOwnIds + 111;
-constexpr int32_t kCloseFailed = telemetry::kOwnIds + 112;
-constexpr int32_t kLost = telemetry::kOwnIds + 113;
-constexpr int32_t kRepaired = telemetry::kOwnIds + 114;
-constexpr int32_t kSessionsLeft = telemetry::kOwnIds + 118;
-constexpr int32_t kShortage = telemetry::kOwnIds + 115;
-constexpr int32_t kCutOff = telemetry::kOwnIds + 116;
-constexpr int32_t kClosed = telemetry::kOwnIds + 117;
-
 void logControl(Severity severity,
-                int32_t id,
+                LogId id,
                 std::string_view message,
                 const LogAttributes& attributes = {}) {
     telemetry::log(severity, Component::kControl, id, message, attributes);
@@ -71,8 +53,10 @@ thread_local std::optional<sync::Slice> passSlice;
 constexpr uint64_t kNeverMs = uint64_t{1} << 40;
 
 [[noreturn]] void dieOfJournalFailure(const Status& why) {
-    logControl(
-        Severity::kFatal, kWriteFailed, "Writing has failed, ending at once", {{"error", why}});
+    logControl(Severity::kFatal,
+               LogId::kWriteFailed,
+               "Writing has failed, ending at once",
+               {{"error", why}});
     std::_Exit(kExitJournalFailed);
 }
 
@@ -142,8 +126,10 @@ int exitCodeOf(const Status& openFailure) {
 }
 
 int refuseData(const Status& why, const std::string& text) {
-    logControl(
-        Severity::kError, kStartFailed, "Cannot start on the data directory", {{"error", text}});
+    logControl(Severity::kError,
+               LogId::kStartFailed,
+               "Cannot start on the data directory",
+               {{"error", text}});
     return exitCodeOf(why);
 }
 
@@ -223,7 +209,7 @@ void Server::announceData(uint64_t begunNanos) {
         return;
     }
     logControl(Severity::kInfo,
-               kCutOff,
+               LogId::kRecovered,
                "Unclean end detected, recovered from the journal",
                {{"recordsReplayed", store_->stats().recordsReplayed},
                 {"durationMillis", (platform::monotonicNanos() - begunNanos) / kNanosPerMilli}});
@@ -232,7 +218,10 @@ void Server::announceData(uint64_t begunNanos) {
 int Server::repair() {
     const auto report = [](const std::vector<std::string>& losses) {
         for (const std::string& loss : losses) {
-            logControl(Severity::kWarning, kLost, "Repair gave up damaged data", {{"what", loss}});
+            logControl(Severity::kWarning,
+                       LogId::kDamageGivenUp,
+                       "Repair gave up damaged data",
+                       {{"what", loss}});
         }
     };
     report(store_->losses());
@@ -247,7 +236,7 @@ int Server::repair() {
     }
     const size_t losses = store_->losses().size() + lost->size();
     logControl(losses == 0 ? Severity::kInfo : Severity::kWarning,
-               kRepaired,
+               LogId::kRepairDone,
                losses == 0 ? "Finished repairing the data directory, nothing was lost"
                            : "Finished repairing the data directory. Something was lost: see the "
                              "lines before",
@@ -352,7 +341,7 @@ int Server::openListeners() {
         useRdma(&options);
     }
     if (const Status tls = makeTls(&options); !tls.isOk()) {
-        logControl(Severity::kError, kTlsFailed, "Cannot set up TLS", {{"error", tls}});
+        logControl(Severity::kError, LogId::kTlsFailed, "Cannot set up TLS", {{"error", tls}});
         return kExitFailure;
     }
     StatusOr<std::unique_ptr<transport::ServerTransport>> started =
@@ -360,7 +349,7 @@ int Server::openListeners() {
             options, makeHandlerFactory(*dispatcher_, !settings_.log.quiet, memory_));
     if (!started.isOk()) {
         logControl(Severity::kError,
-                   kListenerFailed,
+                   LogId::kListenerFailed,
                    "Error setting up listener",
                    {{"error", started.status()}});
         return kExitNetError;
@@ -377,21 +366,21 @@ void Server::announceListeners() {
     for (const std::string& address : transport_->addresses()) {
         telemetry::log(Severity::kInfo,
                        Component::kNetwork,
-                       kListeningOn,
+                       LogId::kListeningOn,
                        "Listening on",
                        {{"address", address}});
     }
     const bool isTls = settings_.net.tlsMode != transport::TlsMode::kDisabled;
     telemetry::log(Severity::kInfo,
                    Component::kNetwork,
-                   kWaitingForConnections,
+                   LogId::kWaitingForConnections,
                    "Waiting for connections",
                    {{"port", transport_->port()}, {"ssl", isTls ? "on" : "off"}});
     if (!settings_.replicaSet.name.empty()) {
         // mongod's words: test harnesses wait for them before they connect.
         telemetry::log(Severity::kInfo,
                        Component::kReplication,
-                       kPrimaryNow,
+                       LogId::kPrimaryNow,
                        "Transition to primary complete; database writes are now permitted",
                        {{"term", 1}});
     }
@@ -401,7 +390,7 @@ void Server::announceListeners() {
 /// durable; the next start recovers as after a crash.
 void Server::endDespite(uint64_t sessions) {
     logControl(Severity::kWarning,
-               kSessionsLeft,
+               LogId::kSessionsLeft,
                "Sessions are still busy at shutdown, ending without them",
                {{"sessions", static_cast<int64_t>(sessions)}});
     journal::Journal& journal = store_->journal();
@@ -420,7 +409,7 @@ void Server::actOnSignals() {
         const platform::Signal signal = platform::waitForSignal();
         const telemetry::LogContext context("SignalHandler");
         logControl(Severity::kInfo,
-                   kReceivedSignal,
+                   LogId::kReceivedSignal,
                    "Received signal",
                    {{"signal", signal.number}, {"error", signal.name}});
         if (signal.kind == platform::Signal::Kind::kEnd) {
@@ -498,18 +487,19 @@ int Server::end(int exitCode) {
         const Status closed = store_->close();
         if (!closed.isOk()) {
             logControl(Severity::kError,
-                       kCloseFailed,
+                       LogId::kCloseFailed,
                        "Closing the data directory failed",
                        {{"error", closed}});
             exitCode = exitCode == kExitClean ? int{kExitJournalFailed} : exitCode;
         } else {
-            logControl(
-                Severity::kInfo, kClosed, "Closed the data directory, everything is durable");
+            logControl(Severity::kInfo,
+                       LogId::kDataClosed,
+                       "Closed the data directory, everything is durable");
         }
         store_.reset();
     }
-    logControl(Severity::kInfo, kNowExiting, "Now exiting");
-    logControl(Severity::kInfo, kShuttingDown, "Shutting down", {{"exitCode", exitCode}});
+    logControl(Severity::kInfo, LogId::kNowExiting, "Now exiting");
+    logControl(Severity::kInfo, LogId::kShuttingDown, "Shutting down", {{"exitCode", exitCode}});
     return exitCode;
 }
 
@@ -567,7 +557,7 @@ int serve(Settings settings,
         settings.net.reactors != 0 ? settings.net.reactors : platform::coreCount();
     if (const Status enough = checkOpenFiles(reactors, settings.net.connectionsMax);
         !enough.isOk()) {
-        logControl(Severity::kError, kShortage, "Cannot start", {{"error", enough.text()}});
+        logControl(Severity::kError, LogId::kShortage, "Cannot start", {{"error", enough.text()}});
         return fail(kExitFailure, enough);
     }
     return Server(std::move(settings), words, surroundings).run();

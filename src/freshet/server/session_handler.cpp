@@ -7,10 +7,6 @@
 namespace freshet::server {
 namespace {
 
-// Ids that scripts search for.
-constexpr int32_t kConnectionAccepted = 22943;
-constexpr int32_t kConnectionEnded = 22944;
-
 /// A line when a connection comes and one when it goes.
 class ConnectionLog {
 public:
@@ -19,17 +15,17 @@ public:
         // [connectionLog.count] relaxed: a number for people.
         const uint64_t count = count_.fetch_add(1, sync::kRelaxed) + 1;
         const telemetry::LogContext context("listener");
-        write(kConnectionAccepted, "Connection accepted", id, remote, count);
+        write(telemetry::LogId::kConnectionAccepted, "Connection accepted", id, remote, count);
     }
     void ended(uint64_t id, const std::string& remote) {
         // [connectionLog.count] relaxed, as above.
         const uint64_t count = count_.fetch_sub(1, sync::kRelaxed) - 1;
         const telemetry::LogContext context("conn" + std::to_string(id));
-        write(kConnectionEnded, "Connection ended", id, remote, count);
+        write(telemetry::LogId::kConnectionEnded, "Connection ended", id, remote, count);
     }
 
 private:
-    void write(int32_t line,
+    void write(telemetry::LogId line,
                std::string_view message,
                uint64_t id,
                const std::string& remote,

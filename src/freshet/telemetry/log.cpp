@@ -69,7 +69,7 @@ int debugLevelOf(Severity severity) {
 
 void write(Severity severity,
            Component component,
-           int32_t id,
+           LogId id,
            std::string_view message,
            const LogAttributes& attributes,
            bool isStartupWarning) {
@@ -142,7 +142,7 @@ bool isLogged(Severity severity, Component component) {
 
 void log(Severity severity,
          Component component,
-         int32_t id,
+         LogId id,
          std::string_view message,
          const LogAttributes& attributes) {
     if (isLogged(severity, component)) {
@@ -151,15 +151,15 @@ void log(Severity severity,
 }
 
 void logStartupWarning(Component component,
-                       int32_t id,
+                       LogId id,
                        std::string_view message,
                        const LogAttributes& attributes) {
     write(Severity::kWarning, component, id, message, attributes, true);
 }
 
 void log(Severity severity, std::string_view component, std::string_view text) {
-    const Component known = componentOfRoom(component);
-    log(severity, known, kOwnIds + static_cast<int32_t>(known), text);
+    const RoomLines lines = linesOfRoom(component);
+    log(severity, lines.component, lines.id, text);
 }
 
 LogContext::LogContext(std::string name)

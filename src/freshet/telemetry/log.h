@@ -3,11 +3,12 @@
 /// output or a file, through spdlog. The newest lines and the start-up warnings are kept for
 /// getLog. Any thread. Not for the data path.
 ///
-///     log(Severity::kInfo, Component::kNetwork, 23016, "Waiting for connections",
-///         {{"port", 27017}, {"ssl", "off"}});
+///     log(Severity::kInfo, Component::kNetwork, LogId::kWaitingForConnections,
+///         "Waiting for connections", {{"port", 27017}, {"ssl", "off"}});
 #pragma once
 
 #include "freshet/base/status.h"
+#include "freshet/telemetry/log_ids.h"
 
 #include <concepts>
 #include <cstdint>
@@ -77,23 +78,19 @@ struct LogAttribute {
 };
 using LogAttributes = std::vector<LogAttribute>;
 
-/// Writes one line. `id` is a number that scripts may search for: mongod's where it has the event,
-/// else one of ours from kOwnIds on. Attributes beyond 10 KiB are cut.
+/// Writes one line. Attributes beyond 10 KiB are cut.
 void log(Severity severity,
          Component component,
-         int32_t id,
+         LogId id,
          std::string_view message,
          const LogAttributes& attributes = {});
 /// A warning that getLog keeps for the life of the process and that shells show on connecting.
 void logStartupWarning(Component component,
-                       int32_t id,
+                       LogId id,
                        std::string_view message,
                        const LogAttributes& attributes = {});
 /// Whether log() would write; avoids building attributes.
 bool isLogged(Severity severity, Component component);
-
-/// Ids that mongod does not have.
-inline constexpr int32_t kOwnIds = 9'000'000;
 
 /// Short form with a room's name as `component`, for lines that no script searches for.
 void log(Severity severity, std::string_view component, std::string_view text);

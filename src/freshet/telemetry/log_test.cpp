@@ -41,7 +41,7 @@ TEST(Log, LineHasMongodsShape) {
     LogContext context("listener");
     log(Severity::kInfo,
         Component::kNetwork,
-        23016,
+        LogId::kWaitingForConnections,
         "Waiting for connections",
         {{"port", 27017}, {"ssl", "off"}});
     EXPECT_EQ(newestAfterTime(),
@@ -57,17 +57,17 @@ TEST(Log, LineHasMongodsShape) {
 TEST(Log, AttributesKeepTheirTypes) {
     log(Severity::kError,
         Component::kDefault,
-        7,
+        LogId::kListeningOn,
         "m",
         {{"n", -5}, {"b", true}, {"d", 1.5}, {"s", "a\"b"}, {"j", JsonText{R"({"x":1})"}}});
     EXPECT_EQ(newestAfterTime(),
-              R"("s":"E",  "c":"-",        "id":7,       "ctx":"-","msg":"m",)"
+              R"("s":"E",  "c":"-",        "id":23015,   "ctx":"-","msg":"m",)"
               R"("attr":{"n":-5,"b":true,"d":1.5,"s":"a\"b","j":{"x":1}}})");
 }
 
 TEST(Log, ShortFormNamesTheComponentOfTheRoom) {
     logWarning("journal", "disk is {} slow");
-    EXPECT_THAT(newest(), HasSubstr(R"("s":"W",  "c":"JOURNAL",)"));
+    EXPECT_THAT(newest(), HasSubstr(R"("s":"W",  "c":"JOURNAL",  "id":9000005,)"));
     EXPECT_THAT(newest(), HasSubstr(R"("msg":"disk is {} slow"})"));
 }
 
@@ -80,7 +80,7 @@ TEST(Log, TextFromOutsideCannotForgeASecondLineNorBreakTheObject) {
 TEST(Log, LongAttributesAreCutTheLongestFirst) {
     log(Severity::kInfo,
         Component::kCommand,
-        51803,
+        LogId::kSlowQuery,
         "Slow query",
         {{"ns", "test.c"},
          {"command", JsonText{"{\"a\":\"" + repeated("x", 50000) + "\"}"}},
@@ -94,7 +94,11 @@ TEST(Log, LongAttributesAreCutTheLongestFirst) {
 }
 
 TEST(Log, CutsBetweenCharacters) {
-    log(Severity::kInfo, Component::kDefault, 1, "m", {{"s", repeated("\xc3\xa4", 6000)}});
+    log(Severity::kInfo,
+        Component::kDefault,
+        LogId::kListeningOn,
+        "m",
+        {{"s", repeated("\xc3\xa4", 6000)}});
     EXPECT_EQ(newest().find("\xef\xbf\xbd"), std::string::npos) << "half a character was kept";
 }
 
@@ -132,7 +136,8 @@ TEST(Log, ComponentsHaveTheNamesOfConfigurationFiles) {
 }
 
 TEST(Log, StartupWarningsAreKeptApart) {
-    logStartupWarning(Component::kControl, 22120, "Access control is not enabled");
+    logStartupWarning(
+        Component::kControl, LogId::kNoAccessControl, "Access control is not enabled");
     logInfo("server", "something else");
     ASSERT_FALSE(startupWarnings().empty());
     EXPECT_THAT(startupWarnings().back(), HasSubstr(R"("tags":["startupWarnings"]})"));

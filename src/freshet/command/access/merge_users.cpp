@@ -127,7 +127,7 @@ sync::Task<Status> mergeUser(Invocation& call,
     if (status.reason() == Reason::kDuplicateKey) {
         telemetry::log(telemetry::Severity::kWarning,
                        telemetry::Component::kAccess,
-                       9000023,
+                       telemetry::LogId::kUserStays,
                        "A user to be merged exists already and stays as he is",
                        {{"user", id}});
         co_return Status::ok();

@@ -55,7 +55,7 @@ void logAttempt(const Invocation& call, const Attempt& attempt, const Status& ou
         attributes.push_back({"result", 0});
         telemetry::log(telemetry::Severity::kInfo,
                        telemetry::Component::kAccess,
-                       5286306,
+                       telemetry::LogId::kLoginSucceeded,
                        "Successfully authenticated",
                        attributes);
     } else {
@@ -63,7 +63,7 @@ void logAttempt(const Invocation& call, const Attempt& attempt, const Status& ou
         attributes.push_back({"result", wireErrorOf(outcome).code});
         telemetry::log(telemetry::Severity::kInfo,
                        telemetry::Component::kAccess,
-                       5286307,
+                       telemetry::LogId::kLoginFailed,
                        "Failed to authenticate",
                        attributes);
     }

@@ -117,7 +117,7 @@ sync::Task<StatusOr<std::string>> readPretenceSecret(Invocation& call) {
 void warnOfDocument(const std::string& id, const Status& why) {
     telemetry::log(telemetry::Severity::kWarning,
                    telemetry::Component::kAccess,
-                   9000024,
+                   telemetry::LogId::kNotAUser,
                    "A document of admin.system.users is no user's and counts as none",
                    {{"id", id}, {"error", why.text()}});
 }

@@ -18,8 +18,6 @@
 namespace freshet::command {
 namespace {
 
-constexpr int32_t kClientMetadataId = 51800;  // scripts search for it
-
 constexpr uint64_t kIdsPerBlock = 1'024;
 constexpr size_t kValueBytesShown = 1'024;
 constexpr size_t kCommandBytesShown = 16 * 1'024;
@@ -177,7 +175,7 @@ Status ConnectionRecord::setMetadata(bson::Document metadata) {
     const telemetry::LogContext context(client);
     telemetry::log(telemetry::Severity::kInfo,
                    telemetry::Component::kNetwork,
-                   kClientMetadataId,
+                   telemetry::LogId::kClientMetadata,
                    "client metadata",
                    {{"remote", remote_},
                     {"client", client},

@@ -12,7 +12,6 @@
 namespace freshet::command {
 namespace {
 
-constexpr int32_t kSlowQueryId = 51803;
 constexpr uint64_t kMillion = 1'000'000;
 
 bool isSampled(const ParameterValues& values) {
@@ -63,7 +62,6 @@ void addWork(const OperationStats& stats, telemetry::LogAttributes* out) {
     addIfKnown("nreturned", stats.nReturned, out);
 }
 
-constexpr int32_t kLongPass = telemetry::kOwnIds + 120;
 constexpr uint64_t kReportEveryNanos = 1'000'000'000;
 constexpr uint64_t kNanosPerMs = 1'000'000;
 
@@ -122,7 +120,7 @@ void logSlow(const Invocation& call, const OperationEnd& end) {
     telemetry::log(
         telemetry::Severity::kInfo,
         isModification(call) ? telemetry::Component::kWrite : telemetry::Component::kCommand,
-        kSlowQueryId,
+        telemetry::LogId::kSlowQuery,
         "Slow query",
         attr);
 }
@@ -154,7 +152,7 @@ void LongPasses::tell(uint64_t nanos) {
     report.reportedAt = now;
     telemetry::log(telemetry::Severity::kWarning,
                    telemetry::Component::kCommand,
-                   kLongPass,
+                   telemetry::LogId::kLongPass,
                    "A command has held up other connections",
                    {{"passMillis", nanos / kNanosPerMs},
                     {"command", longest.command},

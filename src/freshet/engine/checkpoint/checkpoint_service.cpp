@@ -38,7 +38,6 @@ constexpr uint64_t kIdleNanosMin = 1'000 * kNanosPerMilli;
 constexpr uint64_t kBetweenEndsNanos = 250 * kNanosPerMilli;
 /// How often old writers are looked for.
 constexpr uint64_t kBetweenOldNanos = 200 * kNanosPerMilli;
-constexpr int32_t kCheckpointMade = telemetry::kOwnIds + 130;
 
 std::chrono::milliseconds restAfter(uint64_t roundNanos) {
     const std::chrono::milliseconds wanted(kRestsOfRound * roundNanos / kNanosPerMilli);
@@ -417,7 +416,7 @@ void CheckpointService::noteEnd(uint64_t beganNanos) {
         stats_.lastWallMs = platform::wallMillis();
         telemetry::log(telemetry::Severity::kDebug1,
                        telemetry::Component::kStorage,
-                       kCheckpointMade,
+                       telemetry::LogId::kCheckpointMade,
                        "Checkpoint made",
                        {{"number", stats_.checkpoints}, {"durationMillis", stats_.lastMillis}});
     }

@@ -16,10 +16,9 @@ namespace freshet::server {
 namespace {
 
 using telemetry::Component;
+using telemetry::LogId;
 using telemetry::Severity;
 
-constexpr int32_t kShortage = telemetry::kOwnIds + 115;
-constexpr int32_t kFewFiles = 22184;  // mongod's, of its warning of too few
 /// Data file, journal, directories, doors and a few connections.
 constexpr uint64_t kFilesLeast = 48;
 constexpr uint64_t kFilesOfReactor = 4;
@@ -32,7 +31,7 @@ int shortageExitCode = EXIT_FAILURE;
         std::fprintf(stderr, "freshetd ends: %s\n", why.c_str());
         telemetry::log(Severity::kFatal,
                        Component::kControl,
-                       kShortage,
+                       LogId::kShortage,
                        "The system does not give what the server needs, ending at once",
                        {{"error", why}});
     }
@@ -70,7 +69,7 @@ Status checkOpenFiles(uint32_t reactors, uint32_t connectionsMax) {
         if (limit < least + connectionsMax) {
             telemetry::logStartupWarning(
                 Component::kControl,
-                kFewFiles,
+                LogId::kFewFiles,
                 "The limit of open files (ulimit -n) is lower than what --maxConns connections "
                 "need: clients may be turned away before there are so many",
                 {{"currentValue", limit},

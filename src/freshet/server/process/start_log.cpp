@@ -10,18 +10,8 @@ namespace {
 
 using telemetry::Component;
 using telemetry::JsonText;
+using telemetry::LogId;
 using telemetry::Severity;
-
-constexpr int32_t kFreshet = telemetry::kOwnIds + 104;
-constexpr int32_t kStarting = 4615611;
-constexpr int32_t kBuildInfo = 23403;
-constexpr int32_t kOptions = 21951;
-constexpr int32_t kNoAccessControl = 22120;
-constexpr int32_t kOnlyLocalhost = 22140;
-constexpr int32_t kOptionNote = telemetry::kOwnIds + 100;
-constexpr int32_t kOpenDoor = telemetry::kOwnIds + 101;
-constexpr int32_t kRotating = telemetry::kOwnIds + 102;
-constexpr int32_t kRotationFailed = telemetry::kOwnIds + 103;
 
 bool isOnlyLocal(const NetSettings& net) {
     bool isLocal = !net.bindAll;
@@ -52,13 +42,13 @@ Status openLog(const LogSettings& settings) {
 void logStart(const Settings& settings, const Versions& versions) {
     telemetry::log(Severity::kInfo,
                    Component::kControl,
-                   kFreshet,
+                   LogId::kFreshetStarting,
                    "Freshet starting",
                    {{"version", versions.own}, {"servesProtocolOfVersion", versions.served}});
     // mongod's words: scripts wait for them.
     telemetry::log(Severity::kInfo,
                    Component::kControl,
-                   kStarting,
+                   LogId::kStarting,
                    "MongoDB starting",
                    {{"pid", platform::processId()},
                     {"port", settings.net.port},
@@ -70,18 +60,18 @@ void logStart(const Settings& settings, const Versions& versions) {
     const bson::OwnedDocument buildInfo(build.finish());
     telemetry::log(Severity::kInfo,
                    Component::kControl,
-                   kBuildInfo,
+                   LogId::kBuildInfo,
                    "Build Info",
                    {{"buildInfo", JsonText{bson::toJson(buildInfo.view())}}});
     telemetry::log(Severity::kInfo,
                    Component::kControl,
-                   kOptions,
+                   LogId::kOptionsSet,
                    "Options set by command line",
                    {{"options", JsonText{bson::toJson(settings.parsed.view())}}});
     for (const std::string& note : settings.notes) {
         telemetry::log(Severity::kWarning,
                        Component::kControl,
-                       kOptionNote,
+                       LogId::kOptionNote,
                        "Option without its effect",
                        {{"note", note}});
     }
@@ -91,30 +81,31 @@ void logStartupWarnings(const Settings& settings) {
     if (!settings.auth) {
         telemetry::logStartupWarning(
             Component::kControl,
-            kNoAccessControl,
+            LogId::kNoAccessControl,
             "Access control is not enabled for the database. Whoever connects may read and write "
             "everything");
     }
     if (isOnlyLocal(settings.net)) {
         telemetry::logStartupWarning(Component::kControl,
-                                     kOnlyLocalhost,
+                                     LogId::kOnlyLocalhost,
                                      "This server is bound to localhost. Other machines cannot "
                                      "connect; --bind_ip names further addresses");
     } else if (!settings.auth) {
         telemetry::logStartupWarning(
             Component::kControl,
-            kOpenDoor,
+            LogId::kReachableWithoutLogin,
             "Listening beyond loopback without authentication: whoever reaches it owns it");
     }
 }
 
 Status rotateLogNow() {
-    telemetry::log(Severity::kInfo, Component::kControl, kRotating, "Log rotation initiated");
+    telemetry::log(
+        Severity::kInfo, Component::kControl, LogId::kRotating, "Log rotation initiated");
     Status rotated = telemetry::rotateLog();
     if (!rotated.isOk()) {
         telemetry::log(Severity::kError,
                        Component::kControl,
-                       kRotationFailed,
+                       LogId::kRotationFailed,
                        "Log rotation failed",
                        {{"error", rotated}});
     }

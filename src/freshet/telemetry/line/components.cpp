@@ -30,17 +30,13 @@ constexpr std::array<Names, kComponents> kNames{{
     {"WRITE", "write", Component::kDefault},
 }};
 
-constexpr std::pair<std::string_view, Component> kRooms[] = {
-    {"journal", Component::kJournal},
-    {"block", Component::kStorage},
-    {"engine", Component::kStorage},
-    {"catalog", Component::kStorage},
-    {"transport", Component::kNetwork},
-    {"wire", Component::kNetwork},
-    {"security", Component::kAccess},
-    {"query", Component::kQuery},
-    {"command", Component::kCommand},
-    {"server", Component::kControl},
+constexpr std::pair<std::string_view, RoomLines> kRooms[] = {
+    {"journal", {Component::kJournal, LogId::kFromJournal}},
+    {"block", {Component::kStorage, LogId::kFromStorage}},
+    {"engine", {Component::kStorage, LogId::kFromStorage}},
+    {"transport", {Component::kNetwork, LogId::kFromTransport}},
+    {"query", {Component::kQuery, LogId::kFromQuery}},
+    {"command", {Component::kCommand, LogId::kFromCommand}},
 };
 
 }  // namespace
@@ -57,13 +53,13 @@ Component parentOf(Component component) {
     return kNames[static_cast<size_t>(component)].parent;
 }
 
-Component componentOfRoom(std::string_view room) {
-    for (const auto& [name, component] : kRooms) {
+RoomLines linesOfRoom(std::string_view room) {
+    for (const auto& [name, lines] : kRooms) {
         if (name == room) {
-            return component;
+            return lines;
         }
     }
-    return Component::kDefault;
+    return {Component::kDefault, LogId::kFromOthers};
 }
 
 StatusOr<Component> componentByName(std::string_view name) {

@@ -212,7 +212,7 @@ std::string renderLine(const Line& line) {
     out += "\"c\":";
     appendPadded(&out, "\"" + std::string(componentTag(line.component)) + "\",", kComponentWidth);
     out += "\"id\":";
-    appendPadded(&out, std::to_string(line.id) + ",", kIdWidth);
+    appendPadded(&out, std::to_string(static_cast<int32_t>(line.id)) + ",", kIdWidth);
     out += "\"ctx\":";
     appendString(&out, line.context);
     out += ",\"msg\":";

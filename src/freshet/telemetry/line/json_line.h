@@ -16,7 +16,7 @@ struct Line {
     bool utc = false;
     Severity severity = Severity::kInfo;
     Component component = Component::kDefault;
-    int32_t id = 0;
+    LogId id{};
     std::string_view context;
     std::string_view message;
     const LogAttributes& attributes;
@@ -32,8 +32,12 @@ std::string isoTime(int64_t wallMillis, bool utc);
 
 /// "NETWORK": the value of the field `c`.
 std::string_view componentTag(Component component);
-/// For the room's name that is given to the short form of log().
-Component componentOfRoom(std::string_view room);
+/// What the short form of log() writes for a room's name.
+struct RoomLines {
+    Component component;
+    LogId id;
+};
+RoomLines linesOfRoom(std::string_view room);
 /// The component whose verbosity applies when this one has none of its own.
 Component parentOf(Component component);
 
