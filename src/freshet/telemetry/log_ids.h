@@ -18,6 +18,7 @@ enum class LogId : int32_t {
     kNoAccessControl = 22120,        // start-up warning: no logins are required
     kOnlyLocalhost = 22140,          // start-up warning: other machines cannot connect
     kFewFiles = 22184,               // start-up warning: fewer files than connections
+    kConnectionRefused = 22942,      // more than --maxConns connections
     kConnectionAccepted = 22943,     // a connection begins
     kConnectionEnded = 22944,        // a connection ends
     kListeningOn = 23015,            // an address that is listened on

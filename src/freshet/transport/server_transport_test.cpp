@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The server's side over real sockets, with an echo in place of the database: what well-behaved,
 /// broken and vanished clients get, and how sessions end.
+#include "freshet/telemetry/log.h"
 #include "freshet/transport/tcp/echo_for_test.h"
 
 #include <gtest/gtest.h>
@@ -118,6 +119,10 @@ TEST_F(Server, ConnectionsOverTheLimitAreClosed) {
     EXPECT_TRUE(isEnded(third));
     EXPECT_EQ(server->stats().rejected, 1u);
     EXPECT_EQ(server->stats().available, 0u);
+    const std::string line = telemetry::recentLog().back();
+    EXPECT_NE(line.find("\"id\":22942,"), std::string::npos) << line;
+    EXPECT_NE(line.find("\"remote\":\"127.0.0.1:"), std::string::npos) << line;
+    EXPECT_NE(line.find("\"connectionCount\":2,"), std::string::npos) << line;
     one.reset();
     waitUntil([&] { return server->stats().current == 1; });
     auto again = client();

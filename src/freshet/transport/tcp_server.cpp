@@ -131,6 +131,8 @@ private:
     };
     Status openCalls(const ServerTransportOptions& options);
     void onArrival(Arrival arrival);
+    bool admit();
+    void refuse(const Arrival& arrival);
     ReactorWorker& leastLoaded();
     sync::Task<void> serve(ReactorWorker* worker, Arrival arrival);
     sync::Task<void> serveSession(ReactorWorker* worker, Arrival arrival);
@@ -148,7 +150,9 @@ private:
     std::unique_ptr<rdma::CallAcceptor> calls_;  // null: there is none
     std::vector<std::string> addresses_;
     uint16_t port_ = 0;
-    size_t nextWorker_ = 0;  // the accepting reactor's
+    size_t nextWorker_ = 0;  // the accepting reactor's, as the two below
+    uint64_t refusalLoggedNanos_ = 0;
+    uint64_t refusalsUnlogged_ = 0;  // since then
 
     mutable sync::Mutex mutex_;
     uint64_t current_ = 0;  // guarded by mutex_, as all below
@@ -241,18 +245,44 @@ Status TcpServer::openCalls(const ServerTransportOptions& options) {
     return Status::ok();
 }
 
+bool TcpServer::admit() {
+    std::lock_guard<sync::Mutex> lock(mutex_);
+    if (current_ >= connectionsMax_) {
+        ++rejected_;
+        return false;
+    }
+    ++current_;
+    ++totalCreated_;
+    return true;
+}
+
+/// Clients that try again and again must not fill the log, so it gets one line a second.
+void TcpServer::refuse(const Arrival& arrival) {
+    constexpr uint64_t kLogEveryNanos = 1'000'000'000;
+    const uint64_t now = platform::monotonicNanos();
+    if (refusalLoggedNanos_ != 0 && now - refusalLoggedNanos_ < kLogEveryNanos) {
+        ++refusalsUnlogged_;
+    } else {
+        refusalLoggedNanos_ = now;
+        const telemetry::LogContext context("listener");
+        telemetry::log(
+            telemetry::Severity::kWarning,
+            telemetry::Component::kNetwork,
+            telemetry::LogId::kConnectionRefused,
+            "Connection refused because there are too many open connections",
+            {{"remote", arrival.call ? arrival.call->remote() : remoteOf(arrival.socket)},
+             {"connectionCount", connectionsMax_},
+             {"refusedUnlogged", std::exchange(refusalsUnlogged_, 0)}});
+    }
+    if (arrival.socket >= 0) {
+        ::close(arrival.socket);
+    }
+}
+
 void TcpServer::onArrival(Arrival arrival) {
-    {
-        std::lock_guard<sync::Mutex> lock(mutex_);
-        if (current_ >= connectionsMax_) {
-            ++rejected_;
-            if (arrival.socket >= 0) {
-                ::close(arrival.socket);
-            }
-            return;
-        }
-        ++current_;
-        ++totalCreated_;
+    if (!admit()) {
+        refuse(arrival);
+        return;
     }
     ReactorWorker& worker = leastLoaded();
     // [lane.load] relaxed, here and below: a hint for balance.

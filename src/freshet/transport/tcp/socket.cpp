@@ -102,6 +102,16 @@ Status adoptSocket(Socket* out, int socket, PeerInfo* peer) {
     return Status::ok();
 }
 
+std::string remoteOf(int socket) {
+    Endpoint remote;
+    auto bytes = static_cast<socklen_t>(remote.capacity());
+    if (::getpeername(socket, remote.data(), &bytes) != 0 || bytes > remote.capacity()) {
+        return "unknown";
+    }
+    remote.resize(bytes);
+    return endpointText(remote);
+}
+
 void watchClosely(int socket) {
     constexpr std::pair<int, int> kSettings[] = {
         {TCP_KEEPIDLE, 10}, {TCP_KEEPINTVL, 10}, {TCP_KEEPCNT, 3}};  // seconds, and number of

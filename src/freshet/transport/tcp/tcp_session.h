@@ -34,6 +34,8 @@ StatusOr<std::unique_ptr<Session>> makeBlockingSession(
     const std::string& peerName = "",
     uint32_t timeoutMs = 0);
 
+/// The peer's address, of a socket that no session has yet.
+std::string remoteOf(int socket);
 /// Sets keepalive options on a TCP connection that is silent and only shows whether its peer lives:
 /// if the host vanishes, the connection ends within a minute. Best effort.
 void watchClosely(int socket);
