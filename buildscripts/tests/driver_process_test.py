@@ -188,7 +188,8 @@ class DoorsTest(unittest.TestCase):
             client = server.client()
             for i in range(50):
                 client.test.c.insert_one({'_id': i, 'pad': 'x' * 5000})
-            self.assertEqual(server.stop(), 0)
+            client.close()
+            server.kill()  # a clean end would make a checkpoint, which needs nothing of the journal
             folder = os.path.join(server.directory, 'db', 'journal')
             segment = os.path.join(folder, sorted(name for name in os.listdir(folder) if name.startswith('j.'))[0])
             with open(segment, 'r+b') as data:
