@@ -55,11 +55,11 @@ private:
 using ReadImage =
     std::function<StatusOr<ByteView>(PageId, const block::PagePlace&, block::PageBuffer*)>;
 
-/// The leaf of a page that was evicted, from the image that it left; its right neighbour is left to
-/// LeafEviction::bringBack(). The image may reach beyond the leaf, being older than a split.
-/// `buffer` is for the image. Its memory becomes the leaf's if that has use for nearly all of it:
-/// then nothing is copied. `readImage` is asked for the leaf's own page first, then for those of
-/// its large values in their order. kCorruption: the image is not that page's.
+/// Makes the leaf of an evicted page from the image it left; LeafEviction::bringBack() sets its
+/// right neighbour. The image may be older than a split and reach beyond the leaf. `buffer`
+/// receives the image. Its memory becomes the leaf's if the leaf uses nearly all of it: then
+/// nothing is copied. `readImage` is called for the leaf's own page first, then for the pages of
+/// its large values in order. kCorruption: the image is not that page's.
 StatusOr<LeafNode*> leafFromImage(TreeEnv& env,
                                   PageTree& tree,
                                   const PageEntry& entry,

@@ -33,7 +33,7 @@ struct LoadStats {
 
 class PageLoads {
 public:
-    /// `file` must be there until stop(), the others as long as this.
+    /// `file` must live until stop(), the others as long as this.
     PageLoads(TreeEnv& env,
               sync::EpochDomain& epochs,
               MemoryBudget& memory,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// One thread that has the reads of many leaves under way at once. It never waits for anything but
-/// reads, requests and room in memory, and for all of them in one place: the checkpoint may need a
-/// leaf that is under way, and room may need the checkpoint.
+/// One thread that has the reads of many leaves under way at once. It waits only for reads,
+/// requests and room in memory, and for all of them in one place: the checkpoint may need a leaf
+/// that is being read, and making room may need the checkpoint.
 #include "freshet/engine/cache/leaf_from_image.h"
 #include "freshet/engine/cache/page_loads.h"
 #include "freshet/platform/async_reads.h"

@@ -156,7 +156,7 @@ Status Checkpointer::writeTrees() {
     sparseHand_.begin(handShare());
     bool whole = true;
     for (const TreeRef& tree : trees) {
-        // [tree.codecRead] relaxed: pairs with [tree.codec], of which it sees any.
+        // [tree.codecRead] relaxed: pairs with [tree.codec]; any recent value will do.
         codec_ = tree->pages().codec().load(sync::kRelaxed);
         TreeWriter writer(*core_, tree->pages(), *this);
         // Merging writes images before it frees any: not while there is too little room.

@@ -122,7 +122,8 @@ PageScan scanPage(TreeEnv& env, PageTree& tree, PageEntry* entry, std::string me
     // has an LSN >= low.
     uint64_t low = mutated(Mutant::kScanLowLate) ? 0 : env.commitLow();
     tree.images().takeMark(entry);
-    // Dekker with writers: what is linked after the scan passed is marked anew (TreeCore::write).
+    // Dekker with writers: a version linked after the scan has passed is marked anew
+    // (TreeCore::write).
     sync::heavyFence();
     Scanner scanner(env, tree, entry, std::move(memory));
     scanner.scan(*nodeOf(*entry));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Model checks of removal: leaves go, and what is left of them is freed, beside writers, readers,
-/// splits, evictions and late separators (tree/leaf_removal.h). What is freed too early the
-/// explorer finds by itself.
+/// Model checks of removal: leaves are merged, and their pages' memory is freed, beside writers,
+/// readers, splits, evictions and late separators (tree/leaf_removal.h). The explorer itself finds
+/// memory that is freed too early.
 #include "freshet/engine/checkpoint/checkpoint_model_test_support.h"
 #include "freshet/engine/read_ahead.h"
 

@@ -19,7 +19,7 @@ bool canComeBack(const Node& leaf) {
     return away.largeValues().empty() && away.failure().isOk();
 }
 
-/// As LeafRemoval::removeIfSparse() asks, as far as it can be told from here.
+/// The conditions of LeafRemoval::removeIfSparse(), as far as they are known here.
 bool canGo(const PageEntry* left, const PageEntry& leaf, const PageEntry& mergeTarget) {
     if (left == nullptr) {
         return false;
@@ -72,8 +72,8 @@ std::vector<PageEntry*> SparseHand::search(PageTree& tree) {
     const std::vector<PageEntry*>& leaves = siblings.leaves;
     key_ = siblings.end;
     std::vector<bool> wanted(leaves.size());
-    size_t left = 0;   // of the next one that goes
-    size_t going = 0;  // so far, as if nobody wrote meanwhile
+    size_t left = 0;   // left neighbour of the next leaf that can be removed
+    size_t going = 0;  // leaves to be removed so far, if no other thread writes meanwhile
     LeafRemoval::LeafSize size;
     for (size_t i = 1; i + 1 < leaves.size(); ++i) {
         if (isSpent()) {

@@ -119,7 +119,7 @@ Status TreeWriter::move(PageEntry* entry) {
 
 void TreeWriter::markMoved(PageEntry* entry) {
     sink_.noteMove(entry->place);
-    // As low as a writer's would be, for one may come at the same time and be content with it.
+    // As low as a writer's mark would be, since a writer may come at the same time and rely on it.
     sink_.inSlice([&] { tree_.images().lowerMark(entry, env_.commitLow()); });
 }
 

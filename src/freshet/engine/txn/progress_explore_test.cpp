@@ -546,7 +546,7 @@ TEST(ProgressOfTwo, OfTheOthersWhereverAHelperStops) {
     std::cout << "helpers: stopped in " << places << " places\n";
 }
 
-/// The page path, and what a commit adds to it.
+/// The sources of the page path and of what a commit adds to it.
 const std::vector<std::string> kPagePath = {"engine/commits/commit_floors.cpp",
                                             "engine/commits/txn_table.cpp",
                                             "engine/commits/txn_table.h",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Model checks of the transaction table: late helpers, recycled entries, laps of the ring, waiters
-/// (INV-engine-6, INV-engine-7), writes that are laid down and ended by another (INV-engine-21).
-/// Each seeded mistake must be found.
+/// (INV-engine-6, INV-engine-7), write sets that are suspended and ended by another thread
+/// (INV-engine-21). Each seeded mistake must be found.
 #include "freshet/engine/commits/txn_table.h"
 #include "freshet/engine/txn/write_set.h"
 #include "freshet/engine/value/version.h"

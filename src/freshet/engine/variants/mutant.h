@@ -48,10 +48,10 @@ enum class Mutant : uint8_t {
     kEvictMarked,          // eviction does not look at the page's mark
     kEvictUnfrozen,        // eviction does not freeze the leaf
     kEvictOrigin,          // eviction takes a leaf whose right half has no image
-    kTargetNotDue,         // a page that takes over another one's keys is not due
-    kLeavingUnfrozen,      // a leaf is copied to leave without being frozen
-    kGoneBeforeMerged,     // a leaf is gone before it is merged into its right neighbour
-    kTargetPosted,         // a page that takes over is posted meanwhile
+    kTargetNotDue,         // a page that takes over another one's keys is not marked due
+    kLeavingUnfrozen,      // a leaf is copied for removal without being frozen
+    kGoneBeforeMerged,     // a leaf is marked gone before its keys are in its right neighbour
+    kTargetPosted,         // a page that is taking over keys is posted meanwhile
     kGonePosted,           // a page that is gone is posted again
     kLeftNotRebuilt,       // a removed leaf's left neighbour keeps its link to it
     kGoneFreedAtOnce,      // entries of gone pages are freed while slices are open
@@ -61,7 +61,7 @@ enum class Mutant : uint8_t {
     kResidentLate,         // a page is added to the residents only once its leaf is back
     kLiveEarly,            // a new page is live before it is added to the residents
     kRedoGoesBack,         // a redo position may be lower than the one before
-    kBringBackWhole,       // a leaf comes back with what its image has beyond its fences
+    kBringBackWhole,       // a leaf comes back with keys of its image beyond its fences
     kRedoTooHigh,          // the redo position ignores the pages' marks
 };
 
