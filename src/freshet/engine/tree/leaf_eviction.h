@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A leaf leaves memory, and comes back. Both are one CAS on the page's word, between the leaf and
-/// a DiskLeaf that keeps its place in the tree.
+/// Evicts leaves from memory and brings them back. Both are one CAS on the page's word, between the
+/// leaf and a DiskLeaf that keeps its place in the tree.
 ///
 /// A leaf may be evicted when it is exactly what its image says. It is frozen, so no change can
 /// follow, and everything in it is committed and seen by every snapshot: its base always, its

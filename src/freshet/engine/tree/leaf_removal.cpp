@@ -17,7 +17,8 @@ using sync::kRelease;
 
 namespace {
 
-/// A parent keeps at least this many children, so that a page always has a sibling.
+/// A parent keeps at least this many children, so that there is always a left one from which a
+/// descent can move right.
 constexpr size_t kChildrenMin = 2;
 constexpr size_t kNoSeparator = SIZE_MAX;
 

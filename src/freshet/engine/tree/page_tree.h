@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// One lock-free B+tree in memory: its core, which any thread uses (tree_core.h), and the parts
-/// that the checkpoint's thread uses. All calls REQUIRE an open slice.
+/// One lock-free B+tree in memory: its core, which any thread uses (tree_core.h), and the parts for
+/// the checkpoint and for bringing leaves back. All calls REQUIRE an open slice, except where a
+/// part says otherwise.
 #pragma once
 
 #include "freshet/engine/tree/leaf_eviction.h"

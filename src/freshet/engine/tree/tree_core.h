@@ -5,8 +5,9 @@
 /// publish by one CAS, and any thread that meets a frozen leaf can finish its rebuild. All calls
 /// REQUIRE an open slice.
 ///
-/// PageTree's other parts (tree_images.h, leaf_eviction.h, leaf_removal.h) run on the checkpoint's
-/// thread and change the tree through the functions marked as theirs.
+/// PageTree's other parts (tree_images.h, leaf_eviction.h, leaf_removal.h) belong to the
+/// checkpoint's thread, except for bringing leaves back. They change the tree through the functions
+/// marked as theirs.
 ///
 ///   INV-engine-5  `right` of a reachable node leads to a page whose low fence is the node's high.
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What the checkpoint has to know of a tree's pages: which of them may be due for a new image,
-/// which have one, and their marks. The checkpoint's thread only, but for lowerMarkAway() while the
-/// tree is loaded.
+/// which have one, and their marks. Only the checkpoint's thread uses it, except that
+/// lowerMarkAway() is also called while the tree is loaded.
 #pragma once
 
 #include "freshet/engine/tree/page_list.h"
