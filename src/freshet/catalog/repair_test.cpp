@@ -73,7 +73,7 @@ TEST_F(RepairTest, LostDocumentsAreToldByTheirIdAndLeaveTheIndexes) {
     EXPECT_EQ(report.size(), 4u);
     EXPECT_THAT(report, Contains("db.c: a document, its _id: 3"));
     EXPECT_THAT(report, Contains("db.c: a document, its _id: 10"));
-    EXPECT_THAT(report, Contains(HasSubstr("3 lost documents in all")));
+    EXPECT_THAT(report, Contains(HasSubstr("3 lost documents are in the _id index")));
     EXPECT_TRUE(db.find("c")->findIndex("list_1")->isMultikey());
     expectWhole(7, 4);
 }

@@ -262,7 +262,7 @@ Status Repair::reportLostDocuments(const Collection& collection) {
     FRESHET_RETURN_IF_ERROR(forEach(ids.tree, look));
     if (lost > 0) {
         report_.push_back(collection.ns() + ": " + std::to_string(lost) +
-                          " lost documents in all are in the _id index");
+                          " lost documents are in the _id index");
     }
     return Status::ok();
 }
