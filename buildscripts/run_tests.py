@@ -260,8 +260,8 @@ def run_tool(words, seconds=None):
 
 def conformance_part(report):
     """The official driver specification tests, where their repositories lie beside the checkout."""
-    for persona in ([], ['--replica-set']):
-        output, code, last = run_tool(['buildscripts/conformance'] + persona)
+    for mode in ([], ['--replica-set']):
+        output, code, last = run_tool(['buildscripts/conformance'] + mode)
         report.detail(output)
         counts = re.fullmatch(r'(\d+) passed, (\d+) failed, (\d+) skipped', last)
         if counts:

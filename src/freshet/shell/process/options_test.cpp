@@ -70,7 +70,7 @@ TEST(Options, LoginAndTls) {
 }
 
 TEST(Options, UsersAreLookedUpInTheDatabaseThatIsGiven) {
-    for (const std::string& place : {"shop", "h:5/shop", "mongodb://h/shop"}) {
+    for (const char* place : {"shop", "h:5/shop", "mongodb://h/shop"}) {
         EXPECT_EQ(parseOptions({"-u", "ann", "-p", "x", place})->where.authSource, "shop") << place;
     }
     EXPECT_EQ(parseOptions({"-u", "ann", "-p", "x"})->where.authSource, "") << "it is admin";
