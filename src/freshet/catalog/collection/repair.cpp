@@ -222,7 +222,8 @@ void Repair::tellDamage() {
             text = text.empty() ? damagedPartOf(*collection, *loss) : std::move(text);
         });
         report_.push_back(!text.empty() ? std::move(text)
-                                        : "of a dropped collection or index: nothing that counts");
+                                        : "tree " + std::to_string(loss->tree) +
+                                              ", which no collection's name leads to");
     }
 }
 
