@@ -12,7 +12,7 @@ TURNS = [(re.compile(pattern, flags), advice) for pattern, flags, advice in (
     (r'\b(?:whoso|whereof|thereof|wherein|therein|wherefore|lest)\b', re.I, 'an old word'),
     (r'\bof which no more hangs\b|\bhas it in hand\b|\bcomes by later\b', re.I, 'say it plainly'),
     (r'\b(?:DESIGN|STYLE) [0-9A-Z]', 0, 'cite a page of docs/design'),
-    (r'\b(?:document|source) 0\d\d\b|\bfinding F\d|\bissue \d+\b', 0, 'cite the public source by title and author'),
+    (r'\b(?:[Dd]ocument|[Ss]ource) 0\d\d\b|\bfinding F\d|\bissue \d+\b', 0, 'cite the public source by title and author'),
 )]
 
 

@@ -90,7 +90,7 @@ class DoorsTest(unittest.TestCase):
         # With two reactors it needs 56; what is left is for connections.
         with harness.Server(arguments=['--reactors', '2']) as server:
             server.stop()
-            server.process = subprocess.Popen(['bash', '-c', 'ulimit -n 64; exec "$@"', 'bash', *server.command()])
+            server.process = subprocess.Popen(['bash', '-c', 'ulimit -n 64; exec "$@"', 'bash', *server.command()], stdout=subprocess.DEVNULL)
             deadline = time.monotonic() + 60
             while run('freshet', '--port', str(server.port), '--ping').returncode != 0:
                 self.assertIsNone(server.process.poll())

@@ -10,6 +10,7 @@ from generator import DB, INTERNAL, fill
 from raw_bson import MESSAGE_BYTES_MAX, Connection, message
 
 SMALL_STACK = 1 << 20
+PATIENCE = 3
 
 
 class Outcome:
@@ -27,7 +28,8 @@ class Outcome:
 
 
 class Target:
-    """A freshetd that is started again when an input has ended it."""
+    """A freshetd that is started again when an input has ended it. An input is late that takes more than `seconds` of processor
+    time, or more than PATIENCE times as long on the clock: the machine may have other things to do."""
 
     def __init__(self, arguments=(), stack=SMALL_STACK, seconds=20, port=None):
         self.arguments, self.stack, self.seconds = list(arguments), stack, seconds
@@ -57,7 +59,7 @@ class Target:
             self.server.start()
         finally:
             resource.setrlimit(resource.RLIMIT_STACK, (soft, hard))
-        self.connection, self.bystander = Connection(self.server.port, self.seconds), Connection(self.server.port, self.seconds)
+        self.connection, self.bystander = (Connection(self.server.port, PATIENCE * self.seconds) for _ in range(2))
         self.fill()
 
     def fill(self):
@@ -98,6 +100,8 @@ class Target:
                 self.restart()
                 return outcome
             return Outcome('hung up', seconds=seconds, cpu=self.cpu() - cpu)
+        if self.cpu() - cpu > self.seconds:
+            return Outcome('late', seconds=seconds, cpu=self.cpu() - cpu)
         error = first_error(reply)
         if error is None:
             return Outcome('ok', seconds=seconds, cpu=self.cpu() - cpu)
