@@ -3,13 +3,13 @@
 /// the handler, and adds the reply's envelope.
 #include "freshet/command/dispatcher.h"
 
-#include "freshet/bson/json.h"
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/access/replica_set_member.h"
 #include "freshet/command/background/housekeeper.h"
 #include "freshet/command/crud/prepared_find.h"
 #include "freshet/command/diag/profile.h"
 #include "freshet/command/error_map.h"
+#include "freshet/command/reply/envelope.h"
 #include "freshet/command/run/fail_command.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/slow_log.h"
@@ -34,19 +34,6 @@ constexpr uint32_t kApiVersionRequired = 498870;
 constexpr int64_t kSessionNoteEveryMs = 60'000;
 constexpr uint64_t kNanosPerMicro = 1'000;
 
-/// Turns an unsealed OP_MSG into an error reply, whatever it contained before.
-void setError(std::string* message, const Status& status, bson::Document info = {}) {
-    const WireError error = wireErrorOf(status);
-    message->resize(wire::kOpMsgBodyAt);
-    bson::Builder reply(message);
-    // Error texts quote what the client sent, which need not be UTF-8.
-    reply.add("ok", 0.0).add("errmsg", bson::repairedUtf8(status.text()));
-    reply.add("code", error.code).add("codeName", error.name);
-    if (info.size() <= bson::kDocumentBytesMax) {
-        reply.addFields(info);
-    }
-}
-
 /// MongoDB's error for a document that exceeds the size limit.
 Status replyTooLarge(size_t bytes) {
     return invalid(Reason::kBsonObjectTooLarge,
@@ -55,9 +42,9 @@ Status replyTooLarge(size_t bytes) {
                        std::to_string(bson::kInternalDocumentBytesMax) + "(16MB)");
 }
 
-std::string errorMessage(const Status& status) {
+std::string errorMessage(const Services& services, const Status& status) {
     std::string message = wire::openOpMsg();
-    setError(&message, status);
+    setError(services, {status}, &message);
     return message;
 }
 
@@ -353,10 +340,7 @@ void addWriteConcernError(Invocation& call) {
 void ConnectionImpl::finish(Invocation& call, Status* status) {
     if (status->isOk()) {
         addWriteConcernError(call);
-        call.reply.add("ok", 1.0);
-        if (isReplicaSet(services_)) {
-            addClusterTime(&call.reply);
-        }
+        addOk(services_, &call.reply);
     }
     call.reply.close(call.borrowedBytes());
     if (status->isOk() && call.replyBytes() > bson::kInternalDocumentBytesMax) {
@@ -369,7 +353,7 @@ void ConnectionImpl::finish(Invocation& call, Status* status) {
     if (!status->isOk()) {
         call.isExhaust = false;
         call.borrowed.reset();
-        setError(&call.message, *status, call.errorInfo.view());
+        setError(services_, {*status, call.errorInfo.view()}, &call.message);
     }
 }
 
@@ -442,10 +426,10 @@ sync::Task<Reply> ConnectionImpl::answer(const wire::Request& request, int32_t r
     const BodyIndex index(request.body);
     StatusOr<const Command*> command = find(request);
     if (!command.isOk()) {
-        reply.message = errorMessage(command.status());
+        reply.message = errorMessage(services_, command.status());
     } else if (StatusOr<GenericArguments> generic = admit(**command, request, index);
                !generic.isOk()) {
-        reply.message = errorMessage(generic.status());
+        reply.message = errorMessage(services_, generic.status());
     } else {
         Invocation call{services_, client_, login_, *record_, **command, request, index, *generic};
         call.startNanos = platform::monotonicNanos();
@@ -590,7 +574,7 @@ Reply ConnectionImpl::refuse(const Status& why, ByteView message) {
         wire::Request bare;
         bare.header = *wire::parseHeader(message);
         bare.op = static_cast<wire::OpCode>(bare.header.opCode);
-        reply.message = errorMessage(why);
+        reply.message = errorMessage(services_, why);
         seal(bare, bare.header.requestId, &reply);
     } else {
         telemetry::logWarning("command",

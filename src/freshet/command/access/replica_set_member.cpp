@@ -22,13 +22,11 @@ bson::ObjectId electionId() {
     return id;
 }
 
-/// The current second as a point in the log. A single member is always up to date with itself:
-/// whatever was acknowledged before is visible to later requests, so no time has to be waited for.
+}  // namespace
+
 bson::Timestamp clusterTime() {
     return {static_cast<uint64_t>(platform::wallMillis() / 1000) << 32 | 1};
 }
-
-}  // namespace
 
 std::string memberAddress(const Invocation& call) {
     const ServerFacts& facts = call.services.facts;

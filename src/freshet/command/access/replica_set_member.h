@@ -21,6 +21,9 @@ std::string memberAddress(const Invocation& call);
 /// For hello, and for serverStatus.repl: hosts, setName, primary, me, ...
 void addMember(const Invocation& call, bson::Builder* out);
 
+/// The current second as a point in the log. A single member is always up to date with itself:
+/// whatever was acknowledged before is visible to later requests, so no time has to be waited for.
+bson::Timestamp clusterTime();
 /// {ts, t}: now as a point in the log.
 void addOpTime(std::string_view name, bson::Builder* out);
 /// $clusterTime and operationTime, the last fields of a member's replies.

@@ -2,6 +2,7 @@
 #include "freshet/command/crud/cursor_reply.h"
 
 #include "freshet/command/access/authorize.h"
+#include "freshet/command/reply/envelope.h"
 
 #include <algorithm>
 #include <limits>
@@ -200,10 +201,10 @@ sync::Task<Status> replyWithFirstBatch(Invocation& call,
                           {"firstBatch", static_cast<size_t>(first.batchSize), first.isSingle});
 }
 
-std::string emptyFirstBatch(const std::string& ns) {
+std::string emptyFirstBatch(const Services& services, const std::string& ns) {
     bson::Builder body;
     CursorReply(&body, "firstBatch", 0).finish(0, ns);
-    body.add("ok", 1.0);
+    addOk(services, &body);
     return body.finish();
 }
 

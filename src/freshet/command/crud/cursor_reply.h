@@ -26,8 +26,8 @@ sync::Task<Status> replyWithFirstBatch(Invocation& call,
                                        std::unique_ptr<query::QueryCursor> cursor,
                                        FirstBatch first);
 
-/// A whole body, {cursor: {firstBatch: [], id: 0, ns}, ok: 1}.
-std::string emptyFirstBatch(const std::string& ns);
+/// A whole body with its envelope, {cursor: {firstBatch: [], id: 0, ns}, ok: 1}.
+std::string emptyFirstBatch(const Services& services, const std::string& ns);
 
 /// Adds {cursor: {nextBatch, id, ns}}. `batchSize` 0: as many as fit.
 sync::Task<Status> replyWithNextBatch(Invocation& call, ClientCursor cursor, int64_t batchSize);

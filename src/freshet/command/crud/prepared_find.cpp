@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/command/crud/prepared_find.h"
 
+#include "freshet/command/access/replica_set_member.h"
 #include "freshet/command/crud/find.h"
 
 #include <algorithm>
@@ -138,15 +139,15 @@ bool PreparedFind::prepare(Services& services, GenericArguments generic, UserRef
     if (!findHoles()) {
         return false;
     }
-    makeEmptyReply(collection->ns());
+    makeEmptyReply(services, collection->ns());
     reader_.emplace(services.store, std::move(collection));
     user_ = std::move(user);
     isPrepared_ = true;
     return true;
 }
 
-void PreparedFind::makeEmptyReply(const std::string& ns) {
-    emptyReply_ = emptyFirstBatch(ns);
+void PreparedFind::makeEmptyReply(const Services& services, const std::string& ns) {
+    emptyReply_ = emptyFirstBatch(services, ns);
     const bson::Document body(emptyReply_.data());
     const bson::Document cursor = body.find("cursor").document();
     const bson::Document batch = cursor.find("firstBatch").document();
@@ -155,6 +156,21 @@ void PreparedFind::makeEmptyReply(const std::string& ns) {
     };
     lengthsAt_ = {0, placeOf(cursor), placeOf(batch)};
     documentAt_ = placeOf(batch) + batch.size() - 1;
+    timesAt_ = {};
+    if (isReplicaSet(services)) {
+        const auto placeOfValue = [&](const bson::Element& element) {
+            return static_cast<size_t>(element.value().data() - body.data());
+        };
+        timesAt_ = {placeOfValue(body.findPath("$clusterTime.clusterTime")),
+                    placeOfValue(body.find("operationTime"))};
+    }
+}
+
+void PreparedFind::renewTimes() {
+    const uint64_t now = clusterTime().value;
+    for (const size_t at : timesAt_) {
+        storeLe(emptyReply_.data() + at, now);
+    }
 }
 
 bool PreparedFind::takeAnother(ByteView message, const UserRef& user) {
@@ -183,6 +199,9 @@ bool PreparedFind::takeAnother(ByteView message, const UserRef& user) {
 }
 
 bool PreparedFind::answer(Invocation& call) {
+    if (timesAt_[0] != 0) {
+        renewTimes();
+    }
     call.reply.close();
     std::string& message = call.message;
     message.resize(wire::kOpMsgBodyAt);

@@ -53,7 +53,9 @@ private:
     Hole holeOf(ByteView bytes) const;
     /// False: the _id is of a type for which not all bytes of that length are valid.
     bool findHoles();
-    void makeEmptyReply(const std::string& ns);
+    void makeEmptyReply(const Services& services, const std::string& ns);
+    /// Puts the present cluster time into emptyReply_.
+    void renewTimes();
 
     std::string message_;
     wire::Request request_;           // of message_
@@ -70,6 +72,8 @@ private:
     /// Offsets of the lengths that depend on the document, and of the document itself.
     std::array<size_t, 3> lengthsAt_{};
     size_t documentAt_ = 0;
+    /// Where a replica set's member says the cluster time; 0: this server is none.
+    std::array<size_t, 2> timesAt_{};
 };
 
 }  // namespace freshet::command

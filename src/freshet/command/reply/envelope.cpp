@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "freshet/command/reply/envelope.h"
+
+#include "freshet/bson/json.h"
+#include "freshet/command/access/replica_set_member.h"
+#include "freshet/command/error_map.h"
+#include "freshet/wire/message.h"
+
+namespace freshet::command {
+namespace {
+
+void addTimes(const Services& services, bson::Builder* reply) {
+    if (isReplicaSet(services)) {
+        addClusterTime(reply);
+    }
+}
+
+}  // namespace
+
+void addOk(const Services& services, bson::Builder* reply) {
+    reply->add("ok", 1.0);
+    addTimes(services, reply);
+}
+
+void setError(const Services& services, const ErrorReply& error, std::string* message) {
+    const WireError shown = wireErrorOf(error.status);
+    message->resize(wire::kOpMsgBodyAt);
+    bson::Builder reply(message);
+    // Error texts quote what the client sent, which need not be UTF-8.
+    reply.add("ok", 0.0).add("errmsg", bson::repairedUtf8(error.status.text()));
+    reply.add("code", shown.code).add("codeName", shown.name);
+    if (error.info.size() <= bson::kDocumentBytesMax) {
+        reply.addFields(error.info);
+    }
+    addTimes(services, &reply);
+}
+
+}  // namespace freshet::command
