@@ -42,9 +42,11 @@ Status replyTooLarge(size_t bytes) {
                        std::to_string(bson::kInternalDocumentBytesMax) + "(16MB)");
 }
 
-std::string errorMessage(const Services& services, const Status& status) {
+std::string errorMessage(const Services& services,
+                         const Status& status,
+                         bson::Document request = {}) {
     std::string message = wire::openOpMsg();
-    setError(services, {status}, &message);
+    setError(services, {status, request}, &message);
     return message;
 }
 
@@ -353,7 +355,9 @@ void ConnectionImpl::finish(Invocation& call, Status* status) {
     if (!status->isOk()) {
         call.isExhaust = false;
         call.borrowed.reset();
-        setError(services_, {*status, call.errorInfo.view()}, &call.message);
+        setError(services_,
+                 {*status, call.body(), call.errorInfo.view(), call.hasErrorLabels},
+                 &call.message);
     }
 }
 
@@ -409,7 +413,7 @@ sync::Task<void> ConnectionImpl::run(Invocation& call) {
         }
     }
     if (status.isOk()) {
-        fail.decorate(&call.reply);
+        fail.decorate(call);
     }
     finish(call, &status);
     const OperationEnd end{status, microsOf(call), call.replyBytes()};
@@ -426,10 +430,10 @@ sync::Task<Reply> ConnectionImpl::answer(const wire::Request& request, int32_t r
     const BodyIndex index(request.body);
     StatusOr<const Command*> command = find(request);
     if (!command.isOk()) {
-        reply.message = errorMessage(services_, command.status());
+        reply.message = errorMessage(services_, command.status(), request.body);
     } else if (StatusOr<GenericArguments> generic = admit(**command, request, index);
                !generic.isOk()) {
-        reply.message = errorMessage(services_, generic.status());
+        reply.message = errorMessage(services_, generic.status(), request.body);
     } else {
         Invocation call{services_, client_, login_, *record_, **command, request, index, *generic};
         call.startNanos = platform::monotonicNanos();

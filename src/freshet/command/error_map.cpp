@@ -204,6 +204,11 @@ WireError wireErrorOfNumber(int32_t number) {
 
 }  // namespace
 
+bool isRetryableWriteError(int32_t code) {
+    constexpr int32_t kCodes[] = {6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436};
+    return std::find(std::begin(kCodes), std::end(kCodes), code) != std::end(kCodes);
+}
+
 WireError wireErrorOf(Reason reason) {
     if (const uint32_t number = locationOf(reason); number != 0) {
         return wireErrorOfNumber(static_cast<int32_t>(number));

@@ -19,4 +19,7 @@ WireError wireErrorOf(Reason reason);
 /// REQUIRES: not ok. By the reason; by the code when there is no reason.
 WireError wireErrorOf(const Status& status);
 
+/// Whether drivers may send a retryable write again after this error.
+bool isRetryableWriteError(int32_t code);
+
 }  // namespace freshet::command

@@ -17,6 +17,13 @@ void addTimes(const Services& services, bson::Builder* reply) {
 
 }  // namespace
 
+void addErrorLabels(int32_t code, bson::Document request, bson::Builder* reply) {
+    // With autocommit the number is a transaction's.
+    if (isRetryableWriteError(code) && request.has("txnNumber") && !request.has("autocommit")) {
+        reply->array("errorLabels").push("RetryableWriteError");
+    }
+}
+
 void addOk(const Services& services, bson::Builder* reply) {
     reply->add("ok", 1.0);
     addTimes(services, reply);
@@ -31,6 +38,9 @@ void setError(const Services& services, const ErrorReply& error, std::string* me
     reply.add("code", shown.code).add("codeName", shown.name);
     if (error.info.size() <= bson::kDocumentBytesMax) {
         reply.addFields(error.info);
+    }
+    if (!error.hasLabels) {
+        addErrorLabels(shown.code, error.request, &reply);
     }
     addTimes(services, &reply);
 }

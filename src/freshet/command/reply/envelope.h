@@ -16,8 +16,14 @@ void addOk(const Services& services, bson::Builder* reply);
 
 struct ErrorReply {
     const Status& status;
-    bson::Document info{};  // further fields: {keyPattern, keyValue}
+    bson::Document request{};  // its body; empty: it cannot be parsed
+    bson::Document info{};     // further fields: {keyPattern, keyValue}
+    bool hasLabels = false;    // fail points have said which: `info` has them, or there are none
 };
+
+/// Adds the labels of an error to the reply: RetryableWriteError tells drivers that they may send
+/// the request, a retryable write, again.
+void addErrorLabels(int32_t code, bson::Document request, bson::Builder* reply);
 
 /// Turns an unsealed OP_MSG into an error reply, whatever it contained before.
 void setError(const Services& services, const ErrorReply& error, std::string* message);

@@ -3,8 +3,9 @@
 /// member.
 #include "freshet/command/registry.h"
 #include "freshet/command/run/fixture_test.h"
+#include "freshet/platform/thread.h"
 
-#include <thread>
+#include <vector>
 
 namespace freshet::command {
 namespace {
@@ -77,8 +78,72 @@ TEST_F(EnvelopeTest, TheTimeOfPreparedFindsGoesOn) {
         return valueOf("operationTime");
     };
     const uint64_t first = timesOf();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1'001));  // it counts seconds
+    platform::sleepMillis(1'001);  // it counts seconds
     EXPECT_GT(timesOf(), first);
+}
+
+constexpr std::string_view kSession =
+    R"("lsid": {"id": {"$binary": {"base64": "AAECAwQFBgcICQoLDA0ODw==", "subType": "04"}}})";
+
+class LabelsTest : public EnvelopeTest {
+protected:
+    /// An insert with the next transaction number of a session.
+    bson::OwnedDocument retryableInsert() {
+        return run(R"({"insert": "c", "documents": [{}], "txnNumber": {"$numberLong": ")" +
+                   std::to_string(++number_) + "\"}, " + std::string(kSession) + "}");
+    }
+    bson::OwnedDocument plainInsert() { return run(R"({"insert": "c", "documents": [{}]})"); }
+
+    void failNextInsert(const std::string& data) {
+        expectReply(R"({"configureFailPoint": "failCommand", "mode": {"times": 1},
+                        "data": {"failCommands": ["insert"], )" +
+                        data + "}}",
+                    R"({"ok": 1.0})",
+                    "admin");
+    }
+
+    static bool mayRetry(bson::Document reply) {
+        return reply.findPath("errorLabels.0").isString() &&
+               reply.findPath("errorLabels.0").stringValue() == "RetryableWriteError";
+    }
+
+private:
+    int64_t number_ = 0;
+};
+
+TEST_F(LabelsTest, ErrorsOfRetryableWritesSayThatTheyMayBeRetried) {
+    for (const int code : {6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436}) {
+        const std::string number = std::to_string(code);
+        for (const std::string& data :
+             {"\"errorCode\": " + number,
+              R"("writeConcernError": {"errmsg": "late", "code": )" + number + "}"}) {
+            failNextInsert(data);
+            EXPECT_TRUE(mayRetry(retryableInsert().view())) << data;
+            failNextInsert(data);
+            EXPECT_FALSE(plainInsert().view().has("errorLabels")) << data;
+        }
+    }
+    for (const char* data : {R"("errorCode": 11601)",
+                             R"("errorCode": 64)",
+                             R"("errorCode": 91, "errorLabels": [])",
+                             R"("writeConcernError": {"code": 64})",
+                             R"("writeConcernError": {"code": 91}, "errorLabels": [])"}) {
+        failNextInsert(data);
+        EXPECT_FALSE(retryableInsert().view().has("errorLabels")) << data;
+    }
+    failNextInsert(R"("errorCode": 91, "errorLabels": ["Mine"])");
+    const bson::OwnedDocument reply = retryableInsert();
+    EXPECT_EQ("Mine", reply.view().findPath("errorLabels.0").stringValue());
+    EXPECT_EQ(1, reply.view().find("errorLabels").document().fieldCount());
+    EXPECT_FALSE(retryableInsert().view().has("errorLabels"));
+}
+
+TEST_F(LabelsTest, WritesDuringTheShutdownMayBeRetried) {
+    dispatcher_->beginShutdown();
+    const bson::OwnedDocument reply = retryableInsert();
+    EXPECT_EQ(91, reply.view().find("code").toInt64());
+    EXPECT_TRUE(mayRetry(reply.view()));
+    EXPECT_FALSE(plainInsert().view().has("errorLabels"));
 }
 
 }  // namespace

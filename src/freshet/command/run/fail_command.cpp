@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/command/run/fail_command.h"
 
+#include "freshet/command/reply/envelope.h"
 #include "freshet/platform/thread.h"
 #include "freshet/telemetry/fail_point.h"
 
@@ -55,7 +56,7 @@ bool FailCommand::closesConnection() const {
     return data != nullptr && view().find("closeConnection").isTruthy();
 }
 
-void FailCommand::decorate(bson::Builder* reply) const {
+void FailCommand::decorate(Invocation& call) const {
     if (data == nullptr) {
         return;
     }
@@ -63,10 +64,13 @@ void FailCommand::decorate(bson::Builder* reply) const {
     if (!error.isObject()) {
         return;
     }
-    reply->add(error);
+    call.reply.add(error);
     const bson::Element labels = view().find("errorLabels");
-    if (labels.isArray() && !labels.document().isEmpty()) {
-        reply->add(labels);
+    if (!labels.isArray()) {
+        const int64_t code = error.document().find("code").toInt64();
+        addErrorLabels(static_cast<int32_t>(code), call.body(), &call.reply);
+    } else if (!labels.document().isEmpty()) {
+        call.reply.add(labels);
     }
 }
 
@@ -104,7 +108,8 @@ sync::Task<Status> applyFailCommand(Invocation& call, const FailCommand& fail) {
         info.addFields(extra.document());
     }
     const bson::Element labels = data.find("errorLabels");
-    if (labels.isArray() && !labels.document().isEmpty()) {
+    call.hasErrorLabels = labels.isArray();
+    if (call.hasErrorLabels && !labels.document().isEmpty()) {
         info.add(labels);
     }
     call.errorInfo = bson::OwnedDocument(info.finish());

@@ -15,7 +15,7 @@ struct FailCommand {
     bson::Document view() const { return bson::Document(data->data()); }
     bool closesConnection() const;
     /// Adds writeConcernError and errorLabels to the reply of a command that has run.
-    void decorate(bson::Builder* reply) const;
+    void decorate(Invocation& call) const;
 };
 
 /// Whether it may fire for some command.

@@ -41,6 +41,7 @@ struct Invocation {
     std::string message = wire::openOpMsg();  // the reply's; its body is `reply`
     bson::Builder reply{&message};
     bson::OwnedDocument errorInfo{};  // further fields of an error reply: {keyPattern, keyValue}
+    bool hasErrorLabels = false;      // errorInfo has the error's labels, or it is to have none
     /// Documents that go into `message` but are not stored there; null: none.
     std::unique_ptr<query::BorrowedDocuments> borrowed{};
     OperationStats stats{};
