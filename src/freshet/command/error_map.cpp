@@ -204,9 +204,20 @@ WireError wireErrorOfNumber(int32_t number) {
 
 }  // namespace
 
-bool isRetryableWriteError(int32_t code) {
-    constexpr int32_t kCodes[] = {6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436};
+bool isNotPrimaryError(int32_t code) {
+    constexpr int32_t kCodes[] = {189, 10107, 11602, 13435, 13436};
     return std::find(std::begin(kCodes), std::end(kCodes), code) != std::end(kCodes);
+}
+
+bool isShutdownError(int32_t code) {
+    return code == 91 || code == 11600;
+}
+
+bool isRetryableWriteError(int32_t code) {
+    constexpr int32_t kNetworkAndTime[] = {6, 7, 89, 262, 9001};
+    return isNotPrimaryError(code) || isShutdownError(code) ||
+           std::find(std::begin(kNetworkAndTime), std::end(kNetworkAndTime), code) !=
+               std::end(kNetworkAndTime);
 }
 
 WireError wireErrorOf(Reason reason) {

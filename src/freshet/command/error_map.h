@@ -19,6 +19,10 @@ WireError wireErrorOf(Reason reason);
 /// REQUIRES: not ok. By the reason; by the code when there is no reason.
 WireError wireErrorOf(const Status& status);
 
+/// The server cannot write because it is no primary, or no longer.
+bool isNotPrimaryError(int32_t code);
+/// The server is shutting down.
+bool isShutdownError(int32_t code);
 /// Whether drivers may send a retryable write again after this error.
 bool isRetryableWriteError(int32_t code);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// hello and its legacy spellings: what a driver learns first, and the stream that its monitor
-/// reads. The topology never changes (one server), so an awaited hello answers at its time limit.
+/// reads. The topology does not change before the shutdown (one server), so an awaited hello
+/// answers at its time limit.
 #include "freshet/command/access/replica_set_member.h"
 #include "freshet/command/access/sasl.h"
 #include "freshet/command/run/invocation.h"
@@ -13,7 +14,6 @@ namespace freshet::command {
 namespace {
 
 constexpr int32_t kMaxWireVersion = 21;
-constexpr int64_t kTopologyCounter = 0;
 constexpr int64_t kMaxAwaitMs = INT32_MAX;
 
 /// Milliseconds the client wants to wait; 0: answer at once.
@@ -35,7 +35,7 @@ StatusOr<int64_t> awaitTime(const Invocation& call) {
     }
     const bson::ObjectId& ours = call.services.processId;
     const bool isCurrent = process.objectIdBytes() == ByteView(ours.bytes, sizeof(ours.bytes)) &&
-                           counter.toInt64() == kTopologyCounter;
+                           counter.toInt64() == topologyCounter(call.services);
     return isCurrent ? std::min(ms, kMaxAwaitMs) : int64_t{0};
 }
 
@@ -83,10 +83,7 @@ sync::Task<Status> runHello(Invocation& call) {
     if (isReplicaSet(call.services)) {
         addMember(call, &reply);
     }
-    {
-        auto version = reply.object("topologyVersion");
-        version.add("processId", call.services.processId).add("counter", kTopologyCounter);
-    }
+    addTopologyVersion(call.services, &reply);
     reply.add("maxBsonObjectSize", static_cast<int32_t>(bson::kDocumentBytesMax));
     reply.add("maxMessageSizeBytes", static_cast<int32_t>(wire::kMessageBytesMax));
     reply.add("maxWriteBatchSize", static_cast<int32_t>(kWriteBatchMax));

@@ -28,6 +28,17 @@ bson::Timestamp clusterTime() {
     return {static_cast<uint64_t>(platform::wallMillis() / 1000) << 32 | 1};
 }
 
+int64_t topologyCounter(const Services& services) {
+    // [shutdown.topology] ORDER relaxed: only the flag itself counts.
+    return services.isShuttingDown.load(sync::kRelaxed) ? 1 : 0;
+}
+
+void addTopologyVersion(const Services& services, bson::Builder* out) {
+    out->object("topologyVersion")
+        .add("processId", services.processId)
+        .add("counter", topologyCounter(services));
+}
+
 std::string memberAddress(const Invocation& call) {
     const ServerFacts& facts = call.services.facts;
     if (!facts.replicaSetHost.empty()) {

@@ -14,6 +14,11 @@ inline bool isReplicaSet(const Services& services) {
     return !services.facts.replicaSet.empty();
 }
 
+/// Which state of this run's topology it is: 0, and 1 from the beginning of the shutdown.
+int64_t topologyCounter(const Services& services);
+/// topologyVersion: {processId, counter}.
+void addTopologyVersion(const Services& services, bson::Builder* out);
+
 /// The member's address: the configured one, else the one at which the client reached us (with TLS
 /// the name it asked for), so that the client can reach us there again.
 std::string memberAddress(const Invocation& call);

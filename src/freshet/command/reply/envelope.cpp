@@ -24,6 +24,15 @@ void addErrorLabels(int32_t code, bson::Document request, bson::Builder* reply) 
     }
 }
 
+void addErrorTopology(const Services& services, int32_t code, bson::Builder* reply) {
+    // A shutdown changes the topology when it begins. Before that only fail points give its errors,
+    // and with a version that drivers know they would take the error for old and ignore it.
+    if (isReplicaSet(services) &&
+        (isNotPrimaryError(code) || (isShutdownError(code) && topologyCounter(services) != 0))) {
+        addTopologyVersion(services, reply);
+    }
+}
+
 void addOk(const Services& services, bson::Builder* reply) {
     reply->add("ok", 1.0);
     addTimes(services, reply);
@@ -42,6 +51,7 @@ void setError(const Services& services, const ErrorReply& error, std::string* me
     if (!error.hasLabels) {
         addErrorLabels(shown.code, error.request, &reply);
     }
+    addErrorTopology(services, shown.code, &reply);
     addTimes(services, &reply);
 }
 

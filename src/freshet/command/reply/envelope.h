@@ -24,6 +24,9 @@ struct ErrorReply {
 /// Adds the labels of an error to the reply: RetryableWriteError tells drivers that they may send
 /// the request, a retryable write, again.
 void addErrorLabels(int32_t code, bson::Document request, bson::Builder* reply);
+/// Adds the topologyVersion if the error says that a replica set's member cannot write now: drivers
+/// compare it with the last hello's to find out whether the error is news.
+void addErrorTopology(const Services& services, int32_t code, bson::Builder* reply);
 
 /// Turns an unsealed OP_MSG into an error reply, whatever it contained before.
 void setError(const Services& services, const ErrorReply& error, std::string* message);

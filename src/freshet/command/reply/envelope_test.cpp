@@ -138,6 +138,34 @@ TEST_F(LabelsTest, ErrorsOfRetryableWritesSayThatTheyMayBeRetried) {
     EXPECT_FALSE(retryableInsert().view().has("errorLabels"));
 }
 
+TEST_F(LabelsTest, AMemberThatCannotWriteSaysItsTopology) {
+    const auto counterAfter = [&](int code) {
+        failNextInsert("\"errorCode\": " + std::to_string(code));
+        const bson::OwnedDocument reply = plainInsert();
+        const bson::Element counter = reply.view().findPath("topologyVersion.counter");
+        return counter.isMissing() ? -1 : counter.toInt64();
+    };
+    EXPECT_EQ(-1, counterAfter(10107));
+    restartAsMember();
+    for (const int code : {189, 10107, 11602, 13435, 13436}) {
+        EXPECT_EQ(0, counterAfter(code)) << code;
+    }
+    // Not in a shutdown: drivers must not take the error for old.
+    for (const int code : {91, 11600, 262, 50}) {
+        EXPECT_EQ(-1, counterAfter(code)) << code;
+    }
+    failNextInsert(R"("writeConcernError": {"code": 10107})");
+    EXPECT_TRUE(plainInsert().view().has("topologyVersion"));
+    const bson::OwnedDocument hello = run(R"({"hello": 1})");
+    dispatcher_->beginShutdown();
+    for (const bson::OwnedDocument& refused : {run(R"({"hello": 1})"), plainInsert()}) {
+        EXPECT_EQ(91, refused.view().find("code").toInt64());
+        EXPECT_EQ(1, refused.view().findPath("topologyVersion.counter").toInt64());
+        EXPECT_TRUE(bson::equalValues(refused.view().findPath("topologyVersion.processId"),
+                                      hello.view().findPath("topologyVersion.processId")));
+    }
+}
+
 TEST_F(LabelsTest, WritesDuringTheShutdownMayBeRetried) {
     dispatcher_->beginShutdown();
     const bson::OwnedDocument reply = retryableInsert();

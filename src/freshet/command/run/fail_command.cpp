@@ -65,10 +65,11 @@ void FailCommand::decorate(Invocation& call) const {
         return;
     }
     call.reply.add(error);
+    const auto code = static_cast<int32_t>(error.document().find("code").toInt64());
+    addErrorTopology(call.services, code, &call.reply);
     const bson::Element labels = view().find("errorLabels");
     if (!labels.isArray()) {
-        const int64_t code = error.document().find("code").toInt64();
-        addErrorLabels(static_cast<int32_t>(code), call.body(), &call.reply);
+        addErrorLabels(code, call.body(), &call.reply);
     } else if (!labels.document().isEmpty()) {
         call.reply.add(labels);
     }
