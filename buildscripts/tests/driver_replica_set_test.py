@@ -86,6 +86,68 @@ class ReplicaSetTest(unittest.TestCase):
             self.assertIsNotNone(session.operation_time)
             self.assertEqual(client.test.c.find_one({}, session=session), {'_id': 1})
 
+    def test_the_time_of_a_causal_session_moves_on(self):
+        """With reads by _id and with errors too. The first read of a session has no time to ask for, so its reply is prepared."""
+        client = self.client()
+        client.test.c.insert_one({'_id': 1})
+        for _ in range(2):
+            with client.start_session(causal_consistency=True) as session:
+                self.assertEqual(client.test.c.find_one({'_id': 1}, session=session), {'_id': 1})
+                first = session.operation_time
+                self.assertIsNotNone(first)
+                self.assertIsNotNone(session.cluster_time)
+                time.sleep(1.1)  # it counts seconds
+                with self.assertRaises(pymongo.errors.OperationFailure):
+                    client.test.command('find', 'c', filter={'$bogus': 1}, session=session)
+                self.assertGreater(session.operation_time, first)
+
+    def test_inserts_go_on_over_restarts(self):
+        """A driver whose insert meets the server's orderly end (an error with a label, or a lost connection) sends it again to the
+        server that comes back: the application sees no error, and each document is there once."""
+        failures, errors = [], []
+
+        class Failures(pymongo.monitoring.CommandListener):
+            def started(self, event):
+                pass
+
+            def succeeded(self, event):
+                pass
+
+            def failed(self, event):
+                failures.append(event.failure)
+
+        c = self.client(serverSelectionTimeoutMS=30_000, event_listeners=[Failures()]).test.c
+        c.insert_one({})
+        done = [0] * 4
+        ends = threading.Event()
+
+        def insert(i):
+            while not ends.is_set():
+                try:
+                    c.insert_one({'_id': {'thread': i, 'n': done[i]}})
+                    done[i] += 1
+                except pymongo.errors.PyMongoError as error:
+                    errors.append(error)
+                    return
+
+        threads = [threading.Thread(target=insert, args=(i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for _ in range(5):
+            before, deadline = sum(done), time.monotonic() + SECONDS
+            while sum(done) < before + 100 and time.monotonic() < deadline and not errors:
+                ends.wait(0.01)
+            self.assertEqual(self.server.stop(), 0)
+            self.server.start()
+        ends.set()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(errors, [])
+        self.assertGreaterEqual(sum(done), 500)
+        self.assertEqual(c.count_documents({}), sum(done) + 1)
+        for failure in failures:
+            self.assertIn('RetryableWriteError', failure.get('errorLabels', ['RetryableWriteError'] if 'code' not in failure else []))
+
     def test_increments_are_done_once_while_the_server_is_killed(self):
         """Each increment either was acknowledged, or failed with both of its sendings. The driver repeats those in flight at the
         kill against the server that comes back; done twice, the sum would be too high."""
