@@ -179,6 +179,24 @@ TEST_F(OperationsTest, FailCommandClosesAndBlocksAndKnowsApplications) {
     EXPECT_GE(platform::monotonicNanos() - start, 20'000'000u);
 }
 
+TEST_F(OperationsTest, FailCommandKnowsTheApplicationAtItsFirstHello) {
+    run(R"({"configureFailPoint": "failCommand", "mode": "alwaysOn", "data":
+        {"failCommands": ["hello", "isMaster"], "errorCode": 91, "appName": "mine"}})",
+        "admin");
+    for (const std::string hello : {"hello", "isMaster"}) {
+        for (const auto& [application, reply] :
+             {std::pair("mine", R"({"ok": 0.0, "code": 91})"), {"other", R"({"ok": 1.0})"}}) {
+            connection_ = dispatcher_->connect(clientFacts(9));
+            expectReply("{\"" + hello + R"(": 1, "client": {"application": {"name": ")" +
+                            application + R"("}, "driver": {"name": "d"}, "os": {"type": "t"}}})",
+                        reply,
+                        "admin");
+        }
+        connection_ = dispatcher_->connect(clientFacts(10));
+        expectReply("{\"" + hello + "\": 1}", R"({"ok": 1.0})", "admin");
+    }
+}
+
 TEST_F(OperationsTest, ParametersAreTypedAndBounded) {
     expectReplies(
         {

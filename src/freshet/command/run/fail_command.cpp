@@ -35,6 +35,16 @@ bool names(bson::Document data, std::string_view command) {
     return false;
 }
 
+/// The connection's, or the one that this command, its first hello, is going to set.
+std::string appNameOf(const Invocation& call) {
+    std::string name = call.connection.appName();
+    if (name.empty() && call.command.name == "hello") {
+        const bson::Element sent = call.body().findPath("client.application.name");
+        name = sent.isString() ? std::string(sent.stringValue()) : std::string();
+    }
+    return name;
+}
+
 bool isMeant(const Invocation& call, const std::string& bytes) {
     const bson::Document data(bytes.data());
     // By the name that was sent: to the tests, aliases are separate commands.
@@ -42,7 +52,7 @@ bool isMeant(const Invocation& call, const std::string& bytes) {
         return false;
     }
     const bson::Element appName = data.find("appName");
-    if (appName.isString() && call.connection.appName() != appName.stringValue()) {
+    if (appName.isString() && appNameOf(call) != appName.stringValue()) {
         return false;
     }
     const bson::Element ns = data.find("namespace");
