@@ -88,9 +88,7 @@ bson::Document lastStage(bson::Document pipeline) {
 }
 
 /// Writes the result to where the last stage says; the reply has an empty batch.
-sync::Task<Status> runWithOutput(Invocation& call,
-                                 AggregateCommand command,
-                                 std::string collection) {
+sync::Task<Status> runWithOutput(Invocation& call, AggregateCommand command, std::string ns) {
     StatusOr<AggregateOutput> output = parseOutput(call, lastStage(command.pipeline));
     FRESHET_CO_RETURN_IF_ERROR(output.status());
     output->options.bypassValidation = command.bypassesValidation;
@@ -105,7 +103,7 @@ sync::Task<Status> runWithOutput(Invocation& call,
     Status status = co_await writeOutput(call, **cursor, *output);
     FRESHET_CO_RETURN_IF_ERROR(std::move(status));
     FirstBatch first;
-    first.ns = call.ns(collection);
+    first.ns = std::move(ns);
     first.isSingle = true;
     co_return co_await replyWithFirstBatch(call, makeListCursor({}), std::move(first));
 }
@@ -141,14 +139,14 @@ sync::Task<Status> runAggregate(Invocation& call) {
         FRESHET_CO_RETURN_IF_ERROR(documents.status());
         command->request.source = std::move(*documents);
     }
-    const std::string ns = call.ns(collection->empty() ? "$cmd.aggregate" : *collection);
+    std::string ns = call.ns(collection->empty() ? "$cmd.aggregate" : *collection);
     if (query::writesResult(command->pipeline)) {
         if (call.generic.isLinearizable) {
             co_return invalid(
                 Reason::kInvalidOptions,
                 "readConcern level 'linearizable' cannot be used with $out or $merge");
         }
-        co_return co_await runWithOutput(call, *std::move(command), *std::move(collection));
+        co_return co_await runWithOutput(call, *std::move(command), std::move(ns));
     }
     command->request.pipeline = bson::OwnedDocument(command->pipeline);
     StatusOr<std::unique_ptr<query::QueryCursor>> cursor =
@@ -159,7 +157,7 @@ sync::Task<Status> runAggregate(Invocation& call) {
         co_return Status::ok();
     }
     FirstBatch first;
-    first.ns = ns;
+    first.ns = std::move(ns);
     first.batchSize = *batchSize;
     co_return co_await replyWithFirstBatch(call, std::move(*cursor), std::move(first));
 }

@@ -230,6 +230,20 @@ TEST_F(AggregateTest, StagesOutsideTheApiAreRefusedToWhoKeepsToIt) {
     EXPECT_EQ(0, code(R"([{"$match": {}}, {"$sortByCount": "$a"}])", R"("c")"));
 }
 
+TEST_F(AggregateTest, TheCursorNamesWhatWasRead) {
+    const auto nsOf = [&](const std::string& first, const std::string& last) {
+        const bson::OwnedDocument reply =
+            run("{\"aggregate\": " + first + last + R"(], "cursor": {}})");
+        return std::string(reply.view().findPath("cursor.ns").stringValue());
+    };
+    for (const char* last : {"", R"(, {"$out": "zz"})", R"(, {"$merge": "zz"})"}) {
+        EXPECT_EQ("test.$cmd.aggregate",
+                  nsOf(R"(1, "pipeline": [{"$documents": [{"a": 1}]})", last));
+        EXPECT_EQ("test.orders", nsOf(R"("orders", "pipeline": [{"$match": {}})", last));
+        EXPECT_EQ("test.none", nsOf(R"("none", "pipeline": [{"$match": {}})", last));
+    }
+}
+
 TEST_F(AggregateTest, ExplainShowsWhatWasArranged) {
     run(R"({"createIndexes": "orders", "indexes": [{"key": {"n": 1}, "name": "n_1"}]})");
     const bson::OwnedDocument reply = run(
