@@ -329,19 +329,35 @@ void addHelp(Invocation& call) {
         "help for: " + std::string(call.command.name) + " " + std::string(call.command.help));
 }
 
-void addWriteConcernError(Invocation& call) {
-    const Status& why = call.generic.unmetConcern;
-    if (why.isOk() || !isWriter(call.command, call.body())) {
+void addWriteConcernError(Invocation& call, const FailCommand& fail, bson::Builder* reply) {
+    if (fail.blamesWriteConcern()) {
+        fail.blameWriteConcern(call, reply);
         return;
     }
+    const Status& why = call.generic.unmetConcern;
     const WireError error = wireErrorOf(why);
-    auto shown = call.reply.object("writeConcernError");
+    auto shown = reply->object("writeConcernError");
     shown.add("code", error.code).add("codeName", error.name).add("errmsg", why.text());
+}
+
+/// After the handler of a command, which may have failed.
+void reportWriteConcern(Invocation& call, const FailCommand& fail, bool hasFailed) {
+    const bool mayBeUnmet = hasFailed ? call.hasTriedToWrite : isWriter(call.command, call.body());
+    if (!fail.blamesWriteConcern() && (call.generic.unmetConcern.isOk() || !mayBeUnmet)) {
+        return;
+    }
+    if (!hasFailed) {
+        addWriteConcernError(call, fail, &call.reply);
+        return;
+    }
+    bson::Builder info;
+    info.addFields(call.errorInfo.view());
+    addWriteConcernError(call, fail, &info);
+    call.errorInfo = bson::OwnedDocument(info.finish());
 }
 
 void ConnectionImpl::finish(Invocation& call, Status* status) {
     if (status->isOk()) {
-        addWriteConcernError(call);
         addOk(services_, &call.reply);
     }
     call.reply.close(call.borrowedBytes());
@@ -410,10 +426,8 @@ sync::Task<void> ConnectionImpl::run(Invocation& call) {
             }
             noteChangesOfUsers(call);
             status = status.isOk() ? checkThatItAsked(call) : std::move(status);
+            reportWriteConcern(call, fail, !status.isOk());
         }
-    }
-    if (status.isOk()) {
-        fail.decorate(call);
     }
     finish(call, &status);
     const OperationEnd end{status, microsOf(call), call.replyBytes()};

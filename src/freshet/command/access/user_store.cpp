@@ -40,6 +40,7 @@ sync::Task<StatusOr<catalog::CollectionRef>> ensure(Invocation& call, std::strin
 /// Runs the operation to its end and waits for the disk, whatever the write concern says: a user
 /// that vanishes or reappears after a crash would be a security hole.
 sync::Task<Status> write(Invocation& call, query::WriteOp& op) {
+    call.hasTriedToWrite = true;
     Status status = co_await driveToEnd(op);
     if (status.isOk()) {
         journal::Journal& journal = call.services.store.journal();

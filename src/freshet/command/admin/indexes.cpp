@@ -277,6 +277,7 @@ Status namespaceNotFound(std::string text) {
 sync::Task<Status> runDropIndexes(Invocation& call) {
     StatusOr<std::string> collection = call.collectionName();
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
+    call.hasTriedToWrite = true;
     catalog::CollectionRef found = call.services.catalog.find(call.generic.db, *collection);
     if (found == nullptr) {
         co_return namespaceNotFound("ns not found " + call.ns(*collection));

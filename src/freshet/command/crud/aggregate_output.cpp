@@ -61,6 +61,7 @@ sync::Task<Status> makeLike(Invocation& call,
 
 /// Runs one document's write to its end, without waiting for durability.
 sync::Task<Status> runWrite(Invocation& call, query::WriteOp& op) {
+    call.hasTriedToWrite = true;
     Status status = co_await drive(call, op);
     if (!status.isOk()) {
         call.errorInfo = op.errorInfo();
@@ -99,6 +100,7 @@ sync::Task<Status> replaceCollection(Invocation& call,
                                      const AggregateOutput& output) {
     catalog::Catalog& catalog = call.services.catalog;
     const std::string name = "tmp.agg_out." + bson::ObjectId::generate().toHex();
+    call.hasTriedToWrite = true;
     const catalog::CollectionRef old = catalog.find(output.db, output.collection);
     Status status = co_await makeLike(call, old, output.db, name);
     if (status.isOk()) {

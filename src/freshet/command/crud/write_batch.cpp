@@ -111,6 +111,7 @@ sync::Task<Outcome> runStatement(Invocation& call,
             // A statement that will be refused anyway does not create the collection.
             outcome.status = statements.make(i, nullptr).status();
             if (outcome.status.isOk()) {
+                call.hasTriedToWrite = true;
                 outcome.status = co_await ensureCollection(call, collection);
             }
             if (!outcome.status.isOk()) {
@@ -132,6 +133,7 @@ sync::Task<Outcome> runStatement(Invocation& call,
             outcome.status = op.status();
             co_return outcome;
         }
+        call.hasTriedToWrite = true;
         (*op)->accompany(retry);
         outcome.status = (*op)->run();
         if (outcome.status.isWouldBlock()) {

@@ -48,10 +48,12 @@ void setError(const Services& services, const ErrorReply& error, std::string* me
     if (error.info.size() <= bson::kDocumentBytesMax) {
         reply.addFields(error.info);
     }
-    if (!error.hasLabels) {
+    if (!error.hasLabels && !error.info.has("errorLabels")) {
         addErrorLabels(shown.code, error.request, &reply);
     }
-    addErrorTopology(services, shown.code, &reply);
+    if (!error.info.has("topologyVersion")) {
+        addErrorTopology(services, shown.code, &reply);
+    }
     addTimes(services, &reply);
 }
 

@@ -17,7 +17,7 @@ void addOk(const Services& services, bson::Builder* reply);
 struct ErrorReply {
     const Status& status;
     bson::Document request{};  // its body; empty: it cannot be parsed
-    bson::Document info{};     // further fields: {keyPattern, keyValue}
+    bson::Document info{};     // further fields: {keyPattern, keyValue, writeConcernError}
     bool hasLabels = false;    // fail points have said which: `info` has them, or there are none
 };
 

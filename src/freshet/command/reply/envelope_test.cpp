@@ -138,6 +138,54 @@ TEST_F(LabelsTest, ErrorsOfRetryableWritesSayThatTheyMayBeRetried) {
     EXPECT_FALSE(retryableInsert().view().has("errorLabels"));
 }
 
+TEST_F(EnvelopeTest, AnUnmetWriteConcernIsToldBesideAnError) {
+    restartAsMember();
+    run(R"({"createIndexes": "c", "indexes": [{"key": {"a": 1}, "name": "a", "unique": true}]})");
+    run(R"({"insert": "c", "documents": [{"_id": 1, "a": 1}, {"_id": 2, "a": 2}]})");
+    const std::string concern = R"("writeConcern": {"w": 2}})";
+    const auto answer = [&](const std::string& text) { return run(text + concern); };
+    // Failed while they wrote.
+    for (
+        const char* text :
+        {R"({"findAndModify": "c", "query": {"_id": 1}, "update": {"$set": {"a": 2}}, )",
+         R"({"create": "c", "validator": {"a": 1}, )",
+         R"({"collMod": "none", "validator": {}, )",
+         R"({"createIndexes": "c", "indexes": [{"key": {"b": 1}, "name": "a"}], )",
+         R"({"aggregate": "c", "pipeline": [{"$set": {"a": 1}}, {"$out": "c"}], "cursor": {}, )",
+         R"({"aggregate": "c", "pipeline": [{"$set": {"a": 1}}, {"$merge": "c"}], "cursor": {}, )"}) {
+        const bson::OwnedDocument reply = answer(text);
+        EXPECT_EQ(0.0, reply.view().find("ok").toDouble()) << text;
+        EXPECT_EQ(100, reply.view().findPath("writeConcernError.code").toInt64())
+            << text << bson::toJson(reply.view());
+        EXPECT_TRUE(hasTimes(reply.view()));
+    }
+    // Refused before that.
+    for (const char* text : {R"({"insert": "c", "documents": [{}], "bogus": 1, )",
+                             R"({"insert": "c", "documents": [], )",
+                             R"({"findAndModify": "c", "update": {"$bogus": {"a": 2}}, )",
+                             R"({"create": "$c", )"}) {
+        const bson::OwnedDocument reply = answer(text);
+        EXPECT_EQ(0.0, reply.view().find("ok").toDouble()) << text;
+        EXPECT_FALSE(reply.view().has("writeConcernError")) << text << bson::toJson(reply.view());
+    }
+    const bson::OwnedDocument both =
+        answer(R"({"insert": "c", "documents": [{"_id": 1}, {"_id": 3}], "ordered": false, )");
+    EXPECT_EQ("",
+              missingFrom(both.view(),
+                          json(R"({"n": 1, "writeErrors": [{"index": 0, "code": 11000}],
+                                   "writeConcernError": {"code": 100}, "ok": 1.0})")
+                              .view()));
+}
+
+TEST_F(LabelsTest, AFailPointMayBlameTheWriteConcernOfAFailedCommand) {
+    run(R"({"insert": "c", "documents": [{"_id": 1}]})");
+    run(R"({"configureFailPoint": "failCommand", "mode": "alwaysOn", "data": {"failCommands":
+            ["create"], "writeConcernError": {"code": 91, "errmsg": "late"}}})",
+        "admin");
+    expectReply(R"({"create": "c", "validator": {"a": 1}})",
+                R"({"ok": 0.0, "code": 48, "writeConcernError": {"code": 91, "errmsg": "late"}})");
+}
+
 TEST_F(LabelsTest, AMemberThatCannotWriteSaysItsTopology) {
     const auto counterAfter = [&](int code) {
         failNextInsert("\"errorCode\": " + std::to_string(code));

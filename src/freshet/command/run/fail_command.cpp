@@ -66,22 +66,21 @@ bool FailCommand::closesConnection() const {
     return data != nullptr && view().find("closeConnection").isTruthy();
 }
 
-void FailCommand::decorate(Invocation& call) const {
-    if (data == nullptr) {
-        return;
-    }
+bool FailCommand::blamesWriteConcern() const {
+    return data != nullptr && view().find("writeConcernError").isObject();
+}
+
+void FailCommand::blameWriteConcern(Invocation& call, bson::Builder* reply) const {
     const bson::Element error = view().find("writeConcernError");
-    if (!error.isObject()) {
-        return;
-    }
-    call.reply.add(error);
+    reply->add(error);
     const auto code = static_cast<int32_t>(error.document().find("code").toInt64());
-    addErrorTopology(call.services, code, &call.reply);
+    addErrorTopology(call.services, code, reply);
     const bson::Element labels = view().find("errorLabels");
-    if (!labels.isArray()) {
-        addErrorLabels(code, call.body(), &call.reply);
+    call.hasErrorLabels = labels.isArray();
+    if (!call.hasErrorLabels) {
+        addErrorLabels(code, call.body(), reply);
     } else if (!labels.document().isEmpty()) {
-        call.reply.add(labels);
+        reply->add(labels);
     }
 }
 

@@ -14,8 +14,11 @@ struct FailCommand {
 
     bson::Document view() const { return bson::Document(data->data()); }
     bool closesConnection() const;
-    /// Adds writeConcernError and errorLabels to the reply of a command that has run.
-    void decorate(Invocation& call) const;
+    /// Whether a command that has run reports a writeConcernError.
+    bool blamesWriteConcern() const;
+    /// REQUIRES: blamesWriteConcern(). Adds writeConcernError and errorLabels to `reply`, or to the
+    /// further fields of an error reply.
+    void blameWriteConcern(Invocation& call, bson::Builder* reply) const;
 };
 
 /// Whether it may fire for some command.

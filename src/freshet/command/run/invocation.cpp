@@ -78,6 +78,7 @@ StatusOr<std::vector<bson::Document>> Invocation::documents(std::string_view fie
 }
 
 sync::Task<Status> driveChange(Invocation& call, catalog::Change& change) {
+    call.hasTriedToWrite = true;
     Status status = co_await driveToEnd(change);
     if (status.isOk()) {
         status = co_await waitForDurability(call, change.commitLsn());

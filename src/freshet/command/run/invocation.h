@@ -49,13 +49,14 @@ struct Invocation {
     sync::BackgroundThreads::Stay* stay = nullptr;  // null: it cannot leave its executor
     uint64_t startNanos = 0;                        // on platform::monotonicNanos()
     bool hasOpenCursor = false;                     // the reply names a cursor that has more
-    bool isExhaust = false;       // this reply announces another one without a request
-    bool endsSession = false;     // close the connection instead of replying
-    bool hasAskedAccess = false;  // see access/authorize.h
-    bool runsScripts = false;     // runs on a thread for JavaScript
-    bool mayTakeLong = false;     // for a single document; runs on a background thread
-    bool changesUsers = false;    // cached users may be outdated afterwards
-    bool mayBorrow = false;       // the reply need not be in one piece
+    bool hasTriedToWrite = false;  // so a failed command reports an unmet write concern too
+    bool isExhaust = false;        // this reply announces another one without a request
+    bool endsSession = false;      // close the connection instead of replying
+    bool hasAskedAccess = false;   // see access/authorize.h
+    bool runsScripts = false;      // runs on a thread for JavaScript
+    bool mayTakeLong = false;      // for a single document; runs on a background thread
+    bool changesUsers = false;     // cached users may be outdated afterwards
+    bool mayBorrow = false;        // the reply need not be in one piece
 
     bson::Document body() const { return index.body(); }
     size_t borrowedBytes() const { return borrowed == nullptr ? 0 : borrowed->bytes(); }
