@@ -222,5 +222,133 @@ TEST_F(LabelsTest, WritesDuringTheShutdownMayBeRetried) {
     EXPECT_FALSE(plainInsert().view().has("errorLabels"));
 }
 
+/// What decides which fields an envelope has.
+struct Circumstances {
+    bool isMember = false;
+    bool isHello = false;
+    bool hasTransactionNumber = false;
+    int64_t code = 0;  // 0: no error
+
+    bool isError() const { return code != 0; }
+};
+
+/// The fields of the envelope, and when a reply has them.
+constexpr struct {
+    std::string_view name;
+    bool (*isExpected)(const Circumstances& of);
+} kEnvelope[] = {
+    {"ok", [](const Circumstances&) { return true; }},
+    {"errmsg", [](const Circumstances& of) { return of.isError(); }},
+    {"code", [](const Circumstances& of) { return of.isError(); }},
+    {"codeName", [](const Circumstances& of) { return of.isError(); }},
+    {"$clusterTime", [](const Circumstances& of) { return of.isMember; }},
+    {"operationTime", [](const Circumstances& of) { return of.isMember; }},
+    {"topologyVersion",
+     [](const Circumstances& of) {
+         return of.isError() ? of.isMember && of.code == 10107 : of.isHello;
+     }},
+    {"errorLabels",
+     [](const Circumstances& of) {
+         return of.hasTransactionNumber && (of.code == 91 || of.code == 10107);
+     }},
+    {"writeConcernError", [](const Circumstances&) { return false; }},
+};
+
+class EveryEnvelopeTest : public LabelsTest {
+protected:
+    /// Sends a command with `more` fields and checks the envelope of its reply. Returns the error's
+    /// number, 0: none.
+    int64_t check(const Command& command, std::string_view more, std::string_view db = "admin") {
+        Circumstances of;
+        of.isMember = !replicaSet_.empty();
+        of.hasTransactionNumber = more.find("txnNumber") != more.npos;
+        of.isHello = command.name == "hello" && more.find("help") == more.npos;
+        const std::string text =
+            "{\"" + std::string(command.name) + "\": 1" + std::string(more) + "}";
+        const bson::OwnedDocument reply = run(text, db);
+        of.code = reply.view().find("code").toInt64();
+        EXPECT_EQ(of.isError() ? 0.0 : 1.0, reply.view().find("ok").toDouble()) << text;
+        for (const auto& field : kEnvelope) {
+            int count = 0;
+            for (const bson::Element& element : reply.view()) {
+                count += element.name() == field.name ? 1 : 0;
+            }
+            EXPECT_EQ(field.isExpected(of) ? 1 : 0, count)
+                << field.name << " in " << text << bson::toJson(reply.view());
+        }
+        return of.code;
+    }
+
+    void failWith(const std::string& code, std::string_view command) {
+        run(R"({"configureFailPoint": "failCommand", "mode": {"times": 1},
+                "data": {"errorCode": )" +
+                code + R"(, "failCommands": [")" + std::string(command) + "\"]}}",
+            "admin");
+    }
+
+    void checkFailing(const Command& command, const std::string& code) {
+        const std::string session = "," + std::string(kSession);
+        failWith(code, command.name);
+        EXPECT_EQ(code, std::to_string(check(command, session)));
+        if (command.isRetryable) {
+            failWith(code, command.name);
+            const std::string number = session + R"(, "txnNumber": {"$numberLong": "1"})";
+            EXPECT_EQ(code, std::to_string(check(command, number)));
+        }
+    }
+
+    void checkAll() {
+        const Registry registry;
+        for (const Command& command : registry.commands()) {
+            if (command.name != "shutdown") {  // it ends the connection instead of replying
+                check(command, "");
+            }
+            check(command, R"(, "help": true)");
+            check(command, R"(, "bogus": 1)");
+            check(command, R"(, "$readPreference": {}, "apiVersion": "2")");
+            if (command.name == "configureFailPoint") {
+                continue;  // it cannot be made to fail
+            }
+            for (const char* code : {"91", "10107", "11601"}) {
+                checkFailing(command, code);
+            }
+        }
+    }
+
+    /// Prepared and unprepared finds must not differ but in their documents.
+    void checkPoints() {
+        run(R"({"insert": "c", "documents": [{"_id": 1}]})");
+        std::vector<std::string> fields;
+        for (const char* filter : {"1", "1", "2", "2", R"({"$gte": 1})", R"({"$gte": 2})"}) {
+            const std::string text =
+                R"({"find": "c", "filter": {"_id": )" + std::string(filter) + "}}";
+            const std::string bytes = message(request(text).view());
+            Reply reply;
+            EXPECT_EQ(filter[0] != '{', connection_->handleAtOnce(bytes, &reply)) << text;
+            const bson::OwnedDocument body = run(text);
+            std::string names;
+            for (const bson::Element& element : body.view()) {
+                names += std::string(element.name()) + " ";
+            }
+            fields.push_back(names);
+        }
+        for (const std::string& names : fields) {
+            EXPECT_EQ(replicaSet_.empty() ? "cursor ok " : "cursor ok $clusterTime operationTime ",
+                      names);
+        }
+    }
+};
+
+TEST_F(EveryEnvelopeTest, OfAStandalone) {
+    checkPoints();
+    checkAll();
+}
+
+TEST_F(EveryEnvelopeTest, OfAMember) {
+    restartAsMember();
+    checkPoints();
+    checkAll();
+}
+
 }  // namespace
 }  // namespace freshet::command
