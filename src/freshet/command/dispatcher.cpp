@@ -342,8 +342,9 @@ void addWriteConcernError(Invocation& call, const FailCommand& fail, bson::Build
 
 /// After the handler of a command, which may have failed.
 void reportWriteConcern(Invocation& call, const FailCommand& fail, bool hasFailed) {
-    const bool mayBeUnmet = hasFailed ? call.hasTriedToWrite : isWriter(call.command, call.body());
-    if (!fail.blamesWriteConcern() && (call.generic.unmetConcern.isOk() || !mayBeUnmet)) {
+    const bool isUnmet = !call.generic.unmetConcern.isOk() &&
+                         (hasFailed ? call.hasTriedToWrite : isWriter(call.command, call.body()));
+    if (!isUnmet && !fail.blamesWriteConcern()) {
         return;
     }
     if (!hasFailed) {

@@ -41,7 +41,6 @@ struct Invocation {
     std::string message = wire::openOpMsg();  // the reply's; its body is `reply`
     bson::Builder reply{&message};
     bson::OwnedDocument errorInfo{};  // further fields of an error reply: {keyPattern, keyValue}
-    bool hasErrorLabels = false;      // errorInfo has the error's labels, or it is to have none
     /// Documents that go into `message` but are not stored there; null: none.
     std::unique_ptr<query::BorrowedDocuments> borrowed{};
     OperationStats stats{};
@@ -50,6 +49,7 @@ struct Invocation {
     uint64_t startNanos = 0;                        // on platform::monotonicNanos()
     bool hasOpenCursor = false;                     // the reply names a cursor that has more
     bool hasTriedToWrite = false;  // so a failed command reports an unmet write concern too
+    bool hasErrorLabels = false;   // errorInfo has the error's labels, or it is to have none
     bool isExhaust = false;        // this reply announces another one without a request
     bool endsSession = false;      // close the connection instead of replying
     bool hasAskedAccess = false;   // see access/authorize.h
