@@ -178,6 +178,20 @@ bool Journal::isOutOfSpace() const {
     return impl_->outOfSpace.load(sync::kRelaxed);  // [journal.outOfSpace]
 }
 
+bool Journal::useReserve() {
+    const Options& options = impl_->options;
+    if (options.keepFreeBytes == 0 ||
+        options.files->spaceOf(options.directory).freeBytes < 2 * options.segmentBytesMax) {
+        return false;
+    }
+    // [journal.reserve] relaxed: the signal publishes it; the maker resets it.
+    impl_->mayUseReserve.store(true, sync::kRelaxed);
+    // [journal.outOfSpace] relaxed: the maker sets it again if it cannot make the segment.
+    impl_->outOfSpace.store(false, sync::kRelaxed);
+    impl_->makerWake.signal();
+    return true;
+}
+
 Status Journal::close() {
     return impl_->close();
 }

@@ -50,6 +50,10 @@ struct Options {
     uint64_t segmentBytesMax = 128u << 20;
     /// Limit for recycled segments that wait for reuse.
     uint64_t spareBytesMax = UINT64_MAX;
+    /// A new segment leaves at least so much of the disk free, and as much again as the segments in
+    /// use: it is for the checkpoint that lets those be reused. Until then appends that need the
+    /// segment are refused. 0: nothing is left. Opening may use the whole disk.
+    uint64_t keepFreeBytes = 0;
     /// Segments of a log that grows by more bytes a second are not zeroed first: writing everything
     /// twice would take too much of the disk's bandwidth.
     uint64_t zeroedPerSecondMax = 64u << 20;
@@ -162,6 +166,9 @@ public:
     Status health() const;
     /// Appends are refused until there is room for another segment: recycle() may help.
     bool isOutOfSpace() const;
+    /// The next segment may use what Options::keepFreeBytes leaves: for the record by which a
+    /// checkpoint lets segments be reused. False: there is no such reserve, or it is gone.
+    bool useReserve();
     Stats stats() const;
     /// Flushes everything appended and stops the journal's threads. No call may be in progress;
     /// those that follow are refused.

@@ -329,10 +329,17 @@ Status Checkpointer::declareDone() {
     journal::AppendOp op(journal::RecordType::kCheckpointDone,
                          0,
                          writeCheckpointDone({file_.root().checkpointNo, file_.root().redoLsn}));
-    Status status = journal.append(op);
-    while (status.isWouldBlock()) {
-        sync::blockOn(op.token());
-        status = journal.append(op);
+    const auto append = [&] {
+        Status status = journal.append(op);
+        while (status.isWouldBlock()) {
+            sync::blockOn(op.token());
+            status = journal.append(op);
+        }
+        return status;
+    };
+    Status status = append();
+    if (status.code() == Code::kNoSpace && journal.useReserve()) {
+        status = append();
     }
     FRESHET_RETURN_IF_ERROR(status);
     return awaitDurable(op.lsn());

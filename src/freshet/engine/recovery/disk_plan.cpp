@@ -34,9 +34,10 @@ DiskPlan planDisk(const StoreOptions& options, const platform::DiskSpace& disk, 
     plan.growBytesMax = partOf(total, 64, kMiB, data.growBytesMax);
     plan.isSmall = plan.checkpointJournalBytes < options.checkpointJournalBytes ||
                    plan.journalSegmentBytesMax < segmentMax;
-    plan.reserveBytes = plan.isSmall && total < kReserveBelow
-                            ? 2 * plan.checkpointJournalBytes + 4 * plan.journalSegmentBytesMax
-                            : 0;
+    if (plan.isSmall && total < kReserveBelow) {
+        plan.reserveBytes = 2 * plan.checkpointJournalBytes + 4 * plan.journalSegmentBytesMax;
+        plan.checkpointReserveBytes = plan.reserveBytes / 4;
+    }
     // The ring with its marks, the segment in use and the next one, the data file with its free
     // part; and then the log that may be written before a checkpoint.
     plan.leastBytes = least + least / 8 + 2 * std::min(plan.journalSegmentBytesMax, 2 * least) +

@@ -24,6 +24,8 @@ struct DiskPlan {
     /// until the next checkpoint and for that checkpoint. 0: no reserve, only the disk itself
     /// refuses.
     uint64_t reserveBytes = 0;
+    /// So much of the reserve is for the checkpoint alone; the log leaves it free.
+    uint64_t checkpointReserveBytes = 0;
     bool isSmall = false;  // some values are less than the options say
 };
 

@@ -169,6 +169,7 @@ Status Store::Impl::openJournal(const DbUuid& uuid) {
     journalOptions.slotBytes = journalSlotBytes(options, disk, journalOptions);
     journalOptions.segmentBytesMax = disk.journalSegmentBytesMax;
     journalOptions.spareBytesMax = disk.journalSpareBytesMax;
+    journalOptions.keepFreeBytes = disk.checkpointReserveBytes;
     journalOptions.segmentBytesFirst =
         std::min(std::max(journalOptions.segmentBytesFirst,
                           uint64_t{journalOptions.slots} * journalOptions.slotBytes),

@@ -131,6 +131,13 @@ bool Journal::Impl::prepareSegment() {
         return false;
     }
     const bool isMissed = segmentMissing.load(sync::kAcquire);  // [journal.segmentMissing]
+    if (options.keepFreeBytes != 0) {
+        // The checkpoint may have to write as much as the log has that is not recycled.
+        const uint64_t used = segments.load(sync::kRelaxed);  // [journal.count]
+        const uint64_t kept = options.keepFreeBytes + used * options.segmentBytesMax;
+        maker.keepFree(mayUseReserve.exchange(false, sync::kRelaxed) ? 0
+                                                                     : kept);  // [journal.reserve]
+    }
     auto made = maker.step(isMissed ? Pace::kMissed : Pace::kInSteps);
     if (!made.isOk()) {
         noSegment(made.status().withContext("making a journal segment"));

@@ -141,6 +141,7 @@ struct Journal::Impl {
     /// Why the journal has ended, null until then. Written once; freed with the journal.
     sync::Atomic<const Status*> failure{nullptr};
     sync::Atomic<bool> outOfSpace{false};      // the next segment cannot be made at present
+    sync::Atomic<bool> mayUseReserve{false};   // see Journal::useReserve(); once
     sync::Atomic<bool> segmentMissing{false};  // the writer had to stop for lack of one
     sync::Atomic<bool> closing{false};
     sync::Atomic<bool> closed{false};

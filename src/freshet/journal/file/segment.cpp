@@ -63,6 +63,10 @@ StatusOr<std::unique_ptr<Segment>> SegmentMaker::reuse(const Spare& spare) {
 }
 
 Status SegmentMaker::beginUnfinished(const std::string& path) {
+    if (keepFreeBytes_ != 0 &&
+        files_->spaceOf(directory_).freeBytes < nextBytes_ + keepFreeBytes_) {
+        return Status(Code::kNoSpace, "the rest of the disk is for the next checkpoint");
+    }
     FRESHET_ASSIGN_OR_RETURN(unfinished_, files_->open(path, platform::OpenMode::kCreate));
     FRESHET_RETURN_IF_ERROR(unfinished_->truncate(0));
     zeroed_ = 0;

@@ -70,6 +70,9 @@ public:
           zeroedPerSecondMax_(static_cast<double>(zeroedPerSecondMax)),
           spares_(spares) {}
 
+    /// From now on a segment is made only if so much of the disk stays free; else kNoSpace.
+    void keepFree(uint64_t bytes) { keepFreeBytes_ = bytes; }
+
     /// Null: not finished yet (kInSteps only). After a failure the next call begins the same
     /// segment again; kNoSpace may pass, the caller decides about others.
     StatusOr<std::unique_ptr<Segment>> step(Pace pace);
@@ -90,6 +93,7 @@ private:
     const uint64_t bytesMax_;
     const double zeroedPerSecondMax_;
     SparePool& spares_;
+    uint64_t keepFreeBytes_ = 0;
     std::unique_ptr<platform::File> unfinished_;
     uint64_t zeroed_ = 0;
     uint64_t begunNanos_ = 0;  // when the current one was begun, or the last one
