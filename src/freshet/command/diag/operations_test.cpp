@@ -10,10 +10,6 @@ namespace {
 
 class OperationsTest : public CommandTest {
 protected:
-    ~OperationsTest() override {
-        run(R"({"configureFailPoint": "failCommand", "mode": "off"})", "admin");
-    }
-
     /// Runs `text` on a connection and a thread of its own.
     class Elsewhere {
     public:

@@ -8,6 +8,7 @@
 #include "freshet/command/dispatcher.h"
 #include "freshet/query/predicate.h"
 #include "freshet/sync/local_executor.h"
+#include "freshet/telemetry/fail_point.h"
 #include "freshet/testing/sim/memory_file_system.h"
 #include "freshet/wire/message.h"
 
@@ -46,7 +47,13 @@ inline std::string missingFrom(bson::Document actual, bson::Document expected) {
 class CommandTest : public ::testing::Test {
 protected:
     CommandTest() { open(); }
-    ~CommandTest() override { close(); }
+    ~CommandTest() override {
+        // They are the process's, and would outlive the test that has switched them on.
+        for (telemetry::FailPoint* point : telemetry::allFailPoints()) {
+            point->configure({});
+        }
+        close();
+    }
 
     void open() {
         engine::StoreOptions options;
