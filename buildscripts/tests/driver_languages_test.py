@@ -55,7 +55,7 @@ def with_authority(uri, authority):
 
 def install_node():
     need('node', 'npm')
-    # The second one is for docs/app/embedding.md.
+    # The second one is for docs/app/embedding.md and driver_memory_server_test.py. It downloads no mongod when it is installed.
     packages = ['mongodb', 'mongodb-memory-server-core']
     return once('node', lambda f: call(['npm', 'install', '--prefix', f, '--no-audit', '--no-fund', '--silent', *packages], f))
 

@@ -3,18 +3,13 @@
 with and without logins."""
 import json
 import os
-import shutil
 import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import driver_languages_test as languages  # noqa: E402
 import harness  # noqa: E402
-
-FOLDER = os.path.join(harness.ROOT, 'build', 'memory_server')
-MODULES = os.path.join(FOLDER, 'node_modules')
-# The core package downloads no mongod when it is installed.
-PACKAGES = ['mongodb-memory-server-core', 'mongodb']
 
 SCRIPT = '''
 const {MongoMemoryServer, MongoMemoryReplSet} = require('mongodb-memory-server-core');
@@ -35,23 +30,10 @@ const [kind, options, login] = JSON.parse(process.argv[2]);
 '''
 
 
-def install():
-    if not all(os.path.exists(os.path.join(MODULES, name)) for name in PACKAGES):
-        os.makedirs(FOLDER, exist_ok=True)
-        done = subprocess.run(['npm', 'install', '--prefix', FOLDER, '--no-audit', '--no-fund', '--silent'] + PACKAGES,
-                              capture_output=True, text=True)
-        if done.returncode != 0:
-            raise AssertionError('npm could not install mongodb-memory-server: ' + done.stderr[-2000:])
-
-
 class MemoryServerTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        for name in ('node', 'npm'):
-            if not shutil.which(name):
-                raise unittest.SkipTest(name + ' is not installed')
-        install()
-        cls.script = os.path.join(FOLDER, 'try.js')
+        cls.script = os.path.join(languages.install_node(), 'try_memory_server.js')
         with open(cls.script, 'w', encoding='utf-8') as file:
             file.write(SCRIPT)
 
