@@ -107,8 +107,7 @@ Status Link::open() {
         const Status& why = opened.status();
         // That needs no more words, nor does what names the server.
         const bool isAnswer = why.reason() == Reason::kAuthenticationFailed;
-        const bool isNamed = why.text().find(where_.whereText()) != std::string_view::npos ||
-                             why.text().find("host " + where_.host) != std::string_view::npos;
+        const bool isNamed = why.text().find(where_.whereText()) != std::string_view::npos;
         return isAnswer || isNamed ? why
                                    : why.withContext("cannot connect to " + where_.whereText());
     }
