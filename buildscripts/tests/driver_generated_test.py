@@ -29,7 +29,7 @@ NOT_ACCEPTED = {'$geoNear', '$changeStream', '$currentOp', '$listLocalSessions',
 class GeneratedTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.target = Target()
+        cls.target = Target(patience=3)
         cls.addClassCleanup(cls.target.__exit__)
         cls.target.start()
         cls.language = Language(cls.target.ask)

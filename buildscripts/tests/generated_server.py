@@ -10,7 +10,6 @@ from generator import DB, INTERNAL, fill
 from raw_bson import MESSAGE_BYTES_MAX, Connection, message
 
 SMALL_STACK = 1 << 20
-PATIENCE = 3
 
 
 class Outcome:
@@ -29,10 +28,10 @@ class Outcome:
 
 class Target:
     """A freshetd that is started again when an input has ended it. An input is late that takes more than `seconds` of processor
-    time, or more than PATIENCE times as long on the clock: the machine may have other things to do."""
+    time, or more than `patience` times as long on the clock: the machine may have other things to do."""
 
-    def __init__(self, arguments=(), stack=SMALL_STACK, seconds=20, port=None):
-        self.arguments, self.stack, self.seconds = list(arguments), stack, seconds
+    def __init__(self, arguments=(), stack=SMALL_STACK, seconds=20, port=None, patience=1):
+        self.arguments, self.stack, self.seconds, self.patience = list(arguments), stack, seconds, patience
         self.port = port or int(os.environ.get('FRESHET_PORT') or 0)
         self.server, self.connection, self.bystander, self.restarts = None, None, None, 0
 
@@ -59,7 +58,7 @@ class Target:
             self.server.start()
         finally:
             resource.setrlimit(resource.RLIMIT_STACK, (soft, hard))
-        self.connection, self.bystander = (Connection(self.server.port, PATIENCE * self.seconds) for _ in range(2))
+        self.connection, self.bystander = (Connection(self.server.port, self.patience * self.seconds) for _ in range(2))
         self.fill()
 
     def fill(self):
