@@ -255,25 +255,14 @@ private:
     /// below `redo`. Blocks of earlier eras that a crash left behind have lower ones.
     StatusOr<std::optional<BlockPosition>> lastBlockFrom(Lsn redo) {
         std::optional<BlockPosition> found;
-        std::string chunk(kSurveyChunk, '\0');
-        for (size_t i = end_.last; i < end_.segments.size(); ++i) {
-            uint64_t from = i == end_.last ? end_.offset / kBlockAlign * kBlockAlign : 0;
-            for (; from < end_.segments[i].bytes; from += kSurveyChunk) {
-                FRESHET_ASSIGN_OR_RETURN(
-                    const size_t got,
-                    end_.segments[i].file->pread(chunk.data(), kSurveyChunk, from));
-                BlockHeader header;
-                for (size_t at = 0; at + sizeof(header) <= got; at += kUnitBytes) {
-                    const bool isOurs = readHeader(chunk.data() + at, &header) &&
-                                        header.dbUuidLow == uuidLow_ && header.era >= end_.eraMax &&
-                                        header.prevSlotNo > end_.slotNo &&
-                                        slotStart(header.prevSlotNo + 1) <= redo;
-                    if (isOurs && (!found || header.slotNo > found->header.slotNo)) {
-                        found = BlockPosition{i, from + at, header};
-                    }
-                }
+        FRESHET_RETURN_IF_ERROR(forEachHeaderBehindEnd([&](const BlockPosition& block) {
+            const BlockHeader& header = block.header;
+            const bool isWanted = header.era >= end_.eraMax && header.prevSlotNo > end_.slotNo &&
+                                  slotStart(header.prevSlotNo + 1) <= redo;
+            if (isWanted && (!found || header.slotNo > found->header.slotNo)) {
+                found = block;
             }
-        }
+        }));
         return found;
     }
 
@@ -299,27 +288,35 @@ private:
         end_.timeBaseMax = std::max(end_.timeBaseMax, header.timeBase);
     }
 
-    Status surveyBehindEnd() {
+    /// Calls visit(const BlockPosition&) for each header of this data directory from the page of
+    /// end_ on.
+    template <typename Visit>
+    Status forEachHeaderBehindEnd(const Visit& visit) {
         std::string chunk(kSurveyChunk, '\0');
         for (size_t i = end_.last; i < end_.segments.size(); ++i) {
             const FoundSegment& segment = end_.segments[i];
-            // In whole pages: a header never crosses one. The log's own blocks there do no harm.
+            // In whole pages: a header never crosses one.
             uint64_t from = i == end_.last ? end_.offset / kBlockAlign * kBlockAlign : 0;
             for (; from < segment.bytes; from += kSurveyChunk) {
-                FRESHET_ASSIGN_OR_RETURN(size_t got,
+                FRESHET_ASSIGN_OR_RETURN(const size_t got,
                                          segment.file->pread(chunk.data(), kSurveyChunk, from));
-                surveyChunk(ByteView(chunk.data(), got));
+                BlockPosition block{i, 0, {}};
+                for (size_t at = 0; at + sizeof(block.header) <= got; at += kUnitBytes) {
+                    if (readHeader(chunk.data() + at, &block.header) &&
+                        block.header.dbUuidLow == uuidLow_) {
+                        block.offset = from + at;
+                        visit(block);
+                    }
+                }
             }
         }
         return Status::ok();
     }
 
-    void surveyChunk(ByteView chunk) {
-        BlockHeader header;
-        for (size_t at = 0; at + sizeof(header) <= chunk.size(); at += kUnitBytes) {
-            if (!readHeader(chunk.data() + at, &header) || header.dbUuidLow != uuidLow_) {
-                continue;
-            }
+    Status surveyBehindEnd() {
+        // The log's own blocks in the page of end_ do no harm.
+        return forEachHeaderBehindEnd([this](const BlockPosition& block) {
+            const BlockHeader& header = block.header;
             noteSeen(header);
             if (header.slotNo > end_.slotNo) {
                 ++blocksBehind_;
@@ -328,7 +325,7 @@ private:
             if (header.durableLsnAtWrite > witness_.durableLsnAtWrite) {
                 witness_ = header;
             }
-        }
+        });
     }
 
     /// Slots are durable as a whole, so a proof that more than the last block was durable concerns
