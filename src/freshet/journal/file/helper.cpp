@@ -125,20 +125,23 @@ void Journal::Impl::askForIdleData() {
     idleEnd = end;
 }
 
+uint64_t Journal::Impl::bytesToKeepFree() {
+    if (options.keepFreeBytes == 0 ||
+        mayUseReserve.exchange(false, sync::kRelaxed)) {  // [journal.reserve]
+        return 0;
+    }
+    // The checkpoint may have to write as much as the log has that is not recycled.
+    const uint64_t used = segments.load(sync::kRelaxed);  // [journal.count]
+    return options.keepFreeBytes + used * options.segmentBytesMax;
+}
+
 bool Journal::Impl::prepareSegment() {
     if (readySegment.load(sync::kRelaxed) != nullptr ||  // ours to set; a late null is seen
         failure.load(sync::kAcquire) != nullptr) {       // at the signal that goes with it
         return false;
     }
     const bool isMissed = segmentMissing.load(sync::kAcquire);  // [journal.segmentMissing]
-    if (options.keepFreeBytes != 0) {
-        // The checkpoint may have to write as much as the log has that is not recycled.
-        const uint64_t used = segments.load(sync::kRelaxed);  // [journal.count]
-        const uint64_t kept = options.keepFreeBytes + used * options.segmentBytesMax;
-        maker.keepFree(mayUseReserve.exchange(false, sync::kRelaxed) ? 0
-                                                                     : kept);  // [journal.reserve]
-    }
-    auto made = maker.step(isMissed ? Pace::kMissed : Pace::kInSteps);
+    auto made = maker.step(isMissed ? Pace::kMissed : Pace::kInSteps, bytesToKeepFree());
     if (!made.isOk()) {
         noSegment(made.status().withContext("making a journal segment"));
         return false;

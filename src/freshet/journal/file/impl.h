@@ -88,6 +88,7 @@ struct Journal::Impl {
     void askForIdleData();
     /// One step towards the next segment. True: there is more to do at once.
     bool prepareSegment();
+    uint64_t bytesToKeepFree();  // while the next segment is made
     void noSegment(const Status& why);
     /// Ends the journal. Any thread; the first reason counts.
     void fail(const Status& why);

@@ -31,7 +31,7 @@ std::optional<uint32_t> segmentIndex(const std::string& name) {
     return static_cast<uint32_t>(std::stoul(name.substr(2), nullptr, 16));
 }
 
-StatusOr<std::unique_ptr<Segment>> SegmentMaker::step(Pace pace) {
+StatusOr<std::unique_ptr<Segment>> SegmentMaker::step(Pace pace, uint64_t keepFreeBytes) {
     if (unfinished_ == nullptr) {
         while (std::optional<Spare> spare = spares_.take()) {
             if (spare->bytes < nextBytes_ / kSpareShareMin) {
@@ -46,7 +46,7 @@ StatusOr<std::unique_ptr<Segment>> SegmentMaker::step(Pace pace) {
             return made;
         }
     }
-    auto result = zeroStep(pace);
+    auto result = zeroStep(pace, keepFreeBytes);
     if (!result.isOk()) {
         unfinished_.reset();
         // Frees the space; the next try overwrites a left-over anyway.
@@ -62,9 +62,8 @@ StatusOr<std::unique_ptr<Segment>> SegmentMaker::reuse(const Spare& spare) {
     return publish(spare.path, std::move(file), spare.bytes);
 }
 
-Status SegmentMaker::beginUnfinished(const std::string& path) {
-    if (keepFreeBytes_ != 0 &&
-        files_->spaceOf(directory_).freeBytes < nextBytes_ + keepFreeBytes_) {
+Status SegmentMaker::beginUnfinished(const std::string& path, uint64_t keepFreeBytes) {
+    if (keepFreeBytes != 0 && files_->spaceOf(directory_).freeBytes < nextBytes_ + keepFreeBytes) {
         return Status(Code::kNoSpace, "the rest of the disk is for the next checkpoint");
     }
     FRESHET_ASSIGN_OR_RETURN(unfinished_, files_->open(path, platform::OpenMode::kCreate));
@@ -92,10 +91,10 @@ Status SegmentMaker::zeroSome(Pace pace) {
     return Status::ok();
 }
 
-StatusOr<std::unique_ptr<Segment>> SegmentMaker::zeroStep(Pace pace) {
+StatusOr<std::unique_ptr<Segment>> SegmentMaker::zeroStep(Pace pace, uint64_t keepFreeBytes) {
     const std::string path = directory_ + "/" + kUnfinishedName;
     if (unfinished_ == nullptr) {
-        FRESHET_RETURN_IF_ERROR(beginUnfinished(path));
+        FRESHET_RETURN_IF_ERROR(beginUnfinished(path, keepFreeBytes));
     }
     FRESHET_RETURN_IF_ERROR(zeroSome(pace));
     FRESHET_RETURN_IF_ERROR(unfinished_->sync());

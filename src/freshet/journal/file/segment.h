@@ -70,17 +70,15 @@ public:
           zeroedPerSecondMax_(static_cast<double>(zeroedPerSecondMax)),
           spares_(spares) {}
 
-    /// From now on a segment is made only if so much of the disk stays free; else kNoSpace.
-    void keepFree(uint64_t bytes) { keepFreeBytes_ = bytes; }
-
-    /// Null: not finished yet (kInSteps only). After a failure the next call begins the same
-    /// segment again; kNoSpace may pass, the caller decides about others.
-    StatusOr<std::unique_ptr<Segment>> step(Pace pace);
+    /// Null: not finished yet (kInSteps only). A new segment is begun only if `keepFreeBytes` of
+    /// the disk stay free; else kNoSpace. After a failure the next call begins the same segment
+    /// again; kNoSpace may pass, the caller decides about others.
+    StatusOr<std::unique_ptr<Segment>> step(Pace pace, uint64_t keepFreeBytes = 0);
 
 private:
-    StatusOr<std::unique_ptr<Segment>> zeroStep(Pace pace);
+    StatusOr<std::unique_ptr<Segment>> zeroStep(Pace pace, uint64_t keepFreeBytes);
     Status zeroSome(Pace pace);
-    Status beginUnfinished(const std::string& path);
+    Status beginUnfinished(const std::string& path, uint64_t keepFreeBytes);
     StatusOr<std::unique_ptr<Segment>> reuse(const Spare& spare);
     StatusOr<std::unique_ptr<Segment>> publish(const std::string& from,
                                                std::unique_ptr<platform::File> file,
@@ -93,7 +91,6 @@ private:
     const uint64_t bytesMax_;
     const double zeroedPerSecondMax_;
     SparePool& spares_;
-    uint64_t keepFreeBytes_ = 0;
     std::unique_ptr<platform::File> unfinished_;
     uint64_t zeroed_ = 0;
     uint64_t begunNanos_ = 0;  // when the current one was begun, or the last one
