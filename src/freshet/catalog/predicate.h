@@ -15,7 +15,8 @@ namespace freshet::catalog {
 class DocumentPredicate {
 public:
     virtual ~DocumentPredicate() = default;
-    virtual bool matches(bson::Document document) const = 0;
+    /// An error only where the calling operation must end; *matched then means nothing.
+    virtual Status test(bson::Document document, bool* matched) const = 0;
 };
 using PredicateRef = std::shared_ptr<const DocumentPredicate>;
 

@@ -38,7 +38,13 @@ uint64_t OperationLimits::bytesHeld() const {
 
 Status OperationLimits::check(uint64_t bytesSoon) {
     stepsLeft_ = kStepsMax;
-    FRESHET_RETURN_IF_ERROR(interrupted_());
+    if (interruption_.isOk()) {
+        interruption_ = interrupted_();
+    }
+    if (!interruption_.isOk()) {
+        stepsLeft_ = 1;  // the next step hears of it as well
+        return interruption_;
+    }
     const uint64_t held = bytesHeld() + bytesSoon;
     const sync::MemoryPool* const pool = hold_.pool();
     if (pool == nullptr || held < sync::MemoryHold::kUnitBytes) {

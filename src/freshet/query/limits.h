@@ -28,7 +28,9 @@ public:
     OperationLimits(sync::MemoryPool* pool, std::function<Status()> interrupted);
 
     /// Ok, or why the operation must end: the status of `interrupted`, or kLimit
-    /// (kExceededMemoryLimit). `bytesSoon`: how much it is about to allocate.
+    /// (kExceededMemoryLimit). `bytesSoon`: how much it is about to allocate. Once `interrupted`
+    /// has returned an error, each later call returns it too, as does each step(). So code that
+    /// cannot return a status may stop early with any result, if its caller asks again.
     Status check(uint64_t bytesSoon = 0);
     /// Calls check() once every kStepsMax calls.
     Status step() {
@@ -56,6 +58,7 @@ private:
     const std::function<Status()> interrupted_;
     sync::MemoryHold hold_;
     uint32_t stepsLeft_ = kStepsMax;
+    Status interruption_;     // the first error of interrupted_
     int64_t before_ = 0;      // bytes held when the operation entered this thread
     int64_t threadThen_ = 0;  // the thread's own count at that time
 };

@@ -2,8 +2,10 @@
 #include "freshet/query/limits.h"
 
 #include "freshet/platform/thread.h"
+#include "freshet/query/match.h"
 #include "freshet/query/match/json_for_test.h"
 #include "freshet/query/transform.h"
+#include "freshet/query/update.h"
 #include "freshet/sync/local_executor.h"
 
 #include <gtest/gtest.h>
@@ -77,6 +79,90 @@ TEST_F(LimitsTest, AnExpressionThatGoesOnForEverIsInterrupted) {
     interruption_ = Status(Code::kCancelled, Reason::kInterrupted, "killed");
     const auto result = (*update)->apply(json(R"({"from": 0})").view());
     EXPECT_EQ(Reason::kInterrupted, result.status().reason());
+}
+
+TEST_F(LimitsTest, OnceInterruptedAnOperationHearsOfItAtEachStep) {
+    interruption_ = Status(Code::kCancelled, Reason::kInterrupted, "killed");
+    EXPECT_EQ(Reason::kInterrupted, mayTake(1u << 20).reason());
+    for (int step = 0; step < 3; ++step) {
+        EXPECT_EQ(Reason::kInterrupted, mayGoOn().reason());
+    }
+}
+
+/// One document with an array of objects, and conditions and expressions with as many members: each
+/// member with each object would take minutes.
+class LongForOneDocument : public LimitsTest {
+protected:
+    static constexpr int kMany = 100'000;
+
+    static std::string many(std::string_view member) {
+        std::string list = "[";
+        for (int i = 0; i < kMany; ++i) {
+            list += (i == 0 ? "" : ",");
+            list += member;
+        }
+        return list + "]";
+    }
+    void interrupt() { interruption_ = Status(Code::kCancelled, Reason::kInterrupted, "killed"); }
+    void expectFilterIsInterrupted(const std::string& filter) {
+        const auto matcher = Matcher::compile(json(filter).view());
+        ASSERT_TRUE(matcher.isOk()) << matcher.status().toString();
+        interrupt();
+        bool isMatch = false;
+        EXPECT_EQ(Reason::kInterrupted, (*matcher)->test(document_.view(), &isMatch).reason());
+    }
+    void expectStageIsInterrupted(const std::string& stage) {
+        const bson::OwnedDocument holder = json(R"({"stages": [)" + stage + "]}");
+        const auto stages = DocumentPipeline::parse(holder.view().find("stages").document());
+        ASSERT_TRUE(stages.isOk()) << stages.status().toString();
+        interrupt();
+        EXPECT_EQ(Reason::kInterrupted, (*stages)->apply(document_.view()).status().reason());
+    }
+
+    const bson::OwnedDocument document_ = json(R"({"l": )" + many(R"({"a": 1})") + "}");
+    const std::string conditions_ = many(R"({"a": {"$mod": [7, 8]}})");
+    const std::string paths_ = many(R"("$missing")");
+};
+
+TEST_F(LongForOneDocument, AFilterIsInterrupted) {
+    expectFilterIsInterrupted(R"({"l": {"$elemMatch": {"$or": )" + conditions_ + "}}}");
+}
+
+TEST_F(LongForOneDocument, ASchemaIsInterrupted) {
+    expectFilterIsInterrupted(
+        R"({"$jsonSchema": {"properties": {"l": {"items": {"not": {"anyOf": )" +
+        many(R"({"bsonType": "string"})") + "}}}}}}");
+}
+
+TEST_F(LongForOneDocument, AnUpdateIsInterrupted) {
+    const bson::OwnedDocument spec = json(R"({"$pull": {"l": {"$or": )" + conditions_ + "}}}");
+    const auto update = UpdateProgram::compile(spec.view(), {});
+    ASSERT_TRUE(update.isOk()) << update.status().toString();
+    interrupt();
+    bool changed = false;
+    EXPECT_EQ(Reason::kInterrupted,
+              (*update)->apply(document_.view(), nullptr, &changed).status().reason());
+}
+
+TEST_F(LongForOneDocument, AProjectionOfMatchingElementsIsInterrupted) {
+    const bson::OwnedDocument spec = json(R"({"l": {"$elemMatch": {"$or": )" + conditions_ + "}}}");
+    const auto projection = Projection::compile(spec.view());
+    ASSERT_TRUE(projection.isOk()) << projection.status().toString();
+    interrupt();
+    EXPECT_EQ(Reason::kInterrupted,
+              (*projection)->apply(document_.view(), nullptr).status().reason());
+}
+
+TEST_F(LongForOneDocument, AnArrayComputedForEachElementIsInterrupted) {
+    expectStageIsInterrupted(R"({"$set": {"l.b": )" + paths_ + "}}");
+}
+
+TEST_F(LongForOneDocument, FieldsComputedForEachElementAreInterrupted) {
+    std::string fields;
+    for (int i = 0; i < kMany; ++i) {
+        fields += (i == 0 ? R"("l.f)" : R"(, "l.f)") + std::to_string(i) + R"(": "$missing")";
+    }
+    expectStageIsInterrupted(R"({"$set": {)" + fields + "}}");
 }
 
 TEST(MayTakeLong, IsSaidOfLoopsInLoopsAndOfWhatMakesMuchOfLittle) {

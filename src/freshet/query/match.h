@@ -65,9 +65,10 @@ public:
     static StatusOr<std::unique_ptr<Matcher>> compileAsWritten(bson::Document filter,
                                                                bson::Document variables = {});
     ~Matcher();
-    /// A $expr that fails counts as no match; use test() if the client must get the error.
+    /// A $expr that fails counts as no match; use test() if the client must get the error. If the
+    /// operation must end, the result means nothing; mayGoOn() in limits.h then fails as well.
     bool matches(bson::Document document) const;
-    /// As matches; kInvalid when a $expr failed on this document.
+    /// As matches; kInvalid when a $expr failed on this document; the status of mayGoOn().
     Status test(bson::Document document, bool* matched) const;
     const MatchNode& root() const;
     bson::Document filter() const;
@@ -87,6 +88,7 @@ private:
 /// Tests a single value (for $pull and $elemMatch): `condition` is {$gt: 5, ...} or, for objects, a
 /// filter.
 StatusOr<std::unique_ptr<Matcher>> compileValueMatcher(bson::Document condition);
+/// As Matcher::matches().
 bool matchesValue(const Matcher& matcher, const bson::Element& value);
 
 }  // namespace freshet::query

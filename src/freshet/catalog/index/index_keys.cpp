@@ -177,8 +177,12 @@ Status checkLengths(const Index& index, size_t one, size_t all) {
 Status makeIndexKeys(const Index& index, bson::Document document, IndexKeys* out) {
     out->keys.clear();
     out->multikey = false;
-    if (index.filter != nullptr && !index.filter->matches(document)) {
-        return Status::ok();
+    if (index.filter != nullptr) {
+        bool isIndexed = false;
+        FRESHET_RETURN_IF_ERROR(index.filter->test(document, &isIndexed));
+        if (!isIndexed) {
+            return Status::ok();
+        }
     }
     size_t bytes = 0;
     KeyWalk walk(index, [&](const std::vector<PathPosition>& positions) {

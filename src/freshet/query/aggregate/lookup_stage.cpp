@@ -179,7 +179,9 @@ private:
         FRESHET_ASSIGN_OR_RETURN(auto matcher, Matcher::compile(filter.view()));
         std::vector<OwnedDocument> matched;
         for (const Document candidate : table_->candidates(values)) {
-            if (!matcher->matches(candidate)) {
+            bool isMatch = false;
+            FRESHET_RETURN_IF_ERROR(matcher->test(candidate, &isMatch));
+            if (!isMatch) {
                 continue;
             }
             if (inner_.hasStages()) {

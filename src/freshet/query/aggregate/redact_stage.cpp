@@ -43,6 +43,9 @@ private:
     /// Writes what is kept of `document`; false if nothing is. Recursion is as deep as BSON may
     /// nest.
     bool redact(Document document, Builder* out) {
+        if (!context_.mayGoOnWith(out->endsAt())) {
+            return false;
+        }
         context_.setVariable(slot_, Value::ofDocument(document.bytes()));
         const Value verdict = expression_->evaluate(context_);
         const std::string_view word =

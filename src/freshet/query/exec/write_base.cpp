@@ -74,18 +74,27 @@ Status WriteBase::validate(const bson::Document* before, bson::Document after) {
         FRESHET_RETURN_IF_ERROR(options_.check(after));
     }
     const catalog::DocumentPredicate* validator = collection_->validator.get();
-    if (validator == nullptr || options_.bypassValidation || validator->matches(after)) {
+    if (validator == nullptr || options_.bypassValidation) {
+        return Status::ok();
+    }
+    bool isValid = false;
+    FRESHET_RETURN_IF_ERROR(validator->test(after, &isValid));
+    if (isValid) {
         return Status::ok();
     }
     const auto option = [this](std::string_view name) {
         const bson::Element element = collection_->options.view().find(name);
         return element.isString() ? element.stringValue() : std::string_view();
     };
-    const bool isOff = option("validationLevel") == "off";
-    const bool wasBadBefore = option("validationLevel") == "moderate" && before != nullptr &&
-                              !validator->matches(*before);
-    if (isOff || wasBadBefore) {
+    if (option("validationLevel") == "off") {
         return Status::ok();
+    }
+    if (option("validationLevel") == "moderate" && before != nullptr) {
+        bool wasValid = false;
+        FRESHET_RETURN_IF_ERROR(validator->test(*before, &wasValid));
+        if (!wasValid) {
+            return Status::ok();
+        }
     }
     if (option("validationAction") == "warn") {
         telemetry::logWarning("query",

@@ -101,6 +101,9 @@ public:
     Value evaluate(ExprContext& context) const override {
         bson::Builder builder;
         for (const auto& [name, expression] : fields_) {
+            if (!context.mayGoOnWith(0)) {
+                return {};
+            }
             const Value value = expression->evaluate(context);
             if (!value.isMissing() && context.allows(builder.size() + value.heldBytes())) {
                 builder.addAs(name, value.element());
@@ -124,6 +127,9 @@ public:
     Value evaluate(ExprContext& context) const override {
         bson::Builder builder;
         for (const ExprPtr& member : members_) {
+            if (!context.mayGoOnWith(0)) {
+                return {};
+            }
             const Value value = member->evaluate(context);
             if (value.isMissing()) {
                 builder.push(bson::Null{});

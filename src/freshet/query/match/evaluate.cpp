@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Evaluates a tree on a document's bytes.
+/// Evaluates a tree on a document's bytes. Loops end early if the operation must end, with any
+/// result: the caller asks mayGoOn().
 #include "freshet/bson/compare.h"
 #include "freshet/platform/clock.h"
 #include "freshet/query/expression/expression.h"
 #include "freshet/query/javascript/scripts.h"
+#include "freshet/query/limits.h"
 #include "freshet/query/match/json_schema.h"
 #include "freshet/query/match/tree.h"
 
@@ -141,6 +143,9 @@ int findElement(const MatchNode& node, const Element& array, MatchRun* run) {
     int index = 0;
     int found = -1;
     for (const Element& element : array.document()) {
+        if (!mayGoOn().isOk()) {
+            break;
+        }
         const bool hit = node.op == MatchOp::kElemMatchValue
                              ? matchSingle(condition, element, run)
                              : (element.isObject() || element.isArray()) &&
@@ -177,7 +182,7 @@ void recordIndex(const MatchNode& node, int index, MatchRun* run) {
 bool matchLeaf(const MatchNode& node, Document document, MatchRun* run) {
     const auto visitor = [&](const Element& element, int index) {
         if (!matchSingle(node, element, run)) {
-            return false;
+            return index >= 0 && !mayGoOn().isOk();  // true ends the walk
         }
         if (run->recording) {
             const bool inArray = index < 0 && (node.op == MatchOp::kElemMatchObject ||

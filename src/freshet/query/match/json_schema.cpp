@@ -2,6 +2,7 @@
 /// A schema as a list of rules; the rules are in schema_values.cpp and schema_nesting.cpp.
 #include "freshet/query/match/json_schema.h"
 
+#include "freshet/query/limits.h"
 #include "freshet/query/match/schema_rule.h"
 
 #include <algorithm>
@@ -84,8 +85,9 @@ void SchemaRule::explain(const SchemaSubject& subject, bson::Builder* out) const
 }
 
 bool SchemaRules::accept(const SchemaSubject& subject) const {
-    return std::all_of(
-        list.begin(), list.end(), [&](const auto& rule) { return rule->holds(subject); });
+    return std::all_of(list.begin(), list.end(), [&](const auto& rule) {
+        return mayGoOn().isOk() && rule->holds(subject);
+    });
 }
 
 void SchemaRules::explain(const SchemaSubject& subject, bson::Builder* out) const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A Matcher owns its filter and the tree made from it.
+#include "freshet/query/limits.h"
 #include "freshet/query/match/tree.h"
 
 #include <optional>
@@ -69,7 +70,7 @@ bool Matcher::matches(bson::Document document) const {
 Status Matcher::test(bson::Document document, bool* matched) const {
     MatchRun run{.root = document};
     *matched = impl_->matches(document, &run);
-    return std::move(run.error);
+    return run.error.isOk() ? mayGoOn() : std::move(run.error);
 }
 
 const MatchNode& Matcher::root() const {

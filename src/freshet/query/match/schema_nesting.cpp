@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Keywords of a $jsonSchema that contain schemas or names: properties, items, allOf and others.
 #include "freshet/query/fields/field_finder.h"
+#include "freshet/query/limits.h"
 #include "freshet/query/match/schema_rule.h"
 #include "freshet/query/regex/regex.h"
 
@@ -105,8 +106,12 @@ public:
         if (s.type != Type::kObject) {
             return true;
         }
-        for (const Element& field : s.members) {
-            for (const PatternRules& pattern : patterns) {
+        // In this order each compiled pattern is needed once, while it is in the cache.
+        for (const PatternRules& pattern : patterns) {
+            for (const Element& field : s.members) {
+                if (!mayGoOn().isOk()) {
+                    return false;
+                }
                 if (pattern.regex->matches(field.name()) &&
                     !pattern.rules.accept(SchemaSubject(field))) {
                     return false;
@@ -143,18 +148,21 @@ public:
 
 private:
     std::vector<Element> offenders(Document members) const {
-        std::vector<Element> result;
+        std::vector<Element> unknown;
         for (const Element& field : members) {
-            const bool isKnown =
-                named.contains(field.name()) ||
-                std::any_of(patterns.begin(), patterns.end(), [&](const auto& regex) {
-                    return regex->matches(field.name());
-                });
-            if (!isKnown && !(rules.has_value() && rules->accept(SchemaSubject(field)))) {
-                result.push_back(field);
+            if (!named.contains(field.name())) {
+                unknown.push_back(field);
             }
         }
-        return result;
+        for (const auto& regex : patterns) {
+            std::erase_if(unknown, [&](const Element& field) {
+                return !mayGoOn().isOk() || regex->matches(field.name());
+            });
+        }
+        std::erase_if(unknown, [&](const Element& field) {
+            return rules.has_value() && rules->accept(SchemaSubject(field));
+        });
+        return unknown;
     }
 };
 

@@ -2,6 +2,7 @@
 /// A filter that the catalog keeps, with access to its Matcher. Immutable; any thread.
 #pragma once
 
+#include "freshet/query/limits.h"
 #include "freshet/query/match.h"
 #include "freshet/query/predicate.h"
 
@@ -10,7 +11,11 @@ namespace freshet::query {
 class StoredPredicate final : public catalog::DocumentPredicate {
 public:
     explicit StoredPredicate(std::unique_ptr<Matcher> matcher) : matcher_(std::move(matcher)) {}
-    bool matches(bson::Document document) const override { return matcher_->matches(document); }
+    /// A $expr that fails counts as no match.
+    Status test(bson::Document document, bool* matched) const override {
+        *matched = matcher_->matches(document);
+        return mayGoOn();
+    }
     const Matcher& matcher() const { return *matcher_; }
 
     /// REQUIRES: made by compilePredicate(), as are all predicates of a catalog that this room

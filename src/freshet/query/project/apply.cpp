@@ -112,6 +112,9 @@ private:
     void writeArray(const ProjectNode& node, Document array, Builder* out) {
         const Level level(this);
         for (const Element& member : array) {
+            if (!context_->mayGoOnWith(0)) {
+                return;
+            }
             if (member.isObject()) {
                 Builder object = out->object(out->nextIndex());
                 writeFields(node, member.document(), &object);
@@ -132,6 +135,9 @@ private:
             const ProjectNode& child = *node.children[at];
             if (!child.computes || written.has(at)) {
                 continue;
+            }
+            if (!context_->mayGoOnWith(0)) {
+                return;
             }
             if (child.kind == ProjectNode::kComputed) {
                 compute(child, child.name, out);
@@ -182,12 +188,16 @@ private:
         }
     }
 
-    static void writeElemMatch(const ProjectNode& node, const Element& field, Builder* out) {
+    void writeElemMatch(const ProjectNode& node, const Element& field, Builder* out) {
         if (!field.isArray()) {
             return;
         }
         for (const Element& member : field.document()) {
-            if (matchesValue(*node.special->elemMatch, member)) {
+            const bool isMatch = matchesValue(*node.special->elemMatch, member);
+            if (!context_->mayGoOnWith(0)) {
+                return;
+            }
+            if (isMatch) {
                 Builder array = out->array(field.name());
                 array.pushElement(member);
                 return;

@@ -66,6 +66,7 @@ Status applyOp(const UpdateOp& op,
                Builder* out) {
     FRESHET_RETURN_IF_ERROR(mayGoOn());
     FRESHET_ASSIGN_OR_RETURN(const OpResult result, op.apply(targetOf(*run, existing)));
+    FRESHET_RETURN_IF_ERROR(mayGoOn());  // $pull's conditions may have ended early
     if (result.what == OpResult::kSet && !result.value.isMissing()) {
         run->changed |= existing.isMissing() || !sameBytes(existing, result.value.element());
         out->addAs(name, result.value.element());
@@ -87,6 +88,7 @@ StatusOr<std::string> resolved(const std::string& component, const UpdateRun& ru
     }
     FRESHET_RETURN_IF_ERROR(mayGoOn());
     const int index = run.matcher == nullptr ? -1 : run.matcher->matchedIndex(run.root, run.path);
+    FRESHET_RETURN_IF_ERROR(mayGoOn());
     if (index < 0) {
         return badValue("The positional operator did not find the match needed from the query.");
     }
@@ -157,7 +159,9 @@ StatusOr<const UpdateNode*> elementChild(const UpdateNode& node,
             Builder wrapped;
             wrapped.addAs(id, element);
             const std::string bytes = wrapped.finish();
-            if (!run->arrayFilters->at(id)->matches(Document(bytes))) {
+            bool isMatch = false;
+            FRESHET_RETURN_IF_ERROR(run->arrayFilters->at(id)->test(Document(bytes), &isMatch));
+            if (!isMatch) {
                 continue;
             }
         }

@@ -224,7 +224,7 @@ public:
 
 private:
     bool isPulled(const Element& element) const override {
-        return matchesValue(*matcher_, element);
+        return mayGoOn().isOk() && matchesValue(*matcher_, element);
     }
     std::unique_ptr<Matcher> matcher_;
 };
