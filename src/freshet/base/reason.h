@@ -110,6 +110,11 @@ enum class Reason : uint32_t {
     kExceededTimeLimit,
     kNotARetryableWriteCommand,
     kSnapshotTooOld,
+    kSnapshotUnavailable,
+    kNoSuchTransaction,
+    kTransactionCommitted,
+    kConflictingOperationInProgress,
+    kOperationNotSupportedInTransaction,
     kTransactionEnded,  // WriteConflict 112: it was too old, or its writes took too much memory
     kCount_,
 };

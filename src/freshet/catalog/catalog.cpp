@@ -6,9 +6,11 @@
 #include "freshet/catalog/collection/blocking.h"
 #include "freshet/catalog/collection/changes.h"
 #include "freshet/catalog/collection/last_records.h"
+#include "freshet/catalog/collection/make.h"
 #include "freshet/catalog/names/catalog_impl.h"
 #include "freshet/catalog/names/record.h"
 #include "freshet/catalog/state/state.h"
+#include "freshet/catalog/writable_names.h"
 
 #include <algorithm>
 #include <set>
@@ -51,6 +53,23 @@ const Index* Collection::findIndex(std::string_view indexName) const {
         }
     }
     return nullptr;
+}
+
+namespace {
+
+Status snapshotUnavailable(uint64_t since, uint64_t readTs) {
+    return Status(Code::kConflict,
+                  Reason::kSnapshotUnavailable,
+                  "Unable to read from a snapshot due to pending collection catalog changes; "
+                  "please retry the operation. Snapshot timestamp is " +
+                      std::to_string(readTs) + ". Collection minimum timestamp is " +
+                      std::to_string(since));
+}
+
+}  // namespace
+
+Status definitionChanged(const Collection& current, uint64_t readTs) {
+    return snapshotUnavailable(current.since, readTs);
 }
 
 CollectionRef newerDescription(const Collection& collection) {
@@ -149,7 +168,7 @@ Status CatalogCore::readCollection(ByteView key,
     }
     FRESHET_ASSIGN_OR_RETURN(auto collection, makeCollection(store, compiler, db, name, *record));
     FRESHET_RETURN_IF_ERROR(lastRecords->find(collection));
-    makeCurrent(collection);
+    makeCurrent(collection, 0);
     map->set(std::move(collection));
     return Status::ok();
 }
@@ -189,6 +208,20 @@ uint64_t CatalogCore::version() const {
     return version_.load(sync::kAcquire);
 }
 
+uint64_t CatalogCore::snapshotNow() {
+    return engine::Txn(store).readTs();
+}
+
+void CatalogCore::noteRemoval(uint64_t since) {
+    // [names.remove] store.  ORDER  relaxed: see lastRemoval_.
+    lastRemoval_.store(since, sync::kRelaxed);
+}
+
+uint64_t CatalogCore::lastRemoval() const {
+    // [names.removed] load.  ORDER  relaxed: see lastRemoval_.
+    return lastRemoval_.load(sync::kRelaxed);
+}
+
 struct Catalog::Impl {
     Impl(engine::Store& store, PredicateCompiler compiler) : core(store, std::move(compiler)) {}
     CatalogCore core;
@@ -205,6 +238,35 @@ StatusOr<std::unique_ptr<Catalog>> Catalog::open(engine::Store& store, Predicate
 
 CollectionRef Catalog::find(std::string_view db, std::string_view collection) const {
     return impl_->core.find(db, collection);
+}
+
+StatusOr<CollectionRef> Catalog::findAsOf(std::string_view db,
+                                          std::string_view collection,
+                                          uint64_t readTs) const {
+    CollectionRef found = impl_->core.find(db, collection);
+    const uint64_t since = found == nullptr ? impl_->core.lastRemoval() : found->since;
+    if (since > readTs) {
+        return snapshotUnavailable(since, readTs);
+    }
+    return found;
+}
+
+StatusOr<std::shared_ptr<Collection>> Catalog::makePending(const std::string& db,
+                                                           const std::string& collection,
+                                                           const bson::OwnedDocument& options) {
+    FRESHET_RETURN_IF_ERROR(checkWritable(db, collection));
+    FRESHET_ASSIGN_OR_RETURN(auto made, makeEmptyCollection(impl_->core, db, collection, options));
+    makeCurrent(made, 0);
+    made->state->isPending = true;
+    return made;
+}
+
+void Catalog::dropPending(const Collection& collection) {
+    dropTrees(impl_->core.store, collection);
+}
+
+std::unique_ptr<Change> Catalog::commitTransaction(TransactionCommit commit) {
+    return makeTransactionCommit(impl_->core, std::move(commit));
 }
 
 std::vector<CollectionRef> Catalog::collections(std::string_view db) const {

@@ -79,6 +79,8 @@ struct Collection {
     std::shared_ptr<sync::Atomic<RecordId>> nextRecordId;
     std::shared_ptr<CollectionState> state;
     uint64_t revision = 0;  // differs between two descriptions of one collection
+    /// Snapshots from this one on (engine::Txn::readTs()) agree with the description; 0: all do.
+    uint64_t since = 0;
 
     std::string ns() const { return db + "." + name; }
     /// The collection was dropped. A reader asks after it has taken its snapshot.
@@ -86,6 +88,9 @@ struct Collection {
     const Index* findIndex(std::string_view indexName) const;
 };
 using CollectionRef = std::shared_ptr<const Collection>;
+
+/// kConflict (kSnapshotUnavailable): the definition is newer than the snapshot `readTs`.
+Status definitionChanged(const Collection& current, uint64_t readTs);
 
 /// Null if `collection` is the current description, else the current one. A writer with an older
 /// description would miss an index. REQUIRES: inside the collection's gate.
@@ -101,6 +106,16 @@ public:
     /// The commit to wait for before acknowledging; 0 if nothing changed. REQUIRES: run() returned
     /// ok.
     virtual journal::Lsn commitLsn() const = 0;
+};
+
+/// What a transaction of several statements commits together with its documents.
+struct TransactionCommit {
+    engine::Txn* txn = nullptr;          // outlives the change
+    std::vector<CollectionRef> written;  // their documents were written with these descriptions
+    std::vector<std::shared_ptr<Collection>> created;  // by makePending(), in this transaction
+    /// Writes further data; the last writes of the transaction. Called again after WouldBlock, when
+    /// it has set *token. May be empty.
+    std::function<Status(engine::Txn& txn, sync::WaitToken* token)> last;
 };
 
 struct IndexRequest {
@@ -185,6 +200,22 @@ public:
         std::string db,
         std::string collection,
         std::function<Status(const Collection& current, CollectionEdit* edit)> edit);
+
+    /// As find(), for a transaction whose snapshot is `readTs`. kConflict (kSnapshotUnavailable) if
+    /// the definition, or the absence of one, may be newer than the snapshot.
+    StatusOr<CollectionRef> findAsOf(std::string_view db,
+                                     std::string_view collection,
+                                     uint64_t readTs) const;
+    /// A new collection that only the calling transaction knows, until it commits. Errors as
+    /// createCollection(), but an existing name is found by the commit. dropPending() forgets it.
+    StatusOr<std::shared_ptr<Collection>> makePending(const std::string& db,
+                                                      const std::string& collection,
+                                                      const bson::OwnedDocument& options);
+    void dropPending(const Collection& collection);
+    /// Commits the transaction and publishes what it created. It waits for no other transaction,
+    /// and for definition changes only. kConflict: a definition has changed, or another collection
+    /// has the name of a created one; nothing was committed.
+    std::unique_ptr<Change> commitTransaction(TransactionCommit commit);
 
     engine::Store& store() const;
 

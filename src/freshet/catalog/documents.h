@@ -12,7 +12,10 @@ namespace freshet::catalog {
 /// Thread rule: as the Txn.
 class DocumentWriter {
 public:
-    DocumentWriter(engine::Txn& txn, CollectionRef collection);
+    /// `store`: null if the transaction is of this change alone. Otherwise it is one of several
+    /// statements, which may stay open for long: it never locks what definition changes write, and
+    /// a duplicate that is newer than its snapshot is a conflict (kWriteConflict).
+    DocumentWriter(engine::Txn& txn, CollectionRef collection, engine::Store* store = nullptr);
     ~DocumentWriter();
 
     /// Sets *id. kExists (kDuplicateKey) with MongoDB's E11000 text and duplicateKeyInfo().

@@ -32,7 +32,7 @@ bson::Element callersStage(bson::Document pipeline);
 
 /// $match, $sort and $limit at the start use indexes; so does a $match behind stages that do not
 /// touch its fields. kInvalid with MongoDB's code and text for a bad pipeline.
-StatusOr<std::unique_ptr<QueryCursor>> makeAggregate(engine::Store& store,
+StatusOr<std::unique_ptr<QueryCursor>> makeAggregate(const WorkUnit& unit,
                                                      AggregateRequest request);
 
 /// Checks an aggregate without a collection ({aggregate: 1}): its first stage must produce

@@ -9,6 +9,7 @@
 #include "freshet/catalog/catalog.h"
 #include "freshet/query/borrowed_documents.h"
 #include "freshet/query/spill.h"
+#include "freshet/query/transaction.h"
 #include "freshet/query/work.h"
 #include "freshet/sync/wait_token.h"
 
@@ -105,14 +106,14 @@ struct FindRequest {
 /// kInvalid with the client's reason when the filter, sort, projection or hint is wrong.
 /// `collection` may be null (no such collection): then the cursor is empty, but the request is
 /// still checked.
-StatusOr<std::unique_ptr<QueryCursor>> makeFind(engine::Store& store,
+StatusOr<std::unique_ptr<QueryCursor>> makeFind(const WorkUnit& unit,
                                                 catalog::CollectionRef collection,
                                                 FindRequest&& request);
 
 /// Counts the documents that match; used like WriteOp in write.h.
 class CountOp {
 public:
-    static StatusOr<std::unique_ptr<CountOp>> make(engine::Store& store,
+    static StatusOr<std::unique_ptr<CountOp>> make(const WorkUnit& unit,
                                                    catalog::CollectionRef collection,
                                                    FindRequest request);
     virtual ~CountOp() = default;
@@ -126,7 +127,7 @@ public:
 /// counts by itself. Used like CountOp.
 class DistinctOp {
 public:
-    static StatusOr<std::unique_ptr<DistinctOp>> make(engine::Store& store,
+    static StatusOr<std::unique_ptr<DistinctOp>> make(const WorkUnit& unit,
                                                       catalog::CollectionRef collection,
                                                       FindRequest request,
                                                       std::string_view path);

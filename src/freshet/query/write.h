@@ -8,6 +8,7 @@
 
 #include "freshet/bson/builder.h"
 #include "freshet/catalog/catalog.h"
+#include "freshet/query/transaction.h"
 #include "freshet/query/work.h"
 
 #include <memory>
@@ -69,7 +70,7 @@ public:
 
 /// Adds an _id in front if there is none, or moves it to the front. Checks the size, and that there
 /// is exactly one _id, not an array, regex or undefined. Fills empty timestamps with the time.
-StatusOr<std::unique_ptr<WriteOp>> makeInsert(engine::Store& store,
+StatusOr<std::unique_ptr<WriteOp>> makeInsert(const WorkUnit& unit,
                                               catalog::CollectionRef collection,
                                               bson::Document document,
                                               WriteOptions options = {});
@@ -96,7 +97,7 @@ struct UpdateRequest {
 Status checkUpdate(const UpdateRequest& request);
 /// Checks what the request inserts if nothing matches. REQUIRES: upsert.
 Status checkUpsert(const UpdateRequest& request);
-StatusOr<std::unique_ptr<WriteOp>> makeUpdate(engine::Store& store,
+StatusOr<std::unique_ptr<WriteOp>> makeUpdate(const WorkUnit& unit,
                                               catalog::CollectionRef collection,
                                               UpdateRequest request);
 
@@ -110,7 +111,7 @@ struct DeleteRequest {
     bson::OwnedDocument projection;             // of what is returned
 };
 Status checkDelete(const DeleteRequest& request);
-StatusOr<std::unique_ptr<WriteOp>> makeDelete(engine::Store& store,
+StatusOr<std::unique_ptr<WriteOp>> makeDelete(const WorkUnit& unit,
                                               catalog::CollectionRef collection,
                                               DeleteRequest request);
 

@@ -36,6 +36,8 @@ std::unique_ptr<Change> makeModifyCollection(
     std::string collection,
     std::function<Status(const Collection&, CollectionEdit*)> edit);
 
+std::unique_ptr<Change> makeTransactionCommit(CatalogCore& core, TransactionCommit commit);
+
 /// The steps that all changes share. Subclasses say what changes.
 class DefinitionChange : public Change {
 public:
@@ -64,6 +66,7 @@ protected:
     sync::WaitToken token_;
     std::vector<CollectionRef> gated_;
     bool nothingToDo_ = false;
+    uint64_t since_ = 0;  // for publish(): a snapshot that sees what was committed
 
 private:
     enum class Step { kLock, kPrepare, kGates, kWork, kWrite, kCommit, kDone };

@@ -65,7 +65,7 @@ private:
     }
 
     void publish() override {
-        makeCurrent(collection_);
+        makeCurrent(collection_, since_);
         core_.publish([&](NameMap* map) { map->set(collection_); });
     }
 
@@ -115,6 +115,7 @@ private:
     }
 
     void publish() override {
+        core_.noteRemoval(since_);
         core_.publish([&](NameMap* map) {
             for (const CollectionRef& collection : doomed_) {
                 map->erase(db_, collection->name);

@@ -69,6 +69,7 @@ Status DefinitionChange::commit() {
     }
     FRESHET_RETURN_IF_ERROR(status);
     commitLsn_ = txn_->commitLsn();
+    since_ = core_.snapshotNow();
     publish();
     finish();
     return Status::ok();

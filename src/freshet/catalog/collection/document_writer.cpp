@@ -48,15 +48,20 @@ void diffKeys(const Index& index,
 }  // namespace
 
 struct DocumentWriter::Impl {
-    Impl(engine::Txn& t, CollectionRef c) : txn(t), collection(std::move(c)) {}
+    Impl(engine::Txn& t, CollectionRef c, engine::Store* s)
+        : txn(t), collection(std::move(c)), store(s) {}
 
     Status plan(StepKind kind, const bson::Document* before, const bson::Document* after);
     Status run(RecordId id, const bson::Document* after);
     Status perform(const Step& step, RecordId id, const bson::Document* after);
-    Status recordMultikey();
+    Status recordMultikey(engine::Txn& in);
+    Status recordMultikeyApart();
+    Status duplicate(engine::Tree& tree, const Step& step, ByteView key, bson::Document after);
 
     engine::Txn& txn;
     CollectionRef collection;
+    engine::Store* const store;        // null: the transaction is of this change alone
+    std::optional<engine::Txn> apart;  // in which recordMultikeyApart() is working
     std::vector<Step> steps;
     size_t done = 0;
     bool gaveWay = false;  // the last call let others run
@@ -124,7 +129,7 @@ Status DocumentWriter::Impl::run(RecordId id, const bson::Document* after) {
 
 Status DocumentWriter::Impl::perform(const Step& step, RecordId id, const bson::Document* after) {
     if (step.kind == StepKind::kMultikey) {
-        return recordMultikey();
+        return store == nullptr ? recordMultikey(txn) : recordMultikeyApart();
     }
     engine::Tree& tree = step.index == nullptr ? *collection->records : *step.index->tree;
     std::string key = step.index == nullptr ? recordKey(id) : entryKey(*step.index, step.key, id);
@@ -150,16 +155,60 @@ Status DocumentWriter::Impl::perform(const Step& step, RecordId id, const bson::
     if (step.index == nullptr || !step.index->unique) {
         return Status(Code::kCorruption, collection->ns() + ": a record id is in use already");
     }
-    return duplicateKey(*collection, *step.index, *after, step.key, &duplicateInfo);
+    return duplicate(tree, step, key, *after);
 }
 
-/// Writes into the catalog record, in this transaction, which indexes have array entries. A writer
-/// that already finds them there in its own snapshot knows that they are committed.
-Status DocumentWriter::Impl::recordMultikey() {
+/// The key is there. If it is newer than the snapshot, its transaction was simply first: what this
+/// one has read may be outdated.
+Status DocumentWriter::Impl::duplicate(engine::Tree& tree,
+                                       const Step& step,
+                                       ByteView key,
+                                       bson::Document after) {
+    if (store != nullptr) {
+        std::string value;
+        const Status visible = txn.get(tree, key, &value);
+        if (visible.code() == Code::kNotFound) {
+            return Status(
+                Code::kConflict, Reason::kWriteConflict, "the key is newer than the snapshot");
+        }
+        FRESHET_RETURN_IF_ERROR(visible);
+    }
+    return duplicateKey(*collection, *step.index, after, step.key, &duplicateInfo);
+}
+
+/// In a transaction of its own: the record must not stay locked until the caller's ends, since
+/// definition changes write it as well. A flag that is set too early does no harm. A collection
+/// that is still unknown to others has no record; the commit writes it.
+Status DocumentWriter::Impl::recordMultikeyApart() {
+    if (collection->state->isPending) {
+        return Status::ok();
+    }
+    if (!apart.has_value()) {
+        apart.emplace(*store);
+    }
+    Status status = recordMultikey(*apart);
+    if (status.isOk()) {
+        status = apart->commit();
+    }
+    if (status.code() == Code::kConflict) {
+        apart->abort();
+        apart->begin();
+        gaveWay = true;
+        return Status::wouldBlock();
+    }
+    if (!status.isWouldBlock()) {
+        apart.reset();
+    }
+    return status;
+}
+
+/// Writes into the catalog record which indexes have array entries. A writer that already finds
+/// them there in its own snapshot knows that they are committed.
+Status DocumentWriter::Impl::recordMultikey(engine::Txn& in) {
     std::string key = catalogKey(collection->db, collection->name);
     std::string bytes;
     engine::Tree& tree = *collection->state->catalogTree;
-    Status status = txn.get(tree, key, &bytes);
+    Status status = in.get(tree, key, &bytes);
     if (status.code() == Code::kNotFound) {
         return Status(Code::kConflict, "the snapshot is older than the collection");
     }
@@ -185,11 +234,11 @@ Status DocumentWriter::Impl::recordMultikey() {
             changed = true;
         }
     }
-    return changed ? txn.put(tree, key, record.encode()) : Status::ok();
+    return changed ? in.put(tree, key, record.encode()) : Status::ok();
 }
 
-DocumentWriter::DocumentWriter(engine::Txn& txn, CollectionRef collection)
-    : impl_(std::make_unique<Impl>(txn, std::move(collection))) {}
+DocumentWriter::DocumentWriter(engine::Txn& txn, CollectionRef collection, engine::Store* store)
+    : impl_(std::make_unique<Impl>(txn, std::move(collection), store)) {}
 DocumentWriter::~DocumentWriter() = default;
 
 Status DocumentWriter::insert(bson::Document document, RecordId* id) {
@@ -236,7 +285,9 @@ Status DocumentWriter::put(bson::Document document) {
 
 const sync::WaitToken& DocumentWriter::token() const {
     static const sync::WaitToken kCompleted = sync::WaitToken::completed();
-    return impl_->gaveWay ? kCompleted : impl_->txn.token();
+    return impl_->gaveWay             ? kCompleted
+           : impl_->apart.has_value() ? impl_->apart->token()
+                                      : impl_->txn.token();
 }
 
 const bson::OwnedDocument& DocumentWriter::duplicateKeyInfo() const {

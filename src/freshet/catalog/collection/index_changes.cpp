@@ -26,7 +26,7 @@ protected:
     }
 
     void publish() override {
-        makeCurrent(next_);
+        makeCurrent(next_, since_);
         core_.publish([&](NameMap* map) { map->set(next_); });
     }
 

@@ -71,7 +71,8 @@ private:
     }
 
     void publish() override {
-        makeCurrent(renamed_);
+        makeCurrent(renamed_, since_);
+        core_.noteRemoval(since_);
         core_.publish([&](NameMap* map) {
             map->erase(request_.db, request_.collection);
             map->set(renamed_);
@@ -146,7 +147,7 @@ private:
     }
 
     void publish() override {
-        makeCurrent(next_);
+        makeCurrent(next_, since_);
         core_.publish([&](NameMap* map) { map->set(next_); });
     }
 

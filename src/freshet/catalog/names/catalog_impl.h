@@ -45,6 +45,13 @@ public:
 
     uint64_t version() const;
 
+    /// A snapshot that sees everything that has been committed.
+    uint64_t snapshotNow();
+    /// A name was removed; snapshots from `since` on agree. To be called before publish().
+    void noteRemoval(uint64_t since);
+    /// As noted last; 0: since open().
+    uint64_t lastRemoval() const;
+
     engine::Store& store;
     const PredicateCompiler compiler;  // may be empty
     ChangeLock changeLock;
@@ -67,6 +74,14 @@ private:
     ///   WORD     version:64
     ///   STEPS    rises by one
     sync::Atomic<uint64_t> version_{1};
+
+    /// Snapshots from this one on agree that the name removed last is gone. Written by: the change
+    /// lock's holder, before it publishes. Read by: findAsOf().
+    ///   WORD     timestamp:64
+    ///   STEPS    rises
+    ///   ORDER    relaxed both ways: publish() and find() carry the edge, so a thread that does not
+    ///            find the name sees its timestamp
+    sync::Atomic<uint64_t> lastRemoval_{0};
 
     /// By participant index: each cell belongs to one thread. A thread that takes over an index was
     /// registered after the previous thread's end; the epoch domain orders the two.

@@ -45,6 +45,9 @@ struct CollectionState {
     sync::Atomic<RecordId> nextRecordId{1};
 
     engine::TreeRef catalogTree;
+    /// Made in a transaction that has not committed: the catalog has no record of it. Belongs to
+    /// that transaction; false once others can find the collection.
+    bool isPending = false;
     /// The current description. Guarded by `gate`: written by the change that has it alone, read
     /// inside it.
     std::weak_ptr<const Collection> current;
@@ -52,10 +55,12 @@ struct CollectionState {
 };
 
 /// Makes `collection` the description that writers must use. REQUIRES: the gate alone, or a
-/// collection that no other thread knows.
-inline void makeCurrent(const std::shared_ptr<Collection>& collection) {
+/// collection that no other thread knows. `since`: a snapshot taken after the commit of the
+/// definition.
+inline void makeCurrent(const std::shared_ptr<Collection>& collection, uint64_t since) {
     CollectionState& state = *collection->state;
     collection->revision = ++state.currentRevision;
+    collection->since = since;
     state.current = collection;
 }
 

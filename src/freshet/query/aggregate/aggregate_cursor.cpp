@@ -12,8 +12,8 @@ namespace {
 
 class AggregateCursor final : public QueryCursor {
 public:
-    AggregateCursor(engine::Store& store, AggregateRequest request)
-        : store_(store),
+    AggregateCursor(const WorkUnit& unit, AggregateRequest request)
+        : unit_(unit),
           request_(std::move(request)),
           run_(request_.db,
                request_.find,
@@ -33,21 +33,21 @@ public:
     }
 
     void attach() override {
-        if (!txn_.has_value()) {
-            txn_.emplace(store_);
+        if (!txn_.isOpen()) {
+            txn_.open();
             run_.attach(*txn_);
         }
     }
     void detach() override {
-        if (txn_.has_value()) {
+        if (txn_.isOpen()) {
             run_.detach();
-            txn_.reset();
+            txn_.close();
         }
     }
 
     Status next(Batch* batch) override {
-        sync::Slice slice(store_.epochs());
-        dcheck(txn_.has_value());
+        sync::Slice slice(unit_.store.epochs());
+        dcheck(txn_.isOpen());
         run_.startTurn();
         if (!pending_.isEmpty() && batch->add(pending_.view(), pending_.share())) {
             pending_.clear();
@@ -110,9 +110,9 @@ private:
         planner.array("rejectedPlans");
     }
 
-    engine::Store& store_;
+    const WorkUnit unit_;
     AggregateRequest request_;
-    std::optional<engine::Txn> txn_;  // must outlive the stages' cursors
+    UnitTxn txn_{unit_};  // must outlive the stages' cursors
     PipelineRun run_;
     PipelineFacts facts_;
     StagePtr last_;
@@ -122,9 +122,9 @@ private:
 
 }  // namespace
 
-StatusOr<std::unique_ptr<QueryCursor>> makeAggregate(engine::Store& store,
+StatusOr<std::unique_ptr<QueryCursor>> makeAggregate(const WorkUnit& unit,
                                                      AggregateRequest request) {
-    auto cursor = std::make_unique<AggregateCursor>(store, std::move(request));
+    auto cursor = std::make_unique<AggregateCursor>(unit, std::move(request));
     FRESHET_RETURN_IF_ERROR(cursor->compile());
     return std::unique_ptr<QueryCursor>(std::move(cursor));
 }

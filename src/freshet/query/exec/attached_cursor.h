@@ -13,21 +13,21 @@ namespace freshet::query {
 class AttachedCursor : public QueryCursor {
 public:
     void attach() final {
-        if (stream_ != nullptr && !txn_.has_value()) {
-            txn_.emplace(store_);
+        if (stream_ != nullptr && !txn_.isOpen()) {
+            txn_.open();
             stream_->attach(*txn_);
         }
     }
     void detach() final {
-        if (txn_.has_value()) {
+        if (txn_.isOpen()) {
             stream_->detach();
-            txn_.reset();
+            txn_.close();
         }
     }
     Status next(Batch* batch) final {
-        sync::Slice slice(store_.epochs());
+        sync::Slice slice(unit_.store.epochs());
         if (stream_ != nullptr) {
-            dcheck(txn_.has_value());
+            dcheck(txn_.isOpen());
             stream_->startTurn();
         }
         return fill(batch);
@@ -37,14 +37,14 @@ public:
 
 protected:
     /// `stream` is null when there is no collection.
-    AttachedCursor(engine::Store& store, std::unique_ptr<RowStream> stream)
-        : store_(store), stream_(std::move(stream)), atEnd_(stream_ == nullptr) {}
+    AttachedCursor(const WorkUnit& unit, std::unique_ptr<RowStream> stream)
+        : unit_(unit), stream_(std::move(stream)), atEnd_(stream_ == nullptr) {}
 
     /// Adds documents until the batch is full or there are no more.
     virtual Status fill(Batch* batch) = 0;
 
-    engine::Store& store_;
-    std::optional<engine::Txn> txn_;  // declared first: must outlive the stream's cursors
+    const WorkUnit unit_;
+    UnitTxn txn_{unit_};  // declared first: must outlive the stream's cursors
     std::unique_ptr<RowStream> stream_;
     bool atEnd_;  // the stream has no more documents
 };

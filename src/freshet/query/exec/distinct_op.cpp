@@ -39,16 +39,16 @@ private:
 
 class Distinct final : public DistinctOp {
 public:
-    Distinct(engine::Store& store, std::unique_ptr<RowStream> stream, std::string_view path)
-        : store_(store), stream_(std::move(stream)), path_(path) {}
+    Distinct(const WorkUnit& unit, std::unique_ptr<RowStream> stream, std::string_view path)
+        : unit_(unit), stream_(std::move(stream)), path_(path) {}
 
     Status run() override {
         if (stream_ == nullptr) {
             return Status::ok();
         }
-        sync::Slice slice(store_.epochs());
-        if (!txn_.has_value()) {
-            txn_.emplace(store_);
+        sync::Slice slice(unit_.store.epochs());
+        if (!txn_.isOpen()) {
+            txn_.open();
             stream_->attach(*txn_);
         }
         stream_->startTurn();
@@ -88,8 +88,8 @@ private:
         return Status::ok();
     }
 
-    engine::Store& store_;
-    std::optional<engine::Txn> txn_;  // must outlive the stream's cursors
+    const WorkUnit unit_;
+    UnitTxn txn_{unit_};  // must outlive the stream's cursors
     std::unique_ptr<RowStream> stream_;
     MatchPath path_;
     ValueSet values_;
@@ -97,7 +97,7 @@ private:
 
 }  // namespace
 
-StatusOr<std::unique_ptr<DistinctOp>> DistinctOp::make(engine::Store& store,
+StatusOr<std::unique_ptr<DistinctOp>> DistinctOp::make(const WorkUnit& unit,
                                                        catalog::CollectionRef collection,
                                                        FindRequest request,
                                                        std::string_view path) {
@@ -111,7 +111,7 @@ StatusOr<std::unique_ptr<DistinctOp>> DistinctOp::make(engine::Store& store,
         streamRequest.hint = std::move(request.hint);
         FRESHET_ASSIGN_OR_RETURN(stream, RowStream::make(std::move(streamRequest)));
     }
-    return std::unique_ptr<DistinctOp>(new Distinct(store, std::move(stream), path));
+    return std::unique_ptr<DistinctOp>(new Distinct(unit, std::move(stream), path));
 }
 
 }  // namespace freshet::query

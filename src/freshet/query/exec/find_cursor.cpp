@@ -40,12 +40,12 @@ uint64_t heldBytesOf(const FindRequest& request) {
 
 class FindCursor final : public AttachedCursor {
 public:
-    FindCursor(engine::Store& store,
+    FindCursor(const WorkUnit& unit,
                std::unique_ptr<RowStream> stream,
                std::shared_ptr<const Matcher> matcher,
                std::unique_ptr<Projection> projection,
                FindRequest request)
-        : AttachedCursor(store, std::move(stream)),
+        : AttachedCursor(unit, std::move(stream)),
           matcher_(std::move(matcher)),
           projection_(std::move(projection)),
           request_(std::move(request)),
@@ -223,8 +223,8 @@ StatusOr<std::unique_ptr<RowStream>> makeStream(const catalog::CollectionRef& co
 
 class Counter final : public CountOp {
 public:
-    Counter(engine::Store& store, std::unique_ptr<RowStream> stream, int64_t skip, int64_t limit)
-        : store_(store),
+    Counter(const WorkUnit& unit, std::unique_ptr<RowStream> stream, int64_t skip, int64_t limit)
+        : unit_(unit),
           stream_(std::move(stream)),
           toSkip_(skip),
           limit_(limit == 0 ? INT64_MAX : limit) {}
@@ -233,9 +233,9 @@ public:
         if (stream_ == nullptr) {
             return Status::ok();
         }
-        sync::Slice slice(store_.epochs());
-        if (!txn_.has_value()) {
-            txn_.emplace(store_);
+        sync::Slice slice(unit_.store.epochs());
+        if (!txn_.isOpen()) {
+            txn_.open();
             stream_->attach(*txn_);
         }
         stream_->startTurn();
@@ -268,8 +268,8 @@ private:
         count_ += static_cast<int64_t>(documents - skipped);
     }
 
-    engine::Store& store_;
-    std::optional<engine::Txn> txn_;  // must outlive the stream's cursors
+    const WorkUnit unit_;
+    UnitTxn txn_{unit_};  // must outlive the stream's cursors
     std::unique_ptr<RowStream> stream_;
     int64_t toSkip_;
     int64_t limit_;
@@ -278,11 +278,11 @@ private:
 
 }  // namespace
 
-StatusOr<std::unique_ptr<QueryCursor>> makeFind(engine::Store& store,
+StatusOr<std::unique_ptr<QueryCursor>> makeFind(const WorkUnit& unit,
                                                 catalog::CollectionRef collection,
                                                 FindRequest&& request) {
     if (collection != nullptr && asksForOneId(request)) {
-        return makeIdCursor(store, std::move(collection), request);
+        return makeIdCursor(unit, std::move(collection), request);
     }
     FRESHET_RETURN_IF_ERROR(checkRequest(request));
     FRESHET_ASSIGN_OR_RETURN(auto compiled,
@@ -295,10 +295,10 @@ StatusOr<std::unique_ptr<QueryCursor>> makeFind(engine::Store& store,
     }
     FRESHET_ASSIGN_OR_RETURN(auto stream, makeStream(collection, matcher, request));
     return std::unique_ptr<QueryCursor>(new FindCursor(
-        store, std::move(stream), std::move(matcher), std::move(projection), std::move(request)));
+        unit, std::move(stream), std::move(matcher), std::move(projection), std::move(request)));
 }
 
-StatusOr<std::unique_ptr<CountOp>> CountOp::make(engine::Store& store,
+StatusOr<std::unique_ptr<CountOp>> CountOp::make(const WorkUnit& unit,
                                                  catalog::CollectionRef collection,
                                                  FindRequest request) {
     FRESHET_RETURN_IF_ERROR(checkRequest(request));
@@ -309,7 +309,7 @@ StatusOr<std::unique_ptr<CountOp>> CountOp::make(engine::Store& store,
     request.needsDocuments = false;
     FRESHET_ASSIGN_OR_RETURN(auto stream, makeStream(collection, matcher, request));
     return std::unique_ptr<CountOp>(
-        new Counter(store, std::move(stream), request.skip, request.limit));
+        new Counter(unit, std::move(stream), request.skip, request.limit));
 }
 
 }  // namespace freshet::query

@@ -12,24 +12,24 @@ namespace {
 
 class IdCursor final : public QueryCursor {
 public:
-    IdCursor(engine::Store& store, catalog::CollectionRef collection, const FindRequest& request)
-        : store_(store), collection_(std::move(collection)), limit_(request.limit) {
+    IdCursor(const WorkUnit& unit, catalog::CollectionRef collection, const FindRequest& request)
+        : unit_(unit), collection_(std::move(collection)), limit_(request.limit) {
         bson::appendKeyForm(*request.filter.view().begin(), false, &key_, nullptr);
     }
 
     void attach() override {
-        if (!txn_.has_value()) {
-            txn_.emplace(store_);
+        if (!txn_.isOpen()) {
+            txn_.open();
         }
     }
-    void detach() override { txn_.reset(); }
+    void detach() override { txn_.close(); }
 
     Status next(Batch* batch) override {
         if (done_ || batch->isFull()) {
             return Status::ok();
         }
-        sync::Slice slice(store_.epochs());
-        dcheck(txn_.has_value());
+        sync::Slice slice(unit_.store.epochs());
+        dcheck(txn_.isOpen());
         engine::SharedRead read{kBorrowBytesMin};
         Status status = readById(*txn_, *collection_, key_, &read);
         if (status.isOk()) {
@@ -64,11 +64,11 @@ private:
         return stageAbove("LIMIT", bson::OwnedDocument(details.finish()), given, std::move(node));
     }
 
-    engine::Store& store_;
+    const WorkUnit unit_;
     const catalog::CollectionRef collection_;
     const int64_t limit_;
     std::string key_;
-    std::optional<engine::Txn> txn_;
+    UnitTxn txn_{unit_};
     bool given_ = false;
     bool done_ = false;
 };
@@ -91,10 +91,10 @@ bool asksForOneId(const FindRequest& request) {
            !request.returnsKey && !request.showsRecordId;
 }
 
-std::unique_ptr<QueryCursor> makeIdCursor(engine::Store& store,
+std::unique_ptr<QueryCursor> makeIdCursor(const WorkUnit& unit,
                                           catalog::CollectionRef collection,
                                           const FindRequest& request) {
-    return std::make_unique<IdCursor>(store, std::move(collection), request);
+    return std::make_unique<IdCursor>(unit, std::move(collection), request);
 }
 
 }  // namespace freshet::query

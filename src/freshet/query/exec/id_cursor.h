@@ -22,7 +22,7 @@ Status readById(engine::Txn& txn,
 WorkDone workOfIdRead(const catalog::Collection& collection, bool found);
 
 /// REQUIRES: asksForOneId(request); `collection` is not null.
-std::unique_ptr<QueryCursor> makeIdCursor(engine::Store& store,
+std::unique_ptr<QueryCursor> makeIdCursor(const WorkUnit& unit,
                                           catalog::CollectionRef collection,
                                           const FindRequest& request);
 

@@ -8,11 +8,11 @@ namespace {
 
 class InsertOp final : public WriteBase {
 public:
-    InsertOp(engine::Store& store,
+    InsertOp(const WorkUnit& unit,
              catalog::CollectionRef collection,
              bson::OwnedDocument document,
              WriteOptions options)
-        : WriteBase(store, std::move(collection), options), document_(std::move(document)) {}
+        : WriteBase(unit, std::move(collection), options), document_(std::move(document)) {}
 
     WorkDone work() const override {
         WorkDone done;
@@ -51,7 +51,7 @@ private:
 
     /// Goes on to `next` if the status is ok, back to the start after a conflict.
     Status orAgain(Status status, Step next) {
-        if (status.code() == Code::kConflict) {
+        if (mayTryAgain(status)) {
             abandon();
             step_ = Step::kEnter;
             return afterConflict();
@@ -68,14 +68,14 @@ private:
 
 }  // namespace
 
-StatusOr<std::unique_ptr<WriteOp>> makeInsert(engine::Store& store,
+StatusOr<std::unique_ptr<WriteOp>> makeInsert(const WorkUnit& unit,
                                               catalog::CollectionRef collection,
                                               bson::Document document,
                                               WriteOptions options) {
     FRESHET_ASSIGN_OR_RETURN(auto normal,
                              normalizeForInsert(document, !options.keepsEmptyTimestamps));
     return std::unique_ptr<WriteOp>(
-        new InsertOp(store, std::move(collection), std::move(normal), options));
+        new InsertOp(unit, std::move(collection), std::move(normal), options));
 }
 
 Status checkInsert(bson::Document document) {

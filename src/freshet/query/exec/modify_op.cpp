@@ -19,8 +19,8 @@ bson::OwnedDocument idOf(bson::Document document) {
 
 }  // namespace
 
-ModifyOp::ModifyOp(engine::Store& store, StreamRequest request, bool multi, WriteOptions options)
-    : WriteBase(store, request.collection, options), request_(std::move(request)), multi_(multi) {
+ModifyOp::ModifyOp(const WorkUnit& unit, StreamRequest request, bool multi, WriteOptions options)
+    : WriteBase(unit, request.collection, options), request_(std::move(request)), multi_(multi) {
     request_.keep = multi ? 0 : 1;
 }
 
@@ -59,8 +59,8 @@ Status ModifyOp::start() {
     if (stream_ == nullptr) {
         FRESHET_ASSIGN_OR_RETURN(stream_, RowStream::make(request_));
     }
-    if (multi_) {
-        scanTxn_.emplace(store_);
+    if (scansApart()) {
+        scanTxn_.emplace(unit_.store);
     } else {
         begin();
     }
@@ -152,7 +152,7 @@ Status ModifyOp::write() {
     bson::Document before(before_);
     Status status = fromTxn(fate_ == Fate::kRemove ? writer_->remove(id_, before)
                                                    : writer_->update(id_, before, after_.view()));
-    if (status.code() == Code::kConflict) {
+    if (mayTryAgain(status)) {
         return conflicted(Step::kRead);
     }
     FRESHET_RETURN_IF_ERROR(status);
@@ -165,7 +165,7 @@ Status ModifyOp::commitOne() {
         count(fate_, &changed_.emplace());
     }
     Status status = commit(*changed_);
-    if (status.code() == Code::kConflict) {
+    if (mayTryAgain(status)) {
         return conflicted(Step::kRead);
     }
     FRESHET_RETURN_IF_ERROR(status);
@@ -189,6 +189,9 @@ void ModifyOp::noteChange() {
         moved_.insert(id_);
     }
     bytesInSnapshot_ += before_.size() + after_.view().size();
+    if (txn_.isShared()) {
+        return;
+    }
     if (++changesInSnapshot_ >= kChangesPerSnapshot || bytesInSnapshot_ >= kBytesPerSnapshot) {
         renewSnapshot();
     }
@@ -278,8 +281,9 @@ Status ModifyOp::insertSubstitute() {
         status = commit(result_);
         result_.upserted = status.isOk();
     }
-    bool raced = status.reason() == Reason::kDuplicateKey && ++insertAttempts_ < kInsertAttemptsMax;
-    if (status.code() == Code::kConflict || raced) {
+    const bool isRace = !txn_.isShared() && status.reason() == Reason::kDuplicateKey &&
+                        ++insertAttempts_ < kInsertAttemptsMax;
+    if (mayTryAgain(status) || isRace) {
         abandon();
         step_ = Step::kStart;
         return afterConflict();

@@ -10,7 +10,8 @@
 /// memory. A scan in record order meets every document once, because changes do not move documents
 /// there. An index scan might meet a document again that the operation itself has moved forward
 /// (the Halloween problem), so the operation remembers what it has changed. Each document found is
-/// read and tested again in the transaction that changes it.
+/// read and tested again in the transaction that changes it. In a transaction of several statements
+/// scan and changes share that one.
 #pragma once
 
 #include "freshet/query/exec/row_stream.h"
@@ -22,7 +23,7 @@ namespace freshet::query {
 
 class ModifyOp : public WriteBase {
 protected:
-    ModifyOp(engine::Store& store, StreamRequest request, bool multi, WriteOptions options);
+    ModifyOp(const WorkUnit& unit, StreamRequest request, bool multi, WriteOptions options);
 
     /// Checks the filter, sort and hint. Call once after making.
     Status check();
@@ -56,7 +57,9 @@ private:
     void next();
     Status conflicted(Step resume);
     void endStream();
-    engine::Txn& scanTxn() { return multi_ ? *scanTxn_ : *txn_; }
+    /// Whether the scan has a transaction of its own, apart from those of the changes.
+    bool scansApart() const { return multi_ && !txn_.isShared(); }
+    engine::Txn& scanTxn() { return scansApart() ? *scanTxn_ : *txn_; }
 
     /// Documents changed per snapshot of a multi scan.
     static constexpr int kChangesPerSnapshot = 1'000;
@@ -66,7 +69,7 @@ private:
     void noteChange();
     void renewSnapshot();
 
-    std::optional<engine::Txn> scanTxn_;  // multi: the scan's own
+    std::optional<engine::Txn> scanTxn_;  // if scansApart()
     int changesInSnapshot_ = 0;
     size_t bytesInSnapshot_ = 0;
     std::unordered_set<catalog::RecordId> moved_;  // changed, and an index may show them again

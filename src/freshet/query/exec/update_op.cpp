@@ -41,12 +41,12 @@ StatusOr<bson::OwnedDocument> substituteOf(const std::optional<bson::OwnedDocume
 
 class UpdateOp final : public ModifyOp {
 public:
-    UpdateOp(engine::Store& store,
+    UpdateOp(const WorkUnit& unit,
              StreamRequest streamRequest,
              std::unique_ptr<UpdateProgram> program,
              Answer answer,
              const UpdateRequest& request)
-        : ModifyOp(store, std::move(streamRequest), request.multi, request.options),
+        : ModifyOp(unit, std::move(streamRequest), request.multi, request.options),
           program_(std::move(program)),
           answer_(std::move(answer)),
           isPipeline_(request.isPipeline),
@@ -111,8 +111,8 @@ private:
 
 class DeleteOp final : public ModifyOp {
 public:
-    DeleteOp(engine::Store& store, StreamRequest streamRequest, Answer answer, bool justOne)
-        : ModifyOp(store, std::move(streamRequest), !justOne, {}), answer_(std::move(answer)) {}
+    DeleteOp(const WorkUnit& unit, StreamRequest streamRequest, Answer answer, bool justOne)
+        : ModifyOp(unit, std::move(streamRequest), !justOne, {}), answer_(std::move(answer)) {}
     using ModifyOp::check;
     WorkDone work() const override {
         WorkDone done = workOfScans();
@@ -179,7 +179,7 @@ Status checkUpsert(const UpdateRequest& request) {
     return checkInsert(made.view());
 }
 
-StatusOr<std::unique_ptr<WriteOp>> makeUpdate(engine::Store& store,
+StatusOr<std::unique_ptr<WriteOp>> makeUpdate(const WorkUnit& unit,
                                               catalog::CollectionRef collection,
                                               UpdateRequest request) {
     const bson::Document variables = request.variables.view();
@@ -193,7 +193,7 @@ StatusOr<std::unique_ptr<WriteOp>> makeUpdate(engine::Store& store,
     streamRequest.sort = request.sort;
     streamRequest.hint = request.hint;
     auto op = std::make_unique<UpdateOp>(
-        store, std::move(streamRequest), std::move(program), std::move(answer), request);
+        unit, std::move(streamRequest), std::move(program), std::move(answer), request);
     FRESHET_RETURN_IF_ERROR(op->check());
     return std::unique_ptr<WriteOp>(std::move(op));
 }
@@ -204,7 +204,7 @@ Status checkDelete(const DeleteRequest& request) {
     return Answer::make(request.returning, request.projection.view(), variables).status();
 }
 
-StatusOr<std::unique_ptr<WriteOp>> makeDelete(engine::Store& store,
+StatusOr<std::unique_ptr<WriteOp>> makeDelete(const WorkUnit& unit,
                                               catalog::CollectionRef collection,
                                               DeleteRequest request) {
     const bson::Document variables = request.variables.view();
@@ -217,7 +217,7 @@ StatusOr<std::unique_ptr<WriteOp>> makeDelete(engine::Store& store,
     streamRequest.sort = std::move(request.sort);
     streamRequest.hint = std::move(request.hint);
     auto op = std::make_unique<DeleteOp>(
-        store, std::move(streamRequest), std::move(answer), request.justOne);
+        unit, std::move(streamRequest), std::move(answer), request.justOne);
     FRESHET_RETURN_IF_ERROR(op->check());
     return std::unique_ptr<WriteOp>(std::move(op));
 }

@@ -15,7 +15,7 @@
 namespace freshet::query {
 
 Status WriteBase::run() {
-    sync::Slice slice(store_.epochs());
+    sync::Slice slice(unit_.store.epochs());
     conflicts_ = 0;
     turn_.start();
     while (!done_) {
@@ -43,6 +43,9 @@ Status WriteBase::enterGate(bool* changed) {
     *changed = false;
     FRESHET_RETURN_IF_ERROR(pass_.enter(collection_->gate, &token_));
     if (auto newer = catalog::newerDescription(*collection_)) {
+        if (txn_.isShared()) {
+            return catalog::definitionChanged(*newer, txn_->readTs());
+        }
         collection_ = std::move(newer);
         *changed = true;
     }
@@ -57,6 +60,12 @@ Status WriteBase::fromTxn(Status status) {
 }
 
 Status WriteBase::commit(const WriteResult& result) {
+    if (txn_.isShared()) {
+        unit_.transaction->noteWrite(collection_);
+        writer_.reset();
+        pass_.release();
+        return Status::ok();
+    }
     if (companion_ != nullptr && !isAccompanied_) {
         FRESHET_RETURN_IF_ERROR(companion_->write(*txn_, result, &token_));
         isAccompanied_ = true;
@@ -121,13 +130,13 @@ void WriteBase::abandon() {
 }
 
 void WriteBase::begin() {
-    open_ = true;
+    open_ = !txn_.isShared();
     isAccompanied_ = false;
-    if (txn_.has_value()) {
-        txn_->begin();
-    } else {
-        txn_.emplace(store_);
-    }
+    txn_.open();
+}
+
+void WriteBase::startWriting() {
+    writer_.emplace(*txn_, collection_, txn_.isShared() ? &unit_.store : nullptr);
 }
 
 Status WriteBase::afterConflict() {

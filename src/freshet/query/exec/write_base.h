@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the write operations share: the gate, the transaction of one document, and the commit.
+/// What the write operations share: the gate, the transaction of one document, and the commit. In a
+/// transaction of several statements there is no commit, and a conflict is the operation's error.
 ///
 /// A writer is inside the collection's gate from before its first write until after its commit. It
 /// may have read before that: if the description is still the one it read with, no definition
@@ -27,8 +28,8 @@ public:
     const bson::OwnedDocument& errorInfo() const final { return errorInfo_; }
 
 protected:
-    WriteBase(engine::Store& store, catalog::CollectionRef collection, WriteOptions options)
-        : store_(store), collection_(std::move(collection)), options_(options) {}
+    WriteBase(const WorkUnit& unit, catalog::CollectionRef collection, WriteOptions options)
+        : unit_(unit), collection_(std::move(collection)), options_(options) {}
 
     /// One step of the operation; sets done_ at its end. On WouldBlock token_ must be set.
     virtual Status step() = 0;
@@ -41,23 +42,28 @@ protected:
     /// document.
     Status validate(const bson::Document* before, bson::Document after);
     /// Starts the document's change in the transaction.
-    void startWriting() { writer_.emplace(*txn_, collection_); }
+    void startWriting();
     /// Passes on a status of txn_ or writer_; takes the token of a WouldBlock.
     Status fromTxn(Status status);
-    /// REQUIRES: something was written. `result` is what run() will report for it.
+    /// REQUIRES: something was written. `result` is what run() will report for it. In a transaction
+    /// of several statements the change is done with this call, and stays uncommitted.
     Status commit(const WriteResult& result);
     /// Rolls back the document's transaction and leaves the gate. The next begin() sees the change
     /// that was in the way.
     void abandon();
     /// Takes a new snapshot.
     void begin();
+    /// Whether the operation may try again in a new snapshot after this status.
+    bool mayTryAgain(const Status& status) const {
+        return status.code() == Code::kConflict && !txn_.isShared();
+    }
     /// Counts a conflict; WouldBlock with a completed token after several in a row.
     Status afterConflict();
 
-    engine::Store& store_;
+    const WorkUnit unit_;
     catalog::CollectionRef collection_;
     const WriteOptions options_;
-    std::optional<engine::Txn> txn_;
+    UnitTxn txn_{unit_};
     std::optional<catalog::DocumentWriter> writer_;
     catalog::GatePass pass_;
     sync::WaitToken token_;
@@ -67,7 +73,7 @@ protected:
 private:
     Companion* companion_ = nullptr;
     bool isAccompanied_ = false;  // in this transaction
-    bool open_ = false;           // txn_ has begun and not ended
+    bool open_ = false;           // a transaction of its own has begun and not ended
     journal::Lsn commitLsn_ = 0;
     bson::OwnedDocument errorInfo_;
     int conflicts_ = 0;
