@@ -18,6 +18,21 @@ struct Regex::Impl {
         pcre2_match_context_free(limits);
         pcre2_code_free(code);
     }
+    /// As pcre2_match().
+    int run(std::string_view text, size_t from, pcre2_match_data* found) const {
+        const auto match = [&](uint32_t options) {
+            return pcre2_match(code,
+                               reinterpret_cast<PCRE2_SPTR>(text.data()),
+                               text.size(),
+                               from,
+                               options,
+                               found,
+                               limits);
+        };
+        const int result = match(0);
+        // Compiled code has only a small stack; the interpreter uses the heap.
+        return result == PCRE2_ERROR_JIT_STACKLIMIT ? match(PCRE2_NO_JIT) : result;
+    }
 };
 
 namespace {
@@ -95,13 +110,8 @@ StatusOr<std::vector<Regex::Span>> Regex::find(std::string_view text, size_t fro
     const auto free = [](pcre2_match_data* data) { pcre2_match_data_free(data); };
     const std::unique_ptr<pcre2_match_data, decltype(free)> data(
         pcre2_match_data_create_from_pattern(impl_->code, nullptr), free);
-    const int groups = pcre2_match(impl_->code,
-                                   reinterpret_cast<PCRE2_SPTR>(text.data()),
-                                   text.size(),
-                                   from,
-                                   PCRE2_NO_JIT,
-                                   data.get(),
-                                   impl_->limits);
+    // The interpreter would look through the whole text for invalid UTF-8 each time.
+    const int groups = impl_->run(text, from, data.get());
     if (groups == PCRE2_ERROR_MATCHLIMIT || groups == PCRE2_ERROR_DEPTHLIMIT) {
         return Status(Code::kLimit, location(51156), "the regular expression needs too many steps");
     }
@@ -122,18 +132,7 @@ bool Regex::matches(std::string_view text) const {
     if (impl_->isLiteral) {
         return text.find(impl_->literal) != std::string_view::npos;
     }
-    const auto run = [&](uint32_t options) {
-        return pcre2_match(impl_->code,
-                           reinterpret_cast<PCRE2_SPTR>(text.data()),
-                           text.size(),
-                           0,
-                           options,
-                           threadMatchData(),
-                           impl_->limits);
-    };
-    const int found = run(0);
-    // Compiled code has only a small stack; the interpreter uses the heap.
-    return (found == PCRE2_ERROR_JIT_STACKLIMIT ? run(PCRE2_NO_JIT) : found) >= 0;
+    return impl_->run(text, 0, threadMatchData()) >= 0;
 }
 
 }  // namespace freshet::query
